@@ -1,0 +1,55 @@
+# SPDX-FileCopyrightText: The Takt authors
+# SPDX-License-Identifier: BSD-3-Clause
+include(CMakePackageConfigHelpers)
+
+# The names that find_package(takt COMPONENTS ...) knows. One export set each, so that asking for `headers` looks for
+# nothing else. A component comes after those it needs.
+set(TAKT_COMPONENTS headers takt)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/takt)
+
+install(TARGETS takt_headers EXPORT takt-headers-targets)
+install(
+  TARGETS takt
+  EXPORT takt-takt-targets
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+foreach(component IN LISTS TAKT_COMPONENTS)
+  install(EXPORT takt-${component}-targets NAMESPACE takt:: DESTINATION ${package_dir})
+endforeach()
+install(
+  DIRECTORY include/takt backends/include/takt
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  FILES_MATCHING
+  PATTERN "*.hpp")
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+configure_package_config_file(cmake/takt-config.cmake.in ${PROJECT_BINARY_DIR}/takt-config.cmake
+                              INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/takt-config-version.cmake COMPATIBILITY SameMajorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/takt-config.cmake ${PROJECT_BINARY_DIR}/takt-config-version.cmake
+        DESTINATION ${package_dir})
+
+# pkg-config: paths relative to the .pc file, so that the tree can be moved. A static libtakt is the only one there is in
+# its tree, so what it needs stands in Libs.
+set(pc_dir ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig)
+file(RELATIVE_PATH TAKT_PC_PREFIX ${pc_dir} ${CMAKE_INSTALL_PREFIX})
+string(REGEX REPLACE "/$" "" TAKT_PC_PREFIX "${TAKT_PC_PREFIX}")
+foreach(dir LIBDIR INCLUDEDIR)
+  set(TAKT_PC_${dir} ${CMAKE_INSTALL_${dir}})
+  if(NOT IS_ABSOLUTE "${TAKT_PC_${dir}}")
+    set(TAKT_PC_${dir} "\${prefix}/${TAKT_PC_${dir}}")
+  endif()
+endforeach()
+set(TAKT_PC_NEEDS "-pthread")
+foreach(library IN LISTS CMAKE_DL_LIBS)
+  string(APPEND TAKT_PC_NEEDS " -l${library}")
+endforeach()
+set(TAKT_PC_LIBS)
+set(TAKT_PC_LIBS_PRIVATE ${TAKT_PC_NEEDS})
+if(NOT BUILD_SHARED_LIBS)
+  set(TAKT_PC_LIBS " ${TAKT_PC_NEEDS}")
+  set(TAKT_PC_LIBS_PRIVATE)
+endif()
+configure_file(cmake/takt.pc.in ${PROJECT_BINARY_DIR}/takt.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/takt.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,0 +1,213 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+
+// A whole training program: a small convolutional network learns handwritten digits, without any framework, and Takt says
+// where the time of each step goes. Succeeds when the network gets 95 % of the images right that it has not seen before.
+// Run it with --help for its options; the table comes at the end, and files in the run's folder.
+#include "digits_data.hpp"
+#include "digits_net.hpp"
+
+#include <takt/session.hpp>
+#include <takt/takt.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <fstream>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+
+// [snippet: keys]
+inline constexpr takt::Key Optimizer{"Optimizer", takt::Kind::compute};
+inline constexpr takt::Key Validation{"Validation", takt::Kind::compute};
+// [end]
+
+namespace {
+
+constexpr double kWanted = 0.95;               // share of the test images
+constexpr std::size_t kTrainingImages = 1437;  // the other 360 are for the test
+
+struct Options {
+  std::string data = TAKT_EXAMPLE_DATA_DIR "/digits.csv";
+  int epochs = 15;
+  std::size_t batch = 64;
+  float rate = 0.05F;
+  std::uint32_t seed = 1;
+};
+
+/// A line that counts images, on a terminal only.
+class Progress {
+ public:
+  void show(int epoch, std::size_t done, std::size_t total) const {
+    if (terminal_) { std::fprintf(stderr, "\repoch %d: %zu of %zu images", epoch, done, total); }
+  }
+  void clear() const {
+    if (terminal_) { std::fputs("\r\x1b[K", stderr); }
+  }
+
+ private:
+  bool terminal_ = isatty(STDERR_FILENO) == 1;
+};
+
+/// The network, its images, and the run that watches them.
+class Training {
+ public:
+  Training(const Options& options, takt::Session& session)
+      : options_(options), session_(session), random_(options.seed), network_(random_) {}
+
+  void load() {
+    takt::Scope s(takt::IO);
+    std::int64_t bytes = 0;
+    digits::Dataset all = digits::read_csv(options_.data, bytes);
+    s.bytes(bytes);
+    if (all.size() <= kTrainingImages) { throw std::runtime_error(options_.data + ": fewer than 1438 images"); }
+    std::mt19937 same_for_all_seeds(1);
+    all.shuffle(same_for_all_seeds);
+    std::tie(training_, test_) = all.split(kTrainingImages);
+  }
+
+  // [snippet: training-loop]
+  /// One pass over the training images. Returns the share of the test images that the network gets right after it.
+  double epoch(int number) {
+    takt::Scope epoch(takt::Epoch);
+    {
+      takt::Scope s(takt::Other);
+      training_.shuffle(random_);
+    }
+    for (std::size_t first = 0; first < training_.size(); first += options_.batch) {
+      takt::Scope batch(takt::Batch);
+      {
+        takt::Scope s(takt::IO);
+        s.bytes(training_.gather(first, options_.batch, images_));
+      }
+      {
+        takt::Scope s(takt::Forward);
+        loss_ = network_.forward(images_);
+      }
+      {
+        takt::Scope s(takt::Backward);
+        network_.backward(images_);
+      }
+      {
+        takt::Scope s(Optimizer);
+        network_.step(options_.rate);
+      }
+      {
+        takt::Scope s(takt::Other);
+        progress_.show(number, first + images_.size(), training_.size());
+      }
+      batch.items(images_.count());
+      session_.metric("loss", loss_);
+    }
+    const double accuracy = validate();
+    session_.metric("test_accuracy", accuracy);
+    return accuracy;
+  }
+  // [end]
+
+  /// Of the last batch.
+  float loss() const { return loss_; }
+  void clear_progress() const { progress_.clear(); }
+
+ private:
+  double validate() {
+    takt::Scope validation(Validation);
+    std::size_t hits = 0;
+    for (std::size_t first = 0; first < test_.size(); first += options_.batch) {
+      {
+        takt::Scope s(takt::IO);
+        s.bytes(test_.gather(first, options_.batch, images_));
+      }
+      {
+        takt::Scope s(takt::Forward);
+        network_.forward(images_);
+      }
+      {
+        takt::Scope s(takt::Other);
+        hits += network_.hits(images_);
+      }
+    }
+    validation.items(test_.count());
+    return static_cast<double>(hits) / static_cast<double>(test_.size());
+  }
+
+  const Options& options_;
+  takt::Session& session_;
+  std::mt19937 random_;
+  digits::Network network_;
+  digits::Dataset training_;
+  digits::Dataset test_;
+  digits::Minibatch images_;
+  Progress progress_;
+  float loss_ = 0;
+};
+
+// [snippet: params]
+void describe(const Options& options, takt::Session& session) {
+  session.param("epochs", options.epochs);
+  session.param("batch", options.batch);
+  session.param("lr", options.rate);
+  session.param("seed", options.seed);
+  session.tag("model", "conv3x3x16-dense64-dense10");
+}
+// [end]
+
+/// Trains. Returns whether the network is good enough.
+bool run(const Options& options) {
+  // [snippet: session]
+  takt::Session session("digits");
+  describe(options, session);
+  Training training(options, session);
+  training.load();
+  // [end]
+  double accuracy = 0;
+  for (int number = 1; number <= options.epochs; ++number) {
+    accuracy = training.epoch(number);
+    training.clear_progress();
+    std::printf("epoch %2d of %d  loss %.4f  test accuracy %.1f %%\n", number, options.epochs,
+                static_cast<double>(training.loss()), 100 * accuracy);
+    std::fflush(stdout);
+  }
+  if (accuracy >= kWanted) { return true; }
+  std::fprintf(stderr, "digits: test accuracy %.1f %%, wanted %.0f %%; try more --epochs or another --lr\n",
+               100 * accuracy, 100 * kWanted);
+  session.fail();
+  return false;
+}
+
+/// Says what can be given on the command line.
+void declare(CLI::App& app, Options& options) {
+  app.option_defaults()->always_capture_default();
+  app.add_option("--data", options.data, "digits.csv, see examples/data/README.md")->type_name("PATH");
+  app.add_option("--epochs", options.epochs, "passes over the training images")->check(CLI::Range(1, 10'000));
+  app.add_option("--batch", options.batch, "images in a step")->check(CLI::Range(std::size_t{1}, kTrainingImages));
+  app.add_option("--lr", options.rate, "learning rate")->check(CLI::Range(1e-6, 10.0));
+  app.add_option("--seed", options.seed, "of the weights and of the order of the images");
+  app.failure_message(CLI::FailureMessage::help);
+  app.callback([&options] {  // before there is a run that could fail
+    if (std::ifstream(options.data)) { return; }
+    throw CLI::ValidationError("--data", "cannot open '" + options.data + "'; give the path of digits.csv");
+  });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app("Trains a small network on handwritten digits and shows where the time goes.");
+  declare(app, options);
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return run(options) ? 0 : 1;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "digits: %s\n", error.what());
+    return 2;
+  }
+}

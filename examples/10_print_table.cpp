@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+
+// What has been recorded can be seen at any time: session.print() prints the table of the run so far, and takt::snapshot()
+// gives the same figures to the program. Neither stops or resets anything, and the table at the end still has it all.
+// Here a run prints once halfway and then tells by itself which phase to look at.
+#include <takt/session.hpp>
+#include <takt/takt.hpp>
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+int main() {
+  takt::Session session("table");
+  std::vector<double> values(5000, 1.0);
+  for (int step = 0; step < 100; ++step) {
+    // [snippet: print]
+    if (step == 50) { session.print(); }
+    // [end]
+    takt::Scope batch(takt::Batch);
+    {
+      takt::Scope s(takt::Forward);
+      for (double& value : values) { value = 0.5 * value + 0.5; }
+    }
+    {
+      takt::Scope s(takt::Backward);
+      for (int pass = 0; pass < 8; ++pass) {
+        for (double& value : values) { value = 0.25 * value + 0.75 / value; }
+      }
+    }
+    batch.items(5000);
+  }
+
+  // [snippet: snapshot]
+  std::string longest;
+  std::uint64_t most = 0;
+  const takt::Snapshot snapshot = takt::snapshot();
+  for (std::uint32_t path = 0; path < snapshot.paths.size(); ++path) {
+    const std::uint64_t self = snapshot.paths[path].self_ns;  // without the regions inside it
+    if (self > most) {
+      most = self;
+      longest = snapshot.path_name(path);
+    }
+  }
+  // [end]
+  std::printf("most time goes to %s: %.2f ms\n", longest.c_str(), static_cast<double>(most) / 1e6);
+  return snapshot.paths.size() == 3 && !longest.empty() && values[0] == 1.0 ? 0 : 1;
+}

@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// Version of the library; CMake and pkg-config read it from here.
+#define TAKT_VERSION_MAJOR 0
+#define TAKT_VERSION_MINOR 1
+#define TAKT_VERSION_PATCH 0
+
+/// 1: regions are timed. 0: Scope, Timer and Session of this translation unit compile to nothing.
+/// Translation units with different values may be linked together: the off state has its own inline namespace.
+#ifndef TAKT_ENABLED
+#define TAKT_ENABLED 1
+#endif
+
+#define TAKT_BEGIN_NAMESPACE \
+  namespace takt {           \
+  inline namespace v0 {
+#define TAKT_END_NAMESPACE \
+  }                        \
+  }
+#define TAKT_BEGIN_OFF_NAMESPACE \
+  namespace takt {               \
+  inline namespace v0_off {
+#define TAKT_END_OFF_NAMESPACE \
+  }                            \
+  }
+
+#if defined(_WIN32)
+#define TAKT_EXPORT
+#define TAKT_INITIAL_EXEC
+#else
+#define TAKT_EXPORT __attribute__((visibility("default")))
+// Initial-exec spares the call of __tls_get_addr, a quarter of a clock read; eight bytes fit the loader's static reserve.
+#define TAKT_INITIAL_EXEC __attribute__((tls_model("initial-exec")))
+#endif
+
+#if defined(__GNUC__)
+#define TAKT_LIKELY(x) __builtin_expect(!!(x), 1)
+#define TAKT_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define TAKT_NOINLINE __attribute__((noinline))
+#define TAKT_COLD __attribute__((noinline, cold))
+#define TAKT_ALWAYS_INLINE inline __attribute__((always_inline))
+#else
+#define TAKT_LIKELY(x) (x)
+#define TAKT_UNLIKELY(x) (x)
+#define TAKT_NOINLINE
+#define TAKT_COLD
+#define TAKT_ALWAYS_INLINE inline
+#endif

@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/config.hpp>
+
+#include <atomic>
+#include <cstdint>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// A number with one writer and any readers. Copies like a plain integer; on x86-64 both directions are plain moves.
+/// The store is a release and the load an acquire so that a reader between two looks at a node's version cannot
+/// see a field newer than the version it saw first (partner: Node::begin_write, read_node).
+template <class T>
+class Relaxed {
+ public:
+  constexpr Relaxed(T value = T()) noexcept : value_(value) {}
+  Relaxed(const Relaxed& other) noexcept : value_(other.get()) {}
+  Relaxed& operator=(const Relaxed& other) noexcept {
+    set(other.get());
+    return *this;
+  }
+
+  T get() const noexcept { return value_.load(std::memory_order_acquire); }
+  void set(T value) noexcept { value_.store(value, std::memory_order_release); }
+  /// Writer only.
+  void add(T value) noexcept { set(static_cast<T>(value_.load(std::memory_order_relaxed) + value)); }
+  /// Writer only: no ordering needed to read what this thread wrote.
+  T own() const noexcept { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<T> value_;
+};
+
+using Counter = Relaxed<std::uint64_t>;
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// All that a region costs while nothing unusual happens: two clock reads and two stores. Everything else is behind the
+// functions declared at the end, in libtakt.
+
+#include <takt/detail/event.hpp>
+#include <takt/detail/ticks.hpp>
+#include <takt/stream.hpp>
+
+#include <atomic>
+#include <cstdint>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// Where the calling thread writes its next event. The only thread-local of Takt: one pointer, constant-initialised, so
+/// that reaching it is one instruction. Other threads read it through its address (Recorder::copy), hence the atomics.
+TAKT_EXPORT extern __thread Event* cursor TAKT_INITIAL_EXEC;
+
+TAKT_ALWAYS_INLINE Event* load_cursor() noexcept { return __atomic_load_n(&cursor, __ATOMIC_RELAXED); }
+/// Publishes the events before `to`; partner: the acquire in Recorder::copy.
+TAKT_ALWAYS_INLINE void store_cursor(Event* to) noexcept { __atomic_store_n(&cursor, to, __ATOMIC_RELEASE); }
+TAKT_ALWAYS_INLINE void put(Event* at, Event event) noexcept { __atomic_store_n(at, event, __ATOMIC_RELAXED); }
+
+/// What sends beginnings the slow way, for the whole process. 0 while nothing does.
+enum ModeBits : std::uint32_t {
+  kModeDisabled = 1,     ///< set_enabled(false), or TAKT_DISABLE=1
+  kModeListening = 2,    ///< there are listeners
+  kModeMonotonic = 4,    ///< the processor's counter cannot be used
+  kModeForked = 8,       ///< a child that has no Session of its own
+  kModeNotStarted = 16,  ///< nothing was recorded yet: the clock is not known
+};
+TAKT_EXPORT extern std::atomic<std::uint32_t> mode;
+
+/// A region that has begun: the address of its begin event, and flags in the lowest three bits. 0: not being timed.
+using Region = std::uintptr_t;
+inline constexpr Region kPlainBits = kArenaMask & ~std::uintptr_t{7};
+inline constexpr Region kRegionFolds = 1;  ///< a Batch: its end folds and makes a row
+inline constexpr Region kRegionUnusual =
+    2;  ///< listeners were told, a device is marked, or the clock is slow: its end looks
+inline constexpr Region kRegionFlags = 7;
+
+// Cold, in libtakt. None throws, waits or takes a lock but for a thread's first recording.
+TAKT_EXPORT Region begin_slow(const Key& key) noexcept;
+TAKT_EXPORT Region begin_on(const Key& key, StreamRef stream) noexcept;
+TAKT_EXPORT Region begin_sampled(const Key& key, std::uint32_t every, StreamRef stream) noexcept;
+TAKT_EXPORT void end_slow(Region region) noexcept;
+TAKT_EXPORT Region end_innermost(const Key& key) noexcept;  ///< which one; 0: none
+TAKT_EXPORT Region lap_slow(Region region, const Key& key) noexcept;
+TAKT_EXPORT void record_ns(const Key& key, std::uint64_t ns) noexcept;
+enum class Amount : std::uint8_t { items, bytes };
+TAKT_EXPORT void note_amount(Region region, Amount what, std::int64_t amount) noexcept;
+
+TAKT_ALWAYS_INLINE Region begin_region(const Key& key) noexcept {
+  Event* const at = load_cursor();
+  const KeyIndex index = key.index();
+  const std::uint32_t unusual = mode.load(std::memory_order_relaxed);
+  if (TAKT_UNLIKELY(!has_room(at) || index == kNoKey || unusual != 0)) {
+    return (unusual & kModeDisabled) != 0 ? 0 : begin_slow(key);
+  }
+  put(at, begin_event(index, ticks()));
+  store_cursor(at + 1);
+  return reinterpret_cast<Region>(at);
+}
+
+TAKT_ALWAYS_INLINE void end_region(Region region) noexcept {
+  Event* const at = load_cursor();
+  // One comparison for: flags, another thread's arena, not being timed.
+  const std::uintptr_t differs = (reinterpret_cast<std::uintptr_t>(at) ^ region) & ~kPlainBits;
+  if (TAKT_UNLIKELY(differs != 0 || !has_room(at))) {
+    if (region != 0) { end_slow(region); }
+    return;
+  }
+  put(at, end_event(region, ticks()));
+  store_cursor(at + 1);
+}
+
+TAKT_ALWAYS_INLINE Region lap_region(Region region, const Key& key) noexcept {
+  Event* const at = load_cursor();
+  const KeyIndex index = key.index();
+  const std::uintptr_t differs = (reinterpret_cast<std::uintptr_t>(at) ^ region) & ~kPlainBits;
+  if (TAKT_UNLIKELY(differs != 0 || !has_room(at, 2) || index == kNoKey || mode.load(std::memory_order_relaxed) != 0)) {
+    return lap_slow(region, key);
+  }
+  const std::uint64_t now = ticks();
+  put(at, end_event(region, now));
+  put(at + 1, begin_event(index, now));
+  store_cursor(at + 2);
+  return reinterpret_cast<Region>(at + 1);
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/detail/counter.hpp>
+#include <takt/summary.hpp>
+
+#include <atomic>
+#include <cstdint>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// A key as a tree sees it: the key's number in the process's tree, its hash in a Timer's own.
+using TreeKey = std::uint64_t;
+
+/// What a region means beyond its own time.
+enum class Role : std::uint8_t {
+  plain,
+  epoch,     ///< throughput leaves out the gap around its begin and end
+  batch,     ///< outermost ones are steps
+  overflow,  ///< takes what has no place of its own
+};
+
+/// One region at one place in the call tree of one thread. The owning thread writes; any thread may read the fields that
+/// are Relaxed or Summary between two equal, even looks at `version`.
+struct alignas(64) Node {
+  // The first line is all that a call of a warm region writes, apart from one histogram bucket.
+  Counter version;  ///< twice the position after the event last folded in; odd while being written
+  Counter self_ns;
+  Summary host;
+
+  std::atomic<Summary*> device{nullptr};
+  Counter items, bytes, skipped, device_pending, device_lost;
+
+  TreeKey key = 0;          ///< constant once published
+  Role role = Role::plain;  ///< constant once published
+  Node* parent = nullptr;   ///< constant once published; nullptr for the root
+  std::uint32_t index = 0;  ///< constant once published: order of creation, parents first
+
+  // Guesses of the owning thread: what was opened here last, and which sibling was opened after this node last time.
+  Node* last_child = nullptr;
+  Node* next_guess = nullptr;
+  // For step rows; owning thread only.
+  std::uint8_t column = 0;  ///< 1-based column of this path in its Batch's rows, 0: none
+  void* series = nullptr;   ///< of a Batch node: its rows
+
+  TAKT_ALWAYS_INLINE void begin_write(std::uint64_t position) noexcept { version.set(2 * position + 1); }
+  TAKT_ALWAYS_INLINE void end_write(std::uint64_t position) noexcept { version.set(2 * position + 2); }
+};
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,452 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// The rare branches of Tree, out of line so that the file with the hot path fits a reader's head.
+
+#include <takt/detail/tree.hpp>
+
+#include <sched.h>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+TAKT_COLD inline void Tree::fold_special(Node* node, std::uint64_t length, std::uint64_t self) noexcept {
+  // A copy taken while the owner went on: what it has folded since is in the summary already.
+  if (replaying_ && node->version.get() / 2 > position_) { return; }
+  node->begin_write(position_);
+  node->self_ns.add(self);
+  if (warm_.own()) {
+    node->host.add_warmup(length);
+  } else if (node->host.n() == 0) {
+    node->host.add_first(length, budget_);
+  } else {
+    node->host.add(length, budget_);
+  }
+  node->end_write(position_);
+}
+
+TAKT_COLD inline void Tree::fold_self(Node* node, std::uint64_t self) noexcept {
+  if (replaying_ && node->version.get() / 2 > position_) { return; }
+  node->begin_write(position_);
+  node->self_ns.add(self);
+  node->end_write(position_);
+}
+
+/// All regions beyond kMaxDepth share one frame, so that self time still adds up.
+TAKT_COLD inline void Tree::begin_too_deep(TreeKey key, std::uint32_t id, std::uint64_t ns) noexcept {
+  count(Mishap::overflow, key);
+  deep_.add(id);
+  if (deep_.count.own() != 1) { return; }
+  const unsigned depth = depth_.own() + 1;
+  Frame& frame = frames_[depth];
+  frame.node.set(&overflow_);
+  frame.begin_ns.set(ns);
+  frame.child_ns.set(0);
+  frame.id_flags.set(Frame::kTooDeep | Frame::kRole);
+  depth_.set(depth);
+}
+
+TAKT_COLD inline void Tree::TooDeep::add(std::uint32_t begun) noexcept {
+  const unsigned last = known.own();
+  if (last < kMaxDepth) {
+    id[last].set(begun);
+    known.set(last + 1);
+  }
+  count.add(1);
+}
+
+TAKT_COLD inline bool Tree::TooDeep::remove(std::uint32_t ended) noexcept {
+  const unsigned last = known.own();
+  if (holds(ended)) {
+    unsigned at = 0;
+    while (id[at].own() != ended) { ++at; }
+    for (; at + 1 < last; ++at) { id[at] = id[at + 1]; }
+    known.set(last - 1);
+  } else if (count.own() == last) {
+    return false;
+  }
+  count.set(count.own() - 1);
+  return true;
+}
+
+inline unsigned Tree::too_deep_frame() const noexcept {
+  unsigned at = depth_.own();
+  while (frames_[at].id() != Frame::kTooDeep) { --at; }
+  return at;
+}
+
+TAKT_COLD inline Node* Tree::end_unusual(std::uint32_t id, std::uint64_t ns, std::uint64_t position) noexcept {
+  position_ = position;
+  for (unsigned at = depth_.own(); at > 0; --at) {
+    if (frames_[at].id() == id) { return close(at, ns); }
+  }
+  if (!deep_.remove(id)) { return nullptr; }
+  if (deep_.count.own() == 0) { close(too_deep_frame(), ns); }
+  return &overflow_;
+}
+
+/// Ends any open region.
+TAKT_COLD inline Node* Tree::close(unsigned at, std::uint64_t ns) noexcept {
+  const Frame frame = frames_[at];
+  Node* node = frame.node.own();
+  const std::uint64_t begin = frame.begin_ns.own();
+  // From the begin of the region above on, that one was the innermost: this one's share of the stack ends there.
+  const std::uint64_t own = (at == depth_.own() ? ns : frames_[at + 1].begin_ns.own()) - begin;
+  const std::uint64_t self = own - frame.child_ns.own();
+  remove_frame(at);
+  if (frame.discarded()) {
+    count(Mishap::clock_changed, node->key);
+    discarded_ = false;
+    for (unsigned level = depth_.own(); level > 0; --level) { discarded_ = discarded_ || frames_[level].discarded(); }
+  } else {
+    frames_[at - 1].child_ns.add(own);
+    if (node == &overflow_ && inside_overflow(at)) {
+      fold_self(node, self);
+    } else {
+      fold(node, ns - begin, self, position_);
+    }
+  }
+  close_role(node, frame.id(), ns, !frame.discarded());
+  return node;
+}
+
+/// Like a recursion, the overflow counts its outermost call.
+TAKT_COLD inline bool Tree::inside_overflow(unsigned at) const noexcept {
+  while (--at > 0) {
+    if (frames_[at].node.own() == &overflow_) { return true; }
+  }
+  return false;
+}
+
+inline void Tree::remove_frame(unsigned at) noexcept {
+  const unsigned depth = depth_.own();
+  for (unsigned above = at + 1; above <= depth; ++above) { frames_[above - 1] = frames_[above]; }
+  depth_.set(depth - 1);
+}
+
+TAKT_COLD inline void Tree::open_role(Frame& frame, TreeKey key, std::uint64_t ns) noexcept {
+  frame.id_flags.set(frame.id_flags.own() | Frame::kRole);
+  Node* node = frame.node.own();
+  if (node->role == Role::overflow) {
+    count(Mishap::overflow, key);
+  } else if (node->role == Role::epoch) {
+    ++boundaries_;
+  } else if (batch_depth_++ == 0) {
+    warm_.set(node->host.n() < warmup_batches_);
+    step_ = Step{node, ns, ns, true, warm_.own(), frame.id()};
+    step_id_.set(frame.id());
+    set_special();
+  }
+}
+
+/// \param timed false: the end is not known, so that a Batch makes no step.
+TAKT_COLD inline void Tree::close_role(Node* node, std::uint32_t id, std::uint64_t ns, bool timed) noexcept {
+  if (node->role == Role::epoch) { ++boundaries_; }
+  if (node->role != Role::batch) { return; }
+  --batch_depth_;
+  if (step_id_.own() != id) { return; }
+  warm_.set(false);
+  step_id_.set(0);
+  step_.end_ns = ns;
+  step_.open = false;
+  if (!timed) {
+    lost_step_ = step_.node;
+    step_.node = nullptr;
+  }
+  set_special();
+}
+
+TAKT_COLD inline bool Tree::detach(std::uint32_t id, Frame& taken) noexcept {
+  for (unsigned at = depth_.own(); at > 0; --at) {
+    if (frames_[at].id() != id) { continue; }
+    taken = frames_[at];
+    remove_frame(at);
+    frames_[at - 1].child_ns.add(taken.child_ns.own());
+    close_role(taken.node.own(), taken.id(), taken.begin_ns.own(), false);
+    return true;
+  }
+  if (!deep_.remove(id)) { return false; }
+  if (deep_.count.own() == 0) {
+    const unsigned at = too_deep_frame();
+    taken = frames_[at];
+    remove_frame(at);
+    frames_[at - 1].child_ns.add(taken.child_ns.own());
+  }
+  return true;
+}
+
+TAKT_COLD inline void Tree::discard_open() noexcept {
+  discarded_ = depth_.own() != 0;
+  for (unsigned at = depth_.own(); at > 0; --at) {
+    frames_[at].id_flags.set(frames_[at].id_flags.own() | Frame::kDiscarded);
+  }
+}
+
+TAKT_COLD inline bool Tree::TooDeep::holds(std::uint32_t open) const noexcept {
+  unsigned at = 0;
+  while (at < known.own() && id[at].own() != open) { ++at; }
+  return at < known.own();
+}
+
+TAKT_COLD inline bool Tree::is_open(std::uint32_t id) const noexcept {
+  unsigned at = depth_.own();
+  while (at > 0 && frames_[at].id() != id) { --at; }
+  return at > 0 || deep_.holds(id);
+}
+
+TAKT_COLD inline bool Tree::is_discarded(std::uint32_t id) const noexcept {
+  const std::uint32_t its_frame = deep_.holds(id) ? Frame::kTooDeep : id;
+  for (unsigned at = depth_.own(); at > 0; --at) {
+    if (frames_[at].id() == its_frame) { return frames_[at].discarded(); }
+  }
+  return false;
+}
+
+TAKT_COLD inline void Tree::abandon_open() noexcept {
+  while (depth_.own() != 0) {
+    Frame frame;
+    detach(frames_[depth_.own()].id(), frame);
+    count(Mishap::never_ended, frame.node.own()->key, frame.id() == Frame::kTooDeep ? deep_.count.own() : 1);
+  }
+  deep_.count.set(0);
+  deep_.known.set(0);
+}
+
+TAKT_COLD inline Node* Tree::add_here(TreeKey key, std::uint64_t length) noexcept {
+  Node* node = child(innermost(), key);
+  if (node == &overflow_) { count(Mishap::overflow, key); }
+  fold(node, length, 0, position_);
+  return node;
+}
+
+TAKT_COLD inline Node* Tree::find_child(Node* parent, TreeKey key) noexcept {
+  if (parent == &overflow_) { return &overflow_; }
+  Node* found = look_up(parent, key);
+  if (found == nullptr) { found = make_child(parent, key); }
+  if (found != &overflow_) {
+    if (parent->last_child != nullptr) { parent->last_child->next_guess = found; }
+    parent->last_child = found;
+  }
+  return found;
+}
+
+TAKT_COLD inline Node* Tree::look_up(const Node* parent, TreeKey key) const noexcept {
+  if (table_size_ == 0) { return nullptr; }
+  for (std::size_t at = table_hash(parent, key) & (table_size_ - 1); table_[at] != nullptr;
+       at = (at + 1) & (table_size_ - 1)) {
+    if (table_[at]->parent == parent && table_[at]->key == key) { return table_[at]; }
+  }
+  return nullptr;
+}
+
+/// The overflow node where there is no room.
+TAKT_COLD inline Node* Tree::make_child(Node* parent, TreeKey key) noexcept {
+  const std::uint32_t index = node_count_.load(std::memory_order_relaxed);
+  // The last place is kept for the overflow key: a tree that numbers the paths of many threads needs a path for it.
+  const bool last_is_mine = key == kOverflowKey && parent == &root_;
+  if (index >= (last_is_mine ? kMaxNodes : kMaxNodes - 1) || (index + 1 > table_size_ / 2 && !grow_table())) {
+    return &overflow_;
+  }
+  unsigned depth = 1;
+  for (const Node* above = parent; above != &root_; above = above->parent) { ++depth; }
+  if (depth > kMaxDepth) { return &overflow_; }  // regions that overlap in turn make a path without end
+  Chunk* chunk = chunks_[index / kChunk].load(std::memory_order_relaxed);
+  if (chunk == nullptr) { chunk = allocate<Chunk>(budget_); }
+  Node* node = chunk == nullptr ? nullptr : allocate<Node>(budget_);
+  if (chunk != nullptr) { chunks_[index / kChunk].store(chunk, std::memory_order_release); }
+  if (node == nullptr) { return &overflow_; }
+  node->key = key;
+  node->role = key == epoch_key_ ? Role::epoch : key == batch_key_ ? Role::batch : Role::plain;
+  node->parent = parent;
+  node->index = index;
+  chunk->node[index % kChunk] = node;
+  table_insert(node);
+  node_count_.store(index + 1, std::memory_order_release);  // partner: nodes()
+  return node;
+}
+
+TAKT_COLD inline bool Tree::grow_table() noexcept {
+  const std::size_t size = table_size_ == 0 ? 64 : table_size_ * 2;
+  if (budget_ != nullptr && !budget_->take((size - table_size_) * sizeof(Node*))) { return false; }
+  auto** table = new (std::nothrow) Node*[size]();
+  if (table == nullptr) {
+    if (budget_ != nullptr) { budget_->give((size - table_size_) * sizeof(Node*)); }
+    return false;
+  }
+  delete[] table_;
+  table_ = table;
+  table_size_ = size;
+  for (std::uint32_t index = 0; index < nodes(); ++index) { table_insert(node(index)); }
+  return true;
+}
+
+inline void Tree::table_insert(Node* node) noexcept {
+  std::size_t at = table_hash(node->parent, node->key) & (table_size_ - 1);
+  while (table_[at] != nullptr) { at = (at + 1) & (table_size_ - 1); }
+  table_[at] = node;
+}
+
+TAKT_COLD inline Summary* Tree::device_of(Node* node) noexcept {
+  Summary* device = node->device.load(std::memory_order_relaxed);
+  if (device == nullptr) {
+    device = allocate<Summary>(budget_);
+    if (device != nullptr) { node->device.store(device, std::memory_order_release); }
+  }
+  return device;
+}
+
+TAKT_COLD inline void Tree::count(Mishap mishap, TreeKey key, std::uint64_t times) noexcept {
+  const unsigned used = mishap_count_.own();
+  for (unsigned slot = 0; slot < used; ++slot) {
+    if (mishap_[slot].mishap.own() == mishap && mishap_[slot].key.own() == key) {
+      mishap_[slot].count.add(times);
+      return;
+    }
+  }
+  // The last slots are one a mishap, without a name, so that the count stays whole when there are too many keys.
+  const unsigned named = kMishapSlots - kMishaps;
+  const bool full = used >= named && key != 0;
+  if (full) {
+    count(mishap, 0, times);
+    return;
+  }
+  Count& slot = mishap_[used];
+  slot.mishap.set(mishap);
+  slot.key.set(key);
+  slot.count.set(times);
+  mishap_count_.set(used + 1);
+}
+
+TAKT_COLD inline void Tree::save(State& state) const noexcept {
+  state.depth = depth_.get();
+  state.too_deep = deep_;
+  state.warm = warm_.get();
+  state.step = step_id_.get();
+  state.covered_ns = covered_ns();
+  state.mishaps = mishap_count_.get();
+  for (unsigned level = 0; level < state.depth && level <= kMaxDepth; ++level) {
+    state.frames[level] = frames_[level + 1];
+  }
+  for (unsigned slot = 0; slot < state.mishaps && slot < kMishapSlots; ++slot) { state.mishap[slot] = mishap_[slot]; }
+}
+
+/// Copies the values of `from` while its owner may be writing it.
+inline void read_node(const Node& from, Node& to, MemoryBudget* budget) noexcept {
+  for (;;) {
+    const std::uint64_t version = from.version.get();
+    if ((version & 1U) != 0) {  // the owner needs some nanoseconds, or its turn on this core
+      sched_yield();
+      continue;
+    }
+    to.self_ns.set(from.self_ns.get());
+    to.host = from.host;
+    for (auto field : {&Node::items, &Node::bytes, &Node::skipped, &Node::device_pending, &Node::device_lost}) {
+      (to.*field).set((from.*field).get());
+    }
+    if (const Summary* device = from.device.load(std::memory_order_acquire)) {
+      Summary* copy = to.device.load(std::memory_order_relaxed);
+      if (copy == nullptr) { copy = allocate<Summary>(budget); }
+      if (copy != nullptr) { *copy = *device; }
+      to.device.store(copy, std::memory_order_relaxed);
+    }
+    if (from.version.get() == version) {
+      to.version.set(version);
+      return;
+    }
+  }
+}
+
+TAKT_COLD inline void Tree::copy_for_replay(const Tree& other, const State& state) noexcept {
+  clear_shape();
+  replaying_ = true;
+  warmup_batches_ = other.warmup_batches_;
+  const std::uint32_t count = other.nodes();
+  for (std::uint32_t index = 0; index < count; ++index) {
+    const Node* from = other.node(index);
+    Node* parent = from->parent->parent == nullptr ? &root_ : node(from->parent->index);
+    Node* to = make_child(parent, from->key);
+    if (to == &overflow_) { break; }
+    read_node(*from, *to, budget_);
+  }
+  read_node(other.overflow_, overflow_, budget_);
+  frames_[0].child_ns.set(state.covered_ns);
+  for (unsigned slot = 0; slot < state.mishaps; ++slot) { mishap_[slot] = state.mishap[slot]; }
+  mishap_count_.set(state.mishaps);
+  batch_depth_ = 0;
+  discarded_ = false;
+  for (unsigned level = 0; level < state.depth; ++level) {
+    const Node* from = state.frames[level].node.get();
+    Node* to = from == &other.overflow_ || from->index >= nodes() ? &overflow_ : node(from->index);
+    frames_[level + 1] = state.frames[level];
+    frames_[level + 1].node.set(to);
+    batch_depth_ += to->role == Role::batch ? 1 : 0;
+    discarded_ = discarded_ || frames_[level + 1].discarded();
+  }
+  depth_.set(state.depth);
+  deep_ = state.too_deep;
+  warm_.set(state.warm);
+  step_id_.set(state.step);
+  set_special();
+}
+
+TAKT_COLD inline void Tree::merge(const Tree& other) noexcept {
+  const auto add = [this](const Node& from, Node& to) {
+    to.self_ns.add(from.self_ns.get());
+    to.host.merge(from.host, budget_);
+    for (auto field : {&Node::items, &Node::bytes, &Node::skipped, &Node::device_pending, &Node::device_lost}) {
+      (to.*field).add((from.*field).get());
+    }
+    if (const Summary* device = from.device.load(std::memory_order_acquire)) {
+      if (Summary* sum = device_of(&to)) { sum->merge(*device, budget_); }
+    }
+  };
+  const auto place = [this, &other](const Node* from, const auto& self) -> Node* {
+    if (from == &other.root_) { return &root_; }
+    return child(self(from->parent, self), from->key);
+  };
+  for (std::uint32_t index = 0; index < other.nodes(); ++index) {
+    const Node* from = other.node(index);
+    Node* to = place(from, place);
+    add(*from, *to);
+    if (to == &overflow_ && from->host.n() != 0) { count(Mishap::overflow, from->key, from->host.n()); }
+  }
+  add(other.overflow_, overflow_);
+  frames_[0].child_ns.add(other.covered_ns());
+  for (unsigned slot = 0; slot < other.mishaps(); ++slot) {
+    count(other.mishap(slot).mishap.get(), other.mishap(slot).key.get(), other.mishap(slot).count.get());
+  }
+}
+
+TAKT_COLD inline void Tree::clear_values() noexcept {
+  const auto clear = [](Node& node) {
+    node.self_ns.set(0);
+    node.host.clear();
+    for (auto field : {&Node::items, &Node::bytes, &Node::skipped, &Node::device_pending, &Node::device_lost}) {
+      (node.*field).set(0);
+    }
+    if (Summary* device = node.device.load(std::memory_order_relaxed)) { device->clear(); }
+  };
+  for (std::uint32_t index = 0; index < nodes(); ++index) { clear(*node(index)); }
+  clear(overflow_);
+  frames_[0].child_ns.set(0);
+  mishap_count_.set(0);
+  step_ = Step{};
+  lost_step_ = nullptr;
+}
+
+TAKT_COLD inline void Tree::clear_shape() noexcept {
+  for (std::uint32_t index = 0; index < nodes(); ++index) {
+    deallocate(node(index)->device.load(std::memory_order_relaxed), budget_);
+    deallocate(node(index), budget_);
+  }
+  for (auto& chunk : chunks_) { deallocate(chunk.exchange(nullptr, std::memory_order_relaxed), budget_); }
+  node_count_.store(0, std::memory_order_relaxed);
+  deallocate(overflow_.device.exchange(nullptr, std::memory_order_relaxed), budget_);
+  root_.last_child = nullptr;
+  for (std::size_t at = 0; at < table_size_; ++at) { table_[at] = nullptr; }
+  depth_.set(0);
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/config.hpp>
+
+#include <stdexcept>
+#include <string>
+
+TAKT_BEGIN_NAMESPACE
+
+/// Thrown by set-up calls only (making a Session, adding an exporter), never while recording. what() says what to do.
+class TAKT_EXPORT Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+  ~Error() override;
+};
+
+/// Receives one line a cause and five minutes about faults at run time; the default prints "takt: <line>" on stderr.
+/// Called by any thread that meets the fault, never by a Scope. Must not throw.
+using ErrorHandler = void (*)(const char* line, void* context);
+
+/// Replaces the handler of the process; nullptr restores the default. Any thread.
+TAKT_EXPORT void set_error_handler(ErrorHandler handler, void* context = nullptr) noexcept;
+
+TAKT_END_NAMESPACE

@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/config.hpp>
+
+#include <chrono>
+
+TAKT_BEGIN_NAMESPACE
+
+struct Snapshot;
+
+enum class ExportResult {
+  ok,     ///< taken: rows, metrics and spans of this snapshot are not shown again
+  retry,  ///< not now: the same, and newer ones, are shown again at the next period
+  drop,   ///< cannot be taken, ever: counted as lost to this exporter, not shown again
+};
+
+/// Takes finished values somewhere. Session calls it on a thread of its own, never on a training thread; one thread at a
+/// time. It may block: that delays no other exporter. Exceptions count as `drop`.
+class Exporter {
+ public:
+  virtual ~Exporter() = default;
+  /// A short stable name for messages, such as "json". Any thread.
+  virtual const char* name() const noexcept = 0;
+  /// Called about once a period, and a last time with snapshot.finished. The snapshot is valid during the call.
+  virtual ExportResult export_snapshot(const Snapshot& snapshot) = 0;
+  /// Sends what is held back. Returns false if that took longer than `deadline`.
+  virtual bool flush(std::chrono::milliseconds deadline) {
+    (void)deadline;
+    return true;
+  }
+  /// The last call. Returns false if not all could be delivered by `deadline`.
+  virtual bool shutdown(std::chrono::milliseconds deadline) { return flush(deadline); }
+
+ protected:
+  Exporter() = default;
+  Exporter(const Exporter&) = default;
+  Exporter(Exporter&&) = default;
+  Exporter& operator=(const Exporter&) = default;
+  Exporter& operator=(Exporter&&) = default;
+};
+
+TAKT_END_NAMESPACE

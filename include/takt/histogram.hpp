@@ -1,0 +1,203 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/detail/counter.hpp>
+#include <takt/detail/memory.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+TAKT_BEGIN_NAMESPACE
+
+/// Counts of durations in fixed log-linear buckets: 64 an octave, so that a bucket's middle is at most 0.78 % away from
+/// any value in it (values under 128 ns are exact). Every histogram has the same buckets, so merging adds counts and
+/// gives the same bits in any order. Pages of one octave (264 bytes) are allocated when first needed.
+/// One thread at a time for adding and merging; any thread may read while one writes.
+/// The layout is that of HdrHistogram and of log-linear sketches in general, with the octave as the page.
+class Histogram {
+ public:
+  static constexpr int kSubBuckets = 64;                                  ///< buckets an octave
+  static constexpr int kPages = 41;                                       ///< octaves kept
+  static constexpr std::uint64_t kMaxNs = (std::uint64_t{1} << 46U) - 1;  ///< 19.5 h; longer ones count as this long
+
+  Histogram() noexcept = default;
+  Histogram(const Histogram& other) noexcept { merge(other); }
+  Histogram& operator=(const Histogram& other) noexcept {
+    if (this != &other) {
+      clear();
+      merge(other);
+    }
+    return *this;
+  }
+  ~Histogram() { release(); }
+
+  /// Adds one duration in ns. Without memory for a new page the value counts as unbinned().
+  void add(std::uint64_t ns, detail::MemoryBudget* budget = nullptr) noexcept {
+    if (TAKT_UNLIKELY(ns > kMaxNs)) { ns = kMaxNs; }
+    // As bucket_of(), with octave and bucket kept apart.
+    const unsigned shift = shift_of(ns);
+    const std::uint64_t top = ns >> shift;
+    const unsigned octave = shift + static_cast<unsigned>(top >> 6U);
+    const unsigned slot = static_cast<unsigned>(top) % kSubBuckets;
+    Page* page = pages_[octave].load(std::memory_order_relaxed);
+    if (TAKT_UNLIKELY(page == nullptr)) {
+      page = grow(octave, budget);
+      if (page == nullptr) { return; }
+    }
+    detail::Relaxed<std::uint32_t>& count = page->count[slot];
+    const std::uint32_t next = count.own() + 1;
+    count.set(next);
+    if (TAKT_UNLIKELY(next == 0)) { carry(*page, slot, 1, budget); }
+  }
+
+  /// Adds all counts of `other`. Commutative and associative.
+  TAKT_NOINLINE void merge(const Histogram& other, detail::MemoryBudget* budget = nullptr) noexcept {
+    for (unsigned index = 0; index < kPages; ++index) {
+      const Page* from = other.pages_[index].load(std::memory_order_acquire);
+      if (from == nullptr) { continue; }
+      for (unsigned slot = 0; slot < kSubBuckets; ++slot) { add_count(index, slot, from->total(slot), budget); }
+    }
+    unbinned_.add(other.unbinned_.get());
+  }
+
+  /// Sets all counts to 0 and keeps the pages.
+  void clear() noexcept {
+    for (auto& slot : pages_) {
+      if (Page* page = slot.load(std::memory_order_relaxed)) { page->clear(); }
+    }
+    unbinned_.set(0);
+  }
+
+  /// How many durations lie in bucket `bucket` (0 to buckets() - 1).
+  std::uint64_t count(unsigned bucket) const noexcept {
+    const Page* page = pages_[bucket / kSubBuckets].load(std::memory_order_acquire);
+    return page == nullptr ? 0 : page->total(bucket % kSubBuckets);
+  }
+  /// How many durations were counted in all, unbinned ones left out.
+  std::uint64_t total() const noexcept {
+    std::uint64_t sum = 0;
+    for (unsigned bucket = 0; bucket < buckets(); ++bucket) { sum += count(bucket); }
+    return sum;
+  }
+  /// Durations for which there was no memory; they are missing from the percentiles.
+  std::uint64_t unbinned() const noexcept { return unbinned_.get(); }
+  /// Bytes of pages in use.
+  std::size_t bytes() const noexcept {
+    std::size_t sum = 0;
+    for (const auto& slot : pages_) {
+      for (const Page* page = slot.load(std::memory_order_acquire); page != nullptr;
+           page = page->high.load(std::memory_order_acquire)) {
+        sum += sizeof(Page);
+      }
+    }
+    return sum;
+  }
+
+  static constexpr unsigned buckets() noexcept { return kPages * kSubBuckets; }
+
+  static unsigned bucket_of(std::uint64_t ns) noexcept {
+    const std::uint64_t value = ns < kMaxNs ? ns : kMaxNs;
+    return (shift_of(value) << 6U) + static_cast<unsigned>(value >> shift_of(value));
+  }
+  /// The smallest duration, in ns, that falls into `bucket`.
+  static constexpr std::uint64_t lowest_ns(unsigned bucket) noexcept {
+    return bucket < 2 * kSubBuckets ? bucket : std::uint64_t{64U + bucket % kSubBuckets} << (bucket / kSubBuckets - 1);
+  }
+  /// The middle of `bucket` in ns: within 0.78 % of every duration in it.
+  static constexpr std::uint64_t middle_ns(unsigned bucket) noexcept {
+    return lowest_ns(bucket) + (lowest_ns(bucket + 1) - lowest_ns(bucket)) / 2;
+  }
+
+  /// The duration in ns at or below which a share `q` of all durations lies (nearest rank), 0 where there are none.
+  std::uint64_t percentile_ns(double q) const noexcept {
+    const std::uint64_t n = total();
+    if (n == 0) { return 0; }
+    const double wanted = q * static_cast<double>(n) * (1 - 1e-15);  // 0.28 * 25 is 7, not a little more
+    std::uint64_t rank = static_cast<std::uint64_t>(wanted);
+    if (static_cast<double>(rank) < wanted || rank == 0) { ++rank; }
+    if (rank > n) { rank = n; }
+    for (unsigned bucket = 0; bucket < buckets(); ++bucket) {
+      const std::uint64_t here = count(bucket);
+      if (rank <= here) { return middle_ns(bucket); }
+      rank -= here;
+    }
+    return 0;
+  }
+
+ private:
+  struct Page {
+    detail::Relaxed<std::uint32_t> count[kSubBuckets];
+    std::atomic<Page*> high{nullptr};  // counts of 2^32, for the run that gets there
+
+    std::uint64_t total(unsigned slot) const noexcept {
+      const Page* above = high.load(std::memory_order_acquire);
+      return count[slot].get() + (above == nullptr ? 0 : above->total(slot) << 32U);
+    }
+    void clear() noexcept {
+      for (auto& each : count) { each.set(0); }
+      if (Page* above = high.load(std::memory_order_relaxed)) { above->clear(); }
+    }
+  };
+
+  /// By how many bits a duration exceeds 7: the lowest ones, that its bucket does not tell.
+  static unsigned shift_of(std::uint64_t ns) noexcept {
+    return 57U - static_cast<unsigned>(__builtin_clzll(ns | 127U));
+  }
+
+  TAKT_COLD Page* grow(unsigned index, detail::MemoryBudget* budget) noexcept {
+    Page* page = detail::allocate<Page>(budget);
+    if (page == nullptr) {
+      unbinned_.add(1);
+    } else {
+      pages_[index].store(page, std::memory_order_release);  // partner: the acquire in count()
+    }
+    return page;
+  }
+
+  TAKT_COLD void carry(Page& page, unsigned slot, std::uint32_t amount, detail::MemoryBudget* budget) noexcept {
+    Page* above = page.high.load(std::memory_order_relaxed);
+    if (above == nullptr) {
+      above = detail::allocate<Page>(budget);
+      if (above == nullptr) {
+        unbinned_.add(std::uint64_t{amount} << 32U);
+        return;
+      }
+      page.high.store(above, std::memory_order_release);
+    }
+    above->count[slot].add(amount);
+  }
+
+  void add_count(unsigned index, unsigned slot, std::uint64_t amount, detail::MemoryBudget* budget) noexcept {
+    if (amount == 0) { return; }
+    Page* page = pages_[index].load(std::memory_order_relaxed);
+    if (page == nullptr) {
+      page = grow(index, budget);
+      if (page == nullptr) {
+        unbinned_.add(amount - 1);
+        return;
+      }
+    }
+    const std::uint64_t sum = page->count[slot].own() + (amount & 0xFFFFFFFFU);
+    page->count[slot].set(static_cast<std::uint32_t>(sum));
+    const std::uint64_t high = (amount >> 32U) + (sum >> 32U);
+    if (high != 0) { carry(*page, slot, static_cast<std::uint32_t>(high), budget); }
+  }
+
+  void release() noexcept {
+    for (auto& slot : pages_) {
+      Page* page = slot.load(std::memory_order_relaxed);
+      while (page != nullptr) {
+        Page* above = page->high.load(std::memory_order_relaxed);
+        detail::deallocate(page, nullptr);
+        page = above;
+      }
+    }
+  }
+
+  std::atomic<Page*> pages_[kPages] = {};
+  detail::Counter unbinned_;
+};
+
+TAKT_END_NAMESPACE

@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/detail/hot.hpp>
+#include <takt/key.hpp>
+#include <takt/stream.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+TAKT_BEGIN_NAMESPACE
+
+/// Times every n-th region of a key on each thread, the first one included; the others are counted.
+struct Every {
+  std::uint32_t n;
+};
+/// \param n 1 or more; 0 counts as 1.
+constexpr Every every(std::uint32_t n) noexcept { return Every{n}; }
+
+TAKT_END_NAMESPACE
+
+#if TAKT_ENABLED
+
+TAKT_BEGIN_NAMESPACE
+
+/// Times a region from here to the end of the block, on the recorder of the process:
+///
+///     { takt::Scope s(takt::Forward);  net.forward(); }
+///
+/// Never throws or waits. Takes a lock only at the first region of a thread, the first use of a key, and where a region
+/// ends on another thread; allocates there, and for new places and new powers of two in durations. Scopes nest; they may also end in another order, or on another thread (a coroutine
+/// that resumed elsewhere). One thread at a time for one Scope; not in signal handlers.
+class [[nodiscard]] Scope {
+ public:
+  /// Host time.
+  [[nodiscard]] explicit Scope(const Key& key) noexcept : region_(detail::begin_region(key)) {}
+  /// Host time, and the span between two marks on `stream`, which resolves later. Any type with StreamTraits.
+  template <class S>
+  [[nodiscard]] Scope(const Key& key, const S& stream) noexcept
+      : region_(detail::begin_on(key, detail::stream_ref(stream))) {}
+  /// Host time of every n-th.
+  [[nodiscard]] Scope(const Key& key, Every sampling) noexcept
+      : region_(detail::begin_sampled(key, sampling.n, StreamRef{})) {}
+  /// Both.
+  template <class S>
+  [[nodiscard]] Scope(const Key& key, const S& stream, Every sampling) noexcept
+      : region_(detail::begin_sampled(key, sampling.n, detail::stream_ref(stream))) {}
+
+  ~Scope() noexcept { detail::end_region(region_); }
+
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+  static void* operator new(std::size_t) = delete;
+  static void* operator new[](std::size_t) = delete;
+
+  /// Ends this region and begins one of `key` with the same clock read; from now on the Scope is that region. With a
+  /// stream, one mark serves both.
+  void lap(const Key& key) noexcept { region_ = detail::lap_region(region_, key); }
+  /// Adds `n` items (samples, tokens) to this region, 1 or more; a Batch's make throughput. Others are counted as mistakes.
+  void items(std::int64_t n) noexcept { detail::note_amount(region_, detail::Amount::items, n); }
+  /// Adds `n` bytes moved, 1 or more; the report gives GB/s.
+  void bytes(std::int64_t n) noexcept { detail::note_amount(region_, detail::Amount::bytes, n); }
+
+ private:
+  detail::Region region_;
+};
+
+TAKT_END_NAMESPACE
+
+#else
+
+TAKT_BEGIN_OFF_NAMESPACE
+
+/// Compiled out: does nothing.
+class [[nodiscard]] Scope {
+ public:
+  [[nodiscard]] explicit Scope(const Key&) noexcept {}
+  template <class S>
+  [[nodiscard]] Scope(const Key&, const S&) noexcept {}
+  [[nodiscard]] Scope(const Key&, Every) noexcept {}
+  template <class S>
+  [[nodiscard]] Scope(const Key&, const S&, Every) noexcept {}
+  ~Scope() noexcept {}  // not trivial, so that an unused one draws no warning here either
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+  static void* operator new(std::size_t) = delete;
+  static void* operator new[](std::size_t) = delete;
+  void lap(const Key&) noexcept {}
+  void items(std::int64_t) noexcept {}
+  void bytes(std::int64_t) noexcept {}
+};
+
+TAKT_END_OFF_NAMESPACE
+
+#endif
+
+#define TAKT_CONCAT_(a, b) a##b
+#define TAKT_CONCAT(a, b) TAKT_CONCAT_(a, b)
+/// A Scope without a name: TAKT_SCOPE(takt::Backward); its arguments are those of Scope's constructors.
+#define TAKT_SCOPE(...) ::takt::Scope TAKT_CONCAT(takt_scope_, __LINE__)(__VA_ARGS__)

@@ -1,0 +1,161 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/config.hpp>
+#include <takt/error.hpp>
+#include <takt/exporter.hpp>
+#include <takt/snapshot.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+TAKT_BEGIN_NAMESPACE
+
+namespace detail {
+class SessionImpl;
+}
+
+/// How a Session is set up. from_env() starts from the variables in brackets; what is set in code wins.
+struct SessionOptions {
+  std::string directory = "takt-runs";     ///< [TAKT_DIR] where run folders go
+  bool files = true;                       ///< [TAKT_FILES=0|1] write summary.json and steps.csv
+  bool table = true;                       ///< [TAKT_TABLE=0|1] print the table at the end; on rank 0 only
+  bool trace = false;                      ///< [TAKT_TRACE=0|1] write trace.json
+  std::uint64_t trace_events = 1'000'000;  ///< [TAKT_TRACE_EVENTS] spans in trace.json; later ones are counted
+  int exit_ms = 2000;                      ///< [TAKT_EXIT_MS] the most that closing may take, in ms, 0 or more
+  int period_ms = 1000;    ///< [TAKT_PERIOD_MS] between two looks at what was recorded, in ms, 10 or more
+  bool background = true;  ///< false: no threads; the program calls poll() itself
+  int warmup = 10;         ///< [TAKT_WARMUP] Batches of each Batch path that count as warm-up, 0 or more
+  std::size_t memory_bytes = 32U << 20U;  ///< [TAKT_MEMORY_MB] for recording, the whole process
+  std::string run_id;                     ///< [TAKT_RUN_ID] shared by all ranks; empty: from the launcher, or made up
+  int rank = -1;                          ///< [TAKT_RANK] -1: from the launcher
+  int world_size = -1;                    ///< [TAKT_WORLD_SIZE] -1: from the launcher
+  bool all_ranks = false;                 ///< [TAKT_RANKS=0|all] every rank is a run of its own: each prints
+
+  /// The defaults, changed by the environment. A value that is not understood is reported once with the values that are,
+  /// and left at its default; so is a TAKT_ variable that does not exist.
+  TAKT_EXPORT static SessionOptions from_env();
+};
+
+TAKT_END_NAMESPACE
+
+#if TAKT_ENABLED
+
+TAKT_BEGIN_NAMESPACE
+
+/// One run: identity, files, threads, exporters. Make it first in main(). What was recorded before is adopted. Not needed
+/// in order to time something. At most one at a time: a second one throws takt::Error.
+class TAKT_EXPORT Session {
+ public:
+  /// \param name of the run or experiment, for people; also the start of the run folder's name.
+  /// \throws takt::Error if there is a Session already. Faults of the surroundings (a folder that cannot be written) do not
+  ///         throw: they are reported and the run goes on in memory.
+  explicit Session(std::string name, SessionOptions options = SessionOptions::from_env());
+  /// Closes the run; an exception on its way through marks it failed. Takes at most `exit_ms`.
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  /// Adds an exporter, by value or by unique_ptr. Its totals are those of the whole run; of rows and metrics it sees what
+  /// nobody has collected yet, all of them if it is added within a period of the start. Any thread.
+  /// \throws takt::Error for a nullptr, or after close().
+  void add(std::unique_ptr<Exporter> exporter);
+  template <class E, std::enable_if_t<std::is_base_of_v<Exporter, std::decay_t<E>>, int> = 0>
+  void add(E&& exporter) {
+    add(std::unique_ptr<Exporter>(new std::decay_t<E>(std::forward<E>(exporter))));
+  }
+
+  /// Hyper-parameters and tags that travel with the timings; a later value of the same name wins. Any thread, takes a lock.
+  void param(std::string_view name, std::string_view value);
+  void param(std::string_view name, const char* value) { param(name, std::string_view(value)); }
+  template <class T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>
+  void param(std::string_view name, T value) {
+    if constexpr (std::is_same_v<T, bool>) {
+      param(name, std::string_view(value ? "true" : "false"));
+    } else if constexpr (std::is_integral_v<T>) {
+      param(name, std::string_view(std::to_string(value)));
+    } else {
+      param_real(name, static_cast<double>(value), std::is_same_v<T, float>);
+    }
+  }
+  void tag(std::string_view name, std::string_view value);
+
+  /// A number at the current step of the calling thread (the Batch that is open, else the one that ended last), or at
+  /// `step`. NaN and infinities are kept. No lock and no system call after the first use of a name. Any thread.
+  void metric(std::string_view name, double value) noexcept;
+  void metric(std::string_view name, double value, std::int64_t step) noexcept;
+
+  /// The step number that the calling thread's current or next Batch gets; counting goes on from there.
+  void step(std::int64_t number) noexcept;
+
+  /// Marks the run as failed. Any thread.
+  void fail() noexcept;
+  /// Prints the table of the run so far on stdout. Any thread.
+  void print();
+  /// The run so far, without rows. Any thread.
+  Snapshot snapshot();
+  /// Does at once what the background does each period: collects, and shows exporters what is new. With background threads
+  /// it does not wait for the exporters. Any thread.
+  void poll();
+  /// Ends the run: last snapshot to every exporter, files, table. Further calls do nothing. Returns false if something
+  /// was not done, or not taken by an exporter, within `exit_ms`. Without background threads an exporter that does not come
+  /// back holds it up. Any thread.
+  bool close() noexcept;
+
+  const RunInfo& run() const noexcept;
+
+ private:
+  void param_real(std::string_view name, double value, bool single_precision);
+  detail::SessionImpl* impl_;  // leaked: its threads may outlive the Session at exit
+  int exceptions_;             // under way when the Session was made
+};
+
+/// What has been recorded in this process so far, without rows. Needs no Session. Any thread.
+TAKT_EXPORT Snapshot snapshot();
+
+TAKT_END_NAMESPACE
+
+#else
+
+TAKT_BEGIN_OFF_NAMESPACE
+
+/// Compiled out: does nothing.
+class Session {
+ public:
+  // Templates, so that not even a string is made for them.
+  template <class Name>
+  explicit Session(const Name&) noexcept {}
+  template <class Name>
+  Session(const Name&, const SessionOptions&) noexcept {}
+  ~Session() noexcept {}
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  template <class E>
+  void add(E&&) {}
+  template <class T>
+  void param(std::string_view, const T&) {}
+  void tag(std::string_view, std::string_view) {}
+  void metric(std::string_view, double) noexcept {}
+  void metric(std::string_view, double, std::int64_t) noexcept {}
+  void step(std::int64_t) noexcept {}
+  void fail() noexcept {}
+  void print() {}
+  Snapshot snapshot() { return {}; }
+  void poll() {}
+  bool close() noexcept { return true; }
+  const RunInfo& run() const noexcept {
+    static const RunInfo none;
+    return none;
+  }
+};
+
+inline Snapshot snapshot() { return {}; }
+
+TAKT_END_OFF_NAMESPACE
+
+#endif

@@ -1,0 +1,178 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/config.hpp>
+#include <takt/key.hpp>
+#include <takt/summary.hpp>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+TAKT_BEGIN_NAMESPACE
+
+/// Which run this is, and where. Rank and world size come from the API or the launcher.
+struct RunInfo {
+  std::string name;  ///< as given to Session; "takt" without one
+  std::string id;    ///< shared by all ranks of the run
+  int rank = 0;
+  int world_size = 1;
+  int local_rank = 0;
+  int attempt = 0;          ///< restart count of an elastic launcher
+  std::string rank_source;  ///< the variable or call that rank and world size were taken from
+  std::string host;
+  std::int64_t pid = 0;
+  std::int64_t start_unix_ns = 0;  ///< wall clock at the start of the run
+  std::string directory;           ///< where files of this rank go; empty: in memory only
+};
+
+/// The clock that host times come from.
+struct ClockInfo {
+  std::string name;    ///< "tsc", "cntvct" or "clock_gettime(CLOCK_MONOTONIC)"
+  std::string reason;  ///< why this one
+  double frequency_hz = 0;
+  double error_ppm = 0;              ///< bound on the rate error against CLOCK_MONOTONIC_RAW, as measured
+  std::int64_t empty_region_ns = 0;  ///< the length that a region with nothing in it reports
+  std::uint64_t fallbacks = 0;       ///< times the clock was changed while running
+};
+
+/// One region at one place in the call tree, over all threads.
+struct PathStats {
+  static constexpr std::uint32_t kNoParent = 0xFFFFFFFF;
+
+  std::string name;  ///< of the key
+  Kind kind = Kind::other;
+  std::uint32_t parent = kNoParent;  ///< index into Snapshot::paths, always smaller than the own one
+  std::uint32_t depth = 0;           ///< 0 at the top
+  Summary host;                      ///< host time
+  Summary device;  ///< stream span on a device, of the regions that have resolved; n() == 0 where there is none
+  std::uint64_t self_ns = 0;  ///< host time in which it was the innermost open region of its thread
+  std::uint64_t items = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t skipped = 0;         ///< entered but not timed, because of every(n); n() + skipped were entered
+  std::uint64_t device_pending = 0;  ///< device spans not resolved yet
+  std::uint64_t device_lost = 0;     ///< device spans that failed or found no room
+};
+
+/// A region that had not ended when the snapshot was taken.
+struct OpenRegion {
+  std::uint32_t path = 0;    ///< index into Snapshot::paths
+  std::uint32_t thread = 0;  ///< index into Snapshot::threads
+  std::int64_t open_ns = 0;  ///< how long it has been open
+};
+
+struct ThreadInfo {
+  std::uint32_t id = 0;  ///< number in the process, in the order of first recording
+  std::string name;      ///< from name_thread(), or "thread <id>"
+  bool ended = false;
+};
+
+/// Throughput over the steps after warm-up. Periods run from the end of a Batch to the end of the one before.
+struct Throughput {
+  std::uint64_t steps = 0;           ///< step periods that count
+  std::uint64_t items = 0;           ///< in these
+  std::uint64_t period_ns = 0;       ///< sum of these
+  std::uint64_t excluded_steps = 0;  ///< periods left out: an Epoch boundary or another Batch path lay inside
+  std::uint64_t excluded_ns = 0;
+  std::uint64_t windows = 0;  ///< windows of consecutive steps that the interval rests on
+  double items_per_s = 0;     ///< items / period; 0 without items
+  double items_low = 0;       ///< 95 % interval by batch means over windows; 0 below 3 windows
+  double items_high = 0;
+  double steps_per_s = 0;
+};
+
+/// The steps of one Batch path on one thread.
+struct Series {
+  std::uint32_t path = 0;          ///< of its Batch, index into Snapshot::paths
+  std::uint32_t thread = 0;        ///< index into Snapshot::threads
+  std::uint64_t steps = 0;         ///< Batches ended
+  std::uint64_t warmup_steps = 0;  ///< of these, warm-up
+  Throughput throughput;
+};
+
+/// One column of a step row.
+struct Cell {
+  static constexpr std::uint32_t kOther = 0xFFFFFFFF;
+  static constexpr std::int64_t kAbsent = -1;
+
+  std::uint32_t path = kOther;  ///< index into Snapshot::paths; kOther: all paths beyond the 64th, by self time
+  std::uint32_t calls = 0;
+  std::int64_t host_ns = 0;          ///< total of the calls in this step
+  std::int64_t device_ns = kAbsent;  ///< total stream span, kAbsent where there is none or it was lost
+};
+
+/// One step: an outermost Batch of one thread. An exporter sees a row once, when all its device values are known, or
+/// after 1 024 later rows, or at shutdown.
+struct Row {
+  std::uint64_t sequence = 0;   ///< number of this row in the process, from 0, without gaps but for declared losses
+  std::uint32_t series = 0;     ///< index into Snapshot::series
+  std::int64_t step = 0;        ///< counts from 0 in each series; Session::step() sets it
+  std::int64_t begin_ns = 0;    ///< since the start of the run
+  std::int64_t host_ns = 0;     ///< length of the Batch
+  std::int64_t period_ns = -1;  ///< since the end of the Batch before; -1: none, or left out of throughput
+  std::int64_t items = 0;
+  bool warmup = false;
+  bool complete = true;  ///< false: device values are missing
+  std::vector<Cell> cells;
+};
+
+/// A number the user logged.
+struct Metric {
+  std::uint64_t sequence = 0;
+  std::string name;
+  double value = 0;  ///< may be NaN or infinite
+  std::int64_t step = 0;
+  std::int64_t time_unix_ns = 0;
+};
+
+/// One timed region for a time line. Only with tracing on.
+struct Span {
+  std::uint64_t sequence = 0;
+  std::uint32_t thread = 0;   ///< index into Snapshot::threads
+  std::int64_t begin_ns = 0;  ///< since the start of the run
+  std::int64_t duration_ns = 0;
+  const char* name = "";  ///< of the key, valid for the life of the process
+  Kind kind = Kind::other;
+};
+
+/// Something that a report does not contain, or that was used wrongly: what, where, and how often.
+struct Loss {
+  std::string what;   ///< stable identifier such as "end_without_start"
+  std::string where;  ///< key or thread, may be empty
+  std::uint64_t count = 0;
+};
+
+/// Finished values: all that an exporter sees. A value; safe to keep. Indices stay the same from one snapshot of a process
+/// to the next; paths, threads and series are only ever appended.
+struct Snapshot {
+  RunInfo run;
+  ClockInfo clock;
+  std::int64_t wall_ns = 0;       ///< since the start of the run
+  std::int64_t uncovered_ns = 0;  ///< of this, time on the Session's thread that no region covers
+  std::int64_t overhead_ns = 0;   ///< estimate of Takt's own cost in this time, all recording threads together
+  bool finished = false;          ///< the last snapshot of the run
+  bool failed = false;            ///< Session::fail() was called, or the Session was unwound by an exception
+
+  std::vector<PathStats> paths;  ///< parents before children
+  std::vector<ThreadInfo> threads;
+  std::vector<Series> series;
+  std::vector<OpenRegion> open;
+  std::vector<Loss> losses;
+  std::map<std::string, std::string> params;
+  std::map<std::string, std::string> tags;
+
+  // Newer than what the exporter has acknowledged; empty in a snapshot taken by hand.
+  std::vector<Row> rows;
+  std::vector<Metric> metrics;
+  std::vector<Span> spans;
+
+  /// "Epoch/Batch/Forward". One thread at a time.
+  std::string path_name(std::uint32_t path) const {
+    const PathStats& here = paths[path];
+    return here.parent == PathStats::kNoParent ? here.name : path_name(here.parent) + "/" + here.name;
+  }
+};
+
+TAKT_END_NAMESPACE

@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/config.hpp>
+
+#include <cstdint>
+#include <type_traits>
+
+TAKT_BEGIN_NAMESPACE
+
+/// A point on a backend's time line, by the backend's own numbering. A mark is held until it is released.
+using Mark = std::uint64_t;
+
+/// What a backend can say about the time between two marks.
+struct Elapsed {
+  enum class State : std::uint8_t { ready, pending, failed };
+  State state = State::pending;
+  std::int64_t ns = 0;  ///< 0 or more; only where state is ready
+
+  static constexpr Elapsed ready(std::int64_t ns) noexcept { return {State::ready, ns}; }
+  static constexpr Elapsed pending() noexcept { return {State::pending, 0}; }
+  static constexpr Elapsed failed() noexcept { return {State::failed, 0}; }
+};
+
+/// What a recorder needs of a device: a Backend (docs/backends.md) without its type. All functions are called on threads
+/// that record, must not block, throw, or change what the application sees of the device. Static storage.
+struct DeviceOps {
+  const char* name;
+  /// Puts a mark on the queue of `handle`; false where that cannot be done (the region is then not timed there).
+  bool (*mark)(void* handle, Mark& mark) noexcept;
+  /// One more release() will come for `mark`: it ends one region and begins the next.
+  void (*retain)(void* handle, Mark mark) noexcept;
+  Elapsed (*elapsed)(void* handle, Mark begin, Mark end) noexcept;
+  void (*release)(void* handle, Mark mark) noexcept;
+};
+
+/// A queue of work on a device, as Scope takes it. Not owned: device and handle must outlive the results that are pending.
+struct StreamRef {
+  const DeviceOps* ops = nullptr;  ///< nullptr: no device, host time only
+  void* handle = nullptr;
+
+  friend constexpr bool operator==(const StreamRef& a, const StreamRef& b) noexcept {
+    return a.ops == b.ops && a.handle == b.handle;
+  }
+};
+
+/// How a type of stream becomes a StreamRef: specialise it with `static StreamRef ref(const S&) noexcept`. A backend's header
+/// does so for its streams. (A trait and not an overloaded function: the stream of CUDA is a pointer to a type of the
+/// global namespace, where argument-dependent look-up finds nothing of Takt's.)
+template <class S, class = void>
+struct StreamTraits {};
+
+template <>
+struct StreamTraits<StreamRef> {
+  static StreamRef ref(const StreamRef& stream) noexcept { return stream; }
+};
+
+namespace detail {
+
+template <class S, class = void>
+struct HasStreamRef : std::false_type {};
+template <class S>
+struct HasStreamRef<S, std::void_t<decltype(StreamTraits<S>::ref(std::declval<const S&>()))>> : std::true_type {};
+
+template <class S>
+StreamRef stream_ref(const S& stream) noexcept {
+  static_assert(HasStreamRef<S>::value,
+                "takt: this type is not a known stream. Include the backend's header (for example "
+                "<takt/backends/manual.hpp>) or specialise takt::StreamTraits for it.");
+  if constexpr (HasStreamRef<S>::value) {
+    return StreamTraits<S>::ref(stream);
+  } else {
+    return {};
+  }
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,58 @@
+# SPDX-FileCopyrightText: The Takt authors
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash
+
+# What the scripts have in common. Sourced with the repository as working directory.
+
+# Each entry is package:probe, where the probe is a command or a file that the package brings.
+# shellcheck disable=SC2034  # used by those who source this
+BUILD_PACKAGES=(g++:g++ cmake:cmake ninja-build:ninja libfmt-dev:/usr/include/fmt/core.h
+  nlohmann-json3-dev:/usr/include/nlohmann/json.hpp libcli11-dev:/usr/include/CLI/CLI.hpp)
+# shellcheck disable=SC2034
+TEST_PACKAGES=(catch2:/usr/include/catch2 python3:python3 pkg-config:pkg-config binutils:objdump)
+# shellcheck disable=SC2034
+FULL_PACKAGES=(clang:clang++ clang-format:clang-format clang-tidy:clang-tidy shellcheck:shellcheck)
+
+say() { printf '== %s\n' "$*"; }
+
+usage() {
+  # The comment at the top of the calling script, without the licence lines.
+  sed -n '/^#!/d; /^# SPDX/d; /^#/!q; s/^# \{0,1\}//p' "$1"
+}
+
+present() {
+  case $1 in
+    /*) [[ -e $1 ]] ;;
+    *) command -v "$1" >/dev/null ;;
+  esac
+}
+
+# need_packages package:probe... installs what is missing, or says how to.
+need_packages() {
+  local entry missing=()
+  for entry in "$@"; do
+    present "${entry#*:}" || missing+=("${entry%%:*}")
+  done
+  if [[ ${#missing[@]} -eq 0 ]]; then return; fi
+
+  local install="apt-get install -y --no-install-recommends ${missing[*]}" sudo=()
+  if [[ $EUID -ne 0 ]]; then sudo=(sudo -n); fi
+  if ! command -v apt-get >/dev/null || { [[ $EUID -ne 0 ]] && ! sudo -n true 2>/dev/null; }; then
+    printf 'These packages are missing: %s\nInstall them first:\n    sudo %s\n' "${missing[*]}" "$install" >&2
+    exit 2
+  fi
+  say "Installing with apt-get: ${missing[*]}"
+  # shellcheck disable=SC2086  # a list of words
+  if ! { "${sudo[@]}" apt-get update -qq && "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive $install; } </dev/null; then
+    printf 'Installing failed. Missing: %s\nTry by hand:\n    sudo apt-get update && sudo %s\n' "${missing[*]}" "$install" >&2
+    exit 2
+  fi
+}
+
+# build <preset> [cmake option]...: configures and builds in build-<preset>, which is kept between calls.
+build() {
+  local preset=$1 generator=${CMAKE_GENERATOR:-}
+  shift
+  if [[ -z $generator && ! -e build-$preset/CMakeCache.txt ]] && command -v ninja >/dev/null; then generator=Ninja; fi
+  cmake --preset "$preset" ${generator:+-G "$generator"} "$@" && cmake --build --preset "$preset" -j"$(nproc)"
+}

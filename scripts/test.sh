@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: The Takt authors
+# SPDX-License-Identifier: BSD-3-Clause
+# Builds Takt and runs its tests: scripts/test.sh [--full]
+#
+# Without options: one build with g++ where every warning is an error, and all tests.
+# --full: the same with clang++, AddressSanitizer with leak check, UndefinedBehaviorSanitizer and ThreadSanitizer, then
+#         clang-format, clang-tidy and shellcheck.
+#
+# Installs what is missing with apt-get where it may, and says what to install where it may not. Build folders
+# (build-<leg>) are kept. The last line is "N passed, M failed" over everything that ran.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source scripts/lib.sh
+
+full=false
+case ${1:-} in
+  "") ;;
+  --full) full=true ;;
+  -h | --help) usage "$0" && exit ;;
+  *) usage "$0" >&2 && exit 2 ;;
+esac
+
+passed=0
+failed=0
+summary=()
+
+# note <leg> <passed> <failed> <line>
+note() {
+  passed=$((passed + $2))
+  failed=$((failed + $3))
+  summary+=("$(printf '%-13s %s' "$1:" "$4")")
+}
+
+# leg <preset>: configure, build and test. A build that breaks is one failure.
+leg() {
+  local preset=$1 log=build-$1/test.log line
+  say "$preset"
+  if ! build "$preset"; then
+    note "$preset" 0 1 "the build failed"
+    return
+  fi
+  ctest --preset "$preset" -j"$(nproc)" </dev/null 2>&1 | tee "$log" || true
+  line=$(grep -E '^[0-9]+% tests passed, [0-9]+ tests? failed out of [0-9]+' "$log" || true)
+  if [[ $line =~ passed,\ ([0-9]+)\ tests?\ failed\ out\ of\ ([0-9]+) ]]; then
+    note "$preset" $((BASH_REMATCH[2] - BASH_REMATCH[1])) "${BASH_REMATCH[1]}" "$line"
+  else
+    note "$preset" 0 1 "no test ran"
+  fi
+}
+
+# check <name> <command>...: a check that passes or fails as a whole.
+check() {
+  local name=$1
+  shift
+  say "$name"
+  if "$@"; then note "$name" 1 0 "passed"; else note "$name" 0 1 "failed"; fi
+}
+
+# for_files <find test>... -- <command>...: runs the command on the files of the tree that pass the tests.
+for_files() {
+  local tests=()
+  while [[ $1 != -- ]]; do
+    tests+=("$1")
+    shift
+  done
+  shift
+  find . -path './build*' -prune -o -path ./.git -prune -o \( "${tests[@]}" \) -print0 | xargs -0 -r "$@"
+}
+
+# Formatters and linters change from one major version to the next: only the one the settings were written for decides.
+is_version_14() { "$1" --version | grep -q 'version 14\.'; }
+
+format() { for_files -name '*.[ch]pp' -- clang-format --dry-run -Werror; }
+tidy() { for_files -path '*/src/*.cpp' -- -P"$(nproc)" -n1 clang-tidy -p build-clang --quiet; }
+shell() { for_files -name '*.sh' -o -path ./.ci/run -- shellcheck -x; }
+
+need_packages "${BUILD_PACKAGES[@]}" "${TEST_PACKAGES[@]}"
+if $full; then need_packages "${FULL_PACKAGES[@]}"; fi
+
+leg ci
+if $full; then
+  leg clang
+  leg asan
+  leg ubsan
+  leg tsan
+  for tool in clang-format clang-tidy; do
+    if is_version_14 "$tool"; then
+      check "$tool" "${tool#clang-}"
+    else
+      note "$tool" 0 0 "not run: version 14 decides, this is $("$tool" --version | grep -o 'version [0-9]*')"
+    fi
+  done
+  check shellcheck shell
+fi
+
+echo
+printf '%s\n' "${summary[@]}"
+echo "$passed passed, $failed failed"
+[[ $failed -eq 0 && $passed -gt 0 ]]

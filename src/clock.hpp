@@ -1,0 +1,126 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/detail/ticks.hpp>
+#include <takt/snapshot.hpp>
+
+#include "environment.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// The clock that a reading in ticks comes from.
+enum class ClockSource : std::uint32_t { counter, monotonic };
+
+/// Tells what the clock of the process reads and turns ticks into ns since it was started. The processor's counter is used
+/// where it is invariant and keeps within 50 ppm of CLOCK_MONOTONIC_RAW; its rate is measured in under 1 ms at the start
+/// and again over ever longer spans while running. Each better rate holds from then on, joined without a step.
+class Clock {
+ public:
+  static constexpr double kMaxErrorPpm = 50;
+
+  /// How readings are taken and judged; tests put their own in its place.
+  struct Hardware {
+    std::uint64_t (*ticks)() noexcept;
+    std::uint64_t (*reference_ns)() noexcept;
+    bool (*invariant)(const char*& reason) noexcept;
+    std::uint64_t (*monotonic_ns)() noexcept;
+    void (*leaving)() noexcept = nullptr;  ///< called before the counter is given up, so that nobody stamps by it later
+  };
+
+  explicit Clock(ProcessEnvironment::Clock choice) noexcept;
+  Clock(ProcessEnvironment::Clock choice, const Hardware& hardware) noexcept;
+
+  ClockSource source() const noexcept { return source_.load(std::memory_order_acquire); }
+  /// Now, in ticks of `source`. Any thread.
+  std::uint64_t ticks(ClockSource source) const noexcept {
+    return source == ClockSource::counter ? hardware_.ticks() : hardware_.monotonic_ns();
+  }
+  /// The first reading that counts. Any thread.
+  std::uint64_t first_ticks(ClockSource source) const noexcept { return segment(source, 0).from_ticks; }
+  /// ns since the start. Any thread.
+  std::uint64_t to_ns(ClockSource source, std::uint64_t ticks) const noexcept {
+    const Segment segment = this->segment(source, ticks);
+    // Read on another core, before the clock was started?
+    return ticks < segment.from_ticks ? segment.base_ns : segment.to_ns(ticks);
+  }
+  std::uint64_t now_ns() const noexcept {
+    const ClockSource source = this->source();
+    return to_ns(source, ticks(source));
+  }
+  /// Wall clock at the start, in ns since 1970.
+  std::int64_t start_unix_ns() const noexcept { return start_unix_ns_; }
+
+  /// Compares with the reference once a second or more; one thread at a time does it, others pass. Returns false if the
+  /// counter has just been found wrong: from now on source() is monotonic.
+  bool recheck() noexcept;
+
+  /// For reports. Any thread.
+  ClockInfo info() const;
+
+  /// How ticks become ns, from some time on and until the rate was measured anew.
+  struct Segment {
+    std::uint64_t from_ticks = 0;
+    std::uint64_t until_ticks = ~std::uint64_t{0};
+    std::uint64_t base_ns = 0;
+    std::uint64_t multiplier = 0;  ///< ns in a tick, times 2^32
+
+    /// \param ticks not before from_ticks.
+    std::uint64_t to_ns(std::uint64_t ticks) const noexcept {
+      return base_ns + static_cast<std::uint64_t>((static_cast<Wide>(ticks - from_ticks) * multiplier) >> 32U);
+    }
+  };
+  /// The segment that holds `ticks`, for loops that convert many. Any thread.
+  Segment segment(ClockSource source, std::uint64_t ticks) const noexcept {
+    if (source == ClockSource::monotonic) {
+      return Segment{monotonic_zero_.load(std::memory_order_relaxed), ~std::uint64_t{0},
+                     monotonic_base_ns_.load(std::memory_order_relaxed), std::uint64_t{1} << 32U};
+    }
+    const std::uint32_t count = segments_.load(std::memory_order_acquire);
+    std::uint32_t at = count - 1;
+    while (at > 0 && ticks < segment_[at].from_ticks) { --at; }
+    Segment segment = segment_[at];
+    if (at + 1 < count) { segment.until_ticks = segment_[at + 1].from_ticks; }
+    return segment;
+  }
+
+ private:
+  struct Anchor {
+    std::uint64_t ticks = 0;
+    std::uint64_t ns = 0;
+    std::uint64_t window = 0;  // ticks in which both readings were taken: bounds the error of the pair
+  };
+  static constexpr std::uint64_t kRefineAheadNs = 20'000'000;
+  Anchor anchor() const noexcept;
+  void refine(const Anchor& here) noexcept;
+  bool calibrate() noexcept;
+  void use_monotonic(const char* reason) noexcept;
+  void measure_empty_region() noexcept;
+  double error_ppm(const Anchor& a, const Anchor& b, double multiplier) const noexcept;
+
+  Hardware hardware_;
+  std::atomic<ClockSource> source_{ClockSource::monotonic};
+  // The reading of the system's clock that was taken when it began to be used, and the time then; before source_.
+  std::atomic<std::uint64_t> monotonic_zero_{0};
+  std::atomic<std::uint64_t> monotonic_base_ns_{0};
+  std::array<Segment, 16> segment_;
+  std::atomic<std::uint32_t> segments_{1};
+  Anchor first_;
+  Anchor last_;  // of the re-checks; only touched while checking_
+  std::atomic<bool> checking_{false};
+  std::atomic<std::uint64_t> next_check_ns_{0};  // on the reference
+  std::uint64_t next_refine_ns_ = 10'000'000;    // age of the clock at which its rate is measured anew
+  std::atomic<double> error_ppm_{0};
+  std::atomic<const char*> reason_{""};
+  std::atomic<std::uint64_t> fallbacks_{0};
+  std::int64_t start_unix_ns_ = 0;
+  std::int64_t empty_region_ns_ = 0;
+};
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,252 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "collector.hpp"
+
+#include "fault.hpp"
+
+#include <takt/detail/event.hpp>
+
+#include <utility>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+std::size_t bytes_of(const Row& row) noexcept { return sizeof(Row) + row.cells.capacity() * sizeof(Cell); }
+
+std::uint32_t path_of(const std::vector<std::uint32_t>& paths, std::uint32_t node) noexcept {
+  return node < paths.size() ? paths[node] : Cell::kOther;
+}
+
+}  // namespace
+
+void Collector::drain(Outbox& outbox, std::uint64_t end, std::uint32_t thread, const Paths& paths) {
+  while (const Record* record = outbox.front(end)) {
+    switch (record->type) {
+      case Record::Type::row:
+        take_row(static_cast<const RowRecord&>(*record), paths);
+        break;
+      case Record::Type::amendment:
+        take_amendment(static_cast<const AmendmentRecord&>(*record), paths);
+        break;
+      case Record::Type::metric:
+        take_metric(static_cast<const MetricRecord&>(*record));
+        break;
+      case Record::Type::events:
+        take_events(static_cast<const EventsRecord&>(*record), thread);
+        break;
+      case Record::Type::span: {
+        const auto& span = static_cast<const SpanRecord&>(*record);
+        add_span(thread, span.key, span.begin_ns, span.end_ns);
+        break;
+      }
+      case Record::Type::padding:
+        break;
+    }
+    outbox.pop();
+  }
+  bound();
+}
+
+void Collector::take_row(const RowRecord& record, const Paths& paths) {
+  Waiting waiting;
+  Row& row = waiting.row;
+  row.series = record.series;
+  row.step = record.step;
+  row.begin_ns = static_cast<std::int64_t>(record.begin_ns);
+  row.host_ns = static_cast<std::int64_t>(record.end_ns - record.begin_ns);
+  row.period_ns = record.period_ns;
+  row.items = record.items;
+  row.warmup = record.warmup != 0;
+  row.cells.reserve(record.cells);
+  const auto* cell = reinterpret_cast<const CellRecord*>(&record + 1);
+  for (std::uint32_t index = 0; index < record.cells; ++index) {
+    Cell to;
+    to.path = cell[index].node == CellRecord::kOther ? Cell::kOther : path_of(paths, cell[index].node);
+    to.calls = cell[index].calls;
+    to.host_ns = cell[index].host_ns;
+    to.device_ns = cell[index].device_ns;
+    row.cells.push_back(to);
+  }
+  row.complete = record.device_lost == 0;
+  waiting.device_pending = record.device_pending;
+  release_old(record.series, record.row);
+  if (waiting.device_pending == 0) {
+    finish(waiting, row.complete);
+  } else {
+    waiting_bytes_ += bytes_of(row);
+    waiting_.emplace(std::make_pair(record.series, record.row), std::move(waiting));
+  }
+}
+
+void Collector::take_amendment(const AmendmentRecord& record, const Paths& paths) {
+  const auto found = waiting_.find({record.series, record.row});
+  if (found == waiting_.end()) { return; }  // the row has left without it, and said so
+  Waiting& waiting = found->second;
+  if (record.device_ns < 0) {
+    waiting.row.complete = false;
+  } else {
+    const std::uint32_t path = record.node == CellRecord::kOther ? Cell::kOther : path_of(paths, record.node);
+    Cell* cell = nullptr;
+    for (Cell& each : waiting.row.cells) {
+      if (each.path == path) { cell = &each; }
+    }
+    if (cell == nullptr) {  // the Batch's own span: it is no column of itself
+      waiting_bytes_ -= bytes_of(waiting.row);
+      waiting.row.cells.push_back(Cell{path, 1, waiting.row.host_ns, Cell::kAbsent});
+      waiting_bytes_ += bytes_of(waiting.row);
+      cell = &waiting.row.cells.back();
+    }
+    cell->device_ns = (cell->device_ns < 0 ? 0 : cell->device_ns) + record.device_ns;
+  }
+  if (--waiting.device_pending == 0) {
+    waiting_bytes_ -= bytes_of(waiting.row);
+    finish(waiting, waiting.row.complete);
+    waiting_.erase(found);
+  }
+}
+
+void Collector::finish(Waiting& waiting, bool complete) {
+  if (!complete) { ++incomplete_; }
+  waiting.row.complete = complete;
+  waiting.row.sequence = next_row_++;
+  row_bytes_ += bytes_of(waiting.row);
+  rows_.push_back(std::move(waiting.row));
+}
+
+void Collector::release_old(std::uint32_t series, std::uint64_t newest) {
+  auto at = waiting_.lower_bound({series, 0});
+  while (at != waiting_.end() && at->first.first == series && at->first.second + kMaxLag <= newest) { give_up(at++); }
+}
+
+/// A row leaves without the device values that have not come.
+void Collector::give_up(std::map<std::pair<std::uint32_t, std::uint64_t>, Waiting>::iterator at) {
+  waiting_bytes_ -= bytes_of(at->second.row);
+  finish(at->second, false);
+  waiting_.erase(at);
+}
+
+void Collector::take_metric(const MetricRecord& record) {
+  Metric metric;
+  metric.sequence = next_metric_++;
+  metric.name = metric_names().name(record.name);
+  metric.value = record.value;
+  metric.step = record.step;
+  metric.time_unix_ns = clock_.start_unix_ns() + static_cast<std::int64_t>(record.ns);
+  metrics_.push_back(std::move(metric));
+}
+
+void Collector::take_events(const EventsRecord& record, std::uint32_t thread) {
+  std::vector<OpenSpan>& open = open_spans_[thread];
+  open.resize(kBlocks * kBlockEvents);
+  const auto* event = reinterpret_cast<const Event*>(&record + 1);
+  const std::size_t count = (record.bytes - sizeof(EventsRecord)) / sizeof(Event);
+  const auto source = static_cast<ClockSource>(record.source);
+  std::uint64_t ticks = record.last_ticks;
+  for (std::size_t at = 0; at < count; ++at) {
+    const Event code = event[at] & kCodeMask;
+    if (code >= kFirstSpecialCode) {
+      at += code == kSkippedCode ? 0 : 1;
+      continue;
+    }
+    ticks = unwrap(event[at], ticks);
+    const std::uint64_t ns = clock_.to_ns(source, ticks);
+    if (code >= kBeginCode) {
+      open[record.place + at] = OpenSpan{code - kBeginCode, ns};
+    } else if (open[code].key != 0) {
+      add_span(thread, open[code].key, open[code].begin_ns, ns);
+      open[code].key = 0;
+    } else {
+      ++lost_spans_;  // its begin fell to a full outbox
+    }
+  }
+}
+
+void Collector::add_span(std::uint32_t thread, std::uint64_t key, std::uint64_t begin_ns, std::uint64_t end_ns) {
+  Span span;
+  span.sequence = next_span_++;
+  span.thread = thread;
+  span.begin_ns = static_cast<std::int64_t>(begin_ns);
+  span.duration_ns = static_cast<std::int64_t>(end_ns - begin_ns);
+  const auto index = static_cast<KeyIndex>(key);
+  span.name = keys_.name(index);
+  span.kind = keys_.kind(index);
+  spans_.push_back(span);
+}
+
+/// Without a Session to take them, the oldest go first.
+void Collector::bound() {
+  const auto over = [this] {
+    return waiting_bytes_ + row_bytes_ + metrics_.size() * sizeof(Metric) + spans_.size() * sizeof(Span) > kMaxBytes;
+  };
+  while (over()) {
+    if (!rows_.empty()) {
+      row_bytes_ -= bytes_of(rows_.front());
+      rows_.pop_front();
+    } else if (!spans_.empty()) {
+      spans_.pop_front();
+    } else if (!metrics_.empty()) {
+      metrics_.pop_front();
+    } else {
+      give_up(waiting_.begin());
+      continue;
+    }
+    ++dropped_;
+  }
+}
+
+Harvest Collector::harvest(bool all) {
+  while (all && !waiting_.empty()) { give_up(waiting_.begin()); }
+  Harvest harvest;
+  harvest.rows.assign(std::make_move_iterator(rows_.begin()), std::make_move_iterator(rows_.end()));
+  harvest.metrics.assign(std::make_move_iterator(metrics_.begin()), std::make_move_iterator(metrics_.end()));
+  harvest.spans.assign(spans_.begin(), spans_.end());
+  rows_.clear();
+  metrics_.clear();
+  spans_.clear();
+  row_bytes_ = 0;
+  return harvest;
+}
+
+MetricNames& metric_names() noexcept {
+  static MetricNames* names = new MetricNames();  // never destroyed, like everything a thread may still use at exit
+  return *names;
+}
+
+std::uint64_t MetricNames::find(std::string_view name, std::uint64_t hash, std::size_t& at) const noexcept {
+  for (at = hash % (2 * kMaxNames);; at = (at + 1) % (2 * kMaxNames)) {
+    const Entry* entry = slot_[at].load(std::memory_order_acquire);  // partner: number()
+    if (entry == nullptr) { return 0; }
+    if (entry->hash == hash && entry->given == name) { return at + 1; }
+  }
+}
+
+std::uint64_t MetricNames::number(std::string_view name) noexcept {
+  std::uint64_t hash = 14695981039346656037U;
+  for (const char c : name) { hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U; }
+  std::size_t at = 0;
+  if (const std::uint64_t number = find(name, hash, at)) { return number; }
+  const std::lock_guard<std::mutex> lock(*mutex_);
+  if (const std::uint64_t number = find(name, hash, at)) { return number; }
+  if (count_ == kMaxNames) {
+    refused_.fetch_add(1, std::memory_order_relaxed);
+    report_fault("metrics", "there are more than 1 024 metric names; \"" + repaired_name(name) +
+                                "\" and later ones are dropped. Use few names, with the step as their axis.");
+    return 0;
+  }
+  ++count_;
+  slot_[at].store(new Entry{hash, std::string(name), repaired_name(name)}, std::memory_order_release);
+  return at + 1;
+}
+
+const std::string& MetricNames::name(std::uint64_t number) const noexcept {
+  static const std::string* none = new std::string("(too many metrics)");
+  const Entry* entry =
+      number == 0 || number > 2 * kMaxNames ? nullptr : slot_[number - 1].load(std::memory_order_acquire);
+  return entry == nullptr ? *none : entry->name;
+}
+
+void MetricNames::after_fork() noexcept { mutex_ = new std::mutex; }
+
+}  // namespace detail
+TAKT_END_NAMESPACE

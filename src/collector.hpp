@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/snapshot.hpp>
+
+#include "clock.hpp"
+#include "key_table.hpp"
+#include "outbox.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// What has been collected and is ready for exporters.
+struct Harvest {
+  std::vector<Row> rows;
+  std::vector<Metric> metrics;
+  std::vector<Span> spans;
+};
+
+/// Turns the records of threads into rows, metrics and spans. A row waits here until its device values are in, or 1 024
+/// later ones of its series are. One thread at a time (Registry's collect lock).
+class Collector {
+ public:
+  static constexpr std::size_t kMaxBytes = 4U << 20U;  ///< of rows, metrics and spans not yet harvested
+  static constexpr std::uint64_t kMaxLag = 1024;       ///< rows
+
+  Collector(const Clock& clock, const KeyTable& keys) noexcept : clock_(clock), keys_(keys) {}
+
+  /// Takes everything before `end` out of `outbox`. `paths` maps nodes of the thread's tree to paths of the process.
+  void drain(Outbox& outbox, std::uint64_t end, std::uint32_t thread, const std::vector<std::uint32_t>& paths);
+  /// Nothing more will come from `thread`.
+  void forget(std::uint32_t thread) { open_spans_.erase(thread); }
+  /// Hands over what is ready; `all`: rows that still wait, too, incomplete.
+  Harvest harvest(bool all);
+  /// Number of things that were dropped because nobody took them.
+  std::uint64_t dropped() const noexcept { return dropped_; }
+  std::uint64_t incomplete_rows() const noexcept { return incomplete_; }
+  std::uint64_t lost_spans() const noexcept { return lost_spans_; }
+
+ private:
+  struct Waiting {
+    Row row;
+    std::uint32_t device_pending = 0;
+  };
+  struct OpenSpan {
+    std::uint64_t key = 0;
+    std::uint64_t begin_ns = 0;
+  };
+  using Paths = std::vector<std::uint32_t>;
+
+  void take_row(const RowRecord& record, const Paths& paths);
+  void take_amendment(const AmendmentRecord& record, const Paths& paths);
+  void take_metric(const MetricRecord& record);
+  void take_events(const EventsRecord& record, std::uint32_t thread);
+  void add_span(std::uint32_t thread, std::uint64_t key, std::uint64_t begin_ns, std::uint64_t end_ns);
+  void finish(Waiting& waiting, bool complete);
+  void release_old(std::uint32_t series, std::uint64_t newest);
+  void give_up(std::map<std::pair<std::uint32_t, std::uint64_t>, Waiting>::iterator at);
+  void bound();
+
+  const Clock& clock_;
+  const KeyTable& keys_;
+  std::map<std::pair<std::uint32_t, std::uint64_t>, Waiting> waiting_;  // by series and row
+  std::deque<Row> rows_;
+  std::deque<Metric> metrics_;
+  std::deque<Span> spans_;
+  std::size_t row_bytes_ = 0;      // of rows_
+  std::size_t waiting_bytes_ = 0;  // of waiting_
+  std::uint64_t next_row_ = 0;
+  std::uint64_t next_metric_ = 0;
+  std::uint64_t next_span_ = 0;
+  std::uint64_t dropped_ = 0;
+  std::uint64_t incomplete_ = 0;
+  std::uint64_t lost_spans_ = 0;
+  std::unordered_map<std::uint32_t, std::vector<OpenSpan>> open_spans_;  // by thread; place in the arena
+};
+
+/// Names of metrics and their numbers. Numbers are found without a lock once a name is known. Any thread.
+class MetricNames {
+ public:
+  static constexpr std::uint32_t kMaxNames = 1024;
+  /// 0, counted, where there are too many names.
+  std::uint64_t number(std::string_view name) noexcept;
+  const std::string& name(std::uint64_t number) const noexcept;
+  void after_fork() noexcept;
+  std::uint64_t refused() const noexcept { return refused_.load(std::memory_order_relaxed); }
+
+ private:
+  struct Entry {
+    std::uint64_t hash = 0;
+    std::string given;
+    std::string name;  // without control characters
+  };
+  std::uint64_t find(std::string_view name, std::uint64_t hash, std::size_t& at) const noexcept;
+
+  std::atomic<const Entry*> slot_[2 * kMaxNames] = {};
+  std::mutex* mutex_ = new std::mutex;
+  std::uint32_t count_ = 0;
+  std::atomic<std::uint64_t> refused_{0};
+};
+MetricNames& metric_names() noexcept;
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/config.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// Makes `path` and its missing parents, mode 0700 whatever the umask. Refuses a last component that is a symbolic link.
+/// Returns false and says in `error` what failed and what to do. One thread at a time per path.
+bool make_directories(const std::string& path, std::string& error);
+
+/// A file that appears under its name only when it is whole: written to "<path>.part" (0600, O_EXCL, O_NOFOLLOW,
+/// O_CLOEXEC), renamed by commit(). A failed write keeps what was written. One thread at a time.
+class WholeFile {
+ public:
+  WholeFile() = default;
+  ~WholeFile();  // closes; leaves the .part of an uncommitted file where it is
+  WholeFile(const WholeFile&) = delete;
+  WholeFile& operator=(const WholeFile&) = delete;
+
+  /// Each returns false and says why, and what to do, in error().
+  bool open(const std::string& path);
+  bool write(std::string_view bytes);  ///< buffered; nothing is guaranteed on disk before flush() or commit()
+  bool flush();
+  bool commit();
+
+  bool is_open() const noexcept { return descriptor_ >= 0; }
+  const std::string& error() const noexcept { return error_; }
+
+ private:
+  bool fail(const char* what);
+
+  int descriptor_ = -1;
+  std::string path_;
+  std::string buffer_;
+  std::string error_;
+};
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,306 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <takt/exporters/json.hpp>
+
+#include "fault.hpp"
+#include "file.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <unistd.h>
+
+TAKT_BEGIN_NAMESPACE
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kSchema = "takt-summary/1";
+constexpr std::int64_t kPeriodNs = 10'000'000'000;
+
+/// JSON has no NaN and no infinities.
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
+template <class T>
+Json number_if(bool known, T value) {
+  return known ? Json(value) : Json();
+}
+
+Json strings(const std::map<std::string, std::string>& values) {
+  Json out = Json::object();
+  for (const auto& [name, value] : values) { out[name] = value; }
+  return out;
+}
+
+Json histogram(const Histogram& counts) {
+  Json out = Json::array();
+  for (unsigned bucket = 0; bucket < Histogram::buckets(); ++bucket) {
+    const std::uint64_t count = counts.count(bucket);
+    if (count != 0) { out.push_back({Histogram::lowest_ns(bucket), count}); }
+  }
+  return out;
+}
+
+Json summary(const Summary& summary) {
+  const Stats stats = summary.stats();
+  const bool measured = summary.measured_n() != 0;
+  return {
+      {"n", stats.n},
+      {"warmup_n", stats.warmup_n},
+      {"total_ns", stats.total_ns},
+      {"warmup_total_ns", stats.warmup_total_ns},
+      {"first_ns", number_if(summary.first_n() != 0, stats.first_ns)},
+      {"mean_ns", number_if(measured, stats.mean_ns)},
+      {"stdev_ns", number_if(summary.measured_n() > 1, stats.stdev_ns)},
+      {"min_ns", number_if(measured, stats.min_ns)},
+      {"max_ns", number_if(measured, stats.max_ns)},
+      {"p50_ns", number_if(measured, stats.p50_ns)},
+      {"p90_ns", number_if(measured, stats.p90_ns)},
+      {"p99_ns", number_if(measured, stats.p99_ns)},
+      {"p999_ns", number_if(measured, stats.p999_ns)},
+      {"unbinned", summary.histogram().unbinned()},
+      {"histogram", histogram(summary.histogram())},
+  };
+}
+
+Json device_summary(const Summary& device) { return device.n() == 0 ? Json() : summary(device); }
+
+Json run(const Snapshot& snapshot) {
+  const RunInfo& run = snapshot.run;
+  return {
+      {"name", run.name},
+      {"id", run.id},
+      {"rank", run.rank},
+      {"world_size", run.world_size},
+      {"local_rank", run.local_rank},
+      {"attempt", run.attempt},
+      {"rank_source", run.rank_source},
+      {"host", run.host},
+      {"pid", run.pid},
+      {"start_unix_ns", run.start_unix_ns},
+      {"directory", run.directory},
+  };
+}
+
+Json clock(const ClockInfo& clock) {
+  return {
+      {"name", clock.name},
+      {"reason", clock.reason},
+      {"frequency_hz", number(clock.frequency_hz)},
+      {"error_ppm", number(clock.error_ppm)},
+      {"empty_region_ns", clock.empty_region_ns},
+      {"fallbacks", clock.fallbacks},
+  };
+}
+
+Json share_of_parent(const Snapshot& snapshot, const PathStats& path) {
+  const double whole = path.parent == PathStats::kNoParent
+                           ? static_cast<double>(snapshot.wall_ns)
+                           : static_cast<double>(snapshot.paths[path.parent].host.total_ns());
+  return whole > 0 ? number(static_cast<double>(path.host.total_ns()) / whole) : Json();
+}
+
+Json path(const Snapshot& snapshot, std::uint32_t index) {
+  const PathStats& path = snapshot.paths[index];
+  return {
+      {"name", path.name},
+      {"path", snapshot.path_name(index)},
+      {"parent", number_if(path.parent != PathStats::kNoParent, path.parent)},
+      {"depth", path.depth},
+      {"kind", to_string(path.kind)},
+      {"self_ns", path.self_ns},
+      {"share_of_parent", share_of_parent(snapshot, path)},
+      {"items", path.items},
+      {"bytes", path.bytes},
+      {"skipped", path.skipped},
+      {"host", summary(path.host)},
+      {"device", device_summary(path.device)},
+      {"device_pending", path.device_pending},
+      {"device_lost", path.device_lost},
+  };
+}
+
+/// The totals of one key, wherever in the tree it stands.
+struct KeyTotal {
+  const PathStats* first = nullptr;
+  std::uint64_t self_ns = 0;
+  std::uint64_t items = 0;
+  std::uint64_t bytes = 0;
+  Summary host;
+  Summary device;
+};
+
+bool inside_itself(const Snapshot& snapshot, const PathStats& path) {
+  for (std::uint32_t above = path.parent; above != PathStats::kNoParent; above = snapshot.paths[above].parent) {
+    if (snapshot.paths[above].name == path.name) { return true; }
+  }
+  return false;
+}
+
+std::vector<KeyTotal> key_totals(const Snapshot& snapshot) {
+  std::vector<KeyTotal> totals;
+  std::map<std::string, std::size_t> places;
+  for (const PathStats& path : snapshot.paths) {
+    const std::size_t place = places.emplace(path.name, totals.size()).first->second;
+    if (place == totals.size()) { totals.emplace_back(); }
+    KeyTotal& total = totals[place];
+    if (total.first == nullptr) { total.first = &path; }
+    total.self_ns += path.self_ns;
+    total.items += path.items;
+    total.bytes += path.bytes;
+    // The outermost of a recursion holds the time of the inner ones already.
+    if (inside_itself(snapshot, path)) { continue; }
+    total.host.merge(path.host);
+    total.device.merge(path.device);
+  }
+  return totals;
+}
+
+Json keys(const Snapshot& snapshot) {
+  Json out = Json::array();
+  for (const KeyTotal& total : key_totals(snapshot)) {
+    out.push_back({
+        {"name", total.first->name},
+        {"kind", to_string(total.first->kind)},
+        {"self_ns", total.self_ns},
+        {"items", total.items},
+        {"bytes", total.bytes},
+        {"host", summary(total.host)},
+        {"device", device_summary(total.device)},
+    });
+  }
+  return out;
+}
+
+Json throughput(const Throughput& throughput) {
+  const bool items = throughput.items != 0 && throughput.period_ns != 0;
+  const bool interval = items && throughput.windows >= 3;
+  return {
+      {"steps", throughput.steps},
+      {"items", throughput.items},
+      {"period_ns", throughput.period_ns},
+      {"excluded_steps", throughput.excluded_steps},
+      {"excluded_ns", throughput.excluded_ns},
+      {"windows", throughput.windows},
+      {"items_per_s", items ? number(throughput.items_per_s) : Json()},
+      {"items_low", interval ? number(throughput.items_low) : Json()},
+      {"items_high", interval ? number(throughput.items_high) : Json()},
+      {"steps_per_s", throughput.period_ns != 0 ? number(throughput.steps_per_s) : Json()},
+  };
+}
+
+Json paths(const Snapshot& snapshot) {
+  Json out = Json::array();
+  for (std::uint32_t index = 0; index < snapshot.paths.size(); ++index) { out.push_back(path(snapshot, index)); }
+  return out;
+}
+
+Json threads(const Snapshot& snapshot) {
+  Json out = Json::array();
+  for (const ThreadInfo& each : snapshot.threads) {
+    out.push_back({{"id", each.id}, {"name", each.name}, {"ended", each.ended}});
+  }
+  return out;
+}
+
+Json series(const Snapshot& snapshot) {
+  Json out = Json::array();
+  for (const Series& each : snapshot.series) {
+    out.push_back({
+        {"path", each.path},
+        {"thread", each.thread},
+        {"steps", each.steps},
+        {"warmup_steps", each.warmup_steps},
+        {"throughput", throughput(each.throughput)},
+    });
+  }
+  return out;
+}
+
+Json open_regions(const Snapshot& snapshot) {
+  Json out = Json::array();
+  for (const OpenRegion& each : snapshot.open) {
+    out.push_back({{"path", each.path}, {"thread", each.thread}, {"open_ns", each.open_ns}});
+  }
+  return out;
+}
+
+Json losses(const Snapshot& snapshot) {
+  Json out = Json::array();
+  for (const Loss& each : snapshot.losses) {
+    out.push_back({{"what", each.what}, {"where", each.where}, {"count", each.count}});
+  }
+  return out;
+}
+
+/// Compact, and never throwing for a name that is not UTF-8.
+std::string text(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+/// One line a member, and one an element of its arrays: small, and still something that grep and diff can work with.
+std::string lines(const Json& document) {
+  std::string out;
+  for (const auto& [name, value] : document.items()) {
+    out += (out.empty() ? "{\n" : ",\n") + text(name) + ": ";
+    if (!value.is_array()) {
+      out += text(value);
+      continue;
+    }
+    out += '[';
+    for (std::size_t at = 0; at < value.size(); ++at) { out += (at == 0 ? "\n " : ",\n ") + text(value[at]); }
+    out += value.empty() ? "]" : "\n]";
+  }
+  return out + "\n}\n";
+}
+
+bool write_whole(const std::string& path, const std::string& text, std::string& error) {
+  detail::WholeFile file;
+  if (!file.open(path)) {
+    error = file.error();
+    return false;
+  }
+  if (file.write(text) && file.commit()) { return true; }
+  error = file.error();
+  // Half a summary is worth nothing, and the space may be what is missing.
+  ::unlink((path + ".part").c_str());
+  return false;
+}
+
+}  // namespace
+
+std::string format_json(const Snapshot& snapshot) {
+  const Json document = {
+      {"schema", kSchema},
+      {"run", run(snapshot)},
+      {"clock", clock(snapshot.clock)},
+      {"wall_ns", snapshot.wall_ns},
+      {"uncovered_ns", snapshot.uncovered_ns},
+      {"overhead_ns", snapshot.overhead_ns},
+      {"finished", snapshot.finished},
+      {"failed", snapshot.failed},
+      {"params", strings(snapshot.params)},
+      {"tags", strings(snapshot.tags)},
+      {"paths", paths(snapshot)},
+      {"keys", keys(snapshot)},
+      {"threads", threads(snapshot)},
+      {"series", series(snapshot)},
+      {"open", open_regions(snapshot)},
+      {"losses", losses(snapshot)},
+  };
+  return lines(document);
+}
+
+ExportResult JsonExporter::export_snapshot(const Snapshot& snapshot) {
+  if (!snapshot.finished && snapshot.wall_ns - written_at_ns_ < kPeriodNs) { return ExportResult::ok; }
+  std::string error;
+  if (write_whole(path_, format_json(snapshot), error)) {
+    written_at_ns_ = snapshot.wall_ns;
+    return ExportResult::ok;
+  }
+  detail::report_fault("json", error);
+  // Rows are not in this file, so that nothing is lost by taking them; the last summary is worth another try.
+  return snapshot.finished ? ExportResult::retry : ExportResult::ok;
+}
+
+TAKT_END_NAMESPACE

@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/key.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// The numbers and names of the process's keys. Lives for ever; entries are never removed. Any thread.
+class KeyTable {
+ public:
+  KeyTable() noexcept;
+
+  /// The number of `key`; registers it at first use (a lock and an allocation). kOverflowKey where there are too many.
+  KeyIndex resolve(const Key& key) noexcept;
+  /// The key of a name made at run time, see takt::key().
+  const Key& intern(const char* name, Kind kind) noexcept;
+
+  const char* name(KeyIndex index) const noexcept { return entry(index).name(); }
+  Kind kind(KeyIndex index) const noexcept { return entry(index).kind(); }
+  const Key& entry(KeyIndex index) const noexcept { return *entry_[index].load(std::memory_order_acquire); }
+  /// How many keys there are beyond the bound, and how many names came with two kinds.
+  std::uint64_t refused() const noexcept { return refused_.load(std::memory_order_relaxed); }
+  std::uint64_t conflicts() const noexcept { return conflicts_.load(std::memory_order_relaxed); }
+  /// In a child after fork: another thread of the parent may have held the lock.
+  void after_fork() noexcept;
+
+ private:
+  static constexpr std::uint32_t kSlots = 8192;  // open addressing by hash, at most half full
+
+  KeyIndex find(std::uint64_t hash) const noexcept;
+  KeyIndex add(const char* name, std::uint64_t hash, Kind kind) noexcept;
+  KeyIndex insert(const char* name, std::uint64_t hash, Kind kind) noexcept;
+  void check_kind(KeyIndex index, Kind kind) noexcept;
+
+  std::atomic<const Key*> entry_[kMaxKeys] = {};
+  std::atomic<KeyIndex> slot_[kSlots] = {};
+  std::atomic<bool> in_conflict_[kMaxKeys] = {};
+  std::uint32_t count_ = 0;  // under the lock
+  std::atomic<std::uint64_t> refused_{0};
+  std::atomic<std::uint64_t> conflicts_{0};
+  std::mutex* mutex_;
+};
+
+KeyTable& key_table() noexcept;
+
+/// `name` without control characters and of at most 200 bytes, cut between code points.
+std::string repaired_name(std::string_view name);
+
+}  // namespace detail
+TAKT_END_NAMESPACE

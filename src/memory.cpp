@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <takt/exporters/memory.hpp>
+
+#include <deque>
+#include <mutex>
+
+TAKT_BEGIN_NAMESPACE
+namespace {
+
+template <class T>
+void append_bounded(std::deque<T>& kept, const std::vector<T>& more, std::size_t most) {
+  kept.insert(kept.end(), more.begin(), more.end());
+  if (kept.size() > most) { kept.erase(kept.begin(), kept.end() - static_cast<std::ptrdiff_t>(most)); }
+}
+
+template <class T>
+std::vector<T> copy_of(const std::deque<T>& kept) {
+  return {kept.begin(), kept.end()};
+}
+
+}  // namespace
+
+struct MemoryExporter::Impl {
+  explicit Impl(std::size_t max_rows) : most(max_rows) {}
+
+  mutable std::mutex mutex;
+  const std::size_t most;
+  ExportResult answer = ExportResult::ok;
+  std::size_t calls = 0;
+  Snapshot last;
+  std::deque<Row> rows;
+  std::deque<Metric> metrics;
+  std::deque<Span> spans;
+};
+
+MemoryExporter::MemoryExporter(std::size_t max_rows) : impl_(std::make_shared<Impl>(max_rows)) {}
+MemoryExporter::~MemoryExporter() = default;
+MemoryExporter::MemoryExporter(const MemoryExporter&) = default;
+MemoryExporter& MemoryExporter::operator=(const MemoryExporter&) = default;
+
+ExportResult MemoryExporter::export_snapshot(const Snapshot& snapshot) {
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  ++impl_->calls;
+  if (impl_->answer != ExportResult::ok) { return impl_->answer; }
+  append_bounded(impl_->rows, snapshot.rows, impl_->most);
+  append_bounded(impl_->metrics, snapshot.metrics, impl_->most);
+  append_bounded(impl_->spans, snapshot.spans, impl_->most);
+  impl_->last = snapshot;
+  impl_->last.rows.clear();
+  impl_->last.metrics.clear();
+  impl_->last.spans.clear();
+  return ExportResult::ok;
+}
+
+void MemoryExporter::answer(ExportResult result) {
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  impl_->answer = result;
+}
+
+Snapshot MemoryExporter::last() const {
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  return impl_->last;
+}
+
+std::vector<Row> MemoryExporter::rows() const {
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  return copy_of(impl_->rows);
+}
+
+std::vector<Metric> MemoryExporter::metrics() const {
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  return copy_of(impl_->metrics);
+}
+
+std::vector<Span> MemoryExporter::spans() const {
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  return copy_of(impl_->spans);
+}
+
+std::size_t MemoryExporter::snapshots() const {
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  return impl_->calls;
+}
+
+TAKT_END_NAMESPACE

@@ -1,0 +1,185 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "notes.hpp"
+
+#include "text.hpp"
+
+#include <fmt/format.h>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+constexpr std::uint64_t kWindowsForInterval = 3;
+
+std::string time_of(std::uint64_t ns) { return human_time(static_cast<double>(ns)); }
+
+std::string thread_label(const Snapshot& snapshot, std::uint32_t thread) {
+  return thread < snapshot.threads.size() ? fit(printable(snapshot.threads[thread].name), 40)
+                                          : fmt::format("thread {}", thread);
+}
+
+const char* plural(std::uint64_t n) noexcept { return n == 1 ? "" : "s"; }
+
+std::string items_rate(const Throughput& throughput) {
+  const std::string rate = human_rate(throughput.items_per_s) + " samples/s, ";
+  if (throughput.windows < kWindowsForInterval) {
+    return fmt::format("{}no interval: n = {} window{}", rate, throughput.windows, plural(throughput.windows));
+  }
+  return fmt::format("{}95 % CI [{}, {}], n = {} windows", rate, human_rate(throughput.items_low),
+                     human_rate(throughput.items_high), human_count(throughput.windows));
+}
+
+void throughput_lines(const Snapshot& snapshot, const Series& series, Lines& lines) {
+  const Throughput& throughput = series.throughput;
+  const std::string where = path_label(snapshot, series.path) + " on " + thread_label(snapshot, series.thread);
+  if (throughput.steps == 0) {
+    lines.push_back(fmt::format("{}: no throughput, no step period after warm-up", where));
+  } else {
+    const std::string items = throughput.items == 0 ? "" : items_rate(throughput) + "; ";
+    lines.push_back(fmt::format("{}: {}{} steps/s", where, items, human_rate(throughput.steps_per_s)));
+  }
+  if (throughput.excluded_steps == 0) { return; }
+  lines.push_back(fmt::format("  left out: {} period{}, {} (Epoch boundaries or other Batches inside)",
+                              human_count(throughput.excluded_steps), plural(throughput.excluded_steps),
+                              time_of(throughput.excluded_ns)));
+}
+
+/// Amounts over the total time of the region. Of a sampled region the time is that of a part of the calls only, so that
+/// no rate can be told.
+void amount_lines(const Snapshot& snapshot, std::uint32_t index, Lines& lines) {
+  const PathStats& path = snapshot.paths[index];
+  const double seconds = static_cast<double>(path.host.total_ns()) / 1e9;
+  const bool rated = path.skipped == 0 && seconds > 0;
+  const std::string inside = rated ? " in " + time_of(path.host.total_ns()) : ", no rate: not all calls were timed";
+  const auto say = [&](const std::string& rate, const std::string& amount) {
+    lines.push_back(fmt::format("{}: {}{}{}", path_label(snapshot, index), rated ? rate + ", " : "", amount, inside));
+  };
+  if (path.bytes != 0) {
+    const auto bytes = static_cast<double>(path.bytes);
+    say(rated ? human_bytes(bytes / seconds) + "/s" : "", human_bytes(bytes));
+  }
+  // The items of a Batch are in its throughput, which leaves out what does not belong to a step.
+  if (path.items != 0 && path.name != Batch.name()) {
+    const auto items = static_cast<double>(path.items);
+    say(rated ? human_rate(items / seconds) + " items/s" : "", human_count(path.items) + " items");
+  }
+}
+
+void warmup_lines(const Snapshot& snapshot, Lines& lines) {
+  for (std::uint32_t index = 0; index < snapshot.paths.size(); ++index) {
+    std::uint64_t steps = 0;
+    for (const Series& series : snapshot.series) { steps += series.path == index ? series.warmup_steps : 0; }
+    if (steps == 0) { continue; }
+    lines.push_back(fmt::format("warm-up: first {} Batch{} of {}, {}: in n, total, self and share only",
+                                human_count(steps), steps == 1 ? "" : "es", path_label(snapshot, index),
+                                time_of(snapshot.paths[index].host.warmup_total_ns())));
+  }
+}
+
+void path_caveats(const Snapshot& snapshot, std::uint32_t index, Lines& lines) {
+  const PathStats& path = snapshot.paths[index];
+  const std::string name = path_label(snapshot, index);
+  if (path.skipped != 0) {
+    lines.push_back(fmt::format("sampled: {}, timed {} of {} entered; its times are of the timed ones", name,
+                                human_count(path.host.n()), human_count(path.host.n() + path.skipped)));
+  }
+  if (path.device_pending != 0 || path.device_lost != 0) {
+    lines.push_back(fmt::format("stream spans not in this report: {}, {} pending, {} lost", name,
+                                human_count(path.device_pending), human_count(path.device_lost)));
+  }
+  const std::uint64_t unbinned = path.host.histogram().unbinned() + path.device.histogram().unbinned();
+  if (unbinned != 0) {
+    lines.push_back(fmt::format("percentiles: {} lacks {} duration{} for which there was no memory", name,
+                                human_count(unbinned), plural(unbinned)));
+  }
+}
+
+void run_lines(const Snapshot& snapshot, Lines& lines) {
+  const auto wall = static_cast<double>(snapshot.wall_ns);
+  const auto uncovered = static_cast<double>(snapshot.uncovered_ns);
+  const auto overhead = static_cast<double>(snapshot.overhead_ns);
+  lines.push_back(fmt::format("no region: {} of {} ({}) on the thread of the Session", human_time(uncovered),
+                              human_time(wall), percent(uncovered, wall)));
+  lines.push_back(fmt::format("Takt's own cost: {} ({} of wall), an estimate over all threads", human_time(overhead),
+                              percent(overhead, wall)));
+  const ClockInfo& clock = snapshot.clock;
+  std::string changed;
+  if (clock.fallbacks != 0) {
+    changed = fmt::format(", changed {} time{} while running", clock.fallbacks, plural(clock.fallbacks));
+  }
+  lines.push_back(fmt::format("clock: {}, rate within {:.3g} ppm, an empty region reads {}{}", printable(clock.name),
+                              clock.error_ppm, human_time(static_cast<double>(clock.empty_region_ns)), changed));
+  if (snapshot.threads.size() > 1) {
+    lines.push_back(
+        fmt::format("threads: {}, whose times are added up: a share can pass 100 %", snapshot.threads.size()));
+  }
+  if (snapshot.run.world_size > 1) {
+    lines.push_back(fmt::format("ranks: {} of {} alone, the others are not in this report", snapshot.run.rank,
+                                snapshot.run.world_size));
+  }
+}
+
+/// What a loss means for the figures. Identifiers without a line here are printed as they are.
+struct Meaning {
+  const char* what;
+  const char* text;
+};
+constexpr Meaning kMeanings[] = {
+    {"end_without_start", "ends without a start: ignored"},
+    {"never_ended", "regions that were open when their thread ended: not timed"},
+    {"ended_on_another_thread", "regions ended on another thread: in n and total, but not in self time and step rows"},
+    {"clock_changed", "regions open while the clock was replaced: not timed"},
+    {"overflow", "regions or keys beyond 64 deep, 4 096 paths or the memory bound: only in \"(overflow)\""},
+    {"items_or_bytes_not_positive", "items(), bytes() or record() of a number that cannot be: ignored"},
+    {"device_skipped", "stream spans without room or mark: not timed on the device"},
+    {"device_failed", "stream spans that the device could not tell: not timed on the device"},
+    {"device_unresolved", "stream spans not finished at the end: not timed on the device"},
+    {"rows_not_taken", "step rows, metrics or spans that nobody took in time: dropped"},
+    {"rows_incomplete", "step rows that left before all stream spans were in"},
+    {"records_dropped", "step rows, metrics or spans without room between two collections: dropped"},
+    {"not_exported", "step rows, metrics or spans that an exporter did not take"},
+};
+
+std::string meaning_of(const Loss& loss) {
+  for (const Meaning& meaning : kMeanings) {
+    if (loss.what == meaning.what) { return meaning.text; }
+  }
+  return printable(loss.what);
+}
+
+void missing_lines(const Snapshot& snapshot, Lines& lines) {
+  for (const OpenRegion& open : snapshot.open) {
+    lines.push_back(fmt::format("unfinished: {} on thread {}, open {}", path_label(snapshot, open.path),
+                                thread_label(snapshot, open.thread), human_time(static_cast<double>(open.open_ns))));
+  }
+  for (const Loss& loss : snapshot.losses) {
+    const std::string where = loss.where.empty() ? "" : " (" + fit_end(printable(loss.where), 60) + ")";
+    lines.push_back(fmt::format("note: {} x {}{}", human_count(loss.count), meaning_of(loss), where));
+  }
+}
+
+}  // namespace
+
+std::string path_label(const Snapshot& snapshot, std::uint32_t path, std::size_t columns) {
+  if (path >= snapshot.paths.size()) { return "?"; }
+  return fit_end(printable(snapshot.path_name(path)), columns);
+}
+
+Notes notes_of(const Snapshot& snapshot) {
+  Notes notes;
+  const auto paths = static_cast<std::uint32_t>(snapshot.paths.size());
+  for (const Series& series : snapshot.series) { throughput_lines(snapshot, series, notes.rates); }
+  for (std::uint32_t path = 0; path < paths; ++path) { amount_lines(snapshot, path, notes.rates); }
+  warmup_lines(snapshot, notes.caveats);
+  run_lines(snapshot, notes.caveats);
+  for (std::uint32_t path = 0; path < paths; ++path) { path_caveats(snapshot, path, notes.caveats); }
+  missing_lines(snapshot, notes.caveats);
+  if (!snapshot.run.directory.empty()) { notes.caveats.push_back("files: " + printable(snapshot.run.directory)); }
+  return notes;
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/snapshot.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// What stands below the table, a statement a line, unwrapped: rates first, then what the figures contain and what they do
+/// not. Printable. Any thread.
+struct Notes {
+  std::vector<std::string> rates;
+  std::vector<std::string> caveats;
+};
+Notes notes_of(const Snapshot& snapshot);
+
+/// The name of a path for people: printable, at most `columns`, cut at the start. Any thread.
+std::string path_label(const Snapshot& snapshot, std::uint32_t path, std::size_t columns = 60);
+
+}  // namespace detail
+TAKT_END_NAMESPACE

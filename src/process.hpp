@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "registry.hpp"
+
+#include <cstdint>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// The recorder of the calling thread, made at need; nullptr where the thread is not to be recorded: memory is spent, the
+/// thread is past its end, or this is a forked child without a Session.
+Recorder* this_recorder() noexcept;
+/// The same, but nothing is made.
+Recorder* existing_recorder() noexcept;
+
+/// Reads the environment and measures the clock, once.
+void start_process() noexcept;
+
+/// Counts how often the process has forked itself into this one. What an older generation recorded is not ours.
+std::uint32_t generation() noexcept;
+/// A child makes a Session of its own: it records from now on.
+void adopt_process() noexcept;
+/// TAKT_DISABLE=1: a Session is to do nothing at all.
+bool switched_off() noexcept;
+
+/// What one region costs the thread that times it, in ns, folding included; measured once, in about 0.1 ms.
+double region_cost_ns() noexcept;
+/// That, times the regions in a snapshot.
+std::int64_t overhead_ns(const Snapshot& snapshot) noexcept;
+
+}  // namespace detail
+TAKT_END_NAMESPACE

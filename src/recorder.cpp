@@ -1,0 +1,643 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "recorder.hpp"
+
+#include "registry.hpp"
+
+#include <takt/key.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+constexpr std::size_t kTouchedArenaBytes = 4096;  // of an arena, a page is enough unless regions stay open for long
+constexpr std::size_t kOutboxBytes = 256U << 10U;
+constexpr std::size_t kTraceOutboxBytes = 4U << 20U;
+constexpr std::size_t kLeastOutboxBytes = 4U << 10U;
+
+// Rows, metrics and events that wait for the collector, all threads together.
+MemoryBudget outbox_budget(4U << 20U);
+constexpr std::size_t kTraceBudget = 32U << 20U;
+
+/// How many words an event takes.
+std::uint32_t words_of(Event event) noexcept {
+  const Event code = event & kCodeMask;
+  return code == kItemsCode || code == kBytesCode ? 2 : 1;
+}
+
+}  // namespace
+
+void Folder::fold(const Event* events, std::uint32_t count, std::uint32_t place, std::uint64_t position) noexcept {
+  const Clock::Segment rate = clock_.segment(source_, last_ticks_);
+  const bool careful = tree_.has_discarded();
+  const Event* const end = events + count;
+  std::uint64_t last = last_ticks_;
+  for (const Event* at = events; at != end; ++at) {
+    const Event event = __atomic_load_n(at, __ATOMIC_RELAXED);
+    const Event code = event & kCodeMask;
+    const auto id = static_cast<std::uint32_t>(at - events) + place;
+    if (TAKT_UNLIKELY(code >= kFirstSpecialCode || careful)) {
+      tree_.set_position(position + id - place);
+      at += fold_unusual(at, static_cast<std::uint32_t>(end - at), id, last);
+      continue;
+    }
+    last = unwrap(event, last);
+    const std::uint64_t ns = ns_of(rate, last);
+    if (code < kBeginCode) {
+      last_ended_ = tree_.end(static_cast<std::uint32_t>(code), ns, position + id - place);
+      if (TAKT_UNLIKELY(last_ended_ == nullptr)) { tree_.count(Mishap::end_without_start, kNoKey); }
+      continue;
+    }
+    const Event next = at + 1 == end ? 0 : __atomic_load_n(at + 1, __ATOMIC_RELAXED);  // no region is at place 0
+    if (TAKT_LIKELY((next & kCodeMask) == id)) {                                       // most regions hold no other
+      last = unwrap(next, last);
+      last_ended_ = tree_.leaf(code - kBeginCode, id, ns, ns_of(rate, last), position + id - place + 1);
+      ++at;
+    } else {
+      tree_.begin(code - kBeginCode, id, ns);
+    }
+  }
+  last_ticks_ = last;
+}
+
+TAKT_COLD void Folder::fold(const Event* events, std::uint32_t count, std::uint32_t place, std::uint64_t position,
+                            const Notices::List& ended) noexcept {
+  unsigned next = 0;
+  const auto leave_before = [&](std::uint64_t ns) {
+    for (; next < ended.count && ended.notice[next].ns <= ns; ++next) {
+      Tree::Frame taken;
+      tree_.detach(ended.notice[next].id, taken);
+    }
+  };
+  for (std::uint32_t at = 0; at < count; at += words_of(events[at])) {
+    const bool timed = (events[at] & kCodeMask) < kFirstSpecialCode;
+    if (timed && next < ended.count) { leave_before(clock_.to_ns(source_, unwrap(events[at], last_ticks_))); }
+    fold(events + at, words_of(events[at]), place + at, position + at);
+  }
+  leave_before(~std::uint64_t{0});
+}
+
+/// Returns how many further words belong to the event.
+TAKT_COLD std::uint32_t Folder::fold_unusual(const Event* events, std::uint32_t left, std::uint32_t place,
+                                             std::uint64_t& last) noexcept {
+  const Event code = events[0] & kCodeMask;
+  if (code < kFirstSpecialCode) {  // some open regions were stamped by a clock that is not trusted any more
+    const bool discarded = code < kBeginCode && tree_.is_discarded(static_cast<std::uint32_t>(code));
+    if (!discarded) { last = unwrap(events[0], last); }
+    const std::uint64_t ns = clock_.to_ns(source_, last);
+    if (code >= kBeginCode) {
+      tree_.begin(code - kBeginCode, place, ns);
+    } else {
+      last_ended_ = tree_.end(static_cast<std::uint32_t>(code), ns);
+      if (last_ended_ == nullptr) { tree_.count(Mishap::end_without_start, kNoKey); }
+    }
+    return 0;
+  }
+  const Event upper = events[0] >> kCodeBits;
+  Node* node = nullptr;
+  if (code == kSkippedCode) {
+    node = tree_.child(tree_.innermost(), upper);
+  } else {
+    for (unsigned level = tree_.depth(); level-- > 0 && node == nullptr;) {
+      if (tree_.frame(level).id() == upper) { node = tree_.frame(level).node.get(); }
+    }
+    if (node == nullptr && tree_.too_deep() != 0) { node = tree_.overflow(); }
+  }
+  const std::uint32_t words = code == kSkippedCode ? 0 : 1;
+  // In a copy, what the owner has folded since is there already (see Tree::copy_for_replay).
+  if (node == nullptr || words >= left || node->version.get() / 2 > tree_.position()) { return words; }
+  node->begin_write(tree_.position());
+  if (code == kSkippedCode) {
+    node->skipped.add(1);
+  } else {
+    (code == kItemsCode ? node->items : node->bytes).add(events[1]);
+  }
+  node->end_write(tree_.position());
+  return words;
+}
+
+Recorder* Recorder::create(Clock& clock, MemoryBudget& budget, std::uint32_t generation) noexcept {
+  if (!budget.take(sizeof(Recorder) + kTouchedArenaBytes)) { return nullptr; }
+  void* arena = nullptr;
+  void* memory = nullptr;
+  if (posix_memalign(&arena, sizeof(Arena), sizeof(Arena)) != 0 ||
+      posix_memalign(&memory, alignof(Recorder), sizeof(Recorder)) != 0) {
+    std::free(arena);
+    budget.give(sizeof(Recorder) + kTouchedArenaBytes);
+    return nullptr;
+  }
+  return new (memory) Recorder(*static_cast<Arena*>(arena), clock, budget, generation);
+}
+
+Recorder::Recorder(Arena& arena, Clock& clock, MemoryBudget& budget, std::uint32_t generation) noexcept
+    : arena_(arena),
+      clock_(clock),
+      budget_(budget),
+      generation_(generation),
+      home_(&parked_),
+      devices_(budget),
+      tree_(kEpochKey, kBatchKey, &budget) {
+  arena_.event[0] = reinterpret_cast<Event>(this);
+  parked_ = &arena_.event[kBlockFirst];
+  folded_.set(parked_);
+  source_.set(clock.source());
+  last_ticks_.set(clock.first_ticks(source_.own()));
+}
+
+void Recorder::attach(std::uint32_t thread, std::uint64_t warmup) noexcept {
+  thread_.set(thread);
+  tree_.set_warmup(warmup);
+  source_.set(clock_.source());
+  last_ticks_.set(std::max(now(), clock_.first_ticks(source_.own())));
+  store_cursor(parked_);
+  home_.store(&cursor, std::memory_order_release);
+}
+
+void Recorder::detach_thread() noexcept {
+  parked_ = own_cursor();
+  home_.store(&parked_, std::memory_order_release);
+}
+
+/// Appends an event of one word or two that does not begin a region; folds it at once where there is no room for it.
+void Recorder::record(const Event* events, unsigned count) noexcept {
+  if (make_room(count)) {
+    Event* at = own_cursor();
+    for (unsigned word = 0; word < count; ++word) { put(at + word, events[word]); }
+    set_own_cursor(at + count);
+    return;
+  }
+  const Change change(*this);
+  Folder folder(tree_, clock_, source_.own(), last_ticks_.own());
+  folder.fold(events, count, 0, position_.own());
+  last_ended_ = folder.last_ended();
+  last_ticks_.set(folder.last_ticks());
+}
+
+bool Recorder::make_room(unsigned events) noexcept {
+  if (!has_room(own_cursor(), events)) { fold(); }
+  if (!has_room(own_cursor(), events)) { next_block(); }
+  return has_room(own_cursor(), events);
+}
+
+/// Goes to the first block in which no open region began: its places may be used anew.
+void Recorder::next_block() noexcept {
+  std::uint64_t taken = 0;
+  for (unsigned level = 0; level < tree_.depth(); ++level) {
+    const std::uint32_t id = tree_.frame(level).id();
+    if (id != Tree::Frame::kTooDeep) { taken |= std::uint64_t{1} << (id / kBlockEvents); }
+  }
+  for (unsigned index = 0; index < tree_.too_deep_known(); ++index) {
+    taken |= std::uint64_t{1} << (tree_.too_deep_id(index) / kBlockEvents);
+  }
+  unsigned block = 0;
+  while (block < kBlocks && (taken >> block & 1U) != 0) { ++block; }
+  if (block == kBlocks) { return; }  // a region began in each of them and is open: no room, until one of them ends
+  Event* start = &arena_.event[block * kBlockEvents + kBlockFirst];
+  sequence_.add(1);
+  folded_.set(start);
+  set_own_cursor(start);
+  sequence_.add(1);
+#if !defined(__SANITIZE_THREAD__)  // which does not know fences, and does not need this one
+  // The events that follow overwrite those that copy() may be reading: it must not see them before the sequence.
+  std::atomic_thread_fence(std::memory_order_release);
+#endif
+}
+
+void Recorder::fold() noexcept {
+  if (TAKT_UNLIKELY(source_.own() != clock_.source())) { follow_clock(); }
+  Event* const from = folded_.own();
+  Event* const to = own_cursor();
+  const auto count = static_cast<std::uint32_t>(to - from);
+  if (count != 0 && TAKT_UNLIKELY(tracing.load(std::memory_order_relaxed))) { trace(from, count, place_of(from)); }
+  if (TAKT_UNLIKELY(notices_.any())) { take_notices(to); }
+  fold_until(to);
+  if (TAKT_UNLIKELY(tree_.has_lost_step())) { step_lost(tree_.take_lost_step()); }
+  if (!has_room(to)) { next_block(); }
+}
+
+TAKT_ALWAYS_INLINE void Recorder::fold_until(Event* to) noexcept {
+  Event* const from = folded_.own();
+  if (from == to) { return; }
+  const auto count = static_cast<std::uint32_t>(to - from);
+  sequence_.add(1);  // partner: copy()
+  Folder folder(tree_, clock_, source_.own(), last_ticks_.own());
+  folder.fold(from, count, place_of(from), position_.own());
+  last_ended_ = folder.last_ended();
+  last_ticks_.set(folder.last_ticks());
+  folded_.set(to);
+  position_.add(count);
+  sequence_.add(1);
+}
+
+/// Takes regions that ended on other threads off the stack, each between what was recorded here before and after its end.
+TAKT_COLD void Recorder::take_notices(Event* to) noexcept {
+  Notices::List ended;
+  notices_.read(ended);
+  for (unsigned next = 0; next < ended.count; ++next) {
+    const Notices::Notice& notice = ended.notice[next];
+    Event* at = folded_.own();
+    for (std::uint64_t ticks = last_ticks_.own(); at < to; at += words_of(*at)) {
+      if ((*at & kCodeMask) >= kFirstSpecialCode) { continue; }
+      ticks = unwrap(*at, ticks);
+      if (clock_.to_ns(source_.own(), ticks) >= notice.ns) { break; }
+    }
+    fold_until(at);
+    sequence_.add(1);
+    Tree::Frame taken;
+    tree_.detach(notice.id, taken);
+    notices_.remove(notice);
+    sequence_.add(1);
+    if (tree_.has_lost_step()) { step_lost(tree_.take_lost_step()); }
+  }
+}
+
+/// A Batch has ended that makes no row: neither does the time since the row before.
+TAKT_COLD void Recorder::step_lost(Node* batch) noexcept {
+  last_series_ = nullptr;
+  if (Series* series = series_of(batch)) { series->skip_step(tree_); }
+}
+
+/// The counter has been given up: what is open or unfolded was stamped by it, and cannot be trusted.
+TAKT_COLD void Recorder::follow_clock() noexcept {
+  Event* const from = folded_.own();
+  Event* const to = own_cursor();
+  sequence_.add(1);
+  tree_.discard_open();
+  Folder folder(tree_, clock_, source_.own(), last_ticks_.own());
+  for (Event* at = from; at < to; ++at) {
+    const std::uint32_t words = words_of(*at);
+    folder.fold(at, words, static_cast<std::uint32_t>(at - arena_.event), position_.own());
+    position_.add(words);
+    at += words - 1;
+    tree_.discard_open();
+  }
+  folded_.set(to);
+  source_.set(clock_.source());
+  last_ticks_.set(now());
+  last_series_ = nullptr;  // the period that is running is on two clocks
+  sequence_.add(1);
+}
+
+/// Begins a region at the time that `stamp` gives once there is room. 0 where there is none.
+template <class Stamp>
+Region Recorder::begin_at(KeyIndex key, Region flags, Stamp stamp) noexcept {
+  if (!make_room(1)) {
+    mistake(Mishap::overflow, key);
+    return 0;
+  }
+  Event* const at = own_cursor();
+  put(at, begin_event(key, stamp()));
+  set_own_cursor(at + 1);
+  return reinterpret_cast<Region>(at) | flags;
+}
+
+Region Recorder::begin(KeyIndex key, Region flags) noexcept {
+  if (source_.own() != clock_.source()) { fold(); }
+  return begin_at(key, flags, [this]() noexcept { return now(); });
+}
+
+void Recorder::end_plain(Region region) noexcept {
+  const Event event = end_event(region, now());
+  record(&event, 1);
+}
+
+DeviceBegin Recorder::mark(StreamRef stream) noexcept {
+  DeviceBegin mark{stream, 0, false};
+  // Room is looked for first, so that no mark is made for nothing while a stream is stuck.
+  if (!devices_.has_room(stream)) {
+    fold();
+    poll(true);
+    if (!devices_.has_room(stream)) { return mark; }
+  }
+  mark.marked = stream.ops->mark(stream.handle, mark.mark);
+  return mark;
+}
+
+Region Recorder::begin_device(KeyIndex key, Region flags, StreamRef stream) noexcept {
+  const DeviceBegin at = mark(stream);
+  const Region region = begin(key, flags | kRegionUnusual);
+  device_opened(region, at);
+  return region;
+}
+
+/// Takes over the mark at which `region` (0: it has none) begins.
+void Recorder::device_opened(Region region, const DeviceBegin& begin) noexcept {
+  if (region == 0) {
+    begin.release();
+  } else if (!devices_.opened(region_id(region), begin)) {
+    device_skipped(kNoKey, nullptr);
+  }
+}
+
+void Recorder::device_skipped(TreeKey key, Series* series) noexcept {
+  tree_.count(Mishap::device_skipped, key);
+  if (series != nullptr) { series->device_lost(); }
+}
+
+void Recorder::end(Region region) noexcept {
+  const Event event = end_event(region, now());
+  record(&event, 1);
+  fold();
+  if (last_ended_ != nullptr) { region_ended(region, last_ended_); }
+}
+
+bool Recorder::told(Region region, unsigned listeners) noexcept {
+  for (auto& slot : told_) {
+    if (slot.load(std::memory_order_acquire) == 0) {
+      slot.store(region_id(region) << 8U | listeners, std::memory_order_release);
+      return true;
+    }
+  }
+  return false;  // deeper than anything that is timed
+}
+
+unsigned Recorder::take_told(Region region) noexcept {
+  for (auto& slot : told_) {
+    std::uint32_t value = slot.load(std::memory_order_acquire);
+    if (value >> 8U == region_id(region) && value != 0 &&
+        slot.compare_exchange_strong(value, 0, std::memory_order_acq_rel)) {
+      return value & 0xFFU;
+    }
+  }
+  return 0;
+}
+
+/// What an end of note brings with it: a mark on its stream, a step row, and a look at what devices have finished.
+void Recorder::region_ended(Region region, Node* node) noexcept {
+  DeviceBegin begin;
+  if ((region & kRegionUnusual) != 0 && devices_.take(region_id(region), begin)) {
+    DeviceBegin end{begin.stream, 0, false};
+    if (begin.marked && node != tree_.overflow()) { end.marked = end.stream.ops->mark(end.stream.handle, end.mark); }
+    device_ended(node, begin, end);
+    poll();
+  }
+  if (is_step(node)) { step_ended(node); }
+}
+
+/// Takes over both marks.
+void Recorder::device_ended(Node* node, const DeviceBegin& begin, const DeviceBegin& end) noexcept {
+  Series* series = series_for(node);
+  if (!begin.marked || !end.marked || node == tree_.overflow()) {
+    device_skipped(node->key, series);
+    begin.release();
+    end.release();
+    return;
+  }
+  const bool warmup = tree_.step().warmup && (is_step(node) || tree_.step().open);
+  devices_.ended(*this, node, series, warmup, begin.stream, begin.mark, end.mark);
+}
+
+void Recorder::step_ended(Node* batch) noexcept {
+  poll();
+  if (Series* series = series_of(batch)) {
+    need_outbox();
+    const bool boundary = series != last_series_ || tree_.boundaries() != last_boundaries_;
+    if (has_next_step_) { series->set_step(next_step_); }
+    series->finish_step(tree_, outbox(), boundary);
+    last_series_ = series;
+    last_boundaries_ = tree_.boundaries();
+  }
+  if (batch->series == nullptr || outbox() == nullptr) { registry().count_step_without_row(); }
+  has_next_step_ = false;
+  clock_.recheck();
+}
+
+Series* Recorder::series_of(Node* batch) noexcept {
+  if (batch->series != nullptr) { return static_cast<Series*>(batch->series); }
+  if (batch == tree_.overflow() || !budget_.take(sizeof(Series))) { return nullptr; }
+  auto* series = new (std::nothrow) Series(batch);
+  const std::uint32_t id = series == nullptr ? 0xFFFFFFFFU : registry().add_series(*this, batch->index, *series);
+  if (id == 0xFFFFFFFFU) {
+    delete series;
+    budget_.give(sizeof(Series));
+    return nullptr;
+  }
+  series->set_id(id);
+  batch->series = series;
+  return series;
+}
+
+Series* Recorder::open_series() noexcept {
+  const Tree::Step& step = tree_.step();
+  return step.open && step.node != nullptr ? series_of(step.node) : nullptr;
+}
+
+Series* Recorder::series_for(const Node* node) noexcept {
+  const Tree::Step& step = tree_.step();
+  if (step.node == nullptr || (!step.open && !is_step(node))) { return nullptr; }
+  while (node != nullptr && node != step.node) { node = node->parent; }
+  return node == nullptr ? nullptr : series_of(step.node);
+}
+
+void Recorder::need_outbox() noexcept {
+  if (outbox() != nullptr) { return; }
+  std::size_t bytes = tracing.load(std::memory_order_relaxed) ? kTraceOutboxBytes : kOutboxBytes;
+  if (tracing.load(std::memory_order_relaxed)) { outbox_budget.set_limit(kTraceBudget); }
+  // The more threads, the less for each further one: at most an eighth of what is left.
+  const std::size_t left = outbox_budget.limit() - std::min(outbox_budget.limit(), outbox_budget.used());
+  while (bytes > kLeastOutboxBytes && bytes > left / 8) { bytes /= 2; }
+  if (!outbox_budget.take(bytes)) { return; }
+  auto* outbox = new (std::nothrow) Outbox(bytes);
+  if (outbox == nullptr || !outbox->usable()) {
+    outbox_budget.give(bytes);
+    delete outbox;
+    return;
+  }
+  outbox_.store(outbox, std::memory_order_release);
+}
+
+Region Recorder::lap(Region region, KeyIndex key, Region flags) noexcept {
+  const ClockSource source = source_.own();
+  const std::uint64_t ticks = now();
+  DeviceBegin begin;
+  const bool device = (region & kRegionUnusual) != 0 && devices_.take(region_id(region), begin);
+  const DeviceBegin shared = device ? mark(begin.stream) : DeviceBegin{};
+  const Event event = end_event(region, ticks);
+  record(&event, 1);
+  fold();
+  Node* const node = last_ended_;
+  if (device && node != nullptr) {
+    if (shared.marked) { shared.stream.ops->retain(shared.stream.handle, shared.mark); }
+    device_ended(node, begin, shared);
+    poll();
+  } else {
+    begin.release();
+  }
+  if (node != nullptr) { region_ended(region & ~kRegionUnusual, node); }
+  // The fold may have found that the clock is another one.
+  const Region next = begin_at(key, flags | (device ? kRegionUnusual : 0),
+                               [this, source, ticks]() noexcept { return source == source_.own() ? ticks : now(); });
+  if (device) { device_opened(next, shared); }
+  return next;
+}
+
+/// The key that an open region was begun with. Its begin stays where it is.
+KeyIndex Recorder::key_of(std::uint32_t id) const noexcept {
+  return static_cast<KeyIndex>((arena_.event[id] & kCodeMask) - kBeginCode);
+}
+
+Region Recorder::innermost(KeyIndex key, bool tolerant) noexcept {
+  fold();
+  for (unsigned index = tree_.too_deep_known(); index-- > 0;) {
+    const std::uint32_t id = tree_.too_deep_id(index);
+    if (key_of(id) == key) { return reinterpret_cast<Region>(&arena_.event[id]); }
+  }
+  for (unsigned level = tree_.depth(); level-- > 0;) {
+    const std::uint32_t id = tree_.frame(level).id();
+    if (id != Tree::Frame::kTooDeep && key_of(id) == key) { return reinterpret_cast<Region>(&arena_.event[id]); }
+  }
+  if (!tolerant) { mistake(Mishap::end_without_start, key); }
+  return 0;
+}
+
+void Recorder::mistake(Mishap mishap, KeyIndex key) noexcept {
+  fold();  // a Change takes the number of the next event to be folded
+  const Change change(*this);
+  tree_.count(mishap, key);
+}
+
+void Recorder::plain_pair(KeyIndex key) noexcept {
+  if (!make_room(2)) { return; }
+  Event* const at = own_cursor();
+  put(at, begin_event(key, ticks()));
+  set_own_cursor(at + 1);
+  put(at + 1, end_event(reinterpret_cast<Region>(at), ticks()));
+  set_own_cursor(at + 2);
+}
+
+void Recorder::amount(Region region, Amount what, std::int64_t amount) noexcept {
+  if (amount <= 0) {
+    fold();
+    mistake(Mishap::bad_amount, tree_.is_open(region_id(region)) ? key_of(region_id(region)) : kNoKey);
+    return;
+  }
+  const Event code = what == Amount::items ? kItemsCode : kBytesCode;
+  const Event events[] = {static_cast<Event>(region_id(region)) << kCodeBits | code, static_cast<Event>(amount)};
+  record(events, 2);
+}
+
+void Recorder::skip(KeyIndex key) noexcept {
+  if (notices_.any()) { fold(); }  // this event has no time by which to tell what came first
+  const Event event = static_cast<Event>(key) << kCodeBits | kSkippedCode;
+  record(&event, 1);
+}
+
+/// A small table by key. With more sampled keys than it has room for, some share a place and take turns in it, which only
+/// makes sampling start anew.
+bool Recorder::sampled(KeyIndex key, std::uint32_t every) noexcept {
+  const std::size_t size = sample_key_.size();
+  std::size_t slot = key % size;
+  for (std::size_t looks = 0; looks < size && sample_key_[slot] != key && sample_key_[slot] != kNoKey; ++looks) {
+    slot = (slot + 1) % size;
+  }
+  if (sample_key_[slot] != key) {
+    sample_key_[slot] = key;
+    sample_count_[slot] = 0;
+  }
+  const bool timed = sample_count_[slot] == 0;
+  sample_count_[slot] = sample_count_[slot] + 1 >= every ? 0 : sample_count_[slot] + 1;
+  return timed;
+}
+
+void Recorder::add(KeyIndex key, std::uint64_t length_ns) noexcept {
+  fold();
+  const Change change(*this);
+  tree_.add_here(key, length_ns);
+}
+
+void Recorder::metric(std::uint64_t name, double value, const std::int64_t* step) noexcept {
+  if (name == 0) { return; }
+  need_outbox();
+  MetricRecord record;
+  record.name = name;
+  record.value = value;
+  fold();  // the step that is open is known only then
+  record.step = step != nullptr ? *step : current_step();
+  record.ns = clock_.to_ns(source_.own(), now());
+  if (Outbox* box = outbox()) { box->put(record, Record::Type::metric); }
+}
+
+/// The number of the step that is open, else of the one that ended last, else of the first one to come.
+std::int64_t Recorder::current_step() const noexcept {
+  const Tree::Step& step = tree_.step();
+  const auto* series = step.node == nullptr ? nullptr : static_cast<const Series*>(step.node->series);
+  if (!step.open && series != nullptr && series->steps() != 0) { return series->step() - 1; }
+  if (has_next_step_) { return next_step_; }
+  return series == nullptr ? 0 : series->step();
+}
+
+/// Holds for the step that is open or, where none is, for the next one, of whichever Batch path it is.
+void Recorder::set_step(std::int64_t step) noexcept {
+  next_step_ = step;
+  has_next_step_ = true;
+}
+
+TAKT_COLD void Recorder::trace(const Event* events, std::uint32_t count, std::uint32_t place) noexcept {
+  need_outbox();
+  Outbox* box = outbox();
+  const std::size_t bytes = sizeof(EventsRecord) + count * sizeof(Event);
+  auto* to = box == nullptr ? nullptr : static_cast<unsigned char*>(box->reserve(bytes));
+  if (to == nullptr) { return; }
+  EventsRecord record;
+  record.bytes = static_cast<std::uint32_t>(bytes);
+  record.type = Record::Type::events;
+  record.last_ticks = last_ticks_.own();
+  record.source = static_cast<std::uint32_t>(source_.own());
+  record.place = place;
+  std::memcpy(to, &record, sizeof(record));
+  std::memcpy(to + sizeof(record), events, count * sizeof(Event));
+  box->push(bytes);
+}
+
+void Recorder::copy(Unfolded& copy) const noexcept {
+  for (;;) {
+    const std::uint64_t sequence = sequence_.get();
+    if ((sequence & 1U) != 0) {
+      sched_yield();
+      continue;
+    }
+    const Event* const from = folded_.get();
+    const Event* const to =
+        __atomic_load_n(home_.load(std::memory_order_acquire), __ATOMIC_ACQUIRE);  // partner: store_cursor
+    copy.last_ticks = last_ticks_.get();
+    copy.position = position_.get();
+    copy.source = source_.get();
+    copy.place = static_cast<std::uint32_t>(from - arena_.event);
+    copy.count = 0;
+    const Event* const end = arena_.event + kBlocks * kBlockEvents;  // `to` may be of another block than `from` by now
+    for (const Event* at = from; at < to && at < end && copy.count < kBlockEvents; ++at) {
+      copy.event[copy.count++] = __atomic_load_n(at, __ATOMIC_ACQUIRE);
+    }
+    tree_.save(copy.state);
+    notices_.read(copy.ended);
+    if (sequence_.get() == sequence) { return; }
+  }
+}
+
+void Recorder::abandon_open() noexcept {
+  const Change change(*this);
+  tree_.abandon_open();
+}
+
+void Recorder::recycle() noexcept {
+  for (std::uint32_t index = 0; index < tree_.nodes(); ++index) {
+    Node* node = tree_.node(index);
+    node->column = 0;
+    if (node->series == nullptr) { continue; }
+    delete static_cast<Series*>(node->series);
+    budget_.give(sizeof(Series));
+    node->series = nullptr;
+  }
+  tree_.clear_values();
+  last_series_ = nullptr;
+  has_next_step_ = false;
+  sample_key_ = {};
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,223 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/detail/hot.hpp>
+#include <takt/detail/notices.hpp>
+#include <takt/detail/tree.hpp>
+
+#include "clock.hpp"
+#include "device_queue.hpp"
+#include "outbox.hpp"
+#include "series.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// Events that a thread has recorded and not folded yet, with all that is needed to fold them elsewhere.
+struct Unfolded {
+  std::uint64_t last_ticks = 0;
+  std::uint64_t position = 0;  ///< number of the first event, counted from the thread's start
+  ClockSource source = ClockSource::counter;
+  std::uint32_t place = 0;  ///< in the arena, of the first event
+  std::uint32_t count = 0;
+  std::array<Event, kBlockEvents> event{};
+  Tree::State state;
+  Notices::List ended;                 ///< on other threads
+};
+
+/// Folds events into `tree`. The one place that knows what they mean.
+class Folder {
+ public:
+  Folder(Tree& tree, const Clock& clock, ClockSource source, std::uint64_t last_ticks) noexcept
+      : tree_(tree), clock_(clock), source_(source), last_ticks_(last_ticks) {}
+  /// \param place of the first event in its arena.
+  void fold(const Event* events, std::uint32_t count, std::uint32_t place, std::uint64_t position) noexcept;
+  /// The same for a reader, where regions have ended on other threads between these events.
+  void fold(const Event* events, std::uint32_t count, std::uint32_t place, std::uint64_t position,
+            const Notices::List& ended) noexcept;
+  void fold(const Unfolded& unfolded) noexcept {
+    fold(unfolded.event.data(), unfolded.count, unfolded.place, unfolded.position, unfolded.ended);
+  }
+  std::uint64_t last_ticks() const noexcept { return last_ticks_; }
+  Node* last_ended() const noexcept { return last_ended_; }
+
+ private:
+  std::uint64_t ns_of(const Clock::Segment& rate, std::uint64_t ticks) const noexcept {
+    return TAKT_LIKELY(ticks < rate.until_ticks) ? rate.to_ns(ticks) : clock_.to_ns(source_, ticks);
+  }
+  std::uint32_t fold_unusual(const Event* events, std::uint32_t left, std::uint32_t place,
+                             std::uint64_t& last) noexcept;
+
+  Tree& tree_;
+  const Clock& clock_;
+  ClockSource source_;
+  std::uint64_t last_ticks_;
+  Node* last_ended_ = nullptr;
+};
+
+/// All that one thread records into. Leaked on purpose and used again by later threads.
+/// Owner thread only, unless a function says otherwise; of a thread that has ended, whoever holds Registry's collect lock.
+class Recorder {
+ public:
+  /// nullptr where there is no memory.
+  static Recorder* create(Clock& clock, MemoryBudget& budget, std::uint32_t generation) noexcept;
+  /// The recorder whose arena `address` points into.
+  static Recorder* of(std::uintptr_t address) noexcept {
+    const std::uintptr_t arena = (address - 1) & ~kArenaMask;  // a full arena's cursor is one past it
+    return reinterpret_cast<Recorder*>(reinterpret_cast<const Arena*>(arena)->event[0]);
+  }
+
+  /// Makes this the recorder of the calling thread, and no longer.
+  void attach(std::uint32_t thread, std::uint64_t warmup) noexcept;
+  void detach_thread() noexcept;
+
+  Region begin(KeyIndex key, Region flags) noexcept;
+  Region begin_device(KeyIndex key, Region flags, StreamRef stream) noexcept;
+  void end(Region region) noexcept;
+  /// The same for a region of which nothing is to be noted.
+  void end_plain(Region region) noexcept;
+  /// Remembers which listeners were told of the begin of a region, and tells once. Taking: any thread. False without room.
+  bool told(Region region, unsigned listeners) noexcept;
+  unsigned take_told(Region region) noexcept;
+  /// The device mark at which a region began. Any thread.
+  bool take_device(Region region, DeviceBegin& begin) noexcept { return devices_.take(region_id(region), begin); }
+  /// A device span that began on another thread ends here, at `node` of this tree. Takes over both marks.
+  void add_device(Node* node, StreamRef stream, Mark begin, Mark end) noexcept {
+    devices_.ended(*this, node, nullptr, false, stream, begin, end);
+  }
+  Region lap(Region region, KeyIndex key, Region flags) noexcept;
+  /// The innermost open region of `key`; 0 if there is none, which counts as a mistake unless `tolerant`.
+  Region innermost(KeyIndex key, bool tolerant) noexcept;
+  void mistake(Mishap mishap, KeyIndex key) noexcept;
+  /// A begin and an end as a Scope makes them, to measure what they cost.
+  void plain_pair(KeyIndex key) noexcept;
+  void amount(Region region, Amount what, std::int64_t amount) noexcept;
+  void skip(KeyIndex key) noexcept;
+  /// Whether this is the one in `every` regions of `key` to be timed.
+  bool sampled(KeyIndex key, std::uint32_t every) noexcept;
+  void add(KeyIndex key, std::uint64_t length_ns) noexcept;
+  void metric(std::uint64_t name, double value, const std::int64_t* step) noexcept;
+  void set_step(std::int64_t step) noexcept;
+
+  /// Folds what has been recorded; afterwards there is room for a few events.
+  void fold() noexcept;
+  /// Takes in device results that are ready. `all`: looks at every one, not only at the oldest.
+  void poll(bool all = false) noexcept { devices_.poll(*this, all); }
+  bool device_pending() const noexcept { return devices_.pending() != 0; }
+  /// Gives up device results that are still pending, counted.
+  void abandon_devices() noexcept { devices_.abandon(*this); }
+
+  /// Another thread has ended `region`, which belongs to this one. Any thread.
+  void leave_notice(std::uint32_t id, std::uint64_t end_ns) noexcept { notices_.leave(id, end_ns); }
+
+  /// Copies what is not folded yet. Any thread that keeps the owner from ending meanwhile (Registry's lock).
+  void copy(Unfolded& copy) const noexcept;
+
+  /// Around a change of the tree that no event stands for: it gets a position of its own, so that readers see it whole.
+  class Change {
+   public:
+    explicit Change(Recorder& recorder) noexcept : recorder_(recorder) {
+      recorder_.sequence_.add(1);
+      recorder_.tree_.set_position(recorder_.position_.own());
+    }
+    ~Change() {
+      recorder_.position_.add(1);
+      recorder_.sequence_.add(1);
+    }
+    Change(const Change&) = delete;
+    Change& operator=(const Change&) = delete;
+
+   private:
+    Recorder& recorder_;
+  };
+
+  /// A device span that was asked for is not taken; `series`: the one whose open step misses it, may be nullptr.
+  void device_skipped(TreeKey key, Series* series) noexcept;
+
+  Tree& tree() noexcept { return tree_; }
+  const Tree& tree() const noexcept { return tree_; }
+  Outbox* outbox() const noexcept { return outbox_.load(std::memory_order_acquire); }
+  Clock& clock() const noexcept { return clock_; }
+  ClockSource source() const noexcept { return source_.get(); }
+  std::uint32_t thread() const noexcept { return thread_.get(); }
+  std::uint32_t generation() const noexcept { return generation_; }
+  bool owner_alive() const noexcept { return home_.load(std::memory_order_acquire) != &parked_; }
+  /// The rows of a Batch path, made at need; nullptr where there is no room.
+  Series* series_of(Node* batch) noexcept;
+  /// The rows of the Batch that is open; nullptr without one.
+  Series* open_series() noexcept;
+  /// The rows in which a region of `node` that has just ended appears; nullptr: in none.
+  Series* series_for(const Node* node) noexcept;
+  /// Gives up regions that are still open, counted as never ended. Of a thread that has ended.
+  void abandon_open() noexcept;
+  /// Forgets everything; for the next thread. Nothing may be open or pending.
+  void recycle() noexcept;
+
+ private:
+  Recorder(Arena& arena, Clock& clock, MemoryBudget& budget, std::uint32_t generation) noexcept;
+  std::uint64_t now() const noexcept { return clock_.ticks(source_.own()); }
+  Event* own_cursor() const noexcept {
+    return __atomic_load_n(home_.load(std::memory_order_relaxed), __ATOMIC_RELAXED);
+  }
+  void set_own_cursor(Event* to) noexcept {
+    __atomic_store_n(home_.load(std::memory_order_relaxed), to, __ATOMIC_RELEASE);
+  }
+  bool make_room(unsigned events) noexcept;
+  void next_block() noexcept;
+  void record(const Event* events, unsigned count) noexcept;
+  template <class Stamp>
+  Region begin_at(KeyIndex key, Region flags, Stamp stamp) noexcept;
+  void fold_until(Event* to) noexcept;
+  void take_notices(Event* to) noexcept;
+  std::uint32_t place_of(const Event* event) const noexcept { return static_cast<std::uint32_t>(event - arena_.event); }
+  void follow_clock() noexcept;
+  void step_ended(Node* batch) noexcept;
+  void step_lost(Node* batch) noexcept;
+  std::int64_t current_step() const noexcept;
+  void need_outbox() noexcept;
+  void trace(const Event* events, std::uint32_t count, std::uint32_t place) noexcept;
+  void region_ended(Region region, Node* node) noexcept;
+  DeviceBegin mark(StreamRef stream) noexcept;
+  void device_opened(Region region, const DeviceBegin& begin) noexcept;
+  void device_ended(Node* node, const DeviceBegin& begin, const DeviceBegin& end) noexcept;
+  KeyIndex key_of(std::uint32_t id) const noexcept;
+  bool is_step(const Node* node) const noexcept {
+    return node->role == Role::batch && tree_.step().node == node && !tree_.step().open;
+  }
+
+  Arena& arena_;
+  Clock& clock_;
+  MemoryBudget& budget_;
+  std::uint32_t generation_;
+  Relaxed<std::uint32_t> thread_;
+  std::atomic<Event**> home_;  // where this recorder's cursor lives: the thread's own, or parked_
+  Event* parked_ = nullptr;
+  Counter sequence_;        // odd while folding
+  Relaxed<Event*> folded_;  // the first event not folded yet
+  Counter position_;        // events folded so far
+  Counter last_ticks_;
+  Relaxed<ClockSource> source_;
+  Node* last_ended_ = nullptr;
+  Notices notices_;
+  std::atomic<Outbox*> outbox_{nullptr};
+  Series* last_series_ = nullptr;
+  std::uint64_t last_boundaries_ = 0;
+  std::array<std::uint32_t, 64> sample_count_{};  // by key, folded: see sampled()
+  std::array<KeyIndex, 64> sample_key_{};
+  bool has_next_step_ = false;  // set_step() was called since the last step ended
+  std::int64_t next_step_ = 0;
+  std::array<std::atomic<std::uint32_t>, Tree::kMaxDepth> told_{};  // id of a region << 8 | listeners told; 0: free
+  DeviceQueue devices_;
+  Tree tree_;
+};
+
+/// Whether events are kept for a time line.
+extern std::atomic<bool> tracing;
+
+}  // namespace detail
+TAKT_END_NAMESPACE

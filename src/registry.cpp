@@ -1,0 +1,513 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "registry.hpp"
+
+#include "fault.hpp"
+
+#include <sched.h>
+#include <unistd.h>
+#include <algorithm>
+#include <functional>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+const char* mishap_name(Mishap mishap) noexcept {
+  switch (mishap) {
+    case Mishap::end_without_start:
+      return "end_without_start";
+    case Mishap::never_ended:
+      return "never_ended";
+    case Mishap::ended_elsewhere:
+      return "ended_on_another_thread";
+    case Mishap::clock_changed:
+      return "clock_changed";
+    case Mishap::overflow:
+      return "overflow";
+    case Mishap::bad_amount:
+      return "items_or_bytes_not_positive";
+    case Mishap::device_skipped:
+      return "device_skipped";
+    case Mishap::device_failed:
+      return "device_failed";
+    case Mishap::device_unresolved:
+      return "device_unresolved";
+  }
+  return "unknown";
+}
+
+/// A region that was open when its thread's records were copied.
+struct OpenRegion {
+  std::uint32_t id;
+  std::uint64_t begin_ns;
+  bool placed;  // false: in the overflow
+  bool timed;   // false: begun on a clock that is not trusted any more
+  std::vector<TreeKey> path;
+};
+
+/// Where the open regions of another thread stand: first those that it has folded, then by what it has not folded yet.
+struct OpenRegions {
+  OpenRegions(const Tree& tree, const Clock& clock, const Unfolded& unfolded) : too_deep(unfolded.state.too_deep) {
+    const bool clock_kept = unfolded.source == clock.source();
+    for (unsigned level = 0; level < unfolded.state.depth; ++level) {
+      const Tree::Frame& frame = unfolded.state.frames[level];
+      const Node* node = frame.node.get();
+      regions.push_back(
+          {frame.id(), frame.begin_ns.get(), node != tree.overflow(), !frame.discarded() && clock_kept, {}});
+      std::vector<TreeKey>& path = regions.back().path;
+      for (; node->parent != nullptr; node = node->parent) { path.insert(path.begin(), node->key); }
+    }
+    unsigned next = 0;
+    const auto leave_before = [&](std::uint64_t ns) {
+      for (; next < unfolded.ended.count && unfolded.ended.notice[next].ns <= ns; ++next) { end(unfolded.ended.notice[next].id); }
+    };
+    std::uint64_t ticks = unfolded.last_ticks;
+    for (std::uint32_t at = 0; at < unfolded.count; ++at) {
+      const Event code = unfolded.event[at] & kCodeMask;
+      if (code >= kFirstSpecialCode) {
+        at += code == kSkippedCode ? 0 : 1;
+        continue;
+      }
+      ticks = unwrap(unfolded.event[at], ticks);
+      leave_before(clock.to_ns(unfolded.source, ticks));
+      if (code < kBeginCode) {
+        end(static_cast<std::uint32_t>(code));
+      } else {
+        begin(code - kBeginCode, unfolded.place + at, clock.to_ns(unfolded.source, ticks), clock_kept);
+      }
+    }
+    leave_before(~std::uint64_t{0});
+  }
+
+  const OpenRegion* find(std::uint32_t id) const noexcept {
+    const auto at =
+        std::find_if(regions.begin(), regions.end(), [id](const OpenRegion& each) { return each.id == id; });
+    return at == regions.end() ? nullptr : &*at;
+  }
+  void begin(TreeKey key, std::uint32_t id, std::uint64_t ns, bool timed) {
+    if (regions.size() >= Tree::kMaxDepth) {
+      too_deep.add(id);
+      return;
+    }
+    OpenRegion region{id, ns, true, timed, {}};
+    if (!regions.empty()) {
+      region.placed = regions.back().placed;
+      region.path = regions.back().path;
+    }
+    region.path.push_back(key);
+    regions.push_back(std::move(region));
+  }
+  void end(std::uint32_t id) {
+    if (const OpenRegion* region = find(id)) {
+      regions.erase(regions.begin() + (region - regions.data()));
+    } else {
+      too_deep.remove(id);
+    }
+  }
+
+  Tree::TooDeep too_deep;
+  std::vector<OpenRegion> regions;
+};
+
+}  // namespace
+
+Registry::Registry(Clock& clock, KeyTable& keys, std::uint32_t generation) noexcept
+    : clock_(clock),
+      keys_(keys),
+      generation_(generation),
+      totals_(kEpochKey, kBatchKey),
+      scratch_(kEpochKey, kBatchKey),
+      collector_(clock, keys) {}
+
+Recorder* Registry::attach() noexcept {
+  {
+    const std::lock_guard<std::mutex> lock(list_);
+    Recorder* recorder = nullptr;
+    if (!free_.empty()) {
+      recorder = free_.back()->recorder;
+      free_.pop_back();
+    } else if ((recorder = Recorder::create(clock_, budget_, generation_)) != nullptr) {
+      auto* slot = new Slot;
+      slot->recorder = recorder;
+      slots_.push_back(slot);
+    }
+    if (recorder != nullptr) {
+      recorder->attach(add_thread(), warmup_.load(std::memory_order_relaxed));
+      return recorder;
+    }
+  }
+  // Without the lock: the handler that hears of it may time regions of its own.
+  count_unrecorded();
+  report_fault("memory",
+               "no memory is left for another recording thread; it is not timed. TAKT_MEMORY_MB sets the bound.");
+  return nullptr;
+}
+
+/// The number of the calling thread. Under list_.
+std::uint32_t Registry::add_thread() {
+  if (threads_.size() < kMaxThreads) {
+    ThreadInfo info;
+    info.id = static_cast<std::uint32_t>(threads_.size());
+    info.name = gettid() == getpid()         ? "main"
+                : info.id + 1 == kMaxThreads ? "further threads"
+                                             : "thread " + std::to_string(info.id);
+    threads_.push_back(info);
+  }
+  return threads_.back().id;
+}
+
+void Registry::name_thread(std::uint32_t thread, std::string_view name) {
+  const std::lock_guard<std::mutex> lock(list_);
+  if (thread < threads_.size()) { threads_[thread].name = repaired_name(name); }
+}
+
+void Registry::thread_ends(Recorder& recorder) noexcept {
+  recorder.fold();
+  recorder.poll();
+  bool many = false;
+  {
+    const std::lock_guard<std::mutex> lock(list_);
+    recorder.detach_thread();
+    threads_[recorder.thread()].ended = true;
+    Slot& mine =
+        **std::find_if(slots_.begin(), slots_.end(), [&](const Slot* slot) { return slot->recorder == &recorder; });
+    if (recorder.device_pending()) {
+      mine.orphan = true;
+      orphans_.fetch_add(1, std::memory_order_relaxed);
+    }
+    mine.retired_at = ++retirements_;
+    mine.retired.store(true, std::memory_order_release);  // from here on it is whoever's holds collect_
+    many = ++waiting_ > kMaxWaiting;
+  }
+  // Somebody who is reading right now will take it over when done; but where threads end faster than they are taken over, the
+  // next ones would need ever more memory.
+  std::unique_lock<std::mutex> collect(collect_, std::defer_lock);
+  if (many) { collect.lock(); }
+  if (many || collect.try_lock()) { absorb_retired(); }
+}
+
+/// Moves the values of an ended thread to totals_. What is open or pending keeps its recorder from being used again.
+/// Under collect_.
+void Registry::absorb(Slot& slot) {
+  Recorder& recorder = *slot.recorder;
+  recorder.fold();  // of regions that ended elsewhere
+  drain(slot);
+  if (slot.orphan && !recorder.device_pending()) {
+    slot.orphan = false;
+    orphans_.fetch_sub(1, std::memory_order_relaxed);
+  }
+  if (recorder.tree().depth() != 0 || recorder.device_pending()) { return; }
+  totals_.merge(recorder.tree());
+  finish_series(slot);
+  collector_.forget(recorder.thread());
+  recorder.recycle();
+  const std::lock_guard<std::mutex> lock(list_);
+  slot.retired.store(false, std::memory_order_release);
+  free_.push_back(&slot);
+}
+
+/// Under collect_.
+void Registry::absorb_retired() {
+  std::vector<Slot*> retired;
+  {
+    const std::lock_guard<std::mutex> lock(list_);
+    std::copy_if(slots_.begin(), slots_.end(), std::back_inserter(retired),
+                 [](const Slot* slot) { return slot->is_retired(); });
+    waiting_ = 0;
+  }
+  for (Slot* slot : retired) { absorb(*slot); }
+  bound_unended(retired);
+}
+
+/// A region that its thread left open may still end on another one, but the recorders of a long life's threads cannot all be
+/// kept for that: the oldest are given up. Under collect_.
+void Registry::bound_unended(std::vector<Slot*>& retired) {
+  const auto is_unended = [](const Slot* slot) { return slot->is_retired() && slot->recorder->tree().depth() != 0; };
+  retired.erase(std::remove_if(retired.begin(), retired.end(), std::not_fn(is_unended)), retired.end());
+  if (retired.size() <= kMaxUnended) { return; }
+  std::sort(retired.begin(), retired.end(), [](const Slot* a, const Slot* b) { return a->retired_at < b->retired_at; });
+  retired.resize(retired.size() - kMaxUnended);
+  for (Slot* slot : retired) {
+    slot->recorder->abandon_open();
+    absorb(*slot);
+  }
+}
+
+Node* Registry::end_elsewhere(Recorder& here, Recorder& opener, Region region, std::uint64_t end_ns) noexcept {
+  Unfolded unfolded;
+  {
+    const std::lock_guard<std::mutex> lock(list_);
+    opener.copy(unfolded);
+  }
+  OpenRegions open(opener.tree(), clock_, unfolded);
+  const OpenRegion* found = open.find(region_id(region));
+  here.fold();
+  const Recorder::Change change(here);
+  Tree& tree = here.tree();
+  if (found == nullptr && !open.too_deep.remove(region_id(region))) {
+    tree.count(Mishap::end_without_start, kNoKey);
+    return nullptr;
+  }
+  opener.leave_notice(region_id(region), end_ns);
+  if (found == nullptr) {  // one of those that are too deep, whose begins are not known
+    tree.count(Mishap::ended_elsewhere, kNoKey);
+    return tree.overflow();
+  }
+  const TreeKey key = found->path.empty() ? TreeKey{kNoKey} : found->path.back();
+  if (!found->timed) {
+    tree.count(Mishap::clock_changed, key);
+    return nullptr;
+  }
+  Node* node = found->placed ? tree.root() : tree.overflow();
+  for (const TreeKey each : found->path) { node = tree.child(node, each); }
+  tree.add_at(node, end_ns - std::min(found->begin_ns, end_ns));
+  tree.count(Mishap::ended_elsewhere, key);
+  return node;
+}
+
+/// Takes in device results of ended threads. Returns whether none is pending any more. Under collect_.
+bool Registry::settle_orphans() {
+  std::vector<Slot*> slots;
+  {
+    const std::lock_guard<std::mutex> lock(list_);
+    slots = slots_;
+  }
+  bool pending = false;
+  for (Slot* slot : slots) {
+    if (!slot->is_retired() || !slot->orphan) { continue; }
+    slot->recorder->poll(true);
+    pending = pending || slot->recorder->device_pending();
+    absorb(*slot);
+  }
+  return !pending;
+}
+
+void Registry::poll_orphans() noexcept {
+  if (orphans_.load(std::memory_order_relaxed) == 0) { return; }
+  const std::unique_lock<std::mutex> collect(collect_, std::try_to_lock);
+  if (collect.owns_lock()) { settle_orphans(); }
+}
+
+bool Registry::complete(Recorder* here, std::uint64_t deadline_ns) noexcept {
+  for (;;) {
+    if (here != nullptr) {
+      here->fold();
+      here->poll(true);
+    }
+    bool done = here == nullptr || !here->device_pending();
+    {
+      const std::lock_guard<std::mutex> collect(collect_);
+      done = settle_orphans() && done;
+    }
+    if (done || clock_.now_ns() >= deadline_ns) { return done; }
+    sched_yield();
+  }
+}
+
+std::uint32_t Registry::add_series(const Recorder& recorder, std::uint32_t node, const Series& series) noexcept {
+  const std::lock_guard<std::mutex> lock(list_);
+  if (series_.size() >= kMaxSeries) { return 0xFFFFFFFFU; }
+  SeriesSlot slot;
+  slot.recorder = &recorder;
+  slot.node = node;
+  slot.live = &series;
+  slot.value.thread = recorder.thread();
+  series_.push_back(slot);
+  return static_cast<std::uint32_t>(series_.size() - 1);
+}
+
+/// The path of the process at which a node of any tree stands. Paths are numbered by the nodes of totals_.
+std::uint32_t Registry::path_of(const Node* node) {
+  if (node->parent == nullptr) { return PathStats::kNoParent; }
+  const std::uint32_t parent = path_of(node->parent);
+  Node* above = parent == PathStats::kNoParent ? totals_.root() : totals_.node(parent);
+  Node* here = totals_.child(above, node->key);
+  return here == totals_.overflow() ? overflow_path() : here->index;
+}
+
+/// The path of all that has no place: the tree keeps one for it.
+std::uint32_t Registry::overflow_path() { return totals_.child(totals_.root(), kOverflowKey)->index; }
+
+void Registry::map_paths(Slot& slot, const Tree& tree) {
+  while (slot.paths.size() < tree.nodes()) {
+    const Node* node = tree.node(static_cast<std::uint32_t>(slot.paths.size()));
+    const std::uint32_t parent =
+        node->parent->parent == nullptr ? PathStats::kNoParent : slot.paths[node->parent->index];
+    Node* above = parent == PathStats::kNoParent ? totals_.root() : totals_.node(parent);
+    const Node* here = totals_.child(above, node->key);
+    slot.paths.push_back(here == totals_.overflow() ? overflow_path() : here->index);
+  }
+}
+
+void Registry::drain(Slot& slot) {
+  Outbox* outbox = slot.recorder->outbox();
+  const std::uint64_t end = outbox == nullptr ? 0 : outbox->end();
+  map_paths(slot, slot.recorder->tree());  // after `end`: every node that records before it speak of is there
+  if (outbox != nullptr) { collector_.drain(*outbox, end, slot.recorder->thread(), slot.paths); }
+}
+
+Harvest Registry::collect(bool last) {
+  const std::lock_guard<std::mutex> collect(collect_);
+  std::vector<Slot*> slots;
+  {
+    const std::lock_guard<std::mutex> lock(list_);
+    slots = slots_;
+  }
+  for (Slot* slot : slots) { drain(*slot); }
+  absorb_retired();
+  return collector_.harvest(last);
+}
+
+void Registry::add_values(const Node& node, PathStats& path) const {
+  path.host.merge(node.host);
+  path.self_ns += node.self_ns.get();
+  path.items += node.items.get();
+  path.bytes += node.bytes.get();
+  path.skipped += node.skipped.get();
+  path.device_pending += node.device_pending.get();
+  path.device_lost += node.device_lost.get();
+  if (const Summary* device = node.device.load(std::memory_order_acquire)) { path.device.merge(*device); }
+}
+
+void Registry::add_overflow(const Tree& tree, Snapshot& snapshot) {
+  const Node& from = *tree.overflow();
+  if (from.host.n() == 0 && from.self_ns.get() == 0 && from.skipped.get() == 0) { return; }
+  const std::uint32_t path = overflow_path();
+  if (path >= snapshot.paths.size()) { snapshot.paths.resize(path + 1); }
+  add_values(from, snapshot.paths[path]);
+}
+
+void Registry::count_losses(const Tree& tree) {
+  for (unsigned slot = 0; slot < tree.mishaps(); ++slot) {
+    const Tree::Count& each = tree.mishap(slot);
+    losses_[{each.mishap.get(), each.key.get()}] += each.count.get();
+  }
+}
+
+/// Adds one thread's values, those it has not folded yet included.
+void Registry::read_thread(Slot& slot, Snapshot& snapshot, std::uint64_t now_ns) {
+  Recorder& recorder = *slot.recorder;
+  Unfolded unfolded;
+  {
+    const std::lock_guard<std::mutex> lock(list_);
+    recorder.copy(unfolded);
+  }
+  scratch_.copy_for_replay(recorder.tree(), unfolded.state);
+  Folder(scratch_, clock_, unfolded.source, unfolded.last_ticks).fold(unfolded);
+  std::vector<std::uint32_t> paths;
+  for (std::uint32_t index = 0; index < scratch_.nodes(); ++index) {
+    const std::uint32_t path = path_of(scratch_.node(index));
+    paths.push_back(path);
+    if (path >= snapshot.paths.size()) { snapshot.paths.resize(path + 1); }
+    const Node& node = *scratch_.node(index);
+    add_values(node, snapshot.paths[path]);
+    // (Of an ended thread, Tree::merge counts them.)
+    if (totals_.node(path)->key != node.key && node.host.n() != 0) { losses_[{Mishap::overflow, node.key}] += node.host.n(); }
+  }
+  add_overflow(scratch_, snapshot);
+  count_losses(scratch_);
+  std::uint64_t covered = scratch_.covered_ns();
+  for (unsigned level = 0; level < scratch_.depth(); ++level) {
+    const Tree::Frame& frame = scratch_.frame(level);
+    if (frame.node.get() == scratch_.overflow()) { continue; }
+    const std::uint64_t open_ns = now_ns - std::min(now_ns, frame.begin_ns.get());
+    if (level == 0) { covered += open_ns; }
+    snapshot.open.push_back({paths[frame.node.get()->index], recorder.thread(), static_cast<std::int64_t>(open_ns)});
+    if (slot.is_retired()) { losses_[{Mishap::never_ended, frame.node.get()->key}] += 1; }
+  }
+  if (recorder.thread() == main_thread_.load(std::memory_order_relaxed)) {
+    snapshot.uncovered_ns = static_cast<std::int64_t>(now_ns - std::min(now_ns, covered));
+  }
+}
+
+void Registry::read(Snapshot& snapshot, std::uint64_t now_ns) {
+  const std::lock_guard<std::mutex> collect(collect_);
+  absorb_retired();
+  losses_.clear();
+  snapshot.uncovered_ns = static_cast<std::int64_t>(now_ns);
+  snapshot.paths.resize(totals_.nodes());
+  for (std::uint32_t index = 0; index < totals_.nodes(); ++index) {
+    add_values(*totals_.node(index), snapshot.paths[index]);
+  }
+  add_overflow(totals_, snapshot);
+  count_losses(totals_);
+  std::vector<Slot*> slots;
+  {
+    const std::lock_guard<std::mutex> lock(list_);
+    for (Slot* slot : slots_) {
+      if (slot->is_retired() || slot->recorder->owner_alive()) { slots.push_back(slot); }
+    }
+    snapshot.threads = threads_;
+  }
+  for (Slot* slot : slots) { read_thread(*slot, snapshot, now_ns); }
+  read_series(snapshot);
+  read_paths(snapshot);  // last, since all that comes before may find new ones
+  read_losses(snapshot);
+  absorb_retired();
+}
+
+void Registry::read_paths(Snapshot& snapshot) {
+  snapshot.paths.resize(totals_.nodes());
+  for (std::uint32_t index = 0; index < totals_.nodes(); ++index) {
+    const Node* node = totals_.node(index);
+    PathStats& path = snapshot.paths[index];
+    const auto key = static_cast<KeyIndex>(node->key);
+    path.name = keys_.name(key);
+    path.kind = keys_.kind(key);
+    path.parent = node->parent == totals_.root() ? PathStats::kNoParent : node->parent->index;
+    path.depth = path.parent == PathStats::kNoParent ? 0 : snapshot.paths[path.parent].depth + 1;
+  }
+}
+
+void Registry::read_series(Snapshot& snapshot) {
+  const std::lock_guard<std::mutex> lock(list_);
+  for (SeriesSlot& slot : series_) {
+    if (slot.live != nullptr) {
+      slot.value.path = path_of(slot.recorder->tree().node(slot.node));
+      slot.value.steps = slot.live->steps();
+      slot.value.warmup_steps = slot.live->warmup_steps();
+      slot.value.throughput = slot.live->windows().read();
+    }
+    snapshot.series.push_back(slot.value);
+  }
+}
+
+void Registry::finish_series(const Slot& slot) {
+  const std::lock_guard<std::mutex> lock(list_);
+  for (SeriesSlot& each : series_) {
+    if (each.live == nullptr || each.recorder != slot.recorder) { continue; }
+    each.value.path = path_of(each.recorder->tree().node(each.node));
+    each.value.steps = each.live->steps();
+    each.value.warmup_steps = each.live->warmup_steps();
+    each.value.throughput = each.live->windows().read();
+    each.live = nullptr;
+  }
+}
+
+void Registry::read_losses(Snapshot& snapshot) {
+  for (const auto& [what, count] : losses_) {
+    const auto key = static_cast<KeyIndex>(what.second);
+    snapshot.losses.push_back({mishap_name(what.first), key == kNoKey ? "" : keys_.name(key), count});
+  }
+  const auto add = [&](const char* what, const std::string& where, std::uint64_t count) {
+    if (count != 0) { snapshot.losses.push_back({what, where, count}); }
+  };
+  add("keys_over_bound", "", keys_.refused());
+  add("key_kind_conflict", "", keys_.conflicts());
+  add("metrics_over_bound", "", metric_names().refused());
+  add("threads_without_memory", "", unrecorded_.load(std::memory_order_relaxed));
+  add("rows_not_taken", "", collector_.dropped());
+  add("rows_incomplete", "", collector_.incomplete_rows());
+  add("spans_lost", "", collector_.lost_spans());
+  const std::lock_guard<std::mutex> lock(list_);
+  add("steps_without_rows", "", steps_without_rows_.load(std::memory_order_relaxed));
+  for (const Slot* slot : slots_) {
+    if (const Outbox* outbox = slot->recorder->outbox()) {
+      add("records_dropped", threads_[slot->recorder->thread()].name, outbox->dropped());
+    }
+  }
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/snapshot.hpp>
+
+#include "collector.hpp"
+#include "recorder.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// All threads that record in this process, and what threads that have ended left behind. Leaked; a forked child gets a new
+/// one. Two locks: `list` is held for moments (threads that begin or end), `collect` for as long as it takes to read
+/// everything (snapshots, journals). A thread that records takes neither, but `list` once when it begins.
+class Registry {
+ public:
+  Registry(Clock& clock, KeyTable& keys, std::uint32_t generation) noexcept;
+
+  /// A recorder for the calling thread; nullptr, counted, where the memory for recording is spent.
+  Recorder* attach() noexcept;
+  /// The calling thread ends: folds what is left and gives the recorder back.
+  void thread_ends(Recorder& recorder) noexcept;
+  void name_thread(std::uint32_t thread, std::string_view name);
+
+  /// A region of another thread has ended, on the thread of `here`, at `end_ns`.
+  /// Returns where it stands in the tree of `here`, nullptr (counted) if it was not open or its clock is gone.
+  Node* end_elsewhere(Recorder& here, Recorder& opener, Region region, std::uint64_t end_ns) noexcept;
+  /// Looks for device results of threads that have ended; gives up at once where somebody is reading.
+  void poll_orphans() noexcept;
+  /// Waits until no device result is pending on threads that have ended or this one, at most until `deadline_ns`.
+  bool complete(Recorder* here, std::uint64_t deadline_ns) noexcept;
+
+  /// Everything recorded so far, run and clock left out. `now_ns` is what open regions are measured by.
+  void read(Snapshot& snapshot, std::uint64_t now_ns);
+  /// Rows, metrics and spans that are new. `last`: nothing will come any more.
+  Harvest collect(bool last);
+
+  /// The number of a new series; 0xFFFFFFFF where there are too many.
+  std::uint32_t add_series(const Recorder& recorder, std::uint32_t node, const Series& series) noexcept;
+  void set_warmup(std::uint64_t batches) noexcept { warmup_.store(batches, std::memory_order_relaxed); }
+  MemoryBudget& budget() noexcept { return budget_; }
+  std::uint32_t generation() const noexcept { return generation_; }
+  /// The thread whose uncovered time reports speak of.
+  void set_main_thread(std::uint32_t thread) noexcept { main_thread_.store(thread, std::memory_order_relaxed); }
+  void count_unrecorded() noexcept { unrecorded_.fetch_add(1, std::memory_order_relaxed); }
+  void count_step_without_row() noexcept { steps_without_rows_.fetch_add(1, std::memory_order_relaxed); }
+
+ private:
+  static constexpr std::uint32_t kMaxThreads = 4096;  ///< that are told apart; later ones share a name
+  static constexpr std::uint32_t kMaxSeries = 1024;
+  static constexpr std::size_t kMaxWaiting = 64;  ///< ended threads whose values may wait for somebody who is reading
+  static constexpr std::size_t kMaxUnended = 64;  ///< ended threads whose open regions may still end elsewhere
+
+  struct Slot {
+    Recorder* recorder = nullptr;
+    // Its thread has ended, its values are not in totals_ yet. Set under list_, cleared under collect_ and list_.
+    std::atomic<bool> retired{false};
+    bool orphan = false;           // and device results are pending; under collect_ once retired
+    std::uint64_t retired_at = 0;  // order of retirement; likewise
+    bool is_retired() const noexcept { return retired.load(std::memory_order_acquire); }
+    std::vector<std::uint32_t> paths;  // node of its tree -> path; under collect
+  };
+  struct SeriesSlot {
+    std::uint32_t thread = 0;
+    const Recorder* recorder = nullptr;
+    std::uint32_t node = 0;        // of its Batch in the recorder's tree
+    const Series* live = nullptr;  // nullptr once its thread has ended and `value` is final
+    takt::Series value;
+  };
+
+  std::uint32_t add_thread();
+  void map_paths(Slot& slot, const Tree& tree);
+  std::uint32_t path_of(const Node* node);
+  std::uint32_t overflow_path();
+  void absorb(Slot& slot);
+  void bound_unended(std::vector<Slot*>& retired);
+  void absorb_retired();
+  void drain(Slot& slot);
+  void read_thread(Slot& slot, Snapshot& snapshot, std::uint64_t now_ns);
+  void read_series(Snapshot& snapshot);
+  void read_paths(Snapshot& snapshot);
+  void read_losses(Snapshot& snapshot);
+  void add_values(const Node& node, PathStats& path) const;
+  void add_overflow(const Tree& tree, Snapshot& snapshot);
+  void count_losses(const Tree& tree);
+  void finish_series(const Slot& slot);
+  bool settle_orphans();
+
+  Clock& clock_;
+  KeyTable& keys_;
+  const std::uint32_t generation_;
+  MemoryBudget budget_{32U << 20U};
+  std::atomic<std::uint64_t> warmup_{10};
+  std::atomic<std::uint32_t> main_thread_{0xFFFFFFFF};
+  std::atomic<std::uint64_t> unrecorded_{0};
+  std::atomic<std::uint64_t> steps_without_rows_{0};
+  std::atomic<std::uint32_t> orphans_{0};  // slots that are `orphan`
+
+  std::mutex list_;
+  std::vector<Slot*> slots_;  // under list_; slots live for ever
+  std::vector<Slot*> free_;
+  std::vector<ThreadInfo> threads_;
+  std::vector<SeriesSlot> series_;
+  std::uint64_t retirements_ = 0;
+  std::size_t waiting_ = 0;  // threads that have ended since absorb_retired()
+
+  std::mutex collect_;
+  Tree totals_;   // of ended threads; its nodes number the paths of the process
+  Tree scratch_;  // for folding what a thread has not folded yet
+  Collector collector_;
+  std::map<std::pair<Mishap, TreeKey>, std::uint64_t> losses_;  // of the reading under way
+};
+
+/// The one of this process.
+Registry& registry() noexcept;
+Clock& process_clock() noexcept;
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,179 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <takt/takt.hpp>
+
+#include "listeners.hpp"
+#include "process.hpp"
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+/// The key's number if regions of it are to be timed now, else kNoKey.
+KeyIndex admitted(const Key& key) noexcept {
+  if ((mode.load(std::memory_order_acquire) & kModeNotStarted) != 0) { start_process(); }
+  if ((mode.load(std::memory_order_relaxed) & (kModeDisabled | kModeForked)) != 0) { return kNoKey; }
+  return key_table().resolve(key);
+}
+
+Region flags_of(KeyIndex key) noexcept {
+  const bool monotonic = (mode.load(std::memory_order_relaxed) & kModeMonotonic) != 0;
+  return (key == kBatchKey ? kRegionFolds : Region{0}) | (monotonic ? kRegionUnusual : Region{0});
+}
+
+Region begin_checked(Recorder& recorder, KeyIndex key, StreamRef stream) noexcept {
+  unsigned told = 0;
+  if ((mode.load(std::memory_order_relaxed) & kModeListening) != 0) { told = tell_begin(key_table().entry(key)); }
+  const Region flags = flags_of(key) | (told != 0 ? kRegionUnusual : Region{0});
+  const Region region = stream.ops == nullptr ? recorder.begin(key, flags) : recorder.begin_device(key, flags, stream);
+  if (told != 0 && (region == 0 || !recorder.told(region, told))) { tell_end(told, key_table().entry(key)); }
+  return region;
+}
+
+KeyIndex key_of(Region region) noexcept {
+  const Event event = __atomic_load_n(reinterpret_cast<const Event*>(region & ~kRegionFlags), __ATOMIC_RELAXED);
+  const Event code = event & kCodeMask;  // a begin stays in its place while its region is open
+  return code >= kBeginCode && code < kFirstSpecialCode ? static_cast<KeyIndex>(code - kBeginCode) : kNoKey;
+}
+
+void end_of_other_thread(Region region, Recorder& opener) noexcept {
+  const std::uint64_t end_ns = process_clock().now_ns();
+  if (const unsigned told = opener.take_told(region)) { tell_end(told, key_table().entry(key_of(region))); }
+  DeviceBegin begin;
+  const bool device = opener.take_device(region, begin);
+  Recorder* here = this_recorder();
+  if (here == nullptr) {  // counted there; the opener, at least, is not to wait for it
+    begin.release();
+    opener.leave_notice(region_id(region), end_ns);
+    return;
+  }
+  DeviceBegin end{begin.stream, 0, false};
+  if (begin.marked) { end.marked = end.stream.ops->mark(end.stream.handle, end.mark); }
+  Node* node = registry().end_elsewhere(*here, opener, region, end_ns);
+  if (!device) { return; }
+  if (end.marked && node != nullptr && node != here->tree().overflow()) {
+    here->add_device(node, begin.stream, begin.mark, end.mark);
+    here->poll();
+    return;
+  }
+  begin.release();
+  end.release();
+  here->device_skipped(node == nullptr ? TreeKey{kNoKey} : node->key, nullptr);
+}
+
+/// The listeners that are to hear of the end of `region`, and its key, which is not known afterwards.
+struct Told {
+  Told(Recorder& recorder, Region region) noexcept
+      : listeners((region & kRegionUnusual) == 0 ? 0 : recorder.take_told(region)), key(key_of(region)) {}
+  void tell() const noexcept {
+    if (listeners != 0) { tell_end(listeners, key_table().entry(key)); }
+  }
+  unsigned listeners;
+  KeyIndex key;
+};
+
+}  // namespace
+
+Region begin_slow(const Key& key) noexcept {
+  if (mode.load(std::memory_order_relaxed) == 0 && key.index() != kNoKey) {
+    Recorder* recorder = existing_recorder();  // only the block was full
+    if (recorder != nullptr) { return recorder->begin(key.index(), 0); }
+  }
+  return begin_on(key, StreamRef{});
+}
+
+Region begin_on(const Key& key, StreamRef stream) noexcept {
+  const KeyIndex index = admitted(key);
+  Recorder* recorder = index == kNoKey ? nullptr : this_recorder();
+  return recorder == nullptr ? 0 : begin_checked(*recorder, index, stream);
+}
+
+Region begin_sampled(const Key& key, std::uint32_t every, StreamRef stream) noexcept {
+  const KeyIndex index = admitted(key);
+  Recorder* recorder = index == kNoKey ? nullptr : this_recorder();
+  if (recorder == nullptr) { return 0; }
+  if (recorder->sampled(index, every)) { return begin_checked(*recorder, index, stream); }
+  recorder->skip(index);
+  return 0;
+}
+
+void end_slow(Region region) noexcept {
+  Recorder* opener = Recorder::of(region & ~kRegionFlags);
+  if (opener->generation() != generation()) { return; }  // begun before a fork, by the parent
+  Recorder* here = existing_recorder();
+  if (opener != here) {
+    end_of_other_thread(region, *opener);
+    return;
+  }
+  if ((region & kRegionFlags) == 0) {
+    here->end_plain(region);
+    return;
+  }
+  const Told told(*here, region);
+  here->end(region);
+  told.tell();
+  if ((region & kRegionFolds) != 0) { registry().poll_orphans(); }
+}
+
+Region end_innermost(const Key& key) noexcept {
+  // Not admitted(): what is open is still recorded while recording is switched off.
+  const bool off = (mode.load(std::memory_order_acquire) & (kModeNotStarted | kModeForked)) != 0;
+  Recorder* recorder = off ? nullptr : this_recorder();
+  if (recorder == nullptr) { return 0; }
+  const KeyIndex index = key_table().resolve(key);
+  const Region region = recorder->innermost(index, (mode.load(std::memory_order_relaxed) & kModeDisabled) != 0);
+  if (region != 0) { end_slow(region | kRegionUnusual | (index == kBatchKey ? kRegionFolds : Region{0})); }
+  return region;
+}
+
+Region lap_slow(Region region, const Key& key) noexcept {
+  Recorder* here = existing_recorder();
+  const KeyIndex index = admitted(key);
+  const bool mine = region != 0 && here != nullptr && Recorder::of(region & ~kRegionFlags) == here &&
+                    here->generation() == generation();
+  if (!mine || index == kNoKey) {  // nothing to share a clock read with
+    if (region != 0) { end_slow(region); }
+    return begin_slow(key);
+  }
+  const Told before(*here, region);
+  Region next = here->lap(region, index, flags_of(index));
+  before.tell();
+  if ((mode.load(std::memory_order_relaxed) & kModeListening) == 0) { return next; }
+  const unsigned told = tell_begin(key_table().entry(index));
+  if (told == 0) { return next; }
+  if (next != 0 && here->told(next, told)) { return next | kRegionUnusual; }
+  tell_end(told, key_table().entry(index));
+  return next;
+}
+
+void note_amount(Region region, Amount what, std::int64_t amount) noexcept {
+  if (region == 0) { return; }
+  Recorder* opener = Recorder::of(region & ~kRegionFlags);
+  if (opener->generation() != generation()) { return; }
+  // Only the opener's own thread can add to its tree; elsewhere the amount is lost, and counted there.
+  if (opener == existing_recorder()) {
+    opener->amount(region, what, amount);
+  } else if (Recorder* here = this_recorder()) {
+    here->mistake(Mishap::bad_amount, key_of(region));
+  }
+}
+
+/// \param ns 2^63 or more: negative, a mistake.
+void record_ns(const Key& key, std::uint64_t ns) noexcept {
+  const KeyIndex index = admitted(key);
+  Recorder* recorder = index == kNoKey ? nullptr : this_recorder();
+  if (recorder == nullptr) { return; }
+  if (static_cast<std::int64_t>(ns) < 0) {
+    recorder->mistake(Mishap::bad_amount, index);
+  } else {
+    recorder->add(index, ns);
+  }
+}
+
+}  // namespace detail
+
+void record(const Key& key, std::chrono::nanoseconds duration) noexcept {
+  detail::record_ns(key, static_cast<std::uint64_t>(duration.count()));
+}
+
+TAKT_END_NAMESPACE

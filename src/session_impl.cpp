@@ -1,0 +1,308 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "session_impl.hpp"
+
+#include "background.hpp"
+#include "environment.hpp"
+#include "fault.hpp"
+#include "key_table.hpp"
+#include "quiet_signals.hpp"
+
+#include <takt/exporters/console.hpp>
+#include <takt/exporters/csv.hpp>
+#include <takt/exporters/json.hpp>
+#include <takt/exporters/trace.hpp>
+#include <takt/takt.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <thread>
+#include <utility>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Results of devices that come within this time after the end still enter the last rows.
+constexpr milliseconds kDeviceGrace(200);
+
+// Left for close() to come back by its deadline when an exporter has used up the time.
+constexpr milliseconds kMargin(50);
+
+Time now() { return std::chrono::steady_clock::now(); }
+
+bool first_session() noexcept {
+  static std::atomic<bool> first{true};
+  return first.exchange(false);
+}
+
+// The Session that takes what is recorded. One that could not finish in time leaves it to its successor.
+std::atomic<const SessionImpl*> collector{nullptr};
+
+}  // namespace
+
+SessionImpl::SessionImpl(std::string name, SessionOptions options)
+    : name_(std::move(name)), options_(std::move(options)), generation_(generation()), silent_(switched_off()) {
+  Registry& registry = detail::registry();
+  // Of the bound, 8 MiB are for rows on their way out (half of it, where it is small).
+  registry.budget().set_limit(options_.memory_bytes - std::min<std::size_t>(8U << 20U, options_.memory_bytes / 2));
+  registry.set_warmup(static_cast<std::uint64_t>(std::max(options_.warmup, 0)));
+  run_ = identify_run(name_, options_);
+  if (Recorder* recorder = this_recorder()) {
+    recorder->fold();
+    recorder->tree().set_warmup(static_cast<std::uint64_t>(std::max(options_.warmup, 0)));
+    registry.set_main_thread(recorder->thread());
+  }
+  // What was recorded before the first Session is adopted, and with it the time; a later one begins here.
+  if (!first_session()) {
+    start_ns_ = process_clock().now_ns();
+    Snapshot before;
+    registry.read(before, start_ns_);
+    uncovered_before_ns_ = before.uncovered_ns;
+    overhead_before_ns_ = overhead_ns(before);
+  }
+  run_.start_unix_ns = process_clock().start_unix_ns() + static_cast<std::int64_t>(start_ns_);
+  collector.store(this, std::memory_order_relaxed);
+  open_folder();
+  add_local_exporters();
+  region_cost_ns();  // measured now rather than at the end
+  if (silent_ || !options_.background) { return; }
+  background_ = start_background("takt", [this] { background(); });
+  if (!background_) {
+    report_fault("thread",
+                 "no background thread can be started; results are collected when the Session closes. Raise the "
+                 "limit on threads (ulimit -u), or call Session::poll().");
+  }
+}
+
+void SessionImpl::open_folder() {
+  const bool wanted = options_.files || options_.trace;
+  if (!wanted || silent_) { return; }
+  std::string error;
+  run_.directory = make_run_folder(options_, run_, error);
+  if (run_.directory.empty()) { report_fault("directory", error + ". The run goes on in memory."); }
+}
+
+void SessionImpl::add_local_exporters() {
+  const auto add_one = [this](std::unique_ptr<Exporter> exporter) {
+    local_.push_back(std::make_shared<ExportWorker>(std::move(exporter)));
+  };
+  // First what people wait for; and a disk that takes nothing holds up the others only.
+  if (options_.table && !silent_ && (run_.rank == 0 || options_.all_ranks)) {
+    add_one(std::make_unique<ConsoleExporter>());
+  }
+  if (!run_.directory.empty() && options_.files) {
+    add_one(std::make_unique<JsonExporter>(run_.directory + "/summary.json"));
+    add_one(std::make_unique<CsvExporter>(run_.directory + "/steps.csv"));
+  }
+  if (!run_.directory.empty() && options_.trace) {
+    add_one(std::make_unique<TraceExporter>(run_.directory + "/trace.json", options_.trace_events));
+    tracing.store(true, std::memory_order_relaxed);
+  }
+}
+
+void SessionImpl::add(std::unique_ptr<Exporter> exporter) {
+  if (silent_) { return; }
+  auto worker = std::make_shared<ExportWorker>(std::move(exporter));
+  const std::lock_guard<std::mutex> lock(data_);
+  if (ended_) {
+    throw Error(std::string("takt: the Session is closed; add the exporter \"") + worker->name() + "\" before close()");
+  }
+  if (background_) {
+    worker->started = start_background("takt-export", [worker] { worker->run(); });
+  }
+  added_.push_back(std::move(worker));
+}
+
+void SessionImpl::set_param(std::string_view name, std::string_view value) {
+  const std::lock_guard<std::mutex> lock(data_);
+  params_[repaired_name(name)] = value;
+}
+
+void SessionImpl::set_tag(std::string_view name, std::string_view value) {
+  const std::lock_guard<std::mutex> lock(data_);
+  tags_[repaired_name(name)] = value;
+}
+
+void SessionImpl::metric(std::string_view name, double value, const std::int64_t* step) noexcept {
+  if (silent_ || !ours()) { return; }
+  const std::uint64_t number = metric_names().number(name);
+  if (Recorder* recorder = this_recorder()) { recorder->metric(number, value, step); }
+}
+
+void SessionImpl::print() {
+  if (silent_) { return; }
+  const QuietSignals quiet;
+  ConsoleExporter().print(snapshot(false));
+}
+
+Snapshot SessionImpl::snapshot(bool finished) {
+  Snapshot snapshot;
+  snapshot.run = run_;
+  snapshot.clock = process_clock().info();
+  const std::uint64_t now_ns = process_clock().now_ns();
+  registry().read(snapshot, now_ns);
+  snapshot.wall_ns = static_cast<std::int64_t>(now_ns - start_ns_);
+  snapshot.uncovered_ns = std::clamp<std::int64_t>(snapshot.uncovered_ns - uncovered_before_ns_, 0, snapshot.wall_ns);
+  snapshot.overhead_ns = overhead_ns(snapshot) - overhead_before_ns_;
+  snapshot.finished = finished;
+  snapshot.failed = failed_.load(std::memory_order_relaxed);
+  const std::lock_guard<std::mutex> lock(data_);
+  snapshot.params = params_;
+  snapshot.tags = tags_;
+  for (const auto* workers : {&local_, &added_}) {
+    for (const auto& worker : *workers) {
+      if (const std::uint64_t lost = worker->lost()) {
+        snapshot.losses.push_back({"not_exported", worker->name(), lost});
+      }
+    }
+  }
+  return snapshot;
+}
+
+/// Takes what is new from the threads and offers it to every exporter.
+void SessionImpl::collect(bool last) {
+  const std::lock_guard<std::mutex> one(collecting_);
+  if (collector.load(std::memory_order_relaxed) != this) { return; }
+  process_clock().recheck();
+  auto harvest = std::make_shared<Harvest>(registry().collect(last));
+  const auto shift = static_cast<std::int64_t>(start_ns_);
+  for (Row& row : harvest->rows) { row.begin_ns -= shift; }
+  for (Span& span : harvest->spans) { span.begin_ns -= shift; }
+  const auto snapshot = std::make_shared<const Snapshot>(this->snapshot(last));
+  std::vector<std::shared_ptr<ExportWorker>> workers;
+  {
+    const std::lock_guard<std::mutex> lock(data_);
+    workers = local_;
+    workers.insert(workers.end(), added_.begin(), added_.end());
+  }
+  for (const auto& worker : workers) { worker->offer(snapshot, harvest); }
+}
+
+/// Calls every exporter that has no thread of its own, unless another thread is still at it by `deadline`. Returns whether
+/// all of them have finished.
+bool SessionImpl::run_local(Time deadline) {
+  const QuietSignals quiet;  // this may be a thread of the program's
+  {
+    std::unique_lock<std::mutex> lock(state_);
+    if (!changed_.wait_until(lock, deadline, [this] { return !showing_; })) { return false; }
+    showing_ = true;
+  }
+  const bool finished = show_local();
+  const std::lock_guard<std::mutex> lock(state_);
+  showing_ = false;
+  changed_.notify_all();
+  return finished;
+}
+
+bool SessionImpl::show_local() {
+  std::vector<std::shared_ptr<ExportWorker>> workers;
+  {
+    const std::lock_guard<std::mutex> lock(data_);
+    workers = local_;
+    std::copy_if(added_.begin(), added_.end(), std::back_inserter(workers),
+                 [](const auto& each) { return !each->started; });
+  }
+  bool finished = true;
+  for (const auto& worker : workers) {
+    worker->run_once();
+    finished = worker->wait(Time()) && finished;
+  }
+  return finished;
+}
+
+void SessionImpl::poll() {
+  {
+    const std::lock_guard<std::mutex> lock(data_);
+    if (ended_) { return; }
+  }
+  collect(false);
+  if (!background_) {
+    run_local(Time::max());
+    return;
+  }
+  const std::lock_guard<std::mutex> lock(state_);
+  due_ = true;
+  changed_.notify_all();
+}
+
+void SessionImpl::background() {
+  for (;;) {
+    {
+      std::unique_lock<std::mutex> lock(state_);
+      changed_.wait_for(lock, milliseconds(std::max(options_.period_ms, 10)), [this] { return closing_ || due_; });
+      due_ = false;
+      if (closing_) { break; }
+    }
+    collect(false);
+    run_local(Time::max());
+  }
+  finish();
+}
+
+/// The last collection, and the end of every exporter.
+void SessionImpl::finish() {
+  std::vector<std::shared_ptr<ExportWorker>> workers;
+  {
+    const std::lock_guard<std::mutex> lock(data_);
+    ended_ = true;
+    workers = local_;
+    workers.insert(workers.end(), added_.begin(), added_.end());
+  }
+  collect(true);
+  for (const auto& worker : workers) { worker->finish_by(deadline_); }
+  while (!run_local(deadline_) && now() < deadline_) { std::this_thread::sleep_for(ExportWorker::kPause); }
+  tracing.store(false, std::memory_order_relaxed);
+  bool all = true;
+  for (const auto& worker : workers) {
+    if (!worker->wait(deadline_)) {
+      report_fault(std::string("exit.") + worker->name(), std::string("the exporter \"") + worker->name() +
+                                                              "\" had not finished after " + limit() +
+                                                              " and was left behind");
+    }
+    all = worker->delivered() && all;
+  }
+  const std::lock_guard<std::mutex> lock(state_);
+  finished_ = true;
+  delivered_ = all;
+  changed_.notify_all();
+}
+
+std::string SessionImpl::limit() const { return "TAKT_EXIT_MS=" + std::to_string(options_.exit_ms) + " ms"; }
+
+bool SessionImpl::close() noexcept {
+  const milliseconds most(std::max(options_.exit_ms, 0));
+  const Time deadline = now() + most;
+  {
+    std::unique_lock<std::mutex> lock(state_);
+    if (closed_) {  // by another thread, which may still be at it
+      changed_.wait_until(lock, deadline_, [this] { return finished_; });
+      return finished_ && delivered_;
+    }
+    closed_ = true;
+    deadline_ = deadline - std::min(most / 20, kMargin);
+  }
+  try {
+    if (Recorder* recorder = existing_recorder()) { recorder->fold(); }
+    const milliseconds grace = std::min(kDeviceGrace, most / 2);
+    registry().complete(existing_recorder(),
+                        process_clock().now_ns() + static_cast<std::uint64_t>(grace.count()) * 1'000'000U);
+    if (Recorder* recorder = existing_recorder()) { recorder->abandon_devices(); }
+    if (!background_) { finish(); }
+    std::unique_lock<std::mutex> lock(state_);
+    closing_ = true;
+    changed_.notify_all();
+    if (changed_.wait_until(lock, deadline, [this] { return finished_; })) { return delivered_; }
+    lock.unlock();
+    report_fault("exit", "the end of the run was not finished within " + limit());
+  } catch (const std::exception& error) {
+    report_fault("close", std::string("closing the Session failed: ") + error.what());
+  } catch (...) { report_fault("close", "closing the Session failed"); }
+  return false;
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

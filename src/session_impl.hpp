@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/session.hpp>
+
+#include "export_worker.hpp"
+#include "process.hpp"
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// What a Session is made of. Leaked: its threads may still be in an exporter when the process exits.
+///
+/// Exporters of the run folder and the terminal are `local`: they share one thread, in order. Each one that the user adds
+/// has a thread of its own, so that none delays another. Without background threads all are called by poll() and close().
+class SessionImpl {
+ public:
+  SessionImpl(std::string name, SessionOptions options);
+
+  void add(std::unique_ptr<Exporter> exporter);
+  void set_param(std::string_view name, std::string_view value);
+  void set_tag(std::string_view name, std::string_view value);
+  void fail() noexcept { failed_.store(true, std::memory_order_relaxed); }
+  void metric(std::string_view name, double value, const std::int64_t* step) noexcept;
+  Snapshot snapshot(bool finished);
+  void print();
+  void poll();
+  bool close() noexcept;
+
+  const RunInfo& run() const noexcept { return run_; }
+  /// False in a forked child: this is the parent's run.
+  bool ours() const noexcept { return generation_ == generation(); }
+
+ private:
+  void open_folder();
+  void add_local_exporters();
+  void background();
+  void collect(bool last);
+  void finish();
+  bool run_local(Time deadline);
+  bool show_local();
+  std::string limit() const;
+
+  const std::string name_;
+  const SessionOptions options_;
+  const std::uint32_t generation_;
+  RunInfo run_;
+  std::uint64_t start_ns_ = 0;  // on the clock of the process
+  std::int64_t uncovered_before_ns_ = 0;
+  std::int64_t overhead_before_ns_ = 0;
+  bool background_ = false;
+  const bool silent_;  // TAKT_DISABLE=1: no thread, no file, no exporter, no table
+  std::atomic<bool> failed_{false};
+
+  std::mutex data_;  // params, tags, the list of workers
+  std::map<std::string, std::string> params_;
+  std::map<std::string, std::string> tags_;
+  std::vector<std::shared_ptr<ExportWorker>> local_;
+  std::vector<std::shared_ptr<ExportWorker>> added_;
+  bool ended_ = false;  // too late for another exporter
+
+  std::mutex collecting_;     // one collection at a time, so that exporters see rows in order
+  std::mutex state_;
+  std::condition_variable changed_;
+  bool due_ = false;        // the background is to work now
+  bool showing_ = false;    // a thread is calling the exporters that have none of their own
+  bool closed_ = false;     // close() was called
+  bool closing_ = false;    // the background is to do its last work
+  bool finished_ = false;   // the last work has been done
+  bool delivered_ = false;  // all of it
+  Time deadline_;           // of closing; constant from closed_ on
+};
+
+}  // namespace detail
+TAKT_END_NAMESPACE

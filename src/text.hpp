@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/config.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+// Text for people on terminals. Every code point counts as one column. All: any thread.
+
+/// Valid UTF-8 without control characters, so that a name can neither break a table nor command a terminal: these become
+/// '?', bytes that are not UTF-8 become U+FFFD.
+std::string printable(std::string_view text);
+/// Columns of printable text.
+std::size_t columns_of(std::string_view text) noexcept;
+/// Printable text of at most `columns` (1 or more), cut at the end with an ellipsis.
+std::string fit(const std::string& text, std::size_t columns);
+/// The same, cut at the start: of a path, the end tells more.
+std::string fit_end(const std::string& text, std::size_t columns);
+/// Lines of at most `columns`, broken at spaces, or inside a word that is longer than a line. Those after the first begin
+/// with two spaces.
+std::vector<std::string> wrap(const std::string& text, std::size_t columns);
+
+/// "0 ns", "45.3 ns", "1.23 us", "12.3 ms", "312 s", "16.7 min", "72.0 h".
+std::string human_time(double ns);
+/// "12 345" exactly, from a million on "1.23 M".
+std::string human_count(std::uint64_t count);
+/// A number for "a second": "12.3", "1 234", "1.23 M".
+std::string human_rate(double per_second);
+/// "512 B", "1.23 GB"; powers of 1 000.
+std::string human_bytes(double bytes);
+/// "2.0 %" of `whole`, "-" of nothing.
+std::string percent(double part, double whole);
+
+}  // namespace detail
+TAKT_END_NAMESPACE

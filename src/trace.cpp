@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <takt/exporters/trace.hpp>
+
+#include "stream_file.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+TAKT_BEGIN_NAMESPACE
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kHead = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
+
+std::string dumped(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+/// The format counts in microseconds; three decimals keep every nanosecond.
+std::string microseconds(std::int64_t ns) {
+  const auto magnitude = ns < 0 ? 0U - static_cast<std::uint64_t>(ns) : static_cast<std::uint64_t>(ns);
+  return fmt::format("{}{}.{:03}", ns < 0 ? "-" : "", magnitude / 1000, magnitude % 1000);
+}
+
+std::int64_t process_of(const RunInfo& run) { return run.pid != 0 ? run.pid : run.rank; }
+
+std::string metadata(const char* what, std::int64_t process, std::uint32_t thread, const Json& arguments) {
+  return fmt::format("{{\"name\":\"{}\",\"ph\":\"M\",\"pid\":{},\"tid\":{},\"args\":{}}}", what, process, thread,
+                     dumped(arguments));
+}
+
+std::string event(const Snapshot& snapshot, const Span& span) {
+  const std::uint32_t thread = span.thread < snapshot.threads.size() ? snapshot.threads[span.thread].id : span.thread;
+  return fmt::format("{{\"name\":{},\"cat\":\"{}\",\"ph\":\"X\",\"ts\":{},\"dur\":{},\"pid\":{},\"tid\":{}}}",
+                     dumped(span.name), to_string(span.kind), microseconds(span.begin_ns),
+                     microseconds(span.duration_ns), process_of(snapshot.run), thread);
+}
+
+std::string tail(const Snapshot& snapshot, std::uint64_t dropped) {
+  Json losses = Json::array();
+  for (const Loss& loss : snapshot.losses) {
+    losses.push_back({{"what", loss.what}, {"where", loss.where}, {"count", loss.count}});
+  }
+  const Json other = {
+      {"run_id", snapshot.run.id}, {"run_name", snapshot.run.name},
+      {"rank", snapshot.run.rank}, {"start_unix_ns", snapshot.run.start_unix_ns},
+      {"dropped_spans", dropped},  {"losses", losses},
+  };
+  return "\n],\"otherData\":" + dumped(other) + "}\n";
+}
+
+}  // namespace
+
+struct TraceExporter::Impl {
+  Impl(std::string path, std::uint64_t max_events) : file(std::move(path), "trace"), left(max_events) {}
+
+  void add(const std::string& text) {
+    if (!first) { file.append(",\n"); }
+    first = false;
+    file.append(text);
+  }
+
+  /// A thread is named when it is first seen, not at the end, so that a killed run has names too; and again when its name
+  /// has changed.
+  void name_tracks(const Snapshot& snapshot) {
+    const std::int64_t process = process_of(snapshot.run);
+    if (first) {
+      const std::string label = fmt::format("{} rank {}", snapshot.run.name, snapshot.run.rank);
+      add(metadata("process_name", process, 0, {{"name", label}}));
+    }
+    for (std::size_t index = 0; index < snapshot.threads.size(); ++index) {
+      const ThreadInfo& thread = snapshot.threads[index];
+      if (index < names.size() && names[index] == thread.name) { continue; }
+      names.resize(std::max(names.size(), index + 1));
+      names[index] = thread.name;
+      add(metadata("thread_name", process, thread.id, {{"name", thread.name}}));
+      add(metadata("thread_sort_index", process, thread.id, {{"sort_index", thread.id}}));
+    }
+  }
+
+  void add_span(const Snapshot& snapshot, const Span& span) {
+    if (!file.is_new(span.sequence)) { return; }
+    if (left == 0) {
+      ++dropped;
+      return;
+    }
+    --left;
+    add(event(snapshot, span));
+  }
+
+  detail::StreamFile file;
+  std::uint64_t left;  // spans that may still be written
+  std::uint64_t dropped = 0;
+  bool first = true;
+  std::vector<std::string> names;  // as written, by index into Snapshot::threads
+};
+
+TraceExporter::TraceExporter(std::string path, std::uint64_t max_events)
+    : impl_(std::make_unique<Impl>(std::move(path), max_events)) {}
+TraceExporter::~TraceExporter() = default;
+TraceExporter::TraceExporter(TraceExporter&&) noexcept = default;
+TraceExporter& TraceExporter::operator=(TraceExporter&&) noexcept = default;
+
+ExportResult TraceExporter::export_snapshot(const Snapshot& snapshot) {
+  Impl& trace = *impl_;
+  const ExportResult begun = trace.file.begin(kHead, snapshot.finished);
+  if (begun != ExportResult::ok) { return begun; }
+  trace.name_tracks(snapshot);
+  for (const Span& span : snapshot.spans) { trace.add_span(snapshot, span); }
+  return trace.file.end(tail(snapshot, trace.dropped), snapshot.finished);
+}
+
+TAKT_END_NAMESPACE

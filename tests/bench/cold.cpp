@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "driver.hpp"
+
+#include <takt/takt.hpp>
+
+#include <cstdint>
+#include <cstdio>
+#include <vector>
+
+namespace takt_bench {
+namespace {
+
+/// Ticks with everything before them finished, and nothing after them begun.
+std::uint64_t fenced_ticks() {
+#if defined(__x86_64__)
+  __builtin_ia32_lfence();
+  const std::uint64_t now = takt::detail::ticks();
+  __builtin_ia32_lfence();
+  return now;
+#else
+  return takt::detail::ticks();
+#endif
+}
+
+/// Half read, half written, as a real step does between two regions.
+void sweep(std::vector<std::uint64_t>& memory) {
+  std::uint64_t sum = 0;
+  for (std::size_t at = 0; at < memory.size(); at += 8) {
+    if ((at & 8U) == 0) {
+      sum += memory[at];
+    } else {
+      memory[at] = sum;
+    }
+  }
+  asm volatile("" : : "r"(sum) : "memory");
+}
+
+template <class Work>
+double median_ticks(std::vector<std::uint64_t>& memory, int times, Work work) {
+  std::vector<double> ticks;
+  for (int i = 0; i < times; ++i) {
+    sweep(memory);
+    const std::uint64_t begin = fenced_ticks();
+    work();
+    ticks.push_back(static_cast<double>(fenced_ticks() - begin));
+  }
+  return median_of(ticks);
+}
+
+double ns_per_tick() {
+  const std::uint64_t ticks = takt::detail::ticks();
+  const std::uint64_t ns = takt::detail::posix_ns(CLOCK_MONOTONIC);
+  std::uint64_t now = ns;
+  while (now - ns < 20'000'000) { now = takt::detail::posix_ns(CLOCK_MONOTONIC); }
+  return static_cast<double>(now - ns) / static_cast<double>(takt::detail::ticks() - ticks);
+}
+
+}  // namespace
+
+void print_cold(bool quick) {
+  const double rate = ns_per_tick();
+  const int times = quick ? 300 : 2000;
+  std::printf("\ncold caches (ns a region beyond an empty fenced pair; median; folding falls on one region in 31)\n");
+  for (const std::size_t kib : {0U, 256U, 8192U}) {
+    std::vector<std::uint64_t> memory(kib * 1024 / sizeof(std::uint64_t) + 16);
+    const double empty = median_ticks(memory, times, [] {});
+    const double scope = median_ticks(memory, times, [] {
+      takt::Scope s(takt::Forward);
+      barrier();
+    });
+    std::printf("%-44s %10.0f\n", kib == 0 ? "warm" : (std::to_string(kib) + " KiB swept before each").c_str(),
+                (scope - empty) * rate);
+  }
+}
+
+}  // namespace takt_bench

@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+
+// Regions to count instructions of: takt_instructions <shape> <regions>. Run under callgrind by instructions.py.
+#include <takt/takt.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace {
+
+inline constexpr takt::Key kEpoch{"an Epoch without rows"};
+inline constexpr takt::Key kBatch{"a Batch without rows"};
+
+void work() { asm volatile("" ::: "memory"); }
+
+void hot(long n) {
+  for (long i = 0; i < n; ++i) {
+    takt::Scope s(takt::Forward);
+    work();
+  }
+}
+
+void deep(long n) {
+  static constexpr takt::Key a{"1"}, b{"2"}, c{"3"}, d{"4"}, e{"5"}, f{"6"}, g{"7"};
+  for (long i = 0; i < n; i += 7) {
+    takt::Scope s1(a);
+    takt::Scope s2(b);
+    takt::Scope s3(c);
+    takt::Scope s4(d);
+    takt::Scope s5(e);
+    takt::Scope s6(f);
+    takt::Scope s7(g);
+    work();
+  }
+}
+
+void leaf(const takt::Key& key) {
+  takt::Scope s(key);
+  work();
+}
+
+void train(long n, const takt::Key& epoch_key, const takt::Key& batch_key) {
+  for (long done = 0; done < n; done += 501) {
+    takt::Scope epoch(epoch_key);
+    for (int i = 0; i < 100; ++i) {
+      takt::Scope batch(batch_key);
+      leaf(takt::IO);
+      leaf(takt::Forward);
+      leaf(takt::Backward);
+      leaf(takt::Comm);
+    }
+  }
+}
+
+void lap(long n) {
+  takt::Scope s(takt::IO);
+  for (long i = 0; i < n; ++i) {
+    s.lap(takt::Forward);
+    work();
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    std::fprintf(stderr, "usage: %s hot|deep|train|rows|lap <regions>\n", argv[0]);
+    return 2;
+  }
+  const char* shape = argv[1];
+  const long n = std::atol(argv[2]);
+  if (std::strcmp(shape, "hot") == 0) {
+    hot(n);
+  } else if (std::strcmp(shape, "deep") == 0) {
+    deep(n);
+  } else if (std::strcmp(shape, "train") == 0) {
+    train(n, kEpoch, kBatch);
+  } else if (std::strcmp(shape, "rows") == 0) {
+    train(n, takt::Epoch, takt::Batch);
+  } else {
+    lap(n);
+  }
+}

@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+
+// What regions cost, beside the floor under every timer: takt_bench [--quick]
+#include "driver.hpp"
+
+#include "process.hpp"
+
+#include <cstdio>
+#include <cstring>
+
+int main(int argc, char** argv) {
+  const bool quick = argc > 1 && std::strcmp(argv[1], "--quick") == 0;
+  if (argc > 2 || (argc == 2 && !quick)) {
+    std::fprintf(stderr, "usage: %s [--quick]\n", argv[0]);
+    return 2;
+  }
+  takt_bench::Rounds rounds;
+  takt_bench::add_floors(rounds);
+  takt_bench::add_scopes(rounds);
+  takt_bench::add_compiled_out(rounds);
+  takt_bench::add_ablations(rounds);
+  rounds.run(quick ? 5 : 25);
+  rounds.print("floor: two TSC reads");
+  std::printf("%-44s %10.2f\n", "two threads at once / one",
+              rounds.ratio("scope: hot, two threads at once", "scope: hot"));
+  takt_bench::print_rows(quick);
+  takt_bench::print_cold(quick);
+  takt_bench::print_memory(quick);
+  const takt::ClockInfo clock = takt::detail::process_clock().info();
+  std::printf("\nclock: %s, rate within %.3g ppm, an empty region reads %lld ns\n", clock.name.c_str(), clock.error_ppm,
+              static_cast<long long>(clock.empty_region_ns));
+}

@@ -1,0 +1,140 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "driver.hpp"
+
+#include "process.hpp"
+
+#include <takt/takt.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+namespace takt_bench {
+namespace {
+
+// Keys of the training loop that make no step rows: those are measured apart.
+inline constexpr takt::Key kEpoch{"bench Epoch"};
+inline constexpr takt::Key kBatch{"bench Batch"};
+
+void hot(std::uint64_t n) {
+  for (std::uint64_t i = 0; i < n; ++i) {
+    takt::Scope s(takt::Forward);
+    barrier();
+  }
+}
+
+void deep7(std::uint64_t n) {
+  static constexpr takt::Key a{"level 1"}, b{"level 2"}, c{"level 3"}, d{"level 4"}, e{"level 5"}, f{"level 6"},
+      g{"level 7"};
+  for (std::uint64_t i = 0; i < n; i += 7) {
+    takt::Scope s1(a);
+    takt::Scope s2(b);
+    takt::Scope s3(c);
+    takt::Scope s4(d);
+    takt::Scope s5(e);
+    takt::Scope s6(f);
+    takt::Scope s7(g);
+    barrier();
+  }
+}
+
+void train(std::uint64_t n, const takt::Key& epoch_key, const takt::Key& batch_key) {
+  for (std::uint64_t done = 0; done < n; done += 501) {
+    takt::Scope epoch(epoch_key);
+    for (int i = 0; i < 100; ++i) {
+      takt::Scope batch(batch_key);
+      {
+        takt::Scope s(takt::IO);
+        barrier();
+      }
+      {
+        takt::Scope s(takt::Forward);
+        barrier();
+      }
+      {
+        takt::Scope s(takt::Backward);
+        barrier();
+      }
+      {
+        takt::Scope s(takt::Comm);
+        barrier();
+      }
+    }
+  }
+}
+
+/// The same on two threads at once; the time of the slower one.
+double on_two_threads(std::uint64_t n, void (*work)(std::uint64_t)) {
+  std::atomic<int> ready{0};
+  double ns[2] = {};
+  std::thread threads[2];
+  for (int index = 0; index < 2; ++index) {
+    threads[index] = std::thread([&, index] {
+      work(1000);
+      ready.fetch_add(1);
+      while (ready.load() < 2) {}
+      ns[index] = timed(n, [&] { work(n); });
+    });
+  }
+  for (std::thread& thread : threads) { thread.join(); }
+  return std::max(ns[0], ns[1]);
+}
+
+double traced(std::uint64_t n) {
+  takt::detail::tracing.store(true);
+  double sum = 0;
+  constexpr std::uint64_t kPart = 50'000;  // what fits the outbox; the collector's time is not the program's
+  std::uint64_t done = 0;
+  for (; done < n; done += kPart) {
+    sum += timed(1, [] { hot(kPart); });
+    takt::detail::registry().collect(false);
+  }
+  takt::detail::tracing.store(false);
+  return sum / static_cast<double>(done);
+}
+
+}  // namespace
+
+void add_scopes(Rounds& rounds) {
+  const auto add = [&rounds](const char* name, std::uint64_t n, void (*work)(std::uint64_t)) {
+    rounds.add({name, n, [work](std::uint64_t count) { return timed(count, [&] { work(count); }); }});
+  };
+  add("scope: hot", 1'000'000, hot);
+  add("scope: seven levels", 1'000'000, deep7);
+  add("scope: Epoch > Batch > 4, without rows", 501'000, [](std::uint64_t n) { train(n, kEpoch, kBatch); });
+  add("scope: Epoch > Batch > 4, with rows", 501'000, [](std::uint64_t n) { train(n, takt::Epoch, takt::Batch); });
+  rounds.add({"scope: hot, two threads at once", 1'000'000, [](std::uint64_t n) { return on_two_threads(n, hot); }});
+  rounds.add({"scope: hot, with the time line", 500'000, traced});
+  add("lap", 1'000'000, [](std::uint64_t n) {
+    takt::Scope s(takt::IO);
+    for (std::uint64_t i = 0; i < n; ++i) {
+      s.lap(takt::Forward);
+      barrier();
+    }
+  });
+  add("scope: every(16)", 1'000'000, [](std::uint64_t n) {
+    for (std::uint64_t i = 0; i < n; ++i) {
+      takt::Scope s(takt::Other, takt::every(16));
+      barrier();
+    }
+  });
+  add("record()", 300'000, [](std::uint64_t n) {
+    for (std::uint64_t i = 0; i < n; ++i) { takt::record(takt::Comm, std::chrono::nanoseconds(100)); }
+  });
+  add("scope: disabled at run time", 3'000'000, [](std::uint64_t n) {
+    takt::set_enabled(false);
+    hot(n);
+    takt::set_enabled(true);
+  });
+  add("Timer<CpuBackend>, books of its own", 300'000, [](std::uint64_t n) {
+    static takt::Timer<takt::CpuBackend> timer;
+    for (std::uint64_t i = 0; i < n; ++i) {
+      timer.start(takt::Comm);
+      timer.end(takt::Comm);
+    }
+  });
+}
+
+}  // namespace takt_bench

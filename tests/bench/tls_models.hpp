@@ -1,0 +1,11 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+namespace takt_bench {
+
+/// Count in a thread-local of a shared library, reached in two ways.
+void touch_initial_exec();
+void touch_global_dynamic();
+
+}  // namespace takt_bench

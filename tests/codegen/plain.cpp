@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+
+// The twin of instrumented.cpp: the same work, untimed.
+extern "C" long load(long index);
+extern "C" long compute(long value);
+
+extern "C" long step(long index) {
+  const long value = load(index);
+  return compute(value);
+}
+
+extern "C" long train(long steps) {
+  long sum = 0;
+  for (long index = 0; index < steps; ++index) { sum += load(index); }
+  return sum;
+}

@@ -1,0 +1,14 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+
+// The same slip in the other spelling.
+// expect: unused-(result|value)
+#include <takt/takt.hpp>
+
+void forward() {
+#ifdef MISTAKE
+  takt::Scope{takt::Forward};
+#else
+  takt::Scope scope{takt::Forward};
+#endif
+}

@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+
+// A stream type that no backend's header has made known.
+// expect: takt: this type is not a known stream. Include the backend's header
+#include <takt/backends/manual.hpp>
+#include <takt/takt.hpp>
+
+struct UnknownStream {};
+
+void forward([[maybe_unused]] const takt::ManualBackend& backend) {
+#ifdef MISTAKE
+  takt::Scope scope(takt::Forward, UnknownStream{});
+#else
+  takt::Scope scope(takt::Forward, backend);
+#endif
+}

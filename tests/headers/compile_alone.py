@@ -1,0 +1,55 @@
+# SPDX-FileCopyrightText: The Takt authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Compiles each public header as a translation unit of its own, twice included, with hostile macros defined."""
+
+import argparse
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+INCLUDE_FOLDERS = ("include", "backends/include", "exporters/include")
+# What a training file includes has to work without exceptions and run-time type information.
+TIMING = ("takt/takt.hpp", "takt/timer.hpp", "takt/scope.hpp", "takt/key.hpp", "takt/summary.hpp", "takt/stream.hpp")
+TIMING_FOLDERS = ("takt/backends/", "takt/detail/")
+# Macros of <complex.h>, <rpcndr.h>, <termios.h> and <sys/sysmacros.h>.
+HOSTILE = "#define I 42\n#define small char\n#define B0 0\n#define major(x) x\n#define minor(x) x\n"
+
+
+def public_headers(root):
+    for folder in INCLUDE_FOLDERS:
+        base = root / folder
+        for path in sorted(base.rglob("*.hpp")):
+            yield path.relative_to(base).as_posix()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--root", type=pathlib.Path, required=True)
+    parser.add_argument("--compiler", required=True)
+    parser.add_argument("--standard", required=True)
+    parser.add_argument("--timing-only", action="store_true", help="timing headers, -fno-exceptions -fno-rtti")
+    arguments = parser.parse_args()
+
+    headers = list(public_headers(arguments.root))
+    flags = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wpedantic", "-Werror", "-fsyntax-only"]
+    if arguments.timing_only:
+        headers = [name for name in headers if name in TIMING or name.startswith(TIMING_FOLDERS)]
+        flags += ["-fno-exceptions", "-fno-rtti"]
+    if not headers:
+        sys.exit("no header found")
+    with tempfile.TemporaryDirectory() as folder:
+        units = []
+        for name in headers:
+            unit = pathlib.Path(folder, name.replace("/", "_") + ".cpp")
+            unit.write_text(HOSTILE + f"#include <{name}>\n" * 2, encoding="utf-8")
+            units.append(str(unit))
+        includes = [f"-I{arguments.root / path}" for path in INCLUDE_FOLDERS]
+        command = [arguments.compiler, f"-std=c++{arguments.standard}", *flags, *includes, *units]
+        status = subprocess.run(command, check=False).returncode
+    print(f"{len(headers)} headers, C++{arguments.standard}, {arguments.compiler}")
+    sys.exit(status)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,205 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+
+// Ends in the way that its argument names, with steps recorded and regions open.
+#include <takt/session.hpp>
+#include <takt/takt.hpp>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <unistd.h>
+
+namespace {
+
+constexpr takt::Key kLate{"late"};
+
+void steps(int n) {
+  for (int step = 0; step < n; ++step) {
+    const takt::Scope batch(takt::Batch);
+    const takt::Scope forward(takt::Forward);
+  }
+}
+
+/// Records when it goes.
+struct Farewell {
+  ~Farewell() { const takt::Scope late(kLate); }
+};
+
+void record_at_thread_end() { thread_local const Farewell farewell; }
+
+void through_five_scopes() {
+  const takt::Scope one(takt::key("one"));
+  const takt::Scope two(takt::key("two"));
+  const takt::Scope three(takt::key("three"));
+  const takt::Scope four(takt::key("four"));
+  const takt::Scope five(takt::key("five"));
+  throw std::runtime_error("out of data");
+}
+
+/// A Session that is closed when static objects go: made before main(), where that is asked for.
+bool asked_for(const char* way) {
+  const char* ending = std::getenv("ENDING");
+  return ending != nullptr && std::strcmp(ending, way) == 0;
+}
+const std::unique_ptr<takt::Session> global_session =
+    asked_for("global_session") ? std::make_unique<takt::Session>("ending") : nullptr;
+
+takt::SessionOptions without_threads() {
+  takt::SessionOptions options = takt::SessionOptions::from_env();
+  options.background = false;
+  return options;
+}
+
+int exit_in_region() {
+  takt::Session session("ending");
+  steps(3);
+  const takt::Scope batch(takt::Batch);
+  const takt::Scope forward(takt::Forward);
+  std::exit(3);
+}
+
+int exit_on_another_thread() {
+  takt::Session session("ending");
+  steps(3);
+  std::thread([] {
+    const takt::Scope work(takt::key("work"));
+    std::exit(3);
+  }).join();
+  return 0;
+}
+
+int exit_while_others_record() {
+  takt::Session session("ending");
+  static std::atomic<int> going{0};
+  for (int thread = 0; thread < 4; ++thread) {
+    std::thread([] {
+      ++going;
+      for (;;) { steps(1); }
+    }).detach();
+  }
+  while (going < 4) { std::this_thread::yield(); }
+  return 3;
+}
+
+int exception() {
+  try {
+    takt::Session session("ending");
+    steps(3);
+    through_five_scopes();
+  } catch (const std::runtime_error&) { return 3; }
+  return 0;
+}
+
+int static_session() {
+  static takt::Session session("ending");
+  static Farewell farewell;
+  steps(3);
+  return 3;
+}
+
+int static_after_close() {
+  static Farewell farewell;
+  takt::Session session("ending");
+  steps(3);
+  return 3;
+}
+
+int thread_locals() {
+  static takt::Session session("ending");
+  record_at_thread_end();
+  std::thread([] {
+    record_at_thread_end();
+    steps(1);
+  }).join();
+  steps(2);
+  return 3;
+}
+
+int thread_locals_first_use() {
+  static takt::Session session("ending");
+  // These record for the first time when they go: their thread has no recorder before.
+  for (int thread = 0; thread < 3; ++thread) { std::thread(record_at_thread_end).join(); }
+  return 3;
+}
+
+template <class End>
+int cut_off(End end) {
+  takt::Session session("ending", without_threads());
+  steps(3);
+  session.poll();
+  const takt::Scope batch(takt::Batch);
+  end();
+  return 0;
+}
+
+template <class End>
+int cut_off_with_threads(End end) {
+  takt::Session session("ending");
+  steps(3);
+  const takt::Scope batch(takt::Batch);
+  end();
+  return 0;
+}
+
+int closed_twice() {
+  takt::Session session("ending");
+  steps(3);
+  std::thread other([&session] { session.close(); });
+  session.close();
+  other.join();
+  session.close();
+  steps(1);
+  return 3;
+}
+
+int end_by(const std::string& way) {
+  if (way == "return" || way == "global_session") {
+    std::unique_ptr<takt::Session> session = global_session ? nullptr : std::make_unique<takt::Session>("ending");
+    steps(3);
+    return 3;
+  }
+  if (way == "exit_in_region") { return exit_in_region(); }
+  if (way == "exit_on_another_thread") { return exit_on_another_thread(); }
+  if (way == "exit_while_others_record") { return exit_while_others_record(); }
+  if (way == "exception") { return exception(); }
+  if (way == "uncaught") {
+    takt::Session session("ending", without_threads());
+    steps(3);
+    session.poll();
+    through_five_scopes();
+  }
+  if (way == "static_session") { return static_session(); }
+  if (way == "static_after_close") { return static_after_close(); }
+  if (way == "thread_locals") { return thread_locals(); }
+  if (way == "thread_locals_first_use") { return thread_locals_first_use(); }
+  if (way == "_exit") {
+    return cut_off([] { ::_exit(3); });
+  }
+  if (way == "quick_exit") {
+    return cut_off([] { std::quick_exit(3); });
+  }
+  if (way == "abort") {
+    return cut_off([] { std::abort(); });
+  }
+  if (way == "_exit_with_threads") {
+    return cut_off_with_threads([] { ::_exit(3); });
+  }
+  if (way == "quick_exit_with_threads") {
+    return cut_off_with_threads([] { std::quick_exit(3); });
+  }
+  if (way == "closed_twice") { return closed_twice(); }
+  std::fprintf(stderr, "no such way: %s\n", way.c_str());
+  return 1;
+}
+
+}  // namespace
+
+int main(int, char** arguments) { return end_by(arguments[1]); }

@@ -1,0 +1,146 @@
+# SPDX-FileCopyrightText: The Takt authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs a program as a child that cannot hang, fill the disk, or leave anything behind, and reads what it leaves on purpose."""
+
+import csv
+import ctypes
+import glob
+import json
+import os
+import pathlib
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+PR_SET_PDEATHSIG = 1
+MIB = 1 << 20
+LAUNCHERS = ("TAKT_", "TORCHELASTIC_", "OMPI_", "PMIX_", "PMI_", "MPI_LOCAL", "MV2_", "PALS_", "FLUX_", "SLURM_", "PBS_", "LSB_",
+             "MASTER_")
+RANKS = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
+# Seconds that a busy machine, or a sanitizer, may add to what a test allows.
+SLACK = float(os.environ.get("SLACK", 1))
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def environment(**extra):
+    """This one without what Takt reads, and with what is given; None unsets."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(LAUNCHERS) and name not in RANKS}
+    # ThreadSanitizer refuses threads in the child of a process that had some, unless told.
+    clean["TSAN_OPTIONS"] = clean.get("TSAN_OPTIONS", "") + ":die_after_fork=0"
+    clean.update({name: str(value) for name, value in extra.items() if value is not None})
+    return clean
+
+
+class Ended:
+    """What a program did: its status as of subprocess (negative: a signal), what it said, and how long it took."""
+
+    def __init__(self, process, out, err, seconds):
+        self.status = process.returncode
+        self.pid = process.pid
+        self.out = out
+        self.err = err
+        self.seconds = seconds
+
+    def __str__(self):
+        return f"status {self.status} after {self.seconds:.2f} s\n--- stdout\n{self.out}\n--- stderr\n{self.err}"
+
+
+class Started:
+    """A program under way."""
+
+    def __init__(self, command, env, stdin, stdout, file_bytes, prepare):
+        def before_exec():
+            libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (file_bytes, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            if prepare is not None:
+                prepare()
+
+        self.begin = time.monotonic()
+        self.process = subprocess.Popen(command, env=env, stdin=stdin, stdout=stdout, stderr=subprocess.PIPE, text=True,
+                                        start_new_session=True, preexec_fn=before_exec)
+
+    def end(self, timeout, words=None):
+        """Waits for it. Kills it, and fails, when it takes longer than `timeout`; all that it started goes with it."""
+        try:
+            out, err = self.process.communicate(words, timeout=timeout)
+            ended = Ended(self.process, out or "", err, time.monotonic() - self.begin)
+        except subprocess.TimeoutExpired as expired:
+            self.kill()
+            out, err = self.process.communicate()
+            raise AssertionError(f"not ended after {timeout} s\n--- stdout\n{out}\n--- stderr\n{err}") from expired
+        finally:
+            left = self.kill()
+        if left:
+            raise AssertionError(f"left processes behind\n{ended}")
+        return ended
+
+    def kill(self):
+        """Ends the whole process group. Returns whether there was anything left of it."""
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            return False
+        return True
+
+
+class Case(unittest.TestCase):
+    """A test with a folder of its own; the program under test is the first argument of the script."""
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory(prefix="takt-test-")
+        self.addCleanup(scratch.cleanup)
+        self.scratch = pathlib.Path(scratch.name)
+        self.runs = self.scratch / "runs"
+
+    def start(self, *arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, file_bytes=64 * MIB, prepare=None, **env):
+        command = [PROGRAM, *map(str, arguments)]
+        started = Started(command, environment(**{"TAKT_DIR": self.runs, **env}), stdin, stdout, file_bytes, prepare)
+        self.addCleanup(started.kill)
+        return started
+
+    def run_program(self, *arguments, timeout=60, status=0, **how):
+        ended = self.start(*arguments, **how).end(timeout)
+        self.assertEqual(ended.status, status, ended)
+        return ended
+
+    def folders(self):
+        return sorted(pathlib.Path(name) for name in glob.glob(f"{self.runs}/*/rank-*"))
+
+    def folder(self):
+        folders = self.folders()
+        self.assertEqual(len(folders), 1, folders)
+        return folders[0]
+
+    def summary(self, folder=None):
+        return json.loads(((folder or self.folder()) / "summary.json").read_text(encoding="utf-8"))
+
+    def steps(self, folder=None, name="steps.csv"):
+        with open((folder or self.folder()) / name, newline="", encoding="utf-8") as file:
+            return list(csv.DictReader(file))
+
+    def assert_no_parts(self, folder=None):
+        self.assertEqual(sorted(glob.glob(f"{folder or self.folder()}/*.part*")), [])
+
+
+def calls(summary, path):
+    """How often a path was entered; 0 where it is not in the summary."""
+    return sum(each["host"]["n"] for each in summary["paths"] if each["path"] == path)
+
+
+def losses(summary, what):
+    return sum(each["count"] for each in summary["losses"] if each["what"] == what)
+
+
+def open_paths(summary):
+    return [summary["paths"][each["path"]]["path"] for each in summary["open"]]
+
+
+def main():
+    global PROGRAM
+    PROGRAM = os.path.abspath(sys.argv.pop(1))
+    unittest.main(verbosity=2)

@@ -1,0 +1,58 @@
+# SPDX-FileCopyrightText: The Takt authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""What every file has to have or must not have: licence lines, no sleeping tests, no file left out of the build."""
+
+import re
+import tree
+
+SPDX = ("SPDX-FileCopyrightText: The Takt authors", "SPDX-License-Identifier: BSD-3-Clause")
+SLEEP = re.compile(r"\b(sleep_for|sleep_until|usleep|nanosleep)\b|(?<!\w)time\.sleep\b")
+LONGEST = {".hpp": 300, ".cpp": 400}
+
+
+def licence_problems():
+    for path, text in tree.files((*tree.CODE, ".py", ".sh", ".cmake", ".txt")):
+        if path.endswith(".txt") and not path.endswith("CMakeLists.txt"):
+            continue
+        head = text.splitlines()[:4]
+        if not all(any(line.endswith(words) for line in head) for words in SPDX):
+            yield f"{path}: does not begin with the two SPDX lines"
+
+
+def header_problems():
+    for path, text in tree.files((".hpp",)):
+        if "\n#pragma once\n" not in text:
+            yield f"{path}: no #pragma once"
+
+
+def sleep_problems():
+    """A test that sleeps is slow on a good day and fails on a bad one: advance a ManualBackend, or wait for a condition."""
+    for path, text in tree.files((*tree.CODE, ".py", ".sh"), ("tests",)):
+        for number, line in enumerate(text.splitlines(), 1):
+            if SLEEP.search(line) and not path.startswith("tests/lint/"):
+                yield f"{path}:{number}: a test must not sleep"
+
+
+def list_problems():
+    """Sources and tests are listed by hand; one that is not in its list would silently not be built."""
+    for path, _ in tree.files((".cpp",), ("src", "examples", "tests")):
+        full = tree.root() / path
+        listing = next(parent / "CMakeLists.txt" for parent in full.parents if (parent / "CMakeLists.txt").is_file())
+        if not re.search(rf"\b{re.escape(full.stem)}\b", listing.read_text(encoding="utf-8")):
+            yield f"{path}: not named in {listing.relative_to(tree.root())}"
+
+
+def warn_about_length():
+    for path, text in tree.files(tree.CODE, ("include", "src", "backends", "exporters")):
+        longest = LONGEST["." + path.rsplit(".", 1)[1]]
+        count = len(text.splitlines())
+        if count > longest:
+            print(f"warning: {path} has {count} lines; {longest} are plenty for one noun")
+
+
+def main():
+    warn_about_length()
+    tree.finish([*licence_problems(), *header_problems(), *sleep_problems(), *list_problems()])
+
+
+main()

@@ -1,0 +1,27 @@
+# SPDX-FileCopyrightText: The Takt authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the lints have in common: the files of the tree, and how they report."""
+
+import pathlib
+import sys
+
+FOLDERS = ("include", "src", "backends", "exporters", "examples", "tests", "cmake", "scripts")
+CODE = (".hpp", ".cpp")
+
+
+def root():
+    return pathlib.Path(sys.argv[1])
+
+
+def files(suffixes, folders=FOLDERS):
+    """(path from the root, text) of every file with one of these suffixes."""
+    for folder in folders:
+        for path in sorted((root() / folder).rglob("*")):
+            if path.is_file() and path.suffix in suffixes:
+                yield path.relative_to(root()).as_posix(), path.read_text(encoding="utf-8")
+
+
+def finish(problems):
+    for problem in problems:
+        print(problem)
+    sys.exit(f"{len(problems)} problem(s)" if problems else 0)

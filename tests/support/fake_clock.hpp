@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "clock.hpp"
+
+#include <atomic>
+#include <cstdint>
+
+namespace takt_test {
+
+/// A processor's counter and the clocks it is compared with, moved by hand. One at a time in a process; any thread may read.
+/// As made, a tick is a nanosecond.
+class FakeClock {
+ public:
+  /// \param ticks what the counter shows at first.
+  explicit FakeClock(std::uint64_t ticks = 1'000'000) {
+    state() = State{};
+    state().ticks = ticks;
+    state().reference = state().monotonic = 5'000'000'000;
+  }
+  ~FakeClock() { state() = State{}; }
+  FakeClock(const FakeClock&) = delete;
+  FakeClock& operator=(const FakeClock&) = delete;
+
+  /// For the constructor of a Clock, which waits for time to pass: it does so by itself while one is made.
+  takt::detail::Clock::Hardware hardware() const {
+    return {[]() noexcept { return shown(); },
+            []() noexcept {
+              if (state().runs) { pass(16); }
+              return state().reference.load(std::memory_order_relaxed);
+            },
+            [](const char*& reason) noexcept {
+              if (!state().invariant) { reason = "the fake is not invariant"; }
+              return state().invariant.load();
+            },
+            []() noexcept { return state().monotonic.load(std::memory_order_relaxed); },
+            []() noexcept { state().left.fetch_add(1, std::memory_order_relaxed); }};
+  }
+  void run(bool on) { state().runs = on; }
+  void set_invariant(bool on) { state().invariant = on; }
+  /// From now on the counter makes `per_mille` ticks in 1 000 ns.
+  void set_rate(std::uint64_t per_mille) { state().rate = per_mille; }
+
+  void advance(std::uint64_t ns) { pass(ns); }
+  /// The counter alone: another core's, or one that has been set.
+  void move_counter(std::int64_t ticks) {
+    state().ticks.fetch_add(static_cast<std::uint64_t>(ticks), std::memory_order_relaxed);
+  }
+  std::uint64_t ticks() const { return shown(); }
+  /// How often a Clock said that it is leaving the counter.
+  int left() const { return state().left; }
+
+ private:
+  struct State {
+    std::atomic<std::uint64_t> ticks{0};       // as set, and
+    std::atomic<std::uint64_t> milliticks{0};  // as gone by since
+    std::atomic<std::uint64_t> reference{0};
+    std::atomic<std::uint64_t> monotonic{0};
+    std::atomic<std::uint64_t> rate{1000};
+    std::atomic<bool> runs{true};
+    std::atomic<bool> invariant{true};
+    std::atomic<int> left{0};
+
+    State() = default;
+    State& operator=(const State& other) {
+      ticks = other.ticks.load();
+      milliticks = other.milliticks.load();
+      reference = other.reference.load();
+      monotonic = other.monotonic.load();
+      rate = other.rate.load();
+      runs = other.runs.load();
+      invariant = other.invariant.load();
+      left = other.left.load();
+      return *this;
+    }
+  };
+  static State& state() {
+    static State state;
+    return state;
+  }
+  static std::uint64_t shown() {
+    return state().ticks.load(std::memory_order_relaxed) + state().milliticks.load(std::memory_order_relaxed) / 1000;
+  }
+  static void pass(std::uint64_t ns) {
+    state().milliticks.fetch_add(ns * state().rate, std::memory_order_relaxed);
+    state().reference.fetch_add(ns, std::memory_order_relaxed);
+    state().monotonic.fetch_add(ns, std::memory_order_relaxed);
+  }
+};
+
+/// A FakeClock and a Clock that believes it. Its time stands still unless moved.
+struct TestClock {
+  explicit TestClock(std::uint64_t ticks = 1'000'000, takt::detail::ProcessEnvironment::Clock choice =
+                                                          takt::detail::ProcessEnvironment::Clock::automatic)
+      : fake(ticks), clock(choice, fake.hardware()) {
+    fake.run(false);
+  }
+  std::uint64_t now_ns() const { return clock.now_ns(); }
+
+  FakeClock fake;
+  takt::detail::Clock clock;
+};
+
+}  // namespace takt_test

@@ -1,0 +1,471 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <list>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace takt_test {
+
+/// What one thread should record, by the rules in docs/concepts.md and docs/decisions, worked out slowly and plainly: time is
+/// handed to the innermost open region at every step, paths are lists of keys, rows are differences of sums. It shares no
+/// code with what it judges. A region is named by an id that no other open one has.
+class Oracle {
+ public:
+  __extension__ using Squares = unsigned __int128;
+  using Key = std::uint64_t;
+  using Path = std::vector<Key>;
+
+  static constexpr Key kEpoch = 1;
+  static constexpr Key kBatch = 2;
+  static constexpr Key kNoKey = 0;
+  static constexpr std::size_t kMaxDepth = 64;
+  static constexpr std::size_t kMaxPaths = 4095;
+  static constexpr std::size_t kMaxColumns = 64;
+  static constexpr std::uint64_t kWarmupBatches = 10;
+
+  struct Durations {
+    std::uint64_t n = 0, total = 0, max = 0, first = 0, warmup_n = 0, warmup_total = 0;
+    std::uint64_t min = std::numeric_limits<std::uint64_t>::max();
+    Squares squares = 0;
+
+    void add(std::uint64_t ns, bool warmup) {
+      if (n == 0) { first = ns; }
+      ++n;
+      total += ns;
+      if (warmup) {
+        ++warmup_n;
+        warmup_total += ns;
+        return;
+      }
+      min = std::min(min, ns);
+      max = std::max(max, ns);
+      squares += static_cast<Squares>(ns) * ns;
+    }
+  };
+  struct Values {
+    Durations host, device;
+    std::uint64_t self = 0, items = 0, bytes = 0, skipped = 0;
+    std::uint64_t device_pending = 0, device_lost = 0;
+  };
+  struct Cell {
+    std::uint64_t calls = 0;
+    std::uint64_t host = 0;
+    std::uint64_t device_calls = 0;
+    std::uint64_t device = 0;
+  };
+  struct Row {
+    Path batch;
+    std::uint64_t begin = 0, end = 0, items = 0;
+    std::int64_t period = -1;
+    bool warmup = false;
+    bool complete = true;
+    std::map<Path, Cell> cells;
+    Cell rest;
+  };
+  struct Throughput {
+    std::uint64_t steps = 0, items = 0, period = 0, excluded_steps = 0, excluded = 0;
+  };
+  struct Series {
+    Row open;  // device values of the step being made
+    std::vector<Path> columns;
+    std::map<Path, std::pair<std::uint64_t, std::uint64_t>>
+        before;  // calls and time (of the rest: self time) at the last row
+    std::uint64_t items_before = 0;
+    bool has_last = false;
+    std::uint64_t last_end = 0;
+    Throughput throughput;
+    std::vector<Row> rows;
+    std::uint64_t warmup_steps = 0;
+  };
+  /// A device span that is waited for.
+  struct Span {
+    Path path;
+    bool warmup = false;
+    std::uint64_t ns = 0;
+    Series* series = nullptr;
+    std::size_t row = 0;  // index in the rows of the series, be it there yet or not
+  };
+
+  // What happens. Times must not decrease.
+
+  void begin(std::uint32_t id, Key key, std::uint64_t now) {
+    pass(now);
+    if (frames() >= kMaxDepth) {
+      mishap("overflow", key);
+      if (!has_deep()) { open_.push_back(Region{0, kNoKey, {}, true, true, now, 0}); }
+      if (deep_.size() < kMaxDepth) {
+        deep_[id] = key;
+      } else {
+        ++deeper_;
+      }
+      return;
+    }
+    Region region;
+    region.id = id;
+    region.key = key;
+    region.begin = now;
+    region.overflow = !place(key, region.path);
+    if (region.overflow) {
+      mishap("overflow", key);
+    } else if (key == kEpoch) {
+      boundary_ = true;
+    } else if (key == kBatch && batches_open() == 0) {
+      step_open_ = true;
+      step_ = id;
+      step_path_ = region.path;
+      step_begin_ = now;
+      warm_ = values_[region.path].host.n < kWarmupBatches;
+    }
+    open_.push_back(region);
+  }
+
+  void end(std::uint32_t id, std::uint64_t now) {
+    pass(now);
+    auto at = find(id);
+    if (at == open_.end()) {
+      if (!end_deep(id)) {
+        mishap("end_without_start", kNoKey);
+      } else if (!has_deep()) {
+        close(find_deep(), now);
+      }
+      return;
+    }
+    close(at, now);
+  }
+
+  /// The region has ended on another thread: it leaves as if it had not been there.
+  void leave(std::uint32_t id, std::uint64_t now) {
+    pass(now);
+    auto at = find(id);
+    if (at == open_.end()) {
+      if (!end_deep(id) || has_deep()) { return; }
+      at = find_deep();
+    }
+    if (at == open_.begin()) {
+      covered_ -= at->self;
+    } else {
+      std::prev(at)->self += at->self;
+    }
+    const Region region = *at;
+    open_.erase(at);
+    end_role(region, now, false);
+  }
+
+  /// A region of another thread, begun at `path` there, has ended here. Returns whether it has a place.
+  bool end_elsewhere(const Path& path, bool overflow, std::uint64_t length) {
+    Path here;
+    for (std::size_t level = 0; level < path.size() && !overflow; ++level) {
+      overflow = !place_below(here, path[level], here);
+    }
+    (overflow ? overflow_ : values_[here]).host.add(length, warm_);
+    mishap("ended_elsewhere", path.empty() ? kNoKey : path.back());
+    return !overflow;
+  }
+  /// The same of one that was too deep there: its begin is not known.
+  void end_deep_elsewhere() { mishap("ended_elsewhere", kNoKey); }
+  /// Its device span, which is in no row.
+  Span* device_end_elsewhere(const Path& path, bool placed, std::uint64_t device_ns) {
+    if (!placed) {
+      mishap("device_skipped", kNoKey);
+      return nullptr;
+    }
+    ++values_[path].device_pending;
+    spans_.push_back(Span{path, false, device_ns, nullptr, 0});
+    return &spans_.back();
+  }
+  /// There was no room for its begin.
+  void refused(Key key) { mishap("overflow", key); }
+
+  void skip(Key key) {
+    Path path;
+    const bool placed = place(key, path);
+    ++(placed ? values_[path] : overflow_).skipped;
+  }
+  void add(Key key, std::uint64_t length) {
+    Path path;
+    const bool placed = place(key, path);
+    if (!placed) { mishap("overflow", key); }
+    (placed ? values_[path] : overflow_).host.add(length, warm_);
+  }
+  void items(std::uint32_t id, std::uint64_t count, bool bytes) {
+    const auto at = find(id);
+    if (at == open_.end() && !has_deep()) { return; }
+    Values& values = at == open_.end() || at->overflow ? overflow_ : values_[at->path];
+    (bytes ? values.bytes : values.items) += count;
+  }
+  void bad_amount(std::uint32_t id) {
+    const auto at = find(id);
+    const auto deep = deep_.find(id);
+    mishap("bad_amount", at != open_.end() ? at->key : deep != deep_.end() ? deep->second : kNoKey);
+  }
+
+  /// To be called before end() of a region that was put on a device. The span that is to be waited for; nullptr: none.
+  Span* device_end(std::uint32_t id, bool marked, std::uint64_t device_ns, std::uint64_t now) {
+    pass(now);
+    const auto at = find(id);
+    if (at == open_.end()) {
+      if (has_deep()) { mishap("device_skipped", kNoKey); }
+      return nullptr;
+    }
+    Series* series = nullptr;
+    if (step_open_ && !at->overflow && begins_with(at->path, step_path_)) { series = &series_of(step_path_); }
+    if (at->overflow || !marked) {
+      mishap("device_skipped", at->overflow ? kNoKey : at->key);
+      if (series != nullptr) { series->open.complete = false; }
+      return nullptr;
+    }
+    Span span;
+    span.path = at->path;
+    span.warmup = warm_;
+    span.ns = device_ns;
+    span.series = series;
+    span.row = series == nullptr ? 0 : series->rows.size();
+    ++values_[at->path].device_pending;
+    spans_.push_back(span);
+    return &spans_.back();
+  }
+  enum class Outcome { ready, failed, unresolved };
+  void device_done(Span* span, Outcome outcome) {
+    Values& values = values_[span->path];
+    --values.device_pending;
+    Row* row = nullptr;
+    if (span->series != nullptr) {
+      Series& series = *span->series;
+      row = span->row < series.rows.size() ? &series.rows[span->row] : &series.open;
+    }
+    if (outcome == Outcome::ready) {
+      values.device.add(span->ns, span->warmup);
+      if (row != nullptr) {
+        Cell& cell = row->cells[span->path];
+        ++cell.device_calls;
+        cell.device += span->ns;
+      }
+    } else {
+      ++values.device_lost;
+      mishap(outcome == Outcome::failed ? "device_failed" : "device_unresolved", span->path.back());
+      if (row != nullptr) { row->complete = false; }
+    }
+    for (auto at = spans_.begin(); at != spans_.end(); ++at) {
+      if (&*at == span) {
+        spans_.erase(at);
+        return;
+      }
+    }
+  }
+
+  // What is known.
+
+  void pass(std::uint64_t now) {
+    if (!open_.empty()) {
+      open_.back().self += now - now_;
+      covered_ += now - now_;
+    }
+    now_ = now;
+  }
+  std::size_t frames() const { return open_.size(); }
+  bool is_open(std::uint32_t id) { return find(id) != open_.end(); }
+  bool has_deep() const { return !deep_.empty() || deeper_ != 0; }
+  bool is_deep(std::uint32_t id) const { return deep_.count(id) != 0 || deeper_ != 0; }
+  bool step_open() const { return step_open_; }
+  const Path& path_of(std::uint32_t id) { return find(id)->path; }
+  bool in_overflow(std::uint32_t id) { return find(id)->overflow; }
+  std::uint64_t begin_of(std::uint32_t id) { return find(id)->begin; }
+  /// Ids of open regions, outermost first; 0 stands for all that are too deep.
+  std::vector<std::uint32_t> open_ids() const {
+    std::vector<std::uint32_t> ids;
+    for (const Region& region : open_) { ids.push_back(region.id); }
+    return ids;
+  }
+  /// Time that regions cover, up to the begin of the outermost one that is open.
+  std::uint64_t covered() const { return covered_ - (open_.empty() ? 0 : now_ - open_.front().begin); }
+  const std::map<Path, Values>& values() const { return values_; }
+  const Values& overflow() const { return overflow_; }
+  const std::vector<Path>& paths() const { return paths_; }
+  const std::map<std::pair<std::string, Key>, std::uint64_t>& mishaps() const { return mishaps_; }
+  const std::map<Path, Series>& series() const { return series_; }
+  std::list<Span>& spans() { return spans_; }
+
+ private:
+  struct Region {
+    std::uint32_t id = 0;
+    Key key = 0;
+    Path path;
+    bool overflow = false;
+    bool deep = false;
+    std::uint64_t begin = 0;
+    std::uint64_t self = 0;
+  };
+  using Regions = std::list<Region>;
+
+  static bool begins_with(const Path& path, const Path& start) {
+    return path.size() >= start.size() && std::equal(start.begin(), start.end(), path.begin());
+  }
+  Regions::iterator find(std::uint32_t id) {
+    return std::find_if(open_.begin(), open_.end(),
+                        [&](const Region& region) { return !region.deep && region.id == id; });
+  }
+  Regions::iterator find_deep() {
+    return std::find_if(open_.begin(), open_.end(), [](const Region& region) { return region.deep; });
+  }
+  bool end_deep(std::uint32_t id) {
+    if (deep_.erase(id) != 0) { return true; }
+    if (deeper_ == 0) { return false; }
+    --deeper_;
+    return true;
+  }
+  std::size_t batches_open() const {
+    return static_cast<std::size_t>(std::count_if(
+        open_.begin(), open_.end(), [](const Region& region) { return !region.overflow && region.key == kBatch; }));
+  }
+  void mishap(const std::string& what, Key key) { ++mishaps_[{what, key}]; }
+
+  /// Where a region of `key` would begin now. False: in the overflow.
+  bool place(Key key, Path& path) {
+    if (!open_.empty() && open_.back().overflow) { return false; }
+    return place_below(open_.empty() ? Path{} : open_.back().path, key, path);
+  }
+  bool place_below(const Path& parent, Key key, Path& path) {
+    Path wanted = parent;
+    wanted.push_back(key);
+    if (known_.count(wanted) == 0) {
+      if (paths_.size() == kMaxPaths || wanted.size() > kMaxDepth) { return false; }
+      known_.insert(wanted);
+      paths_.push_back(wanted);
+      values_[wanted];
+    }
+    path = wanted;
+    return true;
+  }
+
+  void close(Regions::iterator at, std::uint64_t now) {
+    const Region region = *at;
+    bool outermost = true;
+    for (auto below = open_.begin(); below != at; ++below) { outermost = outermost && !below->overflow; }
+    open_.erase(at);
+    Values& values = region.overflow ? overflow_ : values_[region.path];
+    values.self += region.self;
+    if (!region.overflow || outermost) { values.host.add(now - region.begin, warm_); }
+    end_role(region, now, true);
+  }
+
+  void end_role(const Region& region, std::uint64_t now, bool timed) {
+    if (region.overflow) { return; }
+    if (region.key == kEpoch) { boundary_ = true; }
+    if (region.key != kBatch || !step_open_ || region.id != step_) { return; }
+    step_open_ = false;
+    const bool warmup = warm_;
+    warm_ = false;
+    Series& series = series_of(step_path_);
+    if (timed) {
+      finish_row(series, now, warmup);
+    } else {  // no row, and the next period is not one
+      rebase(series);
+      lost_row(series);
+      last_series_ = nullptr;
+    }
+  }
+
+  Series& series_of(const Path& batch) { return series_[batch]; }
+
+  void find_columns(Series& series, const Path& batch) {
+    series.columns.clear();
+    for (const Path& path : paths_) {
+      if (path.size() > batch.size() && begins_with(path, batch)) { series.columns.push_back(path); }
+    }
+  }
+
+  void finish_row(Series& series, std::uint64_t now, bool warmup) {
+    Row row = series.open;
+    series.open = Row{};
+    row.batch = step_path_;
+    row.begin = step_begin_;
+    row.end = now;
+    row.warmup = warmup;
+    row.items = values_[step_path_].items - series.items_before;
+    const bool boundary = boundary_ || last_series_ != &series;
+    if (series.has_last && !boundary) { row.period = static_cast<std::int64_t>(now - series.last_end); }
+    if (warmup) {
+      ++series.warmup_steps;
+    } else if (series.has_last && boundary) {
+      ++series.throughput.excluded_steps;
+      series.throughput.excluded += now - series.last_end;
+    } else if (series.has_last) {
+      ++series.throughput.steps;
+      series.throughput.period += now - series.last_end;
+      series.throughput.items += row.items;
+    }
+    gains(series, row);
+    rebase(series);
+    series.has_last = true;
+    series.last_end = now;
+    boundary_ = false;
+    last_series_ = &series;
+    series.rows.push_back(row);
+  }
+
+  void gains(Series& series, Row& row) {
+    find_columns(series, row.batch);
+    for (std::size_t index = 0; index < series.columns.size(); ++index) {
+      const Path& path = series.columns[index];
+      const Values& values = values_[path];
+      const auto [calls, time] = series.before[path];
+      const std::uint64_t gained = values.host.n - calls;
+      if (index < kMaxColumns) {
+        if (gained == 0) { continue; }
+        row.cells[path].calls = gained;
+        row.cells[path].host = values.host.total - time;
+      } else {
+        row.rest.calls += gained;
+        row.rest.host += values.self - time;
+      }
+    }
+  }
+
+  void rebase(Series& series) {
+    find_columns(series, step_path_);
+    for (std::size_t index = 0; index < series.columns.size(); ++index) {
+      const Values& values = values_[series.columns[index]];
+      series.before[series.columns[index]] = {values.host.n, index < kMaxColumns ? values.host.total : values.self};
+    }
+    series.items_before = values_[step_path_].items;
+  }
+
+  /// Spans of a step without a row belong to none.
+  void lost_row(Series& series) {
+    series.open = Row{};
+    for (Span& span : spans_) {
+      if (span.series == &series && span.row >= series.rows.size()) { span.series = nullptr; }
+    }
+  }
+
+  Regions open_;
+  std::map<std::uint32_t, Key>
+      deep_;  // open without a frame: the ids of some are known, an end of any other is one of the rest
+  std::uint64_t deeper_ = 0;
+  std::uint64_t now_ = 0;
+  std::uint64_t covered_ = 0;
+  std::map<Path, Values> values_;
+  Values overflow_;
+  std::vector<Path> paths_;  // in the order in which they were met
+  std::set<Path> known_;
+  std::map<std::pair<std::string, Key>, std::uint64_t> mishaps_;
+  std::map<Path, Series> series_;
+  std::list<Span> spans_;
+  bool step_open_ = false;
+  std::uint32_t step_ = 0;
+  Path step_path_;
+  std::uint64_t step_begin_ = 0;
+  bool warm_ = false;
+  bool boundary_ = false;
+  const Series* last_series_ = nullptr;
+};
+
+}  // namespace takt_test

@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "collector.hpp"
+#include "recorder.hpp"
+
+#include "support/fake_clock.hpp"
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace takt_test {
+
+/// A recorder that belongs to no thread, on a clock that stands still unless moved.
+struct RecorderFixture {
+  using KeyIndex = takt::detail::KeyIndex;
+  using Mishap = takt::detail::Mishap;
+  using Node = takt::detail::Node;
+  using Region = takt::detail::Region;
+
+  static constexpr KeyIndex kEpoch = takt::detail::kEpochKey;
+  static constexpr KeyIndex kBatch = takt::detail::kBatchKey;
+  static constexpr KeyIndex kA = 3, kB = 4, kC = 5;
+
+  explicit RecorderFixture(std::uint64_t ticks = 1'000'000) : time(ticks) {
+    // Never destroyed, like every recorder, and held so that a leak checker knows.
+    static std::vector<takt::detail::Recorder*> all;
+    all.push_back(takt::detail::Recorder::create(time.clock, budget(), 0));
+    recorder = all.back();
+    collector = std::make_unique<takt::detail::Collector>(time.clock, takt::detail::key_table());
+  }
+
+  void pass(std::uint64_t ns) { time.fake.advance(ns); }
+  Region begin(KeyIndex key) { return recorder->begin(key, key == kBatch ? takt::detail::kRegionFolds : 0); }
+  /// As a Scope does.
+  void end(Region region) {
+    (region & takt::detail::kRegionFlags) == 0 ? recorder->end_plain(region) : recorder->end(region);
+  }
+  /// A region of `ns`.
+  void region(KeyIndex key, std::uint64_t ns) {
+    const Region open = begin(key);
+    pass(ns);
+    end(open);
+  }
+
+  /// After a fold; nullptr if there is none.
+  const Node* node(std::initializer_list<std::uint64_t> path) {
+    recorder->fold();
+    const takt::detail::Tree& tree = recorder->tree();
+    const Node* found = nullptr;
+    for (const std::uint64_t key : path) {
+      const Node* next = nullptr;
+      for (std::uint32_t index = 0; index < tree.nodes(); ++index) {
+        const Node* each = tree.node(index);
+        const bool below = found == nullptr ? each->parent->parent == nullptr : each->parent == found;
+        if (below && each->key == key) { next = each; }
+      }
+      if (next == nullptr) { return nullptr; }
+      found = next;
+    }
+    return found;
+  }
+  std::uint64_t mishaps(Mishap mishap) {
+    recorder->fold();
+    std::uint64_t sum = 0;
+    for (unsigned slot = 0; slot < recorder->tree().mishaps(); ++slot) {
+      const auto& each = recorder->tree().mishap(slot);
+      if (each.mishap.get() == mishap) { sum += each.count.get(); }
+    }
+    return sum;
+  }
+  /// Rows that are new; Cell::path is the index in the recorder's tree.
+  std::vector<takt::Row> rows(bool last = false) {
+    std::vector<std::uint32_t> paths;
+    for (std::uint32_t index = 0; index < recorder->tree().nodes(); ++index) { paths.push_back(index); }
+    if (takt::detail::Outbox* outbox = recorder->outbox()) { collector->drain(*outbox, outbox->end(), 0, paths); }
+    return collector->harvest(last).rows;
+  }
+  const takt::Cell* cell(const takt::Row& row, const Node* node) const {
+    for (const takt::Cell& each : row.cells) {
+      if (each.path == node->index) { return &each; }
+    }
+    return nullptr;
+  }
+
+  static takt::detail::MemoryBudget& budget() {
+    static takt::detail::MemoryBudget budget(std::size_t{1} << 30U);
+    return budget;
+  }
+
+  TestClock time;
+  takt::detail::Recorder* recorder;
+  std::unique_ptr<takt::detail::Collector> collector;
+};
+
+}  // namespace takt_test

@@ -1,0 +1,179 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "collector.hpp"
+
+#include "support/catch.hpp"
+#include "support/recorder_fixture.hpp"
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+using namespace takt::detail;
+using takt_test::RecorderFixture;
+
+namespace {
+
+/// Tracing for one test.
+struct Tracing {
+  Tracing() { tracing = true; }
+  ~Tracing() { tracing = false; }
+};
+
+struct CollectorTest : RecorderFixture {
+  std::vector<takt::Span> spans() {
+    recorder->fold();
+    if (Outbox* outbox = recorder->outbox()) { collector->drain(*outbox, outbox->end(), 7, {}); }
+    return collector->harvest(false).spans;
+  }
+  /// A row of `cells` cells as a series writes it.
+  void put_row(Outbox& outbox, std::uint64_t number, std::uint32_t cells, std::uint32_t pending, std::uint32_t series = 0) {
+    RowRecord row;
+    row.series = series;
+    row.cells = cells;
+    row.bytes = static_cast<std::uint32_t>(sizeof(RowRecord) + cells * sizeof(CellRecord));
+    row.type = Record::Type::row;
+    row.row = number;
+    row.step = static_cast<std::int64_t>(number);
+    row.device_pending = pending;
+    auto* place = static_cast<unsigned char*>(outbox.reserve(row.bytes));
+    REQUIRE(place != nullptr);
+    std::memcpy(place, &row, sizeof(row));
+    for (std::uint32_t cell = 0; cell < cells; ++cell) {
+      const CellRecord record{cell, 1, 2, -1};
+      std::memcpy(place + sizeof(row) + cell * sizeof(record), &record, sizeof(record));
+    }
+    outbox.push(row.bytes);
+  }
+  void amend(Outbox& outbox, std::uint64_t row, std::uint32_t node, std::int64_t ns) {
+    AmendmentRecord amendment;
+    amendment.row = row;
+    amendment.node = node;
+    amendment.device_ns = ns;
+    outbox.put(amendment, Record::Type::amendment);
+  }
+  Harvest drained(Outbox& outbox, bool all = false) {
+    collector->drain(outbox, outbox.end(), 0, {0, 1, 2, 3, 4, 5, 6, 7});
+    return collector->harvest(all);
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(CollectorTest, "Collector: with tracing on, every region is a span") {
+  const Tracing on;
+  const std::uint64_t start = time.now_ns();
+  const Region outer = begin(kA);
+  pass(10);
+  region(kB, 5);
+  recorder->amount(outer, Amount::items, 3);
+  recorder->skip(kC);
+  pass(1);
+  end(outer);
+  const std::vector<takt::Span> all = spans();
+  REQUIRE(all.size() == 2);
+  REQUIRE(std::string(all[0].name) == "Backward");
+  REQUIRE(all[0].begin_ns == static_cast<std::int64_t>(start) + 10);
+  REQUIRE(all[0].duration_ns == 5);
+  REQUIRE(all[1].duration_ns == 16);
+  REQUIRE(all[1].thread == 7);
+  REQUIRE(all[1].sequence == 1);
+  REQUIRE(collector->lost_spans() == 0);
+}
+
+TEST_CASE_METHOD(CollectorTest, "Collector: spans are found over many blocks, and those open for long, too") {
+  const Tracing on;
+  const Region outer = begin(kA);
+  std::size_t found = 0;
+  for (int round = 0; round < 300; ++round) {
+    for (int count = 0; count < 40; ++count) { region(kB, 5); }
+    found += spans().size();
+  }
+  end(outer);
+  found += spans().size();
+  REQUIRE(found == 300 * 40 + 1);
+  REQUIRE(collector->lost_spans() == 0);
+}
+
+TEST_CASE_METHOD(CollectorTest, "Collector: a span whose begin was not recorded is counted") {
+  const Region outer = begin(kA);
+  recorder->fold();
+  const Tracing on;
+  end(outer);
+  region(kB, 1);
+  REQUIRE(spans().size() == 1);
+  REQUIRE(collector->lost_spans() == 1);
+}
+
+TEST_CASE_METHOD(CollectorTest, "Collector: rows wait for the device values they miss") {
+  Outbox outbox(1U << 16U);
+  put_row(outbox, 0, 3, 2);
+  put_row(outbox, 1, 3, 0);
+  REQUIRE(drained(outbox).rows.size() == 1);
+  amend(outbox, 0, 1, 50);
+  REQUIRE(drained(outbox).rows.empty());
+  amend(outbox, 0, 1, 60);
+  amend(outbox, 1, 1, 60);  // of a row that has left
+  const Harvest harvest = drained(outbox);
+  REQUIRE(harvest.rows.size() == 1);
+  REQUIRE(harvest.rows[0].step == 0);
+  REQUIRE(harvest.rows[0].sequence == 1);
+  REQUIRE(harvest.rows[0].complete);
+  REQUIRE(harvest.rows[0].cells[1].device_ns == 110);
+  REQUIRE(harvest.rows[0].cells[0].device_ns == takt::Cell::kAbsent);
+}
+
+TEST_CASE_METHOD(CollectorTest, "Collector: at the end rows leave as they are") {
+  Outbox outbox(1U << 16U);
+  put_row(outbox, 0, 1, 1);
+  put_row(outbox, 1, 1, 1);
+  amend(outbox, 1, 0, -1);
+  Harvest harvest = drained(outbox);
+  REQUIRE(harvest.rows.size() == 1);
+  REQUIRE(!harvest.rows[0].complete);
+  harvest = drained(outbox, true);
+  REQUIRE(harvest.rows.size() == 1);
+  REQUIRE(!harvest.rows[0].complete);
+  REQUIRE(collector->incomplete_rows() == 2);
+  REQUIRE(drained(outbox, true).rows.empty());
+}
+
+TEST_CASE_METHOD(CollectorTest, "Collector: what nobody takes is bounded, the oldest go first and are counted") {
+  Outbox outbox(1U << 16U);
+  const auto row_bytes = sizeof(takt::Row) + 8 * sizeof(takt::Cell);
+  const std::uint64_t count = 3 * Collector::kMaxBytes / row_bytes;
+  for (std::uint64_t row = 0; row < count; ++row) {
+    put_row(outbox, row, 8, 0);
+    collector->drain(outbox, outbox.end(), 0, {});
+  }
+  const Harvest harvest = drained(outbox);
+  REQUIRE(harvest.rows.size() * row_bytes <= Collector::kMaxBytes);
+  REQUIRE(harvest.rows.size() * row_bytes > Collector::kMaxBytes / 2);
+  REQUIRE(collector->dropped() == count - harvest.rows.size());
+  REQUIRE(harvest.rows.back().step == static_cast<std::int64_t>(count) - 1);
+}
+
+TEST_CASE_METHOD(CollectorTest, "Collector: rows that wait count for the bound, too") {
+  Outbox outbox(1U << 16U);
+  const auto row_bytes = sizeof(takt::Row) + 60 * sizeof(takt::Cell);
+  const std::uint64_t count = 3 * Collector::kMaxBytes / row_bytes;
+  REQUIRE(count / 16 < Collector::kMaxLag);
+  for (std::uint64_t row = 0; row < count; ++row) {
+    put_row(outbox, row / 16, 60, 1, static_cast<std::uint32_t>(row % 16));  // none is older than 1 024 of its series
+    collector->drain(outbox, outbox.end(), 0, {});
+  }
+  const Harvest harvest = drained(outbox, true);
+  REQUIRE((harvest.rows.size()) * row_bytes <= Collector::kMaxBytes + row_bytes);
+  REQUIRE(collector->dropped() + harvest.rows.size() == count);
+}
+
+TEST_CASE("MetricNames: a name has one number, odd names are repaired") {
+  MetricNames& names = metric_names();
+  const std::uint64_t loss = names.number("loss");
+  REQUIRE(loss != 0);
+  REQUIRE(names.number("loss") == loss);
+  REQUIRE(names.number("accuracy") != loss);
+  REQUIRE(names.name(loss) == "loss");
+  REQUIRE(names.name(names.number("lo\nss")) == "lo?ss");
+}

@@ -1,0 +1,223 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <takt/error.hpp>
+#include <takt/exporters/json.hpp>
+
+#include "support/catch.hpp"
+#include "support/scratch.hpp"
+#include "support/snapshot_builder.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <limits>
+#include <string>
+
+using nlohmann::json;
+using takt::ExportResult;
+using takt::Snapshot;
+using namespace takt_test;
+
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+Snapshot at(std::int64_t wall_ns, bool finished = false) {
+  Snapshot snapshot;
+  snapshot.wall_ns = wall_ns;
+  snapshot.finished = finished;
+  return snapshot;
+}
+
+}  // namespace
+
+TEST_CASE("summary.json says which schema it has and carries the run") {
+  const Snapshot snapshot = sample_snapshot();
+  const json summary = json::parse(takt::format_json(snapshot));
+  CHECK(summary["schema"] == "takt-summary/1");
+  CHECK(summary["run"]["name"] == "digits");
+  CHECK(summary["run"]["id"] == snapshot.run.id);
+  CHECK(summary["run"]["pid"] == 4711);
+  CHECK(summary["run"]["start_unix_ns"] == snapshot.run.start_unix_ns);
+  CHECK(summary["clock"]["name"] == "tsc");
+  CHECK(summary["clock"]["error_ppm"] == 0.4);
+  CHECK(summary["wall_ns"] == snapshot.wall_ns);
+  CHECK(summary["uncovered_ns"] == snapshot.uncovered_ns);
+  CHECK(summary["overhead_ns"] == snapshot.overhead_ns);
+  CHECK(summary["finished"] == true);
+  CHECK(summary["failed"] == false);
+  CHECK(summary["params"]["lr"] == "0.01");
+  CHECK(summary["tags"]["git"] == "4e593bb");
+  CHECK(summary["threads"][1]["name"] == "loader");
+  CHECK(summary["open"][0]["open_ns"] == 3'120'000'000);
+  CHECK(summary["losses"][0] == json({{"what", "end_without_start"}, {"where", "Optimizer"}, {"count", 1}}));
+}
+
+TEST_CASE("every figure of a path comes back as it was") {
+  const Snapshot snapshot = sample_snapshot();
+  const json summary = json::parse(takt::format_json(snapshot));
+  REQUIRE(summary["paths"].size() == snapshot.paths.size());
+  for (std::uint32_t index = 0; index < snapshot.paths.size(); ++index) {
+    const takt::PathStats& path = snapshot.paths[index];
+    const json& written = summary["paths"][index];
+    const takt::Stats stats = path.host.stats();
+    CAPTURE(snapshot.path_name(index));
+    CHECK(written["path"] == snapshot.path_name(index));
+    CHECK(written["depth"] == path.depth);
+    CHECK(written["kind"] == takt::to_string(path.kind));
+    CHECK(written["self_ns"] == path.self_ns);
+    CHECK(written["items"] == path.items);
+    CHECK(written["bytes"] == path.bytes);
+    CHECK(written["skipped"] == path.skipped);
+    CHECK(written["device_pending"] == path.device_pending);
+    CHECK(written["host"]["n"] == stats.n);
+    CHECK(written["host"]["warmup_n"] == stats.warmup_n);
+    CHECK(written["host"]["total_ns"] == stats.total_ns);
+    CHECK(written["host"]["warmup_total_ns"] == stats.warmup_total_ns);
+    CHECK(written["host"]["first_ns"] == stats.first_ns);
+    CHECK(written["host"]["mean_ns"] == stats.mean_ns);
+    CHECK(written["host"]["stdev_ns"] == stats.stdev_ns);
+    CHECK(written["host"]["min_ns"] == stats.min_ns);
+    CHECK(written["host"]["max_ns"] == stats.max_ns);
+    CHECK(written["host"]["p50_ns"] == stats.p50_ns);
+    CHECK(written["host"]["p90_ns"] == stats.p90_ns);
+    CHECK(written["host"]["p99_ns"] == stats.p99_ns);
+    CHECK(written["host"]["p999_ns"] == stats.p999_ns);
+    CHECK(written["device"].is_null() == (path.device.n() == 0));
+  }
+  CHECK(summary["paths"][3]["device"]["total_ns"] == snapshot.paths[3].device.total_ns());
+  CHECK(summary["paths"][0]["parent"].is_null());
+  CHECK(summary["paths"][5]["parent"] == 4);
+  CHECK(summary["paths"][1]["share_of_parent"] == 55'401'717'471.0 / 60'600'000'000.0);
+  CHECK(summary["paths"][0]["share_of_parent"] == 60'600'000'000.0 / 62'400'000'000.0);
+}
+
+TEST_CASE("the histogram is a list of lowest duration and count, without empty buckets") {
+  Snapshot snapshot = at(kSecond);
+  const std::uint32_t path = add_path(snapshot, "IO");
+  for (const std::uint64_t ns : {5U, 5U, 127U, 1'000'000U}) { snapshot.paths[path].host.add(ns); }
+  const json host = json::parse(takt::format_json(snapshot))["paths"][0]["host"];
+  const std::uint64_t lowest = takt::Histogram::lowest_ns(takt::Histogram::bucket_of(1'000'000));
+  CHECK(host["histogram"] == json::array({{5, 2}, {127, 1}, {lowest, 1}}));
+}
+
+TEST_CASE("whole numbers stay whole beyond what a double can hold") {
+  Snapshot snapshot = at(std::numeric_limits<std::int64_t>::max());
+  const std::uint32_t path = add_path(snapshot, "IO");
+  snapshot.paths[path].bytes = std::numeric_limits<std::uint64_t>::max();
+  const json summary = json::parse(takt::format_json(snapshot));
+  CHECK(summary["wall_ns"].get<std::int64_t>() == std::numeric_limits<std::int64_t>::max());
+  CHECK(summary["paths"][0]["bytes"].get<std::uint64_t>() == std::numeric_limits<std::uint64_t>::max());
+}
+
+TEST_CASE("what is not known is null, never 0 or NaN") {
+  Snapshot snapshot = at(kSecond);
+  const std::uint32_t empty = add_path(snapshot, "Empty");
+  const std::uint32_t warm = add_path(snapshot, "Batch");
+  snapshot.paths[warm].host.add_warmup(1000);
+  add_path(snapshot, "Child", empty);
+  snapshot.clock.frequency_hz = std::numeric_limits<double>::quiet_NaN();
+  snapshot.clock.error_ppm = std::numeric_limits<double>::infinity();
+  add_series(snapshot, warm, add_thread(snapshot, "main"));
+  snapshot.series[0].throughput.windows = 2;
+  snapshot.series[0].throughput.items = 10;
+  snapshot.series[0].throughput.period_ns = 1000;
+  const std::string text = takt::format_json(snapshot);
+  const json summary = json::parse(text);
+  CHECK(summary["clock"]["frequency_hz"].is_null());
+  CHECK(summary["clock"]["error_ppm"].is_null());
+  CHECK(summary["paths"][0]["host"]["first_ns"].is_null());
+  CHECK(summary["paths"][1]["host"]["first_ns"] == 1000);
+  for (const char* name : {"mean_ns", "stdev_ns", "min_ns", "max_ns", "p50_ns", "p90_ns", "p99_ns", "p999_ns"}) {
+    CAPTURE(name);
+    CHECK(summary["paths"][1]["host"][name].is_null());
+  }
+  CHECK(summary["paths"][2]["share_of_parent"].is_null());
+  CHECK(summary["series"][0]["throughput"]["items_low"].is_null());
+  CHECK(summary["series"][0]["throughput"]["items_per_s"] == 0.0);
+}
+
+TEST_CASE("an interval is there from three windows on") {
+  Snapshot snapshot = sample_snapshot();
+  const json series = json::parse(takt::format_json(snapshot))["series"];
+  CHECK(series[0]["throughput"]["items_low"] == 698.9);
+  CHECK(series[0]["throughput"]["items_high"] == 707.6);
+  CHECK(series[0]["throughput"]["excluded_ns"] == 1'710'000'000);
+  CHECK(series[1]["throughput"]["items_low"].is_null());
+  CHECK(series[1]["path"] == 8);
+}
+
+TEST_CASE("the total of a key counts the outermost of a recursion only, and every place it stands in") {
+  Snapshot snapshot = at(kSecond);
+  const std::uint32_t outer = add_path(snapshot, "IO");
+  const std::uint32_t between = add_path(snapshot, "Forward", outer);
+  const std::uint32_t inner = add_path(snapshot, "IO", between);
+  const std::uint32_t elsewhere = add_path(snapshot, "IO", add_path(snapshot, "Epoch"));
+  snapshot.paths[outer].host.add(1000);
+  snapshot.paths[inner].host.add(300);
+  snapshot.paths[elsewhere].host.add(50);
+  snapshot.paths[outer].self_ns = 600;
+  snapshot.paths[inner].self_ns = 300;
+  const json keys = json::parse(takt::format_json(snapshot))["keys"];
+  REQUIRE(keys.size() == 3);
+  CHECK(keys[0]["name"] == "IO");
+  CHECK(keys[0]["host"]["n"] == 2);
+  CHECK(keys[0]["host"]["total_ns"] == 1050);
+  CHECK(keys[0]["self_ns"] == 900);
+  CHECK(keys[1]["name"] == "Forward");
+}
+
+TEST_CASE("names of any bytes give valid JSON") {
+  Snapshot snapshot = at(kSecond);
+  add_path(snapshot, "\xE6\x97\xA5\xE6\x9C\xAC \"quoted\"\n\x01");
+  add_path(snapshot, "not UTF-8 \xFF");
+  snapshot.run.name = "\xC3";
+  snapshot.params["\x80"] = "\xFE";
+  const json summary = json::parse(takt::format_json(snapshot));
+  CHECK(summary["paths"][0]["name"] == "\xE6\x97\xA5\xE6\x9C\xAC \"quoted\"\n\x01");
+  CHECK(summary["paths"][1]["name"] == "not UTF-8 \xEF\xBF\xBD");
+  CHECK(summary["params"].begin().value() == "\xEF\xBF\xBD");
+}
+
+TEST_CASE("the same snapshot gives the same bytes, a line for each path") {
+  const std::string text = takt::format_json(sample_snapshot());
+  CHECK(text == takt::format_json(sample_snapshot()));
+  CHECK(contains(text, "\n {\"name\":\"IO\",\"path\":\"Epoch/Batch/IO\""));
+  CHECK(text.back() == '\n');
+}
+
+TEST_CASE("summary.json is written every ten seconds of the run and at its end") {
+  const Scratch scratch;
+  const std::string path = scratch.path("summary.json");
+  takt::JsonExporter exporter(path);
+  const auto written = [&] { return json::parse(read_text(path))["wall_ns"].get<std::int64_t>(); };
+  CHECK(exporter.export_snapshot(at(9 * kSecond)) == ExportResult::ok);
+  CHECK_FALSE(exists(path));
+  CHECK(exporter.export_snapshot(at(10 * kSecond)) == ExportResult::ok);
+  CHECK(written() == 10 * kSecond);
+  CHECK(mode_of(path) == 0600);
+  CHECK(exporter.export_snapshot(at(19 * kSecond)) == ExportResult::ok);
+  CHECK(written() == 10 * kSecond);
+  CHECK(exporter.export_snapshot(at(21 * kSecond)) == ExportResult::ok);
+  CHECK(written() == 21 * kSecond);
+  CHECK(exporter.export_snapshot(at(22 * kSecond, true)) == ExportResult::ok);
+  CHECK(written() == 22 * kSecond);
+  CHECK_FALSE(exists(path + ".part"));
+}
+
+TEST_CASE("on a full disk the summary before stays, and the last one is tried again") {
+  const Scratch scratch;
+  const std::string path = scratch.path("summary.json");
+  takt::JsonExporter exporter(path);
+  REQUIRE(exporter.export_snapshot(at(10 * kSecond)) == ExportResult::ok);
+  const int failed = in_child([&] {
+    takt::set_error_handler([](const char*, void*) {});
+    limit_file_size(100);
+    if (exporter.export_snapshot(at(20 * kSecond)) != ExportResult::ok) { return 1; }
+    if (exporter.export_snapshot(at(30 * kSecond, true)) != ExportResult::retry) { return 2; }
+    return exists(path + ".part") ? 3 : 0;
+  });
+  CHECK(failed == 0);
+  CHECK(json::parse(read_text(path))["wall_ns"] == 10 * kSecond);
+  CHECK(exporter.export_snapshot(at(30 * kSecond, true)) == ExportResult::ok);
+  CHECK(json::parse(read_text(path))["wall_ns"] == 30 * kSecond);
+}

@@ -1,0 +1,574 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <takt/timer.hpp>
+
+#include <takt/backends/manual.hpp>
+#include <takt/takt.hpp>
+
+#include "support/catch.hpp"
+#include "support/random.hpp"
+#include "support/session_helpers.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+using takt::CpuBackend;
+using takt::Durations;
+using takt::Handle;
+using takt::Key;
+using takt::ManualBackend;
+using takt::ManualClock;
+using takt::Mark;
+using takt::Timer;
+
+namespace {
+
+inline constexpr Key A{"timer A"};
+inline constexpr Key B{"timer B"};
+inline constexpr Key C{"timer C"};
+
+std::vector<std::int64_t> list(const Durations& durations) { return {durations.begin(), durations.end()}; }
+
+struct TimerTest {
+  // In this order: a clock outlives what uses it.
+  ManualClock clock;
+  Timer<ManualBackend> timer{clock};
+
+  void pass(std::uint64_t ns) { clock.advance(nanoseconds(ns)); }
+  void region(const Key& key, std::uint64_t ns) {
+    timer.start(key);
+    pass(ns);
+    timer.end(key);
+  }
+  /// At the end nothing may be held, and nothing may have been asked of what was not held.
+  void require_balance() {
+    REQUIRE(clock.outstanding() == 0);
+    REQUIRE(clock.misuses() == 0);
+  }
+};
+
+/// A host clock that is moved by hand, without results to wait for.
+class HostBackend {
+ public:
+  static constexpr const char* name = "host by hand";
+  static constexpr bool immediate = true;
+  explicit HostBackend(std::atomic<std::uint64_t>& ns) noexcept : ns_(&ns) {}
+  bool mark(Mark& mark) noexcept {
+    mark = host_ns();
+    return true;
+  }
+  void retain(Mark) noexcept {}
+  takt::Elapsed elapsed(Mark begin, Mark end) noexcept { return takt::Elapsed::ready(static_cast<std::int64_t>(end - begin)); }
+  void release(Mark) noexcept {}
+  std::uint64_t host_ns() noexcept { return ns_->load(); }
+
+ private:
+  std::atomic<std::uint64_t>* ns_;
+};
+static_assert(takt::is_backend<HostBackend>);
+
+}  // namespace
+
+TEST_CASE_METHOD(TimerTest, "Timer: it keeps the statistics of its regions") {
+  for (const std::uint64_t ns : {40U, 10U, 30U, 20U}) { region(A, ns); }
+  const takt::Stats stats = timer.stats(A);
+  REQUIRE(stats.n == 4);
+  REQUIRE(stats.total_ns == 100);
+  REQUIRE(stats.mean_ns == 25);
+  REQUIRE(stats.first_ns == 40);
+  REQUIRE(stats.min_ns == 10);
+  REQUIRE(stats.max_ns == 40);
+  REQUIRE(stats.p50_ns == 20);
+  REQUIRE(list(timer.times(A)) == std::vector<std::int64_t>{40, 10, 30, 20});
+  REQUIRE(timer.host_summary(A).total_ns() == 100);
+  REQUIRE(timer.stats(B).n == 0);
+  REQUIRE(timer.times(B).empty());
+  REQUIRE(timer.mistakes() == 0);
+  require_balance();
+}
+
+TEST_CASE("Timer: on the CPU results are there at once") {
+  Timer<CpuBackend> timer;
+  for (int round = 0; round < 3; ++round) {
+    timer.start(A);
+    const std::uint64_t begin = takt::detail::posix_ns(CLOCK_MONOTONIC);
+    while (takt::detail::posix_ns(CLOCK_MONOTONIC) - begin < 100'000) {}
+    timer.end(A);
+  }
+  REQUIRE(timer.stats(A).n == 3);
+  REQUIRE(timer.stats(A).min_ns >= 100'000);
+  REQUIRE(timer.times(A).size() == 3);
+  REQUIRE(static_cast<std::uint64_t>(timer.times(A)[0]) == timer.stats(A).first_ns);
+  REQUIRE(timer.pending() == 0);
+  REQUIRE(timer.complete(milliseconds(0)));
+}
+
+TEST_CASE("Timer: Batches of its own have no warm-up, on no backend") {
+  ManualClock clock;
+  Timer<ManualBackend> manual(clock);
+  std::atomic<std::uint64_t> ns{0};
+  Timer<HostBackend> host{HostBackend(ns)};
+  for (int round = 0; round < 3; ++round) {
+    manual.start(takt::Batch);
+    host.start(takt::Batch);
+    clock.advance(nanoseconds(10));
+    ns += 10;
+    manual.end(takt::Batch);
+    host.end(takt::Batch);
+  }
+  REQUIRE(manual.stats(takt::Batch).mean_ns == 10);
+  REQUIRE(host.stats(takt::Batch).mean_ns == 10);
+  REQUIRE(manual.host_summary(takt::Batch).warmup_n() == 0);
+}
+
+TEMPLATE_TEST_CASE("Timer: of a recursion the outermost call counts", "", ManualBackend, HostBackend) {
+  ManualClock clock;
+  std::atomic<std::uint64_t> ns{0};
+  const auto make = [&] {
+    if constexpr (std::is_same_v<TestType, ManualBackend>) {
+      return ManualBackend(clock);
+    } else {
+      return HostBackend(ns);
+    }
+  };
+  Timer<TestType> timer(make());
+  const auto pass = [&](std::uint64_t by) {
+    clock.advance(nanoseconds(by));
+    ns += by;
+  };
+  timer.start(A);
+  pass(1);
+  timer.start(B);
+  timer.start(A);
+  pass(10);
+  timer.end(A);
+  timer.end(B);
+  pass(100);
+  timer.end(A);
+  timer.complete(milliseconds(0));
+  REQUIRE(timer.stats(A).n == 1);
+  REQUIRE(timer.stats(A).total_ns == 111);
+  REQUIRE(timer.stats(B).total_ns == 10);
+  REQUIRE(list(timer.times(A)) == std::vector<std::int64_t>{111});
+  REQUIRE(timer.host_summary(A).total_ns() == 111);
+}
+
+TEST_CASE_METHOD(TimerTest, "Timer: regions may overlap; end(key) ends the innermost of its key") {
+  const Handle first = timer.start(A);
+  pass(1);
+  timer.start(B);
+  pass(10);
+  timer.end(first);
+  pass(100);
+  timer.end(B);
+  REQUIRE(timer.stats(A).total_ns == 11);
+  REQUIRE(timer.stats(B).total_ns == 110);
+  timer.start(C);
+  pass(1);
+  timer.start(C);
+  pass(10);
+  timer.end(C);  // the inner one
+  pass(100);
+  timer.end(C);
+  REQUIRE(timer.host_summary(C).total_ns() == 111);
+  REQUIRE(timer.host_summary(C).n() == 1);
+  REQUIRE(timer.mistakes() == 0);
+  require_balance();
+}
+
+TEST_CASE_METHOD(TimerTest, "Timer: ends of what is not open are counted and do nothing else") {
+  timer.end(A);
+  REQUIRE(timer.mistakes() == 1);
+  const Handle handle = timer.start(A);
+  pass(5);
+  timer.end(handle);
+  timer.end(handle);
+  timer.end(handle);
+  REQUIRE(timer.mistakes() == 3);
+  std::thread([&] { timer.end(handle); }).join();
+  REQUIRE(timer.mistakes() == 4);
+  timer.end(Handle{});  // of a region that was not started: nothing
+  REQUIRE(timer.mistakes() == 4);
+  REQUIRE(timer.stats(A).n == 1);
+  region(A, 7);
+  REQUIRE(timer.stats(A).total_ns == 12);
+  require_balance();
+}
+
+TEST_CASE_METHOD(TimerTest, "Timer: a handle ends its region on any thread, once") {
+  timer.start(A);
+  const Handle handle = timer.start(B);
+  pass(10);
+  std::thread([&] {
+    timer.end(handle);
+    timer.end(handle);
+  }).join();
+  pass(1);
+  timer.end(handle);
+  const Handle next = timer.start(C);  // inside A again
+  pass(100);
+  timer.end(next);
+  timer.end(A);
+  REQUIRE(timer.stats(B).n == 1);
+  REQUIRE(timer.stats(B).total_ns == 10);
+  REQUIRE(timer.host_summary(B).total_ns() == 10);
+  REQUIRE(timer.stats(A).total_ns == 111);
+  REQUIRE(timer.mistakes() == 2);
+  require_balance();
+}
+
+TEST_CASE_METHOD(TimerTest, "Timer: marks of regions that end on other threads are not lost, however many") {
+  for (int round = 0; round < 200; ++round) {
+    const Handle handle = timer.start(A);
+    pass(1);
+    std::thread([&] { timer.end(handle); }).join();
+  }
+  region(A, 1);
+  REQUIRE(timer.stats(A).n == 201);
+  REQUIRE(timer.mistakes() == 0);
+  require_balance();
+}
+
+TEST_CASE_METHOD(TimerTest, "Timer: a region outlives the thread that started it") {
+  std::vector<Handle> handles;
+  for (int count = 0; count < 3; ++count) {
+    std::thread([&] {
+      handles.push_back(timer.start(A));
+      pass(10);
+    }).join();
+  }
+  for (const Handle& handle : handles) { timer.end(handle); }
+  REQUIRE(timer.stats(A).n == 3);
+  REQUIRE(timer.stats(A).total_ns == 30 + 20 + 10);
+  REQUIRE(timer.mistakes() == 0);
+  require_balance();
+}
+
+TEST_CASE("Timer: threads that end with regions open leave little behind") {
+  ManualClock clock;
+  {
+    Timer<ManualBackend> timer(clock);
+    for (int count = 0; count < 100; ++count) {
+      std::thread([&] {
+        timer.start(A);
+        timer.start(B);
+        timer.start(C);
+        timer.end(C);
+      }).join();
+    }
+    REQUIRE(timer.stats(C).n == 100);
+    REQUIRE(timer.stats(A).n == 0);
+    // What is given up is counted; a few are kept, as they might still end.
+    REQUIRE(timer.mistakes() >= 2 * 80);
+    REQUIRE(clock.outstanding() <= 2 * 20);
+  }
+  REQUIRE(clock.outstanding() == 0);
+  REQUIRE(clock.misuses() == 0);
+}
+
+TEST_CASE_METHOD(TimerTest, "Timer: laps follow each other without a gap, and share marks") {
+  clock.hold(true);
+  for (int round = 0; round < 5; ++round) {
+    timer.lap(A);
+    pass(3);
+    timer.lap(B);
+    pass(4);
+  }
+  timer.end(B);
+  REQUIRE(clock.outstanding() == 11);
+  clock.resolve_all();
+  REQUIRE(timer.complete(milliseconds(0)));
+  REQUIRE(timer.stats(A).total_ns == 15);
+  REQUIRE(timer.stats(B).total_ns == 20);
+  REQUIRE(timer.host_summary(A).n() == 5);
+  REQUIRE(timer.mistakes() == 0);
+  require_balance();
+}
+
+TEST_CASE_METHOD(TimerTest, "Timer: a lap that has been ended by its key or handle is not ended again") {
+  timer.lap(A);
+  timer.end(A);
+  const Handle second = timer.lap(B);
+  timer.end(second);
+  const Handle third = timer.lap(C);
+  std::thread([&] { timer.end(third); }).join();
+  timer.lap(A);
+  timer.end(A);
+  REQUIRE(timer.mistakes() == 0);
+  for (const Key* key : {&B, &C}) { REQUIRE(timer.stats(*key).n == 1); }
+  REQUIRE(timer.stats(A).n == 2);
+  require_balance();
+}
+
+TEST_CASE_METHOD(TimerTest, "Timer: complete() waits for results, no longer than it is told to") {
+  clock.hold(true);
+  region(A, 10);
+  region(A, 20);
+  REQUIRE(timer.pending() == 2);
+  REQUIRE(!timer.complete(milliseconds(0)));
+  REQUIRE(!timer.complete(milliseconds(-1)));
+  REQUIRE(!timer.complete(milliseconds(2)));
+  REQUIRE(timer.stats(A).n == 0);
+  REQUIRE(timer.host_summary(A).n() == 2);
+  clock.resolve(clock.held()[3]);  // the end of the second
+  REQUIRE(!timer.complete(milliseconds(0)));
+  REQUIRE(timer.pending() == 1);
+  REQUIRE(timer.stats(A).total_ns == 20);
+  std::thread helper([&] { clock.resolve_all(); });
+  REQUIRE(timer.complete(milliseconds::max()));
+  helper.join();
+  REQUIRE(timer.stats(A).total_ns == 30);
+  REQUIRE(list(timer.times(A)) == std::vector<std::int64_t>{20, 10});  // as they came in
+  require_balance();
+}
+
+TEST_CASE_METHOD(TimerTest, "Timer: times() keeps the last 1 024, oldest first") {
+  for (std::uint64_t ns = 1; ns <= 3000; ++ns) { region(A, ns); }
+  const std::vector<std::int64_t> times = list(timer.times(A));
+  REQUIRE(times.size() == 1024);
+  for (std::size_t at = 0; at < times.size(); ++at) { REQUIRE(times[at] == static_cast<std::int64_t>(3000 - 1023 + at)); }
+  REQUIRE(timer.stats(A).n == 3000);
+}
+
+TEST_CASE_METHOD(TimerTest, "Timer: failed results and marks that are refused are counted once") {
+  clock.hold(true);
+  region(A, 5);
+  clock.fail(clock.held()[1]);
+  REQUIRE(timer.complete(milliseconds(0)));
+  REQUIRE(timer.mistakes() == 1);
+  clock.hold(false);
+  clock.refuse(true);
+  region(A, 5);
+  REQUIRE(timer.mistakes() == 2);
+  clock.refuse(false);
+  timer.start(A);
+  clock.refuse(true);
+  timer.end(A);
+  REQUIRE(timer.mistakes() == 3);
+  timer.lap(B);
+  timer.lap(B);
+  timer.end(B);
+  REQUIRE(timer.mistakes() == 5);
+  clock.refuse(false);
+  region(A, 6);
+  REQUIRE(timer.stats(A).n == 1);
+  REQUIRE(timer.stats(A).total_ns == 6);
+  REQUIRE(timer.host_summary(A).n() == 4);
+  require_balance();
+}
+
+TEST_CASE_METHOD(TimerTest, "Timer: beyond 1 024 pending results of a thread regions are skipped") {
+  clock.hold(true);
+  for (int count = 0; count < 1030; ++count) { region(A, 1); }
+  REQUIRE(timer.pending() == 1024);
+  REQUIRE(timer.mistakes() == 6);
+  clock.resolve_all();
+  REQUIRE(timer.complete(milliseconds(0)));
+  REQUIRE(timer.stats(A).n == 1024);
+  clock.hold(false);
+  region(A, 1);
+  REQUIRE(timer.stats(A).n == 1025);
+  require_balance();
+}
+
+TEMPLATE_TEST_CASE("Timer: record() adds a duration like any other", "", ManualBackend, HostBackend) {
+  ManualClock clock;
+  std::atomic<std::uint64_t> ns{0};
+  const auto make = [&] {
+    if constexpr (std::is_same_v<TestType, ManualBackend>) {
+      return ManualBackend(clock);
+    } else {
+      return HostBackend(ns);
+    }
+  };
+  Timer<TestType> timer(make());
+  timer.record(A, nanoseconds(70));
+  timer.record(A, std::chrono::microseconds(1));
+  timer.record(A, nanoseconds(-1));
+  timer.start(A);
+  timer.record(A, nanoseconds(5));  // inside itself
+  timer.end(A);
+  timer.complete(milliseconds(0));
+  REQUIRE(timer.stats(A).n == 3);
+  REQUIRE(timer.stats(A).total_ns == 1070);
+  REQUIRE(timer.host_summary(A).total_ns() == 1070);
+  REQUIRE(list(timer.times(A)) == std::vector<std::int64_t>{70, 1000, 0});
+  REQUIRE(timer.mistakes() == 1);
+  REQUIRE(clock.outstanding() == 0);
+  REQUIRE(clock.misuses() == 0);
+}
+
+TEST_CASE_METHOD(TimerTest, "Timer: more than 64 regions open are counted, and the others stay whole") {
+  std::vector<Handle> handles;
+  for (int level = 0; level < 70; ++level) { handles.push_back(timer.start(A)); }
+  REQUIRE(timer.mistakes() == 6);
+  pass(5);
+  for (int level = 70; level-- > 0;) { timer.end(handles[static_cast<std::size_t>(level)]); }
+  REQUIRE(timer.mistakes() == 6);
+  REQUIRE(timer.stats(A).total_ns == 5);
+  region(B, 3);
+  REQUIRE(timer.stats(B).total_ns == 3);
+  require_balance();
+}
+
+TEST_CASE_METHOD(TimerTest, "Timer: more paths than there is room for end by their keys all the same") {
+  std::vector<std::unique_ptr<std::string>> names;
+  std::vector<std::unique_ptr<Key>> keys;
+  for (int number = 0; number < 5000; ++number) {
+    names.push_back(std::make_unique<std::string>("timer path " + std::to_string(number)));
+    keys.push_back(std::make_unique<Key>(names.back()->c_str()));
+  }
+  for (const auto& key : keys) { region(*key, 1); }
+  const std::uint64_t overflow = 5000 - 4095;
+  REQUIRE(timer.stats(*keys[4094]).n == 1);
+  REQUIRE(timer.stats(*keys[4095]).n == 0);
+  REQUIRE(timer.mistakes() == 2 * overflow);  // no place in the tree, and none for the result
+  region(*keys[0], 1);
+  REQUIRE(timer.stats(*keys[0]).total_ns == 2);
+  require_balance();
+}
+
+TEST_CASE("Timer: it is destroyed with results pending and regions open, and gives every mark back") {
+  ManualClock clock;
+  clock.hold(true);
+  {
+    Timer<ManualBackend> timer(clock);
+    timer.start(A);
+    timer.start(B);
+    timer.end(B);
+    timer.record(B, nanoseconds(3));
+    timer.lap(C);
+    timer.lap(C);
+    std::thread([&] { timer.start(A); }).join();
+    const Handle handle = timer.start(A);
+    std::thread([&] { timer.end(handle); }).join();
+    REQUIRE(clock.outstanding() > 0);
+  }
+  REQUIRE(clock.outstanding() == 0);
+  REQUIRE(clock.misuses() == 0);
+}
+
+TEST_CASE("Timer: threads use one at the same time, hand regions over and ask for figures") {
+  ManualClock clock;
+  constexpr int kThreads = 4;
+  const int rounds = takt_test::scaled(4000);
+  {
+    Timer<ManualBackend> timer(clock);
+    clock.hold(true);
+    std::atomic<bool> done{false};
+    std::thread asker([&] {
+      std::uint64_t before = 0;
+      while (!done) {
+        clock.resolve_all();
+        timer.complete(milliseconds(0));
+        const takt::Summary summary = timer.summary(A);
+        REQUIRE(summary.n() >= before);
+        REQUIRE(summary.n() * 3 >= summary.histogram().total());
+        before = summary.n();
+        timer.times(A);
+        timer.host_summary(B);
+      }
+    });
+    std::atomic<Handle*> handed{nullptr};
+    std::vector<std::thread> threads;
+    for (int thread = 0; thread < kThreads; ++thread) {
+      threads.emplace_back([&] {
+        for (int round = 0; round < rounds; ++round) {
+          timer.start(A);
+          auto* mine = new Handle(timer.start(B));
+          if (Handle* other = handed.exchange(mine)) {
+            timer.end(*other);
+            delete other;
+          }
+          timer.end(A);
+        }
+      });
+    }
+    for (std::thread& thread : threads) { thread.join(); }
+    if (Handle* last = handed.exchange(nullptr)) {
+      timer.end(*last);
+      delete last;
+    }
+    done = true;
+    asker.join();
+    clock.hold(false);
+    clock.resolve_all();
+    REQUIRE(timer.complete(std::chrono::seconds(10)));
+    const auto all = static_cast<std::uint64_t>(kThreads) * static_cast<std::uint64_t>(rounds);
+    REQUIRE(timer.host_summary(A).n() == all);
+    REQUIRE(timer.host_summary(B).n() == all);
+    REQUIRE(timer.stats(A).n + timer.stats(B).n + timer.mistakes() == 2 * all);
+  }
+  REQUIRE(clock.outstanding() == 0);
+  REQUIRE(clock.misuses() == 0);
+}
+
+TEST_CASE("Timer: one that joined the process records where Scopes do") {
+  ManualClock clock;
+  auto timer = Timer<ManualBackend>::joined(ManualBackend(clock));
+  const auto calls = [](const std::string& path) { return takt_test::calls_of(takt::snapshot(), path); };
+  const auto mistakes = [] { return takt_test::losses_of(takt::snapshot(), "end_without_start"); };
+  const std::uint64_t before = mistakes();
+  {
+    const takt::Scope outer(takt::key("joined outer"));
+    timer.start(A);
+    clock.advance(nanoseconds(50));
+    timer.end(A);
+    const Handle handle = timer.start(B);
+    std::thread([&] { timer.end(handle); }).join();
+    timer.record(C, nanoseconds(123));
+    timer.end(C);  // is not open
+  }
+  REQUIRE(takt::complete(std::chrono::seconds(5)));
+  const takt::Snapshot snapshot = takt::snapshot();
+  const auto& path = snapshot.paths[takt_test::find_path(snapshot, "joined outer/timer A")];
+  REQUIRE(path.host.n() == 1);
+  REQUIRE(path.device.total_ns() == 50);
+  REQUIRE(calls("joined outer/timer B") == 1);
+  REQUIRE(calls("joined outer/timer C") == 1);
+  REQUIRE(mistakes() == before + 1);
+  REQUIRE(timer.stats(A).n == 0);
+  REQUIRE(timer.times(A).empty());
+  REQUIRE(timer.mistakes() == 0);
+  REQUIRE(clock.outstanding() == 0);
+}
+
+TEST_CASE("Timer: laps of one that joined the process are on its stream, and end but once") {
+  ManualClock clock;
+  auto timer = Timer<ManualBackend>::joined(ManualBackend(clock));
+  const std::uint64_t before = takt_test::losses_of(takt::snapshot(), "end_without_start");
+  {
+    const takt::Scope outer(takt::key("joined laps"));
+    timer.lap(A);
+    clock.advance(nanoseconds(10));
+    timer.lap(B);
+    clock.advance(nanoseconds(20));
+    timer.end(B);
+    timer.lap(A);
+    clock.advance(nanoseconds(30));
+    const Handle handle = timer.lap(B);
+    timer.end(handle);
+    const Handle other = timer.lap(C);
+    std::thread([&] { timer.end(other); }).join();
+    timer.lap(C);
+    timer.end(C);
+  }
+  REQUIRE(takt::complete(std::chrono::seconds(5)));
+  const takt::Snapshot snapshot = takt::snapshot();
+  const auto stats = [&](const char* name) { return snapshot.paths[takt_test::find_path(snapshot, std::string("joined laps/") + name)]; };
+  REQUIRE(stats("timer A").device.total_ns() == 40);
+  REQUIRE(stats("timer B").device.total_ns() == 20);
+  REQUIRE(stats("timer B").host.n() == 2);
+  REQUIRE(stats("timer C").host.n() == 2);
+  REQUIRE(takt_test::losses_of(snapshot, "end_without_start") == before);
+  REQUIRE(clock.outstanding() == 0);
+  REQUIRE(clock.misuses() == 0);
+}

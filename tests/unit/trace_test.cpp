@@ -1,0 +1,234 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <takt/error.hpp>
+#include <takt/exporters/trace.hpp>
+
+#include "support/catch.hpp"
+#include "support/scratch.hpp"
+#include "support/snapshot_builder.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+
+using nlohmann::json;
+using takt::ExportResult;
+using takt::Snapshot;
+using namespace takt_test;
+
+namespace {
+
+void add_span(Snapshot& snapshot, const char* name, std::int64_t begin_ns, std::int64_t duration_ns,
+              std::uint32_t thread = 0) {
+  static std::uint64_t sequence = 0;
+  takt::Span span;
+  span.sequence = sequence++;
+  span.thread = thread;
+  span.begin_ns = begin_ns;
+  span.duration_ns = duration_ns;
+  span.name = name;
+  span.kind = takt::Kind::io;
+  snapshot.spans.push_back(span);
+}
+
+Snapshot with_threads() {
+  Snapshot snapshot;
+  snapshot.run.name = "digits";
+  snapshot.run.id = "digits-1";
+  snapshot.run.pid = 4711;
+  snapshot.run.rank = 3;
+  add_thread(snapshot, "main");
+  add_thread(snapshot, "loader");
+  return snapshot;
+}
+
+json of_kind(const json& trace, const std::string& phase) {
+  json found = json::array();
+  for (const json& event : trace["traceEvents"]) {
+    if (event["ph"] == phase) { found.push_back(event); }
+  }
+  return found;
+}
+
+json metadata(const json& trace, const std::string& name, std::uint32_t thread) {
+  json last;
+  for (const json& event : of_kind(trace, "M")) {
+    if (event["name"] == name && event["tid"] == thread) { last = event["args"]; }
+  }
+  return last;
+}
+
+json written_by(takt::TraceExporter& exporter, Snapshot snapshot, const std::string& path) {
+  snapshot.finished = true;
+  REQUIRE(exporter.export_snapshot(snapshot) == ExportResult::ok);
+  return json::parse(read_text(path));
+}
+
+}  // namespace
+
+TEST_CASE("spans are complete events on the track of their thread, to the nanosecond") {
+  const Scratch scratch;
+  const std::string path = scratch.path("trace.json");
+  takt::TraceExporter exporter(path);
+  Snapshot snapshot = with_threads();
+  add_span(snapshot, "IO", 1'234'567, 89, 1);
+  add_span(snapshot, "Batch", 5, 1'000'000'007);
+  const json trace = written_by(exporter, snapshot, path);
+  CHECK(trace["displayTimeUnit"] == "ms");
+  const json spans = of_kind(trace, "X");
+  REQUIRE(spans.size() == 2);
+  CHECK(
+      spans[0] ==
+      json({{"name", "IO"}, {"cat", "io"}, {"ph", "X"}, {"ts", 1234.567}, {"dur", 0.089}, {"pid", 4711}, {"tid", 1}}));
+  CHECK(spans[1]["ts"] == 0.005);
+  CHECK(spans[1]["dur"] == 1000000.007);
+  CHECK(spans[1]["tid"] == 0);
+  CHECK(contains(read_text(path), "\"ts\":1234.567,\"dur\":0.089,"));
+  CHECK(mode_of(path) == 0600);
+}
+
+TEST_CASE("a span that lies in another one does so in the file, a week into the run") {
+  const Scratch scratch;
+  const std::string path = scratch.path("trace.json");
+  takt::TraceExporter exporter(path);
+  Snapshot snapshot = with_threads();
+  const std::int64_t week = 604'800'000'000'001;
+  add_span(snapshot, "inner", week + 1, 998);
+  add_span(snapshot, "outer", week, 1000);
+  const json spans = of_kind(written_by(exporter, snapshot, path), "X");
+  const auto ns = [](const json& value) { return std::llround(value.get<double>() * 1000); };
+  CHECK(ns(spans[1]["ts"]) == week);
+  CHECK(ns(spans[0]["ts"]) == week + 1);
+  CHECK(ns(spans[0]["ts"]) + ns(spans[0]["dur"]) == ns(spans[1]["ts"]) + ns(spans[1]["dur"]) - 1);
+}
+
+TEST_CASE("the process and the threads have their names, as last changed") {
+  const Scratch scratch;
+  const std::string path = scratch.path("trace.json");
+  takt::TraceExporter exporter(path);
+  Snapshot snapshot = with_threads();
+  REQUIRE(exporter.export_snapshot(snapshot) == ExportResult::ok);
+  CHECK(contains(read_text(path + ".part"), "loader"));
+  snapshot.threads[1].name = "reader";
+  add_thread(snapshot, "late");
+  const json trace = written_by(exporter, snapshot, path);
+  CHECK(metadata(trace, "process_name", 0)["name"] == "digits rank 3");
+  CHECK(metadata(trace, "thread_name", 0)["name"] == "main");
+  CHECK(metadata(trace, "thread_name", 1)["name"] == "reader");
+  CHECK(metadata(trace, "thread_name", 2)["name"] == "late");
+  CHECK(metadata(trace, "thread_sort_index", 2)["sort_index"] == 2);
+  CHECK(of_kind(trace, "M").size() == 9);
+}
+
+TEST_CASE("a process without a number goes by its rank") {
+  const Scratch scratch;
+  const std::string path = scratch.path("trace.json");
+  takt::TraceExporter exporter(path);
+  Snapshot snapshot = with_threads();
+  snapshot.run.pid = 0;
+  add_span(snapshot, "IO", 0, 1);
+  CHECK(of_kind(written_by(exporter, snapshot, path), "X")[0]["pid"] == 3);
+}
+
+TEST_CASE("beyond the bound spans are counted, not written") {
+  const Scratch scratch;
+  const std::string path = scratch.path("trace.json");
+  takt::TraceExporter exporter(path, 3);
+  Snapshot snapshot = with_threads();
+  add_span(snapshot, "a", 0, 1);
+  add_span(snapshot, "b", 0, 1);
+  REQUIRE(exporter.export_snapshot(snapshot) == ExportResult::ok);
+  snapshot.spans.clear();
+  for (int more = 0; more < 5; ++more) { add_span(snapshot, "c", 0, 1); }
+  snapshot.losses.push_back({"spans_dropped", "main", 12});
+  const json trace = written_by(exporter, snapshot, path);
+  CHECK(of_kind(trace, "X").size() == 3);
+  CHECK(trace["otherData"]["dropped_spans"] == 4);
+  CHECK(trace["otherData"]["run_id"] == "digits-1");
+  CHECK(trace["otherData"]["losses"][0] == json({{"what", "spans_dropped"}, {"where", "main"}, {"count", 12}}));
+}
+
+TEST_CASE("a run without spans gives a trace that can be opened") {
+  const Scratch scratch;
+  const std::string path = scratch.path("trace.json");
+  takt::TraceExporter exporter(path);
+  const json trace = written_by(exporter, Snapshot(), path);
+  CHECK(of_kind(trace, "X").empty());
+  CHECK(trace["otherData"]["dropped_spans"] == 0);
+}
+
+TEST_CASE("any name and any time give valid JSON") {
+  const Scratch scratch;
+  const std::string path = scratch.path("trace.json");
+  takt::TraceExporter exporter(path);
+  Snapshot snapshot = with_threads();
+  snapshot.threads[0].name = "tab\there \xFF";
+  add_span(snapshot, "\"quoted\\\" \xE6\x97\xA5\n\x01", -1'500, 1);
+  add_span(snapshot, "\xC3", std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max());
+  const json trace = written_by(exporter, snapshot, path);
+  const json spans = of_kind(trace, "X");
+  CHECK(spans[0]["name"] == "\"quoted\\\" \xE6\x97\xA5\n\x01");
+  CHECK(spans[0]["ts"] == -1.5);
+  CHECK(spans[1]["name"] == "\xEF\xBF\xBD");
+  CHECK(metadata(trace, "thread_name", 0)["name"] == "tab\there \xEF\xBF\xBD");
+}
+
+TEST_CASE("a full disk neither repeats nor loses a span, and the bound still holds") {
+  const Scratch scratch;
+  const std::string path = scratch.path("trace.json");
+  const int failed = in_child([&] {
+    takt::set_error_handler([](const char*, void*) {});
+    takt::TraceExporter exporter(path, 4);
+    limit_file_size(500);
+    Snapshot snapshot = with_threads();
+    for (const char* name : {"a", "b", "c"}) { add_span(snapshot, name, 0, 1); }
+    if (exporter.export_snapshot(snapshot) != ExportResult::retry) { return 1; }
+    if (exporter.export_snapshot(snapshot) != ExportResult::retry) { return 2; }
+    limit_file_size(0);
+    for (const char* name : {"d", "e"}) { add_span(snapshot, name, 0, 1); }
+    snapshot.finished = true;
+    return exporter.export_snapshot(snapshot) == ExportResult::ok ? 0 : 3;
+  });
+  CHECK(failed == 0);
+  const json trace = json::parse(read_text(path));
+  std::string names;
+  for (const json& span : of_kind(trace, "X")) { names += span["name"].get<std::string>(); }
+  CHECK(names == "abcd");
+  CHECK(trace["otherData"]["dropped_spans"] == 1);
+}
+
+TEST_CASE("a disk that is full at the very end leaves a trace that is finished later, without what came in between") {
+  const Scratch scratch;
+  const std::string path = scratch.path("trace.json");
+  const int failed = in_child([&] {
+    takt::set_error_handler([](const char*, void*) {});
+    takt::TraceExporter exporter(path);
+    Snapshot snapshot = with_threads();
+    add_span(snapshot, "a", 0, 1);
+    if (exporter.export_snapshot(snapshot) != ExportResult::ok) { return 1; }
+    limit_file_size(read_text(path + ".part").size() + 10);
+    snapshot.spans.clear();
+    snapshot.finished = true;
+    if (exporter.export_snapshot(snapshot) != ExportResult::retry) { return 2; }
+    limit_file_size(0);
+    add_span(snapshot, "late", 0, 1);
+    return exporter.export_snapshot(snapshot) == ExportResult::ok ? 0 : 3;
+  });
+  CHECK(failed == 0);
+  CHECK(of_kind(json::parse(read_text(path)), "X").size() == 1);
+}
+
+TEST_CASE("a killed run's trace opens once its last line is dropped and the list is closed, as docs/files.md says") {
+  const Scratch scratch;
+  const std::string path = scratch.path("trace.json");
+  takt::TraceExporter exporter(path);
+  Snapshot snapshot = with_threads();
+  for (const char* name : {"a", "b", "c"}) { add_span(snapshot, name, 0, 1); }
+  REQUIRE(exporter.export_snapshot(snapshot) == ExportResult::ok);
+  const std::string command = "{ sed '$d' '" + path + ".part' | sed '$s/,$//'; echo ']}'; } > '" + path + "'";
+  REQUIRE(std::system(command.c_str()) == 0);
+  CHECK(of_kind(json::parse(read_text(path)), "X").size() == 2);
+}

@@ -1,0 +1,561 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+
+// What one can work out by hand. Random sequences are in oracle_test.cpp.
+#include <takt/detail/tree.hpp>
+
+#include "support/catch.hpp"
+#include "support/random.hpp"
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <vector>
+
+using namespace takt::detail;
+
+namespace {
+
+constexpr TreeKey kA = 10, kB = 11, kC = 12;
+
+/// The node below the root by keys; nullptr if there is none.
+const Node* find(const Tree& tree, std::initializer_list<TreeKey> path) {
+  const Node* found = nullptr;
+  for (const TreeKey key : path) {
+    const Node* next = nullptr;
+    for (std::uint32_t index = 0; index < tree.nodes(); ++index) {
+      const Node* node = tree.node(index);
+      const bool below = found == nullptr ? node->parent->parent == nullptr : node->parent == found;
+      if (below && node->key == key) { next = node; }
+    }
+    if (next == nullptr) { return nullptr; }
+    found = next;
+  }
+  return found;
+}
+
+std::uint64_t count_of(const Tree& tree, Mishap mishap, TreeKey key) {
+  std::uint64_t sum = 0;
+  for (unsigned slot = 0; slot < tree.mishaps(); ++slot) {
+    if (tree.mishap(slot).mishap.get() == mishap && tree.mishap(slot).key.get() == key) {
+      sum += tree.mishap(slot).count.get();
+    }
+  }
+  return sum;
+}
+
+std::uint64_t count_of(const Tree& tree, Mishap mishap) {
+  std::uint64_t sum = 0;
+  for (unsigned slot = 0; slot < tree.mishaps(); ++slot) {
+    if (tree.mishap(slot).mishap.get() == mishap) { sum += tree.mishap(slot).count.get(); }
+  }
+  return sum;
+}
+
+std::uint64_t self_of_all(const Tree& tree) {
+  std::uint64_t sum = tree.overflow()->self_ns.get();
+  for (std::uint32_t index = 0; index < tree.nodes(); ++index) { sum += tree.node(index)->self_ns.get(); }
+  return sum;
+}
+
+struct TreeTest {
+  Tree tree{kEpochKey, kBatchKey};
+
+  /// One Batch of 10 ns that holds a region of 3 ns.
+  void batch(std::uint64_t at) {
+    tree.begin(kBatchKey, 1, at);
+    tree.begin(kA, 2, at + 1);
+    tree.end(2, at + 4);
+    tree.end(1, at + 10);
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(TreeTest, "Tree: a region has its whole length, and what its children leave as self time") {
+  tree.begin(kA, 1, 100);
+  tree.begin(kB, 2, 110);
+  tree.begin(kC, 3, 115);
+  tree.end(3, 120);
+  tree.end(2, 130);
+  tree.begin(kB, 4, 140);
+  tree.end(4, 145);
+  tree.end(1, 200);
+  REQUIRE(find(tree, {kA})->host.total_ns() == 100);
+  REQUIRE(find(tree, {kA})->self_ns.get() == 75);
+  REQUIRE(find(tree, {kA, kB})->host.n() == 2);
+  REQUIRE(find(tree, {kA, kB})->host.total_ns() == 25);
+  REQUIRE(find(tree, {kA, kB})->self_ns.get() == 20);
+  REQUIRE(find(tree, {kA, kB, kC})->self_ns.get() == 5);
+  REQUIRE(tree.covered_ns() == 100);
+  REQUIRE(tree.nodes() == 3);
+}
+
+TEST_CASE_METHOD(TreeTest, "Tree: the same key inside itself is another path") {
+  tree.begin(kA, 1, 0);
+  tree.begin(kA, 2, 10);
+  tree.end(2, 30);
+  tree.end(1, 40);
+  REQUIRE(find(tree, {kA})->host.total_ns() == 40);
+  REQUIRE(find(tree, {kA})->self_ns.get() == 20);
+  REQUIRE(find(tree, {kA, kA})->host.total_ns() == 20);
+}
+
+TEST_CASE_METHOD(TreeTest, "Tree: after an end out of order, self time is that of the innermost region still open") {
+  tree.begin(kA, 1, 0);
+  tree.begin(kB, 2, 10);
+  tree.end(1, 20);  // B goes on alone
+  tree.begin(kC, 3, 25);
+  tree.end(3, 27);
+  tree.end(2, 30);
+  REQUIRE(find(tree, {kA})->host.total_ns() == 20);
+  REQUIRE(find(tree, {kA})->self_ns.get() == 10);
+  REQUIRE(find(tree, {kA, kB})->host.total_ns() == 20);
+  REQUIRE(find(tree, {kA, kB})->self_ns.get() == 18);
+  REQUIRE(find(tree, {kA, kB, kC})->self_ns.get() == 2);
+  REQUIRE(tree.covered_ns() == 30);
+}
+
+TEST_CASE_METHOD(TreeTest, "Tree: an end without a begin changes nothing") {
+  tree.begin(kA, 1, 0);
+  REQUIRE(tree.end(7, 5) == nullptr);
+  REQUIRE(tree.depth() == 1);
+  tree.end(1, 10);
+  REQUIRE(tree.end(1, 20) == nullptr);
+  REQUIRE(find(tree, {kA})->host.n() == 1);
+  REQUIRE(tree.covered_ns() == 10);
+}
+
+TEST_CASE_METHOD(TreeTest, "Tree: a region without children is the same by leaf() as by begin() and end()") {
+  Tree other{kEpochKey, kBatchKey};
+  takt_test::Random random(3);
+  std::uint64_t now = 0;
+  for (std::uint32_t round = 0; round < 3000; ++round) {
+    const TreeKey key = random.chance(10) ? kBatchKey : random.chance(10) ? kEpochKey : kA + random.below(3);
+    const std::uint64_t begin = now += random.below(50);
+    const std::uint64_t end = now += random.below(50);
+    const bool is_leaf = random.chance(70);
+    for (Tree* each : {&tree, &other}) {
+      if (!is_leaf) {
+        if (each->depth() < 4) {
+          each->begin(key, round + 1, begin);
+        } else {
+          each->end(each->frame(3).id(), end);
+        }
+      } else if (each == &tree) {
+        each->leaf(key, round + 1, begin, end, round);
+      } else {
+        each->begin(key, round + 1, begin);
+        each->end(round + 1, end, round);
+      }
+    }
+  }
+  REQUIRE(tree.nodes() > 30);
+  REQUIRE(tree.nodes() == other.nodes());
+  REQUIRE(tree.covered_ns() == other.covered_ns());
+  REQUIRE(tree.boundaries() == other.boundaries());
+  for (std::uint32_t index = 0; index < tree.nodes(); ++index) {
+    REQUIRE(tree.node(index)->key == other.node(index)->key);
+    REQUIRE(tree.node(index)->host.n() == other.node(index)->host.n());
+    REQUIRE(tree.node(index)->host.total_ns() == other.node(index)->host.total_ns());
+    REQUIRE(tree.node(index)->host.warmup_n() == other.node(index)->host.warmup_n());
+    REQUIRE(tree.node(index)->self_ns.get() == other.node(index)->self_ns.get());
+  }
+}
+
+TEST_CASE_METHOD(TreeTest, "Tree: regions deeper than 64 are one call in the overflow, counted by key") {
+  for (std::uint32_t level = 0; level < 64; ++level) { tree.begin(kA, level + 1, level); }
+  tree.begin(kB, 100, 64);
+  tree.leaf(kC, 101, 66, 67, 0);
+  tree.begin(kC, 102, 68);
+  REQUIRE(tree.end(102, 70) == tree.overflow());
+  REQUIRE(tree.end(100, 74) == tree.overflow());
+  for (std::uint32_t level = 64; level-- > 0;) { REQUIRE(tree.end(level + 1, 200) != nullptr); }
+  REQUIRE(tree.depth() == 0);
+  REQUIRE(tree.overflow()->host.n() == 1);
+  REQUIRE(tree.overflow()->host.total_ns() == 10);
+  REQUIRE(tree.overflow()->self_ns.get() == 10);
+  REQUIRE(count_of(tree, Mishap::overflow, kB) == 1);
+  REQUIRE(count_of(tree, Mishap::overflow, kC) == 2);
+  REQUIRE(tree.nodes() == 64);
+  REQUIRE(self_of_all(tree) == 200);
+  REQUIRE(tree.covered_ns() == 200);
+  tree.begin(kB, 300, 300);
+  REQUIRE(tree.end(300, 301) == find(tree, {kB}));
+}
+
+TEST_CASE_METHOD(TreeTest, "Tree: self times add up when regions end below one that is too deep") {
+  for (std::uint32_t level = 0; level < 64; ++level) { tree.begin(kA, level + 1, 0); }
+  tree.begin(kB, 100, 100);  // too deep
+  tree.end(64, 200);         // leaves it open
+  tree.begin(kC, 101, 300);  // there is room again, above the one that is too deep
+  tree.end(100, 400);
+  tree.end(101, 500);
+  for (std::uint32_t level = 63; level-- > 0;) { tree.end(level + 1, 600); }
+  REQUIRE(self_of_all(tree) == 600);
+  REQUIRE(tree.covered_ns() == 600);
+  for (std::uint32_t index = 0; index < tree.nodes(); ++index) { REQUIRE(tree.node(index)->self_ns.get() <= 600); }
+  REQUIRE(tree.overflow()->self_ns.get() == 400);
+}
+
+TEST_CASE_METHOD(
+    TreeTest, "Tree: of regions too deep the ids of 64 are known; an end that matches nothing is one of the others") {
+  for (std::uint32_t level = 0; level < 64 + 64; ++level) { tree.begin(kA, level + 1, level); }
+  REQUIRE(tree.too_deep() == 64);
+  REQUIRE(tree.end(999, 200) == nullptr);
+  REQUIRE(tree.is_open(100));
+  REQUIRE(tree.end(100, 200) == tree.overflow());
+  REQUIRE(!tree.is_open(100));
+  REQUIRE(tree.end(100, 201) == nullptr);
+  for (std::uint32_t more = 0; more < 3; ++more) { tree.begin(kA, 500 + more, 210); }
+  REQUIRE(tree.too_deep() == 66);
+  REQUIRE(tree.end(501, 220) == tree.overflow());
+  REQUIRE(tree.end(502, 220) == tree.overflow());
+  REQUIRE(tree.end(502, 221) == nullptr);
+  REQUIRE(tree.end(500, 222) == tree.overflow());
+  for (std::uint32_t level = 128; level-- > 0;) {
+    if (level + 1 != 100) { REQUIRE(tree.end(level + 1, 300) != nullptr); }
+  }
+  REQUIRE(tree.depth() == 0);
+  REQUIRE(self_of_all(tree) == 300);
+}
+
+TEST_CASE_METHOD(TreeTest, "Tree: beyond 4 095 paths regions are counted in the overflow, and the rest goes on") {
+  for (TreeKey key = 0; key < 5000; ++key) {
+    tree.begin(100 + key, 1, 10 * key);
+    tree.begin(kA, 2, 10 * key + 1);
+    tree.end(2, 10 * key + 2);
+    tree.end(1, 10 * key + 5);
+  }
+  REQUIRE(tree.nodes() == 4095);
+  REQUIRE(find(tree, {100 + 2046, kA})->host.n() == 1);
+  REQUIRE(find(tree, {100 + 2047})->host.n() == 1);
+  REQUIRE(find(tree, {100 + 2048}) == nullptr);
+  // The child of the last, then 2 952 regions with a child each: of a recursion the overflow counts the outermost call.
+  REQUIRE(tree.overflow()->host.n() == 1 + 2952);
+  REQUIRE(tree.overflow()->host.total_ns() == 1 + 2952 * 5);
+  REQUIRE(tree.overflow()->self_ns.get() == 1 + 2952 * 5);
+  REQUIRE(count_of(tree, Mishap::overflow) == 1 + 2 * 2952);
+  REQUIRE(tree.covered_ns() == 25'000);
+  REQUIRE(self_of_all(tree) == 25'000);
+  tree.begin(100, 1, 60'000);
+  REQUIRE(tree.end(1, 60'001) == find(tree, {100}));
+  REQUIRE(find(tree, {100})->host.n() == 2);
+}
+
+TEST_CASE_METHOD(TreeTest, "Tree: the last path is kept for the overflow key below the root") {
+  const TreeKey overflow = kOverflowKey;
+  for (TreeKey key = 0; key < 5000; ++key) { tree.child(tree.root(), 100 + key); }
+  REQUIRE(tree.child(tree.child(tree.root(), 100), overflow) == tree.overflow());
+  Node* kept = tree.child(tree.root(), overflow);
+  REQUIRE(kept != tree.overflow());
+  REQUIRE(kept->index == 4095);
+  REQUIRE(tree.child(tree.root(), overflow) == kept);
+  REQUIRE(tree.child(kept, kA) == tree.overflow());
+}
+
+TEST_CASE_METHOD(TreeTest, "Tree: regions that overlap in turn without end do not make a path without end") {
+  tree.begin(kA, 1, 0);
+  for (std::uint32_t round = 2; round < 5000; ++round) {
+    tree.begin(kA, round, round);
+    tree.end(round - 1, round);
+  }
+  REQUIRE(tree.nodes() == 64);
+  REQUIRE(count_of(tree, Mishap::overflow) == 4999 - 64);
+  REQUIRE(tree.depth() == 1);
+}
+
+TEST_CASE_METHOD(TreeTest, "Tree: the first ten Batches of a path are warm-up, and what runs inside them") {
+  for (std::uint64_t step = 0; step < 13; ++step) { batch(100 * step); }
+  const takt::Summary& batches = find(tree, {kBatchKey})->host;
+  REQUIRE(batches.n() == 13);
+  REQUIRE(batches.warmup_n() == 10);
+  REQUIRE(batches.total_ns() == 130);
+  REQUIRE(batches.measured_total_ns() == 30);
+  const takt::Summary& inside = find(tree, {kBatchKey, kA})->host;
+  REQUIRE(inside.warmup_n() == 10);
+  REQUIRE(inside.measured_total_ns() == 9);
+  REQUIRE(inside.first_n() == 1);
+  tree.begin(kB, 1, 5000);
+  batch(5001);  // another path of Batches warms up anew
+  tree.end(1, 5012);
+  REQUIRE(find(tree, {kB, kBatchKey})->host.warmup_n() == 1);
+  REQUIRE(find(tree, {kB})->host.warmup_n() == 0);
+}
+
+TEST_CASE_METHOD(TreeTest, "Tree: the length of warm-up is settable, none included") {
+  tree.set_warmup(0);
+  batch(0);
+  REQUIRE(find(tree, {kBatchKey})->host.warmup_n() == 0);
+  Tree two{kEpochKey, kBatchKey};
+  two.set_warmup(2);
+  for (std::uint32_t step = 0; step < 3; ++step) { two.leaf(kBatchKey, 1, step, step, 0); }
+  REQUIRE(find(two, {kBatchKey})->host.warmup_n() == 2);
+}
+
+TEST_CASE_METHOD(TreeTest, "Tree: a step is the outermost Batch") {
+  tree.begin(kBatchKey, 1, 10);
+  REQUIRE(tree.step().open);
+  tree.begin(kBatchKey, 2, 20);
+  tree.end(2, 30);
+  REQUIRE(tree.step().open);
+  REQUIRE(tree.step().node == find(tree, {kBatchKey}));
+  tree.end(1, 40);
+  REQUIRE(!tree.step().open);
+  REQUIRE(tree.step().begin_ns == 10);
+  REQUIRE(tree.step().end_ns == 40);
+  REQUIRE(tree.step().warmup);
+}
+
+TEST_CASE_METHOD(TreeTest, "Tree: a step ends with its own Batch, also while one that began inside it is open") {
+  tree.set_warmup(1);
+  tree.begin(kBatchKey, 1, 10);
+  tree.begin(kBatchKey, 2, 20);
+  tree.end(1, 30);
+  REQUIRE(!tree.step().open);
+  REQUIRE(tree.step().node == find(tree, {kBatchKey}));
+  REQUIRE(tree.step().end_ns == 30);
+  tree.leaf(kA, 3, 31, 32, 0);  // warm-up is over with the step
+  REQUIRE(find(tree, {kBatchKey, kBatchKey, kA})->host.warmup_n() == 0);
+  tree.begin(kBatchKey, 4, 35);  // still inside a Batch: no step
+  REQUIRE(!tree.step().open);
+  tree.end(4, 36);
+  tree.end(2, 40);
+  REQUIRE(tree.step().end_ns == 30);
+  tree.begin(kBatchKey, 5, 50);
+  REQUIRE(tree.step().open);
+}
+
+TEST_CASE_METHOD(TreeTest, "Tree: an Epoch's begin and end are boundaries, wherever they lie") {
+  tree.begin(kEpochKey, 1, 0);
+  REQUIRE(tree.boundaries() == 1);
+  batch(10);
+  REQUIRE(tree.boundaries() == 1);
+  tree.end(1, 50);
+  REQUIRE(tree.boundaries() == 2);
+}
+
+TEST_CASE_METHOD(TreeTest, "Tree: a detached region leaves its time to the one below and keeps its children's") {
+  tree.begin(kA, 1, 0);
+  tree.begin(kB, 2, 10);
+  tree.leaf(kC, 3, 15, 18, 0);
+  Tree::Frame taken;
+  REQUIRE(tree.detach(2, taken));
+  REQUIRE(taken.begin_ns.get() == 10);
+  REQUIRE(!tree.detach(2, taken));
+  tree.end(1, 30);
+  REQUIRE(find(tree, {kA})->self_ns.get() == 27);
+  REQUIRE(find(tree, {kA, kB})->host.n() == 0);
+  REQUIRE(find(tree, {kA, kB, kC})->self_ns.get() == 3);
+  REQUIRE(tree.covered_ns() == 30);
+}
+
+TEST_CASE_METHOD(TreeTest, "Tree: a detached Batch is a lost step") {
+  tree.begin(kBatchKey, 1, 0);
+  REQUIRE(!tree.has_lost_step());
+  Tree::Frame taken;
+  tree.detach(1, taken);
+  REQUIRE(tree.has_lost_step());
+  REQUIRE(tree.take_lost_step() == find(tree, {kBatchKey}));
+  REQUIRE(!tree.has_lost_step());
+  REQUIRE(tree.step().node == nullptr);
+  tree.leaf(kA, 2, 1, 2, 0);
+  REQUIRE(find(tree, {kA})->host.warmup_n() == 0);
+}
+
+TEST_CASE_METHOD(TreeTest, "Tree: regions too deep can be detached, too") {
+  for (std::uint32_t level = 0; level < 66; ++level) { tree.begin(kA, level + 1, level); }
+  Tree::Frame taken;
+  REQUIRE(tree.detach(66, taken));
+  REQUIRE(tree.depth() == 65);
+  REQUIRE(tree.detach(65, taken));
+  REQUIRE(tree.depth() == 64);
+  REQUIRE(!tree.detach(65, taken));
+  for (std::uint32_t level = 64; level-- > 0;) { tree.end(level + 1, 100); }
+  REQUIRE(self_of_all(tree) == 100);
+  REQUIRE(tree.overflow()->host.n() == 0);
+}
+
+TEST_CASE_METHOD(TreeTest, "Tree: discarded regions are counted, not timed; later ones are timed again") {
+  tree.begin(kA, 1, 0);
+  tree.begin(kB, 2, 10);
+  tree.discard_open();
+  REQUIRE(tree.has_discarded());
+  REQUIRE(tree.is_discarded(2));
+  tree.begin(kC, 3, 1000);
+  REQUIRE(!tree.is_discarded(3));
+  tree.end(3, 1005);
+  tree.end(2, 1010);
+  REQUIRE(tree.has_discarded());
+  tree.end(1, 1020);
+  REQUIRE(!tree.has_discarded());
+  REQUIRE(find(tree, {kA})->host.n() == 0);
+  REQUIRE(find(tree, {kA, kB, kC})->host.total_ns() == 5);
+  REQUIRE(count_of(tree, Mishap::clock_changed, kA) == 1);
+  REQUIRE(count_of(tree, Mishap::clock_changed, kB) == 1);
+}
+
+TEST_CASE_METHOD(TreeTest, "Tree: without memory everything is in the overflow") {
+  MemoryBudget nothing(0);
+  Tree small{kEpochKey, kBatchKey, &nothing};
+  for (std::uint32_t round = 0; round < 10; ++round) {
+    small.begin(kA, 1, 10 * round);
+    small.leaf(kB, 2, 10 * round + 1, 10 * round + 3, 0);
+    small.end(1, 10 * round + 5);
+  }
+  REQUIRE(small.nodes() == 0);
+  REQUIRE(small.overflow()->host.n() == 10);
+  REQUIRE(small.overflow()->host.total_ns() == 50);
+  REQUIRE(small.overflow()->host.histogram().unbinned() == 10);
+  REQUIRE(count_of(small, Mishap::overflow, kA) == 10);
+  REQUIRE(count_of(small, Mishap::overflow, kB) == 10);
+  REQUIRE(nothing.used() == 0);
+}
+
+TEST_CASE_METHOD(TreeTest, "Tree: mishaps keep their sums when there are more keys than can be named") {
+  for (TreeKey key = 1; key <= 100; ++key) {
+    tree.count(Mishap::overflow, key);
+    tree.count(Mishap::bad_amount, key, 2);
+  }
+  for (int mishap = 0; mishap < kMishaps; ++mishap) { tree.count(static_cast<Mishap>(mishap), 999); }
+  REQUIRE(count_of(tree, Mishap::overflow) == 101);
+  REQUIRE(count_of(tree, Mishap::bad_amount) == 201);
+  REQUIRE(count_of(tree, Mishap::overflow, 1) == 1);
+  REQUIRE(count_of(tree, Mishap::device_failed) == 1);
+  REQUIRE(tree.mishaps() <= 64);
+}
+
+TEST_CASE_METHOD(TreeTest, "Tree: merging adds up the same places") {
+  Tree other{kEpochKey, kBatchKey};
+  other.leaf(kB, 1, 0, 7, 0);
+  other.begin(kA, 1, 10);
+  other.leaf(kB, 2, 11, 14, 0);
+  other.end(1, 20);
+  other.node(1)->items.add(5);
+  other.device_of(other.node(1))->add_first(44);
+  other.count(Mishap::bad_amount, kB, 3);
+  tree.begin(kA, 1, 0);
+  tree.leaf(kB, 2, 1, 2, 0);
+  tree.end(1, 5);
+  tree.merge(other);
+  tree.merge(other);
+  REQUIRE(find(tree, {kA})->host.n() == 3);
+  REQUIRE(find(tree, {kA})->host.total_ns() == 25);
+  REQUIRE(find(tree, {kA})->self_ns.get() == 4 + 7 + 7);
+  REQUIRE(find(tree, {kA})->items.get() == 10);
+  REQUIRE(find(tree, {kA})->device.load()->total_ns() == 88);
+  REQUIRE(find(tree, {kA, kB})->host.n() == 3);
+  REQUIRE(find(tree, {kB})->host.total_ns() == 14);
+  REQUIRE(count_of(tree, Mishap::bad_amount, kB) == 6);
+  REQUIRE(tree.covered_ns() == 5 + 2 * 17);
+}
+
+TEST_CASE_METHOD(TreeTest, "Tree: what has no place in the sum of trees goes to its overflow, once") {
+  for (TreeKey key = 0; key < 4095; ++key) { tree.child(tree.root(), 100 + key); }
+  Tree other{kEpochKey, kBatchKey};
+  other.leaf(kA, 1, 0, 7, 0);
+  tree.merge(other);
+  REQUIRE(tree.overflow()->host.total_ns() == 7);
+  REQUIRE(count_of(tree, Mishap::overflow, kA) == 1);
+}
+
+TEST_CASE_METHOD(TreeTest, "Tree: clear_values() keeps paths and nothing else") {
+  batch(0);
+  tree.leaf(kA, 1, 20, 30, 0);
+  tree.count(Mishap::overflow, kA);
+  tree.device_of(tree.node(0))->add(1);
+  tree.clear_values();
+  REQUIRE(tree.nodes() == 3);
+  for (std::uint32_t index = 0; index < tree.nodes(); ++index) {
+    REQUIRE(tree.node(index)->host.n() == 0);
+    REQUIRE(tree.node(index)->self_ns.get() == 0);
+  }
+  REQUIRE(tree.node(0)->device.load()->n() == 0);
+  REQUIRE(tree.mishaps() == 0);
+  REQUIRE(tree.covered_ns() == 0);
+  REQUIRE(tree.step().node == nullptr);
+  batch(100);
+  REQUIRE(find(tree, {kBatchKey})->host.warmup_n() == 1);
+  REQUIRE(find(tree, {kBatchKey})->host.first_n() == 1);
+}
+
+TEST_CASE_METHOD(TreeTest, "Tree: abandoned regions are counted by key, those too deep without") {
+  for (std::uint32_t level = 0; level < 67; ++level) { tree.begin(level % 2 == 0 ? kA : kB, level + 1, level); }
+  tree.abandon_open();
+  REQUIRE(tree.depth() == 0);
+  REQUIRE(tree.too_deep() == 0);
+  REQUIRE(count_of(tree, Mishap::never_ended, kA) == 32);
+  REQUIRE(count_of(tree, Mishap::never_ended, kB) == 32);
+  REQUIRE(count_of(tree, Mishap::never_ended) == 67);
+  REQUIRE(tree.covered_ns() == 0);
+}
+
+TEST_CASE_METHOD(TreeTest, "Tree: a copy goes on as the tree does") {
+  const auto replay = [this](auto events) {
+    auto state = std::make_unique<Tree::State>();
+    tree.save(*state);
+    Tree copy{kEpochKey, kBatchKey};
+    copy.copy_for_replay(tree, *state);
+    copy.set_position(1000);
+    events(copy);
+    events(tree);
+    REQUIRE(copy.nodes() == tree.nodes());
+    REQUIRE(copy.covered_ns() == tree.covered_ns());
+    for (std::uint32_t index = 0; index < tree.nodes(); ++index) {
+      INFO("path " << index);
+      REQUIRE(copy.node(index)->host.n() == tree.node(index)->host.n());
+      REQUIRE(copy.node(index)->host.total_ns() == tree.node(index)->host.total_ns());
+      REQUIRE(copy.node(index)->host.warmup_n() == tree.node(index)->host.warmup_n());
+      REQUIRE(copy.node(index)->self_ns.get() == tree.node(index)->self_ns.get());
+    }
+    REQUIRE(copy.overflow()->host.total_ns() == tree.overflow()->host.total_ns());
+    for (int mishap = 0; mishap < kMishaps; ++mishap) {
+      REQUIRE(count_of(copy, static_cast<Mishap>(mishap)) == count_of(tree, static_cast<Mishap>(mishap)));
+    }
+  };
+
+  SECTION("inside a Batch that is warm-up") {
+    tree.begin(kBatchKey, 1, 0);
+    replay([](Tree& each) {
+      each.leaf(kA, 2, 5, 7, 1001);
+      each.end(1, 10, 1002);
+      each.leaf(kA, 3, 15, 17, 1003);
+    });
+  }
+  SECTION("after its Batch, inside another one") {
+    tree.begin(kBatchKey, 1, 0);
+    tree.begin(kBatchKey, 2, 5);
+    tree.end(1, 8);
+    replay([](Tree& each) { each.leaf(kA, 3, 9, 10, 1001); });
+  }
+  SECTION("with regions too deep") {
+    for (std::uint32_t level = 0; level < 66; ++level) { tree.begin(kA, level + 1, level); }
+    replay([](Tree& each) {
+      REQUIRE(each.end(66, 70, 1001) != nullptr);
+      REQUIRE(each.end(65, 72, 1002) != nullptr);
+      REQUIRE(each.end(64, 80, 1003) != nullptr);
+    });
+  }
+  SECTION("with regions not to be timed") {
+    tree.begin(kA, 1, 0);
+    tree.discard_open();
+    replay([](Tree& each) {
+      REQUIRE(each.has_discarded());
+      each.end(1, 70, 1001);
+    });
+  }
+  SECTION("and leaves alone what was folded after it was taken") {
+    tree.begin(kA, 1, 0);
+    auto state = std::make_unique<Tree::State>();
+    tree.save(*state);
+    tree.end(1, 10, 5);
+    Tree copy{kEpochKey, kBatchKey};
+    copy.copy_for_replay(tree, *state);
+    copy.end(1, 10, 5);
+    REQUIRE(copy.node(0)->host.n() == 1);
+    copy.begin(kA, 2, 20);
+    copy.end(2, 30, 7);
+    REQUIRE(copy.node(0)->host.n() == 2);
+  }
+}
