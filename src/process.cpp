@@ -114,8 +114,8 @@ Recorder* this_recorder() noexcept {
 double region_cost_ns() noexcept {
   static const double cost = [] {
     constexpr int kRegions = 2000;
-    MemoryBudget budget(1U << 20U);
-    Recorder* scratch = Recorder::create(process_clock(), budget, generation());
+    static MemoryBudget budget(1U << 20U);
+    static Recorder* const scratch = Recorder::create(process_clock(), budget, generation());  // never destroyed
     if (scratch == nullptr) { return 0.0; }
     const std::uint64_t begin = process_clock().now_ns();
     for (int region = 0; region < kRegions; ++region) { scratch->plain_pair(kOtherKey); }

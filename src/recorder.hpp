@@ -8,6 +8,7 @@
 
 #include "clock.hpp"
 #include "device_queue.hpp"
+#include "folder.hpp"
 #include "outbox.hpp"
 #include "series.hpp"
 
@@ -17,48 +18,6 @@
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
-
-/// Events that a thread has recorded and not folded yet, with all that is needed to fold them elsewhere.
-struct Unfolded {
-  std::uint64_t last_ticks = 0;
-  std::uint64_t position = 0;  ///< number of the first event, counted from the thread's start
-  ClockSource source = ClockSource::counter;
-  std::uint32_t place = 0;  ///< in the arena, of the first event
-  std::uint32_t count = 0;
-  std::array<Event, kBlockEvents> event{};
-  Tree::State state;
-  Notices::List ended;                 ///< on other threads
-};
-
-/// Folds events into `tree`. The one place that knows what they mean.
-class Folder {
- public:
-  Folder(Tree& tree, const Clock& clock, ClockSource source, std::uint64_t last_ticks) noexcept
-      : tree_(tree), clock_(clock), source_(source), last_ticks_(last_ticks) {}
-  /// \param place of the first event in its arena.
-  void fold(const Event* events, std::uint32_t count, std::uint32_t place, std::uint64_t position) noexcept;
-  /// The same for a reader, where regions have ended on other threads between these events.
-  void fold(const Event* events, std::uint32_t count, std::uint32_t place, std::uint64_t position,
-            const Notices::List& ended) noexcept;
-  void fold(const Unfolded& unfolded) noexcept {
-    fold(unfolded.event.data(), unfolded.count, unfolded.place, unfolded.position, unfolded.ended);
-  }
-  std::uint64_t last_ticks() const noexcept { return last_ticks_; }
-  Node* last_ended() const noexcept { return last_ended_; }
-
- private:
-  std::uint64_t ns_of(const Clock::Segment& rate, std::uint64_t ticks) const noexcept {
-    return TAKT_LIKELY(ticks < rate.until_ticks) ? rate.to_ns(ticks) : clock_.to_ns(source_, ticks);
-  }
-  std::uint32_t fold_unusual(const Event* events, std::uint32_t left, std::uint32_t place,
-                             std::uint64_t& last) noexcept;
-
-  Tree& tree_;
-  const Clock& clock_;
-  ClockSource source_;
-  std::uint64_t last_ticks_;
-  Node* last_ended_ = nullptr;
-};
 
 /// All that one thread records into. Leaked on purpose and used again by later threads.
 /// Owner thread only, unless a function says otherwise; of a thread that has ended, whoever holds Registry's collect lock.

@@ -60,7 +60,9 @@ struct OpenRegions {
     }
     unsigned next = 0;
     const auto leave_before = [&](std::uint64_t ns) {
-      for (; next < unfolded.ended.count && unfolded.ended.notice[next].ns <= ns; ++next) { end(unfolded.ended.notice[next].id); }
+      for (; next < unfolded.ended.count && unfolded.ended.notice[next].ns <= ns; ++next) {
+        end(unfolded.ended.notice[next].id);
+      }
     };
     std::uint64_t ticks = unfolded.last_ticks;
     for (std::uint32_t at = 0; at < unfolded.count; ++at) {
@@ -361,7 +363,7 @@ Harvest Registry::collect(bool last) {
 
 void Registry::add_values(const Node& node, PathStats& path) const {
   path.host.merge(node.host);
-  path.self_ns += node.self_ns.get();
+  path.self_ns += node.self_ns();
   path.items += node.items.get();
   path.bytes += node.bytes.get();
   path.skipped += node.skipped.get();
@@ -372,7 +374,7 @@ void Registry::add_values(const Node& node, PathStats& path) const {
 
 void Registry::add_overflow(const Tree& tree, Snapshot& snapshot) {
   const Node& from = *tree.overflow();
-  if (from.host.n() == 0 && from.self_ns.get() == 0 && from.skipped.get() == 0) { return; }
+  if (from.host.n() == 0 && from.self_ns() == 0 && from.skipped.get() == 0) { return; }
   const std::uint32_t path = overflow_path();
   if (path >= snapshot.paths.size()) { snapshot.paths.resize(path + 1); }
   add_values(from, snapshot.paths[path]);
@@ -403,7 +405,9 @@ void Registry::read_thread(Slot& slot, Snapshot& snapshot, std::uint64_t now_ns)
     const Node& node = *scratch_.node(index);
     add_values(node, snapshot.paths[path]);
     // (Of an ended thread, Tree::merge counts them.)
-    if (totals_.node(path)->key != node.key && node.host.n() != 0) { losses_[{Mishap::overflow, node.key}] += node.host.n(); }
+    if (totals_.node(path)->key != node.key && node.host.n() != 0) {
+      losses_[{Mishap::overflow, node.key}] += node.host.n();
+    }
   }
   add_overflow(scratch_, snapshot);
   count_losses(scratch_);

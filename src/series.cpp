@@ -232,7 +232,7 @@ Series::Column Series::rest_now() const noexcept {
   Column sum;
   for (const Node* node : rest_) {
     sum.calls += node->host.n();
-    sum.total_ns += node->self_ns.own();
+    sum.total_ns += node->self_ns();
   }
   return sum;
 }

@@ -70,7 +70,7 @@ class SessionImpl {
   std::vector<std::shared_ptr<ExportWorker>> added_;
   bool ended_ = false;  // too late for another exporter
 
-  std::mutex collecting_;     // one collection at a time, so that exporters see rows in order
+  std::mutex collecting_;  // one collection at a time, so that exporters see rows in order
   std::mutex state_;
   std::condition_variable changed_;
   bool due_ = false;        // the background is to work now

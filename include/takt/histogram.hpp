@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 TAKT_BEGIN_NAMESPACE
 
@@ -35,21 +36,20 @@ class Histogram {
 
   /// Adds one duration in ns. Without memory for a new page the value counts as unbinned().
   void add(std::uint64_t ns, detail::MemoryBudget* budget = nullptr) noexcept {
-    if (TAKT_UNLIKELY(ns > kMaxNs)) { ns = kMaxNs; }
-    // As bucket_of(), with octave and bucket kept apart.
-    const unsigned shift = shift_of(ns);
-    const std::uint64_t top = ns >> shift;
-    const unsigned octave = shift + static_cast<unsigned>(top >> 6U);
-    const unsigned slot = static_cast<unsigned>(top) % kSubBuckets;
-    Page* page = pages_[octave].load(std::memory_order_relaxed);
-    if (TAKT_UNLIKELY(page == nullptr)) {
-      page = grow(octave, budget);
-      if (page == nullptr) { return; }
-    }
-    detail::Relaxed<std::uint32_t>& count = page->count[slot];
+    const unsigned bucket = bucket_of(ns);
+    add_count(bucket / kSubBuckets, bucket % kSubBuckets, 1, budget);
+  }
+  /// The same where the bucket has its memory and room for one more; else changes nothing and returns false.
+  /// \param ns at most kMaxNs.
+  TAKT_ALWAYS_INLINE bool try_add(std::uint64_t ns) noexcept {
+    const std::uint64_t bucket = TAKT_LIKELY(ns >= 2 * kSubBuckets) ? bucket_by_double(ns) : ns;
+    Page* page = pages_[bucket / kSubBuckets].load(std::memory_order_relaxed);
+    if (TAKT_UNLIKELY(page == nullptr)) { return false; }
+    detail::Relaxed<std::uint32_t>& count = page->count[bucket % kSubBuckets];
     const std::uint32_t next = count.own() + 1;
+    if (TAKT_UNLIKELY(next == 0)) { return false; }
     count.set(next);
-    if (TAKT_UNLIKELY(next == 0)) { carry(*page, slot, 1, budget); }
+    return true;
   }
 
   /// Adds all counts of `other`. Commutative and associative.
@@ -141,6 +141,14 @@ class Histogram {
     }
   };
 
+  /// bucket_of() of at least 128 ns: a double has octave and bucket side by side, as exponent and first bits of the mantissa.
+  /// Many processors find the highest bit of an integer in eight steps, and make a double of it in two.
+  static std::uint64_t bucket_by_double(std::uint64_t ns) noexcept {
+    const auto value = static_cast<double>(static_cast<std::int64_t>(ns));
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &value, sizeof bits);
+    return (bits >> 46U) - (std::uint64_t{1023 + 7 - 2} << 6U);
+  }
   /// By how many bits a duration exceeds 7: the lowest ones, that its bucket does not tell.
   static unsigned shift_of(std::uint64_t ns) noexcept {
     return 57U - static_cast<unsigned>(__builtin_clzll(ns | 127U));

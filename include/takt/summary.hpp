@@ -22,10 +22,28 @@ __extension__ typedef unsigned __int128 Wide;
 class Summary {
  public:
   /// Adds a duration in ns. With `budget`, histogram pages are taken from it.
-  TAKT_ALWAYS_INLINE void add(std::uint64_t ns, detail::MemoryBudget* budget = nullptr) noexcept {
+  TAKT_NOINLINE void add(std::uint64_t ns, detail::MemoryBudget* budget = nullptr) noexcept {
     n_.add(1);
     total_.add(ns);
-    add_measured(ns, budget);
+    const detail::Wide squares = sum_of_squares() + static_cast<detail::Wide>(ns) * ns;
+    squares_low_.set(static_cast<std::uint64_t>(squares));
+    squares_high_.set(static_cast<std::uint64_t>(squares >> 64U));
+    note_extremes(ns);
+    histogram_.add(ns, budget);
+  }
+  /// The same in as few instructions as can be, for nearly all durations; else changes nothing and returns false: from
+  /// 2^32 ns on (4.3 s), for the carry of the squares, and where the histogram needs memory.
+  TAKT_ALWAYS_INLINE bool try_add(std::uint64_t ns) noexcept { return ns >> 32U == 0 && try_add_short(ns); }
+  /// The same for less than 2^32 ns.
+  TAKT_ALWAYS_INLINE bool try_add_short(std::uint64_t ns) noexcept {
+    std::uint64_t low = 0;
+    if (TAKT_UNLIKELY(__builtin_add_overflow(squares_low_.own(), ns * ns, &low))) { return false; }
+    if (TAKT_UNLIKELY(!histogram_.try_add(ns))) { return false; }
+    squares_low_.set(low);
+    n_.add(1);
+    total_.add(ns);
+    note_extremes(ns);
+    return true;
   }
   /// Adds the first duration of a region: it counts like any other, and is kept apart as well.
   TAKT_COLD void add_first(std::uint64_t ns, detail::MemoryBudget* budget = nullptr) noexcept {
@@ -103,22 +121,9 @@ class Summary {
   Stats stats() const noexcept;
 
  private:
-  TAKT_ALWAYS_INLINE void add_measured(std::uint64_t ns, detail::MemoryBudget* budget) noexcept {
-    std::uint64_t low = 0;
-    if (TAKT_UNLIKELY(ns >> 32U != 0 || __builtin_add_overflow(squares_low_.own(), ns * ns, &low))) {
-      add_large_square(ns);
-    } else {
-      squares_low_.set(low);
-    }
+  TAKT_ALWAYS_INLINE void note_extremes(std::uint64_t ns) noexcept {
     if (TAKT_UNLIKELY(ns < min_.own())) { min_.set(ns); }
     if (TAKT_UNLIKELY(ns > max_.own())) { max_.set(ns); }
-    histogram_.add(ns, budget);
-  }
-  /// With all 128 bits: beyond 4.3 s, and once in a while for the carry.
-  TAKT_COLD void add_large_square(std::uint64_t ns) noexcept {
-    const detail::Wide squares = sum_of_squares() + static_cast<detail::Wide>(ns) * ns;
-    squares_low_.set(static_cast<std::uint64_t>(squares));
-    squares_high_.set(static_cast<std::uint64_t>(squares >> 64U));
   }
   void note_first(std::uint64_t ns) noexcept {
     first_n_.add(1);

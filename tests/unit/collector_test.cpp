@@ -28,7 +28,8 @@ struct CollectorTest : RecorderFixture {
     return collector->harvest(false).spans;
   }
   /// A row of `cells` cells as a series writes it.
-  void put_row(Outbox& outbox, std::uint64_t number, std::uint32_t cells, std::uint32_t pending, std::uint32_t series = 0) {
+  void put_row(Outbox& outbox, std::uint64_t number, std::uint32_t cells, std::uint32_t pending,
+               std::uint32_t series = 0) {
     RowRecord row;
     row.series = series;
     row.cells = cells;

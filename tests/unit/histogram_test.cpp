@@ -68,14 +68,30 @@ TEST_CASE("Histogram: buckets follow each other without a gap, each within a 128
   REQUIRE(Histogram::lowest_ns(Histogram::buckets()) == Histogram::kMaxNs + 1);
 }
 
-TEST_CASE("Histogram: add() uses the bucket that bucket_of() names") {
+TEST_CASE("Histogram: add() and try_add() use the bucket that bucket_of() names") {
   Random random(1);
   for (int round = 0; round < 20'000; ++round) {
     const std::uint64_t ns = random.next() >> random.below(64);
     Histogram histogram;
+    if (ns <= Histogram::kMaxNs) { REQUIRE_FALSE(histogram.try_add(ns)); }  // there is no page yet
+    REQUIRE(histogram.total() == 0);
     histogram.add(ns);
     REQUIRE(histogram.count(Histogram::bucket_of(ns)) == 1);
     REQUIRE(histogram.total() == 1);
+    if (ns > Histogram::kMaxNs) { continue; }
+    REQUIRE(histogram.try_add(ns));
+    REQUIRE(histogram.count(Histogram::bucket_of(ns)) == 2);
+    REQUIRE(histogram.total() == 2);
+  }
+}
+
+TEST_CASE("Histogram: try_add() agrees with add() at both ends of every bucket") {
+  Histogram histogram;
+  for (unsigned bucket = 0; bucket < Histogram::buckets(); ++bucket) {
+    histogram.add(Histogram::lowest_ns(bucket));
+    REQUIRE(histogram.try_add(Histogram::lowest_ns(bucket)));
+    REQUIRE(histogram.try_add(Histogram::lowest_ns(bucket + 1) - 1));
+    REQUIRE(histogram.count(bucket) == 3);
   }
 }
 

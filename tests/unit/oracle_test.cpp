@@ -423,8 +423,7 @@ class Simulation {
     thread.recorder.copy(unfolded);
     Tree copy(kEpochKey, kBatchKey);
     copy.copy_for_replay(thread.recorder.tree(), unfolded.state);
-    Folder(copy, time_.clock, unfolded.source, unfolded.last_ticks)
-        .fold(unfolded);
+    Folder(copy, time_.clock, unfolded.source, unfolded.last_ticks).fold(unfolded);
     thread.oracle.pass(now());
     compare_tree(thread, copy, false);
     SAME(copy.covered_ns(), thread.oracle.covered());
@@ -450,7 +449,7 @@ class Simulation {
   }
   static void compare(const Node& real, const Oracle::Values& wanted, bool device) {
     compare(real.host, wanted.host);
-    SAME(real.self_ns.get(), wanted.self);
+    SAME(real.self_ns(), wanted.self);
     SAME(real.items.get(), wanted.items);
     SAME(real.bytes.get(), wanted.bytes);
     SAME(real.skipped.get(), wanted.skipped);

@@ -25,8 +25,7 @@ namespace {
 std::unique_ptr<Tree> replay(const Recorder& recorder, const Clock& clock, const Unfolded& unfolded) {
   auto copy = std::make_unique<Tree>(kEpochKey, kBatchKey);
   copy->copy_for_replay(recorder.tree(), unfolded.state);
-  Folder(*copy, clock, unfolded.source, unfolded.last_ticks)
-      .fold(unfolded);
+  Folder(*copy, clock, unfolded.source, unfolded.last_ticks).fold(unfolded);
   return copy;
 }
 
@@ -121,8 +120,8 @@ TEST_CASE_METHOD(RecorderFixture, "Recorder: regions stay open over thousands of
   pass(1);
   end(first);
   REQUIRE(node({kA})->host.total_ns() == 500'002);
-  REQUIRE(node({kA})->self_ns.get() == 2);
-  REQUIRE(node({kA, kB})->self_ns.get() == 0);
+  REQUIRE(node({kA})->self_ns() == 2);
+  REQUIRE(node({kA, kB})->self_ns() == 0);
   REQUIRE(node({kA, kB, kC})->host.n() == 500'000);
   REQUIRE(mishaps(Mishap::end_without_start) == 0);
 }
@@ -268,7 +267,7 @@ TEST_CASE_METHOD(RecorderFixture, "Recorder: lap() ends one region and begins th
   end(lap);
   end(outer);
   REQUIRE(node({kA})->host.total_ns() == 703);
-  REQUIRE(node({kA})->self_ns.get() == 0);
+  REQUIRE(node({kA})->self_ns() == 0);
   REQUIRE(node({kA, kB})->host.n() == 51);
   REQUIRE(node({kA, kC})->host.total_ns() == 50 * 7);
 }

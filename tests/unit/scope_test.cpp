@@ -22,6 +22,7 @@
 #include <thread>
 #include <vector>
 
+using std::chrono::nanoseconds;
 using takt::Key;
 using takt::PathStats;
 using takt::Scope;
@@ -29,7 +30,6 @@ using takt::Snapshot;
 using takt_test::calls_of;
 using takt_test::find_path;
 using takt_test::losses_of;
-using std::chrono::nanoseconds;
 
 namespace {
 
@@ -226,7 +226,9 @@ TEST_CASE("name_thread(): names the thread that calls it") {
     const Scope scope(takt::key("on a named thread"));
   }).join();
   bool found = false;
-  for (const takt::ThreadInfo& thread : takt::snapshot().threads) { found = found || (thread.name == "lo?ader" && thread.ended); }
+  for (const takt::ThreadInfo& thread : takt::snapshot().threads) {
+    found = found || (thread.name == "lo?ader" && thread.ended);
+  }
   REQUIRE(found);
 }
 
@@ -335,7 +337,8 @@ TEST_CASE("Scope: more keys than there is room for are counted together, and not
     }
     return "outer " + std::to_string(calls_of(snapshot, "holds many keys")) + ", known " +
            std::to_string(calls_of(snapshot, "one of many 0")) + ", inside " + std::to_string(inside) +
-           (more > 1000 && calls_of(snapshot, "holds many keys/(overflow)") == more ? ", the rest together" : ", or not");
+           (more > 1000 && calls_of(snapshot, "holds many keys/(overflow)") == more ? ", the rest together"
+                                                                                    : ", or not");
   });
   REQUIRE(child.result() == "outer 5000, known 1, inside 5000, the rest together");
   REQUIRE(child.wait() == 0);
@@ -350,7 +353,9 @@ TEST_CASE("Scope: more paths than there is room for are counted together, on thi
     const auto work = [] {
       for (int round = 0; round < 70; ++round) {
         const Scope outer(takt::key(("outer " + std::to_string(round)).c_str()));
-        for (int path = 0; path < 70; ++path) { const Scope inner(takt::key(("inner " + std::to_string(path)).c_str())); }
+        for (int path = 0; path < 70; ++path) {
+          const Scope inner(takt::key(("inner " + std::to_string(path)).c_str()));
+        }
       }
     };
     if (ended) {

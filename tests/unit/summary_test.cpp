@@ -148,6 +148,26 @@ TEST_CASE("Summary: squares do not overflow") {
   REQUIRE(carried.sum_of_squares() == expected + summary.sum_of_squares());
 }
 
+TEST_CASE("Summary: try_add() does what add() does, or nothing") {
+  Random random(11);
+  Summary tried;
+  Summary added;
+  int refused = 0;
+  for (int round = 0; round < 5'000; ++round) {
+    const std::uint64_t ns = random.next() >> random.below(64);
+    const bool done = tried.try_add(ns);
+    if (done) { added.add(ns); }
+    REQUIRE(bits_of(tried) == bits_of(added));
+    if (done) { continue; }
+    ++refused;
+    tried.add(ns);
+    added.add(ns);
+  }
+  REQUIRE(refused > 100);
+  REQUIRE(refused < 4'900);
+  REQUIRE(added.sum_of_squares() >> 64U != 0);
+}
+
 TEST_CASE("Summary: the standard deviation is that of a two-pass computation") {
   Random random(11);
   SECTION("of durations much alike: nothing cancels") {

@@ -66,7 +66,9 @@ class HostBackend {
     return true;
   }
   void retain(Mark) noexcept {}
-  takt::Elapsed elapsed(Mark begin, Mark end) noexcept { return takt::Elapsed::ready(static_cast<std::int64_t>(end - begin)); }
+  takt::Elapsed elapsed(Mark begin, Mark end) noexcept {
+    return takt::Elapsed::ready(static_cast<std::int64_t>(end - begin));
+  }
   void release(Mark) noexcept {}
   std::uint64_t host_ns() noexcept { return ns_->load(); }
 
@@ -334,7 +336,9 @@ TEST_CASE_METHOD(TimerTest, "Timer: times() keeps the last 1 024, oldest first")
   for (std::uint64_t ns = 1; ns <= 3000; ++ns) { region(A, ns); }
   const std::vector<std::int64_t> times = list(timer.times(A));
   REQUIRE(times.size() == 1024);
-  for (std::size_t at = 0; at < times.size(); ++at) { REQUIRE(times[at] == static_cast<std::int64_t>(3000 - 1023 + at)); }
+  for (std::size_t at = 0; at < times.size(); ++at) {
+    REQUIRE(times[at] == static_cast<std::int64_t>(3000 - 1023 + at));
+  }
   REQUIRE(timer.stats(A).n == 3000);
 }
 
@@ -477,26 +481,27 @@ TEST_CASE("Timer: threads use one at the same time, hand regions over and ask fo
         timer.host_summary(B);
       }
     });
-    std::atomic<Handle*> handed{nullptr};
+    // Threads in pairs: each ends the region that its partner began, and goes on when its own has been ended.
+    std::atomic<const Handle*> handed[kThreads] = {};
     std::vector<std::thread> threads;
     for (int thread = 0; thread < kThreads; ++thread) {
-      threads.emplace_back([&] {
+      threads.emplace_back([&, thread] {
+        auto& mine = handed[thread];
+        auto& partners = handed[thread ^ 1];
         for (int round = 0; round < rounds; ++round) {
           timer.start(A);
-          auto* mine = new Handle(timer.start(B));
-          if (Handle* other = handed.exchange(mine)) {
-            timer.end(*other);
-            delete other;
-          }
+          const Handle begun = timer.start(B);
+          mine = &begun;
+          const Handle* other = nullptr;
+          while ((other = partners.load()) == nullptr) { std::this_thread::yield(); }
+          timer.end(*other);
+          partners = nullptr;
+          while (mine.load() != nullptr) { std::this_thread::yield(); }
           timer.end(A);
         }
       });
     }
     for (std::thread& thread : threads) { thread.join(); }
-    if (Handle* last = handed.exchange(nullptr)) {
-      timer.end(*last);
-      delete last;
-    }
     done = true;
     asker.join();
     clock.hold(false);
@@ -563,7 +568,9 @@ TEST_CASE("Timer: laps of one that joined the process are on its stream, and end
   }
   REQUIRE(takt::complete(std::chrono::seconds(5)));
   const takt::Snapshot snapshot = takt::snapshot();
-  const auto stats = [&](const char* name) { return snapshot.paths[takt_test::find_path(snapshot, std::string("joined laps/") + name)]; };
+  const auto stats = [&](const char* name) {
+    return snapshot.paths[takt_test::find_path(snapshot, std::string("joined laps/") + name)];
+  };
   REQUIRE(stats("timer A").device.total_ns() == 40);
   REQUIRE(stats("timer B").device.total_ns() == 20);
   REQUIRE(stats("timer B").host.n() == 2);

@@ -19,6 +19,18 @@ namespace {
 
 constexpr TreeKey kA = 10, kB = 11, kC = 12;
 
+/// A region without others inside, as Folder folds it.
+void leaf(Tree& tree, TreeKey key, std::uint32_t id, std::uint64_t begin_ns, std::uint64_t end_ns,
+          std::uint64_t position) {
+  const Tree::Leaf usual = tree.usual_leaf(key);
+  if (usual.node != nullptr) {
+    tree.fold_leaf(usual, end_ns - begin_ns, position);
+  } else {
+    tree.begin(key, id, begin_ns);
+    tree.end(id, end_ns, position);
+  }
+}
+
 /// The node below the root by keys; nullptr if there is none.
 const Node* find(const Tree& tree, std::initializer_list<TreeKey> path) {
   const Node* found = nullptr;
@@ -54,8 +66,8 @@ std::uint64_t count_of(const Tree& tree, Mishap mishap) {
 }
 
 std::uint64_t self_of_all(const Tree& tree) {
-  std::uint64_t sum = tree.overflow()->self_ns.get();
-  for (std::uint32_t index = 0; index < tree.nodes(); ++index) { sum += tree.node(index)->self_ns.get(); }
+  std::uint64_t sum = tree.overflow()->self_ns();
+  for (std::uint32_t index = 0; index < tree.nodes(); ++index) { sum += tree.node(index)->self_ns(); }
   return sum;
 }
 
@@ -83,11 +95,11 @@ TEST_CASE_METHOD(TreeTest, "Tree: a region has its whole length, and what its ch
   tree.end(4, 145);
   tree.end(1, 200);
   REQUIRE(find(tree, {kA})->host.total_ns() == 100);
-  REQUIRE(find(tree, {kA})->self_ns.get() == 75);
+  REQUIRE(find(tree, {kA})->self_ns() == 75);
   REQUIRE(find(tree, {kA, kB})->host.n() == 2);
   REQUIRE(find(tree, {kA, kB})->host.total_ns() == 25);
-  REQUIRE(find(tree, {kA, kB})->self_ns.get() == 20);
-  REQUIRE(find(tree, {kA, kB, kC})->self_ns.get() == 5);
+  REQUIRE(find(tree, {kA, kB})->self_ns() == 20);
+  REQUIRE(find(tree, {kA, kB, kC})->self_ns() == 5);
   REQUIRE(tree.covered_ns() == 100);
   REQUIRE(tree.nodes() == 3);
 }
@@ -98,7 +110,7 @@ TEST_CASE_METHOD(TreeTest, "Tree: the same key inside itself is another path") {
   tree.end(2, 30);
   tree.end(1, 40);
   REQUIRE(find(tree, {kA})->host.total_ns() == 40);
-  REQUIRE(find(tree, {kA})->self_ns.get() == 20);
+  REQUIRE(find(tree, {kA})->self_ns() == 20);
   REQUIRE(find(tree, {kA, kA})->host.total_ns() == 20);
 }
 
@@ -110,10 +122,10 @@ TEST_CASE_METHOD(TreeTest, "Tree: after an end out of order, self time is that o
   tree.end(3, 27);
   tree.end(2, 30);
   REQUIRE(find(tree, {kA})->host.total_ns() == 20);
-  REQUIRE(find(tree, {kA})->self_ns.get() == 10);
+  REQUIRE(find(tree, {kA})->self_ns() == 10);
   REQUIRE(find(tree, {kA, kB})->host.total_ns() == 20);
-  REQUIRE(find(tree, {kA, kB})->self_ns.get() == 18);
-  REQUIRE(find(tree, {kA, kB, kC})->self_ns.get() == 2);
+  REQUIRE(find(tree, {kA, kB})->self_ns() == 18);
+  REQUIRE(find(tree, {kA, kB, kC})->self_ns() == 2);
   REQUIRE(tree.covered_ns() == 30);
 }
 
@@ -127,7 +139,7 @@ TEST_CASE_METHOD(TreeTest, "Tree: an end without a begin changes nothing") {
   REQUIRE(tree.covered_ns() == 10);
 }
 
-TEST_CASE_METHOD(TreeTest, "Tree: a region without children is the same by leaf() as by begin() and end()") {
+TEST_CASE_METHOD(TreeTest, "Tree: a region without children is the same by fold_leaf() as by begin() and end()") {
   Tree other{kEpochKey, kBatchKey};
   takt_test::Random random(3);
   std::uint64_t now = 0;
@@ -144,7 +156,7 @@ TEST_CASE_METHOD(TreeTest, "Tree: a region without children is the same by leaf(
           each->end(each->frame(3).id(), end);
         }
       } else if (each == &tree) {
-        each->leaf(key, round + 1, begin, end, round);
+        leaf(*each, key, round + 1, begin, end, round);
       } else {
         each->begin(key, round + 1, begin);
         each->end(round + 1, end, round);
@@ -160,14 +172,14 @@ TEST_CASE_METHOD(TreeTest, "Tree: a region without children is the same by leaf(
     REQUIRE(tree.node(index)->host.n() == other.node(index)->host.n());
     REQUIRE(tree.node(index)->host.total_ns() == other.node(index)->host.total_ns());
     REQUIRE(tree.node(index)->host.warmup_n() == other.node(index)->host.warmup_n());
-    REQUIRE(tree.node(index)->self_ns.get() == other.node(index)->self_ns.get());
+    REQUIRE(tree.node(index)->self_ns() == other.node(index)->self_ns());
   }
 }
 
 TEST_CASE_METHOD(TreeTest, "Tree: regions deeper than 64 are one call in the overflow, counted by key") {
   for (std::uint32_t level = 0; level < 64; ++level) { tree.begin(kA, level + 1, level); }
   tree.begin(kB, 100, 64);
-  tree.leaf(kC, 101, 66, 67, 0);
+  leaf(tree, kC, 101, 66, 67, 0);
   tree.begin(kC, 102, 68);
   REQUIRE(tree.end(102, 70) == tree.overflow());
   REQUIRE(tree.end(100, 74) == tree.overflow());
@@ -175,7 +187,7 @@ TEST_CASE_METHOD(TreeTest, "Tree: regions deeper than 64 are one call in the ove
   REQUIRE(tree.depth() == 0);
   REQUIRE(tree.overflow()->host.n() == 1);
   REQUIRE(tree.overflow()->host.total_ns() == 10);
-  REQUIRE(tree.overflow()->self_ns.get() == 10);
+  REQUIRE(tree.overflow()->self_ns() == 10);
   REQUIRE(count_of(tree, Mishap::overflow, kB) == 1);
   REQUIRE(count_of(tree, Mishap::overflow, kC) == 2);
   REQUIRE(tree.nodes() == 64);
@@ -195,8 +207,8 @@ TEST_CASE_METHOD(TreeTest, "Tree: self times add up when regions end below one t
   for (std::uint32_t level = 63; level-- > 0;) { tree.end(level + 1, 600); }
   REQUIRE(self_of_all(tree) == 600);
   REQUIRE(tree.covered_ns() == 600);
-  for (std::uint32_t index = 0; index < tree.nodes(); ++index) { REQUIRE(tree.node(index)->self_ns.get() <= 600); }
-  REQUIRE(tree.overflow()->self_ns.get() == 400);
+  for (std::uint32_t index = 0; index < tree.nodes(); ++index) { REQUIRE(tree.node(index)->self_ns() <= 600); }
+  REQUIRE(tree.overflow()->self_ns() == 400);
 }
 
 TEST_CASE_METHOD(
@@ -235,7 +247,7 @@ TEST_CASE_METHOD(TreeTest, "Tree: beyond 4 095 paths regions are counted in the 
   // The child of the last, then 2 952 regions with a child each: of a recursion the overflow counts the outermost call.
   REQUIRE(tree.overflow()->host.n() == 1 + 2952);
   REQUIRE(tree.overflow()->host.total_ns() == 1 + 2952 * 5);
-  REQUIRE(tree.overflow()->self_ns.get() == 1 + 2952 * 5);
+  REQUIRE(tree.overflow()->self_ns() == 1 + 2952 * 5);
   REQUIRE(count_of(tree, Mishap::overflow) == 1 + 2 * 2952);
   REQUIRE(tree.covered_ns() == 25'000);
   REQUIRE(self_of_all(tree) == 25'000);
@@ -290,7 +302,7 @@ TEST_CASE_METHOD(TreeTest, "Tree: the length of warm-up is settable, none includ
   REQUIRE(find(tree, {kBatchKey})->host.warmup_n() == 0);
   Tree two{kEpochKey, kBatchKey};
   two.set_warmup(2);
-  for (std::uint32_t step = 0; step < 3; ++step) { two.leaf(kBatchKey, 1, step, step, 0); }
+  for (std::uint32_t step = 0; step < 3; ++step) { leaf(two, kBatchKey, 1, step, step, 0); }
   REQUIRE(find(two, {kBatchKey})->host.warmup_n() == 2);
 }
 
@@ -316,7 +328,7 @@ TEST_CASE_METHOD(TreeTest, "Tree: a step ends with its own Batch, also while one
   REQUIRE(!tree.step().open);
   REQUIRE(tree.step().node == find(tree, {kBatchKey}));
   REQUIRE(tree.step().end_ns == 30);
-  tree.leaf(kA, 3, 31, 32, 0);  // warm-up is over with the step
+  leaf(tree, kA, 3, 31, 32, 0);  // warm-up is over with the step
   REQUIRE(find(tree, {kBatchKey, kBatchKey, kA})->host.warmup_n() == 0);
   tree.begin(kBatchKey, 4, 35);  // still inside a Batch: no step
   REQUIRE(!tree.step().open);
@@ -339,15 +351,15 @@ TEST_CASE_METHOD(TreeTest, "Tree: an Epoch's begin and end are boundaries, where
 TEST_CASE_METHOD(TreeTest, "Tree: a detached region leaves its time to the one below and keeps its children's") {
   tree.begin(kA, 1, 0);
   tree.begin(kB, 2, 10);
-  tree.leaf(kC, 3, 15, 18, 0);
+  leaf(tree, kC, 3, 15, 18, 0);
   Tree::Frame taken;
   REQUIRE(tree.detach(2, taken));
   REQUIRE(taken.begin_ns.get() == 10);
   REQUIRE(!tree.detach(2, taken));
   tree.end(1, 30);
-  REQUIRE(find(tree, {kA})->self_ns.get() == 27);
+  REQUIRE(find(tree, {kA})->self_ns() == 27);
   REQUIRE(find(tree, {kA, kB})->host.n() == 0);
-  REQUIRE(find(tree, {kA, kB, kC})->self_ns.get() == 3);
+  REQUIRE(find(tree, {kA, kB, kC})->self_ns() == 3);
   REQUIRE(tree.covered_ns() == 30);
 }
 
@@ -360,7 +372,7 @@ TEST_CASE_METHOD(TreeTest, "Tree: a detached Batch is a lost step") {
   REQUIRE(tree.take_lost_step() == find(tree, {kBatchKey}));
   REQUIRE(!tree.has_lost_step());
   REQUIRE(tree.step().node == nullptr);
-  tree.leaf(kA, 2, 1, 2, 0);
+  leaf(tree, kA, 2, 1, 2, 0);
   REQUIRE(find(tree, {kA})->host.warmup_n() == 0);
 }
 
@@ -401,7 +413,7 @@ TEST_CASE_METHOD(TreeTest, "Tree: without memory everything is in the overflow")
   Tree small{kEpochKey, kBatchKey, &nothing};
   for (std::uint32_t round = 0; round < 10; ++round) {
     small.begin(kA, 1, 10 * round);
-    small.leaf(kB, 2, 10 * round + 1, 10 * round + 3, 0);
+    leaf(small, kB, 2, 10 * round + 1, 10 * round + 3, 0);
     small.end(1, 10 * round + 5);
   }
   REQUIRE(small.nodes() == 0);
@@ -428,21 +440,21 @@ TEST_CASE_METHOD(TreeTest, "Tree: mishaps keep their sums when there are more ke
 
 TEST_CASE_METHOD(TreeTest, "Tree: merging adds up the same places") {
   Tree other{kEpochKey, kBatchKey};
-  other.leaf(kB, 1, 0, 7, 0);
+  leaf(other, kB, 1, 0, 7, 0);
   other.begin(kA, 1, 10);
-  other.leaf(kB, 2, 11, 14, 0);
+  leaf(other, kB, 2, 11, 14, 0);
   other.end(1, 20);
   other.node(1)->items.add(5);
   other.device_of(other.node(1))->add_first(44);
   other.count(Mishap::bad_amount, kB, 3);
   tree.begin(kA, 1, 0);
-  tree.leaf(kB, 2, 1, 2, 0);
+  leaf(tree, kB, 2, 1, 2, 0);
   tree.end(1, 5);
   tree.merge(other);
   tree.merge(other);
   REQUIRE(find(tree, {kA})->host.n() == 3);
   REQUIRE(find(tree, {kA})->host.total_ns() == 25);
-  REQUIRE(find(tree, {kA})->self_ns.get() == 4 + 7 + 7);
+  REQUIRE(find(tree, {kA})->self_ns() == 4 + 7 + 7);
   REQUIRE(find(tree, {kA})->items.get() == 10);
   REQUIRE(find(tree, {kA})->device.load()->total_ns() == 88);
   REQUIRE(find(tree, {kA, kB})->host.n() == 3);
@@ -454,7 +466,7 @@ TEST_CASE_METHOD(TreeTest, "Tree: merging adds up the same places") {
 TEST_CASE_METHOD(TreeTest, "Tree: what has no place in the sum of trees goes to its overflow, once") {
   for (TreeKey key = 0; key < 4095; ++key) { tree.child(tree.root(), 100 + key); }
   Tree other{kEpochKey, kBatchKey};
-  other.leaf(kA, 1, 0, 7, 0);
+  leaf(other, kA, 1, 0, 7, 0);
   tree.merge(other);
   REQUIRE(tree.overflow()->host.total_ns() == 7);
   REQUIRE(count_of(tree, Mishap::overflow, kA) == 1);
@@ -462,14 +474,14 @@ TEST_CASE_METHOD(TreeTest, "Tree: what has no place in the sum of trees goes to 
 
 TEST_CASE_METHOD(TreeTest, "Tree: clear_values() keeps paths and nothing else") {
   batch(0);
-  tree.leaf(kA, 1, 20, 30, 0);
+  leaf(tree, kA, 1, 20, 30, 0);
   tree.count(Mishap::overflow, kA);
   tree.device_of(tree.node(0))->add(1);
   tree.clear_values();
   REQUIRE(tree.nodes() == 3);
   for (std::uint32_t index = 0; index < tree.nodes(); ++index) {
     REQUIRE(tree.node(index)->host.n() == 0);
-    REQUIRE(tree.node(index)->self_ns.get() == 0);
+    REQUIRE(tree.node(index)->self_ns() == 0);
   }
   REQUIRE(tree.node(0)->device.load()->n() == 0);
   REQUIRE(tree.mishaps() == 0);
@@ -507,7 +519,7 @@ TEST_CASE_METHOD(TreeTest, "Tree: a copy goes on as the tree does") {
       REQUIRE(copy.node(index)->host.n() == tree.node(index)->host.n());
       REQUIRE(copy.node(index)->host.total_ns() == tree.node(index)->host.total_ns());
       REQUIRE(copy.node(index)->host.warmup_n() == tree.node(index)->host.warmup_n());
-      REQUIRE(copy.node(index)->self_ns.get() == tree.node(index)->self_ns.get());
+      REQUIRE(copy.node(index)->self_ns() == tree.node(index)->self_ns());
     }
     REQUIRE(copy.overflow()->host.total_ns() == tree.overflow()->host.total_ns());
     for (int mishap = 0; mishap < kMishaps; ++mishap) {
@@ -518,16 +530,16 @@ TEST_CASE_METHOD(TreeTest, "Tree: a copy goes on as the tree does") {
   SECTION("inside a Batch that is warm-up") {
     tree.begin(kBatchKey, 1, 0);
     replay([](Tree& each) {
-      each.leaf(kA, 2, 5, 7, 1001);
+      leaf(each, kA, 2, 5, 7, 1001);
       each.end(1, 10, 1002);
-      each.leaf(kA, 3, 15, 17, 1003);
+      leaf(each, kA, 3, 15, 17, 1003);
     });
   }
   SECTION("after its Batch, inside another one") {
     tree.begin(kBatchKey, 1, 0);
     tree.begin(kBatchKey, 2, 5);
     tree.end(1, 8);
-    replay([](Tree& each) { each.leaf(kA, 3, 9, 10, 1001); });
+    replay([](Tree& each) { leaf(each, kA, 3, 9, 10, 1001); });
   }
   SECTION("with regions too deep") {
     for (std::uint32_t level = 0; level < 66; ++level) { tree.begin(kA, level + 1, level); }

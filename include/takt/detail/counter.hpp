@@ -23,12 +23,12 @@ class Relaxed {
     return *this;
   }
 
-  T get() const noexcept { return value_.load(std::memory_order_acquire); }
-  void set(T value) noexcept { value_.store(value, std::memory_order_release); }
+  TAKT_ALWAYS_INLINE T get() const noexcept { return value_.load(std::memory_order_acquire); }
+  TAKT_ALWAYS_INLINE void set(T value) noexcept { value_.store(value, std::memory_order_release); }
   /// Writer only.
-  void add(T value) noexcept { set(static_cast<T>(value_.load(std::memory_order_relaxed) + value)); }
+  TAKT_ALWAYS_INLINE void add(T value) noexcept { set(static_cast<T>(value_.load(std::memory_order_relaxed) + value)); }
   /// Writer only: no ordering needed to read what this thread wrote.
-  T own() const noexcept { return value_.load(std::memory_order_relaxed); }
+  TAKT_ALWAYS_INLINE T own() const noexcept { return value_.load(std::memory_order_relaxed); }
 
  private:
   std::atomic<T> value_;

@@ -24,6 +24,11 @@ inline constexpr Event kFirstSpecialCode = kBeginCode + 4032;
 inline constexpr Event kItemsCode = kFirstSpecialCode;        ///< upper bits: place of the begin; next word: amount
 inline constexpr Event kBytesCode = kFirstSpecialCode + 1;    ///< likewise
 inline constexpr Event kSkippedCode = kFirstSpecialCode + 2;  ///< upper bits: key index
+/// How many words an event takes.
+constexpr std::uint32_t words_of(Event event) noexcept {
+  const Event code = event & kCodeMask;
+  return code == kItemsCode || code == kBytesCode ? 2 : 1;
+}
 static_assert(kBeginCode + kMaxKeys <= kFirstSpecialCode, "every key needs a begin code");
 
 /// Where a thread's events stand until it folds them: blocks of 64, of which one is being filled. A block that holds the
@@ -44,11 +49,11 @@ struct alignas(kArenaBytes) Arena {
 };
 
 constexpr Event begin_event(KeyIndex key, std::uint64_t ticks) noexcept {
-  return (ticks << kCodeBits) | (kBeginCode + key);
+  return (ticks << kCodeBits) + (kBeginCode + key);
 }
 /// \param begin address of the begin event; its lowest three bits may hold flags.
 inline Event end_event(std::uintptr_t begin, std::uint64_t ticks) noexcept {
-  return (ticks << kCodeBits) | ((begin & kArenaMask) >> 3U);
+  return (ticks << kCodeBits) + ((begin & kArenaMask) >> 3U);
 }
 inline std::uint32_t region_id(std::uintptr_t begin) noexcept {
   return static_cast<std::uint32_t>((begin & kArenaMask) >> 3U);

@@ -24,13 +24,14 @@ TAKT_ALWAYS_INLINE Event* load_cursor() noexcept { return __atomic_load_n(&curso
 TAKT_ALWAYS_INLINE void store_cursor(Event* to) noexcept { __atomic_store_n(&cursor, to, __ATOMIC_RELEASE); }
 TAKT_ALWAYS_INLINE void put(Event* at, Event event) noexcept { __atomic_store_n(at, event, __ATOMIC_RELAXED); }
 
-/// What sends beginnings the slow way, for the whole process. 0 while nothing does.
+/// What sends beginnings the slow way, for the whole process. 0 while nothing does; otherwise above every key index, so
+/// that "mode >= index" is one comparison for both: something is unusual, or the key is not known yet (kNoKey is 0).
 enum ModeBits : std::uint32_t {
-  kModeDisabled = 1,     ///< set_enabled(false), or TAKT_DISABLE=1
-  kModeListening = 2,    ///< there are listeners
-  kModeMonotonic = 4,    ///< the processor's counter cannot be used
-  kModeForked = 8,       ///< a child that has no Session of its own
-  kModeNotStarted = 16,  ///< nothing was recorded yet: the clock is not known
+  kModeDisabled = 1U << 16U,    ///< set_enabled(false), or TAKT_DISABLE=1
+  kModeListening = 1U << 17U,   ///< there are listeners
+  kModeMonotonic = 1U << 18U,   ///< the processor's counter cannot be used
+  kModeForked = 1U << 19U,      ///< a child that has no Session of its own
+  kModeNotStarted = 1U << 20U,  ///< nothing was recorded yet: the clock is not known
 };
 TAKT_EXPORT extern std::atomic<std::uint32_t> mode;
 
@@ -57,9 +58,7 @@ TAKT_ALWAYS_INLINE Region begin_region(const Key& key) noexcept {
   Event* const at = load_cursor();
   const KeyIndex index = key.index();
   const std::uint32_t unusual = mode.load(std::memory_order_relaxed);
-  if (TAKT_UNLIKELY(!has_room(at) || index == kNoKey || unusual != 0)) {
-    return (unusual & kModeDisabled) != 0 ? 0 : begin_slow(key);
-  }
+  if (TAKT_UNLIKELY(!has_room(at) || unusual >= index)) { return (unusual & kModeDisabled) != 0 ? 0 : begin_slow(key); }
   put(at, begin_event(index, ticks()));
   store_cursor(at + 1);
   return reinterpret_cast<Region>(at);
@@ -81,7 +80,7 @@ TAKT_ALWAYS_INLINE Region lap_region(Region region, const Key& key) noexcept {
   Event* const at = load_cursor();
   const KeyIndex index = key.index();
   const std::uintptr_t differs = (reinterpret_cast<std::uintptr_t>(at) ^ region) & ~kPlainBits;
-  if (TAKT_UNLIKELY(differs != 0 || !has_room(at, 2) || index == kNoKey || mode.load(std::memory_order_relaxed) != 0)) {
+  if (TAKT_UNLIKELY(differs != 0 || !has_room(at, 2) || mode.load(std::memory_order_relaxed) >= index)) {
     return lap_slow(region, key);
   }
   const std::uint64_t now = ticks();

@@ -13,6 +13,7 @@ namespace detail {
 
 /// A key as a tree sees it: the key's number in the process's tree, its hash in a Timer's own.
 using TreeKey = std::uint64_t;
+inline constexpr TreeKey kNotUsual = ~TreeKey{0};  ///< no key that is looked for
 
 /// What a region means beyond its own time.
 enum class Role : std::uint8_t {
@@ -26,8 +27,8 @@ enum class Role : std::uint8_t {
 /// are Relaxed or Summary between two equal, even looks at `version`.
 struct alignas(64) Node {
   // The first line is all that a call of a warm region writes, apart from one histogram bucket.
-  Counter version;  ///< twice the position after the event last folded in; odd while being written
-  Counter self_ns;
+  Counter version;   ///< twice the position after the event last folded in; odd while being written
+  Counter inner_ns;  ///< of its time, what regions inside it covered
   Summary host;
 
   std::atomic<Summary*> device{nullptr};
@@ -38,12 +39,18 @@ struct alignas(64) Node {
   Node* parent = nullptr;   ///< constant once published; nullptr for the root
   std::uint32_t index = 0;  ///< constant once published: order of creation, parents first
 
-  // Guesses of the owning thread: what was opened here last, and which sibling was opened after this node last time.
+  // Owning thread only. Guesses: what was opened here last, and which sibling was opened after this node last time; never
+  // nullptr in a tree. `usual_key` is the key of a node without a role that was called before, so that one comparison tells
+  // that the guess is right and that nothing else needs a look.
+  TreeKey usual_key = kNotUsual;
   Node* last_child = nullptr;
   Node* next_guess = nullptr;
   // For step rows; owning thread only.
   std::uint8_t column = 0;  ///< 1-based column of this path in its Batch's rows, 0: none
   void* series = nullptr;   ///< of a Batch node: its rows
+
+  /// Time in which this was the innermost open region. Of a node that nobody writes.
+  std::uint64_t self_ns() const noexcept { return host.total_ns() - inner_ns.get(); }
 
   TAKT_ALWAYS_INLINE void begin_write(std::uint64_t position) noexcept { version.set(2 * position + 1); }
   TAKT_ALWAYS_INLINE void end_write(std::uint64_t position) noexcept { version.set(2 * position + 2); }

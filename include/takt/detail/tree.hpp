@@ -65,6 +65,7 @@ class Tree {
     frames_[0].node.set(&root_);
     frames_[0].id_flags.set(~std::uint32_t{0});
     overflow_.role = Role::overflow;
+    root_.last_child = overflow_.last_child = overflow_.next_guess = &overflow_;
   }
   ~Tree() {
     clear_shape();
@@ -76,51 +77,46 @@ class Tree {
   /// Opens a region of `key` inside the innermost open one. `id` must differ from those of all open regions, and be below
   /// Frame::kTooDeep.
   TAKT_ALWAYS_INLINE void begin(TreeKey key, std::uint32_t id, std::uint64_t ns) noexcept {
-    const unsigned depth = depth_.own();
-    if (TAKT_UNLIKELY(depth >= kMaxDepth)) {
-      begin_too_deep(key, id, ns);
+    Frame* const top = top_.own();
+    Node* node = usual_child(top->node.own(), key);
+    if (TAKT_UNLIKELY(node == nullptr || top >= frames_ + kMaxDepth)) {
+      begin_unusual(key, id, ns);
       return;
     }
-    Node* node = child(frames_[depth].node.own(), key);
-    Frame& frame = frames_[depth + 1];
-    frame.node.set(node);
-    frame.begin_ns.set(ns);
-    frame.child_ns.set(0);
-    frame.id_flags.set(id);
-    depth_.set(depth + 1);
-    if (TAKT_UNLIKELY(node->role != Role::plain)) { open_role(frame, key, ns); }
+    open(top + 1, node, id, ns);
   }
 
   /// Ends the region `id`. Returns its node, or nullptr if no such region is open.
   /// \param position of the event in its thread, see Node::version.
   TAKT_ALWAYS_INLINE Node* end(std::uint32_t id, std::uint64_t ns, std::uint64_t position) noexcept {
-    const unsigned depth = depth_.own();
-    Frame& frame = frames_[depth];
-    if (TAKT_UNLIKELY(frame.id_flags.own() != id)) { return end_unusual(id, ns, position); }
-    Node* node = frame.node.own();
-    const std::uint64_t length = ns - frame.begin_ns.own();
-    const std::uint64_t self = length - frame.child_ns.own();
-    depth_.set(depth - 1);
-    frames_[depth - 1].child_ns.add(length);
-    fold(node, length, self, position);
+    Frame* const top = top_.own();
+    if (TAKT_UNLIKELY(top->id_flags.own() != id)) { return end_unusual(id, ns, position); }
+    Node* node = top->node.own();
+    const std::uint64_t length = ns - top->begin_ns.own();
+    top_.set(top - 1);
+    top[-1].child_ns.add(length);
+    fold(node, length, top->child_ns.own(), position);
     return node;
   }
   Node* end(std::uint32_t id, std::uint64_t ns) noexcept { return end(id, ns, position_); }
 
-  /// A region that ends before any other begins or ends: the same as begin() and end(), without the stack.
-  TAKT_ALWAYS_INLINE Node* leaf(TreeKey key, std::uint32_t id, std::uint64_t begin_ns, std::uint64_t end_ns,
-                                std::uint64_t position) noexcept {
-    const unsigned depth = depth_.own();
-    Frame& parent = frames_[depth];
-    Node* node = TAKT_LIKELY(depth < kMaxDepth) ? child(parent.node.own(), key) : &overflow_;
-    if (TAKT_UNLIKELY(node->role != Role::plain)) {
-      begin(key, id, begin_ns);
-      return end(id, end_ns, position);
-    }
-    const std::uint64_t length = end_ns - begin_ns;
-    parent.child_ns.add(length);
-    fold(node, length, length, position);
-    return node;
+  /// A region that ends before any other begins or ends, and the one around it.
+  struct Leaf {
+    Node* node;
+    Frame* around;
+  };
+  /// Where a leaf belongs for which begin() and end() would do nothing more than fold_leaf(); else a nullptr.
+  TAKT_ALWAYS_INLINE Leaf usual_leaf(TreeKey key) noexcept {
+    Frame* const top = top_.own();
+    return {TAKT_LIKELY(top < leaf_limit_) ? usual_child(top->node.own(), key) : nullptr, top};
+  }
+  /// \param leaf what usual_leaf() has just given.
+  /// \param length less than 2^32 ns.
+  TAKT_ALWAYS_INLINE void fold_leaf(Leaf leaf, std::uint64_t length, std::uint64_t position) noexcept {
+    leaf.around->child_ns.add(length);
+    leaf.node->begin_write(position);
+    if (TAKT_UNLIKELY(!leaf.node->host.try_add_short(length))) { leaf.node->host.add(length, budget_); }
+    leaf.node->end_write(position);
   }
 
   /// Takes the open region `id` off the stack without folding it, as if it had never been there for self time.
@@ -131,19 +127,11 @@ class Tree {
   /// Adds a duration at the place where a region of `key` would begin now.
   Node* add_here(TreeKey key, std::uint64_t length) noexcept;
   /// Adds a duration to `node`, which must belong to this tree, without self time.
-  void add_at(Node* node, std::uint64_t length) noexcept { fold(node, length, 0, position_); }
+  void add_at(Node* node, std::uint64_t length) noexcept { fold(node, length, length, position_); }
   /// The node of `key` below `parent`; made if need be, the overflow node where that cannot be done.
-  TAKT_ALWAYS_INLINE Node* child(Node* parent, TreeKey key) noexcept {
-    Node* last = parent->last_child;
-    if (TAKT_LIKELY(last != nullptr)) {
-      if (last->key == key) { return last; }
-      Node* guess = last->next_guess;
-      if (TAKT_LIKELY(guess != nullptr && guess->key == key)) {
-        parent->last_child = guess;
-        return guess;
-      }
-    }
-    return find_child(parent, key);
+  Node* child(Node* parent, TreeKey key) noexcept {
+    Node* usual = usual_child(parent, key);
+    return usual != nullptr ? usual : find_child(parent, key);
   }
   Summary* device_of(Node* node) noexcept;
 
@@ -157,11 +145,11 @@ class Tree {
   Node* root() noexcept { return &root_; }
   Node* overflow() noexcept { return &overflow_; }
   const Node* overflow() const noexcept { return &overflow_; }
-  unsigned depth() const noexcept { return depth_.get(); }
+  unsigned depth() const noexcept { return static_cast<unsigned>(top_.get() - frames_); }
   /// \param level 0 for the outermost open region.
   const Frame& frame(unsigned level) const noexcept { return frames_[level + 1]; }
   /// The node below which a region would begin now.
-  Node* innermost() noexcept { return frames_[depth_.own()].node.own(); }
+  Node* innermost() noexcept { return top_.own()->node.own(); }
   std::uint64_t covered_ns() const noexcept { return frames_[0].child_ns.get(); }
   unsigned mishaps() const noexcept { return mishap_count_.get(); }
   const Count& mishap(unsigned index) const noexcept { return mishap_[index]; }
@@ -236,21 +224,37 @@ class Tree {
     Node* node[kChunk] = {};
   };
 
-  TAKT_ALWAYS_INLINE void fold(Node* node, std::uint64_t length, std::uint64_t self, std::uint64_t position) noexcept {
+  TAKT_ALWAYS_INLINE static Node* usual_child(Node* parent, TreeKey key) noexcept {
+    Node* node = parent->last_child;
+    if (TAKT_LIKELY(node->usual_key == key)) { return node; }
+    node = node->next_guess;
+    if (TAKT_UNLIKELY(node->usual_key != key)) { return nullptr; }
+    parent->last_child = node;
+    return node;
+  }
+  TAKT_ALWAYS_INLINE void open(Frame* frame, Node* node, std::uint32_t id, std::uint64_t ns) noexcept {
+    frame->node.set(node);
+    frame->begin_ns.set(ns);
+    frame->child_ns.set(0);
+    frame->id_flags.set(id);
+    top_.set(frame);
+  }
+  /// \param inner of `length`, what regions inside covered.
+  TAKT_ALWAYS_INLINE void fold(Node* node, std::uint64_t length, std::uint64_t inner, std::uint64_t position) noexcept {
     if (TAKT_UNLIKELY(special_ || node->host.n() == 0)) {
       position_ = position;
-      fold_special(node, length, self);
+      fold_special(node, length, inner);
       return;
     }
-    const std::uint64_t version = 2 * position;
-    node->version.set(version + 1);
-    node->self_ns.add(self);
-    node->host.add(length, budget_);
-    node->version.set(version + 2);
+    node->begin_write(position);
+    node->inner_ns.add(inner);
+    if (TAKT_UNLIKELY(!node->host.try_add(length))) { node->host.add(length, budget_); }
+    node->end_write(position);
   }
 
-  void fold_special(Node* node, std::uint64_t length, std::uint64_t self) noexcept;
+  void fold_special(Node* node, std::uint64_t length, std::uint64_t inner) noexcept;
   void fold_self(Node* node, std::uint64_t self) noexcept;
+  void begin_unusual(TreeKey key, std::uint32_t id, std::uint64_t ns) noexcept;
   void begin_too_deep(TreeKey key, std::uint32_t id, std::uint64_t ns) noexcept;
   unsigned too_deep_frame() const noexcept;
   bool inside_overflow(unsigned at) const noexcept;
@@ -268,15 +272,20 @@ class Tree {
     const std::uint64_t mixed = (reinterpret_cast<std::uintptr_t>(parent) >> 6U) * 0x9E3779B97F4A7C15U + key;
     return static_cast<std::size_t>((mixed * 0xD6E8FEB86659FD93U) >> 32U);
   }
-  void set_special() noexcept { special_ = warm_.own() || replaying_; }
+  void set_depth(unsigned depth) noexcept { top_.set(frames_ + depth); }
+  void set_special() noexcept {
+    special_ = warm_.own() || replaying_;
+    leaf_limit_ = special_ ? frames_ : frames_ + kMaxDepth;
+  }
   void clear_shape() noexcept;
 
   TreeKey epoch_key_;
   TreeKey batch_key_;
   MemoryBudget* budget_;
   std::uint64_t position_ = 0;
-  Relaxed<unsigned> depth_;
-  bool special_ = false;  // warm_ || replaying_: one look on the way of every call
+  Relaxed<Frame*> top_{frames_};             // the innermost open region
+  Frame* leaf_limit_ = frames_ + kMaxDepth;  // below it a leaf needs no frame; nowhere while special_
+  bool special_ = false;                     // warm_ || replaying_: one look on the way of every call
   Relaxed<bool> warm_;
   bool replaying_ = false;
   bool discarded_ = false;    // an open region is not to be timed

@@ -11,11 +11,11 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-TAKT_COLD inline void Tree::fold_special(Node* node, std::uint64_t length, std::uint64_t self) noexcept {
+TAKT_COLD inline void Tree::fold_special(Node* node, std::uint64_t length, std::uint64_t inner) noexcept {
   // A copy taken while the owner went on: what it has folded since is in the summary already.
   if (replaying_ && node->version.get() / 2 > position_) { return; }
   node->begin_write(position_);
-  node->self_ns.add(self);
+  node->inner_ns.add(inner);
   if (warm_.own()) {
     node->host.add_warmup(length);
   } else if (node->host.n() == 0) {
@@ -24,13 +24,25 @@ TAKT_COLD inline void Tree::fold_special(Node* node, std::uint64_t length, std::
     node->host.add(length, budget_);
   }
   node->end_write(position_);
+  if (node->role == Role::plain) { node->usual_key = node->key; }
 }
 
 TAKT_COLD inline void Tree::fold_self(Node* node, std::uint64_t self) noexcept {
   if (replaying_ && node->version.get() / 2 > position_) { return; }
   node->begin_write(position_);
-  node->self_ns.add(self);
+  node->inner_ns.add(0 - self);  // sums wrap as they should
   node->end_write(position_);
+}
+
+TAKT_COLD inline void Tree::begin_unusual(TreeKey key, std::uint32_t id, std::uint64_t ns) noexcept {
+  Frame* const top = top_.own();
+  if (top >= frames_ + kMaxDepth) {
+    begin_too_deep(key, id, ns);
+    return;
+  }
+  Node* node = child(top->node.own(), key);
+  open(top + 1, node, id, ns);
+  if (node->role != Role::plain) { open_role(top[1], key, ns); }
 }
 
 /// All regions beyond kMaxDepth share one frame, so that self time still adds up.
@@ -38,13 +50,13 @@ TAKT_COLD inline void Tree::begin_too_deep(TreeKey key, std::uint32_t id, std::u
   count(Mishap::overflow, key);
   deep_.add(id);
   if (deep_.count.own() != 1) { return; }
-  const unsigned depth = depth_.own() + 1;
+  const unsigned depth = this->depth() + 1;
   Frame& frame = frames_[depth];
   frame.node.set(&overflow_);
   frame.begin_ns.set(ns);
   frame.child_ns.set(0);
   frame.id_flags.set(Frame::kTooDeep | Frame::kRole);
-  depth_.set(depth);
+  set_depth(depth);
 }
 
 TAKT_COLD inline void Tree::TooDeep::add(std::uint32_t begun) noexcept {
@@ -71,14 +83,14 @@ TAKT_COLD inline bool Tree::TooDeep::remove(std::uint32_t ended) noexcept {
 }
 
 inline unsigned Tree::too_deep_frame() const noexcept {
-  unsigned at = depth_.own();
+  unsigned at = depth();
   while (frames_[at].id() != Frame::kTooDeep) { --at; }
   return at;
 }
 
 TAKT_COLD inline Node* Tree::end_unusual(std::uint32_t id, std::uint64_t ns, std::uint64_t position) noexcept {
   position_ = position;
-  for (unsigned at = depth_.own(); at > 0; --at) {
+  for (unsigned at = depth(); at > 0; --at) {
     if (frames_[at].id() == id) { return close(at, ns); }
   }
   if (!deep_.remove(id)) { return nullptr; }
@@ -92,19 +104,19 @@ TAKT_COLD inline Node* Tree::close(unsigned at, std::uint64_t ns) noexcept {
   Node* node = frame.node.own();
   const std::uint64_t begin = frame.begin_ns.own();
   // From the begin of the region above on, that one was the innermost: this one's share of the stack ends there.
-  const std::uint64_t own = (at == depth_.own() ? ns : frames_[at + 1].begin_ns.own()) - begin;
+  const std::uint64_t own = (at == depth() ? ns : frames_[at + 1].begin_ns.own()) - begin;
   const std::uint64_t self = own - frame.child_ns.own();
   remove_frame(at);
   if (frame.discarded()) {
     count(Mishap::clock_changed, node->key);
     discarded_ = false;
-    for (unsigned level = depth_.own(); level > 0; --level) { discarded_ = discarded_ || frames_[level].discarded(); }
+    for (unsigned level = depth(); level > 0; --level) { discarded_ = discarded_ || frames_[level].discarded(); }
   } else {
     frames_[at - 1].child_ns.add(own);
     if (node == &overflow_ && inside_overflow(at)) {
       fold_self(node, self);
     } else {
-      fold(node, ns - begin, self, position_);
+      fold(node, ns - begin, ns - begin - self, position_);
     }
   }
   close_role(node, frame.id(), ns, !frame.discarded());
@@ -120,9 +132,9 @@ TAKT_COLD inline bool Tree::inside_overflow(unsigned at) const noexcept {
 }
 
 inline void Tree::remove_frame(unsigned at) noexcept {
-  const unsigned depth = depth_.own();
+  const unsigned depth = this->depth();
   for (unsigned above = at + 1; above <= depth; ++above) { frames_[above - 1] = frames_[above]; }
-  depth_.set(depth - 1);
+  set_depth(depth - 1);
 }
 
 TAKT_COLD inline void Tree::open_role(Frame& frame, TreeKey key, std::uint64_t ns) noexcept {
@@ -158,7 +170,7 @@ TAKT_COLD inline void Tree::close_role(Node* node, std::uint32_t id, std::uint64
 }
 
 TAKT_COLD inline bool Tree::detach(std::uint32_t id, Frame& taken) noexcept {
-  for (unsigned at = depth_.own(); at > 0; --at) {
+  for (unsigned at = depth(); at > 0; --at) {
     if (frames_[at].id() != id) { continue; }
     taken = frames_[at];
     remove_frame(at);
@@ -177,8 +189,8 @@ TAKT_COLD inline bool Tree::detach(std::uint32_t id, Frame& taken) noexcept {
 }
 
 TAKT_COLD inline void Tree::discard_open() noexcept {
-  discarded_ = depth_.own() != 0;
-  for (unsigned at = depth_.own(); at > 0; --at) {
+  discarded_ = depth() != 0;
+  for (unsigned at = depth(); at > 0; --at) {
     frames_[at].id_flags.set(frames_[at].id_flags.own() | Frame::kDiscarded);
   }
 }
@@ -190,23 +202,23 @@ TAKT_COLD inline bool Tree::TooDeep::holds(std::uint32_t open) const noexcept {
 }
 
 TAKT_COLD inline bool Tree::is_open(std::uint32_t id) const noexcept {
-  unsigned at = depth_.own();
+  unsigned at = depth();
   while (at > 0 && frames_[at].id() != id) { --at; }
   return at > 0 || deep_.holds(id);
 }
 
 TAKT_COLD inline bool Tree::is_discarded(std::uint32_t id) const noexcept {
   const std::uint32_t its_frame = deep_.holds(id) ? Frame::kTooDeep : id;
-  for (unsigned at = depth_.own(); at > 0; --at) {
+  for (unsigned at = depth(); at > 0; --at) {
     if (frames_[at].id() == its_frame) { return frames_[at].discarded(); }
   }
   return false;
 }
 
 TAKT_COLD inline void Tree::abandon_open() noexcept {
-  while (depth_.own() != 0) {
+  while (depth() != 0) {
     Frame frame;
-    detach(frames_[depth_.own()].id(), frame);
+    detach(frames_[depth()].id(), frame);
     count(Mishap::never_ended, frame.node.own()->key, frame.id() == Frame::kTooDeep ? deep_.count.own() : 1);
   }
   deep_.count.set(0);
@@ -216,7 +228,7 @@ TAKT_COLD inline void Tree::abandon_open() noexcept {
 TAKT_COLD inline Node* Tree::add_here(TreeKey key, std::uint64_t length) noexcept {
   Node* node = child(innermost(), key);
   if (node == &overflow_) { count(Mishap::overflow, key); }
-  fold(node, length, 0, position_);
+  fold(node, length, length, position_);
   return node;
 }
 
@@ -225,7 +237,7 @@ TAKT_COLD inline Node* Tree::find_child(Node* parent, TreeKey key) noexcept {
   Node* found = look_up(parent, key);
   if (found == nullptr) { found = make_child(parent, key); }
   if (found != &overflow_) {
-    if (parent->last_child != nullptr) { parent->last_child->next_guess = found; }
+    if (parent->last_child != &overflow_) { parent->last_child->next_guess = found; }
     parent->last_child = found;
   }
   return found;
@@ -260,6 +272,7 @@ TAKT_COLD inline Node* Tree::make_child(Node* parent, TreeKey key) noexcept {
   node->role = key == epoch_key_ ? Role::epoch : key == batch_key_ ? Role::batch : Role::plain;
   node->parent = parent;
   node->index = index;
+  node->last_child = node->next_guess = &overflow_;
   chunk->node[index % kChunk] = node;
   table_insert(node);
   node_count_.store(index + 1, std::memory_order_release);  // partner: nodes()
@@ -319,7 +332,7 @@ TAKT_COLD inline void Tree::count(Mishap mishap, TreeKey key, std::uint64_t time
 }
 
 TAKT_COLD inline void Tree::save(State& state) const noexcept {
-  state.depth = depth_.get();
+  state.depth = depth();
   state.too_deep = deep_;
   state.warm = warm_.get();
   state.step = step_id_.get();
@@ -339,7 +352,7 @@ inline void read_node(const Node& from, Node& to, MemoryBudget* budget) noexcept
       sched_yield();
       continue;
     }
-    to.self_ns.set(from.self_ns.get());
+    to.inner_ns.set(from.inner_ns.get());
     to.host = from.host;
     for (auto field : {&Node::items, &Node::bytes, &Node::skipped, &Node::device_pending, &Node::device_lost}) {
       (to.*field).set((from.*field).get());
@@ -383,7 +396,7 @@ TAKT_COLD inline void Tree::copy_for_replay(const Tree& other, const State& stat
     batch_depth_ += to->role == Role::batch ? 1 : 0;
     discarded_ = discarded_ || frames_[level + 1].discarded();
   }
-  depth_.set(state.depth);
+  set_depth(state.depth);
   deep_ = state.too_deep;
   warm_.set(state.warm);
   step_id_.set(state.step);
@@ -392,7 +405,7 @@ TAKT_COLD inline void Tree::copy_for_replay(const Tree& other, const State& stat
 
 TAKT_COLD inline void Tree::merge(const Tree& other) noexcept {
   const auto add = [this](const Node& from, Node& to) {
-    to.self_ns.add(from.self_ns.get());
+    to.inner_ns.add(from.inner_ns.get());
     to.host.merge(from.host, budget_);
     for (auto field : {&Node::items, &Node::bytes, &Node::skipped, &Node::device_pending, &Node::device_lost}) {
       (to.*field).add((from.*field).get());
@@ -420,8 +433,9 @@ TAKT_COLD inline void Tree::merge(const Tree& other) noexcept {
 
 TAKT_COLD inline void Tree::clear_values() noexcept {
   const auto clear = [](Node& node) {
-    node.self_ns.set(0);
+    node.inner_ns.set(0);
     node.host.clear();
+    node.usual_key = kNotUsual;
     for (auto field : {&Node::items, &Node::bytes, &Node::skipped, &Node::device_pending, &Node::device_lost}) {
       (node.*field).set(0);
     }
@@ -443,9 +457,9 @@ TAKT_COLD inline void Tree::clear_shape() noexcept {
   for (auto& chunk : chunks_) { deallocate(chunk.exchange(nullptr, std::memory_order_relaxed), budget_); }
   node_count_.store(0, std::memory_order_relaxed);
   deallocate(overflow_.device.exchange(nullptr, std::memory_order_relaxed), budget_);
-  root_.last_child = nullptr;
+  root_.last_child = &overflow_;
   for (std::size_t at = 0; at < table_size_; ++at) { table_[at] = nullptr; }
-  depth_.set(0);
+  set_depth(0);
 }
 
 }  // namespace detail

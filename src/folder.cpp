@@ -1,0 +1,133 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "folder.hpp"
+
+#include <takt/key.hpp>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+void Folder::fold(const Event* events, std::uint32_t count, std::uint32_t place, std::uint64_t position) noexcept {
+  if (TAKT_UNLIKELY(tree_.has_discarded())) {
+    fold_careful(events, count, place, position);
+    return;
+  }
+  Node* ended = last_ended_;
+  const std::uint64_t before = position - place;  // position of the place 0
+  const Event* const end = events + count;
+  std::uint64_t id = place;
+  for (const Event* at = events; at < end; ++at, ++id) {
+    const Event event = __atomic_load_n(at, __ATOMIC_RELAXED);
+    const Event code = event & kCodeMask;
+    if (code < kBeginCode) {
+      ended = tree_.end(static_cast<std::uint32_t>(code), ruler_.ns_of(event), before + id);
+      if (TAKT_UNLIKELY(ended == nullptr)) { tree_.count(Mishap::end_without_start, kNoKey); }
+      continue;
+    }
+    if (TAKT_UNLIKELY(code >= kFirstSpecialCode)) {
+      const std::uint32_t words = words_of(event);
+      tree_.set_position(before + id);
+      if (words <= static_cast<std::size_t>(end - at)) { fold_special(at); }
+      at += words - 1;
+      id += words - 1;
+      continue;
+    }
+    const Event next = at + 1 == end ? 0 : __atomic_load_n(at + 1, __ATOMIC_RELAXED);  // no region is at place 0
+    if ((next & kCodeMask) == id) {                                                    // most regions hold no other
+      std::uint64_t length = 0;
+      const Tree::Leaf leaf = tree_.usual_leaf(code - kBeginCode);
+      if (TAKT_LIKELY(leaf.node != nullptr && ruler_.length_of(event, next, length))) {
+        tree_.fold_leaf(leaf, length, before + id + 1);
+        ended = leaf.node;
+      } else {
+        ended = fold_unusual_leaf(event, next, id, before + id + 1);
+      }
+      ++at;
+      ++id;
+      continue;
+    }
+    tree_.begin(code - kBeginCode, static_cast<std::uint32_t>(id), ruler_.ns_of(event));
+  }
+  last_ended_ = ended;
+}
+
+TAKT_NOINLINE Node* Folder::fold_unusual_leaf(Event begin, Event end, std::uint64_t id,
+                                              std::uint64_t position) noexcept {
+  const auto region = static_cast<std::uint32_t>(id);
+  tree_.begin((begin & kCodeMask) - kBeginCode, region, ruler_.ns_of(begin));
+  return tree_.end(region, ruler_.ns_of(end), position);
+}
+
+TAKT_COLD void Folder::fold(const Unfolded& unfolded) noexcept {
+  const Notices::List& ended = unfolded.ended;
+  unsigned next = 0;
+  const auto leave_before = [&](std::uint64_t ns) {
+    for (; next < ended.count && ended.notice[next].ns <= ns; ++next) {
+      Tree::Frame taken;
+      tree_.detach(ended.notice[next].id, taken);
+    }
+  };
+  std::uint32_t words = 0;
+  for (std::uint32_t at = 0; at < unfolded.count; at += words) {
+    const Event event = unfolded.event[at];
+    words = words_of(event);
+    if (words > unfolded.count - at) { break; }
+    if ((event & kCodeMask) < kFirstSpecialCode && next < ended.count) { leave_before(Ruler(ruler_).ns_of(event)); }
+    fold(unfolded.event.data() + at, words, unfolded.place + at, unfolded.position + at);
+  }
+  leave_before(~std::uint64_t{0});
+}
+
+/// While some open regions were stamped by a clock that is not trusted any more.
+TAKT_COLD void Folder::fold_careful(const Event* events, std::uint32_t count, std::uint32_t place,
+                                    std::uint64_t position) noexcept {
+  std::uint32_t words = 0;
+  for (std::uint32_t at = 0; at < count; at += words) {
+    words = words_of(events[at]);
+    tree_.set_position(position + at);
+    if ((events[at] & kCodeMask) < kFirstSpecialCode) {
+      fold_timed(events[at], place + at);
+    } else if (words <= count - at) {
+      fold_special(events + at);
+    }
+  }
+}
+
+TAKT_COLD void Folder::fold_timed(Event event, std::uint32_t place) noexcept {
+  const Event code = event & kCodeMask;
+  const bool begins = code >= kBeginCode;
+  const auto id = static_cast<std::uint32_t>(code);
+  const std::uint64_t ns = !begins && tree_.is_discarded(id) ? ruler_.last_ns() : ruler_.ns_of(event);
+  if (begins) {
+    tree_.begin(code - kBeginCode, place, ns);
+    return;
+  }
+  last_ended_ = tree_.end(id, ns);
+  if (last_ended_ == nullptr) { tree_.count(Mishap::end_without_start, kNoKey); }
+}
+
+TAKT_COLD void Folder::fold_special(const Event* words) noexcept {
+  const Event code = words[0] & kCodeMask;
+  const Event upper = words[0] >> kCodeBits;
+  Node* node = nullptr;
+  if (code == kSkippedCode) {
+    node = tree_.child(tree_.innermost(), upper);
+  } else {
+    for (unsigned level = tree_.depth(); level-- > 0 && node == nullptr;) {
+      if (tree_.frame(level).id() == upper) { node = tree_.frame(level).node.get(); }
+    }
+    if (node == nullptr && tree_.too_deep() != 0) { node = tree_.overflow(); }
+  }
+  // In a copy, what the owner has folded since is there already (see Tree::copy_for_replay).
+  if (node == nullptr || node->version.get() / 2 > tree_.position()) { return; }
+  node->begin_write(tree_.position());
+  if (code == kSkippedCode) {
+    node->skipped.add(1);
+  } else {
+    (code == kItemsCode ? node->items : node->bytes).add(words[1]);
+  }
+  node->end_write(tree_.position());
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

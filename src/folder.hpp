@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/detail/event.hpp>
+#include <takt/detail/notices.hpp>
+#include <takt/detail/tree.hpp>
+
+#include "clock.hpp"
+#include "ruler.hpp"
+
+#include <array>
+#include <cstdint>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// Events that a thread has recorded and not folded yet, with all that is needed to fold them elsewhere.
+struct Unfolded {
+  std::uint64_t last_ticks = 0;
+  std::uint64_t position = 0;  ///< number of the first event, counted from the thread's start
+  ClockSource source = ClockSource::counter;
+  std::uint32_t place = 0;  ///< in the arena, of the first event
+  std::uint32_t count = 0;
+  std::array<Event, kBlockEvents> event{};
+  Tree::State state;
+  Notices::List ended;  ///< on other threads
+};
+
+/// Folds the events of one thread into `tree`: the one place that knows what they mean. Both are not owned.
+class Folder {
+ public:
+  Folder(Tree& tree, const Clock& clock, ClockSource source, std::uint64_t last_ticks) noexcept
+      : tree_(tree), ruler_(clock, source, last_ticks) {}
+
+  /// \param count at most one block.
+  /// \param place of the first event in its arena.
+  /// \param position of the first event in its thread.
+  void fold(const Event* events, std::uint32_t count, std::uint32_t place, std::uint64_t position) noexcept;
+  /// For a reader, who also has to see regions end on other threads between these events.
+  void fold(const Unfolded& unfolded) noexcept;
+
+  std::uint64_t last_ticks() const noexcept { return ruler_.last_ticks(); }
+  /// The node of the region that ended last; nullptr if none did, or none that was open.
+  Node* last_ended() const noexcept { return last_ended_; }
+
+ private:
+  Node* fold_unusual_leaf(Event begin, Event end, std::uint64_t id, std::uint64_t position) noexcept;
+  void fold_careful(const Event* events, std::uint32_t count, std::uint32_t place, std::uint64_t position) noexcept;
+  void fold_timed(Event event, std::uint32_t place) noexcept;
+  void fold_special(const Event* words) noexcept;
+
+  Tree& tree_;
+  Ruler ruler_;
+  Node* last_ended_ = nullptr;
+};
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "ruler.hpp"
+
+#include "support/catch.hpp"
+#include "support/fake_clock.hpp"
+#include "support/random.hpp"
+
+#include <cstdint>
+
+using namespace takt::detail;
+using Choice = ProcessEnvironment::Clock;
+using takt_test::FakeClock;
+using takt_test::Random;
+using takt_test::TestClock;
+
+namespace {
+
+constexpr std::uint64_t kSecond = 1'000'000'000;
+
+Event stamped(std::uint64_t ticks, Random& random) { return (ticks << kCodeBits) + random.below(kCodeMask + 1); }
+
+/// Steps as of real events: mostly short ones, some of any length, some back a little.
+std::uint64_t step_from(std::uint64_t ticks, Random& random) {
+  switch (random.below(8)) {
+    case 0:
+      return ticks + random.below(std::uint64_t{1} << random.below(45));
+    case 1:
+      return ticks - random.below(1000);
+    case 2:
+      return ticks;
+    default:
+      return ticks + random.below(3000);
+  }
+}
+
+/// Every time is the one that the clock gives, at any rate of the counter.
+void compare(const Clock& clock, std::uint64_t ticks, Random& random) {
+  Ruler ruler(clock, ClockSource::counter, ticks);
+  std::uint64_t last = ticks;
+  for (int round = 0; round < 20'000; ++round) {
+    if (round % static_cast<int>(kBlockEvents) == 0) { ruler = Ruler(clock, ClockSource::counter, last); }
+    const Event event = stamped(step_from(last, random), random);
+    last = unwrap(event, last);
+    REQUIRE(ruler.ns_of(event) == clock.to_ns(ClockSource::counter, last));
+    REQUIRE(ruler.last_ns() == clock.to_ns(ClockSource::counter, last));
+    REQUIRE(ruler.last_ticks() == last);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("Ruler: its times are the clock's, whatever the rate and however events follow each other") {
+  Random random(7);
+  for (const std::uint64_t per_mille : {1U, 24U, 100U, 1'000U, 2'495U, 5'000U}) {
+    FakeClock fake;
+    fake.set_rate(per_mille);
+    const Clock clock(Choice::tsc, fake.hardware());
+    fake.run(false);
+    INFO("rate " << per_mille);
+    compare(clock, fake.ticks(), random);
+  }
+}
+
+TEST_CASE("Ruler: it follows the clock through rates that were measured anew") {
+  Random random(8);
+  FakeClock fake;
+  fake.set_rate(2'495);
+  Clock clock(Choice::tsc, fake.hardware());
+  fake.run(false);
+  const std::uint64_t first = fake.ticks();
+  for (int check = 0; check < 6; ++check) {
+    fake.advance(2 * kSecond);
+    clock.recheck();
+  }
+  const std::uint64_t end = fake.ticks();
+  for (std::uint64_t ticks = first; ticks < end; ticks += (end - first) / 50) { compare(clock, ticks, random); }
+}
+
+TEST_CASE("Ruler: a length is the difference of two times, and only near ones are told") {
+  Random random(9);
+  const TestClock time;
+  int told = 0;
+  for (int round = 0; round < 20'000; ++round) {
+    const std::uint64_t ticks = time.fake.ticks() + random.below(1000 * kSecond);
+    Ruler ruler(time.clock, ClockSource::counter, ticks);
+    const std::uint64_t from = step_from(ticks, random);
+    const std::uint64_t to = step_from(from, random);
+    std::uint64_t length = 0;
+    if (ruler.length_of(stamped(from, random), stamped(to, random), length)) {
+      ++told;
+      REQUIRE(from >= ticks);
+      REQUIRE(to >= from);
+      REQUIRE(length == time.clock.to_ns(ClockSource::counter, to) - time.clock.to_ns(ClockSource::counter, from));
+      REQUIRE(length < std::uint64_t{1} << 26U);
+      REQUIRE(ruler.last_ticks() == to);
+    } else {
+      REQUIRE((from < ticks || to < from || from - ticks > 1'000'000 || to - from > 1'000'000));
+      REQUIRE(ruler.last_ticks() == ticks);
+    }
+  }
+  REQUIRE(told > 5'000);
+}
