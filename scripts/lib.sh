@@ -11,7 +11,8 @@ BUILD_PACKAGES=(g++:g++ cmake:cmake ninja-build:ninja libfmt-dev:/usr/include/fm
 # shellcheck disable=SC2034
 TEST_PACKAGES=(catch2:/usr/include/catch2 python3:python3 pkg-config:pkg-config binutils:objdump)
 # shellcheck disable=SC2034
-FULL_PACKAGES=(clang:clang++ clang-format:clang-format clang-tidy:clang-tidy shellcheck:shellcheck)
+FULL_PACKAGES=(clang:clang++ clang-format:clang-format clang-tidy:clang-tidy shellcheck:shellcheck
+  valgrind:valgrind g++-aarch64-linux-gnu:aarch64-linux-gnu-g++)
 
 say() { printf '== %s\n' "$*"; }
 

@@ -5,7 +5,7 @@
 #
 # Without options: one build with g++ where every warning is an error, and all tests.
 # --full: the same with clang++, AddressSanitizer with leak check, UndefinedBehaviorSanitizer and ThreadSanitizer, then
-#         clang-format, clang-tidy and shellcheck.
+#         the library's sources by a compiler for aarch64, clang-format, clang-tidy and shellcheck.
 #
 # Installs what is missing with apt-get where it may, and says what to install where it may not. Build folders
 # (build-<leg>) are kept. The last line is "N passed, M failed" over everything that ran.
@@ -73,6 +73,11 @@ is_version_14() { "$1" --version | grep -q 'version 14\.'; }
 
 format() { for_files -name '*.[ch]pp' -- clang-format --dry-run -Werror; }
 tidy() { for_files -path '*/src/*.cpp' -- -P"$(nproc)" -n1 clang-tidy -p build-clang --quiet; }
+# The libraries in /usr/include are headers that know no architecture; those of the compiler come first.
+aarch64() {
+  for_files -path './src/*.cpp' -- -P"$(nproc)" -n4 aarch64-linux-gnu-g++ -std=c++17 -fsyntax-only -Wall -Wextra -Werror \
+    -Iinclude -Ibackends/include -Isrc -idirafter /usr/include -DFMT_HEADER_ONLY
+}
 shell() { for_files -name '*.sh' -o -path ./.ci/run -- shellcheck -x; }
 
 need_packages "${BUILD_PACKAGES[@]}" "${TEST_PACKAGES[@]}"
@@ -84,6 +89,7 @@ if $full; then
   leg asan
   leg ubsan
   leg tsan
+  check aarch64 aarch64
   for tool in clang-format clang-tidy; do
     if is_version_14 "$tool"; then
       check "$tool" "${tool#clang-}"

@@ -61,16 +61,21 @@ double ns_per_tick() {
 void print_cold(bool quick) {
   const double rate = ns_per_tick();
   const int times = quick ? 300 : 2000;
-  std::printf("\ncold caches (ns a region beyond an empty fenced pair; median; folding falls on one region in 31)\n");
-  for (const std::size_t kib : {0U, 256U, 8192U}) {
+  std::printf("\ncold caches (ns beyond an empty fenced pair; median; folding falls on one region in 31)\n");
+  std::printf("%-44s %10s %10s\n", "", "a region", "one load");
+  for (const std::size_t kib : {0U, 256U, 4096U, 8192U}) {
     std::vector<std::uint64_t> memory(kib * 1024 / sizeof(std::uint64_t) + 16);
     const double empty = median_ticks(memory, times, [] {});
+    const double load = median_ticks(memory, times, [] {
+      auto* cursor = takt::detail::load_cursor();
+      asm volatile("" : : "r"(cursor));
+    });
     const double scope = median_ticks(memory, times, [] {
       takt::Scope s(takt::Forward);
       barrier();
     });
-    std::printf("%-44s %10.0f\n", kib == 0 ? "warm" : (std::to_string(kib) + " KiB swept before each").c_str(),
-                (scope - empty) * rate);
+    std::printf("%-44s %10.0f %10.0f\n", kib == 0 ? "warm" : (std::to_string(kib) + " KiB swept before each").c_str(),
+                (scope - empty) * rate, (load - empty) * rate);
   }
 }
 

@@ -8,7 +8,7 @@
 namespace takt_bench {
 
 void add_compiled_out(Rounds& rounds) {
-  rounds.add({"scope: compiled out", 3'000'000, [](std::uint64_t n) {
+  rounds.add({"scope: compiled out", 600'000, [](std::uint64_t n) {
                 return timed(n, [n] {
                   for (std::uint64_t i = 0; i < n; ++i) {
                     takt::Scope s(takt::Forward);
@@ -16,7 +16,7 @@ void add_compiled_out(Rounds& rounds) {
                   }
                 });
               }});
-  rounds.add({"floor: empty loop", 3'000'000, [](std::uint64_t n) {
+  rounds.add({"floor: empty loop", 600'000, [](std::uint64_t n) {
                 return timed(n, [n] {
                   for (std::uint64_t i = 0; i < n; ++i) { barrier(); }
                 });

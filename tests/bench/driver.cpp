@@ -3,10 +3,12 @@
 #include "driver.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <numeric>
 #include <random>
+#include <thread>
 #include <utility>
 
 namespace takt_bench {
@@ -25,15 +27,39 @@ double median_of(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
+double on_two_threads(std::uint64_t n, void (*work)(std::uint64_t)) {
+  std::atomic<int> ready{0};
+  double ns[2] = {};
+  std::thread threads[2];
+  for (int index = 0; index < 2; ++index) {
+    threads[index] = std::thread([&, index] {
+      work(1000);
+      ready.fetch_add(1);
+      while (ready.load() < 2) {}
+      ns[index] = timed(n, [&] { work(n); });
+    });
+  }
+  for (std::thread& thread : threads) { thread.join(); }
+  return std::max(ns[0], ns[1]);
+}
+
 void Rounds::run(unsigned rounds) {
-  for (const Case& each : cases_) { results_.push_back({each.name, {}}); }
+  for (const Case& each : cases_) { results_.push_back({each.name, {}, {}}); }
   std::vector<std::size_t> order(cases_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::mt19937 random(1);
   for (const Case& each : cases_) { each.run(each.n / 10 + 1); }  // warm-up
   for (unsigned round = 0; round < rounds; ++round) {
     std::shuffle(order.begin(), order.end(), random);
-    for (const std::size_t index : order) { results_[index].ns.push_back(cases_[index].run(cases_[index].n)); }
+    for (const std::size_t index : order) {
+      const Case& each = cases_[index];
+      const auto& floor = each.floor ? each.floor : floor_;
+      const double before = floor ? floor(each.n / 2) : 1;
+      const double ns = each.run(each.n);
+      const double after = floor ? floor(each.n / 2) : 1;
+      results_[index].ns.push_back(ns);
+      results_[index].ratio.push_back(2 * ns / (before + after));
+    }
   }
 }
 
@@ -48,22 +74,16 @@ double Rounds::median(const std::string& name) const {
   return results == nullptr ? 0 : median_of(results->ns);
 }
 
-double Rounds::ratio(const std::string& name, const std::string& floor) const {
+double Rounds::ratio(const std::string& name) const {
   const Results* results = find(name);
-  const Results* base = find(floor);
-  if (results == nullptr || base == nullptr) { return 0; }
-  std::vector<double> ratios;
-  for (std::size_t round = 0; round < results->ns.size(); ++round) {
-    ratios.push_back(results->ns[round] / base->ns[round]);
-  }
-  return median_of(std::move(ratios));
+  return results == nullptr ? 0 : median_of(results->ratio);
 }
 
-void Rounds::print(const std::string& floor) const {
-  std::printf("%-44s %10s %10s %16s\n", "ns each", "median", "min", "x two TSC reads");
+void Rounds::print() const {
+  std::printf("%-44s %10s %10s   x %s\n", "ns each", "median", "min", floor_name_.c_str());
   for (const Results& each : results_) {
-    std::printf("%-44s %10.2f %10.2f %16.2f\n", each.name.c_str(), median_of(each.ns),
-                *std::min_element(each.ns.begin(), each.ns.end()), ratio(each.name, floor));
+    std::printf("%-44s %10.2f %10.2f %17.2f\n", each.name.c_str(), median_of(each.ns),
+                *std::min_element(each.ns.begin(), each.ns.end()), median_of(each.ratio));
   }
 }
 

@@ -14,31 +14,43 @@ struct Case {
   std::string name;
   std::uint64_t n;
   std::function<double(std::uint64_t n)> run;
+  std::function<double(std::uint64_t n)> floor = nullptr;  ///< what it is compared with; nullptr: the floor of all
 };
 
 /// Nanoseconds of CLOCK_MONOTONIC that `work` takes, for each of `n`.
 double timed(std::uint64_t n, const std::function<void()>& work);
 
-/// Runs every case once a round, in a new random order each time, and prints medians, minima, and the median of the ratios
-/// to `floor` of the same round: machines change their speed while one measures, and neighbours take a share. (Google
-/// Benchmark runs one case after the other, so that a ratio would compare two different moments.)
+/// The same on two threads at once: the time of the slower one. Each does `work(n)`.
+double on_two_threads(std::uint64_t n, void (*work)(std::uint64_t));
+
+/// Runs every case once a round, in a new random order each time, for some milliseconds, and its floor just before and
+/// just after. Prints medians, minima, and the median of the ratios to that floor: machines change their speed while one
+/// measures, and neighbours take a share. (Google Benchmark runs one case after the other, so that a ratio would compare two
+/// different moments.)
 class Rounds {
  public:
+  Rounds() = default;
+  /// \param floor what cases are compared with that have no floor of their own, and its name.
+  Rounds(std::string floor_name, std::function<double(std::uint64_t n)> floor)
+      : floor_name_(std::move(floor_name)), floor_(std::move(floor)) {}
   void add(Case each) { cases_.push_back(std::move(each)); }
   void run(unsigned rounds);
-  /// A line a case, with the ratio to the case `floor`.
-  void print(const std::string& floor) const;
-  /// Median of a case in ns; 0 if there is none of this name.
+  /// A line a case.
+  void print() const;
+  /// Median of a case in ns, or of the ratios to its floor; 0 if there is none of this name.
   double median(const std::string& name) const;
-  double ratio(const std::string& name, const std::string& floor) const;
+  double ratio(const std::string& name) const;
 
  private:
   struct Results {
     std::string name;
     std::vector<double> ns;  // by round
+    std::vector<double> ratio;
   };
   const Results* find(const std::string& name) const;
 
+  std::string floor_name_;
+  std::function<double(std::uint64_t n)> floor_;
   std::vector<Case> cases_;
   std::vector<Results> results_;
 };
@@ -49,6 +61,9 @@ double median_of(std::vector<double> values);
 inline void barrier() { asm volatile("" ::: "memory"); }
 
 // The groups of cases, one file each.
+/// The floor under every timer of this kind, `n` times.
+void read_twice(std::uint64_t n);
+double two_tsc_reads(std::uint64_t n);
 void add_floors(Rounds& rounds);
 void add_scopes(Rounds& rounds);
 void add_ablations(Rounds& rounds);

@@ -38,16 +38,20 @@ class HandWritten {
 
 }  // namespace
 
+void read_twice(std::uint64_t n) {
+  for (std::uint64_t i = 0; i < n; ++i) {
+    keep(takt::detail::ticks());
+    keep(takt::detail::ticks());
+  }
+}
+
+double two_tsc_reads(std::uint64_t n) {
+  return timed(n, [n] { read_twice(n); });
+}
+
 void add_floors(Rounds& rounds) {
-  rounds.add({"floor: two TSC reads", 1'000'000, [](std::uint64_t n) {
-                return timed(n, [n] {
-                  for (std::uint64_t i = 0; i < n; ++i) {
-                    keep(takt::detail::ticks());
-                    keep(takt::detail::ticks());
-                  }
-                });
-              }});
-  rounds.add({"floor: two steady_clock::now()", 1'000'000, [](std::uint64_t n) {
+  rounds.add({"floor: two TSC reads", 200'000, two_tsc_reads});
+  rounds.add({"floor: two steady_clock::now()", 200'000, [](std::uint64_t n) {
                 return timed(n, [n] {
                   for (std::uint64_t i = 0; i < n; ++i) {
                     keep(std::chrono::steady_clock::now().time_since_epoch().count());
@@ -55,7 +59,9 @@ void add_floors(Rounds& rounds) {
                   }
                 });
               }});
-  rounds.add({"by hand: steady_clock, map, mutex", 300'000, [](std::uint64_t n) {
+  rounds.add({"floor: two TSC reads, two threads at once", 200'000,
+              [](std::uint64_t n) { return on_two_threads(n, read_twice); }});
+  rounds.add({"by hand: steady_clock, map, mutex", 60'000, [](std::uint64_t n) {
                 static HandWritten timers;
                 return timed(n, [n] {
                   for (std::uint64_t i = 0; i < n; ++i) {

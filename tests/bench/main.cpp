@@ -15,15 +15,15 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: %s [--quick]\n", argv[0]);
     return 2;
   }
-  takt_bench::Rounds rounds;
+  takt_bench::Rounds rounds("two TSC reads", takt_bench::two_tsc_reads);
   takt_bench::add_floors(rounds);
   takt_bench::add_scopes(rounds);
   takt_bench::add_compiled_out(rounds);
   takt_bench::add_ablations(rounds);
-  rounds.run(quick ? 5 : 25);
-  rounds.print("floor: two TSC reads");
-  std::printf("%-44s %10.2f\n", "two threads at once / one",
-              rounds.ratio("scope: hot, two threads at once", "scope: hot"));
+  rounds.run(quick ? 20 : 150);
+  rounds.print();
+  std::printf("%-44s %39.2f\n", "two threads at once, beside their own floor",
+              rounds.ratio("scope: hot, two threads at once") / rounds.ratio("scope: hot"));
   takt_bench::print_rows(quick);
   takt_bench::print_cold(quick);
   takt_bench::print_memory(quick);

@@ -6,10 +6,7 @@
 
 #include <takt/takt.hpp>
 
-#include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <thread>
 
 namespace takt_bench {
 namespace {
@@ -65,23 +62,6 @@ void train(std::uint64_t n, const takt::Key& epoch_key, const takt::Key& batch_k
   }
 }
 
-/// The same on two threads at once; the time of the slower one.
-double on_two_threads(std::uint64_t n, void (*work)(std::uint64_t)) {
-  std::atomic<int> ready{0};
-  double ns[2] = {};
-  std::thread threads[2];
-  for (int index = 0; index < 2; ++index) {
-    threads[index] = std::thread([&, index] {
-      work(1000);
-      ready.fetch_add(1);
-      while (ready.load() < 2) {}
-      ns[index] = timed(n, [&] { work(n); });
-    });
-  }
-  for (std::thread& thread : threads) { thread.join(); }
-  return std::max(ns[0], ns[1]);
-}
-
 double traced(std::uint64_t n) {
   takt::detail::tracing.store(true);
   double sum = 0;
@@ -101,34 +81,35 @@ void add_scopes(Rounds& rounds) {
   const auto add = [&rounds](const char* name, std::uint64_t n, void (*work)(std::uint64_t)) {
     rounds.add({name, n, [work](std::uint64_t count) { return timed(count, [&] { work(count); }); }});
   };
-  add("scope: hot", 1'000'000, hot);
-  add("scope: seven levels", 1'000'000, deep7);
-  add("scope: Epoch > Batch > 4, without rows", 501'000, [](std::uint64_t n) { train(n, kEpoch, kBatch); });
-  add("scope: Epoch > Batch > 4, with rows", 501'000, [](std::uint64_t n) { train(n, takt::Epoch, takt::Batch); });
-  rounds.add({"scope: hot, two threads at once", 1'000'000, [](std::uint64_t n) { return on_two_threads(n, hot); }});
-  rounds.add({"scope: hot, with the time line", 500'000, traced});
-  add("lap", 1'000'000, [](std::uint64_t n) {
+  add("scope: hot", 200'000, hot);
+  add("scope: seven levels", 200'000, deep7);
+  add("scope: Epoch > Batch > 4, without rows", 100'200, [](std::uint64_t n) { train(n, kEpoch, kBatch); });
+  add("scope: Epoch > Batch > 4, with rows", 100'200, [](std::uint64_t n) { train(n, takt::Epoch, takt::Batch); });
+  rounds.add({"scope: hot, two threads at once", 200'000, [](std::uint64_t n) { return on_two_threads(n, hot); },
+              [](std::uint64_t n) { return on_two_threads(n, read_twice); }});
+  rounds.add({"scope: hot, with the time line", 100'000, traced});
+  add("lap", 200'000, [](std::uint64_t n) {
     takt::Scope s(takt::IO);
     for (std::uint64_t i = 0; i < n; ++i) {
       s.lap(takt::Forward);
       barrier();
     }
   });
-  add("scope: every(16)", 1'000'000, [](std::uint64_t n) {
+  add("scope: every(16)", 200'000, [](std::uint64_t n) {
     for (std::uint64_t i = 0; i < n; ++i) {
       takt::Scope s(takt::Other, takt::every(16));
       barrier();
     }
   });
-  add("record()", 300'000, [](std::uint64_t n) {
+  add("record()", 60'000, [](std::uint64_t n) {
     for (std::uint64_t i = 0; i < n; ++i) { takt::record(takt::Comm, std::chrono::nanoseconds(100)); }
   });
-  add("scope: disabled at run time", 3'000'000, [](std::uint64_t n) {
+  add("scope: disabled at run time", 600'000, [](std::uint64_t n) {
     takt::set_enabled(false);
     hot(n);
     takt::set_enabled(true);
   });
-  add("Timer<CpuBackend>, books of its own", 300'000, [](std::uint64_t n) {
+  add("Timer<CpuBackend>, books of its own", 60'000, [](std::uint64_t n) {
     static takt::Timer<takt::CpuBackend> timer;
     for (std::uint64_t i = 0; i < n; ++i) {
       timer.start(takt::Comm);

@@ -55,21 +55,23 @@ enum class Amount : std::uint8_t { items, bytes };
 TAKT_EXPORT void note_amount(Region region, Amount what, std::int64_t amount) noexcept;
 
 TAKT_ALWAYS_INLINE Region begin_region(const Key& key) noexcept {
-  Event* const at = load_cursor();
   const KeyIndex index = key.index();
   const std::uint32_t unusual = mode.load(std::memory_order_relaxed);
-  if (TAKT_UNLIKELY(!has_room(at) || unusual >= index)) { return (unusual & kModeDisabled) != 0 ? 0 : begin_slow(key); }
+  if (TAKT_UNLIKELY(unusual >= index)) { return (unusual & kModeDisabled) != 0 ? 0 : begin_slow(key); }
+  Event* const at = load_cursor();
+  if (TAKT_UNLIKELY(!has_room(at))) { return begin_slow(key); }
   put(at, begin_event(index, ticks()));
   store_cursor(at + 1);
   return reinterpret_cast<Region>(at);
 }
 
 TAKT_ALWAYS_INLINE void end_region(Region region) noexcept {
+  if (TAKT_UNLIKELY(region == 0)) { return; }
   Event* const at = load_cursor();
-  // One comparison for: flags, another thread's arena, not being timed.
+  // One comparison for: flags, another thread's arena.
   const std::uintptr_t differs = (reinterpret_cast<std::uintptr_t>(at) ^ region) & ~kPlainBits;
   if (TAKT_UNLIKELY(differs != 0 || !has_room(at))) {
-    if (region != 0) { end_slow(region); }
+    end_slow(region);
     return;
   }
   put(at, end_event(region, ticks()));

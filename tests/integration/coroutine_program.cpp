@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+
+// Scopes in coroutines that go on elsewhere: on another thread, between regions of other coroutines, or never.
+#include <takt/session.hpp>
+#include <takt/takt.hpp>
+
+#include <coroutine>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace {
+
+constexpr takt::Key kWaits{"waits"};
+constexpr takt::Key kInside{"inside"};
+
+/// Starts suspended; whoever holds it resumes it, on whatever thread, or destroys it.
+class Task {
+ public:
+  struct promise_type {
+    Task get_return_object() { return Task(std::coroutine_handle<promise_type>::from_promise(*this)); }
+    std::suspend_always initial_suspend() noexcept { return {}; }
+    std::suspend_always final_suspend() noexcept { return {}; }
+    void return_void() {}
+    void unhandled_exception() { std::terminate(); }
+  };
+
+  explicit Task(std::coroutine_handle<promise_type> handle) : handle_(handle) {}
+  Task(Task&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Task& operator=(Task&&) = delete;
+  ~Task() {
+    if (handle_) { handle_.destroy(); }
+  }
+  void resume() const { handle_.resume(); }
+
+ private:
+  std::coroutine_handle<promise_type> handle_;
+};
+
+Task work() {
+  const takt::Scope waits(kWaits);
+  {
+    const takt::Scope inside(kInside);
+    co_await std::suspend_always();
+  }
+  co_await std::suspend_always();
+}
+
+void on_another_thread(const Task& task) { std::thread([&task] { task.resume(); }).join(); }
+
+struct Counts {
+  std::uint64_t calls = 0;
+  std::uint64_t self_ns = 0;
+  std::uint64_t total_ns = 0;
+};
+
+Counts counts_of(const takt::Snapshot& snapshot, const std::string& key) {
+  Counts counts;
+  for (const takt::PathStats& path : snapshot.paths) {
+    if (path.name != key) { continue; }
+    counts.calls += path.host.n();
+    counts.self_ns += path.self_ns;
+    counts.total_ns += path.host.total_ns();
+  }
+  return counts;
+}
+
+int expect(bool good, const char* what) {
+  if (!good) { std::printf("FAILED: %s\n", what); }
+  return good ? 0 : 1;
+}
+
+}  // namespace
+
+int main() {
+  constexpr std::uint64_t kTasks = 20;
+  int failed = 0;
+  std::vector<Task> tasks;
+  for (std::uint64_t task = 0; task < kTasks; ++task) { tasks.push_back(work()); }
+  {
+    const takt::Scope batch(takt::Batch);
+    for (const Task& task : tasks) { task.resume(); }        // all begin here, and are open at once
+    for (const Task& task : tasks) { on_another_thread(task); }  // "inside" ends there
+    for (std::size_t task = 0; task < kTasks / 2; ++task) { tasks[task].resume(); }  // "waits" ends here, first begun first
+  }
+  tasks.clear();  // the other half ends by being destroyed, after the Batch
+  {
+    const takt::Scope after(takt::Forward);
+  }
+
+  const takt::Snapshot snapshot = takt::snapshot();
+  const Counts waits = counts_of(snapshot, "waits");
+  const Counts inside = counts_of(snapshot, "inside");
+  failed += expect(waits.calls == kTasks, "every region that waited is counted once");
+  failed += expect(inside.calls == kTasks, "every region that ended on another thread is counted once");
+  failed += expect(inside.total_ns > 0 && inside.total_ns <= waits.total_ns, "their times are real");
+  failed += expect(counts_of(snapshot, "Batch").calls == 1, "the Batch around them is whole");
+  failed += expect(counts_of(snapshot, "Forward").calls == 1, "what comes after them is timed");
+  return failed;
+}

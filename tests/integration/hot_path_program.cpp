@@ -1,0 +1,218 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+
+// The hot path makes no system call, takes no lock and allocates nothing: counted, not timed. Allocations and locks are
+// counted by functions in front of those of the C library, system calls by a filter of the kernel that kills whoever makes
+// one. Exit status 77: the kernel does not let this process have a filter.
+#include <takt/backends/cpu.hpp>
+#include <takt/session.hpp>
+#include <takt/takt.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+
+#include <dlfcn.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace {
+
+thread_local bool counting = false;
+thread_local std::uint64_t allocations = 0;
+thread_local std::uint64_t locks = 0;
+
+template <class Function>
+Function* next(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+}
+
+}  // namespace
+
+// In front of those of the C library, for the library under test too.
+extern "C" {
+void* __libc_malloc(std::size_t bytes);
+void* __libc_calloc(std::size_t count, std::size_t bytes);
+void* __libc_realloc(void* memory, std::size_t bytes);
+void* __libc_memalign(std::size_t alignment, std::size_t bytes);
+
+void* malloc(std::size_t bytes) {
+  allocations += counting ? 1 : 0;
+  return __libc_malloc(bytes);
+}
+void* calloc(std::size_t count, std::size_t bytes) {
+  allocations += counting ? 1 : 0;
+  return __libc_calloc(count, bytes);
+}
+void* realloc(void* memory, std::size_t bytes) {
+  allocations += counting ? 1 : 0;
+  return __libc_realloc(memory, bytes);
+}
+void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
+  allocations += counting ? 1 : 0;
+  return __libc_memalign(alignment, bytes);
+}
+int posix_memalign(void** memory, std::size_t alignment, std::size_t bytes) {
+  allocations += counting ? 1 : 0;
+  *memory = __libc_memalign(alignment, bytes);
+  return *memory == nullptr ? 12 : 0;
+}
+int pthread_mutex_lock(pthread_mutex_t* mutex) {
+  static auto* const lock = next<int(pthread_mutex_t*)>("pthread_mutex_lock");
+  locks += counting ? 1 : 0;
+  return lock(mutex);
+}
+int pthread_rwlock_rdlock(pthread_rwlock_t* mutex) {
+  static auto* const lock = next<int(pthread_rwlock_t*)>("pthread_rwlock_rdlock");
+  locks += counting ? 1 : 0;
+  return lock(mutex);
+}
+}
+
+namespace {
+
+constexpr takt::Key kNested{"nested"};
+constexpr takt::Key kSampled{"sampled"};
+
+/// Everything that a training loop does at every step.
+void train(takt::Session& session, int steps) {
+  for (int step = 0; step < steps; ++step) {
+    takt::Scope batch(takt::Batch);
+    batch.items(32);
+    session.step(step);
+    {
+      takt::Scope io(takt::IO);
+      io.bytes(4096);
+    }
+    {
+      takt::Scope forward(takt::Forward);
+      const takt::Scope nested(kNested);
+    }
+    {
+      takt::Scope backward(takt::Backward);
+      backward.lap(takt::Comm);
+    }
+    for (int round = 0; round < 20; ++round) { const takt::Scope some(kSampled, takt::every(4)); }
+    takt::record(takt::Other, std::chrono::nanoseconds(100));
+    session.metric("loss", 0.5);
+  }
+}
+
+/// A Timer with books of its own.
+void time(takt::Timer<takt::CpuBackend>& timer, int rounds) {
+  for (int round = 0; round < rounds; ++round) {
+    timer.start(takt::Forward);
+    timer.end(takt::Forward);
+  }
+}
+
+/// Gives every path a duration of every length: a histogram takes memory when the first one of an octave comes.
+void fill_histograms(takt::Timer<takt::CpuBackend>& timer) {
+  for (unsigned octave = 0; octave < 40; ++octave) {
+    const std::chrono::nanoseconds length(std::int64_t{1} << octave);
+    timer.record(takt::Forward, length);
+    takt::record(takt::Batch, length);
+    const takt::Scope batch(takt::Batch);
+    for (const takt::Key* key : {&takt::IO, &takt::Forward, &takt::Backward, &takt::Comm, &takt::Other, &kSampled}) {
+      takt::record(*key, length);
+    }
+    const takt::Scope forward(takt::Forward);
+    takt::record(kNested, length);
+  }
+}
+
+/// From now on this thread dies of any system call but exit. False if the kernel will not have it.
+bool forbid_system_calls() {
+  sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+      // Where the kernel offers no clock to read without it, reading the clock is one.
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clock_gettime, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+  };
+  sock_fprog program{sizeof filter / sizeof filter[0], filter};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+/// What a child ends with that may make no system call: its status as of waitpid().
+template <class Work>
+int status_of(Work work) {
+  const pid_t child = fork();
+  if (child == 0) {
+    if (!forbid_system_calls()) { _exit(77); }
+    work();
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return status;
+}
+
+bool detects() {
+  counting = true;
+  const std::uint64_t before = allocations + locks;
+  std::free(std::malloc(1));
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_lock(&mutex);
+  pthread_mutex_unlock(&mutex);
+  void* (*volatile allocate)(std::size_t) = [](std::size_t bytes) { return ::operator new(bytes); };
+  ::operator delete(allocate(8));
+  counting = false;
+  const bool all = allocations + locks - before == 3;
+  allocations = locks = 0;
+  return all;
+}
+
+}  // namespace
+
+int main() {
+  if (!detects()) {
+    std::puts("the counters do not count");
+    return 1;
+  }
+  const int alone = status_of([] { syscall(SYS_getpid); });
+  if (WIFEXITED(alone) && WEXITSTATUS(alone) == 77) {
+    std::puts("skipped: the kernel gives this process no filter");
+    return 77;
+  }
+  if (!WIFSIGNALED(alone) || WTERMSIG(alone) != SIGSYS) {
+    std::puts("the filter lets system calls through");
+    return 1;
+  }
+
+  // A run of its own, with a collector beside it; the filter concerns only the thread that asks for it.
+  takt::SessionOptions options;
+  options.files = false;
+  options.table = false;
+  takt::Session session("hot path", options);
+  takt::Timer<takt::CpuBackend> timer;
+  constexpr int kSteps = 1000;
+  train(session, kSteps);  // what is made once is made: paths, pages, rows
+  time(timer, kSteps);
+  fill_histograms(timer);
+
+  counting = true;
+  train(session, kSteps);
+  time(timer, kSteps);
+  counting = false;
+  std::printf("%d steps: %llu allocations, %llu locks\n", kSteps, static_cast<unsigned long long>(allocations),
+              static_cast<unsigned long long>(locks));
+  if (allocations != 0 || locks != 0) { return 1; }
+
+  std::fflush(stdout);
+  if (!forbid_system_calls()) { return 1; }
+  train(session, kSteps);
+  time(timer, kSteps);
+  _exit(0);
+}
