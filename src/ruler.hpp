@@ -30,7 +30,7 @@ class Ruler {
     along_ = along;
     return origin_ns_ + from_origin(along);
   }
-  /// The time from one event to the next, where both are near: less than 2^26 ns. Else returns false and nothing changes.
+  /// The time from one event to the next, where both are near, so that it is less than 2^32 ns. Else returns false and nothing changes.
   TAKT_ALWAYS_INLINE bool length_of(Event begin, Event end, std::uint64_t& ns) noexcept {
     const std::uint64_t first = (begin - origin_) >> kCodeBits;
     const std::uint64_t second = (end - origin_) >> kCodeBits;
@@ -43,11 +43,11 @@ class Ruler {
   std::uint64_t last_ns() const noexcept { return origin_ns_ + from_origin(along_); }
 
  private:
-  // So that `along` stays below 2^26 for a block of events, and its product below 2^64.
-  static constexpr std::uint64_t kLongestStep = (std::uint64_t{1} << 20U) - 1;
-  static constexpr std::uint64_t kFarthest = std::uint64_t{1} << 26U;
+  // So that `along` stays below 2^22 for a block of events, and its product below 2^64.
+  static constexpr std::uint64_t kLongestStep = (std::uint64_t{1} << 16U) - 1;
+  static constexpr std::uint64_t kFarthest = std::uint64_t{1} << 22U;
   static_assert(kLongestStep * kBlockEvents < kFarthest, "a block of short steps stays near");
-  static constexpr std::uint64_t kLargestMultiplier = std::uint64_t{1} << 37U;  // a clock of 31 MHz
+  static constexpr std::uint64_t kLargestMultiplier = std::uint64_t{1} << 41U;  // a clock of 2 MHz
 
   void start_at(std::uint64_t ticks) noexcept;
   void go_far(Event event) noexcept;

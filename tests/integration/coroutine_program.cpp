@@ -51,7 +51,9 @@ Task work() {
   co_await std::suspend_always();
 }
 
-void on_another_thread(const Task& task) { std::thread([&task] { task.resume(); }).join(); }
+void on_another_thread(const Task& task) {
+  std::thread([&task] { task.resume(); }).join();
+}
 
 struct Counts {
   std::uint64_t calls = 0;
@@ -84,14 +86,14 @@ int main() {
   for (std::uint64_t task = 0; task < kTasks; ++task) { tasks.push_back(work()); }
   {
     const takt::Scope batch(takt::Batch);
-    for (const Task& task : tasks) { task.resume(); }        // all begin here, and are open at once
+    for (const Task& task : tasks) { task.resume(); }            // all begin here, and are open at once
     for (const Task& task : tasks) { on_another_thread(task); }  // "inside" ends there
-    for (std::size_t task = 0; task < kTasks / 2; ++task) { tasks[task].resume(); }  // "waits" ends here, first begun first
+    for (std::size_t task = 0; task < kTasks / 2; ++task) {
+      tasks[task].resume();
+    }  // "waits" ends here, first begun first
   }
   tasks.clear();  // the other half ends by being destroyed, after the Batch
-  {
-    const takt::Scope after(takt::Forward);
-  }
+  { const takt::Scope after(takt::Forward); }
 
   const takt::Snapshot snapshot = takt::snapshot();
   const Counts waits = counts_of(snapshot, "waits");
