@@ -70,7 +70,7 @@ class Files(rig.Case):
                         self.assertIn("closed 0", ended.out)
                     self.assertIn("cannot write", ended.err)
                     self.assertIn("File too large", ended.err)
-                    self.assertIn("\"csv\" could not deliver everything", ended.err)
+                    self.assertRegex(ended.err, "\"csv\" (could not deliver everything|had not finished)")  # the latter on a busy machine
                     # Smaller than the bound, so that it is not what fails; and its neighbours do not hold it up.
                     self.assertEqual(rig.calls(self.summary(), "Batch"), sum(n for n in words if isinstance(n, int)))
                     self.assertGreater(len(self.steps(name="steps.csv.part")), 100)
