@@ -20,7 +20,8 @@ std::uint32_t path_of(const std::vector<std::uint32_t>& paths, std::uint32_t nod
 
 }  // namespace
 
-void Collector::drain(Outbox& outbox, std::uint64_t end, std::uint32_t thread, const Paths& paths) {
+void Collector::drain(Outbox& outbox, std::uint64_t end, const Recorder* from, std::uint32_t thread,
+                      const Paths& paths) {
   while (const Record* record = outbox.front(end)) {
     switch (record->type) {
       case Record::Type::row:
@@ -33,13 +34,11 @@ void Collector::drain(Outbox& outbox, std::uint64_t end, std::uint32_t thread, c
         take_metric(static_cast<const MetricRecord&>(*record));
         break;
       case Record::Type::events:
-        take_events(static_cast<const EventsRecord&>(*record), thread);
+        take_events(static_cast<const EventsRecord&>(*record), from, thread);
         break;
-      case Record::Type::span: {
-        const auto& span = static_cast<const SpanRecord&>(*record);
-        add_span(thread, span.key, span.begin_ns, span.end_ns);
+      case Record::Type::span:
+        take_span(static_cast<const SpanRecord&>(*record));
         break;
-      }
       case Record::Type::padding:
         break;
     }
@@ -136,8 +135,14 @@ void Collector::take_metric(const MetricRecord& record) {
   metrics_.push_back(std::move(metric));
 }
 
-void Collector::take_events(const EventsRecord& record, std::uint32_t thread) {
-  std::vector<OpenSpan>& open = open_spans_[thread];
+void Collector::take_span(const SpanRecord& record) {
+  const auto open = open_spans_.find(record.opener);
+  if (open != open_spans_.end()) { open->second[record.region].key = 0; }
+  add_span(record.thread, record.key, record.begin_ns, record.end_ns);
+}
+
+void Collector::take_events(const EventsRecord& record, const Recorder* from, std::uint32_t thread) {
+  std::vector<OpenSpan>& open = open_spans_[from];
   open.resize(kBlocks * kBlockEvents);
   const auto* event = reinterpret_cast<const Event*>(&record + 1);
   const std::size_t count = (record.bytes - sizeof(EventsRecord)) / sizeof(Event);
@@ -149,10 +154,15 @@ void Collector::take_events(const EventsRecord& record, std::uint32_t thread) {
       at += code == kSkippedCode ? 0 : 1;
       continue;
     }
+    if (code < kBeginCode && open[code].key != 0 && open[code].source != source) {
+      open[code].key = 0;  // the clock was changed meanwhile, and this may still be a reading of the one before
+      ++lost_spans_;
+      continue;
+    }
     ticks = unwrap(event[at], ticks);
     const std::uint64_t ns = clock_.to_ns(source, ticks);
     if (code >= kBeginCode) {
-      open[record.place + at] = OpenSpan{code - kBeginCode, ns};
+      open[record.place + at] = OpenSpan{code - kBeginCode, source, ns};
     } else if (open[code].key != 0) {
       add_span(thread, open[code].key, open[code].begin_ns, ns);
       open[code].key = 0;

@@ -39,9 +39,10 @@ class Collector {
   Collector(const Clock& clock, const KeyTable& keys) noexcept : clock_(clock), keys_(keys) {}
 
   /// Takes everything before `end` out of `outbox`. `paths` maps nodes of the thread's tree to paths of the process.
-  void drain(Outbox& outbox, std::uint64_t end, std::uint32_t thread, const std::vector<std::uint32_t>& paths);
-  /// Nothing more will come from `thread`.
-  void forget(std::uint32_t thread) { open_spans_.erase(thread); }
+  void drain(Outbox& outbox, std::uint64_t end, const Recorder* from, std::uint32_t thread,
+             const std::vector<std::uint32_t>& paths);
+  /// Nothing more will come from the thread that records with `recorder`.
+  void forget(const Recorder* recorder) { open_spans_.erase(recorder); }
   /// Hands over what is ready; `all`: rows that still wait, too, incomplete.
   Harvest harvest(bool all);
   /// Number of things that were dropped because nobody took them.
@@ -56,6 +57,7 @@ class Collector {
   };
   struct OpenSpan {
     std::uint64_t key = 0;
+    ClockSource source = ClockSource::counter;
     std::uint64_t begin_ns = 0;
   };
   using Paths = std::vector<std::uint32_t>;
@@ -63,7 +65,8 @@ class Collector {
   void take_row(const RowRecord& record, const Paths& paths);
   void take_amendment(const AmendmentRecord& record, const Paths& paths);
   void take_metric(const MetricRecord& record);
-  void take_events(const EventsRecord& record, std::uint32_t thread);
+  void take_events(const EventsRecord& record, const Recorder* from, std::uint32_t thread);
+  void take_span(const SpanRecord& record);
   void add_span(std::uint32_t thread, std::uint64_t key, std::uint64_t begin_ns, std::uint64_t end_ns);
   void finish(Waiting& waiting, bool complete);
   void release_old(std::uint32_t series, std::uint64_t newest);
@@ -84,7 +87,7 @@ class Collector {
   std::uint64_t dropped_ = 0;
   std::uint64_t incomplete_ = 0;
   std::uint64_t lost_spans_ = 0;
-  std::unordered_map<std::uint32_t, std::vector<OpenSpan>> open_spans_;  // by thread; place in the arena
+  std::unordered_map<const Recorder*, std::vector<OpenSpan>> open_spans_;  // by place in the arena
 };
 
 /// Names of metrics and their numbers. Numbers are found without a lock once a name is known. Any thread.

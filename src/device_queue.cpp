@@ -35,6 +35,15 @@ bool DeviceQueue::take(std::uint32_t id, DeviceBegin& begin) noexcept {
   return false;
 }
 
+void DeviceQueue::forget_open() noexcept {
+  for (const Open& open : open_) {
+    DeviceBegin begin;
+    if (const std::uint32_t id = open.id.load(std::memory_order_acquire); id != 0 && take(id, begin)) {
+      begin.release();
+    }
+  }
+}
+
 DeviceQueue::Lane* DeviceQueue::lane_of(StreamRef stream) noexcept {
   for (unsigned lane = 0; lane < lanes_; ++lane) {
     if (lane_[lane]->stream == stream) { return lane_[lane]; }

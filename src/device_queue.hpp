@@ -41,6 +41,8 @@ class DeviceQueue {
   bool opened(std::uint32_t id, const DeviceBegin& begin) noexcept;
   /// Takes the begin of region `id`, once. Any thread.
   bool take(std::uint32_t id, DeviceBegin& begin) noexcept;
+  /// Gives up the begins of all open regions.
+  void forget_open() noexcept;
   /// The region of `node` lies between two marks; its result is waited for. Takes over both marks. Nothing may be unfolded.
   void ended(Recorder& recorder, Node* node, Series* series, bool warmup, StreamRef stream, Mark begin,
              Mark end) noexcept;

@@ -140,7 +140,12 @@ void ExportWorker::run() {
       std::unique_lock<std::mutex> lock(mutex_);
       changed_.wait(lock, [this] { return fresh_ || last_; });
     }
-    run_once();
+    try {
+      run_once();
+    } catch (const std::exception& error) {  // no memory for the snapshot, most likely
+      report_fault(std::string("exporter.") + name(),
+                   std::string("the exporter \"") + name() + "\" could not be called: " + error.what());
+    }
     std::unique_lock<std::mutex> lock(mutex_);
     if (done_) { return; }
     if (last_) { changed_.wait_for(lock, std::min(until(deadline_), kPause)); }

@@ -61,8 +61,12 @@ struct EventsRecord : Record {
   std::uint32_t source = 0;      ///< ClockSource
   std::uint32_t place = 0;       ///< in the arena, of the first
 };
+class Recorder;
 /// A region that ended on another thread, for the time line.
 struct SpanRecord : Record {
+  const Recorder* opener = nullptr;
+  std::uint32_t region = 0;  ///< its id there
+  std::uint32_t thread = 0;  ///< the opener's
   std::uint64_t key = 0;
   std::uint64_t begin_ns = 0;
   std::uint64_t end_ns = 0;

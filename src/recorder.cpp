@@ -164,13 +164,20 @@ TAKT_COLD void Recorder::take_notices(Event* to) noexcept {
 /// A Batch has ended that makes no row: neither does the time since the row before.
 TAKT_COLD void Recorder::step_lost(Node* batch) noexcept {
   last_series_ = nullptr;
-  if (Series* series = series_of(batch)) { series->skip_step(tree_); }
+  if (Series* series = series_of(batch)) {
+    series->skip_step(tree_);
+  } else {
+    batch->missed_rows = true;
+  }
 }
 
 /// The counter has been given up: what is open or unfolded was stamped by it, and cannot be trusted.
 TAKT_COLD void Recorder::follow_clock() noexcept {
   Event* const from = folded_.own();
   Event* const to = own_cursor();
+  if (from != to && tracing.load(std::memory_order_relaxed)) {
+    trace(from, static_cast<std::uint32_t>(to - from), place_of(from));
+  }
   sequence_.add(1);
   tree_.discard_open();
   Folder folder(tree_, clock_, source_.own(), last_ticks_.own());
@@ -181,6 +188,7 @@ TAKT_COLD void Recorder::follow_clock() noexcept {
     at += words - 1;
     tree_.discard_open();
   }
+  last_ended_ = folder.last_ended();
   folded_.set(to);
   source_.set(clock_.source());
   last_ticks_.set(now());
@@ -299,15 +307,17 @@ void Recorder::device_ended(Node* node, const DeviceBegin& begin, const DeviceBe
 
 void Recorder::step_ended(Node* batch) noexcept {
   poll();
+  bool has_row = false;
   if (Series* series = series_of(batch)) {
     need_outbox();
     const bool boundary = series != last_series_ || tree_.boundaries() != last_boundaries_;
     if (has_next_step_) { series->set_step(next_step_); }
-    series->finish_step(tree_, outbox(), boundary);
+    has_row = series->finish_step(tree_, outbox(), boundary) && outbox() != nullptr;
     last_series_ = series;
     last_boundaries_ = tree_.boundaries();
   }
-  if (batch->series == nullptr || outbox() == nullptr) { registry().count_step_without_row(); }
+  if (batch->series == nullptr) { batch->missed_rows = true; }
+  if (!has_row) { registry().count_step_without_row(); }
   has_next_step_ = false;
   clock_.recheck();
 }
@@ -315,9 +325,10 @@ void Recorder::step_ended(Node* batch) noexcept {
 Series* Recorder::series_of(Node* batch) noexcept {
   if (batch->series != nullptr) { return static_cast<Series*>(batch->series); }
   if (batch == tree_.overflow() || !budget_.take(sizeof(Series))) { return nullptr; }
-  auto* series = new (std::nothrow) Series(batch);
-  const std::uint32_t id = series == nullptr ? 0xFFFFFFFFU : registry().add_series(*this, batch->index, *series);
-  if (id == 0xFFFFFFFFU) {
+  auto* series = new (std::nothrow) Series(batch, batch->missed_rows);
+  const std::uint32_t id =
+      series == nullptr ? Registry::kNoSeries : registry().add_series(*this, batch->index, *series);
+  if (id == Registry::kNoSeries) {
     delete series;
     budget_.give(sizeof(Series));
     return nullptr;
@@ -499,6 +510,20 @@ TAKT_COLD void Recorder::trace(const Event* events, std::uint32_t count, std::ui
   box->push(bytes);
 }
 
+void Recorder::trace_elsewhere(const Recorder& opener, Region region, KeyIndex key, std::uint64_t begin_ns,
+                               std::uint64_t end_ns) noexcept {
+  if (!tracing.load(std::memory_order_relaxed)) { return; }
+  need_outbox();
+  SpanRecord record;
+  record.opener = &opener;
+  record.region = region_id(region);
+  record.thread = opener.thread();
+  record.key = key;
+  record.begin_ns = begin_ns;
+  record.end_ns = end_ns;
+  if (Outbox* box = outbox()) { box->put(record, Record::Type::span); }
+}
+
 void Recorder::copy(Unfolded& copy) const noexcept {
   for (;;) {
     const std::uint64_t sequence = sequence_.get();
@@ -525,6 +550,8 @@ void Recorder::copy(Unfolded& copy) const noexcept {
 }
 
 void Recorder::abandon_open() noexcept {
+  devices_.forget_open();
+  for (auto& told : told_) { told.store(0, std::memory_order_release); }
   const Change change(*this);
   tree_.abandon_open();
 }
@@ -533,6 +560,7 @@ void Recorder::recycle() noexcept {
   for (std::uint32_t index = 0; index < tree_.nodes(); ++index) {
     Node* node = tree_.node(index);
     node->column = 0;
+    node->missed_rows = false;
     if (node->series == nullptr) { continue; }
     delete static_cast<Series*>(node->series);
     budget_.give(sizeof(Series));

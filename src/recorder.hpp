@@ -98,6 +98,10 @@ class Recorder {
   /// A device span that was asked for is not taken; `series`: the one whose open step misses it, may be nullptr.
   void device_skipped(TreeKey key, Series* series) noexcept;
 
+  /// A region that began with `opener` has ended on this thread: for the time line.
+  void trace_elsewhere(const Recorder& opener, Region region, KeyIndex key, std::uint64_t begin_ns,
+                       std::uint64_t end_ns) noexcept;
+
   Tree& tree() noexcept { return tree_; }
   const Tree& tree() const noexcept { return tree_; }
   Outbox* outbox() const noexcept { return outbox_.load(std::memory_order_acquire); }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <algorithm>
 #include <functional>
+#include <new>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -123,7 +124,7 @@ Registry::Registry(Clock& clock, KeyTable& keys, std::uint32_t generation) noexc
       collector_(clock, keys) {}
 
 Recorder* Registry::attach() noexcept {
-  {
+  try {
     const std::lock_guard<std::mutex> lock(list_);
     Recorder* recorder = nullptr;
     if (!free_.empty()) {
@@ -138,7 +139,7 @@ Recorder* Registry::attach() noexcept {
       recorder->attach(add_thread(), warmup_.load(std::memory_order_relaxed));
       return recorder;
     }
-  }
+  } catch (const std::bad_alloc&) {}  // the same as nullptr
   // Without the lock: the handler that hears of it may time regions of its own.
   count_unrecorded();
   report_fault("memory",
@@ -186,7 +187,9 @@ void Registry::thread_ends(Recorder& recorder) noexcept {
   // next ones would need ever more memory.
   std::unique_lock<std::mutex> collect(collect_, std::defer_lock);
   if (many) { collect.lock(); }
-  if (many || collect.try_lock()) { absorb_retired(); }
+  try {
+    if (many || collect.try_lock()) { absorb_retired(); }
+  } catch (const std::bad_alloc&) {}  // it stays retired; the next one tries again
 }
 
 /// Moves the values of an ended thread to totals_. What is open or pending keeps its recorder from being used again.
@@ -202,7 +205,7 @@ void Registry::absorb(Slot& slot) {
   if (recorder.tree().depth() != 0 || recorder.device_pending()) { return; }
   totals_.merge(recorder.tree());
   finish_series(slot);
-  collector_.forget(recorder.thread());
+  collector_.forget(&recorder);
   recorder.recycle();
   const std::lock_guard<std::mutex> lock(list_);
   slot.retired.store(false, std::memory_order_release);
@@ -236,7 +239,7 @@ void Registry::bound_unended(std::vector<Slot*>& retired) {
   }
 }
 
-Node* Registry::end_elsewhere(Recorder& here, Recorder& opener, Region region, std::uint64_t end_ns) noexcept {
+Node* Registry::end_elsewhere(Recorder& here, Recorder& opener, Region region, std::uint64_t end_ns) noexcept try {
   Unfolded unfolded;
   {
     const std::lock_guard<std::mutex> lock(list_);
@@ -264,8 +267,11 @@ Node* Registry::end_elsewhere(Recorder& here, Recorder& opener, Region region, s
   Node* node = found->placed ? tree.root() : tree.overflow();
   for (const TreeKey each : found->path) { node = tree.child(node, each); }
   tree.add_at(node, end_ns - std::min(found->begin_ns, end_ns));
+  here.trace_elsewhere(opener, region, static_cast<KeyIndex>(key), std::min(found->begin_ns, end_ns), end_ns);
   tree.count(Mishap::ended_elsewhere, key);
   return node;
+} catch (const std::bad_alloc&) {  // it stays open, and is counted as never ended
+  return nullptr;
 }
 
 /// Takes in device results of ended threads. Returns whether none is pending any more. Under collect_.
@@ -309,13 +315,15 @@ bool Registry::complete(Recorder* here, std::uint64_t deadline_ns) noexcept {
 
 std::uint32_t Registry::add_series(const Recorder& recorder, std::uint32_t node, const Series& series) noexcept {
   const std::lock_guard<std::mutex> lock(list_);
-  if (series_.size() >= kMaxSeries) { return 0xFFFFFFFFU; }
+  if (series_.size() >= kMaxSeries) { return kNoSeries; }
   SeriesSlot slot;
   slot.recorder = &recorder;
   slot.node = node;
   slot.live = &series;
   slot.value.thread = recorder.thread();
-  series_.push_back(slot);
+  try {
+    series_.push_back(slot);
+  } catch (const std::bad_alloc&) { return kNoSeries; }
   return static_cast<std::uint32_t>(series_.size() - 1);
 }
 
@@ -346,7 +354,7 @@ void Registry::drain(Slot& slot) {
   Outbox* outbox = slot.recorder->outbox();
   const std::uint64_t end = outbox == nullptr ? 0 : outbox->end();
   map_paths(slot, slot.recorder->tree());  // after `end`: every node that records before it speak of is there
-  if (outbox != nullptr) { collector_.drain(*outbox, end, slot.recorder->thread(), slot.paths); }
+  if (outbox != nullptr) { collector_.drain(*outbox, end, slot.recorder, slot.recorder->thread(), slot.paths); }
 }
 
 Harvest Registry::collect(bool last) {

@@ -45,7 +45,8 @@ class Registry {
   /// Rows, metrics and spans that are new. `last`: nothing will come any more.
   Harvest collect(bool last);
 
-  /// The number of a new series; 0xFFFFFFFF where there are too many.
+  static constexpr std::uint32_t kNoSeries = 0xFFFFFFFF;
+  /// The number of a new series; kNoSeries where there is no room.
   std::uint32_t add_series(const Recorder& recorder, std::uint32_t node, const Series& series) noexcept;
   void set_warmup(std::uint64_t batches) noexcept { warmup_.store(batches, std::memory_order_relaxed); }
   MemoryBudget& budget() noexcept { return budget_; }

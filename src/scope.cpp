@@ -31,8 +31,7 @@ Region begin_checked(Recorder& recorder, KeyIndex key, StreamRef stream) noexcep
 }
 
 KeyIndex key_of(Region region) noexcept {
-  const Event event = __atomic_load_n(reinterpret_cast<const Event*>(region & ~kRegionFlags), __ATOMIC_RELAXED);
-  const Event code = event & kCodeMask;  // a begin stays in its place while its region is open
+  const Event code = event_at(region) & kCodeMask;  // a begin stays in its place while its region is open
   return code >= kBeginCode && code < kFirstSpecialCode ? static_cast<KeyIndex>(code - kBeginCode) : kNoKey;
 }
 

@@ -25,6 +25,10 @@ double student_t975(std::uint64_t degrees) noexcept {
          (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * n * n * n);
 }
 
+// What has ended here and began here: rows know nothing else.
+std::uint64_t calls_of(const Node& node) noexcept { return node.host.n() - node.away_calls.own(); }
+std::uint64_t total_of(const Node& node) noexcept { return node.host.total_ns() - node.away_ns; }
+
 }  // namespace
 
 void ThroughputWindows::add(std::uint64_t items, std::uint64_t period_ns) noexcept {
@@ -167,7 +171,11 @@ void Series::note_period(const Tree::Step& step, std::int64_t period_ns, bool bo
   }
 }
 
-void Series::finish_step(Tree& tree, Outbox* outbox, bool boundary) noexcept {
+bool Series::finish_step(Tree& tree, Outbox* outbox, bool boundary) noexcept {
+  if (late_) {
+    skip_step(tree);
+    return false;
+  }
   const Tree::Step& step = tree.step();
   const bool period_known = has_last_ && !boundary;
   const std::int64_t period_ns = period_known ? static_cast<std::int64_t>(step.end_ns - last_end_ns_) : -1;
@@ -180,9 +188,11 @@ void Series::finish_step(Tree& tree, Outbox* outbox, bool boundary) noexcept {
   steps_.add(1);
   ++row_;
   ++step_;
+  return true;
 }
 
 void Series::skip_step(Tree& tree) noexcept {
+  late_ = false;
   find_columns(tree);
   keep_totals();
   ++row_;  // device values still to come are of no row
@@ -197,11 +207,11 @@ void Series::write_row(const Tree& tree, Outbox& outbox, std::int64_t period_ns)
   CellRecord* const first = cell;
   for (unsigned index = 0; index < columns_; ++index) {
     const Column& column = column_[index];
-    const std::uint64_t gained = column.node->host.n() - column.calls;
+    const std::uint64_t gained = calls_of(*column.node) - column.calls;
     if (gained == 0 && column.device_calls == 0) { continue; }
     cell->node = column.node->index;
     cell->calls = static_cast<std::uint32_t>(gained);
-    cell->host_ns = static_cast<std::int64_t>(column.node->host.total_ns() - column.total_ns);
+    cell->host_ns = static_cast<std::int64_t>(total_of(*column.node) - column.total_ns);
     cell->device_ns = column.device_calls == 0 ? -1 : column.device_ns;
     ++cell;
   }
@@ -231,7 +241,7 @@ void Series::write_row(const Tree& tree, Outbox& outbox, std::int64_t period_ns)
 Series::Column Series::rest_now() const noexcept {
   Column sum;
   for (const Node* node : rest_) {
-    sum.calls += node->host.n();
+    sum.calls += calls_of(*node);
     sum.total_ns += node->self_ns();
   }
   return sum;
@@ -250,8 +260,8 @@ CellRecord* Series::write_rest(CellRecord* cell) const noexcept {
 void Series::keep_totals() noexcept {
   for (unsigned index = 0; index < columns_; ++index) {
     Column& column = column_[index];
-    column.total_ns = column.node->host.total_ns();
-    column.calls = column.node->host.n();
+    column.total_ns = total_of(*column.node);
+    column.calls = calls_of(*column.node);
     column.device_ns = 0;
     column.device_calls = 0;
   }

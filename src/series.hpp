@@ -47,7 +47,8 @@ class Series {
  public:
   static constexpr unsigned kColumns = 64;
 
-  explicit Series(Node* batch) noexcept : batch_(batch) {}
+  /// \param late steps have ended of which this knows nothing: there will be a row from the next one on.
+  Series(Node* batch, bool late) noexcept : batch_(batch), late_(late) {}
 
   void set_id(std::uint32_t id) noexcept { id_ = id; }
   std::uint32_t id() const noexcept { return id_; }
@@ -63,8 +64,8 @@ class Series {
   void device_done(Tree& tree, Outbox* outbox, std::uint64_t row, Node* node, std::int64_t ns) noexcept;
 
   /// The step in `tree` has ended: writes its row. `boundary` says that an Epoch began or ended, or a Batch of another path
-  /// ended, since this series' last step.
-  void finish_step(Tree& tree, Outbox* outbox, bool boundary) noexcept;
+  /// ended, since this series' last step. Returns false where that would be a row of more than this step.
+  bool finish_step(Tree& tree, Outbox* outbox, bool boundary) noexcept;
   /// A step has ended of which there is no row: what it left in the tree belongs to none.
   void skip_step(Tree& tree) noexcept;
 
@@ -92,6 +93,7 @@ class Series {
 
   std::uint32_t id_ = 0;
   Node* batch_;
+  bool late_;
   Column column_[kColumns];
   unsigned columns_ = 0;
   std::vector<const Node*> rest_;  // paths without a column; together they make one cell, by self time

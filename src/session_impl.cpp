@@ -167,6 +167,10 @@ Snapshot SessionImpl::snapshot(bool finished) {
 void SessionImpl::collect(bool last) {
   const std::lock_guard<std::mutex> one(collecting_);
   if (collector.load(std::memory_order_relaxed) != this) { return; }
+  if (!last) {
+    const std::lock_guard<std::mutex> lock(data_);
+    if (ended_) { return; }  // nothing may be shown after the last
+  }
   process_clock().recheck();
   auto harvest = std::make_shared<Harvest>(registry().collect(last));
   const auto shift = static_cast<std::int64_t>(start_ns_);
@@ -237,10 +241,21 @@ void SessionImpl::background() {
       due_ = false;
       if (closing_) { break; }
     }
-    collect(false);
-    run_local(Time::max());
+    try {
+      collect(false);
+      run_local(Time::max());
+    } catch (const std::exception& error) {  // no memory, most likely: the next period may be luckier
+      report_fault("background", std::string("results could not be collected: ") + error.what());
+    }
   }
-  finish();
+  try {
+    finish();
+  } catch (const std::exception& error) {
+    report_fault("close", std::string("the end of the run could not be written: ") + error.what());
+    const std::lock_guard<std::mutex> lock(state_);
+    finished_ = true;
+    changed_.notify_all();
+  }
 }
 
 /// The last collection, and the end of every exporter.

@@ -25,7 +25,8 @@ struct Handle {
   std::uint64_t begin_ns = 0;
   std::uint32_t id = 0;
   std::uint32_t place = 0;
-  detail::Region region = 0;  ///< of a Timer that joined the process
+  detail::Region region = 0;  ///< of a Timer that joined the process, and
+  detail::Event begun = 0;    ///< what stands there while it is open
 };
 
 /// Times regions by hand, with any Backend, into books of its own (or the process's, see joined()):

@@ -54,6 +54,10 @@ class Oracle {
     Durations host, device;
     std::uint64_t self = 0, items = 0, bytes = 0, skipped = 0;
     std::uint64_t device_pending = 0, device_lost = 0;
+    std::uint64_t away_n = 0, away_total = 0;  // ended here, begun elsewhere: in no row
+
+    std::uint64_t calls() const { return host.n - away_n; }
+    std::uint64_t time() const { return host.total - away_total; }
   };
   struct Cell {
     std::uint64_t calls = 0;
@@ -122,7 +126,7 @@ class Oracle {
       step_ = id;
       step_path_ = region.path;
       step_begin_ = now;
-      warm_ = values_[region.path].host.n < kWarmupBatches;
+      warm_ = values_[region.path].calls() < kWarmupBatches;
     }
     open_.push_back(region);
   }
@@ -165,7 +169,10 @@ class Oracle {
     for (std::size_t level = 0; level < path.size() && !overflow; ++level) {
       overflow = !place_below(here, path[level], here);
     }
-    (overflow ? overflow_ : values_[here]).host.add(length, warm_);
+    Values& values = overflow ? overflow_ : values_[here];
+    values.host.add(length, warm_);
+    ++values.away_n;
+    values.away_total += length;
     mishap("ended_elsewhere", path.empty() ? kNoKey : path.back());
     return !overflow;
   }
@@ -417,11 +424,11 @@ class Oracle {
       const Path& path = series.columns[index];
       const Values& values = values_[path];
       const auto [calls, time] = series.before[path];
-      const std::uint64_t gained = values.host.n - calls;
+      const std::uint64_t gained = values.calls() - calls;
       if (index < kMaxColumns) {
         if (gained == 0) { continue; }
         row.cells[path].calls = gained;
-        row.cells[path].host = values.host.total - time;
+        row.cells[path].host = values.time() - time;
       } else {
         row.rest.calls += gained;
         row.rest.host += values.self - time;
@@ -433,7 +440,7 @@ class Oracle {
     find_columns(series, step_path_);
     for (std::size_t index = 0; index < series.columns.size(); ++index) {
       const Values& values = values_[series.columns[index]];
-      series.before[series.columns[index]] = {values.host.n, index < kMaxColumns ? values.host.total : values.self};
+      series.before[series.columns[index]] = {values.calls(), index < kMaxColumns ? values.time() : values.self};
     }
     series.items_before = values_[step_path_].items;
   }

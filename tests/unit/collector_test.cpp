@@ -24,7 +24,7 @@ struct Tracing {
 struct CollectorTest : RecorderFixture {
   std::vector<takt::Span> spans() {
     recorder->fold();
-    if (Outbox* outbox = recorder->outbox()) { collector->drain(*outbox, outbox->end(), 7, {}); }
+    if (Outbox* outbox = recorder->outbox()) { collector->drain(*outbox, outbox->end(), recorder, 7, {}); }
     return collector->harvest(false).spans;
   }
   /// A row of `cells` cells as a series writes it.
@@ -55,7 +55,7 @@ struct CollectorTest : RecorderFixture {
     outbox.put(amendment, Record::Type::amendment);
   }
   Harvest drained(Outbox& outbox, bool all = false) {
-    collector->drain(outbox, outbox.end(), 0, {0, 1, 2, 3, 4, 5, 6, 7});
+    collector->drain(outbox, outbox.end(), recorder, 0, {0, 1, 2, 3, 4, 5, 6, 7});
     return collector->harvest(all);
   }
 };
@@ -146,7 +146,7 @@ TEST_CASE_METHOD(CollectorTest, "Collector: what nobody takes is bounded, the ol
   const std::uint64_t count = 3 * Collector::kMaxBytes / row_bytes;
   for (std::uint64_t row = 0; row < count; ++row) {
     put_row(outbox, row, 8, 0);
-    collector->drain(outbox, outbox.end(), 0, {});
+    collector->drain(outbox, outbox.end(), recorder, 0, {});
   }
   const Harvest harvest = drained(outbox);
   REQUIRE(harvest.rows.size() * row_bytes <= Collector::kMaxBytes);
@@ -162,7 +162,7 @@ TEST_CASE_METHOD(CollectorTest, "Collector: rows that wait count for the bound, 
   REQUIRE(count / 16 < Collector::kMaxLag);
   for (std::uint64_t row = 0; row < count; ++row) {
     put_row(outbox, row / 16, 60, 1, static_cast<std::uint32_t>(row % 16));  // none is older than 1 024 of its series
-    collector->drain(outbox, outbox.end(), 0, {});
+    collector->drain(outbox, outbox.end(), recorder, 0, {});
   }
   const Harvest harvest = drained(outbox, true);
   REQUIRE((harvest.rows.size()) * row_bytes <= Collector::kMaxBytes + row_bytes);
@@ -177,4 +177,57 @@ TEST_CASE("MetricNames: a name has one number, odd names are repaired") {
   REQUIRE(names.number("accuracy") != loss);
   REQUIRE(names.name(loss) == "loss");
   REQUIRE(names.name(names.number("lo\nss")) == "lo?ss");
+}
+
+TEST_CASE_METHOD(CollectorTest, "Collector: a region that ended on another thread is one span, of the thread it began on") {
+  const Tracing on;
+  const Region region = begin(kA);
+  REQUIRE(spans().empty());
+  Outbox outbox(1U << 16U);  // of the other thread
+  SpanRecord record;
+  record.opener = recorder;
+  record.region = region_id(region);
+  record.thread = 7;
+  record.key = kA;
+  record.begin_ns = 10;
+  record.end_ns = 15;
+  outbox.put(record, Record::Type::span);
+  collector->drain(outbox, outbox.end(), nullptr, 8, {});
+  const std::vector<takt::Span> all = collector->harvest(false).spans;
+  REQUIRE(all.size() == 1);
+  REQUIRE(all[0].thread == 7);
+  REQUIRE(all[0].duration_ns == 5);
+  end(region);  // a surplus end: its begin is spoken for
+  REQUIRE(spans().empty());
+  REQUIRE(collector->lost_spans() == 1);
+}
+
+TEST_CASE_METHOD(CollectorTest, "Collector: a span over a change of the clock is counted, and does not move those after it") {
+  Outbox outbox(1U << 16U);
+  const auto put_events = [&](ClockSource source, std::uint64_t last_ticks, std::uint32_t place,
+                              const std::vector<Event>& events) {
+    EventsRecord record;
+    record.bytes = static_cast<std::uint32_t>(sizeof(record) + events.size() * sizeof(Event));
+    record.type = Record::Type::events;
+    record.last_ticks = last_ticks;
+    record.source = static_cast<std::uint32_t>(source);
+    record.place = place;
+    auto* to = static_cast<unsigned char*>(outbox.reserve(record.bytes));
+    REQUIRE(to != nullptr);
+    std::memcpy(to, &record, sizeof(record));
+    std::memcpy(to + sizeof(record), events.data(), events.size() * sizeof(Event));
+    outbox.push(record.bytes);
+  };
+  const auto end_of = [](std::uint64_t place, std::uint64_t ticks) { return (ticks << kCodeBits) + place; };
+  const std::uint64_t counter = time.fake.ticks();
+  const std::uint64_t monotonic = 5'000'000'000;
+  put_events(ClockSource::counter, counter, 2, {begin_event(kA, counter + 10)});
+  // The end of that region bears a reading of the old clock, as the hot path takes it.
+  put_events(ClockSource::monotonic, monotonic, 3,
+             {end_of(2, counter + 500), begin_event(kB, monotonic + 100), end_of(4, monotonic + 107)});
+  collector->drain(outbox, outbox.end(), recorder, 0, {});
+  const std::vector<takt::Span> all = collector->harvest(false).spans;
+  REQUIRE(all.size() == 1);
+  REQUIRE(all[0].duration_ns == 7);
+  REQUIRE(collector->lost_spans() == 1);
 }

@@ -401,7 +401,7 @@ class Simulation {
     REQUIRE(outbox->dropped() == 0);
     std::vector<std::uint32_t> paths;
     for (std::uint32_t index = 0; index < thread.recorder.tree().nodes(); ++index) { paths.push_back(index); }
-    thread.collector->drain(*outbox, outbox->end(), 0, paths);
+    thread.collector->drain(*outbox, outbox->end(), &thread.recorder, 0, paths);
     for (takt::Row& row : thread.collector->harvest(false).rows) { thread.rows.push_back(std::move(row)); }
   }
 

@@ -8,6 +8,8 @@
 #include "support/random.hpp"
 #include "support/recorder_fixture.hpp"
 
+#include <takt/backends/manual.hpp>
+
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -411,4 +413,74 @@ TEST_CASE_METHOD(RecorderFixture, "Recorder: regions too deep keep their places 
   recorder->fold();
   REQUIRE(recorder->tree().depth() == 0);
   REQUIRE(mishaps(Mishap::end_without_start) == 0);
+}
+
+TEST_CASE_METHOD(RecorderFixture, "Recorder: a region of another thread that ends inside a step is no part of its row") {
+  const Region batch = begin(kBatch);
+  region(kA, 10);
+  recorder->fold();
+  {
+    const Recorder::Change change(*recorder);
+    Tree& tree = recorder->tree();
+    tree.add_at(tree.child(tree.child(tree.root(), kBatch), kA), 1'000'000);
+  }
+  region(kA, 5);
+  end(batch);
+  const std::vector<takt::Row> all = rows();
+  REQUIRE(all.size() == 1);
+  REQUIRE(cell(all[0], node({kBatch, kA}))->calls == 2);
+  REQUIRE(cell(all[0], node({kBatch, kA}))->host_ns == 15);
+  REQUIRE(node({kBatch, kA})->host.n() == 3);
+}
+
+TEST_CASE_METHOD(RecorderFixture, "Recorder: rows that find room late begin with the next step") {
+  const auto step = [&] {
+    const Region batch = begin(kBatch);
+    region(kA, 10);
+    end(batch);
+  };
+  MemoryBudget& memory = budget();
+  const std::size_t before = memory.limit();
+  step();  // makes the paths
+  RecorderFixture::rows();
+  Node* const batch = recorder->tree().node(node({kBatch})->index);
+  delete static_cast<Series*>(batch->series);
+  memory.give(sizeof(Series));
+  batch->series = nullptr;
+  memory.set_limit(memory.used());
+  step();
+  memory.set_limit(before);
+  REQUIRE(RecorderFixture::rows().empty());
+  step();  // finds room, but three steps are in the books
+  REQUIRE(RecorderFixture::rows().empty());
+  step();
+  const std::vector<takt::Row> all = RecorderFixture::rows();
+  REQUIRE(all.size() == 1);
+  REQUIRE(cell(all[0], node({kBatch, kA}))->calls == 1);
+  REQUIRE(cell(all[0], node({kBatch, kA}))->host_ns == 10);
+}
+
+TEST_CASE_METHOD(RecorderFixture, "Recorder: after a change of the clock an end is not taken for the Batch before it") {
+  region(kBatch, 10);
+  REQUIRE(rows().size() == 1);
+  const Region watched = recorder->begin(kA, kRegionUnusual);
+  time.fake.move_counter(-2'000'000'000);
+  pass(2'000'000'000);
+  REQUIRE_FALSE(time.clock.recheck());
+  end(watched);
+  REQUIRE(rows().empty());
+  REQUIRE(static_cast<const Series*>(node({kBatch})->series)->steps() == 1);
+}
+
+TEST_CASE_METHOD(RecorderFixture, "Recorder: what an abandoned region left behind does not meet the next one at its place") {
+  takt::ManualClock device;
+  const takt::StreamRef stream = takt::ManualBackend(device).stream();
+  const Region left = recorder->begin_device(kA, 0, stream);
+  REQUIRE(recorder->told(left, 1));
+  recorder->fold();
+  recorder->abandon_open();
+  REQUIRE(device.outstanding() == 0);
+  DeviceBegin begin;
+  REQUIRE_FALSE(recorder->take_device(left, begin));
+  REQUIRE(recorder->take_told(left) == 0);
 }

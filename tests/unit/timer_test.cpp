@@ -579,3 +579,25 @@ TEST_CASE("Timer: laps of one that joined the process are on its stream, and end
   REQUIRE(clock.outstanding() == 0);
   REQUIRE(clock.misuses() == 0);
 }
+
+TEST_CASE("Timer: a handle of one that joined the process ends no later region") {
+  ManualClock clock;
+  auto timer = Timer<ManualBackend>::joined(ManualBackend(clock));
+  const Handle ended = timer.start(A);
+  timer.end(ended);
+  // Until the place where it began is in use again.
+  Handle again;
+  for (int round = 0; round < 10'000 && (again.region & ~takt::detail::kRegionFlags) != (ended.region & ~takt::detail::kRegionFlags);
+       ++round) {
+    if (again.region != 0) { timer.end(again); }
+    again = timer.start(B);
+  }
+  REQUIRE((again.region & ~takt::detail::kRegionFlags) == (ended.region & ~takt::detail::kRegionFlags));
+  const std::uint64_t before = takt_test::losses_of(takt::snapshot(), "end_without_start");
+  timer.end(ended);
+  REQUIRE(takt::snapshot().open.size() == 1);
+  REQUIRE(timer.mistakes() == 1);
+  timer.end(again);
+  REQUIRE(takt::snapshot().open.empty());
+  REQUIRE(takt_test::losses_of(takt::snapshot(), "end_without_start") == before);
+}

@@ -571,3 +571,25 @@ TEST_CASE_METHOD(TreeTest, "Tree: a copy goes on as the tree does") {
     REQUIRE(copy.node(0)->host.n() == 2);
   }
 }
+
+TEST_CASE_METHOD(TreeTest, "Tree: with the last discarded region detached, nothing is discarded any more") {
+  tree.begin(kA, 1, 0);
+  tree.begin(kB, 2, 1);
+  tree.discard_open();
+  Tree::Frame taken;
+  REQUIRE(tree.detach(2, taken));
+  REQUIRE(tree.has_discarded());
+  REQUIRE(tree.detach(1, taken));
+  REQUIRE_FALSE(tree.has_discarded());
+}
+
+TEST_CASE_METHOD(TreeTest, "Tree: a Batch that began on another thread does not count for warm-up here") {
+  tree.set_warmup(1);
+  Node* const batch = tree.child(tree.root(), kBatchKey);
+  tree.add_at(batch, 5);
+  tree.begin(kBatchKey, 1, 10);
+  REQUIRE(tree.step().warmup);
+  tree.end(1, 20, 1);
+  tree.begin(kBatchKey, 2, 30);
+  REQUIRE_FALSE(tree.step().warmup);
+}

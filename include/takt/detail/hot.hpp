@@ -43,6 +43,11 @@ inline constexpr Region kRegionUnusual =
     2;  ///< listeners were told, a device is marked, or the clock is slow: its end looks
 inline constexpr Region kRegionFlags = 7;
 
+/// The event that stands where `region` begins, 0 for none. Arenas are never freed, so any region will do. Any thread.
+inline Event event_at(Region region) noexcept {
+  return region == 0 ? 0 : __atomic_load_n(reinterpret_cast<const Event*>(region & ~kRegionFlags), __ATOMIC_RELAXED);
+}
+
 // Cold, in libtakt. None throws, waits or takes a lock but for a thread's first recording.
 TAKT_EXPORT Region begin_slow(const Key& key) noexcept;
 TAKT_EXPORT Region begin_on(const Key& key, StreamRef stream) noexcept;

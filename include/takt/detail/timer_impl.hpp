@@ -114,6 +114,7 @@ Handle Timer<B>::start(const Key& key) noexcept {
   if (process_ != nullptr) {
     Handle handle;
     handle.region = process_->begin(key, stream());
+    handle.begun = detail::event_at(handle.region);
     return handle;
   }
   Thread* thread = here();
@@ -194,6 +195,10 @@ template <class B>
 void Timer<B>::end(const Handle& handle) noexcept {
   if (process_ != nullptr) {
     if (handle.region == 0) { return; }
+    if (detail::event_at(handle.region) != handle.begun) {  // another region begins there by now
+      lost_.fetch_add(1, std::memory_order_relaxed);
+      return;
+    }
     if (handle.thread != nullptr) { forget_lap(*handle.thread, handle.region); }
     process_->end(handle.region);
     return;
@@ -246,6 +251,7 @@ Handle Timer<B>::lap_joined(Thread& thread, const Key& key) noexcept {
   const detail::Region last = thread.lap_region.load(std::memory_order_relaxed);
   handle.thread = &thread;
   handle.region = last == 0 ? process_->begin(key, stream()) : process_->lap(last, key);
+  handle.begun = detail::event_at(handle.region);
   thread.lap_region.store(handle.region, std::memory_order_relaxed);
   return handle;
 }

@@ -127,7 +127,11 @@ class Tree {
   /// Adds a duration at the place where a region of `key` would begin now.
   Node* add_here(TreeKey key, std::uint64_t length) noexcept;
   /// Adds a duration to `node`, which must belong to this tree, without self time.
-  void add_at(Node* node, std::uint64_t length) noexcept { fold(node, length, length, position_); }
+  void add_at(Node* node, std::uint64_t length) noexcept {
+    fold(node, length, length, position_);
+    node->away_calls.add(1);
+    node->away_ns += length;
+  }
   /// The node of `key` below `parent`; made if need be, the overflow node where that cannot be done.
   Node* child(Node* parent, TreeKey key) noexcept {
     Node* usual = usual_child(parent, key);
@@ -182,7 +186,7 @@ class Tree {
   std::uint64_t boundaries() const noexcept { return boundaries_; }
 
   // Set-up and house-keeping.
-  void set_warmup(std::uint64_t batches) noexcept { warmup_batches_ = batches; }
+  void set_warmup(std::uint64_t batches) noexcept { warmup_batches_.set(batches); }
   void set_position(std::uint64_t position) noexcept { position_ = position; }
   std::uint64_t position() const noexcept { return position_; }
   /// Regions that are open without a frame of their own.
@@ -260,6 +264,7 @@ class Tree {
   bool inside_overflow(unsigned at) const noexcept;
   Node* end_unusual(std::uint32_t id, std::uint64_t ns, std::uint64_t position) noexcept;
   Node* close(unsigned at, std::uint64_t ns) noexcept;
+  void find_discarded() noexcept;
   void remove_frame(unsigned at) noexcept;
   void open_role(Frame& frame, TreeKey key, std::uint64_t ns) noexcept;
   void close_role(Node* node, std::uint32_t id, std::uint64_t ns, bool timed) noexcept;
@@ -294,7 +299,7 @@ class Tree {
   Relaxed<std::uint32_t> step_id_;  // of the open step, 0: none
   Node* lost_step_ = nullptr;
   std::uint64_t boundaries_ = 0;
-  std::uint64_t warmup_batches_ = 10;
+  Counter warmup_batches_{10};
   TooDeep deep_;
 
   Frame frames_[kMaxDepth + 2];  // one more for all that is too deep

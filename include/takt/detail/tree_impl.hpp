@@ -109,8 +109,7 @@ TAKT_COLD inline Node* Tree::close(unsigned at, std::uint64_t ns) noexcept {
   remove_frame(at);
   if (frame.discarded()) {
     count(Mishap::clock_changed, node->key);
-    discarded_ = false;
-    for (unsigned level = depth(); level > 0; --level) { discarded_ = discarded_ || frames_[level].discarded(); }
+    find_discarded();
   } else {
     frames_[at - 1].child_ns.add(own);
     if (node == &overflow_ && inside_overflow(at)) {
@@ -121,6 +120,11 @@ TAKT_COLD inline Node* Tree::close(unsigned at, std::uint64_t ns) noexcept {
   }
   close_role(node, frame.id(), ns, !frame.discarded());
   return node;
+}
+
+TAKT_COLD inline void Tree::find_discarded() noexcept {
+  discarded_ = false;
+  for (unsigned level = depth(); level > 0; --level) { discarded_ = discarded_ || frames_[level].discarded(); }
 }
 
 /// Like a recursion, the overflow counts its outermost call.
@@ -145,7 +149,7 @@ TAKT_COLD inline void Tree::open_role(Frame& frame, TreeKey key, std::uint64_t n
   } else if (node->role == Role::epoch) {
     ++boundaries_;
   } else if (batch_depth_++ == 0) {
-    warm_.set(node->host.n() < warmup_batches_);
+    warm_.set(node->host.n() - node->away_calls.own() < warmup_batches_.own());
     step_ = Step{node, ns, ns, true, warm_.own(), frame.id()};
     step_id_.set(frame.id());
     set_special();
@@ -174,6 +178,7 @@ TAKT_COLD inline bool Tree::detach(std::uint32_t id, Frame& taken) noexcept {
     if (frames_[at].id() != id) { continue; }
     taken = frames_[at];
     remove_frame(at);
+    find_discarded();
     frames_[at - 1].child_ns.add(taken.child_ns.own());
     close_role(taken.node.own(), taken.id(), taken.begin_ns.own(), false);
     return true;
@@ -183,6 +188,7 @@ TAKT_COLD inline bool Tree::detach(std::uint32_t id, Frame& taken) noexcept {
     const unsigned at = too_deep_frame();
     taken = frames_[at];
     remove_frame(at);
+    find_discarded();
     frames_[at - 1].child_ns.add(taken.child_ns.own());
   }
   return true;
@@ -353,6 +359,7 @@ inline void read_node(const Node& from, Node& to, MemoryBudget* budget) noexcept
       continue;
     }
     to.inner_ns.set(from.inner_ns.get());
+    to.away_calls.set(from.away_calls.get());
     to.host = from.host;
     for (auto field : {&Node::items, &Node::bytes, &Node::skipped, &Node::device_pending, &Node::device_lost}) {
       (to.*field).set((from.*field).get());
@@ -373,7 +380,7 @@ inline void read_node(const Node& from, Node& to, MemoryBudget* budget) noexcept
 TAKT_COLD inline void Tree::copy_for_replay(const Tree& other, const State& state) noexcept {
   clear_shape();
   replaying_ = true;
-  warmup_batches_ = other.warmup_batches_;
+  warmup_batches_.set(other.warmup_batches_.get());
   const std::uint32_t count = other.nodes();
   for (std::uint32_t index = 0; index < count; ++index) {
     const Node* from = other.node(index);
@@ -434,6 +441,8 @@ TAKT_COLD inline void Tree::merge(const Tree& other) noexcept {
 TAKT_COLD inline void Tree::clear_values() noexcept {
   const auto clear = [](Node& node) {
     node.inner_ns.set(0);
+    node.away_calls.set(0);
+    node.away_ns = 0;
     node.host.clear();
     node.usual_key = kNotUsual;
     for (auto field : {&Node::items, &Node::bytes, &Node::skipped, &Node::device_pending, &Node::device_lost}) {
