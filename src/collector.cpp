@@ -187,7 +187,7 @@ void Collector::add_span(std::uint32_t thread, std::uint64_t key, std::uint64_t 
 /// Without a Session to take them, the oldest go first.
 void Collector::bound() {
   const auto over = [this] {
-    return waiting_bytes_ + row_bytes_ + metrics_.size() * sizeof(Metric) + spans_.size() * sizeof(Span) > kMaxBytes;
+    return waiting_bytes_ + row_bytes_ + metrics_.size() * sizeof(Metric) + spans_.size() * sizeof(Span) > limit_;
   };
   while (over()) {
     if (!rows_.empty()) {

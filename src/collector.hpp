@@ -33,10 +33,12 @@ struct Harvest {
 /// later ones of its series are. One thread at a time (Registry's collect lock).
 class Collector {
  public:
-  static constexpr std::size_t kMaxBytes = 4U << 20U;  ///< of rows, metrics and spans not yet harvested
-  static constexpr std::uint64_t kMaxLag = 1024;       ///< rows
+  static constexpr std::uint64_t kMaxLag = 1024;  ///< rows
 
   Collector(const Clock& clock, const KeyTable& keys) noexcept : clock_(clock), keys_(keys) {}
+
+  /// Of rows, metrics and spans not yet harvested, in bytes.
+  void set_limit(std::size_t bytes) noexcept { limit_ = bytes; }
 
   /// Takes everything before `end` out of `outbox`. `paths` maps nodes of the thread's tree to paths of the process.
   void drain(Outbox& outbox, std::uint64_t end, const Recorder* from, std::uint32_t thread,
@@ -75,6 +77,7 @@ class Collector {
 
   const Clock& clock_;
   const KeyTable& keys_;
+  std::size_t limit_ = 4U << 20U;
   std::map<std::pair<std::uint32_t, std::uint64_t>, Waiting> waiting_;  // by series and row
   std::deque<Row> rows_;
   std::deque<Metric> metrics_;

@@ -161,6 +161,8 @@ TAKT_COLD void Recorder::take_notices(Event* to) noexcept {
   }
 }
 
+void set_outbox_limit(std::size_t bytes) noexcept { outbox_budget.set_limit(bytes); }
+
 /// A Batch has ended that makes no row: neither does the time since the row before.
 TAKT_COLD void Recorder::step_lost(Node* batch) noexcept {
   last_series_ = nullptr;

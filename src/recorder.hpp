@@ -179,6 +179,9 @@ class Recorder {
   Tree tree_;
 };
 
+/// What rows, metrics and events that wait for the collector may take, all threads together; ignored while tracing.
+void set_outbox_limit(std::size_t bytes) noexcept;
+
 /// Whether events are kept for a time line.
 extern std::atomic<bool> tracing;
 

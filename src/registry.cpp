@@ -357,6 +357,12 @@ void Registry::drain(Slot& slot) {
   if (outbox != nullptr) { collector_.drain(*outbox, end, slot.recorder, slot.recorder->thread(), slot.paths); }
 }
 
+void Registry::set_row_limit(std::size_t bytes) {
+  const std::lock_guard<std::mutex> collect(collect_);
+  set_outbox_limit(bytes / 2);
+  collector_.set_limit(bytes / 2);
+}
+
 Harvest Registry::collect(bool last) {
   const std::lock_guard<std::mutex> collect(collect_);
   std::vector<Slot*> slots;

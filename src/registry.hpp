@@ -50,6 +50,8 @@ class Registry {
   std::uint32_t add_series(const Recorder& recorder, std::uint32_t node, const Series& series) noexcept;
   void set_warmup(std::uint64_t batches) noexcept { warmup_.store(batches, std::memory_order_relaxed); }
   MemoryBudget& budget() noexcept { return budget_; }
+  /// What rows, metrics and spans on their way to the exporters may take, in bytes.
+  void set_row_limit(std::size_t bytes);
   std::uint32_t generation() const noexcept { return generation_; }
   /// The thread whose uncovered time reports speak of.
   void set_main_thread(std::uint32_t thread) noexcept { main_thread_.store(thread, std::memory_order_relaxed); }

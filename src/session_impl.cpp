@@ -48,7 +48,9 @@ SessionImpl::SessionImpl(std::string name, SessionOptions options)
     : name_(std::move(name)), options_(std::move(options)), generation_(generation()), silent_(switched_off()) {
   Registry& registry = detail::registry();
   // Of the bound, 8 MiB are for rows on their way out (half of it, where it is small).
-  registry.budget().set_limit(options_.memory_bytes - std::min<std::size_t>(8U << 20U, options_.memory_bytes / 2));
+  const std::size_t for_rows = std::min<std::size_t>(8U << 20U, options_.memory_bytes / 2);
+  registry.budget().set_limit(options_.memory_bytes - for_rows);
+  registry.set_row_limit(for_rows);
   registry.set_warmup(static_cast<std::uint64_t>(std::max(options_.warmup, 0)));
   run_ = identify_run(name_, options_);
   if (Recorder* recorder = this_recorder()) {

@@ -16,8 +16,9 @@ enum class ExportResult {
   drop,   ///< cannot be taken, ever: counted as lost to this exporter, not shown again
 };
 
-/// Takes finished values somewhere. Session calls it on a thread of its own, never on a training thread; one thread at a
-/// time. It may block: that delays no other exporter. Exceptions count as `drop`.
+/// Takes finished values somewhere. Session calls it on a thread of its own, never on a training thread (without
+/// background threads: in poll() and close()); one thread at a time. It may block: that delays no other exporter. (Those
+/// that the Session itself has, for the terminal and the run folder, share one thread.) Exceptions count as `drop`.
 class Exporter {
  public:
   virtual ~Exporter() = default;

@@ -77,7 +77,9 @@ struct RecorderFixture {
   std::vector<takt::Row> rows(bool last = false) {
     std::vector<std::uint32_t> paths;
     for (std::uint32_t index = 0; index < recorder->tree().nodes(); ++index) { paths.push_back(index); }
-    if (takt::detail::Outbox* outbox = recorder->outbox()) { collector->drain(*outbox, outbox->end(), recorder, 0, paths); }
+    if (takt::detail::Outbox* outbox = recorder->outbox()) {
+      collector->drain(*outbox, outbox->end(), recorder, 0, paths);
+    }
     return collector->harvest(last).rows;
   }
   const takt::Cell* cell(const takt::Row& row, const Node* node) const {

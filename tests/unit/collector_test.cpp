@@ -15,6 +15,8 @@ using takt_test::RecorderFixture;
 
 namespace {
 
+constexpr std::size_t kLimit = 1U << 20U;
+
 /// Tracing for one test.
 struct Tracing {
   Tracing() { tracing = true; }
@@ -141,31 +143,33 @@ TEST_CASE_METHOD(CollectorTest, "Collector: at the end rows leave as they are") 
 }
 
 TEST_CASE_METHOD(CollectorTest, "Collector: what nobody takes is bounded, the oldest go first and are counted") {
+  collector->set_limit(kLimit);
   Outbox outbox(1U << 16U);
   const auto row_bytes = sizeof(takt::Row) + 8 * sizeof(takt::Cell);
-  const std::uint64_t count = 3 * Collector::kMaxBytes / row_bytes;
+  const std::uint64_t count = 3 * kLimit / row_bytes;
   for (std::uint64_t row = 0; row < count; ++row) {
     put_row(outbox, row, 8, 0);
     collector->drain(outbox, outbox.end(), recorder, 0, {});
   }
   const Harvest harvest = drained(outbox);
-  REQUIRE(harvest.rows.size() * row_bytes <= Collector::kMaxBytes);
-  REQUIRE(harvest.rows.size() * row_bytes > Collector::kMaxBytes / 2);
+  REQUIRE(harvest.rows.size() * row_bytes <= kLimit);
+  REQUIRE(harvest.rows.size() * row_bytes > kLimit / 2);
   REQUIRE(collector->dropped() == count - harvest.rows.size());
   REQUIRE(harvest.rows.back().step == static_cast<std::int64_t>(count) - 1);
 }
 
 TEST_CASE_METHOD(CollectorTest, "Collector: rows that wait count for the bound, too") {
+  collector->set_limit(kLimit);
   Outbox outbox(1U << 16U);
   const auto row_bytes = sizeof(takt::Row) + 60 * sizeof(takt::Cell);
-  const std::uint64_t count = 3 * Collector::kMaxBytes / row_bytes;
+  const std::uint64_t count = 3 * kLimit / row_bytes;
   REQUIRE(count / 16 < Collector::kMaxLag);
   for (std::uint64_t row = 0; row < count; ++row) {
     put_row(outbox, row / 16, 60, 1, static_cast<std::uint32_t>(row % 16));  // none is older than 1 024 of its series
     collector->drain(outbox, outbox.end(), recorder, 0, {});
   }
   const Harvest harvest = drained(outbox, true);
-  REQUIRE((harvest.rows.size()) * row_bytes <= Collector::kMaxBytes + row_bytes);
+  REQUIRE((harvest.rows.size()) * row_bytes <= kLimit + row_bytes);
   REQUIRE(collector->dropped() + harvest.rows.size() == count);
 }
 
@@ -179,7 +183,8 @@ TEST_CASE("MetricNames: a name has one number, odd names are repaired") {
   REQUIRE(names.name(names.number("lo\nss")) == "lo?ss");
 }
 
-TEST_CASE_METHOD(CollectorTest, "Collector: a region that ended on another thread is one span, of the thread it began on") {
+TEST_CASE_METHOD(CollectorTest,
+                 "Collector: a region that ended on another thread is one span, of the thread it began on") {
   const Tracing on;
   const Region region = begin(kA);
   REQUIRE(spans().empty());
@@ -202,7 +207,8 @@ TEST_CASE_METHOD(CollectorTest, "Collector: a region that ended on another threa
   REQUIRE(collector->lost_spans() == 1);
 }
 
-TEST_CASE_METHOD(CollectorTest, "Collector: a span over a change of the clock is counted, and does not move those after it") {
+TEST_CASE_METHOD(CollectorTest,
+                 "Collector: a span over a change of the clock is counted, and does not move those after it") {
   Outbox outbox(1U << 16U);
   const auto put_events = [&](ClockSource source, std::uint64_t last_ticks, std::uint32_t place,
                               const std::vector<Event>& events) {

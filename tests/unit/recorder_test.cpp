@@ -415,7 +415,8 @@ TEST_CASE_METHOD(RecorderFixture, "Recorder: regions too deep keep their places 
   REQUIRE(mishaps(Mishap::end_without_start) == 0);
 }
 
-TEST_CASE_METHOD(RecorderFixture, "Recorder: a region of another thread that ends inside a step is no part of its row") {
+TEST_CASE_METHOD(RecorderFixture,
+                 "Recorder: a region of another thread that ends inside a step is no part of its row") {
   const Region batch = begin(kBatch);
   region(kA, 10);
   recorder->fold();
@@ -472,7 +473,8 @@ TEST_CASE_METHOD(RecorderFixture, "Recorder: after a change of the clock an end 
   REQUIRE(static_cast<const Series*>(node({kBatch})->series)->steps() == 1);
 }
 
-TEST_CASE_METHOD(RecorderFixture, "Recorder: what an abandoned region left behind does not meet the next one at its place") {
+TEST_CASE_METHOD(RecorderFixture,
+                 "Recorder: what an abandoned region left behind does not meet the next one at its place") {
   takt::ManualClock device;
   const takt::StreamRef stream = takt::ManualBackend(device).stream();
   const Region left = recorder->begin_device(kA, 0, stream);

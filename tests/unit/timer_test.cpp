@@ -587,7 +587,8 @@ TEST_CASE("Timer: a handle of one that joined the process ends no later region")
   timer.end(ended);
   // Until the place where it began is in use again.
   Handle again;
-  for (int round = 0; round < 10'000 && (again.region & ~takt::detail::kRegionFlags) != (ended.region & ~takt::detail::kRegionFlags);
+  for (int round = 0;
+       round < 10'000 && (again.region & ~takt::detail::kRegionFlags) != (ended.region & ~takt::detail::kRegionFlags);
        ++round) {
     if (again.region != 0) { timer.end(again); }
     again = timer.start(B);

@@ -49,8 +49,8 @@ struct alignas(64) Node {
   Counter away_calls;
   std::uint64_t away_ns = 0;  ///< owning thread only
   // For step rows; owning thread only.
-  std::uint8_t column = 0;  ///< 1-based column of this path in its Batch's rows, 0: none
-  void* series = nullptr;   ///< of a Batch node: its rows
+  std::uint8_t column = 0;   ///< 1-based column of this path in its Batch's rows, 0: none
+  void* series = nullptr;    ///< of a Batch node: its rows
   bool missed_rows = false;  ///< of a Batch node: steps ended while there was no room for rows
 
   /// Time in which this was the innermost open region. Of a node that nobody writes.
