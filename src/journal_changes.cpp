@@ -87,7 +87,8 @@ void JournalChanges::add_totals(FrameBuffer& out, const Snapshot& snapshot) {
   for (std::size_t index = 0; index < snapshot.paths.size(); ++index) {
     const PathStats& now = snapshot.paths[index];
     PathStats& said = paths_[index];
-    if (same(now, said)) { continue; }
+    const bool is_new = index >= totals_;
+    if (!is_new && same(now, said)) { continue; }
     TotalsRecord record;
     record.path = static_cast<std::uint32_t>(index);
     record.self_ns = now.self_ns;
@@ -102,6 +103,7 @@ void JournalChanges::add_totals(FrameBuffer& out, const Snapshot& snapshot) {
     out.add(FrameType::totals, record);
     take_numbers(said, now);
   }
+  totals_ = snapshot.paths.size();
 }
 
 void JournalChanges::add_threads(FrameBuffer& out, const Snapshot& snapshot) {
@@ -139,11 +141,11 @@ void JournalChanges::add_notes(FrameBuffer& out, FrameType type, const Notes& no
 void JournalChanges::add_lists(FrameBuffer& out, const Snapshot& snapshot) {
   const LossesRecord losses{snapshot.losses};
   std::string now = spelled(losses);
-  if (now != losses_ && !(snapshot.losses.empty() && losses_.empty())) {
+  if (now != losses_) {
     out.add(FrameType::losses, losses);
     losses_ = std::move(now);
   }
-  if (!snapshot.open.empty() || open_) { out.add(FrameType::open, OpenRecord{snapshot.open}); }
+  if (open_ || !snapshot.open.empty()) { out.add(FrameType::open, OpenRecord{snapshot.open}); }
   open_ = !snapshot.open.empty();
 }
 

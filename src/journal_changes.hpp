@@ -39,12 +39,13 @@ class JournalChanges {
   bool has_run_ = false;
   std::string clock_;            // as last spelled
   std::deque<PathStats> paths_;  // grows without moving histograms
+  std::size_t totals_ = 0;       // paths whose numbers were said; those that are 0 have to be, too
   std::vector<ThreadInfo> threads_;
   std::vector<std::string> series_;  // as last spelled
   Notes params_;
   Notes tags_;
   std::string losses_;  // as last spelled
-  bool open_ = false;   // regions were open
+  bool open_ = true;    // regions are open as far as a reader knows
   GapRecord gap_;
 };
 

@@ -116,9 +116,9 @@ bool JournalExporter::begin_segment(const Snapshot& snapshot, FrameBuffer& frame
   if (segment_.is_open()) { return true; }
   changes_.clear();
   // A number is never used twice, so that a reader who has begun with a file need not ask whether it is the same still.
-  if (!segment_.open(directory_, next_segment_)) { return false; }
   SegmentHeader header;
   header.number = next_segment_++;
+  if (!segment_.open(directory_, header.number)) { return false; }
   header.journal = journal_;
   header.start_unix_ns = snapshot.run.start_unix_ns;
   header.first_sequence = next_sequence_;
