@@ -14,7 +14,7 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-constexpr std::size_t kReadBytes = std::size_t{256} << 10U;
+constexpr std::size_t kReadBytes = std::size_t{32} << 10U;
 
 /// The file from `offset` to its end. Returns false where it cannot be read.
 bool read_from(const std::string& path, std::uint64_t offset, std::string& bytes) {

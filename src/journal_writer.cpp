@@ -74,9 +74,9 @@ ExportResult JournalExporter::write(const Snapshot& snapshot) {
   if (thin) {
     gap.rows += snapshot.rows.size();
     gap.metrics += snapshot.metrics.size();
-    report_fault_once("journal.full",
-                      "the journal in " + directory_ +
-                          " has no room for more steps (256 MiB, or the disk is nearly full); it goes on with totals");
+    report_fault_once("journal.full", "the journal in " + directory_ +
+                                          (no_room_ ? " leaves the rest of the disk free" : " has used up its budget") +
+                                          ": steps and metrics are left out of it from now on, totals are not");
     if (!snapshot.finished && snapshot.wall_ns - written_at_ns_ < kThinPeriodNs) {
       gap_ = gap;
       return ExportResult::ok;

@@ -55,7 +55,8 @@ inline bool same_metrics(const std::vector<takt::Metric>& a, const std::vector<t
 /// A run that goes on: next() is what an exporter sees a period later.
 class GrowingRun {
  public:
-  explicit GrowingRun(std::uint64_t seed) : random_(seed), now_(sample_snapshot()) {
+  explicit GrowingRun(std::uint64_t seed, const takt::Snapshot& start = sample_snapshot())
+      : random_(seed), now_(start) {
     now_.finished = false;
     now_.wall_ns = 0;
   }

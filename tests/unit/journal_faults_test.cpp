@@ -22,16 +22,25 @@ namespace {
 const char* const kFirst = "journal-00000.tjl";
 const char* const kSecond = "journal-00001.tjl";
 
-/// A few periods in one segment, as small as they come.
+Snapshot small_run() {
+  Snapshot snapshot;
+  const std::uint32_t batch = add_path(snapshot, "Batch", add_path(snapshot, "Epoch"));
+  add_path(snapshot, "IO", batch, takt::Kind::io);
+  add_series(snapshot, batch, add_thread(snapshot, "main"));
+  return snapshot;
+}
+
+/// A few periods in one segment.
 struct Written {
   Written() {
     JournalExporter writer(scratch.path(""), plain_journal());
-    for (int period = 0; period < 3; ++period) { writer.export_snapshot(run.next(period == 2)); }
+    for (int period = 0; period < kPeriods; ++period) { writer.export_snapshot(run.next(period == kPeriods - 1)); }
     bytes = read_text(scratch.path(kFirst));
   }
 
+  static constexpr int kPeriods = 8;
   Scratch scratch;
-  GrowingRun run{test_seed()};
+  GrowingRun run{test_seed(), small_run()};
   std::string bytes;
 };
 
@@ -79,7 +88,8 @@ TEST_CASE("journal: cut anywhere, it is a shorter journal, and goes on where it 
     write_text(scratch.path(kFirst), written.bytes);
     follower.finish(followed);
     REQUIRE(is_undamaged(follower));
-    REQUIRE((spell_state(followed) == spell_state(whole)));
+    REQUIRE(followed.paths[1].host.sum_of_squares() == whole.paths[1].host.sum_of_squares());
+    if (cut % 50 == 0) { REQUIRE((spell_state(followed) == spell_state(whole))); }
     REQUIRE(same_rows(followed.rows, written.run.all_rows));
   }
 }
