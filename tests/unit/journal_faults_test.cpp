@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,12 @@ namespace {
 
 const char* const kFirst = "journal-00000.tjl";
 const char* const kSecond = "journal-00001.tjl";
+
+/// A new file: to cut an old one to nothing makes some file systems wait for the disk.
+void write_anew(const std::string& path, const std::string& text) {
+  std::filesystem::remove(path);
+  write_text(path, text);
+}
 
 Snapshot small_run() {
   Snapshot snapshot;
@@ -73,7 +80,7 @@ TEST_CASE("journal: cut anywhere, it is a shorter journal, and goes on where it 
   Snapshot whole;
   JournalReader(written.scratch.path("")).finish(whole);
   for (std::size_t cut = 0; cut < written.bytes.size(); cut += kSanitized ? 37 : 1) {
-    write_text(scratch.path(kFirst), written.bytes.substr(0, cut));
+    write_anew(scratch.path(kFirst), written.bytes.substr(0, cut));
     JournalReader follower(scratch.path(""));
     JournalReader reader(scratch.path(""));
     Snapshot followed;
@@ -85,11 +92,11 @@ TEST_CASE("journal: cut anywhere, it is a shorter journal, and goes on where it 
     REQUIRE(reader.damage().lost_frames == 0);
     REQUIRE(begins_with(written.run.all_rows, read.rows));
     REQUIRE(same_rows(read.rows, followed.rows));
-    write_text(scratch.path(kFirst), written.bytes);
+    std::ofstream(scratch.path(kFirst), std::ios::binary | std::ios::app) << written.bytes.substr(cut);
     follower.finish(followed);
     REQUIRE(is_undamaged(follower));
     REQUIRE(followed.paths[1].host.sum_of_squares() == whole.paths[1].host.sum_of_squares());
-    if (cut % 50 == 0) { REQUIRE((spell_state(followed) == spell_state(whole))); }
+    if (cut % 500 == 0) { REQUIRE((spell_state(followed) == spell_state(whole))); }
     REQUIRE(same_rows(followed.rows, written.run.all_rows));
   }
 }
@@ -101,7 +108,7 @@ TEST_CASE("journal: one bit flipped loses no more than the frame that holds it, 
   for (std::size_t at = 0; at < written.bytes.size(); at += kSanitized ? 37 : 1) {
     std::string bytes = written.bytes;
     bytes[at] = static_cast<char>(bytes[at] ^ (1 << random.below(8)));
-    write_text(scratch.path(kFirst), bytes);
+    write_anew(scratch.path(kFirst), bytes);
     JournalReader reader(scratch.path(""));
     Snapshot read;
     REQUIRE(reader.finish(read));
