@@ -123,6 +123,7 @@ constexpr Variable<Options> kSessionVariables[] = {
     text<&Options::directory>("TAKT_DIR"),
     number<&Options::exit_ms, 0, kMaxInt, 1>("TAKT_EXIT_MS", "a number of milliseconds"),
     flag<Options, &Options::files>("TAKT_FILES"),
+    flag<Options, &Options::journal>("TAKT_JOURNAL"),
     number<&Options::memory_bytes, 1, 1 << 20, 1 << 20>("TAKT_MEMORY_MB", "a number of MiB"),
     number<&Options::period_ms, 10, kMaxInt, 1>("TAKT_PERIOD_MS", "a number of milliseconds"),
     number<&Options::rank, 0, kMaxInt - 1, 1>("TAKT_RANK", "a rank"),

@@ -74,8 +74,9 @@ bool set_aside(const std::string& part, std::string& reason) {
   return reason.empty();
 }
 
-/// How many bytes went out; errno says why not all.
-std::size_t write_all(int descriptor, std::string_view bytes) {
+}  // namespace
+
+std::size_t write_all(int descriptor, std::string_view bytes) noexcept {
   std::size_t done = 0;
   while (done < bytes.size()) {
     const ssize_t now = ::write(descriptor, bytes.data() + done, bytes.size() - done);
@@ -91,7 +92,9 @@ std::size_t write_all(int descriptor, std::string_view bytes) {
   return done;
 }
 
-}  // namespace
+std::string explain_fault(const char* what, const std::string& path, int error) {
+  return explain(what, path, reason_of(error));
+}
 
 bool make_directories(const std::string& path, std::string& error) {
   const std::string folder = without_trailing_slashes(path);

@@ -4,6 +4,7 @@
 
 #include <takt/config.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -14,6 +15,12 @@ namespace detail {
 /// Makes `path` and its missing parents, mode 0700 whatever the umask. Refuses a last component that is a symbolic link.
 /// Returns false and says in `error` what failed and what to do. One thread at a time per path.
 bool make_directories(const std::string& path, std::string& error);
+
+/// How many bytes went out; errno says why not all.
+std::size_t write_all(int descriptor, std::string_view bytes) noexcept;
+
+/// "cannot <what> <path>: <reason of `error`>; <what to do>".
+std::string explain_fault(const char* what, const std::string& path, int error);
 
 /// A file that appears under its name only when it is whole: written to "<path>.part" (0600, O_EXCL, O_NOFOLLOW,
 /// O_CLOEXEC), renamed by commit(). A failed write keeps what was written. One thread at a time.

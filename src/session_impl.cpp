@@ -5,6 +5,7 @@
 #include "background.hpp"
 #include "environment.hpp"
 #include "fault.hpp"
+#include "journal_writer.hpp"
 #include "key_table.hpp"
 #include "quiet_signals.hpp"
 
@@ -95,6 +96,11 @@ void SessionImpl::add_local_exporters() {
   // First what people wait for; and a disk that takes nothing holds up the others only.
   if (options_.table && !silent_ && (run_.rank == 0 || options_.all_ranks)) {
     add_one(std::make_unique<ConsoleExporter>());
+  }
+  if (!run_.directory.empty() && options_.files && options_.journal) {
+    JournalOptions journal;
+    journal.threads = options_.background;
+    add_one(std::make_unique<JournalExporter>(run_.directory, journal));
   }
   if (!run_.directory.empty() && options_.files) {
     add_one(std::make_unique<JsonExporter>(run_.directory + "/summary.json"));

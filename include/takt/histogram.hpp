@@ -12,6 +12,10 @@
 
 TAKT_BEGIN_NAMESPACE
 
+namespace detail {
+class SummaryAccess;
+}
+
 /// Counts of durations in fixed log-linear buckets: 64 an octave, so that a bucket's middle is at most 0.78 % away from
 /// any value in it (values under 128 ns are exact). Every histogram has the same buckets, so merging adds counts and
 /// gives the same bits in any order. Pages of one octave (264 bytes) are allocated when first needed.
@@ -127,6 +131,8 @@ class Histogram {
   }
 
  private:
+  friend class detail::SummaryAccess;
+
   struct Page {
     detail::Relaxed<std::uint32_t> count[kSubBuckets];
     std::atomic<Page*> high{nullptr};  // counts of 2^32, for the run that gets there

@@ -24,6 +24,7 @@ class SessionImpl;
 struct SessionOptions {
   std::string directory = "takt-runs";     ///< [TAKT_DIR] where run folders go
   bool files = true;                       ///< [TAKT_FILES=0|1] write summary.json and steps.csv
+  bool journal = true;                     ///< [TAKT_JOURNAL=0|1] with files: keep a journal that outlives a kill
   bool table = true;                       ///< [TAKT_TABLE=0|1] print the table at the end; on rank 0 only
   bool trace = false;                      ///< [TAKT_TRACE=0|1] write trace.json
   std::uint64_t trace_events = 1'000'000;  ///< [TAKT_TRACE_EVENTS] spans in trace.json; later ones are counted

@@ -121,6 +121,8 @@ class Summary {
   Stats stats() const noexcept;
 
  private:
+  friend class detail::SummaryAccess;
+
   TAKT_ALWAYS_INLINE void note_extremes(std::uint64_t ns) noexcept {
     if (TAKT_UNLIKELY(ns < min_.own())) { min_.set(ns); }
     if (TAKT_UNLIKELY(ns > max_.own())) { max_.set(ns); }

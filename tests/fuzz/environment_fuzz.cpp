@@ -23,6 +23,7 @@ namespace {
 
 constexpr const char* kVariables[] = {"TAKT_DIR",
                                       "TAKT_FILES",
+                                      "TAKT_JOURNAL",
                                       "TAKT_TABLE",
                                       "TAKT_TRACE",
                                       "TAKT_TRACE_EVENTS",

@@ -49,7 +49,7 @@ class Files(rig.Case):
                 for each in (self.runs, folder.parent, folder):
                     self.assertEqual(stat.S_IMODE(each.stat().st_mode), 0o700, each)
                 names = sorted(file.name for file in folder.iterdir())
-                self.assertEqual(names, ["steps.csv", "summary.json", "trace.json"])
+                self.assertEqual(names, ["journal-00000.tjl", "steps.csv", "summary.json", "trace.json"])
                 for file in folder.iterdir():
                     self.assertEqual(stat.S_IMODE(file.stat().st_mode), 0o600, file)
 

@@ -20,8 +20,8 @@ namespace {
 using Lines = std::vector<std::string>;
 
 const std::string kKnown =
-    "; known: TAKT_CLOCK TAKT_DIR TAKT_DISABLE TAKT_EXIT_MS TAKT_FILES TAKT_MEMORY_MB TAKT_PERIOD_MS TAKT_RANK "
-    "TAKT_RANKS "
+    "; known: TAKT_CLOCK TAKT_DIR TAKT_DISABLE TAKT_EXIT_MS TAKT_FILES TAKT_JOURNAL TAKT_MEMORY_MB TAKT_PERIOD_MS "
+    "TAKT_RANK TAKT_RANKS "
     "TAKT_RUN_ID TAKT_TABLE TAKT_TRACE TAKT_TRACE_EVENTS TAKT_WARMUP TAKT_WORLD_SIZE";
 
 /// Everything that a variable can set, in one line.
@@ -29,7 +29,7 @@ std::string spell(const SessionOptions& o) {
   const std::vector<long long> numbers = {
       o.files,      o.table,      o.trace,  static_cast<long long>(o.trace_events), o.exit_ms,
       o.period_ms,  o.background, o.warmup, static_cast<long long>(o.memory_bytes), o.rank,
-      o.world_size, o.all_ranks};
+      o.world_size, o.all_ranks,  o.journal};
   std::string text = o.directory + "|" + o.run_id;
   for (const long long number : numbers) { text += "|" + std::to_string(number); }
   return text;
@@ -49,7 +49,7 @@ Lines complaints(const char* name, const std::string& value) {
 TEST_CASE("an environment without variables leaves the defaults and says nothing") {
   const ScopedEnvironment environment;
   const CaughtFaults caught;
-  CHECK(spell(SessionOptions::from_env()) == "takt-runs||1|1|0|1000000|2000|1000|1|10|33554432|-1|-1|0");
+  CHECK(spell(SessionOptions::from_env()) == "takt-runs||1|1|0|1000000|2000|1000|1|10|33554432|-1|-1|0|1");
   CHECK_FALSE(read_process_environment().disabled);
   CHECK(read_process_environment().clock == ProcessEnvironment::Clock::automatic);
   CHECK(caught.text().empty());
@@ -64,6 +64,7 @@ TEST_CASE("each variable sets its twin in code and nothing else") {
   const Case cases[] = {
       {"TAKT_DIR", "/scratch/me", [](SessionOptions& o) { o.directory = "/scratch/me"; }},
       {"TAKT_FILES", "0", [](SessionOptions& o) { o.files = false; }},
+      {"TAKT_JOURNAL", "0", [](SessionOptions& o) { o.journal = false; }},
       {"TAKT_TABLE", "0", [](SessionOptions& o) { o.table = false; }},
       {"TAKT_TRACE", "1", [](SessionOptions& o) { o.trace = true; }},
       {"TAKT_TRACE_EVENTS", "7", [](SessionOptions& o) { o.trace_events = 7; }},

@@ -1,0 +1,164 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "journal_reader.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+constexpr std::size_t kReadBytes = std::size_t{32} << 10U;
+
+/// The file from `offset` to its end. Returns false where it cannot be read.
+bool read_from(const std::string& path, std::uint64_t offset, std::string& bytes) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (file < 0) { return false; }
+  for (;;) {
+    const std::size_t had = bytes.size();
+    bytes.resize(had + kReadBytes);
+    const ssize_t now = ::pread(file, bytes.data() + had, kReadBytes, static_cast<off_t>(offset + had));
+    bytes.resize(had + (now > 0 ? static_cast<std::size_t>(now) : 0U));
+    if (now < 0 && errno == EINTR) { continue; }
+    if (now <= 0) {
+      ::close(file);
+      return now == 0;
+    }
+  }
+}
+
+/// The first place from `at` on where a frame stands, the end where there is none.
+std::size_t find_frame(std::string_view bytes, std::size_t at, Frame& frame) {
+  for (; at + kFrameHeaderBytes <= bytes.size(); at += kFrameAlignment) {
+    if (parse_frame(bytes.substr(at), frame)) { return at; }
+  }
+  return bytes.size();
+}
+
+}  // namespace
+
+JournalReader::JournalReader(std::string directory) : directory_(std::move(directory)) {}
+
+bool JournalReader::read(Snapshot& snapshot) { return read_on(snapshot, false); }
+
+bool JournalReader::finish(Snapshot& snapshot) { return read_on(snapshot, true); }
+
+bool JournalReader::read_on(Snapshot& snapshot, bool closed) {
+  news_ = false;
+  // The list is made first: a segment that has a successor in it is not written to any more.
+  const std::vector<std::uint32_t> segments = segments_left();
+  for (std::size_t at = 0; at < segments.size(); ++at) {
+    if (!has_segment_ || segments[at] != segment_) {
+      has_segment_ = true;
+      segment_ = segments[at];
+      offset_ = 0;
+      given_up_ = false;
+    }
+    read_segment(closed || at + 1 < segments.size());
+  }
+  if (news_) { state_.move_into(snapshot); }
+  return news_;
+}
+
+std::string JournalReader::path() const { return directory_ + "/" + segment_name(segment_); }
+
+/// From the one that is being read on.
+std::vector<std::uint32_t> JournalReader::segments_left() const {
+  std::vector<std::uint32_t> numbers;
+  DIR* const folder = ::opendir(directory_.c_str());
+  if (folder == nullptr) { return numbers; }
+  for (const dirent* entry = ::readdir(folder); entry != nullptr; entry = ::readdir(folder)) {
+    std::uint32_t number = 0;
+    if (!parse_segment_name(entry->d_name, number)) { continue; }
+    if (!has_segment_ || number >= segment_) { numbers.push_back(number); }
+  }
+  ::closedir(folder);
+  std::sort(numbers.begin(), numbers.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  return numbers;
+}
+
+void JournalReader::read_segment(bool closed) {
+  if (given_up_) { return; }
+  std::string bytes;
+  if (!read_from(path(), offset_, bytes)) {
+    if (closed) { give_up("cannot be read"); }
+    return;
+  }
+  std::string_view left = bytes;
+  if (offset_ == 0) {
+    const std::size_t head = take_header(left, closed);
+    if (head == 0) { return; }
+    left.remove_prefix(head);
+    offset_ += head;
+  }
+  offset_ += take_frames(left, closed);
+}
+
+std::size_t JournalReader::take_header(std::string_view bytes, bool closed) {
+  if (bytes.size() < kSegmentHeaderBytes) {
+    if (!closed) { return 0; }
+    damage_.torn_tail_bytes += bytes.size();
+    return bytes.size();
+  }
+  SegmentHeader header;
+  const HeaderState state = parse_header(bytes, header);
+  if (state == HeaderState::swapped || state == HeaderState::newer) {
+    give_up(state == HeaderState::newer ? "is of a newer version than this one; read it with a newer Takt"
+                                        : "was written on a machine with another byte order");
+    return 0;
+  }
+  if (state == HeaderState::damaged) {
+    // Frames stand for themselves: only these bytes are lost.
+    damage_.damaged_bytes += kSegmentHeaderBytes;
+    return kSegmentHeaderBytes;
+  }
+  if (has_journal_ && journal_ != header.journal) {
+    state_.clear();
+    expected_ = 0;
+  }
+  has_journal_ = true;
+  journal_ = header.journal;
+  return kSegmentHeaderBytes;
+}
+
+std::size_t JournalReader::take_frames(std::string_view bytes, bool closed) {
+  std::size_t done = 0;
+  for (Frame frame; done < bytes.size();) {
+    const std::size_t found = find_frame(bytes, done, frame);
+    if (found == bytes.size()) {
+      // Cut off, or not written to its end yet.
+      if (!closed) { return done; }
+      damage_.torn_tail_bytes += found - done;
+      return found;
+    }
+    damage_.damaged_bytes += found - done;
+    take(frame);
+    done = found + frame.bytes;
+  }
+  return done;
+}
+
+void JournalReader::take(const Frame& frame) {
+  news_ = true;
+  // Lower numbers than expected come again after an export that was cut off; what they replace was not taken for written.
+  if (frame.sequence > expected_) { damage_.lost_frames += frame.sequence - expected_; }
+  expected_ = frame.sequence + 1;
+  const JournalState::Answer answer = state_.apply(frame);
+  if (answer == JournalState::Answer::unknown) { ++damage_.unknown_frames; }
+  if (answer == JournalState::Answer::unreadable) { ++damage_.unreadable_frames; }
+}
+
+void JournalReader::give_up(const char* why) {
+  error_ = path() + " " + why;
+  given_up_ = true;
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,225 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/snapshot.hpp>
+
+#include "summary_access.hpp"
+
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+// What the frames of a journal say. One function for each record spells it and reads it, so that the two cannot differ: with an
+// Encoder the record is const, with a Decoder it is filled in. Fields may be added at the end of a record; a reader ignores
+// what follows the fields that it knows. Every record says what is, not what has changed: reading one twice, or missing an
+// earlier one, does no harm.
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+struct PathRecord {
+  std::uint32_t index = 0;
+  std::string name;
+  Kind kind = Kind::other;
+  std::uint32_t parent = PathStats::kNoParent;
+  std::uint32_t depth = 0;
+};
+
+struct ThreadRecord {
+  std::uint32_t index = 0;
+  ThreadInfo thread;
+};
+
+struct SeriesRecord {
+  std::uint32_t index = 0;
+  Series series;
+};
+
+/// A parameter or a tag.
+struct NoteRecord {
+  std::string name;
+  std::string value;
+};
+
+struct BucketRecord {
+  std::uint32_t step = 0;  ///< from the bucket before, or from bucket 0
+  std::uint64_t count = 0;
+};
+
+struct SummaryRecord {
+  SummaryScalars scalars;
+  std::vector<BucketRecord> buckets;  ///< those that have another count than in the segment so far
+};
+
+/// All numbers of one path.
+struct TotalsRecord {
+  std::uint32_t path = 0;
+  std::uint64_t self_ns = 0;
+  std::uint64_t items = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t skipped = 0;
+  std::uint64_t device_pending = 0;
+  std::uint64_t device_lost = 0;
+  SummaryRecord host;
+  bool has_device = false;
+  SummaryRecord device;
+};
+
+struct LossesRecord {
+  std::vector<Loss> losses;
+};
+
+struct OpenRecord {
+  std::vector<OpenRegion> open;
+};
+
+/// What the journal leaves out, since the start of the run.
+struct GapRecord {
+  std::uint64_t rows = 0;
+  std::uint64_t metrics = 0;
+};
+
+/// Ends the frames of one export.
+struct PeriodRecord {
+  std::int64_t wall_ns = 0;
+  std::int64_t uncovered_ns = 0;
+  std::int64_t overhead_ns = 0;
+  std::int64_t time_unix_ns = 0;
+  bool failed = false;
+};
+
+struct EndRecord {
+  bool finished = false;
+  bool failed = false;
+};
+
+/// Lets a template take `Record` and `const Record`, and nothing else.
+template <class T, class Record>
+using OnlyFor = std::enable_if_t<std::is_same_v<std::remove_const_t<T>, Record>, int>;
+
+template <class Coder, class... Numbers>
+void visit_numbers(Coder& coder, Numbers&... numbers) {
+  (coder.number(numbers), ...);
+}
+
+template <class Coder, class Record, OnlyFor<Record, RunInfo> = 0>
+void visit(Coder& coder, Record& run) {
+  coder.text(run.name);
+  coder.text(run.id);
+  visit_numbers(coder, run.rank, run.world_size, run.local_rank, run.attempt);
+  coder.text(run.rank_source);
+  coder.text(run.host);
+  visit_numbers(coder, run.pid, run.start_unix_ns);
+  coder.text(run.directory);
+}
+
+template <class Coder, class Record, OnlyFor<Record, ClockInfo> = 0>
+void visit(Coder& coder, Record& clock) {
+  coder.text(clock.name);
+  coder.text(clock.reason);
+  coder.real(clock.frequency_hz);
+  coder.real(clock.error_ppm);
+  visit_numbers(coder, clock.empty_region_ns, clock.fallbacks);
+}
+
+template <class Coder, class Record, OnlyFor<Record, PathRecord> = 0>
+void visit(Coder& coder, Record& path) {
+  coder.number(path.index);
+  coder.text(path.name);
+  coder.kind(path.kind);
+  visit_numbers(coder, path.parent, path.depth);
+}
+
+template <class Coder, class Record, OnlyFor<Record, ThreadRecord> = 0>
+void visit(Coder& coder, Record& record) {
+  visit_numbers(coder, record.index, record.thread.id);
+  coder.text(record.thread.name);
+  coder.number(record.thread.ended);
+}
+
+template <class Coder, class Record, OnlyFor<Record, SeriesRecord> = 0>
+void visit(Coder& coder, Record& record) {
+  auto& series = record.series;
+  auto& through = series.throughput;
+  visit_numbers(coder, record.index, series.path, series.thread, series.steps, series.warmup_steps);
+  visit_numbers(coder, through.steps, through.items, through.period_ns, through.excluded_steps, through.excluded_ns,
+                through.windows);
+  for (auto* rate : {&through.items_per_s, &through.items_low, &through.items_high, &through.steps_per_s}) {
+    coder.real(*rate);
+  }
+}
+
+template <class Coder, class Record, OnlyFor<Record, NoteRecord> = 0>
+void visit(Coder& coder, Record& note) {
+  coder.text(note.name);
+  coder.text(note.value);
+}
+
+template <class Coder, class Record, OnlyFor<Record, SummaryRecord> = 0>
+void visit(Coder& coder, Record& summary) {
+  auto& scalars = summary.scalars;
+  visit_numbers(coder, scalars.n, scalars.total, scalars.squares_low, scalars.squares_high, scalars.min, scalars.max,
+                scalars.first_n, scalars.first_total, scalars.first_max, scalars.warmup_n, scalars.warmup_total,
+                scalars.unbinned);
+  coder.list(summary.buckets, [](auto& inner, auto& bucket) { visit_numbers(inner, bucket.step, bucket.count); });
+}
+
+template <class Coder, class Record, OnlyFor<Record, TotalsRecord> = 0>
+void visit(Coder& coder, Record& totals) {
+  visit_numbers(coder, totals.path, totals.self_ns, totals.items, totals.bytes, totals.skipped, totals.device_pending,
+                totals.device_lost);
+  visit(coder, totals.host);
+  coder.number(totals.has_device);
+  if (totals.has_device) { visit(coder, totals.device); }
+}
+
+template <class Coder, class Record, OnlyFor<Record, LossesRecord> = 0>
+void visit(Coder& coder, Record& record) {
+  coder.list(record.losses, [](auto& inner, auto& loss) {
+    inner.text(loss.what);
+    inner.text(loss.where);
+    inner.number(loss.count);
+  });
+}
+
+template <class Coder, class Record, OnlyFor<Record, OpenRecord> = 0>
+void visit(Coder& coder, Record& record) {
+  coder.list(record.open, [](auto& inner, auto& open) { visit_numbers(inner, open.path, open.thread, open.open_ns); });
+}
+
+template <class Coder, class Record, OnlyFor<Record, Row> = 0>
+void visit(Coder& coder, Record& row) {
+  visit_numbers(coder, row.sequence, row.series, row.step, row.begin_ns, row.host_ns, row.period_ns, row.items,
+                row.warmup, row.complete);
+  coder.list(row.cells, [](auto& inner, auto& cell) {
+    visit_numbers(inner, cell.path, cell.calls, cell.host_ns, cell.device_ns);
+  });
+}
+
+template <class Coder, class Record, OnlyFor<Record, Metric> = 0>
+void visit(Coder& coder, Record& metric) {
+  coder.number(metric.sequence);
+  coder.text(metric.name);
+  coder.real(metric.value);
+  visit_numbers(coder, metric.step, metric.time_unix_ns);
+}
+
+template <class Coder, class Record, OnlyFor<Record, PeriodRecord> = 0>
+void visit(Coder& coder, Record& period) {
+  visit_numbers(coder, period.wall_ns, period.uncovered_ns, period.overhead_ns, period.time_unix_ns, period.failed);
+}
+
+template <class Coder, class Record, OnlyFor<Record, GapRecord> = 0>
+void visit(Coder& coder, Record& gap) {
+  visit_numbers(coder, gap.rows, gap.metrics);
+}
+
+template <class Coder, class Record, OnlyFor<Record, EndRecord> = 0>
+void visit(Coder& coder, Record& end) {
+  visit_numbers(coder, end.finished, end.failed);
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

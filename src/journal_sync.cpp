@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "journal_sync.hpp"
+
+#include "background.hpp"
+#include "fault.hpp"
+#include "file.hpp"
+
+#include <cerrno>
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+struct JournalSync::State {
+  ~State() { close_all(waiting); }
+
+  static void close_all(std::vector<int>& descriptors) {
+    for (const int each : descriptors) { ::close(each); }
+    descriptors.clear();
+  }
+  void write_through() noexcept;
+
+  std::string directory;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<int> waiting;
+  std::vector<int> under_way;
+  bool busy = false;
+  bool failed = false;
+};
+
+/// Without the lock: only the thread that made itself busy touches `under_way`.
+void JournalSync::State::write_through() noexcept {
+  int error = 0;
+  for (const int each : under_way) {
+    if (::fdatasync(each) != 0 && errno != EINVAL && errno != ENOTSUP && errno != EROFS) { error = errno; }
+  }
+  close_all(under_way);
+  const int folder = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder >= 0) {
+    ::fsync(folder);  // some file systems know none for folders
+    ::close(folder);
+  }
+  if (error != 0) {
+    try {
+      report_fault("journal.sync", explain_fault("keep for good", directory, error));
+    } catch (...) {
+      // Out of memory, and a disk that fails: the next export begins a new file, that is what matters.
+    }
+  }
+  const std::lock_guard<std::mutex> lock(mutex);
+  failed = failed || error != 0;
+  busy = false;
+  changed.notify_all();
+}
+
+JournalSync::JournalSync(std::string directory, bool threads) : state_(std::make_shared<State>()), threads_(threads) {
+  state_->directory = std::move(directory);
+}
+
+void JournalSync::adopt(int descriptor) noexcept {
+  if (threads_) {
+    const std::lock_guard<std::mutex> lock(state_->mutex);
+    try {
+      state_->waiting.push_back(descriptor);
+      return;
+    } catch (...) {
+      // Out of memory: the kernel writes it through in its own time.
+    }
+  }
+  ::close(descriptor);
+}
+
+void JournalSync::start(int descriptor) noexcept {
+  if (!threads_) { return; }
+  const std::lock_guard<std::mutex> lock(state_->mutex);
+  if (state_->busy) { return; }
+  state_->under_way.swap(state_->waiting);
+  const int copy = descriptor < 0 ? -1 : ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+  if (copy >= 0) {
+    try {
+      state_->under_way.push_back(copy);
+    } catch (...) { ::close(copy); }
+  }
+  if (state_->under_way.empty()) { return; }
+  try {
+    state_->busy = start_background("takt-sync", [state = state_] { state->write_through(); });
+  } catch (...) { state_->busy = false; }
+  // Without a thread the kernel writes it all in its own time, within half a minute as a rule.
+  if (!state_->busy) { State::close_all(state_->under_way); }
+}
+
+bool JournalSync::take_failure() noexcept {
+  const std::lock_guard<std::mutex> lock(state_->mutex);
+  return std::exchange(state_->failed, false);
+}
+
+void JournalSync::wait(std::chrono::milliseconds most) {
+  std::unique_lock<std::mutex> lock(state_->mutex);
+  state_->changed.wait_for(lock, most, [this] { return !state_->busy; });
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,275 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "journal_reader.hpp"
+#include "journal_writer.hpp"
+#include "support/catch.hpp"
+#include "support/caught_faults.hpp"
+#include "support/journal_helpers.hpp"
+#include "support/scratch.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+using takt::ExportResult;
+using takt::Snapshot;
+using namespace takt::detail;
+using namespace takt_test;
+
+namespace {
+
+const char* const kFirst = "journal-00000.tjl";
+const char* const kSecond = "journal-00001.tjl";
+
+/// A new file: to cut an old one to nothing makes some file systems wait for the disk.
+void write_anew(const std::string& path, const std::string& text) {
+  std::filesystem::remove(path);
+  write_text(path, text);
+}
+
+Snapshot small_run() {
+  Snapshot snapshot;
+  const std::uint32_t batch = add_path(snapshot, "Batch", add_path(snapshot, "Epoch"));
+  add_path(snapshot, "IO", batch, takt::Kind::io);
+  add_series(snapshot, batch, add_thread(snapshot, "main"));
+  return snapshot;
+}
+
+/// A few periods in one segment.
+struct Written {
+  Written() {
+    JournalExporter writer(scratch.path(""), plain_journal());
+    for (int period = 0; period < kPeriods; ++period) { writer.export_snapshot(run.next(period == kPeriods - 1)); }
+    bytes = read_text(scratch.path(kFirst));
+  }
+
+  static constexpr int kPeriods = 8;
+  Scratch scratch;
+  GrowingRun run{test_seed(), small_run()};
+  std::string bytes;
+};
+
+bool begins_with(const std::vector<takt::Row>& all, const std::vector<takt::Row>& rows) {
+  return rows.size() <= all.size() && std::equal(rows.begin(), rows.end(), all.begin(), same_row);
+}
+
+/// What an ExportWorker does: rows that were answered `retry` are shown again with those that came since.
+class Shown {
+ public:
+  explicit Shown(JournalExporter& writer) : writer_(writer) {}
+  ExportResult show(Snapshot snapshot) {
+    held_.insert(held_.end(), snapshot.rows.begin(), snapshot.rows.end());
+    snapshot.rows = held_;
+    const ExportResult answer = writer_.export_snapshot(snapshot);
+    if (answer == ExportResult::ok) { held_.clear(); }
+    return answer;
+  }
+
+ private:
+  JournalExporter& writer_;
+  std::vector<takt::Row> held_;
+};
+
+}  // namespace
+
+TEST_CASE("journal: cut anywhere, it is a shorter journal, and goes on where it was cut") {
+  const Written written;
+  const Scratch scratch;
+  Snapshot whole;
+  JournalReader(written.scratch.path("")).finish(whole);
+  for (std::size_t cut = 0; cut < written.bytes.size(); cut += kSanitized ? 37 : 1) {
+    write_anew(scratch.path(kFirst), written.bytes.substr(0, cut));
+    JournalReader follower(scratch.path(""));
+    JournalReader reader(scratch.path(""));
+    Snapshot followed;
+    Snapshot read;
+    follower.read(followed);
+    reader.finish(read);
+    REQUIRE(is_undamaged(follower));
+    REQUIRE(reader.damage().damaged_bytes == 0);
+    REQUIRE(reader.damage().lost_frames == 0);
+    REQUIRE(begins_with(written.run.all_rows, read.rows));
+    REQUIRE(same_rows(read.rows, followed.rows));
+    std::ofstream(scratch.path(kFirst), std::ios::binary | std::ios::app) << written.bytes.substr(cut);
+    follower.finish(followed);
+    REQUIRE(is_undamaged(follower));
+    REQUIRE(followed.paths[1].host.sum_of_squares() == whole.paths[1].host.sum_of_squares());
+    if (cut % 500 == 0) { REQUIRE((spell_state(followed) == spell_state(whole))); }
+    REQUIRE(same_rows(followed.rows, written.run.all_rows));
+  }
+}
+
+TEST_CASE("journal: one bit flipped loses no more than the frame that holds it, and is counted") {
+  const Written written;
+  const Scratch scratch;
+  Random random(test_seed());
+  for (std::size_t at = 0; at < written.bytes.size(); at += kSanitized ? 37 : 1) {
+    std::string bytes = written.bytes;
+    bytes[at] = static_cast<char>(bytes[at] ^ (1 << random.below(8)));
+    write_anew(scratch.path(kFirst), bytes);
+    JournalReader reader(scratch.path(""));
+    Snapshot read;
+    REQUIRE(reader.finish(read));
+    const JournalReader::Damage& damage = reader.damage();
+    INFO("byte " << at);
+    REQUIRE(reader.error().empty());
+    REQUIRE(damage.lost_frames <= 1);
+    REQUIRE(read.rows.size() + 1 >= written.run.all_rows.size());
+    const bool noticed = damage.damaged_bytes + damage.torn_tail_bytes != 0;
+    // Padding is the one thing that nobody misses.
+    if (!noticed) { REQUIRE(same_rows(read.rows, written.run.all_rows)); }
+    if (damage.lost_frames == 1) { REQUIRE(noticed); }
+  }
+}
+
+TEST_CASE("journal: a page of zeros in the middle is stepped over") {
+  const Written written;
+  REQUIRE(written.bytes.size() > 3000);
+  std::string bytes = written.bytes;
+  std::fill(bytes.begin() + 1000, bytes.begin() + 2000, '\0');
+  write_text(written.scratch.path(kFirst), bytes);
+  JournalReader reader(written.scratch.path(""));
+  Snapshot read;
+  REQUIRE(reader.finish(read));
+  CHECK(reader.damage().damaged_bytes >= 1000);
+  CHECK(reader.damage().lost_frames > 0);
+  CHECK(reader.ended());
+}
+
+TEST_CASE("journal: a full disk that has room again loses nothing") {
+  const Scratch scratch;
+  GrowingRun run(test_seed());
+  const int failed = in_child([&] {
+    JournalExporter writer(scratch.path(""), plain_journal());
+    Shown shown(writer);
+    if (shown.show(run.next()) != ExportResult::ok) { return 1; }
+    const rlim_t full = read_text(scratch.path(kFirst)).size() + 100;
+    limit_file_size(full);
+    if (shown.show(run.next()) != ExportResult::retry) { return 2; }
+    if (read_text(scratch.path(kFirst)).size() != full - 100) { return 3; }  // no half of it is left
+    if (shown.show(run.next()) != ExportResult::retry) { return 4; }
+    limit_file_size(0);
+    const Snapshot last = run.next(true);
+    if (shown.show(last) != ExportResult::ok) { return 5; }
+    JournalReader reader(scratch.path(""));
+    Snapshot read;
+    if (!reader.finish(read) || !is_undamaged(reader)) { return 6; }
+    if (!same_rows(read.rows, run.all_rows)) { return 7; }
+    return spell_state(read) == spell_state(last) ? 0 : 8;
+  });
+  CHECK(failed == 0);
+}
+
+TEST_CASE("journal: half an export that could not be cut off is neither lost nor read twice") {
+  const Scratch scratch;
+  GrowingRun run(test_seed());
+  const Snapshot first = run.next();
+  Snapshot second = run.next();
+  while (second.rows.size() < 2) { second = run.next(); }
+  JournalChanges changes;
+  FrameBuffer start(0);
+  start.add_header(SegmentHeader());
+  changes.add_state(start, first);
+  start.add(FrameType::period, PeriodRecord());
+  FrameBuffer torn(start.next_sequence());
+  changes.add_state(torn, second);
+  for (const takt::Row& row : second.rows) { torn.add(FrameType::row, row); }
+  write_text(scratch.path(kFirst), start.bytes() + torn.bytes().substr(0, torn.bytes().size() - 3));
+  JournalReader follower(scratch.path(""));
+  Snapshot followed;
+  REQUIRE(follower.read(followed));
+  CHECK(followed.rows.size() == second.rows.size() - 1);
+  FrameBuffer again(start.next_sequence());
+  again.add_header(SegmentHeader());
+  JournalChanges anew;
+  anew.add_state(again, second);
+  for (const takt::Row& row : second.rows) { again.add(FrameType::row, row); }
+  write_text(scratch.path(kSecond), again.bytes());
+  REQUIRE(follower.finish(followed));
+  CHECK(same_rows(followed.rows, second.rows));
+  CHECK(follower.damage().lost_frames == 0);
+  CHECK(follower.damage().damaged_bytes == 0);
+  CHECK(follower.damage().torn_tail_bytes > 0);
+}
+
+TEST_CASE("journal: removed while it is written, it is begun anew in full") {
+  const Scratch scratch;
+  const support::CaughtFaults faults;
+  JournalExporter writer(scratch.path(""), plain_journal());
+  GrowingRun run(test_seed());
+  REQUIRE(writer.export_snapshot(run.next()) == ExportResult::ok);
+  std::filesystem::remove(scratch.path(kFirst));
+  const Snapshot last = run.next();
+  REQUIRE(writer.export_snapshot(last) == ExportResult::ok);
+  CHECK(contains(faults.text(), "was removed"));
+  JournalReader reader(scratch.path(""));
+  Snapshot read;
+  REQUIRE(reader.read(read));
+  CHECK((spell_state(read) == spell_state(last)));
+  CHECK(reader.damage().lost_frames > 0);
+}
+
+TEST_CASE("journal: a folder that is taken away is reported once, and nothing is lost if it comes back") {
+  const Scratch scratch;
+  const support::CaughtFaults faults;
+  const std::string folder = scratch.path("run");
+  JournalExporter writer(folder, plain_journal());
+  Shown shown(writer);
+  GrowingRun run(test_seed());
+  for (int period = 0; period < 10; ++period) { REQUIRE(shown.show(run.next()) == ExportResult::retry); }
+  REQUIRE(faults.lines().size() == 1);
+  CHECK(contains(faults.text(), "cannot make " + folder));
+  std::filesystem::create_directory(folder);
+  REQUIRE(shown.show(run.next()) == ExportResult::ok);
+  JournalReader reader(folder);
+  Snapshot read;
+  REQUIRE(reader.read(read));
+  CHECK(same_rows(read.rows, run.all_rows));
+  CHECK(is_undamaged(reader));
+}
+
+TEST_CASE("journal: a link in the place of a segment is not followed") {
+  const Scratch scratch;
+  write_text(scratch.path("mine"), "untouched");
+  std::filesystem::create_symlink(scratch.path("mine"), scratch.path(kFirst));
+  JournalExporter writer(scratch.path(""), plain_journal());
+  Shown shown(writer);
+  GrowingRun run(test_seed());
+  CHECK(shown.show(run.next()) == ExportResult::retry);
+  CHECK(shown.show(run.next()) == ExportResult::ok);
+  CHECK(read_text(scratch.path("mine")) == "untouched");
+  CHECK(exists(scratch.path(kSecond)));
+}
+
+TEST_CASE("journal: a frame that refers to what was lost still leads somewhere") {
+  const Scratch scratch;
+  FrameBuffer frames(0);
+  frames.add_header(SegmentHeader());
+  TotalsRecord totals;
+  totals.path = 3;
+  totals.host.scalars.n = 1;
+  frames.add(FrameType::totals, totals);
+  takt::Row row;
+  row.series = 2;
+  row.cells.resize(1);
+  row.cells[0].path = 5;
+  frames.add(FrameType::row, row);
+  frames.add(FrameType::path, PathRecord{1, "below itself", takt::Kind::io, 1, 1});
+  takt::Cell far;
+  far.path = 0xFFFFFFF0U;
+  row.sequence = 1;
+  row.cells = {far};
+  frames.add(FrameType::row, row);
+  write_text(scratch.path(kFirst), frames.bytes());
+  JournalReader reader(scratch.path(""));
+  Snapshot read;
+  REQUIRE(reader.finish(read));
+  REQUIRE(read.paths.size() == 6);
+  CHECK(read.path_name(3) == "(lost)");
+  CHECK(read.series.size() == 3);
+  CHECK(read.threads.size() == 1);
+  CHECK(read.rows.size() == 1);
+  CHECK(reader.damage().unreadable_frames == 2);
+}
