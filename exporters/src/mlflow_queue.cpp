@@ -16,7 +16,7 @@ constexpr std::size_t kLongestParam = 500;
 constexpr std::size_t kLongestTag = 5000;
 
 /// Never throws for a text that is not UTF-8.
-std::string quoted(const std::string& text) {
+std::string json_text(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -80,7 +80,8 @@ std::size_t MlflowQueue::batch_points() const noexcept {
 
 void MlflowQueue::form_pairs(std::deque<Pair>& from) {
   for (std::size_t bytes = 0; !from.empty() && items_.size() < kMostPairs; from.pop_front()) {
-    std::string item = "{\"key\":" + quoted(from.front().first) + ",\"value\":" + quoted(from.front().second) + "}";
+    std::string item =
+        "{\"key\":" + json_text(from.front().first) + ",\"value\":" + json_text(from.front().second) + "}";
     bytes += item.size() + 1;
     if (bytes > kMostBody && !items_.empty()) { break; }
     items_.push_back(std::move(item));
@@ -97,7 +98,7 @@ void MlflowQueue::form(const MlflowPoints& names) {
     kind_ = Kind::points;
     for (std::size_t bytes = 0; !points_.empty() && items_.size() < kMostPoints; points_.pop_front()) {
       const MlflowPoint& point = points_.front();
-      std::string item = "{\"key\":" + quoted(names.key(point.key)) + ",\"step\":" + std::to_string(point.step) +
+      std::string item = "{\"key\":" + json_text(names.key(point.key)) + ",\"step\":" + std::to_string(point.step) +
                          ",\"timestamp\":" + std::to_string(point.timestamp_ms) + ",\"value\":" + number(point.value) +
                          "}";
       bytes += item.size() + 1;
@@ -118,7 +119,7 @@ const std::string& MlflowQueue::body(const std::string& run_id, const MlflowPoin
   list += "]";
   // In the order of the alphabet: a server that stumbles over a point then has not read the run either, and says so
   // instead of keeping the half it understood.
-  const std::string run = "\"run_id\":" + quoted(run_id);
+  const std::string run = "\"run_id\":" + json_text(run_id);
   if (kind_ == Kind::tags) {
     body_ = "{" + run + ",\"tags\":" + list + "}";
   } else {
