@@ -7,15 +7,13 @@
 
 #include "fault.hpp"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdlib>
 #include <thread>
 #include <utility>
 
-#include <fmt/format.h>
 #include <sys/stat.h>
 
 TAKT_BEGIN_NAMESPACE
@@ -26,89 +24,25 @@ using Json = nlohmann::json;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr const char* kApi = "/api/2.0/mlflow/";
-constexpr const char* kNonce = "takt.create_nonce";
 constexpr int kMostServerErrors = 3;
 constexpr int kMostRefusals = 50;
+constexpr std::chrono::seconds kFilePatience(10);
 constexpr std::int64_t kMostFileBytes = 100'000'000;
-
-std::string text(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
-Json parse(const std::string& body) {
-  Json value = Json::parse(body, nullptr, false);
-  return value.is_object() ? value : Json();
-}
-
-/// A string in an object in an object; empty where there is none.
-std::string string_at(const Json& value, std::initializer_list<const char*> names) {
-  const Json* at = &value;
-  for (const char* const name : names) {
-    if (!at->is_object() || !at->contains(name)) { return ""; }
-    at = &(*at)[name];
-  }
-  return at->is_string() ? at->get<std::string>() : std::string();
-}
-
-HttpRequest get(const std::string& endpoint) {
-  HttpRequest request;
-  request.path = kApi + endpoint;
-  request.content_type = "application/json";
-  return request;
-}
-
-HttpRequest post(const std::string& endpoint, std::string body) {
-  HttpRequest request = get(endpoint);
-  request.method = "POST";
-  request.body = std::move(body);
-  return request;
-}
-
-HttpOptions http_options(const MlflowOptions& options, const MlflowTimes& times) {
-  HttpOptions http;
-  http.url = options.tracking_uri;
-  http.username = options.username;
-  http.password = options.password;
-  http.token = options.token;
-  http.insecure_tls = options.insecure_tls;
-  http.ca_path = options.server_cert_path;
-  http.client_cert_path = options.client_cert_path;
-  http.connect = times.connect;
-  http.total = times.total;
-  return http;
-}
-
-std::string variable(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-std::string random_text() {
-  std::random_device device;
-  return fmt::format("{:08x}{:08x}{:08x}{:08x}", device(), device(), device(), device());
-}
 
 std::int64_t ms_of(const Snapshot& snapshot, std::int64_t since_start_ns) {
   return (snapshot.run.start_unix_ns + since_start_ns) / 1'000'000;
 }
 
-/// Not the request's fault: the same may be taken later.
-bool may_pass(int status) {
-  return status == 0 || status == 408 || status == 429 || (status >= 500 && status != 501 && status != 505);
-}
-
-bool ends_it(int status) {
-  return (status >= 300 && status < 400) || status == 401 || status == 403 || status == 404 || status == 405 ||
-         status == 501;
-}
+std::string text(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 }  // namespace
 
 MlflowClient::MlflowClient(const MlflowOptions& options, const MlflowTimes& times)
     : options_(options),
       times_(times),
-      http_(http_options(options, times)),
+      http_(mlflow_http_options(options, times.connect, times.total)),
       points_(options.every_step),
-      create_nonce_(random_text()),
+      create_nonce_(mlflow_nonce()),
       jitter_(std::random_device()()) {}
 
 void MlflowClient::take(const Snapshot& snapshot) {
@@ -119,6 +53,7 @@ void MlflowClient::take(const Snapshot& snapshot) {
   queue_.add_params(snapshot.params);
   queue_.add_tags(snapshot.tags);
   queue_.add_points(points);
+  traced_ = traced_ || !snapshot.spans.empty();
   if (points_.nans() != 0) {
     report("mlflow.nan",
            fmt::format("{} metrics were not a number, which MLflow cannot be sent twice; they are left out",
@@ -142,26 +77,7 @@ void MlflowClient::begin(const Snapshot& snapshot) {
     stage_ = Stage::create_run;
     experiment_id_ = options_.experiment_id.empty() ? "0" : options_.experiment_id;
   }
-  Json tags = Json::array();
-  const auto tag = [&](const char* name, const std::string& value) {
-    if (!value.empty()) { tags.push_back({{"key", name}, {"value", value}}); }
-  };
-  const std::string user = options_.username.empty() ? variable("USER") : options_.username;
-  tag("mlflow.user", user);
-  tag("mlflow.source.name", program_invocation_short_name);
-  tag("mlflow.source.type", "LOCAL");
-  tag("mlflow.parentRunId", child ? options_.run_id : "");
-  tag(kNonce, create_nonce_);
-  tag("takt.run_id", run.id);
-  tag("takt.host", run.host);
-  tag("takt.rank", std::to_string(run.rank));
-  tag("takt.world_size", std::to_string(run.world_size));
-  tag("takt.attempt", std::to_string(run.attempt));
-  const bool one_of_many = options_.all_ranks && run.world_size > 1;
-  const Json body = {{"run_name", one_of_many ? fmt::format("{} rank-{:04}", run.name, run.rank) : run.name},
-                     {"start_time", ms_of(snapshot, 0)},
-                     {"tags", tags}};
-  create_body_ = text(body);
+  create_body_ = mlflow_create_body(run, options_, create_nonce_);
 }
 
 void MlflowClient::finish(const Snapshot& snapshot) {
@@ -174,11 +90,11 @@ void MlflowClient::finish(const Snapshot& snapshot) {
   if (!options_.artifacts) { return; }
   attachments_.push_back({"summary.json", "application/json", format_json(snapshot), ""});
   attachments_.push_back({"table.txt", "text/plain; charset=utf-8", format_table(snapshot, 120, false), ""});
+  // Another thread writes it meanwhile.
   const std::string trace = snapshot.run.directory + "/trace.json";
-  struct stat status = {};
-  const bool traced = !snapshot.run.directory.empty() &&
-                      (::stat(trace.c_str(), &status) == 0 || ::stat((trace + ".part").c_str(), &status) == 0);
-  if (traced) { attachments_.push_back({"trace.json", "application/json", "", trace}); }
+  if (traced_ && !snapshot.run.directory.empty()) {
+    attachments_.push_back({"trace.json", "application/json", "", trace});
+  }
 }
 
 bool MlflowClient::idle() const noexcept {
@@ -193,22 +109,7 @@ bool MlflowClient::deliver(Time until) {
         if (not_before_ >= until) { return false; }
         std::this_thread::sleep_until(not_before_);
       }
-      // A trace gets its name when it is whole.
-      struct stat status = {};
-      if (uploading() && !attachments_.front().file.empty() &&
-          ::stat(attachments_.front().file.c_str(), &status) != 0) {
-        not_before_ = steady_clock::now() + milliseconds(20);
-        if (not_before_ >= until) { return false; }
-        continue;
-      }
-      if (status.st_size > kMostFileBytes) {
-        ++missing_;
-        report("mlflow.artifact", attachments_.front().file +
-                                      " is larger than what MLflow servers take well; it is not "
-                                      "attached");
-        attachments_.pop_front();
-        continue;
-      }
+      if (uploading() && !attachments_.front().file.empty() && !is_there(attachments_.front().file)) { continue; }
       http_.start(request());
     }
     HttpReply reply;
@@ -219,64 +120,72 @@ bool MlflowClient::deliver(Time until) {
   return idle() && !stopped();
 }
 
+/// Whether a file can be sent now; one that never can is taken from the list. It gets its name when it is whole.
+bool MlflowClient::is_there(const std::string& file) {
+  struct stat status = {};
+  const Time now = steady_clock::now();
+  if (file_until_ == Time()) { file_until_ = now + kFilePatience; }
+  const bool found = ::stat(file.c_str(), &status) == 0;
+  if (found && status.st_size <= kMostFileBytes) { return true; }
+  if (found || now >= file_until_) {
+    ++missing_;
+    report("mlflow.artifact", file + (found ? " is larger than what MLflow servers take well" : " was not written") +
+                                  "; it is not attached");
+    attachments_.pop_front();
+  } else {
+    not_before_ = now + milliseconds(20);
+  }
+  return false;
+}
+
 bool MlflowClient::uploading() const noexcept { return stage_ == Stage::data && queue_.empty() && closed_; }
 
 HttpRequest MlflowClient::request() {
   switch (stage_) {
     case Stage::find_experiment:
-      return get("experiments/get-by-name?experiment_name=" + url_encoded(options_.experiment_name));
+      return mlflow_get("experiments/get-by-name?experiment_name=" + url_encoded(options_.experiment_name));
     case Stage::create_experiment:
-      return post("experiments/create", text(Json{{"name", options_.experiment_name}}));
+      return mlflow_post("experiments/create", text(Json{{"name", options_.experiment_name}}));
     case Stage::data:
-      if (!queue_.empty()) { return post("runs/log-batch", queue_.body(run_id_, points_)); }
+      if (!queue_.empty()) { return mlflow_post("runs/log-batch", queue_.body(run_id_, points_)); }
       if (!closed_) { return request_of_run(); }
-      return upload(attachments_.front());
+      return mlflow_put(artifact_root_, attachments_.front());
     default:
       return request_of_run();
   }
 }
 
 HttpRequest MlflowClient::request_of_run() const {
-  if (stage_ == Stage::join_run) { return get("runs/get?run_id=" + url_encoded(options_.run_id)); }
+  if (stage_ == Stage::join_run) { return mlflow_get("runs/get?run_id=" + url_encoded(options_.run_id)); }
   if (stage_ == Stage::find_run) {
     const Json body = {{"experiment_ids", {experiment_id_}},
-                       {"filter", fmt::format("tags.`{}` = '{}'", kNonce, create_nonce_)},
+                       {"filter", fmt::format("tags.`{}` = '{}'", kMlflowNonce, create_nonce_)},
                        {"max_results", 1}};
-    return post("runs/search", text(body));
+    return mlflow_post("runs/search", text(body));
   }
   if (stage_ == Stage::create_run) {
     Json body = Json::parse(create_body_);
     body["experiment_id"] = experiment_id_;
-    HttpRequest request = post("runs/create", text(body));
+    HttpRequest request = mlflow_post("runs/create", text(body));
     request.fresh = true;  // libcurl must not send this one again by itself
     return request;
   }
   Json body = stage_ == Stage::reopen_run ? Json{{"status", "RUNNING"}} : Json::parse(update_body_);
   body["run_id"] = run_id_;
-  return post("runs/update", text(body));
-}
-
-HttpRequest MlflowClient::upload(const Attachment& attachment) const {
-  HttpRequest request;
-  request.method = "PUT";
-  request.path = "/api/2.0/mlflow-artifacts/artifacts" + artifact_root_ + "/takt/" + url_encoded(attachment.name);
-  request.content_type = attachment.type;
-  request.body = attachment.text;
-  request.file = attachment.file;
-  return request;
+  return mlflow_post("runs/update", text(body));
 }
 
 void MlflowClient::answered(const HttpReply& reply) {
   const bool taken = reply.status >= 200 && reply.status < 300;
-  if (taken && (uploading() || parse(reply.body).is_object())) {
+  if (taken && (uploading() || is_json_object(reply.body))) {
     tries_ = refusals_ = 0;
     asked_to_wait_ = false;
     succeeded(reply.body);
-  } else if (uploading() && !may_pass(reply.status)) {
+  } else if (uploading() && !mlflow_may_pass(reply.status)) {
     ++missing_;
-    report("mlflow.artifact", "MLflow did not take " + attachments_.front().name + ": " + told(reply));
+    report("mlflow.artifact", "MLflow did not take " + attachments_.front().name + ": " + mlflow_told(reply));
     attachments_.pop_front();
-  } else if (taken || may_pass(reply.status)) {
+  } else if (taken || mlflow_may_pass(reply.status)) {
     try_again(reply);
   } else {
     refused(reply);
@@ -289,17 +198,21 @@ void MlflowClient::succeeded(const std::string& body) {
       found_experiment(body);
       return;
     case Stage::create_experiment:
-      experiment_id_ = string_at(parse(body), {"experiment_id"});
+      experiment_id_ = json_string(body, "/experiment_id");
       stage_ = Stage::create_run;
       return;
     case Stage::find_run:
-      found_run(body);
+      if (json_string(body, "/runs/0/info/run_id").empty()) {
+        stage_ = Stage::create_run;
+      } else {
+        adopt(body, "/runs/0");
+      }
       return;
     case Stage::create_run:
-      adopt(text(parse(body).value("run", Json())));
+      adopt(body, "/run");
       return;
     case Stage::join_run:
-      adopt(text(parse(body).value("run", Json())));
+      adopt(body, "/run");
       if (!stopped()) { stage_ = Stage::reopen_run; }
       return;
     case Stage::reopen_run:
@@ -324,9 +237,8 @@ void MlflowClient::succeeded(const std::string& body) {
 }
 
 void MlflowClient::found_experiment(const std::string& body) {
-  const Json reply = parse(body);
-  experiment_id_ = string_at(reply, {"experiment", "experiment_id"});
-  if (string_at(reply, {"experiment", "lifecycle_stage"}) == "deleted") {
+  experiment_id_ = json_string(body, "/experiment/experiment_id");
+  if (json_string(body, "/experiment/lifecycle_stage") == "deleted") {
     stop("the experiment \"" + options_.experiment_name + "\" is deleted but keeps its name; choose another one in " +
          "MLFLOW_EXPERIMENT_NAME, or bring it back: mlflow experiments restore -x " + experiment_id_);
     return;
@@ -334,46 +246,25 @@ void MlflowClient::found_experiment(const std::string& body) {
   stage_ = Stage::create_run;
 }
 
-void MlflowClient::found_run(const std::string& body) {
-  const Json reply = parse(body);
-  const bool there = reply.contains("runs") && reply["runs"].is_array() && !reply["runs"].empty();
-  if (there) {
-    adopt(text(reply["runs"][0]));
-  } else {
-    stage_ = Stage::create_run;
-  }
-}
-
-void MlflowClient::adopt(const std::string& run) {
-  const Json value = parse(run);
-  run_id_ = string_at(value, {"info", "run_id"});
+void MlflowClient::adopt(const std::string& body, const std::string& place) {
+  run_id_ = json_string(body, (place + "/info/run_id").c_str());
   if (run_id_.empty()) { return stop("it answers without a run_id; is this an MLflow server?"); }
-  const std::string root = string_at(value, {"info", "artifact_uri"});
-  const std::string scheme = "mlflow-artifacts:/";
-  // Not where the URI names another host: credentials are for this one.
-  if (root.compare(0, scheme.size(), scheme) == 0 && root.compare(scheme.size(), 1, "/") != 0) {
-    artifact_root_.clear();
-    for (std::size_t at = scheme.size() - 1; at < root.size();) {
-      const std::size_t end = std::min(root.find('/', at + 1), root.size());
-      artifact_root_ += "/" + url_encoded(std::string_view(root).substr(at + 1, end - at - 1));
-      at = end;
-    }
-  }
+  artifact_root_ = mlflow_artifact_path(json_string(body, (place + "/info/artifact_uri").c_str()));
   stage_ = Stage::data;
 }
 
 /// It will never be taken like this.
 void MlflowClient::refused(const HttpReply& reply) {
-  const std::string code = string_at(parse(reply.body), {"error_code"});
+  const std::string code = json_string(reply.body, "/error_code");
   if (stage_ == Stage::find_experiment && code == "RESOURCE_DOES_NOT_EXIST" && rounds_++ < 3) {
     stage_ = Stage::create_experiment;
   } else if (stage_ == Stage::create_experiment && code == "RESOURCE_ALREADY_EXISTS" && rounds_++ < 3) {
     stage_ = Stage::find_experiment;  // another rank was faster
-  } else if (stage_ != Stage::data || queue_.empty() || ends_it(reply.status)) {
-    stop(told(reply) + cure(reply));
+  } else if (stage_ != Stage::data || queue_.empty() || mlflow_ends_it(reply.status)) {
+    stop(mlflow_told(reply) + mlflow_cure(reply));
   } else if (queue_.refused()) {
-    report("mlflow.refused", "MLflow refuses a value, which is left out: " + told(reply));
-    if (++refusals_ >= kMostRefusals) { stop("it refuses every value: " + told(reply)); }
+    report("mlflow.refused", "MLflow refuses a value, which is left out: " + mlflow_told(reply));
+    if (++refusals_ >= kMostRefusals) { stop("it refuses every value: " + mlflow_told(reply)); }
   }
   tries_ = 0;
 }
@@ -383,7 +274,7 @@ void MlflowClient::try_again(const HttpReply& reply) {
   // Whether the run was made before the answer got lost, only the server knows.
   if (stage_ == Stage::create_run && reply.status != 429) { stage_ = Stage::find_run; }
   if (stage_ == Stage::data && reply.status == 500 && tries_ >= kMostServerErrors) {
-    report("mlflow.refused", "MLflow fails over a request, which is left out: " + told(reply));
+    report("mlflow.refused", "MLflow fails over a request, which is left out: " + mlflow_told(reply));
     tries_ = 0;
     if (!queue_.empty()) { return queue_.give_up(); }
     ++missing_;
@@ -404,7 +295,7 @@ void MlflowClient::try_again(const HttpReply& reply) {
   }
   not_before_ = steady_clock::now() + wait;
   report("mlflow.away", fmt::format("MLflow at {} does not answer as it should: {}. It is tried again, {} points wait",
-                                    http_.url(), told(reply), queue_.points()));
+                                    http_.url(), mlflow_told(reply), queue_.points()));
 }
 
 void MlflowClient::stop(const std::string& why) {
@@ -412,36 +303,6 @@ void MlflowClient::stop(const std::string& why) {
   queue_.clear();
   attachments_.clear();
   report("mlflow.stopped", "nothing is sent to MLflow at " + http_.url() + ": " + why + ". The run goes on");
-}
-
-/// What the server said, in a line.
-std::string MlflowClient::told(const HttpReply& reply) const {
-  if (reply.status == 0) { return reply.error; }
-  std::string said = string_at(parse(reply.body), {"message"});
-  if (said.empty()) { said = reply.body; }
-  if (said.size() > 300) { said = said.substr(0, 300) + "..."; }
-  return fmt::format("HTTP {}{}{}", reply.status, said.empty() ? "" : ": ", said);
-}
-
-std::string MlflowClient::cure(const HttpReply& reply) const {
-  switch (reply.status) {
-    case 401:
-      return ". Set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN, to what the "
-             "server "
-             "knows";
-    case 403:
-      return ". The user may not do this, or, if it speaks of a host, start the server with --allowed-hosts";
-    case 404:
-    case 405:
-      return ". Check MLFLOW_TRACKING_URI, MLFLOW_EXPERIMENT_ID and MLFLOW_RUN_ID";
-    default:
-      break;
-  }
-  if (reply.status >= 300 && reply.status < 400) {
-    const std::string to = reply.location.substr(0, reply.location.find('?'));
-    return ". Redirections are not followed; set MLFLOW_TRACKING_URI to where it is: " + to;
-  }
-  return "";
 }
 
 void MlflowClient::report(const char* cause, const std::string& line) const {

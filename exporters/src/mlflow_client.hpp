@@ -6,6 +6,7 @@
 #include <takt/snapshot.hpp>
 
 #include "http.hpp"
+#include "mlflow_messages.hpp"
 #include "mlflow_points.hpp"
 #include "mlflow_queue.hpp"
 
@@ -48,30 +49,20 @@ class MlflowClient {
 
  private:
   enum class Stage { find_experiment, create_experiment, find_run, create_run, join_run, reopen_run, data, stopped };
-  struct Attachment {
-    std::string name;
-    std::string type;
-    std::string text;
-    std::string file;  ///< instead of text
-  };
-
   void begin(const Snapshot& snapshot);
   void finish(const Snapshot& snapshot);
   bool idle() const noexcept;
   HttpRequest request();
   HttpRequest request_of_run() const;
-  HttpRequest upload(const Attachment& attachment) const;
   void answered(const HttpReply& reply);
   void succeeded(const std::string& body);
   void found_experiment(const std::string& body);
-  void found_run(const std::string& body);
-  void adopt(const std::string& run);
+  void adopt(const std::string& body, const std::string& place);
   void refused(const HttpReply& reply);
   void try_again(const HttpReply& reply);
   void stop(const std::string& why);
   bool uploading() const noexcept;
-  std::string told(const HttpReply& reply) const;
-  std::string cure(const HttpReply& reply) const;
+  bool is_there(const std::string& file);
   void report(const char* cause, const std::string& line) const;
 
   MlflowOptions options_;
@@ -83,19 +74,21 @@ class MlflowClient {
   bool begun_ = false;
   bool finished_ = false;  // the run has ended, here
   bool closed_ = false;    // the server has been told
+  bool traced_ = false;    // there will be a trace.json
   std::string create_body_;
   std::string create_nonce_;
   std::string update_body_;
   std::string experiment_id_;
   std::string run_id_;
   std::string artifact_root_;  // path below the URL
-  std::deque<Attachment> attachments_;
+  std::deque<MlflowAttachment> attachments_;
   std::uint64_t missing_ = 0;  // attachments that could not be sent
   int tries_ = 0;              // of the request under way
   int rounds_ = 0;             // between find_experiment and create_experiment
   int refusals_ = 0;           // in a row
   bool asked_to_wait_ = false;
   Time not_before_{};
+  Time file_until_{};
   std::minstd_rand jitter_;
 };
 

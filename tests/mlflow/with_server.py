@@ -10,8 +10,8 @@ import subprocess
 import sys
 
 SKIPPED = 77
-# setuptools: pkg_resources, which MLflow 2.2.2 imports, left it in 81.
-PACKAGES = {"2.2.2": ["mlflow==2.2.2", "setuptools<80"], "3": ["mlflow>=3,<4"]}
+# pkg_resources left setuptools in 81, FallbackAsyncAdaptedQueuePool left SQLAlchemy in 2.1; MLflow 2.2.2 wants both.
+PACKAGES = {"2.2.2": ["mlflow==2.2.2", "setuptools<80", "sqlalchemy<2.1"], "3": ["mlflow>=3,<4"]}
 UNREACHABLE = ("connection", "timed out", "name resolution", "no matching distribution", "proxyerror", "unreachable", "sslerror")
 
 

@@ -199,7 +199,8 @@ TEST_CASE("MLflow client: a run whose creation was not answered is looked for be
   FakeHttp server([&](const FakeRequest& request) {
     FakeAnswer answer = usual(request);
     if (is(request, "runs/create") && std::exchange(first, false)) {
-      for (const auto& tag : nlohmann::json::parse(request.body)["tags"]) {
+      const auto body = nlohmann::json::parse(request.body);
+      for (const auto& tag : body["tags"]) {
         if (tag["key"] == "takt.create_nonce") { nonce = tag["value"]; }
       }
       answer.cut = true;
@@ -330,6 +331,7 @@ TEST_CASE("MLflow client: the end of a run brings status and attachments, with a
   const Scratch scratch;
   snapshot.run.directory = scratch.path("");
   snapshot.failed = true;
+  snapshot.spans.emplace_back();
   write_text(scratch.path("trace.json"), "[]");
   client.take(snapshot);
   REQUIRE(deliver(client));
