@@ -23,7 +23,8 @@ bool has_control(const std::string& text) {
 }
 
 bool is_loopback(const std::string& host) {
-  return host == "localhost" || host == "[::1]" || host.compare(0, 4, "127.") == 0;
+  const bool is_address = host.find_first_not_of("0123456789.") == std::string::npos;  // not "127.example.org"
+  return host == "localhost" || host == "[::1]" || (is_address && host.compare(0, 4, "127.") == 0);
 }
 
 std::string part_of(CURLU* url, CURLUPart part, unsigned flags = 0) {

@@ -8,6 +8,7 @@
 #include "support/catch.hpp"
 #include "support/caught_faults.hpp"
 #include "support/fake_http.hpp"
+#include "support/scoped_env.hpp"
 #include "support/scratch.hpp"
 #include "support/snapshot_builder.hpp"
 
@@ -16,6 +17,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 using takt::MlflowOptions;
@@ -370,4 +372,99 @@ TEST_CASE("MLflow options that cannot work are refused with what to do") {
   options.tracking_uri = "http://127.0.0.1:5000";
   options.token = "two\nlines";
   CHECK_THROWS_AS(takt::MlflowExporter(options), takt::Error);
+}
+
+TEST_CASE("MLflow options: credentials go over https, or stay on this machine") {
+  using takt::detail::check_http_options;
+  const support::CaughtFaults faults;
+  const auto may_send = [](const char* url, bool insecure = false) {
+    takt::detail::HttpOptions options;
+    options.url = url;
+    options.insecure_tls = insecure;
+    return check_http_options(options);
+  };
+  CHECK(may_send("https://mlflow.example.org/tracking/"));
+  CHECK(may_send("http://127.0.0.1:5000"));
+  CHECK(may_send("http://localhost:5000"));
+  CHECK(may_send("http://[::1]:5000"));
+  CHECK_FALSE(may_send("http://mlflow.example.org"));
+  CHECK_FALSE(may_send("http://127.example.org"));
+  CHECK(may_send("http://mlflow.example.org", true));
+}
+
+TEST_CASE("MLflow options come from MLflow's variables and its file of credentials") {
+  const Scratch home;
+  ::mkdir(home.path(".mlflow").c_str(), 0700);
+  write_text(home.path(".mlflow/credentials"),
+             "[other]\nmlflow_tracking_username = x\n[mlflow]\nmlflow_tracking_username = "
+             "ada\nmlflow_tracking_password = pass\n");
+  support::ScopedEnvironment environment({{"HOME", home.path("")}, {"MLFLOW_TRACKING_URI", " http://h:1/p/ "}});
+  for (const char* const name : {"MLFLOW_TRACKING_USERNAME", "MLFLOW_TRACKING_PASSWORD", "MLFLOW_TRACKING_TOKEN"}) {
+    environment.unset(name);
+  }
+  MlflowOptions options = MlflowOptions::from_env();
+  CHECK(options.tracking_uri == "http://h:1/p/");
+  CHECK(options.username == "ada");
+  CHECK(options.password == "pass");
+  environment.set("MLFLOW_TRACKING_PASSWORD", "other");
+  environment.set("MLFLOW_TRACKING_INSECURE_TLS", "True");
+  environment.set("MLFLOW_EXPERIMENT_NAME", "e");
+  options = MlflowOptions::from_env();
+  CHECK(options.username == "ada");
+  CHECK(options.password == "other");
+  CHECK(options.insecure_tls);
+  CHECK(options.experiment_name == "e");
+}
+
+TEST_CASE("MLflow exporter: other ranks send nothing, and a forked child neither") {
+  FakeHttp server(usual);
+  MlflowOptions options = options_for(server);
+  Snapshot snapshot = with_metrics(3);
+  snapshot.run.rank = 1;
+  snapshot.run.world_size = 2;
+  takt::MlflowExporter second(options);
+  CHECK(second.export_snapshot(snapshot) == takt::ExportResult::ok);
+  CHECK(second.shutdown(milliseconds(1000)));
+  CHECK(server.requests().empty());
+
+  takt::MlflowExporter parent(options);
+  snapshot.run.rank = 0;
+  CHECK(in_child([&] {
+          takt::MlflowExporter child = std::move(parent);
+          return child.export_snapshot(snapshot) == takt::ExportResult::drop && !child.shutdown(milliseconds(1000)) ? 0
+                                                                                                                    : 1;
+        }) == 0);
+  CHECK(server.requests().empty());
+  CHECK(parent.export_snapshot(snapshot) == takt::ExportResult::ok);
+  CHECK(parent.shutdown(milliseconds(3000)));
+  CHECK(of(server, "log-batch").size() == 1);
+}
+
+TEST_CASE("MLflow exporter: each rank a run of its own, if so wished, below the run that is named") {
+  FakeHttp server(usual);
+  MlflowOptions options = options_for(server);
+  options.all_ranks = true;
+  options.run_id = "parent";
+  Snapshot snapshot = with_metrics(3);
+  snapshot.run.rank = 7;
+  snapshot.run.world_size = 8;
+  takt::MlflowExporter exporter(options);
+  exporter.export_snapshot(snapshot);
+  CHECK(exporter.shutdown(milliseconds(3000)));
+  const auto created = of(server, "runs/create");
+  REQUIRE(created.size() == 1);
+  CHECK(contains(created[0].body, R"("run_name":"test rank-0007")"));
+  CHECK(contains(created[0].body, R"({"key":"mlflow.parentRunId","value":"parent"})"));
+}
+
+TEST_CASE("MLflow queue: beyond its bound the oldest points go, counted") {
+  const support::CaughtFaults faults;
+  takt::detail::MlflowQueue queue(10);
+  std::vector<takt::detail::MlflowPoint> points(25);
+  for (std::size_t at = 0; at < points.size(); ++at) { points[at].step = static_cast<std::int64_t>(at); }
+  queue.add_points(points);
+  CHECK(queue.points() == 10);
+  CHECK(queue.lost() == 15);
+  CHECK(queue.settled(takt::detail::MlflowPoint::Source::row) == 15);
+  CHECK(contains(faults.text(), "15 of its oldest points are dropped"));
 }
