@@ -81,14 +81,14 @@ bool MlflowExporter::flush(milliseconds deadline) {
 
 bool MlflowExporter::shutdown(milliseconds deadline) {
   const bool delivered = flush(deadline);
-  if (impl_->client == nullptr) { return delivered; }
-  const bool complete = impl_->client->complete();
-  if (!delivered && !impl_->client->stopped()) {
-    detail::report_fault("mlflow.unsent",
-                         std::to_string(impl_->client->queue().points()) +
-                             " points had not reached MLflow when the run ended. More time: TAKT_EXIT_MS");
+  Impl& impl = *impl_;
+  if (impl.client == nullptr || impl.is_forked()) { return delivered; }
+  if (!delivered && !impl.client->stopped()) {
+    detail::report_fault("mlflow.unsent", "MLflow had not been told everything when the run ended; " +
+                                              std::to_string(impl.client->queue().points()) +
+                                              " points are missing. More time: TAKT_EXIT_MS");
   }
-  return delivered && complete;
+  return delivered && impl.client->complete();
 }
 
 TAKT_END_NAMESPACE

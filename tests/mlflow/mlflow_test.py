@@ -21,6 +21,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "integration"))
 os.environ.update(MLFLOW_DISABLE_TELEMETRY="true", DO_NOT_TRACK="true", MLFLOW_SERVER_ENABLE_JOB_EXECUTION="false",
                   NO_PROXY="127.0.0.1", no_proxy="127.0.0.1", GIT_PYTHON_REFRESH="quiet")
 
+import mlflow  # noqa: E402
 import rig  # noqa: E402
 from mlflow.tracking import MlflowClient  # noqa: E402
 
@@ -92,6 +93,7 @@ class MlflowTest(rig.Case):
         self.server = Server(self.scratch / "server")
         self.addCleanup(self.server.stop)
         self.server.start()
+        mlflow.set_tracking_uri(self.server.url)  # 2.2.2 downloads artifacts from there, whatever its client was told
         self.client = MlflowClient(self.server.url)
 
     def start_program(self, experiment, *arguments, steps=STEPS, pause_us=0, **env):
