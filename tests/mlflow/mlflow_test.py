@@ -5,6 +5,8 @@
 import collections
 import ctypes
 import hashlib
+import http.client
+import http.server
 import os
 import pathlib
 import signal
@@ -87,6 +89,54 @@ class Server:
         self.log.close()
 
 
+class Forgetful:
+    """Stands before a server, and loses the reply to the first runs/create and to every second log-batch."""
+
+    def __init__(self, server):
+        self.lost = 0
+        batches = 0
+        created = 0
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def pass_on(self):
+                nonlocal batches, created
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                headers = {name: value for name, value in self.headers.items() if name not in ("Host", "Content-Length")}
+                onward = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+                onward.request(self.command, self.path, body, headers)
+                reply = onward.getresponse()
+                content = reply.read()
+                onward.close()
+                batches += self.path.endswith("runs/log-batch")
+                created += self.path.endswith("runs/create")
+                if (self.path.endswith("runs/log-batch") and batches % 2) or (self.path.endswith("runs/create") and created == 1):
+                    outer.lost += 1
+                    self.close_connection = True
+                    return
+                self.send_response(reply.status)
+                self.send_header("Content-Type", reply.getheader("Content-Type", "text/plain"))
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
+
+            do_GET = do_POST = do_PUT = pass_on
+
+            def log_message(self, *_):
+                pass
+
+        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.http.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.http.server_port}"
+        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+
+    def stop(self):
+        self.http.shutdown()
+        self.http.server_close()
+
+
 class MlflowTest(rig.Case):
     def setUp(self):
         super().setUp()
@@ -98,8 +148,9 @@ class MlflowTest(rig.Case):
 
     def start_program(self, experiment, *arguments, steps=STEPS, pause_us=0, **env):
         self.sent_file = self.scratch / f"{experiment}.sent"
-        return self.start(self.sent_file, steps, pause_us, *arguments, MLFLOW_TRACKING_URI=self.server.url + "/",
-                          **{"MLFLOW_EXPERIMENT_NAME": experiment, "TAKT_EXIT_MS": 120_000, "TAKT_TABLE": 0, **env})
+        return self.start(self.sent_file, steps, pause_us, *arguments,
+                          **{"MLFLOW_TRACKING_URI": self.server.url + "/", "MLFLOW_EXPERIMENT_NAME": experiment,
+                             "TAKT_EXIT_MS": 120_000, "TAKT_TABLE": 0, **env})
 
     def only_run(self, experiment):
         found = self.client.get_experiment_by_name(experiment)
@@ -190,6 +241,14 @@ class MlflowTest(rig.Case):
         run = self.only_run("killed")
         self.assertEqual(run.info.status, "FINISHED", ended)
         self.check_points(run)
+
+    def test_lost_replies_leave_one_run_and_one_copy_of_each_point(self):
+        proxy = Forgetful(self.server)
+        self.addCleanup(proxy.stop)
+        ended = self.start_program("lost", MLFLOW_TRACKING_URI=proxy.url).end(300)
+        self.assertIn("delivered 1", ended.out, ended)
+        self.assertGreater(proxy.lost, 3)
+        self.check_points(self.only_run("lost"))
 
     def test_a_server_that_is_away_costs_no_more_than_the_time_to_exit(self):
         self.server.kill()
