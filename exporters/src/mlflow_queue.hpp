@@ -42,7 +42,8 @@ class MlflowQueue {
   const std::string& body(const std::string& run_id, const MlflowPoints& names);
   void accepted();
   /// For what is in it: tried again in halves, until what the server does not like is alone and left out. Returns
-  /// whether something was left out.
+  /// whether something was left out. Servers also refuse what they have already, if it is more than 100 points of
+  /// several keys: halves of that they take.
   bool refused();
   /// Left out as a whole.
   void give_up();

@@ -146,11 +146,12 @@ class MlflowTest(rig.Case):
         mlflow.set_tracking_uri(self.server.url)  # 2.2.2 downloads artifacts from there, whatever its client was told
         self.client = MlflowClient(self.server.url)
 
-    def start_program(self, experiment, *arguments, steps=STEPS, pause_us=0, **env):
+    def start_program(self, experiment, *arguments, steps=STEPS, pause_us=300, **env):
+        # A step of no length at all would record rows faster than they are collected.
         self.sent_file = self.scratch / f"{experiment}.sent"
         return self.start(self.sent_file, steps, pause_us, *arguments,
                           **{"MLFLOW_TRACKING_URI": self.server.url + "/", "MLFLOW_EXPERIMENT_NAME": experiment,
-                             "TAKT_EXIT_MS": 120_000, "TAKT_TABLE": 0, **env})
+                             "TAKT_EXIT_MS": 120_000, "TAKT_TABLE": 0, "TAKT_PERIOD_MS": 50, **env})
 
     def only_run(self, experiment):
         found = self.client.get_experiment_by_name(experiment)
@@ -179,6 +180,7 @@ class MlflowTest(rig.Case):
 
     def check_points(self, run, steps=STEPS):
         points, start_ms, _ = self.sent()
+        self.assertEqual(sum(points["row", "Batch"].values()), steps, "rows that the program itself did not get")
         self.assertEqual(set(points), {("row", "Batch"), ("row", "Batch/IO"), ("row", "Batch/ns::f<int>"), ("metric", "loss"),
                                        ("metric", "limit")})
         for (source, name), expected in points.items():
@@ -225,7 +227,7 @@ class MlflowTest(rig.Case):
         self.check_points(run, 20)
 
     def test_a_server_killed_and_started_again_gets_everything_once(self):
-        program = self.start_program("killed", pause_us=4000, TAKT_PERIOD_MS=100)
+        program = self.start_program("killed", pause_us=4000)
         end = time.monotonic() + 60 * rig.SLACK
         while time.monotonic() < end:
             run = self.only_run("killed")
