@@ -3,7 +3,6 @@
 """What a program sends to a real MLflow server, read back with MLflow's own client."""
 
 import collections
-import ctypes
 import hashlib
 import http.client
 import http.server
@@ -30,7 +29,16 @@ from mlflow.tracking import MlflowClient  # noqa: E402
 STEPS = 2501
 START_LIMIT = 240 * rig.SLACK
 LARGEST = sys.float_info.max
-libc = ctypes.CDLL(None)
+
+
+# Ends the whole group, of which gunicorn and its workers are part, when the test is killed or the server ends.
+WATCH = """import ctypes, os, signal, subprocess, sys
+def end(*_): os.killpg(0, signal.SIGKILL)
+signal.signal(signal.SIGTERM, end)
+ctypes.CDLL(None).prctl(1, signal.SIGTERM)
+subprocess.call(sys.argv[1:])
+end()
+"""
 
 
 def pause():
@@ -55,14 +63,13 @@ class Server:
         self.log = open(folder / "log", "ab")
 
     def start(self):
-        command = [sys.executable, "-m", "mlflow", "server", "--backend-store-uri", f"sqlite:///{self.folder}/mlflow.db",
-                   "--artifacts-destination", f"{self.folder}/artifacts", "--host", "127.0.0.1", "--port", str(self.port),
-                   "--workers", "1"]
+        command = [sys.executable, "-c", WATCH, sys.executable, "-m", "mlflow", "server", "--backend-store-uri",
+                   f"sqlite:///{self.folder}/mlflow.db", "--artifacts-destination", f"{self.folder}/artifacts",
+                   "--host", "127.0.0.1", "--port", str(self.port), "--workers", "1"]
         # MLflow starts gunicorn by its name.
         path = os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]
         self.process = subprocess.Popen(command, env={**os.environ, "PATH": path}, cwd=self.folder, stdin=subprocess.DEVNULL,
-                                        stdout=self.log, stderr=self.log, start_new_session=True,
-                                        preexec_fn=lambda: libc.prctl(rig.PR_SET_PDEATHSIG, signal.SIGKILL))
+                                        stdout=self.log, stderr=self.log, start_new_session=True)
         end = time.monotonic() + START_LIMIT
         while time.monotonic() < end and self.process.poll() is None:
             try:
