@@ -14,11 +14,22 @@ install(
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+set(exporter_headers)
+if(TAKT_HAS_MLFLOW)
+  list(APPEND TAKT_COMPONENTS mlflow)
+  list(APPEND exporter_headers exporters/include/takt)
+  install(
+    TARGETS takt_mlflow
+    EXPORT takt-mlflow-targets
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
 foreach(component IN LISTS TAKT_COMPONENTS)
   install(EXPORT takt-${component}-targets NAMESPACE takt:: DESTINATION ${package_dir})
 endforeach()
 install(
-  DIRECTORY include/takt backends/include/takt
+  DIRECTORY include/takt backends/include/takt ${exporter_headers}
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING
   PATTERN "*.hpp")

@@ -7,7 +7,8 @@
 # Each entry is package:probe, where the probe is a command or a file that the package brings.
 # shellcheck disable=SC2034  # used by those who source this
 BUILD_PACKAGES=(g++:g++ cmake:cmake ninja-build:ninja libfmt-dev:/usr/include/fmt/core.h
-  nlohmann-json3-dev:/usr/include/nlohmann/json.hpp libcli11-dev:/usr/include/CLI/CLI.hpp)
+  nlohmann-json3-dev:/usr/include/nlohmann/json.hpp libcli11-dev:/usr/include/CLI/CLI.hpp
+  libcurl4-openssl-dev:curl-config)
 # shellcheck disable=SC2034
 TEST_PACKAGES=(catch2:/usr/include/catch2 python3:python3 pkg-config:pkg-config binutils:objdump)
 # shellcheck disable=SC2034

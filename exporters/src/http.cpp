@@ -1,0 +1,273 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "http.hpp"
+
+#include <takt/error.hpp>
+
+#include "fault.hpp"
+
+#include <curl/curl.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <mutex>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+struct Free {
+  void operator()(CURLM* multi) const { curl_multi_cleanup(multi); }
+  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+struct FreeEasy {  // CURL and CURLM are both void
+  void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
+};
+using List = std::unique_ptr<curl_slist, Free>;
+
+void append(List& list, const std::string& line) {
+  if (curl_slist* longer = curl_slist_append(list.get(), line.c_str())) {
+    (void)list.release();
+    list.reset(longer);
+  }
+}
+
+}  // namespace
+
+struct Http::Impl {
+  explicit Impl(const HttpOptions& given) : options(given) {}
+  ~Impl() {
+    if (busy) { curl_multi_remove_handle(multi.get(), easy.get()); }
+  }
+
+  void set_up();
+  void authorize(CURL* handle);
+  bool open_file();
+  void prepare();
+  void end(CURLcode code, HttpReply& reply);
+  static std::size_t write(char* bytes, std::size_t size, std::size_t count, void* self);
+  static int seek(void* file, curl_off_t offset, int origin);
+
+  HttpOptions options;
+  bool withheld = false;               // credentials, from a connection that everybody can read
+  std::unique_ptr<CURLM, Free> multi;  // outlives easy
+  std::unique_ptr<CURL, FreeEasy> easy;
+  HttpRequest request;
+  List headers;
+  std::unique_ptr<std::FILE, Free> file;
+  std::string body;  // of the reply
+  bool too_long = false;
+  bool busy = false;
+  bool connected = false;
+  steady_clock::duration waited{0};
+  char error[CURL_ERROR_SIZE] = {};
+};
+
+void Http::Impl::authorize(CURL* handle) {
+  const bool basic = !options.username.empty() && !options.password.empty();
+  if (!basic && options.token.empty()) { return; }
+  if (withheld) {
+    report_fault_once("mlflow.plain", "user, password and token are not sent to " + options.url +
+                                          ", where everybody on the way could read them; use https, or say that you "
+                                          "mean it with MLFLOW_TRACKING_INSECURE_TLS=true");
+    return;
+  }
+  if (basic) {
+    curl_easy_setopt(handle, CURLOPT_HTTPAUTH, static_cast<long>(CURLAUTH_BASIC));
+    curl_easy_setopt(handle, CURLOPT_USERNAME, options.username.c_str());
+    curl_easy_setopt(handle, CURLOPT_PASSWORD, options.password.c_str());
+  } else {
+    append(headers, "Authorization: Bearer " + options.token);
+  }
+}
+
+void Http::Impl::set_up() {
+  static std::once_flag once;
+  std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
+  withheld = !check_http_options(options);
+  if (options.insecure_tls && options.ca_path.empty()) {
+    report_fault_once("mlflow.insecure", "MLFLOW_TRACKING_INSECURE_TLS: nobody checks that " + options.url +
+                                             " is the server it says it is");
+  }
+  multi.reset(curl_multi_init());
+  easy.reset(curl_easy_init());
+  if (multi == nullptr || easy == nullptr) { throw Error("libcurl could not be set up: out of memory"); }
+}
+
+std::size_t Http::Impl::write(char* bytes, std::size_t size, std::size_t count, void* self) {
+  auto& impl = *static_cast<Impl*>(self);
+  if (impl.body.size() + size * count > impl.options.most_reply) {
+    impl.too_long = true;
+    return 0;  // ends the transfer
+  }
+  impl.body.append(bytes, size * count);
+  return size * count;
+}
+
+int Http::Impl::seek(void* file, curl_off_t offset, int origin) {
+  return ::fseeko(static_cast<std::FILE*>(file), static_cast<off_t>(offset), origin) == 0 ? CURL_SEEKFUNC_OK
+                                                                                          : CURL_SEEKFUNC_FAIL;
+}
+
+bool Http::Impl::open_file() {
+  const int descriptor = ::open(request.file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  struct stat status = {};
+  if (descriptor < 0) { return false; }
+  if (::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)) { file.reset(::fdopen(descriptor, "rb")); }
+  if (file == nullptr) {
+    ::close(descriptor);
+    return false;
+  }
+  CURL* const handle = easy.get();
+  curl_easy_setopt(handle, CURLOPT_UPLOAD, 1L);
+  curl_easy_setopt(handle, CURLOPT_READDATA, file.get());
+  curl_easy_setopt(handle, CURLOPT_SEEKFUNCTION, &Impl::seek);
+  curl_easy_setopt(handle, CURLOPT_SEEKDATA, file.get());
+  // Without a length curl sends chunks, of which some servers store nothing.
+  curl_easy_setopt(handle, CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(status.st_size));
+  return true;
+}
+
+void Http::Impl::prepare() {
+  CURL* const handle = easy.get();
+  curl_easy_reset(handle);  // keeps connections
+  headers.reset();
+  const std::string url = options.url + request.path;
+  curl_easy_setopt(handle, CURLOPT_URL, url.c_str());
+  curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
+#if LIBCURL_VERSION_NUM >= 0x075500
+  curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
+#else
+  curl_easy_setopt(handle, CURLOPT_PROTOCOLS, static_cast<long>(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
+#if LIBCURL_VERSION_NUM >= 0x075700
+  curl_easy_setopt(handle, CURLOPT_QUICK_EXIT, 1L);  // does not wait for a name that is being looked up
+#endif
+  curl_easy_setopt(handle, CURLOPT_FOLLOWLOCATION, 0L);
+  curl_easy_setopt(handle, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+  const bool trust_all = options.insecure_tls && options.ca_path.empty();
+  curl_easy_setopt(handle, CURLOPT_SSL_VERIFYPEER, trust_all ? 0L : 1L);
+  curl_easy_setopt(handle, CURLOPT_SSL_VERIFYHOST, trust_all ? 0L : 2L);
+  if (!options.ca_path.empty()) { curl_easy_setopt(handle, CURLOPT_CAINFO, options.ca_path.c_str()); }
+  if (!options.client_cert_path.empty()) {
+    curl_easy_setopt(handle, CURLOPT_SSLCERT, options.client_cert_path.c_str());
+    curl_easy_setopt(handle, CURLOPT_SSLKEY, options.client_cert_path.c_str());
+  }
+  curl_easy_setopt(handle, CURLOPT_TCP_KEEPALIVE, 1L);
+  curl_easy_setopt(handle, CURLOPT_FRESH_CONNECT, request.fresh ? 1L : 0L);
+  curl_easy_setopt(handle, CURLOPT_USERAGENT, "takt");
+  curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, &Impl::write);
+  curl_easy_setopt(handle, CURLOPT_WRITEDATA, this);
+  curl_easy_setopt(handle, CURLOPT_ERRORBUFFER, error);
+  append(headers, "Expect:");  // some proxies never say "100 Continue"
+  authorize(handle);
+}
+
+/// What became of the transfer.
+void Http::Impl::end(CURLcode code, HttpReply& reply) {
+  CURL* const handle = easy.get();
+  long status = 0;
+  curl_off_t after = 0;
+  const char* location = nullptr;
+  curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
+  curl_easy_getinfo(handle, CURLINFO_RETRY_AFTER, &after);
+  curl_easy_getinfo(handle, CURLINFO_REDIRECT_URL, &location);
+  reply = HttpReply();
+  if (code == CURLE_OK) {
+    reply.status = static_cast<int>(status);
+  } else if (too_long) {
+    reply.error = "the reply is longer than " + std::to_string(options.most_reply) + " bytes";
+  } else {
+    reply.error = error[0] != '\0' ? error : curl_easy_strerror(code);
+  }
+  reply.body = std::move(body);
+  reply.location = location == nullptr ? "" : location;
+  reply.retry_after_s = std::max<std::int64_t>(0, after);
+}
+
+Http::Http(const HttpOptions& options) : impl_(std::make_unique<Impl>(options)) { impl_->set_up(); }
+Http::~Http() = default;
+bool Http::busy() const noexcept { return impl_->busy; }
+const std::string& Http::url() const noexcept { return impl_->options.url; }
+
+std::string Http::without_secrets(std::string text) const {
+  return detail::without_secrets(std::move(text), impl_->options);
+}
+
+void Http::start(HttpRequest request) {
+  Impl& impl = *impl_;
+  impl.request = std::move(request);
+  impl.body.clear();
+  impl.file.reset();
+  impl.too_long = impl.connected = false;
+  impl.error[0] = '\0';
+  impl.waited = {};
+  impl.prepare();
+  CURL* const handle = impl.easy.get();
+  if (!impl.request.file.empty() && !impl.open_file()) {
+    std::snprintf(impl.error, sizeof impl.error, "a file to send cannot be read");
+    return;
+  }
+  if (impl.file == nullptr && impl.request.method != "GET") {
+    curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(impl.request.body.size()));
+    curl_easy_setopt(handle, CURLOPT_POSTFIELDS, impl.request.body.c_str());
+  }
+  curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, impl.request.method.c_str());
+  append(impl.headers, "Content-Type: " + impl.request.content_type);
+  curl_easy_setopt(handle, CURLOPT_HTTPHEADER, impl.headers.get());
+  impl.busy = curl_multi_add_handle(impl.multi.get(), handle) == CURLM_OK;
+}
+
+bool Http::wait(Time until, HttpReply& reply) {
+  Impl& impl = *impl_;
+  CURLcode code = CURLE_OK;
+  bool ended = !impl.busy;
+  if (ended) { code = CURLE_FAILED_INIT; }
+  while (!ended) {
+    const Time before = steady_clock::now();
+    int running = 0;
+    curl_multi_perform(impl.multi.get(), &running);
+    int left = 0;
+    while (const CURLMsg* message = curl_multi_info_read(impl.multi.get(), &left)) {
+      if (message->msg == CURLMSG_DONE) {
+        code = message->data.result;
+        ended = true;
+      }
+    }
+    if (ended) { break; }
+    if (!impl.connected) {
+      curl_off_t connected_us = 0;
+      curl_easy_getinfo(impl.easy.get(), CURLINFO_PRETRANSFER_TIME_T, &connected_us);
+      impl.connected = connected_us > 0;
+    }
+    const auto most = impl.connected ? impl.options.total : std::min(impl.options.connect, impl.options.total);
+    if (impl.waited >= most) {
+      code = CURLE_OPERATION_TIMEDOUT;
+      std::snprintf(impl.error, sizeof impl.error, "no %s within %lld ms", impl.connected ? "reply" : "connection",
+                    static_cast<long long>(most.count()));
+      break;
+    }
+    const Time now = steady_clock::now();
+    if (now >= until) { return false; }
+    const auto slice = std::min<steady_clock::duration>({until - now, most - impl.waited, milliseconds(1000)});
+    curl_multi_poll(impl.multi.get(), nullptr, 0, static_cast<int>(std::chrono::ceil<milliseconds>(slice).count()),
+                    nullptr);
+    impl.waited += steady_clock::now() - before;
+  }
+  impl.end(code, reply);
+  if (impl.busy) { curl_multi_remove_handle(impl.multi.get(), impl.easy.get()); }
+  impl.busy = false;
+  return true;
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

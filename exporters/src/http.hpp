@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/config.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// Where requests go, and as whom.
+struct HttpOptions {
+  std::string url;  ///< http or https; a user and password in it are taken out and used
+  std::string username;
+  std::string password;
+  std::string token;                               ///< used where there is no user name with a password
+  bool insecure_tls = false;                       ///< true: the server's certificate is not looked at
+  std::string ca_path;                             ///< PEM file of the authorities to trust; wins over insecure_tls
+  std::string client_cert_path;                    ///< PEM file with certificate and key
+  std::chrono::milliseconds connect{5'000};        ///< the most that connecting may take
+  std::chrono::milliseconds total{30'000};         ///< the most that a request may take
+  std::size_t most_reply = std::size_t{1} << 20U;  ///< bytes of a reply
+};
+
+struct HttpRequest {
+  std::string method = "GET";
+  std::string path;          ///< appended to the URL; encoded
+  std::string content_type;  ///< of `body`
+  std::string body;
+  std::string file;  ///< sent instead of `body`, where there is a name
+  bool fresh =
+      false;  ///< on a connection of its own: one that was kept may be sent again by libcurl if it turns out dead
+};
+
+struct HttpReply {
+  int status = 0;  ///< 0: none came; then `error` says why
+  std::string body;
+  std::string error;
+  std::string location;            ///< of a redirection, which is never followed: it may lead anywhere
+  std::int64_t retry_after_s = 0;  ///< 0: not said, or not understood
+};
+
+/// Takes user and password out of `url`, and its final slash. Returns whether credentials may be sent: not where everybody
+/// on the way can read them.
+/// \throws takt::Error for what cannot work, saying what to do.
+bool check_http_options(HttpOptions& options);
+/// `text` with password and token blotted out.
+std::string without_secrets(std::string text, const HttpOptions& options);
+
+/// `text` as one segment of a URL.
+std::string url_encoded(std::string_view text);
+
+/// One request at a time, in slices: whoever waits can stop waiting at any time and go on later. A request runs out of time
+/// by the time it was waited for. Neither signals nor other threads are used by the caller's leave. One thread at a time.
+class Http {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  /// \throws takt::Error for a URL, token or file that cannot work, saying what to do.
+  explicit Http(const HttpOptions& options);
+  ~Http();
+  Http(const Http&) = delete;
+  Http& operator=(const Http&) = delete;
+
+  /// REQUIRES: !busy().
+  void start(HttpRequest request);
+  /// Goes on with the request until `until`. Returns true once, with the reply, when it has ended.
+  bool wait(Time until, HttpReply& reply);
+  bool busy() const noexcept;
+
+  /// The URL without user, password and a final slash.
+  const std::string& url() const noexcept;
+  /// For all that is told to anybody.
+  std::string without_secrets(std::string text) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <takt/exporters/mlflow.hpp>
+
+#include <takt/error.hpp>
+#include <takt/snapshot.hpp>
+
+#include "fault.hpp"
+#include "mlflow_client.hpp"
+
+#include <chrono>
+#include <utility>
+
+#include <unistd.h>
+
+TAKT_BEGIN_NAMESPACE
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+// What a call may take before the run has ended. A request that takes longer goes on in the next call: whoever ends the run
+// never has to wait for a silent server first.
+constexpr milliseconds kSlice(500);
+
+}  // namespace
+
+struct MlflowExporter::Impl {
+  explicit Impl(MlflowOptions given) : options(std::move(given)) {}
+
+  bool is_forked() const { return ::getpid() != pid; }
+
+  MlflowOptions options;
+  std::unique_ptr<detail::MlflowClient> client;  // none where there is no server
+  pid_t pid = ::getpid();
+};
+
+MlflowExporter::MlflowExporter(std::unique_ptr<Impl> impl) noexcept : impl_(std::move(impl)) {}
+
+MlflowExporter::MlflowExporter(MlflowOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {
+  if (impl_->options.tracking_uri.empty()) {
+    throw Error("MlflowOptions::tracking_uri is empty; set it to the URL of a server, such as http://127.0.0.1:5000");
+  }
+  impl_->client = std::make_unique<detail::MlflowClient>(impl_->options);
+}
+
+MlflowExporter MlflowExporter::from_env() {
+  MlflowOptions options = MlflowOptions::from_env();
+  if (!options.tracking_uri.empty()) { return MlflowExporter(std::move(options)); }
+  detail::report_fault_once("mlflow.unset",
+                            "MLFLOW_TRACKING_URI is not set, so nothing is sent to MLflow; set it to the URL of a "
+                            "server, such as http://127.0.0.1:5000");
+  return MlflowExporter(std::make_unique<Impl>(std::move(options)));
+}
+
+MlflowExporter::~MlflowExporter() {
+  // In a forked child the connection is the parent's: closing it properly would say goodbye in its name.
+  if (impl_ != nullptr && impl_->is_forked()) { (void)impl_.release(); }
+}
+MlflowExporter::MlflowExporter(MlflowExporter&&) noexcept = default;
+MlflowExporter& MlflowExporter::operator=(MlflowExporter&&) noexcept = default;
+
+ExportResult MlflowExporter::export_snapshot(const Snapshot& snapshot) {
+  Impl& impl = *impl_;
+  if (impl.is_forked()) { return ExportResult::drop; }
+  if (impl.client == nullptr || (snapshot.run.rank != 0 && !impl.options.all_ranks)) {
+    impl.client.reset();
+    return ExportResult::ok;
+  }
+  impl.client->take(snapshot);
+  // What is left at the end is shutdown()'s, which knows how long it may take.
+  if (!snapshot.finished) { impl.client->deliver(steady_clock::now() + kSlice); }
+  return ExportResult::ok;
+}
+
+bool MlflowExporter::flush(milliseconds deadline) {
+  Impl& impl = *impl_;
+  if (impl.is_forked()) { return false; }
+  return impl.client == nullptr || impl.client->deliver(steady_clock::now() + deadline);
+}
+
+bool MlflowExporter::shutdown(milliseconds deadline) {
+  const bool delivered = flush(deadline);
+  Impl& impl = *impl_;
+  if (impl.client == nullptr || impl.is_forked()) { return delivered; }
+  if (!delivered && !impl.client->stopped()) {
+    detail::report_fault("mlflow.unsent", "MLflow had not been told everything when the run ended; " +
+                                              std::to_string(impl.client->queue().points()) +
+                                              " points are missing. More time: TAKT_EXIT_MS");
+  }
+  return delivered && impl.client->complete();
+}
+
+TAKT_END_NAMESPACE

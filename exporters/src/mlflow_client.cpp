@@ -1,0 +1,313 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mlflow_client.hpp"
+
+#include <takt/exporters/console.hpp>
+#include <takt/exporters/json.hpp>
+
+#include "fault.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include <sys/stat.h>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+using Json = nlohmann::json;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr int kMostServerErrors = 3;
+constexpr int kMostRefusals = 50;
+constexpr std::chrono::seconds kFilePatience(10);
+constexpr std::int64_t kMostFileBytes = 100'000'000;
+
+std::int64_t ms_of(const Snapshot& snapshot, std::int64_t since_start_ns) {
+  return (snapshot.run.start_unix_ns + since_start_ns) / 1'000'000;
+}
+
+std::string text(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+}  // namespace
+
+MlflowClient::MlflowClient(const MlflowOptions& options, const MlflowTimes& times)
+    : options_(options),
+      times_(times),
+      http_(mlflow_http_options(options, times.connect, times.total)),
+      points_(options.every_step),
+      create_nonce_(mlflow_nonce()),
+      jitter_(std::random_device()()) {}
+
+void MlflowClient::take(const Snapshot& snapshot) {
+  if (!begun_) { begin(snapshot); }
+  if (stopped()) { return; }
+  std::vector<MlflowPoint> points;
+  points_.take(snapshot, points);
+  queue_.add_params(snapshot.params);
+  queue_.add_tags(snapshot.tags);
+  queue_.add_points(points);
+  traced_ = traced_ || !snapshot.spans.empty();
+  if (points_.nans() != 0) {
+    report("mlflow.nan",
+           fmt::format("{} metrics were not a number, which MLflow cannot be sent twice; they are left out",
+                       points_.nans()));
+  }
+  if (points_.names_changed() != 0) {
+    report_fault_once("mlflow.names",
+                      "MLflow takes letters, digits and _-./ in names: other characters became _, and "
+                      "such a name ends with a hash");
+  }
+  if (snapshot.finished && !finished_) { finish(snapshot); }
+}
+
+void MlflowClient::begin(const Snapshot& snapshot) {
+  begun_ = true;
+  const RunInfo& run = snapshot.run;
+  const bool child = run.rank != 0 && !options_.run_id.empty();
+  if (!options_.run_id.empty() && !child) {
+    stage_ = Stage::join_run;
+  } else if (options_.experiment_name.empty()) {
+    stage_ = Stage::create_run;
+    experiment_id_ = options_.experiment_id.empty() ? "0" : options_.experiment_id;
+  }
+  create_body_ = mlflow_create_body(run, options_, create_nonce_);
+}
+
+void MlflowClient::finish(const Snapshot& snapshot) {
+  finished_ = true;
+  const Json update = {{"end_time", ms_of(snapshot, snapshot.wall_ns)},
+                       {"status", snapshot.failed ? "FAILED" : "FINISHED"}};
+  update_body_ = text(update);
+  // Trying again soon costs one request; waiting longer than the run lasts costs the data.
+  if (!asked_to_wait_) { not_before_ = Time(); }
+  if (!options_.artifacts) { return; }
+  attachments_.push_back({"summary.json", "application/json", format_json(snapshot), ""});
+  attachments_.push_back({"table.txt", "text/plain; charset=utf-8", format_table(snapshot, 120, false), ""});
+  // Another thread writes it meanwhile.
+  const std::string trace = snapshot.run.directory + "/trace.json";
+  if (traced_ && !snapshot.run.directory.empty()) {
+    attachments_.push_back({"trace.json", "application/json", "", trace});
+  }
+}
+
+bool MlflowClient::idle() const noexcept {
+  if (stopped() || !begun_) { return true; }
+  return stage_ == Stage::data && queue_.empty() && (!finished_ || (closed_ && attachments_.empty()));
+}
+
+bool MlflowClient::deliver(Time until) {
+  while (!idle() || http_.busy()) {
+    if (!http_.busy()) {
+      if (not_before_ > steady_clock::now()) {
+        if (not_before_ >= until) { return false; }
+        std::this_thread::sleep_until(not_before_);
+      }
+      if (uploading() && !attachments_.front().file.empty() && !is_there(attachments_.front().file)) { continue; }
+      http_.start(request());
+    }
+    HttpReply reply;
+    if (!http_.wait(until, reply)) { return false; }
+    answered(reply);
+    if (steady_clock::now() >= until) { break; }
+  }
+  return idle() && !stopped();
+}
+
+/// Whether a file can be sent now; one that never can is taken from the list. It gets its name when it is whole.
+bool MlflowClient::is_there(const std::string& file) {
+  struct stat status = {};
+  const Time now = steady_clock::now();
+  if (file_until_ == Time()) { file_until_ = now + kFilePatience; }
+  const bool found = ::stat(file.c_str(), &status) == 0;
+  if (found && status.st_size <= kMostFileBytes) { return true; }
+  if (found || now >= file_until_) {
+    ++missing_;
+    report("mlflow.artifact", file + (found ? " is larger than what MLflow servers take well" : " was not written") +
+                                  "; it is not attached");
+    attachments_.pop_front();
+  } else {
+    not_before_ = now + milliseconds(20);
+  }
+  return false;
+}
+
+bool MlflowClient::uploading() const noexcept { return stage_ == Stage::data && queue_.empty() && closed_; }
+
+HttpRequest MlflowClient::request() {
+  switch (stage_) {
+    case Stage::find_experiment:
+      return mlflow_get("experiments/get-by-name?experiment_name=" + url_encoded(options_.experiment_name));
+    case Stage::create_experiment:
+      return mlflow_post("experiments/create", text(Json{{"name", options_.experiment_name}}));
+    case Stage::data:
+      if (!queue_.empty()) { return mlflow_post("runs/log-batch", queue_.body(run_id_, points_)); }
+      if (!closed_) { return request_of_run(); }
+      return mlflow_put(artifact_root_, attachments_.front());
+    default:
+      return request_of_run();
+  }
+}
+
+HttpRequest MlflowClient::request_of_run() const {
+  if (stage_ == Stage::join_run) { return mlflow_get("runs/get?run_id=" + url_encoded(options_.run_id)); }
+  if (stage_ == Stage::find_run) {
+    const Json body = {{"experiment_ids", {experiment_id_}},
+                       {"filter", fmt::format("tags.`{}` = '{}'", kMlflowNonce, create_nonce_)},
+                       {"max_results", 1}};
+    return mlflow_post("runs/search", text(body));
+  }
+  if (stage_ == Stage::create_run) {
+    Json body = Json::parse(create_body_);
+    body["experiment_id"] = experiment_id_;
+    HttpRequest request = mlflow_post("runs/create", text(body));
+    request.fresh = true;  // libcurl must not send this one again by itself
+    return request;
+  }
+  Json body = stage_ == Stage::reopen_run ? Json{{"status", "RUNNING"}} : Json::parse(update_body_);
+  body["run_id"] = run_id_;
+  return mlflow_post("runs/update", text(body));
+}
+
+void MlflowClient::answered(const HttpReply& reply) {
+  const bool taken = reply.status >= 200 && reply.status < 300;
+  if (taken && (uploading() || is_json_object(reply.body))) {
+    tries_ = refusals_ = 0;
+    asked_to_wait_ = false;
+    succeeded(reply.body);
+  } else if (uploading() && !mlflow_may_pass(reply.status)) {
+    ++missing_;
+    report("mlflow.artifact", "MLflow did not take " + attachments_.front().name + ": " + mlflow_told(reply));
+    attachments_.pop_front();
+  } else if (taken || mlflow_may_pass(reply.status)) {
+    try_again(reply);
+  } else {
+    refused(reply);
+  }
+}
+
+void MlflowClient::succeeded(const std::string& body) {
+  switch (stage_) {
+    case Stage::find_experiment:
+      found_experiment(body);
+      return;
+    case Stage::create_experiment:
+      experiment_id_ = json_string(body, "/experiment_id");
+      stage_ = Stage::create_run;
+      return;
+    case Stage::find_run:
+      if (json_string(body, "/runs/0/info/run_id").empty()) {
+        stage_ = Stage::create_run;
+      } else {
+        adopt(body, "/runs/0");
+      }
+      return;
+    case Stage::create_run:
+      adopt(body, "/run");
+      return;
+    case Stage::join_run:
+      adopt(body, "/run");
+      if (!stopped()) { stage_ = Stage::reopen_run; }
+      return;
+    case Stage::reopen_run:
+      stage_ = Stage::data;
+      return;
+    default:
+      break;
+  }
+  if (!queue_.empty()) {
+    queue_.accepted();
+  } else if (!closed_) {
+    closed_ = true;
+    if (artifact_root_.empty() && !attachments_.empty()) {
+      report("mlflow.artifact",
+             "this MLflow server keeps artifacts where only its Python client can put them; nothing "
+             "is attached. Start it with --serve-artifacts to change that");
+      attachments_.clear();
+    }
+  } else {
+    attachments_.pop_front();
+  }
+}
+
+void MlflowClient::found_experiment(const std::string& body) {
+  experiment_id_ = json_string(body, "/experiment/experiment_id");
+  if (json_string(body, "/experiment/lifecycle_stage") == "deleted") {
+    stop("the experiment \"" + options_.experiment_name + "\" is deleted but keeps its name; choose another one in " +
+         "MLFLOW_EXPERIMENT_NAME, or bring it back: mlflow experiments restore -x " + experiment_id_);
+    return;
+  }
+  stage_ = Stage::create_run;
+}
+
+void MlflowClient::adopt(const std::string& body, const std::string& place) {
+  run_id_ = json_string(body, (place + "/info/run_id").c_str());
+  if (run_id_.empty()) { return stop("it answers without a run_id; is this an MLflow server?"); }
+  artifact_root_ = mlflow_artifact_path(json_string(body, (place + "/info/artifact_uri").c_str()));
+  stage_ = Stage::data;
+}
+
+/// It will never be taken like this.
+void MlflowClient::refused(const HttpReply& reply) {
+  const std::string code = json_string(reply.body, "/error_code");
+  if (stage_ == Stage::find_experiment && code == "RESOURCE_DOES_NOT_EXIST" && rounds_++ < 3) {
+    stage_ = Stage::create_experiment;
+  } else if (stage_ == Stage::create_experiment && code == "RESOURCE_ALREADY_EXISTS" && rounds_++ < 3) {
+    stage_ = Stage::find_experiment;  // another rank was faster
+  } else if (stage_ != Stage::data || queue_.empty() || mlflow_ends_it(reply.status)) {
+    stop(mlflow_told(reply) + mlflow_cure(reply));
+  } else if (queue_.refused()) {
+    report("mlflow.refused", "MLflow refuses a value, which is left out: " + mlflow_told(reply));
+    if (++refusals_ >= kMostRefusals) { stop("it refuses every value: " + mlflow_told(reply)); }
+  }
+  tries_ = 0;
+}
+
+void MlflowClient::try_again(const HttpReply& reply) {
+  ++tries_;
+  // Whether the run was made before the answer got lost, only the server knows.
+  if (stage_ == Stage::create_run && reply.status != 429) { stage_ = Stage::find_run; }
+  if (stage_ == Stage::data && reply.status == 500 && tries_ >= kMostServerErrors) {
+    report("mlflow.refused", "MLflow fails over a request, which is left out: " + mlflow_told(reply));
+    tries_ = 0;
+    if (!queue_.empty()) { return queue_.give_up(); }
+    ++missing_;
+    if (!closed_) {
+      closed_ = true;
+    } else {
+      attachments_.pop_front();
+    }
+    return;
+  }
+  const auto doubled = times_.first_wait * (1LL << std::min(tries_ - 1, 20));
+  const auto most = std::min<milliseconds>(doubled, times_.longest_wait);
+  milliseconds wait(std::uniform_int_distribution<std::int64_t>(0, most.count())(jitter_));
+  asked_to_wait_ = reply.retry_after_s > 0;
+  if (asked_to_wait_) {
+    const std::int64_t asked_s = std::min<std::int64_t>(reply.retry_after_s, 86'400);
+    wait = std::max(wait, std::min<milliseconds>(std::chrono::seconds(asked_s), times_.longest_retry_after));
+  }
+  not_before_ = steady_clock::now() + wait;
+  report("mlflow.away", fmt::format("MLflow at {} does not answer as it should: {}. It is tried again, {} points wait",
+                                    http_.url(), mlflow_told(reply), queue_.points()));
+}
+
+void MlflowClient::stop(const std::string& why) {
+  stage_ = Stage::stopped;
+  queue_.clear();
+  attachments_.clear();
+  report("mlflow.stopped", "nothing is sent to MLflow at " + http_.url() + ": " + why + ". The run goes on");
+}
+
+void MlflowClient::report(const char* cause, const std::string& line) const {
+  report_fault(cause, http_.without_secrets(line));
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/exporters/mlflow.hpp>
+#include <takt/snapshot.hpp>
+
+#include "http.hpp"
+#include "mlflow_messages.hpp"
+#include "mlflow_points.hpp"
+#include "mlflow_queue.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <random>
+#include <string>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// How long is waited for what. Tests wait less.
+struct MlflowTimes {
+  std::chrono::milliseconds connect{5'000};
+  std::chrono::milliseconds total{30'000};
+  std::chrono::milliseconds first_wait{1'000};  ///< before the second try, at the most; doubled each time
+  std::chrono::milliseconds longest_wait{60'000};
+  std::chrono::milliseconds longest_retry_after{300'000};  ///< of what a server may ask for
+};
+
+/// A run on an MLflow server: takes snapshots, and sends what follows from them whenever it is given time. Everything is sent
+/// until it is taken, with the same bytes; a server that was sent the same twice keeps one. One thread at a time.
+class MlflowClient {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  /// \throws takt::Error for options that cannot work.
+  explicit MlflowClient(const MlflowOptions& options, const MlflowTimes& times = {});
+
+  void take(const Snapshot& snapshot);
+  /// Sends until `until`; a request that has not ended by then goes on in the next call. Returns whether nothing is left.
+  bool deliver(Time until);
+  /// Everything so far was taken by the server, or is the totals of a run that has not ended.
+  bool complete() const noexcept { return !stopped() && queue_.lost() == 0 && queue_.left_out() == 0 && missing_ == 0; }
+  bool stopped() const noexcept { return stage_ == Stage::stopped; }
+  const MlflowQueue& queue() const noexcept { return queue_; }
+  const std::string& run_id() const noexcept { return run_id_; }
+
+ private:
+  enum class Stage { find_experiment, create_experiment, find_run, create_run, join_run, reopen_run, data, stopped };
+  void begin(const Snapshot& snapshot);
+  void finish(const Snapshot& snapshot);
+  bool idle() const noexcept;
+  HttpRequest request();
+  HttpRequest request_of_run() const;
+  void answered(const HttpReply& reply);
+  void succeeded(const std::string& body);
+  void found_experiment(const std::string& body);
+  void adopt(const std::string& body, const std::string& place);
+  void refused(const HttpReply& reply);
+  void try_again(const HttpReply& reply);
+  void stop(const std::string& why);
+  bool uploading() const noexcept;
+  bool is_there(const std::string& file);
+  void report(const char* cause, const std::string& line) const;
+
+  MlflowOptions options_;
+  MlflowTimes times_;
+  Http http_;
+  MlflowPoints points_;
+  MlflowQueue queue_;
+  Stage stage_ = Stage::find_experiment;
+  bool begun_ = false;
+  bool finished_ = false;  // the run has ended, here
+  bool closed_ = false;    // the server has been told
+  bool traced_ = false;    // there will be a trace.json
+  std::string create_body_;
+  std::string create_nonce_;
+  std::string update_body_;
+  std::string experiment_id_;
+  std::string run_id_;
+  std::string artifact_root_;  // path below the URL
+  std::deque<MlflowAttachment> attachments_;
+  std::uint64_t missing_ = 0;  // attachments that could not be sent
+  int tries_ = 0;              // of the request under way
+  int rounds_ = 0;             // between find_experiment and create_experiment
+  int refusals_ = 0;           // in a row
+  bool asked_to_wait_ = false;
+  Time not_before_{};
+  Time file_until_{};
+  std::minstd_rand jitter_;
+};
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,158 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mlflow_messages.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <random>
+#include <utility>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kApi = "/api/2.0/mlflow/";
+
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+}  // namespace
+
+HttpOptions mlflow_http_options(const MlflowOptions& options, std::chrono::milliseconds connect,
+                                std::chrono::milliseconds total) {
+  HttpOptions http;
+  http.url = options.tracking_uri;
+  http.username = options.username;
+  http.password = options.password;
+  http.token = options.token;
+  http.insecure_tls = options.insecure_tls;
+  http.ca_path = options.server_cert_path;
+  http.client_cert_path = options.client_cert_path;
+  http.connect = connect;
+  http.total = total;
+  return http;
+}
+
+bool is_json_object(const std::string& body) { return Json::parse(body, nullptr, false).is_object(); }
+
+std::string json_string(const std::string& body, const char* pointer) {
+  const Json value = Json::parse(body, nullptr, false);
+  const Json::json_pointer where(pointer);
+  if (value.is_discarded() || !value.contains(where)) { return ""; }
+  const Json& found = value.at(where);
+  return found.is_string() ? found.get<std::string>() : std::string();
+}
+
+HttpRequest mlflow_get(const std::string& endpoint) {
+  HttpRequest request;
+  request.path = kApi + endpoint;
+  request.content_type = "application/json";
+  return request;
+}
+
+HttpRequest mlflow_post(const std::string& endpoint, std::string body) {
+  HttpRequest request = mlflow_get(endpoint);
+  request.method = "POST";
+  request.body = std::move(body);
+  return request;
+}
+
+HttpRequest mlflow_put(const std::string& artifact_path, const MlflowAttachment& attachment) {
+  HttpRequest request;
+  request.method = "PUT";
+  request.path = "/api/2.0/mlflow-artifacts/artifacts" + artifact_path + "/takt/" + url_encoded(attachment.name);
+  request.content_type = attachment.type;
+  request.body = attachment.text;
+  request.file = attachment.file;
+  return request;
+}
+
+std::string mlflow_nonce() {
+  std::random_device device;
+  return fmt::format("{:08x}{:08x}{:08x}{:08x}", device(), device(), device(), device());
+}
+
+bool mlflow_may_pass(int status) {
+  return status == 0 || status == 408 || status == 429 || (status >= 500 && status != 501 && status != 505);
+}
+
+bool mlflow_ends_it(int status) {
+  return (status >= 300 && status < 400) || status == 401 || status == 403 || status == 404 || status == 405 ||
+         status == 501;
+}
+
+std::string mlflow_told(const HttpReply& reply) {
+  if (reply.status == 0) { return reply.error; }
+  std::string said = json_string(reply.body, "/message");
+  if (said.empty()) { said = reply.body; }
+  if (said.size() > 300) { said = said.substr(0, 300) + "..."; }
+  return fmt::format("HTTP {}{}{}", reply.status, said.empty() ? "" : ": ", said);
+}
+
+std::string mlflow_cure(const HttpReply& reply) {
+  switch (reply.status) {
+    case 401:
+      return ". Set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN, to what "
+             "the server knows";
+    case 403:
+      return ". The user may not do this, or, if it speaks of a host, start the server with --allowed-hosts";
+    case 404:
+    case 405:
+      return ". Check MLFLOW_TRACKING_URI, MLFLOW_EXPERIMENT_ID and MLFLOW_RUN_ID";
+    default:
+      break;
+  }
+  if (reply.status >= 300 && reply.status < 400) {
+    const std::string to = reply.location.substr(0, reply.location.find('?'));
+    return ". Redirections are not followed; set MLFLOW_TRACKING_URI to where it is: " + to;
+  }
+  return "";
+}
+
+std::string mlflow_create_body(const RunInfo& run, const MlflowOptions& options, const std::string& nonce) {
+  const bool child = run.rank != 0 && !options.run_id.empty();
+  Json tags = Json::array();
+  const auto tag = [&](const char* name, const std::string& value) {
+    if (!value.empty()) { tags.push_back({{"key", name}, {"value", value}}); }
+  };
+  const std::string user = options.username.empty() ? variable("USER") : options.username;
+  tag("mlflow.user", user);
+  tag("mlflow.source.name", program_invocation_short_name);
+  tag("mlflow.source.type", "LOCAL");
+  tag("mlflow.parentRunId", child ? options.run_id : "");
+  tag(kMlflowNonce, nonce);
+  tag("takt.run_id", run.id);
+  tag("takt.host", run.host);
+  tag("takt.rank", std::to_string(run.rank));
+  tag("takt.world_size", std::to_string(run.world_size));
+  tag("takt.attempt", std::to_string(run.attempt));
+  const bool one_of_many = options.all_ranks && run.world_size > 1;
+  const Json body = {{"run_name", one_of_many ? fmt::format("{} rank-{:04}", run.name, run.rank) : run.name},
+                     {"start_time", run.start_unix_ns / 1'000'000},
+                     {"tags", tags}};
+  return body.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string mlflow_artifact_path(const std::string& root) {
+  const std::string scheme = "mlflow-artifacts:/";
+  std::string path;
+  // Not where the URI names another host: credentials are for this one.
+  if (root.compare(0, scheme.size(), scheme) != 0 || root.compare(scheme.size(), 1, "/") == 0) { return path; }
+  for (std::size_t at = scheme.size() - 1; at < root.size();) {
+    const std::size_t end = std::min(root.find('/', at + 1), root.size());
+    path += "/" + url_encoded(std::string_view(root).substr(at + 1, end - at - 1));
+    at = end;
+  }
+  return path;
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

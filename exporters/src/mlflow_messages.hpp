@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/exporters/mlflow.hpp>
+#include <takt/snapshot.hpp>
+
+#include "http.hpp"
+
+#include <chrono>
+#include <string>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+// What MLflow is told, and what its answers mean. All: any thread.
+
+/// The tag by which a run is found whose creation was not answered.
+constexpr const char* kMlflowNonce = "takt.create_nonce";
+
+/// A file that belongs to a run.
+struct MlflowAttachment {
+  std::string name;
+  std::string type;
+  std::string text;
+  std::string file;  ///< sent instead of text, where there is a name
+};
+
+HttpOptions mlflow_http_options(const MlflowOptions& options, std::chrono::milliseconds connect,
+                                std::chrono::milliseconds total);
+
+bool is_json_object(const std::string& body);
+/// The string at a JSON pointer such as "/run/info/run_id"; empty where there is none.
+std::string json_string(const std::string& body, const char* pointer);
+
+HttpRequest mlflow_get(const std::string& endpoint);
+HttpRequest mlflow_post(const std::string& endpoint, std::string body);
+/// \param artifact_path as of mlflow_artifact_path().
+HttpRequest mlflow_put(const std::string& artifact_path, const MlflowAttachment& attachment);
+
+/// Text that nobody else has.
+std::string mlflow_nonce();
+/// For runs/create, but the experiment_id.
+std::string mlflow_create_body(const RunInfo& run, const MlflowOptions& options, const std::string& nonce);
+/// Where below the URL files of a run go, encoded; empty where a client cannot bring them.
+std::string mlflow_artifact_path(const std::string& artifact_uri);
+
+/// Not the request's fault: the same may be taken later.
+bool mlflow_may_pass(int status);
+/// No other request would fare better.
+bool mlflow_ends_it(int status);
+/// What the server said, in a line.
+std::string mlflow_told(const HttpReply& reply);
+/// What to do about it, as the end of a line; may be empty.
+std::string mlflow_cure(const HttpReply& reply);
+
+}  // namespace detail
+TAKT_END_NAMESPACE

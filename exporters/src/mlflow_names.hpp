@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/config.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// `name` as every MLflow server takes it: ASCII letters, digits, '_', '-', '.', ' ' and '/', no empty, "." or ".." between
+/// slashes, at most `longest` bytes (16 or more). One bad name costs a server's whole batch. What is good already stays as it
+/// is; of all else the end is a hash of the original. `salt` other than 0 always adds a hash. Any thread.
+std::string mlflow_name(std::string_view name, std::size_t longest, std::uint32_t salt = 0);
+
+/// Gives each name a safe one of its own, the same each time. One thread at a time.
+class MlflowNames {
+ public:
+  static constexpr std::size_t kLongest = 250;
+
+  const std::string& of(const std::string& name);
+  /// Names that had to be changed.
+  std::uint64_t changed() const noexcept { return changed_; }
+
+ private:
+  std::map<std::string, std::string> safe_;
+  std::set<std::string> used_;
+  std::uint64_t changed_ = 0;
+};
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,187 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mlflow_points.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+constexpr std::int64_t kNsPerMs = 1'000'000;
+
+double seconds(double ns) { return ns / 1e9; }
+double seconds(std::uint64_t ns) { return seconds(static_cast<double>(ns)); }
+
+std::uint64_t natural(std::int64_t ns) { return ns < 0 ? 0 : static_cast<std::uint64_t>(ns); }
+
+std::int64_t timestamp_ms(const Snapshot& snapshot, std::int64_t since_start_ns) {
+  return (snapshot.run.start_unix_ns + since_start_ns) / kNsPerMs;
+}
+
+/// "loss" stays; "time/x" of a user would mix with ours.
+std::string name_of_user(const std::string& name) {
+  const std::string first = name.substr(0, name.find('/'));
+  const bool ours = first == "time" || first == "gpu" || first == "throughput" || first == "total";
+  return ours ? "user/" + name : name;
+}
+
+std::string path_name(const Snapshot& snapshot, std::uint32_t path) {
+  return path < snapshot.paths.size() ? snapshot.path_name(path) : std::string("other");
+}
+
+}  // namespace
+
+void MlflowPoints::take(const Snapshot& snapshot, std::vector<MlflowPoint>& points) {
+  out_ = &points;
+  for (const Row& row : snapshot.rows) {
+    if (row.sequence < rows_seen_) { continue; }
+    rows_seen_ = row.sequence + 1;
+    add(snapshot, row);
+  }
+  for (const Metric& metric : snapshot.metrics) {
+    if (metric.sequence < metrics_seen_) { continue; }
+    metrics_seen_ = metric.sequence + 1;
+    add_metric(metric);
+  }
+  if (snapshot.finished && !totals_made_) {
+    totals_made_ = true;
+    for (std::uint32_t series = 0; series < windows_.size(); ++series) { close(snapshot, series, windows_[series]); }
+    add_totals(snapshot);
+  }
+  out_ = nullptr;
+}
+
+void MlflowPoints::add(const Snapshot& snapshot, const Row& row) {
+  if (row.series >= snapshot.series.size()) { return; }
+  if (row.series >= windows_.size()) { windows_.resize(row.series + 1); }
+  Window& window = windows_[row.series];
+  if (window.steps++ == 0) { window.begin_ns = row.begin_ns; }
+  window.end_ns = row.begin_ns + row.host_ns;
+  window.step = row.step;
+  last_step_ = std::max(last_step_, row.step);
+  if (row.period_ns >= 0) {
+    window.items += row.items;
+    window.period_ns += row.period_ns;
+    ++window.periods;
+  }
+  const std::uint32_t batch = snapshot.series[row.series].path;
+  window.columns[batch].host.add(natural(row.host_ns));
+  for (const Cell& cell : row.cells) {
+    if (cell.path == batch) { continue; }
+    Column& column = window.columns[cell.path];
+    column.host.add(natural(cell.host_ns));
+    if (cell.device_ns != Cell::kAbsent) { column.device.add(natural(cell.device_ns)); }
+  }
+  if (every_step_ || window.end_ns - window.begin_ns >= window_ns_) { close(snapshot, row.series, window); }
+}
+
+void MlflowPoints::add_metric(const Metric& metric) {
+  if (std::isnan(metric.value)) {
+    ++nans_;
+    return;
+  }
+  put(key_of(name_of_user(metric.name)), metric.value,
+      {metric.time_unix_ns / kNsPerMs, metric.step, MlflowPoint::Source::metric});
+}
+
+void MlflowPoints::close(const Snapshot& snapshot, std::uint32_t series, Window& window) {
+  if (window.steps == 0) { return; }
+  const When when = {timestamp_ms(snapshot, window.end_ns), window.step, MlflowPoint::Source::row};
+  for (const auto& [path, column] : window.columns) {
+    add_summary(leaves(snapshot, series, path, false), column.host, when);
+    if (column.device.n() != 0) { add_summary(leaves(snapshot, series, path, true), column.device, when); }
+  }
+  // The first series is what most runs have alone; it needs no name.
+  const std::string stem = series == 0 ? "throughput" : "throughput/" + series_name(snapshot, series);
+  add_rate(stem, static_cast<double>(window.items), static_cast<double>(window.periods),
+           static_cast<double>(window.period_ns), when);
+  window = Window();
+}
+
+/// What holds for the whole run, warm-up left out of all but `total_s` and `count`.
+void MlflowPoints::add_totals(const Snapshot& snapshot) {
+  const When when = {timestamp_ms(snapshot, snapshot.wall_ns), last_step_, MlflowPoint::Source::total};
+  for (std::uint32_t path = 0; path < snapshot.paths.size(); ++path) {
+    const PathStats& stats = snapshot.paths[path];
+    const std::string name = snapshot.path_name(path);
+    if (stats.host.n() != 0) { add_summary(make_leaves("total/time/" + name), stats.host, when); }
+    if (stats.device.n() != 0) { add_summary(make_leaves("total/gpu/" + name), stats.device, when); }
+  }
+  for (std::uint32_t series = 0; series < snapshot.series.size(); ++series) {
+    const Throughput& of = snapshot.series[series].throughput;
+    const std::string stem = series == 0 ? "total/throughput" : "total/throughput/" + series_name(snapshot, series);
+    add_rate(stem, static_cast<double>(of.items), static_cast<double>(of.steps), static_cast<double>(of.period_ns),
+             when);
+  }
+  put(key_of("total/wall_s"), seconds(natural(snapshot.wall_ns)), when);
+  put(key_of("total/uncovered_s"), seconds(natural(snapshot.uncovered_ns)), when);
+  put(key_of("total/overhead_s"), seconds(natural(snapshot.overhead_ns)), when);
+}
+
+void MlflowPoints::add_rate(const std::string& stem, double items, double steps, double period_ns, const When& when) {
+  if (period_ns <= 0) { return; }
+  if (items > 0) { put(key_of(stem + "/items_per_s"), items / seconds(period_ns), when); }
+  put(key_of(stem + "/steps_per_s"), steps / seconds(period_ns), when);
+}
+
+void MlflowPoints::add_summary(const Leaves& leaves, const Summary& summary, const When& when) {
+  if (every_step_ && when.source == MlflowPoint::Source::row) {
+    put(leaves[kStep], seconds(summary.total_ns()), when);
+    return;
+  }
+  if (summary.measured_n() != 0) {
+    put(leaves[kMean], seconds(summary.mean_ns()), when);
+    put(leaves[kP50], seconds(summary.percentile_ns(0.5)), when);
+    put(leaves[kP95], seconds(summary.percentile_ns(0.95)), when);
+    put(leaves[kMax], seconds(summary.max_ns()), when);
+  }
+  put(leaves[kTotal], seconds(summary.total_ns()), when);
+  put(leaves[kCount], static_cast<double>(summary.n()), when);
+}
+
+void MlflowPoints::put(std::uint32_t key, double value, const When& when) {
+  out_->push_back({value, when.timestamp_ms, when.step, key, when.source});
+}
+
+/// "Epoch/Batch"; of a further series of the same Batch path "thread-3/Epoch/Batch", whose steps have numbers of their own.
+std::string MlflowPoints::series_name(const Snapshot& snapshot, std::uint32_t series) const {
+  const Series& one = snapshot.series[series];
+  const bool first = std::none_of(snapshot.series.begin(), snapshot.series.begin() + series,
+                                  [&](const Series& other) { return other.path == one.path; });
+  const std::string name = path_name(snapshot, one.path);
+  return first ? name : "thread-" + std::to_string(one.thread) + "/" + name;
+}
+
+const MlflowPoints::Leaves& MlflowPoints::leaves(const Snapshot& snapshot, std::uint32_t series, std::uint32_t path,
+                                                 bool device) {
+  const std::pair<std::uint64_t, bool> place((std::uint64_t{series} << 32U) | path, device);
+  const auto found = leaves_.find(place);
+  if (found != leaves_.end()) { return found->second; }
+  const std::string whole = series_name(snapshot, series);
+  const std::string batch = path_name(snapshot, snapshot.series[series].path);
+  std::string stem = (device ? "gpu/" : "time/") + whole.substr(0, whole.size() - batch.size());
+  // What is beyond the columns of a row belongs to its Batch.
+  stem += path < snapshot.paths.size() ? path_name(snapshot, path) : batch + "/other";
+  return leaves_.emplace(place, make_leaves(stem)).first->second;
+}
+
+MlflowPoints::Leaves MlflowPoints::make_leaves(const std::string& stem) {
+  static const char* const kNames[kLeaves] = {"/mean_s", "/p50_s", "/p95_s", "/max_s", "/total_s", "/count", "/step_s"};
+  Leaves leaves;
+  // Cut before the leaf is added: the end of a long name is what tells the columns apart.
+  const std::string safe = mlflow_name(stem, MlflowNames::kLongest - 16);
+  if (safe != stem) { ++stems_changed_; }
+  for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) { leaves[leaf] = key_of(safe + kNames[leaf]); }
+  return leaves;
+}
+
+std::uint32_t MlflowPoints::key_of(const std::string& name) {
+  const auto [place, is_new] = key_numbers_.emplace(name, static_cast<std::uint32_t>(keys_.size()));
+  if (is_new) { keys_.push_back(names_.of(name)); }
+  return place->second;
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

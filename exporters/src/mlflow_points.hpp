@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/snapshot.hpp>
+#include <takt/summary.hpp>
+
+#include "mlflow_names.hpp"
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// One value of one metric, as MLflow keeps it.
+struct MlflowPoint {
+  /// What it was made of. The points of each source are a sequence that does not depend on how rows and metrics were
+  /// shared out to snapshots: so many points of each source delivered is all that has to be known to go on from there.
+  enum class Source : std::uint8_t { row, metric, total };
+
+  double value = 0;  ///< never NaN
+  std::int64_t timestamp_ms = 0;
+  std::int64_t step = 0;
+  std::uint32_t key = 0;  ///< for MlflowPoints::key()
+  Source source = Source::row;
+};
+
+/// Turns rows and metrics into points: the same ones from the same rows and metrics, wherever and whenever. Knows no clock.
+/// Layout of names: docs/mlflow.md. One thread at a time.
+class MlflowPoints {
+ public:
+  static constexpr std::int64_t kWindowNs = 10'000'000'000;
+
+  /// \param every_step a point for each step instead of one for each window of at least `window_ns`.
+  explicit MlflowPoints(bool every_step, std::int64_t window_ns = kWindowNs)
+      : every_step_(every_step), window_ns_(window_ns) {}
+
+  /// Appends to `points` what follows from rows and metrics not seen before; of a finished snapshot the totals, too.
+  void take(const Snapshot& snapshot, std::vector<MlflowPoint>& points);
+
+  const std::string& key(std::uint32_t key) const { return keys_[key]; }
+  /// Metrics that were not a number: MLflow cannot be sent the same NaN twice, and sending twice must be possible.
+  std::uint64_t nans() const noexcept { return nans_; }
+  std::uint64_t names_changed() const noexcept { return names_.changed() + stems_changed_; }
+
+ private:
+  enum Leaf { kMean, kP50, kP95, kMax, kTotal, kCount, kStep, kLeaves };
+  using Leaves = std::array<std::uint32_t, kLeaves>;  // keys
+  struct Column {
+    Summary host;
+    Summary device;
+  };
+  struct Window {
+    std::int64_t steps = 0;
+    std::int64_t begin_ns = 0;
+    std::int64_t end_ns = 0;
+    std::int64_t step = 0;
+    std::int64_t items = 0;
+    std::int64_t period_ns = 0;  // of the steps that count for throughput
+    std::int64_t periods = 0;
+    std::map<std::uint32_t, Column> columns;  // by path; in order, so that points are
+  };
+  struct When {
+    std::int64_t timestamp_ms;
+    std::int64_t step;
+    MlflowPoint::Source source;
+  };
+
+  void add(const Snapshot& snapshot, const Row& row);
+  void add_metric(const Metric& metric);
+  void close(const Snapshot& snapshot, std::uint32_t series, Window& window);
+  void add_totals(const Snapshot& snapshot);
+  void add_rate(const std::string& stem, double items, double steps, double period_ns, const When& when);
+  void add_summary(const Leaves& leaves, const Summary& summary, const When& when);
+  void put(std::uint32_t key, double value, const When& when);
+
+  const Leaves& leaves(const Snapshot& snapshot, std::uint32_t series, std::uint32_t path, bool device);
+  Leaves make_leaves(const std::string& stem);
+  std::string series_name(const Snapshot& snapshot, std::uint32_t series) const;
+  std::uint32_t key_of(const std::string& name);
+
+  bool every_step_;
+  std::int64_t window_ns_;
+  std::vector<MlflowPoint>* out_ = nullptr;  // during take()
+  std::uint64_t rows_seen_ = 0;              // the next sequence number, of each
+  std::uint64_t metrics_seen_ = 0;
+  std::int64_t last_step_ = 0;
+  std::uint64_t nans_ = 0;
+  std::uint64_t stems_changed_ = 0;
+  bool totals_made_ = false;
+  std::vector<Window> windows_;  // by series
+  MlflowNames names_;
+  std::vector<std::string> keys_;
+  std::map<std::string, std::uint32_t> key_numbers_;
+  std::map<std::pair<std::uint64_t, bool>, Leaves> leaves_;  // by series and path, and whether of the device
+};
+
+}  // namespace detail
+TAKT_END_NAMESPACE

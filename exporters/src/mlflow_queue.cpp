@@ -1,0 +1,175 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mlflow_queue.hpp"
+
+#include "fault.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+constexpr std::size_t kLongestParam = 500;
+constexpr std::size_t kLongestTag = 5000;
+
+/// Never throws for a text that is not UTF-8.
+std::string json_text(const std::string& text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+/// The shortest that reads back as the same bits. JSON has no infinities, so these are strings.
+std::string number(double value) {
+  if (std::isinf(value)) { return value > 0 ? "\"Infinity\"" : "\"-Infinity\""; }
+  return nlohmann::json(value).dump();
+}
+
+/// At most `longest` bytes, not cut inside a code point. Servers count code points, of which there are no more.
+std::string cut(const std::string& name, const std::string& text, std::size_t longest) {
+  if (text.size() <= longest) { return text; }
+  report_fault("mlflow.long", "the value of \"" + name + "\" is longer than the " + std::to_string(longest) +
+                                  " bytes that every MLflow server takes, and was cut");
+  std::size_t end = longest;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) { --end; }
+  return text.substr(0, end);
+}
+
+}  // namespace
+
+void MlflowQueue::add_params(const std::map<std::string, std::string>& params) {
+  for (const auto& [name, value] : params) {
+    const auto [place, is_new] = known_params_.emplace(name, value);
+    if (is_new) {
+      params_.emplace_back(param_names_.of(name), cut(name, value, kLongestParam));
+    } else if (place->second != value) {
+      place->second = value;
+      report_fault("mlflow.param",
+                   "the parameter \"" + name + "\" keeps its first value in MLflow, which changes none");
+    }
+  }
+}
+
+void MlflowQueue::add_tags(const std::map<std::string, std::string>& tags) {
+  for (const auto& [name, value] : tags) {
+    const auto [place, is_new] = known_tags_.emplace(name, value);
+    if (!is_new && place->second == value) { continue; }
+    place->second = value;
+    tags_.emplace_back(tag_names_.of(name), cut(name, value, kLongestTag));
+  }
+}
+
+void MlflowQueue::add_points(const std::vector<MlflowPoint>& points) {
+  points_.insert(points_.end(), points.begin(), points.end());
+  if (points_.size() <= most_) { return; }
+  while (points_.size() > most_) {
+    ++settled_[static_cast<std::size_t>(points_.front().source)];
+    ++lost_;
+    points_.pop_front();
+  }
+  report_fault("mlflow.full", "MLflow takes too little too late: " + std::to_string(lost_) +
+                                  " of its oldest points are dropped. The rows are in the run folder.");
+}
+
+std::size_t MlflowQueue::batch_points() const noexcept {
+  std::size_t count = 0;
+  for (const auto& [begin, end] : todo_) { count += kind_ == Kind::points ? end - begin : 0; }
+  return count;
+}
+
+void MlflowQueue::form_pairs(std::deque<Pair>& from) {
+  for (std::size_t bytes = 0; !from.empty() && items_.size() < kMostPairs; from.pop_front()) {
+    std::string item =
+        "{\"key\":" + json_text(from.front().first) + ",\"value\":" + json_text(from.front().second) + "}";
+    bytes += item.size() + 1;
+    if (bytes > kMostBody && !items_.empty()) { break; }
+    items_.push_back(std::move(item));
+  }
+}
+
+void MlflowQueue::form(const MlflowPoints& names) {
+  items_.clear();
+  sources_.clear();
+  if (!params_.empty() || !tags_.empty()) {
+    kind_ = params_.empty() ? Kind::tags : Kind::params;
+    form_pairs(params_.empty() ? tags_ : params_);
+  } else {
+    kind_ = Kind::points;
+    for (std::size_t bytes = 0; !points_.empty() && items_.size() < kMostPoints; points_.pop_front()) {
+      const MlflowPoint& point = points_.front();
+      std::string item = "{\"key\":" + json_text(names.key(point.key)) + ",\"step\":" + std::to_string(point.step) +
+                         ",\"timestamp\":" + std::to_string(point.timestamp_ms) + ",\"value\":" + number(point.value) +
+                         "}";
+      bytes += item.size() + 1;
+      if (bytes > kMostBody && !items_.empty()) { break; }
+      items_.push_back(std::move(item));
+      sources_.push_back(point.source);
+    }
+  }
+  todo_.emplace_back(0, items_.size());
+}
+
+const std::string& MlflowQueue::body(const std::string& run_id, const MlflowPoints& names) {
+  if (todo_.empty()) { form(names); }
+  if (!body_.empty()) { return body_; }
+  const auto [begin, end] = todo_.back();
+  std::string list = "[";
+  for (std::size_t at = begin; at < end; ++at) { list.append(at == begin ? "" : ",").append(items_[at]); }
+  list += "]";
+  // In the order of the alphabet: a server that stumbles over a point then has not read the run either, and says so
+  // instead of keeping the half it understood.
+  const std::string run = "\"run_id\":" + json_text(run_id);
+  if (kind_ == Kind::tags) {
+    body_ = "{" + run + ",\"tags\":" + list + "}";
+  } else {
+    body_ = std::string(kind_ == Kind::params ? "{\"params\":" : "{\"metrics\":") + list + "," + run + "}";
+  }
+  return body_;
+}
+
+void MlflowQueue::settle(std::size_t begin, std::size_t end) {
+  for (std::size_t at = begin; at < end && at < sources_.size(); ++at) {
+    ++settled_[static_cast<std::size_t>(sources_[at])];
+  }
+  todo_.pop_back();
+  body_.clear();
+}
+
+void MlflowQueue::accepted() { settle(todo_.back().first, todo_.back().second); }
+
+bool MlflowQueue::refused() {
+  const auto [begin, end] = todo_.back();
+  if (end - begin == 1) {
+    give_up();
+    return true;
+  }
+  const std::size_t middle = begin + (end - begin) / 2;
+  todo_.pop_back();
+  todo_.emplace_back(middle, end);
+  todo_.emplace_back(begin, middle);
+  body_.clear();
+  return false;
+}
+
+void MlflowQueue::give_up() {
+  const auto [begin, end] = todo_.back();
+  left_out_ += end - begin;
+  settle(begin, end);
+}
+
+void MlflowQueue::clear() {
+  while (!todo_.empty()) {
+    const auto [begin, end] = todo_.back();
+    lost_ += kind_ == Kind::points ? end - begin : 0;
+    settle(begin, end);
+  }
+  for (const MlflowPoint& point : points_) { ++settled_[static_cast<std::size_t>(point.source)]; }
+  lost_ += points_.size();
+  points_.clear();
+  params_.clear();
+  tags_.clear();
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

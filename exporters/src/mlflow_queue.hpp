@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "mlflow_names.hpp"
+#include "mlflow_points.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// What a server has not taken yet, and the bodies of the requests that bring it there: parameters, then tags, then points,
+/// never mixed, because a server that refuses one of them refuses the request. One thread at a time.
+class MlflowQueue {
+ public:
+  static constexpr std::size_t kMostBytes = std::size_t{8} << 20U;
+  static constexpr std::size_t kMostPoints = 1000;  // of a request; limits of the servers
+  static constexpr std::size_t kMostPairs = 100;
+  static constexpr std::size_t kMostBody = 900'000;
+
+  /// \param most points that are kept; then the oldest goes.
+  explicit MlflowQueue(std::size_t most = kMostBytes / sizeof(MlflowPoint)) : most_(most) {}
+
+  /// Those that are new. A parameter keeps its first value: no server changes one.
+  void add_params(const std::map<std::string, std::string>& params);
+  /// Those that are new or changed.
+  void add_tags(const std::map<std::string, std::string>& tags);
+  void add_points(const std::vector<MlflowPoint>& points);
+
+  bool empty() const noexcept { return todo_.empty() && params_.empty() && tags_.empty() && points_.empty(); }
+  std::size_t points() const noexcept { return points_.size() + batch_points(); }
+
+  /// The body of the next request: the same bytes until one of the answers below was given. REQUIRES: !empty().
+  const std::string& body(const std::string& run_id, const MlflowPoints& names);
+  void accepted();
+  /// For what is in it: tried again in halves, until what the server does not like is alone and left out. Returns
+  /// whether something was left out. Servers also refuse what they have already, if it is more than 100 points of
+  /// several keys: halves of that they take.
+  bool refused();
+  /// Left out as a whole.
+  void give_up();
+  /// There is nobody to take anything: all of it is lost.
+  void clear();
+
+  /// Points that need not be sent again: taken, left out, or lost.
+  std::uint64_t settled(MlflowPoint::Source source) const { return settled_[static_cast<std::size_t>(source)]; }
+  std::uint64_t left_out() const noexcept { return left_out_; }  ///< refused by the server: points, parameters and tags
+  std::uint64_t lost() const noexcept { return lost_; }          ///< points that were too old, or had nowhere to go
+
+ private:
+  enum class Kind { params, tags, points };
+  using Pair = std::pair<std::string, std::string>;
+
+  std::size_t batch_points() const noexcept;
+  void form(const MlflowPoints& names);
+  void form_pairs(std::deque<Pair>& from);
+  void settle(std::size_t begin, std::size_t end);
+
+  std::size_t most_;
+  std::map<std::string, std::string> known_params_;
+  std::map<std::string, std::string> known_tags_;
+  MlflowNames param_names_;
+  MlflowNames tag_names_;
+  std::deque<Pair> params_;
+  std::deque<Pair> tags_;
+  std::deque<MlflowPoint> points_;
+
+  // The request under way and those that were cut off from it.
+  Kind kind_ = Kind::points;
+  std::vector<std::string> items_;  // JSON
+  std::vector<MlflowPoint::Source> sources_;
+  std::vector<std::pair<std::size_t, std::size_t>> todo_;  // of items_, the next one last
+  std::string body_;
+
+  std::array<std::uint64_t, 3> settled_{};
+  std::uint64_t left_out_ = 0;
+  std::uint64_t lost_ = 0;
+};
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,470 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mlflow_client.hpp"
+
+#include <takt/error.hpp>
+#include <takt/exporters/mlflow.hpp>
+
+#include "support/catch.hpp"
+#include "support/caught_faults.hpp"
+#include "support/fake_http.hpp"
+#include "support/scoped_env.hpp"
+#include "support/scratch.hpp"
+#include "support/snapshot_builder.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+using takt::MlflowOptions;
+using takt::Snapshot;
+using takt::detail::MlflowClient;
+using takt::detail::MlflowTimes;
+using namespace takt_test;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+namespace {
+
+const std::string kRun = R"({"run":{"info":{"run_id":"r1","artifact_uri":"mlflow-artifacts:/0/r1/artifacts"}}})";
+
+MlflowTimes quick() {
+  MlflowTimes times;
+  times.connect = times.total = milliseconds(300);
+  times.first_wait = milliseconds(2);
+  times.longest_wait = milliseconds(8);
+  times.longest_retry_after = milliseconds(150);
+  return times;
+}
+
+MlflowOptions options_for(const FakeHttp& server) {
+  MlflowOptions options;
+  options.tracking_uri = server.url();
+  options.token = "s3cr3t-token";
+  options.artifacts = false;
+  return options;
+}
+
+bool is(const FakeRequest& request, const char* endpoint) { return contains(request.path, endpoint); }
+
+FakeAnswer failing(int status, const std::string& message = "no") {
+  FakeAnswer answer;
+  answer.status = status;
+  answer.body = R"({"error_code":"X","message":")" + message + "\"}";
+  return answer;
+}
+
+FakeAnswer usual(const FakeRequest& request) {
+  FakeAnswer answer;
+  if (is(request, "runs/create")) { answer.body = kRun; }
+  return answer;
+}
+
+/// `count` metrics named loss.
+Snapshot with_metrics(std::int64_t count) {
+  Snapshot snapshot;
+  snapshot.run.name = "test";
+  for (std::int64_t step = 0; step < count; ++step) {
+    takt::Metric metric;
+    metric.sequence = static_cast<std::uint64_t>(step);
+    metric.name = "loss";
+    metric.value = 0.5 * static_cast<double>(step);
+    metric.step = step;
+    metric.time_unix_ns = 1'700'000'000'000'000'000 + step;
+    snapshot.metrics.push_back(metric);
+  }
+  return snapshot;
+}
+
+bool deliver(MlflowClient& client, int ms = 5000) { return client.deliver(steady_clock::now() + milliseconds(ms)); }
+
+std::vector<FakeRequest> of(const FakeHttp& server, const char* endpoint) {
+  std::vector<FakeRequest> found;
+  for (const FakeRequest& request : server.requests()) {
+    if (is(request, endpoint)) { found.push_back(request); }
+  }
+  return found;
+}
+
+/// What a server says to every request, and the line that comes of it.
+std::string told_for(const FakeAnswer& answer) {
+  const support::CaughtFaults faults;
+  FakeHttp server([&](const FakeRequest&) { return answer; });
+  MlflowClient client(options_for(server), quick());
+  client.take(with_metrics(3));
+  CHECK_FALSE(deliver(client, 100));
+  CHECK_FALSE(contains(faults.text(), "s3cr3t"));
+  return faults.text() + (client.stopped() ? "STOPPED" : "");
+}
+
+}  // namespace
+
+TEST_CASE("MLflow client: parameters, tags and points go in requests of their own, within the limits") {
+  FakeHttp server(usual);
+  MlflowClient client(options_for(server), quick());
+  Snapshot snapshot = with_metrics(2501);
+  for (int number = 0; number < 101; ++number) { snapshot.params[std::to_string(number)] = "x"; }
+  snapshot.tags["purpose"] = "bad \xFF UTF-8";
+  client.take(snapshot);
+  REQUIRE(deliver(client));
+  CHECK(client.complete());
+  std::vector<std::size_t> sizes;
+  for (const FakeRequest& request : of(server, "log-batch")) {
+    const auto body = nlohmann::json::parse(request.body);
+    CHECK(body.size() == 2);
+    CHECK(body["run_id"] == "r1");
+    for (const char* const kind : {"params", "tags", "metrics"}) {
+      if (body.contains(kind)) { sizes.push_back(body[kind].size()); }
+    }
+    CHECK(contains(request.headers, "authorization: Bearer s3cr3t-token"));
+    CHECK(contains(request.headers, "content-type: application/json"));
+  }
+  CHECK(sizes == std::vector<std::size_t>{100, 1, 1, 1000, 1000, 501});
+  CHECK(client.queue().settled(takt::detail::MlflowPoint::Source::metric) == 2501);
+  const auto point = nlohmann::json::parse(of(server, "log-batch").back().body)["metrics"][500];
+  CHECK(point["step"].is_number_integer());
+  CHECK(point["timestamp"] == 1'700'000'000'000);
+  CHECK(point["value"] == 1250.0);
+}
+
+TEST_CASE("MLflow client: what may pass is tried again, with the same bytes") {
+  const int status = GENERATE(0, 408, 429, 500, 502, 503, 504);
+  int bad = 2;
+  FakeHttp server([&](const FakeRequest& request) {
+    if (!is(request, "log-batch") || bad-- <= 0) { return usual(request); }
+    FakeAnswer answer = failing(status);
+    answer.cut = status == 0;
+    return answer;
+  });
+  MlflowClient client(options_for(server), quick());
+  client.take(with_metrics(5));
+  REQUIRE(deliver(client));
+  CHECK(client.complete());
+  const auto batches = of(server, "log-batch");
+  REQUIRE(batches.size() == 3);
+  CHECK(batches[0].body == batches[1].body);
+  CHECK(batches[0].body == batches[2].body);
+}
+
+TEST_CASE("MLflow client: a page instead of JSON is not an answer") {
+  bool bad = true;
+  FakeHttp server([&](const FakeRequest& request) {
+    FakeAnswer answer = usual(request);
+    if (is(request, "log-batch") && std::exchange(bad, false)) { answer.body = "<html>Log in first</html>"; }
+    return answer;
+  });
+  MlflowClient client(options_for(server), quick());
+  client.take(with_metrics(5));
+  REQUIRE(deliver(client));
+  CHECK(of(server, "log-batch").size() == 2);
+}
+
+TEST_CASE("MLflow client: a server that fails over a request three times does not get it again") {
+  FakeHttp server([](const FakeRequest& request) { return is(request, "log-batch") ? failing(500) : usual(request); });
+  MlflowClient client(options_for(server), quick());
+  client.take(with_metrics(5));
+  REQUIRE(deliver(client));
+  CHECK(of(server, "log-batch").size() == 3);
+  CHECK(client.queue().left_out() == 5);
+  CHECK_FALSE(client.complete());
+}
+
+TEST_CASE("MLflow client: Retry-After is kept to, up to a bound, and nonsense in it is not") {
+  const auto [header, least_ms, most_ms] = GENERATE(table<std::string, int, int>(
+      {{"1", 140, 1900}, {"99999999999", 140, 1900}, {"soon", 0, 140}, {"-5", 0, 140}, {"", 0, 140}}));
+  bool bad = true;
+  FakeHttp server([&, text = header](const FakeRequest& request) {
+    if (!is(request, "log-batch") || !std::exchange(bad, false)) { return usual(request); }
+    FakeAnswer answer = failing(429);
+    answer.headers = "Retry-After: " + text + "\r\n";
+    return answer;
+  });
+  MlflowClient client(options_for(server), quick());
+  client.take(with_metrics(5));
+  REQUIRE(deliver(client));
+  const auto batches = of(server, "log-batch");
+  REQUIRE(batches.size() == 2);
+  const auto waited = batches[1].at - batches[0].at;
+  INFO(header);
+  CHECK(waited >= milliseconds(least_ms));
+  CHECK(waited < milliseconds(most_ms + 1000));
+}
+
+TEST_CASE("MLflow client: a run whose creation was not answered is looked for before another one is made") {
+  const bool stored = GENERATE(true, false);
+  std::string nonce;
+  bool first = true;
+  FakeHttp server([&](const FakeRequest& request) {
+    FakeAnswer answer = usual(request);
+    if (is(request, "runs/create") && std::exchange(first, false)) {
+      const auto body = nlohmann::json::parse(request.body);
+      for (const auto& tag : body["tags"]) {
+        if (tag["key"] == "takt.create_nonce") { nonce = tag["value"]; }
+      }
+      answer.cut = true;
+    }
+    if (is(request, "runs/search")) {
+      const bool asked = contains(request.body, "tags.`takt.create_nonce` = '" + nonce + "'");
+      answer.body = asked && stored ? R"({"runs":[{"info":{"run_id":"found"}}]})" : "{}";
+    }
+    return answer;
+  });
+  MlflowClient client(options_for(server), quick());
+  client.take(with_metrics(1));
+  REQUIRE(deliver(client));
+  CHECK(of(server, "runs/create").size() == (stored ? 1 : 2));
+  CHECK(client.run_id() == (stored ? "found" : "r1"));
+}
+
+TEST_CASE("MLflow client: a point that is refused is found and left out, the others arrive") {
+  std::size_t taken = 0;
+  FakeHttp server([&](const FakeRequest& request) {
+    if (!is(request, "log-batch")) { return usual(request); }
+    if (contains(request.body, "\"step\":777,")) { return failing(400, "bad value"); }
+    taken += nlohmann::json::parse(request.body)["metrics"].size();
+    return usual(request);
+  });
+  const support::CaughtFaults faults;
+  MlflowClient client(options_for(server), quick());
+  client.take(with_metrics(1000));
+  REQUIRE(deliver(client));
+  CHECK(taken == 999);
+  CHECK(client.queue().left_out() == 1);
+  CHECK(of(server, "log-batch").size() < 30);
+  CHECK(contains(faults.text(), "bad value"));
+}
+
+TEST_CASE("MLflow client: what will not pass stops it with one line that names the cure") {
+  CHECK(contains(told_for(failing(401)),
+                 "MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN"));
+  CHECK(contains(told_for(failing(403, "Invalid Host header")), "Invalid Host header. The user may not"));
+  CHECK(contains(told_for(failing(403)), "--allowed-hosts"));
+  CHECK(contains(told_for(failing(404)), "Check MLFLOW_TRACKING_URI"));
+  CHECK(contains(told_for(failing(401)), "STOPPED"));
+  CHECK_FALSE(contains(told_for(failing(503, "wait for s3cr3t-token")), "STOPPED"));
+}
+
+TEST_CASE("MLflow client: nothing follows a redirection to another host") {
+  FakeHttp other(usual);
+  FakeAnswer answer = failing(307);
+  answer.headers = "Location: " + other.url() + "/elsewhere?token=x\r\n";
+  const std::string told = told_for(answer);
+  CHECK(contains(told, "set MLFLOW_TRACKING_URI to where it is: " + other.url() + "/elsewhere."));
+  CHECK(other.requests().empty());
+}
+
+TEST_CASE("MLflow client: a reply without end is cut off") {
+  FakeAnswer answer;
+  answer.endless = 1'000'000'000;
+  FakeHttp server([&](const FakeRequest&) { return answer; });
+  MlflowClient client(options_for(server), quick());
+  client.take(with_metrics(1));
+  CHECK_FALSE(client.deliver(steady_clock::now() + milliseconds(20)));
+  CHECK(server.endless_sent() < 100'000'000);
+}
+
+TEST_CASE("MLflow client: nobody there, or nobody who speaks, costs no more than the time given") {
+  const bool refuses = GENERATE(true, false);
+  const support::CaughtFaults faults;
+  MlflowOptions options;
+  FakeAnswer silence;
+  silence.silent = true;
+  FakeHttp server([&](const FakeRequest&) { return silence; });
+  options = options_for(server);
+  if (refuses) { options.tracking_uri = "http://127.0.0.1:1"; }
+  MlflowClient client(options, quick());
+  client.take(with_metrics(3));
+  const auto begin = steady_clock::now();
+  CHECK_FALSE(deliver(client, 700));
+  CHECK(steady_clock::now() - begin < milliseconds(1500));
+  CHECK(client.queue().points() == 3);
+  CHECK(contains(faults.text(), refuses ? "onnect" : "no reply within 300 ms"));
+  CHECK(faults.lines().size() == 1);
+}
+
+TEST_CASE("MLflow client: an experiment is made where there is none, and one that is deleted is spoken of") {
+  int made = 0;
+  FakeHttp server([&](const FakeRequest& request) {
+    FakeAnswer answer = usual(request);
+    if (is(request, "get-by-name") && made < 2) {
+      answer = failing(404);
+      answer.body = R"({"error_code":"RESOURCE_DOES_NOT_EXIST"})";
+    } else if (is(request, "get-by-name")) {
+      answer.body = R"({"experiment":{"experiment_id":"7","lifecycle_stage":"active"}})";
+    }
+    if (is(request, "experiments/create")) {
+      answer = failing(400);
+      answer.body = R"({"error_code":"RESOURCE_ALREADY_EXISTS"})";  // another rank was faster
+      made = 2;
+    }
+    return answer;
+  });
+  MlflowOptions options = options_for(server);
+  options.experiment_name = "a b/c";
+  MlflowClient client(options, quick());
+  client.take(with_metrics(1));
+  REQUIRE(deliver(client));
+  CHECK(contains(server.requests()[0].path, "experiment_name=a%20b%2Fc"));
+  CHECK(nlohmann::json::parse(of(server, "runs/create")[0].body)["experiment_id"] == "7");
+
+  const support::CaughtFaults faults;
+  FakeHttp second([](const FakeRequest&) {
+    FakeAnswer answer;
+    answer.body = R"({"experiment":{"experiment_id":"7","lifecycle_stage":"deleted"}})";
+    return answer;
+  });
+  options.tracking_uri = second.url();
+  MlflowClient late(options, quick());
+  late.take(with_metrics(1));
+  CHECK_FALSE(deliver(late));
+  CHECK(contains(faults.text(), "mlflow experiments restore -x 7"));
+}
+
+TEST_CASE("MLflow client: the end of a run brings status and attachments, with a length") {
+  FakeHttp server(usual);
+  MlflowOptions options = options_for(server);
+  options.artifacts = true;
+  MlflowClient client(options, quick());
+  Snapshot snapshot = sample_snapshot();
+  const Scratch scratch;
+  snapshot.run.directory = scratch.path("");
+  snapshot.failed = true;
+  snapshot.spans.emplace_back();
+  write_text(scratch.path("trace.json"), "[]");
+  client.take(snapshot);
+  REQUIRE(deliver(client));
+  const auto update = of(server, "runs/update");
+  REQUIRE(update.size() == 1);
+  CHECK(nlohmann::json::parse(update[0].body)["status"] == "FAILED");
+  CHECK(nlohmann::json::parse(update[0].body)["end_time"] == snapshot.run.start_unix_ns / 1'000'000 + 62'400);
+  const auto puts = of(server, "mlflow-artifacts/artifacts/0/r1/artifacts/takt/");
+  REQUIRE(puts.size() == 3);
+  CHECK(puts[2].body == "[]");
+  for (const FakeRequest& put : puts) {
+    CHECK(put.method == "PUT");
+    CHECK(contains(put.headers, "content-length: "));
+    CHECK_FALSE(contains(put.headers, "transfer-encoding"));
+  }
+}
+
+TEST_CASE("MLflow client: user and password in the URL are used, and never shown") {
+  FakeHttp server(usual);
+  MlflowOptions options = options_for(server);
+  options.tracking_uri = "http://ada:p%40ss@" + server.url().substr(7) + "/prefix/";
+  MlflowClient client(options, quick());
+  client.take(with_metrics(1));
+  REQUIRE(deliver(client));
+  CHECK(contains(server.requests()[0].headers, "authorization: Basic YWRhOnBAc3M="));
+  CHECK(server.requests()[0].path == "/prefix/api/2.0/mlflow/runs/create");
+}
+
+TEST_CASE("MLflow options that cannot work are refused with what to do") {
+  MlflowOptions options;
+  CHECK_THROWS_AS(takt::MlflowExporter(options), takt::Error);
+  for (const char* const uri : {"sqlite:///mlflow.db", "databricks", "file:/tmp/mlruns", "./mlruns"}) {
+    options.tracking_uri = uri;
+    CHECK_THROWS_WITH(takt::MlflowExporter(options), Catch::Matchers::Contains("mlflow server --backend-store-uri"));
+  }
+  options.tracking_uri = "http://127.0.0.1:5000";
+  options.token = "two\nlines";
+  CHECK_THROWS_AS(takt::MlflowExporter(options), takt::Error);
+}
+
+TEST_CASE("MLflow options: credentials go over https, or stay on this machine") {
+  using takt::detail::check_http_options;
+  const support::CaughtFaults faults;
+  const auto may_send = [](const char* url, bool insecure = false) {
+    takt::detail::HttpOptions options;
+    options.url = url;
+    options.insecure_tls = insecure;
+    return check_http_options(options);
+  };
+  CHECK(may_send("https://mlflow.example.org/tracking/"));
+  CHECK(may_send("http://127.0.0.1:5000"));
+  CHECK(may_send("http://localhost:5000"));
+  CHECK(may_send("http://[::1]:5000"));
+  CHECK_FALSE(may_send("http://mlflow.example.org"));
+  CHECK_FALSE(may_send("http://127.example.org"));
+  CHECK(may_send("http://mlflow.example.org", true));
+}
+
+TEST_CASE("MLflow options come from MLflow's variables and its file of credentials") {
+  const Scratch home;
+  ::mkdir(home.path(".mlflow").c_str(), 0700);
+  write_text(home.path(".mlflow/credentials"),
+             "[other]\nmlflow_tracking_username = x\n[mlflow]\nmlflow_tracking_username = "
+             "ada\nmlflow_tracking_password = pass\n");
+  support::ScopedEnvironment environment({{"HOME", home.path("")}, {"MLFLOW_TRACKING_URI", " http://h:1/p/ "}});
+  for (const char* const name : {"MLFLOW_TRACKING_USERNAME", "MLFLOW_TRACKING_PASSWORD", "MLFLOW_TRACKING_TOKEN"}) {
+    environment.unset(name);
+  }
+  MlflowOptions options = MlflowOptions::from_env();
+  CHECK(options.tracking_uri == "http://h:1/p/");
+  CHECK(options.username == "ada");
+  CHECK(options.password == "pass");
+  environment.set("MLFLOW_TRACKING_PASSWORD", "other");
+  environment.set("MLFLOW_TRACKING_INSECURE_TLS", "True");
+  environment.set("MLFLOW_EXPERIMENT_NAME", "e");
+  options = MlflowOptions::from_env();
+  CHECK(options.username == "ada");
+  CHECK(options.password == "other");
+  CHECK(options.insecure_tls);
+  CHECK(options.experiment_name == "e");
+}
+
+TEST_CASE("MLflow exporter: other ranks send nothing, and a forked child neither") {
+  FakeHttp server(usual);
+  MlflowOptions options = options_for(server);
+  Snapshot snapshot = with_metrics(3);
+  snapshot.run.rank = 1;
+  snapshot.run.world_size = 2;
+  takt::MlflowExporter second(options);
+  CHECK(second.export_snapshot(snapshot) == takt::ExportResult::ok);
+  CHECK(second.shutdown(milliseconds(1000)));
+  CHECK(server.requests().empty());
+
+  takt::MlflowExporter parent(options);
+  snapshot.run.rank = 0;
+  CHECK(in_child([&] {
+          takt::MlflowExporter child = std::move(parent);
+          return child.export_snapshot(snapshot) == takt::ExportResult::drop && !child.shutdown(milliseconds(1000)) ? 0
+                                                                                                                    : 1;
+        }) == 0);
+  CHECK(server.requests().empty());
+  CHECK(parent.export_snapshot(snapshot) == takt::ExportResult::ok);
+  CHECK(parent.shutdown(milliseconds(3000)));
+  CHECK(of(server, "log-batch").size() == 1);
+}
+
+TEST_CASE("MLflow exporter: each rank a run of its own, if so wished, below the run that is named") {
+  FakeHttp server(usual);
+  MlflowOptions options = options_for(server);
+  options.all_ranks = true;
+  options.run_id = "parent";
+  Snapshot snapshot = with_metrics(3);
+  snapshot.run.rank = 7;
+  snapshot.run.world_size = 8;
+  takt::MlflowExporter exporter(options);
+  exporter.export_snapshot(snapshot);
+  CHECK(exporter.shutdown(milliseconds(3000)));
+  const auto created = of(server, "runs/create");
+  REQUIRE(created.size() == 1);
+  CHECK(contains(created[0].body, R"("run_name":"test rank-0007")"));
+  CHECK(contains(created[0].body, R"({"key":"mlflow.parentRunId","value":"parent"})"));
+}
+
+TEST_CASE("MLflow queue: beyond its bound the oldest points go, counted") {
+  const support::CaughtFaults faults;
+  takt::detail::MlflowQueue queue(10);
+  std::vector<takt::detail::MlflowPoint> points(25);
+  for (std::size_t at = 0; at < points.size(); ++at) { points[at].step = static_cast<std::int64_t>(at); }
+  queue.add_points(points);
+  CHECK(queue.points() == 10);
+  CHECK(queue.lost() == 15);
+  CHECK(queue.settled(takt::detail::MlflowPoint::Source::row) == 15);
+  CHECK(contains(faults.text(), "15 of its oldest points are dropped"));
+}

@@ -1,0 +1,204 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mlflow_points.hpp"
+
+#include "support/catch.hpp"
+#include "support/snapshot_builder.hpp"
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+using takt::Snapshot;
+using takt::detail::MlflowPoint;
+using takt::detail::MlflowPoints;
+using namespace takt_test;
+
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+struct Rig {
+  explicit Rig(bool every_step = false) : points(every_step) {
+    snapshot.run.start_unix_ns = 1'700'000'000'123'456'789;
+    batch = add_path(snapshot, "Batch", add_path(snapshot, "Epoch"));
+    io = add_path(snapshot, "IO", batch, takt::Kind::io);
+    add_series(snapshot, batch, add_thread(snapshot, "main"));
+  }
+
+  /// A step of one second.
+  void add_step(std::int64_t number, std::int64_t io_ns, std::int64_t device_ns = takt::Cell::kAbsent,
+                std::uint32_t series = 0) {
+    takt::Row& row = add_row(snapshot, series, sequence++);
+    row.step = number;
+    row.begin_ns = number * kSecond;
+    row.host_ns = kSecond;
+    row.period_ns = number == 0 ? -1 : kSecond;
+    takt::Cell cell;
+    cell.path = io;
+    cell.calls = 2;
+    cell.host_ns = io_ns;
+    cell.device_ns = device_ns;
+    row.cells = {cell};
+  }
+
+  void add_metric(const std::string& name, double value, std::int64_t step) {
+    takt::Metric metric;
+    metric.sequence = metrics++;
+    metric.name = name;
+    metric.value = value;
+    metric.step = step;
+    metric.time_unix_ns = 1'700'000'001'999'999'999 + step;
+    snapshot.metrics.push_back(metric);
+  }
+
+  void take() {
+    points.take(snapshot, out);
+    snapshot.rows.clear();
+    snapshot.metrics.clear();
+  }
+
+  std::map<std::string, std::vector<MlflowPoint>> by_name() const {
+    std::map<std::string, std::vector<MlflowPoint>> found;
+    for (const MlflowPoint& point : out) { found[points.key(point.key)].push_back(point); }
+    return found;
+  }
+
+  Snapshot snapshot;
+  MlflowPoints points;
+  std::vector<MlflowPoint> out;
+  std::uint32_t batch = 0;
+  std::uint32_t io = 0;
+  std::uint64_t sequence = 0;
+  std::uint64_t metrics = 0;
+};
+
+using Bare = std::tuple<std::string, double, std::int64_t, std::int64_t>;
+std::vector<Bare> of_source(const Rig& rig, MlflowPoint::Source source) {
+  std::vector<Bare> found;
+  for (const MlflowPoint& point : rig.out) {
+    if (point.source == source) {
+      found.emplace_back(rig.points.key(point.key), point.value, point.timestamp_ms, point.step);
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("MLflow points: a window closes at the first step end ten seconds after it opened") {
+  Rig rig;
+  for (std::int64_t step = 0; step < 9; ++step) { rig.add_step(step, (step + 1) * 1'000'000); }
+  rig.take();
+  CHECK(rig.out.empty());
+  rig.add_step(9, 10'000'000);
+  rig.add_step(10, 11'000'000);
+  rig.take();
+  auto found = rig.by_name();
+  const std::string stem = "time/Epoch/Batch/IO/";
+  REQUIRE(found[stem + "mean_s"].size() == 1);
+  CHECK(found[stem + "mean_s"][0].value == 0.0055);
+  CHECK(found[stem + "max_s"][0].value == 0.01);
+  CHECK(found[stem + "total_s"][0].value == 0.055);
+  CHECK(found[stem + "count"][0].value == 10);
+  CHECK(found[stem + "p50_s"][0].value == Approx(0.005).epsilon(0.008));
+  CHECK(found[stem + "p95_s"][0].value == Approx(0.01).epsilon(0.008));
+  CHECK(found["time/Epoch/Batch/mean_s"][0].value == 1.0);
+  CHECK(found["throughput/items_per_s"][0].value == 64.0);
+  CHECK(found["throughput/steps_per_s"][0].value == 1.0);
+  CHECK(found[stem + "mean_s"][0].step == 9);
+  CHECK(found[stem + "mean_s"][0].timestamp_ms == 1'700'000'010'123);
+  CHECK(found.count("gpu/Epoch/Batch/IO/mean_s") == 0);
+}
+
+TEST_CASE("MLflow points: the last window closes at the end, and the totals follow") {
+  Rig rig;
+  rig.add_step(0, 5, 3);
+  rig.snapshot.paths[rig.io].host.add(5'000'000);
+  rig.snapshot.paths[rig.io].device.add(3'000'000);
+  rig.snapshot.wall_ns = 2 * kSecond;
+  rig.snapshot.finished = true;
+  rig.take();
+  auto found = rig.by_name();
+  CHECK(found["gpu/Epoch/Batch/IO/total_s"].size() == 1);
+  CHECK(found["total/time/Epoch/Batch/IO/mean_s"][0].value == 0.005);
+  CHECK(found["total/gpu/Epoch/Batch/IO/count"][0].value == 1);
+  CHECK(found["total/wall_s"][0].value == 2.0);
+  CHECK(found["total/wall_s"][0].timestamp_ms == 1'700'000'002'123);
+  const std::size_t before = rig.out.size();
+  rig.take();
+  CHECK(rig.out.size() == before);
+}
+
+TEST_CASE("MLflow points: every step, if so wished") {
+  Rig rig(true);
+  for (std::int64_t step = 0; step < 3; ++step) { rig.add_step(step, 7 + step, 5); }
+  rig.take();
+  auto found = rig.by_name();
+  REQUIRE(found["time/Epoch/Batch/IO/step_s"].size() == 3);
+  CHECK(found["time/Epoch/Batch/IO/step_s"][2].value == 9 / 1e9);
+  CHECK(found["time/Epoch/Batch/IO/step_s"][2].step == 2);
+  CHECK(found["gpu/Epoch/Batch/IO/step_s"].size() == 3);
+  CHECK(found.count("time/Epoch/Batch/IO/mean_s") == 0);
+}
+
+TEST_CASE("MLflow points: the user's metrics keep name, step and time; not a number is counted") {
+  Rig rig;
+  rig.add_metric("loss", 0.1, 7);
+  rig.add_metric("loss", std::numeric_limits<double>::quiet_NaN(), 8);
+  rig.add_metric("loss", std::numeric_limits<double>::infinity(), 9);
+  rig.add_metric("time/mine", 1, 9);
+  rig.take();
+  auto found = rig.by_name();
+  REQUIRE(found["loss"].size() == 2);
+  CHECK(found["loss"][0].value == 0.1);
+  CHECK(found["loss"][0].step == 7);
+  CHECK(found["loss"][0].timestamp_ms == 1'700'000'002'000);
+  CHECK(std::isinf(found["loss"][1].value));
+  CHECK(rig.points.nans() == 1);
+  CHECK(found["user/time/mine"].size() == 1);
+}
+
+TEST_CASE("MLflow points do not depend on how rows were shared out to snapshots") {
+  Rig whole;
+  Rig parts;
+  for (std::int64_t step = 0; step < 57; ++step) {
+    for (Rig* rig : {&whole, &parts}) {
+      rig->add_step(step, (step * 7919) % 1000, step % 3 == 0 ? 5 : takt::Cell::kAbsent);
+      rig->add_metric("loss", 1.0 / static_cast<double>(step + 1), step);
+    }
+    if (step % 5 == 0) { parts.take(); }
+  }
+  whole.take();
+  parts.take();
+  for (const auto source : {MlflowPoint::Source::row, MlflowPoint::Source::metric}) {
+    CHECK(of_source(whole, source) == of_source(parts, source));
+    CHECK_FALSE(of_source(whole, source).empty());
+  }
+}
+
+TEST_CASE("MLflow points: rows shown again make nothing new") {
+  Rig rig(true);
+  rig.add_step(0, 1);
+  const std::vector<takt::Row> rows = rig.snapshot.rows;
+  rig.take();
+  const std::size_t before = rig.out.size();
+  rig.snapshot.rows = rows;
+  rig.take();
+  CHECK(rig.out.size() == before);
+}
+
+TEST_CASE("MLflow points: series of one Batch path on two threads stay apart") {
+  Rig rig(true);
+  add_series(rig.snapshot, rig.batch, add_thread(rig.snapshot, "second"));
+  rig.add_step(0, 1);
+  rig.add_step(0, 2, takt::Cell::kAbsent, 1);
+  rig.take();
+  auto found = rig.by_name();
+  CHECK(found["time/Epoch/Batch/IO/step_s"].size() == 1);
+  CHECK(found["time/thread-1/Epoch/Batch/IO/step_s"].size() == 1);
+}
