@@ -61,7 +61,7 @@ class Files(rig.Case):
             for trace in (0, 1):
                 with self.subTest(words=words, trace=trace):
                     shutil.rmtree(self.runs, ignore_errors=True)
-                    started = self.start(*words, file_bytes=16384, TAKT_TRACE=trace, TAKT_EXIT_MS=500, TAKT_PERIOD_MS=10,
+                    started = self.start(*words, file_bytes=16384, TAKT_TRACE=trace, TAKT_EXIT_MS=1500, TAKT_PERIOD_MS=10,
                                          stdin=subprocess.PIPE)
                     ended = started.end(60, "\n")
                     self.assertEqual(ended.status, 0, ended)
@@ -70,7 +70,8 @@ class Files(rig.Case):
                         self.assertIn("closed 0", ended.out)
                     self.assertIn("cannot write", ended.err)
                     self.assertIn("File too large", ended.err)
-                    self.assertRegex(ended.err, "\"csv\" (could not deliver everything|had not finished)")  # the latter on a busy machine
+                    # The latter on a busy machine.
+                    self.assertRegex(ended.err, "\"csv\" (could not deliver everything|had not finished)")
                     # Smaller than the bound, so that it is not what fails; and its neighbours do not hold it up.
                     self.assertEqual(rig.calls(self.summary(), "Batch"), sum(n for n in words if isinstance(n, int)))
                     self.assertGreater(len(self.steps(name="steps.csv.part")), 100)
