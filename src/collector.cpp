@@ -6,6 +6,7 @@
 
 #include <takt/detail/event.hpp>
 
+#include <new>
 #include <utility>
 
 TAKT_BEGIN_NAMESPACE
@@ -256,7 +257,9 @@ const std::string& MetricNames::name(std::uint64_t number) const noexcept {
   return entry == nullptr ? *none : entry->name;
 }
 
-void MetricNames::after_fork() noexcept { mutex_ = new std::mutex; }
+void MetricNames::after_fork() noexcept {
+  ::new (static_cast<void*>(mutex_)) std::mutex;
+}  // another thread may hold it
 
 }  // namespace detail
 TAKT_END_NAMESPACE

@@ -135,7 +135,7 @@ const Key& KeyTable::intern(const char* name, Kind kind) noexcept {
   return entry(resolve(key));
 }
 
-void KeyTable::after_fork() noexcept { mutex_ = new std::mutex; }
+void KeyTable::after_fork() noexcept { ::new (static_cast<void*>(mutex_)) std::mutex; }  // another thread may hold it
 
 }  // namespace detail
 

@@ -23,6 +23,7 @@ namespace {
 Event* const kPastEnd = reinterpret_cast<Event*>(kBlockBytes);
 
 std::atomic<Registry*> current_registry{nullptr};
+Registry* parents_registry = nullptr;  // in a forked child
 std::atomic<std::uint32_t> current_generation{0};
 std::atomic<bool> off_by_environment{false};
 pthread_key_t exit_key;
@@ -40,7 +41,7 @@ void at_thread_exit(void*) noexcept {
 void after_fork_in_child() noexcept {
   mode.fetch_or(kModeForked, std::memory_order_relaxed);
   current_generation.fetch_add(1, std::memory_order_relaxed);
-  current_registry.store(nullptr, std::memory_order_relaxed);
+  if (Registry* parents = current_registry.exchange(nullptr, std::memory_order_relaxed)) { parents_registry = parents; }
   store_cursor(nullptr);
   tracing.store(false, std::memory_order_relaxed);
   key_table().after_fork();
@@ -77,6 +78,7 @@ Registry& registry() noexcept {
   if (here != nullptr) { return *here; }
   start_process();
   auto* fresh = new Registry(process_clock(), key_table(), generation());
+  fresh->parents = parents_registry;
   if (current_registry.compare_exchange_strong(here, fresh, std::memory_order_acq_rel)) { return *fresh; }
   delete fresh;
   return *here;

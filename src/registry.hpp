@@ -58,6 +58,8 @@ class Registry {
   void count_unrecorded() noexcept { unrecorded_.fetch_add(1, std::memory_order_relaxed); }
   void count_step_without_row() noexcept { steps_without_rows_.fetch_add(1, std::memory_order_relaxed); }
 
+  Registry* parents = nullptr;  ///< in a forked child: let go, and kept so that leak checkers know
+
  private:
   static constexpr std::uint32_t kMaxThreads = 4096;  ///< that are told apart; later ones share a name
   static constexpr std::uint32_t kMaxSeries = 1024;

@@ -107,7 +107,8 @@ class Files(rig.Case):
         for words in (words, ["by-hand", *words]):
             with self.subTest(words):
                 shutil.rmtree(self.runs, ignore_errors=True)
-                ended = self.run_program(*words, TAKT_EXIT_MS=300, TAKT_TRACE=1)
+                # A leak checker needs files of its own.
+                ended = self.run_program(*words, TAKT_EXIT_MS=300, TAKT_TRACE=1, ASAN_OPTIONS="detect_leaks=0")
                 self.assertIn("Takt: run, run ", ended.out)
                 self.assertIn("closed 0", ended.out)
                 self.assertIn("Too many open files", ended.err)

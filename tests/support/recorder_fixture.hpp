@@ -28,9 +28,9 @@ struct RecorderFixture {
 
   explicit RecorderFixture(std::uint64_t ticks = 1'000'000) : time(ticks) {
     // Never destroyed, like every recorder, and held so that a leak checker knows.
-    static std::vector<takt::detail::Recorder*> all;
-    all.push_back(takt::detail::Recorder::create(time.clock, budget(), 0));
-    recorder = all.back();
+    static auto* const all = new std::vector<takt::detail::Recorder*>;
+    all->push_back(takt::detail::Recorder::create(time.clock, budget(), 0));
+    recorder = all->back();
     collector = std::make_unique<takt::detail::Collector>(time.clock, takt::detail::key_table());
   }
 

@@ -130,7 +130,7 @@ TEST_CASE("Key: odd names are repaired, reported and still told apart") {
 
 TEST_CASE("KeyTable: it has room for 4 000 keys; later ones are one, counted and reported") {
   const CaughtFaults faults;
-  const auto table = std::make_unique<KeyTable>();
+  static auto* const table = new KeyTable;  // never destroyed, like that of a process
   std::set<takt::detail::KeyIndex> indices;
   std::uint64_t refused = 0;
   for (int number = 0; number < 5000; ++number) {
@@ -159,10 +159,10 @@ TEST_CASE("KeyTable: it has room for 4 000 keys; later ones are one, counted and
 }
 
 TEST_CASE("KeyTable: a handler of faults may use keys that are new") {
-  const auto table = std::make_unique<KeyTable>();
+  static auto* const table = new KeyTable;  // never destroyed, like that of a process
   takt::detail::forget_faults();
   takt::set_error_handler(
-      [](const char*, void* its) { static_cast<KeyTable*>(its)->intern("the handler's", Kind::other); }, table.get());
+      [](const char*, void* its) { static_cast<KeyTable*>(its)->intern("the handler's", Kind::other); }, table);
   for (int number = 0; number < 4100; ++number) {
     table->intern(("filling " + std::to_string(number)).c_str(), Kind::io);
   }
@@ -171,7 +171,7 @@ TEST_CASE("KeyTable: a handler of faults may use keys that are new") {
 }
 
 TEST_CASE("KeyTable: threads that meet over a name agree on its number") {
-  const auto table = std::make_unique<KeyTable>();
+  static auto* const table = new KeyTable;  // never destroyed, like that of a process
   constexpr int kThreads = 4;
   std::vector<std::vector<takt::detail::KeyIndex>> seen(kThreads);
   std::vector<std::thread> threads;

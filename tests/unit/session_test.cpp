@@ -151,7 +151,8 @@ TEST_CASE("Session: the first Batches of a path are warm-up, as many as the opti
   REQUIRE(warmup.size() == 2);
   REQUIRE(warmup.begin()->second == std::vector<bool>{true, true, true, false, false});
   REQUIRE(warmup.rbegin()->second == std::vector<bool>{true});
-  const takt::PathStats& load = memory.last().paths[find_path(memory.last(), "warmup/Batch/Load")];
+  const Snapshot last = memory.last();
+  const takt::PathStats& load = last.paths[find_path(last, "warmup/Batch/Load")];
   REQUIRE(load.host.n() == 6);
   REQUIRE(load.host.warmup_n() == 4);
 }

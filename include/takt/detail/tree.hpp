@@ -190,7 +190,7 @@ class Tree {
   void set_position(std::uint64_t position) noexcept { position_ = position; }
   std::uint64_t position() const noexcept { return position_; }
   /// Regions that are open without a frame of their own.
-  struct TooDeep {
+  struct TooDeep {  // NOLINT(bugprone-reserved-identifier,readability-identifier-naming): of the copy clang makes up
     Counter count;
     Relaxed<unsigned> known;  // of these, those whose ids are kept
     Relaxed<std::uint32_t> id[kMaxDepth];
