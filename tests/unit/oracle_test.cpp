@@ -123,10 +123,10 @@ class Simulation {
   Simulation(const Mix& mix, std::uint64_t seed) : mix_(mix), random_(seed), registry_(time_.clock, key_table(), 0) {
     for (std::size_t index = 0; index < kThreads; ++index) {
       // Never destroyed, like every recorder; held so that a leak checker knows.
-      static std::vector<Recorder*> recorders;
+      static auto* const recorders = new std::vector<Recorder*>;
       static MemoryBudget budget(std::size_t{4} << 30U);
-      recorders.push_back(Recorder::create(time_.clock, budget, 0));
-      threads_.emplace_back(*recorders.back());
+      recorders->push_back(Recorder::create(time_.clock, budget, 0));
+      threads_.emplace_back(*recorders->back());
       threads_.back().collector = std::make_unique<Collector>(time_.clock, key_table());
     }
     device_.hold(true);
