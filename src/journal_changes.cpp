@@ -40,17 +40,6 @@ bool same(const PathStats& a, const PathStats& b) {
          a.device_lost == b.device_lost;
 }
 
-void take_numbers(PathStats& said, const PathStats& now) {
-  said.self_ns = now.self_ns;
-  said.items = now.items;
-  said.bytes = now.bytes;
-  said.skipped = now.skipped;
-  said.device_pending = now.device_pending;
-  said.device_lost = now.device_lost;
-  said.host = now.host;
-  said.device = now.device;
-}
-
 }  // namespace
 
 void JournalChanges::clear() { *this = JournalChanges(); }
@@ -91,17 +80,14 @@ void JournalChanges::add_totals(FrameBuffer& out, const Snapshot& snapshot) {
     if (!is_new && same(now, said)) { continue; }
     TotalsRecord record;
     record.path = static_cast<std::uint32_t>(index);
-    record.self_ns = now.self_ns;
-    record.items = now.items;
-    record.bytes = now.bytes;
-    record.skipped = now.skipped;
-    record.device_pending = now.device_pending;
-    record.device_lost = now.device_lost;
+    copy_numbers(now, record);
     record.host = changes(now.host, said.host);
     record.has_device = now.device.n() != 0;
     if (record.has_device) { record.device = changes(now.device, said.device); }
     out.add(FrameType::totals, record);
-    take_numbers(said, now);
+    copy_numbers(now, said);
+    said.host = now.host;
+    said.device = now.device;
   }
   totals_ = snapshot.paths.size();
 }

@@ -67,6 +67,17 @@ struct TotalsRecord {
   SummaryRecord device;
 };
 
+/// The numbers of a path beside its summaries, between a TotalsRecord and PathStats.
+template <class From, class To>
+void copy_numbers(const From& from, To& to) {
+  to.self_ns = from.self_ns;
+  to.items = from.items;
+  to.bytes = from.bytes;
+  to.skipped = from.skipped;
+  to.device_pending = from.device_pending;
+  to.device_lost = from.device_lost;
+}
+
 struct LossesRecord {
   std::vector<Loss> losses;
 };

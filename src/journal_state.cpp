@@ -184,12 +184,7 @@ bool JournalState::use_tag(NoteRecord& note) {
 bool JournalState::use(TotalsRecord& record) {
   if (!has_buckets(record.host) || !has_buckets(record.device) || !has_path(record.path)) { return false; }
   PathStats& path = state_.paths[record.path];
-  path.self_ns = record.self_ns;
-  path.items = record.items;
-  path.bytes = record.bytes;
-  path.skipped = record.skipped;
-  path.device_pending = record.device_pending;
-  path.device_lost = record.device_lost;
+  copy_numbers(record, path);
   restore(path.host, record.host);
   if (record.has_device) { restore(path.device, record.device); }
   return true;

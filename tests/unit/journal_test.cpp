@@ -58,7 +58,8 @@ TEST_CASE("journal: a reader that follows sees each state, over many segments") 
   INFO("TAKT_TEST_SEED=" << test_seed());
   for (std::uint64_t round = 0; round < 3; ++round) {
     const Scratch scratch;
-    JournalExporter writer(scratch.path(""), plain_journal(32U << 10U));
+    JournalExporter writer(scratch.path(""),
+                           plain_journal((kSanitized ? 4U : 32U) << 10U));  // fewer periods under a sanitizer
     GrowingRun run(test_seed() + round);
     Random random(test_seed() + round);
     JournalReader follower(scratch.path(""));
@@ -83,7 +84,7 @@ TEST_CASE("journal: a reader that follows sees each state, over many segments") 
     CHECK(same_metrics(followed.metrics, run.all_metrics));
     CHECK(is_undamaged(late));
     CHECK(is_undamaged(follower));
-    CHECK(segments_in(scratch) > (kSanitized ? 0U : 5U));
+    CHECK(segments_in(scratch) > (kSanitized ? 1U : 5U));
   }
 }
 

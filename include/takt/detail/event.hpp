@@ -24,12 +24,13 @@ inline constexpr Event kFirstSpecialCode = kBeginCode + 4032;
 inline constexpr Event kItemsCode = kFirstSpecialCode;        ///< upper bits: place of the begin; next word: amount
 inline constexpr Event kBytesCode = kFirstSpecialCode + 1;    ///< likewise
 inline constexpr Event kSkippedCode = kFirstSpecialCode + 2;  ///< upper bits: key index
+static_assert(kBeginCode + kMaxKeys <= kFirstSpecialCode, "every key needs a begin code");
+
 /// How many words an event takes.
 constexpr std::uint32_t words_of(Event event) noexcept {
   const Event code = event & kCodeMask;
   return code == kItemsCode || code == kBytesCode ? 2 : 1;
 }
-static_assert(kBeginCode + kMaxKeys <= kFirstSpecialCode, "every key needs a begin code");
 
 /// Where a thread's events stand until it folds them: blocks of 64, of which one is being filled. A block that holds the
 /// begin of an open region is not filled again before that region has ended, so the place of a begin identifies its

@@ -31,9 +31,8 @@ class Notices {
   bool leave(std::uint32_t id, std::uint64_t ns) noexcept {
     for (Slot& slot : slot_) {
       std::uint32_t expected = kFree;
-      if (!slot.id.compare_exchange_strong(expected, kBusy, std::memory_order_acquire)) {
-        continue;
-      }  // partner: remove()
+      // partner: remove()
+      if (!slot.id.compare_exchange_strong(expected, kBusy, std::memory_order_acquire)) { continue; }
       slot.ns.store(ns, std::memory_order_relaxed);
       slot.id.store(id, std::memory_order_release);  // partner: read()
       count_.fetch_add(1, std::memory_order_release);
