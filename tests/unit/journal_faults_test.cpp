@@ -8,10 +8,15 @@
 #include "support/scratch.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using takt::ExportResult;
 using takt::Snapshot;
@@ -136,6 +141,51 @@ TEST_CASE("journal: a page of zeros in the middle is stepped over") {
   CHECK(reader.damage().damaged_bytes >= 1000);
   CHECK(reader.damage().lost_frames > 0);
   CHECK(reader.ended());
+}
+
+TEST_CASE("journal: what was exported outlives SIGKILL at any moment") {
+  const std::uint32_t kills = static_cast<std::uint32_t>(scaled(60));
+  for (std::uint32_t round = 0; round < kills; ++round) {
+    const Scratch scratch;
+    int ends[2];
+    REQUIRE(::pipe(ends) == 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(20);
+      JournalExporter writer(scratch.path(""), plain_journal(8U << 10U));
+      GrowingRun run(round);
+      for (std::uint32_t periods = 1;; ++periods) {
+        if (writer.export_snapshot(run.next()) != ExportResult::ok) { ::_exit(1); }
+        if (::write(ends[1], &periods, sizeof periods) != sizeof periods) { ::_exit(2); }
+      }
+    }
+    ::close(ends[1]);
+    // Killed while it goes on; what it says until it is gone counts.
+    std::uint32_t acknowledged = 0;
+    while (acknowledged<1 + round&& ::read(ends[0], &acknowledged, sizeof acknowledged)> 0) {}
+    ::kill(child, SIGKILL);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    while (::read(ends[0], &acknowledged, sizeof acknowledged) > 0) {}
+    ::close(ends[0]);
+    REQUIRE(WIFSIGNALED(status));
+    REQUIRE(WTERMSIG(status) == SIGKILL);
+
+    GrowingRun same(round);
+    for (std::uint32_t period = 0; period < acknowledged; ++period) { same.next(); }
+    JournalReader reader(scratch.path(""));
+    Snapshot read;
+    REQUIRE(reader.finish(read));
+    INFO("round " << round << ", " << acknowledged << " periods acknowledged");
+    CHECK(reader.damage().damaged_bytes == 0);
+    CHECK(reader.damage().lost_frames == 0);
+    CHECK_FALSE(reader.ended());
+    // At most the one period more that was written and not yet acknowledged.
+    REQUIRE(read.rows.size() >= same.all_rows.size());
+    same.next();
+    REQUIRE(read.rows.size() <= same.all_rows.size());
+    CHECK(std::equal(read.rows.begin(), read.rows.end(), same.all_rows.begin(), same_row));
+  }
 }
 
 TEST_CASE("journal: a full disk that has room again loses nothing") {
