@@ -10,10 +10,10 @@ endif()
 
 # Everything in the build that links takt has the same sanitizer, or none.
 add_library(takt_sanitizer INTERFACE)
-if(NOT TAKT_SANITIZE MATCHES "^(|address|undefined|thread)$")
-  message(FATAL_ERROR "TAKT_SANITIZE is '${TAKT_SANITIZE}'; it can be address, undefined, thread or empty.")
+if(NOT TAKT_SANITIZE MATCHES "^(|address|undefined|address,undefined|thread)$")
+  message(FATAL_ERROR "TAKT_SANITIZE is '${TAKT_SANITIZE}'; it can be address; undefined; address,undefined; thread; or empty.")
 elseif(TAKT_SANITIZE)
   target_compile_options(takt_sanitizer INTERFACE -fsanitize=${TAKT_SANITIZE} -fno-omit-frame-pointer)
-  target_compile_options(takt_sanitizer INTERFACE $<$<STREQUAL:${TAKT_SANITIZE},undefined>:-fno-sanitize-recover=all>)
+  target_compile_options(takt_sanitizer INTERFACE -fno-sanitize-recover=all)
   target_link_options(takt_sanitizer INTERFACE -fsanitize=${TAKT_SANITIZE})
 endif()

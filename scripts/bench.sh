@@ -3,11 +3,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Builds the benchmarks with -O3 -DNDEBUG and runs them: scripts/bench.sh [argument of takt_bench]...
 #
-# Prints what a scope costs beside its baseline, two bare clock reads. Close other programs first: the ratio is what counts.
+# Prints what a scope costs beside its baseline, two bare clock reads, and without arguments what the front door costs a
+# file that includes it. Close other programs first: the ratio is what counts.
 # Installs what is missing with apt-get where it may, and says what to install where it may not.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/lib.sh
+
+# seconds [option]...: the median processor time of eleven compilations of a file that is empty but for the options.
+seconds() {
+  local TIMEFORMAT='%U %S'
+  for _ in {1..11}; do
+    { time g++ -std=c++17 -Iinclude -Ibackends/include "$@" -c -o /dev/null -x c++ /dev/null; } 2>&1
+  done | awk '{ printf "%.3f\n", $1 + $2 }' | sort -n | sed -n 6p
+}
+
+compile_times() {
+  printf 'takt/takt.hpp: %s lines preprocessed, %s s to compile; an empty file %s s\n' \
+    "$(g++ -std=c++17 -Iinclude -Ibackends/include -E -P -x c++ -include takt/takt.hpp /dev/null | wc -l)" \
+    "$(seconds -include takt/takt.hpp)" "$(seconds)"
+}
 
 case ${1:-} in
   -h | --help) usage "$0" && exit ;;
@@ -16,4 +31,8 @@ esac
 need_packages "${BUILD_PACKAGES[@]}"
 say "Building (release)"
 build bench >&2
-exec build-bench/tests/bench/takt_bench "$@"
+build-bench/tests/bench/takt_bench "$@"
+if [[ $# -eq 0 ]]; then
+  echo
+  compile_times
+fi

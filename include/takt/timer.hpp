@@ -63,12 +63,19 @@ class Timer {
   Handle lap(const Key& key) noexcept;
   /// Adds a region that was timed elsewhere; 0 ns or more.
   void record(const Key& key, std::chrono::nanoseconds duration) noexcept;
+  /// Adds `n` items (samples, tokens), or bytes moved, to a region that this thread has started and not ended; 1 or more.
+  /// What cannot be added is counted, see mistakes().
+  void items(const Handle& handle, std::int64_t n) noexcept { add_amount(handle, detail::Amount::items, n); }
+  void bytes(const Handle& handle, std::int64_t n) noexcept { add_amount(handle, detail::Amount::bytes, n); }
 
   /// Of what has resolved so far, over all threads; of a recursion, the outermost call. All zero for an unknown key.
   Stats stats(const Key& key) const noexcept { return summary(key).stats(); }
   Summary summary(const Key& key) const noexcept;
   /// The host's time in the same regions; differs from stats() for backends that are not immediate.
   Summary host_summary(const Key& key) const noexcept;
+  /// What was added to the regions of `key`, over all threads. A Timer that joined the process has it in the report.
+  std::uint64_t items(const Key& key) const noexcept { return total(key, &detail::Node::items); }
+  std::uint64_t bytes(const Key& key) const noexcept { return total(key, &detail::Node::bytes); }
   /// The most recent durations, up to 1 024 a thread, oldest first, threads one after the other.
   Durations times(const Key& key) const noexcept;
   /// Waits for results of the backend that are pending, at most for `timeout`. Returns whether all are in.
@@ -86,10 +93,11 @@ class Timer {
     detail::Region (*end_innermost)(const Key&) noexcept;
     detail::Region (*lap)(detail::Region, const Key&) noexcept;
     void (*record)(const Key&, std::uint64_t) noexcept;
+    void (*note_amount)(detail::Region, detail::Amount, std::int64_t) noexcept;
   };
   // Named only by joined(), so that a Timer of its own needs no library.
-  static constexpr Process kProcess{&detail::begin_on, &detail::end_slow, &detail::end_innermost, &detail::lap_slow,
-                                    &detail::record_ns};
+  static constexpr Process kProcess{&detail::begin_on, &detail::end_slow,  &detail::end_innermost,
+                                    &detail::lap_slow, &detail::record_ns, &detail::note_amount};
   static constexpr unsigned kBuckets = 64;
   static constexpr unsigned kMaxUnended = 4;  ///< books kept for regions that ended threads left open, for each address
 
@@ -131,6 +139,8 @@ class Timer {
   void finish(Thread& thread, const detail::Node* node, std::uint64_t length, const Reading& begin,
               const Reading& end) noexcept;
   bool keep(Thread& thread, const detail::TimerThread::Span& span) noexcept;
+  void add_amount(const Handle& handle, detail::Amount what, std::int64_t n) noexcept;
+  std::uint64_t total(const Key& key, detail::Counter detail::Node::*counter) const noexcept;
   Handle lap_joined(Thread& thread, const Key& key) noexcept;
   static void forget_lap(Thread& thread, detail::Region ended) noexcept;
   void poll(Thread& thread, bool all) noexcept;
@@ -185,9 +195,13 @@ class Timer {
   void end(const Handle&) noexcept {}
   Handle lap(const Key&) noexcept { return {}; }
   void record(const Key&, std::chrono::nanoseconds) noexcept {}
+  void items(const Handle&, std::int64_t) noexcept {}
+  void bytes(const Handle&, std::int64_t) noexcept {}
   Stats stats(const Key&) const noexcept { return {}; }
   Summary summary(const Key&) const noexcept { return {}; }
   Summary host_summary(const Key&) const noexcept { return {}; }
+  std::uint64_t items(const Key&) const noexcept { return 0; }
+  std::uint64_t bytes(const Key&) const noexcept { return 0; }
   Durations times(const Key&) const noexcept { return {}; }
   bool complete(std::chrono::milliseconds) noexcept { return true; }
   std::uint64_t pending() const noexcept { return 0; }

@@ -205,6 +205,32 @@ TEST_CASE_METHOD(TimerTest, "Timer: ends of what is not open are counted and do 
   require_balance();
 }
 
+TEST_CASE_METHOD(TimerTest, "Timer: items and bytes are added to open regions of this thread") {
+  for (const int items : {64, 36}) {
+    timer.start(A);
+    const Handle batch = timer.start(B);
+    timer.items(batch, items);
+    timer.bytes(batch, 1000);
+    timer.bytes(batch, 1);
+    timer.end(B);
+    timer.items(batch, 7);  // has ended
+    timer.end(A);
+  }
+  REQUIRE(timer.mistakes() == 2);
+  const Handle open = timer.start(B);  // another path of the same key
+  timer.items(open, 1);
+  timer.items(open, 0);
+  timer.items(open, -1);
+  timer.items(Handle{}, 1);
+  std::thread([&] { timer.items(open, 5); }).join();
+  timer.end(open);
+  REQUIRE(timer.mistakes() == 5);
+  REQUIRE(timer.items(B) == 101);
+  REQUIRE(timer.bytes(B) == 2002);
+  REQUIRE(timer.items(A) == 0);
+  require_balance();
+}
+
 TEST_CASE_METHOD(TimerTest, "Timer: a handle ends its region on any thread, once") {
   timer.start(A);
   const Handle handle = timer.start(B);
@@ -528,6 +554,8 @@ TEST_CASE("Timer: one that joined the process records where Scopes do") {
     clock.advance(nanoseconds(50));
     timer.end(A);
     const Handle handle = timer.start(B);
+    timer.items(handle, 64);
+    timer.bytes(handle, 4096);
     std::thread([&] { timer.end(handle); }).join();
     timer.record(C, nanoseconds(123));
     timer.end(C);  // is not open
@@ -538,6 +566,8 @@ TEST_CASE("Timer: one that joined the process records where Scopes do") {
   REQUIRE(path.host.n() == 1);
   REQUIRE(path.device.total_ns() == 50);
   REQUIRE(calls("joined outer/timer B") == 1);
+  REQUIRE(snapshot.paths[takt_test::find_path(snapshot, "joined outer/timer B")].items == 64);
+  REQUIRE(snapshot.paths[takt_test::find_path(snapshot, "joined outer/timer B")].bytes == 4096);
   REQUIRE(calls("joined outer/timer C") == 1);
   REQUIRE(mistakes() == before + 1);
   REQUIRE(timer.stats(A).n == 0);

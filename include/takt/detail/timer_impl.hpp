@@ -302,6 +302,41 @@ void Timer<B>::record(const Key& key, std::chrono::nanoseconds duration) noexcep
 }
 
 template <class B>
+void Timer<B>::add_amount(const Handle& handle, detail::Amount what, std::int64_t n) noexcept {
+  if (process_ != nullptr) {
+    if (handle.region != 0 && detail::event_at(handle.region) == handle.begun) {
+      process_->note_amount(handle.region, what, n);
+    } else if (handle.region != 0) {
+      lost_.fetch_add(1, std::memory_order_relaxed);
+    }
+    return;
+  }
+  if (handle.thread == nullptr) { return; }
+  Thread* const thread = here();
+  if (thread == nullptr) { return; }
+  const bool is_open =
+      thread == handle.thread && thread->open[handle.place].id.load(std::memory_order_relaxed) == handle.id;
+  if (n < 1 || !is_open) {
+    lose(*thread, n < 1 ? detail::Mishap::bad_amount : detail::Mishap::end_without_start, handle.node->key);
+    return;
+  }
+  detail::Node* const node = thread->tree.node(handle.node->index);
+  (what == detail::Amount::items ? node->items : node->bytes).add(static_cast<std::uint64_t>(n));
+}
+
+template <class B>
+std::uint64_t Timer<B>::total(const Key& key, detail::Counter detail::Node::*counter) const noexcept {
+  std::uint64_t sum = 0;
+  each_thread([&](const Thread& thread) {
+    for (std::uint32_t index = 0; index < thread.tree.nodes(); ++index) {
+      const detail::Node* node = thread.tree.node(index);
+      if (node->key == key.hash()) { sum += (node->*counter).get(); }
+    }
+  });
+  return sum;
+}
+
+template <class B>
 bool Timer<B>::settle(Thread& thread, detail::TimerThread::Span& span) noexcept {
   if (span.key == nullptr) { return true; }
   Elapsed result = Elapsed::ready(static_cast<std::int64_t>(span.ready_ns));
