@@ -12,50 +12,42 @@ void Folder::fold(const Event* events, std::uint32_t count, std::uint32_t place,
     fold_careful(events, count, place, position);
     return;
   }
-  Node* ended = last_ended_;
+  Tree& tree = tree_;
+  // One number for the place and the event leaves the compiler enough registers.
+  const auto place_0 = reinterpret_cast<std::uintptr_t>(events) - place * sizeof(Event);
+  const auto event_at = [place_0](std::uint64_t id) {
+    return __atomic_load_n(reinterpret_cast<const Event*>(place_0 + id * sizeof(Event)), __ATOMIC_RELAXED);
+  };
   const std::uint64_t before = position - place;  // position of the place 0
-  const Event* const end = events + count;
-  std::uint64_t id = place;
-  for (const Event* at = events; at < end; ++at, ++id) {
-    const Event event = __atomic_load_n(at, __ATOMIC_RELAXED);
+  const std::uint64_t end = place + std::uint64_t{count};
+  for (std::uint64_t id = place; id < end; ++id) {
+    const Event event = event_at(id);
     const Event code = event & kCodeMask;
     if (code < kBeginCode) {
-      ended = tree_.end(static_cast<std::uint32_t>(code), ruler_.ns_of(event), before + id);
-      if (TAKT_UNLIKELY(ended == nullptr)) { tree_.count(Mishap::end_without_start, kNoKey); }
+      last_ended_ = tree.end(static_cast<std::uint32_t>(code), ruler_.ns_of(event), before + id);
+      if (TAKT_UNLIKELY(last_ended_ == nullptr)) { tree.count(Mishap::end_without_start, kNoKey); }
       continue;
+    }
+    const Event next = id + 1 == end ? 0 : event_at(id + 1);  // no region is at place 0
+    if ((next & kCodeMask) == id) {                           // most regions hold no other
+      std::uint64_t length = 0;
+      const Tree::Leaf leaf = tree.usual_leaf(code - kBeginCode);  // none if this is no begin
+      if (TAKT_LIKELY(leaf.node != nullptr && ruler_.length_of(event, next, length))) {
+        ++id;
+        tree.fold_leaf(leaf, length, before + id);
+        last_ended_ = leaf.node;
+        continue;
+      }
     }
     if (TAKT_UNLIKELY(code >= kFirstSpecialCode)) {
       const std::uint32_t words = words_of(event);
-      tree_.set_position(before + id);
-      if (words <= static_cast<std::size_t>(end - at)) { fold_special(at); }
-      at += words - 1;
+      tree.set_position(before + id);
+      if (words <= end - id) { fold_special(events + (id - place)); }
       id += words - 1;
       continue;
     }
-    const Event next = at + 1 == end ? 0 : __atomic_load_n(at + 1, __ATOMIC_RELAXED);  // no region is at place 0
-    if ((next & kCodeMask) == id) {                                                    // most regions hold no other
-      std::uint64_t length = 0;
-      const Tree::Leaf leaf = tree_.usual_leaf(code - kBeginCode);
-      if (TAKT_LIKELY(leaf.node != nullptr && ruler_.length_of(event, next, length))) {
-        tree_.fold_leaf(leaf, length, before + id + 1);
-        ended = leaf.node;
-      } else {
-        ended = fold_unusual_leaf(event, next, id, before + id + 1);
-      }
-      ++at;
-      ++id;
-      continue;
-    }
-    tree_.begin(code - kBeginCode, static_cast<std::uint32_t>(id), ruler_.ns_of(event));
+    tree.begin(code - kBeginCode, static_cast<std::uint32_t>(id), ruler_.ns_of(event));
   }
-  last_ended_ = ended;
-}
-
-TAKT_NOINLINE Node* Folder::fold_unusual_leaf(Event begin, Event end, std::uint64_t id,
-                                              std::uint64_t position) noexcept {
-  const auto region = static_cast<std::uint32_t>(id);
-  tree_.begin((begin & kCodeMask) - kBeginCode, region, ruler_.ns_of(begin));
-  return tree_.end(region, ruler_.ns_of(end), position);
 }
 
 TAKT_COLD void Folder::fold(const Unfolded& unfolded) noexcept {

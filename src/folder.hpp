@@ -45,7 +45,6 @@ class Folder {
   Node* last_ended() const noexcept { return last_ended_; }
 
  private:
-  Node* fold_unusual_leaf(Event begin, Event end, std::uint64_t id, std::uint64_t position) noexcept;
   void fold_careful(const Event* events, std::uint32_t count, std::uint32_t place, std::uint64_t position) noexcept;
   void fold_timed(Event event, std::uint32_t place) noexcept;
   void fold_special(const Event* words) noexcept;

@@ -8,17 +8,16 @@ namespace detail {
 void Ruler::start_at(std::uint64_t ticks) noexcept {
   const Clock::Segment segment = clock_->segment(source_, ticks);
   origin_ticks_ = ticks;
-  origin_ = ticks << kCodeBits;
-  along_ = 0;
+  last_ = ticks << kCodeBits >> kCodeBits;
   if (ticks < segment.from_ticks) {  // read on another core, before the clock was started
     origin_ns_ = segment.base_ns;
     longest_step_ = 0;
-    multiplier_ = fraction_ = 0;
+    multiplier_ = way_ = 0;
     return;
   }
   const Wide exact = static_cast<Wide>(ticks - segment.from_ticks) * segment.multiplier;
   origin_ns_ = segment.base_ns + static_cast<std::uint64_t>(exact >> 32U);
-  fraction_ = static_cast<std::uint64_t>(exact) & 0xFFFFFFFFU;
+  way_ = static_cast<std::uint64_t>(exact) & 0xFFFFFFFFU;
   multiplier_ = segment.multiplier;
   const bool short_ways = segment.until_ticks - ticks > kFarthest && segment.multiplier <= kLargestMultiplier;
   longest_step_ = short_ways ? kLongestStep : 0;

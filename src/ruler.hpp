@@ -22,28 +22,35 @@ class Ruler {
 
   /// \param event one with a time; each is asked for once, in order.
   TAKT_ALWAYS_INLINE std::uint64_t ns_of(Event event) noexcept {
-    const std::uint64_t along = (event - origin_) >> kCodeBits;
-    if (TAKT_UNLIKELY(along - along_ > longest_step_)) {
+    const std::uint64_t at = event >> kCodeBits;
+    const std::uint64_t step = at - last_;
+    if (TAKT_UNLIKELY(step > longest_step_)) {
       go_far(event);
       return origin_ns_;
     }
-    along_ = along;
-    return origin_ns_ + from_origin(along);
+    last_ = at;
+    way_ += step * multiplier_;
+    return last_ns();
   }
   /// The time from one event to the next, where both are near, so that it is less than 2^32 ns. Else returns false and nothing changes.
   TAKT_ALWAYS_INLINE bool length_of(Event begin, Event end, std::uint64_t& ns) noexcept {
-    const std::uint64_t first = (begin - origin_) >> kCodeBits;
-    const std::uint64_t second = (end - origin_) >> kCodeBits;
-    if (TAKT_UNLIKELY(((first - along_) | (second - first)) > longest_step_)) { return false; }
-    along_ = second;
-    ns = from_origin(second) - from_origin(first);
+    const std::uint64_t at = end >> kCodeBits;
+    const std::uint64_t step = (begin >> kCodeBits) - last_;
+    const std::uint64_t length = at - (begin >> kCodeBits);
+    if (TAKT_UNLIKELY((step | length) > longest_step_)) { return false; }
+    last_ = at;
+    const std::uint64_t before = way_ + step * multiplier_;
+    way_ = before + length * multiplier_;
+    ns = (way_ >> 32U) - (before >> 32U);
     return true;
   }
-  std::uint64_t last_ticks() const noexcept { return origin_ticks_ + along_; }
-  std::uint64_t last_ns() const noexcept { return origin_ns_ + from_origin(along_); }
+  std::uint64_t last_ticks() const noexcept {
+    return origin_ticks_ + (last_ - (origin_ticks_ << kCodeBits >> kCodeBits));
+  }
+  std::uint64_t last_ns() const noexcept { return origin_ns_ + (way_ >> 32U); }
 
  private:
-  // So that `along` stays below 2^22 for a block of events, and its product below 2^64.
+  // So that the way stays below 2^22 ticks for a block of events, and its product below 2^64.
   static constexpr std::uint64_t kLongestStep = (std::uint64_t{1} << 16U) - 1;
   static constexpr std::uint64_t kFarthest = std::uint64_t{1} << 22U;
   static_assert(kLongestStep * kBlockEvents < kFarthest, "a block of short steps stays near");
@@ -51,16 +58,14 @@ class Ruler {
 
   void start_at(std::uint64_t ticks) noexcept;
   void go_far(Event event) noexcept;
-  std::uint64_t from_origin(std::uint64_t along) const noexcept { return (fraction_ + along * multiplier_) >> 32U; }
 
   const Clock* clock_;
   ClockSource source_;
-  Event origin_ = 0;  // origin_ticks_ as an event has it
   std::uint64_t origin_ticks_ = 0;
   std::uint64_t origin_ns_ = 0;
-  std::uint64_t fraction_ = 0;  // of a ns at the origin, times 2^32
-  std::uint64_t multiplier_ = 0;
-  std::uint64_t along_ = 0;         // from the origin to the last event, in ticks
+  std::uint64_t last_ = 0;          // time of the last event as an event has it; differences wrap into the long way
+  std::uint64_t way_ = 0;           // from origin_ns_ to the last event, in ns times 2^32
+  std::uint64_t multiplier_ = 0;    // ns times 2^32 a tick
   std::uint64_t longest_step_ = 0;  // in ticks; a longer one, or a step back, takes the long way
 };
 

@@ -46,8 +46,19 @@ class Histogram {
   /// The same where the bucket has its memory and room for one more; else changes nothing and returns false.
   /// \param ns at most kMaxNs.
   TAKT_ALWAYS_INLINE bool try_add(std::uint64_t ns) noexcept {
-    const std::uint64_t bucket = TAKT_LIKELY(ns >= 2 * kSubBuckets) ? bucket_by_double(ns) : ns;
-    Page* page = pages_[bucket / kSubBuckets].load(std::memory_order_relaxed);
+    Page* page = nullptr;
+    std::uint64_t bucket = ns;
+    if (TAKT_LIKELY(ns >= kSubBuckets)) {
+      // A double has octave and bucket side by side, as exponent and first bits of the mantissa. Many processors find the
+      // highest bit of an integer in eight steps, and make a double of it in two.
+      const auto value = static_cast<double>(static_cast<std::int64_t>(ns));
+      std::uint64_t bits = 0;
+      std::memcpy(&bits, &value, sizeof bits);
+      bucket = bits >> 46U;
+      page = pages_[(bits >> 52U) - (1023 + 6 - 1)].load(std::memory_order_relaxed);
+    } else {
+      page = pages_[0].load(std::memory_order_relaxed);
+    }
     if (TAKT_UNLIKELY(page == nullptr)) { return false; }
     detail::Relaxed<std::uint32_t>& count = page->count[bucket % kSubBuckets];
     const std::uint32_t next = count.own() + 1;
@@ -147,14 +158,6 @@ class Histogram {
     }
   };
 
-  /// bucket_of() of at least 128 ns: a double has octave and bucket side by side, as exponent and first bits of the mantissa.
-  /// Many processors find the highest bit of an integer in eight steps, and make a double of it in two.
-  static std::uint64_t bucket_by_double(std::uint64_t ns) noexcept {
-    const auto value = static_cast<double>(static_cast<std::int64_t>(ns));
-    std::uint64_t bits = 0;
-    std::memcpy(&bits, &value, sizeof bits);
-    return (bits >> 46U) - (std::uint64_t{1023 + 7 - 2} << 6U);
-  }
   /// By how many bits a duration exceeds 7: the lowest ones, that its bucket does not tell.
   static unsigned shift_of(std::uint64_t ns) noexcept {
     return 57U - static_cast<unsigned>(__builtin_clzll(ns | 127U));

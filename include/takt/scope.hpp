@@ -35,7 +35,7 @@ TAKT_BEGIN_NAMESPACE
 class [[nodiscard]] Scope {
  public:
   /// Host time.
-  [[nodiscard]] explicit Scope(const Key& key) noexcept : region_(detail::begin_region(key)) {}
+  [[nodiscard]] TAKT_ALWAYS_INLINE explicit Scope(const Key& key) noexcept : region_(detail::begin_region(key)) {}
   /// Host time, and the span between two marks on `stream`, which resolves later. Any type with StreamTraits.
   template <class S>
   [[nodiscard]] Scope(const Key& key, const S& stream) noexcept
@@ -48,7 +48,7 @@ class [[nodiscard]] Scope {
   [[nodiscard]] Scope(const Key& key, const S& stream, Every sampling) noexcept
       : region_(detail::begin_sampled(key, sampling.n, detail::stream_ref(stream))) {}
 
-  ~Scope() noexcept { detail::end_region(region_); }
+  TAKT_ALWAYS_INLINE ~Scope() noexcept { detail::end_region(region_); }
 
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
@@ -57,7 +57,7 @@ class [[nodiscard]] Scope {
 
   /// Ends this region and begins one of `key` with the same clock read; from now on the Scope is that region. With a
   /// stream, one mark serves both.
-  void lap(const Key& key) noexcept { region_ = detail::lap_region(region_, key); }
+  TAKT_ALWAYS_INLINE void lap(const Key& key) noexcept { region_ = detail::lap_region(region_, key); }
   /// Adds `n` items (samples, tokens) to this region, 1 or more; a Batch's make throughput. Others are counted as mistakes.
   void items(std::int64_t n) noexcept { detail::note_amount(region_, detail::Amount::items, n); }
   /// Adds `n` bytes moved, 1 or more; the report gives GB/s.

@@ -86,6 +86,8 @@ class Summary {
     histogram_.clear();
   }
 
+  /// Writer only: whether nothing was added yet.
+  bool is_empty() const noexcept { return n_.own() == 0; }
   std::uint64_t n() const noexcept { return n_.get(); }                           ///< calls, warm-up included
   std::uint64_t total_ns() const noexcept { return total_.get(); }                ///< time in all calls
   std::uint64_t warmup_n() const noexcept { return warmup_n_.get(); }             ///< of these, calls inside warm-up

@@ -4,7 +4,6 @@
 
 #include <takt/config.hpp>
 
-#include <atomic>
 #include <cstdint>
 
 TAKT_BEGIN_NAMESPACE
@@ -23,15 +22,19 @@ class Relaxed {
     return *this;
   }
 
-  TAKT_ALWAYS_INLINE T get() const noexcept { return value_.load(std::memory_order_acquire); }
-  TAKT_ALWAYS_INLINE void set(T value) noexcept { value_.store(value, std::memory_order_release); }
+  TAKT_ALWAYS_INLINE T get() const noexcept {
+    T value;
+    __atomic_load(&value_, &value, __ATOMIC_ACQUIRE);
+    return value;
+  }
+  TAKT_ALWAYS_INLINE void set(T value) noexcept { __atomic_store(&value_, &value, __ATOMIC_RELEASE); }
   /// Writer only.
-  TAKT_ALWAYS_INLINE void add(T value) noexcept { set(static_cast<T>(value_.load(std::memory_order_relaxed) + value)); }
-  /// Writer only: no ordering needed to read what this thread wrote.
-  TAKT_ALWAYS_INLINE T own() const noexcept { return value_.load(std::memory_order_relaxed); }
+  TAKT_ALWAYS_INLINE void add(T value) noexcept { set(static_cast<T>(value_ + value)); }
+  /// Writer only. A plain load, which compilers may make part of another instruction: it races with nobody's store.
+  TAKT_ALWAYS_INLINE T own() const noexcept { return value_; }
 
  private:
-  std::atomic<T> value_;
+  alignas(sizeof(T)) T value_;
 };
 
 using Counter = Relaxed<std::uint64_t>;

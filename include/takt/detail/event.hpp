@@ -62,7 +62,7 @@ inline std::uint32_t region_id(std::uintptr_t begin) noexcept {
 /// Whether there is room for `events` more in the block at `cursor`.
 inline bool has_room(const Event* cursor, unsigned events = 1) noexcept {
   const std::uintptr_t place = reinterpret_cast<std::uintptr_t>(cursor) & (kBlockBytes - 1);
-  return events == 1 ? place != 0 : place != 0 && place + events * sizeof(Event) <= kBlockBytes;
+  return events == 1 ? place != 0 : place - 1 < kBlockBytes - events * sizeof(Event);  // one comparison: 0 - 1 is large
 }
 
 /// The time of `event` on the axis on which `last` was the event before it, in ticks. A clock that steps back a little

@@ -79,7 +79,7 @@ class Tree {
   TAKT_ALWAYS_INLINE void begin(TreeKey key, std::uint32_t id, std::uint64_t ns) noexcept {
     Frame* const top = top_.own();
     Node* node = usual_child(top->node.own(), key);
-    if (TAKT_UNLIKELY(node == nullptr || top >= frames_ + kMaxDepth)) {
+    if (TAKT_UNLIKELY(node == nullptr || top >= usual_limit_)) {
       begin_unusual(key, id, ns);
       return;
     }
@@ -108,7 +108,7 @@ class Tree {
   /// Where a leaf belongs for which begin() and end() would do nothing more than fold_leaf(); else a nullptr.
   TAKT_ALWAYS_INLINE Leaf usual_leaf(TreeKey key) noexcept {
     Frame* const top = top_.own();
-    return {TAKT_LIKELY(top < leaf_limit_) ? usual_child(top->node.own(), key) : nullptr, top};
+    return {TAKT_LIKELY(top < usual_limit_) ? usual_child(top->node.own(), key) : nullptr, top};
   }
   /// \param leaf what usual_leaf() has just given.
   /// \param length less than 2^32 ns.
@@ -245,7 +245,7 @@ class Tree {
   }
   /// \param inner of `length`, what regions inside covered.
   TAKT_ALWAYS_INLINE void fold(Node* node, std::uint64_t length, std::uint64_t inner, std::uint64_t position) noexcept {
-    if (TAKT_UNLIKELY(special_ || node->host.n() == 0)) {
+    if (TAKT_UNLIKELY(special_ || node->host.is_empty())) {
       position_ = position;
       fold_special(node, length, inner);
       return;
@@ -280,7 +280,7 @@ class Tree {
   void set_depth(unsigned depth) noexcept { top_.set(frames_ + depth); }
   void set_special() noexcept {
     special_ = warm_.own() || replaying_;
-    leaf_limit_ = special_ ? frames_ : frames_ + kMaxDepth;
+    usual_limit_ = special_ ? frames_ : frames_ + kMaxDepth;
   }
   void clear_shape() noexcept;
 
@@ -288,9 +288,9 @@ class Tree {
   TreeKey batch_key_;
   MemoryBudget* budget_;
   std::uint64_t position_ = 0;
-  Relaxed<Frame*> top_{frames_};             // the innermost open region
-  Frame* leaf_limit_ = frames_ + kMaxDepth;  // below it a leaf needs no frame; nowhere while special_
-  bool special_ = false;                     // warm_ || replaying_: one look on the way of every call
+  Relaxed<Frame*> top_{frames_};              // the innermost open region
+  Frame* usual_limit_ = frames_ + kMaxDepth;  // what begins above a frame below it may be usual; none while special_
+  bool special_ = false;                      // warm_ || replaying_: one look on the way of every call
   Relaxed<bool> warm_;
   bool replaying_ = false;
   bool discarded_ = false;    // an open region is not to be timed
