@@ -112,13 +112,14 @@ double Clock::error_ppm(const Anchor& a, const Anchor& b, double multiplier) con
   return uncertain_ns / static_cast<double>(b.ns - a.ns) * 1e6;
 }
 
-/// Measures the rate over two spans of 0.4 ms, which must agree.
+/// Measures the rate over two spans of 0.4 ms or more, which must agree. A thread that is held up in the first still gets a
+/// second that is long enough to tell.
 bool Clock::calibrate() noexcept {
   constexpr std::uint64_t kSpanNs = 400'000;
   Anchor anchors[3];
   anchors[0] = anchor();
   for (int span = 1; span < 3; ++span) {
-    while (hardware_.reference_ns() < anchors[0].ns + static_cast<std::uint64_t>(span) * kSpanNs) {}
+    while (hardware_.reference_ns() < anchors[span - 1].ns + kSpanNs) {}
     anchors[span] = anchor();
     if (anchors[span].ticks <= anchors[span - 1].ticks || anchors[span].ns <= anchors[span - 1].ns) { return false; }
   }

@@ -27,7 +27,7 @@ class FakeClock {
   takt::detail::Clock::Hardware hardware() const {
     return {[]() noexcept { return shown(); },
             []() noexcept {
-              if (state().runs) { pass(16); }
+              if (state().runs) { pass(16 + (--state().reads_left == 0 ? state().hold_up_ns.load() : 0)); }
               return state().reference.load(std::memory_order_relaxed);
             },
             [](const char*& reason) noexcept {
@@ -38,6 +38,11 @@ class FakeClock {
             []() noexcept { state().left.fetch_add(1, std::memory_order_relaxed); }};
   }
   void run(bool on) { state().runs = on; }
+  /// While time runs, whoever reads the reference for the `reads`th time from now is kept from running for so long before.
+  void hold_up_after(std::int64_t reads, std::uint64_t ns) {
+    state().reads_left = reads;
+    state().hold_up_ns = ns;
+  }
   void set_invariant(bool on) { state().invariant = on; }
   /// From now on the counter makes `per_mille` ticks in 1 000 ns.
   void set_rate(std::uint64_t per_mille) { state().rate = per_mille; }
@@ -58,6 +63,8 @@ class FakeClock {
     std::atomic<std::uint64_t> reference{0};
     std::atomic<std::uint64_t> monotonic{0};
     std::atomic<std::uint64_t> rate{1000};
+    std::atomic<std::int64_t> reads_left{0};
+    std::atomic<std::uint64_t> hold_up_ns{0};
     std::atomic<bool> runs{true};
     std::atomic<bool> invariant{true};
     std::atomic<int> left{0};
@@ -69,6 +76,8 @@ class FakeClock {
       reference = other.reference.load();
       monotonic = other.monotonic.load();
       rate = other.rate.load();
+      reads_left = other.reads_left.load();
+      hold_up_ns = other.hold_up_ns.load();
       runs = other.runs.load();
       invariant = other.invariant.load();
       left = other.left.load();

@@ -81,6 +81,17 @@ TEST_CASE("Clock: a counter that does not move is not used") {
   REQUIRE(clock.source() == ClockSource::monotonic);
 }
 
+TEST_CASE("Clock: a thread that is held up while it measures does not blame the counter") {
+  for (const std::uint64_t ns : {300'000U, 700'000U, 799'000U, 5'000'000U}) {
+    FakeClock fake;
+    fake.set_rate(333);  // readings are off by up to a tick, which is 3 ns
+    fake.hold_up_after(1000, ns);
+    Clock clock(Choice::automatic, fake.hardware());
+    INFO("for " << ns << " ns");
+    REQUIRE(clock.source() == ClockSource::counter);
+  }
+}
+
 TEST_CASE("Clock: a counter whose rate drifts away is given up, and time goes on from where it was") {
   const support::CaughtFaults faults;
   TestClock time;
