@@ -140,3 +140,15 @@ TEST_CASE("a process is alive, gone, or out of sight") {
   CHECK(takt::detail::life_of(here(), kNobody, future) == Life::gone);
   CHECK(takt::detail::life_of("elsewhere.invalid", kNobody, future) == Life::unknown);
 }
+
+TEST_CASE("what is cut off at the end is torn once the process is gone, and still to come while it is there") {
+  const Scratch scratch;
+  const std::int64_t pid = GENERATE(std::int64_t{kNobody}, std::int64_t{::getpid()});
+  write_journal(scratch.path("."), run_of(here(), pid));
+  const std::string file = scratch.path("journal-00000.tjl");
+  const std::string whole = read_text(file);
+  write_text(file, whole + whole.substr(takt::detail::kSegmentHeaderBytes, 30));
+  const Rank rank = takt::cli::read_rank(scratch.path("."));
+  CHECK(rank.damage.torn_tail_bytes == (pid == kNobody ? 30 : 0));
+  CHECK(takt::cli::damages(rank).size() == (pid == kNobody ? 1 : 0));
+}
