@@ -27,7 +27,7 @@ constexpr const char* kRuns =
 int main(int count, char** arguments) {
   CLI::App app(
       "What runs that were timed with Takt have left in their folders.\nExit status: 0 fine, 1 nothing found, not "
-      "readable or not whole, 2 wrong usage.",
+      "readable or not whole, 2 wrong usage, 3 something is not delivered yet.",
       "takt");
   app.set_version_flag("--version",
                        fmt::format("takt {}.{}.{}", TAKT_VERSION_MAJOR, TAKT_VERSION_MINOR, TAKT_VERSION_PATCH));
@@ -60,6 +60,20 @@ int main(int count, char** arguments) {
       app.add_subcommand("check", "Say what is whole and what is lost; status 0: all is whole, nothing is lost");
   check->add_option("RUN", runs, kRuns);
   check->callback([&] { chosen = [&runs] { return takt::cli::check(runs); }; });
+
+  takt::cli::SyncWishes wishes;
+  std::string to;
+  CLI::App* const sync = app.add_subcommand("sync",
+                                            "Deliver what has not been delivered; status 0: all is, 3: something "
+                                            "remains. The server and who asks are told by the "
+                                            "variables of MLflow's own clients: MLFLOW_TRACKING_URI and so on");
+  sync->add_option("RUN", runs, kRuns);
+  sync->add_option("--to", to, "Where to; default: mlflow")->check(CLI::IsMember({"mlflow"}));
+  sync->add_option("--patience", wishes.patience_s, "Seconds to go on for while the server takes nothing; default: 60")
+      ->check(CLI::Range(0, 1'000'000));
+  sync->add_flag("--every-step", wishes.every_step, "A point for each step; for runs of which nothing was sent yet");
+  sync->add_flag("--all-ranks", wishes.all_ranks, "A run for each rank; for runs of which nothing was sent yet");
+  sync->callback([&] { chosen = [&] { return takt::cli::sync(runs, wishes); }; });
 
   CLI::App* const trace = app.add_subcommand("trace", "Write a time line of steps for https://ui.perfetto.dev");
   trace->add_option("RUN", run, "As above, of one process");

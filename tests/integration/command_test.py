@@ -148,13 +148,14 @@ class Command(rig.Case):
         self.assertIn("3 ranks together", out)
         self.assertIn("2 of 5 ranks are not in this report: 2, 4", out)
 
-    def test_of_two_runs_the_newest_and_it_says_so(self):
+    def test_of_several_runs_the_newest_and_it_says_so(self):
         self.run_program("names", TAKT_RUN_ID="zzz")
         self.run_program("names", TAKT_RUN_ID="aaa")
+        self.run_program("names", TAKT_RUN_ID="mmm")
         done = self.takt("report", self.runs)
-        self.assertIn("the newest of 2 runs", done.stderr)
-        self.assertIn("run command-aaa", done.stdout)
-        self.assertIn("run command-aaa", self.takt("report", TAKT_DIR=self.runs).stdout)
+        self.assertIn("the newest of 3 runs", done.stderr)
+        self.assertIn("run command-mmm", done.stdout)
+        self.assertIn("run command-mmm", self.takt("report", TAKT_DIR=self.runs).stdout)
 
     def test_of_two_attempts_the_last(self):
         for _ in range(2):
