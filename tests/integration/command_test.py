@@ -3,6 +3,7 @@
 """The command `takt` makes sense of whatever runs have left behind."""
 
 import csv
+import http.server
 import io
 import json
 import os
@@ -10,6 +11,7 @@ import random
 import signal
 import struct
 import subprocess
+import threading
 import time
 import unittest
 
@@ -195,7 +197,7 @@ class Command(rig.Case):
         empty.mkdir()
         rank = self.scratch / "run" / "rank-0-0-1"
         rank.mkdir(parents=True)
-        for word in ("report", "check", "sync") if has_sync() else ("report", "check"):
+        for word in ("report", "check"):
             with self.subTest(word):
                 self.assertIn("TAKT_DIR", self.takt(word, empty, status=1).stderr)
                 self.assertIn("takt-runs/<run id>", self.takt(word, "nowhere", status=1).stderr)
@@ -220,6 +222,30 @@ class Command(rig.Case):
         odd = self.scratch / "odd\x1b[2J"
         odd.mkdir()
         self.assertNotIn("\x1b", self.takt("report", odd, status=1).stderr)
+
+    # Delivery
+
+    @unittest.skipUnless(os.environ.get("HAS_MLFLOW"), "built without MLflow")
+    def test_sync_of_a_killed_run_says_what_remains(self):
+        started = self.start_until_ready("hang", TAKT_PERIOD_MS=10)
+        self.wait_for(lambda: "Epoch > Batch > Comm" in self.takt_out("report", self.runs), "the region in the journal")
+        self.assertIn("MLFLOW_TRACKING_URI is not set", self.takt("sync", self.runs, status=1).stderr)
+        server = TinyServer()
+        self.addCleanup(server.stop)
+        self.assertIn("the run goes on", self.takt("sync", self.runs, status=3, MLFLOW_TRACKING_URI=server.url).stderr)
+        self.assertEqual(server.statuses, [])
+        os.kill(started.process.pid, signal.SIGKILL)
+        started.end(60)
+        away = {"MLFLOW_TRACKING_URI": "http://127.0.0.1:1", "status": 3}
+        self.assertIn("not complete: ", self.takt("sync", "--patience", 0, self.runs, **away).stderr)
+        done = self.takt("sync", self.runs, MLFLOW_TRACKING_URI=server.url)
+        self.assertIn("complete; ", done.stdout)
+        self.assertEqual(done.stderr, "")  # no bar without a terminal
+        self.assertEqual(server.statuses, ["KILLED"])
+        points = len(server.points)
+        self.assertEqual(len(set(server.points)), points)
+        self.assertIn("all is delivered", self.takt("sync", self.runs, MLFLOW_TRACKING_URI=server.url).stdout)
+        self.assertEqual(len(server.points), points)
 
     # Time line
 
@@ -246,8 +272,41 @@ class Command(rig.Case):
         self.takt("trace", self.folders()[0], "-o", self.scratch / "no" / "x", status=1)
 
 
-def has_sync():
-    return "sync" in subprocess.run([COMMAND, "--help"], capture_output=True, text=True, check=True).stdout
+class TinyServer:
+    """As much of MLflow as one run needs. Keeps the points."""
+
+    def __init__(self):
+        self.points = []
+        self.statuses = []
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def answer(self):
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                request = json.loads(body) if self.path.startswith("/api/2.0/mlflow/runs/") and body else {}
+                outer.points += [json.dumps(each) for each in request.get("metrics", [])]
+                outer.statuses += [request["status"]] if "status" in request else []
+                reply = json.dumps({"run": {"info": {"run_id": "r", "artifact_uri": "mlflow-artifacts:/0/r"}}}).encode()
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(reply)))
+                self.end_headers()
+                self.wfile.write(reply)
+
+            do_GET = do_POST = do_PUT = answer
+
+            def log_message(self, *_):
+                pass
+
+        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.http.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.http.server_port}"
+        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+
+    def stop(self):
+        self.http.shutdown()
+        self.http.server_close()
 
 
 def crc32c(data):
