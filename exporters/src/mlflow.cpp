@@ -80,7 +80,12 @@ MlflowExporter MlflowExporter::from_env() {
 
 MlflowExporter::~MlflowExporter() {
   // In a forked child the connection is the parent's: closing it properly would say goodbye in its name.
-  if (impl_ != nullptr && impl_->is_forked()) { (void)impl_.release(); }
+  if (impl_ == nullptr) { return; }
+  if (impl_->is_forked()) {
+    (void)impl_.release();
+  } else {
+    impl_->lease.release();
+  }
 }
 MlflowExporter::MlflowExporter(MlflowExporter&&) noexcept = default;
 MlflowExporter& MlflowExporter::operator=(MlflowExporter&&) noexcept = default;
