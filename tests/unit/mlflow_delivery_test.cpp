@@ -166,6 +166,20 @@ TEST_CASE("whatever request a delivery stops at, the next one goes on: one run, 
   }
 }
 
+TEST_CASE("a run whose creation was not answered is found by the next delivery") {
+  const Scratch scratch;
+  const std::string folder = folder_with(scratch, a_run(17, 5));
+  bool back = false;
+  FakeMlflow server([&](std::size_t number) {
+    return back ? Mood::good : number == 0 ? Mood::deaf_reply : Mood::away;
+  });
+  CHECK(deliver(folder, options_for(server), milliseconds(20)).outcome == Outcome::some);
+  REQUIRE(server.runs().size() == 1);
+  back = true;
+  CHECK(deliver(folder, options_for(server)).outcome == Outcome::all);
+  CHECK(server.runs().size() == 1);
+}
+
 TEST_CASE("what the program's own exporter has sent is not sent again") {
   const auto run = a_run(7, 100);
   const FakeRun live = sent_live(run, false);
