@@ -76,7 +76,7 @@ tidy() { for_files -path '*/src/*.cpp' -- -P"$(nproc)" -n1 clang-tidy -p build-c
 # The libraries in /usr/include are headers that know no architecture; those of the compiler come first.
 aarch64() {
   for_files -path './src/*.cpp' -- -P"$(nproc)" -n4 aarch64-linux-gnu-g++ -std=c++17 -fsyntax-only -Wall -Wextra -Werror \
-    -Iinclude -Ibackends/include -Isrc -idirafter /usr/include -DFMT_HEADER_ONLY
+    -Iinclude -Ibackends/include -Iexporters/include -Isrc -Iexporters/src -idirafter /usr/include -DFMT_HEADER_ONLY
 }
 shell() { for_files -name '*.sh' -o -path ./.ci/run -- shellcheck -x; }
 

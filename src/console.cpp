@@ -229,8 +229,11 @@ class Page {
 std::string title_of(const Snapshot& snapshot) {
   const RunInfo& run = snapshot.run;
   const char* state = snapshot.failed ? "failed after" : snapshot.finished ? "took" : "so far";
-  return fmt::format("Takt: {}, run {}, rank {} of {}, {} {}", detail::printable(run.name), detail::printable(run.id),
-                     run.rank, run.world_size, state, detail::human_time(static_cast<double>(snapshot.wall_ns)));
+  // Several ranks that were added up have no number.
+  const std::string ranks = run.rank < 0 ? fmt::format("{} ranks together", run.world_size)
+                                         : fmt::format("rank {} of {}", run.rank, run.world_size);
+  return fmt::format("Takt: {}, run {}, {}, {} {}", detail::printable(run.name), detail::printable(run.id), ranks,
+                     state, detail::human_time(static_cast<double>(snapshot.wall_ns)));
 }
 
 bool wants_color(std::FILE* stream, ConsoleOptions::Color color) {

@@ -17,14 +17,15 @@ namespace detail {
 bool make_directories(const std::string& path, std::string& error);
 
 /// How many bytes went out; errno says why not all.
-std::size_t write_all(int descriptor, std::string_view bytes) noexcept;
+TAKT_EXPORT std::size_t write_all(int descriptor, std::string_view bytes) noexcept;
 
 /// "cannot <what> <path>: <reason of `error`>; <what to do>".
-std::string explain_fault(const char* what, const std::string& path, int error);
+TAKT_EXPORT std::string explain_fault(const char* what, const std::string& path, int error);
 
 /// A file that appears under its name only when it is whole: written to "<path>.part" (0600, O_EXCL, O_NOFOLLOW,
-/// O_CLOEXEC), renamed by commit(). A failed write keeps what was written. One thread at a time.
-class WholeFile {
+/// O_CLOEXEC), renamed by commit(). A failed write keeps what was written. One thread at a time. Exported for the exporters
+/// that are libraries of their own.
+class TAKT_EXPORT WholeFile {
  public:
   WholeFile() = default;
   ~WholeFile();  // closes; leaves the .part of an uncommitted file where it is

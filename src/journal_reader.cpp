@@ -45,11 +45,13 @@ std::size_t find_frame(std::string_view bytes, std::size_t at, Frame& frame) {
 
 JournalReader::JournalReader(std::string directory) : directory_(std::move(directory)) {}
 
-bool JournalReader::read(Snapshot& snapshot) { return read_on(snapshot, false); }
+bool JournalReader::read(Snapshot& snapshot) { return read_on(snapshot, false, Much::all); }
 
-bool JournalReader::finish(Snapshot& snapshot) { return read_on(snapshot, true); }
+bool JournalReader::read_segment(Snapshot& snapshot) { return read_on(snapshot, false, Much::segment); }
 
-bool JournalReader::read_on(Snapshot& snapshot, bool closed) {
+bool JournalReader::finish(Snapshot& snapshot) { return read_on(snapshot, true, Much::all); }
+
+bool JournalReader::read_on(Snapshot& snapshot, bool closed, Much much) {
   news_ = false;
   // The list is made first: a segment that has a successor in it is not written to any more.
   const std::vector<std::uint32_t> segments = segments_left();
@@ -60,7 +62,8 @@ bool JournalReader::read_on(Snapshot& snapshot, bool closed) {
       offset_ = 0;
       given_up_ = false;
     }
-    read_segment(closed || at + 1 < segments.size());
+    read_file(closed || at + 1 < segments.size());
+    if (news_ && much == Much::segment) { break; }
   }
   if (news_) { state_.move_into(snapshot); }
   return news_;
@@ -84,7 +87,7 @@ std::vector<std::uint32_t> JournalReader::segments_left() const {
   return numbers;
 }
 
-void JournalReader::read_segment(bool closed) {
+void JournalReader::read_file(bool closed) {
   if (given_up_) { return; }
   std::string bytes;
   if (!read_from(path(), offset_, bytes)) {
@@ -147,6 +150,7 @@ std::size_t JournalReader::take_frames(std::string_view bytes, bool closed) {
 
 void JournalReader::take(const Frame& frame) {
   news_ = true;
+  ++frames_;
   // Lower numbers than expected come again after an export that was cut off; what they replace was not taken for written.
   if (frame.sequence > expected_) { damage_.lost_frames += frame.sequence - expected_; }
   expected_ = frame.sequence + 1;

@@ -34,10 +34,14 @@ class JournalReader {
   /// Reads what was appended since the last call. If there was something: `snapshot` becomes the newest state, rows and metrics
   /// are added to those that it has, and it returns true. Else `snapshot` is left as it is.
   bool read(Snapshot& snapshot);
+  /// The same, but stops behind the first segment that had something new: of a long run, nobody wants all rows at once.
+  bool read_segment(Snapshot& snapshot);
   /// Nobody writes to the journal any more: reads the rest, and counts as torn what is cut off at the end. Otherwise as read().
   bool finish(Snapshot& snapshot);
 
   const Damage& damage() const noexcept { return damage_; }
+  /// Good frames so far.
+  std::uint64_t frames() const noexcept { return frames_; }
   /// The run has ended and said so.
   bool ended() const noexcept { return state_.ended(); }
   /// Wall clock of the newest state, 0 before the first.
@@ -46,9 +50,10 @@ class JournalReader {
   const std::string& error() const noexcept { return error_; }
 
  private:
-  bool read_on(Snapshot& snapshot, bool closed);
+  enum class Much { all, segment };
+  bool read_on(Snapshot& snapshot, bool closed, Much much);
   std::vector<std::uint32_t> segments_left() const;
-  void read_segment(bool closed);
+  void read_file(bool closed);
   /// Each returns how many of `bytes` were dealt with.
   std::size_t take_header(std::string_view bytes, bool closed);
   std::size_t take_frames(std::string_view bytes, bool closed);
@@ -59,6 +64,7 @@ class JournalReader {
   std::string directory_;
   JournalState state_;
   Damage damage_;
+  std::uint64_t frames_ = 0;
   std::string error_;
   bool has_segment_ = false;
   std::uint32_t segment_ = 0;  // that is being read

@@ -116,7 +116,7 @@ void run_lines(const Snapshot& snapshot, Lines& lines) {
     lines.push_back(
         fmt::format("threads: {}, whose times are added up: a share can pass 100 %", snapshot.threads.size()));
   }
-  if (snapshot.run.world_size > 1) {
+  if (snapshot.run.world_size > 1 && snapshot.run.rank >= 0) {
     lines.push_back(fmt::format("ranks: {} of {} alone, the others are not in this report", snapshot.run.rank,
                                 snapshot.run.world_size));
   }
@@ -140,6 +140,7 @@ constexpr Meaning kMeanings[] = {
     {"rows_not_taken", "step rows, metrics or spans that nobody took in time: dropped"},
     {"rows_incomplete", "step rows that left before all stream spans were in"},
     {"records_dropped", "step rows, metrics or spans without room between two collections: dropped"},
+    {"not_in_journal", "step rows or metrics that the journal left out for want of room"},
     {"not_exported", "step rows, metrics or spans that an exporter did not take"},
 };
 

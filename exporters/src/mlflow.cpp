@@ -7,6 +7,8 @@
 
 #include "fault.hpp"
 #include "mlflow_client.hpp"
+#include "mlflow_cursor.hpp"
+#include "mlflow_lease.hpp"
 
 #include <chrono>
 #include <utility>
@@ -29,11 +31,34 @@ struct MlflowExporter::Impl {
   explicit Impl(MlflowOptions given) : options(std::move(given)) {}
 
   bool is_forked() const { return ::getpid() != pid; }
+  bool begin(const Snapshot& snapshot);
 
   MlflowOptions options;
   std::unique_ptr<detail::MlflowClient> client;  // none where there is no server
+  detail::MlflowLease lease;
+  bool begun = false;
+  std::string directory;  // of the run
   pid_t pid = ::getpid();
 };
+
+/// In the run folder it says how far it got, for `takt sync`, and that nobody else need deliver meanwhile. Returns false where
+/// somebody else has begun: what that one was not shown, this one can send, but neither knows what the other has sent.
+bool MlflowExporter::Impl::begin(const Snapshot& snapshot) {
+  begun = true;
+  directory = snapshot.run.directory;
+  if (directory.empty()) { return true; }
+  const std::string cursor = detail::mlflow_cursor_file(directory);
+  if (::access(cursor.c_str(), F_OK) == 0) {
+    detail::report_fault("mlflow.begun", "this run is delivered by takt sync already (" + cursor +
+                                             "), so that nothing is sent from here. Add the exporter at the start");
+    return false;
+  }
+  if (!lease.take(detail::mlflow_lease_file(directory))) {
+    detail::report_fault("mlflow.lease", lease.problem() + ". Both may deliver, which servers with a database notice");
+  }
+  client->keep_cursor(cursor);
+  return true;
+}
 
 MlflowExporter::MlflowExporter(std::unique_ptr<Impl> impl) noexcept : impl_(std::move(impl)) {}
 
@@ -55,7 +80,12 @@ MlflowExporter MlflowExporter::from_env() {
 
 MlflowExporter::~MlflowExporter() {
   // In a forked child the connection is the parent's: closing it properly would say goodbye in its name.
-  if (impl_ != nullptr && impl_->is_forked()) { (void)impl_.release(); }
+  if (impl_ == nullptr) { return; }
+  if (impl_->is_forked()) {
+    (void)impl_.release();
+  } else {
+    impl_->lease.release();
+  }
 }
 MlflowExporter::MlflowExporter(MlflowExporter&&) noexcept = default;
 MlflowExporter& MlflowExporter::operator=(MlflowExporter&&) noexcept = default;
@@ -67,6 +97,11 @@ ExportResult MlflowExporter::export_snapshot(const Snapshot& snapshot) {
     impl.client.reset();
     return ExportResult::ok;
   }
+  if (!impl.begun && !impl.begin(snapshot)) {
+    impl.client.reset();
+    return ExportResult::ok;
+  }
+  impl.lease.refresh();
   impl.client->take(snapshot);
   // What is left at the end is shutdown()'s, which knows how long it may take.
   if (!snapshot.finished) { impl.client->deliver(steady_clock::now() + kSlice); }
@@ -83,10 +118,12 @@ bool MlflowExporter::shutdown(milliseconds deadline) {
   const bool delivered = flush(deadline);
   Impl& impl = *impl_;
   if (impl.client == nullptr || impl.is_forked()) { return delivered; }
+  impl.lease.release();
   if (!delivered && !impl.client->stopped()) {
     detail::report_fault("mlflow.unsent", "MLflow had not been told everything when the run ended; " +
-                                              std::to_string(impl.client->queue().points()) +
-                                              " points are missing. More time: TAKT_EXIT_MS");
+                                              std::to_string(impl.client->queue().points()) + " points are missing. " +
+                                              (impl.directory.empty() ? std::string("More time: TAKT_EXIT_MS")
+                                                                      : "Send them: takt sync " + impl.directory));
   }
   return delivered && impl.client->complete();
 }

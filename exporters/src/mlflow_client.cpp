@@ -6,11 +6,13 @@
 #include <takt/exporters/json.hpp>
 
 #include "fault.hpp"
+#include "file.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <thread>
 #include <utility>
 
@@ -37,15 +39,69 @@ std::string text(const Json& value) { return value.dump(-1, ' ', false, Json::er
 
 }  // namespace
 
-MlflowClient::MlflowClient(const MlflowOptions& options, const MlflowTimes& times)
+MlflowClient::MlflowClient(const MlflowOptions& options, const MlflowTimes& times, std::size_t most_points)
     : options_(options),
       times_(times),
       http_(mlflow_http_options(options, times.connect, times.total)),
       points_(options.every_step),
+      queue_(most_points),
+      source_(program_invocation_short_name),
       create_nonce_(mlflow_nonce()),
       jitter_(std::random_device()()) {}
 
-void MlflowClient::take(const Snapshot& snapshot) {
+void MlflowClient::resume(const MlflowCursor& cursor) {
+  resumed_ = true;
+  options_.experiment_name = cursor.experiment_name;
+  options_.experiment_id = cursor.experiment_id;
+  options_.run_id = cursor.joined_run;
+  options_.every_step = cursor.every_step;
+  options_.all_ranks = cursor.all_ranks;
+  options_.artifacts = cursor.artifacts;
+  points_ = MlflowPoints(cursor.every_step);
+  points_.begin_at(cursor.first_row, cursor.first_metric);
+  queue_.resume(cursor);
+  create_nonce_ = cursor.nonce;
+  source_ = cursor.source;
+  run_id_ = cursor.run_id;
+  told_status_ = cursor.status;
+  attached_ = cursor.attached;
+}
+
+MlflowCursor MlflowClient::cursor() const {
+  MlflowCursor cursor;
+  cursor.server = http_.url().substr(0, http_.url().find('?'));
+  cursor.nonce = create_nonce_;
+  cursor.source = source_;
+  cursor.experiment_name = options_.experiment_name;
+  cursor.experiment_id = options_.experiment_id;
+  cursor.joined_run = options_.run_id;
+  cursor.every_step = options_.every_step;
+  cursor.all_ranks = options_.all_ranks;
+  cursor.artifacts = options_.artifacts;
+  cursor.first_row = points_.first_row();
+  cursor.first_metric = points_.first_metric();
+  cursor.run_id = run_id_;
+  queue_.tell(cursor);
+  cursor.status = told_status_;
+  cursor.attached = attached_;
+  return cursor;
+}
+
+/// Before anything is sent that must not be sent twice, and after each answer.
+void MlflowClient::save() {
+  if (cursor_file_.empty()) { return; }
+  std::string text = format_cursor(cursor());
+  if (text == cursor_saved_) { return; }
+  WholeFile file;
+  if (file.open(cursor_file_) && file.write(text) && file.commit()) {
+    cursor_saved_ = std::move(text);
+  } else {
+    report("mlflow.cursor",
+           "what MLflow has is not written down, so that it could be sent again later: " + file.error());
+  }
+}
+
+void MlflowClient::take(const Snapshot& snapshot, bool killed) {
   if (!begun_) { begin(snapshot); }
   if (stopped()) { return; }
   std::vector<MlflowPoint> points;
@@ -64,42 +120,58 @@ void MlflowClient::take(const Snapshot& snapshot) {
                       "MLflow takes letters, digits and _-./ in names: other characters became _, and "
                       "such a name ends with a hash");
   }
-  if (snapshot.finished && !finished_) { finish(snapshot); }
+  if (snapshot.finished && !finished_) { finish(snapshot, killed); }
 }
 
 void MlflowClient::begin(const Snapshot& snapshot) {
   begun_ = true;
   const RunInfo& run = snapshot.run;
   const bool child = run.rank != 0 && !options_.run_id.empty();
-  if (!options_.run_id.empty() && !child) {
+  if (!run_id_.empty()) {
+    stage_ = Stage::resume_run;
+  } else if (!options_.run_id.empty() && !child) {
     stage_ = Stage::join_run;
   } else if (options_.experiment_name.empty()) {
-    stage_ = Stage::create_run;
+    // Who stopped may have made a run without ever knowing.
+    stage_ = resumed_ ? Stage::find_run : Stage::create_run;
     experiment_id_ = options_.experiment_id.empty() ? "0" : options_.experiment_id;
   }
-  create_body_ = mlflow_create_body(run, options_, create_nonce_);
+  create_body_ = mlflow_create_body(run, options_, create_nonce_, source_);
+  save();
 }
 
-void MlflowClient::finish(const Snapshot& snapshot) {
+void MlflowClient::finish(const Snapshot& snapshot, bool killed) {
   finished_ = true;
-  const Json update = {{"end_time", ms_of(snapshot, snapshot.wall_ns)},
-                       {"status", snapshot.failed ? "FAILED" : "FINISHED"}};
-  update_body_ = text(update);
+  status_ = killed ? "KILLED" : snapshot.failed ? "FAILED" : "FINISHED";
+  closed_ = told_status_ == status_;
+  update_body_ = text(Json{{"end_time", ms_of(snapshot, snapshot.wall_ns)}, {"status", status_}});
   // Trying again soon costs one request; waiting longer than the run lasts costs the data.
   if (!asked_to_wait_) { not_before_ = Time(); }
   if (!options_.artifacts) { return; }
-  attachments_.push_back({"summary.json", "application/json", format_json(snapshot), ""});
-  attachments_.push_back({"table.txt", "text/plain; charset=utf-8", format_table(snapshot, 120, false), ""});
+  attach({"summary.json", "application/json", format_json(snapshot), ""});
+  attach({"table.txt", "text/plain; charset=utf-8", format_table(snapshot, 120, false), ""});
   // Another thread writes it meanwhile.
   const std::string trace = snapshot.run.directory + "/trace.json";
-  if (traced_ && !snapshot.run.directory.empty()) {
-    attachments_.push_back({"trace.json", "application/json", "", trace});
-  }
+  if (traced_ && !snapshot.run.directory.empty()) { attach({"trace.json", "application/json", "", trace}); }
+}
+
+void MlflowClient::attach(MlflowAttachment attachment) {
+  if (attached_.count(attachment.name) == 0) { attachments_.push_back(std::move(attachment)); }
+}
+
+/// The first in the list was sent, or never will be.
+void MlflowClient::attached() {
+  attached_.insert(attachments_.front().name);
+  attachments_.pop_front();
+}
+
+bool MlflowClient::all_said() const noexcept {
+  return queue_.empty() && (!finished_ || (closed_ && attachments_.empty()));
 }
 
 bool MlflowClient::idle() const noexcept {
   if (stopped() || !begun_) { return true; }
-  return stage_ == Stage::data && queue_.empty() && (!finished_ || (closed_ && attachments_.empty()));
+  return (stage_ == Stage::data || stage_ == Stage::resume_run) && all_said();
 }
 
 bool MlflowClient::deliver(Time until) {
@@ -115,6 +187,7 @@ bool MlflowClient::deliver(Time until) {
     HttpReply reply;
     if (!http_.wait(until, reply)) { return false; }
     answered(reply);
+    save();
     if (steady_clock::now() >= until) { break; }
   }
   return idle() && !stopped();
@@ -131,7 +204,7 @@ bool MlflowClient::is_there(const std::string& file) {
     ++missing_;
     report("mlflow.artifact", file + (found ? " is larger than what MLflow servers take well" : " was not written") +
                                   "; it is not attached");
-    attachments_.pop_front();
+    attached();
   } else {
     not_before_ = now + milliseconds(20);
   }
@@ -157,6 +230,7 @@ HttpRequest MlflowClient::request() {
 
 HttpRequest MlflowClient::request_of_run() const {
   if (stage_ == Stage::join_run) { return mlflow_get("runs/get?run_id=" + url_encoded(options_.run_id)); }
+  if (stage_ == Stage::resume_run) { return mlflow_get("runs/get?run_id=" + url_encoded(run_id_)); }
   if (stage_ == Stage::find_run) {
     const Json body = {{"experiment_ids", {experiment_id_}},
                        {"filter", fmt::format("tags.`{}` = '{}'", kMlflowNonce, create_nonce_)},
@@ -184,7 +258,7 @@ void MlflowClient::answered(const HttpReply& reply) {
   } else if (uploading() && !mlflow_may_pass(reply.status)) {
     ++missing_;
     report("mlflow.artifact", "MLflow did not take " + attachments_.front().name + ": " + mlflow_told(reply));
-    attachments_.pop_front();
+    attached();
   } else if (taken || mlflow_may_pass(reply.status)) {
     try_again(reply);
   } else {
@@ -199,7 +273,7 @@ void MlflowClient::succeeded(const std::string& body) {
       return;
     case Stage::create_experiment:
       experiment_id_ = json_string(body, "/experiment_id");
-      stage_ = Stage::create_run;
+      stage_ = Stage::create_run;  // nobody can have made a run in it
       return;
     case Stage::find_run:
       if (json_string(body, "/runs/0/info/run_id").empty()) {
@@ -218,6 +292,14 @@ void MlflowClient::succeeded(const std::string& body) {
     case Stage::reopen_run:
       stage_ = Stage::data;
       return;
+    case Stage::resume_run:
+      if (json_string(body, "/run/info/lifecycle_stage") == "deleted") {
+        return stop("the run " + run_id_ + " was deleted there; bring it back: mlflow runs restore --run-id " +
+                    run_id_);
+      }
+      adopt(body, "/run");
+      if (closed_) { give_up_attachments(); }
+      return;
     default:
       break;
   }
@@ -225,15 +307,20 @@ void MlflowClient::succeeded(const std::string& body) {
     queue_.accepted();
   } else if (!closed_) {
     closed_ = true;
-    if (artifact_root_.empty() && !attachments_.empty()) {
-      report("mlflow.artifact",
-             "this MLflow server keeps artifacts where only its Python client can put them; nothing "
-             "is attached. Start it with --serve-artifacts to change that");
-      attachments_.clear();
-    }
+    told_status_ = status_;
+    give_up_attachments();
   } else {
-    attachments_.pop_front();
+    attached();
   }
+}
+
+/// Where there is no way to send them.
+void MlflowClient::give_up_attachments() {
+  if (!artifact_root_.empty() || attachments_.empty()) { return; }
+  report("mlflow.artifact",
+         "this MLflow server keeps artifacts where only its Python client can put them; nothing is attached. Start it "
+         "with --serve-artifacts to change that");
+  while (!attachments_.empty()) { attached(); }
 }
 
 void MlflowClient::found_experiment(const std::string& body) {
@@ -243,7 +330,7 @@ void MlflowClient::found_experiment(const std::string& body) {
          "MLFLOW_EXPERIMENT_NAME, or bring it back: mlflow experiments restore -x " + experiment_id_);
     return;
   }
-  stage_ = Stage::create_run;
+  stage_ = resumed_ ? Stage::find_run : Stage::create_run;
 }
 
 void MlflowClient::adopt(const std::string& body, const std::string& place) {
@@ -281,7 +368,7 @@ void MlflowClient::try_again(const HttpReply& reply) {
     if (!closed_) {
       closed_ = true;
     } else {
-      attachments_.pop_front();
+      attached();
     }
     return;
   }

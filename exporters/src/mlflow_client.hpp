@@ -6,6 +6,7 @@
 #include <takt/snapshot.hpp>
 
 #include "http.hpp"
+#include "mlflow_cursor.hpp"
 #include "mlflow_messages.hpp"
 #include "mlflow_points.hpp"
 #include "mlflow_queue.hpp"
@@ -15,6 +16,7 @@
 #include <deque>
 #include <memory>
 #include <random>
+#include <set>
 #include <string>
 
 TAKT_BEGIN_NAMESPACE
@@ -36,9 +38,18 @@ class MlflowClient {
   using Time = std::chrono::steady_clock::time_point;
 
   /// \throws takt::Error for options that cannot work.
-  explicit MlflowClient(const MlflowOptions& options, const MlflowTimes& times = {});
+  /// \param most_points that are kept; beyond, the oldest go.
+  explicit MlflowClient(const MlflowOptions& options, const MlflowTimes& times = {},
+                        std::size_t most_points = MlflowQueue::kMostBytes / sizeof(MlflowPoint));
 
-  void take(const Snapshot& snapshot);
+  /// From now on `file` says how far the run was delivered. Before take().
+  void keep_cursor(const std::string& file) { cursor_file_ = file; }
+  /// Goes on where another process stopped: what it has delivered is passed over when it is taken again. Of the options, only
+  /// those about the server count. Before take().
+  void resume(const MlflowCursor& cursor);
+
+  /// \param killed what is taken is the last, because the process is gone that would have ended it.
+  void take(const Snapshot& snapshot, bool killed = false);
   /// Sends until `until`; a request that has not ended by then goes on in the next call. Returns whether nothing is left.
   bool deliver(Time until);
   /// Everything so far was taken by the server, or is the totals of a run that has not ended.
@@ -48,9 +59,25 @@ class MlflowClient {
   const std::string& run_id() const noexcept { return run_id_; }
 
  private:
-  enum class Stage { find_experiment, create_experiment, find_run, create_run, join_run, reopen_run, data, stopped };
+  enum class Stage {
+    find_experiment,
+    create_experiment,
+    find_run,
+    create_run,
+    join_run,
+    reopen_run,
+    resume_run,
+    data,
+    stopped
+  };
   void begin(const Snapshot& snapshot);
-  void finish(const Snapshot& snapshot);
+  void finish(const Snapshot& snapshot, bool killed);
+  void attach(MlflowAttachment attachment);
+  void attached();
+  void give_up_attachments();
+  bool all_said() const noexcept;
+  MlflowCursor cursor() const;
+  void save();
   bool idle() const noexcept;
   HttpRequest request();
   HttpRequest request_of_run() const;
@@ -75,6 +102,13 @@ class MlflowClient {
   bool finished_ = false;  // the run has ended, here
   bool closed_ = false;    // the server has been told
   bool traced_ = false;    // there will be a trace.json
+  std::string cursor_file_;
+  std::string cursor_saved_;
+  bool resumed_ = false;
+  std::string source_;
+  std::string status_;       // that the server is to be told at the end
+  std::string told_status_;  // that it has been told
+  std::set<std::string> attached_;
   std::string create_body_;
   std::string create_nonce_;
   std::string update_body_;

@@ -117,7 +117,8 @@ std::string mlflow_cure(const HttpReply& reply) {
   return "";
 }
 
-std::string mlflow_create_body(const RunInfo& run, const MlflowOptions& options, const std::string& nonce) {
+std::string mlflow_create_body(const RunInfo& run, const MlflowOptions& options, const std::string& nonce,
+                               const std::string& source) {
   const bool child = run.rank != 0 && !options.run_id.empty();
   Json tags = Json::array();
   const auto tag = [&](const char* name, const std::string& value) {
@@ -125,7 +126,7 @@ std::string mlflow_create_body(const RunInfo& run, const MlflowOptions& options,
   };
   const std::string user = options.username.empty() ? variable("USER") : options.username;
   tag("mlflow.user", user);
-  tag("mlflow.source.name", program_invocation_short_name);
+  tag("mlflow.source.name", source);
   tag("mlflow.source.type", "LOCAL");
   tag("mlflow.parentRunId", child ? options.run_id : "");
   tag(kMlflowNonce, nonce);

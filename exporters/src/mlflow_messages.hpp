@@ -41,7 +41,9 @@ HttpRequest mlflow_put(const std::string& artifact_path, const MlflowAttachment&
 /// Text that nobody else has.
 std::string mlflow_nonce();
 /// For runs/create, but the experiment_id.
-std::string mlflow_create_body(const RunInfo& run, const MlflowOptions& options, const std::string& nonce);
+/// \param source name of the program.
+std::string mlflow_create_body(const RunInfo& run, const MlflowOptions& options, const std::string& nonce,
+                               const std::string& source);
 /// Where below the URL files of a run go, encoded; empty where a client cannot bring them.
 std::string mlflow_artifact_path(const std::string& artifact_uri);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -37,11 +38,13 @@ void MlflowPoints::take(const Snapshot& snapshot, std::vector<MlflowPoint>& poin
   out_ = &points;
   for (const Row& row : snapshot.rows) {
     if (row.sequence < rows_seen_) { continue; }
+    if (!std::exchange(has_row_, true)) { first_row_ = row.sequence; }
     rows_seen_ = row.sequence + 1;
     add(snapshot, row);
   }
   for (const Metric& metric : snapshot.metrics) {
     if (metric.sequence < metrics_seen_) { continue; }
+    if (!std::exchange(has_metric_, true)) { first_metric_ = metric.sequence; }
     metrics_seen_ = metric.sequence + 1;
     add_metric(metric);
   }
@@ -51,6 +54,11 @@ void MlflowPoints::take(const Snapshot& snapshot, std::vector<MlflowPoint>& poin
     add_totals(snapshot);
   }
   out_ = nullptr;
+}
+
+void MlflowPoints::begin_at(std::uint64_t row, std::uint64_t metric) noexcept {
+  rows_seen_ = first_row_ = row;
+  metrics_seen_ = first_metric_ = metric;
 }
 
 void MlflowPoints::add(const Snapshot& snapshot, const Row& row) {
@@ -142,7 +150,8 @@ void MlflowPoints::add_summary(const Leaves& leaves, const Summary& summary, con
 }
 
 void MlflowPoints::put(std::uint32_t key, double value, const When& when) {
-  out_->push_back({value, when.timestamp_ms, when.step, key, when.source});
+  const std::uint64_t index = made_[static_cast<std::size_t>(when.source)]++;
+  out_->push_back({value, when.timestamp_ms, when.step, index, key, when.source});
 }
 
 /// "Epoch/Batch"; of a further series of the same Batch path "thread-3/Epoch/Batch", whose steps have numbers of their own.

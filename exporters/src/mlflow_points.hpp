@@ -20,13 +20,15 @@ namespace detail {
 /// One value of one metric, as MLflow keeps it.
 struct MlflowPoint {
   /// What it was made of. The points of each source are a sequence that does not depend on how rows and metrics were
-  /// shared out to snapshots: so many points of each source delivered is all that has to be known to go on from there.
+  /// shared out to snapshots: which ones of each source were delivered is all that has to be known to go on from there.
   enum class Source : std::uint8_t { row, metric, total };
+  static constexpr std::size_t kSources = 3;
 
   double value = 0;  ///< never NaN
   std::int64_t timestamp_ms = 0;
   std::int64_t step = 0;
-  std::uint32_t key = 0;  ///< for MlflowPoints::key()
+  std::uint64_t index = 0;  ///< among the points of its source
+  std::uint32_t key = 0;    ///< for MlflowPoints::key()
   Source source = Source::row;
 };
 
@@ -42,6 +44,12 @@ class MlflowPoints {
 
   /// Appends to `points` what follows from rows and metrics not seen before; of a finished snapshot the totals, too.
   void take(const Snapshot& snapshot, std::vector<MlflowPoint>& points);
+
+  /// Rows and metrics with lower numbers are as if they had never been: whoever began has not seen them. Before take().
+  void begin_at(std::uint64_t row, std::uint64_t metric) noexcept;
+  /// The numbers of the first ones that were seen; the least to come, while there was none.
+  std::uint64_t first_row() const noexcept { return first_row_; }
+  std::uint64_t first_metric() const noexcept { return first_metric_; }
 
   const std::string& key(std::uint32_t key) const { return keys_[key]; }
   /// Metrics that were not a number: MLflow cannot be sent the same NaN twice, and sending twice must be possible.
@@ -89,6 +97,11 @@ class MlflowPoints {
   std::vector<MlflowPoint>* out_ = nullptr;  // during take()
   std::uint64_t rows_seen_ = 0;              // the next sequence number, of each
   std::uint64_t metrics_seen_ = 0;
+  std::uint64_t first_row_ = 0;
+  std::uint64_t first_metric_ = 0;
+  bool has_row_ = false;
+  bool has_metric_ = false;
+  std::array<std::uint64_t, MlflowPoint::kSources> made_{};
   std::int64_t last_step_ = 0;
   std::uint64_t nans_ = 0;
   std::uint64_t stems_changed_ = 0;

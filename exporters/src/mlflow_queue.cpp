@@ -6,7 +6,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -38,11 +40,25 @@ std::string cut(const std::string& name, const std::string& text, std::size_t lo
 
 }  // namespace
 
+void MlflowQueue::resume(const MlflowCursor& cursor) {
+  settled_ = cursor.settled;
+  known_params_ = settled_params_ = cursor.params;
+  known_tags_ = settled_tags_ = cursor.tags;
+  left_out_ = cursor.left_out;
+}
+
+void MlflowQueue::tell(MlflowCursor& cursor) const {
+  cursor.settled = settled_;
+  cursor.params = settled_params_;
+  cursor.tags = settled_tags_;
+  cursor.left_out = left_out_;
+}
+
 void MlflowQueue::add_params(const std::map<std::string, std::string>& params) {
   for (const auto& [name, value] : params) {
     const auto [place, is_new] = known_params_.emplace(name, value);
     if (is_new) {
-      params_.emplace_back(param_names_.of(name), cut(name, value, kLongestParam));
+      params_.emplace_back(name, value);
     } else if (place->second != value) {
       place->second = value;
       report_fault("mlflow.param",
@@ -56,20 +72,21 @@ void MlflowQueue::add_tags(const std::map<std::string, std::string>& tags) {
     const auto [place, is_new] = known_tags_.emplace(name, value);
     if (!is_new && place->second == value) { continue; }
     place->second = value;
-    tags_.emplace_back(tag_names_.of(name), cut(name, value, kLongestTag));
+    tags_.emplace_back(name, value);
   }
 }
 
 void MlflowQueue::add_points(const std::vector<MlflowPoint>& points) {
-  points_.insert(points_.end(), points.begin(), points.end());
+  std::copy_if(points.begin(), points.end(), std::back_inserter(points_), [this](const MlflowPoint& point) {
+    return !settled_[static_cast<std::size_t>(point.source)].has(point.index);
+  });
   if (points_.size() <= most_) { return; }
   while (points_.size() > most_) {
-    ++settled_[static_cast<std::size_t>(points_.front().source)];
     ++lost_;
     points_.pop_front();
   }
   report_fault("mlflow.full", "MLflow takes too little too late: " + std::to_string(lost_) +
-                                  " of its oldest points are dropped. The rows are in the run folder.");
+                                  " of its oldest points are dropped. They are in the run folder: takt sync");
 }
 
 std::size_t MlflowQueue::batch_points() const noexcept {
@@ -78,22 +95,28 @@ std::size_t MlflowQueue::batch_points() const noexcept {
   return count;
 }
 
-void MlflowQueue::form_pairs(std::deque<Pair>& from) {
+void MlflowQueue::form_pairs(std::deque<Pair>& from, MlflowNames& names, std::size_t longest) {
   for (std::size_t bytes = 0; !from.empty() && items_.size() < kMostPairs; from.pop_front()) {
+    const auto& [name, value] = from.front();
     std::string item =
-        "{\"key\":" + json_text(from.front().first) + ",\"value\":" + json_text(from.front().second) + "}";
+        "{\"key\":" + json_text(names.of(name)) + ",\"value\":" + json_text(cut(name, value, longest)) + "}";
     bytes += item.size() + 1;
     if (bytes > kMostBody && !items_.empty()) { break; }
     items_.push_back(std::move(item));
+    pairs_.push_back(from.front());
   }
 }
 
 void MlflowQueue::form(const MlflowPoints& names) {
   items_.clear();
-  sources_.clear();
-  if (!params_.empty() || !tags_.empty()) {
-    kind_ = params_.empty() ? Kind::tags : Kind::params;
-    form_pairs(params_.empty() ? tags_ : params_);
+  origins_.clear();
+  pairs_.clear();
+  if (!params_.empty()) {
+    kind_ = Kind::params;
+    form_pairs(params_, param_names_, kLongestParam);
+  } else if (!tags_.empty()) {
+    kind_ = Kind::tags;
+    form_pairs(tags_, tag_names_, kLongestTag);
   } else {
     kind_ = Kind::points;
     for (std::size_t bytes = 0; !points_.empty() && items_.size() < kMostPoints; points_.pop_front()) {
@@ -104,7 +127,7 @@ void MlflowQueue::form(const MlflowPoints& names) {
       bytes += item.size() + 1;
       if (bytes > kMostBody && !items_.empty()) { break; }
       items_.push_back(std::move(item));
-      sources_.push_back(point.source);
+      origins_.push_back({point.source, point.index});
     }
   }
   todo_.emplace_back(0, items_.size());
@@ -129,8 +152,12 @@ const std::string& MlflowQueue::body(const std::string& run_id, const MlflowPoin
 }
 
 void MlflowQueue::settle(std::size_t begin, std::size_t end) {
-  for (std::size_t at = begin; at < end && at < sources_.size(); ++at) {
-    ++settled_[static_cast<std::size_t>(sources_[at])];
+  for (std::size_t at = begin; at < end; ++at) {
+    if (kind_ == Kind::points) {
+      settled_[static_cast<std::size_t>(origins_[at].source)].add(origins_[at].index);
+    } else {
+      (kind_ == Kind::params ? settled_params_ : settled_tags_)[pairs_[at].first] = pairs_[at].second;
+    }
   }
   todo_.pop_back();
   body_.clear();
@@ -162,9 +189,9 @@ void MlflowQueue::clear() {
   while (!todo_.empty()) {
     const auto [begin, end] = todo_.back();
     lost_ += kind_ == Kind::points ? end - begin : 0;
-    settle(begin, end);
+    todo_.pop_back();
   }
-  for (const MlflowPoint& point : points_) { ++settled_[static_cast<std::size_t>(point.source)]; }
+  body_.clear();
   lost_ += points_.size();
   points_.clear();
   params_.clear();

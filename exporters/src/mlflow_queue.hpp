@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "mlflow_cursor.hpp"
 #include "mlflow_names.hpp"
 #include "mlflow_points.hpp"
 
@@ -29,6 +30,11 @@ class MlflowQueue {
   /// \param most points that are kept; then the oldest goes.
   explicit MlflowQueue(std::size_t most = kMostBytes / sizeof(MlflowPoint)) : most_(most) {}
 
+  /// What the cursor says is settled is not taken again. Before all else.
+  void resume(const MlflowCursor& cursor);
+  /// Writes there what is settled now.
+  void tell(MlflowCursor& cursor) const;
+
   /// Those that are new. A parameter keeps its first value: no server changes one.
   void add_params(const std::map<std::string, std::string>& params);
   /// Those that are new or changed.
@@ -50,18 +56,23 @@ class MlflowQueue {
   /// There is nobody to take anything: all of it is lost.
   void clear();
 
-  /// Points that need not be sent again: taken, left out, or lost.
-  std::uint64_t settled(MlflowPoint::Source source) const { return settled_[static_cast<std::size_t>(source)]; }
+  /// Points that need not be sent again: taken, or left out.
+  std::uint64_t settled(MlflowPoint::Source source) const { return settled_[static_cast<std::size_t>(source)].count(); }
+  std::uint64_t settled() const { return settled_[0].count() + settled_[1].count() + settled_[2].count(); }
   std::uint64_t left_out() const noexcept { return left_out_; }  ///< refused by the server: points, parameters and tags
   std::uint64_t lost() const noexcept { return lost_; }          ///< points that were too old, or had nowhere to go
 
  private:
   enum class Kind { params, tags, points };
   using Pair = std::pair<std::string, std::string>;
+  struct Origin {
+    MlflowPoint::Source source;
+    std::uint64_t index;
+  };
 
   std::size_t batch_points() const noexcept;
   void form(const MlflowPoints& names);
-  void form_pairs(std::deque<Pair>& from);
+  void form_pairs(std::deque<Pair>& from, MlflowNames& names, std::size_t longest);
   void settle(std::size_t begin, std::size_t end);
 
   std::size_t most_;
@@ -76,11 +87,14 @@ class MlflowQueue {
   // The request under way and those that were cut off from it.
   Kind kind_ = Kind::points;
   std::vector<std::string> items_;  // JSON
-  std::vector<MlflowPoint::Source> sources_;
+  std::vector<Origin> origins_;     // of points
+  std::vector<Pair> pairs_;         // of parameters and tags: the name as the program gave it, and the value
   std::vector<std::pair<std::size_t, std::size_t>> todo_;  // of items_, the next one last
   std::string body_;
 
-  std::array<std::uint64_t, 3> settled_{};
+  std::array<MlflowSettled, MlflowPoint::kSources> settled_;
+  std::map<std::string, std::string> settled_params_;
+  std::map<std::string, std::string> settled_tags_;
   std::uint64_t left_out_ = 0;
   std::uint64_t lost_ = 0;
 };

@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import resource
+import select
 import signal
 import subprocess
 import sys
@@ -125,6 +126,16 @@ class Case(unittest.TestCase):
 
     def assert_no_parts(self, folder=None):
         self.assertEqual(sorted(glob.glob(f"{folder or self.folder()}/*.part*")), [])
+
+
+def wait_until(condition, seconds=30):
+    """Looks again and again, for what has no other bell. Returns whether it came true."""
+    end = time.monotonic() + seconds * SLACK
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        select.select([], [], [], 0.002)
+    return True
 
 
 def calls(summary, path):

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+import unittest
 import urllib.error
 import urllib.request
 
@@ -27,6 +28,7 @@ import rig  # noqa: E402
 from mlflow.tracking import MlflowClient  # noqa: E402
 
 STEPS = 2501
+COMMAND = os.environ.get("COMMAND")
 START_LIMIT = 240 * rig.SLACK
 LARGEST = sys.float_info.max
 
@@ -266,6 +268,45 @@ class MlflowTest(rig.Case):
         self.assertLess(ended.seconds, 3 * rig.SLACK, ended)
         self.assertIn("delivered 0", ended.out, ended)
         self.assertIn("takt: MLflow at " + self.server.url, ended.err)
+
+    def sync(self, experiment, status):
+        env = {"MLFLOW_TRACKING_URI": self.server.url, "MLFLOW_EXPERIMENT_NAME": experiment}
+        done = subprocess.run([COMMAND, "sync", str(self.runs)], capture_output=True, text=True, check=False,
+                              timeout=120 * rig.SLACK, env=rig.environment(**env))
+        self.assertEqual(done.returncode, status, f"{done.stdout}\n{done.stderr}")
+        return done
+
+    @unittest.skipUnless(COMMAND, "the command takt was not built")
+    def test_takt_sync_delivers_what_the_run_could_not(self):
+        self.server.kill()
+        ended = self.start_program("later", TAKT_EXIT_MS=500).end(120)
+        self.assertIn("delivered 0", ended.out, ended)
+        self.assertIn("takt sync", ended.err)
+        self.server.start()
+        self.assertIn("complete; ", self.sync("ignored", 0).stdout)
+        run = self.only_run("later")
+        self.assertEqual(run.info.status, "FINISHED")
+        self.check_points(run)
+        self.assertEqual(run.data.params["param 7"], "7")
+        self.assertEqual(run.data.tags["purpose"], "café")
+        self.assertIn("all is delivered", self.sync("later", 0).stdout)
+        self.check_points(self.only_run("later"))
+
+    @unittest.skipUnless(COMMAND, "the command takt was not built")
+    def test_takt_sync_ends_a_killed_run(self):
+        program = self.start_program("dead", pause_us=4000)
+        self.assertTrue(rig.wait_until(lambda: self.only_run("dead") and "loss" in self.only_run("dead").data.metrics, 60))
+        self.assertEqual(self.sync("dead", 3).stdout, "")  # the program is delivering
+        program.kill()
+        program.end(60)
+        self.assertIn("complete; ", self.sync("dead", 0).stdout)
+        run = self.only_run("dead")
+        self.assertEqual(run.info.status, "KILLED")
+        steps = [each.step for each in self.client.get_metric_history(run.info.run_id, "loss")]
+        self.assertEqual(sorted(steps), list(range(len(steps))))
+        walls = [each.step for each in self.client.get_metric_history(run.info.run_id, "time/Batch/step_s")]
+        self.assertEqual(sorted(walls), list(range(len(walls))))
+        self.assertEqual(run.data.metrics["total/time/Batch/count"], len(walls))
 
     def test_a_run_is_joined_by_its_id(self):
         experiment = self.client.create_experiment("joined")

@@ -465,6 +465,6 @@ TEST_CASE("MLflow queue: beyond its bound the oldest points go, counted") {
   queue.add_points(points);
   CHECK(queue.points() == 10);
   CHECK(queue.lost() == 15);
-  CHECK(queue.settled(takt::detail::MlflowPoint::Source::row) == 15);
+  CHECK(queue.settled(takt::detail::MlflowPoint::Source::row) == 0);  // they can be sent from the journal
   CHECK(contains(faults.text(), "15 of its oldest points are dropped"));
 }

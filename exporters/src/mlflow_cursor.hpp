@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/config.hpp>
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// Numbers from 0 on, kept as ranges: mostly there is one. One thread at a time.
+class MlflowSettled {
+ public:
+  using Range = std::pair<std::uint64_t, std::uint64_t>;  // first, one behind the last
+
+  void add(std::uint64_t number) { add(number, number + 1); }
+  void add(std::uint64_t first, std::uint64_t end);
+  bool has(std::uint64_t number) const;
+  std::uint64_t count() const;
+  std::vector<Range> ranges() const { return {ends_.begin(), ends_.end()}; }
+
+ private:
+  std::map<std::uint64_t, std::uint64_t> ends_;  // by first; neither overlapping nor touching
+};
+
+/// How far a run was delivered to MLflow, so that another process can go on. In a file of its own beside the journal; without
+/// credentials. One thread at a time.
+struct MlflowCursor {
+  std::string server;  ///< where the run is, for people
+  std::string nonce;   ///< by which the run is found where its creation was not answered
+  std::string source;  ///< name of the program
+  // What the run was begun with, and has to be gone on with.
+  std::string experiment_name;
+  std::string experiment_id;
+  std::string joined_run;  ///< that somebody else had begun
+  bool every_step = false;
+  bool all_ranks = false;
+  bool artifacts = true;
+  std::uint64_t first_row = 0;  ///< of those that were seen
+  std::uint64_t first_metric = 0;
+
+  std::string run_id;  ///< empty until the server has told it
+  std::map<std::string, std::string> params;
+  std::map<std::string, std::string> tags;
+  std::array<MlflowSettled, 3> settled;  ///< points, by source
+  std::string status;                    ///< that the server was told; empty: none
+  std::set<std::string> attached;        ///< files
+  std::uint64_t left_out = 0;            ///< what the server refused
+};
+
+/// Of a run folder.
+std::string mlflow_cursor_file(const std::string& folder);
+std::string mlflow_lease_file(const std::string& folder);
+
+std::string format_cursor(const MlflowCursor& cursor);
+/// False for a text that is no cursor, or of a newer version.
+bool parse_cursor(const std::string& text, MlflowCursor& cursor);
+
+}  // namespace detail
+TAKT_END_NAMESPACE

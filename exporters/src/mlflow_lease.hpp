@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/config.hpp>
+
+#include <chrono>
+#include <string>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// The right to deliver a run: a file that one process makes, and touches again and again. Whoever finds one that was not
+/// touched for kStale, or whose process is gone, takes it. Needs no locks, so that it works on network file systems. Where two
+/// take the same stale one at once, both may deliver until refresh() tells one of them; what is delivered twice is the same
+/// twice. One thread at a time.
+class MlflowLease {
+ public:
+  static constexpr std::chrono::seconds kRefresh{5};
+  static constexpr std::chrono::seconds kStale{120};
+
+  MlflowLease() = default;
+  /// Leaves the file where it is: see release().
+  ~MlflowLease();
+  MlflowLease(const MlflowLease&) = delete;
+  MlflowLease& operator=(const MlflowLease&) = delete;
+
+  /// Returns whether this process has it now; if not, problem() says why.
+  bool take(const std::string& file);
+  /// Touches it when it is time to. Returns whether it is still this process's.
+  bool refresh();
+  /// Others need not wait.
+  void release() noexcept;
+
+  bool held() const noexcept { return descriptor_ >= 0; }
+  const std::string& problem() const noexcept { return problem_; }
+
+ private:
+  bool is_stale();
+  bool is_ours() const;
+
+  int descriptor_ = -1;
+  std::string file_;
+  std::string problem_;
+  std::chrono::steady_clock::time_point touched_;
+};
+
+}  // namespace detail
+TAKT_END_NAMESPACE

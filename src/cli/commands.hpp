@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/config.hpp>
+
+#include <string>
+#include <vector>
+
+TAKT_BEGIN_NAMESPACE
+namespace cli {
+
+enum class ReportForm { table, json, csv, steps };
+
+/// `takt report`: prints what the runs say. Each of these returns the exit status.
+/// \throws takt::Error for what the user has to change.
+int report(const std::vector<std::string>& runs, ReportForm form);
+
+/// `takt check`: prints what is whole and what is lost.
+int check(const std::vector<std::string>& runs);
+
+struct SyncWishes {
+  bool every_step = false;  ///< as of MlflowOptions; for runs of which nothing was sent yet
+  bool all_ranks = false;
+  int patience_s = 60;  ///< without an answer that takes something
+};
+
+constexpr int kRemains = 3;  ///< exit status: something is still to be delivered
+
+/// `takt sync`: delivers what has not been delivered.
+int sync(const std::vector<std::string>& runs, const SyncWishes& wishes);
+
+/// `takt trace`: writes a time line.
+int trace(const std::string& run, const std::string& file);
+
+}  // namespace cli
+TAKT_END_NAMESPACE

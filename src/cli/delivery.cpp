@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "delivery.hpp"
+
+#include <takt/error.hpp>
+
+#include "journal_reader.hpp"
+#include "mlflow_cursor.hpp"
+#include "text.hpp"
+
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <utility>
+
+#include <unistd.h>
+
+TAKT_BEGIN_NAMESPACE
+namespace cli {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+// Between two looks at the lease and the bar.
+constexpr milliseconds kSlice(200);
+// Points in memory before the next segment is read.
+constexpr std::size_t kFewPoints = 10'000;
+// Silence on another machine that is taken for an end.
+constexpr std::int64_t kGivenUpNs = 600'000'000'000;
+
+bool read_file(const std::string& path, std::string& text) {
+  std::ifstream file(path, std::ios::binary);
+  text.assign(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+  return file.good() || file.eof();
+}
+
+std::int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace
+
+Delivery::Delivery(std::string folder, MlflowOptions options, milliseconds patience, detail::MlflowTimes times)
+    : folder_(std::move(folder)), options_(std::move(options)), patience_(patience), times_(times) {}
+
+Delivered Delivery::run(const Watcher& watch) {
+  Delivered delivered;
+  Snapshot first;
+  if (!detail::JournalReader(folder_).read_segment(first)) {
+    delivered.outcome = Delivered::Outcome::unreadable;
+    delivered.why = why_unreadable(read_rank(folder_));
+    return delivered;
+  }
+  if (!lease_.take(detail::mlflow_lease_file(folder_))) {
+    delivered.outcome = Delivered::Outcome::busy;
+    delivered.why = lease_.problem();
+    return delivered;
+  }
+  try {
+    delivered = deliver(watch);
+  } catch (...) {
+    lease_.release();
+    throw;
+  }
+  lease_.release();
+  return delivered;
+}
+
+Delivered Delivery::deliver(const Watcher& watch) {
+  Delivered delivered;
+  const std::string cursor_file = detail::mlflow_cursor_file(folder_);
+  detail::MlflowCursor cursor;
+  const bool begun = ::access(cursor_file.c_str(), F_OK) == 0;
+  std::string text;
+  if (begun && (!read_file(cursor_file, text) || !detail::parse_cursor(text, cursor))) {
+    throw Error(cursor_file +
+                " cannot be read, so that nobody knows what was delivered. Remove it to send everything " +
+                "to a new MLflow run");
+  }
+  detail::MlflowClient client(options_, times_, std::numeric_limits<std::size_t>::max());
+  client.keep_cursor(cursor_file);
+  if (begun) { client.resume(cursor); }
+  const std::uint64_t before = client.queue().settled();
+
+  detail::JournalReader reader(folder_);
+  Snapshot snapshot;
+  bool sent = true;
+  bool taken = false;
+  const auto take = [&](bool killed) {
+    snapshot.run.directory = folder_;  // it may have been moved
+    if (!begun && snapshot.run.rank != 0 && !options_.all_ranks) { return false; }
+    taken = true;
+    client.take(snapshot, killed);
+    snapshot.rows.clear();
+    snapshot.metrics.clear();
+    return true;
+  };
+  while (sent && reader.read_segment(snapshot)) {
+    if (!take(false)) {
+      delivered.outcome = Delivered::Outcome::not_sent;
+      delivered.why = "rank 0 speaks for the run (--all-ranks changes that)";
+      return delivered;
+    }
+    sent = send(client, watch, kFewPoints);
+  }
+  const Ending ending = ending_of(folder_, reader, snapshot.run, snapshot.failed);
+  bool ended = ending == Ending::finished || ending == Ending::failed;
+  if (sent && ending == Ending::silent) { ended = now_ns() - last_sign(folder_) > kGivenUpNs; }
+  if (sent && (ending == Ending::died || (ending == Ending::silent && ended))) {
+    reader.finish(snapshot);
+    // It may have said that it ended between the reading and the look at it.
+    const bool killed = !reader.ended();
+    snapshot.finished = true;
+    take(killed);
+    ended = true;
+  }
+  sent = sent && taken && send(client, watch, 0);
+  delivered.points = client.queue().settled() - before;
+  delivered.waiting = client.queue().points();
+  delivered.left_out = client.queue().left_out();
+  delivered.run_id = client.run_id();
+  if (sent) { delivered.outcome = ended ? Delivered::Outcome::all : Delivered::Outcome::so_far; }
+  if (!sent) {
+    delivered.why =
+        lease_.held() ? client.stopped() ? "MLflow refuses the run" : "MLflow does not take it now" : lease_.problem();
+  }
+  return delivered;
+}
+
+/// Until `most_left` points wait, or, for 0, nothing at all. False when the server takes nothing for too long.
+bool Delivery::send(detail::MlflowClient& client, const Watcher& watch, std::size_t most_left) {
+  auto last_success = steady_clock::now();
+  std::uint64_t settled = client.queue().settled();
+  while (lease_.refresh() && !client.stopped()) {
+    if (most_left != 0 && client.queue().points() <= most_left) { return true; }
+    const bool idle = client.deliver(steady_clock::now() + kSlice);
+    if (watch) { watch(client.queue().settled(), client.queue().points()); }
+    if (idle) { return true; }
+    const auto now = steady_clock::now();
+    if (client.queue().settled() != settled) {
+      settled = client.queue().settled();
+      last_success = now;
+    }
+    if (now - last_success > patience_) { return false; }
+  }
+  return false;
+}
+
+}  // namespace cli
+TAKT_END_NAMESPACE

@@ -1,0 +1,182 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rank.hpp"
+
+#include "journal_format.hpp"
+#include "other_process.hpp"
+#include "text.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <filesystem>
+#include <map>
+#include <system_error>
+
+#include <sys/stat.h>
+
+TAKT_BEGIN_NAMESPACE
+namespace cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+// A journal whose budget is used up is written once a minute.
+constexpr std::int64_t kSilenceNs = 90 * kSecond;
+
+std::int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+void look_at_files(Rank& rank) {
+  std::error_code error;
+  for (fs::directory_iterator at(rank.directory, error), end; !error && at != end; at.increment(error)) {
+    std::uint32_t number = 0;
+    if (!detail::parse_segment_name(at->path().filename().string(), number)) { continue; }
+    std::error_code unknown;
+    const std::uintmax_t bytes = at->file_size(unknown);
+    ++rank.segments;
+    rank.bytes += unknown ? 0 : bytes;
+  }
+}
+
+/// "Epoch > Batch > Comm".
+std::string place(const Snapshot& snapshot, std::uint32_t path) {
+  std::string text;
+  for (std::uint32_t at = path; at < snapshot.paths.size(); at = snapshot.paths[at].parent) {
+    text = detail::printable(snapshot.paths[at].name) + (text.empty() ? "" : " > ") + text;
+  }
+  return detail::fit_end(text.empty() ? "(lost)" : text, 120);
+}
+
+/// Where each thread was, as far as is known: the innermost of its open regions.
+std::string open_places(const Snapshot& snapshot) {
+  std::map<std::uint32_t, OpenRegion> innermost;
+  for (const OpenRegion& each : snapshot.open) {
+    const auto [at, is_new] = innermost.emplace(each.thread, each);
+    if (!is_new && snapshot.paths[each.path].depth >= snapshot.paths[at->second.path].depth) { at->second = each; }
+  }
+  std::string text;
+  for (const auto& [thread, open] : innermost) {
+    const std::string name =
+        thread < snapshot.threads.size() ? detail::fit(detail::printable(snapshot.threads[thread].name), 40) : "?";
+    text += fmt::format("{}{}, open {} (thread {})", text.empty() ? " in " : "; in ", place(snapshot, open.path),
+                        detail::human_time(static_cast<double>(open.open_ns)), name);
+  }
+  return text.empty() ? " outside all regions" : text;
+}
+
+std::string heard(std::int64_t sign_unix_ns) {
+  const std::time_t seconds = sign_unix_ns / kSecond;
+  std::tm when = {};
+  ::gmtime_r(&seconds, &when);
+  const auto ago = static_cast<double>(std::max<std::int64_t>(now_ns() - sign_unix_ns, 0));
+  return fmt::format("last heard of at {:%Y-%m-%d %H:%M:%S} UTC, {} ago", when, detail::human_time(ago));
+}
+
+}  // namespace
+
+std::int64_t last_sign(const std::string& directory) {
+  std::int64_t latest = 0;
+  std::error_code error;
+  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
+    std::uint32_t number = 0;
+    struct stat status = {};
+    if (detail::parse_segment_name(at->path().filename().string(), number) &&
+        ::lstat(at->path().c_str(), &status) == 0) {
+      latest = std::max<std::int64_t>(latest, status.st_mtim.tv_sec * kSecond + status.st_mtim.tv_nsec);
+    }
+  }
+  return latest;
+}
+
+Ending ending_of(const std::string& directory, const detail::JournalReader& reader, const RunInfo& run, bool failed) {
+  if (reader.ended()) { return failed ? Ending::failed : Ending::finished; }
+  const std::int64_t sign = last_sign(directory);
+  switch (detail::life_of(run.host, run.pid, sign)) {
+    case detail::Life::alive:
+      return Ending::running;
+    case detail::Life::gone:
+      return Ending::died;
+    case detail::Life::unknown:
+      break;
+  }
+  return now_ns() - sign < kSilenceNs ? Ending::running : Ending::silent;
+}
+
+Rank read_rank(const std::string& directory, const Taker& take) {
+  Rank rank;
+  rank.directory = directory;
+  detail::JournalReader reader(directory);
+  const auto show = [&] {
+    rank.rows += rank.snapshot.rows.size();
+    rank.metrics += rank.snapshot.metrics.size();
+    if (take) { take(rank.snapshot); }
+    rank.snapshot.rows.clear();
+    rank.snapshot.metrics.clear();
+  };
+  while (reader.read_segment(rank.snapshot)) { show(); }
+  rank.ending = ending_of(directory, reader, rank.snapshot.run, rank.snapshot.failed);
+  if (rank.ending != Ending::running) {
+    // It may have written its last between the reading and the look at it.
+    if (reader.finish(rank.snapshot)) { show(); }
+    if (reader.ended()) { rank.ending = rank.snapshot.failed ? Ending::failed : Ending::finished; }
+  }
+  rank.sign_unix_ns = last_sign(directory);
+  rank.damage = reader.damage();
+  rank.error = reader.error();
+  rank.frames = reader.frames();
+  look_at_files(rank);
+  return rank;
+}
+
+std::string describe(const Rank& rank) {
+  switch (rank.ending) {
+    case Ending::finished:
+      return "finished";
+    case Ending::failed:
+      return "failed, as the program said";
+    case Ending::running:
+      return "still running" + open_places(rank.snapshot) + "; " + heard(rank.sign_unix_ns);
+    case Ending::died:
+      return "died" + open_places(rank.snapshot) + "; " + heard(rank.sign_unix_ns);
+    case Ending::silent:
+      break;
+  }
+  return "died, or " + detail::printable(rank.snapshot.run.host) + " is cut off, last seen" +
+         open_places(rank.snapshot) + "; " + heard(rank.sign_unix_ns);
+}
+
+std::string why_unreadable(const Rank& rank) {
+  const std::string where = detail::printable(rank.directory);
+  if (!rank.error.empty()) { return detail::printable(rank.error); }
+  if (rank.segments != 0) {
+    return "there is nothing to read in the journal in " + where +
+           "; a run that has just begun has one after a period (TAKT_PERIOD_MS)";
+  }
+  return "there is no journal in " + where +
+         "; runs keep one unless TAKT_JOURNAL=0 or TAKT_FILES=0 is set. summary.json there has the totals, if it is "
+         "there";
+}
+
+std::vector<std::string> damages(const Rank& rank) {
+  std::vector<std::string> out;
+  const auto say = [&](std::uint64_t count, const char* text) {
+    if (count != 0) { out.push_back(fmt::format("{} {}", detail::human_count(count), text)); }
+  };
+  say(rank.damage.damaged_bytes, "damaged bytes stepped over");
+  say(rank.damage.torn_tail_bytes, "bytes cut off at an end");
+  say(rank.damage.lost_frames, "records missing");
+  say(rank.damage.unreadable_frames, "records unreadable");
+  say(rank.damage.unknown_frames, "records of kinds that this version does not know");
+  if (!rank.error.empty()) { out.push_back(detail::printable(rank.error)); }
+  return out;
+}
+
+}  // namespace cli
+TAKT_END_NAMESPACE

@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/snapshot.hpp>
+
+#include "journal_reader.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+TAKT_BEGIN_NAMESPACE
+namespace cli {
+
+/// How a process that kept a journal stands.
+enum class Ending {
+  finished,
+  failed,   ///< it has ended, and said that it failed
+  running,  ///< it is there, or was not long ago
+  died,     ///< it is not there any more, and has not said that it ended
+  silent,   ///< on another machine, and nothing was heard from it for a while
+};
+
+/// What the journal in the folder of one rank says.
+struct Rank {
+  std::string directory;
+  Snapshot snapshot;  ///< its newest state; without rows and metrics
+  Ending ending = Ending::silent;
+  std::int64_t sign_unix_ns = 0;  ///< when the journal was last written
+  detail::JournalReader::Damage damage;
+  std::string error;  ///< what could not be read at all
+  std::uint64_t frames = 0;
+  std::uint64_t rows = 0;
+  std::uint64_t metrics = 0;
+  std::size_t segments = 0;
+  std::uint64_t bytes = 0;
+
+  bool readable() const noexcept { return frames != 0; }
+};
+
+/// Shown a snapshot with the rows and metrics that are new in it.
+using Taker = std::function<void(const Snapshot&)>;
+
+/// Reads the journal once from the start to its end, in parts, each of which is shown to `take`.
+Rank read_rank(const std::string& directory, const Taker& take = {});
+
+/// How it stands, also after more of it was read.
+Ending ending_of(const std::string& directory, const detail::JournalReader& reader, const RunInfo& run, bool failed);
+
+/// Seconds since 1970 of the newest sign of life in the folder; 0: there is no journal.
+std::int64_t last_sign(const std::string& directory);
+
+/// "finished", "died in Epoch > Batch > Comm on thread main, open 312 s; last heard of ..."
+std::string describe(const Rank& rank);
+
+/// Why there is nothing to say about it, and what to do. For one that is not readable().
+std::string why_unreadable(const Rank& rank);
+
+/// What is wrong with the files, as parts of a sentence; none: nothing is.
+std::vector<std::string> damages(const Rank& rank);
+
+}  // namespace cli
+TAKT_END_NAMESPACE

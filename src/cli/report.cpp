@@ -1,0 +1,143 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <takt/error.hpp>
+#include <takt/exporters/console.hpp>
+
+#include "commands.hpp"
+#include "csv_rows.hpp"
+#include "merge.hpp"
+#include "rank.hpp"
+#include "report_document.hpp"
+#include "run_folder.hpp"
+#include "text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+TAKT_BEGIN_NAMESPACE
+namespace cli {
+namespace {
+
+constexpr std::size_t kMostNamed = 16;
+
+void remark(const std::string& line) { std::fprintf(stderr, "takt: %s\n", line.c_str()); }
+
+/// The rows of one journal, as they are read.
+class StepPrinter {
+ public:
+  void print(const Snapshot& snapshot) {
+    if (!std::exchange(has_head_, true)) { fmt::print("run_id,rank,attempt,{}", detail::CsvRows::head()); }
+    const std::string prefix =
+        fmt::format("{},{},{},", detail::csv_field(snapshot.run.id), snapshot.run.rank, snapshot.run.attempt);
+    const detail::CsvRows rows(snapshot);
+    for (const Row& row : snapshot.rows) { fmt::print("{}", rows.of(row, prefix)); }
+  }
+
+ private:
+  bool has_head_ = false;
+};
+
+/// Of several processes of one rank the one that began last; the others are told of.
+std::vector<Rank> last_attempts(std::vector<Rank> ranks) {
+  const auto age = [](const Rank& rank) {
+    return std::make_tuple(rank.snapshot.run.rank, rank.snapshot.run.attempt, rank.snapshot.run.start_unix_ns);
+  };
+  std::sort(ranks.begin(), ranks.end(), [&](const Rank& a, const Rank& b) { return age(a) < age(b); });
+  std::vector<Rank> last;
+  for (Rank& rank : ranks) {
+    if (!last.empty() && last.back().snapshot.run.rank == rank.snapshot.run.rank) {
+      remark(fmt::format("rank {} has a later attempt; not in this report: {}", rank.snapshot.run.rank,
+                         detail::printable(last.back().directory)));
+      last.pop_back();
+    }
+    last.push_back(std::move(rank));
+  }
+  return last;
+}
+
+std::vector<int> missing_ranks(const std::vector<Rank>& ranks) {
+  std::set<int> missing;
+  for (int rank = 0; rank < ranks.front().snapshot.run.world_size; ++rank) { missing.insert(missing.end(), rank); }
+  for (const Rank& each : ranks) { missing.erase(each.snapshot.run.rank); }
+  return {missing.begin(), missing.end()};
+}
+
+RunReport add_up(std::vector<Rank> attempts) {
+  RunReport report;
+  report.ranks = last_attempts(std::move(attempts));
+  report.missing = missing_ranks(report.ranks);
+  std::vector<Snapshot> snapshots;
+  for (const Rank& each : report.ranks) {
+    snapshots.push_back(each.snapshot);
+    snapshots.back().run.directory = each.directory;  // it may have been moved
+  }
+  report.sum = snapshots.size() == 1 ? snapshots.front() : merged(snapshots);
+  return report;
+}
+
+/// Below the table: how each rank stands, as far as that is worth a line.
+void print_endings(const RunReport& run) {
+  for (const Rank& rank : run.ranks) {
+    const bool usual = rank.ending == Ending::finished && run.ranks.size() > 1;
+    if (!usual) { fmt::print("rank {}: {}\n", rank.snapshot.run.rank, describe(rank)); }
+    for (const std::string& each : damages(rank)) {
+      fmt::print("rank {}: the journal is damaged: {}\n", rank.snapshot.run.rank, each);
+    }
+  }
+  if (run.missing.empty()) { return; }
+  std::string names;
+  for (std::size_t at = 0; at < std::min(run.missing.size(), kMostNamed); ++at) {
+    names += fmt::format("{}{}", at == 0 ? "" : ", ", run.missing[at]);
+  }
+  fmt::print("{} of {} ranks are not in this report: {}{}\n", run.missing.size(), run.missing.size() + run.ranks.size(),
+             names, run.missing.size() > kMostNamed ? ", ..." : "");
+}
+
+void print_tables(const std::vector<RunReport>& runs) {
+  for (const RunReport& run : runs) {
+    ConsoleExporter().print(run.sum);
+    print_endings(run);
+    std::fflush(stdout);
+  }
+}
+
+}  // namespace
+
+int report(const std::vector<std::string>& runs, ReportForm form) {
+  std::vector<std::string> remarks;
+  const std::vector<std::string> folders = rank_folders(runs, remarks);
+  for (const std::string& each : remarks) { remark(each); }
+  StepPrinter steps;
+  std::vector<std::vector<Rank>> by_run;
+  std::map<std::string, std::size_t> places;  // by run id
+  bool all = true;
+  for (const std::string& folder : folders) {
+    Rank rank = read_rank(folder, [&](const Snapshot& snapshot) {
+      if (form == ReportForm::steps) { steps.print(snapshot); }
+    });
+    if (!rank.readable()) {
+      remark(why_unreadable(rank));
+      all = false;
+      continue;
+    }
+    const auto [place, is_new] = places.emplace(rank.snapshot.run.id, by_run.size());
+    if (is_new) { by_run.emplace_back(); }
+    by_run[place->second].push_back(std::move(rank));
+  }
+  if (form == ReportForm::steps) { return all ? 0 : 1; }
+  std::vector<RunReport> reports;
+  for (std::vector<Rank>& each : by_run) { reports.push_back(add_up(std::move(each))); }
+  if (form == ReportForm::table) { print_tables(reports); }
+  if (form == ReportForm::json) { fmt::print("{}", report_json(reports)); }
+  if (form == ReportForm::csv) { fmt::print("{}", report_csv(reports)); }
+  return all ? 0 : 1;
+}
+
+}  // namespace cli
+TAKT_END_NAMESPACE

@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/snapshot.hpp>
+
+#include "rank.hpp"
+
+#include <string>
+#include <vector>
+
+TAKT_BEGIN_NAMESPACE
+namespace cli {
+
+/// Some ranks of one run, and what they add up to.
+struct RunReport {
+  std::vector<Rank> ranks;   ///< in order; of each, its last attempt
+  std::vector<int> missing;  ///< ranks of which there is no journal
+  Snapshot sum;
+};
+
+/// By schema "takt-report/1", docs/command.md.
+std::string report_json(const std::vector<RunReport>& runs);
+/// A line for each path.
+std::string report_csv(const std::vector<RunReport>& runs);
+
+}  // namespace cli
+TAKT_END_NAMESPACE

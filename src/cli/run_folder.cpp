@@ -1,0 +1,112 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run_folder.hpp"
+
+#include <takt/error.hpp>
+#include <takt/session.hpp>
+
+#include "journal_format.hpp"
+#include "text.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+TAKT_BEGIN_NAMESPACE
+namespace cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Paths = std::vector<fs::path>;
+
+/// Sorted by name.
+template <class Wanted>
+Paths entries(const fs::path& folder, Wanted wanted) {
+  Paths found;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    if (wanted(at->path())) { found.push_back(at->path()); }
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+bool is_folder(const fs::path& path) {
+  std::error_code error;
+  return fs::is_directory(path, error);
+}
+
+bool is_segment(const fs::path& path) {
+  std::uint32_t number = 0;
+  return detail::parse_segment_name(path.filename().string(), number);
+}
+
+bool is_rank(const fs::path& path) { return path.filename().string().rfind("rank-", 0) == 0 && is_folder(path); }
+
+bool is_run(const fs::path& path) { return is_folder(path) && !entries(path, is_rank).empty(); }
+
+/// Of the run; 0 where its journals do not say.
+std::int64_t start_of(const fs::path& run) {
+  std::int64_t latest = 0;
+  for (const fs::path& rank : entries(run, is_rank)) {
+    const Paths segments = entries(rank, is_segment);
+    if (segments.empty()) { continue; }
+    std::string head(detail::kSegmentHeaderBytes, '\0');
+    std::ifstream(segments.front(), std::ios::binary).read(head.data(), static_cast<std::streamsize>(head.size()));
+    detail::SegmentHeader header;
+    if (detail::parse_header(head, header) == detail::HeaderState::good) {
+      latest = std::max(latest, header.start_unix_ns);
+    }
+  }
+  return latest;
+}
+
+std::vector<std::string> texts(const Paths& paths) {
+  std::vector<std::string> out;
+  for (const fs::path& path : paths) { out.push_back(path.string()); }
+  return out;
+}
+
+std::string shown(const fs::path& path) { return detail::printable(path.string()); }
+
+}  // namespace
+
+std::vector<std::string> rank_folders(const std::string& given, std::vector<std::string>& remarks) {
+  std::string name = given;
+  while (name.size() > 1 && name.back() == '/') { name.pop_back(); }
+  const fs::path path(name);
+  if (!is_folder(path)) {
+    throw Error("there is no folder " + shown(path) +
+                "; name a run's folder, such as takt-runs/<run id>, or the folder that holds the runs");
+  }
+  if (is_rank(path) || !entries(path, is_segment).empty()) { return {path.string()}; }
+  const Paths ranks = entries(path, is_rank);
+  if (!ranks.empty()) { return texts(ranks); }
+  const Paths runs = entries(path, is_run);
+  if (runs.empty()) {
+    throw Error("no run in " + shown(path) +
+                "; a program with a takt::Session leaves its runs in takt-runs, or where TAKT_DIR says");
+  }
+  const fs::path newest = *std::max_element(
+      runs.begin(), runs.end(), [](const fs::path& a, const fs::path& b) { return start_of(a) < start_of(b); });
+  if (runs.size() > 1) {
+    remarks.push_back("the newest of " + std::to_string(runs.size()) + " runs in " + shown(path) + ": " +
+                      shown(newest.filename()));
+  }
+  return texts(entries(newest, is_rank));
+}
+
+std::vector<std::string> rank_folders(const std::vector<std::string>& given, std::vector<std::string>& remarks) {
+  std::vector<std::string> all;
+  const std::vector<std::string> usual = {SessionOptions::from_env().directory};
+  for (const std::string& each : given.empty() ? usual : given) {
+    for (const std::string& folder : rank_folders(each, remarks)) {
+      if (std::find(all.begin(), all.end(), folder) == all.end()) { all.push_back(folder); }
+    }
+  }
+  return all;
+}
+
+}  // namespace cli
+TAKT_END_NAMESPACE

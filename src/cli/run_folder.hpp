@@ -1,0 +1,22 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/config.hpp>
+
+#include <string>
+#include <vector>
+
+TAKT_BEGIN_NAMESPACE
+namespace cli {
+
+/// The folders of the ranks that `given` means: one itself, those of a run, or those of the newest run in a folder of runs.
+/// The last is told in `remarks`.
+/// \throws takt::Error where there is none, saying what to do.
+std::vector<std::string> rank_folders(const std::string& given, std::vector<std::string>& remarks);
+
+/// The same of several, each folder once. Of none: of the folder where runs go.
+std::vector<std::string> rank_folders(const std::vector<std::string>& given, std::vector<std::string>& remarks);
+
+}  // namespace cli
+TAKT_END_NAMESPACE

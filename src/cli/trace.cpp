@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <takt/error.hpp>
+#include <takt/exporters/trace.hpp>
+
+#include "commands.hpp"
+#include "rank.hpp"
+#include "run_folder.hpp"
+#include "text.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <limits>
+#include <set>
+
+TAKT_BEGIN_NAMESPACE
+namespace cli {
+namespace {
+
+/// Makes spans of what a journal has: steps, and regions that were open at its end.
+class TimeLine {
+ public:
+  explicit TimeLine(const std::string& file) : exporter_(file, std::numeric_limits<std::uint64_t>::max()) {}
+
+  void add_steps(Snapshot snapshot) {
+    for (const Row& row : snapshot.rows) {
+      if (row.series >= snapshot.series.size()) { continue; }
+      const Series& series = snapshot.series[row.series];
+      const PathStats& path = snapshot.paths[series.path];
+      add(snapshot, {next_++, series.thread, row.begin_ns, row.host_ns, name(fmt::format("{} {}", path.name, row.step)),
+                     path.kind});
+    }
+    snapshot.finished = false;
+    write(snapshot);
+  }
+
+  void end(Snapshot snapshot) {
+    for (const OpenRegion& open : snapshot.open) {
+      const PathStats& path = snapshot.paths[open.path];
+      add(snapshot, {next_++, open.thread, snapshot.wall_ns - open.open_ns, open.open_ns, name(path.name + " (open)"),
+                     path.kind});
+    }
+    snapshot.finished = true;
+    write(snapshot);
+  }
+
+  std::uint64_t spans() const noexcept { return next_; }
+
+ private:
+  static void add(Snapshot& snapshot, const Span& span) { snapshot.spans.push_back(span); }
+  /// A span's name has to outlive it.
+  const char* name(const std::string& text) { return names_.insert(text).first->c_str(); }
+  void write(const Snapshot& snapshot) {
+    if (exporter_.export_snapshot(snapshot) != ExportResult::ok) {
+      throw Error("the time line was not written; name another file with -o");
+    }
+    names_.clear();
+  }
+
+  TraceExporter exporter_;
+  std::set<std::string> names_;
+  std::uint64_t next_ = 0;
+};
+
+}  // namespace
+
+int trace(const std::string& run, const std::string& file) {
+  std::vector<std::string> remarks;
+  const std::vector<std::string> folders =
+      rank_folders(run.empty() ? std::vector<std::string>() : std::vector<std::string>{run}, remarks);
+  for (const std::string& each : remarks) { std::fprintf(stderr, "takt: %s\n", each.c_str()); }
+  if (folders.size() != 1) {
+    throw Error(fmt::format("{} processes have a journal in this run; name the folder of one, such as {}",
+                            folders.size(), detail::printable(folders.front())));
+  }
+  TimeLine line(file);
+  const Rank rank = read_rank(folders.front(), [&](const Snapshot& snapshot) { line.add_steps(snapshot); });
+  if (!rank.readable()) { throw Error(why_unreadable(rank)); }
+  line.end(rank.snapshot);
+  fmt::print("{}: {} slices, steps and what was open at the end\n", detail::printable(file), line.spans());
+  return 0;
+}
+
+}  // namespace cli
+TAKT_END_NAMESPACE

@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "other_process.hpp"
+
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstdlib>
+#include <ctime>
+#include <fstream>
+#include <iterator>
+
+#include <sys/types.h>
+#include <unistd.h>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+// Kernels count the start of a process in ticks, and file systems stamp files some ticks late.
+constexpr std::int64_t kSlack = 2 * kSecond;
+constexpr int kFieldOfState = 3;  // of /proc/<pid>/stat
+constexpr int kFieldOfStart = 22;
+
+std::int64_t now_ns(clockid_t clock) {
+  timespec now = {};
+  ::clock_gettime(clock, &now);
+  return now.tv_sec * kSecond + now.tv_nsec;
+}
+
+/// Since 1970; 0 where it cannot be told.
+std::int64_t begin_of_process(std::int64_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const std::size_t name_end = text.rfind(')');  // the name may hold anything
+  if (name_end == std::string::npos) { return 0; }
+  std::size_t at = name_end + 1;
+  for (int field = kFieldOfState; field < kFieldOfStart && at != std::string::npos; ++field) {
+    at = text.find(' ', at + 1);
+  }
+  if (at == std::string::npos) { return 0; }
+  const long long ticks = std::strtoll(text.c_str() + at, nullptr, 10);
+  const std::int64_t since_boot = ticks * (kSecond / ::sysconf(_SC_CLK_TCK));
+  return now_ns(CLOCK_REALTIME) - (now_ns(CLOCK_BOOTTIME) - since_boot);
+}
+
+}  // namespace
+
+Life life_of(const std::string& host, std::int64_t pid, std::int64_t sign_unix_ns) {
+  char here[HOST_NAME_MAX + 1] = {};
+  if (::gethostname(here, HOST_NAME_MAX) != 0 || host != here || pid <= 0) { return Life::unknown; }
+  if (::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH) { return Life::gone; }
+  return begin_of_process(pid) > sign_unix_ns + kSlack ? Life::gone : Life::alive;
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

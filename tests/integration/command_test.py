@@ -1,0 +1,322 @@
+# SPDX-FileCopyrightText: The Takt authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command `takt` makes sense of whatever runs have left behind."""
+
+import csv
+import http.server
+import io
+import json
+import os
+import random
+import signal
+import struct
+import subprocess
+import threading
+import time
+import unittest
+
+import rig
+
+COMMAND = os.environ["COMMAND"]
+KILLS = 40
+
+
+class Command(rig.Case):
+    def takt(self, *words, status=0, cwd=None, **env):
+        done = subprocess.run([COMMAND, *map(str, words)], capture_output=True, text=True, timeout=60 * rig.SLACK,
+                              check=False, cwd=cwd or self.scratch, env=rig.environment(**env))
+        self.assertEqual(done.returncode, status, f"{words}\n--- stdout\n{done.stdout}\n--- stderr\n{done.stderr}")
+        return done
+
+    def report(self, *words, **how):
+        document = json.loads(self.takt("report", "--json", *words, **how).stdout)
+        self.assertEqual(document["schema"], "takt-report/1")
+        self.assertEqual(len(document["runs"]), 1)
+        return document["runs"][0]
+
+    def start_until_ready(self, *words, stdin=subprocess.PIPE, **env):
+        started = self.start(*words, stdin=stdin, **env)
+        self.assertEqual(started.process.stdout.readline(), "ready\n")
+        return started
+
+    def wait_for(self, condition, what):
+        """A look at files again and again: what another process does has no other bell."""
+        self.assertTrue(rig.wait_until(condition), what)
+
+    def rank_of(self, report):
+        self.assertEqual(len(report["ranks"]), 1)
+        return report["ranks"][0]
+
+    # What a kill leaves
+
+    def check_what_is_left(self, log):
+        begun = struct.unpack("q", log.read_bytes())[0]
+        folder = self.folder()
+        if not list(folder.glob("journal-*.tjl")):
+            return 0  # killed before the first period
+        if self.takt_status("report", folder) == 1:
+            return 0  # likewise, with a file that has no frame yet
+        report = self.report(folder)
+        self.assertEqual(self.rank_of(report)["state"], "died")
+        steps = rig.calls(report["summary"], "Batch")
+        self.assertLessEqual(steps, begun)
+        self.assertLessEqual(rig.calls(report["summary"], "Batch/Forward/Comm"), begun)
+        rows = list(csv.DictReader(io.StringIO(self.takt("report", "--steps", folder).stdout)))
+        numbers = [int(row["step"]) for row in rows if row["path"] == "Batch/IO"]
+        self.assertEqual(numbers, list(range(len(numbers))))
+        self.assertLessEqual(len(numbers), begun)
+        check = self.takt("check", folder, status=1).stdout
+        self.assertIn("the process did not end by itself", check)
+        self.assertNotIn("damaged", check)
+        return len(numbers)
+
+    def takt_status(self, *words):
+        return subprocess.run([COMMAND, *map(str, words)], capture_output=True, check=False, timeout=60 * rig.SLACK,
+                              env=rig.environment()).returncode
+
+    def test_kill_at_random_moments(self):
+        seed = random.randrange(1 << 32)
+        print(f"seed {seed}")
+        moments = random.Random(seed)
+        log = self.scratch / "log"
+        seen = 0
+        for _ in range(KILLS):
+            started = self.start_until_ready("endless", log, TAKT_PERIOD_MS=10)
+            moment = time.monotonic() + moments.uniform(0, 0.08)
+            self.wait_for(lambda: time.monotonic() >= moment, "the clock")
+            os.kill(started.process.pid, signal.SIGKILL)
+            self.assertEqual(started.end(60).status, -signal.SIGKILL)
+            seen += self.check_what_is_left(log) > 0
+            self.remove_runs()
+        self.assertGreater(seen, KILLS // 4)
+
+    def remove_runs(self):
+        for path in sorted(self.runs.rglob("*"), reverse=True):
+            path.rmdir() if path.is_dir() else path.unlink()
+
+    def test_killed_in_a_region_says_where(self):
+        started = self.start_until_ready("hang", TAKT_PERIOD_MS=10)
+        self.wait_for(lambda: "Epoch > Batch > Comm" in self.takt_out("report", self.runs), "the region in the journal")
+        os.kill(started.process.pid, signal.SIGKILL)
+        started.end(60)
+        out = self.takt("report", self.runs).stdout
+        self.assertRegex(out, r"rank 0: died in Epoch > Batch > Comm, open [\d.]+ \w+ \(thread main\); last heard of at ")
+        self.assertIn("so far", out)
+
+    def takt_out(self, *words):
+        return subprocess.run([COMMAND, *map(str, words)], capture_output=True, text=True, check=False,
+                              timeout=60 * rig.SLACK, env=rig.environment()).stdout
+
+    # Other states
+
+    def test_running_then_finished(self):
+        started = self.start_until_ready("hang", TAKT_PERIOD_MS=10)
+        self.wait_for(lambda: "Epoch > Batch > Comm" in self.takt_out("report", self.runs), "the region in the journal")
+        out = self.takt("report", self.runs).stdout
+        self.assertIn("rank 0: still running in Epoch > Batch > Comm, open ", out)
+        self.assertIn("still running", self.takt("check", self.runs).stdout)
+        self.assertEqual(started.end(60, "go\n").status, 0)
+        report = self.report(self.runs)
+        self.assertEqual(self.rank_of(report)["state"], "finished")
+        self.assertEqual(rig.calls(report["summary"], "Batch"), 3)
+        self.assertEqual(report["summary"]["paths"], self.summary()["paths"])
+        self.assertIn("whole, nothing lost", self.takt("check", self.runs).stdout)
+
+    def test_table_is_the_one_that_the_program_printed(self):
+        printed = self.run_program("names").out
+        table = self.takt("report", self.folder()).stdout
+        self.assertTrue(table.startswith(printed), f"{printed}\n---\n{table}")
+        self.assertIn("rank 0: finished", table)
+
+    def test_steps_are_those_of_the_run_folder(self):
+        started = self.start_until_ready("hang")
+        started.end(60, "go\n")
+        rows = list(csv.DictReader(io.StringIO(self.takt("report", "--steps", self.runs).stdout)))
+        for row in rows:
+            self.assertEqual((row.pop("rank"), row.pop("attempt")), ("0", "0"))
+            del row["run_id"]
+        self.assertEqual(rows, self.steps())
+
+    def test_ranks_are_added_up_and_missing_ones_named(self):
+        for rank in (0, 1, 3):
+            self.run_program("names", TAKT_RUN_ID="together", TAKT_RANK=rank, TAKT_WORLD_SIZE=5)
+        report = self.report(self.runs)
+        self.assertEqual([each["rank"] for each in report["ranks"]], [0, 1, 3])
+        self.assertEqual(report["missing_ranks"], [2, 4])
+        self.assertEqual(report["summary"]["paths"][0]["host"]["n"], 3)
+        totals = [self.summary(folder)["paths"][0]["host"]["total_ns"] for folder in self.folders()]
+        self.assertEqual(report["summary"]["paths"][0]["host"]["total_ns"], sum(totals))
+        out = self.takt("report", self.runs).stdout
+        self.assertIn("3 ranks together", out)
+        self.assertIn("2 of 5 ranks are not in this report: 2, 4", out)
+
+    def test_of_several_runs_the_newest_and_it_says_so(self):
+        self.run_program("names", TAKT_RUN_ID="zzz")
+        self.run_program("names", TAKT_RUN_ID="aaa")
+        self.run_program("names", TAKT_RUN_ID="mmm")
+        done = self.takt("report", self.runs)
+        self.assertIn("the newest of 3 runs", done.stderr)
+        self.assertIn("run command-mmm", done.stdout)
+        self.assertIn("run command-mmm", self.takt("report", TAKT_DIR=self.runs).stdout)
+
+    def test_of_two_attempts_the_last(self):
+        for _ in range(2):
+            self.run_program("names", TAKT_RUN_ID="again")
+        done = self.takt("report", self.runs)
+        self.assertIn("rank 0 has a later attempt; not in this report: ", done.stderr)
+        self.assertIn("rank 0 of 1", done.stdout)
+
+    # Damage, and nothing
+
+    def damaged(self):
+        self.run_program("names", TAKT_PERIOD_MS=10)
+        journal = next(self.folder().glob("journal-*.tjl"))
+        bytes_ = bytearray(journal.read_bytes())
+        bytes_[64 + 40] ^= 0x10  # in the first frame
+        journal.write_bytes(bytes_)
+        return journal
+
+    def test_damage_is_reported_and_checked(self):
+        self.damaged()
+        out = self.takt("report", self.runs).stdout
+        self.assertIn("rank 0: the journal is damaged: ", out)
+        out = self.takt("check", self.runs, status=1).stdout
+        self.assertIn("not whole", out)
+        self.assertIn("lost: 1 records missing", out)
+
+    def test_newer_version_names_the_cure(self):
+        journal = self.damaged()
+        head = bytearray(journal.read_bytes())
+        head[8] = 2
+        head[60:64] = struct.pack("<I", crc32c(bytes(head[:60])))
+        journal.write_bytes(head)
+        self.assertIn("read it with a newer Takt", self.takt("report", self.runs, status=1).stderr)
+
+    def test_nothing_there_names_the_cure(self):
+        empty = self.scratch / "empty"
+        empty.mkdir()
+        rank = self.scratch / "run" / "rank-0-0-1"
+        rank.mkdir(parents=True)
+        for word in ("report", "check"):
+            with self.subTest(word):
+                self.assertIn("TAKT_DIR", self.takt(word, empty, status=1).stderr)
+                self.assertIn("takt-runs/<run id>", self.takt(word, "nowhere", status=1).stderr)
+                done = self.takt(word, rank, status=1)
+                self.assertIn("TAKT_JOURNAL", done.stdout + done.stderr)
+
+    def test_wrong_usage_is_told_apart(self):
+        for words in ([], ["report", "--json", "--csv"], ["nonsense"], ["trace"], ["report", "--nonsense"]):
+            with self.subTest(words):
+                self.takt(*words, status=2)
+        for words in (["--help"], ["report", "--help"], ["--version"]):
+            self.takt(*words)
+
+    def test_names_cannot_command_a_terminal(self):
+        self.run_program("names")
+        for words in (["report"], ["check"]):
+            out = self.takt(*words, self.runs).stdout
+            self.assertNotIn("\x1b", out)
+        self.assertIn("erase?[2Jall", self.takt("report", self.runs).stdout)
+        rows = list(csv.DictReader(io.StringIO(self.takt("report", "--csv", self.runs).stdout, newline="")))
+        self.assertEqual(rows[1]["path"], 'erase?[2Jall/two?lines,"quoted"')
+        odd = self.scratch / "odd\x1b[2J"
+        odd.mkdir()
+        self.assertNotIn("\x1b", self.takt("report", odd, status=1).stderr)
+
+    # Delivery
+
+    @unittest.skipUnless(os.environ.get("HAS_MLFLOW"), "built without MLflow")
+    def test_sync_of_a_killed_run_says_what_remains(self):
+        started = self.start_until_ready("hang", TAKT_PERIOD_MS=10)
+        self.wait_for(lambda: "Epoch > Batch > Comm" in self.takt_out("report", self.runs), "the region in the journal")
+        self.assertIn("MLFLOW_TRACKING_URI is not set", self.takt("sync", self.runs, status=1).stderr)
+        server = TinyServer()
+        self.addCleanup(server.stop)
+        self.assertIn("the run goes on", self.takt("sync", self.runs, status=3, MLFLOW_TRACKING_URI=server.url).stderr)
+        self.assertEqual(server.statuses, [])
+        os.kill(started.process.pid, signal.SIGKILL)
+        started.end(60)
+        away = {"MLFLOW_TRACKING_URI": "http://127.0.0.1:1", "status": 3}
+        self.assertIn("not complete: ", self.takt("sync", "--patience", 0, self.runs, **away).stderr)
+        done = self.takt("sync", self.runs, MLFLOW_TRACKING_URI=server.url)
+        self.assertIn("complete; ", done.stdout)
+        self.assertEqual(done.stderr, "")  # no bar without a terminal
+        self.assertEqual(server.statuses, ["KILLED"])
+        points = len(server.points)
+        self.assertEqual(len(set(server.points)), points)
+        self.assertIn("all is delivered", self.takt("sync", self.runs, MLFLOW_TRACKING_URI=server.url).stdout)
+        self.assertEqual(len(server.points), points)
+
+    # Time line
+
+    def test_trace_has_the_steps_and_what_was_open(self):
+        started = self.start_until_ready("hang", TAKT_PERIOD_MS=10)
+        self.wait_for(lambda: "Epoch > Batch > Comm" in self.takt_out("report", self.runs), "the region in the journal")
+        os.kill(started.process.pid, signal.SIGKILL)
+        started.end(60)
+        file = self.scratch / "trace.json"
+        self.takt("trace", self.runs, "-o", file)
+        trace = json.loads(file.read_text(encoding="utf-8"))
+        slices = [each for each in trace["traceEvents"] if each["ph"] == "X"]
+        self.assertEqual([each["name"] for each in slices],
+                         ["Batch 0", "Batch 1", "Batch 2", "Epoch (open)", "Batch (open)", "Comm (open)"])
+        self.assertTrue(all(each["dur"] > 0 for each in slices))
+        rows = list(csv.DictReader(io.StringIO(self.takt("report", "--steps", self.runs).stdout)))
+        self.assertEqual([each["ts"] * 1000 for each in slices[:3]],
+                         [float(row["begin_ns"]) for row in rows if row["path"] == "Batch/IO"])
+
+    def test_trace_of_several_ranks_asks_for_one(self):
+        for rank in (0, 1):
+            self.run_program("names", TAKT_RUN_ID="two", TAKT_RANK=rank, TAKT_WORLD_SIZE=2)
+        self.assertIn("name the folder of one", self.takt("trace", self.runs, "-o", "x", status=1).stderr)
+        self.takt("trace", self.folders()[0], "-o", self.scratch / "no" / "x", status=1)
+
+
+class TinyServer:
+    """As much of MLflow as one run needs. Keeps the points."""
+
+    def __init__(self):
+        self.points = []
+        self.statuses = []
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def answer(self):
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                request = json.loads(body) if self.path.startswith("/api/2.0/mlflow/runs/") and body else {}
+                outer.points += [json.dumps(each) for each in request.get("metrics", [])]
+                outer.statuses += [request["status"]] if "status" in request else []
+                reply = json.dumps({"run": {"info": {"run_id": "r", "artifact_uri": "mlflow-artifacts:/0/r"}}}).encode()
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(reply)))
+                self.end_headers()
+                self.wfile.write(reply)
+
+            do_GET = do_POST = do_PUT = answer
+
+            def log_message(self, *_):
+                pass
+
+        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.http.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.http.server_port}"
+        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+
+    def stop(self):
+        self.http.shutdown()
+        self.http.server_close()
+
+
+def crc32c(data):
+    value = 0xFFFFFFFF
+    for byte in data:
+        value ^= byte
+        for _ in range(8):
+            value = (value >> 1) ^ (0x82F63B78 if value & 1 else 0)
+    return value ^ 0xFFFFFFFF
+
+
+if __name__ == "__main__":
+    rig.main()

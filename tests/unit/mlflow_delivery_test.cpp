@@ -1,0 +1,409 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "delivery.hpp"
+
+#include <takt/error.hpp>
+
+#include "journal_writer.hpp"
+#include "mlflow_cursor.hpp"
+#include "support/catch.hpp"
+#include "support/caught_faults.hpp"
+#include "support/fake_mlflow.hpp"
+#include "support/journal_helpers.hpp"
+#include "support/random.hpp"
+#include "support/scratch.hpp"
+
+#include <climits>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace takt_test;
+using std::chrono::milliseconds;
+using takt::MlflowOptions;
+using takt::Snapshot;
+using takt::cli::Delivered;
+using takt::cli::Delivery;
+using takt::detail::MlflowClient;
+using takt::detail::MlflowCursor;
+using takt::detail::MlflowTimes;
+using Mood = FakeMlflow::Mood;
+using Outcome = Delivered::Outcome;
+
+namespace {
+
+constexpr pid_t kNobody = 0x3FFFFFFF;  // more than there can be
+
+MlflowTimes quick() {
+  MlflowTimes times;
+  times.connect = times.total = milliseconds(2000);
+  times.first_wait = milliseconds(1);
+  times.longest_wait = milliseconds(4);
+  return times;
+}
+
+MlflowOptions options_for(const FakeMlflow& server, bool every_step = false) {
+  MlflowOptions options;
+  options.tracking_uri = server.url();
+  options.token = "s3cr3t-token";
+  options.every_step = every_step;
+  return options;
+}
+
+std::string here() {
+  char name[HOST_NAME_MAX + 1] = {};
+  ::gethostname(name, HOST_NAME_MAX);
+  return name;
+}
+
+/// What exporters see of a run with windows of a few rows.
+std::vector<Snapshot> a_run(std::uint64_t seed, int periods, bool finished = true) {
+  GrowingRun run(seed);
+  std::vector<Snapshot> all;
+  for (int period = 0; period < periods; ++period) {
+    Snapshot snapshot = run.next(finished && period + 1 == periods);
+    for (takt::Row& row : snapshot.rows) {
+      row.begin_ns *= 3'000'000;
+      row.host_ns *= 3'000'000;
+    }
+    for (takt::Metric& metric : snapshot.metrics) { metric.time_unix_ns = 1'700'000'000'000'000'000; }
+    snapshot.run.start_unix_ns = 1'700'000'000'000'000'000;
+    snapshot.run.host = here();
+    snapshot.run.pid = kNobody;
+    snapshot.run.directory.clear();
+    snapshot.params = {{"lr", "0.1"}, {"batch", "64"}};
+    snapshot.tags = {{"model", "small"}};
+    snapshot.failed = false;
+    all.push_back(snapshot);
+  }
+  return all;
+}
+
+std::string folder_with(const Scratch& scratch, const std::vector<Snapshot>& run) {
+  const std::string folder = scratch.path("rank-0-0-1");
+  REQUIRE(::mkdir(folder.c_str(), 0700) == 0);
+  takt::detail::JournalExporter journal(folder, plain_journal(20'000));
+  for (const Snapshot& each : run) { REQUIRE(journal.export_snapshot(each) == takt::ExportResult::ok); }
+  return folder;
+}
+
+FakeRun sent_live(const std::vector<Snapshot>& run, bool every_step) {
+  FakeMlflow server;
+  takt::MlflowExporter exporter(options_for(server, every_step));
+  for (const Snapshot& each : run) { exporter.export_snapshot(each); }
+  REQUIRE(exporter.shutdown(milliseconds(20'000)));
+  return server.run();
+}
+
+Delivered deliver(const std::string& folder, const MlflowOptions& options, milliseconds patience = milliseconds(5000)) {
+  return Delivery(folder, options, patience, quick()).run();
+}
+
+}  // namespace
+
+TEST_CASE("a run that never saw a network gives the same points when it is delivered later") {
+  const bool every_step = GENERATE(false, true);
+  const auto run = a_run(every_step ? 3 : 4, 200);
+  const FakeRun live = sent_live(run, every_step);
+  const Scratch scratch;
+  const std::string folder = folder_with(scratch, run);
+  FakeMlflow server;
+  const Delivered delivered = deliver(folder, options_for(server, every_step));
+  CHECK(delivered.outcome == Outcome::all);
+  CHECK(delivered.points == live.points.size());
+  const FakeRun later = server.run();
+  CHECK(live.points.size() > 500);
+  CHECK(later.points == live.points);
+  CHECK(later.params == live.params);
+  CHECK(later.tags == live.tags);
+  CHECK(later.status == "FINISHED");
+  CHECK(later.files == live.files);
+  CHECK(later.sent_twice == 0);
+}
+
+TEST_CASE("delivered twice, the second time asks the server nothing") {
+  const Scratch scratch;
+  const std::string folder = folder_with(scratch, a_run(5, 30));
+  FakeMlflow server;
+  REQUIRE(deliver(folder, options_for(server)).outcome == Outcome::all);
+  const std::size_t requests = server.requests();
+  const Delivered again = deliver(folder, options_for(server));
+  CHECK(again.outcome == Outcome::all);
+  CHECK(again.points == 0);
+  CHECK(again.run_id == "r0");
+  CHECK(server.requests() == requests);
+}
+
+TEST_CASE("whatever request a delivery stops at, the next one goes on: one run, each point once in it") {
+  const auto run = a_run(6, 60);
+  const FakeRun live = sent_live(run, true);
+  Random random(42);
+  for (int round = 0; round < 15; ++round) {
+    const Scratch scratch;
+    const std::string folder = folder_with(scratch, run);
+    const std::size_t away_from = random.below(9);
+    const bool reply_lost = random.chance(50);
+    bool back = false;
+    FakeMlflow server([&](std::size_t number) {
+      if (back || number < away_from) { return Mood::good; }
+      return number == away_from && reply_lost ? Mood::deaf_reply : Mood::away;
+    });
+    const Delivered first = deliver(folder, options_for(server, true), milliseconds(20));
+    INFO("round " << round << ", away from request " << away_from << ", reply lost " << reply_lost);
+    CHECK(first.outcome != Outcome::busy);
+    back = true;
+    CHECK(deliver(folder, options_for(server, true)).outcome == Outcome::all);
+    REQUIRE(server.runs().size() == 1);
+    CHECK(server.run().points == live.points);
+    CHECK(server.run().status == "FINISHED");
+    CHECK((reply_lost || server.run().sent_twice == 0));
+  }
+}
+
+TEST_CASE("a run whose creation was not answered is found by the next delivery") {
+  const Scratch scratch;
+  const std::string folder = folder_with(scratch, a_run(17, 5));
+  bool back = false;
+  FakeMlflow server([&](std::size_t number) {
+    return back ? Mood::good : number == 0 ? Mood::deaf_reply : Mood::away;
+  });
+  CHECK(deliver(folder, options_for(server), milliseconds(20)).outcome == Outcome::some);
+  REQUIRE(server.runs().size() == 1);
+  back = true;
+  CHECK(deliver(folder, options_for(server)).outcome == Outcome::all);
+  CHECK(server.runs().size() == 1);
+}
+
+TEST_CASE("what the program's own exporter has sent is not sent again") {
+  const auto run = a_run(7, 100);
+  const FakeRun live = sent_live(run, false);
+  const Scratch scratch;
+  const std::string folder = folder_with(scratch, run);
+  FakeMlflow server;
+  {
+    takt::MlflowExporter exporter(options_for(server));
+    for (std::size_t at = 0; at < 60; ++at) {
+      Snapshot snapshot = run[at];
+      snapshot.run.directory = folder;
+      exporter.export_snapshot(snapshot);
+    }
+    exporter.flush(milliseconds(5000));
+    CHECK(deliver(folder, options_for(server)).outcome == Outcome::busy);
+    exporter.shutdown(milliseconds(1000));  // gives the lease back
+  }
+  const std::size_t before = server.run().points.size();
+  CHECK(before > 50);
+  MlflowOptions other = options_for(server, true);  // what the run was begun with holds
+  other.experiment_id = "7";
+  const Delivered delivered = deliver(folder, other);
+  CHECK(delivered.outcome == Outcome::all);
+  CHECK(delivered.points == live.points.size() - before);
+  CHECK(server.runs().size() == 1);
+  CHECK(server.run().points == live.points);
+  CHECK(server.run().sent_twice == 0);
+}
+
+TEST_CASE("a journal without an end, of a process that is gone, ends as killed, with the totals so far") {
+  const Scratch scratch;
+  const std::string folder = folder_with(scratch, a_run(8, 40, false));
+  FakeMlflow server;
+  CHECK(deliver(folder, options_for(server)).outcome == Outcome::all);
+  CHECK(server.run().status == "KILLED");
+  CHECK(server.run().files.count("summary.json") == 1);
+  bool totals = false;
+  for (const std::string& point : server.run().points) { totals = totals || contains(point, "total/wall_s"); }
+  CHECK(totals);
+}
+
+TEST_CASE("of a run that goes on, what there is is delivered, and its end later") {
+  const auto run = a_run(9, 80);
+  const FakeRun live = sent_live(run, false);
+  const Scratch scratch;
+  const std::string folder = scratch.path("rank-0-0-1");
+  REQUIRE(::mkdir(folder.c_str(), 0700) == 0);
+  takt::detail::JournalExporter journal(folder, plain_journal());
+  FakeMlflow server;
+  for (std::size_t at = 0; at < run.size(); ++at) {
+    Snapshot snapshot = run[at];
+    snapshot.run.pid = ::getpid();
+    REQUIRE(journal.export_snapshot(snapshot) == takt::ExportResult::ok);
+    if (at % 30 == 10) {
+      CHECK(deliver(folder, options_for(server)).outcome == Outcome::so_far);
+      CHECK(server.run().status == "RUNNING");
+    }
+  }
+  CHECK(deliver(folder, options_for(server)).outcome == Outcome::all);
+  CHECK(server.run().points == live.points);
+  CHECK(server.run().sent_twice == 0);
+  CHECK(server.run().status == "FINISHED");
+}
+
+TEST_CASE("what an exporter had to drop, because the server was away for long, is delivered later") {
+  const support::CaughtFaults faults;
+  const auto run = a_run(10, 60);
+  const FakeRun live = sent_live(run, true);
+  const Scratch scratch;
+  const std::string folder = folder_with(scratch, run);
+  bool away = true;
+  FakeMlflow server([&](std::size_t) { return away ? Mood::away : Mood::good; });
+  {
+    MlflowClient client(options_for(server, true), quick(), 100);
+    client.keep_cursor(takt::detail::mlflow_cursor_file(folder));
+    for (const Snapshot& each : run) { client.take(each); }
+    away = false;
+    client.deliver(std::chrono::steady_clock::now() + milliseconds(5000));
+    CHECK(client.queue().lost() > 100);
+  }
+  CHECK(server.run().points.size() == 100);
+  CHECK(deliver(folder, options_for(server)).outcome == Outcome::all);
+  CHECK(server.run().points == live.points);
+  CHECK(server.run().sent_twice == 0);
+}
+
+TEST_CASE("what an exporter that was added late has not seen stays out: windows have begun where it began") {
+  const auto run = a_run(15, 80);
+  const std::vector<Snapshot> seen(run.begin() + 20, run.end());
+  const FakeRun live = sent_live(seen, false);
+  const Scratch scratch;
+  const std::string folder = folder_with(scratch, run);
+  FakeMlflow server;
+  {
+    MlflowClient client(options_for(server), quick());
+    client.keep_cursor(takt::detail::mlflow_cursor_file(folder));
+    for (std::size_t at = 0; at < 30; ++at) { client.take(seen[at]); }
+    client.deliver(std::chrono::steady_clock::now() + milliseconds(5000));
+  }
+  CHECK(deliver(folder, options_for(server)).outcome == Outcome::all);
+  CHECK(server.run().points == live.points);
+  CHECK(server.run().sent_twice == 0);
+}
+
+TEST_CASE("an exporter that is added to a run that takt sync has begun with leaves it to that") {
+  const support::CaughtFaults faults;
+  const auto run = a_run(16, 5);
+  const Scratch scratch;
+  const std::string folder = folder_with(scratch, run);
+  FakeMlflow server;
+  REQUIRE(deliver(folder, options_for(server)).outcome == Outcome::all);
+  const std::size_t requests = server.requests();
+  takt::MlflowExporter exporter(options_for(server));
+  Snapshot snapshot = run.back();
+  snapshot.run.directory = folder;
+  exporter.export_snapshot(snapshot);
+  exporter.shutdown(milliseconds(1000));
+  CHECK(server.requests() == requests);
+  CHECK(contains(faults.text(), "takt sync already"));
+}
+
+TEST_CASE("no credentials in what is written beside the journal, and nobody else may read it") {
+  const Scratch scratch;
+  const std::string folder = folder_with(scratch, a_run(11, 10));
+  FakeMlflow server;
+  MlflowOptions options = options_for(server);
+  options.tracking_uri.insert(options.tracking_uri.find("//") + 2, "us3r:p4ssword@");
+  REQUIRE(deliver(folder, options).outcome == Outcome::all);
+  const std::string file = takt::detail::mlflow_cursor_file(folder);
+  const std::string text = read_text(file);
+  CHECK(contains(text, "\"run_id\": \"r0\""));
+  CHECK_FALSE(contains(text, "us3r"));
+  CHECK_FALSE(contains(text, "p4ssword"));
+  CHECK_FALSE(contains(text, "s3cr3t"));
+  struct stat status = {};
+  REQUIRE(::stat(file.c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777U) == 0600U);
+  CHECK(::access(takt::detail::mlflow_lease_file(folder).c_str(), F_OK) != 0);
+}
+
+TEST_CASE("a cursor that cannot be read stops a delivery: guessing would send things twice") {
+  const Scratch scratch;
+  const std::string folder = folder_with(scratch, a_run(12, 5));
+  FakeMlflow server;
+  const std::string text = GENERATE("", "{}", "{\"schema\":\"takt-mlflow/2\"}", "[1,2", "null");
+  write_text(takt::detail::mlflow_cursor_file(folder), text);
+  CHECK_THROWS_WITH(deliver(folder, options_for(server)), Catch::Matchers::Contains("Remove it"));
+  CHECK(server.requests() == 0);
+  CHECK(::access(takt::detail::mlflow_lease_file(folder).c_str(), F_OK) != 0);
+}
+
+TEST_CASE("a lease holds while its process gives signs of life") {
+  const Scratch scratch;
+  const std::string folder = folder_with(scratch, a_run(13, 5));
+  const std::string file = takt::detail::mlflow_lease_file(folder);
+  FakeMlflow server;
+  struct Case {
+    std::string text;
+    long age_s;
+    bool free;
+  };
+  const std::vector<Case> cases = {
+      {here() + " " + std::to_string(::getpid()) + "\n", 0, false},
+      {here() + " " + std::to_string(kNobody) + "\n", 0, true},
+      {"elsewhere.invalid 1\n", 60, false},
+      {"elsewhere.invalid 1\n", 600, true},
+      {"", 0, false},
+      {"", 600, true},
+  };
+  for (const Case& each : cases) {
+    INFO(each.text << each.age_s);
+    write_text(file, each.text);
+    timespec times[2] = {};
+    ::clock_gettime(CLOCK_REALTIME, &times[0]);
+    times[0].tv_sec -= each.age_s;
+    times[1] = times[0];
+    REQUIRE(::utimensat(AT_FDCWD, file.c_str(), times, 0) == 0);
+    const Delivered delivered = deliver(folder, options_for(server));
+    CHECK(delivered.outcome == (each.free ? Outcome::all : Outcome::busy));
+    CHECK((::access(file.c_str(), F_OK) != 0) == each.free);
+  }
+}
+
+TEST_CASE("a lease that another process has taken over is not touched any more") {
+  const Scratch scratch;
+  const std::string file = scratch.path("lease");
+  takt::detail::MlflowLease lease;
+  REQUIRE(lease.take(file));
+  ::unlink(file.c_str());
+  write_text(file, "elsewhere.invalid 1\n");
+  lease.release();
+  CHECK(read_text(file) == "elsewhere.invalid 1\n");
+}
+
+TEST_CASE("of a run with ranks, rank 0 speaks, unless all are to") {
+  auto run = a_run(14, 5);
+  for (Snapshot& each : run) { each.run.rank = 3; }
+  const Scratch scratch;
+  const std::string folder = folder_with(scratch, run);
+  FakeMlflow server;
+  CHECK(deliver(folder, options_for(server)).outcome == Outcome::not_sent);
+  CHECK(server.requests() == 0);
+  MlflowOptions all = options_for(server);
+  all.all_ranks = true;
+  CHECK(deliver(folder, all).outcome == Outcome::all);
+}
+
+TEST_CASE("settled numbers are a set") {
+  Random random(1);
+  takt::detail::MlflowSettled settled;
+  std::set<std::uint64_t> oracle;
+  for (int round = 0; round < 3000; ++round) {
+    const std::uint64_t first = random.below(500);
+    const std::uint64_t end = first + random.below(4);
+    settled.add(first, end);
+    for (std::uint64_t number = first; number < end; ++number) { oracle.insert(number); }
+    const std::uint64_t asked = random.below(510);
+    REQUIRE(settled.has(asked) == (oracle.count(asked) == 1));
+    REQUIRE(settled.count() == oracle.size());
+  }
+  std::uint64_t before = 0;
+  for (const auto& [first, end] : settled.ranges()) {
+    CHECK((first > before || before == 0));
+    CHECK(first < end);
+    before = end;
+  }
+}

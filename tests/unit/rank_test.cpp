@@ -1,0 +1,154 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rank.hpp"
+
+#include "journal_writer.hpp"
+#include "other_process.hpp"
+#include "support/catch.hpp"
+#include "support/journal_helpers.hpp"
+#include "support/scratch.hpp"
+
+#include <climits>
+#include <cstdint>
+#include <string>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace takt_test;
+using takt::Snapshot;
+using takt::cli::Ending;
+using takt::cli::Rank;
+
+namespace {
+
+std::string here() {
+  char name[HOST_NAME_MAX + 1] = {};
+  ::gethostname(name, HOST_NAME_MAX);
+  return name;
+}
+
+constexpr pid_t kNobody = 0x3FFFFFFF;  // more than there can be
+
+Snapshot run_of(const std::string& host, std::int64_t pid, bool finished = false) {
+  Snapshot snapshot;
+  snapshot.run.host = host;
+  snapshot.run.pid = pid;
+  snapshot.wall_ns = 1'000'000'000;
+  snapshot.finished = finished;
+  add_thread(snapshot, "main\x1b[2J");
+  add_path(snapshot, "Epoch");
+  add_path(snapshot, "Comm\x1b[2J", 0);
+  if (!finished) { snapshot.open = {{0, 0, 400'000'000'000}, {1, 0, 312'000'000'000}}; }
+  return snapshot;
+}
+
+void write_journal(const std::string& folder, const Snapshot& snapshot) {
+  takt::detail::JournalExporter exporter(folder, plain_journal());
+  REQUIRE(exporter.export_snapshot(snapshot) == takt::ExportResult::ok);
+}
+
+/// As if nothing had been written for so long.
+void age(const std::string& folder, long seconds) {
+  timespec times[2] = {};
+  ::clock_gettime(CLOCK_REALTIME, &times[0]);
+  times[0].tv_sec -= seconds;
+  times[1] = times[0];
+  REQUIRE(::utimensat(AT_FDCWD, (folder + "/journal-00000.tjl").c_str(), times, 0) == 0);
+}
+
+}  // namespace
+
+TEST_CASE("a journal without an end, of a process that is gone: it died in its innermost open region") {
+  const Scratch scratch;
+  write_journal(scratch.path("."), run_of(here(), kNobody));
+  const Rank rank = takt::cli::read_rank(scratch.path("."));
+  CHECK(rank.ending == Ending::died);
+  const std::string text = takt::cli::describe(rank);
+  CHECK(contains(text, "died in Epoch > Comm?[2J, open 312 s (thread main?[2J); last heard of at "));
+  CHECK_FALSE(contains(text, "\x1b"));
+}
+
+TEST_CASE("a journal without an end, of a process that is there: it runs") {
+  const Scratch scratch;
+  write_journal(scratch.path("."), run_of(here(), ::getpid()));
+  CHECK(takt::cli::read_rank(scratch.path(".")).ending == Ending::running);
+}
+
+TEST_CASE("a process that began after the journal was last written is another one of the same number") {
+  const Scratch scratch;
+  write_journal(scratch.path("."), run_of(here(), ::getpid()));
+  age(scratch.path("."), 400'000'000);
+  CHECK(takt::cli::read_rank(scratch.path(".")).ending == Ending::died);
+}
+
+TEST_CASE("of a process on another machine, silence is all that can be told") {
+  const Scratch scratch;
+  write_journal(scratch.path("."), run_of("elsewhere.invalid", ::getpid()));
+  CHECK(takt::cli::read_rank(scratch.path(".")).ending == Ending::running);
+  age(scratch.path("."), 300);
+  const Rank rank = takt::cli::read_rank(scratch.path("."));
+  CHECK(rank.ending == Ending::silent);
+  CHECK(contains(takt::cli::describe(rank), "died, or elsewhere.invalid is cut off, last seen in Epoch"));
+}
+
+TEST_CASE("an end is an end, whoever may live") {
+  const Scratch scratch;
+  Snapshot snapshot = run_of(here(), ::getpid(), true);
+  SECTION("good") {
+    write_journal(scratch.path("."), snapshot);
+    CHECK(takt::cli::read_rank(scratch.path(".")).ending == Ending::finished);
+  }
+  SECTION("bad") {
+    snapshot.failed = true;
+    write_journal(scratch.path("."), snapshot);
+    CHECK(takt::cli::read_rank(scratch.path(".")).ending == Ending::failed);
+  }
+}
+
+TEST_CASE("rows are shown in parts, each once and in order, and kept no longer") {
+  const Scratch scratch;
+  GrowingRun run(7);
+  {
+    takt::detail::JournalExporter exporter(scratch.path("."), plain_journal(4000));
+    for (int period = 0; period < 60; ++period) { exporter.export_snapshot(run.next()); }
+    exporter.export_snapshot(run.next(true));
+  }
+  std::vector<takt::Row> rows;
+  std::vector<takt::Metric> metrics;
+  int parts = 0;
+  const Rank rank = takt::cli::read_rank(scratch.path("."), [&](const Snapshot& part) {
+    ++parts;
+    rows.insert(rows.end(), part.rows.begin(), part.rows.end());
+    metrics.insert(metrics.end(), part.metrics.begin(), part.metrics.end());
+  });
+  CHECK(parts > 3);
+  CHECK(static_cast<std::size_t>(parts) <= rank.segments);
+  CHECK(same_rows(rows, run.all_rows));
+  CHECK(same_metrics(metrics, run.all_metrics));
+  CHECK(rank.rows == rows.size());
+  CHECK(rank.snapshot.rows.empty());
+  CHECK(takt::cli::damages(rank).empty());
+}
+
+TEST_CASE("a process is alive, gone, or out of sight") {
+  using takt::detail::Life;
+  const std::int64_t future = std::int64_t{1} << 62U;
+  CHECK(takt::detail::life_of(here(), ::getpid(), future) == Life::alive);
+  CHECK(takt::detail::life_of(here(), ::getpid(), 0) == Life::gone);
+  CHECK(takt::detail::life_of(here(), kNobody, future) == Life::gone);
+  CHECK(takt::detail::life_of("elsewhere.invalid", kNobody, future) == Life::unknown);
+}
+
+TEST_CASE("what is cut off at the end is torn once the process is gone, and still to come while it is there") {
+  const Scratch scratch;
+  const std::int64_t pid = GENERATE(std::int64_t{kNobody}, std::int64_t{::getpid()});
+  write_journal(scratch.path("."), run_of(here(), pid));
+  const std::string file = scratch.path("journal-00000.tjl");
+  const std::string whole = read_text(file);
+  write_text(file, whole + whole.substr(takt::detail::kSegmentHeaderBytes, 30));
+  const Rank rank = takt::cli::read_rank(scratch.path("."));
+  CHECK(rank.damage.torn_tail_bytes == (pid == kNobody ? 30 : 0));
+  CHECK(takt::cli::damages(rank).size() == (pid == kNobody ? 1 : 0));
+}
