@@ -23,16 +23,32 @@ struct Elapsed {
   static constexpr Elapsed failed() noexcept { return {State::failed, 0}; }
 };
 
-/// What a recorder needs of a device: a Backend (docs/backends.md) without its type. All functions are called on threads
-/// that record, must not block, throw, or change what the application sees of the device. Static storage.
+/// What a device tells a report about itself. Texts are not owned, and live as long as the process.
+struct DeviceReport {
+  struct Skips {
+    const char* what = nullptr;  ///< stable identifier such as "skipped_capturing"; nullptr ends the list
+    std::uint64_t count = 0;
+  };
+  static constexpr unsigned kSkips = 8;
+
+  const char* unavailable = nullptr;  ///< why no stream span can be timed; nullptr: they can
+  Skips skips[kSkips];                ///< spans that were not timed, by cause
+};
+
+/// What a recorder needs of a device: a Backend (docs/backends.md) without its type. All functions but report() are called on
+/// threads that record, must not block, throw, or change what the application sees of the device. Static storage.
 struct DeviceOps {
   const char* name;
+  /// Results of one stream come in the order of its marks, so that only the oldest one needs to be looked at.
+  bool in_order;
   /// Puts a mark on the queue of `handle`; false where that cannot be done (the region is then not timed there).
   bool (*mark)(void* handle, Mark& mark) noexcept;
   /// One more release() will come for `mark`: it ends one region and begins the next.
   void (*retain)(void* handle, Mark mark) noexcept;
   Elapsed (*elapsed)(void* handle, Mark begin, Mark end) noexcept;
   void (*release)(void* handle, Mark mark) noexcept;
+  /// For all streams of this kind; nullptr: nothing to say. Background thread, or any thread that takes a snapshot.
+  DeviceReport (*report)() noexcept = nullptr;
 };
 
 /// A queue of work on a device, as Scope takes it. Not owned: device and handle must outlive the results that are pending.

@@ -30,6 +30,14 @@ Snapshot at(std::int64_t wall_ns, bool finished = false) {
 
 }  // namespace
 
+TEST_CASE("summary.json says which devices there were, and why one timed nothing") {
+  Snapshot snapshot = at(kSecond);
+  snapshot.devices = {{"cuda", "libcuda.so.1 is not there"}, {"manual", ""}};
+  const json summary = json::parse(takt::format_json(snapshot));
+  CHECK(summary["devices"][0] == json({{"name", "cuda"}, {"unavailable", "libcuda.so.1 is not there"}}));
+  CHECK(summary["devices"][1]["unavailable"].is_null());
+}
+
 TEST_CASE("summary.json says which schema it has and carries the run") {
   const Snapshot snapshot = sample_snapshot();
   const json summary = json::parse(takt::format_json(snapshot));
