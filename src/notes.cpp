@@ -160,8 +160,7 @@ std::string meaning_of(const Loss& loss) {
 void missing_lines(const Snapshot& snapshot, Lines& lines) {
   for (const DeviceInfo& device : snapshot.devices) {
     if (device.unavailable.empty()) { continue; }
-    lines.push_back(
-        fmt::format("{} is unavailable: {}; no stream spans", printable(device.name), printable(device.unavailable)));
+    lines.push_back(fmt::format("{} is unavailable: {}", printable(device.name), printable(device.unavailable)));
   }
   for (const OpenRegion& open : snapshot.open) {
     lines.push_back(fmt::format("unfinished: {} on thread {}, open {}", path_label(snapshot, open.path),

@@ -61,8 +61,22 @@ struct StreamRef {
   }
 };
 
+namespace detail {
+
+/// What the default stream of a GPU's runtime is in this translation unit. A type, which functions that depend on it take as a
+/// template argument: translation units with different answers then have different functions, and can be linked together.
+struct LegacyStreams {};
+struct PerThreadStreams {};
+#if defined(CUDA_API_PER_THREAD_DEFAULT_STREAM) || defined(HIP_API_PER_THREAD_DEFAULT_STREAM)
+using DefaultStreams = PerThreadStreams;
+#else
+using DefaultStreams = LegacyStreams;
+#endif
+
+}  // namespace detail
+
 /// How a type of stream becomes a StreamRef: specialise it with `static StreamRef ref(const S&) noexcept`. A backend's header
-/// does so for its streams. (A trait and not an overloaded function: the stream of CUDA is a pointer to a type of the
+/// does so for its streams; where 0 is a stream, with a second parameter for detail::DefaultStreams. (A trait and not an overloaded function: the stream of CUDA is a pointer to a type of the
 /// global namespace, where argument-dependent look-up finds nothing of Takt's.)
 template <class S, class = void>
 struct StreamTraits {};
@@ -79,12 +93,20 @@ struct HasStreamRef : std::false_type {};
 template <class S>
 struct HasStreamRef<S, std::void_t<decltype(StreamTraits<S>::ref(std::declval<const S&>()))>> : std::true_type {};
 
-template <class S>
+template <class S, class Streams, class = void>
+struct KnowsDefault : std::false_type {};
+template <class S, class Streams>
+struct KnowsDefault<S, Streams, std::void_t<decltype(StreamTraits<S>::ref(std::declval<const S&>(), Streams{}))>>
+    : std::true_type {};
+
+template <class S, class Streams>
 StreamRef stream_ref(const S& stream) noexcept {
   static_assert(HasStreamRef<S>::value,
                 "takt: this type is not a known stream. Include the backend's header (for example "
                 "<takt/backends/manual.hpp>) or specialise takt::StreamTraits for it.");
-  if constexpr (HasStreamRef<S>::value) {
+  if constexpr (KnowsDefault<S, Streams>::value) {
+    return StreamTraits<S>::ref(stream, Streams{});
+  } else if constexpr (HasStreamRef<S>::value) {
     return StreamTraits<S>::ref(stream);
   } else {
     return {};

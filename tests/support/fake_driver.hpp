@@ -21,8 +21,9 @@ struct FakeStream;
 struct FakeEvent {
   std::int64_t at_ns = 0;
   bool recorded = false;
-  bool queued = false;    // recorded, and its stream has not come so far
-  bool captured = false;  // recorded last while its stream was being captured
+  bool queued = false;        // recorded, and its stream has not come so far
+  bool captured = false;      // recorded last while its stream was being captured
+  std::uint64_t context = 0;  // free for a driver that knows several
 };
 
 struct FakeContext {

@@ -1,0 +1,144 @@
+# SPDX-FileCopyrightText: The Takt authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a program sees and a report says on machines without a driver, with a stub, without a device, and on fake drivers."""
+
+import os
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "integration"))
+import rig
+
+FAKES = pathlib.Path(os.environ["FAKES"])  # folders with a fake library each
+HIP = os.environ.get("HIP_LIBRARY_PATH", "")
+STUB = os.environ.get("CUDA_STUB", "")
+PROGRAMS = pathlib.Path(os.environ["PROGRAMS"])
+
+
+class DeviceCase(rig.Case):
+    def use(self, program, what, library=None, **env):
+        """Runs it without Takt and with; what it prints and says has to be the same. Returns the summary."""
+        rig.PROGRAM = str(PROGRAMS / program)
+        if library is not None:
+            env["LD_LIBRARY_PATH"] = str(library)
+        env["TAKT_TABLE"] = 0
+        without = self.run_program(what, status=42, TAKT_DISABLE=1, **env)
+        with_takt = self.run_program(what, status=42, **env)
+        self.assertEqual(with_takt.out, without.out)
+        self.assertEqual(with_takt.err, without.err)
+        self.seconds = with_takt.seconds
+        self.out = with_takt.out
+        return self.summary(next(each for each in self.folders() if "child" not in str(each)))
+
+    def why(self, summary, name):
+        found = [each["unavailable"] for each in summary["devices"] if each["name"] == name]
+        self.assertEqual(len(found), 1, summary["devices"])
+        return found[0]
+
+    def device(self, summary, path):
+        return next(each for each in summary["paths"] if each["path"] == path)
+
+
+class Cuda(DeviceCase):
+    def test_without_a_driver_only_the_host_is_timed(self):
+        summary = self.use("cuda_program", "no_driver", self.scratch)
+        self.assertEqual(self.why(summary, "cuda"), "libcuda.so.1 cannot be loaded")
+        self.assertEqual(rig.calls(summary, "Batch/Forward"), 100)
+        self.assertEqual(rig.losses(summary, "device_skipped"), 100)
+
+    def test_a_stub_is_no_driver(self):
+        if not STUB:
+            self.skipTest("no CUDA toolkit here")
+        (self.scratch / "libcuda.so.1").symlink_to(STUB)
+        summary = self.use("cuda_program", "no_driver", self.scratch)
+        self.assertIn("stub", self.why(summary, "cuda"))
+        self.assertEqual(rig.calls(summary, "Batch/Forward"), 100)
+
+    def test_the_table_says_why(self):
+        rig.PROGRAM = str(PROGRAMS / "cuda_program")
+        ended = self.run_program("no_driver", status=42, LD_LIBRARY_PATH=self.scratch, TAKT_TABLE=1)
+        self.assertIn("cuda is unavailable: libcuda.so.1 cannot be loaded", ended.out)
+        self.assertEqual(ended.err, "")
+
+    def test_spans_are_in_summary_and_rows(self):
+        summary = self.use("cuda_program", "times", FAKES / "cuda")
+        self.assertIsNone(self.why(summary, "cuda"))
+        forward = self.device(summary, "Batch/Forward")
+        self.assertEqual(forward["device"]["n"], 300)
+        self.assertEqual(forward["device"]["total_ns"], 300_000)
+        self.assertEqual(forward["host"]["n"], 300)
+        rows = [row for row in self.steps() if row["path"] == "Batch/Forward"]
+        self.assertEqual({row["device_ns"] for row in rows}, {"3000"})
+        self.assertEqual({row["complete"] for row in rows}, {"1"})
+        self.assertIn("timer 5000", self.out)
+        self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
+
+    def test_a_fault_of_the_device_is_the_applications_to_see(self):
+        summary = self.use("cuda_program", "fault", FAKES / "cuda")
+        self.assertIn("query 700", self.out)
+        self.assertIn("CUDA_ERROR_ILLEGAL_ADDRESS", self.why(summary, "cuda"))
+        forward = self.device(summary, "Forward")
+        self.assertEqual(forward["host"]["n"], 100)
+        self.assertEqual(forward["device_lost"], 50)
+        self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
+
+    def test_after_a_reset_spans_go_on_with_events_of_the_new_context(self):
+        summary = self.use("cuda_program", "reset", FAKES / "cuda")
+        self.assertIsNone(self.why(summary, "cuda"))
+        forward = self.device(summary, "Forward")
+        self.assertEqual(forward["device"]["n"], 50)
+        self.assertEqual(forward["device_lost"], 50)
+
+    def test_a_capture_stays_valid(self):
+        summary = self.use("cuda_program", "capture", FAKES / "cuda")
+        self.assertIn("end 0", self.out)
+        self.assertEqual(rig.losses(summary, "skipped_capturing"), 11)
+        self.assertEqual(self.device(summary, "Forward")["device"]["n"], 30)
+        self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
+
+    def test_a_run_ends_in_time_with_a_thousand_spans_pending(self):
+        summary = self.use("cuda_program", "pending", FAKES / "cuda")
+        self.assertEqual(rig.losses(summary, "device_unresolved"), 1000)
+        self.assertLess(self.seconds, 2 * rig.SLACK)
+        self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
+
+    def test_a_forked_child_leaves_the_driver_alone(self):
+        self.use("cuda_program", "child", FAKES / "cuda")
+        self.assertIn("calls of the child 0", self.out)
+        child = self.summary(next(each for each in self.folders() if "child" in str(each)))
+        self.assertIn("child", self.why(child, "cuda"))
+        self.assertEqual(rig.calls(child, "Forward"), 1)
+
+
+class Hip(DeviceCase):
+    def test_without_a_library_only_the_host_is_timed(self):
+        if HIP:
+            self.skipTest("there is one here")
+        summary = self.use("hip_program", "unused", self.scratch)
+        self.assertIn("cannot be loaded", self.why(summary, "hip"))
+
+    def test_the_real_library_without_a_device(self):
+        if not HIP or os.path.exists("/dev/kfd"):
+            self.skipTest("no libamdhip64 here, or a device")
+        for what in ("no_device", "unused"):
+            with self.subTest(what):
+                self.setUp()
+                summary = self.use("hip_program", what, HIP_LIBRARY=HIP)
+                self.assertEqual(self.why(summary, "hip"), "HIP finds no device")
+                self.assertEqual(sum(each["host"]["n"] for each in summary["paths"] if each["name"] == "Forward"), 100)
+
+    def test_the_last_error_stays_the_applications(self):
+        for version in (6, 7):
+            with self.subTest(version):
+                self.setUp()
+                summary = self.use("hip_program", "errors", FAKES / "hip", HIP_LIBRARY="libamdhip64.so.7", FAKE_HIP=version)
+                self.assertIn("misuses 0", self.out)
+                self.assertIn("last 704", self.out)
+                forward = self.device(summary, "Forward")
+                self.assertEqual(forward["host"]["n"], 20_000)
+                self.assertGreater(forward["device"]["n"], 5000)
+                self.assertGreater(rig.losses(summary, "skipped_pending_error"), 1000)
+
+
+if __name__ == "__main__":
+    rig.main()
