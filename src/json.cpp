@@ -230,7 +230,9 @@ Json open_regions(const Snapshot& snapshot) {
 Json devices(const Snapshot& snapshot) {
   Json out = Json::array();
   for (const DeviceInfo& each : snapshot.devices) {
-    out.push_back({{"name", each.name}, {"unavailable", number_if(!each.unavailable.empty(), each.unavailable)}});
+    out.push_back({{"name", each.name},
+                   {"unavailable", number_if(!each.unavailable.empty(), each.unavailable)},
+                   {"caveat", number_if(!each.caveat.empty(), each.caveat)}});
   }
   return out;
 }

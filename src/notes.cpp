@@ -159,8 +159,11 @@ std::string meaning_of(const Loss& loss) {
 
 void missing_lines(const Snapshot& snapshot, Lines& lines) {
   for (const DeviceInfo& device : snapshot.devices) {
-    if (device.unavailable.empty()) { continue; }
-    lines.push_back(fmt::format("{} is unavailable: {}", printable(device.name), printable(device.unavailable)));
+    const std::string name = printable(device.name);
+    if (!device.unavailable.empty()) {
+      lines.push_back(fmt::format("{} is unavailable: {}", name, printable(device.unavailable)));
+    }
+    if (!device.caveat.empty()) { lines.push_back(fmt::format("{}: {}", name, printable(device.caveat))); }
   }
   for (const OpenRegion& open : snapshot.open) {
     lines.push_back(fmt::format("unfinished: {} on thread {}, open {}", path_label(snapshot, open.path),

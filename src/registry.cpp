@@ -508,7 +508,8 @@ void Registry::read_devices(Snapshot& snapshot) {
   const DeviceOps* ops = nullptr;
   for (unsigned kind = 0; (ops = device_kinds().at(kind)) != nullptr; ++kind) {
     const DeviceReport report = ops->report();
-    snapshot.devices.push_back({ops->name, report.unavailable == nullptr ? "" : report.unavailable});
+    const auto text = [](const char* words) { return words == nullptr ? "" : words; };
+    snapshot.devices.push_back({ops->name, text(report.unavailable), text(report.caveat)});
     for (const DeviceReport::Skips& skips : report.skips) {
       if (skips.what != nullptr && skips.count != 0) {
         snapshot.losses.push_back({skips.what, ops->name, skips.count});

@@ -6,6 +6,8 @@
 
 #include <pthread.h>
 #include <atomic>
+#include <cstdlib>
+#include <cstring>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -68,6 +70,16 @@ bool is_per_thread(CUstream_st* stream) noexcept { return reinterpret_cast<std::
 bool is_default(CUstream_st* stream) noexcept { return reinterpret_cast<std::uintptr_t>(stream) <= 2; }
 
 }  // namespace
+
+const char* CudaApi::caveat() noexcept {
+  static const bool one_queue = [] {
+    const char* connections = std::getenv("CUDA_DEVICE_MAX_CONNECTIONS");
+    return connections != nullptr && std::strcmp(connections, "1") == 0;
+  }();
+  return one_queue ? "CUDA_DEVICE_MAX_CONNECTIONS=1 puts all streams into one queue, where timing events keep work of "
+                     "different streams from overlapping"
+                   : nullptr;
+}
 
 const char* CudaApi::fault() noexcept { return last_fault.load(std::memory_order_relaxed); }
 

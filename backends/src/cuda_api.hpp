@@ -18,6 +18,7 @@ struct CudaApi {
   static constexpr const char* name = "cuda";
 
   static const char* unavailable() noexcept { return CudaDriver::get().availability.reason(); }
+  static const char* caveat() noexcept;
   static const char* fault() noexcept;
   static bool may_call() noexcept { return true; }  // the driver keeps no last error
   static std::uintptr_t order_of(Stream stream) noexcept;

@@ -19,6 +19,7 @@ struct HipApi {
   static constexpr const char* name = "hip";
 
   static const char* unavailable() noexcept { return HipRuntime::get().availability.reason(); }
+  static const char* caveat() noexcept { return nullptr; }
   static const char* fault() noexcept;
   static bool may_call() noexcept { return !HipRuntime::get().has_pending_error(); }
   static std::uintptr_t order_of(Stream stream) noexcept;

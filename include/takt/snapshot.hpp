@@ -60,6 +60,7 @@ struct PathStats {
 struct DeviceInfo {
   std::string name;         ///< of its backend, such as "cuda"
   std::string unavailable;  ///< why it times no stream spans; empty: it does
+  std::string caveat;       ///< what its figures have to be read with, may be empty
 };
 
 /// A region that had not ended when the snapshot was taken.

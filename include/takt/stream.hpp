@@ -32,6 +32,7 @@ struct DeviceReport {
   static constexpr unsigned kSkips = 8;
 
   const char* unavailable = nullptr;  ///< why no stream span can be timed; nullptr: they can
+  const char* caveat = nullptr;       ///< what its figures have to be read with; nullptr: nothing special
   Skips skips[kSkips];                ///< spans that were not timed, by cause
 };
 

@@ -60,9 +60,14 @@ class Cuda(DeviceCase):
         self.assertIn("cuda is unavailable: libcuda.so.1 cannot be loaded", ended.out)
         self.assertEqual(ended.err, "")
 
+    def test_one_queue_for_all_streams_is_told(self):
+        summary = self.use("cuda_program", "times", FAKES / "cuda", CUDA_DEVICE_MAX_CONNECTIONS=1)
+        self.assertIn("CUDA_DEVICE_MAX_CONNECTIONS=1", summary["devices"][0]["caveat"])
+
     def test_spans_are_in_summary_and_rows(self):
         summary = self.use("cuda_program", "times", FAKES / "cuda")
         self.assertIsNone(self.why(summary, "cuda"))
+        self.assertIsNone(summary["devices"][0]["caveat"])
         forward = self.device(summary, "Batch/Forward")
         self.assertEqual(forward["device"]["n"], 300)
         self.assertEqual(forward["device"]["total_ns"], 300_000)

@@ -258,6 +258,7 @@ struct FakeApi {
   static inline thread_local bool error_pending = false;
 
   static const char* unavailable() noexcept { return missing; }
+  static const char* caveat() noexcept { return nullptr; }
   static const char* fault() noexcept { return "the fake device is broken"; }
   static bool may_call() noexcept { return !error_pending; }
   static std::uintptr_t order_of(Stream stream) noexcept { return reinterpret_cast<std::uintptr_t>(stream); }

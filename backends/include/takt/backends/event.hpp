@@ -17,6 +17,7 @@ TAKT_BEGIN_NAMESPACE
 ///     using Stream = ...; using Event = ...;                    // pointers
 ///     static constexpr const char* name;
 ///     const char* unavailable();                                // why nothing can be timed in this process, or nullptr
+///     const char* caveat();                                     // what reports add to its figures, or nullptr
 ///     const char* fault();                                      // what the last EventStatus::lost was
 ///     bool may_call();                                          // false while a call would overwrite the application's error
 ///     EventStatus enter(Stream, EventContextId&);               // asks first whether the stream is capturing

@@ -108,6 +108,7 @@ class EventDevice {
       lost += context->lost.load(std::memory_order_relaxed) ? 1 : 0;
     }
     report.unavailable = Api::unavailable();
+    report.caveat = Api::caveat();
     if (report.unavailable == nullptr && contexts != 0 && lost == contexts) { report.unavailable = Api::fault(); }
     if (report.unavailable == nullptr && contexts == 0 && counts_[kNoContext].load(std::memory_order_relaxed) != 0) {
       report.unavailable = "no thread that passed a stream had a context of the device";
