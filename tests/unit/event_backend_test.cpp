@@ -329,6 +329,14 @@ TEST_CASE_METHOD(NegativeTest, "EventBackend: a span that the device tells as ne
   REQUIRE(spans(kA)->n() == 1);
   REQUIRE(spans(kA)->total_ns() == 0);
   REQUIRE(count("clamped_negative") == 1);
+  takt::EventBackend<Api> backend(stream);
+  takt::Mark begin = 0;
+  takt::Mark end_mark = 0;
+  REQUIRE(backend.mark(begin));
+  driver.work(stream, nanoseconds(-50));
+  REQUIRE(backend.mark(end_mark));
+  driver.finish();
+  REQUIRE(backend.elapsed(begin, end_mark).ns == 0);
 }
 
 using ResetTest = EventFixture<ResetTag>;
@@ -357,6 +365,8 @@ TEST_CASE_METHOD(LapTest, "EventBackend: n laps take n + 1 events, and add up") 
   for (int count = 0; count < 99; ++count) {
     driver.work(stream, nanoseconds(11));
     lap = recorder->lap(lap, kA, 0);
+    if (count % 3 == 0) { driver.finish(); }  // so that events come back and are used again
+    if (count % 5 == 0) { recorder->poll(); }
   }
   driver.work(stream, nanoseconds(11));
   end(lap);

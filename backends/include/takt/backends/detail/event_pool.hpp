@@ -36,6 +36,14 @@ class EventPool {
   static constexpr std::uint32_t kChunks = 1024;
   static constexpr std::uint32_t kLow = 16;  ///< free events, below which it is time to make more
 
+  EventPool() = default;
+  /// Leaves the events to the driver.
+  ~EventPool() {
+    for (auto& chunk : chunk_) { delete chunk.load(std::memory_order_relaxed); }
+  }
+  EventPool(const EventPool&) = delete;
+  EventPool& operator=(const EventPool&) = delete;
+
   /// A free slot, or nullptr.
   Slot* take() noexcept {
     Slot* slot = pop(free_);
