@@ -66,6 +66,7 @@ DeviceQueue::Lane* DeviceQueue::lane_of(StreamRef stream) noexcept {
   for (Lane* lane : lane_) {
     if (lane->head == lane->tail) {
       lane->stream = stream;
+      lane->patience = 0;
       return lane;
     }
   }
@@ -93,6 +94,14 @@ void DeviceQueue::ended(Recorder& recorder, Node* node, Series* series, bool war
 
 void DeviceQueue::poll(Recorder& recorder, bool all) noexcept {
   for (unsigned lane = 0; lane < lanes_; ++lane) { poll_lane(recorder, *lane_[lane], all); }
+}
+
+void DeviceQueue::poll(Recorder& recorder, StreamRef stream) noexcept {
+  if (Lane* lane = find(stream)) {
+    poll_lane(recorder, *lane, true);
+  } else {
+    poll(recorder, true);  // which may leave a lane for it
+  }
 }
 
 void DeviceQueue::glance(Recorder& recorder, StreamRef stream) noexcept {

@@ -50,6 +50,8 @@ class DeviceQueue {
 
   /// Takes in results that are ready, of every stream. `all`: all of them, also those of a stream that come out of order.
   void poll(Recorder& recorder, bool all) noexcept;
+  /// All of one stream; of every one where that has no lane.
+  void poll(Recorder& recorder, StreamRef stream) noexcept;
   /// The same for one stream, at the end of a region: after a look in vain, not before there is more to be found.
   void glance(Recorder& recorder, StreamRef stream) noexcept;
   void abandon(Recorder& recorder) noexcept;

@@ -226,7 +226,7 @@ DeviceBegin Recorder::mark(StreamRef stream) noexcept {
   // Room is looked for first, so that no mark is made for nothing while a stream is stuck.
   if (!devices_.has_room(stream)) {
     fold();
-    poll(true);
+    devices_.poll(*this, stream);
     if (!devices_.has_room(stream)) { return mark; }
   }
   mark.marked = stream.ops->mark(stream.handle, mark.mark);

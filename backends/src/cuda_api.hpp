@@ -31,13 +31,16 @@ struct CudaApi {
 
   class Relaxed {
    public:
-    Relaxed() noexcept { CudaDriver::get().exchange_capture_mode(&mode_); }
-    ~Relaxed() { CudaDriver::get().exchange_capture_mode(&mode_); }
+    Relaxed() noexcept : exchanged_(CudaDriver::get().exchange_capture_mode(&mode_) == 0) {}
+    ~Relaxed() {
+      if (exchanged_) { CudaDriver::get().exchange_capture_mode(&mode_); }
+    }
     Relaxed(const Relaxed&) = delete;
     Relaxed& operator=(const Relaxed&) = delete;
 
    private:
     int mode_ = 2;  // CU_STREAM_CAPTURE_MODE_RELAXED; then what it was before
+    bool exchanged_;
   };
 };
 

@@ -121,7 +121,9 @@ EventStatus HipApi::elapsed(Event begin, Event end, float& ms) noexcept {
 
 std::uint64_t HipApi::now_ns() noexcept { return posix_ns(CLOCK_MONOTONIC); }
 
-void HipApi::Relaxed::exchange() noexcept { status_of(HipRuntime::get().exchange_capture_mode(&mode_)); }
+bool HipApi::Relaxed::exchange() noexcept {
+  return status_of(HipRuntime::get().exchange_capture_mode(&mode_)) == EventStatus::done;
+}
 
 }  // namespace detail
 TAKT_END_NAMESPACE

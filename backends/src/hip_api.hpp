@@ -32,14 +32,17 @@ struct HipApi {
 
   class Relaxed {
    public:
-    Relaxed() noexcept { exchange(); }
-    ~Relaxed() { exchange(); }
+    Relaxed() noexcept : exchanged_(exchange()) {}
+    ~Relaxed() {
+      if (exchanged_) { exchange(); }
+    }
     Relaxed(const Relaxed&) = delete;
     Relaxed& operator=(const Relaxed&) = delete;
 
    private:
-    void exchange() noexcept;
+    bool exchange() noexcept;
     int mode_ = 2;  // hipStreamCaptureModeRelaxed; then what it was before
+    bool exchanged_;
   };
 };
 

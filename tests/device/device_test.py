@@ -60,6 +60,13 @@ class Cuda(DeviceCase):
         self.assertIn("cuda is unavailable: libcuda.so.1 cannot be loaded", ended.out)
         self.assertEqual(ended.err, "")
 
+    def test_the_table_has_stream_spans_beside_the_hosts_times(self):
+        rig.PROGRAM = str(PROGRAMS / "cuda_program")
+        ended = self.run_program("times", status=42, LD_LIBRARY_PATH=FAKES / "cuda", TAKT_TABLE=1)
+        self.assertIn("stream span", ended.out)
+        forward = next(line for line in ended.out.splitlines() if line.startswith("  Forward"))
+        self.assertRegex(forward, r"%\s+300 us\s+1\.00 us$")
+
     def test_one_queue_for_all_streams_is_told(self):
         summary = self.use("cuda_program", "times", FAKES / "cuda", CUDA_DEVICE_MAX_CONNECTIONS=1)
         self.assertIn("CUDA_DEVICE_MAX_CONNECTIONS=1", summary["devices"][0]["caveat"])

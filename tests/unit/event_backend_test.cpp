@@ -248,9 +248,11 @@ TEST_CASE_METHOD(FullTest, "EventBackend: a stream that never finishes costs a b
   recorder->poll();
   const std::uint32_t events = Device::instance().events();
   const std::uint64_t records = driver.calls(Call::record);
+  const std::uint64_t queries = driver.calls(Call::query);
   for (int region = 0; region < 5000; ++region) { region_on(kA, 1); }
   REQUIRE(Device::instance().events() == events);
   REQUIRE(driver.calls(Call::record) == records);
+  REQUIRE(driver.calls(Call::query) - queries <= 5000 + 5000 / 15);
   REQUIRE(mishaps(Mishap::device_skipped) == 5000);
   driver.finish();
   recorder->poll(true);
