@@ -27,6 +27,8 @@ CudaDriver* load() noexcept {
   library.find(driver->event_record, "cuEventRecord");
   library.find(driver->event_query, "cuEventQuery");
   library.find(driver->event_elapsed, "cuEventElapsedTime");
+  library.find(driver->profiler_start, "cuProfilerStart", true);
+  library.find(driver->profiler_stop, "cuProfilerStop", true);
   int version = 0;
   if (library.missing() != nullptr) {
     driver->availability.lose(library.missing());

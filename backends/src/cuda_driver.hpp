@@ -27,6 +27,8 @@ struct CudaDriver {
   int (*event_record)(CUevent_st* event, CUstream_st* stream) = nullptr;
   int (*event_query)(CUevent_st* event) = nullptr;
   int (*event_elapsed)(float* ms, CUevent_st* begin, CUevent_st* end) = nullptr;
+  int (*profiler_start)() = nullptr;  ///< may be missing, as the next one
+  int (*profiler_stop)() = nullptr;
 
   Availability availability;
 

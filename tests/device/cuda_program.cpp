@@ -4,6 +4,7 @@
 // A program that times regions on CUDA streams, by whatever libcuda.so.1 it finds. What it prints is what it sees of CUDA: it
 // has to be the same with Takt and without (TAKT_DISABLE=1). device_test.py runs it.
 #include <takt/backends/cuda.hpp>
+#include <takt/backends/profiler_window.hpp>
 #include <takt/session.hpp>
 #include <takt/takt.hpp>
 
@@ -127,6 +128,18 @@ void capture() {
   regions(cuda, stream, 10);
 }
 
+/// What the profiler is told, and between which steps.
+void window() {
+  takt::ProfilerWindow three(2, 5);
+  for (int step = 0; step < 8; ++step) {
+    three.step(step);
+    std::printf("step %d\n", step);
+  }
+  for (int step = 0; step < 8; ++step) { three.step(step); }  // another epoch: once is enough
+  takt::ProfilerWindow unended(1, 100);
+  unended.step(1);
+}
+
 void pending() {
   const Application cuda;
   CUstream_st* const stream = cuda.stream();
@@ -174,9 +187,10 @@ int main(int count, char** arguments) {
     if (what == "fault") { fault(); }
     if (what == "reset") { reset(); }
     if (what == "capture") { capture(); }
+    if (what == "window") { window(); }
     if (what == "pending") { pending(); }
     if (what == "child") { child(); }
   }
-  if (what != "no_driver") { say_calls(); }
+  if (what != "no_driver" && what != "window") { say_calls(); }
   return 42;
 }

@@ -8,6 +8,7 @@
 #include <takt/backends/cuda.hpp>
 
 #include <cuda.h>
+#include <cudaProfiler.h>
 #include <driver_types.h>
 
 using takt::detail::CudaDriver;
@@ -28,6 +29,8 @@ static_assert(same_prototype(&CudaDriver::event_create, &cuEventCreate));
 static_assert(same_prototype(&CudaDriver::event_record, &cuEventRecord));
 static_assert(same_prototype(&CudaDriver::event_query, &cuEventQuery));
 static_assert(same_prototype(&CudaDriver::event_elapsed, &cuEventElapsedTime));
+static_assert(same_prototype(&CudaDriver::profiler_start, &cuProfilerStart));
+static_assert(same_prototype(&CudaDriver::profiler_stop, &cuProfilerStop));
 static_assert(!same_prototype(&CudaDriver::event_query, &cuEventRecord));
 
 // Numbers that src/cuda_api.cpp goes by.

@@ -113,6 +113,17 @@ class Cuda(DeviceCase):
         self.assertEqual(forward["device"]["n"], 50)
         self.assertEqual(forward["device_lost"], 50)
 
+    def test_a_profiler_sees_the_steps_of_its_window_only(self):
+        self.use("cuda_program", "window", FAKES / "cuda")
+        said = [line.strip() for line in self.out.splitlines() if "step" in line or "profiler" in line]
+        self.assertEqual(said, ["step 0", "step 1", "profiler on", "step 2", "step 3", "step 4", "profiler off", "step 5",
+                                "step 6", "step 7", "profiler on", "profiler off"])
+
+    @unittest.skipIf(loads("libcuda.so.1"), "there is a driver here")
+    def test_a_window_without_a_driver_does_nothing(self):
+        self.use("cuda_program", "window", self.scratch)
+        self.assertNotIn("profiler", self.out)
+
     def test_a_capture_stays_valid(self):
         summary = self.use("cuda_program", "capture", FAKES / "cuda")
         self.assertIn("end 0", self.out)

@@ -129,6 +129,14 @@ int cuEventQuery(FakeEvent* event) {
 int cuEventElapsedTime(float* ms, FakeEvent* begin, FakeEvent* end) {
   return call([&] { return end->context != context_number ? 709 : answer(driver().elapsed(begin, end, *ms)); });
 }
+int cuProfilerStart() {
+  std::printf("profiler on\n");
+  return sticky.load();
+}
+int cuProfilerStop() {
+  std::printf("profiler off\n");
+  return sticky.load();
+}
 int cuEventDestroy_v2(FakeEvent*) {
   ++destroyed;
   return 0;
