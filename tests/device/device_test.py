@@ -34,7 +34,9 @@ class DeviceCase(rig.Case):
         env["TAKT_TABLE"] = 0
         without = self.run_program(what, status=42, TAKT_DISABLE=1, **env)
         with_takt = self.run_program(what, status=42, **env)
-        self.assertEqual(with_takt.out, without.out)
+        for line, (here, there) in enumerate(zip(with_takt.out.splitlines(), without.out.splitlines()), 1):
+            self.assertEqual(here, there, f"line {line}, with Takt and without")
+        self.assertEqual(len(with_takt.out), len(without.out))
         self.assertEqual(with_takt.err, without.err)
         self.seconds = with_takt.seconds
         self.out = with_takt.out
