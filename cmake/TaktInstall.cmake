@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 
 # The names that find_package(takt COMPONENTS ...) knows. One export set each, so that asking for `headers` looks for
 # nothing else. A component comes after those it needs.
-set(TAKT_COMPONENTS headers takt)
+set(TAKT_COMPONENTS headers takt cuda hip)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/takt)
 
 install(TARGETS takt_headers EXPORT takt-headers-targets)
@@ -17,6 +17,13 @@ install(
 if(TAKT_HAS_CLI)
   install(TARGETS takt_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
+foreach(backend cuda hip)
+  install(
+    TARGETS takt_${backend} EXPORT takt-${backend}-targets
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endforeach()
 set(exporter_headers)
 if(TAKT_HAS_MLFLOW)
   list(APPEND TAKT_COMPONENTS mlflow)

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "device_queue.hpp"
 
+#include <takt/detail/drain.hpp>
+
 #include "recorder.hpp"
 
 TAKT_BEGIN_NAMESPACE
@@ -44,10 +46,16 @@ void DeviceQueue::forget_open() noexcept {
   }
 }
 
-DeviceQueue::Lane* DeviceQueue::lane_of(StreamRef stream) noexcept {
+DeviceQueue::Lane* DeviceQueue::find(StreamRef stream) noexcept {
   for (unsigned lane = 0; lane < lanes_; ++lane) {
     if (lane_[lane]->stream == stream) { return lane_[lane]; }
   }
+  return nullptr;
+}
+
+DeviceQueue::Lane* DeviceQueue::lane_of(StreamRef stream) noexcept {
+  if (Lane* lane = find(stream)) { return lane; }
+  device_kinds().add(stream.ops);
   if (lanes_ < kStreams) {
     Lane* lane = allocate<Lane>(&budget_);
     if (lane == nullptr) { return nullptr; }
@@ -58,6 +66,7 @@ DeviceQueue::Lane* DeviceQueue::lane_of(StreamRef stream) noexcept {
   for (Lane* lane : lane_) {
     if (lane->head == lane->tail) {
       lane->stream = stream;
+      lane->patience = 0;
       return lane;
     }
   }
@@ -87,24 +96,49 @@ void DeviceQueue::poll(Recorder& recorder, bool all) noexcept {
   for (unsigned lane = 0; lane < lanes_; ++lane) { poll_lane(recorder, *lane_[lane], all); }
 }
 
+void DeviceQueue::poll(Recorder& recorder, StreamRef stream) noexcept {
+  if (Lane* lane = find(stream)) {
+    poll_lane(recorder, *lane, true);
+  } else {
+    poll(recorder, true);  // which may leave a lane for it
+  }
+}
+
+void DeviceQueue::glance(Recorder& recorder, StreamRef stream) noexcept {
+  Lane* lane = find(stream);
+  if (lane == nullptr) { return; }
+  if (lane->patience != 0) {
+    --lane->patience;
+    return;
+  }
+  const std::uint64_t before = pending_.own();
+  poll_lane(recorder, *lane, false);
+  if (pending_.own() == before) { lane->patience = kPatience; }
+}
+
 void DeviceQueue::poll_lane(Recorder& recorder, Lane& lane, bool all) noexcept {
   const StreamRef stream = lane.stream;
-  const auto look = [&](Span& span) {
+  const auto look = [&](std::uint32_t at) {
+    Span& span = lane.span[at % kPending];
     if (!span.done) {
       const Elapsed result = stream.ops->elapsed(stream.handle, span.begin, span.end);
       if (result.state != Elapsed::State::pending) { settle(recorder, lane, span, result); }
     }
     return span.done;
   };
-  while (lane.head != lane.tail && look(lane.span[lane.head % kPending])) { ++lane.head; }
-  if (lane.head == lane.tail) { return; }
-  // Streams finish in order, so the rest is pending too, mostly: one look further on finds those that came out of order.
+  std::uint32_t before = 0;
+  do {
+    before = lane.head;
+    lane.head = drain(lane.head, lane.tail, look);
+  } while (all && lane.head != before);
+  if (lane.head == lane.tail || stream.ops->in_order) { return; }
+  // Most streams finish in order, so the rest is pending too, mostly: one look further on finds those that came out of order.
   if (!all) {
     const std::uint32_t behind = lane.tail - lane.head - 1;
-    if (behind != 0) { look(lane.span[(lane.head + 1 + lane.probe++ % behind) % kPending]); }
+    if (behind != 0) { look(lane.head + 1 + lane.probe++ % behind); }
     return;
   }
-  for (std::uint32_t at = lane.head; at != lane.tail; ++at) { look(lane.span[at % kPending]); }
+  for (std::uint32_t at = lane.head; at != lane.tail; ++at) { look(at); }
   while (lane.head != lane.tail && lane.span[lane.head % kPending].done) { ++lane.head; }
 }
 
@@ -148,6 +182,19 @@ void DeviceQueue::abandon(Recorder& recorder) noexcept {
       if (!span.done) { settle(recorder, lane, span, Elapsed::pending()); }
     }
   }
+}
+
+void DeviceKinds::add(const DeviceOps* ops) noexcept {
+  if (ops->report == nullptr) { return; }
+  for (auto& place : ops_) {
+    const DeviceOps* there = nullptr;
+    if (place.compare_exchange_strong(there, ops, std::memory_order_acq_rel) || there == ops) { return; }
+  }
+}
+
+DeviceKinds& device_kinds() noexcept {
+  static DeviceKinds kinds;
+  return kinds;
 }
 
 }  // namespace detail

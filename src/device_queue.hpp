@@ -31,6 +31,7 @@ class DeviceQueue {
  public:
   static constexpr std::uint32_t kPending = 1024;  ///< a stream; a span beyond is skipped and counted
   static constexpr unsigned kStreams = 64;
+  static constexpr std::uint32_t kPatience = 15;
   static constexpr unsigned kOpen = Tree::kMaxDepth;
 
   explicit DeviceQueue(MemoryBudget& budget) noexcept : budget_(budget) {}
@@ -47,7 +48,12 @@ class DeviceQueue {
   void ended(Recorder& recorder, Node* node, Series* series, bool warmup, StreamRef stream, Mark begin,
              Mark end) noexcept;
 
+  /// Takes in results that are ready, of every stream. `all`: all of them, also those of a stream that come out of order.
   void poll(Recorder& recorder, bool all) noexcept;
+  /// All of one stream; of every one where that has no lane.
+  void poll(Recorder& recorder, StreamRef stream) noexcept;
+  /// The same for one stream, at the end of a region: after a look in vain, not before there is more to be found.
+  void glance(Recorder& recorder, StreamRef stream) noexcept;
   void abandon(Recorder& recorder) noexcept;
   std::uint64_t pending() const noexcept { return pending_.get(); }
 
@@ -70,10 +76,12 @@ class DeviceQueue {
     std::uint32_t head = 0;
     std::uint32_t tail = 0;
     std::uint32_t probe = 0;
+    std::uint32_t patience = 0;  // regions that may end before the next glance
     Span span[kPending];
   };
 
   Lane* lane_of(StreamRef stream) noexcept;
+  Lane* find(StreamRef stream) noexcept;
   void poll_lane(Recorder& recorder, Lane& lane, bool all) noexcept;
   void settle(Recorder& recorder, Lane& lane, Span& span, Elapsed result) noexcept;
 
@@ -83,6 +91,22 @@ class DeviceQueue {
   unsigned lanes_ = 0;
   Counter pending_;
 };
+
+/// The kinds of devices of this process that have something to report, in the order in which their streams were first seen.
+/// Any thread.
+class DeviceKinds {
+ public:
+  static constexpr unsigned kMost = 16;  ///< further ones are timed, but have no place in reports
+  void add(const DeviceOps* ops) noexcept;
+  /// nullptr beyond the last one.
+  const DeviceOps* at(unsigned index) const noexcept {
+    return index < kMost ? ops_[index].load(std::memory_order_acquire) : nullptr;
+  }
+
+ private:
+  std::array<std::atomic<const DeviceOps*>, kMost> ops_{};
+};
+DeviceKinds& device_kinds() noexcept;
 
 }  // namespace detail
 TAKT_END_NAMESPACE

@@ -227,6 +227,16 @@ Json open_regions(const Snapshot& snapshot) {
   return out;
 }
 
+Json devices(const Snapshot& snapshot) {
+  Json out = Json::array();
+  for (const DeviceInfo& each : snapshot.devices) {
+    out.push_back({{"name", each.name},
+                   {"unavailable", number_if(!each.unavailable.empty(), each.unavailable)},
+                   {"caveat", number_if(!each.caveat.empty(), each.caveat)}});
+  }
+  return out;
+}
+
 Json losses(const Snapshot& snapshot) {
   Json out = Json::array();
   for (const Loss& each : snapshot.losses) {
@@ -286,6 +296,7 @@ std::string format_json(const Snapshot& snapshot) {
       {"threads", threads(snapshot)},
       {"series", series(snapshot)},
       {"open", open_regions(snapshot)},
+      {"devices", devices(snapshot)},
       {"losses", losses(snapshot)},
   };
   return lines(document);

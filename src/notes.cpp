@@ -137,6 +137,13 @@ constexpr Meaning kMeanings[] = {
     {"device_skipped", "stream spans without room or mark: not timed on the device"},
     {"device_failed", "stream spans that the device could not tell: not timed on the device"},
     {"device_unresolved", "stream spans not finished at the end: not timed on the device"},
+    {"skipped_capturing", "marks not made, as the stream was being captured into a graph"},
+    {"skipped_no_context", "marks not made, as the calling thread had no context for the stream"},
+    {"skipped_pending_error", "marks not made, so that the application still finds its own error"},
+    {"skipped_no_event", "marks not made: no further event could be had"},
+    {"skipped_refused", "marks not made: the driver refused them"},
+    {"lost_device_error", "stream spans lost to a fault of the device"},
+    {"clamped_negative", "stream spans that the device reported as negative: counted as 0"},
     {"rows_not_taken", "step rows, metrics or spans that nobody took in time: dropped"},
     {"rows_incomplete", "step rows that left before all stream spans were in"},
     {"records_dropped", "step rows, metrics or spans without room between two collections: dropped"},
@@ -152,6 +159,13 @@ std::string meaning_of(const Loss& loss) {
 }
 
 void missing_lines(const Snapshot& snapshot, Lines& lines) {
+  for (const DeviceInfo& device : snapshot.devices) {
+    const std::string name = printable(device.name);
+    if (!device.unavailable.empty()) {
+      lines.push_back(fmt::format("{} is unavailable: {}", name, printable(device.unavailable)));
+    }
+    if (!device.caveat.empty()) { lines.push_back(fmt::format("{}: {}", name, printable(device.caveat))); }
+  }
   for (const OpenRegion& open : snapshot.open) {
     lines.push_back(fmt::format("unfinished: {} on thread {}, open {}", path_label(snapshot, open.path),
                                 thread_label(snapshot, open.thread), human_time(static_cast<double>(open.open_ns))));

@@ -226,7 +226,7 @@ DeviceBegin Recorder::mark(StreamRef stream) noexcept {
   // Room is looked for first, so that no mark is made for nothing while a stream is stuck.
   if (!devices_.has_room(stream)) {
     fold();
-    poll(true);
+    devices_.poll(*this, stream);
     if (!devices_.has_room(stream)) { return mark; }
   }
   mark.marked = stream.ops->mark(stream.handle, mark.mark);
@@ -289,7 +289,7 @@ void Recorder::region_ended(Region region, Node* node) noexcept {
     DeviceBegin end{begin.stream, 0, false};
     if (begin.marked && node != tree_.overflow()) { end.marked = end.stream.ops->mark(end.stream.handle, end.mark); }
     device_ended(node, begin, end);
-    poll();
+    devices_.glance(*this, begin.stream);
   }
   if (is_step(node)) { step_ended(node); }
 }
@@ -382,7 +382,7 @@ Region Recorder::lap(Region region, KeyIndex key, Region flags) noexcept {
   if (device && node != nullptr) {
     if (shared.marked) { shared.stream.ops->retain(shared.stream.handle, shared.mark); }
     device_ended(node, begin, shared);
-    poll();
+    devices_.glance(*this, begin.stream);
   } else {
     begin.release();
   }

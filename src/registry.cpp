@@ -462,6 +462,7 @@ void Registry::read(Snapshot& snapshot, std::uint64_t now_ns) {
   read_series(snapshot);
   read_paths(snapshot);  // last, since all that comes before may find new ones
   read_losses(snapshot);
+  read_devices(snapshot);
   absorb_retired();
 }
 
@@ -500,6 +501,20 @@ void Registry::finish_series(const Slot& slot) {
     each.value.warmup_steps = each.live->warmup_steps();
     each.value.throughput = each.live->windows().read();
     each.live = nullptr;
+  }
+}
+
+void Registry::read_devices(Snapshot& snapshot) {
+  const DeviceOps* ops = nullptr;
+  for (unsigned kind = 0; (ops = device_kinds().at(kind)) != nullptr; ++kind) {
+    const DeviceReport report = ops->report();
+    const auto text = [](const char* words) { return words == nullptr ? "" : words; };
+    snapshot.devices.push_back({ops->name, text(report.unavailable), text(report.caveat)});
+    for (const DeviceReport::Skips& skips : report.skips) {
+      if (skips.what != nullptr && skips.count != 0) {
+        snapshot.losses.push_back({skips.what, ops->name, skips.count});
+      }
+    }
   }
 }
 

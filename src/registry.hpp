@@ -94,6 +94,7 @@ class Registry {
   void read_thread(Slot& slot, Snapshot& snapshot, std::uint64_t now_ns);
   void read_series(Snapshot& snapshot);
   void read_paths(Snapshot& snapshot);
+  void read_devices(Snapshot& snapshot);
   void read_losses(Snapshot& snapshot);
   void add_values(const Node& node, PathStats& path) const;
   void add_overflow(const Tree& tree, Snapshot& snapshot);

@@ -19,8 +19,13 @@ TAKT_BEGIN_NAMESPACE
 ///     Elapsed elapsed(Mark begin, Mark end) noexcept;               // ready, pending or failed; never waits
 ///     void release(Mark mark) noexcept;                             // the reading is not needed any more
 ///
-/// and, where it is a host clock itself, `std::uint64_t host_ns() noexcept` (monotonic): Timer then takes host times from
-/// it, too. A mark is released once for the mark() and once for each retain(). Any thread may call any of them.
+/// and may have
+///
+///     std::uint64_t host_ns() noexcept;                             // it is a monotonic host clock itself: Timer uses that
+///     static constexpr bool in_order = true;                        // results of a stream come in the order of its marks
+///     static DeviceReport report() noexcept;                        // what reports say of it
+///
+/// A mark is released once for the mark() and once for each retain(). Any thread may call any of them.
 /// docs/backends.md tells how to write one; takt/conformance.hpp proves it.
 template <class B>
 class BackendTraits {
@@ -34,6 +39,10 @@ class BackendTraits {
   using HasRelease = std::is_void<decltype(std::declval<T&>().release(Mark{}))>;
   template <class T>
   using HasNames = std::bool_constant<(T::name != nullptr) && (T::immediate || !T::immediate)>;
+  template <class T>
+  using IsInOrder = std::bool_constant<T::in_order>;
+  template <class T>
+  using HasReport = std::is_same<DeviceReport, decltype(T::report())>;
   template <class T>
   using HasHostNs = std::is_same<std::uint64_t, decltype(std::declval<T&>().host_ns())>;
 
@@ -49,6 +58,8 @@ class BackendTraits {
   static constexpr bool has_release = Passes<HasRelease, B>::value;
   static constexpr bool has_names = Passes<HasNames, B>::value;
   static constexpr bool has_host_ns = Passes<HasHostNs, B>::value;
+  static constexpr bool has_report = Passes<HasReport, B>::value;
+  static constexpr bool in_order = Passes<IsInOrder, B>::value;
   static constexpr bool is_backend =
       has_mark && has_retain && has_elapsed && has_release && has_names && std::is_copy_constructible_v<B>;
 };
@@ -56,13 +67,29 @@ class BackendTraits {
 template <class B>
 inline constexpr bool is_backend = BackendTraits<B>::is_backend;
 
+namespace detail {
+
+template <class B>
+constexpr auto report_of() noexcept -> DeviceReport (*)() noexcept {
+  if constexpr (BackendTraits<B>::has_report) {
+    return &B::report;
+  } else {
+    return nullptr;
+  }
+}
+
+}  // namespace detail
+
 /// The DeviceOps of a Backend that is made from a `Device&`, for StreamTraits; a StreamRef's handle is then a `Device*`.
 template <class B, class Device>
 inline constexpr DeviceOps device_ops{
-    B::name, [](void* device, Mark& mark) noexcept { return B(*static_cast<Device*>(device)).mark(mark); },
+    B::name,
+    BackendTraits<B>::in_order,
+    [](void* device, Mark& mark) noexcept { return B(*static_cast<Device*>(device)).mark(mark); },
     [](void* device, Mark mark) noexcept { B(*static_cast<Device*>(device)).retain(mark); },
     [](void* device, Mark begin, Mark end) noexcept { return B(*static_cast<Device*>(device)).elapsed(begin, end); },
-    [](void* device, Mark mark) noexcept { B(*static_cast<Device*>(device)).release(mark); }};
+    [](void* device, Mark mark) noexcept { B(*static_cast<Device*>(device)).release(mark); },
+    detail::report_of<B>()};
 
 namespace detail {
 

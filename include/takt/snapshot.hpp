@@ -56,6 +56,13 @@ struct PathStats {
   std::uint64_t device_lost = 0;     ///< device spans that failed or found no room
 };
 
+/// A kind of device whose streams were given to regions.
+struct DeviceInfo {
+  std::string name;         ///< of its backend, such as "cuda"
+  std::string unavailable;  ///< why it times no stream spans; empty: it does
+  std::string caveat;       ///< what its figures have to be read with, may be empty
+};
+
 /// A region that had not ended when the snapshot was taken.
 struct OpenRegion {
   std::uint32_t path = 0;    ///< index into Snapshot::paths
@@ -159,6 +166,7 @@ struct Snapshot {
   std::vector<ThreadInfo> threads;
   std::vector<Series> series;
   std::vector<OpenRegion> open;
+  std::vector<DeviceInfo> devices;
   std::vector<Loss> losses;
   std::map<std::string, std::string> params;
   std::map<std::string, std::string> tags;

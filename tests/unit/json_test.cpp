@@ -30,6 +30,15 @@ Snapshot at(std::int64_t wall_ns, bool finished = false) {
 
 }  // namespace
 
+TEST_CASE("summary.json says which devices there were, and why one timed nothing") {
+  Snapshot snapshot = at(kSecond);
+  snapshot.devices = {{"cuda", "libcuda.so.1 is not there", ""}, {"manual", "", "moved by hand"}};
+  const json summary = json::parse(takt::format_json(snapshot));
+  CHECK(summary["devices"][0] ==
+        json({{"name", "cuda"}, {"unavailable", "libcuda.so.1 is not there"}, {"caveat", nullptr}}));
+  CHECK(summary["devices"][1] == json({{"name", "manual"}, {"unavailable", nullptr}, {"caveat", "moved by hand"}}));
+}
+
 TEST_CASE("summary.json says which schema it has and carries the run") {
   const Snapshot snapshot = sample_snapshot();
   const json summary = json::parse(takt::format_json(snapshot));

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <takt/detail/drain.hpp>
 #include <takt/timer.hpp>
 
 TAKT_BEGIN_NAMESPACE
@@ -362,9 +363,14 @@ void Timer<B>::poll(Thread& thread, bool all) noexcept {
   if (thread.busy.test_and_set(std::memory_order_acquire)) { return; }
   std::uint32_t head = thread.head.load(std::memory_order_relaxed);
   const std::uint32_t tail = thread.tail.load(std::memory_order_acquire);  // partner: keep()
-  while (head != tail && settle(thread, thread.span[head % Thread::kPending])) { ++head; }
-  if (all) {
-    for (std::uint32_t at = head; at != tail; ++at) { settle(thread, thread.span[at % Thread::kPending]); }
+  const auto look = [&](std::uint32_t at) { return settle(thread, thread.span[at % Thread::kPending]); };
+  std::uint32_t before = 0;
+  do {
+    before = head;
+    head = detail::drain(head, tail, look);
+  } while (all && head != before);
+  if (all && !BackendTraits<B>::in_order) {
+    for (std::uint32_t at = head; at != tail; ++at) { look(at); }
     while (head != tail && thread.span[head % Thread::kPending].key == nullptr) { ++head; }
   }
   thread.head.store(head, std::memory_order_release);

@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/config.hpp>
+
+#include <cstdint>
+
+TAKT_BEGIN_NAMESPACE
+
+/// What a driver answers to a call of EventBackend's.
+enum class EventStatus : std::uint8_t {
+  done,
+  not_ready,      ///< the device has not come so far
+  capturing,      ///< not while a stream is being captured
+  no_context,     ///< the calling thread has no context for it
+  pending_error,  ///< the application has not read its own last error yet, which a call would overwrite
+  refused,        ///< this call failed; others may not
+  lost            ///< the context is gone or broken for good: no further call
+};
+
+/// A context of a device. The number tells it from a later one at the same address; 0 where the driver has none.
+struct EventContextId {
+  const void* handle = nullptr;
+  std::uint64_t number = 0;
+
+  friend bool operator==(const EventContextId& a, const EventContextId& b) noexcept {
+    return a.handle == b.handle && a.number == b.number;
+  }
+};
+
+TAKT_END_NAMESPACE

@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/config.hpp>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <new>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+struct StreamProgress;
+
+/// An event of a context, and who uses it.
+template <class Event>
+struct EventSlot {
+  Event event{};
+  void* context = nullptr;             ///< whose pool it is of
+  StreamProgress* stream = nullptr;    ///< that it was recorded on last, nullptr where that is not followed
+  std::uint64_t number = 0;            ///< of the mark on that stream
+  std::atomic<std::uint32_t> uses{0};  ///< spans that begin or end here and are not resolved
+  std::uint32_t index = 0;
+  std::atomic<std::uint32_t> next{0};  ///< in a list: index + 1, 0 at the end
+};
+
+/// The events of one context, used again and again and never destroyed: that can block, and at exit the driver may be gone.
+/// Grows by chunks up to a bound. Any thread; no locks.
+template <class Event>
+class EventPool {
+ public:
+  using Slot = EventSlot<Event>;
+  static constexpr std::uint32_t kChunk = 64;
+  static constexpr std::uint32_t kChunks = 1024;
+  static constexpr std::uint32_t kLow = 16;  ///< free events, below which it is time to make more
+
+  EventPool() = default;
+  /// Leaves the events to the driver.
+  ~EventPool() {
+    for (auto& chunk : chunk_) { delete chunk.load(std::memory_order_relaxed); }
+  }
+  EventPool(const EventPool&) = delete;
+  EventPool& operator=(const EventPool&) = delete;
+
+  /// A free slot, or nullptr.
+  Slot* take() noexcept {
+    Slot* slot = pop(free_);
+    if (slot != nullptr) { free_count_.fetch_sub(1, std::memory_order_relaxed); }
+    return slot;
+  }
+  void give(Slot& slot) noexcept {
+    free_count_.fetch_add(1, std::memory_order_relaxed);
+    push(free_, slot);
+  }
+  /// Gives back a slot whose event may still stand in the queue of its stream. Recording it again now is undefined in HIP.
+  void give_unfinished(Slot& slot) noexcept { push(unfinished_, slot); }
+
+  /// Frees those of the unfinished that have finished.
+  /// \param has_finished of a Slot.
+  /// \return how many.
+  template <class HasFinished>
+  std::uint32_t recycle(HasFinished has_finished) noexcept {
+    std::uint32_t freed = 0;
+    std::uint32_t kept = 0;  // a list of those that have not
+    while (Slot* slot = pop(unfinished_)) {
+      if (has_finished(*slot)) {
+        give(*slot);
+        ++freed;
+      } else {
+        slot->next.store(kept, std::memory_order_relaxed);
+        kept = slot->index + 1;
+      }
+    }
+    while (kept != 0) {
+      Slot& slot = at(kept - 1);
+      kept = slot.next.load(std::memory_order_relaxed);
+      push(unfinished_, slot);
+    }
+    return freed;
+  }
+
+  /// Makes a chunk of events. Several threads may do so at once: each makes one of its own.
+  /// \param create puts an event into an Event&; false where it cannot.
+  /// \return whether there is at least one more.
+  template <class Create>
+  bool grow(void* context, Create create) noexcept {
+    Event event{};
+    if (chunks_.load(std::memory_order_relaxed) >= kChunks || !create(event)) { return false; }
+    const std::uint32_t number = chunks_.fetch_add(1, std::memory_order_relaxed);
+    auto* chunk = number < kChunks ? new (std::nothrow) Chunk : nullptr;
+    if (chunk == nullptr) { return false; }  // one event is left behind
+    chunk_[number].store(chunk, std::memory_order_release);
+    std::uint32_t made = 0;
+    do {
+      Slot& slot = (*chunk)[made];
+      slot.event = event;
+      slot.context = context;
+      slot.index = number * kChunk + made;
+      give(slot);
+      made_.fetch_add(1, std::memory_order_relaxed);
+    } while (++made < kChunk && create(event));
+    return true;
+  }
+
+  bool is_low() const noexcept { return free() < kLow; }
+  std::uint32_t made() const noexcept { return made_.load(std::memory_order_relaxed); }
+  std::uint32_t free() const noexcept { return free_count_.load(std::memory_order_relaxed); }
+
+ private:
+  using Chunk = std::array<Slot, kChunk>;
+  using List = std::atomic<std::uint64_t>;  // index + 1 of the first slot; above it a count of changes
+
+  Slot& at(std::uint32_t index) noexcept {
+    return (*chunk_[index / kChunk].load(std::memory_order_acquire))[index % kChunk];
+  }
+  static std::uint64_t changed(std::uint64_t head, std::uint32_t first) noexcept {
+    return ((head >> 32U) + 1) << 32U | first;
+  }
+
+  Slot* pop(List& list) noexcept {
+    std::uint64_t head = list.load(std::memory_order_acquire);  // partner: push()
+    for (;;) {
+      const auto first = static_cast<std::uint32_t>(head);
+      if (first == 0) { return nullptr; }
+      Slot& slot = at(first - 1);
+      // Another thread may take it, and give it back, meanwhile: the count in the head tells.
+      const std::uint64_t rest = changed(head, slot.next.load(std::memory_order_relaxed));
+      if (list.compare_exchange_weak(head, rest, std::memory_order_acq_rel, std::memory_order_acquire)) {
+        return &slot;
+      }
+    }
+  }
+  void push(List& list, Slot& slot) noexcept {
+    std::uint64_t head = list.load(std::memory_order_relaxed);
+    do {
+      slot.next.store(static_cast<std::uint32_t>(head), std::memory_order_relaxed);
+    } while (!list.compare_exchange_weak(head, changed(head, slot.index + 1), std::memory_order_acq_rel,
+                                         std::memory_order_relaxed));  // partner: pop()
+  }
+
+  List free_{0};
+  List unfinished_{0};
+  std::atomic<std::uint32_t> free_count_{0};
+  std::atomic<std::uint32_t> made_{0};
+  std::atomic<std::uint32_t> chunks_{0};
+  std::array<std::atomic<Chunk*>, kChunks> chunk_{};
+};
+
+}  // namespace detail
+TAKT_END_NAMESPACE

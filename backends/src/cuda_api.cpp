@@ -1,0 +1,136 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cuda_api.hpp"
+
+#include <takt/detail/ticks.hpp>
+
+#include <pthread.h>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+// CUresult
+constexpr int kSuccess = 0;
+constexpr int kNotInitialized = 3;
+constexpr int kDeinitialized = 4;
+constexpr int kNoDevice = 100;
+constexpr int kInvalidContext = 201;
+constexpr int kEccUncorrectable = 214;
+constexpr int kNvlinkUncorrectable = 220;
+constexpr int kInvalidHandle = 400;
+constexpr int kNotReady = 600;
+constexpr int kIllegalAddress = 700;
+constexpr int kLaunchTimeout = 702;
+constexpr int kContextIsDestroyed = 709;
+constexpr int kAssert = 710;
+constexpr int kFirstFault = 714;  // hardware stack error ... launch failed
+constexpr int kLastFault = 719;
+constexpr int kFirstCapture = 900;
+constexpr int kLastCapture = 908;
+constexpr int kUnknown = 999;
+
+std::atomic<const char*> last_fault{"the context is gone"};
+
+bool is_fault(int error) noexcept {
+  return error == kIllegalAddress || error == kLaunchTimeout || error == kContextIsDestroyed || error == kAssert ||
+         (error >= kFirstFault && error <= kLastFault) || error == kEccUncorrectable || error == kNvlinkUncorrectable ||
+         error == kUnknown || error == kDeinitialized;
+}
+
+EventStatus lose(int error) noexcept {
+  CudaDriver& driver = CudaDriver::get();
+  const char* name = nullptr;
+  if (driver.error_name(error, &name) == kSuccess && name != nullptr) {
+    last_fault.store(name, std::memory_order_relaxed);
+  }
+  if (error == kDeinitialized) { driver.availability.lose("the driver has shut down"); }
+  return EventStatus::lost;
+}
+
+/// Of a call on a stream.
+EventStatus status_of(int error) noexcept {
+  if (error == kSuccess) { return EventStatus::done; }
+  if (error == kNotReady) { return EventStatus::not_ready; }
+  if (error >= kFirstCapture && error <= kLastCapture) { return EventStatus::capturing; }
+  if (error == kNotInitialized || error == kNoDevice || error == kInvalidContext) { return EventStatus::no_context; }
+  return is_fault(error) ? lose(error) : EventStatus::refused;
+}
+
+/// Of a call on an event, which is ours: if the driver does not know it or its context, that one has been reset.
+EventStatus status_of_event(int error) noexcept {
+  if (error == kInvalidHandle || error == kInvalidContext || error == kNotInitialized) { return lose(error); }
+  return status_of(error);
+}
+
+bool is_per_thread(CUstream_st* stream) noexcept { return reinterpret_cast<std::uintptr_t>(stream) == 2; }
+bool is_default(CUstream_st* stream) noexcept { return reinterpret_cast<std::uintptr_t>(stream) <= 2; }
+
+}  // namespace
+
+const char* CudaApi::caveat() noexcept {
+  static const bool one_queue = [] {
+    const char* connections = std::getenv("CUDA_DEVICE_MAX_CONNECTIONS");
+    return connections != nullptr && std::strcmp(connections, "1") == 0;
+  }();
+  return one_queue ? "CUDA_DEVICE_MAX_CONNECTIONS=1 puts all streams into one queue, where timing events keep work of "
+                     "different streams from overlapping"
+                   : nullptr;
+}
+
+const char* CudaApi::fault() noexcept { return last_fault.load(std::memory_order_relaxed); }
+
+std::uintptr_t CudaApi::order_of(Stream stream) noexcept {
+  return is_per_thread(stream) ? static_cast<std::uintptr_t>(pthread_self()) : reinterpret_cast<std::uintptr_t>(stream);
+}
+
+EventStatus CudaApi::enter(Stream stream, EventContextId& id) noexcept {
+  CudaDriver& driver = CudaDriver::get();
+  int capture = 0;
+  // First of all: nearly any other call would invalidate a capture.
+  if (const int error = driver.stream_is_capturing(stream, &capture); error != kSuccess) { return status_of(error); }
+  if (capture != 0) { return EventStatus::capturing; }
+  CUctx_st* context = nullptr;
+  const int error = is_default(stream) ? driver.context_current(&context) : driver.stream_context(stream, &context);
+  if (error != kSuccess) { return status_of(error); }
+  if (context == nullptr) { return EventStatus::no_context; }
+  unsigned long long number = 0;
+  if (driver.context_id != nullptr && driver.context_id(context, &number) != kSuccess) {
+    return EventStatus::no_context;
+  }
+  id = EventContextId{context, number};
+  driver.availability.used();
+  return EventStatus::done;
+}
+
+EventStatus CudaApi::create(const EventContextId& id, Event& event) noexcept {
+  CudaDriver& driver = CudaDriver::get();
+  auto* const context = static_cast<CUctx_st*>(const_cast<void*>(id.handle));
+  CUctx_st* current = nullptr;
+  if (const int error = driver.context_current(&current); error != kSuccess) { return status_of(error); }
+  const bool other = current != context;
+  if (other && driver.context_push(context) != kSuccess) { return EventStatus::no_context; }
+  const int error = driver.event_create(&event, 0);
+  if (other) { driver.context_pop(&current); }
+  return status_of(error);
+}
+
+EventStatus CudaApi::record(Event event, Stream stream) noexcept {
+  const int error = CudaDriver::get().event_record(event, stream);
+  // An invalid handle may as well be the stream's.
+  return error == kInvalidContext ? lose(error) : status_of(error);
+}
+
+EventStatus CudaApi::query(Event event) noexcept { return status_of_event(CudaDriver::get().event_query(event)); }
+
+EventStatus CudaApi::elapsed(Event begin, Event end, float& ms) noexcept {
+  return status_of_event(CudaDriver::get().event_elapsed(&ms, begin, end));
+}
+
+std::uint64_t CudaApi::now_ns() noexcept { return posix_ns(CLOCK_MONOTONIC); }
+
+}  // namespace detail
+TAKT_END_NAMESPACE

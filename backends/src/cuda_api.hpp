@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/backends/detail/event_api.hpp>
+
+#include "cuda_driver.hpp"
+
+#include <cstdint>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// What EventBackend needs of CUDA.
+struct CudaApi {
+  using Stream = CUstream_st*;
+  using Event = CUevent_st*;
+  static constexpr const char* name = "cuda";
+
+  static const char* unavailable() noexcept { return CudaDriver::get().availability.reason(); }
+  static const char* caveat() noexcept;
+  static const char* fault() noexcept;
+  static bool may_call() noexcept { return true; }  // the driver keeps no last error
+  static std::uintptr_t order_of(Stream stream) noexcept;
+  static EventStatus enter(Stream stream, EventContextId& id) noexcept;
+  static EventStatus create(const EventContextId& id, Event& event) noexcept;
+  static EventStatus record(Event event, Stream stream) noexcept;
+  static EventStatus query(Event event) noexcept;
+  static EventStatus elapsed(Event begin, Event end, float& ms) noexcept;
+  static std::uint64_t now_ns() noexcept;
+
+  class Relaxed {
+   public:
+    Relaxed() noexcept : exchanged_(CudaDriver::get().exchange_capture_mode(&mode_) == 0) {}
+    ~Relaxed() {
+      if (exchanged_) { CudaDriver::get().exchange_capture_mode(&mode_); }
+    }
+    Relaxed(const Relaxed&) = delete;
+    Relaxed& operator=(const Relaxed&) = delete;
+
+   private:
+    int mode_ = 2;  // CU_STREAM_CAPTURE_MODE_RELAXED; then what it was before
+    bool exchanged_;
+  };
+};
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cuda_driver.hpp"
+
+#include <pthread.h>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+constexpr int kStubLibrary = 34;
+constexpr const char* kNames[] = {"libcuda.so.1"};
+
+CudaDriver* load() noexcept {
+  static DriverLibrary library(kNames);
+  auto* driver = new CudaDriver;  // never destroyed
+  library.find(driver->driver_version, "cuDriverGetVersion");
+  library.find(driver->error_name, "cuGetErrorName");
+  library.find(driver->context_current, "cuCtxGetCurrent");
+  library.find(driver->context_push, "cuCtxPushCurrent_v2");
+  library.find(driver->context_pop, "cuCtxPopCurrent_v2");
+  library.find(driver->context_id, "cuCtxGetId", true);
+  library.find(driver->stream_context, "cuStreamGetCtx");
+  library.find(driver->stream_is_capturing, "cuStreamIsCapturing");
+  library.find(driver->exchange_capture_mode, "cuThreadExchangeStreamCaptureMode");
+  library.find(driver->event_create, "cuEventCreate");
+  library.find(driver->event_record, "cuEventRecord");
+  library.find(driver->event_query, "cuEventQuery");
+  library.find(driver->event_elapsed, "cuEventElapsedTime");
+  library.find(driver->profiler_start, "cuProfilerStart", true);
+  library.find(driver->profiler_stop, "cuProfilerStop", true);
+  int version = 0;
+  if (library.missing() != nullptr) {
+    driver->availability.lose(library.missing());
+  } else if (const int error = driver->driver_version(&version); error != 0) {
+    driver->availability.lose(error == kStubLibrary ? "libcuda.so.1 is the stub for linking, not a driver"
+                                                    : "the driver does not work");
+  } else {
+    pthread_atfork(nullptr, nullptr, []() noexcept { CudaDriver::get().availability.after_fork_in_child(); });
+  }
+  return driver;
+}
+
+}  // namespace
+
+CudaDriver& CudaDriver::get() noexcept {
+  static CudaDriver* const driver = load();
+  return *driver;
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "hip_api.hpp"
+
+#include <takt/detail/ticks.hpp>
+
+#include <pthread.h>
+#include <atomic>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+// hipError_t
+constexpr int kSuccess = 0;
+constexpr int kInvalidValue = 1;
+constexpr int kNotInitialized = 3;
+constexpr int kDeinitialized = 4;
+constexpr int kNoDevice = 100;
+constexpr int kInvalidDevice = 101;
+constexpr int kInvalidContext = 201;
+constexpr int kNotReady = 600;
+constexpr int kIllegalAddress = 700;
+constexpr int kContextIsDestroyed = 709;
+constexpr int kAssert = 710;
+constexpr int kLaunchFailure = 719;
+constexpr int kFirstCapture = 900;
+constexpr int kLastCapture = 908;
+constexpr int kUnknown = 999;
+
+std::atomic<const char*> last_fault{"the device is gone"};
+
+bool is_fault(int error) noexcept {
+  return error == kIllegalAddress || error == kContextIsDestroyed || error == kAssert || error == kLaunchFailure ||
+         error == kDeinitialized || error == kUnknown;
+}
+
+EventStatus status_of(int error) noexcept {
+  if (error == kSuccess) { return EventStatus::done; }
+  HipRuntime& runtime = HipRuntime::get();
+  runtime.get_last_error();  // nothing was pending, so this is ours
+  if (error == kNotReady) { return EventStatus::not_ready; }
+  if (error >= kFirstCapture && error <= kLastCapture) { return EventStatus::capturing; }
+  if (error == kNotInitialized || error == kNoDevice || error == kInvalidDevice || error == kInvalidContext) {
+    return EventStatus::no_context;
+  }
+  if (!is_fault(error)) { return EventStatus::refused; }
+  if (error == kDeinitialized) { runtime.availability.lose("the runtime has shut down"); }
+  last_fault.store(runtime.error_name(error), std::memory_order_relaxed);
+  return EventStatus::lost;
+}
+
+bool is_default(ihipStream_t* stream) noexcept { return reinterpret_cast<std::uintptr_t>(stream) <= 2; }
+bool is_per_thread(ihipStream_t* stream) noexcept { return reinterpret_cast<std::uintptr_t>(stream) == 2; }
+
+const void* handle_of(int device) noexcept {
+  return reinterpret_cast<const void*>(static_cast<std::intptr_t>(device) + 1);
+}
+
+// Events need not make memory visible to the host. Which flag says so depends on the version.
+constexpr unsigned kDisableSystemFence = 0x20000000;
+constexpr unsigned kReleaseToDevice = 0x40000000;
+constexpr unsigned kFlags[] = {kDisableSystemFence, kReleaseToDevice, 0};
+std::atomic<unsigned> flag{0};  // the first of kFlags that has not been refused
+
+}  // namespace
+
+const char* HipApi::fault() noexcept { return last_fault.load(std::memory_order_relaxed); }
+
+std::uintptr_t HipApi::order_of(Stream stream) noexcept {
+  if (is_per_thread(stream)) { return static_cast<std::uintptr_t>(pthread_self()); }
+  return stream == nullptr ? 1 : reinterpret_cast<std::uintptr_t>(stream);
+}
+
+EventStatus HipApi::enter(Stream stream, EventContextId& id) noexcept {
+  HipRuntime& runtime = HipRuntime::get();
+  int capture = 0;
+  // First of all: nearly any other call would invalidate a capture.
+  const EventStatus asked = status_of(runtime.stream_is_capturing(stream, &capture));
+  if (capture != 0) { return EventStatus::capturing; }
+  if (asked == EventStatus::done || asked == EventStatus::no_context) {
+    if (!runtime.has_device()) { return EventStatus::no_context; }
+  }
+  if (asked != EventStatus::done) { return asked; }
+  int device = -1;
+  if (is_default(stream) || runtime.device_of_stream == nullptr) {
+    if (const int error = runtime.current_device(&device); error != kSuccess) { return status_of(error); }
+  } else {
+    device = runtime.device_of_stream(stream);
+  }
+  if (device < 0) { return EventStatus::no_context; }
+  id = EventContextId{handle_of(device), 0};
+  runtime.availability.used();
+  return EventStatus::done;
+}
+
+/// On the current device only: that is not for Takt to change.
+EventStatus HipApi::create(const EventContextId& id, Event& event) noexcept {
+  HipRuntime& runtime = HipRuntime::get();
+  int device = -1;
+  if (const int error = runtime.current_device(&device); error != kSuccess) { return status_of(error); }
+  if (handle_of(device) != id.handle) { return EventStatus::no_context; }
+  for (;;) {
+    unsigned which = flag.load(std::memory_order_relaxed);
+    const int error = runtime.event_create(&event, kFlags[which]);
+    if (error != kInvalidValue || kFlags[which] == 0) { return status_of(error); }
+    status_of(error);
+    flag.compare_exchange_strong(which, which + 1, std::memory_order_relaxed);
+  }
+}
+
+EventStatus HipApi::record(Event event, Stream stream) noexcept {
+  return status_of(HipRuntime::get().event_record(event, stream));
+}
+
+EventStatus HipApi::query(Event event) noexcept { return status_of(HipRuntime::get().event_query(event)); }
+
+EventStatus HipApi::elapsed(Event begin, Event end, float& ms) noexcept {
+  return status_of(HipRuntime::get().event_elapsed(&ms, begin, end));
+}
+
+std::uint64_t HipApi::now_ns() noexcept { return posix_ns(CLOCK_MONOTONIC); }
+
+bool HipApi::Relaxed::exchange() noexcept {
+  return status_of(HipRuntime::get().exchange_capture_mode(&mode_)) == EventStatus::done;
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

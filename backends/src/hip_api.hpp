@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/backends/detail/event_api.hpp>
+
+#include "hip_runtime.hpp"
+
+#include <cstdint>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// What EventBackend needs of HIP. A context is a device here. No call is made while the application has an error to read, and
+/// what a failing call leaves behind is taken back at once: the last error is the application's alone.
+struct HipApi {
+  using Stream = ihipStream_t*;
+  using Event = ihipEvent_t*;
+  static constexpr const char* name = "hip";
+
+  static const char* unavailable() noexcept { return HipRuntime::get().availability.reason(); }
+  static const char* caveat() noexcept { return nullptr; }
+  static const char* fault() noexcept;
+  static bool may_call() noexcept { return !HipRuntime::get().has_pending_error(); }
+  static std::uintptr_t order_of(Stream stream) noexcept;
+  static EventStatus enter(Stream stream, EventContextId& id) noexcept;
+  static EventStatus create(const EventContextId& id, Event& event) noexcept;
+  static EventStatus record(Event event, Stream stream) noexcept;
+  static EventStatus query(Event event) noexcept;
+  static EventStatus elapsed(Event begin, Event end, float& ms) noexcept;
+  static std::uint64_t now_ns() noexcept;
+
+  class Relaxed {
+   public:
+    Relaxed() noexcept : exchanged_(exchange()) {}
+    ~Relaxed() {
+      if (exchanged_) { exchange(); }
+    }
+    Relaxed(const Relaxed&) = delete;
+    Relaxed& operator=(const Relaxed&) = delete;
+
+   private:
+    bool exchange() noexcept;
+    int mode_ = 2;  // hipStreamCaptureModeRelaxed; then what it was before
+    bool exchanged_;
+  };
+};
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "hip_runtime.hpp"
+
+#include <pthread.h>
+#include <unistd.h>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+constexpr int kNoDevice = 100;
+constexpr int kInvalidDevice = 101;
+constexpr const char* kNoDeviceReason = "HIP finds no device";
+constexpr const char* kNames[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"};
+
+HipRuntime* load() noexcept {
+  static DriverLibrary library(kNames);
+  auto* runtime = new HipRuntime;  // never destroyed
+  library.find(runtime->peek_last_error, "hipPeekAtLastError");
+  library.find(runtime->get_last_error, "hipGetLastError");
+  library.find(runtime->error_name, "hipGetErrorName");
+  library.find(runtime->device_count, "hipGetDeviceCount");
+  library.find(runtime->current_device, "hipGetDevice");
+  library.find(runtime->device_of_stream, "hipGetStreamDeviceId", true);
+  library.find(runtime->stream_is_capturing, "hipStreamIsCapturing");
+  library.find(runtime->exchange_capture_mode, "hipThreadExchangeStreamCaptureMode");
+  library.find(runtime->event_create, "hipEventCreateWithFlags");
+  library.find(runtime->event_record, "hipEventRecord");
+  library.find(runtime->event_query, "hipEventQuery");
+  library.find(runtime->event_elapsed, "hipEventElapsedTime");
+  if (library.missing() != nullptr) {
+    runtime->availability.lose(library.missing());
+    return runtime;
+  }
+  pthread_atfork(nullptr, nullptr, []() noexcept { HipRuntime::get().availability.after_fork_in_child(); });
+  return runtime;
+}
+
+}  // namespace
+
+bool HipRuntime::has_device() noexcept {
+  if (asked_.load(std::memory_order_acquire)) { return availability.reason() == nullptr; }
+  int count = 0;
+  const int error = device_count(&count);
+  if (error != 0) { get_last_error(); }
+  if (error != 0 || count == 0) { availability.lose(kNoDeviceReason); }
+  asked_.store(true, std::memory_order_release);
+  return error == 0 && count > 0;
+}
+
+bool HipRuntime::has_pending_error() noexcept {
+  const int error = peek_last_error();
+  if (error == 0) { return false; }
+  // Without a device every call fails so, this one too, and there is nothing to be kept.
+  const bool may_be_none = error == kNoDevice || error == kInvalidDevice;
+  if (may_be_none && !asked_.load(std::memory_order_relaxed) && ::access("/dev/kfd", F_OK) != 0) {
+    availability.lose(kNoDeviceReason);
+  }
+  return true;
+}
+
+HipRuntime& HipRuntime::get() noexcept {
+  static HipRuntime* const runtime = load();
+  return *runtime;
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+
+// Regions on CUDA streams. It is built without anything of CUDA, and times only the host where there is no driver; HIP is the
+// same with <takt/backends/hip.hpp>, takt::HipBackend and takt::hip. In place of CUstream_st* stands the program's cudaStream_t.
+#include <takt/backends/cuda.hpp>
+#include <takt/session.hpp>
+#include <takt/takt.hpp>
+
+#include <chrono>
+#include <cstdio>
+
+namespace {
+
+// Where an own program launches its kernels.
+void forward(CUstream_st*) {}
+void backward(CUstream_st*) {}
+void all_reduce(CUstream_st*) {}
+
+// [snippet: stream-scopes]
+void train_step(CUstream_st* stream) {
+  takt::Scope batch(takt::Batch, stream);
+  takt::Scope s(takt::Forward, stream);
+  forward(stream);
+  s.lap(takt::Backward);  // one event ends Forward and begins Backward
+  backward(stream);
+}
+// [end]
+
+}  // namespace
+
+int main() {
+  takt::Session session("streams");
+  CUstream_st* const stream = nullptr;  // the default stream
+  for (int step = 0; step < 20; ++step) { train_step(stream); }
+
+  // [snippet: stream-timer]
+  takt::Timer<takt::CudaBackend> timer(stream);
+  timer.start(takt::Comm);
+  all_reduce(stream);
+  timer.end(takt::Comm);
+  timer.complete(std::chrono::seconds(1));
+  const takt::Stats comm = timer.stats(takt::Comm);
+  // [end]
+  std::printf("Comm on the stream: %.0f ns in %llu regions\n", comm.mean_ns, static_cast<unsigned long long>(comm.n));
+
+  // [snippet: availability]
+  for (const takt::DeviceInfo& device : session.snapshot().devices) {
+    if (!device.unavailable.empty()) { std::printf("%s: %s\n", device.name.c_str(), device.unavailable.c_str()); }
+  }
+  // [end]
+  return 0;
+}

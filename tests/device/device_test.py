@@ -1,0 +1,181 @@
+# SPDX-FileCopyrightText: The Takt authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a program sees and a report says on machines without a driver, with a stub, without a device, and on fake drivers."""
+
+import ctypes
+import os
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "integration"))
+import rig
+
+FAKES = pathlib.Path(os.environ["FAKES"])  # folders with a fake library each
+HIP = os.environ.get("HIP_LIBRARY_PATH", "")
+STUB = os.environ.get("CUDA_STUB", "")
+PROGRAMS = pathlib.Path(os.environ["PROGRAMS"])
+
+
+def loads(library):
+    try:
+        ctypes.CDLL(library)
+    except OSError:
+        return False
+    return True
+
+
+class DeviceCase(rig.Case):
+    def use(self, program, what, library=None, **env):
+        """Runs it without Takt and with; what it prints and says has to be the same. Returns the summary."""
+        rig.PROGRAM = str(PROGRAMS / program)
+        if library is not None:
+            env["LD_LIBRARY_PATH"] = str(library)
+        env["TAKT_TABLE"] = 0
+        without = self.run_program(what, status=42, TAKT_DISABLE=1, **env)
+        with_takt = self.run_program(what, status=42, **env)
+        for line, (here, there) in enumerate(zip(with_takt.out.splitlines(), without.out.splitlines()), 1):
+            self.assertEqual(here, there, f"line {line}, with Takt and without")
+        self.assertEqual(len(with_takt.out), len(without.out))
+        self.assertEqual(with_takt.err, without.err)
+        self.seconds = with_takt.seconds
+        self.out = with_takt.out
+        return self.summary(next(each for each in self.folders() if "child" not in str(each)))
+
+    def why(self, summary, name):
+        found = [each["unavailable"] for each in summary["devices"] if each["name"] == name]
+        self.assertEqual(len(found), 1, summary["devices"])
+        return found[0]
+
+    def device(self, summary, path):
+        return next(each for each in summary["paths"] if each["path"] == path)
+
+
+class Cuda(DeviceCase):
+    @unittest.skipIf(loads("libcuda.so.1"), "there is a driver here")
+    def test_without_a_driver_only_the_host_is_timed(self):
+        summary = self.use("cuda_program", "no_driver", self.scratch)
+        self.assertEqual(self.why(summary, "cuda"), "libcuda.so.1 cannot be loaded")
+        self.assertEqual(rig.calls(summary, "Batch/Forward"), 100)
+        self.assertEqual(rig.losses(summary, "device_skipped"), 100)
+
+    def test_a_stub_is_no_driver(self):
+        if not STUB:
+            self.skipTest("no CUDA toolkit here")
+        (self.scratch / "libcuda.so.1").symlink_to(STUB)
+        summary = self.use("cuda_program", "no_driver", self.scratch)
+        self.assertIn("stub", self.why(summary, "cuda"))
+        self.assertEqual(rig.calls(summary, "Batch/Forward"), 100)
+
+    @unittest.skipIf(loads("libcuda.so.1"), "there is a driver here")
+    def test_the_table_says_why(self):
+        rig.PROGRAM = str(PROGRAMS / "cuda_program")
+        ended = self.run_program("no_driver", status=42, LD_LIBRARY_PATH=self.scratch, TAKT_TABLE=1)
+        self.assertIn("cuda is unavailable: libcuda.so.1 cannot be loaded", ended.out)
+        self.assertEqual(ended.err, "")
+
+    def test_the_table_has_stream_spans_beside_the_hosts_times(self):
+        rig.PROGRAM = str(PROGRAMS / "cuda_program")
+        ended = self.run_program("times", status=42, LD_LIBRARY_PATH=FAKES / "cuda", TAKT_TABLE=1)
+        self.assertIn("stream span", ended.out)
+        forward = next(line for line in ended.out.splitlines() if line.startswith("  Forward"))
+        self.assertRegex(forward, r"\s300 us\s+1\.00 us$")
+
+    def test_one_queue_for_all_streams_is_told(self):
+        summary = self.use("cuda_program", "times", FAKES / "cuda", CUDA_DEVICE_MAX_CONNECTIONS=1)
+        self.assertIn("CUDA_DEVICE_MAX_CONNECTIONS=1", summary["devices"][0]["caveat"])
+
+    def test_spans_are_in_summary_and_rows(self):
+        summary = self.use("cuda_program", "times", FAKES / "cuda")
+        self.assertIsNone(self.why(summary, "cuda"))
+        self.assertIsNone(summary["devices"][0]["caveat"])
+        forward = self.device(summary, "Batch/Forward")
+        self.assertEqual(forward["device"]["n"], 300)
+        self.assertEqual(forward["device"]["total_ns"], 300_000)
+        self.assertEqual(forward["host"]["n"], 300)
+        rows = [row for row in self.steps() if row["path"] == "Batch/Forward"]
+        self.assertEqual({row["device_ns"] for row in rows}, {"3000"})
+        self.assertEqual({row["complete"] for row in rows}, {"1"})
+        self.assertIn("timer 5000", self.out)
+        self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
+
+    def test_a_fault_of_the_device_is_the_applications_to_see(self):
+        summary = self.use("cuda_program", "fault", FAKES / "cuda")
+        self.assertIn("query 700", self.out)
+        self.assertIn("CUDA_ERROR_ILLEGAL_ADDRESS", self.why(summary, "cuda"))
+        forward = self.device(summary, "Forward")
+        self.assertEqual(forward["host"]["n"], 100)
+        self.assertEqual(forward["device_lost"], 50)
+        self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
+
+    def test_after_a_reset_spans_go_on_with_events_of_the_new_context(self):
+        summary = self.use("cuda_program", "reset", FAKES / "cuda")
+        self.assertIsNone(self.why(summary, "cuda"))
+        forward = self.device(summary, "Forward")
+        self.assertEqual(forward["device"]["n"], 50)
+        self.assertEqual(forward["device_lost"], 50)
+
+    def test_a_profiler_sees_the_steps_of_its_window_only(self):
+        self.use("cuda_program", "window", FAKES / "cuda")
+        said = [line.strip() for line in self.out.splitlines() if "step" in line or "profiler" in line]
+        self.assertEqual(said, ["step 0", "step 1", "profiler on", "step 2", "step 3", "step 4", "profiler off", "step 5",
+                                "step 6", "step 7", "profiler on", "profiler off"])
+
+    @unittest.skipIf(loads("libcuda.so.1"), "there is a driver here")
+    def test_a_window_without_a_driver_does_nothing(self):
+        self.use("cuda_program", "window", self.scratch)
+        self.assertNotIn("profiler", self.out)
+
+    def test_a_capture_stays_valid(self):
+        summary = self.use("cuda_program", "capture", FAKES / "cuda")
+        self.assertIn("end 0", self.out)
+        self.assertEqual(rig.losses(summary, "skipped_capturing"), 11)
+        self.assertEqual(self.device(summary, "Forward")["device"]["n"], 30)
+        self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
+
+    def test_a_run_ends_in_time_with_a_thousand_spans_pending(self):
+        summary = self.use("cuda_program", "pending", FAKES / "cuda")
+        self.assertEqual(rig.losses(summary, "device_unresolved"), 1000)
+        self.assertLess(self.seconds, 2 * rig.SLACK)
+        self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
+
+    def test_a_forked_child_leaves_the_driver_alone(self):
+        self.use("cuda_program", "child", FAKES / "cuda")
+        self.assertIn("calls of the child 0", self.out)
+        child = self.summary(next(each for each in self.folders() if "child" in str(each)))
+        self.assertIn("child", self.why(child, "cuda"))
+        self.assertEqual(rig.calls(child, "Forward"), 1)
+
+
+class Hip(DeviceCase):
+    def test_without_a_library_only_the_host_is_timed(self):
+        if HIP or any(loads(f"libamdhip64.so.{version}") for version in (7, 6, 5)):
+            self.skipTest("there is one here")
+        summary = self.use("hip_program", "unused", self.scratch)
+        self.assertIn("cannot be loaded", self.why(summary, "hip"))
+
+    def test_the_real_library_without_a_device(self):
+        if not HIP or os.path.exists("/dev/kfd"):
+            self.skipTest("no libamdhip64 here, or a device")
+        for what in ("no_device", "unused"):
+            with self.subTest(what):
+                self.setUp()
+                summary = self.use("hip_program", what, HIP_LIBRARY=HIP)
+                self.assertEqual(self.why(summary, "hip"), "HIP finds no device")
+                self.assertEqual(sum(each["host"]["n"] for each in summary["paths"] if each["name"] == "Forward"), 100)
+
+    def test_the_last_error_stays_the_applications(self):
+        for version in (6, 7):
+            with self.subTest(version):
+                self.setUp()
+                summary = self.use("hip_program", "errors", FAKES / "hip", HIP_LIBRARY="libamdhip64.so.7", FAKE_HIP=version)
+                self.assertIn("misuses 0", self.out)
+                self.assertIn("last 704", self.out)
+                forward = self.device(summary, "Forward")
+                self.assertEqual(forward["host"]["n"], 20_000)
+                self.assertGreater(forward["device"]["n"], 5000)
+                self.assertGreater(rig.losses(summary, "skipped_pending_error"), 1000)
+
+
+if __name__ == "__main__":
+    rig.main()

@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+
+// A libamdhip64 without a device, with the last error of HIP 6 (every call sets it, also one that succeeds) or of HIP 7 (only
+// errors do, and "not ready" is none): FAKE_HIP says which.
+#include "support/fake_driver.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <utility>
+
+namespace {
+
+using takt_test::FakeDriver;
+using takt_test::FakeEvent;
+using takt_test::FakeStream;
+using Status = takt::EventStatus;
+
+FakeDriver& driver() {
+  static auto* const driver = new FakeDriver;
+  return *driver;
+}
+const bool before_7 = std::getenv("FAKE_HIP") == nullptr || std::atoi(std::getenv("FAKE_HIP")) < 7;
+thread_local int last_error = 0;
+
+int set(int error) {
+  if (before_7 || (error != 0 && error != 600)) { last_error = error; }
+  return error;
+}
+int answer(Status status) {
+  switch (status) {
+    case Status::done:
+      return set(0);
+    case Status::not_ready:
+      return set(600);
+    case Status::capturing:
+      return set(900);
+    default:
+      return set(400);
+  }
+}
+
+}  // namespace
+
+extern "C" {
+
+int hipPeekAtLastError() { return last_error; }
+int hipGetLastError() { return std::exchange(last_error, 0); }
+const char* hipGetErrorName(int) { return "hipError"; }
+int hipGetDeviceCount(int* count) {
+  *count = 1;
+  return set(0);
+}
+int hipGetDevice(int* device) {
+  *device = 0;
+  return set(0);
+}
+int hipGetStreamDeviceId(FakeStream*) { return 0; }
+int hipStreamCreate(FakeStream** stream) {
+  *stream = driver().stream();
+  return set(0);
+}
+int hipStreamQuery(FakeStream* stream) { return set(driver().queued(stream) == 0 ? 0 : 600); }
+int hipStreamIsCapturing(FakeStream* stream, int* status) {
+  takt::EventContextId id;
+  const Status asked = driver().enter(stream, id);
+  *status = asked == Status::capturing ? 1 : 0;
+  return set(0);
+}
+int hipThreadExchangeStreamCaptureMode(int* mode) {
+  static thread_local int current = 0;
+  driver().relax((*mode == 2 ? 1 : 0) - (current == 2 ? 1 : 0));
+  std::swap(current, *mode);
+  return set(0);
+}
+int hipEventCreateWithFlags(FakeEvent** event, unsigned flags) {
+  if (flags == 0x20000000) { return set(1); }  // as before 5.3
+  return answer(driver().create(*event));
+}
+int hipEventRecord(FakeEvent* event, FakeStream* stream) { return answer(driver().record(event, stream)); }
+int hipEventQuery(FakeEvent* event) { return answer(driver().query(event)); }
+int hipEventElapsedTime(float* ms, FakeEvent* begin, FakeEvent* end) {
+  return answer(driver().elapsed(begin, end, *ms));
+}
+
+/// A call of the application's that fails.
+int fake_fail(int error) { return set(error); }
+void fake_work(FakeStream* stream, long long ns) { driver().work(stream, std::chrono::nanoseconds(ns)); }
+void fake_hold(int on) { driver().hold(on != 0); }
+int fake_misuses() {
+  for (const std::string& each : driver().misuses()) { std::printf("misuse: %s\n", each.c_str()); }
+  return static_cast<int>(driver().misuses().size());
+}
+}

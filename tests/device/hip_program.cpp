@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+
+// A program that times regions on HIP streams and looks at HIP's last error in between. What it prints has to be the same with
+// Takt and without (TAKT_DISABLE=1). device_test.py runs it, on a library without a device and on fake ones.
+#include <takt/backends/hip.hpp>
+#include <takt/session.hpp>
+#include <takt/takt.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include <dlfcn.h>
+
+namespace {
+
+template <class Function>
+Function* runtime_function(const char* name) {
+  static void* const library = ::dlopen(std::getenv("HIP_LIBRARY"), RTLD_NOW);
+  auto* const function = library == nullptr ? nullptr : reinterpret_cast<Function*>(::dlsym(library, name));
+  if (function == nullptr) {
+    std::printf("no %s\n", name);
+    std::exit(3);
+  }
+  return function;
+}
+
+void no_device() {
+  int (*const count)(int*) = runtime_function<int(int*)>("hipGetDeviceCount");
+  int (*const last)() = runtime_function<int()>("hipGetLastError");
+  int devices = -1;
+  std::printf("count %d\n", count(&devices));
+  std::printf("last %d\n", last());
+  ihipStream_t* const stream = nullptr;
+  for (int step = 0; step < 100; ++step) {
+    takt::Scope batch(takt::Batch);
+    takt::Scope s(takt::Forward, stream);
+  }
+  std::printf("last %d\n", last());
+}
+
+/// No use of HIP by the application before Takt's.
+void unused() {
+  ihipStream_t* const stream = nullptr;
+  for (int step = 0; step < 100; ++step) { takt::Scope s(takt::Forward, stream); }
+}
+
+/// 20 000 things that an application does, among them errors, and looks at the last one of them.
+void errors() {
+  int (*const last)() = runtime_function<int()>("hipGetLastError");
+  int (*const peek)() = runtime_function<int()>("hipPeekAtLastError");
+  int (*const fail)(int) = runtime_function<int(int)>("fake_fail");
+  int (*const create)(ihipStream_t**) = runtime_function<int(ihipStream_t**)>("hipStreamCreate");
+  int (*const query)(ihipStream_t*) = runtime_function<int(ihipStream_t*)>("hipStreamQuery");
+  void (*const work)(ihipStream_t*, long long) = runtime_function<void(ihipStream_t*, long long)>("fake_work");
+  void (*const hold)(int) = runtime_function<void(int)>("fake_hold");
+  ihipStream_t* stream = nullptr;
+  std::printf("create %d\n", create(&stream));
+  unsigned long long state = 7;
+  const auto below = [&state](unsigned limit) {
+    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+    return static_cast<unsigned>(state >> 33U) % limit;
+  };
+  for (int step = 0; step < 20'000; ++step) {
+    takt::Scope s(takt::Forward, stream);
+    work(stream, 10);
+    switch (below(12)) {
+      case 0:
+        std::printf("fail %d\n", fail(static_cast<int>(below(2) == 0 ? 101 : 704)));
+        break;
+      case 1:
+      case 2:
+        std::printf("last %d\n", last());
+        break;
+      case 3:
+        std::printf("peek %d\n", peek());
+        break;
+      case 4:
+        hold(static_cast<int>(below(2)));
+        break;
+      case 5: {
+        takt::Scope batch(takt::Batch, stream);
+        break;
+      }
+      case 6:
+        query(stream);
+        break;
+      default:
+        break;
+    }
+  }
+  hold(0);
+  last();
+  std::printf("misuses %d\n", runtime_function<int()>("fake_misuses")());
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const std::string what = count > 1 ? arguments[1] : "";
+  takt::Session session("device");
+  if (what == "no_device") { no_device(); }
+  if (what == "unused") { unused(); }
+  if (what == "errors") { errors(); }
+  session.close();
+  return 42;
+}

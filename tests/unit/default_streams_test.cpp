@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "support/default_streams.hpp"
+
+#include "support/catch.hpp"
+
+using takt_test::DefaultStreams;
+
+takt_test::DefaultStreams takt_test::legacy_default_streams() { return default_streams_here(); }
+
+namespace {
+
+void* stream(std::uintptr_t number) { return reinterpret_cast<void*>(number); }
+
+}  // namespace
+
+TEST_CASE("stream 0 is the one that its translation unit means, also where units of both kinds are linked together") {
+  for (int time = 0; time < 2; ++time) {
+    const DefaultStreams legacy = takt_test::legacy_default_streams();
+    CHECK(legacy.cuda_scope == stream(1));
+    CHECK(legacy.cuda_backend == stream(1));
+    CHECK(legacy.hip_scope == stream(0));
+    CHECK(legacy.hip_backend == stream(0));
+    CHECK_FALSE(legacy.scope_is_per_thread);
+    const DefaultStreams per_thread = takt_test::per_thread_default_streams();
+    CHECK(per_thread.cuda_scope == stream(2));
+    CHECK(per_thread.cuda_backend == stream(2));
+    CHECK(per_thread.hip_scope == stream(2));
+    CHECK(per_thread.hip_backend == stream(2));
+    CHECK(per_thread.scope_is_per_thread);
+  }
+}
+
+TEST_CASE("any other stream stays what it is") {
+  auto* const cuda = static_cast<CUstream_st*>(stream(0x1230));
+  CHECK(takt::CudaBackend(cuda).ref().handle == stream(0x1230));
+  CHECK(takt::CudaBackend(cuda).ref().ops != takt::HipBackend(nullptr).ref().ops);
+}

@@ -1,0 +1,408 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <takt/backends/event.hpp>
+
+#include "support/catch.hpp"
+#include "support/fake_driver.hpp"
+#include "support/recorder_fixture.hpp"
+
+#include <takt/conformance.hpp>
+
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+using namespace takt::detail;
+using takt::EventStatus;
+using takt::StreamRef;
+using takt_test::FakeApi;
+using takt_test::FakeDriver;
+using takt_test::FakeStream;
+using takt_test::RecorderFixture;
+using Call = FakeDriver::Call;
+using std::chrono::nanoseconds;
+
+namespace {
+
+constexpr std::uint32_t kPending = DeviceQueue::kPending;
+
+/// Regions of a recorder on streams of a fake driver, which stand still.
+template <class Tag>
+struct EventFixture : RecorderFixture {
+  using Api = FakeApi<Tag>;
+  using Device = EventDevice<Api>;
+
+  EventFixture() : driver(Api::driver()), stream(driver.stream()) { driver.hold(true); }
+
+  StreamRef ref(FakeStream* of) { return {&takt::event_ops<Api>, of}; }
+  Region begin_on(KeyIndex key, FakeStream* on) {
+    return recorder->begin_device(key, key == kBatch ? takt::detail::kRegionFolds : 0, ref(on));
+  }
+  void region_on(KeyIndex key, std::int64_t ns, FakeStream* on = nullptr) {
+    FakeStream* const where = on == nullptr ? stream : on;
+    const Region open = begin_on(key, where);
+    driver.work(where, nanoseconds(ns));
+    end(open);
+  }
+  const takt::Summary* spans(KeyIndex key) {
+    const Node* found = node({key});
+    return found == nullptr ? nullptr : found->device.load();
+  }
+  std::uint64_t count(const std::string& what) {
+    for (const auto& skips : Device::instance().report().skips) {
+      if (skips.what != nullptr && skips.what == what) { return skips.count; }
+    }
+    return 0;
+  }
+  void all_well() {
+    REQUIRE(driver.misuses() == std::vector<std::string>{});
+    REQUIRE(driver.unbalanced() == 0);
+  }
+
+  FakeDriver& driver;
+  FakeStream* stream;
+};
+
+struct DurationsTag {};
+struct ProbingTag {};
+struct SteadyTag {};
+struct CaptureTag {};
+struct OtherThreadTag {};
+struct LegacyTag {};
+struct ErrorTag {};
+struct PendingErrorTag {};
+struct FullTag {};
+struct AbandonTag {};
+struct NoEventTag {};
+struct MissingTag {};
+struct NoContextTag {};
+struct NegativeTag {};
+struct ResetTag {};
+struct LapTag {};
+struct ConformanceTag {};
+
+}  // namespace
+
+using DurationsTest = EventFixture<DurationsTag>;
+TEST_CASE_METHOD(DurationsTest, "EventBackend: durations are exact, and come when the stream has come so far") {
+  for (const std::int64_t ns : {1, 1000, 123'457}) { region_on(kA, ns); }
+  REQUIRE(spans(kA) == nullptr);
+  driver.finish();
+  recorder->poll();
+  REQUIRE(spans(kA)->n() == 3);
+  REQUIRE(spans(kA)->total_ns() == 1 + 1000 + 123'457);
+  REQUIRE(spans(kA)->max_ns() == 123'457);
+  REQUIRE(Device::instance().events() == Device::instance().free_events());
+  all_well();
+}
+
+using ProbingTest = EventFixture<ProbingTag>;
+TEST_CASE_METHOD(ProbingTest, "EventBackend: a drain of n spans asks 2 + log2(n) times at most") {
+  for (int warm_up = 0; warm_up < 2; ++warm_up) {
+    for (std::uint32_t region = 0; region < kPending; ++region) { region_on(kA, 1); }
+    driver.finish();
+    recorder->poll(true);
+  }
+  for (const std::uint32_t size : {1U, 2U, 3U, 10U, 100U, 1000U, kPending}) {
+    for (std::uint32_t region = 0; region < size; ++region) { region_on(kA, 1); }
+    driver.finish();
+    const std::uint64_t before = driver.calls(Call::query);
+    recorder->poll();
+    const std::uint64_t questions = driver.calls(Call::query) - before;
+    INFO(size << " spans");
+    REQUIRE(static_cast<double>(questions) <= 2 + std::log2(size));
+    REQUIRE(!recorder->device_pending());
+  }
+  all_well();
+}
+
+TEST_CASE_METHOD(ProbingTest, "EventBackend: while nothing is ready, ends of regions rarely ask") {
+  const std::uint64_t before = driver.calls(Call::query);
+  for (int region = 0; region < 160; ++region) { region_on(kB, 1); }
+  REQUIRE(driver.calls(Call::query) - before <= 10);
+  driver.finish();
+  recorder->poll(true);
+  REQUIRE(spans(kB)->n() == 160);
+}
+
+using SteadyTest = EventFixture<SteadyTag>;
+TEST_CASE_METHOD(SteadyTest, "EventBackend: after warm-up no more events are made") {
+  std::uint32_t warm = 0;
+  for (int step = 0; step < 2000; ++step) {
+    const Region batch = begin_on(kBatch, stream);
+    for (int region = 0; region < 20; ++region) { region_on(kA, 7); }
+    end(batch);
+    // The device lags behind by a few steps.
+    if (step > 3) { driver.run(stream, driver.queued(stream) > 180 ? driver.queued(stream) - 180 : 0); }
+    if (step == 100) { warm = Device::instance().events(); }
+  }
+  REQUIRE(Device::instance().events() == warm);
+  REQUIRE(warm <= 512);
+  driver.finish();
+  recorder->poll(true);
+  REQUIRE(node({kBatch, kA})->device.load()->n() == 40'000);
+  REQUIRE(mishaps(Mishap::device_skipped) == 0);
+  all_well();
+}
+
+using CaptureTest = EventFixture<CaptureTag>;
+TEST_CASE_METHOD(CaptureTest,
+                 "EventBackend: a stream that is being captured is left alone, and the capture stays valid") {
+  region_on(kA, 10);
+  driver.begin_capture(stream);
+  for (int region = 0; region < 5; ++region) { region_on(kB, 10); }
+  const Region open = begin_on(kC, stream);
+  recorder->poll(true);
+  REQUIRE(driver.end_capture(stream));
+  end(open);
+  REQUIRE(count("skipped_capturing") == 6);
+  REQUIRE(mishaps(Mishap::device_skipped) == 6);
+  REQUIRE(spans(kB) == nullptr);
+  driver.finish();
+  const std::uint64_t before = driver.calls(Call::query);
+  recorder->poll(true);
+  REQUIRE(driver.calls(Call::query) == before);  // somebody was capturing just now
+  driver.pass(nanoseconds(Device::kHushNs));
+  recorder->poll(true);
+  REQUIRE(spans(kA)->total_ns() == 10);
+  all_well();
+}
+
+using OtherThreadTest = EventFixture<OtherThreadTag>;
+TEST_CASE_METHOD(OtherThreadTest,
+                 "EventBackend: questions about one stream leave a global capture of another one valid") {
+  region_on(kA, 10);
+  driver.finish();
+  FakeStream* const other = driver.stream();
+  driver.begin_capture(other);
+  region_on(kA, 20);
+  recorder->poll(true);
+  REQUIRE(driver.end_capture(other));
+  REQUIRE(spans(kA)->n() >= 1);
+  all_well();
+}
+
+using LegacyTest = EventFixture<LegacyTag>;
+TEST_CASE_METHOD(LegacyTest, "EventBackend: the legacy stream is left alone while any stream is being captured") {
+  stream->is_legacy = true;
+  FakeStream* const other = driver.stream();
+  driver.begin_capture(other);
+  region_on(kA, 10);
+  REQUIRE(driver.end_capture(other));
+  REQUIRE(count("skipped_capturing") == 1);
+  all_well();
+}
+
+using ErrorTest = EventFixture<ErrorTag>;
+TEST_CASE_METHOD(ErrorTest,
+                 "EventBackend: one span that the driver refuses is lost alone; a broken context is left alone") {
+  region_on(kA, 10);
+  region_on(kA, 20);
+  driver.finish();
+  driver.script(Call::elapsed, EventStatus::refused);
+  recorder->poll(true);
+  REQUIRE(spans(kA)->n() == 1);
+  REQUIRE(mishaps(Mishap::device_failed) == 1);
+  driver.script(Call::record, EventStatus::refused);
+  region_on(kA, 30);
+  REQUIRE(count("skipped_refused") == 1);
+
+  region_on(kB, 10);
+  region_on(kB, 10);
+  driver.script(Call::query, EventStatus::lost);
+  recorder->poll(true);
+  REQUIRE(mishaps(Mishap::device_failed) == 3);
+  REQUIRE(count("lost_device_error") == 2);
+  const auto calls = [this] {
+    return driver.calls(Call::record) + driver.calls(Call::query) + driver.calls(Call::elapsed);
+  };
+  const std::uint64_t before = calls();
+  region_on(kB, 10);
+  REQUIRE(calls() == before);
+  REQUIRE(std::string(Device::instance().report().unavailable) == "the fake device is broken");
+  REQUIRE(node({kB})->host.n() == 3);
+  all_well();
+}
+
+using PendingErrorTest = EventFixture<PendingErrorTag>;
+TEST_CASE_METHOD(PendingErrorTest,
+                 "EventBackend: while the application has an error to read the driver is not called") {
+  region_on(kA, 10);
+  driver.finish();
+  Api::error_pending = true;
+  region_on(kB, 10);
+  recorder->poll(true);
+  REQUIRE(spans(kA) == nullptr);
+  REQUIRE(count("skipped_pending_error") == 1);
+  Api::error_pending = false;
+  recorder->poll(true);
+  REQUIRE(spans(kA)->n() == 1);
+  all_well();
+}
+
+using FullTest = EventFixture<FullTag>;
+TEST_CASE_METHOD(FullTest, "EventBackend: a stream that never finishes costs a bounded number of events and calls") {
+  for (std::uint32_t region = 0; region < kPending; ++region) { region_on(kA, 1); }
+  recorder->poll();
+  const std::uint32_t events = Device::instance().events();
+  const std::uint64_t records = driver.calls(Call::record);
+  const std::uint64_t queries = driver.calls(Call::query);
+  for (int region = 0; region < 5000; ++region) { region_on(kA, 1); }
+  REQUIRE(Device::instance().events() == events);
+  REQUIRE(driver.calls(Call::record) == records);
+  REQUIRE(driver.calls(Call::query) - queries <= 5000 + 5000 / 15);
+  REQUIRE(mishaps(Mishap::device_skipped) == 5000);
+  driver.finish();
+  recorder->poll(true);
+  REQUIRE(spans(kA)->n() == kPending);
+  REQUIRE(node({kA})->host.n() == kPending + 5000);
+  all_well();
+}
+
+using AbandonTest = EventFixture<AbandonTag>;
+TEST_CASE_METHOD(AbandonTest,
+                 "EventBackend: events of spans that were given up are used again only once they have finished") {
+  for (int round = 0; round < 50; ++round) {
+    for (int region = 0; region < 40; ++region) { region_on(kA, 3); }
+    const Region open = begin_on(kB, stream);
+    recorder->abandon_devices();
+    end(open);
+    recorder->abandon_devices();
+    if (round % 5 == 4) { driver.run(stream, 250); }
+  }
+  all_well();
+  driver.finish();
+  for (int region = 0; region < 500; ++region) { region_on(kC, 3); }
+  driver.finish();
+  recorder->poll(true);
+  REQUIRE(spans(kC)->total_ns() == 1500);
+  all_well();
+}
+
+using NoEventTest = EventFixture<NoEventTag>;
+TEST_CASE_METHOD(NoEventTest, "EventBackend: without an event to be had only the host is timed") {
+  driver.script(Call::create, EventStatus::refused, 2);
+  region_on(kA, 10);
+  region_on(kA, 10);
+  REQUIRE(count("skipped_no_event") == 2);
+  region_on(kA, 10);
+  driver.finish();
+  recorder->poll();
+  REQUIRE(node({kA})->host.n() == 3);
+  REQUIRE(spans(kA)->n() == 1);
+  all_well();
+}
+
+using MissingTest = EventFixture<MissingTag>;
+TEST_CASE_METHOD(MissingTest, "EventBackend: without a driver nothing is called, and the report says why") {
+  Api::missing = "there is no driver";
+  region_on(kA, 10);
+  REQUIRE(std::string(Device::instance().report().unavailable) == "there is no driver");
+  REQUIRE(driver.calls(Call::enter) == 0);
+  REQUIRE(node({kA})->host.n() == 1);
+  REQUIRE(mishaps(Mishap::device_skipped) == 1);
+  Api::missing = nullptr;
+}
+
+using NoContextTest = EventFixture<NoContextTag>;
+TEST_CASE_METHOD(NoContextTest, "EventBackend: a thread without a context is skipped, until it has one") {
+  driver.context().gone = true;
+  region_on(kA, 10);
+  REQUIRE(count("skipped_no_context") == 1);
+  REQUIRE(driver.calls(Call::create) == 0);
+  REQUIRE(Device::instance().report().unavailable != nullptr);
+  driver.context().gone = false;
+  region_on(kA, 10);
+  driver.finish();
+  recorder->poll();
+  REQUIRE(spans(kA)->n() == 1);
+  REQUIRE(Device::instance().report().unavailable == nullptr);
+}
+
+using NegativeTest = EventFixture<NegativeTag>;
+TEST_CASE_METHOD(NegativeTest, "EventBackend: a span that the device tells as negative is 0, and counted") {
+  const Region open = begin_on(kA, stream);
+  driver.work(stream, nanoseconds(-50));
+  end(open);
+  driver.finish();
+  recorder->poll();
+  REQUIRE(spans(kA)->n() == 1);
+  REQUIRE(spans(kA)->total_ns() == 0);
+  REQUIRE(count("clamped_negative") == 1);
+  takt::EventBackend<Api> backend(stream);
+  takt::Mark begin = 0;
+  takt::Mark end_mark = 0;
+  REQUIRE(backend.mark(begin));
+  driver.work(stream, nanoseconds(-50));
+  REQUIRE(backend.mark(end_mark));
+  driver.finish();
+  REQUIRE(backend.elapsed(begin, end_mark).ns == 0);
+}
+
+using ResetTest = EventFixture<ResetTag>;
+TEST_CASE_METHOD(ResetTest,
+                 "EventBackend: another context has events of its own; one that is lost takes no other along") {
+  takt_test::FakeContext second;
+  FakeStream* const other = driver.stream(&second);
+  region_on(kA, 10);
+  driver.script(Call::query, EventStatus::lost);
+  recorder->poll(true);
+  region_on(kB, 20, other);
+  region_on(kA, 10);
+  driver.finish();
+  recorder->poll(true);
+  REQUIRE(spans(kB)->total_ns() == 20);
+  REQUIRE(spans(kA) == nullptr);
+  REQUIRE(Device::instance().report().unavailable == nullptr);
+  REQUIRE(count("lost_device_error") == 2);
+  all_well();
+}
+
+using LapTest = EventFixture<LapTag>;
+TEST_CASE_METHOD(LapTest, "EventBackend: n laps take n + 1 events, and add up") {
+  const std::uint64_t before = driver.calls(Call::record);
+  Region lap = begin_on(kA, stream);
+  for (int count = 0; count < 99; ++count) {
+    driver.work(stream, nanoseconds(11));
+    lap = recorder->lap(lap, kA, 0);
+    if (count % 3 == 0) { driver.finish(); }  // so that events come back and are used again
+    if (count % 5 == 0) { recorder->poll(); }
+  }
+  driver.work(stream, nanoseconds(11));
+  end(lap);
+  REQUIRE(driver.calls(Call::record) - before == 101);
+  driver.finish();
+  recorder->poll(true);
+  REQUIRE(spans(kA)->n() == 100);
+  REQUIRE(spans(kA)->total_ns() == 1100);
+  REQUIRE(Device::instance().events() == Device::instance().free_events());
+  all_well();
+}
+
+namespace {
+
+struct ConformanceDriver {
+  using Api = FakeApi<ConformanceTag>;
+
+  takt::EventBackend<Api> backend() { return stream; }
+  void work() { Api::driver().work(stream, nanoseconds(10'000)); }
+  void finish() { Api::driver().finish(); }
+  bool can_hold() { return true; }
+  void hold(bool on) { Api::driver().hold(on); }
+  std::int64_t outstanding() {
+    const auto& device = EventDevice<Api>::instance();
+    return static_cast<std::int64_t>(device.events()) - static_cast<std::int64_t>(device.free_events());
+  }
+
+  FakeStream* stream = Api::driver().stream();
+};
+
+}  // namespace
+
+TEST_CASE("EventBackend conforms") {
+  ConformanceDriver driver;
+  CHECK(takt::check_conformance(driver) == std::vector<std::string>{});
+  CHECK(ConformanceDriver::Api::driver().misuses() == std::vector<std::string>{});
+}
