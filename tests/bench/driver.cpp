@@ -43,8 +43,19 @@ double on_two_threads(std::uint64_t n, void (*work)(std::uint64_t)) {
   return std::max(ns[0], ns[1]);
 }
 
+namespace {
+
+double empty_loop() {
+  constexpr std::uint64_t kLong = 200'000;
+  return timed(kLong, [] {
+    for (std::uint64_t i = 0; i < kLong; ++i) { barrier(); }
+  });
+}
+
+}  // namespace
+
 void Rounds::run(unsigned rounds) {
-  for (const Case& each : cases_) { results_.push_back({each.name, {}, {}}); }
+  for (const Case& each : cases_) { results_.push_back({each.name, {}, {}, {}}); }
   std::vector<std::size_t> order(cases_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::mt19937 random(1);
@@ -54,11 +65,13 @@ void Rounds::run(unsigned rounds) {
     for (const std::size_t index : order) {
       const Case& each = cases_[index];
       const auto& floor = each.floor ? each.floor : floor_;
+      const double empty_before = empty_loop();
       const double before = floor ? floor(each.n / 2) : 1;
       const double ns = each.run(each.n);
       const double after = floor ? floor(each.n / 2) : 1;
       results_[index].ns.push_back(ns);
       results_[index].ratio.push_back(2 * ns / (before + after));
+      results_[index].empty_ns.push_back(std::max(empty_before, empty_loop()));
     }
   }
 }
@@ -79,11 +92,30 @@ double Rounds::ratio(const std::string& name) const {
   return results == nullptr ? 0 : median_of(results->ratio);
 }
 
-void Rounds::print() const {
-  std::printf("%-44s %10s %10s   x %s\n", "ns each", "median", "min", floor_name_.c_str());
+std::vector<double> Rounds::quiet_ratios(const Results& results) const {
+  double best = results.empty_ns.front();
   for (const Results& each : results_) {
-    std::printf("%-44s %10.2f %10.2f %17.2f\n", each.name.c_str(), median_of(each.ns),
+    best = std::min(best, *std::min_element(each.empty_ns.begin(), each.empty_ns.end()));
+  }
+  std::vector<double> quiet;
+  for (std::size_t round = 0; round < results.ratio.size(); ++round) {
+    if (results.empty_ns[round] <= kQuiet * best) { quiet.push_back(results.ratio[round]); }
+  }
+  return quiet;
+}
+
+void Rounds::print() const {
+  std::printf("%-44s %10s %10s   x %s %17s\n", "ns each", "median", "min", floor_name_.c_str(), "in quiet rounds");
+  for (const Results& each : results_) {
+    const std::vector<double> quiet = quiet_ratios(each);
+    std::printf("%-44s %10.2f %10.2f %17.2f ", each.name.c_str(), median_of(each.ns),
                 *std::min_element(each.ns.begin(), each.ns.end()), median_of(each.ratio));
+    if (quiet.size() < kEnough) {
+      std::printf("%17s", "-");
+    } else {
+      std::printf("%9.2f of %4zu", median_of(quiet), quiet.size());
+    }
+    std::printf("\n");
   }
 }
 

@@ -26,7 +26,9 @@ double on_two_threads(std::uint64_t n, void (*work)(std::uint64_t));
 /// Runs every case once a round, in a new random order each time, for some milliseconds, and its floor just before and
 /// just after. Prints medians, minima, and the median of the ratios to that floor: machines change their speed while one
 /// measures, and neighbours take a share. (Google Benchmark runs one case after the other, so that a ratio would compare two
-/// different moments.)
+/// different moments.) A neighbour on the other half of a core slows work down, but hardly the reading of a counter, so that
+/// both sides of a ratio do not suffer alike: an empty loop before and after tells in which rounds there was none, and the
+/// ratio of those stands apart.
 class Rounds {
  public:
   Rounds() = default;
@@ -42,11 +44,15 @@ class Rounds {
   double ratio(const std::string& name) const;
 
  private:
+  static constexpr double kQuiet = 1.1;       ///< an empty loop takes at most so many times its best
+  static constexpr std::size_t kEnough = 10;  ///< rounds to tell a median from
   struct Results {
     std::string name;
     std::vector<double> ns;  // by round
     std::vector<double> ratio;
+    std::vector<double> empty_ns;  // the slower of the empty loops before and after
   };
+  std::vector<double> quiet_ratios(const Results& results) const;
   const Results* find(const std::string& name) const;
 
   std::string floor_name_;
