@@ -142,6 +142,7 @@ constexpr Meaning kMeanings[] = {
     {"skipped_pending_error", "marks not made, so that the application still finds its own error"},
     {"skipped_no_event", "marks not made: no further event could be had"},
     {"skipped_refused", "marks not made: the driver refused them"},
+    {"skipped_other_stream", "stream spans that ended on another stream or device than they began on: not timed there"},
     {"lost_device_error", "stream spans lost to a fault of the device"},
     {"clamped_negative", "stream spans that the device reported as negative: counted as 0"},
     {"rows_not_taken", "step rows, metrics or spans that nobody took in time: dropped"},

@@ -289,7 +289,7 @@ void Recorder::region_ended(Region region, Node* node) noexcept {
     DeviceBegin end{begin.stream, 0, false};
     if (begin.marked && node != tree_.overflow()) { end.marked = end.stream.ops->mark(end.stream.handle, end.mark); }
     device_ended(node, begin, end);
-    devices_.glance(*this, begin.stream);
+    glance(begin.stream);
   }
   if (is_step(node)) { step_ended(node); }
 }
@@ -382,7 +382,7 @@ Region Recorder::lap(Region region, KeyIndex key, Region flags) noexcept {
   if (device && node != nullptr) {
     if (shared.marked) { shared.stream.ops->retain(shared.stream.handle, shared.mark); }
     device_ended(node, begin, shared);
-    devices_.glance(*this, begin.stream);
+    glance(begin.stream);
   } else {
     begin.release();
   }

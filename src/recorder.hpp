@@ -67,6 +67,7 @@ class Recorder {
   void fold() noexcept;
   /// Takes in device results that are ready. `all`: looks at every one, not only at the oldest.
   void poll(bool all = false) noexcept { devices_.poll(*this, all); }
+  void glance(StreamRef stream) noexcept { devices_.glance(*this, stream); }
   bool device_pending() const noexcept { return devices_.pending() != 0; }
   /// Gives up device results that are still pending, counted.
   void abandon_devices() noexcept { devices_.abandon(*this); }

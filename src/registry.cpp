@@ -188,7 +188,12 @@ void Registry::thread_ends(Recorder& recorder) noexcept {
   std::unique_lock<std::mutex> collect(collect_, std::defer_lock);
   if (many) { collect.lock(); }
   try {
-    if (many || collect.try_lock()) { absorb_retired(); }
+    if (many || collect.try_lock()) {
+      if (orphans_.load(std::memory_order_relaxed) != 0) {
+        settle_orphans();
+      }  // where no Batch ends, nobody else looks
+      absorb_retired();
+    }
   } catch (const std::bad_alloc&) {}  // it stays retired; the next one tries again
 }
 

@@ -52,7 +52,7 @@ void end_of_other_thread(Region region, Recorder& opener) noexcept {
   if (!device) { return; }
   if (end.marked && node != nullptr && node != here->tree().overflow()) {
     here->add_device(node, begin.stream, begin.mark, end.mark);
-    here->poll();
+    here->glance(begin.stream);
     return;
   }
   begin.release();

@@ -21,6 +21,7 @@ constexpr int kNoDevice = 100;
 constexpr int kInvalidContext = 201;
 constexpr int kEccUncorrectable = 214;
 constexpr int kNvlinkUncorrectable = 220;
+constexpr int kContained = 226;
 constexpr int kInvalidHandle = 400;
 constexpr int kNotReady = 600;
 constexpr int kIllegalAddress = 700;
@@ -29,7 +30,10 @@ constexpr int kContextIsDestroyed = 709;
 constexpr int kAssert = 710;
 constexpr int kFirstFault = 714;  // hardware stack error ... launch failed
 constexpr int kLastFault = 719;
+constexpr int kTensorMemoryLeak = 721;
+constexpr int kMpsClientTerminated = 810;
 constexpr int kFirstCapture = 900;
+constexpr int kCapturedEvent = 907;
 constexpr int kLastCapture = 908;
 constexpr int kUnknown = 999;
 
@@ -38,7 +42,8 @@ std::atomic<const char*> last_fault{"the context is gone"};
 bool is_fault(int error) noexcept {
   return error == kIllegalAddress || error == kLaunchTimeout || error == kContextIsDestroyed || error == kAssert ||
          (error >= kFirstFault && error <= kLastFault) || error == kEccUncorrectable || error == kNvlinkUncorrectable ||
-         error == kUnknown || error == kDeinitialized;
+         error == kContained || error == kTensorMemoryLeak || error == kMpsClientTerminated || error == kUnknown ||
+         error == kDeinitialized;
 }
 
 EventStatus lose(int error) noexcept {
@@ -60,10 +65,11 @@ EventStatus status_of(int error) noexcept {
   return is_fault(error) ? lose(error) : EventStatus::refused;
 }
 
-/// Of a call on an event, which is ours: if the driver does not know it or its context, that one has been reset.
+/// Of a question about an event, which is ours: if the driver does not know it, its context has been reset. One that slipped
+/// into a capture that began meanwhile will never have a time.
 EventStatus status_of_event(int error) noexcept {
-  if (error == kInvalidHandle || error == kInvalidContext || error == kNotInitialized) { return lose(error); }
-  return status_of(error);
+  if (error == kInvalidHandle) { return lose(error); }
+  return error == kCapturedEvent ? EventStatus::refused : status_of(error);
 }
 
 bool is_per_thread(CUstream_st* stream) noexcept { return reinterpret_cast<std::uintptr_t>(stream) == 2; }
@@ -119,9 +125,7 @@ EventStatus CudaApi::create(const EventContextId& id, Event& event) noexcept {
 }
 
 EventStatus CudaApi::record(Event event, Stream stream) noexcept {
-  const int error = CudaDriver::get().event_record(event, stream);
-  // An invalid handle may as well be the stream's.
-  return error == kInvalidContext ? lose(error) : status_of(error);
+  return status_of(CudaDriver::get().event_record(event, stream));  // an invalid handle may as well be the stream's
 }
 
 EventStatus CudaApi::query(Event event) noexcept { return status_of_event(CudaDriver::get().event_query(event)); }

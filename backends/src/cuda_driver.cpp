@@ -3,6 +3,7 @@
 #include "cuda_driver.hpp"
 
 #include <pthread.h>
+#include <atomic>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -10,6 +11,8 @@ namespace {
 
 constexpr int kStubLibrary = 34;
 constexpr const char* kNames[] = {"libcuda.so.1"};
+
+std::atomic<CudaDriver*> loaded{nullptr};  // for the child of a fork: get() may be under way in the parent
 
 CudaDriver* load() noexcept {
   static DriverLibrary library(kNames);
@@ -36,7 +39,8 @@ CudaDriver* load() noexcept {
     driver->availability.lose(error == kStubLibrary ? "libcuda.so.1 is the stub for linking, not a driver"
                                                     : "the driver does not work");
   } else {
-    pthread_atfork(nullptr, nullptr, []() noexcept { CudaDriver::get().availability.after_fork_in_child(); });
+    loaded.store(driver, std::memory_order_release);
+    pthread_atfork(nullptr, nullptr, []() noexcept { loaded.load()->availability.after_fork_in_child(); });
   }
   return driver;
 }

@@ -25,6 +25,7 @@ constexpr int kContextIsDestroyed = 709;
 constexpr int kAssert = 710;
 constexpr int kLaunchFailure = 719;
 constexpr int kFirstCapture = 900;
+constexpr int kCapturedEvent = 907;
 constexpr int kLastCapture = 908;
 constexpr int kUnknown = 999;
 
@@ -48,6 +49,12 @@ EventStatus status_of(int error) noexcept {
   if (error == kDeinitialized) { runtime.availability.lose("the runtime has shut down"); }
   last_fault.store(runtime.error_name(error), std::memory_order_relaxed);
   return EventStatus::lost;
+}
+
+/// Of a question about an event. One that slipped into a capture that began meanwhile will never have a time.
+EventStatus status_of_event(int error) noexcept {
+  const EventStatus status = status_of(error);
+  return error == kCapturedEvent ? EventStatus::refused : status;
 }
 
 bool is_default(ihipStream_t* stream) noexcept { return reinterpret_cast<std::uintptr_t>(stream) <= 2; }
@@ -113,10 +120,10 @@ EventStatus HipApi::record(Event event, Stream stream) noexcept {
   return status_of(HipRuntime::get().event_record(event, stream));
 }
 
-EventStatus HipApi::query(Event event) noexcept { return status_of(HipRuntime::get().event_query(event)); }
+EventStatus HipApi::query(Event event) noexcept { return status_of_event(HipRuntime::get().event_query(event)); }
 
 EventStatus HipApi::elapsed(Event begin, Event end, float& ms) noexcept {
-  return status_of(HipRuntime::get().event_elapsed(&ms, begin, end));
+  return status_of_event(HipRuntime::get().event_elapsed(&ms, begin, end));
 }
 
 std::uint64_t HipApi::now_ns() noexcept { return posix_ns(CLOCK_MONOTONIC); }

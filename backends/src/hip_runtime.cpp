@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <unistd.h>
+#include <atomic>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -13,6 +14,8 @@ constexpr int kNoDevice = 100;
 constexpr int kInvalidDevice = 101;
 constexpr const char* kNoDeviceReason = "HIP finds no device";
 constexpr const char* kNames[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"};
+
+std::atomic<HipRuntime*> loaded{nullptr};  // for the child of a fork: get() may be under way in the parent
 
 HipRuntime* load() noexcept {
   static DriverLibrary library(kNames);
@@ -33,7 +36,8 @@ HipRuntime* load() noexcept {
     runtime->availability.lose(library.missing());
     return runtime;
   }
-  pthread_atfork(nullptr, nullptr, []() noexcept { HipRuntime::get().availability.after_fork_in_child(); });
+  loaded.store(runtime, std::memory_order_release);
+  pthread_atfork(nullptr, nullptr, []() noexcept { loaded.load()->availability.after_fork_in_child(); });
   return runtime;
 }
 

@@ -29,7 +29,7 @@ struct DeviceReport {
     const char* what = nullptr;  ///< stable identifier such as "skipped_capturing"; nullptr ends the list
     std::uint64_t count = 0;
   };
-  static constexpr unsigned kSkips = 8;
+  static constexpr unsigned kSkips = 9;
 
   const char* unavailable = nullptr;  ///< why no stream span can be timed; nullptr: they can
   const char* caveat = nullptr;       ///< what its figures have to be read with; nullptr: nothing special

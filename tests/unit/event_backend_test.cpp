@@ -80,6 +80,7 @@ struct MissingTag {};
 struct NoContextTag {};
 struct NegativeTag {};
 struct ResetTag {};
+struct OtherStreamTag {};
 struct LapTag {};
 struct ConformanceTag {};
 
@@ -357,6 +358,33 @@ TEST_CASE_METHOD(ResetTest,
   REQUIRE(spans(kA) == nullptr);
   REQUIRE(Device::instance().report().unavailable == nullptr);
   REQUIRE(count("lost_device_error") == 2);
+  all_well();
+}
+
+using OtherStreamTest = EventFixture<OtherStreamTag>;
+TEST_CASE_METHOD(
+    OtherStreamTest,
+    "EventBackend: marks of two streams, or of stream 0 of two devices, have no distance; that harms no context") {
+  takt_test::FakeContext second;
+  for (FakeStream* const other : {driver.stream(), driver.stream(&second)}) {
+    takt::EventBackend<Api> here(stream);
+    takt::EventBackend<Api> there(other);
+    takt::Mark begin = 0;
+    takt::Mark end_mark = 0;
+    REQUIRE(here.mark(begin));
+    REQUIRE(there.mark(end_mark));
+    driver.finish();
+    const std::uint64_t before = driver.calls(Call::elapsed);
+    REQUIRE(here.elapsed(begin, end_mark).state == takt::Elapsed::State::failed);
+    REQUIRE(driver.calls(Call::elapsed) == before);
+    here.release(begin);
+    there.release(end_mark);
+  }
+  REQUIRE(count("skipped_other_stream") == 2);
+  region_on(kA, 10);
+  driver.finish();
+  recorder->poll(true);
+  REQUIRE(spans(kA)->total_ns() == 10);
   all_well();
 }
 

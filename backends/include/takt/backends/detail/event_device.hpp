@@ -9,6 +9,7 @@
 
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <cmath>
 #include <cstdint>
 #include <new>
@@ -33,6 +34,7 @@ class EventDevice {
 
   /// Records an event on `stream`; false, and counted, where that would be noticed or cannot be done.
   bool mark(Stream stream, Mark& mark) noexcept {
+    const ErrnoKept errno_kept;
     if (Api::unavailable() != nullptr) { return false; }
     if (!Api::may_call()) { return skip(EventStatus::pending_error); }
     EventContextId id;
@@ -76,6 +78,13 @@ class EventDevice {
     Slot& to = slot_of(end);
     Context& context = context_of(to);
     if (Api::unavailable() != nullptr || context.lost.load(std::memory_order_relaxed)) { return lose(); }
+    // Stream 0 is another one on each device, and the per-thread stream on each thread. A driver takes events of two contexts
+    // for invalid ones; the distance of those of two streams says nothing.
+    if (from.context != to.context || from.stream != to.stream) {
+      count(kOtherStream);
+      return Elapsed::failed();
+    }
+    const ErrnoKept errno_kept;
     if (is_hushed() || !Api::may_call()) { return Elapsed::pending(); }
     const typename Api::Relaxed relaxed;
     if (context.events.is_low()) { grow_ahead(context); }
@@ -96,8 +105,8 @@ class EventDevice {
 
   DeviceReport report() const noexcept {
     static constexpr const char* kNames[kCounts] = {"skipped_capturing", "skipped_no_context", "skipped_pending_error",
-                                                    "skipped_no_event",  "skipped_refused",    "lost_device_error",
-                                                    "clamped_negative"};
+                                                    "skipped_no_event",  "skipped_refused",    "skipped_other_stream",
+                                                    "lost_device_error", "clamped_negative"};
     DeviceReport report;
     unsigned contexts = 0;
     unsigned lost = 0;
@@ -126,8 +135,27 @@ class EventDevice {
  private:
   using Pool = EventPool<typename Api::Event>;
   using Slot = typename Pool::Slot;
-  enum Count : unsigned { kCapturing, kNoContext, kPendingError, kNoEvent, kRefused, kLost, kNegative, kCounts };
+  enum Count : unsigned {
+    kCapturing,
+    kNoContext,
+    kPendingError,
+    kNoEvent,
+    kRefused,
+    kOtherStream,
+    kLost,
+    kNegative,
+    kCounts
+  };
   static_assert(kCounts < DeviceReport::kSkips);
+
+  /// The program's errno: between a call that failed and its look at why, a region may end.
+  struct ErrnoKept {
+    ErrnoKept() noexcept : kept(errno) {}
+    ~ErrnoKept() { errno = kept; }
+    ErrnoKept(const ErrnoKept&) = delete;
+    ErrnoKept& operator=(const ErrnoKept&) = delete;
+    const int kept;
+  };
 
   struct Context {
     explicit Context(const EventContextId& which) noexcept : id(which) {}
@@ -152,6 +180,8 @@ class EventDevice {
         delete fresh;
       }
       if (there->id == id) { return there; }
+      // The same place with another number: that context has been reset, and its events are not to be asked about.
+      if (there->id.handle == id.handle) { there->lost.store(true, std::memory_order_relaxed); }
     }
     return nullptr;
   }
