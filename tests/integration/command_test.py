@@ -82,7 +82,7 @@ class Command(rig.Case):
         seen = 0
         for _ in range(KILLS):
             started = self.start_until_ready("endless", log, TAKT_PERIOD_MS=10)
-            moment = time.monotonic() + moments.uniform(0, 0.08)
+            moment = time.monotonic() + moments.uniform(0, 0.08 * rig.SLACK)
             self.wait_for(lambda: time.monotonic() >= moment, "the clock")
             os.kill(started.process.pid, signal.SIGKILL)
             self.assertEqual(started.end(60).status, -signal.SIGKILL)

@@ -13,6 +13,7 @@
 #include "support/random.hpp"
 #include "support/scratch.hpp"
 
+#include <atomic>
 #include <climits>
 #include <cstdint>
 #include <memory>
@@ -149,7 +150,7 @@ TEST_CASE("whatever request a delivery stops at, the next one goes on: one run, 
     const std::string folder = folder_with(scratch, run);
     const std::size_t away_from = random.below(9);
     const bool reply_lost = random.chance(50);
-    bool back = false;
+    std::atomic<bool> back{false};
     FakeMlflow server([&](std::size_t number) {
       if (back || number < away_from) { return Mood::good; }
       return number == away_from && reply_lost ? Mood::deaf_reply : Mood::away;
@@ -169,7 +170,7 @@ TEST_CASE("whatever request a delivery stops at, the next one goes on: one run, 
 TEST_CASE("a run whose creation was not answered is found by the next delivery") {
   const Scratch scratch;
   const std::string folder = folder_with(scratch, a_run(17, 5));
-  bool back = false;
+  std::atomic<bool> back{false};
   FakeMlflow server([&](std::size_t number) {
     return back ? Mood::good : number == 0 ? Mood::deaf_reply : Mood::away;
   });
@@ -250,7 +251,7 @@ TEST_CASE("what an exporter had to drop, because the server was away for long, i
   const FakeRun live = sent_live(run, true);
   const Scratch scratch;
   const std::string folder = folder_with(scratch, run);
-  bool away = true;
+  std::atomic<bool> away{true};
   FakeMlflow server([&](std::size_t) { return away ? Mood::away : Mood::good; });
   {
     MlflowClient client(options_for(server, true), quick(), 100);
