@@ -40,10 +40,11 @@ class FakeMlflow {
   explicit FakeMlflow(Moods moods = [](std::size_t) { return Mood::good; })
       : moods_(std::move(moods)), http_([this](const FakeRequest& request) { return serve(request); }) {}
 
-  /// From now on requests for which `fails` holds are answered with 500, and nothing is done.
-  void fail_over(std::function<bool(const FakeRequest&)> fails) {
+  /// From now on requests for which `fails` holds are answered with `status`, and nothing is done.
+  void fail_over(std::function<bool(const FakeRequest&)> fails, int status = 500) {
     const std::lock_guard<std::mutex> lock(mutex_);
     fails_ = std::move(fails);
+    failure_ = status;
   }
 
   std::string url() const { return http_.url(); }
@@ -63,7 +64,7 @@ class FakeMlflow {
     const Mood mood = moods_(number_++);
     FakeAnswer answer;
     if (fails_(request)) {
-      answer.status = 500;
+      answer.status = failure_;
       return answer;
     }
     if (mood != Mood::away) { answer.body = answer_to(request); }
@@ -117,6 +118,7 @@ class FakeMlflow {
 
   Moods moods_;
   std::function<bool(const FakeRequest&)> fails_ = [](const FakeRequest&) { return false; };
+  int failure_ = 500;
   mutable std::mutex mutex_;
   std::size_t number_ = 0;
   std::map<std::string, FakeRun> runs_;

@@ -327,6 +327,22 @@ TEST_CASE("what a server fails over remains, and the next delivery sends it") {
   CHECK(server.run().sent_twice == 0);
 }
 
+TEST_CASE("what a server refuses for good is left out, and not counted as delivered") {
+  const auto run = a_run(23, 20);
+  const FakeRun live = sent_live(run, false);
+  const Scratch scratch;
+  const std::string folder = folder_with(scratch, run);
+  FakeMlflow server;
+  server.fail_over([](const FakeRequest& request) { return contains(request.body, "total/wall_s"); }, 400);
+  const Delivered first = deliver(folder, options_for(server));
+  CHECK(first.outcome == Outcome::all);
+  CHECK(first.left_out == 1);
+  CHECK(first.points == live.points.size() - 1);
+  const Delivered again = deliver(folder, options_for(server));
+  CHECK(again.outcome == Outcome::all);
+  CHECK(again.points == 0);
+}
+
 TEST_CASE("a delivery that cannot note how far it got sends nothing") {
   const Scratch scratch;
   const std::string folder = folder_with(scratch, a_run(19, 5));
