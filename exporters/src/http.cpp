@@ -152,6 +152,8 @@ void Http::Impl::prepare() {
 #if LIBCURL_VERSION_NUM >= 0x075700
   curl_easy_setopt(handle, CURLOPT_QUICK_EXIT, 1L);  // does not wait for a name that is being looked up
 #endif
+  // A proxy would look for it on its own machine.
+  if (is_on_this_machine(options.url)) { curl_easy_setopt(handle, CURLOPT_NOPROXY, "*"); }
   curl_easy_setopt(handle, CURLOPT_FOLLOWLOCATION, 0L);
   curl_easy_setopt(handle, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
   const bool trust_all = options.insecure_tls && options.ca_path.empty();

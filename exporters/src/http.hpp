@@ -50,6 +50,8 @@ struct HttpReply {
 /// on the way can read them.
 /// \throws takt::Error for what cannot work, saying what to do.
 bool check_http_options(HttpOptions& options);
+/// Whether `url` leads to the loopback.
+bool is_on_this_machine(const std::string& url);
 /// `text` with password and token blotted out.
 std::string without_secrets(std::string text, const HttpOptions& options);
 

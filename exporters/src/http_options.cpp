@@ -41,10 +41,12 @@ void must_be_readable(const std::string& path, const char* variable) {
   }
 }
 
+constexpr std::string_view kBlot = "***";
+
 void blot_out(std::string& text, const std::string& secret) {
   if (secret.empty()) { return; }
-  for (std::size_t at = text.find(secret); at != std::string::npos; at = text.find(secret, at)) {
-    text.replace(at, secret.size(), "***");
+  for (std::size_t at = text.find(secret); at != std::string::npos; at = text.find(secret, at + kBlot.size())) {
+    text.replace(at, secret.size(), kBlot);
   }
 }
 
@@ -85,6 +87,12 @@ bool check_http_options(HttpOptions& options) {
     throw Error("MLFLOW_TRACKING_TOKEN, _USERNAME or _PASSWORD contains a line break or another control character");
   }
   return read_url(options);
+}
+
+bool is_on_this_machine(const std::string& url) {
+  const std::unique_ptr<CURLU, FreeUrl> parsed(curl_url());
+  return curl_url_set(parsed.get(), CURLUPART_URL, url.c_str(), 0) == CURLUE_OK &&
+         is_loopback(part_of(parsed.get(), CURLUPART_HOST));
 }
 
 std::string without_secrets(std::string text, const HttpOptions& options) {

@@ -10,6 +10,7 @@
 #include "mlflow_cursor.hpp"
 #include "mlflow_lease.hpp"
 
+#include <cerrno>
 #include <chrono>
 #include <utility>
 
@@ -32,11 +33,14 @@ struct MlflowExporter::Impl {
 
   bool is_forked() const { return ::getpid() != pid; }
   bool begin(const Snapshot& snapshot);
+  bool may_deliver();
+  void leave();
 
   MlflowOptions options;
   std::unique_ptr<detail::MlflowClient> client;  // none where there is no server
   detail::MlflowLease lease;
   bool begun = false;
+  bool left = false;      // to somebody else
   std::string directory;  // of the run
   pid_t pid = ::getpid();
 };
@@ -48,9 +52,10 @@ bool MlflowExporter::Impl::begin(const Snapshot& snapshot) {
   directory = snapshot.run.directory;
   if (directory.empty()) { return true; }
   const std::string cursor = detail::mlflow_cursor_file(directory);
-  if (::access(cursor.c_str(), F_OK) == 0) {
-    detail::report_fault("mlflow.begun", "this run is delivered by takt sync already (" + cursor +
-                                             "), so that nothing is sent from here. Add the exporter at the start");
+  if (::access(cursor.c_str(), F_OK) == 0 || errno != ENOENT) {
+    detail::report_fault("mlflow.begun", "this run is delivered already, by another exporter or by takt sync (" +
+                                             cursor +
+                                             "), so that nothing is sent from here. Add one exporter, at the start");
     return false;
   }
   if (!lease.take(detail::mlflow_lease_file(directory))) {
@@ -58,6 +63,21 @@ bool MlflowExporter::Impl::begin(const Snapshot& snapshot) {
   }
   client->keep_cursor(cursor);
   return true;
+}
+
+/// Whether the lease, if there was one, is still this process's; otherwise nothing more is sent.
+bool MlflowExporter::Impl::may_deliver() {
+  if (client == nullptr) { return false; }
+  if (!lease.held() || lease.refresh()) { return true; }
+  detail::report_fault_once("mlflow.taken", lease.problem() + ". Nothing more is sent from here");
+  leave();
+  return false;
+}
+
+/// Somebody else delivers.
+void MlflowExporter::Impl::leave() {
+  client.reset();
+  left = true;
 }
 
 MlflowExporter::MlflowExporter(std::unique_ptr<Impl> impl) noexcept : impl_(std::move(impl)) {}
@@ -97,21 +117,19 @@ ExportResult MlflowExporter::export_snapshot(const Snapshot& snapshot) {
     impl.client.reset();
     return ExportResult::ok;
   }
-  if (!impl.begun && !impl.begin(snapshot)) {
-    impl.client.reset();
-    return ExportResult::ok;
-  }
-  impl.lease.refresh();
+  if (!impl.begun && !impl.begin(snapshot)) { impl.leave(); }
+  if (!impl.may_deliver()) { return ExportResult::ok; }
   impl.client->take(snapshot);
   // What is left at the end is shutdown()'s, which knows how long it may take.
   if (!snapshot.finished) { impl.client->deliver(steady_clock::now() + kSlice); }
+  if (impl.client->stopped()) { impl.lease.release(); }  // for takt sync, with what this one lacks
   return ExportResult::ok;
 }
 
 bool MlflowExporter::flush(milliseconds deadline) {
   Impl& impl = *impl_;
   if (impl.is_forked()) { return false; }
-  return impl.client == nullptr || impl.client->deliver(steady_clock::now() + deadline);
+  return impl.may_deliver() ? impl.client->deliver(steady_clock::now() + deadline) : !impl.left;
 }
 
 bool MlflowExporter::shutdown(milliseconds deadline) {

@@ -95,9 +95,11 @@ void MlflowClient::save() {
   WholeFile file;
   if (file.open(cursor_file_) && file.write(text) && file.commit()) {
     cursor_saved_ = std::move(text);
+    cursor_problem_.clear();
   } else {
+    cursor_problem_ = file.error();
     report("mlflow.cursor",
-           "what MLflow has is not written down, so that it could be sent again later: " + file.error());
+           "what MLflow has is not written down, so that it could be sent again later: " + cursor_problem_);
   }
 }
 
@@ -143,7 +145,7 @@ void MlflowClient::begin(const Snapshot& snapshot) {
 void MlflowClient::finish(const Snapshot& snapshot, bool killed) {
   finished_ = true;
   status_ = killed ? "KILLED" : snapshot.failed ? "FAILED" : "FINISHED";
-  closed_ = told_status_ == status_;
+  settle_status();
   update_body_ = text(Json{{"end_time", ms_of(snapshot, snapshot.wall_ns)}, {"status", status_}});
   // Trying again soon costs one request; waiting longer than the run lasts costs the data.
   if (!asked_to_wait_) { not_before_ = Time(); }
@@ -153,6 +155,12 @@ void MlflowClient::finish(const Snapshot& snapshot, bool killed) {
   // Another thread writes it meanwhile.
   const std::string trace = snapshot.run.directory + "/trace.json";
   if (traced_ && !snapshot.run.directory.empty()) { attach({"trace.json", "application/json", "", trace}); }
+}
+
+/// Whether the server knows how the run ended. What the program has said there outlives the guess that it was killed.
+void MlflowClient::settle_status() {
+  if (status_ == "KILLED" && (told_status_ == "FINISHED" || told_status_ == "FAILED")) { status_ = told_status_; }
+  closed_ = finished_ && told_status_ == status_;
 }
 
 void MlflowClient::attach(MlflowAttachment attachment) {
@@ -257,7 +265,7 @@ void MlflowClient::answered(const HttpReply& reply) {
     succeeded(reply.body);
   } else if (uploading() && !mlflow_may_pass(reply.status)) {
     ++missing_;
-    report("mlflow.artifact", "MLflow did not take " + attachments_.front().name + ": " + mlflow_told(reply));
+    report("mlflow.artifact", "MLflow did not take " + attachments_.front().name + ": " + mlflow_told(reply, http_));
     attached();
   } else if (taken || mlflow_may_pass(reply.status)) {
     try_again(reply);
@@ -293,11 +301,13 @@ void MlflowClient::succeeded(const std::string& body) {
       stage_ = Stage::data;
       return;
     case Stage::resume_run:
-      if (json_string(body, "/run/info/lifecycle_stage") == "deleted") {
-        return stop("the run " + run_id_ + " was deleted there; bring it back: mlflow runs restore --run-id " +
-                    run_id_);
-      }
+      if (json_string(body, "/run/info/lifecycle_stage") == "deleted") { return stop_deleted(); }
       adopt(body, "/run");
+      if (const std::string status = json_string(body, "/run/info/status");
+          status == "FINISHED" || status == "FAILED") {
+        told_status_ = status;
+      }
+      settle_status();
       if (closed_) { give_up_attachments(); }
       return;
     default:
@@ -347,11 +357,13 @@ void MlflowClient::refused(const HttpReply& reply) {
     stage_ = Stage::create_experiment;
   } else if (stage_ == Stage::create_experiment && code == "RESOURCE_ALREADY_EXISTS" && rounds_++ < 3) {
     stage_ = Stage::find_experiment;  // another rank was faster
+  } else if (mlflow_is_deleted(reply) && !run_id_.empty()) {
+    stop_deleted();
   } else if (stage_ != Stage::data || queue_.empty() || mlflow_ends_it(reply.status)) {
-    stop(mlflow_told(reply) + mlflow_cure(reply));
+    stop(mlflow_told(reply, http_) + mlflow_cure(reply));
   } else if (queue_.refused()) {
-    report("mlflow.refused", "MLflow refuses a value, which is left out: " + mlflow_told(reply));
-    if (++refusals_ >= kMostRefusals) { stop("it refuses every value: " + mlflow_told(reply)); }
+    report("mlflow.refused", "MLflow refuses a value, which is left out: " + mlflow_told(reply, http_));
+    if (++refusals_ >= kMostRefusals) { stop("it refuses every value: " + mlflow_told(reply, http_)); }
   }
   tries_ = 0;
 }
@@ -361,14 +373,16 @@ void MlflowClient::try_again(const HttpReply& reply) {
   // Whether the run was made before the answer got lost, only the server knows.
   if (stage_ == Stage::create_run && reply.status != 429) { stage_ = Stage::find_run; }
   if (stage_ == Stage::data && reply.status == 500 && tries_ >= kMostServerErrors) {
-    report("mlflow.refused", "MLflow fails over a request, which is left out: " + mlflow_told(reply));
+    report("mlflow.failing", "MLflow fails over a request, which is not sent again from here; takt sync tries that: " +
+                                 mlflow_told(reply, http_));
     tries_ = 0;
     if (!queue_.empty()) { return queue_.give_up(); }
-    ++missing_;
+    ++owed_;
     if (!closed_) {
-      closed_ = true;
+      closed_ = true;  // but told_status_ stays: it was not told
+      give_up_attachments();
     } else {
-      attached();
+      attachments_.pop_front();
     }
     return;
   }
@@ -382,7 +396,7 @@ void MlflowClient::try_again(const HttpReply& reply) {
   }
   not_before_ = steady_clock::now() + wait;
   report("mlflow.away", fmt::format("MLflow at {} does not answer as it should: {}. It is tried again, {} points wait",
-                                    http_.url(), mlflow_told(reply), queue_.points()));
+                                    http_.url(), mlflow_told(reply, http_), queue_.points()));
 }
 
 void MlflowClient::stop(const std::string& why) {
@@ -390,6 +404,10 @@ void MlflowClient::stop(const std::string& why) {
   queue_.clear();
   attachments_.clear();
   report("mlflow.stopped", "nothing is sent to MLflow at " + http_.url() + ": " + why + ". The run goes on");
+}
+
+void MlflowClient::stop_deleted() {
+  stop("the run " + run_id_ + " was deleted there; bring it back: mlflow runs restore --run-id " + run_id_);
 }
 
 void MlflowClient::report(const char* cause, const std::string& line) const {

@@ -53,7 +53,11 @@ class MlflowClient {
   /// Sends until `until`; a request that has not ended by then goes on in the next call. Returns whether nothing is left.
   bool deliver(Time until);
   /// Everything so far was taken by the server, or is the totals of a run that has not ended.
-  bool complete() const noexcept { return !stopped() && queue_.lost() == 0 && queue_.left_out() == 0 && missing_ == 0; }
+  bool complete() const noexcept { return !stopped() && owed() == 0 && queue_.left_out() == 0 && missing_ == 0; }
+  /// What was given up here, and the next process sends: points, parameters, tags, files, and the end of the run.
+  std::uint64_t owed() const noexcept { return queue_.lost() + owed_; }
+  /// Why the cursor is not written; empty when it is.
+  const std::string& cursor_problem() const noexcept { return cursor_problem_; }
   bool stopped() const noexcept { return stage_ == Stage::stopped; }
   const MlflowQueue& queue() const noexcept { return queue_; }
   const std::string& run_id() const noexcept { return run_id_; }
@@ -74,6 +78,7 @@ class MlflowClient {
   void finish(const Snapshot& snapshot, bool killed);
   void attach(MlflowAttachment attachment);
   void attached();
+  void settle_status();
   void give_up_attachments();
   bool all_said() const noexcept;
   MlflowCursor cursor() const;
@@ -88,6 +93,7 @@ class MlflowClient {
   void refused(const HttpReply& reply);
   void try_again(const HttpReply& reply);
   void stop(const std::string& why);
+  void stop_deleted();
   bool uploading() const noexcept;
   bool is_there(const std::string& file);
   void report(const char* cause, const std::string& line) const;
@@ -104,6 +110,7 @@ class MlflowClient {
   bool traced_ = false;    // there will be a trace.json
   std::string cursor_file_;
   std::string cursor_saved_;
+  std::string cursor_problem_;
   bool resumed_ = false;
   std::string source_;
   std::string status_;       // that the server is to be told at the end
@@ -116,7 +123,8 @@ class MlflowClient {
   std::string run_id_;
   std::string artifact_root_;  // path below the URL
   std::deque<MlflowAttachment> attachments_;
-  std::uint64_t missing_ = 0;  // attachments that could not be sent
+  std::uint64_t missing_ = 0;  // attachments that never can be sent
+  std::uint64_t owed_ = 0;     // attachments, and the end of the run, over which the server failed
   int tries_ = 0;              // of the request under way
   int rounds_ = 0;             // between find_experiment and create_experiment
   int refusals_ = 0;           // in a row

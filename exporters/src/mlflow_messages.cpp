@@ -89,10 +89,16 @@ bool mlflow_ends_it(int status) {
          status == 501;
 }
 
-std::string mlflow_told(const HttpReply& reply) {
+bool mlflow_is_deleted(const HttpReply& reply) {
+  return reply.status == 400 &&
+         json_string(reply.body, "/message").find("must be in the 'active' state") != std::string::npos;
+}
+
+std::string mlflow_told(const HttpReply& reply, const Http& http) {
   if (reply.status == 0) { return reply.error; }
   std::string said = json_string(reply.body, "/message");
   if (said.empty()) { said = reply.body; }
+  said = http.without_secrets(std::move(said));  // before one of them is cut in two
   if (said.size() > 300) { said = said.substr(0, 300) + "..."; }
   return fmt::format("HTTP {}{}{}", reply.status, said.empty() ? "" : ": ", said);
 }

@@ -51,8 +51,10 @@ std::string mlflow_artifact_path(const std::string& artifact_uri);
 bool mlflow_may_pass(int status);
 /// No other request would fare better.
 bool mlflow_ends_it(int status);
-/// What the server said, in a line.
-std::string mlflow_told(const HttpReply& reply);
+/// The run of the request is in the server's bin.
+bool mlflow_is_deleted(const HttpReply& reply);
+/// What the server said, in a line, without what is secret to `http`.
+std::string mlflow_told(const HttpReply& reply, const Http& http);
 /// What to do about it, as the end of a line; may be empty.
 std::string mlflow_cure(const HttpReply& reply);
 

@@ -37,16 +37,10 @@ std::string path_name(const Snapshot& snapshot, std::uint32_t path) {
 void MlflowPoints::take(const Snapshot& snapshot, std::vector<MlflowPoint>& points) {
   out_ = &points;
   for (const Row& row : snapshot.rows) {
-    if (row.sequence < rows_seen_) { continue; }
-    if (!std::exchange(has_row_, true)) { first_row_ = row.sequence; }
-    rows_seen_ = row.sequence + 1;
-    add(snapshot, row);
+    if (rows_.is_new(row.sequence)) { add(snapshot, row); }
   }
   for (const Metric& metric : snapshot.metrics) {
-    if (metric.sequence < metrics_seen_) { continue; }
-    if (!std::exchange(has_metric_, true)) { first_metric_ = metric.sequence; }
-    metrics_seen_ = metric.sequence + 1;
-    add_metric(metric);
+    if (metrics_.is_new(metric.sequence)) { add_metric(metric); }
   }
   if (snapshot.finished && !totals_made_) {
     totals_made_ = true;
@@ -57,8 +51,24 @@ void MlflowPoints::take(const Snapshot& snapshot, std::vector<MlflowPoint>& poin
 }
 
 void MlflowPoints::begin_at(std::uint64_t row, std::uint64_t metric) noexcept {
-  rows_seen_ = first_row_ = row;
-  metrics_seen_ = first_metric_ = metric;
+  rows_ = {row, row, true, false};
+  metrics_ = {metric, metric, true, false};
+}
+
+bool MlflowPoints::Seen::is_new(std::uint64_t number) noexcept {
+  if (number < next) { return false; }
+  if (!std::exchange(begun, true)) {
+    first = number;
+  } else if (number != next) {
+    has_gap = true;
+  }
+  next = number + 1;
+  return true;
+}
+
+bool MlflowPoints::has_gap(MlflowPoint::Source source) const noexcept {
+  return (source == MlflowPoint::Source::row && rows_.has_gap) ||
+         (source == MlflowPoint::Source::metric && metrics_.has_gap);
 }
 
 void MlflowPoints::add(const Snapshot& snapshot, const Row& row) {
@@ -150,7 +160,8 @@ void MlflowPoints::add_summary(const Leaves& leaves, const Summary& summary, con
 }
 
 void MlflowPoints::put(std::uint32_t key, double value, const When& when) {
-  const std::uint64_t index = made_[static_cast<std::size_t>(when.source)]++;
+  const std::uint64_t index =
+      has_gap(when.source) ? MlflowPoint::kNoIndex : made_[static_cast<std::size_t>(when.source)]++;
   out_->push_back({value, when.timestamp_ms, when.step, index, key, when.source});
 }
 

@@ -23,6 +23,7 @@ struct MlflowPoint {
   /// shared out to snapshots: which ones of each source were delivered is all that has to be known to go on from there.
   enum class Source : std::uint8_t { row, metric, total };
   static constexpr std::size_t kSources = 3;
+  static constexpr std::uint64_t kNoIndex = ~std::uint64_t{0};  ///< behind a gap, where nobody can tell the number
 
   double value = 0;  ///< never NaN
   std::int64_t timestamp_ms = 0;
@@ -48,8 +49,8 @@ class MlflowPoints {
   /// Rows and metrics with lower numbers are as if they had never been: whoever began has not seen them. Before take().
   void begin_at(std::uint64_t row, std::uint64_t metric) noexcept;
   /// The numbers of the first ones that were seen; the least to come, while there was none.
-  std::uint64_t first_row() const noexcept { return first_row_; }
-  std::uint64_t first_metric() const noexcept { return first_metric_; }
+  std::uint64_t first_row() const noexcept { return rows_.first; }
+  std::uint64_t first_metric() const noexcept { return metrics_.first; }
 
   const std::string& key(std::uint32_t key) const { return keys_[key]; }
   /// Metrics that were not a number: MLflow cannot be sent the same NaN twice, and sending twice must be possible.
@@ -73,6 +74,15 @@ class MlflowPoints {
     std::int64_t periods = 0;
     std::map<std::uint32_t, Column> columns;  // by path; in order, so that points are
   };
+  /// The sequence numbers of rows, or of metrics.
+  struct Seen {
+    bool is_new(std::uint64_t number) noexcept;
+
+    std::uint64_t first = 0;
+    std::uint64_t next = 0;
+    bool begun = false;
+    bool has_gap = false;
+  };
   struct When {
     std::int64_t timestamp_ms;
     std::int64_t step;
@@ -86,6 +96,7 @@ class MlflowPoints {
   void add_rate(const std::string& stem, double items, double steps, double period_ns, const When& when);
   void add_summary(const Leaves& leaves, const Summary& summary, const When& when);
   void put(std::uint32_t key, double value, const When& when);
+  bool has_gap(MlflowPoint::Source source) const noexcept;
 
   const Leaves& leaves(const Snapshot& snapshot, std::uint32_t series, std::uint32_t path, bool device);
   Leaves make_leaves(const std::string& stem);
@@ -95,12 +106,8 @@ class MlflowPoints {
   bool every_step_;
   std::int64_t window_ns_;
   std::vector<MlflowPoint>* out_ = nullptr;  // during take()
-  std::uint64_t rows_seen_ = 0;              // the next sequence number, of each
-  std::uint64_t metrics_seen_ = 0;
-  std::uint64_t first_row_ = 0;
-  std::uint64_t first_metric_ = 0;
-  bool has_row_ = false;
-  bool has_metric_ = false;
+  Seen rows_;
+  Seen metrics_;
   std::array<std::uint64_t, MlflowPoint::kSources> made_{};
   std::int64_t last_step_ = 0;
   std::uint64_t nans_ = 0;

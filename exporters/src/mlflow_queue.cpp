@@ -78,7 +78,7 @@ void MlflowQueue::add_tags(const std::map<std::string, std::string>& tags) {
 
 void MlflowQueue::add_points(const std::vector<MlflowPoint>& points) {
   std::copy_if(points.begin(), points.end(), std::back_inserter(points_), [this](const MlflowPoint& point) {
-    return !settled_[static_cast<std::size_t>(point.source)].has(point.index);
+    return point.index == MlflowPoint::kNoIndex || !settled_[static_cast<std::size_t>(point.source)].has(point.index);
   });
   if (points_.size() <= most_) { return; }
   while (points_.size() > most_) {
@@ -154,7 +154,8 @@ const std::string& MlflowQueue::body(const std::string& run_id, const MlflowPoin
 void MlflowQueue::settle(std::size_t begin, std::size_t end) {
   for (std::size_t at = begin; at < end; ++at) {
     if (kind_ == Kind::points) {
-      settled_[static_cast<std::size_t>(origins_[at].source)].add(origins_[at].index);
+      const Origin& from = origins_[at];
+      if (from.index != MlflowPoint::kNoIndex) { settled_[static_cast<std::size_t>(from.source)].add(from.index); }
     } else {
       (kind_ == Kind::params ? settled_params_ : settled_tags_)[pairs_[at].first] = pairs_[at].second;
     }
@@ -163,12 +164,17 @@ void MlflowQueue::settle(std::size_t begin, std::size_t end) {
   body_.clear();
 }
 
-void MlflowQueue::accepted() { settle(todo_.back().first, todo_.back().second); }
+void MlflowQueue::accepted() {
+  const auto [begin, end] = todo_.back();
+  taken_ += kind_ == Kind::points ? end - begin : 0;
+  settle(begin, end);
+}
 
 bool MlflowQueue::refused() {
   const auto [begin, end] = todo_.back();
   if (end - begin == 1) {
-    give_up();
+    ++left_out_;
+    settle(begin, end);
     return true;
   }
   const std::size_t middle = begin + (end - begin) / 2;
@@ -181,8 +187,9 @@ bool MlflowQueue::refused() {
 
 void MlflowQueue::give_up() {
   const auto [begin, end] = todo_.back();
-  left_out_ += end - begin;
-  settle(begin, end);
+  lost_ += end - begin;
+  todo_.pop_back();
+  body_.clear();
 }
 
 void MlflowQueue::clear() {

@@ -51,7 +51,7 @@ class MlflowQueue {
   /// whether something was left out. Servers also refuse what they have already, if it is more than 100 points of
   /// several keys: halves of that they take.
   bool refused();
-  /// Left out as a whole.
+  /// For what is in it: not sent again from here, and not settled, so that the next process sends it.
   void give_up();
   /// There is nobody to take anything: all of it is lost.
   void clear();
@@ -60,7 +60,9 @@ class MlflowQueue {
   std::uint64_t settled(MlflowPoint::Source source) const { return settled_[static_cast<std::size_t>(source)].count(); }
   std::uint64_t settled() const { return settled_[0].count() + settled_[1].count() + settled_[2].count(); }
   std::uint64_t left_out() const noexcept { return left_out_; }  ///< refused by the server: points, parameters and tags
-  std::uint64_t lost() const noexcept { return lost_; }          ///< points that were too old, or had nowhere to go
+  std::uint64_t taken() const noexcept { return taken_; }        ///< points that the server took from here
+  /// What was too old, had nowhere to go, or made the server fail: not settled, so that the next process can send it.
+  std::uint64_t lost() const noexcept { return lost_; }
 
  private:
   enum class Kind { params, tags, points };
@@ -96,6 +98,7 @@ class MlflowQueue {
   std::map<std::string, std::string> settled_params_;
   std::map<std::string, std::string> settled_tags_;
   std::uint64_t left_out_ = 0;
+  std::uint64_t taken_ = 0;
   std::uint64_t lost_ = 0;
 };
 

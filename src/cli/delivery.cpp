@@ -8,6 +8,7 @@
 #include "mlflow_cursor.hpp"
 #include "text.hpp"
 
+#include <cerrno>
 #include <fstream>
 #include <iterator>
 #include <limits>
@@ -33,6 +34,14 @@ bool read_file(const std::string& path, std::string& text) {
   std::ifstream file(path, std::ios::binary);
   text.assign(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
   return file.good() || file.eof();
+}
+
+/// Otherwise the next delivery would not know of this one, and make another run.
+void must_be_noted(const detail::MlflowClient& client) {
+  const std::string& problem = client.cursor_problem();
+  if (problem.empty()) { return; }
+  throw Error("how far the delivery got cannot be noted, so that it stops: " + problem.substr(0, problem.find(';')) +
+              ". Make room, or the folder writable, and call takt sync again");
 }
 
 std::int64_t now_ns() {
@@ -72,7 +81,7 @@ Delivered Delivery::deliver(const Watcher& watch) {
   Delivered delivered;
   const std::string cursor_file = detail::mlflow_cursor_file(folder_);
   detail::MlflowCursor cursor;
-  const bool begun = ::access(cursor_file.c_str(), F_OK) == 0;
+  const bool begun = ::access(cursor_file.c_str(), F_OK) == 0 || errno != ENOENT;
   std::string text;
   if (begun && (!read_file(cursor_file, text) || !detail::parse_cursor(text, cursor))) {
     throw Error(cursor_file +
@@ -82,7 +91,6 @@ Delivered Delivery::deliver(const Watcher& watch) {
   detail::MlflowClient client(options_, times_, std::numeric_limits<std::size_t>::max());
   client.keep_cursor(cursor_file);
   if (begun) { client.resume(cursor); }
-  const std::uint64_t before = client.queue().settled();
 
   detail::JournalReader reader(folder_);
   Snapshot snapshot;
@@ -93,6 +101,7 @@ Delivered Delivery::deliver(const Watcher& watch) {
     if (!begun && snapshot.run.rank != 0 && !options_.all_ranks) { return false; }
     taken = true;
     client.take(snapshot, killed);
+    must_be_noted(client);
     snapshot.rows.clear();
     snapshot.metrics.clear();
     return true;
@@ -117,12 +126,15 @@ Delivered Delivery::deliver(const Watcher& watch) {
     ended = true;
   }
   sent = sent && taken && send(client, watch, 0);
-  delivered.points = client.queue().settled() - before;
-  delivered.waiting = client.queue().points();
+  delivered.points = client.queue().taken();
+  delivered.waiting = client.queue().points() + client.owed();
   delivered.left_out = client.queue().left_out();
   delivered.run_id = client.run_id();
-  if (sent) { delivered.outcome = ended ? Delivered::Outcome::all : Delivered::Outcome::so_far; }
-  if (!sent) {
+  if (sent && client.owed() != 0) {
+    delivered.why = "MLflow fails over a part of it; takt sync tries that again";
+  } else if (sent) {
+    delivered.outcome = ended ? Delivered::Outcome::all : Delivered::Outcome::so_far;
+  } else {
     delivered.why =
         lease_.held() ? client.stopped() ? "MLflow refuses the run" : "MLflow does not take it now" : lease_.problem();
   }
@@ -132,15 +144,17 @@ Delivered Delivery::deliver(const Watcher& watch) {
 /// Until `most_left` points wait, or, for 0, nothing at all. False when the server takes nothing for too long.
 bool Delivery::send(detail::MlflowClient& client, const Watcher& watch, std::size_t most_left) {
   auto last_success = steady_clock::now();
-  std::uint64_t settled = client.queue().settled();
+  const auto answered = [&] { return client.queue().taken() + client.queue().left_out(); };
+  std::uint64_t before = answered();
   while (lease_.refresh() && !client.stopped()) {
     if (most_left != 0 && client.queue().points() <= most_left) { return true; }
     const bool idle = client.deliver(steady_clock::now() + kSlice);
-    if (watch) { watch(client.queue().settled(), client.queue().points()); }
+    must_be_noted(client);
+    if (watch) { watch(client.queue().taken(), client.queue().points()); }
     if (idle) { return true; }
     const auto now = steady_clock::now();
-    if (client.queue().settled() != settled) {
-      settled = client.queue().settled();
+    if (answered() != before) {
+      before = answered();
       last_success = now;
     }
     if (now - last_success > patience_) { return false; }

@@ -28,7 +28,7 @@ struct Delivered {
   };
   Outcome outcome = Outcome::some;
   std::string why;           ///< for all but `all` and `so_far`
-  std::uint64_t points = 0;  ///< delivered now
+  std::uint64_t points = 0;  ///< that the server took now
   std::uint64_t waiting = 0;
   std::uint64_t left_out = 0;  ///< refused by the server, so far
   std::string run_id;
@@ -38,13 +38,13 @@ struct Delivered {
 /// One thread at a time.
 class Delivery {
  public:
-  /// Told of points that were delivered, and those that are known to wait.
+  /// Told of points that were delivered now, and those that are known to wait.
   using Watcher = std::function<void(std::uint64_t, std::uint64_t)>;
 
   Delivery(std::string folder, MlflowOptions options, std::chrono::milliseconds patience,
            detail::MlflowTimes times = {});
 
-  /// \throws takt::Error for options that cannot work.
+  /// \throws takt::Error for options that cannot work, and where nobody could find out later how far it got.
   Delivered run(const Watcher& watch = {});
 
  private:

@@ -84,7 +84,10 @@ int main(int count, char** arguments) {
     app.parse(count, arguments);
   } catch (const CLI::ParseError& error) { return app.exit(error) == 0 ? 0 : kUsage; }
   try {
-    return chosen();
+    const int status = chosen();
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) { return status; }
+    std::fputs("takt: not all that was asked for could be written to the standard output; is the disk full?\n", stderr);
+    return kNothing;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "takt: %s\n", error.what());
     return kNothing;

@@ -10,14 +10,17 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <csignal>
 #include <cstdio>
+#include <exception>
 
 TAKT_BEGIN_NAMESPACE
 namespace cli {
 namespace {
 
 using Outcome = Delivered::Outcome;
+
+constexpr int kBroken = 1;  // exit status: calling again alone does not help
 
 MlflowOptions options_for(const SyncWishes& wishes) {
   MlflowOptions options = MlflowOptions::from_env();
@@ -53,36 +56,53 @@ int status_of(Outcome outcome) {
     case Outcome::not_sent:
       return 0;
     case Outcome::unreadable:
-      return 1;
+      return kBroken;
     default:
       return kRemains;
   }
 }
 
-Delivered deliver(const std::string& folder, const SyncWishes& wishes) {
+Delivered deliver(const std::string& folder, const MlflowOptions& options, const SyncWishes& wishes) {
   Progress progress(detail::printable(folder.substr(folder.rfind('/') + 1)));
-  Delivery delivery(folder, options_for(wishes), std::chrono::seconds(wishes.patience_s));
+  Delivery delivery(folder, options, std::chrono::seconds(wishes.patience_s));
   return delivery.run([&](std::uint64_t done, std::uint64_t waiting) { progress.show(done, done + waiting); });
+}
+
+void print(std::FILE* where, const std::string& line) { std::fputs((line + "\n").c_str(), where); }
+
+/// Returns the status.
+int sync_one(const std::string& folder, const MlflowOptions& options, const SyncWishes& wishes) {
+  const std::string name = detail::printable(folder) + ": ";
+  try {
+    const Delivered delivered = deliver(folder, options, wishes);
+    const int status = status_of(delivered.outcome);
+    print(status == 0 ? stdout : stderr, name + detail::printable(words_of(delivered)));
+    if (delivered.left_out != 0) {
+      print(stderr, fmt::format("{}MLflow refused {} values, which are left out", name,
+                                detail::human_count(delivered.left_out)));
+    }
+    return status;
+  } catch (const std::exception& error) {
+    print(stderr, name + detail::printable(error.what()));
+    return kBroken;
+  }
 }
 
 }  // namespace
 
 int sync(const std::vector<std::string>& runs, const SyncWishes& wishes) {
+  std::signal(SIGPIPE, SIG_IGN);  // whoever reads along may leave; TLS connections may break
+  const MlflowOptions options = options_for(wishes);
+  const detail::MlflowClient probe(options);  // what cannot work for any folder is told once
   std::vector<std::string> remarks;
   const std::vector<std::string> folders = rank_folders(runs, remarks);
   for (const std::string& each : remarks) { std::fprintf(stderr, "takt: %s\n", each.c_str()); }
-  int status = 0;
+  int worst = 0;
   for (const std::string& folder : folders) {
-    const Delivered delivered = deliver(folder, wishes);
-    const std::string line = detail::printable(folder) + ": " + detail::printable(words_of(delivered));
-    fmt::print(status_of(delivered.outcome) == 0 ? stdout : stderr, "{}\n", line);
-    if (delivered.left_out != 0) {
-      fmt::print(stderr, "{}: MLflow refused {} values, which are left out\n", detail::printable(folder),
-                 detail::human_count(delivered.left_out));
-    }
-    status = std::max(status, status_of(delivered.outcome));
+    const int status = sync_one(folder, options, wishes);
+    if (worst != kBroken && status != 0) { worst = status; }
   }
-  return status;
+  return worst;
 }
 
 }  // namespace cli

@@ -211,6 +211,15 @@ class Command(rig.Case):
         for words in (["--help"], ["report", "--help"], ["--version"]):
             self.takt(*words)
 
+    def test_output_that_does_not_arrive_is_an_error(self):
+        self.run_program("names")
+        for words in (["report"], ["report", "--csv"], ["report", "--json"], ["report", "--steps"], ["check"]):
+            with self.subTest(words), open("/dev/full", "w", encoding="utf-8") as full:
+                done = subprocess.run([COMMAND, *words, self.runs], stdout=full, stderr=subprocess.PIPE, text=True,
+                                      timeout=60 * rig.SLACK, check=False, env=rig.environment())
+                self.assertEqual(done.returncode, 1)
+                self.assertIn("takt: ", done.stderr)
+
     def test_names_cannot_command_a_terminal(self):
         self.run_program("names")
         for words in (["report"], ["check"]):
@@ -246,6 +255,32 @@ class Command(rig.Case):
         self.assertEqual(len(set(server.points)), points)
         self.assertIn("all is delivered", self.takt("sync", self.runs, MLFLOW_TRACKING_URI=server.url).stdout)
         self.assertEqual(len(server.points), points)
+
+    @unittest.skipUnless(os.environ.get("HAS_MLFLOW"), "built without MLflow")
+    def test_sync_goes_on_behind_a_folder_that_is_broken(self):
+        for rank in (0, 1):
+            self.run_program("names", TAKT_RUN_ID="two", TAKT_RANK=rank, TAKT_WORLD_SIZE=2)
+        first, second = sorted(self.folders())
+        (first / "mlflow.json").write_text("nonsense", encoding="utf-8")
+        server = TinyServer()
+        self.addCleanup(server.stop)
+        done = self.takt("sync", "--all-ranks", self.runs, status=1, MLFLOW_TRACKING_URI=server.url)
+        self.assertIn(f"{first}: ", done.stderr)
+        self.assertIn("Remove it", done.stderr)
+        self.assertIn(f"{second}: complete; ", done.stdout)
+        self.assertEqual(server.statuses, ["FINISHED"])
+
+    @unittest.skipUnless(os.environ.get("HAS_MLFLOW"), "built without MLflow")
+    def test_sync_outlives_a_reader_that_has_left(self):
+        self.run_program("names")
+        server = TinyServer()
+        self.addCleanup(server.stop)
+        reading, writing = os.pipe()
+        os.close(reading)
+        self.addCleanup(os.close, writing)
+        done = subprocess.run([COMMAND, "sync", self.runs], stdout=writing, stderr=subprocess.PIPE, text=True, check=False,
+                              timeout=60 * rig.SLACK, env=rig.environment(MLFLOW_TRACKING_URI=server.url))
+        self.assertEqual((done.returncode, server.statuses), (1, ["FINISHED"]), done.stderr)
 
     # Time line
 

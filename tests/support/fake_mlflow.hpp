@@ -11,6 +11,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <utility>
 
 namespace takt_test {
 
@@ -39,6 +40,13 @@ class FakeMlflow {
   explicit FakeMlflow(Moods moods = [](std::size_t) { return Mood::good; })
       : moods_(std::move(moods)), http_([this](const FakeRequest& request) { return serve(request); }) {}
 
+  /// From now on requests for which `fails` holds are answered with `status`, and nothing is done.
+  void fail_over(std::function<bool(const FakeRequest&)> fails, int status = 500) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    fails_ = std::move(fails);
+    failure_ = status;
+  }
+
   std::string url() const { return http_.url(); }
   std::size_t requests() const { return http_.requests().size(); }
   std::map<std::string, FakeRun> runs() const {
@@ -55,6 +63,10 @@ class FakeMlflow {
     const std::lock_guard<std::mutex> lock(mutex_);
     const Mood mood = moods_(number_++);
     FakeAnswer answer;
+    if (fails_(request)) {
+      answer.status = failure_;
+      return answer;
+    }
     if (mood != Mood::away) { answer.body = answer_to(request); }
     answer.cut = mood != Mood::good;
     return answer;
@@ -63,7 +75,10 @@ class FakeMlflow {
   static bool is(const FakeRequest& request, const char* end) { return request.path.find(end) != std::string::npos; }
 
   Json described(const std::string& id) const {
-    return {{"info", {{"run_id", id}, {"artifact_uri", "mlflow-artifacts:/0/" + id + "/artifacts"}}}};
+    const auto run = runs_.find(id);
+    const std::string status = run == runs_.end() ? "RUNNING" : run->second.status;
+    return {
+        {"info", {{"run_id", id}, {"artifact_uri", "mlflow-artifacts:/0/" + id + "/artifacts"}, {"status", status}}}};
   }
 
   std::string answer_to(const FakeRequest& request) {
@@ -102,6 +117,8 @@ class FakeMlflow {
   }
 
   Moods moods_;
+  std::function<bool(const FakeRequest&)> fails_ = [](const FakeRequest&) { return false; };
+  int failure_ = 500;
   mutable std::mutex mutex_;
   std::size_t number_ = 0;
   std::map<std::string, FakeRun> runs_;

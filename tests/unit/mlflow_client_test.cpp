@@ -163,13 +163,16 @@ TEST_CASE("MLflow client: a page instead of JSON is not an answer") {
   CHECK(of(server, "log-batch").size() == 2);
 }
 
-TEST_CASE("MLflow client: a server that fails over a request three times does not get it again") {
+TEST_CASE("MLflow client: a server that fails over a request three times does not get it again from here") {
   FakeHttp server([](const FakeRequest& request) { return is(request, "log-batch") ? failing(500) : usual(request); });
   MlflowClient client(options_for(server), quick());
   client.take(with_metrics(5));
   REQUIRE(deliver(client));
   CHECK(of(server, "log-batch").size() == 3);
-  CHECK(client.queue().left_out() == 5);
+  CHECK(client.queue().left_out() == 0);
+  CHECK(client.queue().lost() == 5);
+  CHECK(client.queue().settled() == 0);  // the next one sends it
+  CHECK(client.owed() == 5);
   CHECK_FALSE(client.complete());
 }
 
@@ -246,6 +249,41 @@ TEST_CASE("MLflow client: what will not pass stops it with one line that names t
   CHECK(contains(told_for(failing(404)), "Check MLFLOW_TRACKING_URI"));
   CHECK(contains(told_for(failing(401)), "STOPPED"));
   CHECK_FALSE(contains(told_for(failing(503, "wait for s3cr3t-token")), "STOPPED"));
+  told_for(failing(503, std::string(292, 'x') + "s3cr3t-token"));  // which is longer than what is shown
+}
+
+TEST_CASE("MLflow client: a run that was deleted on the server stops it, instead of one value after another") {
+  const support::CaughtFaults faults;
+  FakeHttp server([](const FakeRequest& request) {
+    const bool made = is(request, "runs/create");
+    return made ? usual(request) : failing(400, "The run r1 must be in the 'active' state. Current state is deleted.");
+  });
+  MlflowClient client(options_for(server), quick());
+  client.take(with_metrics(100));
+  CHECK_FALSE(deliver(client));
+  CHECK(client.stopped());
+  CHECK(client.queue().left_out() == 0);
+  CHECK(of(server, "log-batch").size() == 1);
+  CHECK(contains(faults.text(), "mlflow runs restore --run-id r1"));
+}
+
+TEST_CASE("MLflow client: a server on this machine is not looked for behind a proxy") {
+  support::ScopedEnvironment environment({{"http_proxy", "http://127.0.0.1:1"}});
+  environment.unset("no_proxy");
+  environment.unset("NO_PROXY");
+  FakeHttp server(usual);
+  MlflowClient client(options_for(server), quick());
+  client.take(with_metrics(1));
+  CHECK(deliver(client));
+  CHECK(takt::detail::is_on_this_machine("http://[::1]:5000/path"));
+  CHECK_FALSE(takt::detail::is_on_this_machine("http://127.example.org"));
+}
+
+TEST_CASE("MLflow client: a secret made of what blots it out is blotted out once") {
+  takt::detail::HttpOptions options;
+  options.token = "*";
+  options.password = "***";
+  CHECK(takt::detail::without_secrets("a * b", options) == "a *** b");
 }
 
 TEST_CASE("MLflow client: nothing follows a redirection to another host") {

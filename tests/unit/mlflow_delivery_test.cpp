@@ -13,6 +13,7 @@
 #include "support/random.hpp"
 #include "support/scratch.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <climits>
 #include <cstdint>
@@ -297,9 +298,127 @@ TEST_CASE("an exporter that is added to a run that takt sync has begun with leav
   Snapshot snapshot = run.back();
   snapshot.run.directory = folder;
   exporter.export_snapshot(snapshot);
-  exporter.shutdown(milliseconds(1000));
+  CHECK_FALSE(exporter.shutdown(milliseconds(1000)));
   CHECK(server.requests() == requests);
-  CHECK(contains(faults.text(), "takt sync already"));
+  CHECK(contains(faults.text(), "already, by another exporter or by takt sync"));
+}
+
+TEST_CASE("what a server fails over remains, and the next delivery sends it") {
+  const auto run = a_run(18, 40);
+  const FakeRun live = sent_live(run, false);
+  const std::string over = GENERATE("\"metrics\"", "\"params\"", "runs/update", "table.txt");
+  const Scratch scratch;
+  const std::string folder = folder_with(scratch, run);
+  FakeMlflow server;
+  server.fail_over(
+      [&](const FakeRequest& request) { return contains(request.body, over) || contains(request.path, over); });
+  const Delivered first = deliver(folder, options_for(server));
+  INFO(over);
+  CHECK(first.outcome == Outcome::some);
+  CHECK(contains(first.why, "takt sync tries that again"));
+  CHECK(first.left_out == 0);
+  CHECK(first.waiting > 0);
+  CHECK(first.points == server.run().points.size());
+  server.fail_over([](const FakeRequest&) { return false; });
+  CHECK(deliver(folder, options_for(server)).outcome == Outcome::all);
+  CHECK(server.run().points == live.points);
+  CHECK(server.run().params == live.params);
+  CHECK(server.run().files == live.files);
+  CHECK(server.run().status == "FINISHED");
+  CHECK(server.run().sent_twice == 0);
+}
+
+TEST_CASE("what a server refuses for good is left out, and not counted as delivered") {
+  const auto run = a_run(23, 20);
+  const FakeRun live = sent_live(run, false);
+  const Scratch scratch;
+  const std::string folder = folder_with(scratch, run);
+  FakeMlflow server;
+  server.fail_over([](const FakeRequest& request) { return contains(request.body, "total/wall_s"); }, 400);
+  const Delivered first = deliver(folder, options_for(server));
+  CHECK(first.outcome == Outcome::all);
+  CHECK(first.left_out == 1);
+  CHECK(first.points == live.points.size() - 1);
+  const Delivered again = deliver(folder, options_for(server));
+  CHECK(again.outcome == Outcome::all);
+  CHECK(again.points == 0);
+}
+
+TEST_CASE("a delivery that cannot note how far it got sends nothing") {
+  const Scratch scratch;
+  const std::string folder = folder_with(scratch, a_run(19, 5));
+  FakeMlflow server;
+  const std::string file = takt::detail::mlflow_cursor_file(folder);
+  REQUIRE(::mkdir((file + ".part").c_str(), 0700) == 0);
+  CHECK_THROWS_WITH(deliver(folder, options_for(server)), Catch::Matchers::Contains(file));
+  CHECK(server.requests() == 0);
+}
+
+TEST_CASE("an exporter that the server will not have leaves the run to takt sync") {
+  const support::CaughtFaults faults;
+  const auto run = a_run(20, 5);
+  const Scratch scratch;
+  const std::string folder = folder_with(scratch, run);
+  FakeHttp refusing([](const FakeRequest&) {
+    FakeAnswer answer;
+    answer.status = 401;
+    return answer;
+  });
+  MlflowOptions options;
+  options.tracking_uri = refusing.url();
+  takt::MlflowExporter exporter(options);
+  Snapshot snapshot = run.front();
+  snapshot.run.directory = folder;
+  exporter.export_snapshot(snapshot);
+  exporter.flush(milliseconds(5000));
+  exporter.export_snapshot(snapshot);
+  FakeMlflow server;
+  CHECK(deliver(folder, options_for(server)).outcome == Outcome::all);
+  CHECK_FALSE(exporter.shutdown(milliseconds(1000)));
+}
+
+TEST_CASE("a run that has ended on the server was not killed, though its journal lacks the end") {
+  const bool noted = GENERATE(true, false);
+  const auto run = a_run(21, 30);
+  const Scratch scratch;
+  const std::string folder = folder_with(scratch, {run.begin(), run.end() - 1});
+  const std::string cursor = takt::detail::mlflow_cursor_file(folder);
+  FakeMlflow server;
+  {
+    MlflowClient client(options_for(server), quick());
+    client.keep_cursor(cursor);
+    for (const Snapshot& each : run) { client.take(each); }
+    REQUIRE(client.deliver(std::chrono::steady_clock::now() + milliseconds(5000)));
+  }
+  if (!noted) {
+    std::string text = read_text(cursor);
+    text.replace(text.find("FINISHED"), 8, "");
+    write_text(cursor, text);
+  }
+  CHECK(deliver(folder, options_for(server)).outcome == Outcome::all);
+  CHECK(server.run().status == "FINISHED");
+}
+
+TEST_CASE("what follows a gap in the journal arrives, whatever was delivered before") {
+  const auto run = a_run(22, 80);
+  auto gapped = run;
+  for (std::size_t at = 20; at < 25; ++at) {
+    gapped[at].rows.clear();
+    gapped[at].metrics.clear();
+  }
+  const FakeRun live = sent_live(gapped, true);
+  const Scratch scratch;
+  const std::string folder = folder_with(scratch, gapped);
+  FakeMlflow server;
+  {
+    MlflowClient client(options_for(server, true), quick());
+    client.keep_cursor(takt::detail::mlflow_cursor_file(folder));
+    for (std::size_t at = 0; at < 40; ++at) { client.take(run[at]); }
+    client.deliver(std::chrono::steady_clock::now() + milliseconds(5000));
+  }
+  CHECK(deliver(folder, options_for(server, true)).outcome == Outcome::all);
+  const FakeRun both = server.run();
+  CHECK(std::includes(both.points.begin(), both.points.end(), live.points.begin(), live.points.end()));
 }
 
 TEST_CASE("no credentials in what is written beside the journal, and nobody else may read it") {

@@ -90,6 +90,26 @@ std::vector<Bare> of_source(const Rig& rig, MlflowPoint::Source source) {
 
 }  // namespace
 
+TEST_CASE("MLflow points: behind a gap they have no number, because others may have made more of them") {
+  Rig rig(true);
+  rig.sequence = rig.metrics = 5;  // added late, which is no gap
+  rig.add_step(0, 1'000'000);
+  rig.add_metric("loss", 1.0, 0);
+  rig.take();
+  for (const MlflowPoint& point : rig.out) { CHECK(point.index != MlflowPoint::kNoIndex); }
+  rig.out.clear();
+  ++rig.sequence;
+  rig.add_step(2, 1'000'000);
+  rig.add_metric("loss", 1.0, 2);
+  rig.take();
+  rig.add_step(3, 1'000'000);
+  rig.take();
+  REQUIRE_FALSE(rig.out.empty());
+  for (const MlflowPoint& point : rig.out) {
+    CHECK((point.index == MlflowPoint::kNoIndex) == (point.source == MlflowPoint::Source::row));
+  }
+}
+
 TEST_CASE("MLflow points: a window closes at the first step end ten seconds after it opened") {
   Rig rig;
   for (std::int64_t step = 0; step < 9; ++step) { rig.add_step(step, (step + 1) * 1'000'000); }
