@@ -17,8 +17,8 @@ namespace detail {
 class DriverLibrary {
  public:
   /// Opens the first of `names` that the process has loaded already, else the first that can be had.
-  template <std::size_t kCount>
-  explicit DriverLibrary(const char* const (&names)[kCount]) noexcept {
+  template <std::size_t Count>
+  explicit DriverLibrary(const char* const (&names)[Count]) noexcept {
     for (const char* name : names) { handle_ = handle_ == nullptr ? ::dlopen(name, RTLD_NOW | RTLD_NOLOAD) : handle_; }
     for (const char* name : names) { handle_ = handle_ == nullptr ? ::dlopen(name, RTLD_NOW | RTLD_LOCAL) : handle_; }
     if (handle_ == nullptr) { set_missing("%s cannot be loaded", names[0]); }
@@ -37,8 +37,8 @@ class DriverLibrary {
   const char* missing() const noexcept { return missing_[0] == '\0' ? nullptr : missing_; }
 
  private:
-  template <std::size_t kLength>
-  void set_missing(const char (&format)[kLength], const char* name) noexcept {
+  template <std::size_t Length>
+  void set_missing(const char (&format)[Length], const char* name) noexcept {
     std::snprintf(missing_, sizeof missing_, format, name);
   }
 

@@ -15,7 +15,8 @@ namespace {
 std::vector<std::string> losses(const Rank& rank) {
   std::vector<std::string> lines = damages(rank);
   if (rank.ending == Ending::died || rank.ending == Ending::silent) {
-    lines.push_back("what was recorded after the last period, which is at most one: the process did not end by itself");
+    lines.emplace_back(
+        "what was recorded after the last period, which is at most one: the process did not end by itself");
   }
   for (const Loss& loss : rank.snapshot.losses) {
     lines.push_back(fmt::format("declared: {} x {}{}", detail::human_count(loss.count), detail::printable(loss.what),

@@ -22,9 +22,7 @@ constexpr const char* kRuns =
     "A run's folder, the folder of one of its ranks, or a folder of runs, of which the newest is taken. "
     "Default: TAKT_DIR, or takt-runs";
 
-}  // namespace
-
-int main(int count, char** arguments) {
+int run_command(int count, char** arguments) {
   CLI::App app(
       "What runs that were timed with Takt have left in their folders.\nExit status: 0 fine, 1 nothing found, not "
       "readable or not whole, 2 wrong usage, 3 something is not delivered yet.",
@@ -83,11 +81,17 @@ int main(int count, char** arguments) {
   try {
     app.parse(count, arguments);
   } catch (const CLI::ParseError& error) { return app.exit(error) == 0 ? 0 : kUsage; }
+  const int status = chosen();
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) { return status; }
+  std::fputs("takt: not all that was asked for could be written to the standard output; is the disk full?\n", stderr);
+  return kNothing;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
   try {
-    const int status = chosen();
-    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) { return status; }
-    std::fputs("takt: not all that was asked for could be written to the standard output; is the disk full?\n", stderr);
-    return kNothing;
+    return run_command(count, arguments);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "takt: %s\n", error.what());
     return kNothing;

@@ -132,6 +132,7 @@ int report(const std::vector<std::string>& runs, ReportForm form) {
   }
   if (form == ReportForm::steps) { return all ? 0 : 1; }
   std::vector<RunReport> reports;
+  reports.reserve(by_run.size());
   for (std::vector<Rank>& each : by_run) { reports.push_back(add_up(std::move(each))); }
   if (form == ReportForm::table) { print_tables(reports); }
   if (form == ReportForm::json) { fmt::print("{}", report_json(reports)); }
