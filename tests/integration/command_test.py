@@ -63,7 +63,9 @@ class Command(rig.Case):
         self.assertLessEqual(rig.calls(report["summary"], "Batch/Forward/Comm"), begun)
         rows = list(csv.DictReader(io.StringIO(self.takt("report", "--steps", folder).stdout)))
         numbers = [int(row["step"]) for row in rows if row["path"] == "Batch/IO"]
-        self.assertEqual(numbers, list(range(len(numbers))))
+        self.assertEqual(numbers, sorted(set(numbers)))
+        if rig.SLACK == 1:  # in a sanitized program rows come faster than they are taken, so that some are dropped
+            self.assertEqual(numbers, list(range(len(numbers))))
         self.assertLessEqual(len(numbers), begun)
         check = self.takt("check", folder, status=1).stdout
         self.assertIn("the process did not end by itself", check)
