@@ -13,7 +13,7 @@ BUILD_PACKAGES=(g++:g++ cmake:cmake ninja-build:ninja libfmt-dev:/usr/include/fm
 TEST_PACKAGES=(catch2:/usr/include/catch2 python3:python3 pkg-config:pkg-config binutils:objdump)
 # shellcheck disable=SC2034
 FULL_PACKAGES=(clang:clang++ clang-format:clang-format clang-tidy:clang-tidy shellcheck:shellcheck
-  valgrind:valgrind g++-aarch64-linux-gnu:aarch64-linux-gnu-g++)
+  valgrind:valgrind g++-aarch64-linux-gnu:aarch64-linux-gnu-g++ libamdhip64-dev:/usr/include/hip/hip_runtime_api.h)
 
 say() { printf '== %s\n' "$*"; }
 
