@@ -18,7 +18,7 @@ import unittest
 import rig
 
 COMMAND = os.environ["COMMAND"]
-KILLS = 40
+KILLS = 40 if rig.SLACK == 1 else 12
 
 
 class Command(rig.Case):
@@ -64,8 +64,9 @@ class Command(rig.Case):
         rows = list(csv.DictReader(io.StringIO(self.takt("report", "--steps", folder).stdout)))
         numbers = [int(row["step"]) for row in rows if row["path"] == "Batch/IO"]
         self.assertEqual(numbers, sorted(set(numbers)))
-        if rig.SLACK == 1:  # in a sanitized program rows come faster than they are taken, so that some are dropped
-            self.assertEqual(numbers, list(range(len(numbers))))
+        # In a sanitized program rows come faster than they are taken, so that some are dropped; the run has to say so.
+        missing = len(set(range(numbers[-1] + 1)) - set(numbers)) if numbers else 0
+        self.assertLessEqual(missing, 0 if rig.SLACK == 1 else rig.losses(report["summary"], "records_dropped"))
         self.assertLessEqual(len(numbers), begun)
         check = self.takt("check", folder, status=1).stdout
         self.assertIn("the process did not end by itself", check)
