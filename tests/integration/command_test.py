@@ -300,8 +300,8 @@ class Command(rig.Case):
                          ["Batch 0", "Batch 1", "Batch 2", "Epoch (open)", "Batch (open)", "Comm (open)"])
         self.assertTrue(all(each["dur"] > 0 for each in slices))
         rows = list(csv.DictReader(io.StringIO(self.takt("report", "--steps", self.runs).stdout)))
-        self.assertEqual([each["ts"] * 1000 for each in slices[:3]],
-                         [float(row["begin_ns"]) for row in rows if row["path"] == "Batch/IO"])
+        self.assertEqual([round(each["ts"] * 1000) for each in slices[:3]],
+                         [int(row["begin_ns"]) for row in rows if row["path"] == "Batch/IO"])
 
     def test_trace_of_several_ranks_asks_for_one(self):
         for rank in (0, 1):

@@ -46,9 +46,17 @@ takt::SessionOptions in_memory() {
   return options;
 }
 
+/// Sanitizers have allocators that know nothing of fork(): the child of a process with a thread that allocates may hang in
+/// one. There the parent has no such thread.
+takt::SessionOptions of_parent() {
+  takt::SessionOptions options = takt::SessionOptions::from_env();
+  options.background = std::getenv("OWN_ALLOCATOR") == nullptr;
+  return options;
+}
+
 /// The child goes on as if it were the parent, and ends through exit() or by returning with the parent's Session on its stack.
 int child_goes_on(bool returns) {
-  takt::Session session("parent");
+  takt::Session session("parent", of_parent());
   steps(10);
   const pid_t child = [&session] {
     const takt::Scope open(takt::key("open at the fork"));
@@ -76,7 +84,7 @@ int child_goes_on(bool returns) {
 
 /// The child makes a run of its own.
 int child_session() {
-  takt::Session session("parent");
+  takt::Session session("parent", of_parent());
   steps(10);
   std::fflush(stdout);
   const pid_t child = ::fork();
