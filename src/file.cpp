@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "file.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 
@@ -90,6 +91,34 @@ std::size_t write_all(int descriptor, std::string_view bytes) noexcept {
     }
   }
   return done;
+}
+
+bool read_from(const std::string& path, std::uint64_t offset, std::size_t most, std::string& bytes) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (file < 0) { return false; }
+  struct stat status = {};
+  int why = ::fstat(file, &status) != 0 ? errno : S_ISREG(status.st_mode) ? 0 : EINVAL;
+  for (std::size_t done = 0; why == 0 && done < most;) {
+    const std::size_t had = bytes.size();
+    const std::size_t wanted = std::min(most - done, kBufferBytes);
+    bytes.resize(had + wanted);
+    const ssize_t now = ::pread(file, bytes.data() + had, wanted, static_cast<off_t>(offset + done));
+    bytes.resize(had + (now > 0 ? static_cast<std::size_t>(now) : 0U));
+    if (now == 0) { break; }
+    if (now > 0) {
+      done += static_cast<std::size_t>(now);
+    } else if (errno != EINTR) {
+      why = errno;
+    }
+  }
+  ::close(file);
+  errno = why;
+  return why == 0;
+}
+
+bool may_exist(const std::string& path) noexcept {
+  struct stat status = {};
+  return look_at(path, status) || errno != ENOENT;
 }
 
 std::string explain_fault(const char* what, const std::string& path, int error) {

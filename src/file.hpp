@@ -19,6 +19,13 @@ bool make_directories(const std::string& path, std::string& error);
 /// How many bytes went out; errno says why not all.
 TAKT_EXPORT std::size_t write_all(int descriptor, std::string_view bytes) noexcept;
 
+/// Appends what the file holds from `offset` on, `most` bytes of it at most. False, with errno, where it cannot be read;
+/// neither is a link followed nor a pipe waited for.
+TAKT_EXPORT bool read_from(const std::string& path, std::uint64_t offset, std::size_t most, std::string& bytes);
+
+/// Whether there is something of that name, or nobody can tell.
+TAKT_EXPORT bool may_exist(const std::string& path) noexcept;
+
 /// "cannot <what> <path>: <reason of `error`>; <what to do>".
 TAKT_EXPORT std::string explain_fault(const char* what, const std::string& path, int error);
 

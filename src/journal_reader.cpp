@@ -2,36 +2,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "journal_reader.hpp"
 
+#include "file.hpp"
+
 #include <algorithm>
-#include <cerrno>
+#include <cstdint>
 #include <utility>
 
 #include <dirent.h>
-#include <fcntl.h>
-#include <unistd.h>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
-
-constexpr std::size_t kReadBytes = std::size_t{32} << 10U;
-
-/// The file from `offset` to its end. Returns false where it cannot be read.
-bool read_from(const std::string& path, std::uint64_t offset, std::string& bytes) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (file < 0) { return false; }
-  for (;;) {
-    const std::size_t had = bytes.size();
-    bytes.resize(had + kReadBytes);
-    const ssize_t now = ::pread(file, bytes.data() + had, kReadBytes, static_cast<off_t>(offset + had));
-    bytes.resize(had + (now > 0 ? static_cast<std::size_t>(now) : 0U));
-    if (now < 0 && errno == EINTR) { continue; }
-    if (now <= 0) {
-      ::close(file);
-      return now == 0;
-    }
-  }
-}
 
 /// The first place from `at` on where a frame stands, the end where there is none.
 std::size_t find_frame(std::string_view bytes, std::size_t at, Frame& frame) {
@@ -90,7 +71,7 @@ std::vector<std::uint32_t> JournalReader::segments_left() const {
 void JournalReader::read_file(bool closed) {
   if (given_up_) { return; }
   std::string bytes;
-  if (!read_from(path(), offset_, bytes)) {
+  if (!read_from(path(), offset_, SIZE_MAX, bytes)) {
     if (closed) { give_up("cannot be read"); }
     return;
   }

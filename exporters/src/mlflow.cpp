@@ -6,11 +6,11 @@
 #include <takt/snapshot.hpp>
 
 #include "fault.hpp"
+#include "file.hpp"
 #include "mlflow_client.hpp"
 #include "mlflow_cursor.hpp"
 #include "mlflow_lease.hpp"
 
-#include <cerrno>
 #include <chrono>
 #include <utility>
 
@@ -52,7 +52,7 @@ bool MlflowExporter::Impl::begin(const Snapshot& snapshot) {
   directory = snapshot.run.directory;
   if (directory.empty()) { return true; }
   const std::string cursor = detail::mlflow_cursor_file(directory);
-  if (::access(cursor.c_str(), F_OK) == 0 || errno != ENOENT) {
+  if (detail::may_exist(cursor)) {
     detail::report_fault("mlflow.begun", "this run is delivered already, by another exporter or by takt sync (" +
                                              cursor +
                                              "), so that nothing is sent from here. Add one exporter, at the start");

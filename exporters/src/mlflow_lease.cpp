@@ -9,6 +9,7 @@
 #include <climits>
 #include <cstdint>
 #include <cstdlib>
+#include <thread>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -18,6 +19,8 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
+// Longer than anybody takes from the look at a stale lease to its removal.
+constexpr std::chrono::seconds kTogether(1);
 constexpr std::int64_t kSecond = 1'000'000'000;
 
 /// "<host> <pid>".
@@ -46,7 +49,13 @@ bool MlflowLease::take(const std::string& file) {
     if (held()) {
       write_all(descriptor_, this_process());
       touched_ = std::chrono::steady_clock::now();
-      return true;
+      if (round == 0) { return true; }
+      // Whoever looked at the stale one at the same time may have removed this one in its stead.
+      std::this_thread::sleep_for(kTogether);
+      if (is_ours()) { return true; }
+      ::close(descriptor_);
+      descriptor_ = -1;
+      break;
     }
     if (errno != EEXIST) {
       problem_ = explain_fault("make", file, errno);

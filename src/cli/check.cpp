@@ -49,7 +49,7 @@ int check(const std::vector<std::string>& runs) {
   for (const std::string& each : remarks) { fmt::print("{}\n", each); }
   bool good = true;
   for (const std::string& each : folders) { good = check_one(each) && good; }
-  return good ? 0 : 1;
+  return good ? 0 : kBroken;
 }
 
 }  // namespace cli

@@ -10,6 +10,11 @@
 TAKT_BEGIN_NAMESPACE
 namespace cli {
 
+// Exit statuses, beside 0: fine.
+constexpr int kBroken = 1;   ///< nothing there, not readable or not whole: calling again does not help
+constexpr int kUsage = 2;    ///< wrong options
+constexpr int kRemains = 3;  ///< something is still to be delivered
+
 enum class ReportForm { table, json, csv, steps };
 
 /// `takt report`: prints what the runs say. Each of these returns the exit status.
@@ -24,8 +29,6 @@ struct SyncWishes {
   bool all_ranks = false;
   int patience_s = 60;  ///< without an answer that takes something
 };
-
-constexpr int kRemains = 3;  ///< exit status: something is still to be delivered
 
 /// `takt sync`: delivers what has not been delivered.
 int sync(const std::vector<std::string>& runs, const SyncWishes& wishes);

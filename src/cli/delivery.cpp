@@ -4,17 +4,13 @@
 
 #include <takt/error.hpp>
 
+#include "file.hpp"
 #include "journal_reader.hpp"
 #include "mlflow_cursor.hpp"
 #include "text.hpp"
 
-#include <cerrno>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <utility>
-
-#include <unistd.h>
 
 TAKT_BEGIN_NAMESPACE
 namespace cli {
@@ -27,14 +23,10 @@ using std::chrono::steady_clock;
 constexpr milliseconds kSlice(200);
 // Points in memory before the next segment is read.
 constexpr std::size_t kFewPoints = 10'000;
+// Of a cursor, which is longer by a line for each metric; more is no cursor.
+constexpr std::size_t kCursorBytes = std::size_t{256} << 20U;
 // Silence on another machine that is taken for an end.
 constexpr std::int64_t kGivenUpNs = 600'000'000'000;
-
-bool read_file(const std::string& path, std::string& text) {
-  std::ifstream file(path, std::ios::binary);
-  text.assign(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
-  return file.good() || file.eof();
-}
 
 /// Otherwise the next delivery would not know of this one, and make another run.
 void must_be_noted(const detail::MlflowClient& client) {
@@ -81,9 +73,9 @@ Delivered Delivery::deliver(const Watcher& watch) {
   Delivered delivered;
   const std::string cursor_file = detail::mlflow_cursor_file(folder_);
   detail::MlflowCursor cursor;
-  const bool begun = ::access(cursor_file.c_str(), F_OK) == 0 || errno != ENOENT;
+  const bool begun = detail::may_exist(cursor_file);
   std::string text;
-  if (begun && (!read_file(cursor_file, text) || !detail::parse_cursor(text, cursor))) {
+  if (begun && (!detail::read_from(cursor_file, 0, kCursorBytes, text) || !detail::parse_cursor(text, cursor))) {
     throw Error(cursor_file +
                 " cannot be read, so that nobody knows what was delivered. Remove it to send everything " +
                 "to a new MLflow run");

@@ -15,9 +15,6 @@
 
 namespace {
 
-constexpr int kNothing = 1;  // to report on, or not readable
-constexpr int kUsage = 2;
-
 constexpr const char* kRuns =
     "A run's folder, the folder of one of its ranks, or a folder of runs, of which the newest is taken. "
     "Default: TAKT_DIR, or takt-runs";
@@ -80,11 +77,11 @@ int run_command(int count, char** arguments) {
 
   try {
     app.parse(count, arguments);
-  } catch (const CLI::ParseError& error) { return app.exit(error) == 0 ? 0 : kUsage; }
+  } catch (const CLI::ParseError& error) { return app.exit(error) == 0 ? 0 : takt::cli::kUsage; }
   const int status = chosen();
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) { return status; }
   std::fputs("takt: not all that was asked for could be written to the standard output; is the disk full?\n", stderr);
-  return kNothing;
+  return takt::cli::kBroken;
 }
 
 }  // namespace
@@ -94,6 +91,6 @@ int main(int count, char** arguments) {
     return run_command(count, arguments);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "takt: %s\n", error.what());
-    return kNothing;
+    return takt::cli::kBroken;
   }
 }

@@ -130,14 +130,14 @@ int report(const std::vector<std::string>& runs, ReportForm form) {
     if (is_new) { by_run.emplace_back(); }
     by_run[place->second].push_back(std::move(rank));
   }
-  if (form == ReportForm::steps) { return all ? 0 : 1; }
+  if (form == ReportForm::steps) { return all ? 0 : kBroken; }
   std::vector<RunReport> reports;
   reports.reserve(by_run.size());
   for (std::vector<Rank>& each : by_run) { reports.push_back(add_up(std::move(each))); }
   if (form == ReportForm::table) { print_tables(reports); }
   if (form == ReportForm::json) { fmt::print("{}", report_json(reports)); }
   if (form == ReportForm::csv) { fmt::print("{}", report_csv(reports)); }
-  return all ? 0 : 1;
+  return all ? 0 : kBroken;
 }
 
 }  // namespace cli

@@ -5,13 +5,14 @@
 #include <takt/error.hpp>
 #include <takt/session.hpp>
 
+#include "file.hpp"
 #include "journal_format.hpp"
 #include "text.hpp"
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <system_error>
+#include <utility>
 
 TAKT_BEGIN_NAMESPACE
 namespace cli {
@@ -52,10 +53,10 @@ std::int64_t start_of(const fs::path& run) {
   for (const fs::path& rank : entries(run, is_rank)) {
     const Paths segments = entries(rank, is_segment);
     if (segments.empty()) { continue; }
-    std::string head(detail::kSegmentHeaderBytes, '\0');
-    std::ifstream(segments.front(), std::ios::binary).read(head.data(), static_cast<std::streamsize>(head.size()));
+    std::string head;
     detail::SegmentHeader header;
-    if (detail::parse_header(head, header) == detail::HeaderState::good) {
+    if (detail::read_from(segments.front().string(), 0, detail::kSegmentHeaderBytes, head) &&
+        detail::parse_header(head, header) == detail::HeaderState::good) {
       latest = std::max(latest, header.start_unix_ns);
     }
   }
@@ -88,13 +89,17 @@ std::vector<std::string> rank_folders(const std::string& given, std::vector<std:
     throw Error("no run in " + shown(path) +
                 "; a program with a takt::Session leaves its runs in takt-runs, or where TAKT_DIR says");
   }
-  const fs::path newest = *std::max_element(
-      runs.begin(), runs.end(), [](const fs::path& a, const fs::path& b) { return start_of(a) < start_of(b); });
+  // Of those that began at once, or do not say when: the first.
+  std::pair<std::int64_t, fs::path> newest(start_of(runs.front()), runs.front());
+  for (const fs::path& run : runs) {
+    const std::int64_t start = start_of(run);
+    if (start > newest.first) { newest = {start, run}; }
+  }
   if (runs.size() > 1) {
     remarks.push_back("the newest of " + std::to_string(runs.size()) + " runs in " + shown(path) + ": " +
-                      shown(newest.filename()));
+                      shown(newest.second.filename()));
   }
-  return texts(entries(newest, is_rank));
+  return texts(entries(newest.second, is_rank));
 }
 
 std::vector<std::string> rank_folders(const std::vector<std::string>& given, std::vector<std::string>& remarks) {

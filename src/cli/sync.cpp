@@ -20,8 +20,6 @@ namespace {
 
 using Outcome = Delivered::Outcome;
 
-constexpr int kBroken = 1;  // exit status: calling again alone does not help
-
 MlflowOptions options_for(const SyncWishes& wishes) {
   MlflowOptions options = MlflowOptions::from_env();
   if (options.tracking_uri.empty()) {

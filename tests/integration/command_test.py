@@ -3,7 +3,6 @@
 """The command `takt` makes sense of whatever runs have left behind."""
 
 import csv
-import http.server
 import io
 import json
 import os
@@ -11,10 +10,10 @@ import random
 import signal
 import struct
 import subprocess
-import threading
 import time
 import unittest
 
+import loopback
 import rig
 
 COMMAND = os.environ["COMMAND"]
@@ -273,6 +272,23 @@ class Command(rig.Case):
         self.assertIn(f"{second}: complete; ", done.stdout)
         self.assertEqual(server.statuses, ["FINISHED"])
 
+    def test_pipes_and_links_in_the_place_of_files_are_not_waited_for(self):
+        for run in ("one", "two"):
+            self.run_program("names", TAKT_RUN_ID=run)
+        folder, other = self.folders()
+        os.mkfifo(folder / "mlflow.json")
+        if os.environ.get("HAS_MLFLOW"):
+            done = self.takt("sync", folder, status=1, MLFLOW_TRACKING_URI="http://127.0.0.1:1")
+            self.assertIn("mlflow.json cannot be read", done.stderr)
+        segment = next(folder.glob("journal-*.tjl"))
+        segment.unlink()
+        os.mkfifo(segment)
+        self.takt("report", folder, status=1)
+        self.assertIn("the newest of 2 runs", self.takt("check", self.runs).stdout)
+        segment.unlink()
+        segment.symlink_to(next(other.glob("journal-*.tjl")))
+        self.takt("report", folder, status=1)
+
     @unittest.skipUnless(os.environ.get("HAS_MLFLOW"), "built without MLflow")
     def test_sync_outlives_a_reader_that_has_left(self):
         self.run_program("names")
@@ -310,41 +326,20 @@ class Command(rig.Case):
         self.takt("trace", self.folders()[0], "-o", self.scratch / "no" / "x", status=1)
 
 
-class TinyServer:
+class TinyServer(loopback.LoopbackServer):
     """As much of MLflow as one run needs. Keeps the points."""
 
     def __init__(self):
         self.points = []
         self.statuses = []
-        outer = self
+        super().__init__(self.answer)
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def answer(self):
-                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                request = json.loads(body) if self.path.startswith("/api/2.0/mlflow/runs/") and body else {}
-                outer.points += [json.dumps(each) for each in request.get("metrics", [])]
-                outer.statuses += [request["status"]] if "status" in request else []
-                reply = json.dumps({"run": {"info": {"run_id": "r", "artifact_uri": "mlflow-artifacts:/0/r"}}}).encode()
-                self.send_response(200)
-                self.send_header("Content-Length", str(len(reply)))
-                self.end_headers()
-                self.wfile.write(reply)
-
-            do_GET = do_POST = do_PUT = answer
-
-            def log_message(self, *_):
-                pass
-
-        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.http.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self.http.server_port}"
-        threading.Thread(target=self.http.serve_forever, daemon=True).start()
-
-    def stop(self):
-        self.http.shutdown()
-        self.http.server_close()
+    def answer(self, _method, path, _headers, body):
+        request = json.loads(body) if path.startswith("/api/2.0/mlflow/runs/") and body else {}
+        self.points += [json.dumps(each) for each in request.get("metrics", [])]
+        self.statuses += [request["status"]] if "status" in request else []
+        reply = {"run": {"info": {"run_id": "r", "artifact_uri": "mlflow-artifacts:/0/r"}}}
+        return 200, "application/json", json.dumps(reply).encode()
 
 
 def crc32c(data):

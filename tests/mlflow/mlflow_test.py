@@ -5,7 +5,6 @@
 import collections
 import hashlib
 import http.client
-import http.server
 import os
 import pathlib
 import signal
@@ -24,6 +23,7 @@ os.environ.update(MLFLOW_DISABLE_TELEMETRY="true", DO_NOT_TRACK="true", MLFLOW_S
                   NO_PROXY="127.0.0.1", no_proxy="127.0.0.1", GIT_PYTHON_REFRESH="quiet")
 
 import mlflow  # noqa: E402
+import loopback  # noqa: E402
 import rig  # noqa: E402
 from mlflow.tracking import MlflowClient  # noqa: E402
 
@@ -98,52 +98,27 @@ class Server:
         self.log.close()
 
 
-class Forgetful:
+class Forgetful(loopback.LoopbackServer):
     """Stands before a server, and loses the reply to the first runs/create and to every second log-batch."""
 
     def __init__(self, server):
+        self.server = server
         self.lost = 0
-        batches = 0
-        created = 0
-        outer = self
+        self.asked = collections.Counter()
+        super().__init__(self.answer)
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def pass_on(self):
-                nonlocal batches, created
-                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                headers = {name: value for name, value in self.headers.items() if name not in ("Host", "Content-Length")}
-                onward = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
-                onward.request(self.command, self.path, body, headers)
-                reply = onward.getresponse()
-                content = reply.read()
-                onward.close()
-                batches += self.path.endswith("runs/log-batch")
-                created += self.path.endswith("runs/create")
-                if (self.path.endswith("runs/log-batch") and batches % 2) or (self.path.endswith("runs/create") and created == 1):
-                    outer.lost += 1
-                    self.close_connection = True
-                    return
-                self.send_response(reply.status)
-                self.send_header("Content-Type", reply.getheader("Content-Type", "text/plain"))
-                self.send_header("Content-Length", str(len(content)))
-                self.end_headers()
-                self.wfile.write(content)
-
-            do_GET = do_POST = do_PUT = pass_on
-
-            def log_message(self, *_):
-                pass
-
-        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.http.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self.http.server_port}"
-        threading.Thread(target=self.http.serve_forever, daemon=True).start()
-
-    def stop(self):
-        self.http.shutdown()
-        self.http.server_close()
+    def answer(self, method, path, headers, body):
+        headers = {name: value for name, value in headers.items() if name not in ("Host", "Content-Length")}
+        onward = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=60)
+        onward.request(method, path, body, headers)
+        reply = onward.getresponse()
+        content = reply.read()
+        onward.close()
+        self.asked[path] += 1
+        if path.endswith("runs/log-batch") and self.asked[path] % 2 or path.endswith("runs/create") and self.asked[path] == 1:
+            self.lost += 1
+            return None
+        return reply.status, reply.getheader("Content-Type", "text/plain"), content
 
 
 class MlflowTest(rig.Case):

@@ -5,7 +5,11 @@
 #include "support/catch.hpp"
 #include "support/scratch.hpp"
 
+#include <cerrno>
 #include <string>
+
+#include <sys/stat.h>
+#include <unistd.h>
 
 using takt::detail::make_directories;
 using takt::detail::WholeFile;
@@ -170,4 +174,29 @@ TEST_CASE("after a full disk the file goes on at the byte where it stopped") {
   });
   CHECK(failed == 0);
   CHECK(takt_test::read_text(scratch.path("file")) == "0123456789abc");
+}
+
+TEST_CASE("a file is read from an offset, up to as much as wanted") {
+  const Scratch scratch;
+  takt_test::write_text(scratch.path("file"), "0123456789");
+  std::string text = "x";
+  CHECK(takt::detail::read_from(scratch.path("file"), 2, 3, text));
+  CHECK(text == "x234");
+  CHECK(takt::detail::read_from(scratch.path("file"), 8, 100, text));
+  CHECK(text == "x23489");
+  CHECK(takt::detail::read_from(scratch.path("file"), 10, 100, text));
+  CHECK(text == "x23489");
+}
+
+TEST_CASE("what is no file is not read") {
+  const Scratch scratch;
+  takt_test::write_text(scratch.path("file"), "0123456789");
+  REQUIRE(mkfifo(scratch.path("pipe").c_str(), 0600) == 0);
+  REQUIRE(symlink("file", scratch.path("link").c_str()) == 0);
+  const char* const name = GENERATE("pipe", "link", "", "none");
+  std::string text;
+  CHECK_FALSE(takt::detail::read_from(scratch.path(name), 0, 100, text));
+  CHECK(errno != 0);
+  CHECK(text.empty());
+  CHECK(takt::detail::may_exist(scratch.path(name)) == (std::string(name) != "none"));
 }
