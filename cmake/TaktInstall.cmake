@@ -4,42 +4,35 @@ include(CMakePackageConfigHelpers)
 
 # The names that find_package(takt COMPONENTS ...) knows. One export set each, so that asking for `headers` looks for
 # nothing else. A component comes after those it needs.
-set(TAKT_COMPONENTS headers takt cuda hip)
+set(TAKT_COMPONENTS headers takt cuda hip roctx)
+foreach(optional mlflow nvtx)
+  string(TOUPPER ${optional} part)
+  if(TAKT_HAS_${part})
+    list(APPEND TAKT_COMPONENTS ${optional})
+  endif()
+endforeach()
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/takt)
 
 install(TARGETS takt_headers EXPORT takt-headers-targets)
-install(
-  TARGETS takt
-  EXPORT takt-takt-targets
-  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
-  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
-  RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 if(TAKT_HAS_CLI)
   install(TARGETS takt_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
-foreach(backend cuda hip)
-  install(
-    TARGETS takt_${backend} EXPORT takt-${backend}-targets
-    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
-    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
-    RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-endforeach()
-set(exporter_headers)
-if(TAKT_HAS_MLFLOW)
-  list(APPEND TAKT_COMPONENTS mlflow)
-  list(APPEND exporter_headers exporters/include/takt)
-  install(
-    TARGETS takt_mlflow
-    EXPORT takt-mlflow-targets
-    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
-    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
-    RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-endif()
 foreach(component IN LISTS TAKT_COMPONENTS)
+  set(target takt)
+  if(NOT component STREQUAL "takt")
+    set(target takt_${component})
+  endif()
+  if(NOT component STREQUAL "headers")
+    install(
+      TARGETS ${target} EXPORT takt-${component}-targets
+      ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+      LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+      RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  endif()
   install(EXPORT takt-${component}-targets NAMESPACE takt:: DESTINATION ${package_dir})
 endforeach()
 install(
-  DIRECTORY include/takt backends/include/takt ${exporter_headers}
+  DIRECTORY include/takt backends/include/takt exporters/include/takt
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING
   PATTERN "*.hpp")

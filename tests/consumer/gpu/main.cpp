@@ -4,12 +4,14 @@
 // Built where nothing of CUDA or HIP is, and run where no driver is.
 #include <takt/backends/cuda.hpp>
 #include <takt/backends/hip.hpp>
+#include <takt/exporters/roctx.hpp>
 #include <takt/session.hpp>
 #include <takt/takt.hpp>
 
 #include <cstdio>
 
 int main() {
+  const takt::RoctxRanges ranges;
   CUstream_st* const cuda = nullptr;
   ihipStream_t* const hip = nullptr;
   for (int step = 0; step < 10; ++step) {

@@ -1,0 +1,112 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/key.hpp>
+#include <takt/listener.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// Keys of regions that ended on another thread than they began on. Any thread.
+class EndedElsewhere {
+ public:
+  bool any() const noexcept { return count_.load(std::memory_order_relaxed) != 0; }
+  void add(const Key& key) noexcept {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const unsigned count = count_.load(std::memory_order_relaxed);
+    if (count == kMost) { std::move(keys_ + 1, keys_ + kMost, keys_); }  // the thread of the oldest may be gone
+    keys_[std::min(count, kMost - 1)] = &key;
+    count_.store(std::min(count + 1, kMost), std::memory_order_relaxed);
+  }
+  /// Whether `key` was among them; once for each time it was added.
+  bool take(const Key& key) noexcept {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const Key** const end = keys_ + count_.load(std::memory_order_relaxed);
+    const Key** const found = std::find_if(keys_, end, [&key](const Key* each) { return *each == key; });
+    if (found == end) { return false; }
+    std::move(found + 1, end, found);
+    count_.fetch_sub(1, std::memory_order_relaxed);
+    return true;
+  }
+
+ private:
+  static constexpr unsigned kMost = 64;
+  std::mutex mutex_;
+  const Key* keys_[kMost] = {};
+  std::atomic<unsigned> count_{0};
+};
+
+/// The ranges that a profiler shows for this thread. It knows push and pop alone, while regions may end in another order, or on
+/// another thread. Tool: `static void push(const Key&, std::int64_t batch)`, -1 for none yet, and `static void pop()`.
+template <class Tool>
+class RangeStack {
+ public:
+  static Listener listener() noexcept {
+    return {[](const Key& key, void*) noexcept { of_this_thread().begin(key); },
+            [](const Key& key, void*) noexcept { of_this_thread().end(key); }, nullptr};
+  }
+
+ private:
+  static constexpr unsigned kMost = 128;  // the recorder tells of 64 open regions, and of one more that ends at once
+  struct Range {
+    const Key* key;  // lives for ever
+    std::int64_t batch;
+  };
+
+  static RangeStack& of_this_thread() noexcept {
+    static thread_local RangeStack stack;
+    return stack;
+  }
+  static EndedElsewhere& elsewhere() noexcept {
+    static auto* const keys = new EndedElsewhere;  // threads may outlast static objects
+    return *keys;
+  }
+
+  void begin(const Key& key) noexcept {
+    settle();
+    if (key == Batch) { ++batch_; }
+    if (depth_ == kMost) { return; }
+    ranges_[depth_++] = {&key, batch_};
+    Tool::push(key, batch_);
+  }
+
+  void end(const Key& key) noexcept {
+    settle();
+    unsigned at = depth_;
+    while (at > 0 && *ranges_[at - 1].key != key) { --at; }
+    if (at > 0) {
+      remove(at - 1);
+    } else {
+      elsewhere().add(key);
+    }
+  }
+
+  /// Takes out what other threads have ended.
+  void settle() noexcept {
+    if (!elsewhere().any()) { return; }
+    for (unsigned at = depth_; at > 0; --at) {
+      if (elsewhere().take(*ranges_[at - 1].key)) { remove(at - 1); }
+    }
+  }
+
+  /// Those above it are ended with it, and begun again.
+  void remove(unsigned at) noexcept {
+    for (unsigned each = at; each < depth_; ++each) { Tool::pop(); }
+    std::move(ranges_ + at + 1, ranges_ + depth_, ranges_ + at);
+    --depth_;
+    for (unsigned each = at; each < depth_; ++each) { Tool::push(*ranges_[each].key, ranges_[each].batch); }
+  }
+
+  Range ranges_[kMost] = {};
+  unsigned depth_ = 0;
+  std::int64_t batch_ = -1;
+};
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,20 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <string>
+
+/// What a profiler of the tests is told, a line each, with the number of the thread: in the file that RANGES_LOG names.
+inline void write_down(const std::string& what) {
+  static std::mutex mutex;
+  static std::FILE* const log = std::fopen(std::getenv("RANGES_LOG"), "we");
+  static std::atomic<int> threads{0};
+  static thread_local const int thread = threads++;
+  const std::lock_guard<std::mutex> lock(mutex);
+  std::fprintf(log, "%d %s\n", thread, what.c_str());
+  std::fflush(log);
+}

@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+
+// Regions in order, out of order and across threads, as ranges of a profiler: of NVTX, or with ROCTX defined of ROCTX. Prints
+// whether there is one that listens.
+#ifdef ROCTX
+#include <takt/exporters/roctx.hpp>
+using Ranges = takt::RoctxRanges;
+#else
+#include <takt/exporters/nvtx.hpp>
+using Ranges = takt::NvtxRanges;
+#endif
+#include <takt/takt.hpp>
+
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <thread>
+
+namespace {
+
+inline constexpr takt::Key Optimizer{"Optimizer", takt::Kind::compute};
+
+void in_order() {
+  for (int step = 0; step < 2; ++step) {
+    const takt::Scope batch(takt::Batch);
+    takt::Scope forward(takt::Forward);
+    forward.lap(takt::Comm);
+    const takt::Scope optimizer(Optimizer);
+  }
+}
+
+void out_of_order() {
+  auto first = std::make_unique<std::optional<takt::Scope>>();
+  auto second = std::make_unique<std::optional<takt::Scope>>();
+  first->emplace(takt::IO);
+  second->emplace(takt::Comm);
+  first->reset();
+  second->reset();
+}
+
+void elsewhere() {
+  auto held = std::make_unique<std::optional<takt::Scope>>();
+  held->emplace(takt::IO);
+  const takt::Scope around(takt::Epoch);
+  std::thread([&held] { held->reset(); }).join();
+  const takt::Scope next(takt::Other);
+}
+
+void deep(int levels) {
+  if (levels == 0) { return; }
+  const takt::Scope scope(takt::Forward);
+  deep(levels - 1);
+}
+
+}  // namespace
+
+int main() {
+  auto open = std::make_unique<std::optional<takt::Scope>>();
+  {
+    const Ranges ranges;
+    std::puts(ranges.active() ? "active" : "not active");
+    in_order();
+    out_of_order();
+    elsewhere();
+    deep(70);
+    std::thread([] { const takt::Scope there(takt::key("on a thread", takt::Kind::io)); }).join();
+    open->emplace(takt::Backward);
+  }
+  const takt::Scope unseen(takt::Forward);
+  open->reset();
+  return 0;
+}
