@@ -135,7 +135,7 @@ class MlflowTest(rig.Case):
         self.sent_file = self.scratch / f"{experiment}.sent"
         return self.start(self.sent_file, steps, pause_us, *arguments,
                           **{"MLFLOW_TRACKING_URI": self.server.url + "/", "MLFLOW_EXPERIMENT_NAME": experiment,
-                             "TAKT_EXIT_MS": 120_000, "TAKT_TABLE": 0, "TAKT_PERIOD_MS": 50, **env})
+                             "TAKT_EXIT_MS": 240_000, "TAKT_TABLE": 0, "TAKT_PERIOD_MS": 50, **env})
 
     def only_run(self, experiment):
         found = self.client.get_experiment_by_name(experiment)
