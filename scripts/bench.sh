@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-# Builds the benchmarks with -O3 -DNDEBUG and runs them: scripts/bench.sh [argument of takt_bench]...
+# Builds the benchmarks with -O3 -DNDEBUG and runs them: scripts/bench.sh [--delivery | argument of takt_bench]...
+#
+# --delivery: what an MLflow exporter costs a loop whose server is away, and, with the server that scripts/test.sh has fetched,
+# how many points a second it takes.
 #
 # Prints what a scope costs beside its baseline, two bare clock reads, and without arguments what the front door costs a
 # file that includes it. Close other programs first: the ratio is what counts.
@@ -28,9 +31,23 @@ case ${1:-} in
   -h | --help) usage "$0" && exit ;;
 esac
 
+delivery() {
+  local python=build-ci/tests/mlflow/venv-3/bin/python
+  build-bench/tests/bench/takt_delivery
+  if [[ -x $python ]]; then
+    "$python" -B tests/bench/delivery.py build-bench/tests/bench/takt_delivery
+  else
+    echo "no points per second: scripts/test.sh fetches the server"
+  fi
+}
+
 need_packages "${BUILD_PACKAGES[@]}"
 say "Building (release)"
 build bench >&2
+if [[ ${1:-} == --delivery ]]; then
+  delivery
+  exit
+fi
 build-bench/tests/bench/takt_bench "$@"
 if [[ $# -eq 0 ]]; then
   echo

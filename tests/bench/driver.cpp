@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <numeric>
 #include <random>
@@ -60,7 +61,7 @@ void Rounds::run(unsigned rounds) {
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::mt19937 random(1);
   for (const Case& each : cases_) { each.run(each.n / 10 + 1); }  // warm-up
-  for (unsigned round = 0; round < rounds; ++round) {
+  for (unsigned round = 0; round < rounds || (round < 4 * rounds && !has_enough()); ++round) {
     std::shuffle(order.begin(), order.end(), random);
     for (const std::size_t index : order) {
       const Case& each = cases_[index];
@@ -74,6 +75,11 @@ void Rounds::run(unsigned rounds) {
       results_[index].empty_ns.push_back(std::max(empty_before, empty_loop()));
     }
   }
+}
+
+bool Rounds::has_enough() const {
+  return std::all_of(results_.begin(), results_.end(),
+                     [this](const Results& each) { return quiet(each, each.ratio).size() >= kEnough; });
 }
 
 const Rounds::Results* Rounds::find(const std::string& name) const {
@@ -92,28 +98,34 @@ double Rounds::ratio(const std::string& name) const {
   return results == nullptr ? 0 : median_of(results->ratio);
 }
 
-std::vector<double> Rounds::quiet_ratios(const Results& results) const {
+double Rounds::quiet_median(const std::string& name) const {
+  const Results* results = find(name);
+  const std::vector<double> values = results == nullptr ? std::vector<double>() : quiet(*results, results->ns);
+  return values.size() < kEnough ? std::nan("") : median_of(values);
+}
+
+std::vector<double> Rounds::quiet(const Results& results, const std::vector<double>& values) const {
   double best = results.empty_ns.front();
   for (const Results& each : results_) {
     best = std::min(best, *std::min_element(each.empty_ns.begin(), each.empty_ns.end()));
   }
-  std::vector<double> quiet;
-  for (std::size_t round = 0; round < results.ratio.size(); ++round) {
-    if (results.empty_ns[round] <= kQuiet * best) { quiet.push_back(results.ratio[round]); }
+  std::vector<double> found;
+  for (std::size_t round = 0; round < values.size(); ++round) {
+    if (results.empty_ns[round] <= kQuiet * best) { found.push_back(values[round]); }
   }
-  return quiet;
+  return found;
 }
 
 void Rounds::print() const {
   std::printf("%-44s %10s %10s   x %s %17s\n", "ns each", "median", "min", floor_name_.c_str(), "in quiet rounds");
   for (const Results& each : results_) {
-    const std::vector<double> quiet = quiet_ratios(each);
+    const std::vector<double> ratios = quiet(each, each.ratio);
     std::printf("%-44s %10.2f %10.2f %17.2f ", each.name.c_str(), median_of(each.ns),
                 *std::min_element(each.ns.begin(), each.ns.end()), median_of(each.ratio));
-    if (quiet.size() < kEnough) {
+    if (ratios.size() < kEnough) {
       std::printf("%17s", "-");
     } else {
-      std::printf("%9.2f of %4zu", median_of(quiet), quiet.size());
+      std::printf("%9.2f of %4zu", median_of(ratios), ratios.size());
     }
     std::printf("\n");
   }

@@ -36,11 +36,14 @@ class Rounds {
   Rounds(std::string floor_name, std::function<double(std::uint64_t n)> floor)
       : floor_name_(std::move(floor_name)), floor_(std::move(floor)) {}
   void add(Case each) { cases_.push_back(std::move(each)); }
+  /// On a busy machine up to four times as many rounds, until enough of them were quiet.
   void run(unsigned rounds);
   /// A line a case.
   void print() const;
   /// Median of a case in ns, or of the ratios to its floor; 0 if there is none of this name.
   double median(const std::string& name) const;
+  /// The same of the quiet rounds; not a number where they are too few.
+  double quiet_median(const std::string& name) const;
   double ratio(const std::string& name) const;
 
  private:
@@ -52,7 +55,9 @@ class Rounds {
     std::vector<double> ratio;
     std::vector<double> empty_ns;  // the slower of the empty loops before and after
   };
-  std::vector<double> quiet_ratios(const Results& results) const;
+  bool has_enough() const;
+  /// Of the rounds that were quiet.
+  std::vector<double> quiet(const Results& results, const std::vector<double>& values) const;
   const Results* find(const std::string& name) const;
 
   std::string floor_name_;

@@ -51,15 +51,14 @@ void print_rows(bool quick) {
     rounds.add({width + ", rows", n, [columns](std::uint64_t count) { return steps(count, columns, takt::Batch); }});
     rounds.add({width + ", no rows", n, [columns](std::uint64_t count) { return steps(count, columns, kNoRows); }});
   }
-  rounds.run(quick ? 5 : 15);
-  const auto row = [&](const std::string& width) {
-    return rounds.median(width + " columns, rows") - rounds.median(width + " columns, no rows");
-  };
-  std::printf("\nstep rows (ns a step, of which nothing is paid between the ends of Batches)\n");
-  for (const char* width : {"4", "16", "64"}) {
-    std::printf("%-44s %10.1f\n", (std::string(width) + " columns").c_str(), row(width));
+  rounds.run(quick ? 5 : 31);
+  std::printf("\n%-44s %10s %28s\n", "step rows (ns a step)", "median", "in quiet rounds, a column");
+  for (const unsigned columns : {4U, 16U, 64U}) {
+    const std::string width = std::to_string(columns) + " columns";
+    const double row = rounds.median(width + ", rows") - rounds.median(width + ", no rows");
+    const double quiet = rounds.quiet_median(width + ", rows") - rounds.quiet_median(width + ", no rows");
+    std::printf("%-44s %10.1f %28.1f\n", width.c_str(), row, quiet / columns);
   }
-  std::printf("%-44s %10.1f\n", "a further column, 16 to 64", (row("64") - row("16")) / 48);
 }
 
 }  // namespace takt_bench

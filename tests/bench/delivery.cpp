@@ -1,0 +1,195 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+
+// What delivery costs the loop, and the machine beside it. takt_delivery: both; takt_delivery points <steps> <metrics>: sends
+// that many points to the server that MLFLOW_TRACKING_URI names, and prints how many in how many seconds.
+#include <takt/exporters/mlflow.hpp>
+#include <takt/session.hpp>
+#include <takt/takt.hpp>
+
+#include <netinet/in.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using std::chrono::steady_clock;
+
+double seconds_since(steady_clock::time_point begin) {
+  return std::chrono::duration<double>(steady_clock::now() - begin).count();
+}
+
+/// A server that takes connections and never says anything.
+class SilentServer {
+ public:
+  SilentServer() : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in at = {};
+    at.sin_family = AF_INET;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof at;
+    if (::bind(socket_, reinterpret_cast<sockaddr*>(&at), size) != 0 || ::listen(socket_, 8) != 0 ||
+        ::getsockname(socket_, reinterpret_cast<sockaddr*>(&at), &size) != 0) {
+      throw std::runtime_error("no port to listen on");
+    }
+    port_ = ntohs(at.sin_port);
+  }
+  ~SilentServer() { ::close(socket_); }
+  SilentServer(const SilentServer&) = delete;
+  SilentServer& operator=(const SilentServer&) = delete;
+  std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
+
+ private:
+  int socket_;
+  unsigned port_ = 0;
+};
+
+takt::SessionOptions quiet_options(const std::string& folder) {
+  takt::SessionOptions options;
+  options.directory = folder;
+  options.table = false;
+  options.exit_ms = 100;
+  return options;
+}
+
+takt::MlflowExporter exporter_to(const std::string& url) {
+  takt::MlflowOptions options;
+  options.tracking_uri = url;
+  return takt::MlflowExporter(options);
+}
+
+/// Ticks that each of many regions takes, the reads around it included.
+void time_scopes(std::vector<std::uint64_t>& ticks) {
+  constexpr int kSteps = 2000;
+  constexpr int kRegions = 100;
+  for (int step = 0; step < kSteps; ++step) {
+    const takt::Scope batch(takt::Batch);
+    for (int region = 0; region < kRegions; ++region) {
+      const std::uint64_t begin = takt::detail::ticks();
+      { const takt::Scope s(takt::Forward); }
+      ticks.push_back(takt::detail::ticks() - begin);
+    }
+  }
+}
+
+void print_latencies(const std::string& folder) {
+  const SilentServer silent;
+  struct Way {
+    const char* name;
+    std::string url;
+    std::vector<std::uint64_t> ticks;
+  };
+  Way ways[] = {
+      {"no exporter", "", {}}, {"server away", "http://127.0.0.1:1", {}}, {"server silent", silent.url(), {}}};
+  const auto begin = steady_clock::now();
+  const std::uint64_t first = takt::detail::ticks();
+  for (int round = 0; round < 10; ++round) {
+    for (Way& way : ways) {
+      takt::Session session("latency", quiet_options(folder));
+      if (!way.url.empty()) { session.add(exporter_to(way.url)); }
+      time_scopes(way.ticks);
+    }
+  }
+  const double ns = 1e9 * seconds_since(begin) / static_cast<double>(takt::detail::ticks() - first);
+  std::printf("%-44s %10s %10s %10s\n", "a scope with the reads around it, in ns", "p50", "p99", "p99.99");
+  for (Way& way : ways) {
+    std::sort(way.ticks.begin(), way.ticks.end());
+    const auto at = [&](double share) {
+      return ns * static_cast<double>(
+                      way.ticks[static_cast<std::size_t>(share * static_cast<double>(way.ticks.size() - 1))]);
+    };
+    std::printf("%-44s %10.0f %10.0f %10.0f\n", way.name, at(0.5), at(0.99), at(0.9999));
+  }
+}
+
+double cpu_seconds(int who) {
+  rusage used = {};
+  ::getrusage(who, &used);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  };
+  return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
+
+double bytes_in(const std::string& folder) {
+  double sum = 0;
+  for (const auto& each : std::filesystem::recursive_directory_iterator(folder)) {
+    if (each.is_regular_file()) { sum += static_cast<double>(each.file_size()); }
+  }
+  return sum;
+}
+
+/// A hundred paths, ten steps a second, with a server that is away.
+void print_background(const std::string& folder) {
+  constexpr int kSteps = 200;
+  std::vector<const takt::Key*> keys;
+  for (int path = 0; path < 99; ++path) { keys.push_back(&takt::key(("path " + std::to_string(path)).c_str())); }
+  takt::Session session("background", quiet_options(folder));
+  session.add(exporter_to("http://127.0.0.1:1"));
+  const auto steps = [&](int count) {
+    for (int step = 0; step < count; ++step) {
+      {
+        const takt::Scope batch(takt::Batch);
+        for (const takt::Key* key : keys) { const takt::Scope s(*key); }
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+  };
+  steps(20);  // files are made, paths are new
+  const auto begin = steady_clock::now();
+  const double bytes = bytes_in(folder);
+  const double cpu = cpu_seconds(RUSAGE_SELF) - cpu_seconds(RUSAGE_THREAD);
+  steps(kSteps);
+  const double seconds = seconds_since(begin);
+  const double used = cpu_seconds(RUSAGE_SELF) - cpu_seconds(RUSAGE_THREAD) - cpu;
+  std::printf("\nbackground threads, 100 paths, 10 steps a second: %.2f %% of a core, %.0f MiB of files an hour\n",
+              100 * used / seconds, (bytes_in(folder) - bytes) / seconds * 3600 / (1 << 20));
+}
+
+/// Returns whether all of it was delivered.
+bool send_points(int steps, int metrics, const std::string& folder) {
+  takt::SessionOptions options = quiet_options(folder);
+  options.exit_ms = 600'000;
+  std::vector<std::string> names;
+  for (int metric = 0; metric < metrics; ++metric) { names.push_back("metric" + std::to_string(metric)); }
+  const auto begin = steady_clock::now();
+  takt::Session session("points", options);
+  session.add(takt::MlflowExporter::from_env());
+  for (int step = 0; step < steps; ++step) {
+    for (const std::string& name : names) { session.metric(name, 0.5 * step, step); }
+    if (step % 100 == 99) { session.poll(); }  // faster than any training: the bounds are for less
+  }
+  const bool delivered = session.close();
+  std::printf("%d %.3f\n", steps * metrics, seconds_since(begin));
+  return delivered;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  std::string folder = (std::filesystem::temp_directory_path() / "takt-delivery-XXXXXX").string();
+  int status = 1;
+  try {
+    if (::mkdtemp(folder.data()) == nullptr) { throw std::runtime_error("no folder below " + folder); }
+    if (count == 4 && std::string(arguments[1]) == "points") {
+      status = send_points(std::atoi(arguments[2]), std::atoi(arguments[3]), folder) ? 0 : 1;
+    } else {
+      print_latencies(folder);
+      print_background(folder);
+      status = 0;
+    }
+  } catch (const std::exception& error) { std::fprintf(stderr, "takt_delivery: %s\n", error.what()); }
+  std::error_code ignored;
+  std::filesystem::remove_all(folder, ignored);
+  return status;
+}
