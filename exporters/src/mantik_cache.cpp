@@ -37,6 +37,7 @@ bool MantikCache::refuse(const std::string& why) {
 
 bool MantikCache::read(MantikTokens& tokens) {
   struct stat status = {};
+  foreign_ = false;
   if (file_.empty() || (::lstat(file_.c_str(), &status) != 0 && errno == ENOENT)) { return false; }
   foreign_ = status.st_uid != ::geteuid();
   if (foreign_) {
@@ -53,8 +54,8 @@ bool MantikCache::read(MantikTokens& tokens) {
   const std::string user = mantik_user_of(found.access);
   foreign_ = !user.empty() && user != username_;
   if (foreign_) {
-    return refuse("they are of the user " + user + ", and MANTIK_USERNAME is " + username_ +
-                  "; remove the file to keep tokens of " + username_ + " there");
+    return refuse("they are of the user " + user + ", and MANTIK_USERNAME is " + username_ + "; set it to " + user +
+                  " if that is the same person, or remove the file");
   }
   tokens = std::move(found);
   return true;
@@ -89,8 +90,12 @@ void MantikCache::unlock() noexcept {
 
 void MantikCache::write(const MantikTokens& tokens) {
   if (file_.empty() || foreign_) { return; }
+  // One that was left behind would be set aside, with tokens in it.
+  const std::string part = file_ + ".part";
+  ::unlink(part.c_str());
   WholeFile file;
   if (file.open(file_) && file.write(format_mantik_cache(tokens)) && file.commit()) { return; }
+  ::unlink(part.c_str());
   report_unwritable(file_, file.error().substr(0, file.error().find(';')));
 }
 

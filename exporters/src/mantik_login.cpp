@@ -98,21 +98,19 @@ MantikLogin::MantikLogin(const MlflowOptions& options, const MlflowTimes& times)
       backoff_(times) {}
 
 /// Whether the token can be sent without a thought.
-bool MantikLogin::good() const {
-  return !tokens_.access.empty() && tokens_.access != rejected_ && times_.unix_s() < good_until_unix_s_;
-}
+bool MantikLogin::good() const { return !tokens_.access.empty() && !rejected_ && times_.unix_s() < good_until_unix_s_; }
 
 /// Whether it could be, if there were no other.
 bool MantikLogin::still_valid() const {
-  return !tokens_.access.empty() && tokens_.access != rejected_ && times_.unix_s() < tokens_.expires_unix_s;
+  return !tokens_.access.empty() && !rejected_ && times_.unix_s() < tokens_.expires_unix_s;
 }
 
 /// What other processes have left. Returns whether there is a good token now.
 bool MantikLogin::look() {
   MantikTokens found;
-  if (cache_.read(found) && found.access != tokens_.access && found.access != rejected_ &&
-      found.expires_unix_s >= tokens_.expires_unix_s) {
+  if (cache_.read(found) && found.access != tokens_.access && found.expires_unix_s >= tokens_.expires_unix_s) {
     tokens_ = std::move(found);
+    rejected_ = false;
     good_until_unix_s_ = tokens_.expires_unix_s - kMargin_s;
   }
   return good();
@@ -121,7 +119,7 @@ bool MantikLogin::look() {
 bool MantikLogin::rejected() {
   if (retried_) { return false; }
   retried_ = true;
-  rejected_ = tokens_.access;
+  rejected_ = true;
   return true;
 }
 
@@ -178,7 +176,7 @@ MantikLogin::State MantikLogin::take(MantikTokens fresh) {
   // There is no new one with a refreshed token.
   if (refreshing_) { fresh.refresh = tokens_.refresh; }
   tokens_ = std::move(fresh);
-  rejected_.clear();
+  rejected_ = false;
   const std::int64_t now = times_.unix_s();
   const std::int64_t left = std::max<std::int64_t>(tokens_.expires_unix_s - now, 0);
   good_until_unix_s_ = std::max(tokens_.expires_unix_s - std::min(kMargin_s, left / 2), now + kShortest_s);

@@ -19,7 +19,8 @@ namespace detail {
 
 /// Why there is nothing to do without an experiment.
 constexpr const char* kMantikNoExperiment =
-    "Mantik has no default experiment; set MLFLOW_EXPERIMENT_ID to the number of one that was made on its platform";
+    "Mantik has no default experiment; set MLFLOW_EXPERIMENT_ID to the number of one that was made on its platform, or "
+    "MLFLOW_EXPERIMENT_NAME to its name";
 /// What to do where not even a new token is taken; the end of a line.
 constexpr const char* kMantikCure =
     ". Mantik has just given this token: MLFLOW_TRACKING_URI and MANTIK_API_URL have to be of one platform";
@@ -48,6 +49,8 @@ class MantikLogin {
   /// The tracking server did not take token(). Returns whether another one is worth a try: once, until one is accepted().
   bool rejected();
   void accepted() noexcept { retried_ = false; }
+  /// Other processes need not wait for a request that is still under way.
+  void leave() noexcept { cache_.unlock(); }
 
  private:
   bool good() const;
@@ -66,8 +69,8 @@ class MantikLogin {
   MlflowBackoff backoff_;
   MantikTokens tokens_;
   std::int64_t good_until_unix_s_ = 0;
-  std::string rejected_;     // the token that was
-  bool retried_ = false;     // since a token was accepted
+  bool rejected_ = false;    // the access token was
+  bool retried_ = false;     // since one was accepted
   bool refreshing_ = false;  // by the request under way
   std::chrono::milliseconds wait_{0};
   std::string problem_;

@@ -143,6 +143,7 @@ bool MlflowExporter::shutdown(milliseconds deadline) {
   Impl& impl = *impl_;
   if (impl.client == nullptr || impl.is_forked()) { return delivered; }
   impl.lease.release();
+  impl.client->leave();
   if (!delivered && !impl.client->stopped()) {
     detail::report_fault("mlflow.unsent", "MLflow had not been told everything when the run ended; " +
                                               std::to_string(impl.client->queue().points()) + " points are missing. " +

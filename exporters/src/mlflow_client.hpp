@@ -45,6 +45,10 @@ class MlflowClient {
   void take(const Snapshot& snapshot, bool killed = false);
   /// Sends until `until`; a request that has not ended by then goes on in the next call. Returns whether nothing is left.
   bool deliver(Time until);
+  /// Nothing more will be delivered from here, so that other processes need not wait for this one.
+  void leave() noexcept {
+    if (login_ != nullptr) { login_->leave(); }
+  }
   /// Everything so far was taken by the server, or is the totals of a run that has not ended.
   bool complete() const noexcept { return !stopped() && owed() == 0 && queue_.left_out() == 0 && missing_ == 0; }
   /// What was given up here, and the next process sends: points, parameters, tags, files, and the end of the run.

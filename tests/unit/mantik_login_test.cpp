@@ -178,6 +178,8 @@ TEST_CASE("Mantik login: tokens are asked for once, with user and password, and 
   Rig rig;
   MlflowOptions options = rig.options();
   options.mantik.api_url += "/prefix//";
+  ::mkdir(rig.scratch.path(".mantik").c_str(), 0700);
+  write_text(rig.file + ".part", "tokens of a process that was killed");
   {
     MlflowClient client(options, quick());
     client.take(with_metrics(0, 3));
@@ -196,8 +198,8 @@ TEST_CASE("Mantik login: tokens are asked for once, with user and password, and 
   CHECK(rig.cache() ==
         Json{{"access_token", "access-1"}, {"refresh_token", "refresh-1"}, {"expires_at", iso(kStart + 3600)}});
   CHECK(mode_of(rig.file) == 0600);
-  CHECK(mode_of(rig.scratch.path(".mantik")) == 0700);
   CHECK_FALSE(exists(rig.file + ".part"));
+  CHECK_FALSE(exists(rig.file + ".part.old"));
   CHECK_FALSE(exists(rig.file + ".lease"));
 
   MlflowClient next(options, quick());
@@ -304,6 +306,7 @@ TEST_CASE("Mantik login: ranks that are processes make one token, and whole file
   CHECK(rig.mantik.created() == 1);
   CHECK(rig.mantik.refreshed() == 0);
   CHECK(rig.cache()["access_token"] == "access-1");
+  CHECK(mode_of(rig.scratch.path(".mantik")) == 0700);
 }
 
 TEST_CASE("Mantik login: whoever asks for too long is not waited for") {
@@ -326,7 +329,8 @@ TEST_CASE("Mantik login: tokens of others are neither used nor written over") {
   REQUIRE(deliver(client));
   CHECK(rig.mantik.created() == 1);
   CHECK(read_text(rig.file) == before);
-  CHECK(contains(faults.text(), "they are of the user bob, and MANTIK_USERNAME is ada; remove the file"));
+  CHECK(contains(faults.text(),
+                 "of the user bob, and MANTIK_USERNAME is ada; set it to bob if that is the same person, or remove"));
   CHECK_FALSE(contains(faults.text(), kOthers));
 }
 
