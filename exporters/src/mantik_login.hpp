@@ -32,7 +32,7 @@ class MantikLogin {
   using Time = std::chrono::steady_clock::time_point;
   enum class State {
     ready,   ///< token() can be sent
-    busy,    ///< the time is over; a request goes on in the next call
+    busy,    ///< a request is under way, and goes on in the next call
     later,   ///< not before wait(); problem() says why, unless another process is just asking
     refused  ///< never; problem() says why, and what to do
   };

@@ -39,8 +39,8 @@ struct MlflowOptions {
   TAKT_EXPORT static MlflowOptions from_env();
 };
 
-/// Sends what a run records to an MLflow server, 2.0 or later, or to Mantik: docs/mlflow.md. A server that is slow or away delays no step;
-/// what it has not taken is kept up to 8 MiB, then the oldest goes and is counted.
+/// Sends what a run records to an MLflow server, 2.0 or later, or to Mantik: docs/mlflow.md. A server that is slow or away
+/// delays no step; what it has not taken is kept up to 8 MiB, then the oldest goes and is counted.
 class TAKT_EXPORT MlflowExporter final : public Exporter {
  public:
   /// Without MLFLOW_TRACKING_URI, or a login at Mantik, it says so and sends nothing.
