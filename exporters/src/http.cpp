@@ -205,6 +205,12 @@ std::string Http::without_secrets(std::string text) const {
   return detail::without_secrets(std::move(text), impl_->options);
 }
 
+void Http::set_token(const std::string& token) {
+  impl_->options.username.clear();
+  impl_->options.password.clear();
+  impl_->options.token = token;
+}
+
 void Http::start(HttpRequest request) {
   Impl& impl = *impl_;
   impl.request = std::move(request);

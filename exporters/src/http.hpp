@@ -50,6 +50,8 @@ struct HttpReply {
 /// on the way can read them.
 /// \throws takt::Error for what cannot work, saying what to do.
 bool check_http_options(HttpOptions& options);
+/// Scheme, host in lower case, and port; empty for what is no URL.
+std::string origin_of(const std::string& url);
 /// Whether `url` leads to the loopback.
 bool is_on_this_machine(const std::string& url);
 /// `text` with password and token blotted out.
@@ -69,6 +71,9 @@ class Http {
   ~Http();
   Http(const Http&) = delete;
   Http& operator=(const Http&) = delete;
+
+  /// From now on this is sent, and neither user nor password. REQUIRES: !busy(); no control characters.
+  void set_token(const std::string& token);
 
   /// REQUIRES: !busy().
   void start(HttpRequest request);

@@ -7,6 +7,7 @@
 #include <curl/curl.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include <unistd.h>
 
@@ -87,6 +88,15 @@ bool check_http_options(HttpOptions& options) {
     throw Error("MLFLOW_TRACKING_TOKEN, _USERNAME or _PASSWORD contains a line break or another control character");
   }
   return read_url(options);
+}
+
+std::string origin_of(const std::string& url) {
+  const std::unique_ptr<CURLU, FreeUrl> parsed(curl_url());
+  if (curl_url_set(parsed.get(), CURLUPART_URL, url.c_str(), CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK) { return ""; }
+  std::string host = part_of(parsed.get(), CURLUPART_HOST);
+  for (char& each : host) { each = static_cast<char>(std::tolower(static_cast<unsigned char>(each))); }
+  return part_of(parsed.get(), CURLUPART_SCHEME) + "://" + host + ":" +
+         part_of(parsed.get(), CURLUPART_PORT, CURLU_DEFAULT_PORT);
 }
 
 bool is_on_this_machine(const std::string& url) {

@@ -10,6 +10,7 @@
 #include "mlflow_client.hpp"
 #include "mlflow_cursor.hpp"
 #include "mlflow_lease.hpp"
+#include "mlflow_messages.hpp"
 
 #include <chrono>
 #include <utility>
@@ -83,15 +84,20 @@ void MlflowExporter::Impl::leave() {
 MlflowExporter::MlflowExporter(std::unique_ptr<Impl> impl) noexcept : impl_(std::move(impl)) {}
 
 MlflowExporter::MlflowExporter(MlflowOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {
-  if (impl_->options.tracking_uri.empty()) {
+  const MlflowOptions& all = impl_->options;
+  if (!detail::mlflow_has_server(all)) {
     throw Error("MlflowOptions::tracking_uri is empty; set it to the URL of a server, such as http://127.0.0.1:5000");
+  }
+  const bool makes_runs = all.run_id.empty() || all.all_ranks;
+  if (detail::mlflow_is_mantik(all) && makes_runs && all.experiment_name.empty() && all.experiment_id.empty()) {
+    throw Error(detail::kMantikNoExperiment);
   }
   impl_->client = std::make_unique<detail::MlflowClient>(impl_->options);
 }
 
 MlflowExporter MlflowExporter::from_env() {
   MlflowOptions options = MlflowOptions::from_env();
-  if (!options.tracking_uri.empty()) { return MlflowExporter(std::move(options)); }
+  if (detail::mlflow_has_server(options)) { return MlflowExporter(std::move(options)); }
   detail::report_fault_once("mlflow.unset",
                             "MLFLOW_TRACKING_URI is not set, so nothing is sent to MLflow; set it to the URL of a "
                             "server, such as http://127.0.0.1:5000");
@@ -137,6 +143,7 @@ bool MlflowExporter::shutdown(milliseconds deadline) {
   Impl& impl = *impl_;
   if (impl.client == nullptr || impl.is_forked()) { return delivered; }
   impl.lease.release();
+  impl.client->leave();
   if (!delivered && !impl.client->stopped()) {
     detail::report_fault("mlflow.unsent", "MLflow had not been told everything when the run ended; " +
                                               std::to_string(impl.client->queue().points()) + " points are missing. " +

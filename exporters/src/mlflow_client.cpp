@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <cerrno>
 #include <thread>
 #include <utility>
@@ -41,13 +40,13 @@ std::string text(const Json& value) { return value.dump(-1, ' ', false, Json::er
 
 MlflowClient::MlflowClient(const MlflowOptions& options, const MlflowTimes& times, std::size_t most_points)
     : options_(options),
-      times_(times),
       http_(mlflow_http_options(options, times.connect, times.total)),
+      login_(mlflow_is_mantik(options) ? std::make_unique<MantikLogin>(options, times) : nullptr),
       points_(options.every_step),
       queue_(most_points),
       source_(program_invocation_short_name),
       create_nonce_(mlflow_nonce()),
-      jitter_(std::random_device()()) {}
+      backoff_(times) {}
 
 void MlflowClient::resume(const MlflowCursor& cursor) {
   resumed_ = true;
@@ -134,6 +133,7 @@ void MlflowClient::begin(const Snapshot& snapshot) {
   } else if (!options_.run_id.empty() && !child) {
     stage_ = Stage::join_run;
   } else if (options_.experiment_name.empty()) {
+    if (login_ != nullptr && options_.experiment_id.empty()) { return stop(kMantikNoExperiment); }
     // Who stopped may have made a run without ever knowing.
     stage_ = resumed_ ? Stage::find_run : Stage::create_run;
     experiment_id_ = options_.experiment_id.empty() ? "0" : options_.experiment_id;
@@ -148,7 +148,7 @@ void MlflowClient::finish(const Snapshot& snapshot, bool killed) {
   settle_status();
   update_body_ = text(Json{{"end_time", ms_of(snapshot, snapshot.wall_ns)}, {"status", status_}});
   // Trying again soon costs one request; waiting longer than the run lasts costs the data.
-  if (!asked_to_wait_) { not_before_ = Time(); }
+  if (!backoff_.asked_to_wait()) { not_before_ = Time(); }
   if (!options_.artifacts) { return; }
   attach({"summary.json", "application/json", format_json(snapshot), ""});
   attach({"table.txt", "text/plain; charset=utf-8", format_table(snapshot, 120, false), ""});
@@ -190,6 +190,10 @@ bool MlflowClient::deliver(Time until) {
         std::this_thread::sleep_until(not_before_);
       }
       if (uploading() && !attachments_.front().file.empty() && !is_there(attachments_.front().file)) { continue; }
+      if (!logged_in(until)) {
+        if (steady_clock::now() >= until) { return false; }
+        continue;
+      }
       http_.start(request());
     }
     HttpReply reply;
@@ -199,6 +203,27 @@ bool MlflowClient::deliver(Time until) {
     if (steady_clock::now() >= until) { break; }
   }
   return idle() && !stopped();
+}
+
+/// Whether the next request has the credentials that it needs.
+bool MlflowClient::logged_in(Time until) {
+  if (login_ == nullptr) { return true; }
+  switch (login_->obtain(until)) {
+    case MantikLogin::State::ready:
+      http_.set_token(login_->token());
+      return true;
+    case MantikLogin::State::later:
+      not_before_ = steady_clock::now() + login_->wait();
+      if (!login_->problem().empty()) {
+        report("mantik.away", fmt::format("{}. It is tried again, {} points wait", login_->problem(), queue_.points()));
+      }
+      return false;
+    case MantikLogin::State::refused:
+      stop(login_->problem());
+      return false;
+    default:
+      return false;
+  }
 }
 
 /// Whether a file can be sent now; one that never can is taken from the list. It gets its name when it is whole.
@@ -259,9 +284,12 @@ HttpRequest MlflowClient::request_of_run() const {
 
 void MlflowClient::answered(const HttpReply& reply) {
   const bool taken = reply.status >= 200 && reply.status < 300;
+  // The same again, with another token.
+  if (reply.status == 401 && login_ != nullptr && login_->rejected()) { return; }
   if (taken && (uploading() || is_json_object(reply.body))) {
-    tries_ = refusals_ = 0;
-    asked_to_wait_ = false;
+    backoff_.reset();
+    refusals_ = 0;
+    if (login_ != nullptr) { login_->accepted(); }
     succeeded(reply.body);
   } else if (uploading() && !mlflow_may_pass(reply.status)) {
     ++missing_;
@@ -353,29 +381,33 @@ void MlflowClient::adopt(const std::string& body, const std::string& place) {
 /// It will never be taken like this.
 void MlflowClient::refused(const HttpReply& reply) {
   const std::string code = json_string(reply.body, "/error_code");
-  if (stage_ == Stage::find_experiment && code == "RESOURCE_DOES_NOT_EXIST" && rounds_++ < 3) {
+  const bool no_experiment = stage_ == Stage::find_experiment && code == "RESOURCE_DOES_NOT_EXIST";
+  if (no_experiment && login_ != nullptr) {
+    stop("there is no experiment \"" + options_.experiment_name + "\" at Mantik, where they are made on the platform " +
+         "only; make it there, or set MLFLOW_EXPERIMENT_ID to the number of another one");
+  } else if (no_experiment && rounds_++ < 3) {
     stage_ = Stage::create_experiment;
   } else if (stage_ == Stage::create_experiment && code == "RESOURCE_ALREADY_EXISTS" && rounds_++ < 3) {
     stage_ = Stage::find_experiment;  // another rank was faster
   } else if (mlflow_is_deleted(reply) && !run_id_.empty()) {
     stop_deleted();
   } else if (stage_ != Stage::data || queue_.empty() || mlflow_ends_it(reply.status)) {
-    stop(mlflow_told(reply, http_) + mlflow_cure(reply));
+    stop(mlflow_told(reply, http_) + (login_ != nullptr && reply.status == 401 ? kMantikCure : mlflow_cure(reply)));
   } else if (queue_.refused()) {
     report("mlflow.refused", "MLflow refuses a value, which is left out: " + mlflow_told(reply, http_));
     if (++refusals_ >= kMostRefusals) { stop("it refuses every value: " + mlflow_told(reply, http_)); }
   }
-  tries_ = 0;
+  backoff_.reset();
 }
 
 void MlflowClient::try_again(const HttpReply& reply) {
-  ++tries_;
+  backoff_.failed();
   // Whether the run was made before the answer got lost, only the server knows.
   if (stage_ == Stage::create_run && reply.status != 429) { stage_ = Stage::find_run; }
-  if (stage_ == Stage::data && reply.status == 500 && tries_ >= kMostServerErrors) {
+  if (stage_ == Stage::data && reply.status == 500 && backoff_.tries() >= kMostServerErrors) {
     report("mlflow.failing", "MLflow fails over a request, which is not sent again from here; takt sync tries that: " +
                                  mlflow_told(reply, http_));
-    tries_ = 0;
+    backoff_.reset();
     if (!queue_.empty()) { return queue_.give_up(); }
     ++owed_;
     if (!closed_) {
@@ -386,15 +418,7 @@ void MlflowClient::try_again(const HttpReply& reply) {
     }
     return;
   }
-  const auto doubled = times_.first_wait * (1LL << std::min(tries_ - 1, 20));
-  const auto most = std::min<milliseconds>(doubled, times_.longest_wait);
-  milliseconds wait(std::uniform_int_distribution<std::int64_t>(0, most.count())(jitter_));
-  asked_to_wait_ = reply.retry_after_s > 0;
-  if (asked_to_wait_) {
-    const std::int64_t asked_s = std::min<std::int64_t>(reply.retry_after_s, 86'400);
-    wait = std::max(wait, std::min<milliseconds>(std::chrono::seconds(asked_s), times_.longest_retry_after));
-  }
-  not_before_ = steady_clock::now() + wait;
+  not_before_ = steady_clock::now() + backoff_.wait(reply);
   report("mlflow.away", fmt::format("MLflow at {} does not answer as it should: {}. It is tried again, {} points wait",
                                     http_.url(), mlflow_told(reply, http_), queue_.points()));
 }

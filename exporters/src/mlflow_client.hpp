@@ -6,30 +6,23 @@
 #include <takt/snapshot.hpp>
 
 #include "http.hpp"
+#include "mantik_login.hpp"
+#include "mlflow_backoff.hpp"
 #include "mlflow_cursor.hpp"
 #include "mlflow_messages.hpp"
 #include "mlflow_points.hpp"
 #include "mlflow_queue.hpp"
+#include "mlflow_times.hpp"
 
 #include <chrono>
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <random>
 #include <set>
 #include <string>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
-
-/// How long is waited for what. Tests wait less.
-struct MlflowTimes {
-  std::chrono::milliseconds connect{5'000};
-  std::chrono::milliseconds total{30'000};
-  std::chrono::milliseconds first_wait{1'000};  ///< before the second try, at the most; doubled each time
-  std::chrono::milliseconds longest_wait{60'000};
-  std::chrono::milliseconds longest_retry_after{300'000};  ///< of what a server may ask for
-};
 
 /// A run on an MLflow server: takes snapshots, and sends what follows from them whenever it is given time. Everything is sent
 /// until it is taken, with the same bytes; a server that was sent the same twice keeps one. One thread at a time.
@@ -52,6 +45,10 @@ class MlflowClient {
   void take(const Snapshot& snapshot, bool killed = false);
   /// Sends until `until`; a request that has not ended by then goes on in the next call. Returns whether nothing is left.
   bool deliver(Time until);
+  /// Nothing more will be delivered from here, so that other processes need not wait for this one.
+  void leave() noexcept {
+    if (login_ != nullptr) { login_->leave(); }
+  }
   /// Everything so far was taken by the server, or is the totals of a run that has not ended.
   bool complete() const noexcept { return !stopped() && owed() == 0 && queue_.left_out() == 0 && missing_ == 0; }
   /// What was given up here, and the next process sends: points, parameters, tags, files, and the end of the run.
@@ -86,6 +83,7 @@ class MlflowClient {
   bool idle() const noexcept;
   HttpRequest request();
   HttpRequest request_of_run() const;
+  bool logged_in(Time until);
   void answered(const HttpReply& reply);
   void succeeded(const std::string& body);
   void found_experiment(const std::string& body);
@@ -99,8 +97,8 @@ class MlflowClient {
   void report(const char* cause, const std::string& line) const;
 
   MlflowOptions options_;
-  MlflowTimes times_;
   Http http_;
+  std::unique_ptr<MantikLogin> login_;  // none where the credentials are those of the options
   MlflowPoints points_;
   MlflowQueue queue_;
   Stage stage_ = Stage::find_experiment;
@@ -125,13 +123,11 @@ class MlflowClient {
   std::deque<MlflowAttachment> attachments_;
   std::uint64_t missing_ = 0;  // attachments that never can be sent
   std::uint64_t owed_ = 0;     // attachments, and the end of the run, over which the server failed
-  int tries_ = 0;              // of the request under way
+  MlflowBackoff backoff_;      // of the request under way
   int rounds_ = 0;             // between find_experiment and create_experiment
   int refusals_ = 0;           // in a row
-  bool asked_to_wait_ = false;
   Time not_before_{};
   Time file_until_{};
-  std::minstd_rand jitter_;
 };
 
 }  // namespace detail

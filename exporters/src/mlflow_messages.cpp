@@ -26,13 +26,23 @@ std::string variable(const char* name) {
 
 }  // namespace
 
+bool mlflow_is_mantik(const MlflowOptions& options) {
+  return !options.mantik.username.empty() || !options.mantik.password.empty();
+}
+
+bool mlflow_has_server(const MlflowOptions& options) {
+  return !options.tracking_uri.empty() || mlflow_is_mantik(options);
+}
+
 HttpOptions mlflow_http_options(const MlflowOptions& options, std::chrono::milliseconds connect,
                                 std::chrono::milliseconds total) {
   HttpOptions http;
-  http.url = options.tracking_uri;
-  http.username = options.username;
-  http.password = options.password;
-  http.token = options.token;
+  http.url = options.tracking_uri.empty() ? kMantikTracking : options.tracking_uri;
+  if (!mlflow_is_mantik(options)) {
+    http.username = options.username;
+    http.password = options.password;
+    http.token = options.token;
+  }
   http.insecure_tls = options.insecure_tls;
   http.ca_path = options.server_cert_path;
   http.client_cert_path = options.client_cert_path;
@@ -130,8 +140,8 @@ std::string mlflow_create_body(const RunInfo& run, const MlflowOptions& options,
   const auto tag = [&](const char* name, const std::string& value) {
     if (!value.empty()) { tags.push_back({{"key", name}, {"value", value}}); }
   };
-  const std::string user = options.username.empty() ? variable("USER") : options.username;
-  tag("mlflow.user", user);
+  const std::string& login = mlflow_is_mantik(options) ? options.mantik.username : options.username;
+  tag("mlflow.user", login.empty() ? variable("USER") : login);
   tag("mlflow.source.name", source);
   tag("mlflow.source.type", "LOCAL");
   tag("mlflow.parentRunId", child ? options.run_id : "");

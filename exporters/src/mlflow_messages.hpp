@@ -18,6 +18,10 @@ namespace detail {
 /// The tag by which a run is found whose creation was not answered.
 constexpr const char* kMlflowNonce = "takt.create_nonce";
 
+/// Where Mantik gives tokens, and where its tracking server is, unless the options say otherwise.
+constexpr const char* kMantikApi = "https://api.cloud.mantik.ai";
+constexpr const char* kMantikTracking = "https://api.cloud.mantik.ai/tracking";
+
 /// A file that belongs to a run.
 struct MlflowAttachment {
   std::string name;
@@ -26,6 +30,10 @@ struct MlflowAttachment {
   std::string file;  ///< sent instead of text, where there is a name
 };
 
+/// Whether the options name a server; Mantik's needs no URL.
+bool mlflow_has_server(const MlflowOptions& options);
+/// Whether requests carry a token of Mantik's, and no other credentials.
+bool mlflow_is_mantik(const MlflowOptions& options);
 HttpOptions mlflow_http_options(const MlflowOptions& options, std::chrono::milliseconds connect,
                                 std::chrono::milliseconds total);
 

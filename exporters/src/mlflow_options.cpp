@@ -3,6 +3,8 @@
 #include <takt/exporters/mlflow.hpp>
 
 #include "fault.hpp"
+#include "http.hpp"
+#include "mlflow_messages.hpp"
 
 #include <cctype>
 #include <cstdlib>
@@ -51,6 +53,26 @@ void read_credentials(MlflowOptions& options) {
   }
 }
 
+/// The login at Mantik, if it is one for this server: a token goes to the host that has given it, and to no other.
+MantikOptions read_mantik(const MlflowOptions& options) {
+  MantikOptions mantik;
+  mantik.username = variable("MANTIK_USERNAME");
+  mantik.password = variable("MANTIK_PASSWORD");
+  mantik.api_url = trimmed(variable("MANTIK_API_URL"));
+  const bool login = !mantik.username.empty() || !mantik.password.empty();
+  // A job that Mantik has started has a token instead of a password.
+  if (!login || (mantik.password.empty() && !options.token.empty())) { return {}; }
+  const std::string api = detail::origin_of(mantik.api_url.empty() ? detail::kMantikApi : mantik.api_url);
+  const std::string server = detail::origin_of(options.tracking_uri);
+  if (options.tracking_uri.empty() || server == api) { return mantik; }
+  detail::report_fault_once("mantik.other_host",
+                            "MANTIK_USERNAME and MANTIK_PASSWORD are not used: MLFLOW_TRACKING_URI leads to " + server +
+                                ", and tokens of " + api +
+                                " go nowhere else. Unset them, or make MLFLOW_TRACKING_URI and MANTIK_API_URL those of "
+                                "one platform");
+  return {};
+}
+
 }  // namespace
 
 MlflowOptions MlflowOptions::from_env() {
@@ -59,6 +81,7 @@ MlflowOptions MlflowOptions::from_env() {
   options.username = variable("MLFLOW_TRACKING_USERNAME");
   options.password = variable("MLFLOW_TRACKING_PASSWORD");
   options.token = trimmed(variable("MLFLOW_TRACKING_TOKEN"));
+  options.mantik = read_mantik(options);
   options.insecure_tls = flag("MLFLOW_TRACKING_INSECURE_TLS");
   options.server_cert_path = variable("MLFLOW_TRACKING_SERVER_CERT_PATH");
   options.client_cert_path = variable("MLFLOW_TRACKING_CLIENT_CERT_PATH");

@@ -28,6 +28,7 @@ struct SyncWishes {
   bool every_step = false;  ///< as of MlflowOptions; for runs of which nothing was sent yet
   bool all_ranks = false;
   int patience_s = 60;  ///< without an answer that takes something
+  std::string to;       ///< "mlflow", "mantik", or empty: as the variables say
 };
 
 /// `takt sync`: delivers what has not been delivered.

@@ -57,13 +57,14 @@ int run_command(int count, char** arguments) {
   check->callback([&] { chosen = [&runs] { return takt::cli::check(runs); }; });
 
   takt::cli::SyncWishes wishes;
-  std::string to;
-  CLI::App* const sync = app.add_subcommand("sync",
-                                            "Deliver what has not been delivered; status 0: all is, 3: something "
-                                            "remains. The server and who asks are told by the "
-                                            "variables of MLflow's own clients: MLFLOW_TRACKING_URI and so on");
+  CLI::App* const sync =
+      app.add_subcommand("sync",
+                         "Deliver what has not been delivered; status 0: all is, 3: something "
+                         "remains. The server and who asks are told by the "
+                         "variables of MLflow's and Mantik's own clients: MLFLOW_TRACKING_URI and so on");
   sync->add_option("RUN", runs, kRuns);
-  sync->add_option("--to", to, "Where to; default: mlflow")->check(CLI::IsMember({"mlflow"}));
+  sync->add_option("--to", wishes.to, "Where to; default: mantik where its variables are set, or else mlflow")
+      ->check(CLI::IsMember({"mlflow", "mantik"}));
   sync->add_option("--patience", wishes.patience_s, "Seconds to go on for while the server takes nothing; default: 60")
       ->check(CLI::Range(0, 1'000'000));
   sync->add_flag("--every-step", wishes.every_step, "A point for each step; for runs of which nothing was sent yet");

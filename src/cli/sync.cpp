@@ -4,6 +4,7 @@
 
 #include "commands.hpp"
 #include "delivery.hpp"
+#include "mlflow_messages.hpp"
 #include "progress.hpp"
 #include "run_folder.hpp"
 #include "text.hpp"
@@ -22,7 +23,13 @@ using Outcome = Delivered::Outcome;
 
 MlflowOptions options_for(const SyncWishes& wishes) {
   MlflowOptions options = MlflowOptions::from_env();
-  if (options.tracking_uri.empty()) {
+  if (wishes.to == "mlflow") { options.mantik = {}; }
+  if (wishes.to == "mantik" && !detail::mlflow_is_mantik(options)) {
+    throw Error(
+        "there is no login at Mantik for --to mantik; set MANTIK_USERNAME and MANTIK_PASSWORD, and "
+        "MLFLOW_TRACKING_URI, if at all, to Mantik's tracking server");
+  }
+  if (!detail::mlflow_has_server(options)) {
     throw Error("MLFLOW_TRACKING_URI is not set; set it to the URL of a server, such as http://127.0.0.1:5000");
   }
   // It would be that of another run: each has its own in its folder.

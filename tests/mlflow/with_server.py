@@ -1,18 +1,33 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fetches one version of MLflow into a folder of the build, once, and runs the tests with it. Ends with 77 if it cannot be fetched.
+"""Fetches one version of MLflow into a folder of the build, once, and runs tests with it. Ends with 77 if it cannot be fetched.
 
-with_server.py <version> <folder> <program>"""
+with_server.py <version> <folder> <test> <program>"""
 
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
 SKIPPED = 77
 # pkg_resources left setuptools in 81, FallbackAsyncAdaptedQueuePool left SQLAlchemy in 2.1; MLflow 2.2.2 wants both.
 PACKAGES = {"2.2.2": ["mlflow==2.2.2", "setuptools<80", "sqlalchemy<2.1"], "3": ["mlflow>=3,<4"]}
+# Of what Mantik's client needs, that which its login imports and MLflow has not brought: all of it would be ten times as much.
+MANTIK = ["--no-deps", "mantik==0.5.11"]
+MANTIK_NEEDS = ["fs", "gputil", "ipython==8.18.1", "psutil", "python-jose", "setuptools<80"]
 UNREACHABLE = ("connection", "timed out", "name resolution", "no matching distribution", "proxyerror", "unreachable", "sslerror")
+
+
+def install(python, what, *arguments):
+    pip = [str(python), "-m", "pip", "install", "--quiet", *arguments]
+    done = subprocess.run(pip, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode != 0:
+        print(done.stdout[-4000:])
+        if any(words in done.stdout.lower() for words in UNREACHABLE):
+            print(f"skipped: {what} cannot be fetched from here")
+            sys.exit(SKIPPED)
+        sys.exit("pip failed")
 
 
 def fetch(version, folder):
@@ -20,23 +35,30 @@ def fetch(version, folder):
     if ready.exists():
         return
     subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
-    pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", *PACKAGES[version]]
-    done = subprocess.run(pip, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    if done.returncode != 0:
-        print(done.stdout[-4000:])
-        if any(words in done.stdout.lower() for words in UNREACHABLE):
-            print(f"skipped: MLflow {version} cannot be fetched from here")
-            sys.exit(SKIPPED)
-        sys.exit("pip failed")
+    install(folder / "bin" / "python", f"MLflow {version}", *PACKAGES[version])
+    ready.touch()
+
+
+def fetch_mantik(python, folder):
+    """Beside MLflow and not among it: its tests are for MLflow as MLflow comes."""
+    ready = folder / "takt-ready"
+    if ready.exists():
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    install(python, "Mantik's client", "--target", str(folder), *MANTIK_NEEDS)
+    install(python, "Mantik's client", "--target", str(folder), *MANTIK)
     ready.touch()
 
 
 def main():
-    version, folder, program = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
+    version, folder, test = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(__file__).with_name(sys.argv[3])
     fetch(version, folder)
-    python = str(folder / "bin" / "python")
-    test = str(pathlib.Path(__file__).with_name("mlflow_test.py"))
-    os.execv(python, [python, "-B", test, program, *sys.argv[4:]])
+    python = folder / "bin" / "python"
+    if test.name == "mantik_test.py":
+        client = folder.with_name("mantik")
+        fetch_mantik(python, client)
+        os.environ["MANTIK_CLIENT"] = str(client)
+    os.execv(python, [str(python), "-B", str(test), *sys.argv[4:]])
 
 
 main()

@@ -9,13 +9,22 @@
 
 TAKT_BEGIN_NAMESPACE
 
+/// The login at Mantik, an MLflow server whose tokens end after an hour: docs/mantik.md. Both user name and password, or neither.
+struct MantikOptions {
+  std::string username;    ///< [MANTIK_USERNAME]
+  std::string password;    ///< [MANTIK_PASSWORD] sent to api_url only, and kept nowhere
+  std::string api_url;     ///< [MANTIK_API_URL] where tokens come from; empty: https://api.cloud.mantik.ai
+  std::string token_file;  ///< shared with Mantik's Python client; empty: ~/.mantik/tokens.json
+};
+
 /// Where an MLflow server is, who asks, and what is sent. from_env() reads the variables in brackets, which are those of
 /// MLflow's own clients; what is set in code wins.
 struct MlflowOptions {
-  std::string tracking_uri;      ///< [MLFLOW_TRACKING_URI] http or https; a path in it is kept
+  std::string tracking_uri;      ///< [MLFLOW_TRACKING_URI] http or https; a path in it is kept; may be empty for Mantik
   std::string username;          ///< [MLFLOW_TRACKING_USERNAME] else from ~/.mlflow/credentials
   std::string password;          ///< [MLFLOW_TRACKING_PASSWORD] likewise; both together win over the token
   std::string token;             ///< [MLFLOW_TRACKING_TOKEN] sent as "Bearer"
+  MantikOptions mantik;          ///< where it is set, its tokens are sent, and none of the three above
   bool insecure_tls = false;     ///< [MLFLOW_TRACKING_INSECURE_TLS] no check of the server; credentials over http, too
   std::string server_cert_path;  ///< [MLFLOW_TRACKING_SERVER_CERT_PATH] PEM file of authorities; wins over insecure_tls
   std::string client_cert_path;  ///< [MLFLOW_TRACKING_CLIENT_CERT_PATH] PEM file with certificate and key
@@ -26,18 +35,18 @@ struct MlflowOptions {
   bool all_ranks = false;        ///< a run for each rank, instead of rank 0 alone; children of run_id where it is set
   bool artifacts = true;         ///< attach summary.json, table.txt and trace.json at the end
 
-  /// The defaults, changed by the environment.
+  /// The defaults, changed by the environment. The login at Mantik is used for a tracking_uri on the host of its api_url only.
   TAKT_EXPORT static MlflowOptions from_env();
 };
 
-/// Sends what a run records to an MLflow server, 2.0 or later: docs/mlflow.md. A server that is slow or away delays no step;
-/// what it has not taken is kept up to 8 MiB, then the oldest goes and is counted.
+/// Sends what a run records to an MLflow server, 2.0 or later, or to Mantik: docs/mlflow.md. A server that is slow or away
+/// delays no step; what it has not taken is kept up to 8 MiB, then the oldest goes and is counted.
 class TAKT_EXPORT MlflowExporter final : public Exporter {
  public:
-  /// Without MLFLOW_TRACKING_URI it says so and sends nothing.
+  /// Without MLFLOW_TRACKING_URI, or a login at Mantik, it says so and sends nothing.
   /// \throws takt::Error for variables that cannot work, saying what to do.
   static MlflowExporter from_env();
-  /// \throws takt::Error for options that cannot work, and for an empty tracking_uri.
+  /// \throws takt::Error for options that cannot work, and where there is neither a tracking_uri nor a login at Mantik.
   explicit MlflowExporter(MlflowOptions options);
   ~MlflowExporter() override;
   MlflowExporter(MlflowExporter&&) noexcept;

@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mantik_tokens.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+#include <ctime>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string text_at(const Json& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+/// Whether it can stand in a line of a header.
+bool is_token(const std::string& text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char each) { return each > ' ' && each < 127; });
+}
+
+/// "+01:30", "-0130", "Z" or nothing, which is UTC.
+bool parse_offset(const char* text, std::int64_t& seconds) {
+  const char sign = *text;
+  if (sign == '\0' || (sign == 'Z' && text[1] == '\0')) { return true; }
+  int hours = 0;
+  int minutes = 0;
+  const bool read =
+      std::sscanf(text + 1, "%2d:%2d", &hours, &minutes) == 2 || std::sscanf(text + 1, "%2d%2d", &hours, &minutes) == 2;
+  if (!read || (sign != '+' && sign != '-') || hours < 0 || hours > 23 || minutes < 0 || minutes > 59) { return false; }
+  seconds = (sign == '+' ? 1 : -1) * (hours * 3600LL + minutes * 60LL);
+  return true;
+}
+
+/// ISO 8601, as Python writes it.
+bool parse_time(const std::string& text, std::int64_t& unix_s) {
+  std::tm time = {};
+  int end = 0;
+  const int found = std::sscanf(text.c_str(), "%4d-%2d-%2d%*1[T ]%2d:%2d:%2d%n", &time.tm_year, &time.tm_mon,
+                                &time.tm_mday, &time.tm_hour, &time.tm_min, &time.tm_sec, &end);
+  const char* rest = text.c_str() + end;
+  if (*rest == '.') { ++rest; }
+  while (std::isdigit(static_cast<unsigned char>(*rest)) != 0) { ++rest; }
+  std::int64_t offset_s = 0;
+  if (found != 6 || end == 0 || !parse_offset(rest, offset_s)) { return false; }
+  time.tm_year -= 1900;
+  time.tm_mon -= 1;
+  unix_s = ::timegm(&time) - offset_s;
+  return true;
+}
+
+bool read_tokens(const std::string& text, const char* access, const char* refresh, const char* expires,
+                 MantikTokens& tokens) {
+  const Json object = Json::parse(text, nullptr, false);
+  if (!object.is_object()) { return false; }
+  tokens.access = text_at(object, access);
+  tokens.refresh = text_at(object, refresh);
+  return is_token(tokens.access) && parse_time(text_at(object, expires), tokens.expires_unix_s);
+}
+
+/// Of the alphabet for URLs; ends at the first character that is not of it.
+std::string base64_decoded(const std::string& text) {
+  static const std::string kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+  std::string bytes;
+  std::uint32_t pending = 0;
+  unsigned count = 0;
+  for (const char each : text) {
+    const std::size_t value = kAlphabet.find(each);
+    if (value == std::string::npos) { break; }
+    pending = (pending << 6U) | static_cast<std::uint32_t>(value);
+    count += 6;
+    if (count < 8) { continue; }
+    count -= 8;
+    bytes += static_cast<char>((pending >> count) & 0xFFU);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+bool parse_mantik_answer(const std::string& body, MantikTokens& tokens) {
+  return read_tokens(body, "AccessToken", "RefreshToken", "ExpiresAt", tokens);
+}
+
+bool parse_mantik_cache(const std::string& text, MantikTokens& tokens) {
+  return read_tokens(text, "access_token", "refresh_token", "expires_at", tokens);
+}
+
+std::string format_mantik_cache(const MantikTokens& tokens) {
+  const std::time_t seconds = tokens.expires_unix_s;
+  std::tm time = {};
+  char expires[64] = {};
+  ::gmtime_r(&seconds, &time);
+  std::strftime(expires, sizeof expires, "%Y-%m-%dT%H:%M:%S+00:00", &time);
+  const Json object = {
+      {"access_token", tokens.access}, {"refresh_token", tokens.refresh}, {"expires_at", std::string(expires)}};
+  return object.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string mantik_user_of(const std::string& access_token) {
+  // A JWT: header, claims and signature.
+  const std::size_t begin = access_token.find('.');
+  if (begin == std::string::npos) { return ""; }
+  const Json claims = Json::parse(base64_decoded(access_token.substr(begin + 1)), nullptr, false);
+  if (!claims.is_object()) { return ""; }
+  const std::string user = text_at(claims, "username");
+  // Where people log in by their address, it is not the name that they have given.
+  return user == text_at(claims, "sub") ? "" : user;
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE
