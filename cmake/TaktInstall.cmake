@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 
 # The names that find_package(takt COMPONENTS ...) knows. One export set each, so that asking for `headers` looks for
 # nothing else. A component comes after those it needs.
-set(TAKT_COMPONENTS headers takt cuda hip)
+set(TAKT_COMPONENTS headers takt cuda hip wandb)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/takt)
 
 install(TARGETS takt_headers EXPORT takt-headers-targets)
@@ -17,17 +17,18 @@ install(
 if(TAKT_HAS_CLI)
   install(TARGETS takt_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
-foreach(backend cuda hip)
+foreach(component cuda hip wandb)
   install(
-    TARGETS takt_${backend} EXPORT takt-${backend}-targets
+    TARGETS takt_${component} EXPORT takt-${component}-targets
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
     RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endforeach()
-set(exporter_headers)
-if(TAKT_HAS_MLFLOW)
+set(without)
+if(NOT TAKT_HAS_MLFLOW)
+  set(without PATTERN mlflow.hpp EXCLUDE)
+else()
   list(APPEND TAKT_COMPONENTS mlflow)
-  list(APPEND exporter_headers exporters/include/takt)
   install(
     TARGETS takt_mlflow
     EXPORT takt-mlflow-targets
@@ -39,10 +40,10 @@ foreach(component IN LISTS TAKT_COMPONENTS)
   install(EXPORT takt-${component}-targets NAMESPACE takt:: DESTINATION ${package_dir})
 endforeach()
 install(
-  DIRECTORY include/takt backends/include/takt ${exporter_headers}
+  DIRECTORY include/takt backends/include/takt exporters/include/takt
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING
-  PATTERN "*.hpp")
+  PATTERN "*.hpp" ${without})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 configure_package_config_file(cmake/takt-config.cmake.in ${PROJECT_BINARY_DIR}/takt-config.cmake

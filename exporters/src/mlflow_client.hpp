@@ -6,9 +6,9 @@
 #include <takt/snapshot.hpp>
 
 #include "http.hpp"
+#include "metric_points.hpp"
 #include "mlflow_cursor.hpp"
 #include "mlflow_messages.hpp"
-#include "mlflow_points.hpp"
 #include "mlflow_queue.hpp"
 
 #include <chrono>
@@ -40,7 +40,7 @@ class MlflowClient {
   /// \throws takt::Error for options that cannot work.
   /// \param most_points that are kept; beyond, the oldest go.
   explicit MlflowClient(const MlflowOptions& options, const MlflowTimes& times = {},
-                        std::size_t most_points = MlflowQueue::kMostBytes / sizeof(MlflowPoint));
+                        std::size_t most_points = MlflowQueue::kMostBytes / sizeof(MetricPoint));
 
   /// From now on `file` says how far the run was delivered. Before take().
   void keep_cursor(const std::string& file) { cursor_file_ = file; }
@@ -101,7 +101,7 @@ class MlflowClient {
   MlflowOptions options_;
   MlflowTimes times_;
   Http http_;
-  MlflowPoints points_;
+  MetricPoints points_;
   MlflowQueue queue_;
   Stage stage_ = Stage::find_experiment;
   bool begun_ = false;
