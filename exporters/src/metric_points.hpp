@@ -5,7 +5,7 @@
 #include <takt/snapshot.hpp>
 #include <takt/summary.hpp>
 
-#include "metric_names.hpp"
+#include "tracker_names.hpp"
 
 #include <array>
 #include <cstdint>
@@ -117,7 +117,7 @@ class MetricPoints {
   std::uint64_t stems_changed_ = 0;
   bool totals_made_ = false;
   std::vector<Window> windows_;  // by series
-  MetricNames names_;
+  TrackerNames names_;
   std::vector<std::string> keys_;
   std::map<std::string, std::uint32_t> key_numbers_;
   std::map<std::pair<std::uint64_t, bool>, Leaves> leaves_;  // by series and path, and whether of the device

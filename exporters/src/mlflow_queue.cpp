@@ -95,7 +95,7 @@ std::size_t MlflowQueue::batch_points() const noexcept {
   return count;
 }
 
-void MlflowQueue::form_pairs(std::deque<Pair>& from, MetricNames& names, std::size_t longest) {
+void MlflowQueue::form_pairs(std::deque<Pair>& from, TrackerNames& names, std::size_t longest) {
   for (std::size_t bytes = 0; !from.empty() && items_.size() < kMostPairs; from.pop_front()) {
     const auto& [name, value] = from.front();
     std::string item =

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "metric_names.hpp"
 #include "metric_points.hpp"
 #include "mlflow_cursor.hpp"
+#include "tracker_names.hpp"
 
 #include <array>
 #include <cstddef>
@@ -74,14 +74,14 @@ class MlflowQueue {
 
   std::size_t batch_points() const noexcept;
   void form(const MetricPoints& names);
-  void form_pairs(std::deque<Pair>& from, MetricNames& names, std::size_t longest);
+  void form_pairs(std::deque<Pair>& from, TrackerNames& names, std::size_t longest);
   void settle(std::size_t begin, std::size_t end);
 
   std::size_t most_;
   std::map<std::string, std::string> known_params_;
   std::map<std::string, std::string> known_tags_;
-  MetricNames param_names_;
-  MetricNames tag_names_;
+  TrackerNames param_names_;
+  TrackerNames tag_names_;
   std::deque<Pair> params_;
   std::deque<Pair> tags_;
   std::deque<MetricPoint> points_;

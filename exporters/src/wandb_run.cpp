@@ -115,8 +115,9 @@ void WandbRun::add_rows(const Snapshot& snapshot) {
 
 void WandbRun::add_summary(std::int64_t wall_ns) {
   summary_due_ns_ = wall_ns + kSummaryNs;
-  const WandbItems changed = summary_.changed();
-  if (!changed.empty()) { log_.append(records_.summary(changed)); }
+  WandbItems changed = summary_.changed();
+  changed.push_back({"_wandb", fmt::format(R"({{"runtime":{}}})", wall_ns / kNsPerS)});  // what W&B shows as duration
+  log_.append(records_.summary(changed));
 }
 
 /// errno is that of what was written.
