@@ -204,6 +204,17 @@ class WandbTest(rig.Case):
             self.assertEqual(steps, list(range(len(steps))), key)
         self.assertIn("loss", run.summary)
 
+    def test_of_a_log_that_was_cut_all_whole_records_are_uploaded(self):
+        self.run_to_end()
+        log = self.log_file()
+        os.truncate(log, log.stat().st_size * 2 // 3)
+        run = self.sync(whole=False)
+        self.assertEqual(run.ended, 1)
+        rows = run.rows()
+        self.check_numbers(rows)
+        self.assertGreater(len(rows), STEPS)
+        self.assertLess(len(rows), 2 * STEPS)
+
     def test_a_run_is_uploaded_while_it_goes_on(self):
         program = self.start_run(steps=6000, pause_us=2000)
         self.assertTrue(rig.wait_until(lambda: glob.glob(f"{self.root}/*/*.wandb")))

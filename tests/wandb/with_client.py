@@ -14,7 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "integration"))
 import fetch  # noqa: E402
 
 CLIENT = "wandb>=0.31,<1"
-# The last versions whose reader of logs is a module of Python, which can be asked for the bytes of each record.
+# An older version, whose reader of logs is a module of Python: it can be asked for each record, and shows that older ones read it.
 READER = "wandb==0.28.0"
 
 
