@@ -17,6 +17,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <string>
 #include <utility>
@@ -103,7 +104,7 @@ struct Rig {
 TEST_CASE("W&B run: the log begins with header and run, and ends with summary, files and exit") {
   Rig rig;
   WandbExporter exporter(rig.options);
-  rig.metric(0.5, 0);
+  rig.metric(std::numeric_limits<double>::quiet_NaN(), 0);
   CHECK(rig.show(exporter) == ExportResult::ok);
   rig.metric(0.25, 1);
   rig.snapshot.finished = true;
@@ -117,6 +118,7 @@ TEST_CASE("W&B run: the log begins with header and run, and ends with summary, f
   CHECK(records.back().has(kExit));
   const std::vector<WandbMessage> history = rig.records(kHistory);
   REQUIRE(history.size() == 3);  // and the totals
+  CHECK(history[0].items().at("loss") == "NaN");
   CHECK(history[1].items().at("loss") == "0.25");
   CHECK(history[1].message(2).numbers.at(1) == 1);
   CHECK(rig.records(kSummary).back().items().at("loss") == "0.25");
@@ -134,6 +136,7 @@ TEST_CASE("W&B run: its folder has the name of W&B's own, and is the user's alon
   WandbExporter exporter(rig.options);
   rig.show(exporter);
   CHECK(rig.folder() == rig.scratch.path("") + "wandb/offline-run-20231115_001320-abcd1234");
+  CHECK(mode_of(rig.scratch.path("wandb")) == 0700);
   CHECK(mode_of(rig.folder()) == 0700);
   CHECK(mode_of(rig.folder() + "/files") == 0700);
   CHECK(mode_of(rig.log_file()) == 0600);

@@ -4,6 +4,7 @@
 // Trains nothing, in steps, and writes it for W&B. What it was given is written to a file in bits, so that the test can compare
 // without trusting the exporter.
 //   wandb_program run <file for what was given> <steps> <pause in us after each step> [failed]
+//     ends earlier where there is a file <file for what was given>.end
 //   wandb_program blocks <folder>      a log with records of many sizes at every place near the end of a block
 //   wandb_program wide <metrics>       so many metrics in one step
 #include <takt/exporters/memory.hpp>
@@ -20,6 +21,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <initializer_list>
 #include <limits>
 #include <string>
@@ -76,6 +78,7 @@ void write_given(const char* path, const takt::MemoryExporter& memory) {
 }
 
 int run(const char* given, int steps, long long pause_us, bool fails) {
+  const std::string end = std::string(given) + ".end";
   const takt::MemoryExporter memory;
   bool written = false;
   {
@@ -91,7 +94,7 @@ int run(const char* given, int steps, long long pause_us, bool fails) {
     session.param("a.b/c", "caf\xC3\xA9 \"x\"");
     session.tag("purpose", "caf\xC3\xA9");
     takt::Scope epoch(takt::Epoch);
-    for (int step = 0; step < steps; ++step) {
+    for (int step = 0; step < steps && !std::filesystem::exists(end); ++step) {
       takt::Scope batch(takt::Batch);
       { takt::Scope io(takt::IO); }
       { takt::Scope odd(kOdd); }
