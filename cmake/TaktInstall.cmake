@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 
 # The names that find_package(takt COMPONENTS ...) knows. One export set each, so that asking for `headers` looks for
 # nothing else. A component comes after those it needs.
-set(TAKT_COMPONENTS headers takt cuda hip roctx)
+set(TAKT_COMPONENTS headers takt cuda hip roctx wandb)
 foreach(optional mlflow nvtx)
   string(TOUPPER ${optional} part)
   if(TAKT_HAS_${part})
@@ -17,6 +17,12 @@ install(TARGETS takt_headers EXPORT takt-headers-targets)
 if(TAKT_HAS_CLI)
   install(TARGETS takt_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
+set(without)
+foreach(optional mlflow nvtx)
+  if(NOT optional IN_LIST TAKT_COMPONENTS)
+    list(APPEND without PATTERN ${optional}.hpp EXCLUDE)
+  endif()
+endforeach()
 foreach(component IN LISTS TAKT_COMPONENTS)
   set(target takt)
   if(NOT component STREQUAL "takt")
@@ -35,7 +41,7 @@ install(
   DIRECTORY include/takt backends/include/takt exporters/include/takt
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING
-  PATTERN "*.hpp")
+  PATTERN "*.hpp" ${without})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 configure_package_config_file(cmake/takt-config.cmake.in ${PROJECT_BINARY_DIR}/takt-config.cmake

@@ -56,7 +56,7 @@ void MlflowClient::resume(const MlflowCursor& cursor) {
   options_.every_step = cursor.every_step;
   options_.all_ranks = cursor.all_ranks;
   options_.artifacts = cursor.artifacts;
-  points_ = MlflowPoints(cursor.every_step);
+  points_ = MetricPoints(cursor.every_step);
   points_.begin_at(cursor.first_row, cursor.first_metric);
   queue_.resume(cursor);
   create_nonce_ = cursor.nonce;
@@ -105,7 +105,7 @@ void MlflowClient::save() {
 void MlflowClient::take(const Snapshot& snapshot, bool killed) {
   if (!begun_) { begin(snapshot); }
   if (stopped()) { return; }
-  std::vector<MlflowPoint> points;
+  std::vector<MetricPoint> points;
   points_.take(snapshot, points);
   queue_.add_params(snapshot.params);
   queue_.add_tags(snapshot.tags);

@@ -8,9 +8,9 @@
 #include "http.hpp"
 #include "mantik_login.hpp"
 #include "mlflow_backoff.hpp"
+#include "metric_points.hpp"
 #include "mlflow_cursor.hpp"
 #include "mlflow_messages.hpp"
-#include "mlflow_points.hpp"
 #include "mlflow_queue.hpp"
 #include "mlflow_times.hpp"
 
@@ -33,7 +33,7 @@ class MlflowClient {
   /// \throws takt::Error for options that cannot work.
   /// \param most_points that are kept; beyond, the oldest go.
   explicit MlflowClient(const MlflowOptions& options, const MlflowTimes& times = {},
-                        std::size_t most_points = MlflowQueue::kMostBytes / sizeof(MlflowPoint));
+                        std::size_t most_points = MlflowQueue::kMostBytes / sizeof(MetricPoint));
 
   /// From now on `file` says how far the run was delivered. Before take().
   void keep_cursor(const std::string& file) { cursor_file_ = file; }
@@ -99,7 +99,7 @@ class MlflowClient {
   MlflowOptions options_;
   Http http_;
   std::unique_ptr<MantikLogin> login_;  // none where the credentials are those of the options
-  MlflowPoints points_;
+  MetricPoints points_;
   MlflowQueue queue_;
   Stage stage_ = Stage::find_experiment;
   bool begun_ = false;

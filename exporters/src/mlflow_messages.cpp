@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mlflow_messages.hpp"
 
+#include "variables.hpp"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <random>
 #include <utility>
 
@@ -18,11 +19,6 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr const char* kApi = "/api/2.0/mlflow/";
-
-std::string variable(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 }  // namespace
 

@@ -76,9 +76,9 @@ void MlflowQueue::add_tags(const std::map<std::string, std::string>& tags) {
   }
 }
 
-void MlflowQueue::add_points(const std::vector<MlflowPoint>& points) {
-  std::copy_if(points.begin(), points.end(), std::back_inserter(points_), [this](const MlflowPoint& point) {
-    return point.index == MlflowPoint::kNoIndex || !settled_[static_cast<std::size_t>(point.source)].has(point.index);
+void MlflowQueue::add_points(const std::vector<MetricPoint>& points) {
+  std::copy_if(points.begin(), points.end(), std::back_inserter(points_), [this](const MetricPoint& point) {
+    return point.index == MetricPoint::kNoIndex || !settled_[static_cast<std::size_t>(point.source)].has(point.index);
   });
   if (points_.size() <= most_) { return; }
   while (points_.size() > most_) {
@@ -95,7 +95,7 @@ std::size_t MlflowQueue::batch_points() const noexcept {
   return count;
 }
 
-void MlflowQueue::form_pairs(std::deque<Pair>& from, MlflowNames& names, std::size_t longest) {
+void MlflowQueue::form_pairs(std::deque<Pair>& from, TrackerNames& names, std::size_t longest) {
   for (std::size_t bytes = 0; !from.empty() && items_.size() < kMostPairs; from.pop_front()) {
     const auto& [name, value] = from.front();
     std::string item =
@@ -107,7 +107,7 @@ void MlflowQueue::form_pairs(std::deque<Pair>& from, MlflowNames& names, std::si
   }
 }
 
-void MlflowQueue::form(const MlflowPoints& names) {
+void MlflowQueue::form(const MetricPoints& names) {
   items_.clear();
   origins_.clear();
   pairs_.clear();
@@ -120,7 +120,7 @@ void MlflowQueue::form(const MlflowPoints& names) {
   } else {
     kind_ = Kind::points;
     for (std::size_t bytes = 0; !points_.empty() && items_.size() < kMostPoints; points_.pop_front()) {
-      const MlflowPoint& point = points_.front();
+      const MetricPoint& point = points_.front();
       std::string item = "{\"key\":" + json_text(names.key(point.key)) + ",\"step\":" + std::to_string(point.step) +
                          ",\"timestamp\":" + std::to_string(point.timestamp_ms) + ",\"value\":" + number(point.value) +
                          "}";
@@ -133,7 +133,7 @@ void MlflowQueue::form(const MlflowPoints& names) {
   todo_.emplace_back(0, items_.size());
 }
 
-const std::string& MlflowQueue::body(const std::string& run_id, const MlflowPoints& names) {
+const std::string& MlflowQueue::body(const std::string& run_id, const MetricPoints& names) {
   if (todo_.empty()) { form(names); }
   if (!body_.empty()) { return body_; }
   const auto [begin, end] = todo_.back();
@@ -155,7 +155,7 @@ void MlflowQueue::settle(std::size_t begin, std::size_t end) {
   for (std::size_t at = begin; at < end; ++at) {
     if (kind_ == Kind::points) {
       const Origin& from = origins_[at];
-      if (from.index != MlflowPoint::kNoIndex) { settled_[static_cast<std::size_t>(from.source)].add(from.index); }
+      if (from.index != MetricPoint::kNoIndex) { settled_[static_cast<std::size_t>(from.source)].add(from.index); }
     } else {
       (kind_ == Kind::params ? settled_params_ : settled_tags_)[pairs_[at].first] = pairs_[at].second;
     }

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "metric_points.hpp"
 #include "mlflow_cursor.hpp"
-#include "mlflow_names.hpp"
-#include "mlflow_points.hpp"
+#include "tracker_names.hpp"
 
 #include <array>
 #include <cstddef>
@@ -28,7 +28,7 @@ class MlflowQueue {
   static constexpr std::size_t kMostBody = 900'000;
 
   /// \param most points that are kept; then the oldest goes.
-  explicit MlflowQueue(std::size_t most = kMostBytes / sizeof(MlflowPoint)) : most_(most) {}
+  explicit MlflowQueue(std::size_t most = kMostBytes / sizeof(MetricPoint)) : most_(most) {}
 
   /// What the cursor says is settled is not taken again. Before all else.
   void resume(const MlflowCursor& cursor);
@@ -39,13 +39,13 @@ class MlflowQueue {
   void add_params(const std::map<std::string, std::string>& params);
   /// Those that are new or changed.
   void add_tags(const std::map<std::string, std::string>& tags);
-  void add_points(const std::vector<MlflowPoint>& points);
+  void add_points(const std::vector<MetricPoint>& points);
 
   bool empty() const noexcept { return todo_.empty() && params_.empty() && tags_.empty() && points_.empty(); }
   std::size_t points() const noexcept { return points_.size() + batch_points(); }
 
   /// The body of the next request: the same bytes until one of the answers below was given. REQUIRES: !empty().
-  const std::string& body(const std::string& run_id, const MlflowPoints& names);
+  const std::string& body(const std::string& run_id, const MetricPoints& names);
   void accepted();
   /// For what is in it: tried again in halves, until what the server does not like is alone and left out. Returns
   /// whether something was left out. Servers also refuse what they have already, if it is more than 100 points of
@@ -57,7 +57,7 @@ class MlflowQueue {
   void clear();
 
   /// Points that need not be sent again: taken, or left out.
-  std::uint64_t settled(MlflowPoint::Source source) const { return settled_[static_cast<std::size_t>(source)].count(); }
+  std::uint64_t settled(MetricPoint::Source source) const { return settled_[static_cast<std::size_t>(source)].count(); }
   std::uint64_t settled() const { return settled_[0].count() + settled_[1].count() + settled_[2].count(); }
   std::uint64_t left_out() const noexcept { return left_out_; }  ///< refused by the server: points, parameters and tags
   std::uint64_t taken() const noexcept { return taken_; }        ///< points that the server took from here
@@ -68,23 +68,23 @@ class MlflowQueue {
   enum class Kind { params, tags, points };
   using Pair = std::pair<std::string, std::string>;
   struct Origin {
-    MlflowPoint::Source source;
+    MetricPoint::Source source;
     std::uint64_t index;
   };
 
   std::size_t batch_points() const noexcept;
-  void form(const MlflowPoints& names);
-  void form_pairs(std::deque<Pair>& from, MlflowNames& names, std::size_t longest);
+  void form(const MetricPoints& names);
+  void form_pairs(std::deque<Pair>& from, TrackerNames& names, std::size_t longest);
   void settle(std::size_t begin, std::size_t end);
 
   std::size_t most_;
   std::map<std::string, std::string> known_params_;
   std::map<std::string, std::string> known_tags_;
-  MlflowNames param_names_;
-  MlflowNames tag_names_;
+  TrackerNames param_names_;
+  TrackerNames tag_names_;
   std::deque<Pair> params_;
   std::deque<Pair> tags_;
-  std::deque<MlflowPoint> points_;
+  std::deque<MetricPoint> points_;
 
   // The request under way and those that were cut off from it.
   Kind kind_ = Kind::points;
@@ -94,7 +94,7 @@ class MlflowQueue {
   std::vector<std::pair<std::size_t, std::size_t>> todo_;  // of items_, the next one last
   std::string body_;
 
-  std::array<MlflowSettled, MlflowPoint::kSources> settled_;
+  std::array<MlflowSettled, MetricPoint::kSources> settled_;
   std::map<std::string, std::string> settled_params_;
   std::map<std::string, std::string> settled_tags_;
   std::uint64_t left_out_ = 0;

@@ -20,7 +20,7 @@ import unittest
 PR_SET_PDEATHSIG = 1
 MIB = 1 << 20
 LAUNCHERS = ("TAKT_", "TORCHELASTIC_", "OMPI_", "PMIX_", "PMI_", "MPI_LOCAL", "MV2_", "PALS_", "FLUX_", "SLURM_", "PBS_", "LSB_",
-             "MASTER_")
+             "MASTER_", "WANDB_")
 RANKS = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
 # Seconds that a busy machine, or a sanitizer, may add to what a test allows.
 SLACK = float(os.environ.get("SLACK", 1))

@@ -7,36 +7,17 @@ with_server.py <version> <folder> <test> <program>"""
 import os
 import pathlib
 import shutil
-import subprocess
 import sys
 
-SKIPPED = 77
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "integration"))
+
+import fetch  # noqa: E402
+
 # pkg_resources left setuptools in 81, FallbackAsyncAdaptedQueuePool left SQLAlchemy in 2.1; MLflow 2.2.2 wants both.
 PACKAGES = {"2.2.2": ["mlflow==2.2.2", "setuptools<80", "sqlalchemy<2.1"], "3": ["mlflow>=3,<4"]}
 # Of what Mantik's client needs, that which its login imports and MLflow has not brought: all of it would be ten times as much.
 MANTIK = ["--no-deps", "mantik==0.5.11"]
 MANTIK_NEEDS = ["fs", "gputil", "ipython==8.18.1", "psutil", "python-jose", "setuptools<80"]
-UNREACHABLE = ("connection", "timed out", "name resolution", "no matching distribution", "proxyerror", "unreachable", "sslerror")
-
-
-def install(python, what, *arguments):
-    pip = [str(python), "-m", "pip", "install", "--quiet", *arguments]
-    done = subprocess.run(pip, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    if done.returncode != 0:
-        print(done.stdout[-4000:])
-        if any(words in done.stdout.lower() for words in UNREACHABLE):
-            print(f"skipped: {what} cannot be fetched from here")
-            sys.exit(SKIPPED)
-        sys.exit("pip failed")
-
-
-def fetch(version, folder):
-    ready = folder / "takt-ready"
-    if ready.exists():
-        return
-    subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
-    install(folder / "bin" / "python", f"MLflow {version}", *PACKAGES[version])
-    ready.touch()
 
 
 def fetch_mantik(python, folder):
@@ -45,20 +26,19 @@ def fetch_mantik(python, folder):
     if ready.exists():
         return
     shutil.rmtree(folder, ignore_errors=True)
-    install(python, "Mantik's client", "--target", str(folder), *MANTIK_NEEDS)
-    install(python, "Mantik's client", "--target", str(folder), *MANTIK)
+    for packages in (MANTIK_NEEDS, MANTIK):
+        fetch.run_pip(python, "Mantik's client", "install", "--quiet", "--target", str(folder), *packages)
     ready.touch()
 
 
 def main():
     version, folder, test = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(__file__).with_name(sys.argv[3])
-    fetch(version, folder)
-    python = folder / "bin" / "python"
+    python = fetch.fetch(f"MLflow {version}", PACKAGES[version], folder)
     if test.name == "mantik_test.py":
         client = folder.with_name("mantik")
         fetch_mantik(python, client)
         os.environ["MANTIK_CLIENT"] = str(client)
-    os.execv(python, [str(python), "-B", str(test), *sys.argv[4:]])
+    os.execv(python, [python, "-B", str(test), *sys.argv[4:]])
 
 
 main()

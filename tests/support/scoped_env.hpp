@@ -13,7 +13,7 @@
 
 namespace support {
 
-/// An environment without the variables that Takt reads (TAKT_ and those of launchers) and with those given; on the way
+/// An environment without the variables that Takt reads (TAKT_, WANDB_ and those of launchers) and with those given; on the way
 /// out it is again what it was. One at a time, or nested; while there is one thread.
 class ScopedEnvironment {
  public:
@@ -49,7 +49,7 @@ class ScopedEnvironment {
 
   static bool matters(std::string_view name) {
     for (const std::string_view start : {"TAKT_", "TORCHELASTIC_", "OMPI_", "PMIX_", "PMI_", "MPI_LOCAL", "MV2_",
-                                         "PALS_", "FLUX_", "SLURM_", "PBS_", "LSB_", "MASTER_"}) {
+                                         "PALS_", "FLUX_", "SLURM_", "PBS_", "LSB_", "MASTER_", "WANDB_"}) {
       if (name.substr(0, start.size()) == start) { return true; }
     }
     return name == "RANK" || name == "WORLD_SIZE" || name == "LOCAL_RANK" || name == "LOCAL_WORLD_SIZE";

@@ -124,7 +124,7 @@ TEST_CASE("MLflow client: parameters, tags and points go in requests of their ow
     CHECK(contains(request.headers, "content-type: application/json"));
   }
   CHECK(sizes == std::vector<std::size_t>{100, 1, 1, 1000, 1000, 501});
-  CHECK(client.queue().settled(takt::detail::MlflowPoint::Source::metric) == 2501);
+  CHECK(client.queue().settled(takt::detail::MetricPoint::Source::metric) == 2501);
   const auto point = nlohmann::json::parse(of(server, "log-batch").back().body)["metrics"][500];
   CHECK(point["step"].is_number_integer());
   CHECK(point["timestamp"] == 1'700'000'000'000);
@@ -498,11 +498,11 @@ TEST_CASE("MLflow exporter: each rank a run of its own, if so wished, below the 
 TEST_CASE("MLflow queue: beyond its bound the oldest points go, counted") {
   const support::CaughtFaults faults;
   takt::detail::MlflowQueue queue(10);
-  std::vector<takt::detail::MlflowPoint> points(25);
+  std::vector<takt::detail::MetricPoint> points(25);
   for (std::size_t at = 0; at < points.size(); ++at) { points[at].step = static_cast<std::int64_t>(at); }
   queue.add_points(points);
   CHECK(queue.points() == 10);
   CHECK(queue.lost() == 15);
-  CHECK(queue.settled(takt::detail::MlflowPoint::Source::row) == 0);  // they can be sent from the journal
+  CHECK(queue.settled(takt::detail::MetricPoint::Source::row) == 0);  // they can be sent from the journal
   CHECK(contains(faults.text(), "15 of its oldest points are dropped"));
 }

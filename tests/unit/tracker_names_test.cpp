@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "mlflow_names.hpp"
+#include "tracker_names.hpp"
 
 #include "support/catch.hpp"
 
 #include <string>
 
-using takt::detail::mlflow_name;
-using takt::detail::MlflowNames;
+using takt::detail::tracker_name;
+using takt::detail::TrackerNames;
 
 namespace {
 
@@ -29,36 +29,36 @@ bool is_valid(const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("MLflow names that are good stay as they are") {
+TEST_CASE("Tracker names that are good stay as they are") {
   for (const char* const name : {"loss", "ok/slash", "a b", " ", "a-b_c.d", "..a", "time/Epoch/Batch/mean_s"}) {
-    CHECK(mlflow_name(name, 250) == name);
+    CHECK(tracker_name(name, 250) == name);
   }
 }
 
-TEST_CASE("MLflow names that a server refuses are changed, and end with a hash") {
+TEST_CASE("Tracker names that a server refuses are changed, and end with a hash") {
   for (const char* const name :
        {"a//b", "/abs", "a/", "..", "../x", "a/../b", "./a", ".", "", "\xF0\x9F\x98\x80", "tab\t", "a\\b", "@",
         "ns::f<int>", "loss\n", "caf\xC3\xA9", "a,b", "100%", "\xFF\xFE"}) {
-    const std::string safe = mlflow_name(name, 250);
+    const std::string safe = tracker_name(name, 250);
     INFO(name << " -> " << safe);
     CHECK(is_valid(safe));
     CHECK(ends_with_hash(safe));
-    CHECK(safe == mlflow_name(name, 250));
+    CHECK(safe == tracker_name(name, 250));
   }
-  CHECK(mlflow_name("caf\xC3\xA9", 250).substr(0, 5) == "caf__");
+  CHECK(tracker_name("caf\xC3\xA9", 250).substr(0, 5) == "caf__");
 }
 
-TEST_CASE("MLflow names that are too long keep their start") {
-  const std::string safe = mlflow_name(std::string(300, 'x'), 250);
+TEST_CASE("Tracker names that are too long keep their start") {
+  const std::string safe = tracker_name(std::string(300, 'x'), 250);
   CHECK(safe.size() == 250);
   CHECK(ends_with_hash(safe));
-  CHECK(safe != mlflow_name(std::string(301, 'x'), 250));
-  CHECK(mlflow_name(std::string(250, 'x'), 250) == std::string(250, 'x'));
-  CHECK(is_valid(mlflow_name(std::string(240, 'x') + "/" + std::string(60, 'y'), 250)));
+  CHECK(safe != tracker_name(std::string(301, 'x'), 250));
+  CHECK(tracker_name(std::string(250, 'x'), 250) == std::string(250, 'x'));
+  CHECK(is_valid(tracker_name(std::string(240, 'x') + "/" + std::string(60, 'y'), 250)));
 }
 
-TEST_CASE("Two MLflow names never become one") {
-  MlflowNames names;
+TEST_CASE("Two tracker names never become one") {
+  TrackerNames names;
   const std::string colons = names.of("a::b");
   const std::string commas = names.of("a,,b");
   CHECK(colons != commas);
@@ -66,7 +66,7 @@ TEST_CASE("Two MLflow names never become one") {
   CHECK(names.of("a::b") == colons);
   CHECK(names.changed() == 2);
   // Somebody whose own name is what another one became.
-  MlflowNames rivals;
+  TrackerNames rivals;
   const std::string first = rivals.of("a::b");
   const std::string second = rivals.of(first);
   CHECK(second != first);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "mlflow_points.hpp"
+#include "metric_points.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -34,7 +34,7 @@ std::string path_name(const Snapshot& snapshot, std::uint32_t path) {
 
 }  // namespace
 
-void MlflowPoints::take(const Snapshot& snapshot, std::vector<MlflowPoint>& points) {
+void MetricPoints::take(const Snapshot& snapshot, std::vector<MetricPoint>& points) {
   out_ = &points;
   for (const Row& row : snapshot.rows) {
     if (rows_.is_new(row.sequence)) { add(snapshot, row); }
@@ -50,12 +50,12 @@ void MlflowPoints::take(const Snapshot& snapshot, std::vector<MlflowPoint>& poin
   out_ = nullptr;
 }
 
-void MlflowPoints::begin_at(std::uint64_t row, std::uint64_t metric) noexcept {
+void MetricPoints::begin_at(std::uint64_t row, std::uint64_t metric) noexcept {
   rows_ = {row, row, true, false};
   metrics_ = {metric, metric, true, false};
 }
 
-bool MlflowPoints::Seen::is_new(std::uint64_t number) noexcept {
+bool MetricPoints::Seen::is_new(std::uint64_t number) noexcept {
   if (number < next) { return false; }
   if (!std::exchange(begun, true)) {
     first = number;
@@ -66,12 +66,12 @@ bool MlflowPoints::Seen::is_new(std::uint64_t number) noexcept {
   return true;
 }
 
-bool MlflowPoints::has_gap(MlflowPoint::Source source) const noexcept {
-  return (source == MlflowPoint::Source::row && rows_.has_gap) ||
-         (source == MlflowPoint::Source::metric && metrics_.has_gap);
+bool MetricPoints::has_gap(MetricPoint::Source source) const noexcept {
+  return (source == MetricPoint::Source::row && rows_.has_gap) ||
+         (source == MetricPoint::Source::metric && metrics_.has_gap);
 }
 
-void MlflowPoints::add(const Snapshot& snapshot, const Row& row) {
+void MetricPoints::add(const Snapshot& snapshot, const Row& row) {
   if (row.series >= snapshot.series.size()) { return; }
   if (row.series >= windows_.size()) { windows_.resize(row.series + 1); }
   Window& window = windows_[row.series];
@@ -95,18 +95,18 @@ void MlflowPoints::add(const Snapshot& snapshot, const Row& row) {
   if (every_step_ || window.end_ns - window.begin_ns >= window_ns_) { close(snapshot, row.series, window); }
 }
 
-void MlflowPoints::add_metric(const Metric& metric) {
-  if (std::isnan(metric.value)) {
+void MetricPoints::add_metric(const Metric& metric) {
+  if (std::isnan(metric.value) && !keeps_nans_) {
     ++nans_;
     return;
   }
   put(key_of(name_of_user(metric.name)), metric.value,
-      {metric.time_unix_ns / kNsPerMs, metric.step, MlflowPoint::Source::metric});
+      {metric.time_unix_ns / kNsPerMs, metric.step, MetricPoint::Source::metric});
 }
 
-void MlflowPoints::close(const Snapshot& snapshot, std::uint32_t series, Window& window) {
+void MetricPoints::close(const Snapshot& snapshot, std::uint32_t series, Window& window) {
   if (window.steps == 0) { return; }
-  const When when = {timestamp_ms(snapshot, window.end_ns), window.step, MlflowPoint::Source::row};
+  const When when = {timestamp_ms(snapshot, window.end_ns), window.step, MetricPoint::Source::row};
   for (const auto& [path, column] : window.columns) {
     add_summary(leaves(snapshot, series, path, false), column.host, when);
     if (column.device.n() != 0) { add_summary(leaves(snapshot, series, path, true), column.device, when); }
@@ -119,8 +119,8 @@ void MlflowPoints::close(const Snapshot& snapshot, std::uint32_t series, Window&
 }
 
 /// What holds for the whole run, warm-up left out of all but `total_s` and `count`.
-void MlflowPoints::add_totals(const Snapshot& snapshot) {
-  const When when = {timestamp_ms(snapshot, snapshot.wall_ns), last_step_, MlflowPoint::Source::total};
+void MetricPoints::add_totals(const Snapshot& snapshot) {
+  const When when = {timestamp_ms(snapshot, snapshot.wall_ns), last_step_, MetricPoint::Source::total};
   for (std::uint32_t path = 0; path < snapshot.paths.size(); ++path) {
     const PathStats& stats = snapshot.paths[path];
     const std::string name = snapshot.path_name(path);
@@ -138,14 +138,14 @@ void MlflowPoints::add_totals(const Snapshot& snapshot) {
   put(key_of("total/overhead_s"), seconds(natural(snapshot.overhead_ns)), when);
 }
 
-void MlflowPoints::add_rate(const std::string& stem, double items, double steps, double period_ns, const When& when) {
+void MetricPoints::add_rate(const std::string& stem, double items, double steps, double period_ns, const When& when) {
   if (period_ns <= 0) { return; }
   if (items > 0) { put(key_of(stem + "/items_per_s"), items / seconds(period_ns), when); }
   put(key_of(stem + "/steps_per_s"), steps / seconds(period_ns), when);
 }
 
-void MlflowPoints::add_summary(const Leaves& leaves, const Summary& summary, const When& when) {
-  if (every_step_ && when.source == MlflowPoint::Source::row) {
+void MetricPoints::add_summary(const Leaves& leaves, const Summary& summary, const When& when) {
+  if (every_step_ && when.source == MetricPoint::Source::row) {
     put(leaves[kStep], seconds(summary.total_ns()), when);
     return;
   }
@@ -159,14 +159,14 @@ void MlflowPoints::add_summary(const Leaves& leaves, const Summary& summary, con
   put(leaves[kCount], static_cast<double>(summary.n()), when);
 }
 
-void MlflowPoints::put(std::uint32_t key, double value, const When& when) {
+void MetricPoints::put(std::uint32_t key, double value, const When& when) {
   const std::uint64_t index =
-      has_gap(when.source) ? MlflowPoint::kNoIndex : made_[static_cast<std::size_t>(when.source)]++;
+      has_gap(when.source) ? MetricPoint::kNoIndex : made_[static_cast<std::size_t>(when.source)]++;
   out_->push_back({value, when.timestamp_ms, when.step, index, key, when.source});
 }
 
 /// "Epoch/Batch"; of a further series of the same Batch path "thread-3/Epoch/Batch", whose steps have numbers of their own.
-std::string MlflowPoints::series_name(const Snapshot& snapshot, std::uint32_t series) const {
+std::string MetricPoints::series_name(const Snapshot& snapshot, std::uint32_t series) const {
   const Series& one = snapshot.series[series];
   const bool first = std::none_of(snapshot.series.begin(), snapshot.series.begin() + series,
                                   [&](const Series& other) { return other.path == one.path; });
@@ -174,7 +174,7 @@ std::string MlflowPoints::series_name(const Snapshot& snapshot, std::uint32_t se
   return first ? name : "thread-" + std::to_string(one.thread) + "/" + name;
 }
 
-const MlflowPoints::Leaves& MlflowPoints::leaves(const Snapshot& snapshot, std::uint32_t series, std::uint32_t path,
+const MetricPoints::Leaves& MetricPoints::leaves(const Snapshot& snapshot, std::uint32_t series, std::uint32_t path,
                                                  bool device) {
   const std::pair<std::uint64_t, bool> place((std::uint64_t{series} << 32U) | path, device);
   const auto found = leaves_.find(place);
@@ -187,17 +187,17 @@ const MlflowPoints::Leaves& MlflowPoints::leaves(const Snapshot& snapshot, std::
   return leaves_.emplace(place, make_leaves(stem)).first->second;
 }
 
-MlflowPoints::Leaves MlflowPoints::make_leaves(const std::string& stem) {
+MetricPoints::Leaves MetricPoints::make_leaves(const std::string& stem) {
   static const char* const kNames[kLeaves] = {"/mean_s", "/p50_s", "/p95_s", "/max_s", "/total_s", "/count", "/step_s"};
   Leaves leaves;
   // Cut before the leaf is added: the end of a long name is what tells the columns apart.
-  const std::string safe = mlflow_name(stem, MlflowNames::kLongest - 16);
+  const std::string safe = tracker_name(stem, TrackerNames::kLongest - 16);
   if (safe != stem) { ++stems_changed_; }
   for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) { leaves[leaf] = key_of(safe + kNames[leaf]); }
   return leaves;
 }
 
-std::uint32_t MlflowPoints::key_of(const std::string& name) {
+std::uint32_t MetricPoints::key_of(const std::string& name) {
   const auto [place, is_new] = key_numbers_.emplace(name, static_cast<std::uint32_t>(keys_.size()));
   if (is_new) { keys_.push_back(names_.of(name)); }
   return place->second;

@@ -14,13 +14,13 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// `name` as every MLflow server takes it: ASCII letters, digits, '_', '-', '.', ' ' and '/', no empty, "." or ".." between
-/// slashes, at most `longest` bytes (16 or more). One bad name costs a server's whole batch. What is good already stays as it
-/// is; of all else the end is a hash of the original. `salt` other than 0 always adds a hash. Any thread.
-std::string mlflow_name(std::string_view name, std::size_t longest, std::uint32_t salt = 0);
+/// `name` as every tracker takes it, MLflow being the strictest: ASCII letters, digits, '_', '-', '.', ' ' and '/', no empty,
+/// "." or ".." between slashes, at most `longest` bytes (16 or more). One bad name costs a server's whole batch. What is good
+/// already stays as it is; of all else the end is a hash of the original. `salt` other than 0 always adds a hash. Any thread.
+std::string tracker_name(std::string_view name, std::size_t longest, std::uint32_t salt = 0);
 
 /// Gives each name a safe one of its own, the same each time. One thread at a time.
-class MlflowNames {
+class TrackerNames {
  public:
   static constexpr std::size_t kLongest = 250;
 

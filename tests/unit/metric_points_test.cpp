@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "mlflow_points.hpp"
+#include "metric_points.hpp"
 
 #include "support/catch.hpp"
 #include "support/snapshot_builder.hpp"
@@ -14,8 +14,8 @@
 #include <vector>
 
 using takt::Snapshot;
-using takt::detail::MlflowPoint;
-using takt::detail::MlflowPoints;
+using takt::detail::MetricPoint;
+using takt::detail::MetricPoints;
 using namespace takt_test;
 
 namespace {
@@ -62,15 +62,15 @@ struct Rig {
     snapshot.metrics.clear();
   }
 
-  std::map<std::string, std::vector<MlflowPoint>> by_name() const {
-    std::map<std::string, std::vector<MlflowPoint>> found;
-    for (const MlflowPoint& point : out) { found[points.key(point.key)].push_back(point); }
+  std::map<std::string, std::vector<MetricPoint>> by_name() const {
+    std::map<std::string, std::vector<MetricPoint>> found;
+    for (const MetricPoint& point : out) { found[points.key(point.key)].push_back(point); }
     return found;
   }
 
   Snapshot snapshot;
-  MlflowPoints points;
-  std::vector<MlflowPoint> out;
+  MetricPoints points;
+  std::vector<MetricPoint> out;
   std::uint32_t batch = 0;
   std::uint32_t io = 0;
   std::uint64_t sequence = 0;
@@ -78,9 +78,9 @@ struct Rig {
 };
 
 using Bare = std::tuple<std::string, double, std::int64_t, std::int64_t>;
-std::vector<Bare> of_source(const Rig& rig, MlflowPoint::Source source) {
+std::vector<Bare> of_source(const Rig& rig, MetricPoint::Source source) {
   std::vector<Bare> found;
-  for (const MlflowPoint& point : rig.out) {
+  for (const MetricPoint& point : rig.out) {
     if (point.source == source) {
       found.emplace_back(rig.points.key(point.key), point.value, point.timestamp_ms, point.step);
     }
@@ -90,13 +90,13 @@ std::vector<Bare> of_source(const Rig& rig, MlflowPoint::Source source) {
 
 }  // namespace
 
-TEST_CASE("MLflow points: behind a gap they have no number, because others may have made more of them") {
+TEST_CASE("Metric points: behind a gap they have no number, because others may have made more of them") {
   Rig rig(true);
   rig.sequence = rig.metrics = 5;  // added late, which is no gap
   rig.add_step(0, 1'000'000);
   rig.add_metric("loss", 1.0, 0);
   rig.take();
-  for (const MlflowPoint& point : rig.out) { CHECK(point.index != MlflowPoint::kNoIndex); }
+  for (const MetricPoint& point : rig.out) { CHECK(point.index != MetricPoint::kNoIndex); }
   rig.out.clear();
   ++rig.sequence;
   rig.add_step(2, 1'000'000);
@@ -105,12 +105,12 @@ TEST_CASE("MLflow points: behind a gap they have no number, because others may h
   rig.add_step(3, 1'000'000);
   rig.take();
   REQUIRE_FALSE(rig.out.empty());
-  for (const MlflowPoint& point : rig.out) {
-    CHECK((point.index == MlflowPoint::kNoIndex) == (point.source == MlflowPoint::Source::row));
+  for (const MetricPoint& point : rig.out) {
+    CHECK((point.index == MetricPoint::kNoIndex) == (point.source == MetricPoint::Source::row));
   }
 }
 
-TEST_CASE("MLflow points: a window closes at the first step end ten seconds after it opened") {
+TEST_CASE("Metric points: a window closes at the first step end ten seconds after it opened") {
   Rig rig;
   for (std::int64_t step = 0; step < 9; ++step) { rig.add_step(step, (step + 1) * 1'000'000); }
   rig.take();
@@ -135,7 +135,7 @@ TEST_CASE("MLflow points: a window closes at the first step end ten seconds afte
   CHECK(found.count("gpu/Epoch/Batch/IO/mean_s") == 0);
 }
 
-TEST_CASE("MLflow points: the last window closes at the end, and the totals follow") {
+TEST_CASE("Metric points: the last window closes at the end, and the totals follow") {
   Rig rig;
   rig.add_step(0, 5, 3);
   rig.snapshot.paths[rig.io].host.add(5'000'000);
@@ -154,7 +154,7 @@ TEST_CASE("MLflow points: the last window closes at the end, and the totals foll
   CHECK(rig.out.size() == before);
 }
 
-TEST_CASE("MLflow points: every step, if so wished") {
+TEST_CASE("Metric points: every step, if so wished") {
   Rig rig(true);
   for (std::int64_t step = 0; step < 3; ++step) { rig.add_step(step, 7 + step, 5); }
   rig.take();
@@ -166,7 +166,7 @@ TEST_CASE("MLflow points: every step, if so wished") {
   CHECK(found.count("time/Epoch/Batch/IO/mean_s") == 0);
 }
 
-TEST_CASE("MLflow points: the user's metrics keep name, step and time; not a number is counted") {
+TEST_CASE("Metric points: the user's metrics keep name, step and time; not a number is counted") {
   Rig rig;
   rig.add_metric("loss", 0.1, 7);
   rig.add_metric("loss", std::numeric_limits<double>::quiet_NaN(), 8);
@@ -183,7 +183,7 @@ TEST_CASE("MLflow points: the user's metrics keep name, step and time; not a num
   CHECK(found["user/time/mine"].size() == 1);
 }
 
-TEST_CASE("MLflow points do not depend on how rows were shared out to snapshots") {
+TEST_CASE("Metric points do not depend on how rows were shared out to snapshots") {
   Rig whole;
   Rig parts;
   for (std::int64_t step = 0; step < 57; ++step) {
@@ -195,13 +195,13 @@ TEST_CASE("MLflow points do not depend on how rows were shared out to snapshots"
   }
   whole.take();
   parts.take();
-  for (const auto source : {MlflowPoint::Source::row, MlflowPoint::Source::metric}) {
+  for (const auto source : {MetricPoint::Source::row, MetricPoint::Source::metric}) {
     CHECK(of_source(whole, source) == of_source(parts, source));
     CHECK_FALSE(of_source(whole, source).empty());
   }
 }
 
-TEST_CASE("MLflow points: rows shown again make nothing new") {
+TEST_CASE("Metric points: rows shown again make nothing new") {
   Rig rig(true);
   rig.add_step(0, 1);
   const std::vector<takt::Row> rows = rig.snapshot.rows;
@@ -212,7 +212,7 @@ TEST_CASE("MLflow points: rows shown again make nothing new") {
   CHECK(rig.out.size() == before);
 }
 
-TEST_CASE("MLflow points: series of one Batch path on two threads stay apart") {
+TEST_CASE("Metric points: series of one Batch path on two threads stay apart") {
   Rig rig(true);
   add_series(rig.snapshot, rig.batch, add_thread(rig.snapshot, "second"));
   rig.add_step(0, 1);

@@ -5,7 +5,7 @@
 #include <takt/snapshot.hpp>
 #include <takt/summary.hpp>
 
-#include "mlflow_names.hpp"
+#include "tracker_names.hpp"
 
 #include <array>
 #include <cstdint>
@@ -17,34 +17,34 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// One value of one metric, as MLflow keeps it.
-struct MlflowPoint {
+/// One value of one metric, as trackers keep it.
+struct MetricPoint {
   /// What it was made of. The points of each source are a sequence that does not depend on how rows and metrics were
   /// shared out to snapshots: which ones of each source were delivered is all that has to be known to go on from there.
   enum class Source : std::uint8_t { row, metric, total };
   static constexpr std::size_t kSources = 3;
   static constexpr std::uint64_t kNoIndex = ~std::uint64_t{0};  ///< behind a gap, where nobody can tell the number
 
-  double value = 0;  ///< never NaN
+  double value = 0;
   std::int64_t timestamp_ms = 0;
   std::int64_t step = 0;
   std::uint64_t index = 0;  ///< among the points of its source
-  std::uint32_t key = 0;    ///< for MlflowPoints::key()
+  std::uint32_t key = 0;    ///< for MetricPoints::key()
   Source source = Source::row;
 };
 
 /// Turns rows and metrics into points: the same ones from the same rows and metrics, wherever and whenever. Knows no clock.
 /// Layout of names: docs/mlflow.md. One thread at a time.
-class MlflowPoints {
+class MetricPoints {
  public:
   static constexpr std::int64_t kWindowNs = 10'000'000'000;
 
   /// \param every_step a point for each step instead of one for each window of at least `window_ns`.
-  explicit MlflowPoints(bool every_step, std::int64_t window_ns = kWindowNs)
+  explicit MetricPoints(bool every_step, std::int64_t window_ns = kWindowNs)
       : every_step_(every_step), window_ns_(window_ns) {}
 
   /// Appends to `points` what follows from rows and metrics not seen before; of a finished snapshot the totals, too.
-  void take(const Snapshot& snapshot, std::vector<MlflowPoint>& points);
+  void take(const Snapshot& snapshot, std::vector<MetricPoint>& points);
 
   /// Rows and metrics with lower numbers are as if they had never been: whoever began has not seen them. Before take().
   void begin_at(std::uint64_t row, std::uint64_t metric) noexcept;
@@ -53,7 +53,9 @@ class MlflowPoints {
   std::uint64_t first_metric() const noexcept { return metrics_.first; }
 
   const std::string& key(std::uint32_t key) const { return keys_[key]; }
-  /// Metrics that were not a number: MLflow cannot be sent the same NaN twice, and sending twice must be possible.
+  /// Metrics that are not a number become points, too. Before take().
+  void keep_nans() noexcept { keeps_nans_ = true; }
+  /// Metrics that were not a number and left out: MLflow cannot be sent the same NaN twice, and sending twice must be possible.
   std::uint64_t nans() const noexcept { return nans_; }
   std::uint64_t names_changed() const noexcept { return names_.changed() + stems_changed_; }
 
@@ -86,7 +88,7 @@ class MlflowPoints {
   struct When {
     std::int64_t timestamp_ms;
     std::int64_t step;
-    MlflowPoint::Source source;
+    MetricPoint::Source source;
   };
 
   void add(const Snapshot& snapshot, const Row& row);
@@ -96,7 +98,7 @@ class MlflowPoints {
   void add_rate(const std::string& stem, double items, double steps, double period_ns, const When& when);
   void add_summary(const Leaves& leaves, const Summary& summary, const When& when);
   void put(std::uint32_t key, double value, const When& when);
-  bool has_gap(MlflowPoint::Source source) const noexcept;
+  bool has_gap(MetricPoint::Source source) const noexcept;
 
   const Leaves& leaves(const Snapshot& snapshot, std::uint32_t series, std::uint32_t path, bool device);
   Leaves make_leaves(const std::string& stem);
@@ -105,16 +107,17 @@ class MlflowPoints {
 
   bool every_step_;
   std::int64_t window_ns_;
-  std::vector<MlflowPoint>* out_ = nullptr;  // during take()
+  std::vector<MetricPoint>* out_ = nullptr;  // during take()
   Seen rows_;
   Seen metrics_;
-  std::array<std::uint64_t, MlflowPoint::kSources> made_{};
+  std::array<std::uint64_t, MetricPoint::kSources> made_{};
   std::int64_t last_step_ = 0;
+  bool keeps_nans_ = false;
   std::uint64_t nans_ = 0;
   std::uint64_t stems_changed_ = 0;
   bool totals_made_ = false;
   std::vector<Window> windows_;  // by series
-  MlflowNames names_;
+  TrackerNames names_;
   std::vector<std::string> keys_;
   std::map<std::string, std::uint32_t> key_numbers_;
   std::map<std::pair<std::uint64_t, bool>, Leaves> leaves_;  // by series and path, and whether of the device

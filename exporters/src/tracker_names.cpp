@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "mlflow_names.hpp"
+#include "tracker_names.hpp"
 
 #include <fmt/format.h>
 
@@ -50,18 +50,18 @@ std::string normal(std::string_view name) {
 
 }  // namespace
 
-std::string mlflow_name(std::string_view name, std::size_t longest, std::uint32_t salt) {
+std::string tracker_name(std::string_view name, std::size_t longest, std::uint32_t salt) {
   std::string out = normal(only_safe(name));
   if (out == name && out.size() <= longest && !out.empty() && salt == 0) { return out; }
   if (out.size() > longest - kHashLength) { out.resize(longest - kHashLength); }
   return out + fmt::format("_{:08x}", hash(name, salt));
 }
 
-const std::string& MlflowNames::of(const std::string& name) {
+const std::string& TrackerNames::of(const std::string& name) {
   const auto found = safe_.find(name);
   if (found != safe_.end()) { return found->second; }
-  std::string safe = mlflow_name(name, kLongest);
-  for (std::uint32_t salt = 1; used_.count(safe) != 0; ++salt) { safe = mlflow_name(name, kLongest, salt); }
+  std::string safe = tracker_name(name, kLongest);
+  for (std::uint32_t salt = 1; used_.count(safe) != 0; ++salt) { safe = tracker_name(name, kLongest, salt); }
   if (safe != name) { ++changed_; }
   used_.insert(safe);
   return safe_.emplace(name, std::move(safe)).first->second;

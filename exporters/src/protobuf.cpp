@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "protobuf.hpp"
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+// Kinds of field: how a reader finds its end.
+constexpr std::uint32_t kVarint = 0;
+constexpr std::uint32_t kSized = 2;
+
+}  // namespace
+
+void Protobuf::varint(std::uint64_t value) {
+  for (; value >= 0x80U; value >>= 7U) { bytes_ += static_cast<char>(value | 0x80U); }
+  bytes_ += static_cast<char>(value);
+}
+
+void Protobuf::sized(std::uint32_t field, std::string_view value) {
+  varint((field << 3U) | kSized);
+  varint(value.size());
+  bytes_ += value;
+}
+
+Protobuf& Protobuf::number(std::uint32_t field, std::int64_t value) {
+  if (value != 0) {
+    varint((field << 3U) | kVarint);
+    varint(static_cast<std::uint64_t>(value));
+  }
+  return *this;
+}
+
+Protobuf& Protobuf::text(std::uint32_t field, std::string_view value) {
+  if (!value.empty()) { sized(field, value); }
+  return *this;
+}
+
+Protobuf& Protobuf::message(std::uint32_t field, const Protobuf& value) {
+  sized(field, value.bytes());
+  return *this;
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/exporters/wandb.hpp>
+#include <takt/snapshot.hpp>
+
+#include "wandb_records.hpp"
+
+#include <map>
+#include <string>
+#include <string_view>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// \throws takt::Error for what W&B would not take, saying what to do. Any thread.
+void check_wandb_options(const WandbOptions& options);
+
+/// What the run is called. Any thread.
+/// \param id where none is set.
+WandbIdentity wandb_identity(const RunInfo& run, const WandbOptions& options, const std::string& id);
+
+/// The value of a parameter: a number or truth value where the text is one, so that W&B can sort by it. Any thread.
+std::string wandb_param(const std::string& name, const std::string& value);
+
+/// What W&B calls the config of a run: parameters, and below "tags" and "takt" what Takt knows more. One thread at a time.
+class WandbConfig {
+ public:
+  /// What is new or changed since the last call.
+  WandbItems changed(const Snapshot& snapshot);
+
+ private:
+  std::map<std::string, std::string> known_;  // JSON
+};
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "wandb_folder.hpp"
+
+#include "file.hpp"
+
+#include <cerrno>
+#include <ctime>
+#include <filesystem>
+#include <random>
+#include <string_view>
+#include <system_error>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+constexpr std::size_t kIdLength = 8;
+constexpr std::size_t kPiece = std::size_t{1} << 20U;
+
+/// "20261122_173059", in local time, as W&B's own client has it.
+std::string stamp(std::int64_t unix_ns) {
+  const auto seconds = static_cast<std::time_t>(unix_ns / 1'000'000'000);
+  std::tm parts = {};
+  ::localtime_r(&seconds, &parts);
+  char text[16] = {};
+  std::strftime(text, sizeof text, "%Y%m%d_%H%M%S", &parts);
+  return text;
+}
+
+/// The umask may have taken the owner's own bits away.
+bool make_own_folder(const std::string& path) {
+  return ::mkdir(path.c_str(), S_IRWXU) == 0 && ::chmod(path.c_str(), S_IRWXU) == 0;
+}
+
+/// With its parents. Links are followed: a home or scratch folder is often one.
+bool make_parents(const std::string& path) {
+  struct stat status = {};
+  if (::stat(path.c_str(), &status) == 0) {
+    errno = ENOTDIR;
+    return S_ISDIR(status.st_mode);
+  }
+  const std::size_t slash = path.find_last_of('/');
+  if (slash != std::string::npos && slash != 0 && !make_parents(path.substr(0, slash))) { return false; }
+  return make_own_folder(path) || errno == EEXIST;  // another rank was faster
+}
+
+class NewFile {
+ public:
+  explicit NewFile(const std::string& path)
+      : descriptor_(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR)) {}
+  ~NewFile() {
+    if (descriptor_ >= 0) { ::close(descriptor_); }
+  }
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+
+  bool write(std::string_view bytes) const { return descriptor_ >= 0 && write_all(descriptor_, bytes) == bytes.size(); }
+
+ private:
+  int descriptor_;
+};
+
+}  // namespace
+
+std::string new_wandb_id() {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789";
+  std::random_device device;
+  std::uniform_int_distribution<std::size_t> any(0, kLetters.size() - 1);
+  std::string id;
+  while (id.size() < kIdLength) { id += kLetters[any(device)]; }
+  return id;
+}
+
+std::string wandb_root(const std::string& directory) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path absolute = fs::absolute(directory.empty() ? "." : directory, error);
+  const fs::path root = error ? fs::path(directory) : absolute.lexically_normal();
+  const bool dotted = fs::exists(root / ".wandb", error);
+  return (root / (dotted ? ".wandb" : "wandb")).string();
+}
+
+std::string make_wandb_folder(const std::string& root, std::int64_t start_unix_ns, const std::string& run_id,
+                              std::string& error) {
+  std::string folder = root + "/offline-run-" + stamp(start_unix_ns) + "-" + run_id;
+  if (make_parents(root) && make_own_folder(folder) && make_own_folder(folder + "/files")) { return folder; }
+  if (errno == EEXIST) {
+    error = folder +
+            " is there already: another run with this id began in the same second. Give each run a WANDB_RUN_ID of "
+            "its own, or none";
+  } else {
+    error = wandb_fault("make the folder", folder, errno);
+  }
+  return "";
+}
+
+std::string wandb_fault(const char* what, const std::string& path, int number) {
+  return std::string("cannot ") + what + " " + path + ": " + std::system_category().message(number) +
+         "; make room, or set WANDB_DIR to a folder that can be written";
+}
+
+bool write_new_file(const std::string& path, const std::string& text) { return NewFile(path).write(text); }
+
+bool link_or_copy(const std::string& from, const std::string& to) {
+  if (::link(from.c_str(), to.c_str()) == 0) { return true; }
+  const NewFile file(to);
+  std::string piece;
+  for (std::uint64_t done = 0; read_from(from, done, kPiece, piece) && file.write(piece); done += piece.size()) {
+    if (piece.size() < kPiece) { return true; }
+    piece.clear();
+  }
+  return false;
+}
+
+std::string shell_word(const std::string& text) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./";
+  if (text.find_first_not_of(kPlain) == std::string::npos) { return text; }
+  std::string word = "'";
+  for (const char each : text) { word += each == '\'' ? std::string("'\\''") : std::string(1, each); }
+  return word + "'";
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

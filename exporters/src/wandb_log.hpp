@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/config.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// Appends `record` to `log` as a transaction log of W&B has it: in chunks that do not cross the end of a block.
+/// \param position in the file, of the end of `log`. Any thread.
+void append_wandb_record(std::string& log, std::uint64_t position, std::string_view record);
+/// What such a file begins with; it counts as part of the first block. Any thread.
+std::string_view wandb_log_header() noexcept;
+
+/// A transaction log under way: only ever appended to, whole records. What the disk does not take is kept, and written later.
+/// One thread at a time.
+class WandbLog {
+ public:
+  WandbLog() = default;
+  ~WandbLog();  // closes; what was not flushed is not in the file
+  WandbLog(const WandbLog&) = delete;
+  WandbLog& operator=(const WandbLog&) = delete;
+
+  /// Makes the file (0600), which must not exist. Each returns false, with errno, where that cannot be done.
+  bool create(const std::string& path);
+  bool flush();
+  /// Waits for the disk.
+  bool sync();
+
+  void append(std::string_view record);
+  /// Bytes that are not in the file.
+  std::size_t backlog() const noexcept { return buffer_.size(); }
+
+ private:
+  int descriptor_ = -1;
+  std::uint64_t written_ = 0;
+  std::string buffer_;
+};
+
+}  // namespace detail
+TAKT_END_NAMESPACE

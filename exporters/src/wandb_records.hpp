@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/config.hpp>
+
+#include "protobuf.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+// A value of W&B is JSON in which NaN, Infinity and -Infinity are allowed.
+/// The shortest that reads back as the same bits. Any thread.
+std::string wandb_json(double value);
+/// What is not UTF-8 becomes U+FFFD. Any thread.
+std::string wandb_json(std::string_view text);
+/// `text` with U+FFFD for what is not UTF-8. Any thread.
+std::string valid_utf8(std::string_view text);
+
+/// A value by its name.
+struct WandbItem {
+  std::string key;  ///< valid UTF-8
+  std::string json;
+};
+using WandbItems = std::vector<WandbItem>;
+
+/// What a run is called and belongs to; empty: not said. Valid UTF-8.
+struct WandbIdentity {
+  std::string id;
+  std::string entity;
+  std::string project;
+  std::string group;
+  std::string job_type;
+  std::string name;
+  std::string notes;
+  std::vector<std::string> tags;
+  std::string sweep_id;
+  std::string host;
+  std::int64_t start_unix_ns = 0;
+};
+
+/// The records of a run's log, one after the other: each call gives the next one's bytes. Field numbers are those of
+/// wandb_internal.proto. One thread at a time.
+class WandbRecords {
+ public:
+  /// The first one.
+  std::string header(std::string_view producer);
+  /// The second one: nothing before it counts.
+  std::string run(const WandbIdentity& identity, const WandbItems& config);
+  /// A number that others are drawn over.
+  std::string axis(const std::string& name);
+  /// All metrics that the pattern `glob` fits are drawn over `axis`.
+  std::string drawn_over(const std::string& glob, const std::string& axis);
+  std::string config(const WandbItems& changed);
+  /// \param step greater than in the row before.
+  std::string history(const WandbItems& row, std::int64_t step);
+  std::string summary(const WandbItems& changed);
+  /// \param path below the folder "files"; the file is whole.
+  std::string file(const std::string& path);
+  /// The last one.
+  std::string exit(int code, std::int64_t runtime_s);
+
+ private:
+  std::string next(std::uint32_t field, const Protobuf& content);
+
+  std::int64_t number_ = 0;
+};
+
+}  // namespace detail
+TAKT_END_NAMESPACE

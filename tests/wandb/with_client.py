@@ -1,0 +1,40 @@
+# SPDX-FileCopyrightText: The Takt authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Fetches W&B's client into a folder of the build, once, and runs the tests with it. Ends with 77 if it cannot be fetched.
+
+with_client.py <folder> <program>"""
+
+import os
+import pathlib
+import sys
+import zipfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "integration"))
+
+import fetch  # noqa: E402
+
+CLIENT = "wandb>=0.31,<1"
+# An older version, whose reader of logs is a module of Python: it can be asked for each record, and shows that older ones read it.
+READER = "wandb==0.28.0"
+
+
+def fetch_reader(python, folder):
+    reader = folder / "datastore.py"
+    if not reader.exists():
+        fetch.run_pip(python, "W&B's reader", "download", "--quiet", "--no-deps", "--dest", str(folder / "wheels"), READER)
+        wheel = next((folder / "wheels").glob("*.whl"))
+        with zipfile.ZipFile(wheel) as files:
+            reader.write_bytes(files.read("wandb/sdk/internal/datastore.py"))
+        wheel.unlink()
+    return reader
+
+
+def main():
+    folder, program = pathlib.Path(sys.argv[1]), sys.argv[2]
+    python = fetch.fetch("W&B's client", [CLIENT], folder)
+    os.environ["READER"] = str(fetch_reader(python, folder))
+    test = str(pathlib.Path(__file__).with_name("wandb_test.py"))
+    os.execv(python, [python, "-B", test, program, *sys.argv[3:]])
+
+
+main()
