@@ -5,7 +5,9 @@
 #include "fault.hpp"
 
 #include <cctype>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <string>
 
@@ -37,7 +39,11 @@ bool flag(const char* name) {
 
 /// ~/.mlflow/credentials, section [mlflow]: what no variable said.
 void read_credentials(MlflowOptions& options) {
-  std::ifstream file(variable("HOME") + "/.mlflow/credentials");
+  const std::string path = variable("HOME") + "/.mlflow/credentials";
+  errno = 0;
+  std::ifstream file(path);
+  const int error = errno;
+  if (!file.is_open() && (error == ENOENT || error == ENOTDIR)) { return; }
   bool ours = false;
   for (std::string line; std::getline(file, line);) {
     line = trimmed(line);
@@ -48,6 +54,12 @@ void read_credentials(MlflowOptions& options) {
     const std::string value = trimmed(line.substr(equals + 1));
     if (name == "mlflow_tracking_username" && options.username.empty()) { options.username = value; }
     if (name == "mlflow_tracking_password" && options.password.empty()) { options.password = value; }
+  }
+  if (!file.is_open() || file.bad()) {
+    detail::report_fault_once("mlflow.credentials",
+                              path + " cannot be read" + (error == 0 ? "" : std::string(": ") + std::strerror(error)) +
+                                  "; make it a file that you may read (chmod 600), or set MLFLOW_TRACKING_USERNAME and "
+                                  "MLFLOW_TRACKING_PASSWORD");
   }
 }
 
@@ -65,7 +77,7 @@ MlflowOptions MlflowOptions::from_env() {
   options.experiment_name = variable("MLFLOW_EXPERIMENT_NAME");
   options.experiment_id = variable("MLFLOW_EXPERIMENT_ID");
   options.run_id = variable("MLFLOW_RUN_ID");
-  read_credentials(options);
+  if (options.username.empty() || options.password.empty()) { read_credentials(options); }
   return options;
 }
 

@@ -52,6 +52,9 @@ class MlflowPoints {
   std::uint64_t first_row() const noexcept { return rows_.first; }
   std::uint64_t first_metric() const noexcept { return metrics_.first; }
 
+  /// Points of rows that were made before the end of the run cut their windows short.
+  std::uint64_t before_end() const noexcept { return before_end_; }
+
   const std::string& key(std::uint32_t key) const { return keys_[key]; }
   /// Metrics that were not a number: MLflow cannot be sent the same NaN twice, and sending twice must be possible.
   std::uint64_t nans() const noexcept { return nans_; }
@@ -113,6 +116,7 @@ class MlflowPoints {
   std::uint64_t nans_ = 0;
   std::uint64_t stems_changed_ = 0;
   bool totals_made_ = false;
+  std::uint64_t before_end_ = 0;
   std::vector<Window> windows_;  // by series
   MlflowNames names_;
   std::vector<std::string> keys_;
