@@ -19,7 +19,7 @@ import tracking
 COMMAND = os.environ["COMMAND"]
 KILLS = 200 if rig.SLACK == 1 else 10
 PERIOD_MS = 10
-TOGETHER = 24
+TOGETHER = 24  # deliveries that are waited for
 LONGEST_S = 0.08  # from the first step to the kill
 # Of one kill, on a machine that is busy with other things; the usual kill is held to the period.
 LOST_NS = PERIOD_MS * 1e6 + 250e6 * rig.SLACK

@@ -424,8 +424,9 @@ class Network(rig.Case):
         if shutil.which("unshare") is None or subprocess.run([*alone, "true"], capture_output=True, check=False).returncode != 0:
             self.skipTest("no network namespaces here")
         server = self.serve()
-        self.program = rig.Started([*alone, rig.PROGRAM], rig.environment(TAKT_DIR=self.runs, **self.environment_for(server.url)),
-                                   subprocess.PIPE, subprocess.PIPE, 64 * rig.MIB, None)
+        # The leak checker may not look into a process in a namespace of its own.
+        env = rig.environment(TAKT_DIR=self.runs, ASAN_OPTIONS="detect_leaks=0", **self.environment_for(server.url))
+        self.program = rig.Started([*alone, rig.PROGRAM], env, subprocess.PIPE, subprocess.PIPE, 64 * rig.MIB, None)
         self.addCleanup(self.program.kill)
         self.assertEqual(self.program.process.stdout.readline(), "ready\n")
         self.steps_made = 0
@@ -464,6 +465,8 @@ class Network(rig.Case):
         self.assertEqual(len(server.runs), PROGRAMS)
         for run in server.runs.values():
             self.assertEqual((sorted(run.steps("weight")), run.copies(), run.status), (list(range(5)), 0, "FINISHED"))
+        if rig.SLACK != 1:
+            return  # too few for what follows
         self.assertGreater(len(waits), PROGRAMS // 4)
         waits.sort()
         self.assertGreater(waits[len(waits) * 3 // 4] - waits[len(waits) // 4], 0.1)

@@ -8,12 +8,14 @@ import shutil
 import ssl
 import subprocess
 import unittest
+import warnings
 
 import rig
 import tracking
 
 COMMAND = os.environ["COMMAND"]
 OPENSSL = shutil.which("openssl")
+KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1")
 USER, PASSWORD = "ada", "p4ss:w0rd"
 BASIC = "Basic " + base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
 
@@ -32,14 +34,14 @@ class Tls(rig.Case):
 
     def certificate(self, name, subject, *extra, days=1):
         """<name>.pem and <name>.key, signed by itself."""
-        self.openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", days, "-subj", subject, "-keyout", f"{name}.key",
+        self.openssl("req", "-x509", *KEY, "-nodes", "-days", days, "-subj", subject, "-keyout", f"{name}.key",
                      "-out", f"{name}.pem", *extra)
         return self.scratch / f"{name}.pem"
 
     def signed(self, name, host="IP:127.0.0.1", days=1):
         """<name>.pem and <name>.key, signed by the authority."""
         (self.scratch / "extension").write_text(f"subjectAltName={host}\n", encoding="utf-8")
-        self.openssl("req", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=server", "-keyout", f"{name}.key", "-out", f"{name}.csr")
+        self.openssl("req", *KEY, "-nodes", "-subj", "/CN=server", "-keyout", f"{name}.key", "-out", f"{name}.csr")
         self.openssl("x509", "-req", "-in", f"{name}.csr", "-CA", "authority.pem", "-CAkey", "authority.key", "-CAcreateserial",
                      "-days", days, "-extfile", "extension", "-out", f"{name}.pem")
         return name
@@ -49,8 +51,10 @@ class Tls(rig.Case):
         context.load_cert_chain(self.scratch / f"{name}.pem", self.scratch / f"{name}.key")
         if newest is not None:
             context.set_ciphers("ALL:@SECLEVEL=0")
-            context.minimum_version = ssl.TLSVersion.TLSv1
-            context.maximum_version = newest
+            with warnings.catch_warnings():  # that this is not to be used any more is what is tested
+                warnings.simplefilter("ignore", DeprecationWarning)
+                context.minimum_version = ssl.TLSVersion.TLSv1
+                context.maximum_version = newest
         server = tracking.TrackingServer(tls=context)
         self.addCleanup(server.stop)
         return server
