@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "csv_rows.hpp"
 
+#include "text.hpp"
+
 #include <fmt/format.h>
 
 #include <iterator>
@@ -14,8 +16,9 @@ std::string present(std::int64_t ns) { return ns < 0 ? "" : std::to_string(ns); 
 
 }  // namespace
 
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) { return text; }
+std::string csv_field(const std::string& name) {
+  const std::string text = printable(name);
+  if (text.find_first_of(",\"") == std::string::npos) { return text; }
   std::string out = "\"";
   for (const char each : text) { out.append(each == '"' ? 2 : 1, each); }
   return out += '"';

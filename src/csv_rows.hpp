@@ -12,8 +12,9 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Text as a field of CSV by RFC 4180: one with a separator in it is quoted, and its quotes are doubled. Any thread.
-std::string csv_field(const std::string& text);
+/// A name as a field of CSV by RFC 4180: printable, as such files are also looked at on terminals; one with a separator in it
+/// is quoted, and its quotes are doubled. Any thread.
+std::string csv_field(const std::string& name);
 
 /// The lines of steps.csv. Names are quoted once, not once a line. The snapshot has to outlive it. One thread at a time.
 class CsvRows {

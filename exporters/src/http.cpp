@@ -24,6 +24,10 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
+constexpr const char* kDistrusted =
+    ". If it is your server: MLFLOW_TRACKING_SERVER_CERT_PATH is for the PEM file of its authority, and the host in "
+    "MLFLOW_TRACKING_URI has to be one that its certificate is for";
+
 struct Free {
   void operator()(CURLM* multi) const { curl_multi_cleanup(multi); }
   void operator()(curl_slist* list) const { curl_slist_free_all(list); }
@@ -105,7 +109,7 @@ void Http::Impl::set_up() {
 
 std::size_t Http::Impl::write(char* bytes, std::size_t size, std::size_t count, void* self) {
   auto& impl = *static_cast<Impl*>(self);
-  if (impl.body.size() + size * count > impl.options.most_reply) {
+  if (impl.body.size() + size * count > impl.request.most_reply) {
     impl.too_long = true;
     return 0;  // ends the transfer
   }
@@ -179,17 +183,22 @@ void Http::Impl::end(CURLcode code, HttpReply& reply) {
   CURL* const handle = easy.get();
   long status = 0;
   curl_off_t after = 0;
+  curl_off_t connected_us = 0;
   const char* location = nullptr;
   curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
   curl_easy_getinfo(handle, CURLINFO_RETRY_AFTER, &after);
   curl_easy_getinfo(handle, CURLINFO_REDIRECT_URL, &location);
+  curl_easy_getinfo(handle, CURLINFO_PRETRANSFER_TIME_T, &connected_us);
   reply = HttpReply();
+  reply.may_have_arrived = connected_us > 0;
+  reply.too_long = too_long;
   if (code == CURLE_OK) {
     reply.status = static_cast<int>(status);
   } else if (too_long) {
-    reply.error = "the reply is longer than " + std::to_string(options.most_reply) + " bytes";
+    reply.error = "the reply is longer than " + std::to_string(request.most_reply) + " bytes";
   } else {
     reply.error = error[0] != '\0' ? error : curl_easy_strerror(code);
+    if (code == CURLE_PEER_FAILED_VERIFICATION) { reply.error += kDistrusted; }
   }
   reply.body = std::move(body);
   reply.location = location == nullptr ? "" : location;

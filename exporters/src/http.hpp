@@ -19,13 +19,12 @@ struct HttpOptions {
   std::string url;  ///< http or https; a user and password in it are taken out and used
   std::string username;
   std::string password;
-  std::string token;                               ///< used where there is no user name with a password
-  bool insecure_tls = false;                       ///< true: the server's certificate is not looked at
-  std::string ca_path;                             ///< PEM file of the authorities to trust; wins over insecure_tls
-  std::string client_cert_path;                    ///< PEM file with certificate and key
-  std::chrono::milliseconds connect{5'000};        ///< the most that connecting may take
-  std::chrono::milliseconds total{30'000};         ///< the most that a request may take
-  std::size_t most_reply = std::size_t{1} << 20U;  ///< bytes of a reply
+  std::string token;                         ///< used where there is no user name with a password
+  bool insecure_tls = false;                 ///< true: the server's certificate is not looked at
+  std::string ca_path;                       ///< PEM file of the authorities to trust; wins over insecure_tls
+  std::string client_cert_path;              ///< PEM file with certificate and key
+  std::chrono::milliseconds connect{5'000};  ///< the most that connecting may take
+  std::chrono::milliseconds total{30'000};   ///< the most that a request may take
 };
 
 struct HttpRequest {
@@ -36,12 +35,15 @@ struct HttpRequest {
   std::string file;  ///< sent instead of `body`, where there is a name
   bool fresh =
       false;  ///< on a connection of its own: one that was kept may be sent again by libcurl if it turns out dead
+  std::size_t most_reply = std::size_t{1} << 20U;  ///< bytes of the reply's body
 };
 
 struct HttpReply {
   int status = 0;  ///< 0: none came; then `error` says why
   std::string body;
   std::string error;
+  bool may_have_arrived = false;   ///< the request: there was a connection
+  bool too_long = false;           ///< the reply, of which the rest was not read
   std::string location;            ///< of a redirection, which is never followed: it may lead anywhere
   std::int64_t retry_after_s = 0;  ///< 0: not said, or not understood
 };

@@ -36,7 +36,6 @@ std::string without_double_slashes(std::string url) {
 HttpOptions api_options(const MlflowOptions& options, const MlflowTimes& times) {
   HttpOptions http = mlflow_http_options(options, times.connect, times.total);
   http.url = without_double_slashes(options.mantik.api_url.empty() ? kMantikApi : options.mantik.api_url);
-  http.most_reply = kMostReply;
   try {
     check_http_options(http);
   } catch (const Error&) {
@@ -80,6 +79,7 @@ std::string cache_file(const MantikOptions& options) {
 
 HttpRequest token_request(const char* route, const Json& body) {
   HttpRequest request;
+  request.most_reply = kMostReply;
   request.method = "POST";
   request.path = std::string("/mantik/tokens/") + route;
   request.content_type = "application/json";

@@ -44,6 +44,7 @@ void MetricPoints::take(const Snapshot& snapshot, std::vector<MetricPoint>& poin
   }
   if (snapshot.finished && !totals_made_) {
     totals_made_ = true;
+    before_end_ = made_[static_cast<std::size_t>(MetricPoint::Source::row)];
     for (std::uint32_t series = 0; series < windows_.size(); ++series) { close(snapshot, series, windows_[series]); }
     add_totals(snapshot);
   }

@@ -52,6 +52,9 @@ class MetricPoints {
   std::uint64_t first_row() const noexcept { return rows_.first; }
   std::uint64_t first_metric() const noexcept { return metrics_.first; }
 
+  /// Points of rows that were made before the end of the run cut their windows short.
+  std::uint64_t before_end() const noexcept { return before_end_; }
+
   const std::string& key(std::uint32_t key) const { return keys_[key]; }
   /// Metrics that are not a number become points, too. Before take().
   void keep_nans() noexcept { keeps_nans_ = true; }
@@ -116,6 +119,7 @@ class MetricPoints {
   std::uint64_t nans_ = 0;
   std::uint64_t stems_changed_ = 0;
   bool totals_made_ = false;
+  std::uint64_t before_end_ = 0;
   std::vector<Window> windows_;  // by series
   TrackerNames names_;
   std::vector<std::string> keys_;

@@ -13,6 +13,8 @@
 #include "mlflow_messages.hpp"
 
 #include <chrono>
+#include <cstdint>
+#include <string>
 #include <utility>
 
 #include <unistd.h>
@@ -144,9 +146,10 @@ bool MlflowExporter::shutdown(milliseconds deadline) {
   if (impl.client == nullptr || impl.is_forked()) { return delivered; }
   impl.lease.release();
   impl.client->leave();
-  if (!delivered && !impl.client->stopped()) {
+  if (!impl.client->stopped() && (!delivered || impl.client->owed() != 0)) {
+    const std::uint64_t missing = impl.client->queue().points() + impl.client->queue().lost();
     detail::report_fault("mlflow.unsent", "MLflow had not been told everything when the run ended; " +
-                                              std::to_string(impl.client->queue().points()) + " points are missing. " +
+                                              std::to_string(missing) + " points are missing. " +
                                               (impl.directory.empty() ? std::string("More time: TAKT_EXIT_MS")
                                                                       : "Send them: takt sync " + impl.directory));
   }

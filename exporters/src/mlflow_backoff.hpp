@@ -21,6 +21,8 @@ class MlflowBackoff {
   void failed() noexcept { ++tries_; }
   /// How long to wait after that.
   std::chrono::milliseconds wait(const HttpReply& reply);
+  /// The server is not asking to wait any more.
+  void waited() noexcept { asked_to_wait_ = false; }
   /// The next failure is a first one.
   void reset() noexcept;
 

@@ -64,6 +64,8 @@ void MlflowClient::resume(const MlflowCursor& cursor) {
   run_id_ = cursor.run_id;
   told_status_ = cursor.status;
   attached_ = cursor.attached;
+  killed_bytes_ = cursor.killed_bytes;
+  killed_rows_ = cursor.killed_rows;
 }
 
 MlflowCursor MlflowClient::cursor() const {
@@ -83,6 +85,8 @@ MlflowCursor MlflowClient::cursor() const {
   queue_.tell(cursor);
   cursor.status = told_status_;
   cursor.attached = attached_;
+  cursor.killed_bytes = killed_bytes_;
+  cursor.killed_rows = killed_rows_;
   return cursor;
 }
 
@@ -102,11 +106,15 @@ void MlflowClient::save() {
   }
 }
 
-void MlflowClient::take(const Snapshot& snapshot, bool killed) {
+void MlflowClient::take(const Snapshot& snapshot, bool killed, std::uint64_t journal_bytes) {
   if (!begun_) { begin(snapshot); }
   if (stopped()) { return; }
   std::vector<MetricPoint> points;
   points_.take(snapshot, points);
+  if (killed) {
+    killed_bytes_ = journal_bytes;
+    killed_rows_ = points_.before_end();
+  }
   queue_.add_params(snapshot.params);
   queue_.add_tags(snapshot.tags);
   queue_.add_points(points);
@@ -154,7 +162,8 @@ void MlflowClient::finish(const Snapshot& snapshot, bool killed) {
   attach({"table.txt", "text/plain; charset=utf-8", format_table(snapshot, 120, false), ""});
   // Another thread writes it meanwhile.
   const std::string trace = snapshot.run.directory + "/trace.json";
-  if (traced_ && !snapshot.run.directory.empty()) { attach({"trace.json", "application/json", "", trace}); }
+  const bool is_traced = !snapshot.run.directory.empty() && (traced_ || may_exist(trace));
+  if (is_traced) { attach({"trace.json", "application/json", "", trace}); }
 }
 
 /// Whether the server knows how the run ended. What the program has said there outlives the guess that it was killed.
@@ -253,7 +262,7 @@ HttpRequest MlflowClient::request() {
     case Stage::create_experiment:
       return mlflow_post("experiments/create", text(Json{{"name", options_.experiment_name}}));
     case Stage::data:
-      if (!queue_.empty()) { return mlflow_post("runs/log-batch", queue_.body(run_id_, points_)); }
+      if (!queue_.empty()) { return request_of_queue(); }
       if (!closed_) { return request_of_run(); }
       return mlflow_put(artifact_root_, attachments_.front());
     default:
@@ -261,9 +270,24 @@ HttpRequest MlflowClient::request() {
   }
 }
 
+HttpRequest MlflowClient::request_of_queue() {
+  const std::string& body = queue_.body(run_id_, points_);
+  if (std::exchange(read_first_, false)) { read_back_.begin(queue_.sending(), points_, sent_before_); }
+  if (read_back_.busy()) { return read_back_.request(run_id_); }
+  HttpRequest request = mlflow_post("runs/log-batch", body);
+  request.fresh = true;  // libcurl must not send it again by itself
+  return request;
+}
+
+/// The one under way is done with; what the next one holds was not sent from here.
+void MlflowClient::next_request() {
+  read_first_ = taken_over_;
+  sent_before_ = false;
+}
+
 HttpRequest MlflowClient::request_of_run() const {
-  if (stage_ == Stage::join_run) { return mlflow_get("runs/get?run_id=" + url_encoded(options_.run_id)); }
-  if (stage_ == Stage::resume_run) { return mlflow_get("runs/get?run_id=" + url_encoded(run_id_)); }
+  if (stage_ == Stage::join_run) { return mlflow_get_run(options_.run_id); }
+  if (stage_ == Stage::resume_run) { return mlflow_get_run(run_id_); }
   if (stage_ == Stage::find_run) {
     const Json body = {{"experiment_ids", {experiment_id_}},
                        {"filter", fmt::format("tags.`{}` = '{}'", kMlflowNonce, create_nonce_)},
@@ -282,7 +306,25 @@ HttpRequest MlflowClient::request_of_run() const {
   return mlflow_post("runs/update", text(body));
 }
 
+/// The server's answer about what it has.
+void MlflowClient::read_back(const HttpReply& reply) {
+  const bool said = reply.status >= 200 && reply.status < 300;
+  const bool never = reply.too_long || (!said && !mlflow_may_pass(reply.status));
+  if (never) {
+    report("mlflow.unread",
+           "MLflow does not tell which points it has; where their delivery was not confirmed it may keep "
+           "two of one: " +
+               mlflow_told(reply, http_));
+    read_back_.give_up();
+  } else if (!said || !read_back_.answered(reply.body)) {
+    return try_again(reply);
+  }
+  backoff_.waited();  // but tries count on: they are about the request that this prepares
+  if (!read_back_.busy() && !queue_.found(read_back_.there())) { next_request(); }
+}
+
 void MlflowClient::answered(const HttpReply& reply) {
+  if (read_back_.busy()) { return read_back(reply); }
   const bool taken = reply.status >= 200 && reply.status < 300;
   // The same again, with another token.
   if (reply.status == 401 && login_ != nullptr && login_->rejected()) { return; }
@@ -337,12 +379,14 @@ void MlflowClient::succeeded(const std::string& body) {
       }
       settle_status();
       if (closed_) { give_up_attachments(); }
+      read_first_ = taken_over_ = true;
       return;
     default:
       break;
   }
   if (!queue_.empty()) {
     queue_.accepted();
+    next_request();
   } else if (!closed_) {
     closed_ = true;
     told_status_ = status_;
@@ -393,9 +437,12 @@ void MlflowClient::refused(const HttpReply& reply) {
     stop_deleted();
   } else if (stage_ != Stage::data || queue_.empty() || mlflow_ends_it(reply.status)) {
     stop(mlflow_told(reply, http_) + (login_ != nullptr && reply.status == 401 ? kMantikCure : mlflow_cure(reply)));
-  } else if (queue_.refused()) {
-    report("mlflow.refused", "MLflow refuses a value, which is left out: " + mlflow_told(reply, http_));
-    if (++refusals_ >= kMostRefusals) { stop("it refuses every value: " + mlflow_told(reply, http_)); }
+  } else {
+    next_request();
+    if (queue_.refused()) {
+      report("mlflow.refused", "MLflow refuses a value, which is left out: " + mlflow_told(reply, http_));
+      if (++refusals_ >= kMostRefusals) { stop("it refuses every value: " + mlflow_told(reply, http_)); }
+    }
   }
   backoff_.reset();
 }
@@ -408,7 +455,11 @@ void MlflowClient::try_again(const HttpReply& reply) {
     report("mlflow.failing", "MLflow fails over a request, which is not sent again from here; takt sync tries that: " +
                                  mlflow_told(reply, http_));
     backoff_.reset();
-    if (!queue_.empty()) { return queue_.give_up(); }
+    if (!queue_.empty()) {
+      read_back_.give_up();
+      next_request();
+      return queue_.give_up();
+    }
     ++owed_;
     if (!closed_) {
       closed_ = true;  // but told_status_ stays: it was not told
@@ -418,6 +469,8 @@ void MlflowClient::try_again(const HttpReply& reply) {
     }
     return;
   }
+  const bool may_be_there = reply.status == 0 ? reply.may_have_arrived : reply.status != 429;
+  if (may_be_there && stage_ == Stage::data && !read_back_.busy()) { read_first_ = sent_before_ = true; }
   not_before_ = steady_clock::now() + backoff_.wait(reply);
   report("mlflow.away", fmt::format("MLflow at {} does not answer as it should: {}. It is tried again, {} points wait",
                                     http_.url(), mlflow_told(reply, http_), queue_.points()));
@@ -425,6 +478,7 @@ void MlflowClient::try_again(const HttpReply& reply) {
 
 void MlflowClient::stop(const std::string& why) {
   stage_ = Stage::stopped;
+  read_back_.give_up();
   queue_.clear();
   attachments_.clear();
   report("mlflow.stopped", "nothing is sent to MLflow at " + http_.url() + ": " + why + ". The run goes on");

@@ -7,11 +7,12 @@
 
 #include "http.hpp"
 #include "mantik_login.hpp"
-#include "mlflow_backoff.hpp"
 #include "metric_points.hpp"
+#include "mlflow_backoff.hpp"
 #include "mlflow_cursor.hpp"
 #include "mlflow_messages.hpp"
 #include "mlflow_queue.hpp"
+#include "mlflow_read_back.hpp"
 #include "mlflow_times.hpp"
 
 #include <chrono>
@@ -25,7 +26,8 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 
 /// A run on an MLflow server: takes snapshots, and sends what follows from them whenever it is given time. Everything is sent
-/// until it is taken, with the same bytes; a server that was sent the same twice keeps one. One thread at a time.
+/// until it is taken; points that may have arrived are read back before, and only what lacks is sent again. One thread at a
+/// time.
 class MlflowClient {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -42,7 +44,8 @@ class MlflowClient {
   void resume(const MlflowCursor& cursor);
 
   /// \param killed what is taken is the last, because the process is gone that would have ended it.
-  void take(const Snapshot& snapshot, bool killed = false);
+  /// \param journal_bytes then: by which the next delivery sees that it was not the last after all.
+  void take(const Snapshot& snapshot, bool killed = false, std::uint64_t journal_bytes = 0);
   /// Sends until `until`; a request that has not ended by then goes on in the next call. Returns whether nothing is left.
   bool deliver(Time until);
   /// Nothing more will be delivered from here, so that other processes need not wait for this one.
@@ -84,7 +87,10 @@ class MlflowClient {
   HttpRequest request();
   HttpRequest request_of_run() const;
   bool logged_in(Time until);
+  HttpRequest request_of_queue();
   void answered(const HttpReply& reply);
+  void read_back(const HttpReply& reply);
+  void next_request();
   void succeeded(const std::string& body);
   void found_experiment(const std::string& body);
   void adopt(const std::string& body, const std::string& place);
@@ -121,6 +127,12 @@ class MlflowClient {
   std::string run_id_;
   std::string artifact_root_;  // path below the URL
   std::deque<MlflowAttachment> attachments_;
+  MlflowReadBack read_back_;
+  bool read_first_ = false;   // the points of the next request may be there already
+  bool sent_before_ = false;  // all of them, in one request
+  bool taken_over_ = false;   // from a process of whose last request nobody knows what became
+  std::uint64_t killed_bytes_ = 0;
+  std::uint64_t killed_rows_ = 0;
   std::uint64_t missing_ = 0;  // attachments that never can be sent
   std::uint64_t owed_ = 0;     // attachments, and the end of the run, over which the server failed
   MlflowBackoff backoff_;      // of the request under way

@@ -36,10 +36,21 @@ bool MlflowSettled::has(std::uint64_t number) const {
   return after != ends_.begin() && number < std::prev(after)->second;
 }
 
+void MlflowSettled::cut(std::uint64_t first) {
+  ends_.erase(ends_.lower_bound(first), ends_.end());
+  if (!ends_.empty()) { ends_.rbegin()->second = std::min(ends_.rbegin()->second, first); }
+}
+
 std::uint64_t MlflowSettled::count() const {
   std::uint64_t sum = 0;
   for (const auto& [first, end] : ends_) { sum += end - first; }
   return sum;
+}
+
+void forget_end(MlflowCursor& cursor) {
+  cursor.settled[0].cut(cursor.killed_rows);
+  cursor.settled[2] = MlflowSettled();
+  cursor.attached.clear();
 }
 
 std::string mlflow_cursor_file(const std::string& folder) { return folder + "/mlflow.json"; }
@@ -67,6 +78,8 @@ std::string format_cursor(const MlflowCursor& cursor) {
       {"status", cursor.status},
       {"attached", cursor.attached},
       {"left_out", cursor.left_out},
+      {"killed_bytes", cursor.killed_bytes},
+      {"killed_rows", cursor.killed_rows},
   };
   return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -98,6 +111,8 @@ bool parse_cursor(const std::string& text, MlflowCursor& cursor) {
     document.at("status").get_to(cursor.status);
     document.at("attached").get_to(cursor.attached);
     document.at("left_out").get_to(cursor.left_out);
+    cursor.killed_bytes = document.value("killed_bytes", cursor.killed_bytes);
+    cursor.killed_rows = document.value("killed_rows", cursor.killed_rows);
     return true;
   } catch (const Json::exception&) { return false; }
 }

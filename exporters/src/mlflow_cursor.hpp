@@ -23,6 +23,8 @@ class MlflowSettled {
   void add(std::uint64_t number) { add(number, number + 1); }
   void add(std::uint64_t first, std::uint64_t end);
   bool has(std::uint64_t number) const;
+  /// Takes out `first` and all behind it.
+  void cut(std::uint64_t first);
   std::uint64_t count() const;
   std::vector<Range> ranges() const { return {ends_.begin(), ends_.end()}; }
 
@@ -53,7 +55,12 @@ struct MlflowCursor {
   std::string status;                    ///< that the server was told; empty: none
   std::set<std::string> attached;        ///< files
   std::uint64_t left_out = 0;            ///< what the server refused
+  std::uint64_t killed_bytes = 0;        ///< with status KILLED: of the journal that was taken for whole
+  std::uint64_t killed_rows = 0;         ///< points of rows that do not depend on where it ended
 };
+
+/// For a run that was taken for killed and has gone on: what followed from its end is to be sent again.
+void forget_end(MlflowCursor& cursor);
 
 /// Of a run folder.
 std::string mlflow_cursor_file(const std::string& folder);

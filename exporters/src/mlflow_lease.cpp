@@ -88,6 +88,11 @@ bool MlflowLease::is_stale() {
   timespec now = {};
   ::clock_gettime(CLOCK_REALTIME, &now);
   const std::int64_t age = now.tv_sec - status.st_mtim.tv_sec;
+  if (text.empty()) {  // whose process had no time to write its name, or was killed before
+    problem_ = "a process is about to deliver it (" + file_ + "); if it is gone, that counts in " +
+               std::to_string(kRefresh.count()) + " s";
+    return age > kRefresh.count();
+  }
   if (life == Life::unknown && age > kStale.count()) { return true; }
   problem_ = "process " + std::to_string(pid) + " on " + host + " is delivering it (" + file_ + ", touched " +
              std::to_string(age) + " s ago)";

@@ -10,8 +10,9 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// The right to do something alone, such as to deliver a run: a file that one process makes, and touches again and again. Whoever finds one that was not
-/// touched for kStale, or whose process is gone, takes it. Needs no locks, so that it works on network file systems. Where two
+/// The right to do something alone, such as to deliver a run: a file that one process makes, and touches again and again.
+/// Whoever finds one that was not touched for kStale, or whose process is gone, or that is empty for kRefresh, takes it. Needs
+/// no locks, so that it works on network file systems. Where two
 /// take the same stale one at once, both may deliver until refresh() tells one of them; what is delivered twice is the same
 /// twice. One thread at a time.
 class MlflowLease {

@@ -64,6 +64,12 @@ HttpRequest mlflow_get(const std::string& endpoint) {
   return request;
 }
 
+HttpRequest mlflow_get_run(const std::string& run_id) {
+  HttpRequest request = mlflow_get("runs/get?run_id=" + url_encoded(run_id));
+  request.most_reply = kMostMlflowReply;
+  return request;
+}
+
 HttpRequest mlflow_post(const std::string& endpoint, std::string body) {
   HttpRequest request = mlflow_get(endpoint);
   request.method = "POST";

@@ -41,7 +41,12 @@ bool is_json_object(const std::string& body);
 /// The string at a JSON pointer such as "/run/info/run_id"; empty where there is none.
 std::string json_string(const std::string& body, const char* pointer);
 
+/// Bytes of what a server says about a run with many metrics, or long ones.
+constexpr std::size_t kMostMlflowReply = std::size_t{32} << 20U;
+
 HttpRequest mlflow_get(const std::string& endpoint);
+/// The run as it is there, with the latest point of each metric.
+HttpRequest mlflow_get_run(const std::string& run_id);
 HttpRequest mlflow_post(const std::string& endpoint, std::string body);
 /// \param artifact_path as of mlflow_artifact_path().
 HttpRequest mlflow_put(const std::string& artifact_path, const MlflowAttachment& attachment);

@@ -2,11 +2,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <takt/exporters/mlflow.hpp>
 
+#include <takt/session.hpp>
+
 #include "fault.hpp"
 #include "http.hpp"
 #include "mlflow_messages.hpp"
 #include "variables.hpp"
 
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <string>
 
@@ -19,7 +23,11 @@ using detail::variable;
 
 /// ~/.mlflow/credentials, section [mlflow]: what no variable said.
 void read_credentials(MlflowOptions& options) {
-  std::ifstream file(variable("HOME") + "/.mlflow/credentials");
+  const std::string path = variable("HOME") + "/.mlflow/credentials";
+  errno = 0;
+  std::ifstream file(path);
+  const int error = errno;
+  if (!file.is_open() && (error == ENOENT || error == ENOTDIR)) { return; }
   bool ours = false;
   for (std::string line; std::getline(file, line);) {
     line = trimmed(line);
@@ -30,6 +38,12 @@ void read_credentials(MlflowOptions& options) {
     const std::string value = trimmed(line.substr(equals + 1));
     if (name == "mlflow_tracking_username" && options.username.empty()) { options.username = value; }
     if (name == "mlflow_tracking_password" && options.password.empty()) { options.password = value; }
+  }
+  if (!file.is_open() || file.bad()) {
+    detail::report_fault_once("mlflow.credentials",
+                              path + " cannot be read" + (error == 0 ? "" : std::string(": ") + std::strerror(error)) +
+                                  "; make it a file that you may read (chmod 600), or set MLFLOW_TRACKING_USERNAME and "
+                                  "MLFLOW_TRACKING_PASSWORD");
   }
 }
 
@@ -68,7 +82,8 @@ MlflowOptions MlflowOptions::from_env() {
   options.experiment_name = variable("MLFLOW_EXPERIMENT_NAME");
   options.experiment_id = variable("MLFLOW_EXPERIMENT_ID");
   options.run_id = variable("MLFLOW_RUN_ID");
-  read_credentials(options);
+  options.all_ranks = SessionOptions::from_env().all_ranks;
+  if (options.username.empty() || options.password.empty()) { read_credentials(options); }
   return options;
 }
 

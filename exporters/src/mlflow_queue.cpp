@@ -109,7 +109,7 @@ void MlflowQueue::form_pairs(std::deque<Pair>& from, TrackerNames& names, std::s
 
 void MlflowQueue::form(const MetricPoints& names) {
   items_.clear();
-  origins_.clear();
+  sent_.clear();
   pairs_.clear();
   if (!params_.empty()) {
     kind_ = Kind::params;
@@ -127,7 +127,7 @@ void MlflowQueue::form(const MetricPoints& names) {
       bytes += item.size() + 1;
       if (bytes > kMostBody && !items_.empty()) { break; }
       items_.push_back(std::move(item));
-      origins_.push_back({point.source, point.index});
+      sent_.push_back(point);
     }
   }
   todo_.emplace_back(0, items_.size());
@@ -154,7 +154,7 @@ const std::string& MlflowQueue::body(const std::string& run_id, const MetricPoin
 void MlflowQueue::settle(std::size_t begin, std::size_t end) {
   for (std::size_t at = begin; at < end; ++at) {
     if (kind_ == Kind::points) {
-      const Origin& from = origins_[at];
+      const MetricPoint& from = sent_[at];
       if (from.index != MetricPoint::kNoIndex) { settled_[static_cast<std::size_t>(from.source)].add(from.index); }
     } else {
       (kind_ == Kind::params ? settled_params_ : settled_tags_)[pairs_[at].first] = pairs_[at].second;
@@ -168,6 +168,37 @@ void MlflowQueue::accepted() {
   const auto [begin, end] = todo_.back();
   taken_ += kind_ == Kind::points ? end - begin : 0;
   settle(begin, end);
+}
+
+std::vector<MetricPoint> MlflowQueue::sending() const {
+  if (todo_.empty() || kind_ != Kind::points) { return {}; }
+  const auto [begin, end] = todo_.back();
+  const auto at = [&](std::size_t place) { return sent_.begin() + static_cast<std::ptrdiff_t>(place); };
+  return {at(begin), at(end)};
+}
+
+bool MlflowQueue::found(const std::vector<bool>& there) {
+  const auto [begin, end] = todo_.back();
+  std::vector<std::string> absent_items;
+  std::vector<MetricPoint> absent;
+  std::size_t middle = begin;  // those that are there come to the front
+  for (std::size_t at = begin; at < end; ++at) {
+    if (!there[at - begin]) {
+      absent_items.push_back(std::move(items_[at]));
+      absent.push_back(sent_[at]);
+    } else {
+      sent_[middle++] = sent_[at];
+    }
+  }
+  for (std::size_t at = 0; at < absent.size(); ++at) {
+    items_[middle + at] = std::move(absent_items[at]);
+    sent_[middle + at] = absent[at];
+  }
+  taken_ += middle - begin;
+  settle(begin, middle);
+  if (middle == end) { return false; }
+  todo_.emplace_back(middle, end);
+  return true;
 }
 
 bool MlflowQueue::refused() {

@@ -47,6 +47,10 @@ class MlflowQueue {
   /// The body of the next request: the same bytes until one of the answers below was given. REQUIRES: !empty().
   const std::string& body(const std::string& run_id, const MetricPoints& names);
   void accepted();
+  /// The points in it, in order; none where it has none. REQUIRES: body() was called since the last answer.
+  std::vector<MetricPoint> sending() const;
+  /// For those of sending() that the server has already: they are not sent again. Returns whether any of it is left.
+  bool found(const std::vector<bool>& there);
   /// For what is in it: tried again in halves, until what the server does not like is alone and left out. Returns
   /// whether something was left out. Servers also refuse what they have already, if it is more than 100 points of
   /// several keys: halves of that they take.
@@ -67,10 +71,6 @@ class MlflowQueue {
  private:
   enum class Kind { params, tags, points };
   using Pair = std::pair<std::string, std::string>;
-  struct Origin {
-    MetricPoint::Source source;
-    std::uint64_t index;
-  };
 
   std::size_t batch_points() const noexcept;
   void form(const MetricPoints& names);
@@ -89,7 +89,7 @@ class MlflowQueue {
   // The request under way and those that were cut off from it.
   Kind kind_ = Kind::points;
   std::vector<std::string> items_;  // JSON
-  std::vector<Origin> origins_;     // of points
+  std::vector<MetricPoint> sent_;   // of points
   std::vector<Pair> pairs_;         // of parameters and tags: the name as the program gave it, and the value
   std::vector<std::pair<std::size_t, std::size_t>> todo_;  // of items_, the next one last
   std::string body_;

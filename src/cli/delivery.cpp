@@ -80,6 +80,9 @@ Delivered Delivery::deliver(const Watcher& watch) {
                 " cannot be read, so that nobody knows what was delivered. Remove it to send everything " +
                 "to a new MLflow run");
   }
+  // Before it is read: what is written meanwhile is for the next delivery to see.
+  const std::uint64_t bytes = journal_bytes(folder_);
+  if (cursor.status == "KILLED" && cursor.killed_bytes != bytes) { detail::forget_end(cursor); }
   detail::MlflowClient client(options_, times_, std::numeric_limits<std::size_t>::max());
   client.keep_cursor(cursor_file);
   if (begun) { client.resume(cursor); }
@@ -92,7 +95,7 @@ Delivered Delivery::deliver(const Watcher& watch) {
     snapshot.run.directory = folder_;  // it may have been moved
     if (!begun && snapshot.run.rank != 0 && !options_.all_ranks) { return false; }
     taken = true;
-    client.take(snapshot, killed);
+    client.take(snapshot, killed, bytes);
     must_be_noted(client);
     snapshot.rows.clear();
     snapshot.metrics.clear();

@@ -81,6 +81,13 @@ std::string heard(std::int64_t sign_unix_ns) {
 
 }  // namespace
 
+std::uint64_t journal_bytes(const std::string& directory) {
+  Rank rank;
+  rank.directory = directory;
+  look_at_files(rank);
+  return rank.bytes;
+}
+
 std::int64_t last_sign(const std::string& directory) {
   std::int64_t latest = 0;
   std::error_code error;
@@ -152,8 +159,17 @@ std::string describe(const Rank& rank) {
          open_places(rank.snapshot) + "; " + heard(rank.sign_unix_ns);
 }
 
+std::string why_closed(const std::string& directory) {
+  std::error_code error;
+  const fs::directory_iterator at(directory, error);
+  if (!error || error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory) { return ""; }
+  return detail::printable(directory) + " cannot be entered: " + error.message() +
+         "; call takt as the user who ran the program";
+}
+
 std::string why_unreadable(const Rank& rank) {
   const std::string where = detail::printable(rank.directory);
+  if (const std::string closed = why_closed(rank.directory); !closed.empty()) { return closed; }
   if (!rank.error.empty()) { return detail::printable(rank.error); }
   if (rank.segments != 0) {
     return "there is nothing to read in the journal in " + where +

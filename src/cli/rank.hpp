@@ -52,8 +52,14 @@ Ending ending_of(const std::string& directory, const detail::JournalReader& read
 /// Seconds since 1970 of the newest sign of life in the folder; 0: there is no journal.
 std::int64_t last_sign(const std::string& directory);
 
+/// Of all segments in the folder.
+std::uint64_t journal_bytes(const std::string& directory);
+
 /// "finished", "died in Epoch > Batch > Comm on thread main, open 312 s; last heard of ..."
 std::string describe(const Rank& rank);
+
+/// Why the folder cannot be listed, and what to do; empty where it can be, or is none.
+std::string why_closed(const std::string& directory);
 
 /// Why there is nothing to say about it, and what to do. For one that is not readable().
 std::string why_unreadable(const Rank& rank);

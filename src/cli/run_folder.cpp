@@ -7,6 +7,7 @@
 
 #include "file.hpp"
 #include "journal_format.hpp"
+#include "rank.hpp"
 #include "text.hpp"
 
 #include <algorithm>
@@ -69,6 +70,12 @@ std::vector<std::string> texts(const Paths& paths) {
   return out;
 }
 
+/// What nobody may look into is not the same as nothing.
+/// \throws takt::Error
+void must_be_open(const fs::path& folder) {
+  if (const std::string why = why_closed(folder.string()); !why.empty()) { throw Error(why); }
+}
+
 std::string shown(const fs::path& path) { return detail::printable(path.string()); }
 
 }  // namespace
@@ -77,6 +84,7 @@ std::vector<std::string> rank_folders(const std::string& given, std::vector<std:
   std::string name = given;
   while (name.size() > 1 && name.back() == '/') { name.pop_back(); }
   const fs::path path(name);
+  must_be_open(path);
   if (!is_folder(path)) {
     throw Error("there is no folder " + shown(path) +
                 "; name a run's folder, such as takt-runs/<run id>, or the folder that holds the runs");
@@ -86,6 +94,7 @@ std::vector<std::string> rank_folders(const std::string& given, std::vector<std:
   if (!ranks.empty()) { return texts(ranks); }
   const Paths runs = entries(path, is_run);
   if (runs.empty()) {
+    for (const fs::path& each : entries(path, is_folder)) { must_be_open(each); }
     throw Error("no run in " + shown(path) +
                 "; a program with a takt::Session leaves its runs in takt-runs, or where TAKT_DIR says");
   }

@@ -35,7 +35,7 @@ MlflowOptions options_for(const SyncWishes& wishes) {
   // It would be that of another run: each has its own in its folder.
   options.run_id.clear();
   options.every_step = wishes.every_step;
-  options.all_ranks = wishes.all_ranks;
+  options.all_ranks = options.all_ranks || wishes.all_ranks;
   return options;
 }
 

@@ -17,6 +17,8 @@ import loopback
 import rig
 
 COMMAND = os.environ["COMMAND"]
+PR_CAPBSET_DROP = 24
+CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH = 1, 2
 KILLS = 40 if rig.SLACK == 1 else 12
 
 
@@ -206,6 +208,21 @@ class Command(rig.Case):
                 done = self.takt(word, rank, status=1)
                 self.assertIn("TAKT_JOURNAL", done.stdout + done.stderr)
 
+    def test_folder_that_is_closed_is_not_an_empty_one(self):
+        self.run_program("names")
+        rank = self.folder()
+        for closed in (rank, rank.parent, self.runs):
+            for given in (rank, rank.parent, self.runs):
+                with self.subTest(closed=closed, given=given):
+                    closed.chmod(0)
+                    try:
+                        done = subprocess.run([COMMAND, "report", given], capture_output=True, text=True, check=False,
+                                              timeout=60 * rig.SLACK, env=rig.environment(), preexec_fn=without_might)
+                    finally:
+                        closed.chmod(0o700)
+                    self.assertEqual(done.returncode, 1)
+                    self.assertIn("cannot be entered: Permission denied; call takt as the user who ran", done.stderr)
+
     def test_wrong_usage_is_told_apart(self):
         for words in ([], ["report", "--json", "--csv"], ["nonsense"], ["trace"], ["report", "--nonsense"]):
             with self.subTest(words):
@@ -224,7 +241,7 @@ class Command(rig.Case):
 
     def test_names_cannot_command_a_terminal(self):
         self.run_program("names")
-        for words in (["report"], ["check"]):
+        for words in (["report"], ["report", "--csv"], ["report", "--steps"], ["check"]):
             out = self.takt(*words, self.runs).stdout
             self.assertNotIn("\x1b", out)
         self.assertIn("erase?[2Jall", self.takt("report", self.runs).stdout)
@@ -340,6 +357,12 @@ class TinyServer(loopback.LoopbackServer):
         self.statuses += [request["status"]] if "status" in request else []
         reply = {"run": {"info": {"run_id": "r", "artifact_uri": "mlflow-artifacts:/0/r"}}}
         return 200, "application/json", json.dumps(reply).encode()
+
+
+def without_might():
+    """Modes hold for root, too, in what is executed next."""
+    for capability in (CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH):
+        rig.libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
 
 
 def crc32c(data):

@@ -2,23 +2,40 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """An HTTP server on this machine that answers what a test says."""
 
+import http.client
 import http.server
 import threading
 
 
-class LoopbackServer:
-    """Asks `answer(method, path, headers, body)`, in threads of its own, for (status, content type, content) or, to break the
-    connection without a reply, None."""
+class Quiet(http.server.ThreadingHTTPServer):
+    """Clients that break connections are part of the tests."""
 
-    def __init__(self, answer):
+    daemon_threads = True
+    request_queue_size = 128
+
+    def handle_error(self, *_):
+        pass
+
+
+class LoopbackServer:
+    """Asks `answer(method, path, headers, body)`, in threads of its own, for (status, content type, content); for None, to break
+    the connection without a reply; or for a function that is given the connection's handler and does with it what it likes.
+    `takes_body(method, path)`: False leaves the body where it is. `tls`: an ssl.SSLContext."""
+
+    def __init__(self, answer, port=0, takes_body=lambda method, path: True, tls=None):
+        lock = threading.Lock()
+        self.connections = connections = set()
+
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
             def handle_request(self):
-                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                reply = answer(self.command, self.path, self.headers, body)
-                if reply is None:
+                length = int(self.headers.get("Content-Length", 0)) if takes_body(self.command, self.path) else 0
+                reply = answer(self.command, self.path, self.headers, self.rfile.read(length))
+                if reply is None or callable(reply):
                     self.close_connection = True
+                    if reply is not None:
+                        reply(self)
                     return
                 status, content_type, content = reply
                 self.send_response(status)
@@ -27,15 +44,36 @@ class LoopbackServer:
                 self.end_headers()
                 self.wfile.write(content)
 
+            def handle(self):
+                with lock:
+                    connections.add(self)
+                try:
+                    super().handle()
+                finally:
+                    with lock:
+                        connections.discard(self)
+
             do_GET = do_POST = do_PUT = handle_request
 
             def log_message(self, *_):
                 pass
 
-        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.http.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self.http.server_port}"
-        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+        self.http = Quiet(("127.0.0.1", port), Handler)
+        self.port = self.http.server_port
+        if tls is not None:
+            # The handshake is left to the thread of the connection.
+            self.http.socket = tls.wrap_socket(self.http.socket, server_side=True, do_handshake_on_connect=False)
+        self.url = f"http{'' if tls is None else 's'}://127.0.0.1:{self.port}"
+        # How often it looks whether it is to stop.
+        threading.Thread(target=self.http.serve_forever, args=(0.05,), daemon=True).start()
+
+    def is_idle(self):
+        """Whether it is done with all who came before: they have left, and were heard to the end."""
+        asked = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        asked.request("GET", "/health", headers={"Connection": "close"})
+        asked.getresponse().read()  # connections are accepted in their order
+        asked.close()
+        return not self.connections
 
     def stop(self):
         self.http.shutdown()

@@ -20,6 +20,7 @@ import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "integration"))
 os.environ.update(MLFLOW_DISABLE_TELEMETRY="true", DO_NOT_TRACK="true", MLFLOW_SERVER_ENABLE_JOB_EXECUTION="false",
+                  MLFLOW_ALLOW_FILE_STORE="true",
                   NO_PROXY="127.0.0.1", no_proxy="127.0.0.1", GIT_PYTHON_REFRESH="quiet")
 
 import mlflow  # noqa: E402
@@ -52,10 +53,11 @@ def double_of(bits):
 
 
 class Server:
-    """One on the loopback, with its data in `folder`; can be killed and started again."""
+    """One on the loopback, with its data in `folder`, in a database or in files; can be killed and started again."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, database=True):
         self.folder = folder
+        self.store = f"sqlite:///{folder}/mlflow.db" if database else str(folder / "mlruns")
         folder.mkdir()
         with socket.socket() as one:
             one.bind(("127.0.0.1", 0))
@@ -66,7 +68,7 @@ class Server:
 
     def start(self):
         command = [sys.executable, "-c", WATCH, sys.executable, "-m", "mlflow", "server", "--backend-store-uri",
-                   f"sqlite:///{self.folder}/mlflow.db", "--artifacts-destination", f"{self.folder}/artifacts",
+                   self.store, "--artifacts-destination", f"{self.folder}/artifacts",
                    "--host", "127.0.0.1", "--port", str(self.port), "--workers", "1"]
         # MLflow starts gunicorn by its name.
         path = os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]
@@ -121,10 +123,12 @@ class Forgetful(loopback.LoopbackServer):
         return reply.status, reply.getheader("Content-Type", "text/plain"), content
 
 
-class MlflowTest(rig.Case):
+class Case(rig.Case):
+    DATABASE = True
+
     def setUp(self):
         super().setUp()
-        self.server = Server(self.scratch / "server")
+        self.server = Server(self.scratch / "server", self.DATABASE)
         self.addCleanup(self.server.stop)
         self.server.start()
         mlflow.set_tracking_uri(self.server.url)  # 2.2.2 downloads artifacts from there, whatever its client was told
@@ -172,7 +176,8 @@ class MlflowTest(rig.Case):
             found = collections.Counter((each.step, each.timestamp, each.value) for each in history)
             if name == "limit":
                 # Databases have no infinity: MLflow keeps the largest number there is.
-                expected = collections.Counter({(step, ms, min(value, LARGEST)): n for (step, ms, value), n in expected.items()})
+                largest = LARGEST if self.DATABASE else float("inf")
+                expected = collections.Counter({(step, ms, min(value, largest)): n for (step, ms, value), n in expected.items()})
             else:
                 self.assertEqual(sum(found.values()), steps, name)
             self.assertEqual(found, expected, name)
@@ -180,6 +185,15 @@ class MlflowTest(rig.Case):
         self.assertLess(abs(start_ms / 1000 - time.time()), 3600)
         self.assertGreaterEqual(run.info.end_time, start_ms)
 
+    def sync(self, experiment, status, url=None):
+        env = {"MLFLOW_TRACKING_URI": url or self.server.url, "MLFLOW_EXPERIMENT_NAME": experiment}
+        done = subprocess.run([COMMAND, "sync", str(self.runs)], capture_output=True, text=True, check=False,
+                              timeout=120 * rig.SLACK, env=rig.environment(**env))
+        self.assertEqual(done.returncode, status, f"{done.stdout}\n{done.stderr}")
+        return done
+
+
+class MlflowTest(Case):
     def test_everything_sent_is_read_back(self):
         ended = self.start_program("plain", TAKT_TRACE=1).end(300)
         self.assertEqual(ended.status, 0, ended)
@@ -244,13 +258,6 @@ class MlflowTest(rig.Case):
         self.assertIn("delivered 0", ended.out, ended)
         self.assertIn("takt: MLflow at " + self.server.url, ended.err)
 
-    def sync(self, experiment, status):
-        env = {"MLFLOW_TRACKING_URI": self.server.url, "MLFLOW_EXPERIMENT_NAME": experiment}
-        done = subprocess.run([COMMAND, "sync", str(self.runs)], capture_output=True, text=True, check=False,
-                              timeout=120 * rig.SLACK, env=rig.environment(**env))
-        self.assertEqual(done.returncode, status, f"{done.stdout}\n{done.stderr}")
-        return done
-
     @unittest.skipUnless(COMMAND, "the command takt was not built")
     def test_takt_sync_delivers_what_the_run_could_not(self):
         self.server.kill()
@@ -291,6 +298,31 @@ class MlflowTest(rig.Case):
         run = self.only_run("joined")
         self.assertEqual((run.info.run_id, run.info.status), (run_id, "FINISHED"))
         self.assertEqual(run.data.metrics["total/time/Batch/count"], 20)
+
+class FilesTest(Case):
+    """A server without a database keeps two copies of what it is sent twice."""
+
+    DATABASE = False
+    STEPS = 901
+
+    def test_lost_replies_leave_one_copy_of_each_point(self):
+        proxy = Forgetful(self.server)
+        self.addCleanup(proxy.stop)
+        ended = self.start_program("lost", steps=self.STEPS, MLFLOW_TRACKING_URI=proxy.url).end(300)
+        self.assertIn("delivered 1", ended.out, ended)
+        self.assertGreater(proxy.lost, 2)
+        self.check_points(self.only_run("lost"), self.STEPS)
+
+    @unittest.skipUnless(COMMAND, "the command takt was not built")
+    def test_takt_sync_leaves_one_copy_of_each_point_too(self):
+        """The program ends before it can ask what became of its last request; then replies to the command are lost."""
+        proxy = Forgetful(self.server)
+        self.addCleanup(proxy.stop)
+        ended = self.start_program("rest", steps=self.STEPS, MLFLOW_TRACKING_URI=proxy.url, TAKT_EXIT_MS=300).end(300)
+        self.assertIn("delivered 0", ended.out, ended)
+        self.assertIn("complete; ", self.sync("rest", 0, proxy.url).stdout)
+        self.assertGreater(proxy.lost, 2)
+        self.check_points(self.only_run("rest"), self.STEPS)
 
 
 if __name__ == "__main__":

@@ -39,6 +39,7 @@ struct FakeAnswer {
   std::string headers;        ///< lines that end with "\r\n"
   bool cut = false;           ///< closes the connection instead of answering
   bool silent = false;        ///< answers nothing until the client leaves
+  bool slow = false;          ///< sends blanks as a body, one now and then, until the client leaves
   std::uint64_t endless = 0;  ///< bytes of 'x' behind the body, as long as the client reads them
 };
 
@@ -140,6 +141,7 @@ class FakeHttp {
       while (more(peer, bytes)) {}
       return false;
     }
+    if (answer.slow) { return drip(peer); }
     std::string out = "HTTP/1.1 " + std::to_string(answer.status) +
                       " Fake\r\nContent-Length: " + std::to_string(answer.body.size() + answer.endless) + "\r\n" +
                       answer.headers + "\r\n" + answer.body;
@@ -150,6 +152,15 @@ class FakeHttp {
       endless_sent_ += out.size();
     }
     return true;
+  }
+
+  bool drip(int peer) {
+    bool there = send(peer, "HTTP/1.1 200 Fake\r\nContent-Length: 1000000\r\n\r\n");
+    while (there && !stop_) {
+      pollfd left = {peer, POLLIN, 0};
+      there = ::poll(&left, 1, kLookMs) == 0 && send(peer, " ");
+    }
+    return false;
   }
 
   static bool send(int peer, const std::string& bytes) {

@@ -6,18 +6,24 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <mutex>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 namespace takt_test {
 
-/// What a server keeps of a run: identical points once, as one with a database does.
+/// What a server keeps of a run. One with a database keeps identical points once, one without keeps `sent_twice`, too.
 struct FakeRun {
-  std::set<std::string> points;  // JSON, with key, step, timestamp and value
+  std::set<std::string> points;                                // JSON, with key, step, timestamp and value
+  std::map<std::string, std::vector<nlohmann::json>> history;  // the same, by key, as they came
   std::map<std::string, std::string> params;
   std::map<std::string, std::string> tags;
   std::map<std::string, int> files;  // how often each was sent
@@ -33,6 +39,7 @@ class FakeMlflow {
     good,
     away,        ///< closes every connection
     deaf_reply,  ///< does what it is asked, and closes the connection instead of saying so
+    half,        ///< the same with the first half of the points
   };
   /// Asked at each request, with its number.
   using Moods = std::function<Mood(std::size_t)>;
@@ -48,7 +55,12 @@ class FakeMlflow {
   }
 
   std::string url() const { return http_.url(); }
-  std::size_t requests() const { return http_.requests().size(); }
+  std::size_t requests(const std::string& endpoint = "") const {
+    const std::vector<FakeRequest> all = http_.requests();
+    return static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [&](const FakeRequest& each) {
+      return each.path.find(endpoint) != std::string::npos;
+    }));
+  }
   std::map<std::string, FakeRun> runs() const {
     const std::lock_guard<std::mutex> lock(mutex_);
     return runs_;
@@ -67,9 +79,43 @@ class FakeMlflow {
       answer.status = failure_;
       return answer;
     }
-    if (mood != Mood::away) { answer.body = answer_to(request); }
+    if (mood != Mood::away) { answer.body = answer_to(request, mood); }
     answer.cut = mood != Mood::good;
     return answer;
+  }
+
+  static constexpr std::size_t kPage = 7;  // points
+
+  static std::tuple<std::int64_t, std::int64_t, double> place(const Json& point) {
+    return {point["step"], point["timestamp"], point["value"]};
+  }
+
+  /// What follows `name` in the query, decoded.
+  static std::string query(const FakeRequest& request, const std::string& name) {
+    const std::size_t found = request.path.find(name + "=");
+    if (found == std::string::npos) { return ""; }
+    std::string text;
+    for (std::size_t at = found + name.size() + 1; at < request.path.size() && request.path[at] != '&'; ++at) {
+      const bool is_encoded = request.path[at] == '%';
+      text += is_encoded ? static_cast<char>(std::stoi(request.path.substr(at + 1, 2), nullptr, 16)) : request.path[at];
+      at += is_encoded ? 2 : 0;
+    }
+    return text;
+  }
+
+  /// In pages.
+  Json history(const FakeRequest& request) {
+    const auto& known = runs_[query(request, "run_id")].history;
+    const auto of_key = known.find(query(request, "metric_key"));
+    if (of_key == known.end()) { return Json::object(); }
+    const std::vector<Json>& all = of_key->second;
+    const std::string token = query(request, "page_token");
+    const std::size_t begin = token.empty() ? 0 : std::stoul(token);
+    const std::size_t end = std::min(begin + kPage, all.size());
+    Json reply = {{"metrics", Json::array()}};
+    for (std::size_t at = begin; at < end; ++at) { reply["metrics"].push_back(all[at]); }
+    if (end < all.size()) { reply["next_page_token"] = std::to_string(end); }
+    return reply;
   }
 
   static bool is(const FakeRequest& request, const char* end) { return request.path.find(end) != std::string::npos; }
@@ -77,21 +123,32 @@ class FakeMlflow {
   Json described(const std::string& id) const {
     const auto run = runs_.find(id);
     const std::string status = run == runs_.end() ? "RUNNING" : run->second.status;
+    Json latest = Json::array();
+    if (run != runs_.end()) {
+      for (const auto& [key, points] : run->second.history) {
+        latest.push_back(*std::max_element(points.begin(), points.end(),
+                                           [](const Json& a, const Json& b) { return place(a) < place(b); }));
+      }
+    }
     return {
-        {"info", {{"run_id", id}, {"artifact_uri", "mlflow-artifacts:/0/" + id + "/artifacts"}, {"status", status}}}};
+        {"info", {{"run_id", id}, {"artifact_uri", "mlflow-artifacts:/0/" + id + "/artifacts"}, {"status", status}}},
+        {"data", {{"metrics", latest}}}};
   }
 
-  std::string answer_to(const FakeRequest& request) {
+  std::string answer_to(const FakeRequest& request, Mood mood) {
     if (request.method == "PUT") {
       const std::size_t name = request.path.rfind('/') + 1;
       const std::string id = request.path.substr(request.path.find("/0/") + 3);
       ++runs_[id.substr(0, id.find('/'))].files[request.path.substr(name)];
       return "";
     }
-    if (request.method == "GET") {
-      return Json{{"run", described(request.path.substr(request.path.find('=') + 1))}}.dump();
+    if (is(request, "get-history")) { return history(request).dump(); }
+    if (request.method == "GET") { return Json{{"run", described(query(request, "run_id"))}}.dump(); }
+    Json body = Json::parse(request.body);
+    if (mood == Mood::half && body.contains("metrics")) {
+      Json& all = body["metrics"];
+      all.erase(all.begin() + static_cast<std::ptrdiff_t>((all.size() + 1) / 2), all.end());
     }
-    const Json body = Json::parse(request.body);
     if (is(request, "runs/create")) {
       const std::string id = "r" + std::to_string(runs_.size());
       for (const Json& tag : body["tags"]) {
@@ -110,6 +167,7 @@ class FakeMlflow {
     if (is(request, "runs/update")) { run.status = body["status"]; }
     for (const Json& each : body.value("metrics", Json::array())) {
       if (!run.points.insert(each.dump()).second) { ++run.sent_twice; }
+      run.history[each["key"]].push_back(each);
     }
     for (const Json& each : body.value("params", Json::array())) { run.params[each["key"]] = each["value"]; }
     for (const Json& each : body.value("tags", Json::array())) { run.tags[each["key"]] = each["value"]; }

@@ -97,6 +97,17 @@ TEST_CASE("names with separators and quotes are quoted") {
   CHECK(contains(read_text(scratch.path("steps.csv")), "\n0,0,\"a,b/Batch\",\"the \"\"main\"\" one\",0,900,"));
 }
 
+TEST_CASE("names in a CSV file cannot command the terminal that it is shown on") {
+  const Scratch scratch;
+  Snapshot snapshot = with_series();
+  snapshot.threads[0].name = "main\x1b[31m,\r\nof two lines";
+  add_row(snapshot, 0, 0);
+  snapshot.finished = true;
+  takt::CsvExporter exporter(scratch.path("steps.csv"));
+  CHECK(exporter.export_snapshot(snapshot) == ExportResult::ok);
+  CHECK(contains(read_text(scratch.path("steps.csv")), "\n0,0,Epoch/Batch,\"main?[31m,??of two lines\",0,900,"));
+}
+
 TEST_CASE("rows are on disk after each export, and the file has its name at the end of the run") {
   const Scratch scratch;
   const std::string path = scratch.path("steps.csv");

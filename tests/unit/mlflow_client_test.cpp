@@ -14,6 +14,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -89,6 +90,34 @@ std::vector<FakeRequest> of(const FakeHttp& server, const char* endpoint) {
   }
   return found;
 }
+
+/// A port whose connections nobody accepts, and which has no room for more.
+class FullBacklog {
+ public:
+  FullBacklog() {
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* const plain = reinterpret_cast<sockaddr*>(&address);
+    for (int& each : sockets_) { each = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); }
+    ::bind(sockets_[0], plain, size);
+    ::listen(sockets_[0], 0);
+    ::getsockname(sockets_[0], plain, &size);
+    port_ = ntohs(address.sin_port);
+    for (std::size_t at = 1; at < sockets_.size(); ++at) { ::connect(sockets_[at], plain, size); }
+  }
+  ~FullBacklog() {
+    for (const int each : sockets_) { ::close(each); }
+  }
+  FullBacklog(const FullBacklog&) = delete;
+  FullBacklog& operator=(const FullBacklog&) = delete;
+  std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
+
+ private:
+  std::array<int, 5> sockets_{};
+  int port_ = 0;
+};
 
 /// What a server says to every request, and the line that comes of it.
 std::string told_for(const FakeAnswer& answer) {
@@ -177,8 +206,13 @@ TEST_CASE("MLflow client: a server that fails over a request three times does no
 }
 
 TEST_CASE("MLflow client: Retry-After is kept to, up to a bound, and nonsense in it is not") {
-  const auto [header, least_ms, most_ms] = GENERATE(table<std::string, int, int>(
-      {{"1", 140, 1900}, {"99999999999", 140, 1900}, {"soon", 0, 140}, {"-5", 0, 140}, {"", 0, 140}}));
+  const auto [header, least_ms, most_ms] =
+      GENERATE(table<std::string, int, int>({{"1", 140, 1900},
+                                             {"99999999999", 140, 1900},
+                                             {"Fri, 31 Dec 9999 23:59:59 GMT", 140, 1900},
+                                             {"soon", 0, 140},
+                                             {"-5", 0, 140},
+                                             {"", 0, 140}}));
   bool bad = true;
   FakeHttp server([&, text = header](const FakeRequest& request) {
     if (!is(request, "log-batch") || !std::exchange(bad, false)) { return usual(request); }
@@ -306,21 +340,27 @@ TEST_CASE("MLflow client: a reply without end is cut off") {
 }
 
 TEST_CASE("MLflow client: nobody there, or nobody who speaks, costs no more than the time given") {
-  const bool refuses = GENERATE(true, false);
+  const auto [kind, says] = GENERATE(table<std::string, std::string>({{"closed", "onnect"},
+                                                                      {"full", "no connection within 300 ms"},
+                                                                      {"silent", "no reply within 300 ms"},
+                                                                      {"slow", "no reply within 300 ms"}}));
   const support::CaughtFaults faults;
-  MlflowOptions options;
-  FakeAnswer silence;
-  silence.silent = true;
-  FakeHttp server([&](const FakeRequest&) { return silence; });
-  options = options_for(server);
-  if (refuses) { options.tracking_uri = "http://127.0.0.1:1"; }
+  FakeAnswer answer;
+  answer.silent = kind == "silent";
+  answer.slow = kind == "slow";
+  FakeHttp server([&, given = answer](const FakeRequest&) { return given; });
+  const FullBacklog full;
+  MlflowOptions options = options_for(server);
+  if (kind == "closed") { options.tracking_uri = "http://127.0.0.1:1"; }
+  if (kind == "full") { options.tracking_uri = full.url(); }
   MlflowClient client(options, quick());
   client.take(with_metrics(3));
   const auto begin = steady_clock::now();
   CHECK_FALSE(deliver(client, 700));
   CHECK(steady_clock::now() - begin < milliseconds(1500));
   CHECK(client.queue().points() == 3);
-  CHECK(contains(faults.text(), refuses ? "onnect" : "no reply within 300 ms"));
+  INFO(kind);
+  CHECK(contains(faults.text(), says));
   CHECK(faults.lines().size() == 1);
 }
 
@@ -452,6 +492,20 @@ TEST_CASE("MLflow options come from MLflow's variables and its file of credentia
   CHECK(options.password == "other");
   CHECK(options.insecure_tls);
   CHECK(options.experiment_name == "e");
+}
+
+TEST_CASE("MLflow options: a file of credentials that cannot be read is spoken of, one that is not there is not") {
+  const Scratch home;
+  support::ScopedEnvironment environment({{"HOME", home.path("")}});
+  for (const char* const name : {"MLFLOW_TRACKING_USERNAME", "MLFLOW_TRACKING_PASSWORD"}) { environment.unset(name); }
+  const support::CaughtFaults faults;
+  MlflowOptions::from_env();
+  CHECK(faults.lines().empty());
+  ::mkdir(home.path(".mlflow").c_str(), 0700);
+  ::mkdir(home.path(".mlflow/credentials").c_str(), 0700);  // which root cannot read either
+  MlflowOptions::from_env();
+  CHECK(contains(faults.text(), "credentials cannot be read"));
+  CHECK(contains(faults.text(), "chmod 600"));
 }
 
 TEST_CASE("MLflow exporter: other ranks send nothing, and a forked child neither") {

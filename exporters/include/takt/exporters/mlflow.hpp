@@ -32,8 +32,9 @@ struct MlflowOptions {
   std::string experiment_id;     ///< [MLFLOW_EXPERIMENT_ID] has to exist; empty: "0", the default experiment
   std::string run_id;            ///< [MLFLOW_RUN_ID] a run to go on with, instead of a new one
   bool every_step = false;       ///< a point for each step, instead of one for each ten seconds
-  bool all_ranks = false;        ///< a run for each rank, instead of rank 0 alone; children of run_id where it is set
-  bool artifacts = true;         ///< attach summary.json, table.txt and trace.json at the end
+  bool all_ranks =
+      false;  ///< [TAKT_RANKS=all] a run for each rank, not of rank 0 alone; children of run_id where it is set
+  bool artifacts = true;  ///< attach summary.json, table.txt and trace.json at the end
 
   /// The defaults, changed by the environment. The login at Mantik is used for a tracking_uri on the host of its api_url only.
   TAKT_EXPORT static MlflowOptions from_env();

@@ -1,0 +1,130 @@
+# SPDX-FileCopyrightText: The Takt authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""A program that is killed at any moment, while it delivers, loses what it recorded in one period, and nothing arrives twice."""
+
+import collections
+import csv
+import io
+import os
+import random
+import signal
+import struct
+import subprocess
+import time
+import unittest
+
+import rig
+import tracking
+
+COMMAND = os.environ["COMMAND"]
+KILLS = 200 if rig.SLACK == 1 else 10
+PERIOD_MS = 10
+TOGETHER = 24  # deliveries that are waited for
+LONGEST_S = 0.08  # from the first step to the kill
+# Of one kill, on a machine that is busy with other things; the usual kill is held to the period.
+LOST_NS = PERIOD_MS * 1e6 + 250e6 * rig.SLACK
+
+
+class Killed:
+    """A program that was killed, with the server it had. Its steps by its own log, with their ends in ns."""
+
+    def __init__(self, folder, server, ends):
+        self.folder = folder
+        self.server = server
+        self.ends = ends
+        self.steps = []  # in the journal
+        self.sync = None
+
+
+class Kill(rig.Case):
+    def environment(self, server):
+        return rig.environment(MLFLOW_TRACKING_URI=server.url)
+
+    def kill(self, number, after_s):
+        log = self.scratch / "log"
+        self.runs = self.scratch / f"runs-{number}"
+        server = tracking.TrackingServer()
+        self.addCleanup(server.stop)
+        started = self.start("endless", log, TAKT_PERIOD_MS=PERIOD_MS, MLFLOW_TRACKING_URI=server.url)
+        self.assertEqual(started.process.stdout.readline(), "ready\n")
+        moment = time.monotonic() + after_s
+        rig.wait_until(lambda: time.monotonic() >= moment)
+        os.kill(started.process.pid, signal.SIGKILL)
+        self.assertEqual(started.end(60).status, -signal.SIGKILL)
+        self.assertTrue(rig.wait_until(server.is_idle))
+        records = log.read_bytes()
+        ends = [end for _, end in struct.iter_unpack("qq", records[:len(records) // 16 * 16])]
+        return Killed(self.folder(), server, ends)
+
+    def check_journal(self, killed):
+        """Returns for how many ns before the end it has nothing."""
+        done = subprocess.run([COMMAND, "report", "--steps", killed.folder], capture_output=True, text=True, check=False,
+                              timeout=60 * rig.SLACK, env=rig.environment())
+        # Before the first period has passed there is nothing to read.
+        rows = csv.DictReader(io.StringIO(done.stdout)) if done.returncode == 0 else ()
+        killed.steps = [int(row["step"]) for row in rows if row["path"] == "Batch/IO"]
+        if rig.SLACK == 1:  # sanitized programs record faster than is collected, and say so
+            self.assertEqual(killed.steps, list(range(len(killed.steps))))
+        self.assertLessEqual(len(killed.steps), len(killed.ends) + 1)
+        return self.lost_ns(killed, max(killed.steps, default=-1))
+
+    def lost_ns(self, killed, last):
+        """How long before the kill the first step ended that is behind the last one that was kept."""
+        return killed.ends[-1] - killed.ends[last + 1] if last + 1 < len(killed.ends) else 0
+
+    def begin_sync(self, killed):
+        """It waits a second before it takes the place of the dead, in which others can be killed."""
+        killed.sync = rig.Started([COMMAND, "sync", "--every-step", killed.folder], self.environment(killed.server), subprocess.DEVNULL,
+                                  subprocess.PIPE, 64 * rig.MIB, None)
+        self.addCleanup(killed.sync.kill)
+
+    def check_sync(self, killed):
+        ended = killed.sync.end(60 * rig.SLACK)
+        if "about to deliver it" in ended.err:  # killed in the middle of saying that it delivers
+            lease = killed.folder / "mlflow.lease"
+            self.assertEqual((ended.status, lease.read_bytes()), (3, b""))
+            os.utime(lease, (0, 0))
+            self.begin_sync(killed)
+            ended = killed.sync.end(60 * rig.SLACK)
+        if not killed.steps and ended.status == 1:
+            return
+        self.assertEqual(ended.status, 0, ended)
+        killed.server.stop()
+        run = killed.server.only_run()
+        self.assertEqual(run.status, "KILLED")
+        self.assertEqual(run.copies(), 0)
+        for key in ("weight", "time/Batch/IO/step_s"):
+            there = run.steps(key)
+            self.assertEqual(len(set(there)), len(there), key)
+            if rig.SLACK == 1:
+                self.assertEqual(sorted(there), list(range(len(there))), key)
+            # Rows and metrics of a period are written one after the other.
+            self.assertLess(self.lost_ns(killed, max(there, default=-1)), LOST_NS, key)
+        self.assertLessEqual(set(killed.steps), set(there))
+
+    def test_killed_while_it_delivers(self):
+        seed = random.randrange(1 << 32)
+        print(f"seed {seed}")
+        moments = random.Random(seed)
+        ages = []
+        delivered = 0
+        waiting = collections.deque()
+        for number in range(KILLS):
+            killed = self.kill(number, moments.uniform(0, LONGEST_S * min(rig.SLACK, 3)))
+            delivered += any(run.points() for run in killed.server.runs.values())
+            ages.append(self.check_journal(killed))
+            self.assertLess(ages[-1], LOST_NS)
+            self.begin_sync(killed)
+            waiting.append(killed)
+            if len(waiting) > TOGETHER:
+                self.check_sync(waiting.popleft())
+        for killed in waiting:
+            self.check_sync(killed)
+        ages.sort()
+        print(f"lost at the most {ages[-1] / 1e6:.1f} ms, half of them less than {ages[len(ages) // 2] / 1e6:.1f} ms")
+        self.assertLess(ages[len(ages) // 2], 2 * PERIOD_MS * 1e6 * rig.SLACK)
+        self.assertGreater(delivered, KILLS // 4)  # the kills fell into deliveries
+
+
+if __name__ == "__main__":
+    rig.main()

@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+
+// Trains in small and sends it to MLflow. Each line of its standard input is a number of steps to make, answered with
+// "done <steps so far>"; at the end of the input it says "result <bits of what was trained>" and "delivered 0" or "delivered 1".
+//   network_program endless <log>: steps until it is killed; in the log, two numbers a step: the step, and when it ended, in ns
+//   of CLOCK_MONOTONIC
+#include <takt/exporters/mlflow.hpp>
+#include <takt/session.hpp>
+#include <takt/takt.hpp>
+
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace {
+
+std::int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+/// A step of no length would record rows faster than they are collected.
+void pause() {
+  const std::int64_t until = now_ns() + 100'000;
+  while (now_ns() < until) {}
+}
+
+class Training {
+ public:
+  explicit Training(takt::Session& session) : session_(session) {}
+
+  void step() {
+    takt::Scope batch(takt::Batch);
+    { const takt::Scope io(takt::IO); }
+    {
+      const takt::Scope forward(takt::Forward);
+      weight_ += std::sin(weight_ + static_cast<double>(steps_)) / 8;
+      pause();
+    }
+    session_.metric("weight", weight_);
+    batch.items(1);
+    ++steps_;
+  }
+  std::int64_t steps() const { return steps_; }
+  double weight() const { return weight_; }
+
+ private:
+  takt::Session& session_;
+  std::int64_t steps_ = 0;
+  double weight_ = 1;
+};
+
+void ready() {
+  std::puts("ready");
+  std::fflush(stdout);
+}
+
+void endless(Training& training, const char* path) {
+  const int log = ::open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
+  while (log >= 0) {
+    training.step();
+    pause();
+    const std::int64_t record[] = {training.steps() - 1, now_ns()};
+    if (::write(log, record, sizeof record) != static_cast<ssize_t>(sizeof record)) { return; }
+    if (training.steps() == 1) { ready(); }
+  }
+}
+
+void on_demand(Training& training) {
+  ready();
+  char line[32];
+  while (std::fgets(line, sizeof line, stdin) != nullptr) {
+    for (long left = std::strtol(line, nullptr, 10); left > 0; --left) { training.step(); }
+    std::printf("done %lld\n", static_cast<long long>(training.steps()));
+    std::fflush(stdout);
+  }
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  takt::Session session("network");
+  takt::MlflowOptions options = takt::MlflowOptions::from_env();
+  options.every_step = true;
+  options.artifacts = false;
+  if (!options.tracking_uri.empty()) { session.add(takt::MlflowExporter(options)); }
+  Training training(session);
+  if (count > 2 && std::string(arguments[1]) == "endless") {
+    endless(training, arguments[2]);
+  } else {
+    on_demand(training);
+  }
+  const bool delivered = session.close();
+  std::printf("result %a\ndelivered %d\n", training.weight(), delivered ? 1 : 0);
+  return 0;
+}

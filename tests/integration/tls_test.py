@@ -1,0 +1,165 @@
+# SPDX-FileCopyrightText: The Takt authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""A server is who it says it is, or it gets nothing; and who asks is told to no one else."""
+
+import base64
+import os
+import shutil
+import ssl
+import subprocess
+import unittest
+import warnings
+
+import rig
+import tracking
+
+COMMAND = os.environ["COMMAND"]
+OPENSSL = shutil.which("openssl")
+KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1")
+USER, PASSWORD = "ada", "p4ss:w0rd"
+BASIC = "Basic " + base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
+
+
+class Tls(rig.Case):
+    def setUp(self):
+        super().setUp()
+        if OPENSSL is None:
+            self.skipTest("there is no openssl here to make certificates with")
+        self.home = self.scratch / "home"
+        self.home.mkdir()
+        self.authority = self.certificate("authority", "/CN=authority", days=2)
+
+    def openssl(self, *words):
+        subprocess.run([OPENSSL, *map(str, words)], check=True, capture_output=True, timeout=60 * rig.SLACK, cwd=self.scratch)
+
+    def certificate(self, name, subject, *extra, days=1):
+        """<name>.pem and <name>.key, signed by itself."""
+        self.openssl("req", "-x509", *KEY, "-nodes", "-days", days, "-subj", subject, "-keyout", f"{name}.key",
+                     "-out", f"{name}.pem", *extra)
+        return self.scratch / f"{name}.pem"
+
+    def signed(self, name, host="IP:127.0.0.1", days=1):
+        """<name>.pem and <name>.key, signed by the authority."""
+        (self.scratch / "extension").write_text(f"subjectAltName={host}\n", encoding="utf-8")
+        self.openssl("req", *KEY, "-nodes", "-subj", "/CN=server", "-keyout", f"{name}.key", "-out", f"{name}.csr")
+        self.openssl("x509", "-req", "-in", f"{name}.csr", "-CA", "authority.pem", "-CAkey", "authority.key", "-CAcreateserial",
+                     "-days", days, "-extfile", "extension", "-out", f"{name}.pem")
+        return name
+
+    def serve(self, name, newest=None):
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self.scratch / f"{name}.pem", self.scratch / f"{name}.key")
+        if newest is not None:
+            context.set_ciphers("ALL:@SECLEVEL=0")
+            with warnings.catch_warnings():  # that this is not to be used any more is what is tested
+                warnings.simplefilter("ignore", DeprecationWarning)
+                context.minimum_version = ssl.TLSVersion.TLSv1
+                context.maximum_version = newest
+        server = tracking.TrackingServer(tls=context)
+        self.addCleanup(server.stop)
+        return server
+
+    def train(self, server, exit_ms=5000, **env):
+        started = self.start(stdin=subprocess.PIPE, TAKT_TABLE=0, TAKT_EXIT_MS=exit_ms, MLFLOW_TRACKING_URI=server.url, HOME=self.home, **env)
+        ended = started.end(60 * rig.SLACK, "5\n")
+        self.assertEqual(ended.status, 0, ended)
+        self.check_silence(ended.out + ended.err)
+        return ended
+
+    def check_silence(self, said):
+        self.assertNotIn(PASSWORD, said)
+        self.assertNotIn(BASIC.split()[1], said)
+        for path in self.runs.rglob("*"):
+            if path.is_file():
+                self.assertNotIn(PASSWORD.encode(), path.read_bytes(), path)
+
+    def check_delivered(self, server, ended):
+        self.assertIn("delivered 1", ended.out, ended)
+        self.assertEqual(server.only_run().steps("weight"), list(range(5)))
+
+    def check_refused(self, server, ended, says):
+        self.assertIn("delivered 0", ended.out, ended)
+        self.assertRegex(ended.err, says)
+        self.assertEqual(server.requests, [])
+
+    # Who the server is
+
+    def test_unknown_authority_is_refused_and_the_cure_is_named(self):
+        server = self.serve(self.signed("server"))
+        ended = self.train(server, 800)
+        self.check_refused(server, ended, "certificate.*MLFLOW_TRACKING_SERVER_CERT_PATH is for the PEM file of its authority")
+        done = subprocess.run([COMMAND, "sync", "--patience", "0", self.runs], capture_output=True, text=True, check=False,
+                              timeout=60 * rig.SLACK, env=rig.environment(MLFLOW_TRACKING_URI=server.url, HOME=self.home))
+        self.assertEqual((done.returncode, server.requests), (3, []), done.stderr)
+        self.assertIn("MLFLOW_TRACKING_SERVER_CERT_PATH", done.stderr)
+
+    def test_the_authority_that_is_named_is_trusted(self):
+        server = self.serve(self.signed("server"))
+        ended = self.train(server, MLFLOW_TRACKING_SERVER_CERT_PATH=self.authority)
+        self.check_delivered(server, ended)
+        self.assertEqual(ended.err, "")
+
+    def test_certificate_for_another_host_is_refused(self):
+        server = self.serve(self.signed("server", "DNS:elsewhere.example"))
+        self.check_refused(server, self.train(server, 800, MLFLOW_TRACKING_SERVER_CERT_PATH=self.authority),
+                           "has to be one that its certificate is for")
+
+    def test_certificate_that_has_expired_is_refused(self):
+        server = self.serve(self.signed("server", days=-1))
+        self.check_refused(server, self.train(server, 800, MLFLOW_TRACKING_SERVER_CERT_PATH=self.authority), "expired")
+
+    def test_another_authority_wins_over_the_wish_to_check_nothing(self):
+        server = self.serve(self.signed("server"))
+        other = self.certificate("other", "/CN=other")
+        self.check_refused(server, self.train(server, 800, MLFLOW_TRACKING_SERVER_CERT_PATH=other, MLFLOW_TRACKING_INSECURE_TLS="true"),
+                           "MLFLOW_TRACKING_SERVER_CERT_PATH")
+
+    def test_nothing_is_checked_where_that_is_wished_and_it_says_so(self):
+        server = self.serve(self.signed("server", "DNS:elsewhere.example"))
+        ended = self.train(server, MLFLOW_TRACKING_INSECURE_TLS="true")
+        self.check_delivered(server, ended)
+        self.assertIn("nobody checks that " + server.url, ended.err)
+
+    def test_tls_1_1_is_refused(self):
+        server = self.serve(self.signed("server"), ssl.TLSVersion.TLSv1_1)
+        self.check_refused(server, self.train(server, 800, MLFLOW_TRACKING_SERVER_CERT_PATH=self.authority), "does not answer as it should")
+
+    def test_path_without_a_file_is_told_before_the_run(self):
+        server = self.serve(self.signed("server"))
+        started = self.start(stdin=subprocess.PIPE, MLFLOW_TRACKING_URI=server.url, MLFLOW_TRACKING_SERVER_CERT_PATH="/nowhere")
+        self.assertIn("MLFLOW_TRACKING_SERVER_CERT_PATH=/nowhere cannot be read", started.end(60 * rig.SLACK, "").err)
+
+    # Who asks
+
+    def check_credentials(self, **env):
+        server = self.serve(self.signed("server"))
+        self.check_delivered(server, self.train(server, MLFLOW_TRACKING_SERVER_CERT_PATH=self.authority, **env))
+        self.assertEqual({headers["Authorization"] for _, headers in server.requests}, {BASIC})
+
+    def test_user_and_password_of_the_environment_reach_the_server(self):
+        self.check_credentials(MLFLOW_TRACKING_USERNAME=USER, MLFLOW_TRACKING_PASSWORD=PASSWORD, MLFLOW_TRACKING_TOKEN="other")
+
+    def test_user_and_password_of_the_file_reach_the_server(self):
+        (self.home / ".mlflow").mkdir()
+        (self.home / ".mlflow" / "credentials").write_text(
+            f"[mlflow]\nmlflow_tracking_username = {USER}\nmlflow_tracking_password = {PASSWORD}\n", encoding="utf-8")
+        self.check_credentials()
+
+    def test_credentials_that_cannot_be_read_are_told_with_the_cure(self):
+        (self.home / ".mlflow" / "credentials").mkdir(parents=True)  # no user, root neither, can read this
+        server = self.serve(self.signed("server"))
+        ended = self.train(server, MLFLOW_TRACKING_SERVER_CERT_PATH=self.authority)
+        self.check_delivered(server, ended)
+        self.assertIn("credentials cannot be read", ended.err)
+        self.assertIn("MLFLOW_TRACKING_USERNAME", ended.err)
+
+    def test_refused_credentials_are_told_with_the_cure(self):
+        server = self.serve(self.signed("server"))
+        server.fault = lambda *_: (401, "text/plain", f"no such user, or not {PASSWORD}".encode())
+        ended = self.train(server, MLFLOW_TRACKING_SERVER_CERT_PATH=self.authority, MLFLOW_TRACKING_USERNAME=USER,
+                           MLFLOW_TRACKING_PASSWORD=PASSWORD)
+        self.assertIn("Set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD", ended.err)
+
+
+if __name__ == "__main__":
+    rig.main()
