@@ -309,28 +309,39 @@ HttpRequest MlflowClient::request_of_run() const {
 /// The server's answer about what it has.
 void MlflowClient::read_back(const HttpReply& reply) {
   const bool said = reply.status >= 200 && reply.status < 300;
-  const bool never = reply.too_long || (!said && !mlflow_may_pass(reply.status));
+  if (said && login_ != nullptr) { login_->accepted(); }
+  // A server that fails over the question may take the points all the same.
+  const bool fails = reply.status == 500 && server_errors_ + 1 >= kMostServerErrors;
+  const bool never = reply.too_long || fails || (!said && !mlflow_may_pass(reply.status));
   if (never) {
     report("mlflow.unread",
            "MLflow does not tell which points it has; where their delivery was not confirmed it may keep "
            "two of one: " +
                mlflow_told(reply, http_));
     read_back_.give_up();
+    server_errors_ = 0;
   } else if (!said || !read_back_.answered(reply.body)) {
     return try_again(reply);
   }
+  ++answers_;
   backoff_.waited();  // but tries count on: they are about the request that this prepares
-  if (!read_back_.busy() && !queue_.found(read_back_.there())) { next_request(); }
+  if (!read_back_.busy() && !queue_.found(read_back_.there())) {
+    backoff_.reset();
+    refusals_ = 0;
+    next_request();
+  }
 }
 
 void MlflowClient::answered(const HttpReply& reply) {
-  if (read_back_.busy()) { return read_back(reply); }
-  const bool taken = reply.status >= 200 && reply.status < 300;
   // The same again, with another token.
   if (reply.status == 401 && login_ != nullptr && login_->rejected()) { return; }
+  if (read_back_.busy()) { return read_back(reply); }
+  const bool taken = reply.status >= 200 && reply.status < 300;
   if (taken && (uploading() || is_json_object(reply.body))) {
-    backoff_.reset();
-    refusals_ = 0;
+    // Where the answer to create_run never comes, looking for the run always succeeds.
+    if (stage_ != Stage::find_run) { backoff_.reset(); }
+    ++answers_;
+    server_errors_ = refusals_ = 0;
     if (login_ != nullptr) { login_->accepted(); }
     succeeded(reply.body);
   } else if (uploading() && !mlflow_may_pass(reply.status)) {
@@ -357,6 +368,7 @@ void MlflowClient::succeeded(const std::string& body) {
       if (json_string(body, "/runs/0/info/run_id").empty()) {
         stage_ = Stage::create_run;
       } else {
+        backoff_.reset();
         adopt(body, "/runs/0");
       }
       return;
@@ -373,6 +385,7 @@ void MlflowClient::succeeded(const std::string& body) {
     case Stage::resume_run:
       if (json_string(body, "/run/info/lifecycle_stage") == "deleted") { return stop_deleted(); }
       adopt(body, "/run");
+      if (stopped()) { return; }
       if (const std::string status = json_string(body, "/run/info/status");
           status == "FINISHED" || status == "FAILED") {
         told_status_ = status;
@@ -416,8 +429,9 @@ void MlflowClient::found_experiment(const std::string& body) {
 }
 
 void MlflowClient::adopt(const std::string& body, const std::string& place) {
-  run_id_ = json_string(body, (place + "/info/run_id").c_str());
-  if (run_id_.empty()) { return stop("it answers without a run_id; is this an MLflow server?"); }
+  std::string id = json_string(body, (place + "/info/run_id").c_str());
+  if (id.empty()) { return stop("it answers without a run_id; is this an MLflow server?"); }
+  run_id_ = std::move(id);
   artifact_root_ = mlflow_artifact_path(json_string(body, (place + "/info/artifact_uri").c_str()));
   stage_ = Stage::data;
 }
@@ -449,12 +463,14 @@ void MlflowClient::refused(const HttpReply& reply) {
 
 void MlflowClient::try_again(const HttpReply& reply) {
   backoff_.failed();
+  server_errors_ = reply.status == 500 ? server_errors_ + 1 : 0;
   // Whether the run was made before the answer got lost, only the server knows.
   if (stage_ == Stage::create_run && reply.status != 429) { stage_ = Stage::find_run; }
-  if (stage_ == Stage::data && reply.status == 500 && backoff_.tries() >= kMostServerErrors) {
+  if (stage_ == Stage::data && server_errors_ >= kMostServerErrors) {
     report("mlflow.failing", "MLflow fails over a request, which is not sent again from here; takt sync tries that: " +
                                  mlflow_told(reply, http_));
     backoff_.reset();
+    server_errors_ = 0;
     if (!queue_.empty()) {
       read_back_.give_up();
       next_request();

@@ -54,6 +54,8 @@ class MlflowClient {
   }
   /// Everything so far was taken by the server, or is the totals of a run that has not ended.
   bool complete() const noexcept { return !stopped() && owed() == 0 && queue_.left_out() == 0 && missing_ == 0; }
+  /// Answers that brought it on, of whatever kind.
+  std::uint64_t answers() const noexcept { return answers_; }
   /// What was given up here, and the next process sends: points, parameters, tags, files, and the end of the run.
   std::uint64_t owed() const noexcept { return queue_.lost() + owed_; }
   /// Why the cursor is not written; empty when it is.
@@ -138,6 +140,8 @@ class MlflowClient {
   MlflowBackoff backoff_;      // of the request under way
   int rounds_ = 0;             // between find_experiment and create_experiment
   int refusals_ = 0;           // in a row
+  int server_errors_ = 0;      // likewise
+  std::uint64_t answers_ = 0;
   Time not_before_{};
   Time file_until_{};
 };

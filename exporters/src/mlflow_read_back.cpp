@@ -109,13 +109,16 @@ void MlflowReadBack::compare(const std::string& key, const Places& at, const Pla
 bool MlflowReadBack::history(const std::string& body) {
   std::multimap<Place, std::size_t> wanted;
   for (const std::size_t each : keys_[histories_.front()]) { wanted.emplace(place_of(each), each); }
+  bool seen = false;
   const Json rest = for_each_point(body, [&](const std::string&, std::int64_t step, std::int64_t ms, double value) {
+    seen = true;
     const auto [first, end] = wanted.equal_range({step, ms, value});
     for (auto each = first; each != end; ++each) { there_[each->second] = true; }
   });
   if (!rest.is_object()) { return false; }
-  const std::string next = rest.value("next_page_token", "");
-  const bool more = !next.empty() && next != page_;
+  const auto token = rest.find("next_page_token");
+  const std::string next = token != rest.end() && token->is_string() ? token->get<std::string>() : "";
+  const bool more = !next.empty() && next != page_ && seen;  // a page of nothing brings it no further
   page_ = more ? next : "";
   if (!more) { histories_.pop_front(); }
   return true;

@@ -24,9 +24,10 @@ class EndedElsewhere {
     keys_[std::min(count, kMost - 1)] = &key;
     count_.store(std::min(count + 1, kMost), std::memory_order_relaxed);
   }
-  /// Whether `key` was among them; once for each time it was added.
+  /// Whether `key` was among them; once for each time it was added. Later, where another thread is looking.
   bool take(const Key& key) noexcept {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+    if (!lock) { return false; }
     const Key** const end = keys_ + count_.load(std::memory_order_relaxed);
     const Key** const found = std::find_if(keys_, end, [&key](const Key* each) { return *each == key; });
     if (found == end) { return false; }

@@ -31,7 +31,7 @@ struct WandbExporter::Impl {
 };
 
 WandbExporter::WandbExporter(WandbOptions options) {
-  detail::check_wandb_options(options);
+  if (options.mode != WandbMode::disabled) { detail::check_wandb_options(options); }
   impl_ = std::make_unique<Impl>(options);
 }
 

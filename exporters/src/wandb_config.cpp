@@ -30,7 +30,8 @@ std::size_t characters(const std::string& text) {
 
 std::string cut(const std::string& name, const std::string& text) {
   if (text.size() <= kLongestValue) { return text; }
-  report_fault("wandb.long", "the value of \"" + name + "\" is longer than the megabyte that W&B takes, and was cut");
+  report_fault_once("wandb.long." + name,
+                    "the value of \"" + name + "\" is longer than the megabyte that W&B takes, and was cut");
   std::size_t end = kLongestValue;
   while (end > 0 && continues(text[end])) { --end; }
   return text.substr(0, end);

@@ -32,11 +32,6 @@ std::string stamp(std::int64_t unix_ns) {
   return text;
 }
 
-/// The umask may have taken the owner's own bits away.
-bool make_own_folder(const std::string& path) {
-  return ::mkdir(path.c_str(), S_IRWXU) == 0 && ::chmod(path.c_str(), S_IRWXU) == 0;
-}
-
 /// With its parents. Links are followed: a home or scratch folder is often one.
 bool make_parents(const std::string& path) {
   struct stat status = {};
@@ -59,13 +54,20 @@ class NewFile {
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
 
-  bool write(std::string_view bytes) const { return descriptor_ >= 0 && write_all(descriptor_, bytes) == bytes.size(); }
+  bool is_open() const { return descriptor_ >= 0; }
+  bool write(std::string_view bytes) const { return is_open() && write_all(descriptor_, bytes) == bytes.size(); }
 
  private:
   int descriptor_;
 };
 
 }  // namespace
+
+bool make_own_folder(const std::string& path) {
+  struct stat status = {};
+  if (::mkdir(path.c_str(), S_IRWXU) != 0 || ::lstat(path.c_str(), &status) != 0) { return false; }
+  return (status.st_mode & S_IRWXU) == S_IRWXU || ::chmod(path.c_str(), (status.st_mode & 07000U) | S_IRWXU) == 0;
+}
 
 std::string new_wandb_id() {
   constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789";
@@ -106,14 +108,22 @@ std::string wandb_fault(const char* what, const std::string& path, int number) {
 
 bool write_new_file(const std::string& path, const std::string& text) { return NewFile(path).write(text); }
 
-bool link_or_copy(const std::string& from, const std::string& to) {
+bool link_or_copy(const std::string& from, const std::string& to, std::chrono::steady_clock::time_point until) {
   if (::link(from.c_str(), to.c_str()) == 0) { return true; }
   const NewFile file(to);
+  if (!file.is_open()) { return false; }
   std::string piece;
   for (std::uint64_t done = 0; read_from(from, done, kPiece, piece) && file.write(piece); done += piece.size()) {
     if (piece.size() < kPiece) { return true; }
+    if (std::chrono::steady_clock::now() >= until) {
+      errno = ETIMEDOUT;
+      break;
+    }
     piece.clear();
   }
+  const int why = errno;
+  ::unlink(to.c_str());  // a part of it is no use, and what follows needs the room
+  errno = why;
   return false;
 }
 

@@ -4,6 +4,7 @@
 
 #include <takt/config.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -26,8 +27,10 @@ std::string wandb_fault(const char* what, const std::string& path, int number);
 
 /// Makes a file (0600) that must not exist. Each returns false, with errno, where that cannot be done. One thread at a time.
 bool write_new_file(const std::string& path, const std::string& text);
-/// The same with what another file has; where it can, without copying it.
-bool link_or_copy(const std::string& from, const std::string& to);
+/// The same with what another file has; where it can, without copying it. A copy that is not whole by `until` is removed.
+bool link_or_copy(const std::string& from, const std::string& to, std::chrono::steady_clock::time_point until);
+/// Makes a folder (0700, and the set-group-id bit that it inherits) that must not exist. Likewise.
+bool make_own_folder(const std::string& path);
 
 /// `text` as one word of a shell. Any thread.
 std::string shell_word(const std::string& text);

@@ -36,6 +36,8 @@ class WandbLog {
   void append(std::string_view record);
   /// Bytes that are not in the file.
   std::size_t backlog() const noexcept { return buffer_.size(); }
+  /// Forgets what is not written yet. Nothing can be appended afterwards.
+  void discard() noexcept { buffer_ = std::string(); }
 
  private:
   int descriptor_ = -1;

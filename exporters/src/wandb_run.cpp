@@ -17,8 +17,6 @@
 #include <utility>
 #include <vector>
 
-#include <sys/stat.h>
-
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
@@ -50,7 +48,7 @@ WandbRun::WandbRun(const WandbOptions& options, std::size_t most_backlog)
 }
 
 bool WandbRun::begin(const Snapshot& snapshot) {
-  begun_ = true;
+  begun_ = stopped_ = true;  // until there is something to write to
   const WandbIdentity identity = wandb_identity(snapshot.run, options_, new_wandb_id());
   std::string error;
   folder_ = make_wandb_folder(root_, identity.start_unix_ns, identity.id, error);
@@ -60,6 +58,7 @@ bool WandbRun::begin(const Snapshot& snapshot) {
     stop(error);
     return false;
   }
+  stopped_ = false;
   rows_ = WandbRows(identity.start_unix_ns);
   log_.append(
       records_.header(fmt::format("takt-{}.{}.{}", TAKT_VERSION_MAJOR, TAKT_VERSION_MINOR, TAKT_VERSION_PATCH)));
@@ -68,7 +67,7 @@ bool WandbRun::begin(const Snapshot& snapshot) {
   log_.append(records_.axis(kWandbEpoch));
   log_.append(records_.drawn_over("*", kWandbStep));
   if (options_.mode == WandbMode::online && !options_.silent) {
-    report_fault_once("wandb.online",
+    report_fault_once("wandb.online " + folder_,
                       "nothing is sent to W&B by the program itself; this uploads the run, now or later: "
                       "wandb sync " +
                           shell_word(folder_));
@@ -78,7 +77,9 @@ bool WandbRun::begin(const Snapshot& snapshot) {
 
 void WandbRun::stop(const std::string& why) {
   stopped_ = true;
-  report_fault_once("wandb.stopped", why + ". Nothing more is written for W&B; the run goes on");
+  log_.discard();
+  report_fault_once("wandb.stopped " + (folder_.empty() ? root_ : folder_),
+                    why + ". Nothing more is written for W&B; the run goes on");
 }
 
 bool WandbRun::take(const Snapshot& snapshot) {
@@ -94,7 +95,7 @@ bool WandbRun::take(const Snapshot& snapshot) {
     finished_ = true;
     if (options_.files) {
       const std::string folder = folder_ + "/files/takt";
-      const bool made = ::mkdir(folder.c_str(), S_IRWXU) == 0;
+      const bool made = make_own_folder(folder);
       attach("summary.json", made && write_new_file(folder + "/summary.json", format_json(snapshot)));
       attach("table.txt", made && write_new_file(folder + "/table.txt", format_table(snapshot, kTableColumns, false)));
     }
@@ -134,7 +135,12 @@ void WandbRun::attach(const char* name, bool written) {
 /// Another thread writes it; it has its name when it is whole.
 void WandbRun::attach_trace(Time until) {
   while (!may_exist(trace_) && steady_clock::now() + kLook < until) { std::this_thread::sleep_for(kLook); }
-  attach("trace.json", link_or_copy(trace_, folder_ + "/files/takt/trace.json"));
+  if (!may_exist(trace_)) {
+    missing_ = true;
+    report_fault("wandb.file", trace_ + " was not finished in time, and is not attached. More time: TAKT_EXIT_MS");
+    return;
+  }
+  attach("trace.json", link_or_copy(trace_, folder_ + "/files/takt/trace.json", until));
 }
 
 bool WandbRun::flush() {
@@ -145,7 +151,7 @@ bool WandbRun::flush() {
   if (log_.backlog() > most_backlog_) {
     stop(why);
   } else {
-    report_fault_once("wandb.write", why + ". What is missing is kept, and written when that can be done");
+    report_fault_once("wandb.write " + folder_, why + ". What is missing is kept, and written when that can be done");
   }
   return false;
 }

@@ -35,9 +35,6 @@ class WandbRun {
   /// was taken, and its end, is written.
   bool finish(Time until);
 
-  /// Of the run; empty before the first snapshot, and where it could not be made.
-  const std::string& folder() const noexcept { return folder_; }
-
  private:
   bool begin(const Snapshot& snapshot);
   void add_rows(const Snapshot& snapshot);

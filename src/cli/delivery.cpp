@@ -139,7 +139,7 @@ Delivered Delivery::deliver(const Watcher& watch) {
 /// Until `most_left` points wait, or, for 0, nothing at all. False when the server takes nothing for too long.
 bool Delivery::send(detail::MlflowClient& client, const Watcher& watch, std::size_t most_left) {
   auto last_success = steady_clock::now();
-  const auto answered = [&] { return client.queue().taken() + client.queue().left_out(); };
+  const auto answered = [&] { return client.queue().taken() + client.queue().left_out() + client.answers(); };
   std::uint64_t before = answered();
   while (lease_.refresh() && !client.stopped()) {
     if (most_left != 0 && client.queue().points() <= most_left) { return true; }

@@ -36,11 +36,24 @@ void sweep(std::vector<std::uint64_t>& memory) {
   asm volatile("" : : "r"(sum) : "memory");
 }
 
-template <class Work>
-double median_ticks(std::vector<std::uint64_t>& memory, int times, Work work) {
+/// Sends what a region reads and writes back to memory, and leaves its instructions where they are.
+void flush_data() {
+#if defined(__x86_64__)
+  const takt::detail::Event* const events = takt::detail::load_cursor();
+  for (const void* each :
+       {static_cast<const void*>(&takt::detail::cursor), static_cast<const void*>(&takt::detail::mode),
+        static_cast<const void*>(&takt::Forward), static_cast<const void*>(events)}) {
+    __builtin_ia32_clflush(each);
+  }
+  __builtin_ia32_mfence();
+#endif
+}
+
+template <class Prepare, class Work>
+double median_ticks(Prepare prepare, int times, Work work) {
   std::vector<double> ticks;
   for (int i = 0; i < times; ++i) {
-    sweep(memory);
+    prepare();
     const std::uint64_t begin = fenced_ticks();
     work();
     ticks.push_back(static_cast<double>(fenced_ticks() - begin));
@@ -56,26 +69,32 @@ double ns_per_tick() {
   return static_cast<double>(now - ns) / static_cast<double>(takt::detail::ticks() - ticks);
 }
 
+template <class Prepare>
+void print_line(const std::string& name, bool quick, Prepare prepare) {
+  const double rate = ns_per_tick();
+  const int times = quick ? 300 : 2000;
+  const double empty = median_ticks(prepare, times, [] {});
+  const double load = median_ticks(prepare, times, [] {
+    auto* cursor = takt::detail::load_cursor();
+    asm volatile("" : : "r"(cursor));
+  });
+  const double scope = median_ticks(prepare, times, [] {
+    takt::Scope s(takt::Forward);
+    barrier();
+  });
+  std::printf("%-44s %10.0f %10.0f\n", name.c_str(), (scope - empty) * rate, (load - empty) * rate);
+}
+
 }  // namespace
 
 void print_cold(bool quick) {
-  const double rate = ns_per_tick();
-  const int times = quick ? 300 : 2000;
   std::printf("\ncold caches (ns beyond an empty fenced pair; median; folding falls on one region in 31)\n");
   std::printf("%-44s %10s %10s\n", "", "a region", "one load");
-  for (const std::size_t kib : {0U, 256U, 4096U, 8192U}) {
-    std::vector<std::uint64_t> memory(kib * 1024 / sizeof(std::uint64_t) + 16);
-    const double empty = median_ticks(memory, times, [] {});
-    const double load = median_ticks(memory, times, [] {
-      auto* cursor = takt::detail::load_cursor();
-      asm volatile("" : : "r"(cursor));
-    });
-    const double scope = median_ticks(memory, times, [] {
-      takt::Scope s(takt::Forward);
-      barrier();
-    });
-    std::printf("%-44s %10.0f %10.0f\n", kib == 0 ? "warm" : (std::to_string(kib) + " KiB swept before each").c_str(),
-                (scope - empty) * rate, (load - empty) * rate);
+  print_line("warm", quick, [] {});
+  print_line("its data flushed", quick, flush_data);
+  for (const std::size_t kib : {256U, 4096U, 8192U}) {
+    std::vector<std::uint64_t> memory(kib * 1024 / sizeof(std::uint64_t));
+    print_line(std::to_string(kib) + " KiB swept before each", quick, [&memory] { sweep(memory); });
   }
 }
 

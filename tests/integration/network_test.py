@@ -317,8 +317,10 @@ class Network(rig.Case):
         self.assertGreater(self.server.count("runs/get"), 0)
 
     def test_reply_cut(self):
-        """After it was stored; and the end of the program comes before another try."""
+        """After it was stored; and until the program ends the server does not tell what it has."""
         def fault(_method, endpoint, body):
+            if endpoint == "runs/get" and self.met.is_set():
+                return failing(503)
             if endpoint != "runs/log-batch":
                 return None
             self.server.good(endpoint, {}, body)
@@ -386,7 +388,13 @@ class Network(rig.Case):
         self.suffer(self.serve(self.at("runs/create", reply)), "does not answer as it should")
 
     def test_wrong_type(self):
-        self.survive(self.serve(self.at("runs/log-batch", (200, "text/plain", b"{}"), 0)))
+        def fault(_method, endpoint, body):
+            if endpoint != "runs/log-batch":
+                return None
+            self.server.good(endpoint, {}, body)
+            return 200, "text/plain", b"{}"
+        self.server = self.serve(fault)
+        self.survive(self.server)
 
     def test_redirected(self):
         other = self.serve()
