@@ -17,7 +17,7 @@ std::string present(std::int64_t ns) { return ns < 0 ? "" : std::to_string(ns); 
 }  // namespace
 
 std::string csv_field(const std::string& name) {
-  const std::string text = printable(name);
+  std::string text = printable(name);
   if (text.find_first_of(",\"") == std::string::npos) { return text; }
   std::string out = "\"";
   for (const char each : text) { out.append(each == '"' ? 2 : 1, each); }

@@ -30,7 +30,7 @@ struct WandbExporter::Impl {
   pid_t pid = ::getpid();
 };
 
-WandbExporter::WandbExporter(WandbOptions options) {
+WandbExporter::WandbExporter(const WandbOptions& options) {
   if (options.mode != WandbMode::disabled) { detail::check_wandb_options(options); }
   impl_ = std::make_unique<Impl>(options);
 }

@@ -169,7 +169,7 @@ std::string why_closed(const std::string& directory) {
 
 std::string why_unreadable(const Rank& rank) {
   const std::string where = detail::printable(rank.directory);
-  if (const std::string closed = why_closed(rank.directory); !closed.empty()) { return closed; }
+  if (std::string closed = why_closed(rank.directory); !closed.empty()) { return closed; }
   if (!rank.error.empty()) { return detail::printable(rank.error); }
   if (rank.segments != 0) {
     return "there is nothing to read in the journal in " + where +

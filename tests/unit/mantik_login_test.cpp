@@ -15,6 +15,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <ctime>
@@ -56,6 +57,7 @@ struct FakeMantik {
   FakeAnswer answer(const FakeRequest& request) {
     FakeAnswer answer;
     if (is(request, "/mantik/tokens/")) {
+      if (fails) { return text_answer(503, "not now"); }
       if (token_answer.status != 200) { return token_answer; }
       const bool refresh = is(request, "/refresh");
       if (refresh && refuse_refresh) { return text_answer(401, "Refresh token has expired"); }
@@ -103,8 +105,9 @@ struct FakeMantik {
   std::int64_t lifetime_s = 3600;
   bool refuse_refresh = false;
   bool accepts_nothing = false;
-  FakeAnswer token_answer;      // instead of a token, where its status is not 200
-  std::set<std::string> taken;  // tokens
+  std::atomic<bool> fails{false};  // no tokens; may be changed while the server is asked
+  FakeAnswer token_answer;         // instead of a token, where its status is not 200
+  std::set<std::string> taken;     // tokens
   FakeHttp http{[this](const FakeRequest& request) { return answer(request); }};
 };
 
@@ -443,7 +446,7 @@ TEST_CASE("Mantik login: while a token is valid, nobody has to wait for the next
   Rig rig;
   rig.write_cache("old", kStart + 200);
   rig.mantik.taken = {"old"};
-  rig.mantik.token_answer.status = 503;
+  rig.mantik.fails = true;
   MlflowClient client(rig.options(), quick());
   client.take(with_metrics(0, 1));
   REQUIRE(deliver(client));
@@ -451,7 +454,7 @@ TEST_CASE("Mantik login: while a token is valid, nobody has to wait for the next
   now_s = kStart + 201;
   client.take(with_metrics(1, 1));
   CHECK_FALSE(deliver(client, 50));
-  rig.mantik.token_answer.status = 200;
+  rig.mantik.fails = false;
   CHECK(deliver(client));
 }
 

@@ -46,7 +46,7 @@ class TAKT_EXPORT WandbExporter final : public Exporter {
   /// \throws takt::Error for variables that W&B would not take, saying what to do.
   static WandbExporter from_env();
   /// \throws takt::Error for options that W&B would not take. Faults of the disk do not throw: they are reported.
-  explicit WandbExporter(WandbOptions options);
+  explicit WandbExporter(const WandbOptions& options);
   ~WandbExporter() override;
   WandbExporter(WandbExporter&&) noexcept;
   WandbExporter& operator=(WandbExporter&&) noexcept;
