@@ -72,6 +72,7 @@ endfunction()
 
 set(TAKT_CURL_VERSION 7.68)
 takt_look_for(MLFLOW takt::mlflow CURL::libcurl CURL ${TAKT_CURL_VERSION} libcurl4-openssl-dev)
+takt_look_for(WANDB_ONLINE "sending from takt::wandb" CURL::libcurl CURL ${TAKT_CURL_VERSION} libcurl4-openssl-dev)
 list(APPEND CMAKE_MODULE_PATH ${CMAKE_CURRENT_LIST_DIR}/modules)
 takt_look_for(NVTX takt::nvtx nvtx3-c nvtx3 "" nvidia-cuda-dev)
 takt_look_for(CLI "the command takt" CLI11::CLI11 CLI11 2.0 libcli11-dev)

@@ -15,5 +15,7 @@ if(NOT TAKT_SANITIZE MATCHES "^(|address|undefined|address,undefined|thread)$")
 elseif(TAKT_SANITIZE)
   target_compile_options(takt_sanitizer INTERFACE -fsanitize=${TAKT_SANITIZE} -fno-omit-frame-pointer)
   target_compile_options(takt_sanitizer INTERFACE -fno-sanitize-recover=all)
+  # The functions of drivers are declared without the vendors' types, and called through pointers to what they are declared as.
+  target_compile_options(takt_sanitizer INTERFACE $<$<CXX_COMPILER_ID:Clang>:-fno-sanitize=function>)
   target_link_options(takt_sanitizer INTERFACE -fsanitize=${TAKT_SANITIZE})
 endif()

@@ -4,6 +4,7 @@
 // Regions on CUDA streams. It is built without anything of CUDA, and times only the host where there is no driver; HIP is the
 // same with <takt/backends/hip.hpp>, takt::HipBackend and takt::hip. In place of CUstream_st* stands the program's cudaStream_t.
 #include <takt/backends/cuda.hpp>
+#include <takt/graph.hpp>
 #include <takt/session.hpp>
 #include <takt/takt.hpp>
 
@@ -16,6 +17,10 @@ namespace {
 void forward(CUstream_st*) {}
 void backward(CUstream_st*) {}
 void all_reduce(CUstream_st*) {}
+void begin_capture(CUstream_st*) {}                                // cudaStreamBeginCapture
+void end_capture(CUstream_st*) {}                                  // cudaStreamEndCapture, cudaGraphInstantiate
+void launch(CUstream_st*) {}                                       // cudaGraphLaunch
+void wait_for(CUstream_st* /*stream*/, CUstream_st* /*other*/) {}  // cudaEventRecord, cudaStreamWaitEvent
 
 // [snippet: stream-scopes]
 void train_step(CUstream_st* stream) {
@@ -27,12 +32,53 @@ void train_step(CUstream_st* stream) {
 }
 // [end]
 
+// [snippet: graph-regions]
+void capture(takt::GraphRegions& regions, CUstream_st* stream) {
+  begin_capture(stream);
+  {
+    takt::GraphRegion r(regions, takt::Forward, stream);
+    forward(stream);
+  }
+  {
+    takt::GraphRegion r(regions, takt::Backward, stream);
+    backward(stream);
+  }
+  end_capture(stream);
+}
+
+void replay_step(takt::GraphRegions& regions, CUstream_st* stream) {
+  takt::Scope batch(takt::Batch, stream);
+  takt::GraphReplay replay(regions, stream);  // around the launch, and nothing else
+  launch(stream);
+}
+// [end]
+
+// [snippet: exposed-communication]
+void backward_and_reduce(CUstream_st* stream, CUstream_st* side) {
+  takt::Scope s(takt::Backward, stream);
+  backward(stream);
+  {
+    takt::Scope comm(takt::Comm, side);
+    all_reduce(side);
+  }
+  takt::Scope wait(takt::CommWait, stream);  // what the communication costs the step
+  wait_for(stream, side);
+}
+// [end]
+
 }  // namespace
 
 int main() {
   takt::Session session("streams");
   CUstream_st* const stream = nullptr;  // the default stream
-  for (int step = 0; step < 20; ++step) { train_step(stream); }
+  for (int step = 0; step < 20; ++step) {
+    train_step(stream);
+    backward_and_reduce(stream, stream);
+  }
+
+  takt::GraphRegions regions;  // lives as long as the graph
+  capture(regions, stream);
+  for (int step = 0; step < 20; ++step) { replay_step(regions, stream); }
 
   // [snippet: stream-timer]
   takt::Timer<takt::CudaBackend> timer(stream);

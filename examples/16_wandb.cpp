@@ -1,37 +1,67 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Timings, parameters and metrics are written down for Weights & Biases, in a folder "wandb" below the working directory, or where
-// WANDB_DIR says. The program prints the command that uploads them. docs/wandb.md has more.
+// A network learns handwritten digits; timings, parameters and metrics are written down for Weights & Biases, in a folder "wandb"
+// below the working directory, or where WANDB_DIR says. With a key (WANDB_API_KEY, or netrc) they are sent as well, while the
+// program runs; without, or with WANDB_MODE=offline, "wandb sync" uploads them, and the program prints that command.
+// docs/wandb.md has more.
+#include "digits_data.hpp"
+#include "digits_net.hpp"
+
 #include <takt/exporters/wandb.hpp>
 #include <takt/session.hpp>
 #include <takt/takt.hpp>
 
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
-#include <vector>
+#include <exception>
+#include <random>
+
+namespace {
+
+constexpr std::size_t kBatch = 64;
+constexpr float kRate = 0.05F;
+
+/// Returns whether everything was written, and sent where there is a key.
+bool train() {
+  std::int64_t bytes = 0;
+  digits::Dataset images = digits::read_csv(TAKT_EXAMPLE_DATA_DIR "/digits.csv", bytes);
+  std::mt19937 random(1);
+  digits::Network network(random);
+  digits::Minibatch some;
+  // [snippet: wandb]
+  takt::Session session("digits");
+  session.add(takt::WandbExporter::from_env());
+  session.param("lr", kRate);
+  for (int number = 0; number < 3; ++number) {
+    takt::Scope epoch(takt::Epoch);
+    images.shuffle(random);
+    for (std::size_t first = 0; first < images.size(); first += kBatch) {
+      takt::Scope batch(takt::Batch);
+      takt::Scope s(takt::IO);
+      images.gather(first, kBatch, some);
+      s.lap(takt::Forward);
+      session.metric("loss", network.forward(some));
+      s.lap(takt::Backward);
+      network.backward(some);
+      network.step(kRate);
+      batch.items(some.count());
+    }
+  }
+  const bool written = session.close();
+  // [end]
+  return written;
+}
+
+}  // namespace
 
 int main() {
-  std::vector<double> values(20'000, 1.0);
-  // [snippet: wandb]
-  takt::Session session("wandb");
-  session.add(takt::WandbExporter::from_env());
-  session.param("lr", 0.25);
-  for (int step = 0; step < 200; ++step) {
-    takt::Scope batch(takt::Batch);
-    double loss = 0;
-    {
-      takt::Scope s(takt::Forward);
-      for (const double value : values) { loss += (value - 3) * (value - 3); }
-    }
-    {
-      takt::Scope s(takt::Backward);
-      for (double& value : values) { value -= 0.25 * (value - 3); }
-    }
-    batch.items(static_cast<int>(values.size()));
-    session.metric("loss", loss);
+  try {
+    std::puts(train() ? "done" : "done, but not everything was written and sent");
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "digits: %s\n", error.what());
+    return 2;
   }
-  // [end]
-  const bool written = session.close();
-  std::printf("%s\n", written ? "done" : "done, but not everything was written");
-  return values[0] > 2.9 ? 0 : 1;
 }

@@ -4,13 +4,14 @@
 
 # What the scripts have in common. Sourced with the repository as working directory.
 
-# Each entry is package:probe, where the probe is a command or a file that the package brings.
+# Each entry is package:probe, where the probe is a command, a file, or an import of Python that works with the package.
 # shellcheck disable=SC2034  # used by those who source this
 BUILD_PACKAGES=(g++:g++ cmake:cmake ninja-build:ninja libfmt-dev:/usr/include/fmt/core.h
   nlohmann-json3-dev:/usr/include/nlohmann/json.hpp libcli11-dev:/usr/include/CLI/CLI.hpp
   libcurl4-openssl-dev:curl-config)
 # shellcheck disable=SC2034
-TEST_PACKAGES=(catch2:/usr/include/catch2 python3:python3 pkg-config:pkg-config binutils:objdump)
+TEST_PACKAGES=(catch2:/usr/include/catch2 python3:python3 "python3-venv:import ensurepip" pkg-config:pkg-config
+  binutils:objdump ccache:ccache)
 # shellcheck disable=SC2034
 FULL_PACKAGES=(clang:clang++ clang-format:clang-format clang-tidy:clang-tidy shellcheck:shellcheck
   valgrind:valgrind g++-aarch64-linux-gnu:aarch64-linux-gnu-g++ libamdhip64-dev:/usr/include/hip/hip_runtime_api.h)
@@ -25,6 +26,7 @@ usage() {
 present() {
   case $1 in
     /*) [[ -e $1 ]] ;;
+    import*) python3 -c "$1" 2>/dev/null ;;
     *) command -v "$1" >/dev/null ;;
   esac
 }
@@ -51,10 +53,13 @@ need_packages() {
   fi
 }
 
-# build <preset> [cmake option]...: configures and builds in build-<preset>, which is kept between calls.
-build() {
+# configure <preset> [cmake option]...: in build-<preset>, which is kept between calls.
+configure() {
   local preset=$1 generator=${CMAKE_GENERATOR:-}
   shift
   if [[ -z $generator && ! -e build-$preset/CMakeCache.txt ]] && command -v ninja >/dev/null; then generator=Ninja; fi
-  cmake --preset "$preset" ${generator:+-G "$generator"} "$@" && cmake --build --preset "$preset" -j"$(nproc)"
+  cmake --preset "$preset" ${generator:+-G "$generator"} "$@"
 }
+
+# build <preset> [cmake option]...: configures and builds.
+build() { configure "$@" && cmake --build --preset "$1" -j"$(nproc)"; }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "collector.hpp"
 
+#include "device_queue.hpp"
 #include "fault.hpp"
 
 #include <takt/detail/event.hpp>
@@ -13,7 +14,9 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-std::size_t bytes_of(const Row& row) noexcept { return sizeof(Row) + row.cells.capacity() * sizeof(Cell); }
+std::size_t bytes_of(const Row& row) noexcept {
+  return sizeof(Row) + row.cells.capacity() * sizeof(Cell) + row.overlaps.capacity() * sizeof(Overlap);
+}
 
 std::uint32_t path_of(const std::vector<std::uint32_t>& paths, std::uint32_t node) noexcept {
   return node < paths.size() ? paths[node] : Cell::kOther;
@@ -39,6 +42,9 @@ void Collector::drain(Outbox& outbox, std::uint64_t end, const Recorder* from, s
         break;
       case Record::Type::span:
         take_span(static_cast<const SpanRecord&>(*record));
+        break;
+      case Record::Type::device_span:
+        take_device_span(static_cast<const DeviceSpanRecord&>(*record));
         break;
       case Record::Type::padding:
         break;
@@ -69,7 +75,9 @@ void Collector::take_row(const RowRecord& record, const Paths& paths) {
     row.cells.push_back(to);
   }
   row.complete = record.device_lost == 0;
+  waiting.number = record.row;
   waiting.device_pending = record.device_pending;
+  waiting.device_spans = record.device_spans;
   release_old(record.series, record.row);
   if (waiting.device_pending == 0) {
     finish(waiting, row.complete);
@@ -83,6 +91,7 @@ void Collector::take_amendment(const AmendmentRecord& record, const Paths& paths
   const auto found = waiting_.find({record.series, record.row});
   if (found == waiting_.end()) { return; }  // the row has left without it, and said so
   Waiting& waiting = found->second;
+  waiting.is_new = true;
   if (record.device_ns < 0) {
     waiting.row.complete = false;
   } else {
@@ -91,9 +100,10 @@ void Collector::take_amendment(const AmendmentRecord& record, const Paths& paths
     for (Cell& each : waiting.row.cells) {
       if (each.path == path) { cell = &each; }
     }
-    if (cell == nullptr) {  // the Batch's own span: it is no column of itself
+    if (cell == nullptr) {  // the Batch's own span, which is no column of itself, or one of a graph, without host time
       waiting_bytes_ -= bytes_of(waiting.row);
-      waiting.row.cells.push_back(Cell{path, 1, waiting.row.host_ns, Cell::kAbsent});
+      waiting.row.cells.push_back(record.of_batch != 0 ? Cell{path, 1, waiting.row.host_ns, Cell::kAbsent}
+                                                       : Cell{path, 0, 0, Cell::kAbsent});
       waiting_bytes_ += bytes_of(waiting.row);
       cell = &waiting.row.cells.back();
     }
@@ -106,9 +116,20 @@ void Collector::take_amendment(const AmendmentRecord& record, const Paths& paths
   }
 }
 
+void Collector::take(AnsweredSpan& span, const Paths& paths) {
+  if (span.told || !span.in_row) { return; }
+  if (waiting_.find({span.amendment.series, span.amendment.row}) == waiting_.end()) { return; }
+  if (span.traced) { take_device_span(span.place); }
+  take_amendment(span.amendment, paths);
+  span.told = true;
+}
+
 void Collector::finish(Waiting& waiting, bool complete) {
   if (!complete) { ++incomplete_; }
   waiting.row.complete = complete;
+  if (waiting.device_spans != 0) {
+    waiting.row.overlaps = time_lines_.step(waiting.row.series, waiting.number, waiting.device_spans);
+  }
   waiting.row.sequence = next_row_++;
   row_bytes_ += bytes_of(waiting.row);
   rows_.push_back(std::move(waiting.row));
@@ -140,6 +161,18 @@ void Collector::take_span(const SpanRecord& record) {
   const auto open = open_spans_.find(record.opener);
   if (open != open_spans_.end()) { open->second[record.region].key = 0; }
   add_span(record.thread, record.key, record.begin_ns, record.end_ns);
+}
+
+void Collector::take_device_span(const DeviceSpanRecord& record) {
+  time_lines_.add(record, keys_.kind(static_cast<KeyIndex>(record.key)));
+}
+
+void Collector::place_device_spans() {
+  time_lines_.place(
+      [this](const DeviceSpanRecord& record, std::uint32_t stream, std::int64_t begin_ns, std::int64_t end_ns) {
+        add_span(record.thread, record.key, static_cast<std::uint64_t>(begin_ns), static_cast<std::uint64_t>(end_ns));
+        spans_.back().stream = stream;
+      });
 }
 
 void Collector::take_events(const EventsRecord& record, const Recorder* from, std::uint32_t thread) {
@@ -188,8 +221,11 @@ void Collector::add_span(std::uint32_t thread, std::uint64_t key, std::uint64_t 
 /// Without a Session to take them, the oldest go first.
 void Collector::bound() {
   const auto over = [this] {
-    return waiting_bytes_ + row_bytes_ + metrics_.size() * sizeof(Metric) + spans_.size() * sizeof(Span) > limit_;
+    return waiting_bytes_ + row_bytes_ + metrics_.size() * sizeof(Metric) + spans_.size() * sizeof(Span) +
+               time_lines_.bytes() >
+           limit_;
   };
+  if (time_lines_.bytes() != 0 && over()) { place_device_spans(); }
   while (over()) {
     if (!rows_.empty()) {
       row_bytes_ -= bytes_of(rows_.front());
@@ -208,6 +244,7 @@ void Collector::bound() {
 
 Harvest Collector::harvest(bool all) {
   while (all && !waiting_.empty()) { give_up(waiting_.begin()); }
+  place_device_spans();
   Harvest harvest;
   harvest.rows.assign(std::make_move_iterator(rows_.begin()), std::make_move_iterator(rows_.end()));
   harvest.metrics.assign(std::make_move_iterator(metrics_.begin()), std::make_move_iterator(metrics_.end()));
@@ -216,6 +253,12 @@ Harvest Collector::harvest(bool all) {
   metrics_.clear();
   spans_.clear();
   row_bytes_ = 0;
+  for (auto& [place, waiting] : waiting_) {
+    if (!std::exchange(waiting.is_new, false)) { continue; }
+    if (waiting.row.early == 0) { waiting.row.early = next_early_++; }
+    harvest.early.push_back(waiting.row);
+    harvest.early.back().complete = false;
+  }
   return harvest;
 }
 

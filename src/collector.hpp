@@ -5,6 +5,7 @@
 #include <takt/snapshot.hpp>
 
 #include "clock.hpp"
+#include "device_time_lines.hpp"
 #include "key_table.hpp"
 #include "outbox.hpp"
 
@@ -22,11 +23,14 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
+struct AnsweredSpan;
+
 /// What has been collected and is ready for exporters.
 struct Harvest {
   std::vector<Row> rows;
   std::vector<Metric> metrics;
   std::vector<Span> spans;
+  std::vector<Row> early;  ///< that wait, as they stand; where that is new
 };
 
 /// Turns the records of threads into rows, metrics and spans. A row waits here until its device values are in, or 1 024
@@ -43,6 +47,8 @@ class Collector {
   /// Takes everything before `end` out of `outbox`. `paths` maps nodes of the thread's tree to paths of the process.
   void drain(Outbox& outbox, std::uint64_t end, const Recorder* from, std::uint32_t thread,
              const std::vector<std::uint32_t>& paths);
+  /// Takes a result that its thread has not taken in yet, unless its row is not here.
+  void take(AnsweredSpan& span, const std::vector<std::uint32_t>& paths);
   /// Nothing more will come from the thread that records with `recorder`.
   void forget(const Recorder* recorder) { open_spans_.erase(recorder); }
   /// Hands over what is ready; `all`: rows that still wait, too, incomplete.
@@ -51,11 +57,15 @@ class Collector {
   std::uint64_t dropped() const noexcept { return dropped_; }
   std::uint64_t incomplete_rows() const noexcept { return incomplete_; }
   std::uint64_t lost_spans() const noexcept { return lost_spans_; }
+  const DeviceTimeLines& time_lines() const noexcept { return time_lines_; }
 
  private:
   struct Waiting {
     Row row;
+    std::uint64_t number = 0;  ///< in its series
     std::uint32_t device_pending = 0;
+    std::uint32_t device_spans = 0;
+    bool is_new = true;  // has not been harvested as it stands
   };
   struct OpenSpan {
     std::uint64_t key = 0;
@@ -69,6 +79,8 @@ class Collector {
   void take_metric(const MetricRecord& record);
   void take_events(const EventsRecord& record, const Recorder* from, std::uint32_t thread);
   void take_span(const SpanRecord& record);
+  void take_device_span(const DeviceSpanRecord& record);
+  void place_device_spans();
   void add_span(std::uint32_t thread, std::uint64_t key, std::uint64_t begin_ns, std::uint64_t end_ns);
   void finish(Waiting& waiting, bool complete);
   void release_old(std::uint32_t series, std::uint64_t newest);
@@ -85,11 +97,13 @@ class Collector {
   std::size_t row_bytes_ = 0;      // of rows_
   std::size_t waiting_bytes_ = 0;  // of waiting_
   std::uint64_t next_row_ = 0;
+  std::uint64_t next_early_ = 1;
   std::uint64_t next_metric_ = 0;
   std::uint64_t next_span_ = 0;
   std::uint64_t dropped_ = 0;
   std::uint64_t incomplete_ = 0;
   std::uint64_t lost_spans_ = 0;
+  DeviceTimeLines time_lines_;
   std::unordered_map<const Recorder*, std::vector<OpenSpan>> open_spans_;  // by place in the arena
 };
 

@@ -228,7 +228,10 @@ class Page {
 
 std::string title_of(const Snapshot& snapshot) {
   const RunInfo& run = snapshot.run;
-  const char* state = snapshot.failed ? "failed after" : snapshot.finished ? "took" : "so far";
+  const char* state = snapshot.killed     ? "killed after"
+                      : snapshot.failed   ? "failed after"
+                      : snapshot.finished ? "took"
+                                          : "so far";
   // Several ranks that were added up have no number.
   const std::string ranks = run.rank < 0 ? fmt::format("{} ranks together", run.world_size)
                                          : fmt::format("rank {} of {}", run.rank, run.world_size);

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "csv_rows.hpp"
 
+#include <takt/exposed.hpp>
+
 #include "text.hpp"
 
 #include <fmt/format.h>
@@ -26,7 +28,7 @@ std::string csv_field(const std::string& name) {
 
 std::string_view CsvRows::head() noexcept {
   return "step,series,batch_path,thread,begin_ns,batch_ns,period_ns,items,warmup,complete,path,calls,host_ns,device_"
-         "ns\n";
+         "ns,exposed_comm_ns,exposed_io_ns\n";
 }
 
 CsvRows::CsvRows(const Snapshot& snapshot) : snapshot_(snapshot) {
@@ -37,11 +39,13 @@ CsvRows::CsvRows(const Snapshot& snapshot) : snapshot_(snapshot) {
 
 std::string CsvRows::of(const Row& row, std::string_view prefix) const {
   const std::string head = std::string(prefix) + columns_of_row(row);
-  if (row.cells.empty()) { return head + ",,,,\n"; }
+  const Exposed exposed = Exposed::of(snapshot_, row);
+  const std::string tail = fmt::format(",{},{}\n", present(exposed.comm_ns), present(exposed.io_ns));
+  if (row.cells.empty()) { return head + ",,,," + tail; }
   std::string out;
   for (const Cell& cell : row.cells) {
-    fmt::format_to(std::back_inserter(out), "{},{},{},{},{}\n", head, path(cell.path), cell.calls, cell.host_ns,
-                   present(cell.device_ns));
+    fmt::format_to(std::back_inserter(out), "{},{},{},{},{}{}", head, path(cell.path), cell.calls, cell.host_ns,
+                   present(cell.device_ns), tail);
   }
   return out;
 }

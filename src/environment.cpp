@@ -98,9 +98,9 @@ bool set_all_ranks(std::string_view value, SessionOptions& options) {
 
 std::string get_all_ranks(const SessionOptions& options) { return options.all_ranks ? "all" : "0"; }
 
-using Clock = ProcessEnvironment::Clock;
-constexpr std::pair<std::string_view, Clock> kClocks[] = {
-    {"automatic", Clock::automatic}, {"tsc", Clock::tsc}, {"monotonic", Clock::monotonic}};
+using ClockChoice = ProcessEnvironment::Clock;
+constexpr std::pair<std::string_view, ClockChoice> kClocks[] = {
+    {"automatic", ClockChoice::automatic}, {"tsc", ClockChoice::tsc}, {"monotonic", ClockChoice::monotonic}};
 
 bool set_clock(std::string_view value, ProcessEnvironment& process) {
   for (const auto& [name, clock] : kClocks) {
@@ -124,11 +124,14 @@ constexpr Variable<Options> kSessionVariables[] = {
     number<&Options::exit_ms, 0, kMaxInt, 1>("TAKT_EXIT_MS", "a number of milliseconds"),
     flag<Options, &Options::files>("TAKT_FILES"),
     flag<Options, &Options::journal>("TAKT_JOURNAL"),
+    number<&Options::gpu_poll_ms, 0, kMaxInt, 1>("TAKT_GPU_POLL_MS", "a number of milliseconds"),
+    flag<Options, &Options::gpu_wait>("TAKT_GPU_WAIT"),
     number<&Options::memory_bytes, 1, 1 << 20, 1 << 20>("TAKT_MEMORY_MB", "a number of MiB"),
     number<&Options::period_ms, 10, kMaxInt, 1>("TAKT_PERIOD_MS", "a number of milliseconds"),
     number<&Options::rank, 0, kMaxInt - 1, 1>("TAKT_RANK", "a rank"),
     {"TAKT_RANKS", "0 or all", 1, 0, set_all_ranks, get_all_ranks},
     text<&Options::run_id>("TAKT_RUN_ID"),
+    flag<Options, &Options::end_on_sigterm>("TAKT_SIGTERM"),
     flag<Options, &Options::table>("TAKT_TABLE"),
     flag<Options, &Options::trace>("TAKT_TRACE"),
     number<&Options::trace_events, 0, 1'000'000'000'000, 1>("TAKT_TRACE_EVENTS", "a number of spans"),
@@ -136,9 +139,21 @@ constexpr Variable<Options> kSessionVariables[] = {
     number<&Options::world_size, 1, kMaxInt, 1>("TAKT_WORLD_SIZE", "a number of ranks"),
 };
 
+bool set_profiler_rank(std::string_view value, ProcessEnvironment& process) {
+  std::int64_t rank = kAllRanks;
+  if (value != "all" && !parse_number(value, 0, kMaxInt - 1, rank)) { return false; }
+  process.profiler_rank = static_cast<int>(rank);
+  return true;
+}
+
+std::string get_profiler_rank(const ProcessEnvironment& process) {
+  return process.profiler_rank == kAllRanks ? "all" : std::to_string(process.profiler_rank);
+}
+
 constexpr Variable<ProcessEnvironment> kProcessVariables[] = {
     {"TAKT_CLOCK", "tsc, monotonic or automatic", 1, 0, set_clock, get_clock},
     flag<ProcessEnvironment, &ProcessEnvironment::disabled>("TAKT_DISABLE"),
+    {"TAKT_PROFILER_RANK", "a rank or all", 1, 0, set_profiler_rank, get_profiler_rank},
 };
 
 /// An upper bound that no sensible value comes near is told only to someone who met it.
@@ -265,6 +280,8 @@ ProcessEnvironment read_process_environment() {
   read_variables(kProcessVariables, process);
   return process;
 }
+
+int profiler_rank() noexcept { return read_process_environment().profiler_rank; }
 
 }  // namespace detail
 

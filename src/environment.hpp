@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <takt/detail/rank.hpp>
 #include <takt/session.hpp>
 
 #include <cstddef>
@@ -12,12 +13,13 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Process-wide switches that are read before there is a Session, at the first recording. Values that are not understood
+/// Process-wide switches, which need no Session: the first two are read at the first recording. Values that are not understood
 /// are reported (fault cause "environment.<variable>") and left at their default.
 struct ProcessEnvironment {
   enum class Clock { automatic, tsc, monotonic };
   bool disabled = false;           ///< TAKT_DISABLE=1
   Clock clock = Clock::automatic;  ///< TAKT_CLOCK=tsc|monotonic
+  int profiler_rank = kAllRanks;   ///< TAKT_PROFILER_RANK=<rank>|all
 };
 ProcessEnvironment read_process_environment();
 
@@ -43,6 +45,9 @@ std::string path_component(std::string_view text, std::size_t longest);
 /// in docs/environment.md.
 /// Fills every field of RunInfo but `directory` and `start_unix_ns`.
 RunInfo identify_run(const std::string& name, const SessionOptions& options);
+
+/// The rank alone, by the same rules; without the reports about a run id.
+int identify_rank(const SessionOptions& options);
 
 /// Makes <options.directory>/<run.id>/rank-<rank>-<attempt>-<pid>/ (0700, never an existing one: a suffix is added) and
 /// returns its absolute path; empty, with `error` saying what failed and what to do, where that cannot be done.

@@ -16,10 +16,15 @@ namespace {
 
 std::size_t bytes_of(const Harvest& harvest) {
   std::size_t bytes = sizeof(Harvest) + harvest.metrics.size() * sizeof(Metric) + harvest.spans.size() * sizeof(Span);
-  for (const Row& row : harvest.rows) { bytes += sizeof(Row) + row.cells.size() * sizeof(Cell); }
+  for (const std::vector<Row>* rows : {&harvest.rows, &harvest.early}) {
+    for (const Row& row : *rows) {
+      bytes += sizeof(Row) + row.cells.size() * sizeof(Cell) + row.overlaps.size() * sizeof(Overlap);
+    }
+  }
   return bytes;
 }
 
+/// Early rows come again.
 std::size_t count_of(const Harvest& harvest) {
   return harvest.rows.size() + harvest.metrics.size() + harvest.spans.size();
 }
@@ -36,7 +41,7 @@ void ExportWorker::offer(const std::shared_ptr<const Snapshot>& snapshot,
   const std::lock_guard<std::mutex> lock(mutex_);
   if (done_) { return; }
   snapshot_ = snapshot;
-  if (count_of(*harvest) != 0) {
+  if (count_of(*harvest) + harvest->early.size() != 0) {
     backlog_.push_back(harvest);
     backlog_bytes_ += bytes_of(*harvest);
     trim();
@@ -71,6 +76,7 @@ bool ExportWorker::show(const Snapshot& offered, const Harvests& shown) {
     snapshot.rows.insert(snapshot.rows.end(), harvest->rows.begin(), harvest->rows.end());
     snapshot.metrics.insert(snapshot.metrics.end(), harvest->metrics.begin(), harvest->metrics.end());
     snapshot.spans.insert(snapshot.spans.end(), harvest->spans.begin(), harvest->spans.end());
+    snapshot.early.insert(snapshot.early.end(), harvest->early.begin(), harvest->early.end());
   }
   ExportResult result = ExportResult::drop;
   try {

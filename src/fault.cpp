@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "fault.hpp"
 
+#include "nanoseconds.hpp"
 #include "quiet_signals.hpp"
 
 #include <atomic>
@@ -24,7 +25,7 @@ Error::~Error() = default;
 namespace detail {
 namespace {
 
-constexpr std::int64_t kQuietNs = std::int64_t{300} * 1'000'000'000;
+constexpr std::int64_t kQuietNs = 300 * kSecondNs;
 constexpr std::int64_t kForEver = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kNeverSpoke = std::numeric_limits<std::int64_t>::min();
 constexpr std::size_t kCauses = 64;
@@ -157,7 +158,7 @@ void report(std::string_view name, std::string_view text, std::int64_t now_ns, s
   errno = error;
 }
 
-std::int64_t monotonic_ns() noexcept {
+std::int64_t steady_ns() noexcept {
   return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
@@ -180,12 +181,10 @@ void report_fault_at(std::string_view cause, std::string_view line, std::int64_t
   report(cause, line, now_ns, now_ns + kQuietNs);
 }
 
-void report_fault(std::string_view cause, std::string_view line) noexcept {
-  report_fault_at(cause, line, monotonic_ns());
-}
+void report_fault(std::string_view cause, std::string_view line) noexcept { report_fault_at(cause, line, steady_ns()); }
 
 void report_fault_once(std::string_view cause, std::string_view line) noexcept {
-  report(cause, line, monotonic_ns(), kForEver);
+  report(cause, line, steady_ns(), kForEver);
 }
 
 void fault_after_fork() noexcept {

@@ -15,7 +15,6 @@ namespace detail {
 namespace {
 
 constexpr mode_t kFolderMode = S_IRWXU;
-constexpr mode_t kFileMode = S_IRUSR | S_IWUSR;
 constexpr std::size_t kBufferBytes = std::size_t{64} << 10U;
 
 std::string explain(const char* what, const std::string& path, const std::string& reason) {

@@ -9,8 +9,15 @@
 #include <string>
 #include <string_view>
 
+#include <sys/stat.h>
+
 TAKT_BEGIN_NAMESPACE
 namespace detail {
+
+/// For nobody else to read: names and metrics may be a secret.
+constexpr mode_t kFileMode = S_IRUSR | S_IWUSR;
+/// In a row, of writes. A full disk often has room again a second later; that is not worth a word.
+constexpr int kFailuresToReport = 3;
 
 /// Makes `path` and its missing parents, mode 0700 whatever the umask. Refuses a last component that is a symbolic link.
 /// Returns false and says in `error` what failed and what to do. One thread at a time per path.

@@ -17,6 +17,15 @@ std::string spelled(const Record& record) {
   return text;
 }
 
+/// Appends a record that does not spell as it did.
+template <class Record>
+void add_changed(FrameBuffer& out, FrameType type, const Record& record, std::string& said) {
+  std::string now = spelled(record);
+  if (now == said) { return; }
+  out.add(type, record);
+  said = std::move(now);
+}
+
 SummaryRecord changes(const Summary& now, const Summary& said) {
   SummaryRecord record;
   record.scalars = SummaryAccess::scalars(now);
@@ -57,10 +66,7 @@ void JournalChanges::add_state(FrameBuffer& out, const Snapshot& snapshot) {
 
 void JournalChanges::add_run(FrameBuffer& out, const Snapshot& snapshot) {
   if (!std::exchange(has_run_, true)) { out.add(FrameType::run, snapshot.run); }
-  std::string clock = spelled(snapshot.clock);
-  if (clock == clock_) { return; }
-  out.add(FrameType::clock, snapshot.clock);
-  clock_ = std::move(clock);
+  add_changed(out, FrameType::clock, snapshot.clock, clock_);
 }
 
 void JournalChanges::add_paths(FrameBuffer& out, const Snapshot& snapshot) {
@@ -107,11 +113,8 @@ void JournalChanges::add_threads(FrameBuffer& out, const Snapshot& snapshot) {
 void JournalChanges::add_series(FrameBuffer& out, const Snapshot& snapshot) {
   series_.resize(snapshot.series.size());
   for (std::size_t index = 0; index < snapshot.series.size(); ++index) {
-    const SeriesRecord record{static_cast<std::uint32_t>(index), snapshot.series[index]};
-    std::string now = spelled(record);
-    if (now == series_[index]) { continue; }
-    out.add(FrameType::series, record);
-    series_[index] = std::move(now);
+    add_changed(out, FrameType::series, SeriesRecord{static_cast<std::uint32_t>(index), snapshot.series[index]},
+                series_[index]);
   }
 }
 
@@ -125,18 +128,15 @@ void JournalChanges::add_notes(FrameBuffer& out, FrameType type, const Notes& no
 }
 
 void JournalChanges::add_lists(FrameBuffer& out, const Snapshot& snapshot) {
-  const LossesRecord losses{snapshot.losses};
-  std::string now = spelled(losses);
-  if (now != losses_) {
-    out.add(FrameType::losses, losses);
-    losses_ = std::move(now);
-  }
+  add_changed(out, FrameType::losses, LossesRecord{snapshot.losses}, losses_);
+  add_changed(out, FrameType::devices, DevicesRecord{snapshot.devices}, devices_);
+  add_changed(out, FrameType::time_lines, TimeLinesRecord{snapshot.time_lines}, time_lines_);
   if (open_ || !snapshot.open.empty()) { out.add(FrameType::open, OpenRecord{snapshot.open}); }
   open_ = !snapshot.open.empty();
 }
 
 void JournalChanges::add_gap(FrameBuffer& out, const GapRecord& gap) {
-  if (gap.rows == gap_.rows && gap.metrics == gap_.metrics) { return; }
+  if (gap.rows == gap_.rows && gap.metrics == gap_.metrics && gap.unconfirmed == gap_.unconfirmed) { return; }
   out.add(FrameType::gap, gap);
   gap_ = gap;
 }

@@ -44,8 +44,10 @@ class JournalChanges {
   std::vector<std::string> series_;  // as last spelled
   Notes params_;
   Notes tags_;
-  std::string losses_;  // as last spelled
-  bool open_ = true;    // regions are open as far as a reader knows
+  std::string losses_;                          // as last spelled
+  std::string devices_ = std::string(1, '\0');  // likewise; none
+  std::string time_lines_ = devices_;           // likewise
+  bool open_ = true;                            // regions are open as far as a reader knows
   GapRecord gap_;
 };
 

@@ -102,15 +102,20 @@ bool parse_segment_name(std::string_view name, std::uint32_t& number) noexcept {
   return error == std::errc() && stopped == end;
 }
 
+std::size_t frame_bytes(std::string_view bytes) noexcept {
+  if (bytes.size() < kFrameHeaderBytes || load<std::uint32_t>(bytes.data() + kMagicAt) != kFrameMagic) { return 0; }
+  const std::size_t length = padded(load<std::uint32_t>(bytes.data() + kLengthAt));
+  return length > bytes.size() - kFrameHeaderBytes ? 0 : kFrameHeaderBytes + length;
+}
+
 bool parse_frame(std::string_view bytes, Frame& frame) noexcept {
-  if (bytes.size() < kFrameHeaderBytes || load<std::uint32_t>(bytes.data() + kMagicAt) != kFrameMagic) { return false; }
+  frame.bytes = frame_bytes(bytes);
+  if (frame.bytes == 0) { return false; }
   const std::size_t length = load<std::uint32_t>(bytes.data() + kLengthAt);
-  if (padded(length) > bytes.size() - kFrameHeaderBytes) { return false; }
   if (load<std::uint32_t>(bytes.data() + kCrcAt) != checksum(bytes.data(), length)) { return false; }
   frame.type = load<std::uint16_t>(bytes.data() + kTypeAt);
   frame.sequence = load<std::uint64_t>(bytes.data() + kFrameSequenceAt);
   frame.payload = bytes.substr(kFrameHeaderBytes, length);
-  frame.bytes = kFrameHeaderBytes + padded(length);
   return true;
 }
 

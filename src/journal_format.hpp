@@ -40,6 +40,10 @@ enum class FrameType : std::uint16_t {
   gap = 13,
   period = 14,
   end = 15,
+  devices = 16,
+  early = 17,
+  amendment = 18,
+  time_lines = 19,
 };
 
 struct SegmentHeader {
@@ -74,6 +78,9 @@ struct Frame {
   std::size_t bytes = 0;  ///< header and padding included
 };
 
+/// How long the frame is that may stand at the start of `bytes`, by what its header says; 0: none does.
+std::size_t frame_bytes(std::string_view bytes) noexcept;
+
 /// Whether a whole and undamaged frame stands at the start of `bytes`.
 bool parse_frame(std::string_view bytes, Frame& frame) noexcept;
 
@@ -93,6 +100,8 @@ class Encoder {
       varint(value);
     }
   }
+  /// For values that came to a record later: older journals end before them.
+  static constexpr bool more() noexcept { return true; }
   void real(double value);
   void text(std::string_view value);
   void kind(Kind value) { number(static_cast<std::uint32_t>(value)); }
@@ -115,6 +124,7 @@ class Decoder {
   explicit Decoder(std::string_view bytes) noexcept : left_(bytes) {}
 
   bool ok() const noexcept { return ok_; }
+  bool more() const noexcept { return !left_.empty(); }
 
   template <class T>
   void number(T& value) noexcept {

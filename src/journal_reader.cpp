@@ -5,7 +5,9 @@
 #include "file.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
+#include <system_error>
 #include <utility>
 
 #include <dirent.h>
@@ -14,13 +16,10 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-/// The first place from `at` on where a frame stands, the end where there is none.
-std::size_t find_frame(std::string_view bytes, std::size_t at, Frame& frame) {
-  for (; at + kFrameHeaderBytes <= bytes.size(); at += kFrameAlignment) {
-    if (parse_frame(bytes.substr(at), frame)) { return at; }
-  }
-  return bytes.size();
-}
+// What damaged frames say of their length may overlap, and each of these is looked through whole. No accident makes that
+// more than the bytes there are; beyond this many times of it somebody wants to keep the reader busy.
+constexpr std::uint64_t kMostSearched = 8;
+constexpr std::size_t kPartBytes = std::size_t{1} << 20U;
 
 }  // namespace
 
@@ -28,9 +27,15 @@ JournalReader::JournalReader(std::string directory) : directory_(std::move(direc
 
 bool JournalReader::read(Snapshot& snapshot) { return read_on(snapshot, false, Much::all); }
 
-bool JournalReader::read_segment(Snapshot& snapshot) { return read_on(snapshot, false, Much::segment); }
+bool JournalReader::read_part(Snapshot& snapshot) { return read_on(snapshot, false, Much::part); }
 
 bool JournalReader::finish(Snapshot& snapshot) { return read_on(snapshot, true, Much::all); }
+
+bool JournalReader::release_early(Snapshot& snapshot) {
+  const bool any = state_.release_early();
+  if (any) { state_.move_into(snapshot); }
+  return any;
+}
 
 bool JournalReader::read_on(Snapshot& snapshot, bool closed, Much much) {
   news_ = false;
@@ -43,8 +48,11 @@ bool JournalReader::read_on(Snapshot& snapshot, bool closed, Much much) {
       offset_ = 0;
       given_up_ = false;
     }
-    read_file(closed || at + 1 < segments.size());
-    if (news_ && much == Much::segment) { break; }
+    const bool has_successor = closed || at + 1 < segments.size();
+    const std::size_t most = much == Much::all ? SIZE_MAX : kPartBytes;
+    bool at_end = false;
+    while (!at_end && !(news_ && much == Much::part)) { at_end = read_file(has_successor, most); }
+    if (!at_end) { break; }
   }
   if (news_) { state_.move_into(snapshot); }
   return news_;
@@ -68,21 +76,26 @@ std::vector<std::uint32_t> JournalReader::segments_left() const {
   return numbers;
 }
 
-void JournalReader::read_file(bool closed) {
-  if (given_up_) { return; }
+/// At most so many bytes, or more where one frame is longer. Returns whether there is nothing behind them.
+bool JournalReader::read_file(bool closed, std::size_t most) {
+  if (given_up_) { return true; }
   std::string bytes;
-  if (!read_from(path(), offset_, SIZE_MAX, bytes)) {
-    if (closed) { give_up("cannot be read"); }
-    return;
+  if (!read_from(path(), offset_, most, bytes)) {
+    // One that nobody may read is not one that has nothing in it yet.
+    if (closed || errno == EACCES) { give_up("cannot be read: " + std::system_category().message(errno)); }
+    return true;
   }
+  const bool at_end = bytes.size() < most;
   std::string_view left = bytes;
   if (offset_ == 0) {
     const std::size_t head = take_header(left, closed);
-    if (head == 0) { return; }
+    if (head == 0) { return true; }
     left.remove_prefix(head);
     offset_ += head;
   }
-  offset_ += take_frames(left, closed);
+  const std::size_t done = take_frames(left, closed && at_end);
+  offset_ += done;
+  return at_end || (done == 0 && read_file(closed, 2 * most));
 }
 
 std::size_t JournalReader::take_header(std::string_view bytes, bool closed) {
@@ -112,10 +125,30 @@ std::size_t JournalReader::take_header(std::string_view bytes, bool closed) {
   return kSegmentHeaderBytes;
 }
 
+/// The first place from `at` on where a frame stands, the end where there is none. Adds to `searched` what was looked through.
+std::size_t JournalReader::find_frame(std::string_view bytes, std::size_t at, std::uint64_t& searched, Frame& frame) {
+  for (; at + kFrameHeaderBytes <= bytes.size(); at += kFrameAlignment) {
+    const std::size_t claimed = frame_bytes(bytes.substr(at));
+    if (claimed == 0) { continue; }
+    checked_bytes_ += claimed;
+    if (parse_frame(bytes.substr(at), frame)) { return at; }
+    searched += claimed;
+    if (searched > kMostSearched * bytes.size()) { break; }
+  }
+  return bytes.size();
+}
+
 std::size_t JournalReader::take_frames(std::string_view bytes, bool closed) {
   std::size_t done = 0;
+  std::uint64_t searched = 0;
+  const std::uint64_t most = kMostSearched * bytes.size();
   for (Frame frame; done < bytes.size();) {
-    const std::size_t found = find_frame(bytes, done, frame);
+    const std::size_t found = find_frame(bytes, done, searched, frame);
+    if (searched > most) {
+      error_ = path() + " is made to be searched for ever; the rest of it is passed over";
+      damage_.damaged_bytes += bytes.size() - done;
+      return bytes.size();
+    }
     if (found == bytes.size()) {
       // Cut off, or not written to its end yet.
       if (!closed) { return done; }
@@ -140,7 +173,7 @@ void JournalReader::take(const Frame& frame) {
   if (answer == JournalState::Answer::unreadable) { ++damage_.unreadable_frames; }
 }
 
-void JournalReader::give_up(const char* why) {
+void JournalReader::give_up(const std::string& why) {
   error_ = path() + " " + why;
   given_up_ = true;
 }

@@ -16,8 +16,8 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 
 /// Reads the journal of a run, also while it is written. Whatever is in the files, it ends, stays inside its memory, and tells
-/// what it could not read. One thread at a time.
-class JournalReader {
+/// what it could not read. One thread at a time. Exported for the exporters that are libraries of their own.
+class TAKT_EXPORT JournalReader {
  public:
   /// What a journal does not tell any more.
   struct Damage {
@@ -34,14 +34,24 @@ class JournalReader {
   /// Reads what was appended since the last call. If there was something: `snapshot` becomes the newest state, rows and metrics
   /// are added to those that it has, and it returns true. Else `snapshot` is left as it is.
   bool read(Snapshot& snapshot);
-  /// The same, but stops behind the first segment that had something new: of a long run, nobody wants all rows at once.
-  bool read_segment(Snapshot& snapshot);
+  /// The same, but stops behind the first piece, of about a MiB, that had something new: of a long run, nobody wants all rows
+  /// at once.
+  bool read_part(Snapshot& snapshot);
   /// Nobody writes to the journal any more: reads the rest, and counts as torn what is cut off at the end. Otherwise as read().
   bool finish(Snapshot& snapshot);
+
+  /// Nobody will tell the device values that rows wait for: adds these rows as they stand, behind all others. Returns whether
+  /// there were any.
+  bool release_early(Snapshot& snapshot);
+
+  /// Whether there is a journal at all.
+  bool exists() const { return !segments_left().empty(); }
 
   const Damage& damage() const noexcept { return damage_; }
   /// Good frames so far.
   std::uint64_t frames() const noexcept { return frames_; }
+  /// Of which checksums were made: what reading costs.
+  std::uint64_t checked_bytes() const noexcept { return checked_bytes_; }
   /// The run has ended and said so.
   bool ended() const noexcept { return state_.ended(); }
   /// Wall clock of the newest state, 0 before the first.
@@ -50,21 +60,23 @@ class JournalReader {
   const std::string& error() const noexcept { return error_; }
 
  private:
-  enum class Much { all, segment };
+  enum class Much { all, part };
   bool read_on(Snapshot& snapshot, bool closed, Much much);
   std::vector<std::uint32_t> segments_left() const;
-  void read_file(bool closed);
+  bool read_file(bool closed, std::size_t most);
   /// Each returns how many of `bytes` were dealt with.
   std::size_t take_header(std::string_view bytes, bool closed);
   std::size_t take_frames(std::string_view bytes, bool closed);
+  std::size_t find_frame(std::string_view bytes, std::size_t at, std::uint64_t& searched, Frame& frame);
   void take(const Frame& frame);
-  void give_up(const char* why);
+  void give_up(const std::string& why);
   std::string path() const;
 
   std::string directory_;
   JournalState state_;
   Damage damage_;
   std::uint64_t frames_ = 0;
+  std::uint64_t checked_bytes_ = 0;
   std::string error_;
   bool has_segment_ = false;
   std::uint32_t segment_ = 0;  // that is being read

@@ -13,8 +13,8 @@
 
 // What the frames of a journal say. One function for each record spells it and reads it, so that the two cannot differ: with an
 // Encoder the record is const, with a Decoder it is filled in. Fields may be added at the end of a record; a reader ignores
-// what follows the fields that it knows. Every record says what is, not what has changed: reading one twice, or missing an
-// earlier one, does no harm.
+// what follows the fields that it knows, and asks whether there are more() before those that came later. Every record says what
+// is, not what has changed: reading one twice, or missing an earlier one, does no harm.
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -86,10 +86,39 @@ struct OpenRecord {
   std::vector<OpenRegion> open;
 };
 
-/// What the journal leaves out, since the start of the run.
+struct DevicesRecord {
+  std::vector<DeviceInfo> devices;
+};
+
+struct TimeLinesRecord {
+  std::vector<TimeLineInfo> lines;
+};
+
+/// A row that waits for device values, as it stood when it was first told of.
+struct EarlyRecord {
+  Row row;
+};
+
+struct AmendedCell {
+  std::uint32_t place = 0;  ///< among the cells of the row; behind the last: of its Batch, which had none
+  std::uint32_t path = 0;
+  std::int64_t device_ns = 0;
+};
+
+/// All that is known by now of a row that waited.
+struct RowAmendment {
+  std::uint64_t early = 0;
+  bool settled = false;  ///< there will be no other
+  std::uint64_t sequence = 0;
+  bool complete = false;
+  std::vector<AmendedCell> cells;  ///< those with a device value
+};
+
+/// What the journal leaves out, or may lose with the power, since the start of the run.
 struct GapRecord {
   std::uint64_t rows = 0;
   std::uint64_t metrics = 0;
+  std::uint64_t unconfirmed = 0;  ///< segments that the disk did not confirm
 };
 
 /// Ends the frames of one export.
@@ -104,6 +133,7 @@ struct PeriodRecord {
 struct EndRecord {
   bool finished = false;
   bool failed = false;
+  bool killed = false;
 };
 
 /// Lets a template take `Record` and `const Record`, and nothing else.
@@ -124,6 +154,7 @@ void visit(Coder& coder, Record& run) {
   coder.text(run.host);
   visit_numbers(coder, run.pid, run.start_unix_ns);
   coder.text(run.directory);
+  if (coder.more()) { coder.number(run.pid_namespace); }
 }
 
 template <class Coder, class Record, OnlyFor<Record, ClockInfo> = 0>
@@ -200,13 +231,56 @@ void visit(Coder& coder, Record& record) {
   coder.list(record.open, [](auto& inner, auto& open) { visit_numbers(inner, open.path, open.thread, open.open_ns); });
 }
 
-template <class Coder, class Record, OnlyFor<Record, Row> = 0>
-void visit(Coder& coder, Record& row) {
-  visit_numbers(coder, row.sequence, row.series, row.step, row.begin_ns, row.host_ns, row.period_ns, row.items,
-                row.warmup, row.complete);
+template <class Coder, class Record, OnlyFor<Record, DevicesRecord> = 0>
+void visit(Coder& coder, Record& record) {
+  coder.list(record.devices, [](auto& inner, auto& device) {
+    inner.text(device.name);
+    inner.text(device.unavailable);
+    inner.text(device.caveat);
+  });
+}
+
+template <class Coder, class Record, OnlyFor<Record, TimeLinesRecord> = 0>
+void visit(Coder& coder, Record& record) {
+  coder.list(record.lines, [](auto& inner, auto& line) {
+    auto& overlap = line.overlap;
+    inner.text(line.device);
+    visit_numbers(inner, line.number, line.clock_error_ns, line.spans, line.clamped, line.steps);
+    visit_numbers(inner, overlap.span_ns, overlap.compute_ns, overlap.comm_ns, overlap.io_ns,
+                  overlap.comm_exposed_least_ns, overlap.io_exposed_least_ns, overlap.idle_least_ns, overlap.undecided);
+  });
+  if (!coder.more()) { return; }  // the first version ended here
+  for (auto& line : record.lines) {
+    auto& overlap = line.overlap;
+    visit_numbers(coder, overlap.comm_exposed_ns, overlap.io_exposed_ns, overlap.other_exposed_ns);
+  }
+}
+
+/// What an early row has instead of a number, and everything else.
+template <class Coder, class Number, class Record>
+void visit_row(Coder& coder, Number& number, Record& row) {
+  visit_numbers(coder, number, row.series, row.step, row.begin_ns, row.host_ns, row.period_ns, row.items, row.warmup,
+                row.complete);
   coder.list(row.cells, [](auto& inner, auto& cell) {
     visit_numbers(inner, cell.path, cell.calls, cell.host_ns, cell.device_ns);
   });
+}
+
+template <class Coder, class Record, OnlyFor<Record, Row> = 0>
+void visit(Coder& coder, Record& row) {
+  visit_row(coder, row.sequence, row);
+}
+
+template <class Coder, class Record, OnlyFor<Record, EarlyRecord> = 0>
+void visit(Coder& coder, Record& record) {
+  visit_row(coder, record.row.early, record.row);
+}
+
+template <class Coder, class Record, OnlyFor<Record, RowAmendment> = 0>
+void visit(Coder& coder, Record& record) {
+  visit_numbers(coder, record.early, record.settled, record.sequence, record.complete);
+  coder.list(record.cells,
+             [](auto& inner, auto& cell) { visit_numbers(inner, cell.place, cell.path, cell.device_ns); });
 }
 
 template <class Coder, class Record, OnlyFor<Record, Metric> = 0>
@@ -225,11 +299,13 @@ void visit(Coder& coder, Record& period) {
 template <class Coder, class Record, OnlyFor<Record, GapRecord> = 0>
 void visit(Coder& coder, Record& gap) {
   visit_numbers(coder, gap.rows, gap.metrics);
+  if (coder.more()) { coder.number(gap.unconfirmed); }
 }
 
 template <class Coder, class Record, OnlyFor<Record, EndRecord> = 0>
 void visit(Coder& coder, Record& end) {
   visit_numbers(coder, end.finished, end.failed);
+  if (coder.more()) { coder.number(end.killed); }
 }
 
 }  // namespace detail

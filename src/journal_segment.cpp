@@ -13,11 +13,6 @@
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
-namespace {
-
-constexpr mode_t kFileMode = S_IRUSR | S_IWUSR;
-
-}  // namespace
 
 bool JournalSegment::fail(const char* what, int error) {
   error_ = explain_fault(what, path_, error);

@@ -15,6 +15,10 @@ constexpr std::uint32_t kMostPaths = 1U << 16U;
 constexpr std::uint32_t kMostThreads = 1U << 20U;
 constexpr std::uint32_t kMostSeries = 1U << 20U;
 
+constexpr std::uint32_t kMostDepth = 128;
+constexpr std::size_t kLongestPathName = 200;
+constexpr std::size_t kMostEarly = std::size_t{1} << 20U;
+
 constexpr const char* kLost = "(lost)";
 
 bool has_buckets(const SummaryRecord& record) {
@@ -41,10 +45,25 @@ void move_to_end(std::vector<T>& from, std::vector<T>& to) {
   from.clear();
 }
 
+/// Puts to the top what stands deeper than regions can be nested: whoever walks up, or spells out where a path is, has to come to
+/// an end soon. Returns how many that were.
+std::uint64_t cut_depth(std::vector<PathStats>& paths) {
+  std::uint64_t cut = 0;
+  for (PathStats& path : paths) {
+    path.depth = path.parent == PathStats::kNoParent ? 0 : paths[path.parent].depth + 1;
+    if (path.depth < kMostDepth) { continue; }
+    path.parent = PathStats::kNoParent;
+    path.depth = 0;
+    ++cut;
+  }
+  return cut;
+}
+
 }  // namespace
 
 void JournalState::clear() {
   // Rows that nobody has seen yet are still true.
+  release_early();
   std::vector<Row> rows = std::move(rows_);
   std::vector<Metric> metrics = std::move(metrics_);
   *this = JournalState();
@@ -58,15 +77,18 @@ void JournalState::move_into(Snapshot& snapshot) {
   move_to_end(rows_, rows);
   move_to_end(metrics_, metrics);
   snapshot = state_;
+  const std::uint64_t cut = cut_depth(snapshot.paths);
   snapshot.rows = std::move(rows);
   snapshot.metrics = std::move(metrics);
   if (gap_.rows != 0) { snapshot.losses.push_back({"not_in_journal", "rows", gap_.rows}); }
+  if (cut != 0) { snapshot.losses.push_back({"nested_too_deep", "paths", cut}); }
   if (gap_.metrics != 0) { snapshot.losses.push_back({"not_in_journal", "metrics", gap_.metrics}); }
+  if (gap_.unconfirmed != 0) { snapshot.losses.push_back({"not_confirmed", "journal", gap_.unconfirmed}); }
 }
 
 JournalState::Answer JournalState::apply(const Frame& frame) {
   if (frame.type < static_cast<std::uint16_t>(FrameType::run) ||
-      frame.type > static_cast<std::uint16_t>(FrameType::end)) {
+      frame.type > static_cast<std::uint16_t>(FrameType::time_lines)) {
     return Answer::unknown;
   }
   return dispatch(static_cast<FrameType>(frame.type), frame) ? Answer::taken : Answer::unreadable;
@@ -112,6 +134,14 @@ bool JournalState::dispatch(FrameType type, const Frame& frame) {
       return take<PeriodRecord>(frame, &JournalState::use);
     case FrameType::end:
       return take<EndRecord>(frame, &JournalState::use);
+    case FrameType::devices:
+      return take<DevicesRecord>(frame, &JournalState::use);
+    case FrameType::early:
+      return take<EarlyRecord>(frame, &JournalState::use);
+    case FrameType::amendment:
+      return take<RowAmendment>(frame, &JournalState::use);
+    case FrameType::time_lines:
+      return take<TimeLinesRecord>(frame, &JournalState::use);
   }
   return false;
 }
@@ -152,7 +182,7 @@ bool JournalState::use(PathRecord& record) {
   const bool at_top = record.parent == PathStats::kNoParent;
   if ((!at_top && record.parent >= record.index) || !has_path(record.index)) { return false; }
   PathStats& path = state_.paths[record.index];
-  path.name = std::move(record.name);
+  path.name = record.name.substr(0, kLongestPathName);
   path.kind = record.kind;
   path.parent = record.parent;
   path.depth = record.depth;
@@ -203,12 +233,71 @@ bool JournalState::use(OpenRecord& record) {
   return sound;
 }
 
+bool JournalState::has_all_of(const Row& row) {
+  return has_series(row.series) && std::all_of(row.cells.begin(), row.cells.end(), [this](const Cell& each) {
+           return each.path == Cell::kOther || has_path(each.path);
+         });
+}
+
+void JournalState::add(Row&& row) {
+  if (!row_sequences_.insert(row.sequence).second) { return; }
+  next_row_ = std::max(next_row_, row.sequence + 1);
+  rows_.push_back(std::move(row));
+}
+
 bool JournalState::use(Row& row) {
-  const bool sound = has_series(row.series) &&
-                     std::all_of(row.cells.begin(), row.cells.end(),
-                                 [this](const Cell& each) { return each.path == Cell::kOther || has_path(each.path); });
-  if (sound && row_sequences_.insert(row.sequence).second) { rows_.push_back(std::move(row)); }
+  const bool sound = has_all_of(row);
+  if (sound) { add(std::move(row)); }
   return sound;
+}
+
+bool JournalState::use(EarlyRecord& record) {
+  if (!has_all_of(record.row)) { return false; }
+  record.row.complete = false;
+  const std::uint64_t number = std::exchange(record.row.early, 0);
+  early_.insert_or_assign(number, std::move(record.row));
+  if (early_.size() > kMostEarly) { release_early(); }  // no process lets so many wait
+  return true;
+}
+
+bool JournalState::use(RowAmendment& amendment) {
+  const auto found = early_.find(amendment.early);
+  if (found == early_.end()) { return true; }  // told before, or its row is lost and counted
+  Row& row = found->second;
+  for (const AmendedCell& each : amendment.cells) {
+    if (each.place > row.cells.size() || (each.path != Cell::kOther && !has_path(each.path))) { return false; }
+    if (each.place == row.cells.size()) { row.cells.push_back({each.path, 1, row.host_ns, Cell::kAbsent}); }
+    row.cells[each.place].device_ns = each.device_ns;
+  }
+  if (amendment.settled) {
+    row.sequence = amendment.sequence;
+    row.complete = amendment.complete;
+    add(std::move(row));
+    early_.erase(found);
+  }
+  return true;
+}
+
+bool JournalState::release_early() {
+  const bool any = !early_.empty();
+  for (auto& [number, row] : early_) {
+    row.sequence = next_row_;
+    add(std::move(row));
+  }
+  early_.clear();
+  return any;
+}
+
+bool JournalState::use(DevicesRecord& record) {
+  state_.devices = std::move(record.devices);
+  return true;
+}
+
+bool JournalState::use(TimeLinesRecord& record) {
+  state_.time_lines = std::move(record.lines);
+  std::uint32_t index = 0;
+  for (TimeLineInfo& each : state_.time_lines) { each.overlap.time_line = index++; }
+  return true;
 }
 
 bool JournalState::use(Metric& metric) {
@@ -235,6 +324,7 @@ bool JournalState::use(PeriodRecord& period) {
 bool JournalState::use(EndRecord& end) {
   state_.finished = end.finished;
   state_.failed = end.failed;
+  state_.killed = end.killed;
   ended_ = true;
   return true;
 }

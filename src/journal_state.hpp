@@ -8,6 +8,7 @@
 #include "journal_records.hpp"
 
 #include <cstdint>
+#include <map>
 #include <unordered_set>
 #include <vector>
 
@@ -27,6 +28,9 @@ class JournalState {
 
   /// `snapshot` becomes the newest state, but for rows and metrics, which are added to those that it has.
   void move_into(Snapshot& snapshot);
+
+  /// Rows that wait for device values leave as they stand, behind all others. Returns whether there were any.
+  bool release_early();
 
   bool ended() const noexcept { return ended_; }
   std::int64_t last_time_unix_ns() const noexcept { return last_time_unix_ns_; }
@@ -49,6 +53,10 @@ class JournalState {
   bool use(LossesRecord& record);
   bool use(OpenRecord& record);
   bool use(Row& row);
+  bool use(EarlyRecord& record);
+  bool use(RowAmendment& amendment);
+  bool use(DevicesRecord& record);
+  bool use(TimeLinesRecord& record);
   bool use(Metric& metric);
   bool use(GapRecord& gap);
   bool use(PeriodRecord& period);
@@ -57,10 +65,14 @@ class JournalState {
   bool has_path(std::uint32_t index);
   bool has_thread(std::uint32_t index);
   bool has_series(std::uint32_t index);
+  bool has_all_of(const Row& row);
+  void add(Row&& row);
 
   Snapshot state_;
   std::vector<Row> rows_;  // new ones
   std::vector<Metric> metrics_;
+  std::map<std::uint64_t, Row> early_;  // that wait, by their numbers
+  std::uint64_t next_row_ = 0;          // behind the last one
   // Of this export: one that was cut off by a full disk is followed by one with the same rows in it.
   Sequences row_sequences_;
   Sequences metric_sequences_;

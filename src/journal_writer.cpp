@@ -3,6 +3,8 @@
 #include "journal_writer.hpp"
 
 #include "fault.hpp"
+#include "file.hpp"
+#include "nanoseconds.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -10,21 +12,16 @@
 #include <utility>
 
 #include <sys/random.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-constexpr std::int64_t kSecond = 1'000'000'000;
-constexpr std::int64_t kSyncPeriodNs = 10 * kSecond;
-constexpr std::int64_t kLookPeriodNs = 10 * kSecond;
-constexpr std::int64_t kThinPeriodNs = 60 * kSecond;
+constexpr std::int64_t kSyncPeriodNs = 10 * kSecondNs;
+constexpr std::int64_t kLookPeriodNs = 10 * kSecondNs;
+constexpr std::int64_t kThinPeriodNs = 60 * kSecondNs;
 constexpr double kMostKeptFree = 1U << 30U;  // a share of a large disk is more than anybody misses
-
-// A full disk often has room again a second later; that is not worth a word.
-constexpr int kFailuresToReport = 3;
 
 // The end of a run waits for the disk this long at most; the kernel writes on without the process.
 constexpr std::chrono::milliseconds kLastSync(200);
@@ -72,27 +69,30 @@ ExportResult JournalExporter::write(const Snapshot& snapshot) {
   GapRecord gap = gap_;
   const bool thin = no_room_ || closed_bytes_ + segment_.bytes() >= options_.max_bytes;
   if (thin) {
-    gap.rows += snapshot.rows.size();
+    const std::size_t owed = rows_.owed(snapshot);
+    gap.rows += snapshot.rows.size() - owed;
     gap.metrics += snapshot.metrics.size();
     report_fault_once("journal.full", "the journal in " + directory_ +
                                           (no_room_ ? " leaves the rest of the disk free" : " has used up its budget") +
                                           ": steps and metrics are left out of it from now on, totals are not");
-    if (!snapshot.finished && snapshot.wall_ns - written_at_ns_ < kThinPeriodNs) {
+    if (!snapshot.finished && owed == 0 && snapshot.wall_ns - written_at_ns_ < kThinPeriodNs) {
       gap_ = gap;
       return ExportResult::ok;
     }
   }
   FrameBuffer frames(next_sequence_);
   if (!begin_segment(snapshot, frames)) { return refuse(snapshot.finished); }
+  gap.unconfirmed = gap_.unconfirmed;
   changes_.add_state(frames, snapshot);
+  rows_.add(frames, snapshot, thin);
   if (!thin) {
-    for (const Row& row : snapshot.rows) { frames.add(FrameType::row, row); }
     for (const Metric& metric : snapshot.metrics) { frames.add(FrameType::metric, metric); }
   }
   changes_.add_gap(frames, gap);
-  if (snapshot.finished) { frames.add(FrameType::end, EndRecord{true, snapshot.failed}); }
+  if (snapshot.finished) { frames.add(FrameType::end, EndRecord{true, snapshot.failed, snapshot.killed}); }
   frames.add(FrameType::period, period_of(snapshot));
   if (!segment_.append(frames.bytes())) { return refuse(snapshot.finished); }
+  rows_.written();
   gap_ = gap;
   next_sequence_ = frames.next_sequence();
   written_at_ns_ = snapshot.wall_ns;
@@ -110,8 +110,10 @@ bool JournalExporter::begin_segment(const Snapshot& snapshot, FrameBuffer& frame
       report_fault_once("journal.gone",
                         "the journal in " + directory_ + " was removed while it was written; what was in it is lost");
     }
-    // After a failed sync nobody knows what of it is on the disk: the new segment says everything again.
-    if (gone || sync_.take_failure() || segment_.bytes() >= options_.segment_bytes) { leave_segment(); }
+    // After a failed sync nobody knows what of it is on the disk: the new segment says all but rows and metrics again.
+    const bool unconfirmed = sync_.take_failure();
+    gap_.unconfirmed += unconfirmed ? 1 : 0;
+    if (gone || unconfirmed || segment_.bytes() >= options_.segment_bytes) { leave_segment(); }
   }
   if (segment_.is_open()) { return true; }
   changes_.clear();
@@ -149,7 +151,7 @@ void JournalExporter::check_room(const Snapshot& snapshot) {
   looked_at_ns_ = snapshot.wall_ns;
   struct statvfs disk = {};
   // Some file systems have no size to tell.
-  if (::statvfs(directory_.c_str(), &disk) != 0 || disk.f_blocks == 0) { return; }
+  if (options_.disk(directory_.c_str(), &disk) != 0 || disk.f_blocks == 0) { return; }
   const double unit = static_cast<double>(disk.f_frsize);
   const double kept = std::min(static_cast<double>(disk.f_blocks) * unit * options_.keep_free, kMostKeptFree);
   no_room_ = static_cast<double>(disk.f_bavail) * unit < kept;

@@ -7,6 +7,7 @@
 
 #include "journal_changes.hpp"
 #include "journal_format.hpp"
+#include "journal_rows.hpp"
 #include "journal_segment.hpp"
 #include "journal_sync.hpp"
 
@@ -14,6 +15,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+
+#include <sys/statvfs.h>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -24,7 +27,8 @@ struct JournalOptions {
                               << 20U;  ///< a file is closed by the export after the one that reaches this
   double keep_free =
       0.05;  ///< share of the disk, of at most 1 GiB, that is not the journal's; below it as beyond max_bytes
-  bool threads = true;  ///< false: nothing is written through to the disk
+  int (*disk)(const char*, struct statvfs*) = &::statvfs;  ///< by which its size and what is free are known
+  bool threads = true;                                     ///< false: nothing is written through to the disk
 };
 
 /// Appends what is new to the journal of a run (docs/journal.md): one write(2) an export, so that a process that is killed has
@@ -52,6 +56,7 @@ class JournalExporter final : public Exporter {
   const std::uint64_t journal_;
   JournalSegment segment_;
   JournalChanges changes_;
+  JournalRows rows_;
   JournalSync sync_;
   GapRecord gap_;
   std::uint32_t next_segment_ = 0;

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <takt/exporters/json.hpp>
+#include <takt/exposed.hpp>
 
 #include "fault.hpp"
 #include "file.hpp"
@@ -237,6 +238,36 @@ Json devices(const Snapshot& snapshot) {
   return out;
 }
 
+Json exposed(const Exposed& exposed) {
+  const auto known = [](std::int64_t ns) { return number_if(ns != Exposed::kAbsent, ns); };
+  return {{"comm_ns", known(exposed.comm_ns)}, {"io_ns", known(exposed.io_ns)}, {"other_ns", known(exposed.other_ns)}};
+}
+
+Json time_lines(const Snapshot& snapshot) {
+  Json out = Json::array();
+  for (const TimeLineInfo& each : snapshot.time_lines) {
+    const Overlap& overlap = each.overlap;
+    out.push_back({
+        {"device", each.device},
+        {"number", each.number},
+        {"gpu_clock_error_ns", each.clock_error_ns},
+        {"spans", each.spans},
+        {"clamped", each.clamped},
+        {"steps", each.steps},
+        {"span_ns", overlap.span_ns},
+        {"compute_ns", overlap.compute_ns},
+        {"comm_ns", overlap.comm_ns},
+        {"io_ns", overlap.io_ns},
+        {"comm_exposed_least_ns", overlap.comm_exposed_least_ns},
+        {"io_exposed_least_ns", overlap.io_exposed_least_ns},
+        {"idle_least_ns", overlap.idle_least_ns},
+        {"undecided", overlap.undecided},
+        {"exposed", exposed(Exposed::on(overlap))},
+    });
+  }
+  return out;
+}
+
 Json losses(const Snapshot& snapshot) {
   Json out = Json::array();
   for (const Loss& each : snapshot.losses) {
@@ -289,6 +320,7 @@ std::string format_json(const Snapshot& snapshot) {
       {"overhead_ns", snapshot.overhead_ns},
       {"finished", snapshot.finished},
       {"failed", snapshot.failed},
+      {"killed", snapshot.killed},
       {"params", strings(snapshot.params)},
       {"tags", strings(snapshot.tags)},
       {"paths", paths(snapshot)},
@@ -297,6 +329,8 @@ std::string format_json(const Snapshot& snapshot) {
       {"series", series(snapshot)},
       {"open", open_regions(snapshot)},
       {"devices", devices(snapshot)},
+      {"exposed", exposed(Exposed::of(snapshot))},
+      {"time_lines", time_lines(snapshot)},
       {"losses", losses(snapshot)},
   };
   return lines(document);

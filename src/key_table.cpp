@@ -3,6 +3,7 @@
 #include "key_table.hpp"
 
 #include "fault.hpp"
+#include "text.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -26,8 +27,6 @@ bool needs_repair(std::string_view name) noexcept {
   }
   return false;
 }
-
-bool is_continuation(char c) noexcept { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
 
 }  // namespace
 

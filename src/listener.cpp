@@ -20,8 +20,8 @@ struct Slot {
   Listener listener;
   std::atomic<bool> begins{false};
 };
-Slot slots[kMaxListeners];
-std::atomic<unsigned> used{0};
+Slot g_slots[kMaxListeners];
+std::atomic<unsigned> g_used{0};
 
 std::mutex& slots_lock() noexcept {
   static auto* lock = new std::mutex;
@@ -29,7 +29,7 @@ std::mutex& slots_lock() noexcept {
 }
 
 bool same(unsigned slot, const Listener& listener) noexcept {
-  const Listener& its = slots[slot].listener;
+  const Listener& its = g_slots[slot].listener;
   return its.begin == listener.begin && its.end == listener.end && its.context == listener.context;
 }
 
@@ -37,18 +37,18 @@ bool same(unsigned slot, const Listener& listener) noexcept {
 
 unsigned tell_begin(const Key& key) noexcept {
   unsigned told = 0;
-  for (unsigned slot = 0; slot < used.load(std::memory_order_acquire); ++slot) {
-    if (!slots[slot].begins.load(std::memory_order_acquire)) { continue; }
+  for (unsigned slot = 0; slot < g_used.load(std::memory_order_acquire); ++slot) {
+    if (!g_slots[slot].begins.load(std::memory_order_acquire)) { continue; }
     told |= 1U << slot;
-    if (slots[slot].listener.begin != nullptr) { slots[slot].listener.begin(key, slots[slot].listener.context); }
+    if (g_slots[slot].listener.begin != nullptr) { g_slots[slot].listener.begin(key, g_slots[slot].listener.context); }
   }
   return told;
 }
 
 void tell_end(unsigned told, const Key& key) noexcept {
   for (unsigned slot = kMaxListeners; slot-- > 0;) {
-    if ((told >> slot & 1U) != 0 && slots[slot].listener.end != nullptr) {
-      slots[slot].listener.end(key, slots[slot].listener.context);
+    if ((told >> slot & 1U) != 0 && g_slots[slot].listener.end != nullptr) {
+      g_slots[slot].listener.end(key, g_slots[slot].listener.context);
     }
   }
 }
@@ -57,15 +57,16 @@ void tell_end(unsigned told, const Key& key) noexcept {
 
 bool add_listener(const Listener& listener) noexcept {
   const std::lock_guard<std::mutex> lock(detail::slots_lock());
-  const unsigned used = detail::used.load(std::memory_order_relaxed);
+  const unsigned used = detail::g_used.load(std::memory_order_relaxed);
   unsigned slot = 0;
-  while (slot < used && (detail::slots[slot].begins.load(std::memory_order_relaxed) || !detail::same(slot, listener))) {
+  while (slot < used &&
+         (detail::g_slots[slot].begins.load(std::memory_order_relaxed) || !detail::same(slot, listener))) {
     ++slot;
   }
   if (slot == detail::kMaxListeners) { return false; }
-  if (slot == used) { detail::slots[slot].listener = listener; }
-  detail::slots[slot].begins.store(true, std::memory_order_release);
-  if (slot == used) { detail::used.store(slot + 1, std::memory_order_release); }
+  if (slot == used) { detail::g_slots[slot].listener = listener; }
+  detail::g_slots[slot].begins.store(true, std::memory_order_release);
+  if (slot == used) { detail::g_used.store(slot + 1, std::memory_order_release); }
   detail::mode.fetch_or(detail::kModeListening, std::memory_order_release);
   return true;
 }
@@ -73,9 +74,9 @@ bool add_listener(const Listener& listener) noexcept {
 void remove_listener(const Listener& listener) noexcept {
   const std::lock_guard<std::mutex> lock(detail::slots_lock());
   bool any = false;
-  for (unsigned slot = 0; slot < detail::used.load(std::memory_order_relaxed); ++slot) {
-    if (detail::same(slot, listener)) { detail::slots[slot].begins.store(false, std::memory_order_release); }
-    any = any || detail::slots[slot].begins.load(std::memory_order_relaxed);
+  for (unsigned slot = 0; slot < detail::g_used.load(std::memory_order_relaxed); ++slot) {
+    if (detail::same(slot, listener)) { detail::g_slots[slot].begins.store(false, std::memory_order_release); }
+    any = any || detail::g_slots[slot].begins.load(std::memory_order_relaxed);
   }
   if (!any) { detail::mode.fetch_and(~static_cast<std::uint32_t>(detail::kModeListening), std::memory_order_release); }
 }

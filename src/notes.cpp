@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "notes.hpp"
 
+#include <takt/exposed.hpp>
+
 #include "text.hpp"
 
 #include <fmt/format.h>
@@ -65,6 +67,60 @@ void amount_lines(const Snapshot& snapshot, std::uint32_t index, Lines& lines) {
   if (path.items != 0 && path.name != Batch.name()) {
     const auto items = static_cast<double>(path.items);
     say(rated ? human_rate(items / seconds) + " items/s" : "", human_count(path.items) + " items");
+  }
+}
+
+/// "cuda 0 1.20 ms, cuda 1 30.0 ms"; empty where there are not several devices with a time line.
+std::string exposed_by_device(const Snapshot& snapshot, std::int64_t Exposed::*member) {
+  std::string text;
+  for (const TimeLineInfo& line : snapshot.time_lines) {
+    const std::int64_t ns = Exposed::on(line.overlap).*member;
+    if (snapshot.time_lines.size() < 2 || ns == Exposed::kAbsent) { continue; }
+    text += fmt::format("{}{} {} {}", text.empty() ? "" : ", ", printable(line.device), line.number,
+                        human_time(static_cast<double>(ns)));
+  }
+  return text;
+}
+
+/// For what streams waited, as told by regions around the waits.
+void exposed_lines(const Snapshot& snapshot, Lines& lines) {
+  const Exposed exposed = Exposed::of(snapshot);
+  const auto say = [&](const char* what, Exposed::For which, std::int64_t Exposed::*member) {
+    const std::int64_t ns = exposed.*member;
+    if (ns == Exposed::kAbsent) { return; }
+    std::uint64_t waits = 0;
+    for (std::uint32_t path = 0; path < snapshot.paths.size(); ++path) {
+      if (Exposed::what(snapshot, path) == which) { waits += snapshot.paths[path].device.n(); }
+    }
+    lines.push_back(fmt::format("exposed {}: {}, {} wait{} of streams", what, human_time(static_cast<double>(ns)),
+                                human_count(waits), plural(waits)));
+    const std::string devices = exposed_by_device(snapshot, member);
+    if (!devices.empty()) { lines.push_back("  in steps: " + devices); }
+  };
+  say("communication", Exposed::For::comm, &Exposed::comm_ns);
+  say("IO", Exposed::For::io, &Exposed::io_ns);
+  say("waits for other things", Exposed::For::other, &Exposed::other_ns);
+}
+
+/// What the spans of a device say by themselves: a span is not work, so that only bounds can be told.
+void overlap_lines(const Snapshot& snapshot, Lines& lines) {
+  for (const TimeLineInfo& line : snapshot.time_lines) {
+    if (line.steps == 0) { continue; }
+    const Overlap& overlap = line.overlap;
+    const auto time = [](std::int64_t ns) { return human_time(static_cast<double>(ns)); };
+    const auto part = [&](const char* what, std::int64_t ns, std::int64_t exposed_ns) {
+      return ns == 0 ? std::string()
+                     : fmt::format("{} {}, of it \u2265 {} exposed; ", what, time(ns), time(exposed_ns));
+    };
+    lines.push_back(fmt::format("{} {}, spans alone, {} steps of {}: {}{}idle \u2265 {}", printable(line.device),
+                                line.number, human_count(line.steps), time(overlap.span_ns),
+                                part("communication", overlap.comm_ns, overlap.comm_exposed_least_ns),
+                                part("IO", overlap.io_ns, overlap.io_exposed_least_ns), time(overlap.idle_least_ns)));
+    if (overlap.undecided == 0) { continue; }
+    lines.push_back(
+        fmt::format("  {} communication{} wholly inside computing: hidden or waited for, spans cannot tell; "
+                    "put a region of CommWait around the stream's wait",
+                    human_count(overlap.undecided), plural(overlap.undecided)));
   }
 }
 
@@ -133,22 +189,38 @@ constexpr Meaning kMeanings[] = {
     {"ended_on_another_thread", "regions ended on another thread: in n and total, but not in self time and step rows"},
     {"clock_changed", "regions open while the clock was replaced: not timed"},
     {"overflow", "regions or keys beyond 64 deep, 4 096 paths or the memory bound: only in \"(overflow)\""},
+    {"keys_over_bound", "keys beyond 4 000, or uses of one: only in \"(overflow)\""},
+    {"key_kind_conflict", "keys that were given with two kinds: the first one holds"},
+    {"metrics_over_bound", "metrics beyond 1 024 names: dropped"},
+    {"threads_without_memory",
+     "regions of threads that began when memory for recording was spent, or had ended: not timed"},
     {"items_or_bytes_not_positive", "items(), bytes() or record() of a number that cannot be: ignored"},
     {"device_skipped", "stream spans without room or mark: not timed on the device"},
     {"device_failed", "stream spans that the device could not tell: not timed on the device"},
     {"device_unresolved", "stream spans not finished at the end: not timed on the device"},
+    {"graph_samples_missed", "replays of a graph that the next one followed too closely: their spans were not read"},
     {"skipped_capturing", "marks not made, as the stream was being captured into a graph"},
     {"skipped_no_context", "marks not made, as the calling thread had no context for the stream"},
     {"skipped_pending_error", "marks not made, so that the application still finds its own error"},
     {"skipped_no_event", "marks not made: no further event could be had"},
     {"skipped_refused", "marks not made: the driver refused them"},
     {"skipped_other_stream", "stream spans that ended on another stream or device than they began on: not timed there"},
+    {"skipped_contexts", "marks not made: there are more than 64 contexts"},
+    {"skipped_not_capturing", "marks of a graph not made, as its stream was not being captured"},
+    {"skipped_graph_unsupported",
+     "marks of a graph not made: this kind of device, or driver, cannot time inside graphs"},
+    {"waited_when_full",
+     "times that the host waited for the device, as TAKT_GPU_WAIT asks for: its times contain that"},
     {"lost_device_error", "stream spans lost to a fault of the device"},
     {"clamped_negative", "stream spans that the device reported as negative: counted as 0"},
+    {"device_spans_unplaced", "stream spans whose place in time is not known: not in the time line"},
+    {"steps_without_rows", "steps without a row: there was no memory for it, or there are more than 1 024 series"},
+    {"spans_lost", "spans whose begin had no room, or another clock: not in the time line"},
     {"rows_not_taken", "step rows, metrics or spans that nobody took in time: dropped"},
     {"rows_incomplete", "step rows that left before all stream spans were in"},
     {"records_dropped", "step rows, metrics or spans without room between two collections: dropped"},
     {"not_in_journal", "step rows or metrics that the journal left out for want of room"},
+    {"not_confirmed", "files that the disk did not confirm: what was in them may not outlive a power cut"},
     {"not_exported", "step rows, metrics or spans that an exporter did not take"},
 };
 
@@ -189,6 +261,8 @@ Notes notes_of(const Snapshot& snapshot) {
   const auto paths = static_cast<std::uint32_t>(snapshot.paths.size());
   for (const Series& series : snapshot.series) { throughput_lines(snapshot, series, notes.rates); }
   for (std::uint32_t path = 0; path < paths; ++path) { amount_lines(snapshot, path, notes.rates); }
+  exposed_lines(snapshot, notes.rates);
+  overlap_lines(snapshot, notes.rates);
   warmup_lines(snapshot, notes.caveats);
   run_lines(snapshot, notes.caveats);
   for (std::uint32_t path = 0; path < paths; ++path) { path_caveats(snapshot, path, notes.caveats); }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "other_process.hpp"
 
+#include "nanoseconds.hpp"
+
 #include <cerrno>
 #include <climits>
 #include <csignal>
@@ -10,6 +12,7 @@
 #include <fstream>
 #include <iterator>
 
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -17,16 +20,15 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-constexpr std::int64_t kSecond = 1'000'000'000;
 // Kernels count the start of a process in ticks, and file systems stamp files some ticks late.
-constexpr std::int64_t kSlack = 2 * kSecond;
+constexpr std::int64_t kSlack = 2 * kSecondNs;
 constexpr int kFieldOfState = 3;  // of /proc/<pid>/stat
 constexpr int kFieldOfStart = 22;
 
 std::int64_t now_ns(clockid_t clock) {
   timespec now = {};
   ::clock_gettime(clock, &now);
-  return now.tv_sec * kSecond + now.tv_nsec;
+  return now.tv_sec * kSecondNs + now.tv_nsec;
 }
 
 /// Since 1970; 0 where it cannot be told.
@@ -41,15 +43,21 @@ std::int64_t begin_of_process(std::int64_t pid) {
   }
   if (at == std::string::npos) { return 0; }
   const long long ticks = std::strtoll(text.c_str() + at, nullptr, 10);
-  const std::int64_t since_boot = ticks * (kSecond / ::sysconf(_SC_CLK_TCK));
+  const std::int64_t since_boot = ticks * (kSecondNs / ::sysconf(_SC_CLK_TCK));
   return now_ns(CLOCK_REALTIME) - (now_ns(CLOCK_BOOTTIME) - since_boot);
 }
 
 }  // namespace
 
-Life life_of(const std::string& host, std::int64_t pid, std::int64_t sign_unix_ns) {
+std::uint64_t pid_namespace() noexcept {
+  struct stat status = {};
+  return ::stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
+}
+
+Life life_of(const std::string& host, std::int64_t pid, std::int64_t sign_unix_ns, std::uint64_t pid_namespace) {
   char here[HOST_NAME_MAX + 1] = {};
   if (::gethostname(here, HOST_NAME_MAX) != 0 || host != here || pid <= 0) { return Life::unknown; }
+  if (pid_namespace != 0 && pid_namespace != detail::pid_namespace()) { return Life::unknown; }
   if (::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH) { return Life::gone; }
   return begin_of_process(pid) > sign_unix_ns + kSlack ? Life::gone : Life::alive;
 }

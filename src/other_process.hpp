@@ -14,13 +14,19 @@ namespace detail {
 enum class Life {
   alive,    ///< it is there
   gone,     ///< it is not there any more, or its number is another one's by now
-  unknown,  ///< it runs, or ran, on another machine
+  unknown,  ///< it runs, or ran, on another machine, or in a container that numbers processes by itself
 };
+
+/// Of this process: two that have the same one, on one machine, call the same process by the same number. 0 where it cannot
+/// be told. Any thread.
+TAKT_EXPORT std::uint64_t pid_namespace() noexcept;
 
 /// \param host,pid of the process, in this machine's own words.
 /// \param sign_unix_ns when it gave its last sign of life, on the clock of the file system; what began later is not it.
+/// \param pid_namespace that the number is of; 0: not known, taken for this one.
 /// Any thread. Exported for the exporters that are libraries of their own.
-TAKT_EXPORT Life life_of(const std::string& host, std::int64_t pid, std::int64_t sign_unix_ns);
+TAKT_EXPORT Life life_of(const std::string& host, std::int64_t pid, std::int64_t sign_unix_ns,
+                         std::uint64_t pid_namespace);
 
 }  // namespace detail
 TAKT_END_NAMESPACE

@@ -16,7 +16,7 @@ namespace detail {
 
 /// What a thread hands to the collector, as plain records. Sizes are multiples of 8.
 struct Record {
-  enum class Type : std::uint32_t { padding, row, amendment, metric, events, span };
+  enum class Type : std::uint32_t { padding, row, amendment, metric, events, span, device_span };
   std::uint32_t bytes = 0;  ///< of the whole record
   Type type = Type::padding;
 };
@@ -33,7 +33,8 @@ struct RowRecord : Record {
   std::int64_t items = 0;
   std::uint32_t device_pending = 0;  ///< device spans of this row that amendments will bring
   std::uint32_t device_lost = 0;     ///< device spans of this row that are known not to come
-  std::uint64_t warmup = 0;
+  std::uint32_t warmup = 0;
+  std::uint32_t device_spans = 0;  ///< that were begun in this row, whatever becomes of them
 };
 struct CellRecord {
   static constexpr std::uint32_t kOther = 0xFFFFFFFF;
@@ -48,6 +49,7 @@ struct AmendmentRecord : Record {
   std::uint32_t node = 0;  ///< as in CellRecord
   std::uint64_t row = 0;
   std::int64_t device_ns = -1;  ///< -1: lost
+  std::uint64_t of_batch = 0;   ///< 1: the Batch's own
 };
 struct MetricRecord : Record {
   std::uint64_t name = 0;  ///< number of the name, see MetricNames
@@ -70,6 +72,25 @@ struct SpanRecord : Record {
   std::uint64_t key = 0;
   std::uint64_t begin_ns = 0;
   std::uint64_t end_ns = 0;
+};
+
+/// A device span that has resolved, for the time line.
+struct DeviceSpanRecord : Record {
+  static constexpr std::uint32_t kNoSeries = 0xFFFFFFFF;
+  const char* device = "";     ///< name of its backend
+  const void* line = nullptr;  ///< its time line; nullptr: it has no place there, and the rest says nothing
+  const void* stream = nullptr;
+  double begin_ns = 0;  ///< on its time line
+  double end_ns = 0;
+  double error_ns = 0;
+  std::uint64_t begin_submitted_ns = 0;  ///< on the clock of the process, both not after the mark was recorded
+  std::uint64_t end_submitted_ns = 0;
+  std::uint64_t seen_ns = 0;  ///< not before both were reached
+  std::uint64_t key = 0;
+  std::uint64_t row = 0;
+  std::uint32_t series = kNoSeries;  ///< whose row it is in; kNoSeries: in none
+  std::uint32_t thread = 0;
+  std::uint64_t waits_for = 0;  ///< Exposed::For
 };
 
 /// A ring of records with one writing and one reading thread; never blocks, drops what does not fit and counts it.

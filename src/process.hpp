@@ -15,6 +15,9 @@ Recorder* this_recorder() noexcept;
 /// The same, but nothing is made.
 Recorder* existing_recorder() noexcept;
 
+/// The key's number if regions of it are to be timed now, else kNoKey.
+KeyIndex admitted(const Key& key) noexcept;
+
 /// Reads the environment and measures the clock, once.
 void start_process() noexcept;
 

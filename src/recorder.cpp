@@ -166,7 +166,7 @@ void set_outbox_limit(std::size_t bytes) noexcept { outbox_budget.set_limit(byte
 /// A Batch has ended that makes no row: neither does the time since the row before.
 TAKT_COLD void Recorder::step_lost(Node* batch) noexcept {
   last_series_ = nullptr;
-  if (Series* series = series_of(batch)) {
+  if (StepSeries* series = series_of(batch)) {
     series->skip_step(tree_);
   } else {
     batch->missed_rows = true;
@@ -222,15 +222,16 @@ void Recorder::end_plain(Region region) noexcept {
 }
 
 DeviceBegin Recorder::mark(StreamRef stream) noexcept {
-  DeviceBegin mark{stream, 0, false};
+  const DeviceBegin none{stream, 0, false, 0};
   // Room is looked for first, so that no mark is made for nothing while a stream is stuck.
   if (!devices_.has_room(stream)) {
     fold();
     devices_.poll(*this, stream);
-    if (!devices_.has_room(stream)) { return mark; }
+    const bool waits = !devices_.has_room(stream) && wait_when_full.load(std::memory_order_relaxed);
+    if (waits) { devices_.wait(*this, stream); }
+    if (!devices_.has_room(stream)) { return none; }
   }
-  mark.marked = stream.ops->mark(stream.handle, mark.mark);
-  return mark;
+  return DeviceBegin::now(stream, clock_);
 }
 
 Region Recorder::begin_device(KeyIndex key, Region flags, StreamRef stream) noexcept {
@@ -249,7 +250,7 @@ void Recorder::device_opened(Region region, const DeviceBegin& begin) noexcept {
   }
 }
 
-void Recorder::device_skipped(TreeKey key, Series* series) noexcept {
+void Recorder::device_skipped(TreeKey key, StepSeries* series) noexcept {
   tree_.count(Mishap::device_skipped, key);
   if (series != nullptr) { series->device_lost(); }
 }
@@ -286,9 +287,8 @@ unsigned Recorder::take_told(Region region) noexcept {
 void Recorder::region_ended(Region region, Node* node) noexcept {
   DeviceBegin begin;
   if ((region & kRegionUnusual) != 0 && devices_.take(region_id(region), begin)) {
-    DeviceBegin end{begin.stream, 0, false};
-    if (begin.marked && node != tree_.overflow()) { end.marked = end.stream.ops->mark(end.stream.handle, end.mark); }
-    device_ended(node, begin, end);
+    const bool timed = begin.marked && node != tree_.overflow();
+    device_ended(node, begin, timed ? DeviceBegin::now(begin.stream, clock_) : DeviceBegin{begin.stream});
     glance(begin.stream);
   }
   if (is_step(node)) { step_ended(node); }
@@ -296,7 +296,7 @@ void Recorder::region_ended(Region region, Node* node) noexcept {
 
 /// Takes over both marks.
 void Recorder::device_ended(Node* node, const DeviceBegin& begin, const DeviceBegin& end) noexcept {
-  Series* series = series_for(node);
+  StepSeries* series = series_for(node);
   if (!begin.marked || !end.marked || node == tree_.overflow()) {
     device_skipped(node->key, series);
     begin.release();
@@ -304,13 +304,23 @@ void Recorder::device_ended(Node* node, const DeviceBegin& begin, const DeviceBe
     return;
   }
   const bool warmup = tree_.step().warmup && (is_step(node) || tree_.step().open);
-  devices_.ended(*this, node, series, warmup, begin.stream, begin.mark, end.mark);
+  devices_.ended(*this, node, series, warmup, begin, end);
+}
+
+Node* Recorder::child(Node* around, KeyIndex key) noexcept {
+  fold();
+  const Change change(*this);
+  return tree_.child(around == nullptr ? tree_.innermost() : around, key);
+}
+
+void Recorder::add_span(Node* node, const DeviceBegin& begin, const DeviceBegin& end) noexcept {
+  device_ended(node, begin, end);
 }
 
 void Recorder::step_ended(Node* batch) noexcept {
   poll();
   bool has_row = false;
-  if (Series* series = series_of(batch)) {
+  if (StepSeries* series = series_of(batch)) {
     need_outbox();
     const bool boundary = series != last_series_ || tree_.boundaries() != last_boundaries_;
     if (has_next_step_) { series->set_step(next_step_); }
@@ -324,15 +334,15 @@ void Recorder::step_ended(Node* batch) noexcept {
   clock_.recheck();
 }
 
-Series* Recorder::series_of(Node* batch) noexcept {
-  if (batch->series != nullptr) { return static_cast<Series*>(batch->series); }
-  if (batch == tree_.overflow() || !budget_.take(sizeof(Series))) { return nullptr; }
-  auto* series = new (std::nothrow) Series(batch, batch->missed_rows);
+StepSeries* Recorder::series_of(Node* batch) noexcept {
+  if (batch->series != nullptr) { return static_cast<StepSeries*>(batch->series); }
+  if (batch == tree_.overflow() || !budget_.take(sizeof(StepSeries))) { return nullptr; }
+  auto* series = new (std::nothrow) StepSeries(batch, batch->missed_rows);
   const std::uint32_t id =
       series == nullptr ? Registry::kNoSeries : registry().add_series(*this, batch->index, *series);
   if (id == Registry::kNoSeries) {
     delete series;
-    budget_.give(sizeof(Series));
+    budget_.give(sizeof(StepSeries));
     return nullptr;
   }
   series->set_id(id);
@@ -340,12 +350,12 @@ Series* Recorder::series_of(Node* batch) noexcept {
   return series;
 }
 
-Series* Recorder::open_series() noexcept {
+StepSeries* Recorder::open_series() noexcept {
   const Tree::Step& step = tree_.step();
   return step.open && step.node != nullptr ? series_of(step.node) : nullptr;
 }
 
-Series* Recorder::series_for(const Node* node) noexcept {
+StepSeries* Recorder::series_for(const Node* node) noexcept {
   const Tree::Step& step = tree_.step();
   if (step.node == nullptr || (!step.open && !is_step(node))) { return nullptr; }
   while (node != nullptr && node != step.node) { node = node->parent; }
@@ -483,7 +493,7 @@ void Recorder::metric(std::uint64_t name, double value, const std::int64_t* step
 /// The number of the step that is open, else of the one that ended last, else of the first one to come.
 std::int64_t Recorder::current_step() const noexcept {
   const Tree::Step& step = tree_.step();
-  const auto* series = step.node == nullptr ? nullptr : static_cast<const Series*>(step.node->series);
+  const auto* series = step.node == nullptr ? nullptr : static_cast<const StepSeries*>(step.node->series);
   if (!step.open && series != nullptr && series->steps() != 0) { return series->step() - 1; }
   if (has_next_step_) { return next_step_; }
   return series == nullptr ? 0 : series->step();
@@ -564,8 +574,8 @@ void Recorder::recycle() noexcept {
     node->column = 0;
     node->missed_rows = false;
     if (node->series == nullptr) { continue; }
-    delete static_cast<Series*>(node->series);
-    budget_.give(sizeof(Series));
+    delete static_cast<StepSeries*>(node->series);
+    budget_.give(sizeof(StepSeries));
     node->series = nullptr;
   }
   tree_.clear_values();

@@ -10,7 +10,7 @@
 #include "device_queue.hpp"
 #include "folder.hpp"
 #include "outbox.hpp"
-#include "series.hpp"
+#include "step_series.hpp"
 
 #include <array>
 #include <atomic>
@@ -45,10 +45,16 @@ class Recorder {
   unsigned take_told(Region region) noexcept;
   /// The device mark at which a region began. Any thread.
   bool take_device(Region region, DeviceBegin& begin) noexcept { return devices_.take(region_id(region), begin); }
+  /// The stream of an open region that has one. Any thread that may end it.
+  StreamRef stream_of(Region region) const noexcept { return devices_.stream_of(region_id(region)); }
   /// A device span that began on another thread ends here, at `node` of this tree. Takes over both marks.
-  void add_device(Node* node, StreamRef stream, Mark begin, Mark end) noexcept {
-    devices_.ended(*this, node, nullptr, false, stream, begin, end);
+  void add_device(Node* node, const DeviceBegin& begin, const DeviceBegin& end) noexcept {
+    devices_.ended(*this, node, nullptr, false, begin, end);
   }
+  /// The place of `key` inside `around`, or, where that is nullptr, inside the region that is open.
+  Node* child(Node* around, KeyIndex key) noexcept;
+  /// A device span without host time, between two marks at `node`. Takes over both.
+  void add_span(Node* node, const DeviceBegin& begin, const DeviceBegin& end) noexcept;
   Region lap(Region region, KeyIndex key, Region flags) noexcept;
   /// The innermost open region of `key`; 0 if there is none, which counts as a mistake unless `tolerant`.
   Region innermost(KeyIndex key, bool tolerant) noexcept;
@@ -67,8 +73,16 @@ class Recorder {
   void fold() noexcept;
   /// Takes in device results that are ready. `all`: looks at every one, not only at the oldest.
   void poll(bool all = false) noexcept { devices_.poll(*this, all); }
+  /// Of one stream, all.
+  void poll(StreamRef stream) noexcept {
+    fold();
+    devices_.poll(*this, stream);
+  }
   void glance(StreamRef stream) noexcept { devices_.glance(*this, stream); }
   bool device_pending() const noexcept { return devices_.pending() != 0; }
+  /// Asks devices for results on behalf of the owner, who takes them in later. Any thread.
+  void ask_devices() noexcept { devices_.ask(*this); }
+  DeviceQueue& devices() noexcept { return devices_; }
   /// Gives up device results that are still pending, counted.
   void abandon_devices() noexcept { devices_.abandon(*this); }
 
@@ -97,7 +111,7 @@ class Recorder {
   };
 
   /// A device span that was asked for is not taken; `series`: the one whose open step misses it, may be nullptr.
-  void device_skipped(TreeKey key, Series* series) noexcept;
+  void device_skipped(TreeKey key, StepSeries* series) noexcept;
 
   /// A region that began with `opener` has ended on this thread: for the time line.
   void trace_elsewhere(const Recorder& opener, Region region, KeyIndex key, std::uint64_t begin_ns,
@@ -112,11 +126,11 @@ class Recorder {
   std::uint32_t generation() const noexcept { return generation_; }
   bool owner_alive() const noexcept { return home_.load(std::memory_order_acquire) != &parked_; }
   /// The rows of a Batch path, made at need; nullptr where there is no room.
-  Series* series_of(Node* batch) noexcept;
+  StepSeries* series_of(Node* batch) noexcept;
   /// The rows of the Batch that is open; nullptr without one.
-  Series* open_series() noexcept;
+  StepSeries* open_series() noexcept;
   /// The rows in which a region of `node` that has just ended appears; nullptr: in none.
-  Series* series_for(const Node* node) noexcept;
+  StepSeries* series_for(const Node* node) noexcept;
   /// Gives up regions that are still open, counted as never ended. Of a thread that has ended.
   void abandon_open() noexcept;
   /// Forgets everything; for the next thread. Nothing may be open or pending.
@@ -169,7 +183,7 @@ class Recorder {
   Node* last_ended_ = nullptr;
   Notices notices_;
   std::atomic<Outbox*> outbox_{nullptr};
-  Series* last_series_ = nullptr;
+  StepSeries* last_series_ = nullptr;
   std::uint64_t last_boundaries_ = 0;
   std::array<std::uint32_t, 64> sample_count_{};  // by key, folded: see sampled()
   std::array<KeyIndex, 64> sample_key_{};

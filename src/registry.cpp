@@ -34,12 +34,14 @@ const char* mishap_name(Mishap mishap) noexcept {
       return "device_failed";
     case Mishap::device_unresolved:
       return "device_unresolved";
+    case Mishap::graph_missed:
+      return "graph_samples_missed";
   }
   return "unknown";
 }
 
 /// A region that was open when its thread's records were copied.
-struct OpenRegion {
+struct NestedRegion {
   std::uint32_t id;
   std::uint64_t begin_ns;
   bool placed;  // false: in the overflow
@@ -83,9 +85,9 @@ struct OpenRegions {
     leave_before(~std::uint64_t{0});
   }
 
-  const OpenRegion* find(std::uint32_t id) const noexcept {
+  const NestedRegion* find(std::uint32_t id) const noexcept {
     const auto at =
-        std::find_if(regions.begin(), regions.end(), [id](const OpenRegion& each) { return each.id == id; });
+        std::find_if(regions.begin(), regions.end(), [id](const NestedRegion& each) { return each.id == id; });
     return at == regions.end() ? nullptr : &*at;
   }
   void begin(TreeKey key, std::uint32_t id, std::uint64_t ns, bool timed) {
@@ -93,7 +95,7 @@ struct OpenRegions {
       too_deep.add(id);
       return;
     }
-    OpenRegion region{id, ns, true, timed, {}};
+    NestedRegion region{id, ns, true, timed, {}};
     if (!regions.empty()) {
       region.placed = regions.back().placed;
       region.path = regions.back().path;
@@ -102,7 +104,7 @@ struct OpenRegions {
     regions.push_back(std::move(region));
   }
   void end(std::uint32_t id) {
-    if (const OpenRegion* region = find(id)) {
+    if (const NestedRegion* region = find(id)) {
       regions.erase(regions.begin() + (region - regions.data()));
     } else {
       too_deep.remove(id);
@@ -110,7 +112,7 @@ struct OpenRegions {
   }
 
   Tree::TooDeep too_deep;
-  std::vector<OpenRegion> regions;
+  std::vector<NestedRegion> regions;
 };
 
 }  // namespace
@@ -162,6 +164,7 @@ std::uint32_t Registry::add_thread() {
 
 void Registry::name_thread(std::uint32_t thread, std::string_view name) {
   const std::lock_guard<std::mutex> lock(list_);
+  if (thread + 1 == kMaxThreads) { return; }  // one name for many: none of theirs
   if (thread < threads_.size()) { threads_[thread].name = repaired_name(name); }
 }
 
@@ -251,7 +254,7 @@ Node* Registry::end_elsewhere(Recorder& here, Recorder& opener, Region region, s
     opener.copy(unfolded);
   }
   OpenRegions open(opener.tree(), clock_, unfolded);
-  const OpenRegion* found = open.find(region_id(region));
+  const NestedRegion* found = open.find(region_id(region));
   here.fold();
   const Recorder::Change change(here);
   Tree& tree = here.tree();
@@ -302,6 +305,15 @@ void Registry::poll_orphans() noexcept {
   if (collect.owns_lock()) { settle_orphans(); }
 }
 
+void Registry::ask_devices() {
+  std::vector<Slot*> slots;
+  {
+    const std::lock_guard<std::mutex> lock(list_);
+    slots = slots_;
+  }
+  for (Slot* slot : slots) { slot->recorder->ask_devices(); }
+}
+
 bool Registry::complete(Recorder* here, std::uint64_t deadline_ns) noexcept {
   for (;;) {
     if (here != nullptr) {
@@ -318,7 +330,7 @@ bool Registry::complete(Recorder* here, std::uint64_t deadline_ns) noexcept {
   }
 }
 
-std::uint32_t Registry::add_series(const Recorder& recorder, std::uint32_t node, const Series& series) noexcept {
+std::uint32_t Registry::add_series(const Recorder& recorder, std::uint32_t node, const StepSeries& series) noexcept {
   const std::lock_guard<std::mutex> lock(list_);
   if (series_.size() >= kMaxSeries) { return kNoSeries; }
   SeriesSlot slot;
@@ -359,7 +371,10 @@ void Registry::drain(Slot& slot) {
   Outbox* outbox = slot.recorder->outbox();
   const std::uint64_t end = outbox == nullptr ? 0 : outbox->end();
   map_paths(slot, slot.recorder->tree());  // after `end`: every node that records before it speak of is there
-  if (outbox != nullptr) { collector_.drain(*outbox, end, slot.recorder, slot.recorder->thread(), slot.paths); }
+  if (outbox == nullptr) { return; }
+  collector_.drain(*outbox, end, slot.recorder, slot.recorder->thread(), slot.paths);
+  const DeviceQueue::Hold answers(*slot.recorder);
+  answers.each([&](AnsweredSpan& span) { collector_.take(span, slot.paths); });
 }
 
 void Registry::set_row_limit(std::size_t bytes) {
@@ -406,16 +421,28 @@ void Registry::count_losses(const Tree& tree) {
   }
 }
 
+/// A result that its thread has not taken in: what could not be timed stays pending until then.
+void Registry::add_answer(const AnsweredSpan& span) {
+  if (span.result.state != Elapsed::State::ready || span.node->index >= scratch_.nodes()) { return; }
+  Node* node = scratch_.node(span.node->index);
+  Summary* device = scratch_.device_of(node);
+  if (device == nullptr || node->device_pending.get() == 0) { return; }
+  add_span_to(*device, static_cast<std::uint64_t>(span.result.ns), span.warmup, nullptr);
+  node->device_pending.set(node->device_pending.get() - 1);
+}
+
 /// Adds one thread's values, those it has not folded yet included.
 void Registry::read_thread(Slot& slot, Snapshot& snapshot, std::uint64_t now_ns) {
   Recorder& recorder = *slot.recorder;
   Unfolded unfolded;
+  const DeviceQueue::Hold answers(recorder);  // or they could be in both, or in none
   {
     const std::lock_guard<std::mutex> lock(list_);
     recorder.copy(unfolded);
   }
   scratch_.copy_for_replay(recorder.tree(), unfolded.state);
   Folder(scratch_, clock_, unfolded.source, unfolded.last_ticks).fold(unfolded);
+  answers.each([this](const AnsweredSpan& span) { add_answer(span); });
   std::vector<std::uint32_t> paths;
   for (std::uint32_t index = 0; index < scratch_.nodes(); ++index) {
     const std::uint32_t path = path_of(scratch_.node(index));
@@ -468,6 +495,7 @@ void Registry::read(Snapshot& snapshot, std::uint64_t now_ns) {
   read_paths(snapshot);  // last, since all that comes before may find new ones
   read_losses(snapshot);
   read_devices(snapshot);
+  collector_.time_lines().read(snapshot);
   absorb_retired();
 }
 
@@ -538,6 +566,9 @@ void Registry::read_losses(Snapshot& snapshot) {
   add("rows_not_taken", "", collector_.dropped());
   add("rows_incomplete", "", collector_.incomplete_rows());
   add("spans_lost", "", collector_.lost_spans());
+  for (const auto& [device, count] : collector_.time_lines().unplaced()) {
+    add("device_spans_unplaced", device, count);
+  }
   const std::lock_guard<std::mutex> lock(list_);
   add("steps_without_rows", "", steps_without_rows_.load(std::memory_order_relaxed));
   for (const Slot* slot : slots_) {

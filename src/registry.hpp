@@ -37,6 +37,8 @@ class Registry {
   Node* end_elsewhere(Recorder& here, Recorder& opener, Region region, std::uint64_t end_ns) noexcept;
   /// Looks for device results of threads that have ended; gives up at once where somebody is reading.
   void poll_orphans() noexcept;
+  /// Asks devices for results that threads wait for, which take them in when they come by. Holds no lock while it asks.
+  void ask_devices();
   /// Waits until no device result is pending on threads that have ended or this one, at most until `deadline_ns`.
   bool complete(Recorder* here, std::uint64_t deadline_ns) noexcept;
 
@@ -47,7 +49,7 @@ class Registry {
 
   static constexpr std::uint32_t kNoSeries = 0xFFFFFFFF;
   /// The number of a new series; kNoSeries where there is no room.
-  std::uint32_t add_series(const Recorder& recorder, std::uint32_t node, const Series& series) noexcept;
+  std::uint32_t add_series(const Recorder& recorder, std::uint32_t node, const StepSeries& series) noexcept;
   void set_warmup(std::uint64_t batches) noexcept { warmup_.store(batches, std::memory_order_relaxed); }
   MemoryBudget& budget() noexcept { return budget_; }
   /// What rows, metrics and spans on their way to the exporters may take, in bytes.
@@ -78,9 +80,9 @@ class Registry {
   struct SeriesSlot {
     std::uint32_t thread = 0;
     const Recorder* recorder = nullptr;
-    std::uint32_t node = 0;        // of its Batch in the recorder's tree
-    const Series* live = nullptr;  // nullptr once its thread has ended and `value` is final
-    takt::Series value;
+    std::uint32_t node = 0;            // of its Batch in the recorder's tree
+    const StepSeries* live = nullptr;  // nullptr once its thread has ended and `value` is final
+    Series value;
   };
 
   std::uint32_t add_thread();
@@ -91,6 +93,7 @@ class Registry {
   void bound_unended(std::vector<Slot*>& retired);
   void absorb_retired();
   void drain(Slot& slot);
+  void add_answer(const AnsweredSpan& span);
   void read_thread(Slot& slot, Snapshot& snapshot, std::uint64_t now_ns);
   void read_series(Snapshot& snapshot);
   void read_paths(Snapshot& snapshot);

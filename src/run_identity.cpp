@@ -4,6 +4,7 @@
 
 #include "fault.hpp"
 #include "file.hpp"
+#include "other_process.hpp"
 
 #include <algorithm>
 #include <array>
@@ -25,7 +26,7 @@ namespace detail {
 namespace {
 
 constexpr int kMaxWorldSize = std::numeric_limits<int>::max();
-constexpr std::size_t kLongestName = 48;
+constexpr std::size_t kLongestRunName = 48;
 constexpr std::size_t kLongestId = 120;
 constexpr int kMostSuffixes = 1000;
 constexpr const char* kRankOption = "TAKT_RANK or SessionOptions::rank";
@@ -316,15 +317,15 @@ std::string make_absolute(const std::string& path) {
   return std::string(here) + "/" + path;
 }
 
-class Folder {
+class Directory {
  public:
-  explicit Folder(const std::string& path)
+  explicit Directory(const std::string& path)
       : descriptor_(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) {}
-  ~Folder() {
+  ~Directory() {
     if (descriptor_ >= 0) { ::close(descriptor_); }
   }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
+  Directory(const Directory&) = delete;
+  Directory& operator=(const Directory&) = delete;
 
   int descriptor() const { return descriptor_; }
 
@@ -333,7 +334,7 @@ class Folder {
 };
 
 /// Makes one that was not there, a link included; errno says why not.
-bool make_fresh(const Folder& parent, const std::string& name) {
+bool make_fresh(const Directory& parent, const std::string& name) {
   if (::mkdirat(parent.descriptor(), name.c_str(), S_IRWXU) != 0) { return false; }
   struct stat status = {};
   if (::fstatat(parent.descriptor(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) { return false; }
@@ -366,11 +367,18 @@ RunInfo identify_run(const std::string& name, const SessionOptions& options) {
   RunInfo run;
   run.name = name.empty() ? "takt" : name;
   run.host = host_name();
+  run.pid_namespace = pid_namespace();
   run.pid = ::getpid();
   find_rank(options, run);
-  const std::string start = path_component(run.name, kLongestName) + "-";
+  const std::string start = path_component(run.name, kLongestRunName) + "-";
   run.id = start + path_component(find_run_id(options, run), kLongestId - start.size());
   return run;
+}
+
+int identify_rank(const SessionOptions& options) {
+  RunInfo run;
+  find_rank(options, run);
+  return run.rank;
 }
 
 std::string make_run_folder(const SessionOptions& options, const RunInfo& run, std::string& error) {
@@ -383,7 +391,7 @@ std::string make_run_folder(const SessionOptions& options, const RunInfo& run, s
   const std::string name =
       "rank-" + std::to_string(run.rank) + "-" + std::to_string(run.attempt) + "-" + std::to_string(run.pid);
   if (!make_directories(parent_path, error)) { return {}; }
-  const Folder parent(parent_path);
+  const Directory parent(parent_path);
   int why = parent.descriptor() < 0 ? errno : EEXIST;
   for (int suffix = 0; why == EEXIST && suffix < kMostSuffixes; ++suffix) {
     const std::string fresh = suffix == 0 ? name : name + "-" + std::to_string(suffix);

@@ -7,14 +7,14 @@
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
-namespace {
 
-/// The key's number if regions of it are to be timed now, else kNoKey.
 KeyIndex admitted(const Key& key) noexcept {
   if ((mode.load(std::memory_order_acquire) & kModeNotStarted) != 0) { start_process(); }
   if ((mode.load(std::memory_order_relaxed) & (kModeDisabled | kModeForked)) != 0) { return kNoKey; }
   return key_table().resolve(key);
 }
+
+namespace {
 
 Region flags_of(KeyIndex key) noexcept {
   const bool monotonic = (mode.load(std::memory_order_relaxed) & kModeMonotonic) != 0;
@@ -46,18 +46,24 @@ void end_of_other_thread(Region region, Recorder& opener) noexcept {
     opener.leave_notice(region_id(region), end_ns);
     return;
   }
-  DeviceBegin end{begin.stream, 0, false};
-  if (begin.marked) { end.marked = end.stream.ops->mark(end.stream.handle, end.mark); }
+  const DeviceBegin end = begin.marked ? DeviceBegin::now(begin.stream, process_clock()) : DeviceBegin{begin.stream};
   Node* node = registry().end_elsewhere(*here, opener, region, end_ns);
   if (!device) { return; }
   if (end.marked && node != nullptr && node != here->tree().overflow()) {
-    here->add_device(node, begin.stream, begin.mark, end.mark);
+    here->add_device(node, begin, end);
     here->glance(begin.stream);
     return;
   }
   begin.release();
   end.release();
   here->device_skipped(node == nullptr ? TreeKey{kNoKey} : node->key, nullptr);
+}
+
+/// The stream of an open region, which may be another thread's.
+StreamRef stream_of(Region region) noexcept {
+  if (region == 0 || (region & kRegionUnusual) == 0) { return {}; }
+  const Recorder* opener = Recorder::of(region & ~kRegionFlags);
+  return opener->generation() == generation() ? opener->stream_of(region) : StreamRef{};
 }
 
 /// The listeners that are to hear of the end of `region`, and its key, which is not known afterwards.
@@ -130,9 +136,10 @@ Region lap_slow(Region region, const Key& key) noexcept {
   const KeyIndex index = admitted(key);
   const bool mine = region != 0 && here != nullptr && Recorder::of(region & ~kRegionFlags) == here &&
                     here->generation() == generation();
-  if (!mine || index == kNoKey) {  // nothing to share a clock read with
+  if (!mine || index == kNoKey) {                // nothing to share a clock read with
+    const StreamRef stream = stream_of(region);  // before the end takes it
     if (region != 0) { end_slow(region); }
-    return begin_slow(key);
+    return stream.ops == nullptr ? begin_slow(key) : begin_on(key, stream);
   }
   const Told before(*here, region);
   Region next = here->lap(region, index, flags_of(index));

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <takt/session.hpp>
 
+#include "environment.hpp"
 #include "session_impl.hpp"
 
 #include <fmt/format.h>
@@ -67,6 +68,15 @@ detail::SessionImpl* open(std::string name, SessionOptions options) {
 }
 
 }  // namespace
+
+int detail::this_rank() noexcept {
+  if (const detail::SessionImpl* session = current_session()) { return session->run().rank; }
+  try {
+    return detail::identify_rank(SessionOptions::from_env());
+  } catch (...) {
+    return 0;  // out of memory
+  }
+}
 
 Session::Session(std::string name, SessionOptions options)
     : impl_(open(std::move(name), std::move(options))), exceptions_(std::uncaught_exceptions()) {}

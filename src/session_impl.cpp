@@ -8,6 +8,7 @@
 #include "journal_writer.hpp"
 #include "key_table.hpp"
 #include "quiet_signals.hpp"
+#include "termination.hpp"
 
 #include <takt/exporters/console.hpp>
 #include <takt/exporters/csv.hpp>
@@ -30,8 +31,14 @@ using std::chrono::milliseconds;
 // Results of devices that come within this time after the end still enter the last rows.
 constexpr milliseconds kDeviceGrace(200);
 
-// Left for close() to come back by its deadline when an exporter has used up the time.
+// For a last look at what threads wait for that idle.
+constexpr milliseconds kPollerGrace(100);
+
+// Left for close() to come back by its deadline when an exporter has used up the time, and before that for the exporter to say
+// what it could not do.
 constexpr milliseconds kMargin(50);
+
+milliseconds margin_of(milliseconds most) { return std::min(most / 20, kMargin); }
 
 Time now() { return std::chrono::steady_clock::now(); }
 
@@ -54,6 +61,7 @@ SessionImpl::SessionImpl(std::string name, SessionOptions options)
   registry.set_row_limit(for_rows);
   registry.set_warmup(static_cast<std::uint64_t>(std::max(options_.warmup, 0)));
   run_ = identify_run(name_, options_);
+  wait_when_full.store(options_.gpu_wait, std::memory_order_relaxed);
   if (Recorder* recorder = this_recorder()) {
     recorder->fold();
     recorder->tree().set_warmup(static_cast<std::uint64_t>(std::max(options_.warmup, 0)));
@@ -72,13 +80,28 @@ SessionImpl::SessionImpl(std::string name, SessionOptions options)
   open_folder();
   add_local_exporters();
   region_cost_ns();  // measured now rather than at the end
-  if (silent_ || !options_.background) { return; }
-  background_ = start_background("takt", [this] { background(); });
-  if (!background_) {
+  if (!silent_) { start_threads(); }
+}
+
+void SessionImpl::start_threads() {
+  if (!options_.background) {
+    if (options_.gpu_poll_ms > 0) { gpu_poller_.start_by_hand(); }
+  } else {
+    if (options_.gpu_poll_ms > 0 && !gpu_poller_.start(milliseconds(options_.gpu_poll_ms))) {
+      report_fault("thread",
+                   "no thread can be started to ask GPUs for results; threads that record ask for their own. Raise the "
+                   "limit on threads (ulimit -u).");
+    }
+    background_ = start_background("takt", [this] { background(); });
+  }
+  if (options_.background && !background_) {
     report_fault("thread",
                  "no background thread can be started; results are collected when the Session closes. Raise the "
                  "limit on threads (ulimit -u), or call Session::poll().");
   }
+  if (!options_.end_on_sigterm) { return; }
+  if (background_) { return end_on_sigterm(*this); }
+  report_fault_once("sigterm", "SIGTERM does not end the run: that needs background threads");
 }
 
 void SessionImpl::open_folder() {
@@ -117,6 +140,7 @@ void SessionImpl::add(std::unique_ptr<Exporter> exporter) {
   auto worker = std::make_shared<ExportWorker>(std::move(exporter));
   const std::lock_guard<std::mutex> lock(data_);
   if (ended_) {
+    if (killed_.load(std::memory_order_relaxed)) { return; }  // no mistake of the program's, which is about to be gone
     throw Error(std::string("takt: the Session is closed; add the exporter \"") + worker->name() + "\" before close()");
   }
   if (background_) {
@@ -157,7 +181,8 @@ Snapshot SessionImpl::snapshot(bool finished) {
   snapshot.uncovered_ns = std::clamp<std::int64_t>(snapshot.uncovered_ns - uncovered_before_ns_, 0, snapshot.wall_ns);
   snapshot.overhead_ns = overhead_ns(snapshot) - overhead_before_ns_;
   snapshot.finished = finished;
-  snapshot.failed = failed_.load(std::memory_order_relaxed);
+  snapshot.killed = killed_.load(std::memory_order_relaxed);
+  snapshot.failed = snapshot.killed || failed_.load(std::memory_order_relaxed);
   const std::lock_guard<std::mutex> lock(data_);
   snapshot.params = params_;
   snapshot.tags = tags_;
@@ -182,7 +207,9 @@ void SessionImpl::collect(bool last) {
   process_clock().recheck();
   auto harvest = std::make_shared<Harvest>(registry().collect(last));
   const auto shift = static_cast<std::int64_t>(start_ns_);
-  for (Row& row : harvest->rows) { row.begin_ns -= shift; }
+  for (std::vector<Row>* rows : {&harvest->rows, &harvest->early}) {
+    for (Row& row : *rows) { row.begin_ns -= shift; }
+  }
   for (Span& span : harvest->spans) { span.begin_ns -= shift; }
   const auto snapshot = std::make_shared<const Snapshot>(this->snapshot(last));
   std::vector<std::shared_ptr<ExportWorker>> workers;
@@ -231,6 +258,7 @@ void SessionImpl::poll() {
     const std::lock_guard<std::mutex> lock(data_);
     if (ended_) { return; }
   }
+  if (!options_.background && options_.gpu_poll_ms > 0) { GpuPoller::ask(); }
   collect(false);
   if (!background_) {
     run_local(Time::max());
@@ -276,9 +304,11 @@ void SessionImpl::finish() {
     workers.insert(workers.end(), added_.begin(), added_.end());
   }
   collect(true);
-  for (const auto& worker : workers) { worker->finish_by(deadline_); }
+  const Time end = deadline_ - margin_of(milliseconds(std::max(options_.exit_ms, 0)));
+  for (const auto& worker : workers) { worker->finish_by(end); }
   while (!run_local(deadline_) && now() < deadline_) { std::this_thread::sleep_for(ExportWorker::kPause); }
   tracing.store(false, std::memory_order_relaxed);
+  wait_when_full.store(false, std::memory_order_relaxed);
   bool all = true;
   for (const auto& worker : workers) {
     if (!worker->wait(deadline_)) {
@@ -296,35 +326,54 @@ void SessionImpl::finish() {
 
 std::string SessionImpl::limit() const { return "TAKT_EXIT_MS=" + std::to_string(options_.exit_ms) + " ms"; }
 
-bool SessionImpl::close() noexcept {
+bool SessionImpl::end(bool killed) noexcept {
   const milliseconds most(std::max(options_.exit_ms, 0));
   const Time deadline = now() + most;
   {
     std::unique_lock<std::mutex> lock(state_);
-    if (closed_) {  // by another thread, which may still be at it
-      changed_.wait_until(lock, deadline_, [this] { return finished_; });
-      return finished_ && delivered_;
-    }
+    if (closed_) { return end_elsewhere(lock); }
     closed_ = true;
-    deadline_ = deadline - std::min(most / 20, kMargin);
+    deadline_ = deadline - margin_of(most);
+    killed_.store(killed, std::memory_order_relaxed);
   }
+  bool done = false;
   try {
-    if (Recorder* recorder = existing_recorder()) { recorder->fold(); }
-    const milliseconds grace = std::min(kDeviceGrace, most / 2);
-    registry().complete(existing_recorder(),
-                        process_clock().now_ns() + static_cast<std::uint64_t>(grace.count()) * 1'000'000U);
-    if (Recorder* recorder = existing_recorder()) { recorder->abandon_devices(); }
-    if (!background_) { finish(); }
+    done = end_by(deadline);
+  } catch (const std::exception& error) {
+    report_fault("close", std::string("closing the Session failed: ") + error.what());
+  } catch (...) { report_fault("close", "closing the Session failed"); }
+  leave_sigterm(*this);
+  return done;
+}
+
+bool SessionImpl::end_by(Time deadline) {
+  if (Recorder* recorder = existing_recorder()) { recorder->fold(); }
+  const milliseconds most(std::max(options_.exit_ms, 0));
+  const milliseconds grace = std::min(kDeviceGrace, most / 2);
+  registry().complete(existing_recorder(),
+                      process_clock().now_ns() + static_cast<std::uint64_t>(grace.count()) * 1'000'000U);
+  if (!options_.background && options_.gpu_poll_ms > 0) { GpuPoller::ask(); }
+  gpu_poller_.stop(now() + std::min(kPollerGrace, most / 4));  // of threads that idle: nobody else asks for theirs
+  if (Recorder* recorder = existing_recorder()) { recorder->abandon_devices(); }
+  if (!background_) { finish(); }
+  {
     std::unique_lock<std::mutex> lock(state_);
     closing_ = true;
     changed_.notify_all();
     if (changed_.wait_until(lock, deadline, [this] { return finished_; })) { return delivered_; }
-    lock.unlock();
-    report_fault("exit", "the end of the run was not finished within " + limit());
-  } catch (const std::exception& error) {
-    report_fault("close", std::string("closing the Session failed: ") + error.what());
-  } catch (...) { report_fault("close", "closing the Session failed"); }
+  }
+  report_fault("exit", "the end of the run was not finished within " + limit());
   return false;
+}
+
+/// Another thread is at it, or was.
+bool SessionImpl::end_elsewhere(std::unique_lock<std::mutex>& lock) {
+  changed_.wait_until(lock, deadline_, [this] { return finished_; });
+  // The signal is about to end the process. Who came here on the way to exit() would hide that from whoever waits for it.
+  if (killed_.load(std::memory_order_relaxed)) {
+    changed_.wait_until(lock, deadline_ + kMargin, [] { return false; });
+  }
+  return finished_ && delivered_;
 }
 
 }  // namespace detail

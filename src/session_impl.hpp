@@ -5,6 +5,7 @@
 #include <takt/session.hpp>
 
 #include "export_worker.hpp"
+#include "gpu_poller.hpp"
 #include "process.hpp"
 
 #include <atomic>
@@ -36,7 +37,9 @@ class SessionImpl {
   Snapshot snapshot(bool finished);
   void print();
   void poll();
-  bool close() noexcept;
+  bool close() noexcept { return end(false); }
+  /// SIGTERM ends the process as soon as this is over: the run ends as killed, unless it has ended already.
+  void end_killed() noexcept { end(true); }
 
   const RunInfo& run() const noexcept { return run_; }
   /// False in a forked child: this is the parent's run.
@@ -45,8 +48,12 @@ class SessionImpl {
  private:
   void open_folder();
   void add_local_exporters();
+  void start_threads();
   void background();
   void collect(bool last);
+  bool end(bool killed) noexcept;
+  bool end_by(Time deadline);
+  bool end_elsewhere(std::unique_lock<std::mutex>& lock);
   void finish();
   bool run_local(Time deadline);
   bool show_local();
@@ -62,6 +69,8 @@ class SessionImpl {
   bool background_ = false;
   const bool silent_;  // TAKT_DISABLE=1: no thread, no file, no exporter, no table
   std::atomic<bool> failed_{false};
+  GpuPoller gpu_poller_;
+  std::atomic<bool> killed_{false};
 
   std::mutex data_;  // params, tags, the list of workers
   std::map<std::string, std::string> params_;

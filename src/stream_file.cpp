@@ -6,12 +6,6 @@
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
-namespace {
-
-// A full disk often has room again a second later; that is not worth a word.
-constexpr int kFailuresToReport = 3;
-
-}  // namespace
 
 ExportResult StreamFile::refuse(bool finished) {
   ++failures_;

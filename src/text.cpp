@@ -21,8 +21,6 @@ struct TimeUnit {
 };
 constexpr TimeUnit kTimeUnits[] = {{1, "ns"}, {1e3, "us"}, {1e6, "ms"}, {1e9, "s"}, {60e9, "min"}, {3600e9, "h"}};
 
-bool is_continuation(char byte) noexcept { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U; }
-
 /// Bytes of the well-formed code point that `text` begins with, 0 where there is none (Unicode 15, table 3-7).
 std::size_t code_point_bytes(std::string_view text) noexcept {
   const auto lead = static_cast<unsigned char>(text[0]);

@@ -15,6 +15,8 @@ namespace detail {
 
 // Text for people on terminals. Every code point counts as one column. All: any thread.
 
+/// Whether it is one of UTF-8 that goes on with a character.
+constexpr bool is_continuation(char byte) noexcept { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U; }
 /// Valid UTF-8 without control characters, so that a name can neither break a table nor command a terminal: these become
 /// '?', bytes that are not UTF-8 become U+FFFD.
 std::string printable(std::string_view text);

@@ -34,8 +34,16 @@ std::string metadata(const char* what, std::int64_t process, std::uint32_t threa
                      dumped(arguments));
 }
 
+// Tracks of streams have numbers beyond those of threads, of which a process tells 4 096 apart.
+constexpr std::uint32_t kFirstStream = 1'000'001;
+
+/// "cuda 0", the first device of this kind that was seen.
+std::string name_of(const TimeLineInfo& line) { return fmt::format("{} {}", line.device, line.number); }
+
 std::string event(const Snapshot& snapshot, const Span& span) {
-  const std::uint32_t thread = span.thread < snapshot.threads.size() ? snapshot.threads[span.thread].id : span.thread;
+  const std::uint32_t thread = span.stream != Span::kHost              ? kFirstStream + span.stream
+                               : span.thread < snapshot.threads.size() ? snapshot.threads[span.thread].id
+                                                                       : span.thread;
   return fmt::format("{{\"name\":{},\"cat\":\"{}\",\"ph\":\"X\",\"ts\":{},\"dur\":{},\"pid\":{},\"tid\":{}}}",
                      dumped(span.name), to_string(span.kind), microseconds(span.begin_ns),
                      microseconds(span.duration_ns), process_of(snapshot.run), thread);
@@ -46,10 +54,22 @@ std::string tail(const Snapshot& snapshot, std::uint64_t dropped) {
   for (const Loss& loss : snapshot.losses) {
     losses.push_back({{"what", loss.what}, {"where", loss.where}, {"count", loss.count}});
   }
+  Json lines = Json::array();
+  for (const TimeLineInfo& line : snapshot.time_lines) {
+    lines.push_back({{"device", name_of(line)},
+                     {"gpu_clock_error_ns", line.clock_error_ns},
+                     {"spans", line.spans},
+                     {"clamped", line.clamped}});
+  }
+  Json unavailable = Json::object();
+  for (const DeviceInfo& device : snapshot.devices) {
+    if (!device.unavailable.empty()) { unavailable[device.name] = device.unavailable; }
+  }
   const Json other = {
-      {"run_id", snapshot.run.id}, {"run_name", snapshot.run.name},
-      {"rank", snapshot.run.rank}, {"start_unix_ns", snapshot.run.start_unix_ns},
-      {"dropped_spans", dropped},  {"losses", losses},
+      {"run_id", snapshot.run.id},  {"run_name", snapshot.run.name},
+      {"rank", snapshot.run.rank},  {"start_unix_ns", snapshot.run.start_unix_ns},
+      {"dropped_spans", dropped},   {"time_lines", lines},
+      {"unavailable", unavailable}, {"losses", losses},
   };
   return "\n],\"otherData\":" + dumped(other) + "}\n";
 }
@@ -81,6 +101,23 @@ struct TraceExporter::Impl {
       add(metadata("thread_name", process, thread.id, {{"name", thread.name}}));
       add(metadata("thread_sort_index", process, thread.id, {{"sort_index", thread.id}}));
     }
+    for (; streams < snapshot.streams.size(); ++streams) {
+      const auto track = static_cast<std::uint32_t>(kFirstStream + streams);
+      add(metadata("thread_name", process, track, {{"name", stream_name(snapshot, streams)}}));
+      add(metadata("thread_sort_index", process, track, {{"sort_index", track}}));
+    }
+  }
+
+  /// "cuda 0 stream 1"; where another thread put spans there before, "cuda 0 stream 1 (loader)".
+  static std::string stream_name(const Snapshot& snapshot, std::size_t index) {
+    const StreamInfo& stream = snapshot.streams[index];
+    const auto is_same = [&stream](const StreamInfo& other) {
+      return other.time_line == stream.time_line && other.number == stream.number;
+    };
+    const auto end = snapshot.streams.begin() + static_cast<std::ptrdiff_t>(index);
+    std::string name = fmt::format("{} stream {}", name_of(snapshot.time_lines[stream.time_line]), stream.number);
+    if (std::none_of(snapshot.streams.begin(), end, is_same)) { return name; }
+    return fmt::format("{} ({})", name, snapshot.threads[stream.thread].name);
   }
 
   void add_span(const Snapshot& snapshot, const Span& span) {
@@ -98,6 +135,7 @@ struct TraceExporter::Impl {
   std::uint64_t dropped = 0;
   bool first = true;
   std::vector<std::string> names;  // as written, by index into Snapshot::threads
+  std::size_t streams = 0;         // named so far
 };
 
 TraceExporter::TraceExporter(std::string path, std::uint64_t max_events)

@@ -37,6 +37,9 @@ constexpr int kCapturedEvent = 907;
 constexpr int kLastCapture = 908;
 constexpr int kUnknown = 999;
 
+constexpr int kCaptureActive = 1;         // CUstreamCaptureStatus
+constexpr unsigned kRecordExternal = 1U;  // CU_EVENT_RECORD_EXTERNAL
+
 std::atomic<const char*> last_fault{"the context is gone"};
 
 bool is_fault(int error) noexcept {
@@ -72,8 +75,24 @@ EventStatus status_of_event(int error) noexcept {
   return error == kCapturedEvent ? EventStatus::refused : status_of(error);
 }
 
+/// The context that a stream is of, and its number.
+EventStatus context_of(CUstream_st* stream, EventContextId& id) noexcept {
+  CudaDriver& driver = CudaDriver::get();
+  CUctx_st* context = nullptr;
+  const bool is_default = reinterpret_cast<std::uintptr_t>(stream) <= 2;
+  const int error = is_default ? driver.context_current(&context) : driver.stream_context(stream, &context);
+  if (error != kSuccess) { return status_of(error); }
+  if (context == nullptr) { return EventStatus::no_context; }
+  unsigned long long number = 0;
+  if (driver.context_id != nullptr && driver.context_id(context, &number) != kSuccess) {
+    return EventStatus::no_context;
+  }
+  id = EventContextId{context, number};
+  driver.availability.used();
+  return EventStatus::done;
+}
+
 bool is_per_thread(CUstream_st* stream) noexcept { return reinterpret_cast<std::uintptr_t>(stream) == 2; }
-bool is_default(CUstream_st* stream) noexcept { return reinterpret_cast<std::uintptr_t>(stream) <= 2; }
 
 }  // namespace
 
@@ -98,18 +117,15 @@ EventStatus CudaApi::enter(Stream stream, EventContextId& id) noexcept {
   int capture = 0;
   // First of all: nearly any other call would invalidate a capture.
   if (const int error = driver.stream_is_capturing(stream, &capture); error != kSuccess) { return status_of(error); }
-  if (capture != 0) { return EventStatus::capturing; }
-  CUctx_st* context = nullptr;
-  const int error = is_default(stream) ? driver.context_current(&context) : driver.stream_context(stream, &context);
-  if (error != kSuccess) { return status_of(error); }
-  if (context == nullptr) { return EventStatus::no_context; }
-  unsigned long long number = 0;
-  if (driver.context_id != nullptr && driver.context_id(context, &number) != kSuccess) {
-    return EventStatus::no_context;
-  }
-  id = EventContextId{context, number};
-  driver.availability.used();
-  return EventStatus::done;
+  return capture != 0 ? EventStatus::capturing : context_of(stream, id);
+}
+
+EventStatus CudaApi::enter_capture(Stream stream, EventContextId& id) noexcept {
+  CudaDriver& driver = CudaDriver::get();
+  if (driver.event_record_with_flags == nullptr) { return EventStatus::unsupported; }
+  int capture = 0;
+  if (const int error = driver.stream_is_capturing(stream, &capture); error != kSuccess) { return status_of(error); }
+  return capture == kCaptureActive ? context_of(stream, id) : EventStatus::not_capturing;
 }
 
 EventStatus CudaApi::create(const EventContextId& id, Event& event) noexcept {
@@ -128,10 +144,41 @@ EventStatus CudaApi::record(Event event, Stream stream) noexcept {
   return status_of(CudaDriver::get().event_record(event, stream));  // an invalid handle may as well be the stream's
 }
 
+/// Without the flag a record would be a dependency of the capture, and no node.
+EventStatus CudaApi::record_in_graph(Event event, Stream stream) noexcept {
+  return status_of(CudaDriver::get().event_record_with_flags(event, stream, kRecordExternal));
+}
+
+/// A context that was destroyed has no number any more, or another one made since has its place. Before CUDA 12 nobody can tell.
+EventStatus CudaApi::alive(const EventContextId& id) noexcept {
+  CudaDriver& driver = CudaDriver::get();
+  if (driver.context_id == nullptr) { return EventStatus::done; }
+  unsigned long long number = 0;
+  const int error = driver.context_id(static_cast<CUctx_st*>(const_cast<void*>(id.handle)), &number);
+  if (error == kSuccess && number == id.number) { return EventStatus::done; }
+  if (is_fault(error)) { return lose(error); }
+  last_fault.store("the context has been reset", std::memory_order_relaxed);
+  return EventStatus::lost;
+}
+
 EventStatus CudaApi::query(Event event) noexcept { return status_of_event(CudaDriver::get().event_query(event)); }
 
 EventStatus CudaApi::elapsed(Event begin, Event end, float& ms) noexcept {
   return status_of_event(CudaDriver::get().event_elapsed(&ms, begin, end));
+}
+
+EventStatus CudaApi::wait(Event event) noexcept {
+  CudaDriver& driver = CudaDriver::get();
+  return driver.find_synchronize() ? status_of_event(driver.event_synchronize(event)) : EventStatus::unsupported;
+}
+
+bool CudaApi::visit(const EventContextId& id) noexcept {
+  return CudaDriver::get().context_push(static_cast<CUctx_st*>(const_cast<void*>(id.handle))) == kSuccess;
+}
+
+void CudaApi::leave() noexcept {
+  CUctx_st* left = nullptr;
+  CudaDriver::get().context_pop(&left);
 }
 
 std::uint64_t CudaApi::now_ns() noexcept { return posix_ns(CLOCK_MONOTONIC); }

@@ -25,23 +25,17 @@ struct CudaApi {
   static EventStatus enter(Stream stream, EventContextId& id) noexcept;
   static EventStatus create(const EventContextId& id, Event& event) noexcept;
   static EventStatus record(Event event, Stream stream) noexcept;
+  static EventStatus enter_capture(Stream stream, EventContextId& id) noexcept;
+  static EventStatus record_in_graph(Event event, Stream stream) noexcept;
+  static EventStatus alive(const EventContextId& id) noexcept;
   static EventStatus query(Event event) noexcept;
   static EventStatus elapsed(Event begin, Event end, float& ms) noexcept;
+  static EventStatus wait(Event event) noexcept;
   static std::uint64_t now_ns() noexcept;
-
-  class Relaxed {
-   public:
-    Relaxed() noexcept : exchanged_(CudaDriver::get().exchange_capture_mode(&mode_) == 0) {}
-    ~Relaxed() {
-      if (exchanged_) { CudaDriver::get().exchange_capture_mode(&mode_); }
-    }
-    Relaxed(const Relaxed&) = delete;
-    Relaxed& operator=(const Relaxed&) = delete;
-
-   private:
-    int mode_ = 2;  // CU_STREAM_CAPTURE_MODE_RELAXED; then what it was before
-    bool exchanged_;
-  };
+  static bool exchange_mode(int& mode) noexcept { return CudaDriver::get().exchange_capture_mode(&mode) == 0; }
+  static bool hushes() noexcept { return false; }  // the relaxed mode is enough
+  static bool visit(const EventContextId& id) noexcept;
+  static void leave() noexcept;
 };
 
 }  // namespace detail

@@ -28,6 +28,7 @@ CudaDriver* load() noexcept {
   library.find(driver->exchange_capture_mode, "cuThreadExchangeStreamCaptureMode");
   library.find(driver->event_create, "cuEventCreate");
   library.find(driver->event_record, "cuEventRecord");
+  library.find(driver->event_record_with_flags, "cuEventRecordWithFlags", true);
   library.find(driver->event_query, "cuEventQuery");
   library.find(driver->event_elapsed, "cuEventElapsedTime");
   library.find(driver->profiler_start, "cuProfilerStart", true);
@@ -46,6 +47,15 @@ CudaDriver* load() noexcept {
 }
 
 }  // namespace
+
+bool CudaDriver::find_synchronize() noexcept {
+  static const bool found = [this] {
+    DriverLibrary library(kNames);
+    library.find(event_synchronize, "cuEventSynchronize", true);
+    return event_synchronize != nullptr;
+  }();
+  return found;
+}
 
 CudaDriver& CudaDriver::get() noexcept {
   static CudaDriver* const driver = load();

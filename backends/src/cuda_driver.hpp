@@ -25,12 +25,17 @@ struct CudaDriver {
   int (*exchange_capture_mode)(int* mode) = nullptr;
   int (*event_create)(CUevent_st** event, unsigned int flags) = nullptr;
   int (*event_record)(CUevent_st* event, CUstream_st* stream) = nullptr;
+  int (*event_record_with_flags)(CUevent_st* event, CUstream_st* stream, unsigned int flags) = nullptr;  ///< CUDA 11.1
   int (*event_query)(CUevent_st* event) = nullptr;
   int (*event_elapsed)(float* ms, CUevent_st* begin, CUevent_st* end) = nullptr;
   int (*profiler_start)() = nullptr;  ///< may be missing, as the next one
   int (*profiler_stop)() = nullptr;
+  int (*event_synchronize)(CUevent_st* event) = nullptr;  ///< only after find_synchronize()
 
   Availability availability;
+
+  /// Looks for it at the first call: a program that does not ask to wait has no business with it. False: there is none.
+  bool find_synchronize() noexcept;
 
   /// Loaded at the first call. That initialises nothing and makes no context: a process that forks before it uses CUDA may do
   /// so afterwards. Any thread.

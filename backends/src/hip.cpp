@@ -15,6 +15,10 @@ using Events = EventBackend<detail::HipApi>;
 bool HipBackend::mark(Mark& mark) noexcept { return Events(stream_).mark(mark); }
 void HipBackend::retain(Mark mark) noexcept { Events(stream_).retain(mark); }
 Elapsed HipBackend::elapsed(Mark begin, Mark end) noexcept { return Events(stream_).elapsed(begin, end); }
+Elapsed HipBackend::elapsed(Mark begin, Mark end, Look& look) noexcept {
+  return Events(stream_).elapsed(begin, end, look);
+}
+void HipBackend::looked(Look& look) noexcept { Events(stream_).looked(look); }
 void HipBackend::release(Mark mark) noexcept { Events(stream_).release(mark); }
 DeviceReport HipBackend::report() noexcept { return Events::report(); }
 StreamRef HipBackend::ref() const noexcept { return {&event_ops<detail::HipApi>, stream_}; }

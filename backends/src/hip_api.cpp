@@ -16,8 +16,6 @@ constexpr int kSuccess = 0;
 constexpr int kInvalidValue = 1;
 constexpr int kNotInitialized = 3;
 constexpr int kDeinitialized = 4;
-constexpr int kNoDevice = 100;
-constexpr int kInvalidDevice = 101;
 constexpr int kInvalidContext = 201;
 constexpr int kNotReady = 600;
 constexpr int kIllegalAddress = 700;
@@ -42,7 +40,7 @@ EventStatus status_of(int error) noexcept {
   runtime.get_last_error();  // nothing was pending, so this is ours
   if (error == kNotReady) { return EventStatus::not_ready; }
   if (error >= kFirstCapture && error <= kLastCapture) { return EventStatus::capturing; }
-  if (error == kNotInitialized || error == kNoDevice || error == kInvalidDevice || error == kInvalidContext) {
+  if (error == kNotInitialized || error == kHipNoDevice || error == kHipInvalidDevice || error == kInvalidContext) {
     return EventStatus::no_context;
   }
   if (!is_fault(error)) { return EventStatus::refused; }
@@ -126,10 +124,15 @@ EventStatus HipApi::elapsed(Event begin, Event end, float& ms) noexcept {
   return status_of_event(HipRuntime::get().event_elapsed(&ms, begin, end));
 }
 
+EventStatus HipApi::wait(Event event) noexcept {
+  HipRuntime& runtime = HipRuntime::get();
+  return runtime.find_synchronize() ? status_of_event(runtime.event_synchronize(event)) : EventStatus::unsupported;
+}
+
 std::uint64_t HipApi::now_ns() noexcept { return posix_ns(CLOCK_MONOTONIC); }
 
-bool HipApi::Relaxed::exchange() noexcept {
-  return status_of(HipRuntime::get().exchange_capture_mode(&mode_)) == EventStatus::done;
+bool HipApi::exchange_mode(int& mode) noexcept {
+  return status_of(HipRuntime::get().exchange_capture_mode(&mode)) == EventStatus::done;
 }
 
 }  // namespace detail

@@ -10,8 +10,6 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-constexpr int kNoDevice = 100;
-constexpr int kInvalidDevice = 101;
 constexpr const char* kNoDeviceReason = "HIP finds no device";
 constexpr const char* kNames[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"};
 
@@ -57,11 +55,20 @@ bool HipRuntime::has_pending_error() noexcept {
   const int error = peek_last_error();
   if (error == 0) { return false; }
   // Without a device every call fails so, this one too, and there is nothing to be kept.
-  const bool may_be_none = error == kNoDevice || error == kInvalidDevice;
+  const bool may_be_none = error == kHipNoDevice || error == kHipInvalidDevice;
   if (may_be_none && !asked_.load(std::memory_order_relaxed) && ::access("/dev/kfd", F_OK) != 0) {
     availability.lose(kNoDeviceReason);
   }
   return true;
+}
+
+bool HipRuntime::find_synchronize() noexcept {
+  static const bool found = [this] {
+    DriverLibrary library(kNames);
+    library.find(event_synchronize, "hipEventSynchronize", true);
+    return event_synchronize != nullptr;
+  }();
+  return found;
 }
 
 HipRuntime& HipRuntime::get() noexcept {

@@ -12,6 +12,9 @@ struct ihipStream_t;
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
+constexpr int kHipNoDevice = 100;
+constexpr int kHipInvalidDevice = 101;
+
 /// The functions of libamdhip64 that Takt uses. Enumerations are int here; tests/device proves that each is as in the vendor's
 /// header.
 struct HipRuntime {
@@ -27,8 +30,12 @@ struct HipRuntime {
   int (*event_record)(ihipEvent_t* event, ihipStream_t* stream) = nullptr;
   int (*event_query)(ihipEvent_t* event) = nullptr;
   int (*event_elapsed)(float* ms, ihipEvent_t* begin, ihipEvent_t* end) = nullptr;
+  int (*event_synchronize)(ihipEvent_t* event) = nullptr;  ///< only after find_synchronize()
 
   Availability availability;
+
+  /// Looks for it at the first call: a program that does not ask to wait has no business with it. False: there is none.
+  bool find_synchronize() noexcept;
 
   /// Whether the calling thread has an error of the application's to read. Any call would overwrite that: before HIP 7 even one
   /// that succeeds. Changes nothing.

@@ -6,6 +6,11 @@
 
 TAKT_BEGIN_NAMESPACE
 
+int ProfilerWindow::rank_from_env() noexcept { return detail::profiler_rank(); }
+
+ProfilerWindow::ProfilerWindow(std::int64_t first, std::int64_t end, int rank) noexcept
+    : first_(first), end_(end), over_(rank != kAllRanks && rank != detail::this_rank()) {}
+
 void ProfilerWindow::step(std::int64_t number) noexcept {
   if (number >= end_) { stop(); }
   if (open_ || over_ || number < first_ || number >= end_) { return; }

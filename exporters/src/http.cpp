@@ -9,10 +9,15 @@
 #include <curl/curl.h>
 
 #include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <mutex>
 #include <utility>
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,10 +28,6 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
-
-constexpr const char* kDistrusted =
-    ". If it is your server: MLFLOW_TRACKING_SERVER_CERT_PATH is for the PEM file of its authority, and the host in "
-    "MLFLOW_TRACKING_URI has to be one that its certificate is for";
 
 struct Free {
   void operator()(CURLM* multi) const { curl_multi_cleanup(multi); }
@@ -45,6 +46,25 @@ void append(List& list, const std::string& line) {
   }
 }
 
+/// -1 for what is none.
+double number_in(std::string_view text) {
+  const std::string copy(text);
+  char* end = nullptr;
+  const double number = std::strtod(copy.c_str(), &end);
+  return end == copy.c_str() || !std::isfinite(number) || number < 0 ? -1 : number;
+}
+
+/// Who is left behind at the end of the process may be in the middle of a connection. On the way out of exit() OpenSSL would
+/// free what that works with, and the process would crash; what it keeps instead goes with the process.
+void keep_openssl_at_exit() {
+  using Init = int (*)(std::uint64_t options, const void* settings);
+  constexpr std::uint64_t kNoAtExit = 0x00080000;  // OPENSSL_INIT_NO_ATEXIT of <openssl/crypto.h>, 1.1.1 and later
+  // libcurl may have been built on something else; then there is no such function.
+  if (const auto init = reinterpret_cast<Init>(::dlsym(RTLD_DEFAULT, "OPENSSL_init_crypto"))) {
+    init(kNoAtExit, nullptr);
+  }
+}
+
 }  // namespace
 
 struct Http::Impl {
@@ -59,6 +79,7 @@ struct Http::Impl {
   void prepare();
   void end(CURLcode code, HttpReply& reply);
   static std::size_t write(char* bytes, std::size_t size, std::size_t count, void* self);
+  static std::size_t read_header(char* bytes, std::size_t size, std::size_t count, void* self);
   static int seek(void* file, curl_off_t offset, int origin);
 
   HttpOptions options;
@@ -69,6 +90,8 @@ struct Http::Impl {
   List headers;
   std::unique_ptr<std::FILE, Free> file;
   std::string body;  // of the reply
+  double rate_remaining = -1;
+  double rate_reset_s = -1;
   bool too_long = false;
   bool busy = false;
   bool connected = false;
@@ -80,9 +103,10 @@ void Http::Impl::authorize(CURL* handle) {
   const bool basic = !options.username.empty() && !options.password.empty();
   if (!basic && options.token.empty()) { return; }
   if (withheld) {
-    report_fault_once("mlflow.plain", "user, password and token are not sent to " + options.url +
-                                          ", where everybody on the way could read them; use https, or say that you "
-                                          "mean it with MLFLOW_TRACKING_INSECURE_TLS=true");
+    report_fault_once(std::string(options.names.cause) + ".plain",
+                      "user, password, key and token are not sent to " + options.url +
+                          ", where everybody on the way could read them; use https, or say that you mean it with " +
+                          options.names.insecure_tls + "=true");
     return;
   }
   if (basic) {
@@ -96,11 +120,15 @@ void Http::Impl::authorize(CURL* handle) {
 
 void Http::Impl::set_up() {
   static std::once_flag once;
-  std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
+  std::call_once(once, [] {
+    keep_openssl_at_exit();
+    curl_global_init(CURL_GLOBAL_DEFAULT);
+  });
   withheld = !check_http_options(options);
   if (options.insecure_tls && options.ca_path.empty()) {
-    report_fault_once("mlflow.insecure", "MLFLOW_TRACKING_INSECURE_TLS: nobody checks that " + options.url +
-                                             " is the server it says it is");
+    report_fault_once(std::string(options.names.cause) + ".insecure", std::string(options.names.insecure_tls) +
+                                                                          ": nobody checks that " + options.url +
+                                                                          " is the server it says it is");
   }
   multi.reset(curl_multi_init());
   easy.reset(curl_easy_init());
@@ -115,6 +143,21 @@ std::size_t Http::Impl::write(char* bytes, std::size_t size, std::size_t count, 
   }
   impl.body.append(bytes, size * count);
   return size * count;
+}
+
+std::size_t Http::Impl::read_header(char* bytes, std::size_t size, std::size_t count, void* self) {
+  auto& impl = *static_cast<Impl*>(self);
+  const std::string_view line(bytes, size * count);
+  const std::string_view kRemaining = "ratelimit-remaining:";
+  const std::string_view kReset = "ratelimit-reset:";
+  const auto begins_with = [&](std::string_view name) {
+    return line.size() > name.size() && std::equal(name.begin(), name.end(), line.begin(), [](char want, char is) {
+             return want == std::tolower(static_cast<unsigned char>(is));
+           });
+  };
+  if (begins_with(kRemaining)) { impl.rate_remaining = number_in(line.substr(kRemaining.size())); }
+  if (begins_with(kReset)) { impl.rate_reset_s = number_in(line.substr(kReset.size())); }
+  return line.size();
 }
 
 int Http::Impl::seek(void* file, curl_off_t offset, int origin) {
@@ -173,6 +216,8 @@ void Http::Impl::prepare() {
   curl_easy_setopt(handle, CURLOPT_USERAGENT, "takt");
   curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, &Impl::write);
   curl_easy_setopt(handle, CURLOPT_WRITEDATA, this);
+  curl_easy_setopt(handle, CURLOPT_HEADERFUNCTION, &Impl::read_header);
+  curl_easy_setopt(handle, CURLOPT_HEADERDATA, this);
   curl_easy_setopt(handle, CURLOPT_ERRORBUFFER, error);
   append(headers, "Expect:");  // some proxies never say "100 Continue"
   authorize(handle);
@@ -198,11 +243,17 @@ void Http::Impl::end(CURLcode code, HttpReply& reply) {
     reply.error = "the reply is longer than " + std::to_string(request.most_reply) + " bytes";
   } else {
     reply.error = error[0] != '\0' ? error : curl_easy_strerror(code);
-    if (code == CURLE_PEER_FAILED_VERIFICATION) { reply.error += kDistrusted; }
+    if (code == CURLE_PEER_FAILED_VERIFICATION) {
+      reply.error += std::string(". If it is your server: ") + options.names.ca_path +
+                     " is for the PEM file of its authority, and the host in " + options.names.url +
+                     " has to be one that its certificate is for";
+    }
   }
   reply.body = std::move(body);
   reply.location = location == nullptr ? "" : location;
   reply.retry_after_s = std::max<std::int64_t>(0, after);
+  reply.rate_remaining = rate_remaining;
+  reply.rate_reset_s = rate_reset_s;
 }
 
 Http::Http(const HttpOptions& options) : impl_(std::make_unique<Impl>(options)) { impl_->set_up(); }
@@ -212,6 +263,15 @@ const std::string& Http::url() const noexcept { return impl_->options.url; }
 
 std::string Http::without_secrets(std::string text) const {
   return detail::without_secrets(std::move(text), impl_->options);
+}
+
+std::string Http::told(const HttpReply& reply, std::string said) const {
+  if (reply.status == 0) { return without_secrets(reply.error); }
+  if (said.empty()) { said = reply.body; }
+  said = without_secrets(std::move(said));  // before one of them is cut in two
+  constexpr std::size_t kMost = 300;
+  if (said.size() > kMost) { said = said.substr(0, kMost) + "..."; }
+  return "HTTP " + std::to_string(reply.status) + (said.empty() ? "" : ": " + said);
 }
 
 void Http::set_token(const std::string& token) {
@@ -226,6 +286,7 @@ void Http::start(HttpRequest request) {
   impl.body.clear();
   impl.file.reset();
   impl.too_long = impl.connected = false;
+  impl.rate_remaining = impl.rate_reset_s = -1;
   impl.error[0] = '\0';
   impl.waited = {};
   impl.prepare();
@@ -240,6 +301,7 @@ void Http::start(HttpRequest request) {
   }
   curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, impl.request.method.c_str());
   append(impl.headers, "Content-Type: " + impl.request.content_type);
+  for (const std::string& each : impl.request.headers) { append(impl.headers, each); }
   curl_easy_setopt(handle, CURLOPT_HTTPHEADER, impl.headers.get());
   impl.busy = curl_multi_add_handle(impl.multi.get(), handle) == CURLM_OK;
 }
@@ -266,7 +328,8 @@ bool Http::wait(Time until, HttpReply& reply) {
       curl_easy_getinfo(impl.easy.get(), CURLINFO_PRETRANSFER_TIME_T, &connected_us);
       impl.connected = connected_us > 0;
     }
-    const auto most = impl.connected ? impl.options.total : std::min(impl.options.connect, impl.options.total);
+    const auto total = std::max(impl.options.total, impl.request.total);
+    const auto most = impl.connected ? total : std::min(impl.options.connect, total);
     if (impl.waited >= most) {
       code = CURLE_OPERATION_TIMEDOUT;
       std::snprintf(impl.error, sizeof impl.error, "no %s within %lld ms", impl.connected ? "reply" : "connection",

@@ -10,9 +10,23 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
+
+/// What the user calls the options, for what the user is told.
+struct HttpNames {
+  const char* cause = "mlflow";  ///< of reports
+  const char* url = "MLFLOW_TRACKING_URI";
+  const char* credentials = "MLFLOW_TRACKING_TOKEN, _USERNAME or _PASSWORD";
+  const char* insecure_tls = "MLFLOW_TRACKING_INSECURE_TLS";
+  const char* ca_path = "MLFLOW_TRACKING_SERVER_CERT_PATH";
+  const char* client_cert_path = "MLFLOW_TRACKING_CLIENT_CERT_PATH";
+  const char* no_url =  ///< what to do where the URL is none
+      "Takt speaks to a server only; to see a local folder or database, start one: mlflow server --backend-store-uri "
+      "<what you have> --port 5000, and set MLFLOW_TRACKING_URI=http://127.0.0.1:5000";
+};
 
 /// Where requests go, and as whom.
 struct HttpOptions {
@@ -25,6 +39,7 @@ struct HttpOptions {
   std::string client_cert_path;              ///< PEM file with certificate and key
   std::chrono::milliseconds connect{5'000};  ///< the most that connecting may take
   std::chrono::milliseconds total{30'000};   ///< the most that a request may take
+  HttpNames names{};
 };
 
 struct HttpRequest {
@@ -32,9 +47,10 @@ struct HttpRequest {
   std::string path;          ///< appended to the URL; encoded
   std::string content_type;  ///< of `body`
   std::string body;
-  std::string file;  ///< sent instead of `body`, where there is a name
-  bool fresh =
-      false;  ///< on a connection of its own: one that was kept may be sent again by libcurl if it turns out dead
+  std::vector<std::string> headers;    ///< "Name: value"; no control characters
+  std::chrono::milliseconds total{0};  ///< instead of that of the options, where it is more
+  std::string file;                    ///< sent instead of `body`, where there is a name
+  bool fresh = false;  ///< on a connection of its own: libcurl may send it twice on a kept one that turns out dead
   std::size_t most_reply = std::size_t{1} << 20U;  ///< bytes of the reply's body
 };
 
@@ -46,6 +62,8 @@ struct HttpReply {
   bool too_long = false;           ///< the reply, of which the rest was not read
   std::string location;            ///< of a redirection, which is never followed: it may lead anywhere
   std::int64_t retry_after_s = 0;  ///< 0: not said, or not understood
+  double rate_remaining = -1;  ///< RateLimit-Remaining and RateLimit-Reset: so many requests more in so many seconds;
+  double rate_reset_s = -1;    ///< likewise
 };
 
 /// Takes user and password out of `url`, and its final slash. Returns whether credentials may be sent: not where everybody
@@ -56,7 +74,7 @@ bool check_http_options(HttpOptions& options);
 std::string origin_of(const std::string& url);
 /// Whether `url` leads to the loopback.
 bool is_on_this_machine(const std::string& url);
-/// `text` with password and token blotted out.
+/// `text` with password and token blotted out, also where the password stands as Basic has it.
 std::string without_secrets(std::string text, const HttpOptions& options);
 
 /// `text` as one segment of a URL.
@@ -87,6 +105,9 @@ class Http {
   const std::string& url() const noexcept;
   /// For all that is told to anybody.
   std::string without_secrets(std::string text) const;
+  /// What a reply says, for people: its status and the beginning of `said`, or why there was none.
+  /// \param said by the server; empty: its whole reply.
+  std::string told(const HttpReply& reply, std::string said) const;
 
  private:
   struct Impl;

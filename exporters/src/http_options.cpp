@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdint>
 
 #include <unistd.h>
 
@@ -51,18 +52,27 @@ void blot_out(std::string& text, const std::string& secret) {
   }
 }
 
+std::string base64(const std::string& bytes) {
+  constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  std::uint32_t bits = 0;
+  int count = 0;
+  for (const char each : bytes) {
+    bits = (bits << 8U) | static_cast<unsigned char>(each);
+    for (count += 8; count >= 6; count -= 6) { text += kLetters[(bits >> (count - 6)) & 63U]; }
+  }
+  if (count > 0) { text += kLetters[(bits << (6 - count)) & 63U]; }
+  return text;  // without the = behind it
+}
+
 /// Takes user and password out of the URL; what is left is safe to show. Returns whether they are safe to send.
 bool read_url(HttpOptions& options) {
   const std::unique_ptr<CURLU, FreeUrl> url(curl_url());
-  const char* const what = "MLFLOW_TRACKING_URI";
   const CURLUcode code = curl_url_set(url.get(), CURLUPART_URL, options.url.c_str(), CURLU_NON_SUPPORT_SCHEME);
   const std::string scheme = part_of(url.get(), CURLUPART_SCHEME);
   if (code != CURLUE_OK || (scheme != "http" && scheme != "https")) {
     // Not shown: it may hold a password in a place where none is looked for.
-    throw Error(
-        std::string(what) + " is not an http:// or https:// URL. Takt speaks to a server only; to see a local " +
-        "folder or database, start one: mlflow server --backend-store-uri <what you have> --port 5000, and set " +
-        what + "=http://127.0.0.1:5000");
+    throw Error(std::string(options.names.url) + " is not an http:// or https:// URL. " + options.names.no_url);
   }
   const std::string user = part_of(url.get(), CURLUPART_USER, CURLU_URLDECODE);
   const std::string password = part_of(url.get(), CURLUPART_PASSWORD, CURLU_URLDECODE);
@@ -82,10 +92,10 @@ bool read_url(HttpOptions& options) {
 }  // namespace
 
 bool check_http_options(HttpOptions& options) {
-  must_be_readable(options.ca_path, "MLFLOW_TRACKING_SERVER_CERT_PATH");
-  must_be_readable(options.client_cert_path, "MLFLOW_TRACKING_CLIENT_CERT_PATH");
+  must_be_readable(options.ca_path, options.names.ca_path);
+  must_be_readable(options.client_cert_path, options.names.client_cert_path);
   if (has_control(options.token) || has_control(options.username) || has_control(options.password)) {
-    throw Error("MLFLOW_TRACKING_TOKEN, _USERNAME or _PASSWORD contains a line break or another control character");
+    throw Error(std::string(options.names.credentials) + " contains a line break or another control character");
   }
   return read_url(options);
 }
@@ -108,6 +118,8 @@ bool is_on_this_machine(const std::string& url) {
 std::string without_secrets(std::string text, const HttpOptions& options) {
   blot_out(text, options.token);
   blot_out(text, options.password);
+  // As it is sent: servers that complain about a header repeat it.
+  if (!options.password.empty()) { blot_out(text, base64(options.username + ":" + options.password)); }
   return text;
 }
 

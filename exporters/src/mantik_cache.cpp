@@ -38,7 +38,10 @@ bool MantikCache::refuse(const std::string& why) {
 bool MantikCache::read(MantikTokens& tokens) {
   struct stat status = {};
   foreign_ = false;
-  if (file_.empty() || (::lstat(file_.c_str(), &status) != 0 && errno == ENOENT)) { return false; }
+  if (file_.empty()) { return false; }
+  if (::lstat(file_.c_str(), &status) != 0) {
+    return errno != ENOENT && refuse("they cannot be looked at: " + std::system_category().message(errno));
+  }
   foreign_ = status.st_uid != ::geteuid();
   if (foreign_) {
     return refuse("the file belongs to another user of this machine; remove it, or set HOME to your own folder");
@@ -78,6 +81,10 @@ bool MantikCache::lock() {
   }
   has_folder_ = true;
   if (lease_.take(file_ + ".lease")) { return true; }
+  if (lease_.is_broken()) {  // no room, no quota: whoever waited would wait for nobody
+    report_unwritable(file_, lease_.problem().substr(0, lease_.problem().find(';')));
+    return true;
+  }
   const auto now = steady_clock::now();
   if (patient_until_ == Time()) { patient_until_ = now + patience_; }
   return now >= patient_until_;

@@ -4,8 +4,8 @@
 
 #include <takt/config.hpp>
 
+#include "file_lease.hpp"
 #include "mantik_tokens.hpp"
-#include "mlflow_lease.hpp"
 
 #include <chrono>
 #include <string>
@@ -44,7 +44,7 @@ class MantikCache {
   std::chrono::milliseconds patience_;
   bool foreign_ = false;  // somebody else's, and so not to be written over
   bool has_folder_ = false;
-  MlflowLease lease_;
+  FileLease lease_;
   Time patient_until_{};
 };
 

@@ -33,7 +33,7 @@ std::string without_double_slashes(std::string url) {
 }
 
 /// Options for the token routes: TLS as for the tracking server, which is the same platform.
-HttpOptions api_options(const MlflowOptions& options, const MlflowTimes& times) {
+HttpOptions api_options(const MlflowOptions& options, const SenderTimes& times) {
   HttpOptions http = mlflow_http_options(options, times.connect, times.total);
   http.url = without_double_slashes(options.mantik.api_url.empty() ? kMantikApi : options.mantik.api_url);
   try {
@@ -56,7 +56,7 @@ void must_be_private(HttpOptions options, const char* variable) {
               "MLFLOW_TRACKING_INSECURE_TLS=true");
 }
 
-const MlflowOptions& checked(const MlflowOptions& options, const MlflowTimes& times) {
+const MlflowOptions& checked(const MlflowOptions& options, const SenderTimes& times) {
   const MantikOptions& mantik = options.mantik;
   if (mantik.username.empty()) {
     throw Error("MANTIK_PASSWORD is set and MANTIK_USERNAME is not; set it, or unset both");
@@ -74,7 +74,12 @@ const MlflowOptions& checked(const MlflowOptions& options, const MlflowTimes& ti
 std::string cache_file(const MantikOptions& options) {
   if (!options.token_file.empty()) { return options.token_file; }
   const char* const home = std::getenv("HOME");
-  return home == nullptr || *home == '\0' ? "" : std::string(home) + "/.mantik/tokens.json";
+  if (home == nullptr || *home == '\0') { return ""; }
+  // The file has no place for where its tokens come from: Mantik's client would refuse it.
+  const std::string origin = origin_of(without_double_slashes(options.api_url));
+  const bool is_default = options.api_url.empty() || origin == origin_of(kMantikApi);
+  const std::string of_host = is_default ? "" : "-" + url_encoded(origin.substr(origin.find("://") + 3));
+  return std::string(home) + "/.mantik/tokens" + of_host + ".json";
 }
 
 HttpRequest token_request(const char* route, const Json& body) {
@@ -89,7 +94,7 @@ HttpRequest token_request(const char* route, const Json& body) {
 
 }  // namespace
 
-MantikLogin::MantikLogin(const MlflowOptions& options, const MlflowTimes& times)
+MantikLogin::MantikLogin(const MlflowOptions& options, const SenderTimes& times)
     : times_(times),
       username_(checked(options, times).mantik.username),
       password_(options.mantik.password),

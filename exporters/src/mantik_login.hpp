@@ -4,11 +4,11 @@
 
 #include <takt/exporters/mlflow.hpp>
 
+#include "backoff.hpp"
 #include "http.hpp"
 #include "mantik_cache.hpp"
 #include "mantik_tokens.hpp"
-#include "mlflow_backoff.hpp"
-#include "mlflow_times.hpp"
+#include "sender_times.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -38,10 +38,12 @@ class MantikLogin {
   };
 
   /// \throws takt::Error for options that cannot work.
-  MantikLogin(const MlflowOptions& options, const MlflowTimes& times);
+  MantikLogin(const MlflowOptions& options, const SenderTimes& times);
 
   /// Works until `until` on having a token.
   State obtain(Time until);
+  /// A request for a token is under way.
+  bool asking() const noexcept { return http_.busy(); }
   const std::string& token() const noexcept { return tokens_.access; }
   std::chrono::milliseconds wait() const noexcept { return wait_; }
   const std::string& problem() const noexcept { return problem_; }
@@ -61,12 +63,12 @@ class MantikLogin {
   State take(MantikTokens fresh);
   std::string trouble(const HttpReply& reply) const;
 
-  MlflowTimes times_;
+  SenderTimes times_;
   std::string username_;
   std::string password_;
   Http http_;
   MantikCache cache_;
-  MlflowBackoff backoff_;
+  Backoff backoff_;
   MantikTokens tokens_;
   std::int64_t good_until_unix_s_ = 0;
   bool rejected_ = false;    // the access token was

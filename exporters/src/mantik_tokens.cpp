@@ -13,9 +13,9 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-std::string text_at(const Json& object, const char* name) {
+std::string text_at(const OrderedJson& object, const char* name) {
   const auto found = object.find(name);
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
@@ -57,7 +57,7 @@ bool parse_time(const std::string& text, std::int64_t& unix_s) {
 
 bool read_tokens(const std::string& text, const char* access, const char* refresh, const char* expires,
                  MantikTokens& tokens) {
-  const Json object = Json::parse(text, nullptr, false);
+  const OrderedJson object = OrderedJson::parse(text, nullptr, false);
   if (!object.is_object()) { return false; }
   tokens.access = text_at(object, access);
   tokens.refresh = text_at(object, refresh);
@@ -98,16 +98,16 @@ std::string format_mantik_cache(const MantikTokens& tokens) {
   char expires[64] = {};
   ::gmtime_r(&seconds, &time);
   std::strftime(expires, sizeof expires, "%Y-%m-%dT%H:%M:%S+00:00", &time);
-  const Json object = {
+  const OrderedJson object = {
       {"access_token", tokens.access}, {"refresh_token", tokens.refresh}, {"expires_at", std::string(expires)}};
-  return object.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return object.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
 std::string mantik_user_of(const std::string& access_token) {
   // A JWT: header, claims and signature.
   const std::size_t begin = access_token.find('.');
   if (begin == std::string::npos) { return ""; }
-  const Json claims = Json::parse(base64_decoded(access_token.substr(begin + 1)), nullptr, false);
+  const OrderedJson claims = OrderedJson::parse(base64_decoded(access_token.substr(begin + 1)), nullptr, false);
   if (!claims.is_object()) { return ""; }
   const std::string user = text_at(claims, "username");
   // Where people log in by their address, it is not the name that they have given.

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "metric_points.hpp"
 
+#include <takt/exposed.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -24,7 +26,8 @@ std::int64_t timestamp_ms(const Snapshot& snapshot, std::int64_t since_start_ns)
 /// "loss" stays; "time/x" of a user would mix with ours.
 std::string name_of_user(const std::string& name) {
   const std::string first = name.substr(0, name.find('/'));
-  const bool ours = first == "time" || first == "gpu" || first == "throughput" || first == "total";
+  const bool ours =
+      first == "time" || first == "gpu" || first == "exposed" || first == "throughput" || first == "total";
   return ours ? "user/" + name : name;
 }
 
@@ -36,6 +39,7 @@ std::string path_name(const Snapshot& snapshot, std::uint32_t path) {
 
 void MetricPoints::take(const Snapshot& snapshot, std::vector<MetricPoint>& points) {
   out_ = &points;
+  if (snapshot.finished && !totals_made_) { before_end_ = made_[static_cast<std::size_t>(MetricPoint::Source::row)]; }
   for (const Row& row : snapshot.rows) {
     if (rows_.is_new(row.sequence)) { add(snapshot, row); }
   }
@@ -44,7 +48,6 @@ void MetricPoints::take(const Snapshot& snapshot, std::vector<MetricPoint>& poin
   }
   if (snapshot.finished && !totals_made_) {
     totals_made_ = true;
-    before_end_ = made_[static_cast<std::size_t>(MetricPoint::Source::row)];
     for (std::uint32_t series = 0; series < windows_.size(); ++series) { close(snapshot, series, windows_[series]); }
     add_totals(snapshot);
   }
@@ -93,6 +96,9 @@ void MetricPoints::add(const Snapshot& snapshot, const Row& row) {
     column.host.add(natural(cell.host_ns));
     if (cell.device_ns != Cell::kAbsent) { column.device.add(natural(cell.device_ns)); }
   }
+  const Exposed exposed = Exposed::of(snapshot, row);
+  if (exposed.comm_ns != Exposed::kAbsent) { window.exposed_comm.add(natural(exposed.comm_ns)); }
+  if (exposed.io_ns != Exposed::kAbsent) { window.exposed_io.add(natural(exposed.io_ns)); }
   if (every_step_ || window.end_ns - window.begin_ns >= window_ns_) { close(snapshot, row.series, window); }
 }
 
@@ -113,8 +119,9 @@ void MetricPoints::close(const Snapshot& snapshot, std::uint32_t series, Window&
     if (column.device.n() != 0) { add_summary(leaves(snapshot, series, path, true), column.device, when); }
   }
   // The first series is what most runs have alone; it needs no name.
-  const std::string stem = series == 0 ? "throughput" : "throughput/" + series_name(snapshot, series);
-  add_rate(stem, static_cast<double>(window.items), static_cast<double>(window.periods),
+  const std::string of = series == 0 ? "" : "/" + series_name(snapshot, series);
+  add_exposed(series, of, window, when);
+  add_rate("throughput" + of, static_cast<double>(window.items), static_cast<double>(window.periods),
            static_cast<double>(window.period_ns), when);
   window = Window();
 }
@@ -134,9 +141,29 @@ void MetricPoints::add_totals(const Snapshot& snapshot) {
     add_rate(stem, static_cast<double>(of.items), static_cast<double>(of.steps), static_cast<double>(of.period_ns),
              when);
   }
+  const Exposed exposed = Exposed::of(snapshot);
+  if (exposed.comm_ns != Exposed::kAbsent) {
+    put(key_of("total/exposed/comm/total_s"), seconds(natural(exposed.comm_ns)), when);
+  }
+  if (exposed.io_ns != Exposed::kAbsent) {
+    put(key_of("total/exposed/io/total_s"), seconds(natural(exposed.io_ns)), when);
+  }
   put(key_of("total/wall_s"), seconds(natural(snapshot.wall_ns)), when);
   put(key_of("total/uncovered_s"), seconds(natural(snapshot.uncovered_ns)), when);
   put(key_of("total/overhead_s"), seconds(natural(snapshot.overhead_ns)), when);
+}
+
+void MetricPoints::add_exposed(std::uint32_t series, const std::string& of, const Window& window, const When& when) {
+  for (const bool io : {false, true}) {
+    const Summary& summary = io ? window.exposed_io : window.exposed_comm;
+    if (summary.n() == 0) { continue; }
+    auto found = exposed_leaves_.find({series, io});
+    if (found == exposed_leaves_.end()) {
+      const Leaves made = make_leaves("exposed" + of + (io ? "/io" : "/comm"));
+      found = exposed_leaves_.emplace(std::make_pair(series, io), made).first;
+    }
+    add_summary(found->second, summary, when);
+  }
 }
 
 void MetricPoints::add_rate(const std::string& stem, double items, double steps, double period_ns, const When& when) {

@@ -52,7 +52,11 @@ class MetricPoints {
   std::uint64_t first_row() const noexcept { return rows_.first; }
   std::uint64_t first_metric() const noexcept { return metrics_.first; }
 
-  /// Points of rows that were made before the end of the run cut their windows short.
+  /// The least numbers of rows and metrics that are new to it.
+  std::uint64_t next_row() const noexcept { return rows_.next; }
+  std::uint64_t next_metric() const noexcept { return metrics_.next; }
+
+  /// Points of rows that were made before the last rows came, and the end of the run cut their windows short.
   std::uint64_t before_end() const noexcept { return before_end_; }
 
   const std::string& key(std::uint32_t key) const { return keys_[key]; }
@@ -78,6 +82,8 @@ class MetricPoints {
     std::int64_t period_ns = 0;  // of the steps that count for throughput
     std::int64_t periods = 0;
     std::map<std::uint32_t, Column> columns;  // by path; in order, so that points are
+    Summary exposed_comm;
+    Summary exposed_io;
   };
   /// The sequence numbers of rows, or of metrics.
   struct Seen {
@@ -98,6 +104,7 @@ class MetricPoints {
   void add_metric(const Metric& metric);
   void close(const Snapshot& snapshot, std::uint32_t series, Window& window);
   void add_totals(const Snapshot& snapshot);
+  void add_exposed(std::uint32_t series, const std::string& of, const Window& window, const When& when);
   void add_rate(const std::string& stem, double items, double steps, double period_ns, const When& when);
   void add_summary(const Leaves& leaves, const Summary& summary, const When& when);
   void put(std::uint32_t key, double value, const When& when);
@@ -124,7 +131,8 @@ class MetricPoints {
   TrackerNames names_;
   std::vector<std::string> keys_;
   std::map<std::string, std::uint32_t> key_numbers_;
-  std::map<std::pair<std::uint64_t, bool>, Leaves> leaves_;  // by series and path, and whether of the device
+  std::map<std::pair<std::uint64_t, bool>, Leaves> leaves_;          // by series and path, and whether of the device
+  std::map<std::pair<std::uint32_t, bool>, Leaves> exposed_leaves_;  // by series, and whether of IO
 };
 
 }  // namespace detail

@@ -7,9 +7,10 @@
 
 #include "fault.hpp"
 #include "file.hpp"
+#include "file_lease.hpp"
 #include "mlflow_client.hpp"
 #include "mlflow_cursor.hpp"
-#include "mlflow_lease.hpp"
+#include "mlflow_feed.hpp"
 #include "mlflow_messages.hpp"
 
 #include <chrono>
@@ -41,7 +42,8 @@ struct MlflowExporter::Impl {
 
   MlflowOptions options;
   std::unique_ptr<detail::MlflowClient> client;  // none where there is no server
-  detail::MlflowLease lease;
+  std::unique_ptr<detail::MlflowFeed> feed;      // likewise, and from the first snapshot on
+  detail::FileLease lease;
   bool begun = false;
   bool left = false;      // to somebody else
   std::string directory;  // of the run
@@ -53,6 +55,7 @@ struct MlflowExporter::Impl {
 bool MlflowExporter::Impl::begin(const Snapshot& snapshot) {
   begun = true;
   directory = snapshot.run.directory;
+  feed = std::make_unique<detail::MlflowFeed>(*client, directory);
   if (directory.empty()) { return true; }
   const std::string cursor = detail::mlflow_cursor_file(directory);
   if (detail::may_exist(cursor)) {
@@ -79,6 +82,7 @@ bool MlflowExporter::Impl::may_deliver() {
 
 /// Somebody else delivers.
 void MlflowExporter::Impl::leave() {
+  feed.reset();
   client.reset();
   left = true;
 }
@@ -127,9 +131,9 @@ ExportResult MlflowExporter::export_snapshot(const Snapshot& snapshot) {
   }
   if (!impl.begun && !impl.begin(snapshot)) { impl.leave(); }
   if (!impl.may_deliver()) { return ExportResult::ok; }
-  impl.client->take(snapshot);
+  impl.feed->take(snapshot);
   // What is left at the end is shutdown()'s, which knows how long it may take.
-  if (!snapshot.finished) { impl.client->deliver(steady_clock::now() + kSlice); }
+  if (!snapshot.finished) { impl.feed->deliver(steady_clock::now() + kSlice); }
   if (impl.client->stopped()) { impl.lease.release(); }  // for takt sync, with what this one lacks
   return ExportResult::ok;
 }
@@ -137,7 +141,8 @@ ExportResult MlflowExporter::export_snapshot(const Snapshot& snapshot) {
 bool MlflowExporter::flush(milliseconds deadline) {
   Impl& impl = *impl_;
   if (impl.is_forked()) { return false; }
-  return impl.may_deliver() ? impl.client->deliver(steady_clock::now() + deadline) : !impl.left;
+  if (!impl.may_deliver()) { return !impl.left; }
+  return impl.feed == nullptr || impl.feed->deliver(steady_clock::now() + deadline);
 }
 
 bool MlflowExporter::shutdown(milliseconds deadline) {
@@ -148,8 +153,9 @@ bool MlflowExporter::shutdown(milliseconds deadline) {
   impl.client->leave();
   if (!impl.client->stopped() && (!delivered || impl.client->owed() != 0)) {
     const std::uint64_t missing = impl.client->queue().points() + impl.client->queue().lost();
+    const char* const least = impl.feed != nullptr && impl.feed->is_behind() ? "at least " : "";
     detail::report_fault("mlflow.unsent", "MLflow had not been told everything when the run ended; " +
-                                              std::to_string(missing) + " points are missing. " +
+                                              (least + std::to_string(missing)) + " points are missing. " +
                                               (impl.directory.empty() ? std::string("More time: TAKT_EXIT_MS")
                                                                       : "Send them: takt sync " + impl.directory));
   }

@@ -38,7 +38,7 @@ std::string text(const Json& value) { return value.dump(-1, ' ', false, Json::er
 
 }  // namespace
 
-MlflowClient::MlflowClient(const MlflowOptions& options, const MlflowTimes& times, std::size_t most_points)
+MlflowClient::MlflowClient(const MlflowOptions& options, const SenderTimes& times, std::size_t most_points)
     : options_(options),
       http_(mlflow_http_options(options, times.connect, times.total)),
       login_(mlflow_is_mantik(options) ? std::make_unique<MantikLogin>(options, times) : nullptr),
@@ -152,7 +152,7 @@ void MlflowClient::begin(const Snapshot& snapshot) {
 
 void MlflowClient::finish(const Snapshot& snapshot, bool killed) {
   finished_ = true;
-  status_ = killed ? "KILLED" : snapshot.failed ? "FAILED" : "FINISHED";
+  status_ = killed || snapshot.killed ? "KILLED" : snapshot.failed ? "FAILED" : "FINISHED";
   settle_status();
   update_body_ = text(Json{{"end_time", ms_of(snapshot, snapshot.wall_ns)}, {"status", status_}});
   // Trying again soon costs one request; waiting longer than the run lasts costs the data.
@@ -348,7 +348,7 @@ void MlflowClient::answered(const HttpReply& reply) {
     ++missing_;
     report("mlflow.artifact", "MLflow did not take " + attachments_.front().name + ": " + mlflow_told(reply, http_));
     attached();
-  } else if (taken || mlflow_may_pass(reply.status)) {
+  } else if (taken || (mlflow_may_pass(reply.status) && !mlflow_is_deleted(reply))) {
     try_again(reply);
   } else {
     refused(reply);
@@ -362,6 +362,7 @@ void MlflowClient::succeeded(const std::string& body) {
       return;
     case Stage::create_experiment:
       experiment_id_ = json_string(body, "/experiment_id");
+      compare_experiment();
       stage_ = Stage::create_run;  // nobody can have made a run in it
       return;
     case Stage::find_run:
@@ -420,12 +421,17 @@ void MlflowClient::give_up_attachments() {
 
 void MlflowClient::found_experiment(const std::string& body) {
   experiment_id_ = json_string(body, "/experiment/experiment_id");
-  if (json_string(body, "/experiment/lifecycle_stage") == "deleted") {
-    stop("the experiment \"" + options_.experiment_name + "\" is deleted but keeps its name; choose another one in " +
-         "MLFLOW_EXPERIMENT_NAME, or bring it back: mlflow experiments restore -x " + experiment_id_);
-    return;
-  }
+  if (json_string(body, "/experiment/lifecycle_stage") == "deleted") { return stop_deleted_experiment(); }
+  compare_experiment();
   stage_ = resumed_ ? Stage::find_run : Stage::create_run;
+}
+
+/// MLflow's own client sends nothing to either; here the name may be the code's, which wins over variables.
+void MlflowClient::compare_experiment() const {
+  if (options_.experiment_id.empty() || options_.experiment_id == experiment_id_) { return; }
+  report("mlflow.experiment", "MLFLOW_EXPERIMENT_ID is " + options_.experiment_id + ", but the experiment \"" +
+                                  options_.experiment_name + "\" of MLFLOW_EXPERIMENT_NAME is " + experiment_id_ +
+                                  ", where the run goes; unset one of the two");
 }
 
 void MlflowClient::adopt(const std::string& body, const std::string& place) {
@@ -449,6 +455,8 @@ void MlflowClient::refused(const HttpReply& reply) {
     stage_ = Stage::find_experiment;  // another rank was faster
   } else if (mlflow_is_deleted(reply) && !run_id_.empty()) {
     stop_deleted();
+  } else if (mlflow_is_deleted(reply) && stage_ == Stage::create_run) {
+    stop_deleted_experiment();
   } else if (stage_ != Stage::data || queue_.empty() || mlflow_ends_it(reply.status)) {
     stop(mlflow_told(reply, http_) + (login_ != nullptr && reply.status == 401 ? kMantikCure : mlflow_cure(reply)));
   } else {
@@ -502,6 +510,17 @@ void MlflowClient::stop(const std::string& why) {
 
 void MlflowClient::stop_deleted() {
   stop("the run " + run_id_ + " was deleted there; bring it back: mlflow runs restore --run-id " + run_id_);
+}
+
+void MlflowClient::stop_deleted_experiment() {
+  const std::string& name = options_.experiment_name;
+  // A run that has begun stays where it is, whatever the variables say now.
+  const std::string other = resumed_ ? "remove " + cursor_file_ + " and choose" : "choose";
+  const std::string which =
+      name.empty()
+          ? experiment_id_ + " is deleted; " + other + " another one in MLFLOW_EXPERIMENT_ID"
+          : "\"" + name + "\" is deleted but keeps its name; " + other + " another one in MLFLOW_EXPERIMENT_NAME";
+  stop("the experiment " + which + ", or bring it back: mlflow experiments restore -x " + experiment_id_);
 }
 
 void MlflowClient::report(const char* cause, const std::string& line) const {

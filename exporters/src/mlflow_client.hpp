@@ -5,15 +5,15 @@
 #include <takt/exporters/mlflow.hpp>
 #include <takt/snapshot.hpp>
 
+#include "backoff.hpp"
 #include "http.hpp"
 #include "mantik_login.hpp"
 #include "metric_points.hpp"
-#include "mlflow_backoff.hpp"
 #include "mlflow_cursor.hpp"
 #include "mlflow_messages.hpp"
 #include "mlflow_queue.hpp"
 #include "mlflow_read_back.hpp"
-#include "mlflow_times.hpp"
+#include "sender_times.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -34,7 +34,7 @@ class MlflowClient {
 
   /// \throws takt::Error for options that cannot work.
   /// \param most_points that are kept; beyond, the oldest go.
-  explicit MlflowClient(const MlflowOptions& options, const MlflowTimes& times = {},
+  explicit MlflowClient(const MlflowOptions& options, const SenderTimes& times = {},
                         std::size_t most_points = MlflowQueue::kMostBytes / sizeof(MetricPoint));
 
   /// From now on `file` says how far the run was delivered. Before take().
@@ -42,6 +42,12 @@ class MlflowClient {
   /// Goes on where another process stopped: what it has delivered is passed over when it is taken again. Of the options, only
   /// those about the server count. Before take().
   void resume(const MlflowCursor& cursor);
+
+  /// For whoever sees to it that there are not too many points.
+  void keep_all_points() noexcept { queue_.keep_all(); }
+  /// The least numbers of rows and metrics that take() has not seen.
+  std::uint64_t next_row() const noexcept { return points_.next_row(); }
+  std::uint64_t next_metric() const noexcept { return points_.next_metric(); }
 
   /// \param killed what is taken is the last, because the process is gone that would have ended it.
   /// \param journal_bytes then: by which the next delivery sees that it was not the last after all.
@@ -56,6 +62,8 @@ class MlflowClient {
   bool complete() const noexcept { return !stopped() && owed() == 0 && queue_.left_out() == 0 && missing_ == 0; }
   /// Answers that brought it on, of whatever kind.
   std::uint64_t answers() const noexcept { return answers_; }
+  /// A request is under way, which has a time limit of its own.
+  bool asking() const noexcept { return http_.busy() || (login_ != nullptr && login_->asking()); }
   /// What was given up here, and the next process sends: points, parameters, tags, files, and the end of the run.
   std::uint64_t owed() const noexcept { return queue_.lost() + owed_; }
   /// Why the cursor is not written; empty when it is.
@@ -95,11 +103,13 @@ class MlflowClient {
   void next_request();
   void succeeded(const std::string& body);
   void found_experiment(const std::string& body);
+  void compare_experiment() const;
   void adopt(const std::string& body, const std::string& place);
   void refused(const HttpReply& reply);
   void try_again(const HttpReply& reply);
   void stop(const std::string& why);
   void stop_deleted();
+  void stop_deleted_experiment();
   bool uploading() const noexcept;
   bool is_there(const std::string& file);
   void report(const char* cause, const std::string& line) const;
@@ -137,7 +147,7 @@ class MlflowClient {
   std::uint64_t killed_rows_ = 0;
   std::uint64_t missing_ = 0;  // attachments that never can be sent
   std::uint64_t owed_ = 0;     // attachments, and the end of the run, over which the server failed
-  MlflowBackoff backoff_;      // of the request under way
+  Backoff backoff_;            // of the request under way
   int rounds_ = 0;             // between find_experiment and create_experiment
   int refusals_ = 0;           // in a row
   int server_errors_ = 0;      // likewise

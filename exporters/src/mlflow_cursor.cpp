@@ -10,7 +10,7 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr const char* kSchema = "takt-mlflow/1";
 
@@ -51,6 +51,8 @@ void forget_end(MlflowCursor& cursor) {
   cursor.settled[0].cut(cursor.killed_rows);
   cursor.settled[2] = MlflowSettled();
   cursor.attached.clear();
+  cursor.killed_bytes = 0;
+  cursor.killed_rows = 0;
 }
 
 std::string mlflow_cursor_file(const std::string& folder) { return folder + "/mlflow.json"; }
@@ -58,7 +60,7 @@ std::string mlflow_lease_file(const std::string& folder) { return folder + "/mlf
 
 std::string format_cursor(const MlflowCursor& cursor) {
   const auto ranges = [&](std::size_t source) { return cursor.settled[source].ranges(); };
-  const Json document = {
+  const OrderedJson document = {
       {"schema", kSchema},
       {"server", cursor.server},
       {"run_id", cursor.run_id},
@@ -81,12 +83,12 @@ std::string format_cursor(const MlflowCursor& cursor) {
       {"killed_bytes", cursor.killed_bytes},
       {"killed_rows", cursor.killed_rows},
   };
-  return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return document.dump(1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
 bool parse_cursor(const std::string& text, MlflowCursor& cursor) {
   try {
-    const Json document = Json::parse(text);
+    const OrderedJson document = OrderedJson::parse(text);
     if (document.at("schema") != kSchema) { return false; }
     document.at("server").get_to(cursor.server);
     document.at("run_id").get_to(cursor.run_id);
@@ -114,7 +116,7 @@ bool parse_cursor(const std::string& text, MlflowCursor& cursor) {
     cursor.killed_bytes = document.value("killed_bytes", cursor.killed_bytes);
     cursor.killed_rows = document.value("killed_rows", cursor.killed_rows);
     return true;
-  } catch (const Json::exception&) { return false; }
+  } catch (const OrderedJson::exception&) { return false; }
 }
 
 }  // namespace detail

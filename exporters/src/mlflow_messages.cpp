@@ -102,17 +102,15 @@ bool mlflow_ends_it(int status) {
 }
 
 bool mlflow_is_deleted(const HttpReply& reply) {
-  return reply.status == 400 &&
-         json_string(reply.body, "/message").find("must be in the 'active' state") != std::string::npos;
+  const std::string message = json_string(reply.body, "/message");
+  const auto says = [&](const char* words) { return message.find(words) != std::string::npos; };
+  if (reply.status == 500) { return says("under non-active experiment"); }
+  // Of a server with a database, and of one with files.
+  return reply.status == 400 && (says("must be in the 'active' state") || says("must be in 'active' lifecycle_stage"));
 }
 
 std::string mlflow_told(const HttpReply& reply, const Http& http) {
-  if (reply.status == 0) { return reply.error; }
-  std::string said = json_string(reply.body, "/message");
-  if (said.empty()) { said = reply.body; }
-  said = http.without_secrets(std::move(said));  // before one of them is cut in two
-  if (said.size() > 300) { said = said.substr(0, 300) + "..."; }
-  return fmt::format("HTTP {}{}{}", reply.status, said.empty() ? "" : ": ", said);
+  return http.told(reply, json_string(reply.body, "/message"));
 }
 
 std::string mlflow_cure(const HttpReply& reply) {

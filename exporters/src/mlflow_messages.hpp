@@ -64,7 +64,7 @@ std::string mlflow_artifact_path(const std::string& artifact_uri);
 bool mlflow_may_pass(int status);
 /// No other request would fare better.
 bool mlflow_ends_it(int status);
-/// The run of the request is in the server's bin.
+/// What the request is for, a run or the experiment of a new one, is in the server's bin.
 bool mlflow_is_deleted(const HttpReply& reply);
 /// What the server said, in a line, without what is secret to `http`.
 std::string mlflow_told(const HttpReply& reply, const Http& http);

@@ -194,7 +194,7 @@ bool MlflowQueue::found(const std::vector<bool>& there) {
     items_[middle + at] = std::move(absent_items[at]);
     sent_[middle + at] = absent[at];
   }
-  taken_ += middle - begin;
+  was_there_ += middle - begin;
   settle(begin, middle);
   if (middle == end) { return false; }
   todo_.emplace_back(middle, end);

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <map>
 #include <string>
 #include <utility>
@@ -40,6 +41,8 @@ class MlflowQueue {
   /// Those that are new or changed.
   void add_tags(const std::map<std::string, std::string>& tags);
   void add_points(const std::vector<MetricPoint>& points);
+  /// From now on none goes because there are too many: whoever adds them sees to that.
+  void keep_all() noexcept { most_ = std::numeric_limits<std::size_t>::max(); }
 
   bool empty() const noexcept { return todo_.empty() && params_.empty() && tags_.empty() && points_.empty(); }
   std::size_t points() const noexcept { return points_.size() + batch_points(); }
@@ -65,6 +68,7 @@ class MlflowQueue {
   std::uint64_t settled() const { return settled_[0].count() + settled_[1].count() + settled_[2].count(); }
   std::uint64_t left_out() const noexcept { return left_out_; }  ///< refused by the server: points, parameters and tags
   std::uint64_t taken() const noexcept { return taken_; }        ///< points that the server took from here
+  std::uint64_t was_there() const noexcept { return was_there_; }  ///< points that it turned out to have already
   /// What was too old, had nowhere to go, or made the server fail: not settled, so that the next process can send it.
   std::uint64_t lost() const noexcept { return lost_; }
 
@@ -99,6 +103,7 @@ class MlflowQueue {
   std::map<std::string, std::string> settled_tags_;
   std::uint64_t left_out_ = 0;
   std::uint64_t taken_ = 0;
+  std::uint64_t was_there_ = 0;
   std::uint64_t lost_ = 0;
 };
 

@@ -41,5 +41,33 @@ Protobuf& Protobuf::message(std::uint32_t field, const Protobuf& value) {
   return *this;
 }
 
+bool ProtobufFields::varint(std::uint64_t& value) {
+  value = 0;
+  for (unsigned shift = 0; shift < 64 && !left_.empty(); shift += 7) {
+    const auto byte = static_cast<unsigned char>(left_.front());
+    left_.remove_prefix(1);
+    value |= static_cast<std::uint64_t>(byte & 0x7FU) << shift;
+    if (byte < 0x80U) { return true; }
+  }
+  return false;
+}
+
+bool ProtobufFields::next() {
+  std::uint64_t tag = 0;
+  std::uint64_t value = 0;
+  number_ = 0;
+  bytes_ = {};
+  if (!varint(tag) || !varint(value)) { return false; }
+  field_ = static_cast<std::uint32_t>(tag >> 3U);
+  if ((tag & 7U) == kVarint) {
+    number_ = static_cast<std::int64_t>(value);
+    return true;
+  }
+  if ((tag & 7U) != kSized || value > left_.size()) { return false; }
+  bytes_ = left_.substr(0, value);
+  left_.remove_prefix(value);
+  return true;
+}
+
 }  // namespace detail
 TAKT_END_NAMESPACE

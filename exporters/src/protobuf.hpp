@@ -31,5 +31,28 @@ class Protobuf {
   std::string bytes_;
 };
 
+/// The fields of one message, one after the other, whatever its bytes are. One thread at a time.
+class ProtobufFields {
+ public:
+  /// \param message outlives this.
+  explicit ProtobufFields(std::string_view message) : left_(message) {}
+
+  /// Goes to the next one; false where there is none, or no sense in what is left.
+  bool next();
+  std::uint32_t field() const noexcept { return field_; }
+  /// Of a number; else 0.
+  std::int64_t number() const noexcept { return number_; }
+  /// Of a text or message; else empty.
+  std::string_view bytes() const noexcept { return bytes_; }
+
+ private:
+  bool varint(std::uint64_t& value);
+
+  std::string_view left_;
+  std::uint32_t field_ = 0;
+  std::int64_t number_ = 0;
+  std::string_view bytes_;
+};
+
 }  // namespace detail
 TAKT_END_NAMESPACE

@@ -5,6 +5,8 @@
 #include <takt/error.hpp>
 
 #include "fault.hpp"
+#include "wandb_folder.hpp"
+#include "wandb_key.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -50,6 +52,11 @@ void check_wandb_options(const WandbOptions& options) {
     throw Error("WANDB_RUN_ID (WandbOptions::run_id) is not an id that W&B takes; use up to " +
                 std::to_string(kLongestId) + " letters, digits, - and _");
   }
+  if (options.resume == WandbResume::must && id.empty()) {
+    throw Error(
+        "WANDB_RESUME=must (WandbOptions::resume) wants to go on with a run, and WANDB_RUN_ID does not say with "
+        "which; set it to the id of that run");
+  }
   if (has_any(options.project, "/\\#?%:") || characters(options.project) > kLongestProject) {
     throw Error("WANDB_PROJECT (WandbOptions::project) is not a name that W&B takes; use at most " +
                 std::to_string(kLongestProject) + " characters, and none of /\\#?%:. The entity is WANDB_ENTITY's");
@@ -57,12 +64,27 @@ void check_wandb_options(const WandbOptions& options) {
   if (has_any(options.entity, "/")) {
     throw Error("WANDB_ENTITY (WandbOptions::entity) has a / in it; set it to the name of a user or team alone");
   }
+  const std::string problem = wandb_key_problem(options.api_key);
+  if (options.mode == WandbMode::online && !options.api_key.empty() && !problem.empty()) {
+    throw Error("the key for W&B (WANDB_API_KEY, or the password in netrc; WandbOptions::api_key) " + problem +
+                ". Copy it again from W&B's page User Settings, or set WANDB_MODE=offline");
+  }
+  if (options.request_timeout.count() <= 0) {
+    throw Error("WandbOptions::request_timeout is not a time; set it to 1 ms or more");
+  }
   for (const std::string& tag : options.tags) {
     if (tag.empty() || characters(tag) > kLongestTag) {
       throw Error("a tag in WANDB_TAGS (WandbOptions::tags) does not have 1 to " + std::to_string(kLongestTag) +
                   " characters: \"" + tag + "\"; shorten it");
     }
   }
+}
+
+std::string wandb_upload_command(const std::string& folder, WandbResume resume, bool begun) {
+  // The client would put it behind the part of it that is there.
+  if (begun && (resume == WandbResume::allow || resume == WandbResume::must)) { return "takt sync --to wandb"; }
+  const char* const other = resume == WandbResume::never && !begun ? "--id <another id> " : "";
+  return std::string("wandb sync ") + other + shell_word(folder);
 }
 
 WandbIdentity wandb_identity(const RunInfo& run, const WandbOptions& options, const std::string& id) {
@@ -73,6 +95,8 @@ WandbIdentity wandb_identity(const RunInfo& run, const WandbOptions& options, co
   WandbIdentity identity;
   identity.id = either(options.run_id, id);
   if (one_of_many && !options.run_id.empty()) { identity.id += fmt::format("-{}", run.rank); }
+  identity.resume =
+      !options.run_id.empty() && (options.resume == WandbResume::allow || options.resume == WandbResume::must);
   identity.entity = valid_utf8(options.entity);
   identity.project = valid_utf8(options.project);
   identity.group = either(options.group, one_of_many ? run.id : "");

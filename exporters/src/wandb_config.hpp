@@ -17,6 +17,10 @@ namespace detail {
 /// \throws takt::Error for what W&B would not take, saying what to do. Any thread.
 void check_wandb_options(const WandbOptions& options);
 
+/// The command that uploads the log in `folder` without overwriting or doubling what is at W&B. Any thread.
+/// \param begun a part of it was sent.
+std::string wandb_upload_command(const std::string& folder, WandbResume resume, bool begun);
+
 /// What the run is called. Any thread.
 /// \param id where none is set.
 WandbIdentity wandb_identity(const RunInfo& run, const WandbOptions& options, const std::string& id);

@@ -16,10 +16,6 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-constexpr std::size_t kBlock = 32768;
-constexpr std::size_t kChunkHead = 7;  // CRC, length, kind
-constexpr mode_t kFileMode = S_IRUSR | S_IWUSR;
-
 enum Chunk : unsigned char { kFull = 1, kFirst, kMiddle, kLast };
 
 void append_chunk(std::string& log, Chunk kind, std::string_view payload) {
@@ -37,12 +33,12 @@ void append_chunk(std::string& log, Chunk kind, std::string_view payload) {
 void append_wandb_record(std::string& log, std::uint64_t position, std::string_view record) {
   const std::uint64_t shift = position - log.size();
   for (bool first = true, last = false; !last; first = false) {
-    std::size_t left = kBlock - (shift + log.size()) % kBlock;
-    if (left < kChunkHead) {
+    std::size_t left = kWandbBlock - (shift + log.size()) % kWandbBlock;
+    if (left < kWandbChunkHead) {
       log.append(left, '\0');
-      left = kBlock;
+      left = kWandbBlock;
     }
-    const std::string_view payload = record.substr(0, left - kChunkHead);
+    const std::string_view payload = record.substr(0, left - kWandbChunkHead);
     record.remove_prefix(payload.size());
     last = record.empty();
     append_chunk(log, first ? (last ? kFull : kFirst) : (last ? kLast : kMiddle), payload);
@@ -61,6 +57,17 @@ bool WandbLog::create(const std::string& path) {
   buffer_ = wandb_log_header();
   // The umask may have taken the owner's own bits away.
   return ::fchmod(descriptor_, kFileMode) == 0;
+}
+
+bool WandbLog::reopen(const std::string& path, std::uint64_t bytes) {
+  descriptor_ = ::open(path.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+  struct stat status = {};
+  if (descriptor_ < 0 || ::fstat(descriptor_, &status) != 0) { return false; }
+  errno = EINVAL;
+  if (!S_ISREG(status.st_mode) || status.st_size < static_cast<off_t>(bytes)) { return false; }
+  const auto end = static_cast<off_t>(bytes);
+  written_ = bytes;
+  return ::ftruncate(descriptor_, end) == 0 && ::lseek(descriptor_, end, SEEK_SET) == end;
 }
 
 void WandbLog::append(std::string_view record) { append_wandb_record(buffer_, written_ + buffer_.size(), record); }

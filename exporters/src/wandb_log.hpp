@@ -12,6 +12,9 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
+constexpr std::size_t kWandbBlock = 32768;
+constexpr std::size_t kWandbChunkHead = 7;  ///< CRC, length, kind
+
 /// Appends `record` to `log` as a transaction log of W&B has it: in chunks that do not cross the end of a block.
 /// \param position in the file, of the end of `log`. Any thread.
 void append_wandb_record(std::string& log, std::uint64_t position, std::string_view record);
@@ -29,12 +32,16 @@ class WandbLog {
 
   /// Makes the file (0600), which must not exist. Each returns false, with errno, where that cannot be done.
   bool create(const std::string& path);
+  /// Goes on with a file that nobody else writes to, behind `bytes`; what is there beyond goes.
+  bool reopen(const std::string& path, std::uint64_t bytes);
   bool flush();
   /// Waits for the disk.
   bool sync();
 
   void append(std::string_view record);
-  /// Bytes that are not in the file.
+  /// Bytes that are in the file.
+  std::uint64_t written() const noexcept { return written_; }
+  /// Bytes that are not.
   std::size_t backlog() const noexcept { return buffer_.size(); }
   /// Forgets what is not written yet. Nothing can be appended afterwards.
   void discard() noexcept { buffer_ = std::string(); }

@@ -5,7 +5,10 @@
 
 #include "fault.hpp"
 #include "variables.hpp"
+#include "wandb_key.hpp"
 
+#include <chrono>
+#include <cstdlib>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -21,6 +24,12 @@ using detail::variable;
 constexpr std::pair<const char*, WandbMode> kModes[] = {
     {"", WandbMode::online},         {"online", WandbMode::online},  {"run", WandbMode::online},
     {"offline", WandbMode::offline}, {"dryrun", WandbMode::offline}, {"disabled", WandbMode::disabled}};
+
+constexpr std::pair<const char*, WandbResume> kResumes[] = {{"", WandbResume::unset},
+                                                            {"allow", WandbResume::allow},
+                                                            {"auto", WandbResume::allow},
+                                                            {"must", WandbResume::must},
+                                                            {"never", WandbResume::never}};
 
 WandbMode mode_of_environment() {
   if (flag("WANDB_DISABLED")) { return WandbMode::disabled; }
@@ -44,6 +53,52 @@ std::vector<std::string> tags_of_environment() {
   return tags;
 }
 
+void read_server(WandbOptions& options) {
+  options.base_url = trimmed(variable("WANDB_BASE_URL"));
+  options.api_key = trimmed(variable("WANDB_API_KEY"));
+  if (options.api_key.empty() && options.mode == WandbMode::online) {
+    options.api_key = detail::wandb_netrc_key(options.base_url);
+  }
+  options.username = trimmed(variable("WANDB_USERNAME"));
+  options.user_email = trimmed(variable("WANDB_USER_EMAIL"));
+  options.server_cert_path = variable("SSL_CERT_FILE");
+  options.insecure_tls = flag("WANDB_INSECURE_DISABLE_SSL");
+  const std::string timeout = trimmed(variable("WANDB_HTTP_TIMEOUT"));
+  if (timeout.empty()) { return; }
+  char* end = nullptr;
+  const double seconds = std::strtod(timeout.c_str(), &end);
+  if (*end == '\0' && seconds > 0 && seconds <= 86'400) {
+    options.request_timeout = std::chrono::milliseconds(static_cast<long long>(seconds * 1e3) + 1);
+  } else {
+    detail::report_fault_once("environment.WANDB_HTTP_TIMEOUT",
+                              "WANDB_HTTP_TIMEOUT=" + timeout + " is not a number of seconds up to 86400; using 30");
+  }
+}
+
+WandbResume resume_of_environment(const std::string& run_id) {
+  const std::string value = trimmed(variable("WANDB_RESUME"));
+  for (const auto& [word, meaning] : kResumes) {
+    if (value != word) { continue; }
+    if (value != "auto" || !run_id.empty()) { return meaning; }
+    detail::report_fault_once("environment.WANDB_RESUME",
+                              "WANDB_RESUME=auto is not followed without a WANDB_RUN_ID: Takt does not keep the id of "
+                              "the last run; set it, or WANDB_RESUME to allow and WANDB_RUN_ID to that id");
+    return WandbResume::unset;
+  }
+  detail::report_fault_once("environment.WANDB_RESUME",
+                            "WANDB_RESUME=" + value + " is not allow, must, never or auto; it is not followed");
+  return WandbResume::unset;
+}
+
+/// What would change where rows go, and is not done.
+void say_what_is_not_done(const WandbOptions& options) {
+  if (options.mode == WandbMode::online && options.api_key.empty() && !variable("WANDB_IDENTITY_TOKEN_FILE").empty()) {
+    detail::report_fault_once("environment.WANDB_IDENTITY_TOKEN_FILE",
+                              "WANDB_IDENTITY_TOKEN_FILE is not followed; set WANDB_API_KEY to send while the run goes "
+                              "on, or upload with wandb sync");
+  }
+}
+
 }  // namespace
 
 WandbOptions WandbOptions::from_env() {
@@ -59,8 +114,13 @@ WandbOptions WandbOptions::from_env() {
   options.group = variable("WANDB_RUN_GROUP");
   options.job_type = variable("WANDB_JOB_TYPE");
   options.sweep_id = variable("WANDB_SWEEP_ID");
-  options.silent = flag("WANDB_SILENT");
+  options.silent = flag("WANDB_SILENT") || flag("WANDB_QUIET");
   options.all_ranks = SessionOptions::from_env().all_ranks;
+  if (options.mode != WandbMode::disabled) {
+    options.resume = resume_of_environment(options.run_id);
+    read_server(options);
+    say_what_is_not_done(options);
+  }
   return options;
 }
 

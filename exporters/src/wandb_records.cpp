@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "wandb_records.hpp"
 
+#include "nanoseconds.hpp"
+
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <cmath>
@@ -12,7 +15,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::int64_t kNsPerS = 1'000'000'000;
 constexpr const char* kOldestReader = "0.70.0";
 
 // Fields of Record.
@@ -47,6 +49,10 @@ std::string wandb_json(std::string_view text) {
 
 std::string valid_utf8(std::string_view text) { return Json::parse(wandb_json(text)).get<std::string>(); }
 
+std::string wandb_producer() {
+  return fmt::format("takt-{}.{}.{}", TAKT_VERSION_MAJOR, TAKT_VERSION_MINOR, TAKT_VERSION_PATCH);
+}
+
 std::string WandbRecords::next(std::uint32_t field, const Protobuf& content) {
   return Protobuf().number(kNumber, ++number_).message(field, content).bytes();
 }
@@ -64,7 +70,8 @@ std::string WandbRecords::run(const WandbIdentity& identity, const WandbItems& c
   for (const std::string& tag : identity.tags) { run.text(10, tag); }
   run.text(12, identity.sweep_id).text(13, identity.host);
   const std::int64_t start_ns = identity.start_unix_ns;
-  run.message(17, Protobuf().number(1, start_ns / kNsPerS).number(2, start_ns % kNsPerS));
+  run.message(17, Protobuf().number(1, start_ns / kSecondNs).number(2, start_ns % kSecondNs));
+  if (identity.resume) { run.number(24, 1); }
   return next(kRun, run);
 }
 

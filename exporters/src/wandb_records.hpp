@@ -42,12 +42,20 @@ struct WandbIdentity {
   std::string sweep_id;
   std::string host;
   std::int64_t start_unix_ns = 0;
+  bool resume = false;  ///< for the client: behind the run of that id, if there is one
 };
+
+/// "takt-1.2.3". Any thread.
+std::string wandb_producer();
 
 /// The records of a run's log, one after the other: each call gives the next one's bytes. Field numbers are those of
 /// wandb_internal.proto. One thread at a time.
 class WandbRecords {
  public:
+  /// Goes on behind so many records.
+  void resume(std::int64_t number) noexcept { number_ = number; }
+  std::int64_t number() const noexcept { return number_; }
+
   /// The first one.
   std::string header(std::string_view producer);
   /// The second one: nothing before it counts.

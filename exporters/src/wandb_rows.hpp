@@ -35,6 +35,10 @@ class WandbRows {
   explicit WandbRows(std::int64_t start_unix_ns, std::size_t most_bytes = std::size_t{4} << 20U)
       : start_unix_ns_(start_unix_ns), most_bytes_(most_bytes) {}
 
+  /// Goes on behind so many rows.
+  void resume(std::int64_t next) noexcept { next_ = next; }
+  std::int64_t next() const noexcept { return next_; }
+
   /// The rows of `points`, in the order of time. Values of one source and one step follow each other in one row.
   /// \param epoch number of Epochs that have ended; -1: the run knows none.
   std::vector<Row> take(std::vector<MetricPoint> points, const MetricPoints& names, std::int64_t epoch);

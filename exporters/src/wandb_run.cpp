@@ -2,12 +2,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "wandb_run.hpp"
 
+#include <takt/error.hpp>
 #include <takt/exporters/console.hpp>
 #include <takt/exporters/json.hpp>
 
 #include "fault.hpp"
 #include "file.hpp"
+#include "nanoseconds.hpp"
 #include "wandb_folder.hpp"
+#include "wandb_log_reader.hpp"
+#include "wandb_replay.hpp"
 
 #include <fmt/format.h>
 
@@ -17,6 +21,8 @@
 #include <utility>
 #include <vector>
 
+#include <unistd.h>
+
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
@@ -24,10 +30,10 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr std::int64_t kNsPerS = 1'000'000'000;
-constexpr std::int64_t kSummaryNs = 5 * kNsPerS;
+constexpr std::int64_t kSummaryNs = 5 * kSecondNs;
 constexpr milliseconds kLook(20);
 constexpr int kTableColumns = 120;
+constexpr int kSigtermExit = 143;  // as a shell tells it
 
 /// Epochs that have ended, -1 where there is no such region.
 std::int64_t epochs(const Snapshot& snapshot) {
@@ -59,20 +65,77 @@ bool WandbRun::begin(const Snapshot& snapshot) {
     return false;
   }
   stopped_ = false;
+  cursor_.log = file;
+  cursor_.start_unix_ns = identity.start_unix_ns;
+  cursor_.every_step = options_.every_step;
+  cursor_.resume = options_.run_id.empty() ? WandbResume::unset : options_.resume;
   rows_ = WandbRows(identity.start_unix_ns);
-  log_.append(
-      records_.header(fmt::format("takt-{}.{}.{}", TAKT_VERSION_MAJOR, TAKT_VERSION_MINOR, TAKT_VERSION_PATCH)));
+  log_.append(records_.header(wandb_producer()));
   log_.append(records_.run(identity, config_.changed(snapshot)));
   log_.append(records_.axis(kWandbStep));
   log_.append(records_.axis(kWandbEpoch));
   log_.append(records_.drawn_over("*", kWandbStep));
-  if (options_.mode == WandbMode::online && !options_.silent) {
+  if (options_.mode == WandbMode::online && options_.api_key.empty() && !options_.silent) {
     report_fault_once("wandb.online " + folder_,
-                      "nothing is sent to W&B by the program itself; this uploads the run, now or later: "
-                      "wandb sync " +
+                      "there is no key for W&B (WANDB_API_KEY, or netrc), so that nothing is sent while the run goes "
+                      "on; this uploads it, now or later: wandb sync " +
                           shell_word(folder_));
   }
   return true;
+}
+
+void WandbRun::resume(const WandbCursor& cursor) {
+  const auto fail = [&](const std::string& why) {
+    throw Error(why + ". To begin a new run at W&B, remove what says how far it got: " + cursor_file_);
+  };
+  if (!log_.reopen(cursor.log, cursor.bytes)) { fail(wandb_fault("go on with", cursor.log, errno)); }
+  WandbLogReader reader(cursor.log);
+  std::string record;
+  while (reader.next(record) == WandbLogReader::Found::record) { summary_.add({0, wandb_row_items(record)}); }
+  if (reader.position() != cursor.bytes) { fail(cursor.log + " is not as it was left"); }
+  if (!cursor.ended) { ::unlink((cursor.log + ".synced").c_str()); }  // the client would pass it over
+  begun_ = true;
+  ended_ = finished_ = cursor.ended;
+  cursor_ = resumed_ = cursor;
+  folder_ = cursor.log.substr(0, cursor.log.rfind('/'));
+  options_.every_step = cursor.every_step;
+  records_.resume(cursor.records);
+  rows_ = WandbRows(cursor.start_unix_ns);
+  rows_.resume(cursor.rows);
+  points_ = MetricPoints(cursor.every_step);
+  points_.keep_nans();
+  points_.begin_at(cursor.first_row, cursor.first_metric);
+  if (cursor.gap) {
+    report_fault("wandb.gap", "the program was shown more than it could write in time; what follows is not added to " +
+                                  cursor.log + ". The run folder has it all");
+  }
+}
+
+void WandbRun::sent(const std::string& server, const std::string& run, std::uint64_t lines, bool complete) {
+  cursor_.server = server;
+  cursor_.run = run;
+  cursor_.lines = lines;
+  cursor_.complete = complete;
+  save();
+}
+
+/// Only where the log has all that was taken: whoever goes on begins with what was not.
+void WandbRun::save() {
+  if (cursor_file_.empty() || cursor_.log.empty() || stopped_ || log_.backlog() != 0) { return; }
+  cursor_.bytes = log_.written();
+  cursor_.records = records_.number();
+  cursor_.rows = rows_.next();
+  cursor_.first_row = points_.first_row();
+  cursor_.first_metric = points_.first_metric();
+  cursor_.ended = ended_;
+  std::string text = format_wandb_cursor(cursor_);
+  if (text == cursor_saved_) { return; }
+  WholeFile file;
+  if (file.open(cursor_file_) && file.write(text) && file.commit()) {
+    cursor_saved_ = std::move(text);
+  } else {
+    report_fault("wandb.cursor", "takt sync would not know how far W&B's log got: " + file.error());
+  }
 }
 
 void WandbRun::stop(const std::string& why) {
@@ -88,14 +151,17 @@ bool WandbRun::take(const Snapshot& snapshot) {
   const WandbItems config = config_.changed(snapshot);
   if (!config.empty()) { log_.append(records_.config(config)); }
   add_rows(snapshot);
-  if (!snapshot.spans.empty()) { trace_ = snapshot.run.directory + "/trace.json"; }
+  if (const std::string trace = snapshot.run.directory + "/trace.json";
+      !snapshot.spans.empty() || (snapshot.finished && !snapshot.run.directory.empty() && may_exist(trace))) {
+    trace_ = trace;
+  }
   wall_ns_ = snapshot.wall_ns;
-  failed_ = snapshot.failed;
+  exit_code_ = snapshot.killed ? kSigtermExit : snapshot.failed ? 1 : 0;
   if (snapshot.finished && !finished_) {
     finished_ = true;
     if (options_.files) {
       const std::string folder = folder_ + "/files/takt";
-      const bool made = make_own_folder(folder);
+      const bool made = make_own_folder(folder) || errno == EEXIST;
       attach("summary.json", made && write_new_file(folder + "/summary.json", format_json(snapshot)));
       attach("table.txt", made && write_new_file(folder + "/table.txt", format_table(snapshot, kTableColumns, false)));
     }
@@ -108,16 +174,31 @@ bool WandbRun::take(const Snapshot& snapshot) {
 void WandbRun::add_rows(const Snapshot& snapshot) {
   std::vector<MetricPoint> points;
   points_.take(snapshot, points);
+  points.erase(std::remove_if(points.begin(), points.end(), [&](const MetricPoint& each) { return !is_new(each); }),
+               points.end());
   for (const WandbRows::Row& row : rows_.take(std::move(points), points_, epochs(snapshot))) {
     log_.append(records_.history(row.items, row.number));
     summary_.add(row);
   }
 }
 
+/// Whether it is not in the log of the process before.
+bool WandbRun::is_new(const MetricPoint& point) {
+  const auto source = static_cast<std::size_t>(point.source);
+  const bool of_end = point.source == MetricPoint::Source::total;
+  if (point.index == MetricPoint::kNoIndex) {
+    cursor_.gap = true;
+    return !resumed_.gap;
+  }
+  if (point.index < resumed_.points[source] || (resumed_.gap && !of_end)) { return false; }
+  cursor_.points[source] = point.index + 1;
+  return true;
+}
+
 void WandbRun::add_summary(std::int64_t wall_ns) {
   summary_due_ns_ = wall_ns + kSummaryNs;
   WandbItems changed = summary_.changed();
-  changed.push_back({"_wandb", fmt::format(R"({{"runtime":{}}})", wall_ns / kNsPerS)});  // what W&B shows as duration
+  changed.push_back({"_wandb", fmt::format(R"({{"runtime":{}}})", wall_ns / kSecondNs)});  // what W&B shows as duration
   log_.append(records_.summary(changed));
 }
 
@@ -146,7 +227,10 @@ void WandbRun::attach_trace(Time until) {
 bool WandbRun::flush() {
   if (!begun_ || log_.backlog() == 0) { return !stopped_; }
   if (stopped_) { return false; }
-  if (log_.flush()) { return true; }
+  if (log_.flush()) {
+    save();
+    return true;
+  }
   const std::string why = wandb_fault("write", folder_, errno);
   if (log_.backlog() > most_backlog_) {
     stop(why);
@@ -161,9 +245,11 @@ bool WandbRun::finish(Time until) {
   if (finished_) {
     if (options_.files && !trace_.empty()) { attach_trace(until); }
     ended_ = true;
-    log_.append(records_.exit(failed_ ? 1 : 0, wall_ns_ / kNsPerS));
+    log_.append(records_.exit(exit_code_, wall_ns_ / kSecondNs));
   }
-  return flush() && log_.sync() && ended_ && !missing_;
+  const bool written = flush() && log_.sync();
+  save();
+  return written && ended_ && !missing_;
 }
 
 }  // namespace detail

@@ -7,6 +7,7 @@
 
 #include "metric_points.hpp"
 #include "wandb_config.hpp"
+#include "wandb_cursor.hpp"
 #include "wandb_log.hpp"
 #include "wandb_records.hpp"
 #include "wandb_rows.hpp"
@@ -27,6 +28,12 @@ class WandbRun {
   /// \param most_backlog bytes that are kept for a disk that takes none; then nothing more is written.
   explicit WandbRun(const WandbOptions& options, std::size_t most_backlog = std::size_t{8} << 20U);
 
+  /// From now on `file` says how far the log got, and was sent. Before take().
+  void keep_cursor(const std::string& file) { cursor_file_ = file; }
+  /// Goes on with the log of a process that is gone: what is in it is passed over when it is taken again. Before take().
+  /// \throws takt::Error where that log is not as it was left.
+  void resume(const WandbCursor& cursor);
+
   /// Returns false where nothing more will be written; a line has said why.
   bool take(const Snapshot& snapshot);
   /// Writes what the disk did not take before. Returns whether all is written.
@@ -35,9 +42,22 @@ class WandbRun {
   /// was taken, and its end, is written.
   bool finish(Time until);
 
+  /// The least numbers of rows and metrics that are new to it; 0 before the first.
+  std::uint64_t next_row() const noexcept { return points_.next_row(); }
+  std::uint64_t next_metric() const noexcept { return points_.next_metric(); }
+
+  /// Both are empty before there is a log.
+  const std::string& folder() const noexcept { return folder_; }
+  const std::string& log_file() const noexcept { return cursor_.log; }
+  const WandbCursor& cursor() const noexcept { return cursor_; }
+  /// What is known of its sending, for the cursor.
+  void sent(const std::string& server, const std::string& run, std::uint64_t lines, bool complete);
+
  private:
   bool begin(const Snapshot& snapshot);
   void add_rows(const Snapshot& snapshot);
+  bool is_new(const MetricPoint& point);
+  void save();
   void add_summary(std::int64_t wall_ns);
   void attach(const char* name, bool written);
   void attach_trace(Time until);
@@ -55,11 +75,15 @@ class WandbRun {
   WandbSummary summary_;
   std::int64_t summary_due_ns_ = 0;  // since the start of the run
   std::string trace_;                // the file, where there will be one
+  WandbCursor cursor_;
+  WandbCursor resumed_;  // as it was when this process began
+  std::string cursor_file_;
+  std::string cursor_saved_;
   std::int64_t wall_ns_ = 0;
   bool begun_ = false;
   bool stopped_ = false;
   bool finished_ = false;  // the last snapshot was taken
-  bool failed_ = false;
+  int exit_code_ = 0;
   bool ended_ = false;
   bool missing_ = false;  // a file
 };

@@ -24,6 +24,10 @@ TAKT_BEGIN_NAMESPACE
 ///     std::uint64_t host_ns() noexcept;                             // it is a monotonic host clock itself: Timer uses that
 ///     static constexpr bool in_order = true;                        // results of a stream come in the order of its marks
 ///     static DeviceReport report() noexcept;                        // what reports say of it
+///     Elapsed elapsed(Mark begin, Mark end, Look& look) noexcept;   // the same, of several in a row; then
+///     void looked(Look& look) noexcept;
+///     bool locate(Mark mark, DevicePlace& place) noexcept;          // where a mark that is ready lies on a time line
+///     void offer(Mark mark) noexcept;                               // with it: others may be measured from this mark
 ///
 /// A mark is released once for the mark() and once for each retain(). Any thread may call any of them.
 /// docs/backends.md tells how to write one; takt/conformance.hpp proves it.
@@ -44,7 +48,15 @@ class BackendTraits {
   template <class T>
   using HasReport = std::is_same<DeviceReport, decltype(T::report())>;
   template <class T>
+  using HasLocate = std::is_same<bool, decltype(std::declval<T&>().locate(Mark{}, std::declval<DevicePlace&>()))>;
+  template <class T>
+  using HasOffer = std::is_void<decltype(std::declval<T&>().offer(Mark{}))>;
+  template <class T>
   using HasHostNs = std::is_same<std::uint64_t, decltype(std::declval<T&>().host_ns())>;
+
+  template <class T>
+  using HasLook = std::is_same<Elapsed, decltype(std::declval<T&>().looked(std::declval<Look&>()),
+                                                 std::declval<T&>().elapsed(Mark{}, Mark{}, std::declval<Look&>()))>;
 
   template <template <class> class Check, class T, class = void>
   struct Passes : std::false_type {};
@@ -59,6 +71,9 @@ class BackendTraits {
   static constexpr bool has_names = Passes<HasNames, B>::value;
   static constexpr bool has_host_ns = Passes<HasHostNs, B>::value;
   static constexpr bool has_report = Passes<HasReport, B>::value;
+  static constexpr bool has_look = Passes<HasLook, B>::value;
+  static constexpr bool has_locate = Passes<HasLocate, B>::value;
+  static constexpr bool has_offer = Passes<HasOffer, B>::value;
   static constexpr bool in_order = Passes<IsInOrder, B>::value;
   static constexpr bool is_backend =
       has_mark && has_retain && has_elapsed && has_release && has_names && std::is_copy_constructible_v<B>;
@@ -78,6 +93,26 @@ constexpr auto report_of() noexcept -> DeviceReport (*)() noexcept {
   }
 }
 
+template <class B, class Device>
+constexpr auto offer_of() noexcept -> void (*)(void*, Mark) noexcept {
+  if constexpr (BackendTraits<B>::has_offer) {
+    return [](void* device, Mark mark) noexcept { B(*static_cast<Device*>(device)).offer(mark); };
+  } else {
+    return nullptr;
+  }
+}
+
+template <class B, class Device>
+constexpr auto locate_of() noexcept -> bool (*)(void*, Mark, DevicePlace&) noexcept {
+  if constexpr (BackendTraits<B>::has_locate) {
+    return [](void* device, Mark mark, DevicePlace& place) noexcept {
+      return B(*static_cast<Device*>(device)).locate(mark, place);
+    };
+  } else {
+    return nullptr;
+  }
+}
+
 }  // namespace detail
 
 /// The DeviceOps of a Backend that is made from a `Device&`, for StreamTraits; a StreamRef's handle is then a `Device*`.
@@ -89,7 +124,9 @@ inline constexpr DeviceOps device_ops{
     [](void* device, Mark mark) noexcept { B(*static_cast<Device*>(device)).retain(mark); },
     [](void* device, Mark begin, Mark end) noexcept { return B(*static_cast<Device*>(device)).elapsed(begin, end); },
     [](void* device, Mark mark) noexcept { B(*static_cast<Device*>(device)).release(mark); },
-    detail::report_of<B>()};
+    detail::report_of<B>(),
+    detail::offer_of<B, Device>(),
+    detail::locate_of<B, Device>()};
 
 namespace detail {
 

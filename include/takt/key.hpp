@@ -120,6 +120,10 @@ inline constexpr Key Comm = detail::PredefinedKey::make("Comm", Kind::comm, 5);
 inline constexpr Key IO = detail::PredefinedKey::make("IO", Kind::io, 6);
 inline constexpr Key Other = detail::PredefinedKey::make("Other", Kind::other, detail::kOtherKey);
 
+/// For what a stream waits for, around the call that makes it wait (docs/gpu.md): exposed communication, and exposed IO.
+inline constexpr Key CommWait{"CommWait", Kind::wait};
+inline constexpr Key IOWait{"IOWait", Kind::wait};
+
 /// The key of a name made at run time. Registers the name at first use (a lock and an allocation), then costs a look-up:
 /// keep the reference outside the loop. The reference stays valid for the life of the process. Control characters are
 /// replaced by '?', names are cut at 200 bytes, and the first such repair is reported; beyond detail::kMaxKeys names the

@@ -31,7 +31,14 @@ struct SessionOptions {
   int exit_ms = 2000;                      ///< [TAKT_EXIT_MS] the most that closing may take, in ms, 0 or more
   int period_ms = 1000;    ///< [TAKT_PERIOD_MS] between two looks at what was recorded, in ms, 10 or more
   bool background = true;  ///< false: no threads; the program calls poll() itself
-  int warmup = 10;         ///< [TAKT_WARMUP] Batches of each Batch path that count as warm-up, 0 or more
+  /// [TAKT_SIGTERM=0|1] SIGTERM ends the run as killed, within exit_ms, and then the process, as ever. Needs background
+  /// threads. Where the program has a handler of its own, that one decides, and Takt only writes down what there is.
+  bool end_on_sigterm = false;
+  bool gpu_wait =
+      false;  ///< [TAKT_GPU_WAIT] waits for a GPU that is 1 024 regions of a stream behind, instead of skipping
+  int gpu_poll_ms =
+      0;  ///< [TAKT_GPU_POLL_MS] a thread of Takt's asks GPUs for results so often, in ms; 0: threads that record do
+  int warmup = 10;                        ///< [TAKT_WARMUP] Batches of each Batch path that count as warm-up, 0 or more
   std::size_t memory_bytes = 32U << 20U;  ///< [TAKT_MEMORY_MB] for recording, the whole process
   std::string run_id;                     ///< [TAKT_RUN_ID] shared by all ranks; empty: from the launcher, or made up
   int rank = -1;                          ///< [TAKT_RANK] -1: from the launcher

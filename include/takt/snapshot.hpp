@@ -24,8 +24,9 @@ struct RunInfo {
   std::string rank_source;  ///< the variable or call that rank and world size were taken from
   std::string host;
   std::int64_t pid = 0;
-  std::int64_t start_unix_ns = 0;  ///< wall clock at the start of the run
-  std::string directory;           ///< where files of this rank go; empty: in memory only
+  std::int64_t start_unix_ns = 0;   ///< wall clock at the start of the run
+  std::string directory;            ///< where files of this rank go; empty: in memory only
+  std::uint64_t pid_namespace = 0;  ///< of which `pid` is a number, as Linux numbers namespaces; 0: not known
 };
 
 /// The clock that host times come from.
@@ -110,6 +111,25 @@ struct Cell {
   std::int64_t device_ns = kAbsent;  ///< total stream span, kAbsent where there is none or it was lost
 };
 
+/// What the stream spans of a step say of one device by themselves, or of many steps together. A span tells when work was on a
+/// stream, not when the device was busy with it: what is called `least` is at least so much. Only with tracing on.
+struct Overlap {
+  std::uint32_t time_line = 0;  ///< index into Snapshot::time_lines
+  std::int64_t span_ns = 0;     ///< from the first begin to the last end
+  std::int64_t compute_ns = 0;  ///< under spans of Kind::compute, what regions of other kinds inside them took left out
+  std::int64_t comm_ns = 0;     ///< under spans of Kind::comm
+  std::int64_t io_ns = 0;       ///< under spans of Kind::io
+  std::int64_t comm_exposed_least_ns = 0;  ///< under spans of Kind::comm and none of Kind::compute
+  std::int64_t io_exposed_least_ns = 0;    ///< likewise of Kind::io
+  std::int64_t idle_least_ns = 0;          ///< under no span but those of Kind::wait, Batch and Epoch
+  std::uint64_t undecided = 0;  ///< communications inside one compute span: hidden or waited for, nobody can tell
+  // Exactly, where regions of Kind::wait tell: for what streams of this device waited. kAbsent: there are none.
+  static constexpr std::int64_t kAbsent = -1;
+  std::int64_t comm_exposed_ns = kAbsent;
+  std::int64_t io_exposed_ns = kAbsent;
+  std::int64_t other_exposed_ns = kAbsent;
+};
+
 /// One step: an outermost Batch of one thread. An exporter sees a row once, when all its device values are known, or
 /// after 1 024 later rows, or at shutdown.
 struct Row {
@@ -123,6 +143,9 @@ struct Row {
   bool warmup = false;
   bool complete = true;  ///< false: device values are missing
   std::vector<Cell> cells;
+  /// One a device; empty without tracing, and where a stream span has no place or is missing.
+  std::vector<Overlap> overlaps;
+  std::uint64_t early = 0;  ///< its number in Snapshot::early, from 1; 0: it was not there
 };
 
 /// A number the user logged.
@@ -134,14 +157,35 @@ struct Metric {
   std::int64_t time_unix_ns = 0;
 };
 
+/// The time line of one device. Only with tracing on.
+struct TimeLineInfo {
+  std::string device;               ///< name of its backend, such as "cuda"
+  std::uint32_t number = 0;         ///< among those of this backend, in the order in which they were first seen
+  std::int64_t clock_error_ns = 0;  ///< by so much at most a span lies beside the host's time; grows, never shrinks
+  std::uint64_t spans = 0;          ///< placed
+  std::uint64_t clamped = 0;        ///< of these, moved to when the host had them submitted
+  std::uint64_t steps = 0;          ///< in `overlap`
+  Overlap overlap;                  ///< of all steps together
+};
+
+/// One stream of a device as a track of the time line: the spans that one thread put there.
+struct StreamInfo {
+  std::uint32_t time_line = 0;  ///< index into Snapshot::time_lines
+  std::uint32_t number = 0;     ///< of the stream on its device, in the order in which they were first seen
+  std::uint32_t thread = 0;     ///< index into Snapshot::threads
+};
+
 /// One timed region for a time line. Only with tracing on.
 struct Span {
+  static constexpr std::uint32_t kHost = 0xFFFFFFFF;
+
   std::uint64_t sequence = 0;
   std::uint32_t thread = 0;   ///< index into Snapshot::threads
   std::int64_t begin_ns = 0;  ///< since the start of the run
   std::int64_t duration_ns = 0;
   const char* name = "";  ///< of the key, valid for the life of the process
   Kind kind = Kind::other;
+  std::uint32_t stream = kHost;  ///< index into Snapshot::streams; kHost: the region's host time
 };
 
 /// Something that a report does not contain, or that was used wrongly: what, where, and how often.
@@ -160,13 +204,16 @@ struct Snapshot {
   std::int64_t uncovered_ns = 0;  ///< of this, time on the Session's thread that no region covers
   std::int64_t overhead_ns = 0;   ///< estimate of Takt's own cost in this time, all recording threads together
   bool finished = false;          ///< the last snapshot of the run
-  bool failed = false;            ///< Session::fail() was called, or the Session was unwound by an exception
+  bool failed = false;            ///< Session::fail() was called, the Session was unwound by an exception, or `killed`
+  bool killed = false;            ///< SIGTERM has ended the run; only with SessionOptions::end_on_sigterm
 
   std::vector<PathStats> paths;  ///< parents before children
   std::vector<ThreadInfo> threads;
   std::vector<Series> series;
   std::vector<OpenRegion> open;
   std::vector<DeviceInfo> devices;
+  std::vector<TimeLineInfo> time_lines;
+  std::vector<StreamInfo> streams;
   std::vector<Loss> losses;
   std::map<std::string, std::string> params;
   std::map<std::string, std::string> tags;
@@ -175,6 +222,9 @@ struct Snapshot {
   std::vector<Row> rows;
   std::vector<Metric> metrics;
   std::vector<Span> spans;
+  /// Rows that wait for device values, as they stand, where that is new: in `rows` they come once these are in. Without
+  /// `sequence`, and not complete. For exporters that keep what a killed process would lose; others leave them alone.
+  std::vector<Row> early;
 
   /// "Epoch/Batch/Forward". One thread at a time.
   std::string path_name(std::uint32_t path) const {

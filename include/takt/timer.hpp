@@ -76,7 +76,8 @@ class Timer {
   /// What was added to the regions of `key`, over all threads. A Timer that joined the process has it in the report.
   std::uint64_t items(const Key& key) const noexcept { return total(key, &detail::Node::items); }
   std::uint64_t bytes(const Key& key) const noexcept { return total(key, &detail::Node::bytes); }
-  /// The most recent durations, up to 1 024 a thread, oldest first, threads one after the other.
+  /// The most recent durations, up to 1 024 a thread, oldest first, threads one after the other. Results that come later
+  /// stand in the order in which they were read.
   Durations times(const Key& key) const noexcept;
   /// Waits for results of the backend that are pending, at most for `timeout`. Returns whether all are in.
   bool complete(std::chrono::milliseconds timeout) noexcept;
@@ -139,12 +140,14 @@ class Timer {
   void finish(Thread& thread, const detail::Node* node, std::uint64_t length, const Reading& begin,
               const Reading& end) noexcept;
   bool keep(Thread& thread, const detail::TimerThread::Span& span) noexcept;
+  bool has_room(Thread& thread) noexcept;
   void add_amount(const Handle& handle, detail::Amount what, std::int64_t n) noexcept;
   std::uint64_t total(const Key& key, detail::Counter detail::Node::*counter) const noexcept;
   Handle lap_joined(Thread& thread, const Key& key) noexcept;
   static void forget_lap(Thread& thread, detail::Region ended) noexcept;
   void poll(Thread& thread, bool all) noexcept;
-  bool settle(Thread& thread, detail::TimerThread::Span& span) noexcept;
+  void glance(Thread& thread) noexcept;
+  bool settle(Thread& thread, detail::TimerThread::Span& span, Look& look) noexcept;
   static bool is_outermost(const detail::Node& node) noexcept {
     for (const detail::Node* above = node.parent; above != nullptr; above = above->parent) {
       if (above->key == node.key && above->parent != nullptr) { return false; }

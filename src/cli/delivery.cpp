@@ -25,8 +25,6 @@ constexpr milliseconds kSlice(200);
 constexpr std::size_t kFewPoints = 10'000;
 // Of a cursor, which is longer by a line for each metric; more is no cursor.
 constexpr std::size_t kCursorBytes = std::size_t{256} << 20U;
-// Silence on another machine that is taken for an end.
-constexpr std::int64_t kGivenUpNs = 600'000'000'000;
 
 /// Otherwise the next delivery would not know of this one, and make another run.
 void must_be_noted(const detail::MlflowClient& client) {
@@ -36,20 +34,15 @@ void must_be_noted(const detail::MlflowClient& client) {
               ". Make room, or the folder writable, and call takt sync again");
 }
 
-std::int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
 }  // namespace
 
-Delivery::Delivery(std::string folder, MlflowOptions options, milliseconds patience, detail::MlflowTimes times)
+Delivery::Delivery(std::string folder, MlflowOptions options, milliseconds patience, detail::SenderTimes times)
     : folder_(std::move(folder)), options_(std::move(options)), patience_(patience), times_(times) {}
 
 Delivered Delivery::run(const Watcher& watch) {
   Delivered delivered;
   Snapshot first;
-  if (!detail::JournalReader(folder_).read_segment(first)) {
+  if (!detail::JournalReader(folder_).read_part(first)) {
     delivered.outcome = Delivered::Outcome::unreadable;
     delivered.why = why_unreadable(read_rank(folder_));
     return delivered;
@@ -82,7 +75,9 @@ Delivered Delivery::deliver(const Watcher& watch) {
   }
   // Before it is read: what is written meanwhile is for the next delivery to see.
   const std::uint64_t bytes = journal_bytes(folder_);
-  if (cursor.status == "KILLED" && cursor.killed_bytes != bytes) { detail::forget_end(cursor); }
+  // Without a number of bytes it was no guess: the program has said so.
+  const bool guessed = cursor.status == "KILLED" && cursor.killed_bytes != 0;
+  if (guessed && cursor.killed_bytes != bytes) { detail::forget_end(cursor); }
   detail::MlflowClient client(options_, times_, std::numeric_limits<std::size_t>::max());
   client.keep_cursor(cursor_file);
   if (begun) { client.resume(cursor); }
@@ -101,7 +96,7 @@ Delivered Delivery::deliver(const Watcher& watch) {
     snapshot.metrics.clear();
     return true;
   };
-  while (sent && reader.read_segment(snapshot)) {
+  while (sent && reader.read_part(snapshot)) {
     if (!take(false)) {
       delivered.outcome = Delivered::Outcome::not_sent;
       delivered.why = "rank 0 speaks for the run (--all-ranks changes that)";
@@ -109,11 +104,13 @@ Delivered Delivery::deliver(const Watcher& watch) {
     }
     sent = send(client, watch, kFewPoints);
   }
-  const Ending ending = ending_of(folder_, reader, snapshot.run, snapshot.failed);
-  bool ended = ending == Ending::finished || ending == Ending::failed;
-  if (sent && ending == Ending::silent) { ended = now_ns() - last_sign(folder_) > kGivenUpNs; }
+  const Ending ending = ending_of(folder_, reader, snapshot);
+  bool ended = has_ended(ending);
+  if (sent && ending == Ending::silent) { ended = is_given_up(folder_); }
   if (sent && (ending == Ending::died || (ending == Ending::silent && ended))) {
-    reader.finish(snapshot);
+    if (reader.finish(snapshot)) { take(false); }
+    // These it could have ended with, had it lived; if it does, they come again, and in another order.
+    reader.release_early(snapshot);
     // It may have said that it ended between the reading and the look at it.
     const bool killed = !reader.ended();
     snapshot.finished = true;
@@ -122,6 +119,7 @@ Delivered Delivery::deliver(const Watcher& watch) {
   }
   sent = sent && taken && send(client, watch, 0);
   delivered.points = client.queue().taken();
+  delivered.was_there = client.queue().was_there();
   delivered.waiting = client.queue().points() + client.owed();
   delivered.left_out = client.queue().left_out();
   delivered.run_id = client.run_id();
@@ -139,20 +137,21 @@ Delivered Delivery::deliver(const Watcher& watch) {
 /// Until `most_left` points wait, or, for 0, nothing at all. False when the server takes nothing for too long.
 bool Delivery::send(detail::MlflowClient& client, const Watcher& watch, std::size_t most_left) {
   auto last_success = steady_clock::now();
-  const auto answered = [&] { return client.queue().taken() + client.queue().left_out() + client.answers(); };
+  const auto done = [&] { return client.queue().taken() + client.queue().was_there(); };
+  const auto answered = [&] { return done() + client.queue().left_out() + client.answers(); };
   std::uint64_t before = answered();
   while (lease_.refresh() && !client.stopped()) {
     if (most_left != 0 && client.queue().points() <= most_left) { return true; }
     const bool idle = client.deliver(steady_clock::now() + kSlice);
     must_be_noted(client);
-    if (watch) { watch(client.queue().taken(), client.queue().points()); }
+    if (watch) { watch(done(), client.queue().points()); }
     if (idle) { return true; }
     const auto now = steady_clock::now();
     if (answered() != before) {
       before = answered();
       last_success = now;
     }
-    if (now - last_success > patience_) { return false; }
+    if (now - last_success > patience_ && !client.asking()) { return false; }
   }
   return false;
 }

@@ -4,8 +4,8 @@
 
 #include <takt/exporters/mlflow.hpp>
 
+#include "file_lease.hpp"
 #include "mlflow_client.hpp"
-#include "mlflow_lease.hpp"
 #include "rank.hpp"
 
 #include <chrono>
@@ -27,8 +27,9 @@ struct Delivered {
     unreadable  ///< nothing was found
   };
   Outcome outcome = Outcome::some;
-  std::string why;           ///< for all but `all` and `so_far`
-  std::uint64_t points = 0;  ///< that the server took now
+  std::string why;              ///< for all but `all` and `so_far`
+  std::uint64_t points = 0;     ///< that the server took now
+  std::uint64_t was_there = 0;  ///< that it had already, though nobody knew
   std::uint64_t waiting = 0;
   std::uint64_t left_out = 0;  ///< refused by the server, so far
   std::string run_id;
@@ -42,7 +43,7 @@ class Delivery {
   using Watcher = std::function<void(std::uint64_t, std::uint64_t)>;
 
   Delivery(std::string folder, MlflowOptions options, std::chrono::milliseconds patience,
-           detail::MlflowTimes times = {});
+           detail::SenderTimes times = {});
 
   /// \throws takt::Error for options that cannot work, and where nobody could find out later how far it got.
   Delivered run(const Watcher& watch = {});
@@ -54,8 +55,8 @@ class Delivery {
   std::string folder_;
   MlflowOptions options_;
   std::chrono::milliseconds patience_;
-  detail::MlflowTimes times_;
-  detail::MlflowLease lease_;
+  detail::SenderTimes times_;
+  detail::FileLease lease_;
 };
 
 }  // namespace cli

@@ -57,19 +57,24 @@ int run_command(int count, char** arguments) {
   check->callback([&] { chosen = [&runs] { return takt::cli::check(runs); }; });
 
   takt::cli::SyncWishes wishes;
-  CLI::App* const sync =
-      app.add_subcommand("sync",
-                         "Deliver what has not been delivered; status 0: all is, 3: something "
-                         "remains. The server and who asks are told by the "
-                         "variables of MLflow's and Mantik's own clients: MLFLOW_TRACKING_URI and so on");
+  CLI::App* const sync = app.add_subcommand(
+      "sync",
+      "Deliver what has not been delivered; status 0: all is, 3: something "
+      "remains. The server and who asks are told by the "
+      "variables of MLflow's, Mantik's and W&B's own clients: MLFLOW_TRACKING_URI, WANDB_API_KEY and "
+      "so on. Without a key of W&B's its log is written, for wandb sync");
   sync->add_option("RUN", runs, kRuns);
   sync->add_option("--to", wishes.to, "Where to; default: mantik where its variables are set, or else mlflow")
-      ->check(CLI::IsMember({"mlflow", "mantik"}));
+      ->check(CLI::IsMember({"mlflow", "mantik", "wandb"}));
   sync->add_option("--patience", wishes.patience_s, "Seconds to go on for while the server takes nothing; default: 60")
       ->check(CLI::Range(0, 1'000'000));
   sync->add_flag("--every-step", wishes.every_step, "A point for each step; for runs of which nothing was sent yet");
   sync->add_flag("--all-ranks", wishes.all_ranks, "A run for each rank; for runs of which nothing was sent yet");
-  sync->callback([&] { chosen = [&] { return takt::cli::sync(runs, wishes); }; });
+  sync->callback([&] {
+    chosen = [&] {
+      return wishes.to == "wandb" ? takt::cli::sync_to_wandb(runs, wishes) : takt::cli::sync(runs, wishes);
+    };
+  });
 
   CLI::App* const trace = app.add_subcommand("trace", "Write a time line of steps for https://ui.perfetto.dev");
   trace->add_option("RUN", run, "As above, of one process");

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -37,9 +38,25 @@ class Merge {
     for (const OpenRegion& each : rank.open) {
       sum_.open.push_back({paths[each.path], each.thread + first_thread, each.open_ns});
     }
+    for (const DeviceInfo& each : rank.devices) { add_device(each, label); }
+    for (TimeLineInfo each : rank.time_lines) {
+      each.device = label + ", " + each.device;
+      each.overlap.time_line = static_cast<std::uint32_t>(sum_.time_lines.size());
+      sum_.time_lines.push_back(each);
+    }
     for (const Loss& each : rank.losses) {
       sum_.losses.push_back({each.what, each.where.empty() ? label : label + ", " + each.where, each.count});
     }
+  }
+
+  /// A kind of device stands for all ranks; one that ranks speak differently of stands there in each way.
+  void add_device(const DeviceInfo& device, const std::string& label) {
+    const bool is_new = devices_.insert({device.name, device.unavailable, device.caveat}).second;
+    if (!is_new) { return; }
+    const bool another = std::any_of(sum_.devices.begin(), sum_.devices.end(),
+                                     [&](const DeviceInfo& each) { return each.name == device.name; });
+    sum_.devices.push_back(device);
+    if (another) { sum_.devices.back().name += " (" + label + ")"; }
   }
 
   Snapshot sum() && { return std::move(sum_); }
@@ -62,6 +79,7 @@ class Merge {
     sum_.overhead_ns += rank.overhead_ns;
     sum_.finished = sum_.finished && rank.finished;
     sum_.failed = sum_.failed || rank.failed;
+    sum_.killed = sum_.killed || rank.killed;
     sum_.params.insert(rank.params.begin(), rank.params.end());
     sum_.tags.insert(rank.tags.begin(), rank.tags.end());
   }
@@ -89,6 +107,7 @@ class Merge {
 
   Snapshot sum_;
   int ranks_ = 0;
+  std::set<std::tuple<std::string, std::string, std::string>> devices_;
   std::map<std::tuple<std::uint32_t, std::string, Kind>, std::uint32_t> places_;
 };
 

@@ -8,8 +8,11 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <string_view>
 #include <utility>
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 TAKT_BEGIN_NAMESPACE
@@ -17,6 +20,17 @@ namespace cli {
 namespace {
 
 constexpr std::uint64_t kCells = 30;
+
+/// Of a terminal that can take a line away again.
+bool has_bar() {
+  const char* const term = std::getenv("TERM");
+  return ::isatty(STDERR_FILENO) == 1 && (term == nullptr || std::string_view(term) != "dumb");
+}
+
+std::size_t terminal_columns() {
+  winsize size = {};
+  return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col != 0 ? size.ws_col : 80;
+}
 
 }  // namespace
 
@@ -28,7 +42,7 @@ std::string progress_bar(std::uint64_t done, std::uint64_t whole) {
                      100 * share, detail::human_count(part), detail::human_count(whole));
 }
 
-Progress::Progress(std::string label) : label_(std::move(label)), visible_(::isatty(STDERR_FILENO) == 1) {}
+Progress::Progress(std::string label) : label_(std::move(label)), visible_(has_bar()) {}
 
 Progress::~Progress() {
   if (drawn_) { std::fputs("\r\x1b[K", stderr); }
@@ -37,7 +51,9 @@ Progress::~Progress() {
 void Progress::show(std::uint64_t done, std::uint64_t whole) {
   if (!visible_) { return; }
   drawn_ = true;
-  std::fprintf(stderr, "\r\x1b[K%s %s", label_.c_str(), progress_bar(done, whole).c_str());
+  // What is broken into two lines could not be taken away; some terminals break a line that is just full.
+  const std::size_t columns = std::max<std::size_t>(terminal_columns(), 2) - 1;
+  std::fprintf(stderr, "\r\x1b[K%s", detail::fit(label_ + " " + progress_bar(done, whole), columns).c_str());
 }
 
 }  // namespace cli

@@ -10,7 +10,7 @@
 TAKT_BEGIN_NAMESPACE
 namespace cli {
 
-/// A bar on stderr, where that is a terminal; nothing elsewhere. One thread at a time.
+/// A bar on stderr, in one line, where that is a terminal and no dumb one; nothing elsewhere. One thread at a time.
 class Progress {
  public:
   explicit Progress(std::string label);

@@ -3,6 +3,7 @@
 #include "rank.hpp"
 
 #include "journal_format.hpp"
+#include "nanoseconds.hpp"
 #include "other_process.hpp"
 #include "text.hpp"
 
@@ -24,9 +25,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kSecond = 1'000'000'000;
 // A journal whose budget is used up is written once a minute.
-constexpr std::int64_t kSilenceNs = 90 * kSecond;
+constexpr std::int64_t kSilenceNs = 90 * detail::kSecondNs;
+constexpr std::int64_t kGivenUpNs = 600 * detail::kSecondNs;
 
 std::int64_t now_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
@@ -72,11 +73,31 @@ std::string open_places(const Snapshot& snapshot) {
 }
 
 std::string heard(std::int64_t sign_unix_ns) {
-  const std::time_t seconds = sign_unix_ns / kSecond;
+  const std::time_t seconds = sign_unix_ns / detail::kSecondNs;
   std::tm when = {};
   ::gmtime_r(&seconds, &when);
   const auto ago = static_cast<double>(std::max<std::int64_t>(now_ns() - sign_unix_ns, 0));
   return fmt::format("last heard of at {:%Y-%m-%d %H:%M:%S} UTC, {} ago", when, detail::human_time(ago));
+}
+
+/// The time, in ns since 1970, of the newest sign of life in the folder; 0: there is no journal.
+std::int64_t last_sign(const std::string& directory) {
+  std::int64_t latest = 0;
+  std::error_code error;
+  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
+    std::uint32_t number = 0;
+    struct stat status = {};
+    if (detail::parse_segment_name(at->path().filename().string(), number) &&
+        ::lstat(at->path().c_str(), &status) == 0) {
+      latest = std::max<std::int64_t>(latest, status.st_mtim.tv_sec * detail::kSecondNs + status.st_mtim.tv_nsec);
+    }
+  }
+  return latest;
+}
+
+Ending told_ending(const Snapshot& snapshot) {
+  if (snapshot.killed) { return Ending::killed; }
+  return snapshot.failed ? Ending::failed : Ending::finished;
 }
 
 }  // namespace
@@ -88,24 +109,17 @@ std::uint64_t journal_bytes(const std::string& directory) {
   return rank.bytes;
 }
 
-std::int64_t last_sign(const std::string& directory) {
-  std::int64_t latest = 0;
-  std::error_code error;
-  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
-    std::uint32_t number = 0;
-    struct stat status = {};
-    if (detail::parse_segment_name(at->path().filename().string(), number) &&
-        ::lstat(at->path().c_str(), &status) == 0) {
-      latest = std::max<std::int64_t>(latest, status.st_mtim.tv_sec * kSecond + status.st_mtim.tv_nsec);
-    }
-  }
-  return latest;
+bool is_given_up(const std::string& directory) { return now_ns() - last_sign(directory) > kGivenUpNs; }
+
+bool has_ended(Ending ending) noexcept {
+  return ending == Ending::finished || ending == Ending::failed || ending == Ending::killed;
 }
 
-Ending ending_of(const std::string& directory, const detail::JournalReader& reader, const RunInfo& run, bool failed) {
-  if (reader.ended()) { return failed ? Ending::failed : Ending::finished; }
+Ending ending_of(const std::string& directory, const detail::JournalReader& reader, const Snapshot& snapshot) {
+  if (reader.ended()) { return told_ending(snapshot); }
+  const RunInfo& run = snapshot.run;
   const std::int64_t sign = last_sign(directory);
-  switch (detail::life_of(run.host, run.pid, sign)) {
+  switch (detail::life_of(run.host, run.pid, sign, run.pid_namespace)) {
     case detail::Life::alive:
       return Ending::running;
     case detail::Life::gone:
@@ -127,13 +141,14 @@ Rank read_rank(const std::string& directory, const Taker& take) {
     rank.snapshot.rows.clear();
     rank.snapshot.metrics.clear();
   };
-  while (reader.read_segment(rank.snapshot)) { show(); }
-  rank.ending = ending_of(directory, reader, rank.snapshot.run, rank.snapshot.failed);
+  while (reader.read_part(rank.snapshot)) { show(); }
+  rank.ending = ending_of(directory, reader, rank.snapshot);
   if (rank.ending != Ending::running) {
     // It may have written its last between the reading and the look at it.
     if (reader.finish(rank.snapshot)) { show(); }
-    if (reader.ended()) { rank.ending = rank.snapshot.failed ? Ending::failed : Ending::finished; }
+    if (reader.ended()) { rank.ending = told_ending(rank.snapshot); }
   }
+  if (reader.release_early(rank.snapshot)) { show(); }
   rank.sign_unix_ns = last_sign(directory);
   rank.damage = reader.damage();
   rank.error = reader.error();
@@ -148,6 +163,8 @@ std::string describe(const Rank& rank) {
       return "finished";
     case Ending::failed:
       return "failed, as the program said";
+    case Ending::killed:
+      return "ended by SIGTERM" + open_places(rank.snapshot);
     case Ending::running:
       return "still running" + open_places(rank.snapshot) + "; " + heard(rank.sign_unix_ns);
     case Ending::died:

@@ -18,6 +18,7 @@ namespace cli {
 enum class Ending {
   finished,
   failed,   ///< it has ended, and said that it failed
+  killed,   ///< it has ended, and said that SIGTERM made it
   running,  ///< it is there, or was not long ago
   died,     ///< it is not there any more, and has not said that it ended
   silent,   ///< on another machine, and nothing was heard from it for a while
@@ -46,11 +47,14 @@ using Taker = std::function<void(const Snapshot&)>;
 /// Reads the journal once from the start to its end, in parts, each of which is shown to `take`.
 Rank read_rank(const std::string& directory, const Taker& take = {});
 
-/// How it stands, also after more of it was read.
-Ending ending_of(const std::string& directory, const detail::JournalReader& reader, const RunInfo& run, bool failed);
+/// How it stands, also after more of it was read into `snapshot`.
+Ending ending_of(const std::string& directory, const detail::JournalReader& reader, const Snapshot& snapshot);
 
-/// Seconds since 1970 of the newest sign of life in the folder; 0: there is no journal.
-std::int64_t last_sign(const std::string& directory);
+/// Of the three that the process itself has told.
+bool has_ended(Ending ending) noexcept;
+
+/// Of one that is silent: nothing was heard from it for so long that it is taken for dead.
+bool is_given_up(const std::string& directory);
 
 /// Of all segments in the folder.
 std::uint64_t journal_bytes(const std::string& directory);

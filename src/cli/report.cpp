@@ -15,8 +15,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <limits>
 #include <map>
-#include <set>
 #include <tuple>
 #include <utility>
 
@@ -25,6 +25,7 @@ namespace cli {
 namespace {
 
 constexpr std::size_t kMostNamed = 16;
+constexpr int kMostRanks = 1 << 20;  // more than any machine runs
 
 void remark(const std::string& line) { std::fprintf(stderr, "takt: %s\n", line.c_str()); }
 
@@ -43,17 +44,31 @@ class StepPrinter {
   bool has_head_ = false;
 };
 
-/// Of several processes of one rank the one that began last; the others are told of.
-std::vector<Rank> last_attempts(std::vector<Rank> ranks) {
-  const auto age = [](const Rank& rank) {
-    return std::make_tuple(rank.snapshot.run.rank, rank.snapshot.run.attempt, rank.snapshot.run.start_unix_ns);
+/// Later is what a later attempt is, or, of the same attempt, what began later.
+auto age_of(const Rank& rank) { return std::make_tuple(rank.snapshot.run.attempt, rank.snapshot.run.start_unix_ns); }
+
+/// What a run was at last. A restart may have fewer ranks than what it follows.
+struct Attempt {
+  int number;
+  int world;
+};
+
+/// Of several processes of one rank the one that began last, if it is of the newest attempt; the others are told of.
+std::vector<Rank> last_attempts(std::vector<Rank> ranks, const Attempt& newest) {
+  const auto order = [](const Rank& rank) { return std::make_pair(rank.snapshot.run.rank, age_of(rank)); };
+  std::sort(ranks.begin(), ranks.end(), [&](const Rank& a, const Rank& b) { return order(a) < order(b); });
+  const auto leave_out = [](const Rank& rank, const char* why) {
+    remark(fmt::format("rank {} {}; not in this report: {}", rank.snapshot.run.rank, why,
+                       detail::printable(rank.directory)));
   };
-  std::sort(ranks.begin(), ranks.end(), [&](const Rank& a, const Rank& b) { return age(a) < age(b); });
   std::vector<Rank> last;
   for (Rank& rank : ranks) {
+    if (rank.snapshot.run.rank >= newest.world || rank.snapshot.run.attempt < newest.number) {
+      leave_out(rank, "is of an earlier attempt");
+      continue;
+    }
     if (!last.empty() && last.back().snapshot.run.rank == rank.snapshot.run.rank) {
-      remark(fmt::format("rank {} has a later attempt; not in this report: {}", rank.snapshot.run.rank,
-                         detail::printable(last.back().directory)));
+      leave_out(last.back(), "has a later attempt");
       last.pop_back();
     }
     last.push_back(std::move(rank));
@@ -61,17 +76,37 @@ std::vector<Rank> last_attempts(std::vector<Rank> ranks) {
   return last;
 }
 
-std::vector<int> missing_ranks(const std::vector<Rank>& ranks) {
-  std::set<int> missing;
-  for (int rank = 0; rank < ranks.front().snapshot.run.world_size; ++rank) { missing.insert(missing.end(), rank); }
-  for (const Rank& each : ranks) { missing.erase(each.snapshot.run.rank); }
-  return {missing.begin(), missing.end()};
+Attempt newest_attempt(const std::vector<Rank>& ranks) {
+  const auto newest =
+      std::max_element(ranks.begin(), ranks.end(), [](const Rank& a, const Rank& b) { return age_of(a) < age_of(b); });
+  const RunInfo& run = newest->snapshot.run;
+  if (run.world_size > kMostRanks) {
+    remark(fmt::format("{} says that there are {} ranks, which cannot be; those that left a journal count",
+                       detail::printable(newest->directory), run.world_size));
+  }
+  // One that speaks of itself is there, whatever it says of the others.
+  const int world =
+      run.world_size > kMostRanks ? std::numeric_limits<int>::max() : std::max(run.world_size, run.rank + 1);
+  return {run.attempt, world};
+}
+
+std::vector<int> missing_ranks(const std::vector<Rank>& ranks, int world) {
+  std::vector<int> missing;
+  if (world > kMostRanks) { return missing; }
+  int next = 0;
+  for (const Rank& each : ranks) {
+    for (; next < each.snapshot.run.rank; ++next) { missing.push_back(next); }
+    next = each.snapshot.run.rank + 1;
+  }
+  for (; next < world; ++next) { missing.push_back(next); }
+  return missing;
 }
 
 RunReport add_up(std::vector<Rank> attempts) {
   RunReport report;
-  report.ranks = last_attempts(std::move(attempts));
-  report.missing = missing_ranks(report.ranks);
+  const Attempt newest = newest_attempt(attempts);
+  report.ranks = last_attempts(std::move(attempts), newest);
+  report.missing = missing_ranks(report.ranks, newest.world);
   std::vector<Snapshot> snapshots;
   for (const Rank& each : report.ranks) {
     snapshots.push_back(each.snapshot);

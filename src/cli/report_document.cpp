@@ -21,6 +21,8 @@ const char* word_of(Ending ending) {
       return "finished";
     case Ending::failed:
       return "failed";
+    case Ending::killed:
+      return "killed";
     case Ending::running:
       return "running";
     case Ending::died:

@@ -5,12 +5,14 @@
 #include <takt/error.hpp>
 #include <takt/session.hpp>
 
+#include "commands.hpp"
 #include "file.hpp"
 #include "journal_format.hpp"
 #include "rank.hpp"
 #include "text.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -85,6 +87,9 @@ std::vector<std::string> rank_folders(const std::string& given, std::vector<std:
   while (name.size() > 1 && name.back() == '/') { name.pop_back(); }
   const fs::path path(name);
   must_be_open(path);
+  if (std::error_code error; fs::exists(path, error) && !is_folder(path)) {
+    throw Error(shown(path) + " is no folder; name the one of the run, or of the rank, that it is in");
+  }
   if (!is_folder(path)) {
     throw Error("there is no folder " + shown(path) +
                 "; name a run's folder, such as takt-runs/<run id>, or the folder that holds the runs");
@@ -120,6 +125,18 @@ std::vector<std::string> rank_folders(const std::vector<std::string>& given, std
     }
   }
   return all;
+}
+
+int for_rank_folders(const std::vector<std::string>& given, const std::function<int(const std::string&)>& work) {
+  std::vector<std::string> remarks;
+  const std::vector<std::string> folders = rank_folders(given, remarks);
+  for (const std::string& each : remarks) { std::fprintf(stderr, "takt: %s\n", each.c_str()); }
+  int worst = 0;
+  for (const std::string& folder : folders) {
+    const int status = work(folder);
+    if (worst != kBroken && status != 0) { worst = status; }
+  }
+  return worst;
 }
 
 }  // namespace cli

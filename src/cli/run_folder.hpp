@@ -4,6 +4,7 @@
 
 #include <takt/config.hpp>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,9 @@ std::vector<std::string> rank_folders(const std::string& given, std::vector<std:
 
 /// The same of several, each folder once. Of none: of the folder where runs go.
 std::vector<std::string> rank_folders(const std::vector<std::string>& given, std::vector<std::string>& remarks);
+
+/// Calls `work` for each of these, once the remarks are told. Returns the worst of its exit statuses.
+int for_rank_folders(const std::vector<std::string>& given, const std::function<int(const std::string&)>& work);
 
 }  // namespace cli
 TAKT_END_NAMESPACE

@@ -19,8 +19,6 @@ TAKT_BEGIN_NAMESPACE
 namespace cli {
 namespace {
 
-using Outcome = Delivered::Outcome;
-
 MlflowOptions options_for(const SyncWishes& wishes) {
   MlflowOptions options = MlflowOptions::from_env();
   if (wishes.to == "mlflow") { options.mantik = {}; }
@@ -40,27 +38,31 @@ MlflowOptions options_for(const SyncWishes& wishes) {
 }
 
 std::string words_of(const Delivered& delivered) {
-  const std::string points =
-      fmt::format("{} points delivered now, to run {}", detail::human_count(delivered.points), delivered.run_id);
+  std::string now = fmt::format("{} points delivered now", detail::human_count(delivered.points));
+  if (delivered.was_there != 0) {
+    now += fmt::format(", {} were there already", detail::human_count(delivered.was_there));
+  }
+  const std::string points = now + ", to run " + delivered.run_id;
   switch (delivered.outcome) {
-    case Outcome::all:
-      return delivered.points == 0 ? "all is delivered, to run " + delivered.run_id : "complete; " + points;
-    case Outcome::so_far:
+    case Delivered::Outcome::all:
+      return delivered.points + delivered.was_there == 0 ? "all is delivered, to run " + delivered.run_id
+                                                         : "complete; " + points;
+    case Delivered::Outcome::so_far:
       return points + "; the run goes on";
-    case Outcome::some:
-      return fmt::format("not complete: {}; {} points delivered now, at least {} wait", delivered.why,
-                         detail::human_count(delivered.points), detail::human_count(delivered.waiting));
+    case Delivered::Outcome::some:
+      return fmt::format("not complete: {}; {}, at least {} wait", delivered.why, now,
+                         detail::human_count(delivered.waiting));
     default:
       return delivered.why;
   }
 }
 
-int status_of(Outcome outcome) {
+int status_of(Delivered::Outcome outcome) {
   switch (outcome) {
-    case Outcome::all:
-    case Outcome::not_sent:
+    case Delivered::Outcome::all:
+    case Delivered::Outcome::not_sent:
       return 0;
-    case Outcome::unreadable:
+    case Delivered::Outcome::unreadable:
       return kBroken;
     default:
       return kRemains;
@@ -99,15 +101,7 @@ int sync(const std::vector<std::string>& runs, const SyncWishes& wishes) {
   std::signal(SIGPIPE, SIG_IGN);  // whoever reads along may leave; TLS connections may break
   const MlflowOptions options = options_for(wishes);
   const detail::MlflowClient probe(options);  // what cannot work for any folder is told once
-  std::vector<std::string> remarks;
-  const std::vector<std::string> folders = rank_folders(runs, remarks);
-  for (const std::string& each : remarks) { std::fprintf(stderr, "takt: %s\n", each.c_str()); }
-  int worst = 0;
-  for (const std::string& folder : folders) {
-    const int status = sync_one(folder, options, wishes);
-    if (worst != kBroken && status != 0) { worst = status; }
-  }
-  return worst;
+  return for_rank_folders(runs, [&](const std::string& folder) { return sync_one(folder, options, wishes); });
 }
 
 }  // namespace cli

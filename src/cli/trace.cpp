@@ -32,8 +32,7 @@ class TimeLine {
       add(snapshot, {next_++, series.thread, row.begin_ns, row.host_ns, name(fmt::format("{} {}", path.name, row.step)),
                      path.kind});
     }
-    snapshot.finished = false;
-    write(snapshot);
+    write(snapshot, false);
   }
 
   void end(Snapshot snapshot) {
@@ -42,8 +41,7 @@ class TimeLine {
       add(snapshot, {next_++, open.thread, snapshot.wall_ns - open.open_ns, open.open_ns, name(path.name + " (open)"),
                      path.kind});
     }
-    snapshot.finished = true;
-    write(snapshot);
+    write(snapshot, true);
   }
 
   std::uint64_t spans() const noexcept { return next_; }
@@ -52,7 +50,9 @@ class TimeLine {
   static void add(Snapshot& snapshot, const Span& span) { snapshot.spans.push_back(span); }
   /// A span's name has to outlive it.
   const char* name(const std::string& text) { return names_.insert(text).first->c_str(); }
-  void write(const Snapshot& snapshot) {
+  void write(Snapshot& snapshot, bool finished) {
+    snapshot.finished = finished;
+    snapshot.time_lines.clear();  // the journal has none of their spans
     if (exporter_.export_snapshot(snapshot) != ExportResult::ok) {
       throw Error("the time line was not written; name another file with -o");
     }

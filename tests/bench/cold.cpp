@@ -4,6 +4,7 @@
 
 #include <takt/takt.hpp>
 
+#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <vector>
@@ -36,17 +37,27 @@ void sweep(std::vector<std::uint64_t>& memory) {
   asm volatile("" : : "r"(sum) : "memory");
 }
 
-/// Sends what a region reads and writes back to memory, and leaves its instructions where they are.
+/// What a region reads and writes.
+std::array<const void*, 4> data_of_region() {
+  return {&takt::detail::cursor, &takt::detail::mode, &takt::Forward, takt::detail::load_cursor()};
+}
+
+/// Sends it back to memory, and leaves its instructions where they are.
 void flush_data() {
 #if defined(__x86_64__)
-  const takt::detail::Event* const events = takt::detail::load_cursor();
-  for (const void* each :
-       {static_cast<const void*>(&takt::detail::cursor), static_cast<const void*>(&takt::detail::mode),
-        static_cast<const void*>(&takt::Forward), static_cast<const void*>(events)}) {
-    __builtin_ia32_clflush(each);
-  }
+  for (const void* each : data_of_region()) { __builtin_ia32_clflush(each); }
   __builtin_ia32_mfence();
 #endif
+}
+
+/// Looks up the addresses of its pages, at other places in them.
+void touch_pages() {
+  constexpr std::uintptr_t kPage = 4096;
+  for (const void* each : data_of_region()) {
+    const auto address = reinterpret_cast<std::uintptr_t>(each);
+    const std::uintptr_t other = (address & ~(kPage - 1)) | ((address + kPage / 2) & (kPage - 1));
+    asm volatile("" : : "r"(*reinterpret_cast<const volatile char*>(other)) : "memory");
+  }
 }
 
 template <class Prepare, class Work>
@@ -95,6 +106,10 @@ void print_cold(bool quick) {
   for (const std::size_t kib : {256U, 4096U, 8192U}) {
     std::vector<std::uint64_t> memory(kib * 1024 / sizeof(std::uint64_t));
     print_line(std::to_string(kib) + " KiB swept before each", quick, [&memory] { sweep(memory); });
+    print_line(std::to_string(kib) + " KiB swept, its pages looked up", quick, [&memory] {
+      sweep(memory);
+      touch_pages();
+    });
   }
 }
 

@@ -68,11 +68,14 @@ takt::MlflowExporter exporter_to(const std::string& url) {
   return takt::MlflowExporter(options);
 }
 
-/// Ticks that each of many regions takes, the reads around it included.
-void time_scopes(std::vector<std::uint64_t>& ticks) {
+/// Ticks that each of many regions takes, the reads around it included. Takes a third of a second, so that most are while an exporter
+/// has something to send.
+void time_scopes(takt::Session& session, std::vector<std::uint64_t>& ticks) {
   constexpr int kSteps = 2000;
   constexpr int kRegions = 100;
   for (int step = 0; step < kSteps; ++step) {
+    if (step % 20 == 0) { ::poll(nullptr, 0, 3); }
+    session.metric("step", step);
     const takt::Scope batch(takt::Batch);
     for (int region = 0; region < kRegions; ++region) {
       const std::uint64_t begin = takt::detail::ticks();
@@ -95,9 +98,11 @@ void print_latencies(const std::string& folder) {
   const std::uint64_t first = takt::detail::ticks();
   for (int round = 0; round < 10; ++round) {
     for (Way& way : ways) {
-      takt::Session session("latency", quiet_options(folder));
+      takt::SessionOptions options = quiet_options(folder);
+      options.period_ms = 20;
+      takt::Session session("latency", options);
       if (!way.url.empty()) { session.add(exporter_to(way.url)); }
-      time_scopes(way.ticks);
+      time_scopes(session, way.ticks);
     }
   }
   const double ns = 1e9 * seconds_since(begin) / static_cast<double>(takt::detail::ticks() - first);

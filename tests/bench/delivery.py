@@ -14,7 +14,8 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "mlflow"))
 sys.argv.insert(1, "none")
-import mlflow_test  # noqa: E402
+import mlflow_test  # noqa: E402, first: it sets what MLflow reads when it is imported
+import mlflow_server  # noqa: E402
 from mlflow.entities import Metric  # noqa: E402
 from mlflow.tracking import MlflowClient  # noqa: E402
 
@@ -48,7 +49,7 @@ def one_by_one(client, experiment):
 
 def main():
     with tempfile.TemporaryDirectory(prefix="takt-bench-") as folder:
-        server = mlflow_test.Server(pathlib.Path(folder) / "server")
+        server = mlflow_server.Server(pathlib.Path(folder) / "server")
         server.start()
         try:
             client = MlflowClient(server.url)

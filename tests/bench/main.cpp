@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
   takt_bench::add_ablations(rounds);
   rounds.run(quick ? 20 : 150);
   rounds.print();
-  std::printf("%-44s %39.2f\n", "two threads at once, beside their own floor",
+  std::printf("%-44s %39.2f\n", "two threads at once, beside one",
               rounds.ratio("scope: hot, two threads at once") / rounds.ratio("scope: hot"));
   takt_bench::print_rows(quick);
   takt_bench::print_cold(quick);

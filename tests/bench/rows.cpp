@@ -6,6 +6,7 @@
 
 #include <takt/takt.hpp>
 
+#include <cmath>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -57,7 +58,12 @@ void print_rows(bool quick) {
     const std::string width = std::to_string(columns) + " columns";
     const double row = rounds.median(width + ", rows") - rounds.median(width + ", no rows");
     const double quiet = rounds.quiet_median(width + ", rows") - rounds.quiet_median(width + ", no rows");
-    std::printf("%-44s %10.1f %28.1f\n", width.c_str(), row, quiet / columns);
+    std::printf("%-44s %10.1f ", width.c_str(), row);
+    if (std::isnan(quiet)) {
+      std::printf("%28s\n", "-");
+    } else {
+      std::printf("%28.1f\n", quiet / columns);
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <takt/backends/manual.hpp>
 #include <takt/session.hpp>
 #include <takt/takt.hpp>
 
@@ -22,6 +23,20 @@ extern "C" long step(long index) {
     value = compute(value);
   }
   return value;
+}
+
+extern "C" long phases(long value) {
+  takt::Scope scope(takt::Forward, takt::every(4));
+  value = compute(value);
+  scope.lap(takt::Backward);
+  value = compute(value);
+  takt::record(takt::IO, std::chrono::nanoseconds(value));
+  return value;
+}
+
+extern "C" long on_stream(long value, const takt::ManualBackend& stream) {
+  takt::Scope scope(takt::Forward, stream);
+  return compute(value);
 }
 
 extern "C" long train(long steps) {

@@ -10,6 +10,14 @@ extern "C" long step(long index) {
   return compute(value);
 }
 
+extern "C" long phases(long value) {
+  value = compute(value);
+  value = compute(value);
+  return value;
+}
+
+extern "C" long on_stream(long value, const void*) { return compute(value); }
+
 extern "C" long train(long steps) {
   long sum = 0;
   for (long index = 0; index < steps; ++index) { sum += load(index); }

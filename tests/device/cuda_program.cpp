@@ -5,8 +5,11 @@
 // has to be the same with Takt and without (TAKT_DISABLE=1). device_test.py runs it.
 #include <takt/backends/cuda.hpp>
 #include <takt/backends/profiler_window.hpp>
+#include <takt/graph.hpp>
 #include <takt/session.hpp>
 #include <takt/takt.hpp>
+
+#include "support/sanitized.hpp"
 
 #include <cstdio>
 #include <cstdlib>
@@ -44,6 +47,10 @@ struct Application {
   void (*reset)() = driver_function<void()>("fake_reset");
   int (*begin_capture)(CUstream_st*) = driver_function<int(CUstream_st*)>("fake_begin_capture");
   int (*end_capture)(CUstream_st*) = driver_function<int(CUstream_st*)>("fake_end_capture");
+  void (*break_capture)(CUstream_st*) = driver_function<void(CUstream_st*)>("fake_break_capture");
+  void (*answer)(const char*, int, int) = driver_function<void(const char*, int, int)>("fake_answer");
+  int (*nodes)() = driver_function<int()>("fake_nodes");
+  int (*launch)(CUstream_st*) = driver_function<int(CUstream_st*)>("fake_launch");
   long (*calls)(const char*) = driver_function<long(const char*)>("fake_calls");
   int (*misuses)() = driver_function<int()>("fake_misuses");
 
@@ -70,6 +77,18 @@ void no_driver() {
   }
 }
 
+/// With a driver, and without a device.
+void no_device() {
+  auto* const init = driver_function<int(unsigned)>("cuInit");
+  auto* const count = driver_function<int(int*)>("cuDeviceGetCount");
+  int devices = -1;
+  std::printf("init %d\n", init(0));
+  std::printf("count %d\n", count(&devices));
+  no_driver();
+  std::printf("count %d\n", count(&devices));
+  std::printf("%d devices\n", devices);
+}
+
 void times() {
   const Application cuda;
   CUstream_st* const stream = cuda.stream();
@@ -93,7 +112,7 @@ void fault() {
   CUstream_st* const stream = cuda.stream();
   cuda.hold(1);
   regions(cuda, stream, 50);
-  cuda.stick(700);
+  cuda.stick(std::atoi(std::getenv("FAULT")));
   std::printf("query %d\n", cuda.query(stream));
   regions(cuda, stream, 50);
   std::printf("query %d\n", cuda.query(stream));
@@ -112,6 +131,15 @@ void reset() {
   std::printf("query %d\n", cuda.query(stream));
 }
 
+/// The same at the end of the program, which many programs do.
+void last_reset() {
+  const Application cuda;
+  CUstream_st* const stream = cuda.stream();
+  cuda.hold(1);
+  regions(cuda, stream, 50);
+  cuda.reset();
+}
+
 void capture() {
   const Application cuda;
   CUstream_st* const stream = cuda.stream();
@@ -128,6 +156,76 @@ void capture() {
   regions(cuda, stream, 10);
 }
 
+/// What the driver answers about captures, wherever Takt may meet it first.
+void capture_errors() {
+  const Application cuda;
+  CUstream_st* const stream = cuda.stream();
+  for (const int error : {901, 905, 906, 907}) {
+    for (const char* function : {"cuStreamIsCapturing", "cuEventRecord", "cuEventQuery", "cuEventElapsedTime"}) {
+      cuda.answer(function, error, 1);
+      regions(cuda, stream, 10);
+      takt::complete(std::chrono::seconds(10));
+      cuda.answer(function, 0, 0);
+      std::printf("query %d\n", cuda.query(stream));
+    }
+  }
+}
+
+/// The application's own mistake in the middle of a capture.
+void broken_capture() {
+  const Application cuda;
+  CUstream_st* const stream = cuda.stream();
+  takt::GraphRegions of_graph;
+  std::printf("begin %d\n", cuda.begin_capture(stream));
+  regions(cuda, stream, 10);
+  cuda.break_capture(stream);
+  regions(cuda, stream, 10);
+  { takt::GraphRegion r(of_graph, takt::Backward, stream); }
+  std::printf("end %d\n", cuda.end_capture(stream));
+  regions(cuda, stream, 10);
+}
+
+/// A program that captures at every step, as one that captures for each shape of its input.
+void capture_always() {
+  const Application cuda;
+  CUstream_st* const stream = cuda.stream();
+  CUstream_st* const captured = cuda.stream();
+  int refused = 0;
+  for (int step = 0; step < 3000; ++step) {
+    refused += cuda.begin_capture(captured);
+    regions(cuda, captured, 1);
+    refused += cuda.end_capture(captured);
+    regions(cuda, stream, 1);
+  }
+  std::printf("refused %d\n", refused);
+}
+
+/// A graph with regions inside, replayed: each time to its end, or ever faster than it is done.
+void graph(bool in_flight) {
+  const Application cuda;
+  CUstream_st* const stream = cuda.stream();
+  takt::GraphRegions regions;
+  cuda.begin_capture(stream);
+  {
+    takt::GraphRegion r(regions, takt::Forward, stream);
+    cuda.work(stream, 1000);
+  }
+  {
+    takt::GraphRegion r(regions, takt::Backward, stream);
+    cuda.work(stream, 2000);
+  }
+  std::printf("end %d\n", cuda.end_capture(stream));
+  const int expected = std::getenv("TAKT_DISABLE") != nullptr ? 2 : 6;
+  std::printf("nodes as expected %d\n", cuda.nodes() == expected ? 1 : 0);
+  cuda.hold(in_flight ? 1 : 0);
+  for (int step = 0; step < kRegions; ++step) {
+    takt::Scope batch(takt::Batch, stream);
+    takt::GraphReplay replay(regions, stream);
+    std::printf("launch %d\n", cuda.launch(stream));
+  }
+  cuda.hold(0);
+}
+
 /// What the profiler is told, and between which steps.
 void window() {
   takt::ProfilerWindow three(2, 5);
@@ -140,11 +238,29 @@ void window() {
   unended.step(1);
 }
 
+/// Of ranks the program chooses itself, whatever the environment says.
+void window_of_rank() {
+  for (const int rank : {0, 3, takt::ProfilerWindow::kAllRanks}) {
+    std::printf("window of rank %d\n", rank);
+    takt::ProfilerWindow one(0, 1, rank);
+    one.step(0);
+  }
+}
+
 void pending() {
   const Application cuda;
   CUstream_st* const stream = cuda.stream();
   cuda.hold(1);
   regions(cuda, stream, 1000);
+}
+
+/// A device that is 3 000 regions behind.
+void behind() {
+  const Application cuda;
+  CUstream_st* const stream = cuda.stream();
+  cuda.hold(1);
+  regions(cuda, stream, 3000);
+  cuda.hold(0);
 }
 
 /// A child of a process that used CUDA must not.
@@ -181,16 +297,28 @@ void say_calls() {
 int main(int count, char** arguments) {
   const std::string what = count > 1 ? arguments[1] : "";
   {
-    takt::Session session("device");
+    // With a sanitizer a child of one with threads may hang.
+    takt::SessionOptions options = takt::SessionOptions::from_env();
+    options.background = options.background && !(takt_test::kSanitized && what == "child");
+    takt::Session session("device", options);
     if (what == "no_driver") { no_driver(); }
+    if (what == "no_device") { no_device(); }
     if (what == "times") { times(); }
     if (what == "fault") { fault(); }
     if (what == "reset") { reset(); }
+    if (what == "last_reset") { last_reset(); }
     if (what == "capture") { capture(); }
+    if (what == "capture_errors") { capture_errors(); }
+    if (what == "broken_capture") { broken_capture(); }
+    if (what == "capture_always") { capture_always(); }
+    if (what == "graph") { graph(false); }
+    if (what == "graph_in_flight") { graph(true); }
     if (what == "window") { window(); }
+    if (what == "window_of_rank") { window_of_rank(); }
     if (what == "pending") { pending(); }
+    if (what == "behind") { behind(); }
     if (what == "child") { child(); }
   }
-  if (what != "no_driver" && what != "window") { say_calls(); }
+  if (what != "no_driver" && what != "no_device" && what.find("window") == std::string::npos) { say_calls(); }
   return 42;
 }

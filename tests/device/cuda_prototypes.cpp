@@ -3,6 +3,7 @@
 
 // Proves, by being compiled, that Takt's table of the CUDA driver is as in NVIDIA's header.
 #include "cuda_driver.hpp"
+#include "device/hip_on_cuda.hpp"
 #include "device/same_prototype.hpp"
 
 #include <takt/backends/cuda.hpp>
@@ -12,6 +13,7 @@
 #include <driver_types.h>
 
 using takt::detail::CudaDriver;
+using takt_test::CudaForHip;
 using takt_test::same_prototype;
 
 static_assert(same_prototype(&CudaDriver::driver_version, &cuDriverGetVersion));
@@ -27,14 +29,31 @@ static_assert(same_prototype(&CudaDriver::stream_is_capturing, &cuStreamIsCaptur
 static_assert(same_prototype(&CudaDriver::exchange_capture_mode, &cuThreadExchangeStreamCaptureMode));
 static_assert(same_prototype(&CudaDriver::event_create, &cuEventCreate));
 static_assert(same_prototype(&CudaDriver::event_record, &cuEventRecord));
+static_assert(same_prototype(&CudaDriver::event_record_with_flags, &cuEventRecordWithFlags));
 static_assert(same_prototype(&CudaDriver::event_query, &cuEventQuery));
 static_assert(same_prototype(&CudaDriver::event_elapsed, &cuEventElapsedTime));
+static_assert(same_prototype(&CudaDriver::event_synchronize, &cuEventSynchronize));
 static_assert(same_prototype(&CudaDriver::profiler_start, &cuProfilerStart));
 static_assert(same_prototype(&CudaDriver::profiler_stop, &cuProfilerStop));
 static_assert(!same_prototype(&CudaDriver::event_query, &cuEventRecord));
 
+// The same of what a HIP on CUDA calls.
+static_assert(same_prototype(&CudaForHip::device_count, &cuDeviceGetCount));
+static_assert(same_prototype(&CudaForHip::error_name, &cuGetErrorName));
+static_assert(same_prototype(&CudaForHip::context_device, &cuCtxGetDevice));
+static_assert(same_prototype(&CudaForHip::context_push, &cuCtxPushCurrent));
+static_assert(same_prototype(&CudaForHip::context_pop, &cuCtxPopCurrent));
+static_assert(same_prototype(&CudaForHip::stream_context, &cuStreamGetCtx));
+static_assert(same_prototype(&CudaForHip::stream_is_capturing, &cuStreamIsCapturing));
+static_assert(same_prototype(&CudaForHip::exchange_capture_mode, &cuThreadExchangeStreamCaptureMode));
+static_assert(same_prototype(&CudaForHip::event_create, &cuEventCreate));
+static_assert(same_prototype(&CudaForHip::event_record, &cuEventRecord));
+static_assert(same_prototype(&CudaForHip::event_query, &cuEventQuery));
+static_assert(same_prototype(&CudaForHip::event_elapsed, &cuEventElapsedTime));
+
 // Numbers that src/cuda_api.cpp goes by.
 static_assert(CU_STREAM_CAPTURE_MODE_RELAXED == 2 && CU_STREAM_CAPTURE_STATUS_NONE == 0 && CU_EVENT_DEFAULT == 0);
+static_assert(CU_STREAM_CAPTURE_STATUS_ACTIVE == 1 && CU_EVENT_RECORD_EXTERNAL == 1);
 static_assert(CUDA_SUCCESS == 0 && CUDA_ERROR_NOT_INITIALIZED == 3 && CUDA_ERROR_DEINITIALIZED == 4);
 static_assert(CUDA_ERROR_STUB_LIBRARY == 34 && CUDA_ERROR_NO_DEVICE == 100 && CUDA_ERROR_INVALID_CONTEXT == 201);
 static_assert(CUDA_ERROR_ECC_UNCORRECTABLE == 214 && CUDA_ERROR_NVLINK_UNCORRECTABLE == 220);

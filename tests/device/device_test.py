@@ -85,6 +85,29 @@ class Cuda(DeviceCase):
         summary = self.use("cuda_program", "times", FAKES / "cuda", CUDA_DEVICE_MAX_CONNECTIONS=1)
         self.assertIn("CUDA_DEVICE_MAX_CONNECTIONS=1", summary["devices"][0]["caveat"])
 
+    def test_without_a_device_only_the_host_is_timed(self):
+        # What cuInit has answered, or that it has not worked.
+        for error in (100, 3):
+            with self.subTest(error):
+                self.setUp()
+                summary = self.use("cuda_program", "no_device", FAKES / "cuda", FAKE_NO_DEVICE=error)
+                self.assertEqual(self.out.split(), f"init 100 count {error} count {error} 0 devices".split())
+                self.assertEqual(self.why(summary, "cuda"), "no thread that passed a stream had a context of the device")
+                self.assertEqual(rig.calls(summary, "Batch/Forward"), 100)
+                self.assertEqual(rig.losses(summary, "skipped_no_context"), 100)
+
+    def test_a_driver_from_before_contexts_had_numbers_does_as_well(self):
+        summary = self.use("cuda_program", "times", FAKES / "cuda_11")
+        self.assertIsNone(self.why(summary, "cuda"))
+        forward = self.device(summary, "Batch/Forward")
+        self.assertEqual((forward["device"]["n"], forward["device"]["total_ns"]), (300, 300_000))
+        self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
+        self.setUp()
+        summary = self.use("cuda_program", "fault", FAKES / "cuda_11", FAULT=700)
+        self.assertEqual(self.out.count("query 700\n"), 2)
+        self.assertEqual(self.why(summary, "cuda"), "CUDA_ERROR_ILLEGAL_ADDRESS")
+        self.assertEqual(self.device(summary, "Forward")["device_lost"], 50)
+
     def test_spans_are_in_summary_and_rows(self):
         summary = self.use("cuda_program", "times", FAKES / "cuda")
         self.assertIsNone(self.why(summary, "cuda"))
@@ -100,13 +123,19 @@ class Cuda(DeviceCase):
         self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
 
     def test_a_fault_of_the_device_is_the_applications_to_see(self):
-        summary = self.use("cuda_program", "fault", FAKES / "cuda")
-        self.assertIn("query 700", self.out)
-        self.assertIn("CUDA_ERROR_ILLEGAL_ADDRESS", self.why(summary, "cuda"))
-        forward = self.device(summary, "Forward")
-        self.assertEqual(forward["host"]["n"], 100)
-        self.assertEqual(forward["device_lost"], 50)
-        self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
+        # An illegal address, a failed launch, a context or device that is gone, something unknown, a driver that has shut down.
+        for error, why in ((700, "CUDA_ERROR_ILLEGAL_ADDRESS"), (719, "CUDA_ERROR"), (709, "CUDA_ERROR"), (214, "CUDA_ERROR"),
+                           (999, "CUDA_ERROR"), (4, "the driver has shut down")):
+            with self.subTest(error):
+                self.setUp()
+                summary = self.use("cuda_program", "fault", FAKES / "cuda", FAULT=error)
+                self.assertEqual(self.out.count(f"query {error}\n"), 2)
+                self.assertEqual(self.why(summary, "cuda"), why)
+                forward = self.device(summary, "Forward")
+                self.assertEqual(forward["host"]["n"], 100)
+                self.assertEqual(forward["device_lost"], 50)
+                self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
+                self.assertNotIn("events destroyed", self.out)
 
     def test_after_a_reset_spans_go_on_with_events_of_the_new_context(self):
         summary = self.use("cuda_program", "reset", FAKES / "cuda")
@@ -114,12 +143,33 @@ class Cuda(DeviceCase):
         forward = self.device(summary, "Forward")
         self.assertEqual(forward["device"]["n"], 50)
         self.assertEqual(forward["device_lost"], 50)
+        self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
+
+    def test_after_a_last_reset_nothing_is_asked_of_the_context_that_is_gone(self):
+        summary = self.use("cuda_program", "last_reset", FAKES / "cuda")
+        self.assertEqual(self.why(summary, "cuda"), "the context has been reset")
+        self.assertEqual(self.device(summary, "Forward")["device_lost"], 50)
+        self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
 
     def test_a_profiler_sees_the_steps_of_its_window_only(self):
         self.use("cuda_program", "window", FAKES / "cuda")
         said = [line.strip() for line in self.out.splitlines() if "step" in line or "profiler" in line]
         self.assertEqual(said, ["step 0", "step 1", "profiler on", "step 2", "step 3", "step 4", "profiler off", "step 5",
                                 "step 6", "step 7", "profiler on", "profiler off"])
+
+    def test_a_profiler_is_started_on_one_rank_or_on_all(self):
+        for variable, here in ((None, 1), ("all", 1), ("3", 1), ("0", 0), ("some", 1)):
+            with self.subTest(variable):
+                self.setUp()
+                env = {} if variable is None else {"TAKT_PROFILER_RANK": variable}
+                self.use("cuda_program", "window", FAKES / "cuda", TAKT_RANK=3, TAKT_WORLD_SIZE=4, **env)
+                self.assertEqual(self.out.count("profiler on"), 2 * here)
+                self.assertEqual(self.out.count("profiler off"), 2 * here)
+
+    def test_the_rank_that_code_chooses_wins(self):
+        self.use("cuda_program", "window_of_rank", FAKES / "cuda", TAKT_RANK=3, TAKT_WORLD_SIZE=4, TAKT_PROFILER_RANK=0)
+        said = [line for line in self.out.splitlines() if "window" in line or line == "profiler on"]
+        self.assertEqual(said, ["window of rank 0", "window of rank 3", "profiler on", "window of rank -1", "profiler on"])
 
     @unittest.skipIf(loads("libcuda.so.1"), "there is a driver here")
     def test_a_window_without_a_driver_does_nothing(self):
@@ -133,11 +183,72 @@ class Cuda(DeviceCase):
         self.assertEqual(self.device(summary, "Forward")["device"]["n"], 30)
         self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
 
+    def test_what_the_driver_says_of_captures_costs_the_spans_that_it_is_said_of(self):
+        summary = self.use("cuda_program", "capture_errors", FAKES / "cuda")
+        forward = self.device(summary, "Forward")
+        self.assertEqual(self.out.count("query 0\n"), 16)
+        self.assertIsNone(self.why(summary, "cuda"))
+        self.assertEqual(forward["host"]["n"], 160)
+        # Of each error: one mark could not be asked for, one not be made; 907 says that an event will never have a time.
+        self.assertEqual(rig.losses(summary, "skipped_capturing"), 4 * 2)
+        self.assertEqual(forward["device_lost"], 2)
+        self.assertEqual(forward["device"]["n"], 160 - 4 * 2 - 2)
+        self.assertEqual(forward["device"]["total_ns"], 1000 * forward["device"]["n"])
+        self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
+
+    def test_a_capture_that_the_application_broke_ends_as_without_takt(self):
+        summary = self.use("cuda_program", "broken_capture", FAKES / "cuda")
+        self.assertIn("end 901", self.out)
+        self.assertEqual(rig.losses(summary, "skipped_capturing"), 20)
+        self.assertEqual(rig.losses(summary, "skipped_not_capturing"), 1)
+        self.assertEqual(self.device(summary, "Forward")["device"]["n"], 10)
+        self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
+
+    def test_a_program_that_captures_all_the_time_still_gets_its_spans(self):
+        summary = self.use("cuda_program", "capture_always", FAKES / "cuda")
+        self.assertEqual(self.device(summary, "Forward")["device"]["n"], 3000)
+        self.assertEqual(rig.losses(summary, "device_skipped"), 3000)
+        self.assertEqual(rig.losses(summary, "skipped_capturing"), 3000)
+        self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
+
+    def test_regions_of_a_graph_are_timed_at_its_replays(self):
+        summary = self.use("cuda_program", "graph", FAKES / "cuda")
+        self.assertIn("nodes as expected 1", self.out)
+        for name, length in (("Forward", 1000), ("Backward", 2000)):
+            region = self.device(summary, f"Batch/{name}")
+            self.assertEqual(region["device"]["n"], 100)
+            self.assertEqual(region["device"]["total_ns"], 100 * length)
+            self.assertEqual(region["host"]["n"], 0)
+        rows = [row for row in self.steps() if row["path"] == "Batch/Forward"]
+        self.assertEqual({(row["calls"], row["host_ns"], row["device_ns"]) for row in rows}, {("0", "0", "1000")})
+        self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
+
+    def test_replays_that_follow_too_closely_are_missed_and_counted(self):
+        summary = self.use("cuda_program", "graph_in_flight", FAKES / "cuda")
+        forward = self.device(summary, "Batch/Forward")
+        self.assertEqual(forward["device"]["n"], 1)
+        self.assertEqual(forward["device"]["total_ns"], 1000)
+        self.assertEqual(rig.losses(summary, "graph_samples_missed"), 2 * 99)
+        self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
+
     def test_a_run_ends_in_time_with_a_thousand_spans_pending(self):
         summary = self.use("cuda_program", "pending", FAKES / "cuda")
         self.assertEqual(rig.losses(summary, "device_unresolved"), 1000)
         self.assertLess(self.seconds, 2 * rig.SLACK)
         self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
+
+    def test_a_device_that_is_far_behind_is_waited_for_only_where_that_is_asked_for(self):
+        summary = self.use("cuda_program", "behind", FAKES / "cuda")
+        self.assertEqual(self.device(summary, "Forward")["device"]["n"], 1024)
+        self.assertEqual(rig.losses(summary, "device_skipped"), 3000 - 1024)
+        self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
+        self.setUp()
+        waited = self.run_program("behind", status=42, LD_LIBRARY_PATH=FAKES / "cuda", TAKT_TABLE=0, TAKT_GPU_WAIT=1)
+        summary = self.summary(self.folders()[0])
+        self.assertEqual(self.device(summary, "Forward")["device"]["n"], 3000)
+        self.assertEqual(rig.losses(summary, "device_skipped"), 0)
+        self.assertEqual(rig.losses(summary, "waited_when_full"), 3000 - 1024)
+        self.assertIn(f"misuses 0, destroyed 0, synchronised {3000 - 1024}", waited.out)
 
     def test_a_forked_child_leaves_the_driver_alone(self):
         self.use("cuda_program", "child", FAKES / "cuda")
@@ -164,6 +275,28 @@ class Hip(DeviceCase):
                 self.assertEqual(self.why(summary, "hip"), "HIP finds no device")
                 self.assertEqual(sum(each["host"]["n"] for each in summary["paths"] if each["name"] == "Forward"), 100)
 
+    def test_a_run_ends_in_time_with_a_thousand_spans_pending(self):
+        summary = self.use("hip_program", "pending", FAKES / "hip", HIP_LIBRARY="libamdhip64.so.7", FAKE_HIP=7)
+        self.assertEqual(rig.losses(summary, "device_unresolved"), 1000)
+        self.assertLess(self.seconds, 2 * rig.SLACK)
+        self.assertIn("misuses 0", self.out)
+
+    def test_a_forked_child_leaves_the_runtime_alone(self):
+        self.use("hip_program", "child", FAKES / "hip", HIP_LIBRARY="libamdhip64.so.7", FAKE_HIP=7)
+        self.assertIn("calls of the child 0", self.out)
+        child = self.summary(next(each for each in self.folders() if "child" in str(each)))
+        self.assertIn("child", self.why(child, "hip"))
+        self.assertEqual(rig.calls(child, "Forward"), 1)
+
+    def test_regions_of_a_graph_are_told_to_be_unsupported(self):
+        summary = self.use("hip_program", "graph", FAKES / "hip", HIP_LIBRARY="libamdhip64.so.7", FAKE_HIP=7)
+        self.assertIn("nodes 1", self.out)
+        self.assertIn("misuses 0", self.out)
+        self.assertEqual(rig.losses(summary, "skipped_graph_unsupported"), 1)
+        self.assertEqual(rig.losses(summary, "device_skipped"), 10)
+        self.assertIn("unsupported", summary["devices"][0]["caveat"])
+        self.assertIsNone(self.device(summary, "Forward")["device"])  # and not 0
+
     def test_the_last_error_stays_the_applications(self):
         for version in (6, 7):
             with self.subTest(version):
@@ -175,6 +308,53 @@ class Hip(DeviceCase):
                 self.assertEqual(forward["host"]["n"], 20_000)
                 self.assertGreater(forward["device"]["n"], 5000)
                 self.assertGreater(rig.losses(summary, "skipped_pending_error"), 1000)
+
+
+class HipOnCuda(DeviceCase):
+    """The HIP backend on a libamdhip64 that calls libcuda, here the fake one."""
+
+    def run_it(self, what, version=7):
+        summary = self.use("hip_on_cuda_program", what, f"{FAKES / 'hip_on_cuda'}:{FAKES / 'cuda'}", HIP_ON_CUDA=version)
+        self.assertIn("misuses 0", self.out)
+        return summary
+
+    def test_spans_come_out_right(self):
+        for version in (6, 7):
+            with self.subTest(version):
+                self.setUp()
+                summary = self.run_it("times", version)
+                self.assertIsNone(self.why(summary, "hip"))
+                forward = self.device(summary, "Batch/Forward")
+                self.assertEqual((forward["device"]["n"], forward["device"]["total_ns"]), (300, 300_000))
+                self.assertEqual(self.device(summary, "Batch")["device"]["total_ns"], 300_000)
+                self.assertEqual(self.device(summary, "Comm")["device"]["total_ns"], 7000)
+
+    def test_the_last_error_stays_the_applications(self):
+        for version in (6, 7):
+            with self.subTest(version):
+                self.setUp()
+                summary = self.run_it("errors", version)
+                self.assertIn("last 1", self.out)
+                self.assertGreater(self.device(summary, "Forward")["device"]["n"], 2000)
+                self.assertGreater(rig.losses(summary, "skipped_pending_error"), 1000)
+
+    def test_a_fault_of_the_device_is_the_applications_to_see(self):
+        summary = self.run_it("fault")
+        self.assertIn("device 700", self.out)
+        self.assertIn("ILLEGAL_ADDRESS", self.why(summary, "hip"))
+        self.assertEqual(self.device(summary, "Forward")["device_lost"], 50)
+
+    def test_a_capture_stays_valid(self):
+        summary = self.run_it("capture")
+        self.assertIn("end 0", self.out)
+        self.assertEqual(rig.losses(summary, "skipped_capturing"), 10)
+        self.assertEqual(self.device(summary, "Forward")["device"]["n"], 20)
+
+    @unittest.skipIf(loads("libcuda.so.1"), "there is a driver here")
+    def test_without_a_driver_there_is_no_device(self):
+        summary = self.use("hip_program", "no_device", FAKES / "hip_on_cuda", HIP_LIBRARY="libamdhip64.so.7")
+        self.assertIn("last 101", self.out)
+        self.assertEqual(self.why(summary, "hip"), "HIP finds no device")
 
 
 if __name__ == "__main__":

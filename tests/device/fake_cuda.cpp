@@ -6,7 +6,10 @@
 
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -32,11 +35,22 @@ FakeStream* legacy() {
 }
 FakeStream* known(FakeStream* stream) { return reinterpret_cast<std::uintptr_t>(stream) <= 2 ? legacy() : stream; }
 
-std::atomic<int> sticky{0};
+/// FAKE_NO_DEVICE is what everything answers on a machine with this driver and without a device.
+int no_device() {
+  const char* text = std::getenv("FAKE_NO_DEVICE");
+  return text == nullptr ? 0 : std::atoi(text);
+}
+std::atomic<int> sticky{no_device()};
 std::atomic<long> calls{0};
 std::atomic<long> destroyed{0};
 std::atomic<long> synchronized{0};
-std::atomic<unsigned long long> context_number{1};
+
+/// What is destroyed on the way out, the program's last look at the driver comes too early for.
+struct OnTheWayOut {
+  ~OnTheWayOut() {
+    if (destroyed != 0) { std::printf("%ld events destroyed\n", destroyed.load()); }
+  }
+} on_the_way_out;
 
 int answer(Status status) {
   switch (status) {
@@ -53,25 +67,87 @@ int answer(Status status) {
   }
 }
 
+/// What the next calls of a function answer, as often as it says.
+class Script {
+ public:
+  static Script& get() {
+    static auto* const script = new Script;
+    return *script;
+  }
+  void set(const char* function, int error, int times) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    answers_[function] = {error, times};
+  }
+  int next(const char* function) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = answers_.find(function);
+    if (found == answers_.end() || found->second.second == 0) { return 0; }
+    --found->second.second;
+    return found->second.first;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::pair<int, int>> answers_;
+};
+
 /// Every call counts; after a fault all fail alike.
 template <class Use>
-int call(Use use) {
+int call(Use use, const char* function = __builtin_FUNCTION()) {
   ++calls;
   const int fault = sticky.load();
-  return fault != 0 ? fault : use();
+  if (fault != 0) { return fault; }
+  const int scripted = Script::get().next(function);
+  return scripted != 0 ? scripted : use();
+}
+
+/// A call with an event; the driver notes it where the context of that is gone.
+template <class Use>
+int call(const FakeEvent* event, Use use, const char* function = __builtin_FUNCTION()) {
+  return call(
+      [&] {
+        const int error = answer(use());
+        return event->context_number != driver().context().number ? 709 : error;
+      },
+      function);
+}
+
+#ifdef FAKE_CUDA_11
+constexpr int kVersion = 11080;
+#else
+constexpr int kVersion = 13000;
+#endif
+
+takt_test::FakeGraph& captured() {
+  static auto* const graph = new takt_test::FakeGraph;
+  return *graph;
 }
 
 }  // namespace
 
 extern "C" {
 
+int cuInit(unsigned) { return no_device() == 0 ? 0 : 100; }
 int cuDriverGetVersion(int* version) {
-  *version = 13000;
+  *version = kVersion;
   return 0;
 }
 int cuGetErrorName(int error, const char** name) {
   *name = error == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR";
   return 0;
+}
+int cuDeviceGetCount(int* count) {
+  *count = 0;
+  return call([&] {
+    *count = 1;
+    return 0;
+  });
+}
+int cuCtxGetDevice(int* device) {
+  return call([&] {
+    *device = 0;
+    return 0;
+  });
 }
 int cuCtxGetCurrent(FakeContext** context) {
   return call([&] {
@@ -81,12 +157,14 @@ int cuCtxGetCurrent(FakeContext** context) {
 }
 int cuCtxPushCurrent_v2(FakeContext*) { return 0; }
 int cuCtxPopCurrent_v2(FakeContext**) { return 0; }
+#ifndef FAKE_CUDA_11
 int cuCtxGetId(FakeContext*, unsigned long long* id) {
   return call([&] {
-    *id = context_number.load();
+    *id = driver().context().number;
     return 0;
   });
 }
+#endif
 int cuStreamCreate(FakeStream** stream, unsigned) {
   *stream = driver().stream();
   return sticky.load();
@@ -101,7 +179,7 @@ int cuStreamIsCapturing(FakeStream* stream, int* status) {
     takt::EventContextId id;
     const Status asked = driver().enter(known(stream), id);
     if (asked == Status::capturing && known(stream) != legacy()) {
-      *status = 1;
+      *status = driver().is_capture_valid(known(stream)) ? 1 : 2;
       return 0;
     }
     return answer(asked);
@@ -114,20 +192,19 @@ int cuThreadExchangeStreamCaptureMode(int* mode) {
   return 0;
 }
 int cuEventCreate(FakeEvent** event, unsigned) {
-  return call([&] {
-    if (const Status status = driver().create(*event); status != Status::done) { return answer(status); }
-    (*event)->context = context_number.load();
-    return 0;
-  });
+  return call([&] { return answer(driver().create({&driver().context(), driver().context().number}, *event)); });
 }
 int cuEventRecord(FakeEvent* event, FakeStream* stream) {
-  return call([&] { return event->context != context_number ? 400 : answer(driver().record(event, known(stream))); });
+  return call(event, [&] { return driver().record(event, known(stream)); });
+}
+int cuEventRecordWithFlags(FakeEvent* event, FakeStream* stream, unsigned flags) {
+  return flags == 1 ? call(event, [&] { return driver().record_in_graph(event, stream); }) : 1;
 }
 int cuEventQuery(FakeEvent* event) {
-  return call([&] { return event->context != context_number ? 709 : answer(driver().query(event)); });
+  return call(event, [&] { return driver().query(event); });
 }
 int cuEventElapsedTime(float* ms, FakeEvent* begin, FakeEvent* end) {
-  return call([&] { return end->context != context_number ? 709 : answer(driver().elapsed(begin, end, *ms)); });
+  return call(end, [&] { return driver().elapsed(begin, end, *ms); });
 }
 int cuProfilerStart() {
   std::printf("profiler on\n");
@@ -141,9 +218,10 @@ int cuEventDestroy_v2(FakeEvent*) {
   ++destroyed;
   return 0;
 }
-int cuEventSynchronize(FakeEvent*) {
+int cuEventSynchronize(FakeEvent* event) {
   ++synchronized;
-  return 0;
+  driver().allow_waiting();  // say_calls() of the program tells
+  return call(event, [&] { return driver().wait(event); });
 }
 int cuStreamSynchronize(FakeStream*) {
   ++synchronized;
@@ -158,12 +236,24 @@ void fake_work(FakeStream* stream, long long ns) { driver().work(known(stream), 
 void fake_run(FakeStream* stream) { driver().run(known(stream), ~std::size_t{0}); }
 void fake_hold(int on) { driver().hold(on != 0); }
 void fake_stick(int error) { sticky = error; }
-void fake_reset() { ++context_number; }
+void fake_reset() { driver().reset(driver().context()); }
 int fake_begin_capture(FakeStream* stream) {
   driver().begin_capture(stream);
   return 0;
 }
-int fake_end_capture(FakeStream* stream) { return driver().end_capture(stream) ? 0 : 901; }
+/// What a call that no capture allows does to one.
+void fake_break_capture(FakeStream* stream) { driver().break_capture(stream); }
+void fake_answer(const char* function, int error, int times) { Script::get().set(function, error, times); }
+int fake_end_capture(FakeStream* stream) {
+  captured() = driver().graph(stream);
+  return driver().end_capture(stream) ? 0 : 901;
+}
+/// Of the last capture.
+int fake_nodes() { return static_cast<int>(captured().nodes.size()); }
+int fake_launch(FakeStream* stream) {
+  driver().launch(captured(), stream);
+  return sticky.load();
+}
 long fake_calls(const char* what) {
   return std::strcmp(what, "all") == 0           ? calls.load()
          : std::strcmp(what, "synchronize") == 0 ? synchronized.load()

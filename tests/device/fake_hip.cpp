@@ -5,6 +5,7 @@
 // errors do, and "not ready" is none): FAKE_HIP says which.
 #include "support/fake_driver.hpp"
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -23,8 +24,10 @@ FakeDriver& driver() {
 }
 const bool before_7 = std::getenv("FAKE_HIP") == nullptr || std::atoi(std::getenv("FAKE_HIP")) < 7;
 thread_local int last_error = 0;
+std::atomic<long> calls{0};
 
 int set(int error) {
+  ++calls;
   if (before_7 || (error != 0 && error != 600)) { last_error = error; }
   return error;
 }
@@ -45,8 +48,14 @@ int answer(Status status) {
 
 extern "C" {
 
-int hipPeekAtLastError() { return last_error; }
-int hipGetLastError() { return std::exchange(last_error, 0); }
+int hipPeekAtLastError() {
+  ++calls;
+  return last_error;
+}
+int hipGetLastError() {
+  ++calls;
+  return std::exchange(last_error, 0);
+}
 const char* hipGetErrorName(int) { return "hipError"; }
 int hipGetDeviceCount(int* count) {
   *count = 1;
@@ -76,7 +85,7 @@ int hipThreadExchangeStreamCaptureMode(int* mode) {
 }
 int hipEventCreateWithFlags(FakeEvent** event, unsigned flags) {
   if (flags == 0x20000000) { return set(1); }  // as before 5.3
-  return answer(driver().create(*event));
+  return answer(driver().create({&driver().context(), driver().context().number}, *event));
 }
 int hipEventRecord(FakeEvent* event, FakeStream* stream) { return answer(driver().record(event, stream)); }
 int hipEventQuery(FakeEvent* event) { return answer(driver().query(event)); }
@@ -87,6 +96,12 @@ int hipEventElapsedTime(float* ms, FakeEvent* begin, FakeEvent* end) {
 /// A call of the application's that fails.
 int fake_fail(int error) { return set(error); }
 void fake_work(FakeStream* stream, long long ns) { driver().work(stream, std::chrono::nanoseconds(ns)); }
+void fake_begin_capture(FakeStream* stream) { driver().begin_capture(stream); }
+/// How many nodes the graph has; -1: the capture was lost.
+int fake_end_capture(FakeStream* stream) {
+  return driver().end_capture(stream) ? static_cast<int>(driver().graph(stream).nodes.size()) : -1;
+}
+long fake_calls() { return calls; }
 void fake_hold(int on) { driver().hold(on != 0); }
 int fake_misuses() {
   for (const std::string& each : driver().misuses()) { std::printf("misuse: %s\n", each.c_str()); }

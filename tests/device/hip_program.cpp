@@ -4,14 +4,19 @@
 // A program that times regions on HIP streams and looks at HIP's last error in between. What it prints has to be the same with
 // Takt and without (TAKT_DISABLE=1). device_test.py runs it, on a library without a device and on fake ones.
 #include <takt/backends/hip.hpp>
+#include <takt/graph.hpp>
 #include <takt/session.hpp>
 #include <takt/takt.hpp>
+
+#include "support/sanitized.hpp"
 
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 
 #include <dlfcn.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace {
 
@@ -95,14 +100,73 @@ void errors() {
   std::printf("misuses %d\n", runtime_function<int()>("fake_misuses")());
 }
 
+/// The end of the program with spans pending.
+void pending() {
+  int (*const create)(ihipStream_t**) = runtime_function<int(ihipStream_t**)>("hipStreamCreate");
+  ihipStream_t* stream = nullptr;
+  std::printf("create %d\n", create(&stream));
+  runtime_function<void(int)>("fake_hold")(1);
+  for (int region = 0; region < 1000; ++region) { takt::Scope s(takt::Forward, stream); }
+  std::printf("misuses %d\n", runtime_function<int()>("fake_misuses")());
+}
+
+/// A child of a process that used HIP must not.
+void child() {
+  int (*const create)(ihipStream_t**) = runtime_function<int(ihipStream_t**)>("hipStreamCreate");
+  long (*const calls)() = runtime_function<long()>("fake_calls");
+  ihipStream_t* stream = nullptr;
+  std::printf("create %d\n", create(&stream));
+  { takt::Scope s(takt::Forward, stream); }
+  std::fflush(stdout);
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    const long before = calls();
+    {
+      takt::Session session("child");
+      takt::Scope s(takt::Forward, stream);
+    }
+    std::printf("calls of the child %ld\n", calls() - before);
+    std::fflush(stdout);
+    ::_exit(0);
+  }
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  std::printf("child %d\n", status);
+}
+
+/// A graph with a region inside, which HIP cannot time.
+void graph() {
+  int (*const create)(ihipStream_t**) = runtime_function<int(ihipStream_t**)>("hipStreamCreate");
+  void (*const work)(ihipStream_t*, long long) = runtime_function<void(ihipStream_t*, long long)>("fake_work");
+  void (*const begin)(ihipStream_t*) = runtime_function<void(ihipStream_t*)>("fake_begin_capture");
+  int (*const end)(ihipStream_t*) = runtime_function<int(ihipStream_t*)>("fake_end_capture");
+  ihipStream_t* stream = nullptr;
+  std::printf("create %d\n", create(&stream));
+  takt::GraphRegions regions;
+  begin(stream);
+  {
+    takt::GraphRegion r(regions, takt::Forward, stream);
+    work(stream, 1000);
+  }
+  std::printf("nodes %d\n", end(stream));
+  for (int step = 0; step < 10; ++step) { takt::GraphReplay replay(regions, stream); }
+  std::printf("misuses %d\n", runtime_function<int()>("fake_misuses")());
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
   const std::string what = count > 1 ? arguments[1] : "";
-  takt::Session session("device");
+  // With a sanitizer a child of one with threads may hang.
+  takt::SessionOptions options = takt::SessionOptions::from_env();
+  options.background = options.background && !(takt_test::kSanitized && what == "child");
+  takt::Session session("device", options);
   if (what == "no_device") { no_device(); }
   if (what == "unused") { unused(); }
   if (what == "errors") { errors(); }
+  if (what == "pending") { pending(); }
+  if (what == "child") { child(); }
+  if (what == "graph") { graph(); }
   session.close();
   return 42;
 }

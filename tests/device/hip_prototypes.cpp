@@ -25,6 +25,7 @@ static_assert(same_prototype(&HipRuntime::event_record,
                              static_cast<hipError_t (*)(hipEvent_t, hipStream_t)>(&hipEventRecord)));
 static_assert(same_prototype(&HipRuntime::event_query, &hipEventQuery));
 static_assert(same_prototype(&HipRuntime::event_elapsed, &hipEventElapsedTime));
+static_assert(same_prototype(&HipRuntime::event_synchronize, &hipEventSynchronize));
 
 // Numbers that src/hip_api.cpp goes by.
 static_assert(hipStreamCaptureModeRelaxed == 2 && hipStreamCaptureStatusNone == 0);

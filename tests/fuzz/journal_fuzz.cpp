@@ -36,6 +36,7 @@ void check(const Snapshot& snapshot) {
   for (std::uint32_t path = 0; path < snapshot.paths.size(); ++path) {
     const std::uint32_t parent = snapshot.paths[path].parent;
     require(parent == PathStats::kNoParent || parent < path, "parents stand before their children");
+    require(snapshot.paths[path].depth < 128, "walking up comes to an end soon");
   }
   for (const Series& series : snapshot.series) {
     require(series.path < snapshot.paths.size() && series.thread < snapshot.threads.size(), "series lead somewhere");
@@ -70,7 +71,7 @@ std::string framed(std::uint16_t type, std::uint64_t sequence, std::string_view 
 std::string made_of(unsigned char what, std::string_view rest) {
   static const std::string real = real_journal();
   const std::size_t number = rest.empty() ? 0 : static_cast<unsigned char>(rest.front());
-  if (what < 160) { return framed(static_cast<std::uint16_t>(what % 17), number, rest); }
+  if (what < 160) { return framed(static_cast<std::uint16_t>(what % 20), number, rest); }
   if (what < 190) { return std::string(rest); }
   if (what < 200) { return real.substr(0, kSegmentHeaderBytes); }
   std::string changed = real.substr(0, real.size() - number);
@@ -103,6 +104,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   takt_test::write_text(scratch.path(segment_name(number)), segment);
   if (reader.finish(snapshot)) { check(snapshot); }
+  if (reader.release_early(snapshot)) { check(snapshot); }
   require(!reader.finish(snapshot), "after the end there is nothing new");
   return 0;
 }

@@ -10,7 +10,8 @@ import tempfile
 
 INCLUDE_FOLDERS = ("include", "backends/include", "exporters/include")
 # What a training file includes has to work without exceptions and run-time type information.
-TIMING = ("takt/takt.hpp", "takt/timer.hpp", "takt/scope.hpp", "takt/key.hpp", "takt/summary.hpp", "takt/stream.hpp")
+TIMING = ("takt/takt.hpp", "takt/timer.hpp", "takt/scope.hpp", "takt/key.hpp", "takt/summary.hpp", "takt/stream.hpp",
+          "takt/graph.hpp")
 TIMING_FOLDERS = ("takt/backends/", "takt/detail/")
 # Macros of <complex.h>, <rpcndr.h>, <termios.h> and <sys/sysmacros.h>.
 HOSTILE = "#define I 42\n#define small char\n#define B0 0\n#define major(x) x\n#define minor(x) x\n"

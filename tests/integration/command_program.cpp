@@ -4,17 +4,49 @@
 // Leaves journals for the command `takt`. What it has begun it says in a log of its own, which no kill can take back.
 //   command_program endless <log>: steps until it is killed; a step is in the log before it ends
 //   command_program hang: three steps, then stays in a region until its standard input says more
+//   command_program late: steps whose device values come when a line comes in, but for the last
 //   command_program names: regions whose names no terminal should see as they are
+#include <takt/backends/manual.hpp>
 #include <takt/session.hpp>
 #include <takt/takt.hpp>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <string>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
+
+namespace {
+
+/// A device that has something to say in reports.
+class Talkative : public takt::ManualBackend {
+ public:
+  static constexpr const char* name = "talkative";
+  Talkative(takt::ManualClock& clock) noexcept  // NOLINT(google-explicit-constructor): as its base
+      : ManualBackend(clock), clock_(&clock) {}
+  static takt::DeviceReport report() noexcept {
+    takt::DeviceReport report;
+    report.unavailable = "its driver is \x1b[31mred";
+    report.caveat = "it \"says\" so";
+    report.skips[0] = {"device_skipped", 3};
+    return report;
+  }
+  takt::StreamRef stream() const noexcept { return {&takt::device_ops<Talkative, takt::ManualClock>, clock_}; }
+
+ private:
+  takt::ManualClock* clock_;
+};
+
+}  // namespace
+
+template <>
+struct takt::StreamTraits<Talkative> {
+  static takt::StreamRef ref(const Talkative& backend) noexcept { return backend.stream(); }
+};
 
 namespace {
 
@@ -44,6 +76,17 @@ void endless(takt::Session& session, const char* path) {
   }
 }
 
+/// In poll(), as ThreadSanitizer holds signals back while a thread is in read().
+void wait_for_line() {
+  char last = 0;
+  ssize_t got = 1;
+  while (got > 0 && last != '\n') {
+    pollfd input = {STDIN_FILENO, POLLIN, 0};
+    while (::poll(&input, 1, -1) < 0 && errno == EINTR) {}
+    got = ::read(STDIN_FILENO, &last, 1);
+  }
+}
+
 void hang(takt::Session& session) {
   for (int number = 0; number < 3; ++number) { step(session, number); }
   const takt::Scope epoch(takt::Epoch);
@@ -51,7 +94,31 @@ void hang(takt::Session& session) {
   const takt::Scope comm(takt::Comm);
   std::puts("ready");
   std::fflush(stdout);
-  while (std::getchar() > '\n') {}
+  wait_for_line();
+}
+
+void say_and_wait(const char* word) {
+  std::puts(word);
+  std::fflush(stdout);
+  wait_for_line();
+}
+
+void late() {
+  static takt::ManualClock device;
+  const auto timed_step = [] {
+    const takt::Scope batch(takt::Batch);
+    const takt::Scope comm(takt::Comm, Talkative(device));
+    device.advance(std::chrono::milliseconds(5));
+  };
+  device.hold(true);
+  for (int number = 0; number < 3; ++number) { timed_step(); }
+  say_and_wait("ready");
+  device.resolve_all();
+  for (int number = 0; number < 5; ++number) {
+    const takt::Scope batch(takt::Batch);
+  }  // at their ends the values come in
+  timed_step();
+  say_and_wait("resolved");
 }
 
 void names() {
@@ -67,6 +134,7 @@ int main(int count, char** arguments) {
   takt::Session session("command");
   if (what == "endless" && count > 2) { endless(session, arguments[2]); }
   if (what == "hang") { hang(session); }
+  if (what == "late") { late(); }
   if (what == "names") { names(); }
   return 0;
 }

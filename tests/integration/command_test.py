@@ -3,6 +3,8 @@
 """The command `takt` makes sense of whatever runs have left behind."""
 
 import csv
+import errno
+import fcntl
 import io
 import json
 import os
@@ -10,6 +12,7 @@ import random
 import signal
 import struct
 import subprocess
+import termios
 import time
 import unittest
 
@@ -107,9 +110,54 @@ class Command(rig.Case):
         self.assertRegex(out, r"rank 0: died in Epoch > Batch > Comm, open [\d.]+ \w+ \(thread main\); last heard of at ")
         self.assertIn("so far", out)
 
+    def test_ended_by_sigterm_in_a_region_says_where(self):
+        started = self.start_until_ready("hang", TAKT_PERIOD_MS=60_000, TAKT_SIGTERM=1)
+        os.kill(started.process.pid, signal.SIGTERM)
+        started.process.wait(60 * rig.SLACK)  # before its input ends
+        self.assertEqual(started.end(60).status, -signal.SIGTERM)
+        out = self.takt("report", self.runs).stdout
+        self.assertRegex(out, r"rank 0: ended by SIGTERM in Epoch > Batch > Comm, open [\d.]+ \w+ \(thread main\)\n")
+        self.assertIn("killed after", out)
+        report = self.report(self.runs)
+        self.assertEqual(self.rank_of(report)["state"], "killed")
+        self.assertTrue(report["summary"]["killed"])
+        self.assertEqual([each["path"] for each in self.rank_of(report)["open"]], ["Epoch", "Epoch/Batch", "Epoch/Batch/Comm"])
+        self.assertIn("whole, nothing lost", self.takt("check", self.runs).stdout)
+
     def takt_out(self, *words):
         return subprocess.run([COMMAND, *map(str, words)], capture_output=True, text=True, check=False,
                               timeout=60 * rig.SLACK, env=rig.environment()).stdout
+
+    def steps_so_far(self):
+        text = self.takt_out("report", "--steps", self.runs)
+        return {int(row["step"]): (row["complete"], row["device_ns"])
+                for row in csv.DictReader(io.StringIO(text)) if row["path"] == "Batch/Comm" and row["calls"] != "0"}
+
+    def test_steps_are_there_at_once_and_device_values_follow_them(self):
+        started = self.start_until_ready("late", TAKT_PERIOD_MS=10)
+        waiting = {step: ("0", "") for step in range(3)}
+        self.wait_for(lambda: self.steps_so_far() == waiting, "steps that wait")
+        started.process.stdin.write("go\n")
+        started.process.stdin.flush()
+        known = {**{step: ("1", "5000000") for step in range(3)}, 8: ("0", "")}
+        self.wait_for(lambda: self.steps_so_far() == known, "their device values")
+        running = self.report(self.runs)["summary"]
+        os.kill(started.process.pid, signal.SIGKILL)
+        started.end(60)
+        self.assertEqual(self.steps_so_far(), known)
+        killed = self.report(self.runs)["summary"]
+        self.assertEqual(killed["devices"], [{"name": "talkative", "unavailable": "its driver is \x1b[31mred",
+                                              "caveat": "it \"says\" so"}])
+        self.assertEqual(killed["devices"], running["devices"])
+        self.assertEqual(rig.losses(killed, "device_skipped"), 3)
+        comm = path_of(killed, "Batch/Comm")
+        self.assertEqual((comm["device"]["n"], comm["device"]["total_ns"], comm["device_pending"]), (3, 15_000_000, 1))
+        self.assertEqual(comm, path_of(running, "Batch/Comm"))
+        self.assertIn(",3,15000000\n", self.takt("report", "--csv", self.runs).stdout)
+        table = self.takt("report", self.runs).stdout
+        self.assertRegex(table, r"  Comm +4 .* 15\.0 ms ")
+        self.assertIn("talkative is unavailable: its driver is ?[31mred\n", table)
+        self.assertIn("stream spans not in this report: Batch/Comm, 1 pending, 0 lost", table)
 
     # Other states
 
@@ -170,6 +218,36 @@ class Command(rig.Case):
         self.assertIn("rank 0 has a later attempt; not in this report: ", done.stderr)
         self.assertIn("rank 0 of 1", done.stdout)
 
+    def run_ranks(self, ranks, world, attempt):
+        for rank in ranks:
+            self.run_program("names", TAKT_RUN_ID="again", RANK=rank, WORLD_SIZE=world, LOCAL_RANK=rank,
+                             TORCHELASTIC_RESTART_COUNT=attempt)
+
+    def test_of_a_restart_with_fewer_ranks_only_those_count(self):
+        self.run_ranks(range(4), world=4, attempt=0)
+        self.run_ranks(range(2), world=2, attempt=1)
+        done = self.takt("report", self.runs)
+        self.assertIn("2 ranks together", done.stdout)
+        self.assertNotIn("not in this report", done.stdout)
+        self.assertEqual(done.stderr.count("is of an earlier attempt; not in this report: "), 4)
+        report = self.report(self.runs)
+        self.assertEqual([(each["rank"], each["attempt"]) for each in report["ranks"]], [(0, 1), (1, 1)])
+        self.assertEqual(report["missing_ranks"], [])
+        self.assertEqual(report["summary"]["paths"][0]["host"]["n"], 2)
+
+    def test_of_a_restart_that_has_just_begun_the_others_are_missing(self):
+        self.run_ranks(range(3), world=3, attempt=0)
+        self.run_ranks([1], world=3, attempt=1)
+        report = self.report(self.runs)
+        self.assertEqual([(each["rank"], each["attempt"]) for each in report["ranks"]], [(1, 1)])
+        self.assertEqual(report["missing_ranks"], [0, 2])
+
+    def test_a_world_that_cannot_be_is_told_and_costs_nothing(self):
+        self.run_program("names", TAKT_RUN_ID="huge", TAKT_RANK=0, TAKT_WORLD_SIZE=2_000_000_000)
+        done = self.takt("report", self.runs)
+        self.assertIn("there are 2000000000 ranks, which cannot be", done.stderr)
+        self.assertEqual(self.report(self.runs)["missing_ranks"], [])
+
     # Damage, and nothing
 
     def damaged(self):
@@ -223,6 +301,17 @@ class Command(rig.Case):
                     self.assertEqual(done.returncode, 1)
                     self.assertIn("cannot be entered: Permission denied; call takt as the user who ran", done.stderr)
 
+    def test_files_that_nobody_may_read_and_files_in_the_place_of_folders_are_told(self):
+        self.run_program("names")
+        journal = next(self.folder().glob("journal-*.tjl"))
+        self.assertIn("is no folder; name the one of the run", self.takt("report", journal, status=1).stderr)
+        self.assertIn("there is no folder", self.takt("report", journal / "deeper", status=1).stderr)
+        journal.chmod(0)
+        done = subprocess.run([COMMAND, "report", self.runs], capture_output=True, text=True, check=False,
+                              timeout=60 * rig.SLACK, env=rig.environment(), preexec_fn=without_might)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("cannot be read: Permission denied", done.stderr)
+
     def test_wrong_usage_is_told_apart(self):
         for words in ([], ["report", "--json", "--csv"], ["nonsense"], ["trace"], ["report", "--nonsense"]):
             with self.subTest(words):
@@ -275,6 +364,44 @@ class Command(rig.Case):
         self.assertIn("all is delivered", self.takt("sync", self.runs, MLFLOW_TRACKING_URI=server.url).stdout)
         self.assertEqual(len(server.points), points)
 
+    def sync_on_terminal(self, columns, **env):
+        """What a terminal of so many columns gets on stderr, behind the line about names that were changed."""
+        self.setUp()
+        self.run_program("names")
+        server = TinyServer()
+        self.addCleanup(server.stop)
+        terminal, its_end = os.openpty()
+        self.addCleanup(os.close, terminal)
+        fcntl.ioctl(its_end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        process = subprocess.Popen([COMMAND, "sync", self.runs], stdout=subprocess.PIPE, stderr=its_end, text=True,
+                                   env=rig.environment(MLFLOW_TRACKING_URI=server.url, **env))
+        os.close(its_end)
+        shown = b""
+        try:
+            while part := os.read(terminal, 65536):
+                shown += part
+        except OSError as error:
+            self.assertEqual(error.errno, errno.EIO)  # nobody has it open any more
+        out, _ = process.communicate(timeout=60 * rig.SLACK)
+        self.assertEqual(process.returncode, 0)
+        self.assertRegex(out, "^[^\x1b]*: complete; .*\n$")
+        names, _, rest = shown.decode().partition("\r\n")
+        self.assertIn("MLflow takes letters", names)
+        return rest
+
+    @unittest.skipUnless(os.environ.get("HAS_MLFLOW"), "built without MLflow")
+    def test_sync_shows_a_bar_on_a_terminal_and_takes_it_away(self):
+        for columns, env in ((100, {}), (100, {"NO_COLOR": "1"}), (20, {}), (1, {}), (0, {})):
+            with self.subTest(columns, **env):
+                nothing, *lines, rest = self.sync_on_terminal(columns, TERM="xterm", **env).split("\r\x1b[K")
+                self.assertEqual((nothing, rest), ("", ""))
+                self.assertNotIn("\n", "".join(lines))
+                if columns in (0, 100):  # 0: it does not say
+                    self.assertRegex(lines[-1], r"^rank-0-0-\d+ \[#+\] 100 %  \d+ of \d+ points$")
+                else:
+                    self.assertEqual({len(line) for line in lines}, {max(columns - 1, 1)})
+        self.assertEqual(self.sync_on_terminal(100, TERM="dumb"), "")
+
     @unittest.skipUnless(os.environ.get("HAS_MLFLOW"), "built without MLflow")
     def test_sync_goes_on_behind_a_folder_that_is_broken(self):
         for rank in (0, 1):
@@ -288,6 +415,17 @@ class Command(rig.Case):
         self.assertIn("Remove it", done.stderr)
         self.assertIn(f"{second}: complete; ", done.stdout)
         self.assertEqual(server.statuses, ["FINISHED"])
+
+    def test_sync_to_wandb_without_a_key_says_that_the_run_remains(self):
+        self.run_program("names")
+        wandb = {"WANDB_DIR": self.scratch, "NETRC": self.scratch / "none"}
+        for _ in range(2):
+            done = self.takt("sync", "--to", "wandb", self.runs, status=3, **wandb)
+            self.assertRegex(done.stderr, "rows written, but not sent: .*; this uploads it: wandb sync ")
+            self.assertEqual(done.stdout, "")
+        done = self.takt("sync", "--to", "wandb", self.runs, WANDB_MODE="offline", **wandb)
+        self.assertRegex(done.stdout, "rows written; this uploads it: wandb sync ")
+        self.assertEqual(done.stderr, "")
 
     def test_pipes_and_links_in_the_place_of_files_are_not_waited_for(self):
         for run in ("one", "two"):
@@ -341,6 +479,10 @@ class Command(rig.Case):
             self.run_program("names", TAKT_RUN_ID="two", TAKT_RANK=rank, TAKT_WORLD_SIZE=2)
         self.assertIn("name the folder of one", self.takt("trace", self.runs, "-o", "x", status=1).stderr)
         self.takt("trace", self.folders()[0], "-o", self.scratch / "no" / "x", status=1)
+
+
+def path_of(summary, path):
+    return next(each for each in summary["paths"] if each["path"] == path)
 
 
 class TinyServer(loopback.LoopbackServer):

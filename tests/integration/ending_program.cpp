@@ -134,8 +134,8 @@ template <class End>
 int cut_off(End end) {
   takt::Session session("ending", without_threads());
   steps(3);
-  session.poll();
   const takt::Scope batch(takt::Batch);
+  session.poll();
   end();
   return 0;
 }

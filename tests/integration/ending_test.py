@@ -2,10 +2,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """However a program ends, its report is as whole as can be, its status its own, and it does not hang."""
 
+import os
 import signal
+import subprocess
 import unittest
 
 import rig
+
+COMMAND = os.environ.get("COMMAND")
 
 
 class Ending(rig.Case):
@@ -42,7 +46,8 @@ class Ending(rig.Case):
         self.assertEqual(rig.open_paths(self.assert_reported()), ["work"])
 
     def test_exit_while_other_threads_record(self):
-        self.end("exit_while_others_record")
+        # They fill rows as fast as they can, and may take long to be written; exit_test asks how long an exit may take.
+        self.end("exit_while_others_record", TAKT_EXIT_MS=20_000)
         summary = self.summary()
         self.assertTrue(summary["finished"])
         self.assertGreaterEqual(len(summary["threads"]), 4)
@@ -91,6 +96,25 @@ class Ending(rig.Case):
                 (folder,) = set(self.folders()) - before
                 self.assertEqual(len(self.steps(folder, "steps.csv.part")), 3)
                 self.assertEqual(self.ended.out, "")
+                if COMMAND is not None:
+                    self.check_journal(folder)
+
+    def takt(self, status, *words):
+        done = subprocess.run([COMMAND, *map(str, words)], capture_output=True, text=True, check=False, timeout=60 * rig.SLACK,
+                              env=rig.environment())
+        self.assertEqual((done.returncode, done.stderr), (status, ""), done.stdout)
+        return done.stdout
+
+    def check_journal(self, folder):
+        """It reads up to the last period, and says where the program was."""
+        check = self.takt(1, "check", folder)
+        self.assertIn("the process did not end by itself", check)
+        for word in ("damaged", "missing", "declared"):
+            self.assertNotIn(word, check)
+        report = self.takt(0, "report", folder)
+        self.assertRegex(report, r"rank 0: died in Batch, open [\d.]+ \w+ \(thread main\); last heard of at ")
+        steps = self.takt(0, "report", "--steps", folder).splitlines()
+        self.assertEqual(len(steps), 1 + 3)
 
     def test_cut_off_with_background_threads(self):
         for way in ("_exit_with_threads", "quick_exit_with_threads"):

@@ -21,8 +21,11 @@ class Exit(rig.Case):
                         self.setUp()
                         ended = self.end(kind, *ending, status=status, exit_ms=exit_ms)
                         self.assertGreater(ended.seconds, (exit_ms or 2000) / 1000 * 0.8)
-                        self.assertIn("\"stuck\" had not finished after TAKT_EXIT_MS=" + str(exit_ms or 2000), ended.err)
-                        self.assertEqual(len(ended.err.splitlines()), 1, ended)
+                        # The latter on a busy machine, too or instead.
+                        limit = f"TAKT_EXIT_MS={exit_ms or 2000}"
+                        self.assertIn(len(ended.err.splitlines()), (1, 2), ended)
+                        for line in ended.err.splitlines():
+                            self.assertRegex(line, f"(\"stuck\" had not finished after|was not finished within) {limit}")
                         # Its neighbours are done.
                         self.assertTrue(self.summary()["finished"])
                         self.assertEqual(len(self.steps()), 6)

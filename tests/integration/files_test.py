@@ -54,6 +54,7 @@ class Files(rig.Case):
                     self.assertEqual(stat.S_IMODE(file.stat().st_mode), 0o600, file)
 
     def test_disk_is_full(self):
+        exit_ms = 1500 * min(rig.SLACK, 3)
         for words in (["steps", 5000, "close"],
                       ["steps", 2000, "wait", "steps", 3000, "close"],
                       ["by-hand", "steps", 2000, "poll", "steps", 3000, "poll", "steps", 10, "close"],
@@ -61,7 +62,7 @@ class Files(rig.Case):
             for trace in (0, 1):
                 with self.subTest(words=words, trace=trace):
                     shutil.rmtree(self.runs, ignore_errors=True)
-                    started = self.start(*words, file_bytes=16384, TAKT_TRACE=trace, TAKT_EXIT_MS=1500, TAKT_PERIOD_MS=10,
+                    started = self.start(*words, file_bytes=16384, TAKT_TRACE=trace, TAKT_EXIT_MS=exit_ms, TAKT_PERIOD_MS=10,
                                          stdin=subprocess.PIPE)
                     ended = started.end(60, "\n")
                     self.assertEqual(ended.status, 0, ended)

@@ -6,6 +6,8 @@
 #include <takt/session.hpp>
 #include <takt/takt.hpp>
 
+#include "support/sanitized.hpp"
+
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
@@ -46,11 +48,10 @@ takt::SessionOptions in_memory() {
   return options;
 }
 
-/// Sanitizers have allocators that know nothing of fork(): the child of a process with a thread that allocates may hang in
-/// one. There the parent has no such thread.
+/// With a sanitizer a child of one with threads may hang.
 takt::SessionOptions of_parent() {
   takt::SessionOptions options = takt::SessionOptions::from_env();
-  options.background = std::getenv("OWN_ALLOCATOR") == nullptr;
+  options.background = !takt_test::kSanitized;
   return options;
 }
 

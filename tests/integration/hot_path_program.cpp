@@ -4,9 +4,18 @@
 // The hot path makes no system call, takes no lock and allocates nothing: counted, not timed. Allocations and locks are
 // counted by functions in front of those of the C library, system calls by a filter of the kernel that kills whoever makes
 // one. Exit status 77: the kernel does not let this process have a filter.
+//   hot_path_program                                       a run without files
+//   hot_path_program mlflow|mantik|wandb <url> <folder>    with files, and an exporter that sends there: says "ready" when it
+//                                                          does, and counts from the next line of its standard input on
 #include <takt/backends/cpu.hpp>
 #include <takt/session.hpp>
 #include <takt/takt.hpp>
+#ifdef HAS_MLFLOW
+#include <takt/exporters/mlflow.hpp>
+#endif
+#ifdef HAS_WANDB
+#include <takt/exporters/wandb.hpp>
+#endif
 
 #include <chrono>
 #include <cstddef>
@@ -14,6 +23,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <new>
+#include <string>
 
 #include <dlfcn.h>
 #include <linux/filter.h>
@@ -176,9 +186,109 @@ bool detects() {
   return all;
 }
 
+/// False for one that was not built.
+bool add_exporter(takt::Session& session, const std::string& name, const std::string& url, const std::string& folder) {
+#ifdef HAS_MLFLOW
+  if (name == "mlflow" || name == "mantik") {
+    takt::MlflowOptions options;
+    options.tracking_uri = url;
+    if (name == "mantik") {
+      options.experiment_id = "1";
+      options.mantik.username = "ada";
+      options.mantik.password = "secret";
+      options.mantik.api_url = url;
+      options.mantik.token_file = folder + "/tokens.json";
+    }
+    options.every_step = true;
+    session.add(takt::MlflowExporter(options));
+    return true;
+  }
+#endif
+#ifdef HAS_WANDB
+  if (name == "wandb") {
+    takt::WandbOptions options;
+    options.directory = folder;
+    options.base_url = url;
+    options.api_key = std::string(40, 'k');
+    options.every_step = true;
+    session.add(takt::WandbExporter(options));
+    return true;
+  }
+#endif
+  std::printf("no exporter %s for %s and %s\n", name.c_str(), url.c_str(), folder.c_str());
+  return false;
+}
+
+/// Steps until so much time has passed, with time in between as training has it.
+int train_for(takt::Session& session, std::chrono::milliseconds time) {
+  using std::chrono::steady_clock;
+  const auto end = steady_clock::now() + time;
+  int steps = 0;
+  while (steady_clock::now() < end) {
+    train(session, 10);
+    steps += 10;
+    const auto next = steady_clock::now() + std::chrono::milliseconds(1);
+    while (steady_clock::now() < next) {}
+  }
+  return steps;
+}
+
+/// Ends with 0 where nothing was called, or dies.
+template <class Work>
+void count(takt::Timer<takt::CpuBackend>& timer, int steps, Work work) {
+  counting = true;
+  steps += work();
+  time(timer, steps);
+  counting = false;
+  std::printf("%d steps: %llu allocations, %llu locks\n", steps, static_cast<unsigned long long>(allocations),
+              static_cast<unsigned long long>(locks));
+  std::fflush(stdout);
+  if (allocations != 0 || locks != 0 || !forbid_system_calls()) { _exit(1); }
+  work();
+  time(timer, steps);
+  _exit(0);
+}
+
+/// A run of its own, with a collector beside it; the filter concerns only the thread that asks for it.
+int run_alone() {
+  takt::SessionOptions options;
+  options.files = false;
+  options.table = false;
+  takt::Session session("hot path", options);
+  takt::Timer<takt::CpuBackend> timer;
+  constexpr int kSteps = 1000;
+  train(session, kSteps);  // what is made once is made: paths, pages, rows
+  time(timer, kSteps);
+  fill_histograms(timer);
+  count(timer, kSteps, [&] {
+    train(session, kSteps);
+    return 0;
+  });
+  return 1;
+}
+
+int run_with(const std::string& exporter, const std::string& url, const std::string& folder) {
+  constexpr std::chrono::milliseconds kTime(300);  // many periods
+  takt::SessionOptions options;
+  options.directory = folder;
+  options.table = false;
+  options.period_ms = 10;
+  takt::Session session("hot path", options);
+  if (!add_exporter(session, exporter, url, folder)) { return 2; }
+  takt::Timer<takt::CpuBackend> timer;
+  train_for(session, kTime);
+  time(timer, 1000);
+  fill_histograms(timer);
+  std::puts("ready");
+  std::fflush(stdout);
+  if (std::getchar() == EOF) { return 2; }
+  count(timer, 1000, [&] { return train_for(session, kTime); });
+  return 1;
+}
+
 }  // namespace
 
-int main() {
+int main(int count_of_words, char** words) {
   if (!detects()) {
     std::puts("the counters do not count");
     return 1;
@@ -193,28 +303,5 @@ int main() {
     return 1;
   }
 
-  // A run of its own, with a collector beside it; the filter concerns only the thread that asks for it.
-  takt::SessionOptions options;
-  options.files = false;
-  options.table = false;
-  takt::Session session("hot path", options);
-  takt::Timer<takt::CpuBackend> timer;
-  constexpr int kSteps = 1000;
-  train(session, kSteps);  // what is made once is made: paths, pages, rows
-  time(timer, kSteps);
-  fill_histograms(timer);
-
-  counting = true;
-  train(session, kSteps);
-  time(timer, kSteps);
-  counting = false;
-  std::printf("%d steps: %llu allocations, %llu locks\n", kSteps, static_cast<unsigned long long>(allocations),
-              static_cast<unsigned long long>(locks));
-  if (allocations != 0 || locks != 0) { return 1; }
-
-  std::fflush(stdout);
-  if (!forbid_system_calls()) { return 1; }
-  train(session, kSteps);
-  time(timer, kSteps);
-  _exit(0);
+  return count_of_words < 4 ? run_alone() : run_with(words[1], words[2], words[3]);
 }

@@ -19,6 +19,7 @@ import tracking
 COMMAND = os.environ["COMMAND"]
 KILLS = 200 if rig.SLACK == 1 else 10
 PERIOD_MS = 10
+ROW = 11  # the type of a frame
 TOGETHER = 24  # deliveries that are waited for
 LONGEST_S = 0.08  # from the first step to the kill
 # Of one kill, on a machine that is busy with other things; the usual kill is held to the period.
@@ -102,6 +103,51 @@ class Kill(rig.Case):
             self.assertLess(self.lost_ns(killed, max(there, default=-1)), LOST_NS, key)
         self.assertLessEqual(set(killed.steps), set(there))
 
+    def begin_for_sigterm(self, server, **env):
+        started = self.start("endless", self.scratch / "log", TAKT_SIGTERM=1, TAKT_PERIOD_MS=PERIOD_MS, MLFLOW_TRACKING_URI=server.url, **env)
+        self.assertEqual(started.process.stdout.readline(), "ready\n")
+        return started
+
+    def end_by_sigterm(self, started):
+        os.kill(started.process.pid, signal.SIGTERM)
+        ended = started.end(60 * rig.SLACK)
+        self.assertEqual(ended.status, -signal.SIGTERM, ended)
+
+    def check_run_of_sigterm(self, server):
+        """All that is in the journal is at the server, each once."""
+        killed = Killed(self.folder(), server, [])
+        self.begin_sync(killed)
+        self.assertEqual(killed.sync.end(60 * rig.SLACK).status, 0)
+        run = server.only_run()
+        self.assertEqual((run.status, run.copies()), ("KILLED", 0))
+        steps = len(self.frames(ROW))
+        self.assertGreater(steps, 0)
+        for key in ("time/Batch/IO/step_s", "time/Batch/step_s"):
+            self.assertEqual(sorted(set(run.steps(key))), sorted(run.steps(key)), key)
+            self.assertEqual(len(run.steps(key)), steps, key)
+
+    def test_ended_by_sigterm_it_is_killed_on_the_server_at_once(self):
+        server = tracking.TrackingServer()
+        self.addCleanup(server.stop)
+        started = self.begin_for_sigterm(server, TAKT_EXIT_MS=30_000)
+        self.assertTrue(rig.wait_until(lambda: any(run.points() for run in server.runs.values())))
+        self.end_by_sigterm(started)
+        run = server.only_run()
+        self.assertEqual(run.status, "KILLED")
+        there = run.points()
+        self.check_run_of_sigterm(server)
+        self.assertEqual(run.points(), there)  # nothing was left for later
+
+    def test_ended_by_sigterm_without_a_server_it_is_killed_there_later(self):
+        server = tracking.TrackingServer(lambda *_: (503, "text/plain", b"no"))
+        self.addCleanup(server.stop)
+        started = self.begin_for_sigterm(server, TAKT_EXIT_MS=700)
+        self.assertTrue(rig.wait_until(lambda: server.requests))
+        self.end_by_sigterm(started)
+        self.assertEqual(server.runs, {})
+        server.fault = lambda *_: None
+        self.check_run_of_sigterm(server)
+
     def test_killed_while_it_delivers(self):
         seed = random.randrange(1 << 32)
         print(f"seed {seed}")
@@ -123,7 +169,8 @@ class Kill(rig.Case):
         ages.sort()
         print(f"lost at the most {ages[-1] / 1e6:.1f} ms, half of them less than {ages[len(ages) // 2] / 1e6:.1f} ms")
         self.assertLess(ages[len(ages) // 2], 2 * PERIOD_MS * 1e6 * rig.SLACK)
-        self.assertGreater(delivered, KILLS // 4)  # the kills fell into deliveries
+        if rig.SLACK == 1:
+            self.assertGreater(delivered, KILLS // 4)  # the kills fell into deliveries
 
 
 if __name__ == "__main__":

@@ -4,7 +4,15 @@
 
 import http.client
 import http.server
+import socket
 import threading
+
+
+def closed_port():
+    """At which nobody is."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
 
 
 class Quiet(http.server.ThreadingHTTPServer):
@@ -78,3 +86,12 @@ class LoopbackServer:
     def stop(self):
         self.http.shutdown()
         self.http.server_close()
+
+    def kill(self):
+        """What a server that is killed leaves: nothing that listens, and no connection."""
+        self.stop()
+        for each in list(self.connections):
+            try:
+                each.connection.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass  # it has left

@@ -1,11 +1,15 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Trains in small and sends it to MLflow. Each line of its standard input is a number of steps to make, answered with
-// "done <steps so far>"; at the end of the input it says "result <bits of what was trained>" and "delivered 0" or "delivered 1".
+// Trains in small and sends it to MLflow, or with a WANDB_API_KEY to W&B. Each line of its standard input is a number of steps to
+// make, answered with "done <steps so far>"; at the end of the input it says "result <bits of what was trained>" and "delivered 0"
+// or "delivered 1".
 //   network_program endless <log>: steps until it is killed; in the log, two numbers a step: the step, and when it ended, in ns
 //   of CLOCK_MONOTONIC
 #include <takt/exporters/mlflow.hpp>
+#ifdef HAS_WANDB
+#include <takt/exporters/wandb.hpp>
+#endif
 #include <takt/session.hpp>
 #include <takt/takt.hpp>
 
@@ -83,14 +87,24 @@ void on_demand(Training& training) {
   }
 }
 
+void add_exporters(takt::Session& session) {
+  takt::MlflowOptions mlflow = takt::MlflowOptions::from_env();
+  mlflow.every_step = true;
+  mlflow.artifacts = false;
+  if (!mlflow.tracking_uri.empty()) { session.add(takt::MlflowExporter(mlflow)); }
+#ifdef HAS_WANDB
+  takt::WandbOptions wandb = takt::WandbOptions::from_env();
+  wandb.every_step = true;
+  wandb.files = false;
+  if (!wandb.api_key.empty()) { session.add(takt::WandbExporter(wandb)); }
+#endif
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
   takt::Session session("network");
-  takt::MlflowOptions options = takt::MlflowOptions::from_env();
-  options.every_step = true;
-  options.artifacts = false;
-  if (!options.tracking_uri.empty()) { session.add(takt::MlflowExporter(options)); }
+  add_exporters(session);
   Training training(session);
   if (count > 2 && std::string(arguments[1]) == "endless") {
     endless(training, arguments[2]);

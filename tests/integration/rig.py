@@ -124,6 +124,12 @@ class Case(unittest.TestCase):
         with open((folder or self.folder()) / name, newline="", encoding="utf-8") as file:
             return list(csv.DictReader(file))
 
+    def frames(self, kind, folder=None):
+        """The payloads of one type of frame in the journal, as far as they hold no beginning of another one."""
+        files = sorted((folder or self.folder()).glob("journal-*.tjl"))
+        frames = [frame for file in files for frame in file.read_bytes().split(b"tFrm")[1:]]
+        return [frame[20:20 + int.from_bytes(frame[:4], "little")] for frame in frames if frame[8:10] == bytes((kind, 0))]
+
     def assert_no_parts(self, folder=None):
         self.assertEqual(sorted(glob.glob(f"{folder or self.folder()}/*.part*")), [])
 

@@ -22,11 +22,22 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
 
 namespace {
 std::atomic<bool> no_threads{false};
+std::atomic<int> core_of_main{-1};  // where the kernel says that the main thread is; -1: as it is
+std::atomic<int> cores_of_sync{0};  // of the thread that has the disk confirm the journal
+
+/// How many cores a thread may run on; -1: the main thread's, too.
+int cores_of(pid_t thread) {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  ::sched_getaffinity(thread, sizeof cores, &cores);
+  return core_of_main >= 0 && CPU_ISSET(static_cast<std::size_t>(core_of_main), &cores) ? -1 : CPU_COUNT(&cores);
+}
 }  // namespace
 
 // In front of the one of the C library, for the library under test too.
@@ -36,6 +47,16 @@ extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attribute
   using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
   static const auto create = reinterpret_cast<Create>(dlsym(RTLD_NEXT, "pthread_create"));
   return create(thread, attributes, start, argument);
+}
+extern "C" int sched_getcpu() noexcept {
+  unsigned core = 0;
+  const bool known = ::syscall(SYS_getcpu, &core, nullptr, nullptr) == 0;
+  if (core_of_main >= 0 && gettid() == getpid()) { return core_of_main; }
+  return known ? static_cast<int>(core) : -1;
+}
+extern "C" int fdatasync(int descriptor) {
+  cores_of_sync = cores_of(0);
+  return static_cast<int>(::syscall(SYS_fdatasync, descriptor));
 }
 
 namespace {
@@ -52,14 +73,15 @@ void on_signal(int) {
   if (std::strncmp(name, "takt", 4) == 0) { ++on_takts_threads; }
 }
 
-bool is_takts(pid_t thread) {
+/// With the line's end.
+std::string name_of(pid_t thread) {
   char path[64];
   char name[32] = {};
   std::snprintf(path, sizeof path, "/proc/self/task/%d/comm", thread);
   std::FILE* const file = std::fopen(path, "r");
   const bool read = file != nullptr && std::fgets(name, sizeof name, file) != nullptr;
   if (file != nullptr) { std::fclose(file); }
-  return read && std::strncmp(name, "takt", 4) == 0;
+  return read ? name : "";
 }
 
 /// Waits for `wanted` threads that bear Takt's name: a thread names itself.
@@ -71,7 +93,7 @@ std::vector<pid_t> takts_threads(std::size_t wanted) {
     DIR* const folder = ::opendir("/proc/self/task");
     while (const dirent* entry = ::readdir(folder)) {
       const pid_t thread = std::atoi(entry->d_name);
-      if (thread > 0 && is_takts(thread)) { found.push_back(thread); }
+      if (thread > 0 && name_of(thread).compare(0, 4, "takt") == 0) { found.push_back(thread); }
     }
     ::closedir(folder);
     sched_yield();
@@ -89,6 +111,15 @@ void steps(int n) {
 takt::SessionOptions often() {
   takt::SessionOptions options = takt::SessionOptions::from_env();
   options.period_ms = 10;
+  return options;
+}
+
+/// A Session with each thread that it may have at all times: takt, takt-export, takt-gpu and takt-sigterm.
+constexpr std::size_t kThreads = 4;
+takt::SessionOptions with_all_threads() {
+  takt::SessionOptions options = often();
+  options.gpu_poll_ms = 10;
+  options.end_on_sigterm = true;
   return options;
 }
 
@@ -126,9 +157,9 @@ int signals() {
 
 /// Every signal that can be blocked is, in each thread of Takt's, from its first instruction on.
 int masks() {
-  takt::Session session("threads", often());
+  takt::Session session("threads", with_all_threads());
   session.add(takt::MemoryExporter());
-  for (const pid_t thread : takts_threads(2)) {
+  for (const pid_t thread : takts_threads(kThreads)) {
     char path[64];
     char line[256];
     std::snprintf(path, sizeof path, "/proc/self/task/%d/status", thread);
@@ -152,28 +183,28 @@ int wait_for_a_signal() {
   for (;;) { ::pause(); }
 }
 
-int count_of(pid_t thread, int left_out) {
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  ::sched_getaffinity(thread, sizeof cores, &cores);
-  return left_out >= 0 && CPU_ISSET(static_cast<std::size_t>(left_out), &cores) ? -1 : CPU_COUNT(&cores);
-}
-
-/// Says how many cores this thread and each of Takt's may run on; -1: the one on which the Session was made, too.
+/// Says how many cores this thread and each of Takt's may run on.
 int affinity(bool pinned) {
+  const int core = ::sched_getcpu();
   if (pinned) {
     cpu_set_t one;
     CPU_ZERO(&one);
-    CPU_SET(static_cast<std::size_t>(::sched_getcpu()), &one);
+    CPU_SET(static_cast<std::size_t>(core), &one);
     ::sched_setaffinity(0, sizeof one, &one);
   }
-  const int before = ::sched_getcpu();
-  takt::Session session("threads", often());
-  const bool stayed = ::sched_getcpu() == before;  // else it is not known where
-  std::printf("main %d\n", count_of(0, -1));
-  for (const pid_t thread : takts_threads(1)) {
-    std::printf("takt %d\n", count_of(thread, stayed && !pinned ? before : -1));
+  std::printf("main %d\n", cores_of(0));
+  if (!pinned) { core_of_main = core; }
+  takt::Session session("threads", with_all_threads());
+  session.add(takt::MemoryExporter());
+  steps(3);
+  for (const pid_t thread : takts_threads(kThreads)) {
+    const std::string name = name_of(thread);
+    std::printf("%s %d\n", name.substr(0, name.find('\n')).c_str(), cores_of(thread));
   }
+  session.close();  // has the disk confirm the journal, and does not wait for it for long
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (cores_of_sync == 0 && std::chrono::steady_clock::now() < deadline) { sched_yield(); }
+  std::printf("takt-sync %d\n", cores_of_sync.load());
   return 0;
 }
 

@@ -46,9 +46,13 @@ class Tls(rig.Case):
                      "-days", days, "-extfile", "extension", "-out", f"{name}.pem")
         return name
 
-    def serve(self, name, newest=None):
+    def serve(self, name, newest=None, asks=False):
+        """asks: for a certificate of the client, from the same authority."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(self.scratch / f"{name}.pem", self.scratch / f"{name}.key")
+        if asks:
+            context.verify_mode = ssl.CERT_REQUIRED
+            context.load_verify_locations(self.authority)
         if newest is not None:
             context.set_ciphers("ALL:@SECLEVEL=0")
             with warnings.catch_warnings():  # that this is not to be used any more is what is tested
@@ -126,10 +130,29 @@ class Tls(rig.Case):
 
     def test_path_without_a_file_is_told_before_the_run(self):
         server = self.serve(self.signed("server"))
-        started = self.start(stdin=subprocess.PIPE, MLFLOW_TRACKING_URI=server.url, MLFLOW_TRACKING_SERVER_CERT_PATH="/nowhere")
-        self.assertIn("MLFLOW_TRACKING_SERVER_CERT_PATH=/nowhere cannot be read", started.end(60 * rig.SLACK, "").err)
+        for variable in ("MLFLOW_TRACKING_SERVER_CERT_PATH", "MLFLOW_TRACKING_CLIENT_CERT_PATH"):
+            with self.subTest(variable):
+                started = self.start(stdin=subprocess.PIPE, MLFLOW_TRACKING_URI=server.url, **{variable: "/nowhere"})
+                self.assertIn(f"{variable}=/nowhere cannot be read", started.end(60 * rig.SLACK, "").err)
 
     # Who asks
+
+    def with_key(self, name):
+        """One file with the certificate and the key."""
+        file = self.scratch / f"{name}-both.pem"
+        file.write_bytes((self.scratch / f"{name}.pem").read_bytes() + (self.scratch / f"{name}.key").read_bytes())
+        return file
+
+    def test_certificate_of_the_client_is_shown_to_a_server_that_asks_for_it(self):
+        server = self.serve(self.signed("server"), asks=True)
+        mutual = {"MLFLOW_TRACKING_SERVER_CERT_PATH": self.authority}
+        self.check_refused(server, self.train(server, 800, **mutual), "does not answer as it should")
+        self.certificate("other", "/CN=other")
+        other = self.train(server, 800, **mutual, MLFLOW_TRACKING_CLIENT_CERT_PATH=self.with_key("other"))
+        self.check_refused(server, other, "does not answer as it should")
+        ended = self.train(server, **mutual, MLFLOW_TRACKING_CLIENT_CERT_PATH=self.with_key(self.signed("client")))
+        self.check_delivered(server, ended)
+        self.assertEqual(ended.err, "")
 
     def check_credentials(self, **env):
         server = self.serve(self.signed("server"))

@@ -16,11 +16,11 @@ class TrackingServer(loopback.LoopbackServer):
     """Keeps the points of each run. `fault(method, endpoint, body)` may answer in its stead, or return None; it is asked
     behind the lock, one request at a time."""
 
-    def __init__(self, fault=lambda method, endpoint, body: None, **how):
+    def __init__(self, fault=lambda method, endpoint, body: None, runs=None, **how):
         self.fault = fault
         self.lock = threading.Lock()
         self.requests = []  # (endpoint, headers)
-        self.runs = {}  # {run id: Run}
+        self.runs = {} if runs is None else runs  # {run id: Run}
         super().__init__(self.answer, **how)
 
     def answer(self, method, path, headers, body):

@@ -7,11 +7,13 @@ import tree
 
 SPDX = ("SPDX-FileCopyrightText: The Takt authors", "SPDX-License-Identifier: BSD-3-Clause")
 SLEEP = re.compile(r"\b(sleep_for|sleep_until|usleep|nanosleep)\b|(?<!\w)time\.sleep\b")
+# A test case with its name, which may go on behind a line's end.
+TEST_CASE = re.compile(r'\bTEST_CASE(?:_METHOD)?\((?:\s*[\w:<>]+,)?\s*((?:"(?:[^"\\]|\\.)*"\s*)+)')
 LONGEST = {".hpp": 300, ".cpp": 400}
 
 
 def licence_problems():
-    for path, text in tree.files((*tree.CODE, ".py", ".sh", ".cmake", ".txt")):
+    for path, text in tree.files((*tree.CODE, *tree.DEVICE, ".py", ".sh", ".cmake", ".txt")):
         if path.endswith(".txt") and not path.endswith("CMakeLists.txt"):
             continue
         head = text.splitlines()[:4]
@@ -27,15 +29,23 @@ def header_problems():
 
 def sleep_problems():
     """A test that sleeps is slow on a good day and fails on a bad one: advance a ManualBackend, or wait for a condition."""
-    for path, text in tree.files((*tree.CODE, ".py", ".sh"), ("tests",)):
+    for path, text in tree.files((*tree.CODE, *tree.DEVICE, ".py", ".sh"), ("tests",)):
         for number, line in enumerate(text.splitlines(), 1):
             if SLEEP.search(line) and not path.startswith("tests/lint/"):
                 yield f"{path}:{number}: a test must not sleep"
 
 
+def name_problems():
+    """CMake takes a test case whose name has a semicolon for two, and neither half for one that is there."""
+    for path, text in tree.files((".cpp",), ("tests",)):
+        for case in TEST_CASE.finditer(text):
+            if ";" in case[1]:
+                yield f"{path}: a semicolon in {case[1].strip()}; ctest would never run it"
+
+
 def list_problems():
     """Sources and tests are listed by hand; one that is not in its list would silently not be built."""
-    for path, _ in tree.files((".cpp",), ("src", "backends", "exporters", "examples", "tests")):
+    for path, _ in tree.files((".cpp", *tree.DEVICE), ("src", "backends", "exporters", "examples", "tests")):
         full = tree.root() / path
         listing = next(parent / "CMakeLists.txt" for parent in full.parents if (parent / "CMakeLists.txt").is_file())
         if not re.search(rf"\b{re.escape(full.stem)}\b", listing.read_text(encoding="utf-8")):
@@ -52,7 +62,7 @@ def warn_about_length():
 
 def main():
     warn_about_length()
-    tree.finish([*licence_problems(), *header_problems(), *sleep_problems(), *list_problems()])
+    tree.finish([*licence_problems(), *header_problems(), *sleep_problems(), *name_problems(), *list_problems()])
 
 
 main()

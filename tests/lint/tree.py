@@ -7,6 +7,7 @@ import sys
 
 FOLDERS = ("include", "src", "backends", "exporters", "examples", "tests", "cmake", "scripts")
 CODE = (".hpp", ".cpp")
+DEVICE = (".cu", ".hip")
 
 
 def root():

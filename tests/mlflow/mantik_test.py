@@ -4,7 +4,6 @@
 version that Mantik runs. What nobody can test from outside is Mantik itself."""
 
 import collections
-import datetime
 import http.client
 import json
 import os
@@ -12,29 +11,30 @@ import pathlib
 import stat
 import subprocess
 import sys
-import tempfile
 import threading
 import unittest
 
 import mlflow_test  # first: it sets what MLflow reads when it is imported
+import digits
 import loopback
 import rig
+from mantik_tokens import PASSWORD, USER, TokenRoutes
 
-CLIENT = os.environ.get("MANTIK_CLIENT")
-USER, PASSWORD = "ada", 'pa"ss wörd'
+CLIENT, EXAMPLE = os.environ.get("MANTIK_CLIENT"), os.environ.get("EXAMPLE")
 STEPS = 300
+# How tokens are asked for, by whichever client: method, path, type and what is in it.
+QUESTIONS = {("POST", "/mantik/tokens/create", "application/json", ("password", "username")),
+             ("POST", "/mantik/tokens/refresh", "application/json", ("refresh_token", "username"))}
 
 
-class Mantik(loopback.LoopbackServer):
+class Mantik(TokenRoutes, loopback.LoopbackServer):
     """Gives tokens below /mantik/tokens, and leads requests below /tracking/api that carry one of them on to `server`."""
 
     def __init__(self, server):
         self.server = server
         self.lock = threading.Lock()
-        self.given = 0
-        self.valid = set()
-        self.refresh_tokens = set()
         self.asked = collections.Counter()
+        self.questions = set()
         self.batches = []  # (status, body)
         self.silence = None  # an Event, until which nothing is answered
         self.deaf_after = None  # so many log-batches, no token is valid any more
@@ -47,31 +47,17 @@ class Mantik(loopback.LoopbackServer):
         with self.lock:
             self.asked[path.partition("?")[0]] += 1
             if path.startswith("/mantik/tokens/"):
+                self.questions.add((method, path, headers["Content-Type"], tuple(sorted(json.loads(body)))))
                 return self.answer_for_token(path.rpartition("/")[2], json.loads(body))
             if self.deaf_after is not None and len(self.batches) >= self.deaf_after:
                 self.deaf_after = None
                 self.valid.clear()
-            allowed = headers.get("Authorization", "").removeprefix("Bearer ") in self.valid
+            allowed = self.lets_in(headers)
         reply = self.lead_on(method, path, headers, body) if allowed else (401, "text/plain", b"Invalid token")
         if path.endswith("runs/log-batch"):
             with self.lock:
                 self.batches.append((reply[0], body))
         return reply
-
-    def answer_for_token(self, route, asked):
-        if route == "create" and (asked["username"], asked["password"]) != (USER, PASSWORD):
-            return 401, "application/json", b'{"detail": "incorrect username or password"}'
-        known = set(asked) == {"username", "refresh_token"} and asked["refresh_token"] in self.refresh_tokens
-        if route == "refresh" and not known:
-            return 401, "application/json", b'{"detail": "Refresh token is invalid"}'
-        self.given += 1
-        ends = datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0) + datetime.timedelta(hours=1)
-        answer = {"AccessToken": f"access-{self.given}", "ExpiresAt": ends.isoformat()}
-        if route == "create":
-            answer["RefreshToken"] = f"refresh-{self.given}"
-            self.refresh_tokens.add(answer["RefreshToken"])
-        self.valid = {answer["AccessToken"]}
-        return 201, "application/json", json.dumps(answer).encode()
 
     def lead_on(self, method, path, headers, body):
         onward = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=60)
@@ -86,27 +72,23 @@ class Mantik(loopback.LoopbackServer):
         return {route: self.asked[f"/mantik/tokens/{route}"] for route in ("create", "refresh")}
 
 
-class MantikTest(rig.Case):
-    @classmethod
-    def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory(prefix="takt-test-")
-        cls.addClassCleanup(folder.cleanup)
-        cls.server = mlflow_test.Server(pathlib.Path(folder.name) / "server")
-        cls.addClassCleanup(cls.server.stop)
-        cls.server.start()
-        cls.client = mlflow_test.MlflowClient(cls.server.url)
-
+class MantikTest(mlflow_test.Case):
     def setUp(self):
         super().setUp()
         self.mantik = Mantik(self.server)
         self.addCleanup(self.mantik.stop)
         self.home = self.scratch / "home"
         self.home.mkdir()
-        self.file = self.home / ".mantik" / "tokens.json"
+        self.file = self.home / ".mantik" / "tokens.json"  # of the official client
+        self.of_host = self.file.with_name(f"tokens-127.0.0.1%3A{self.mantik.port}.json")
         self.experiment = self.client.create_experiment(self.id())
         self.variables = {"HOME": self.home, "MANTIK_USERNAME": USER, "MANTIK_PASSWORD": PASSWORD,
                           "MANTIK_API_URL": self.mantik.url, "MLFLOW_TRACKING_URI": self.mantik.url + "/tracking/",
                           "MLFLOW_EXPERIMENT_ID": self.experiment}
+
+    def tearDown(self):
+        super().tearDown()
+        self.assertLessEqual(self.mantik.questions, QUESTIONS)
 
     def start_program(self, name="sent", steps=STEPS, pause_us=300, **env):
         settings = {"TAKT_EXIT_MS": 60_000, "TAKT_TABLE": 0, "TAKT_PERIOD_MS": 50, **self.variables, **env}
@@ -140,7 +122,7 @@ class MantikTest(rig.Case):
         return done.stdout.strip()
 
     def test_the_official_client_goes_on_with_the_tokens_of_takt(self):
-        self.run_to_mantik()
+        self.run_to_mantik(TOKEN_FILE=self.file)
         run, = self.check_runs(1)
         self.assertEqual(self.mantik.tokens(), {"create": 1, "refresh": 0})
         self.assertEqual(stat.S_IMODE(self.file.stat().st_mode), 0o600)
@@ -168,16 +150,32 @@ class MantikTest(rig.Case):
 
     def test_takt_goes_on_with_the_tokens_of_the_official_client(self):
         self.assertEqual(self.official("print(auth.get_valid_access_token())"), "access-1")
-        self.run_to_mantik()
+        self.run_to_mantik(TOKEN_FILE=self.file)
         self.assertEqual(self.mantik.tokens(), {"create": 1, "refresh": 0})
         self.official("import dataclasses, datetime\nfile = auth._MANTIK_TOKEN_FILE\n"
                       "tokens = auth._tokens.Tokens.from_file(file)\n"
                       "ended = datetime.datetime.now(datetime.timezone.utc)\n"
                       "dataclasses.replace(tokens, expires_at=ended).write_to_file(file)")
-        self.run_to_mantik()
+        self.run_to_mantik(TOKEN_FILE=self.file)
         self.assertEqual(self.mantik.tokens(), {"create": 1, "refresh": 1})
         self.assertEqual(json.loads(self.file.read_text(encoding="utf-8"))["refresh_token"], "refresh-1")
         self.check_runs(2)
+
+    def test_tokens_of_another_platform_in_the_file_of_the_official_client_are_neither_sent_nor_changed(self):
+        other = Mantik(self.server)
+        self.addCleanup(other.stop)
+        theirs = {"MANTIK_API_URL": other.url, "MLFLOW_TRACKING_URI": other.url + "/tracking/"}
+        ours, self.variables = self.variables, {**self.variables, **theirs}
+        self.assertEqual(self.official("print(auth.get_valid_access_token())"), "access-1")
+        before = self.file.read_bytes()
+        self.variables = ours
+        self.mantik.given = 10  # so that its tokens are others
+        self.run_to_mantik()
+        self.check_runs(1)
+        self.assertEqual(self.mantik.tokens(), {"create": 1, "refresh": 0})
+        self.assertEqual(self.file.read_bytes(), before)
+        self.assertEqual(json.loads(self.of_host.read_text(encoding="utf-8"))["access_token"], "access-11")
+        self.assertEqual(stat.S_IMODE(self.of_host.stat().st_mode), 0o600)
 
     def test_a_token_that_ends_in_the_middle_is_refreshed_and_the_batch_sent_again(self):
         self.mantik.deaf_after = 3
@@ -196,19 +194,29 @@ class MantikTest(rig.Case):
         self.check_runs(3)
         self.assertEqual(self.mantik.tokens(), {"create": 1, "refresh": 0})
 
+    @unittest.skipUnless(EXAMPLE, "the examples were not built")
+    def test_the_digits_example_is_seen_at_mantik_by_variables_alone(self):
+        self.assertEqual(digits.run(EXAMPLE, TAKT_DIR=self.runs, TAKT_EXIT_MS=60_000, **self.variables), "")
+        run, = self.client.search_runs([self.experiment])
+        self.assertEqual((run.info.status, run.data.tags["mlflow.user"]), ("FINISHED", USER))
+        self.assertLessEqual(digits.METRICS, set(run.data.metrics))
+        losses = sorted((each.step, each.value) for each in self.client.get_metric_history(run.info.run_id, "loss"))
+        self.assertEqual(len(losses), run.data.metrics["total/time/Epoch/Batch/count"])
+        self.assertLess(losses[-1][1], losses[0][1])
+
     def test_a_wrong_password_stops_the_delivery_and_nothing_else(self):
         ended = self.start_program(MANTIK_PASSWORD="wr0ng").end(120)
         self.assertEqual(ended.status, 0, ended)
         self.assertIn("refuses user name or password (HTTP 401). Set MANTIK_USERNAME and MANTIK_PASSWORD", ended.err)
         self.assertNotIn("wr0ng", ended.err)
         self.assertEqual(self.mantik.tokens(), {"create": 1, "refresh": 0})
-        self.assertFalse(self.file.exists())
+        self.assertEqual(list(self.home.rglob("*.json")), [])
 
     @unittest.skipUnless(mlflow_test.COMMAND, "the command takt was not built")
     def test_takt_sync_delivers_what_was_left_while_mantik_was_silent(self):
         silence = self.mantik.silence = threading.Event()
         self.addCleanup(silence.set)
-        ended = self.start_program(TAKT_EXIT_MS=500).end(60)
+        ended = self.start_program(TAKT_EXIT_MS=1000).end(60)
         self.assertEqual(ended.status, 0, ended)
         self.assertLess(ended.seconds, 3 * rig.SLACK, ended)
         self.assertIn("delivered 0", ended.out, ended)

@@ -3,29 +3,44 @@
 
 // Trains nothing, in steps, and sends it to an MLflow server. What it sent is written to a file as the exporter was given it,
 // in bits, so that the test can compare without trusting the exporter.
-//   mlflow_program <file for what was sent> <steps> <pause in us after each step> [failed]
+//   mlflow_program <file for what was sent> <steps> <pause in us in each step> [failed | windows]
 #include <takt/exporters/memory.hpp>
 #include <takt/exporters/mlflow.hpp>
 #include <takt/session.hpp>
 #include <takt/takt.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <limits>
 #include <string>
+
+#include <poll.h>
+#include <sys/resource.h>
 
 namespace {
 
 constexpr takt::Key kOdd{"ns::f<int>", takt::Kind::compute};
+/// Of many scripts, with every character that MLflow refuses, and longer than it takes. Two differ in one such character only.
+const char* const kNames[] = {
+    "損失", "потери", "خسارة", "a:b|c*d?\"e<f>\\g", "a;b|c*d?\"e<f>\\g", "../up//and/./down", "📉 %20&#"};
 
 std::uint64_t bits_of(double value) {
   std::uint64_t bits = 0;
   std::memcpy(&bits, &value, sizeof bits);
   return bits;
+}
+
+/// How often the thread has waited for something, in its life.
+long waits() {
+  rusage usage = {};
+  getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_nvcsw;
 }
 
 void wait_us(long long us) {
@@ -72,24 +87,14 @@ void write_sent(const char* path, const takt::MemoryExporter& memory) {
   std::fclose(file);
 }
 
-}  // namespace
-
-int main(int count, char** arguments) {
-  if (count < 4) { return 2; }
-  const int steps = std::atoi(arguments[2]);
-  const long long pause_us = std::atoll(arguments[3]);
-  const takt::MemoryExporter memory;
-  bool delivered = false;
-  {
-    takt::Session session("mlflow-test");
-    session.add(memory);
-    takt::MlflowOptions options = takt::MlflowOptions::from_env();
-    options.every_step = true;
-    session.add(takt::MlflowExporter(options));
-    for (int number = 0; number < 101; ++number) { session.param("param " + std::to_string(number), number); }
-    session.param("long", std::string(501, 'x'));
-    session.tag("purpose", "caf\xC3\xA9");
-    for (int step = 0; step < steps; ++step) {
+/// Tells in how many steps the thread waited, and the longest of these: of others it is but known that they were not alone.
+void train(takt::Session& session, int steps, long long pause_us) {
+  int waited = 0;
+  long long longest_us = 0;
+  for (int step = 0; step < steps; ++step) {
+    const auto begin = std::chrono::steady_clock::now();
+    const long before = waits();
+    {
       takt::Scope batch(takt::Batch);
       { takt::Scope io(takt::IO); }
       { takt::Scope odd(kOdd); }
@@ -98,7 +103,63 @@ int main(int count, char** arguments) {
       if (step == 5) { session.metric("limit", std::numeric_limits<double>::infinity()); }
       if (step == 6) { session.metric("limit", std::numeric_limits<double>::quiet_NaN()); }
     }
-    if (count > 4) { session.fail(); }
+    if (waits() == before) { continue; }
+    ++waited;
+    const auto took = std::chrono::steady_clock::now() - begin;
+    longest_us = std::max<long long>(longest_us, std::chrono::duration_cast<std::chrono::microseconds>(took).count());
+  }
+  std::printf("waited in %d steps, at most %lld us\n", waited, longest_us);
+}
+
+/// Steps that take their time without taking processor time, as windows are long; in one step longer than in others, in a region entered twice in each, and with a parameter that changes.
+void train_in_windows(takt::Session& session, int steps, long long pause_us) {
+  const auto pass = [](long long us) {
+    const timespec time = {static_cast<std::time_t>(us / 1'000'000), static_cast<long>(us % 1'000'000 * 1000)};
+    ::ppoll(nullptr, 0, &time, nullptr);
+  };
+  takt::Scope epoch(takt::Epoch);
+  for (int step = 0; step < steps; ++step) {
+    takt::Scope batch(takt::Batch);
+    batch.items(3 + step % 2);
+    for (int call = 0; call < 2; ++call) {
+      takt::Scope io(takt::IO);
+      pass(pause_us / 8 * (1 + step % 3));
+    }
+    pass(pause_us / 2);
+    session.metric("loss", special(step));
+    session.metric("time/own", step);
+    session.param("rate", step < steps / 2 ? "first" : "second");
+  }
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count < 4) { return 2; }
+  const int steps = std::atoi(arguments[2]);
+  const long long pause_us = std::atoll(arguments[3]);
+  const std::string mode = count > 4 ? arguments[4] : "";
+  const bool windows = mode == "windows";
+  const takt::MemoryExporter memory;
+  bool delivered = false;
+  {
+    takt::Session session("mlflow-test");
+    session.add(memory);
+    takt::MlflowOptions options = takt::MlflowOptions::from_env();
+    options.every_step = !windows;
+    if (const char* const file = std::getenv("TOKEN_FILE"); file != nullptr) { options.mantik.token_file = file; }
+    session.add(takt::MlflowExporter(options));
+    for (int number = 0; number < 101; ++number) { session.param("param " + std::to_string(number), number); }
+    session.param("long", std::string(501, 'x'));
+    session.tag("purpose", "caf\xC3\xA9");
+    if (windows) {
+      train_in_windows(session, steps, pause_us);
+    } else {
+      train(session, steps, pause_us);
+    }
+    for (const char* const name : kNames) { session.metric(name, 0.5, 0); }
+    session.metric(std::string(300, 'x'), 0.5, 0);
+    if (mode == "failed") { session.fail(); }
     delivered = session.close();
   }
   write_sent(arguments[1], memory);

@@ -14,7 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "integration"))
 import fetch  # noqa: E402
 
 # pkg_resources left setuptools in 81, FallbackAsyncAdaptedQueuePool left SQLAlchemy in 2.1; MLflow 2.2.2 wants both.
-PACKAGES = {"2.2.2": ["mlflow==2.2.2", "setuptools<80", "sqlalchemy<2.1"], "3": ["mlflow>=3,<4"]}
+PACKAGES = {"2.2.2": ["mlflow==2.2.2", "setuptools<80", "sqlalchemy<2.1"], "3": ["mlflow[auth]>=3,<4"]}
 # Of what Mantik's client needs, that which its login imports and MLflow has not brought: all of it would be ten times as much.
 MANTIK = ["--no-deps", "mantik==0.5.11"]
 MANTIK_NEEDS = ["fs", "gputil", "ipython==8.18.1", "psutil", "python-jose", "setuptools<80"]
@@ -27,7 +27,7 @@ def fetch_mantik(python, folder):
         return
     shutil.rmtree(folder, ignore_errors=True)
     for packages in (MANTIK_NEEDS, MANTIK):
-        fetch.run_pip(python, "Mantik's client", "install", "--quiet", "--target", str(folder), *packages)
+        fetch.install(python, "Mantik's client", "--target", str(folder), *packages)
     ready.touch()
 
 
@@ -38,7 +38,7 @@ def main():
         client = folder.with_name("mantik")
         fetch_mantik(python, client)
         os.environ["MANTIK_CLIENT"] = str(client)
-    os.execv(python, [python, "-B", str(test), *sys.argv[4:]])
+    fetch.become(python, folder, str(test), *sys.argv[4:])
 
 
 main()

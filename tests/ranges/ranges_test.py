@@ -62,6 +62,19 @@ class Ranges(unittest.TestCase):
         self.assertEqual(self.told(0), words(MAIN + STILL_OPEN))
         self.assertEqual(self.told(1), words(THREAD))
 
+    def run_flat(self, which, profiler, **env):
+        done = subprocess.run([os.environ[which]], capture_output=True, text=True, check=False, timeout=60 * rig.SLACK,
+                              env=rig.environment(RANGES_PROFILER=profiler, TAKT_TABLE=0, **env))
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+
+    @unittest.skipUnless("NVTX_FLAT" in os.environ, "built without NVTX, or with a sanitizer")
+    def test_a_million_nvtx_ranges_take_no_memory(self):
+        self.run_flat("NVTX_FLAT", os.environ["FAKE_NVTX"], NVTX_INJECTION64_PATH=os.environ["FAKE_NVTX"])
+
+    @unittest.skipUnless("ROCTX_FLAT" in os.environ, "built with a sanitizer")
+    def test_a_million_roctx_ranges_take_no_memory(self):
+        self.run_flat("ROCTX_FLAT", "libroctx64.so.4", LD_LIBRARY_PATH=os.environ["FAKE_ROCTX"])
+
     def test_roctx_without_its_library(self):
         self.assertEqual(self.run_program("ROCTX"), "not active\n")
 

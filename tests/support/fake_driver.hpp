@@ -4,53 +4,74 @@
 
 #include <takt/backends/event.hpp>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace takt_test {
 
 struct FakeStream;
 
+struct FakeContext {
+  bool gone = false;
+  std::uint64_t number = 1;  // another one after each reset
+};
+
 struct FakeEvent {
   std::int64_t at_ns = 0;
   bool recorded = false;
-  bool queued = false;        // recorded, and its stream has not come so far
-  bool captured = false;      // recorded last while its stream was being captured
-  std::uint64_t context = 0;  // free for a driver that knows several
+  bool queued = false;    // recorded, and its stream has not come so far
+  bool captured = false;  // recorded last while its stream was being captured
+  bool in_graph = false;  // a node of a graph records it
+  int owed = 0;           // questions for its time that are to come, see FakeDriver::owe()
+  const FakeContext* context = nullptr;
+  std::uint64_t context_number = 0;
 };
 
-struct FakeContext {
-  bool gone = false;
+/// What a capture made: work, and events that each replay records. As a driver may: between a launch and the moment when the
+/// stream comes to its event, an event still tells of the replay before.
+struct FakeGraph {
+  struct Node {
+    std::int64_t work_ns = 0;
+    FakeEvent* event = nullptr;
+  };
+  std::vector<Node> nodes;
 };
 
 /// A queue in order, on a time line of its own that work moves on.
 struct FakeStream {
   FakeContext* context = nullptr;
   bool is_legacy = false;
+  FakeEvent* last = nullptr;  // recorded on it
   std::int64_t now_ns = 0;
   struct Item {
     std::int64_t work_ns = 0;
     FakeEvent* event = nullptr;
+    bool of_graph = false;
   };
   std::deque<Item> queue;
   bool capturing = false;
   bool capture_valid = true;
   bool capture_global = true;
   std::thread::id capturer;
+  FakeGraph captured;
 };
 
 /// A device driver without a device: streams stand still until the test moves them. It knows what a driver would punish, and
 /// notes every such misuse. Any thread.
 class FakeDriver {
  public:
-  enum class Call { enter, create, record, query, elapsed };
+  enum class Call { enter, create, record, query, elapsed, alive, exchange, wait };
   using Status = takt::EventStatus;
 
   FakeStream* stream(FakeContext* context = nullptr) {
@@ -63,7 +84,11 @@ class FakeDriver {
   // What an application does.
   void work(FakeStream* stream, std::chrono::nanoseconds length) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    stream->queue.push_back({length.count(), nullptr});
+    if (stream->capturing) {
+      stream->captured.nodes.push_back({length.count(), nullptr});
+      return;
+    }
+    stream->queue.push_back({length.count(), nullptr, false});
     if (!held_) { run_locked(*stream, ~std::size_t{0}); }
   }
   void begin_capture(FakeStream* stream, bool global = true) {
@@ -72,12 +97,37 @@ class FakeDriver {
     stream->capture_valid = true;
     stream->capture_global = global;
     stream->capturer = std::this_thread::get_id();
+    stream->captured = FakeGraph();
   }
   /// Whether the capture was still valid.
   bool end_capture(FakeStream* stream) {
     const std::lock_guard<std::mutex> lock(mutex_);
     stream->capturing = false;
     return stream->capture_valid;
+  }
+  /// A call that no capture allows.
+  void break_capture(FakeStream* stream) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    stream->capture_valid = false;
+  }
+  bool is_capture_valid(FakeStream* stream) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return stream->capture_valid;
+  }
+  /// What the last capture of this stream has made.
+  FakeGraph graph(FakeStream* stream) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return stream->captured;
+  }
+  void launch(const FakeGraph& graph, FakeStream* stream) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (const FakeGraph::Node& node : graph.nodes) { stream->queue.push_back({node.work_ns, node.event, true}); }
+    if (!held_) { run_locked(*stream, ~std::size_t{0}); }
+  }
+  /// Destroys a context, with all its events, and makes another one in its place.
+  void reset(FakeContext& context) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ++context.number;
   }
 
   // What the test does with the device.
@@ -101,6 +151,18 @@ class FakeDriver {
     const std::lock_guard<std::mutex> lock(mutex_);
     script_[call] = {status, times};
   }
+  /// What this thread records from now on is to be asked for its time so often before it may be recorded again: a begin or an
+  /// end once, what is both twice.
+  static void owe(int questions) { owed_ = questions; }
+  FakeEvent* last(FakeStream* stream) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return stream->last;
+  }
+  /// One of these questions will not come: the region is given up.
+  void forgive(FakeEvent* event) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    --event->owed;
+  }
   void pass(std::chrono::nanoseconds time) {
     const std::lock_guard<std::mutex> lock(mutex_);
     host_ns_ += static_cast<std::uint64_t>(time.count());
@@ -119,6 +181,11 @@ class FakeDriver {
     const std::lock_guard<std::mutex> lock(mutex_);
     return misuses_;
   }
+  /// Between two events whose distance was asked for.
+  std::chrono::nanoseconds longest_elapsed() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return std::chrono::nanoseconds(longest_elapsed_ns_);
+  }
   /// Threads whose capture mode is not what it was.
   int unbalanced() {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -133,16 +200,33 @@ class FakeDriver {
     if (stream->capturing) { return Status::capturing; }
     if (stream->is_legacy && any_capture()) { return Status::capturing; }
     if (stream->context->gone) { return Status::no_context; }
-    id = {stream->context, 1};
+    id = {stream->context, stream->context->number};
     return Status::done;
   }
-  Status create(FakeEvent*& event) {
+  Status enter_capture(FakeStream* stream, takt::EventContextId& id) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    Status status = Status::done;
+    if (answered(Call::enter, status)) { return status; }
+    if (!stream->capturing) { return Status::not_capturing; }
+    id = {stream->context, stream->context->number};
+    return Status::done;
+  }
+  Status alive(const takt::EventContextId& id) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    Status status = Status::done;
+    if (answered(Call::alive, status)) { return status; }
+    const auto* context = static_cast<const FakeContext*>(id.handle);
+    return context->gone || context->number != id.number ? Status::lost : Status::done;
+  }
+  Status create(const takt::EventContextId& id, FakeEvent*& event) {
     const std::lock_guard<std::mutex> lock(mutex_);
     Status status = Status::done;
     if (answered(Call::create, status)) { return status; }
     if (any_capture() && !is_relaxed()) { misuse("create during a capture"); }
     events_.push_back(std::make_unique<FakeEvent>());
     event = events_.back().get();
+    event->context = static_cast<const FakeContext*>(id.handle);
+    event->context_number = id.number;
     return Status::done;
   }
   Status record(FakeEvent* event, FakeStream* stream) {
@@ -150,20 +234,38 @@ class FakeDriver {
     Status status = Status::done;
     if (answered(Call::record, status)) { return status; }
     if (event->queued) { misuse("record of an event that stands in a queue"); }
+    if (event->in_graph && in_flight(event)) { misuse("record of an event that a replay may write"); }
+    if (event->owed != 0) { misuse("record of an event whose time has not been read"); }
+    ask_about(event);
+    event->in_graph = false;
     if (stream->capturing) { misuse("record on a stream that is being captured"); }
     event->captured = stream->capturing;
     event->recorded = true;
     event->queued = true;
-    stream->queue.push_back({0, event});
+    event->owed = owed_;
+    stream->last = event;
+    stream->queue.push_back({0, event, false});
     if (!held_) { run_locked(*stream, ~std::size_t{0}); }
+    return Status::done;
+  }
+  Status record_in_graph(FakeEvent* event, FakeStream* stream) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    Status status = Status::done;
+    if (answered(Call::record, status)) { return status; }
+    if (event->queued) { misuse("record of an event that stands in a queue"); }
+    if (!stream->capturing) { misuse("record into a graph of a stream that is not being captured"); }
+    ask_about(event);
+    event->in_graph = true;
+    stream->captured.nodes.push_back({0, event});
     return Status::done;
   }
   Status query(FakeEvent* event) {
     const std::lock_guard<std::mutex> lock(mutex_);
     Status status = Status::done;
     if (answered(Call::query, status)) { return status; }
+    ask_about(event);
     if (event->captured) { misuse("query of a captured event"); }
-    if (!event->recorded) { misuse("query of an event that was never recorded"); }
+    if (!event->recorded && !event->in_graph) { misuse("query of an event that was never recorded"); }
     if (harms_capture()) { return Status::capturing; }
     return event->queued ? Status::not_ready : Status::done;
   }
@@ -171,10 +273,30 @@ class FakeDriver {
     const std::lock_guard<std::mutex> lock(mutex_);
     Status status = Status::done;
     if (answered(Call::elapsed, status)) { return status; }
+    ask_about(begin);
+    ask_about(end);
     if (!begin->recorded || !end->recorded) { misuse("elapsed of an event that was never recorded"); }
     if (begin->queued || end->queued) { return Status::not_ready; }
+    for (FakeEvent* each : {begin, end}) { each->owed -= each->owed == 0 ? 0 : 1; }
     ms = static_cast<float>(static_cast<double>(end->at_ns - begin->at_ns) * 1e-6);
+    longest_elapsed_ns_ = std::max(longest_elapsed_ns_, std::abs(end->at_ns - begin->at_ns));
     return Status::done;
+  }
+  Status wait(FakeEvent* event) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    Status status = Status::done;
+    if (answered(Call::wait, status)) { return status; }
+    ask_about(event);
+    if (!waiting_allowed_) { misuse("a wait that nobody asked for"); }
+    if (harms_capture()) { return Status::capturing; }
+    for (auto& each : streams_) {
+      while (event->queued && !each->queue.empty() && stands_in(*each, event)) { run_locked(*each, 1); }
+    }
+    return Status::done;
+  }
+  void allow_waiting() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    waiting_allowed_ = true;
   }
   std::uint64_t now_ns() {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -183,6 +305,7 @@ class FakeDriver {
   void relax(int by) {
     const std::lock_guard<std::mutex> lock(mutex_);
     relaxed_ += by;
+    ++calls_[Call::exchange];
     depth_[std::this_thread::get_id()] += by;
   }
 
@@ -194,7 +317,8 @@ class FakeDriver {
       stream.now_ns += item.work_ns;
       if (item.event == nullptr) { continue; }
       item.event->at_ns = stream.now_ns;
-      item.event->queued = false;
+      item.event->recorded = true;
+      if (!item.of_graph) { item.event->queued = false; }
     }
   }
   bool answered(Call call, Status& status) {
@@ -224,15 +348,39 @@ class FakeDriver {
     }
     return harms;
   }
-  void misuse(const char* what) { misuses_.push_back(what); }
+  static bool stands_in(const FakeStream& stream, const FakeEvent* event) {
+    for (const FakeStream::Item& item : stream.queue) {
+      if (item.event == event) { return true; }
+    }
+    return false;
+  }
+  bool in_flight(const FakeEvent* event) const {
+    for (const auto& each : streams_) {
+      for (const FakeStream::Item& item : each->queue) {
+        if (item.event == event && item.of_graph) { return true; }
+      }
+    }
+    return false;
+  }
+  void ask_about(const FakeEvent* event) {
+    if (event->context->gone || event->context->number != event->context_number) {
+      misuse("a call with an event of a context that is gone");
+    }
+  }
+  void misuse(const char* what) {
+    if (misuses_.size() < 20) { misuses_.push_back(what); }  // a test prints them
+  }
 
   struct Scripted {
     Status status = Status::done;
     int times = 0;
   };
+  static inline thread_local int owed_ = 0;
   std::mutex mutex_;
   bool held_ = false;
+  bool waiting_allowed_ = false;
   int relaxed_ = 0;
+  std::int64_t longest_elapsed_ns_ = 0;
   std::uint64_t host_ns_ = 1;
   FakeContext context_;
   std::vector<std::unique_ptr<FakeStream>> streams_;
@@ -256,26 +404,65 @@ struct FakeApi {
   }
   static inline const char* missing = nullptr;
   static inline thread_local bool error_pending = false;
+  static inline bool has_graphs = true;
+  static inline bool is_hushed = false;
+  static inline bool has_one_order = false;  // all streams are taken for one
 
   static const char* unavailable() noexcept { return missing; }
   static const char* caveat() noexcept { return nullptr; }
   static const char* fault() noexcept { return "the fake device is broken"; }
   static bool may_call() noexcept { return !error_pending; }
-  static std::uintptr_t order_of(Stream stream) noexcept { return reinterpret_cast<std::uintptr_t>(stream); }
+  static std::uintptr_t order_of(Stream stream) noexcept {
+    return has_one_order ? 1 : reinterpret_cast<std::uintptr_t>(stream);
+  }
   static takt::EventStatus enter(Stream stream, takt::EventContextId& id) noexcept {
     return driver().enter(stream, id);
   }
-  static takt::EventStatus create(const takt::EventContextId&, Event& event) noexcept { return driver().create(event); }
-  static takt::EventStatus record(Event event, Stream stream) noexcept { return driver().record(event, stream); }
-  static takt::EventStatus query(Event event) noexcept { return driver().query(event); }
-  static takt::EventStatus elapsed(Event begin, Event end, float& ms) noexcept {
-    return driver().elapsed(begin, end, ms);
+  static takt::EventStatus create(const takt::EventContextId& id, Event& event) noexcept {
+    return driver().create(id, event);
   }
+  static takt::EventStatus record(Event event, Stream stream) noexcept { return driver().record(event, stream); }
+  static takt::EventStatus enter_capture(Stream stream, takt::EventContextId& id) noexcept {
+    return has_graphs ? driver().enter_capture(stream, id) : takt::EventStatus::unsupported;
+  }
+  static takt::EventStatus record_in_graph(Event event, Stream stream) noexcept {
+    return driver().record_in_graph(event, stream);
+  }
+  static takt::EventStatus alive(const takt::EventContextId& id) noexcept { return driver().alive(id); }
+  static takt::EventStatus query(Event event) noexcept {
+    if (holds_questions) {
+      ++held_questions;
+      while (holds_questions) { std::this_thread::yield(); }
+      --held_questions;
+    }
+    return has_context() ? driver().query(event) : takt::EventStatus::no_context;
+  }
+  static takt::EventStatus elapsed(Event begin, Event end, float& ms) noexcept {
+    return has_context() ? driver().elapsed(begin, end, ms) : takt::EventStatus::no_context;
+  }
+  static takt::EventStatus wait(Event event) noexcept { return driver().wait(event); }
   static std::uint64_t now_ns() noexcept { return driver().now_ns(); }
-  struct Relaxed {
-    Relaxed() { driver().relax(1); }
-    ~Relaxed() { driver().relax(-1); }
-  };
+  static bool exchange_mode(int& mode) noexcept {
+    if (!exchanges_modes) { return false; }
+    static thread_local int current = 0;
+    driver().relax((mode == 2 ? 1 : 0) - (current == 2 ? 1 : 0));
+    std::swap(current, mode);
+    return true;
+  }
+  static bool hushes() noexcept { return is_hushed; }
+  // A thread without a context gets no answers until it visits one.
+  static inline thread_local bool is_without_context = false;
+  static inline thread_local int visits = 0;
+  static bool visit(const takt::EventContextId&) noexcept {
+    ++visits;
+    return true;
+  }
+  static void leave() noexcept { --visits; }
+  // A driver that does not come back from a question.
+  static inline std::atomic<bool> holds_questions{false};
+  static inline std::atomic<int> held_questions{0};
+  static inline std::atomic<bool> exchanges_modes{true};
+  static bool has_context() noexcept { return !is_without_context || visits > 0; }
 };
 
 }  // namespace takt_test

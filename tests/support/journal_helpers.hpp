@@ -70,6 +70,8 @@ class GrowingRun {
     now_.finished = finished;
     grow_tree();
     grow_lists();
+    now_.early.clear();
+    if (late) { grow_late_rows(finished); }
     for (std::uint64_t count = random_.below(8); count > 0; --count) { add_one_row(); }
     if (random_.chance(40)) { add_one_metric(); }
     all_rows.insert(all_rows.end(), now_.rows.begin(), now_.rows.end());
@@ -77,8 +79,10 @@ class GrowingRun {
     return now_;
   }
 
+  bool late = false;  ///< some rows wait for device values, and come in another order
   std::vector<takt::Row> all_rows;
   std::vector<takt::Metric> all_metrics;
+  std::vector<takt::Row> waiting;
 
  private:
   std::uint64_t duration() { return random_.next() >> (18 + random_.below(46)); }
@@ -115,8 +119,65 @@ class GrowingRun {
     now_.failed = now_.failed || random_.chance(1);
   }
 
+  void grow_time_lines() {
+    if (now_.time_lines.empty() || random_.chance(20)) {
+      const auto count = static_cast<std::uint32_t>(now_.time_lines.size());
+      now_.time_lines.emplace_back().number = count;
+      now_.time_lines.back().device = "cuda";
+      now_.time_lines.back().overlap.time_line = count;
+    }
+    takt::TimeLineInfo& line = now_.time_lines[random_.below(now_.time_lines.size())];
+    takt::Overlap& overlap = line.overlap;
+    for (std::uint64_t* number : {&line.spans, &line.clamped, &line.steps, &overlap.undecided}) {
+      *number += random_.below(100);
+    }
+    for (std::int64_t* ns : {&line.clock_error_ns, &overlap.span_ns, &overlap.compute_ns, &overlap.comm_ns,
+                             &overlap.io_ns, &overlap.comm_exposed_least_ns, &overlap.io_exposed_least_ns,
+                             &overlap.idle_least_ns, &overlap.comm_exposed_ns, &overlap.other_exposed_ns}) {
+      *ns += static_cast<std::int64_t>(random_.below(1U << 30U));
+    }
+  }
+
+  /// Those that wait get a value, leave, or both.
+  void grow_late_rows(bool finished) {
+    if (random_.chance(10)) { now_.devices = {{"cuda", random_.chance(50) ? "no driver" : "", "a word"}}; }
+    if (random_.chance(10)) { grow_time_lines(); }
+    std::vector<takt::Row> left;
+    for (takt::Row& row : waiting) {
+      bool amended = random_.chance(50) && !row.cells.empty();
+      if (amended) { row.cells[random_.below(row.cells.size())].device_ns = 77; }
+      if (random_.chance(10)) {
+        row.cells.push_back({now_.series[row.series].path, 1, row.host_ns, 78});
+        amended = true;
+      }
+      if (finished || random_.chance(40)) {
+        row.sequence = next_row_++;
+        row.complete = random_.chance(80);
+        now_.rows.push_back(row);
+        continue;
+      }
+      if (row.early == 0) { row.early = ++last_early_; }
+      if (amended || row.early == last_early_) { now_.early.push_back(row); }
+      left.push_back(row);
+    }
+    waiting = left;
+  }
+
   void add_one_row() {
     takt::Row& row = add_row(now_, static_cast<std::uint32_t>(random_.below(now_.series.size())), next_row_++);
+    if (late && !now_.finished && random_.chance(50)) {
+      --next_row_;
+      waiting.push_back(row);
+      now_.rows.pop_back();
+      fill(waiting.back());
+      waiting.back().complete = false;
+      waiting.back().step = --late_step_;  // the number is another row's
+    } else {
+      fill(row);
+    }
+  }
+
+  void fill(takt::Row& row) {
     row.warmup = random_.chance(20);
     row.complete = random_.chance(80);
     row.period_ns = random_.chance(20) ? -1 : static_cast<std::int64_t>(random_.below(1U << 30U));
@@ -142,6 +203,8 @@ class GrowingRun {
 
   Random random_;
   takt::Snapshot now_;
+  std::uint64_t last_early_ = 0;
+  std::int64_t late_step_ = 0;
   std::uint64_t next_row_ = 0;
   std::uint64_t next_metric_ = 0;
 };

@@ -2,30 +2,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "sanitized.hpp"
+
+#include <cinttypes>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 
 namespace takt_test {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(undefined_behavior_sanitizer)
-inline constexpr bool kSanitized = true;
-#else
-inline constexpr bool kSanitized = false;
-#endif
-#else
-inline constexpr bool kSanitized = false;
-#endif
-
 /// `count`, or a share of it where every step costs many times as much.
 constexpr int scaled(int count, int share = 10) { return kSanitized ? count / share : count; }
 
-/// TAKT_TEST_SEED, or else always the same. Tests that use it print it.
+/// TAKT_TEST_SEED, or else always the same. Printed by whoever asks first, so that every log tells how to run it again.
 inline std::uint64_t test_seed() {
-  const char* text = std::getenv("TAKT_TEST_SEED");
-  return text == nullptr || *text == '\0' ? 20260301 : std::strtoull(text, nullptr, 10);
+  static const std::uint64_t seed = [] {
+    const char* text = std::getenv("TAKT_TEST_SEED");
+    const std::uint64_t given = text == nullptr || *text == '\0' ? 20260301 : std::strtoull(text, nullptr, 10);
+    std::printf("TAKT_TEST_SEED=%" PRIu64 "\n", given);
+    std::fflush(stdout);  // a forked child would print it once more
+    return given;
+  }();
+  return seed;
 }
 
 /// The same numbers everywhere, unlike the distributions of the standard library (SplitMix64).

@@ -74,6 +74,15 @@ TEST_CASE("Clock: the choice of the environment holds") {
   }
 }
 
+TEST_CASE("Clock: checking the counter takes 1 ms of the first use, and no more") {
+  FakeClock fake;  // its time passes while it is read, and only then
+  const auto reference_ns = fake.hardware().reference_ns;
+  const std::uint64_t before = reference_ns();
+  const Clock clock(Choice::automatic, fake.hardware());
+  REQUIRE(clock.source() == ClockSource::counter);
+  REQUIRE(reference_ns() - before <= 1'000'000);
+}
+
 TEST_CASE("Clock: a counter that does not move is not used") {
   FakeClock fake;
   fake.set_rate(0);

@@ -127,6 +127,31 @@ TEST_CASE_METHOD(CollectorTest, "Collector: rows wait for the device values they
   REQUIRE(harvest.rows[0].cells[0].device_ns == takt::Cell::kAbsent);
 }
 
+TEST_CASE_METHOD(CollectorTest, "Collector: rows that wait are shown early, and again when they have changed") {
+  Outbox outbox(1U << 16U);
+  put_row(outbox, 0, 3, 2);
+  put_row(outbox, 1, 3, 0);
+  Harvest harvest = drained(outbox);
+  REQUIRE(harvest.rows.size() == 1);
+  REQUIRE(harvest.rows[0].early == 0);  // it was final at once
+  REQUIRE(harvest.early.size() == 1);
+  REQUIRE(harvest.early[0].early == 1);
+  REQUIRE_FALSE(harvest.early[0].complete);
+  REQUIRE(harvest.early[0].step == 0);
+  REQUIRE(drained(outbox).early.empty());
+  amend(outbox, 0, 1, 50);
+  harvest = drained(outbox);
+  REQUIRE(harvest.rows.empty());
+  REQUIRE(harvest.early.size() == 1);
+  REQUIRE(harvest.early[0].cells[1].device_ns == 50);
+  amend(outbox, 0, 2, 60);
+  harvest = drained(outbox);
+  REQUIRE(harvest.early.empty());
+  REQUIRE(harvest.rows.size() == 1);
+  REQUIRE(harvest.rows[0].early == 1);
+  REQUIRE(harvest.rows[0].complete);
+}
+
 TEST_CASE_METHOD(CollectorTest, "Collector: at the end rows leave as they are") {
   Outbox outbox(1U << 16U);
   put_row(outbox, 0, 1, 1);

@@ -117,6 +117,9 @@ TEST_CASE("the head names the run, its rank, its time and its state") {
   CHECK_FALSE(contains(table(sample_snapshot()), "ranks:"));
   snapshot.failed = true;
   CHECK(contains(table(snapshot), "failed after 62.4 s\n"));
+  snapshot.killed = true;
+  CHECK(contains(table(snapshot), "killed after 62.4 s\n"));
+  snapshot.killed = false;
   snapshot.failed = false;
   snapshot.finished = false;
   CHECK(contains(table(snapshot), "so far 62.4 s\n"));
@@ -289,6 +292,66 @@ TEST_CASE("the report says what its figures contain and what they do not") {
   CHECK(contains(text, "stream spans not in this report: Epoch/Batch/Backward, 2 pending, 3 lost\n"));
   CHECK(contains(text, "unfinished: Decode on thread loader, open 3.12 s\n"));
   CHECK(contains(text, "note: 1 x ends without a start: ignored (Optimizer)\n"));
+}
+
+TEST_CASE("what a loss means is said in words, not by its identifier") {
+  for (const char* const what :
+       {"end_without_start", "never_ended", "ended_on_another_thread", "clock_changed", "overflow", "keys_over_bound",
+        "key_kind_conflict", "metrics_over_bound", "threads_without_memory", "items_or_bytes_not_positive",
+        "steps_without_rows", "spans_lost", "rows_not_taken", "rows_incomplete", "records_dropped", "not_exported"}) {
+    Snapshot snapshot = sample_snapshot();
+    snapshot.losses = {{what, "", 7}};
+    const std::string text = table(snapshot);
+    INFO(what);
+    CHECK(contains(text, "note: 7 x "));
+    CHECK(!contains(text, what + std::string("\n")));
+  }
+}
+
+TEST_CASE("what streams waited for is told, and what spans alone say is a bound") {
+  Snapshot snapshot = sample_snapshot();
+  CHECK_FALSE(contains(takt::format_table(snapshot, 100, false), "exposed"));
+  const std::uint32_t wait = add_path(snapshot, takt::CommWait.name(), 1, takt::Kind::wait);
+  snapshot.paths[wait].device.add(30'000'000);
+  takt::TimeLineInfo line;
+  line.device = "cuda";
+  line.steps = 600;
+  line.overlap.span_ns = 50'000'000'000;
+  line.overlap.comm_ns = 9'000'000'000;
+  line.overlap.comm_exposed_least_ns = 2'000'000'000;
+  line.overlap.idle_least_ns = 1'000'000'000;
+  snapshot.time_lines.push_back(line);
+  std::string table = takt::format_table(snapshot, 200, false);
+  CHECK(contains(table, "\nexposed communication: 30.0 ms, 1 wait of streams\n"));
+  CHECK(contains(table,
+                 "\ncuda 0, spans alone, 600 steps of 50.0 s: communication 9.00 s, of it \u2265 2.00 s exposed; "
+                 "idle \u2265 1.00 s\n"));
+  CHECK_FALSE(contains(table, "cannot tell"));
+  snapshot.time_lines[0].overlap.undecided = 5;
+  table = takt::format_table(snapshot, 200, false);
+  CHECK(contains(table,
+                 "  5 communications wholly inside computing: hidden or waited for, spans cannot tell; put a region "
+                 "of CommWait around the stream's wait\n"));
+}
+
+TEST_CASE("of several devices it is told which one waited, of one alone it is not told twice") {
+  Snapshot snapshot = sample_snapshot();
+  const std::uint32_t wait = add_path(snapshot, takt::CommWait.name(), 1, takt::Kind::wait);
+  snapshot.paths[wait].device.add(30'000'000);
+  takt::TimeLineInfo line;
+  line.device = "cuda";
+  line.overlap.comm_exposed_ns = 0;
+  snapshot.time_lines.push_back(line);
+  CHECK_FALSE(contains(takt::format_table(snapshot, 200, false), "in steps"));
+  line.number = 1;
+  line.overlap.comm_exposed_ns = 30'000'000;
+  snapshot.time_lines.push_back(line);
+  line.number = 2;
+  line.overlap.comm_exposed_ns = takt::Overlap::kAbsent;
+  snapshot.time_lines.push_back(line);
+  CHECK(contains(takt::format_table(snapshot, 200, false),
+                 "exposed communication: 30.0 ms, 1 wait of streams\n"
+                 "  in steps: cuda 0 0 ns, cuda 1 30.0 ms\n"));
 }
 
 TEST_CASE("durations that no memory was left for are missing from the percentiles, and said to be") {

@@ -19,7 +19,8 @@ using namespace takt_test;
 namespace {
 
 const std::string kHead =
-    "step,series,batch_path,thread,begin_ns,batch_ns,period_ns,items,warmup,complete,path,calls,host_ns,device_ns\n";
+    "step,series,batch_path,thread,begin_ns,batch_ns,period_ns,items,warmup,complete,path,calls,host_ns,device_ns,"
+    "exposed_comm_ns,exposed_io_ns\n";
 
 /// Epoch/Batch with IO below it, on one thread, without rows.
 Snapshot with_series() {
@@ -51,7 +52,7 @@ std::string lines_of(std::uint64_t first, std::uint64_t end) {
   for (std::uint64_t at = first; at < end; ++at) {
     const std::string number = std::to_string(at);
     const std::string begin = at == 0 ? "0" : number + "000";
-    lines += number + ",0,Epoch/Batch,main," + begin + ",900,1000,64,0,1,Epoch/Batch/IO,1," + number + ",\n";
+    lines += number + ",0,Epoch/Batch,main," + begin + ",900,1000,64,0,1,Epoch/Batch/IO,1," + number + ",,,\n";
   }
   return lines;
 }
@@ -70,9 +71,23 @@ TEST_CASE("one line a step and path, absent values as empty fields") {
   takt::CsvExporter exporter(scratch.path("steps.csv"));
   CHECK(exporter.export_snapshot(snapshot) == ExportResult::ok);
   CHECK(read_text(scratch.path("steps.csv")) == kHead +
-                                                    "7,0,Epoch/Batch,main,7000,900,,64,1,0,Epoch/Batch/IO,3,400,\n"
-                                                    "7,0,Epoch/Batch,main,7000,900,,64,1,0,Epoch/Batch,1,500,450\n"
-                                                    "7,0,Epoch/Batch,main,7000,900,,64,1,0,other,9,100,\n");
+                                                    "7,0,Epoch/Batch,main,7000,900,,64,1,0,Epoch/Batch/IO,3,400,,,\n"
+                                                    "7,0,Epoch/Batch,main,7000,900,,64,1,0,Epoch/Batch,1,500,450,,\n"
+                                                    "7,0,Epoch/Batch,main,7000,900,,64,1,0,other,9,100,,,\n");
+}
+
+TEST_CASE("each line of a step has its exposed communication and IO") {
+  const Scratch scratch;
+  Snapshot snapshot = with_series();
+  const std::uint32_t comm = add_path(snapshot, takt::CommWait.name(), 1, takt::Kind::wait);
+  const std::uint32_t io = add_path(snapshot, takt::IOWait.name(), 1, takt::Kind::wait);
+  add_row(snapshot, 0, 0).cells = {cell(comm, 2, 5, 300), cell(io, 1, 5, 0)};
+  snapshot.finished = true;
+  takt::CsvExporter exporter(scratch.path("steps.csv"));
+  CHECK(exporter.export_snapshot(snapshot) == ExportResult::ok);
+  CHECK(read_text(scratch.path("steps.csv")) ==
+        kHead + "0,0,Epoch/Batch,main,0,900,1000,64,0,1,Epoch/Batch/CommWait,2,5,300,300,0\n" +
+            "0,0,Epoch/Batch,main,0,900,1000,64,0,1,Epoch/Batch/IOWait,1,5,0,300,0\n");
 }
 
 TEST_CASE("a step without paths below it is one line with empty fields") {
@@ -82,7 +97,7 @@ TEST_CASE("a step without paths below it is one line with empty fields") {
   snapshot.finished = true;
   takt::CsvExporter exporter(scratch.path("steps.csv"));
   CHECK(exporter.export_snapshot(snapshot) == ExportResult::ok);
-  CHECK(read_text(scratch.path("steps.csv")) == kHead + "0,0,Epoch/Batch,main,0,900,1000,64,0,1,,,,\n");
+  CHECK(read_text(scratch.path("steps.csv")) == kHead + "0,0,Epoch/Batch,main,0,900,1000,64,0,1,,,,,,\n");
 }
 
 TEST_CASE("names with separators and quotes are quoted") {

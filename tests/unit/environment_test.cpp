@@ -20,16 +20,30 @@ namespace {
 using Lines = std::vector<std::string>;
 
 const std::string kKnown =
-    "; known: TAKT_CLOCK TAKT_DIR TAKT_DISABLE TAKT_EXIT_MS TAKT_FILES TAKT_JOURNAL TAKT_MEMORY_MB TAKT_PERIOD_MS "
+    "; known: TAKT_CLOCK TAKT_DIR TAKT_DISABLE TAKT_EXIT_MS TAKT_FILES TAKT_GPU_POLL_MS TAKT_GPU_WAIT TAKT_JOURNAL "
+    "TAKT_MEMORY_MB "
+    "TAKT_PERIOD_MS TAKT_PROFILER_RANK "
     "TAKT_RANK TAKT_RANKS "
-    "TAKT_RUN_ID TAKT_TABLE TAKT_TRACE TAKT_TRACE_EVENTS TAKT_WARMUP TAKT_WORLD_SIZE";
+    "TAKT_RUN_ID TAKT_SIGTERM TAKT_TABLE TAKT_TRACE TAKT_TRACE_EVENTS TAKT_WARMUP TAKT_WORLD_SIZE";
 
 /// Everything that a variable can set, in one line.
 std::string spell(const SessionOptions& o) {
-  const std::vector<long long> numbers = {
-      o.files,      o.table,      o.trace,  static_cast<long long>(o.trace_events), o.exit_ms,
-      o.period_ms,  o.background, o.warmup, static_cast<long long>(o.memory_bytes), o.rank,
-      o.world_size, o.all_ranks,  o.journal};
+  const std::vector<long long> numbers = {o.files,
+                                          o.table,
+                                          o.trace,
+                                          static_cast<long long>(o.trace_events),
+                                          o.exit_ms,
+                                          o.period_ms,
+                                          o.background,
+                                          o.warmup,
+                                          static_cast<long long>(o.memory_bytes),
+                                          o.rank,
+                                          o.world_size,
+                                          o.all_ranks,
+                                          o.journal,
+                                          o.gpu_wait,
+                                          o.gpu_poll_ms,
+                                          o.end_on_sigterm};
   std::string text = o.directory + "|" + o.run_id;
   for (const long long number : numbers) { text += "|" + std::to_string(number); }
   return text;
@@ -49,9 +63,10 @@ Lines complaints(const char* name, const std::string& value) {
 TEST_CASE("an environment without variables leaves the defaults and says nothing") {
   const ScopedEnvironment environment;
   const CaughtFaults caught;
-  CHECK(spell(SessionOptions::from_env()) == "takt-runs||1|1|0|1000000|2000|1000|1|10|33554432|-1|-1|0|1");
+  CHECK(spell(SessionOptions::from_env()) == "takt-runs||1|1|0|1000000|2000|1000|1|10|33554432|-1|-1|0|1|0|0|0");
   CHECK_FALSE(read_process_environment().disabled);
   CHECK(read_process_environment().clock == ProcessEnvironment::Clock::automatic);
+  CHECK(read_process_environment().profiler_rank == detail::kAllRanks);
   CHECK(caught.text().empty());
 }
 
@@ -64,7 +79,10 @@ TEST_CASE("each variable sets its twin in code and nothing else") {
   const Case cases[] = {
       {"TAKT_DIR", "/scratch/me", [](SessionOptions& o) { o.directory = "/scratch/me"; }},
       {"TAKT_FILES", "0", [](SessionOptions& o) { o.files = false; }},
+      {"TAKT_GPU_POLL_MS", "50", [](SessionOptions& o) { o.gpu_poll_ms = 50; }},
+      {"TAKT_GPU_WAIT", "1", [](SessionOptions& o) { o.gpu_wait = true; }},
       {"TAKT_JOURNAL", "0", [](SessionOptions& o) { o.journal = false; }},
+      {"TAKT_SIGTERM", "1", [](SessionOptions& o) { o.end_on_sigterm = true; }},
       {"TAKT_TABLE", "0", [](SessionOptions& o) { o.table = false; }},
       {"TAKT_TRACE", "1", [](SessionOptions& o) { o.trace = true; }},
       {"TAKT_TRACE_EVENTS", "7", [](SessionOptions& o) { o.trace_events = 7; }},
@@ -102,6 +120,15 @@ TEST_CASE("recording can be disabled and the clock chosen before there is a Sess
   CHECK(caught.text().empty());
 }
 
+TEST_CASE("a profiler window is for one rank or for all") {
+  for (const auto& [value, rank] : {std::pair("0", 0), std::pair("7", 7), std::pair("all", detail::kAllRanks)}) {
+    const ScopedEnvironment environment({{"TAKT_PROFILER_RANK", value}});
+    const CaughtFaults caught;
+    CHECK(detail::profiler_rank() == rank);
+    CHECK(caught.text().empty());
+  }
+}
+
 TEST_CASE("a switch understands the usual words in any case") {
   for (const char* const word : {"1", "true", "ON", "Yes"}) {
     const ScopedEnvironment environment({{"TAKT_TRACE", word}});
@@ -131,7 +158,10 @@ TEST_CASE("a value that is not understood is reported with the values that are, 
       {{"TAKT_WORLD_SIZE", "x"}, "TAKT_WORLD_SIZE=x is not a number of ranks of 1 or more; using the launcher's"},
       {{"TAKT_RANKS", "some"}, "TAKT_RANKS=some is not 0 or all; using 0"},
       {{"TAKT_FILES", "2"}, "TAKT_FILES=2 is not 0 or 1; using 1"},
+      {{"TAKT_SIGTERM", "term"}, "TAKT_SIGTERM=term is not 0 or 1; using 0"},
       {{"TAKT_CLOCK", "sundial"}, "TAKT_CLOCK=sundial is not tsc, monotonic or automatic; using automatic"},
+      {{"TAKT_PROFILER_RANK", "some"}, "TAKT_PROFILER_RANK=some is not a rank or all; using all"},
+      {{"TAKT_PROFILER_RANK", "-1"}, "TAKT_PROFILER_RANK=-1 is not a rank or all; using all"},
       {{"TAKT_DISABLE", "maybe"}, "TAKT_DISABLE=maybe is not 0 or 1; using 0"},
   };
   for (const auto& [variable, line] : cases) {

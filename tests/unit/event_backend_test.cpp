@@ -7,6 +7,7 @@
 #include "support/recorder_fixture.hpp"
 
 #include <takt/conformance.hpp>
+#include <takt/timer.hpp>
 
 #include <chrono>
 #include <cmath>
@@ -69,6 +70,13 @@ struct DurationsTag {};
 struct ProbingTag {};
 struct SteadyTag {};
 struct CaptureTag {};
+struct HushTag {};
+struct LookTag {};
+struct LostContextTag {};
+struct ManyContextsTag {};
+struct PatienceTag {};
+struct OneMarkTag {};
+struct WaitTag {};
 struct OtherThreadTag {};
 struct LegacyTag {};
 struct ErrorTag {};
@@ -78,6 +86,7 @@ struct AbandonTag {};
 struct NoEventTag {};
 struct MissingTag {};
 struct NoContextTag {};
+struct VisitTag {};
 struct NegativeTag {};
 struct ResetTag {};
 struct OtherStreamTag {};
@@ -152,6 +161,25 @@ using CaptureTest = EventFixture<CaptureTag>;
 TEST_CASE_METHOD(CaptureTest,
                  "EventBackend: a stream that is being captured is left alone, and the capture stays valid") {
   region_on(kA, 10);
+  driver.finish();
+  driver.begin_capture(stream);
+  for (int region = 0; region < 5; ++region) { region_on(kB, 10); }
+  const Region open = begin_on(kC, stream);
+  recorder->poll(true);
+  REQUIRE(spans(kA)->total_ns() == 10);  // a program that captures all the time is not starved
+  REQUIRE(driver.end_capture(stream));
+  end(open);
+  REQUIRE(count("skipped_capturing") == 6);
+  REQUIRE(mishaps(Mishap::device_skipped) == 6);
+  REQUIRE(spans(kB) == nullptr);
+  all_well();
+}
+
+using HushTest = EventFixture<HushTag>;
+TEST_CASE_METHOD(HushTest,
+                 "EventBackend: where the relaxed mode is not to be trusted, nothing is asked after a capture") {
+  Api::is_hushed = true;
+  region_on(kA, 10);
   driver.begin_capture(stream);
   for (int region = 0; region < 5; ++region) { region_on(kB, 10); }
   const Region open = begin_on(kC, stream);
@@ -198,7 +226,7 @@ TEST_CASE_METHOD(LegacyTest, "EventBackend: the legacy stream is left alone whil
 
 using ErrorTest = EventFixture<ErrorTag>;
 TEST_CASE_METHOD(ErrorTest,
-                 "EventBackend: one span that the driver refuses is lost alone; a broken context is left alone") {
+                 "EventBackend: one span that the driver refuses is lost alone, a broken context is left alone") {
   region_on(kA, 10);
   region_on(kA, 20);
   driver.finish();
@@ -262,6 +290,36 @@ TEST_CASE_METHOD(FullTest, "EventBackend: a stream that never finishes costs a b
   all_well();
 }
 
+using WaitTest = EventFixture<WaitTag>;
+TEST_CASE_METHOD(
+    WaitTest,
+    "EventBackend: where the program asks for it, a full stream is waited for, but never one that is captured") {
+  driver.allow_waiting();
+  wait_when_full.store(true);
+  for (std::uint32_t region = 0; region < kPending + 100; ++region) { region_on(kA, 1); }
+  REQUIRE(mishaps(Mishap::device_skipped) == 0);
+  REQUIRE(driver.calls(Call::wait) == 100);
+  REQUIRE(count("waited_when_full") == 100);
+  REQUIRE(driver.queued(stream) > 2 * kPending);  // no longer than for the oldest
+  FakeStream* const other = driver.stream();
+  driver.begin_capture(stream);
+  for (int region = 0; region < 5; ++region) { region_on(kA, 1); }
+  REQUIRE(driver.end_capture(stream));
+  REQUIRE(driver.calls(Call::wait) == 100);
+  driver.begin_capture(other);
+  region_on(kA, 1);
+  REQUIRE(driver.end_capture(other));
+  REQUIRE(driver.calls(Call::wait) == 101);
+  REQUIRE(mishaps(Mishap::device_skipped) == 5);
+  wait_when_full.store(false);
+  region_on(kA, 1);
+  REQUIRE(driver.calls(Call::wait) == 101);
+  driver.finish();
+  recorder->poll(true);
+  REQUIRE(spans(kA)->n() == kPending + 101);
+  all_well();
+}
+
 using AbandonTest = EventFixture<AbandonTag>;
 TEST_CASE_METHOD(AbandonTest,
                  "EventBackend: events of spans that were given up are used again only once they have finished") {
@@ -322,6 +380,21 @@ TEST_CASE_METHOD(NoContextTest, "EventBackend: a thread without a context is ski
   REQUIRE(Device::instance().report().unavailable == nullptr);
 }
 
+using VisitTest = EventFixture<VisitTag>;
+TEST_CASE_METHOD(VisitTest,
+                 "EventBackend: a thread without a context takes in results all the same, and has none afterwards") {
+  region_on(kA, 7);
+  region_on(kA, 8);
+  driver.finish();
+  Api::is_without_context = true;
+  recorder->poll();
+  Api::is_without_context = false;
+  REQUIRE(spans(kA)->n() == 2);
+  REQUIRE(spans(kA)->total_ns() == 15);
+  REQUIRE(Api::visits == 0);
+  all_well();
+}
+
 using NegativeTest = EventFixture<NegativeTag>;
 TEST_CASE_METHOD(NegativeTest, "EventBackend: a span that the device tells as negative is 0, and counted") {
   const Region open = begin_on(kA, stream);
@@ -344,7 +417,7 @@ TEST_CASE_METHOD(NegativeTest, "EventBackend: a span that the device tells as ne
 
 using ResetTest = EventFixture<ResetTag>;
 TEST_CASE_METHOD(ResetTest,
-                 "EventBackend: another context has events of its own; one that is lost takes no other along") {
+                 "EventBackend: another context has events of its own, one that is lost takes no other along") {
   takt_test::FakeContext second;
   FakeStream* const other = driver.stream(&second);
   region_on(kA, 10);
@@ -361,10 +434,117 @@ TEST_CASE_METHOD(ResetTest,
   all_well();
 }
 
+using LostContextTest = EventFixture<LostContextTag>;
+TEST_CASE_METHOD(LostContextTest, "EventBackend: of a context that was reset nothing is asked, and it is told once") {
+  for (int region = 0; region < 10; ++region) { region_on(kA, 10); }
+  driver.finish();
+  region_on(kA, 10);
+  recorder->poll(true);
+  region_on(kA, 10);
+  driver.reset(driver.context());
+  const auto questions = [this] { return driver.calls(Call::query) + driver.calls(Call::elapsed); };
+  const std::uint64_t before = questions();
+  recorder->poll(true);
+  REQUIRE(questions() == before);
+  REQUIRE(!recorder->device_pending());
+  REQUIRE(spans(kA)->n() == 10);
+  REQUIRE(count("lost_device_error") == 2);
+  REQUIRE(Device::instance().report().unavailable != nullptr);
+  region_on(kB, 20);  // on the new one
+  driver.finish();
+  recorder->poll(true);
+  REQUIRE(spans(kB)->total_ns() == 20);
+  REQUIRE(Device::instance().report().unavailable == nullptr);
+  all_well();
+}
+
+using LookTest = EventFixture<LookTag>;
+TEST_CASE_METHOD(LookTest, "EventBackend: a drain changes the mode of captures twice, and asks once for the context") {
+  for (std::uint32_t region = 0; region < kPending; ++region) { region_on(kA, 1); }
+  driver.finish();
+  recorder->poll(true);
+  for (int region = 0; region < 500; ++region) { region_on(kA, 1); }
+  driver.finish();
+  const std::uint64_t exchanges = driver.calls(Call::exchange);
+  const std::uint64_t alive = driver.calls(Call::alive);
+  recorder->poll();
+  REQUIRE(!recorder->device_pending());
+  REQUIRE(driver.calls(Call::exchange) - exchanges == 2);
+  REQUIRE(driver.calls(Call::alive) - alive == 1);
+  takt::Timer<takt::EventBackend<Api>> timer{takt::EventBackend<Api>(stream)};
+  for (int region = 0; region < 500; ++region) {
+    timer.start(takt::Comm);
+    timer.end(takt::Comm);
+  }
+  driver.finish();
+  const std::uint64_t before = driver.calls(Call::exchange);
+  REQUIRE(timer.complete(std::chrono::milliseconds(0)));
+  REQUIRE(driver.calls(Call::exchange) - before <= 4);
+  REQUIRE(timer.stats(takt::Comm).n == 500);
+  all_well();
+}
+
+using ManyContextsTest = EventFixture<ManyContextsTag>;
+TEST_CASE_METHOD(ManyContextsTest, "EventBackend: marks of contexts beyond 64 are not made, and counted as that") {
+  std::vector<takt_test::FakeContext> contexts(Device::kContexts + 3);
+  for (takt_test::FakeContext& each : contexts) {
+    region_on(kA, 10, driver.stream(&each));
+    driver.finish();
+    recorder->poll(true);
+  }
+  REQUIRE(spans(kA)->n() == Device::kContexts);
+  REQUIRE(count("skipped_contexts") == 3);
+  REQUIRE(count("lost_device_error") == 0);
+  all_well();
+}
+
+using PatienceTest = EventFixture<PatienceTag>;
+TEST_CASE_METHOD(PatienceTest,
+                 "EventBackend: a Timer's ends rarely ask while nothing is ready, and lose nothing by it") {
+  takt::Timer<takt::EventBackend<Api>> timer{takt::EventBackend<Api>(stream)};
+  const auto region = [&] {
+    timer.start(takt::Comm);
+    driver.work(stream, nanoseconds(5));
+    timer.end(takt::Comm);
+  };
+  const std::uint64_t before = driver.calls(Call::query);
+  for (int count = 0; count < 160; ++count) { region(); }
+  REQUIRE(driver.calls(Call::query) - before <= 11);
+  for (int count = 160; count < 1024; ++count) { region(); }  // as many as there is room for
+  driver.finish();
+  region();
+  REQUIRE(timer.mistakes() == 0);
+  driver.finish();
+  REQUIRE(timer.complete(std::chrono::milliseconds(0)));
+  REQUIRE(timer.stats(takt::Comm).n == 1025);
+  all_well();
+}
+
+using OneMarkTest = EventFixture<OneMarkTag>;
+TEST_CASE_METHOD(OneMarkTest,
+                 "EventBackend: whether one mark has been reached the driver is asked, and not the stream's progress") {
+  Api::has_one_order = true;  // as where a new stream has the address of an old one
+  FakeStream* const other = driver.stream();
+  takt::EventBackend<Api> here(stream);
+  takt::EventBackend<Api> there(other);
+  takt::Mark first = 0;
+  takt::Mark second = 0;
+  REQUIRE(here.mark(first));
+  REQUIRE(there.mark(second));
+  driver.run(other, 1);
+  REQUIRE(there.elapsed(second, second).state == takt::Elapsed::State::ready);
+  REQUIRE(here.elapsed(first, first).state == takt::Elapsed::State::pending);
+  driver.finish();
+  REQUIRE(here.elapsed(first, first).state == takt::Elapsed::State::ready);
+  here.release(first);
+  there.release(second);
+  all_well();
+}
+
 using OtherStreamTest = EventFixture<OtherStreamTag>;
 TEST_CASE_METHOD(
     OtherStreamTest,
-    "EventBackend: marks of two streams, or of stream 0 of two devices, have no distance; that harms no context") {
+    "EventBackend: marks of two streams, or of stream 0 of two devices, have no distance, that harms no context") {
   takt_test::FakeContext second;
   for (FakeStream* const other : {driver.stream(), driver.stream(&second)}) {
     takt::EventBackend<Api> here(stream);

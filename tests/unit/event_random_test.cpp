@@ -17,7 +17,9 @@
 #include <cstdint>
 #include <cstdlib>
 #include <deque>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -58,11 +60,18 @@ struct Open {
   unsigned stream = 0;
   std::int64_t begin_ns = 0;
   bool marked = false;
+  takt_test::FakeEvent* event = nullptr;  // that it began with
 };
 struct Expected {
   std::uint64_t n = 0;
   std::uint64_t total_ns = 0;
 };
+
+/// A driver tells times as a float of milliseconds.
+std::uint64_t as_told(std::int64_t ns) {
+  const auto ms = static_cast<float>(static_cast<double>(ns) * 1e-6);
+  return static_cast<std::uint64_t>(std::llround(static_cast<double>(ms) * 1e6));
+}
 
 struct RandomTag {};
 
@@ -104,6 +113,11 @@ class RandomTest : public RecorderFixture {
         // Captures are short and rare: results wait while there is one, and rings would fill up.
         if (random_.chance(stream.capturing ? 80 : 1)) { toggle_capture(stream); }
         break;
+      case 10:
+        // Somebody else asks now and then, and now and then leaves it to the owner again.
+        if (random_.chance(1)) { gpu_polling = !gpu_polling; }
+        if (gpu_polling) { recorder->ask_devices(); }
+        break;
       default:
         work(stream, static_cast<std::int64_t>(random_.below(3000)));
     }
@@ -112,6 +126,7 @@ class RandomTest : public RecorderFixture {
   }
 
   void finish() {
+    gpu_polling = false;
     while (!open_.empty()) { end(open_.size() - 1); }
     for (Stream& each : streams_) {
       if (each.capturing) { toggle_capture(each); }
@@ -152,8 +167,10 @@ class RandomTest : public RecorderFixture {
   void begin(unsigned stream) {
     const auto key = static_cast<unsigned>(random_.below(kKeys));
     const StreamRef ref{&takt::event_ops<Api>, streams_[stream].fake};
+    driver_.owe(1);
     const Region region = recorder->begin_device(static_cast<KeyIndex>(kA + key), 0, ref);
-    open_.push_back({region, key, stream, streams_[stream].scheduled_ns, marks(streams_[stream])});
+    driver_.owe(0);
+    open_.push_back({region, key, stream, streams_[stream].scheduled_ns, marks(streams_[stream]), last(stream)});
   }
   void ended(const Open& open) {
     const Stream& stream = streams_[open.stream];
@@ -161,30 +178,39 @@ class RandomTest : public RecorderFixture {
       ++skipped_;
       return;
     }
-    // A driver tells times as a float of milliseconds.
-    const auto ms = static_cast<float>(static_cast<double>(stream.scheduled_ns - open.begin_ns) * 1e-6);
     ++expected_[open.key].n;
-    expected_[open.key].total_ns += static_cast<std::uint64_t>(std::llround(static_cast<double>(ms) * 1e6));
+    expected_[open.key].total_ns += as_told(stream.scheduled_ns - open.begin_ns);
+  }
+  takt_test::FakeEvent* last(unsigned stream) { return driver_.last(streams_[stream].fake); }
+  /// Of a region that ends, the times of its events will be read, or will not be.
+  void owe(const Open& open, int more) {
+    driver_.owe(more + (open.marked ? 1 : 0));
+    if (open.marked && !marks(streams_[open.stream])) { driver_.forgive(open.event); }
   }
   void end(std::size_t at) {
     const Open open = open_[at];
     open_.erase(open_.begin() + static_cast<std::ptrdiff_t>(at));
     ragged_ = !open_.empty() && (ragged_ || at != open_.size());
+    owe(open, 0);
     recorder->end(open.region);
+    driver_.owe(0);
     ended(open);
   }
   void lap() {
     Open& open = open_.back();
     ended(open);
     const auto key = static_cast<unsigned>(random_.below(kKeys));
+    owe(open, 1);
     open.region = recorder->lap(open.region, static_cast<KeyIndex>(kA + key), 0);
     open.key = key;
     open.begin_ns = streams_[open.stream].scheduled_ns;
+    driver_.owe(0);
     open.marked = marks(streams_[open.stream]);
+    open.event = last(open.stream);
   }
   void work(Stream& stream, std::int64_t ns) {
     driver_.work(stream.fake, nanoseconds(ns));
-    stream.scheduled_ns += ns;
+    if (!stream.capturing) { stream.scheduled_ns += ns; }
   }
   void toggle_capture(Stream& stream) {
     if (stream.capturing) {
@@ -207,7 +233,7 @@ class RandomTest : public RecorderFixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(RandomTest, "EventBackend: random regions, laps, captures and polls agree with an oracle") {
+TEST_CASE_METHOD(RandomTest, "EventBackend: random regions, laps, captures, polls and polling agree with an oracle") {
   INFO("TAKT_TEST_SEED=" << takt_test::test_seed());
   const int count = operations();
   for (int operation = 0; operation < count; ++operation) { step(); }
@@ -288,6 +314,161 @@ TEST_CASE("EventBackend: threads that share a stream, end each other's regions, 
   CHECK(timer.mistakes() == 0);
   CHECK(timer.stats(takt::Comm).n > static_cast<unsigned>(rounds));  // a region inside one of its own kind is in that
   const auto& events = EventDevice<ThreadsApi>::instance();
+  CHECK(events.events() == events.free_events());
+  CHECK(driver.misuses() == std::vector<std::string>{});
+  CHECK(driver.unbalanced() == 0);
+}
+
+namespace {
+
+struct PairTag {};
+using PairApi = FakeApi<PairTag>;
+using PairBackend = takt::EventBackend<PairApi>;
+constexpr takt::Key PairOwn{"pair: own", takt::Kind::compute};
+constexpr takt::Key PairHanded{"pair: handed", takt::Kind::comm};
+
+/// Regions that one thread has begun, for the other one to end.
+class Mailbox {
+ public:
+  using Letter = std::unique_ptr<std::optional<takt::Scope>>;
+
+  void put(Letter letter) {
+    ++open_;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    letters_.push_back(std::move(letter));
+  }
+  /// Ends one; false: there is none.
+  bool end_one(std::size_t which) {
+    Letter letter = take(which);
+    if (letter == nullptr) { return false; }
+    letter.reset();
+    --open_;
+    return true;
+  }
+  /// Until the last one has ended, here or there: regions that always overlap would be one below the other for ever.
+  void end_all() {
+    while (end_one(0)) {}
+    while (open_ != 0) { std::this_thread::yield(); }
+  }
+
+ private:
+  Letter take(std::size_t which) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (letters_.empty()) { return nullptr; }
+    const auto at = letters_.begin() + static_cast<std::ptrdiff_t>(which % letters_.size());
+    Letter letter = std::move(*at);
+    letters_.erase(at);
+    return letter;
+  }
+
+  std::atomic<int> open_{0};
+  std::mutex mutex_;
+  std::vector<Letter> letters_;
+};
+
+/// One of two threads: the only one that puts work on its stream, so that it knows how long its own regions are.
+class PairThread {
+ public:
+  PairThread(FakeStream* stream, unsigned number) : stream_(stream), random_(takt_test::test_seed() + number) {}
+
+  void run(int operations, PairThread& other) {
+    FakeDriver::owe(1);
+    while (operations > 0) {
+      const takt::Scope batch(takt::Batch, PairBackend(stream_));
+      for (int left = 20; left > 0; --left, --operations) { step(other); }
+      mailbox_.end_all();
+    }
+  }
+
+  Expected own;
+  std::uint64_t handed = 0;
+
+ private:
+  void step(PairThread& other) {
+    switch (random_.below(6)) {
+      case 0:
+        nest(static_cast<int>(random_.below(4)));
+        break;
+      case 1:
+        hand();
+        break;
+      case 2:
+        other.mailbox_.end_one(random_.below(20));
+        break;
+      case 3:
+        PairApi::driver().run(stream_, random_.below(40));
+        break;
+      default:
+        work();
+    }
+    if (PairApi::driver().queued(stream_) > kLongestQueue) { PairApi::driver().run(stream_, kLongestQueue); }
+  }
+  void work() {
+    const auto ns = static_cast<std::int64_t>(random_.below(3000));
+    PairApi::driver().work(stream_, nanoseconds(ns));
+    scheduled_ns_ += ns;
+  }
+  void nest(int depth) {
+    std::int64_t begin_ns = scheduled_ns_;
+    const auto ended = [&] {
+      ++own.n;
+      own.total_ns += as_told(scheduled_ns_ - std::exchange(begin_ns, scheduled_ns_));
+    };
+    takt::Scope s(PairOwn, PairBackend(stream_));
+    work();
+    if (random_.chance(30)) {
+      ended();
+      FakeDriver::owe(2);
+      s.lap(PairOwn);
+      FakeDriver::owe(1);
+    }
+    if (depth > 0) { nest(depth - 1); }
+    work();
+    ended();
+  }
+  void hand() {
+    auto letter = std::make_unique<std::optional<takt::Scope>>();
+    letter->emplace(PairHanded, PairBackend(stream_));
+    ++handed;
+    mailbox_.put(std::move(letter));
+  }
+
+  FakeStream* stream_;
+  Random random_;
+  Mailbox mailbox_;
+  std::int64_t scheduled_ns_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("EventBackend: two threads at random, which end each other's regions, lose nothing and tell right times") {
+  INFO("TAKT_TEST_SEED=" << takt_test::test_seed());
+  FakeDriver& driver = PairApi::driver();
+  driver.hold(true);
+  PairThread first(driver.stream(), 1);
+  PairThread second(driver.stream(), 2);
+  const int operations = takt_test::scaled(200'000);
+  std::thread one([&] { first.run(operations, second); });
+  std::thread two([&] { second.run(operations, first); });
+  one.join();
+  two.join();
+  driver.finish();
+  REQUIRE(takt::complete(std::chrono::seconds(60)));
+  const takt::Snapshot snapshot = takt::snapshot();
+  Expected own;
+  std::uint64_t handed = 0;
+  for (const takt::PathStats& path : snapshot.paths) {
+    if (path.name == PairHanded.name()) { handed += path.device.n(); }
+    if (path.name != PairOwn.name()) { continue; }
+    own.n += path.device.n();
+    own.total_ns += path.device.total_ns();
+  }
+  CHECK(takt_test::losses_of(snapshot, "device_skipped") == 0);
+  CHECK(own.n == first.own.n + second.own.n);
+  CHECK(own.total_ns == first.own.total_ns + second.own.total_ns);
+  CHECK(handed == first.handed + second.handed);
+  CHECK(handed > 500);
+  const auto& events = EventDevice<PairApi>::instance();
   CHECK(events.events() == events.free_events());
   CHECK(driver.misuses() == std::vector<std::string>{});
   CHECK(driver.unbalanced() == 0);

@@ -235,7 +235,7 @@ TEST_CASE("ExportWorker: an exception stays inside, is told, and counts as drop"
   REQUIRE(contains(faults.text(), "\"scripted\" failed: no such host"));
 }
 
-TEST_CASE("ExportWorker: keeps a bounded backlog; the oldest goes first, counted and told") {
+TEST_CASE("ExportWorker: keeps a bounded backlog, the oldest goes first, counted and told") {
   const support::CaughtFaults faults;
   Log log;
   ExportWorker worker(std::make_unique<Scripted>(log, [](std::size_t) { return ExportResult::retry; }));

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -26,7 +27,7 @@ using namespace takt_test;
 namespace {
 
 const char* const kFirst = "journal-00000.tjl";
-const char* const kSecond = "journal-00001.tjl";
+const char* const kSecondSegment = "journal-00001.tjl";
 
 /// A new file: to cut an old one to nothing makes some file systems wait for the disk.
 void write_anew(const std::string& path, const std::string& text) {
@@ -45,6 +46,7 @@ Snapshot small_run() {
 /// A few periods in one segment.
 struct Written {
   Written() {
+    run.late = true;
     JournalExporter writer(scratch.path(""), plain_journal());
     for (int period = 0; period < kPeriods; ++period) { writer.export_snapshot(run.next(period == kPeriods - 1)); }
     bytes = read_text(scratch.path(kFirst));
@@ -67,14 +69,20 @@ class Shown {
   ExportResult show(Snapshot snapshot) {
     held_.insert(held_.end(), snapshot.rows.begin(), snapshot.rows.end());
     snapshot.rows = held_;
+    held_early_.insert(held_early_.end(), snapshot.early.begin(), snapshot.early.end());
+    snapshot.early = held_early_;
     const ExportResult answer = writer_.export_snapshot(snapshot);
-    if (answer == ExportResult::ok) { held_.clear(); }
+    if (answer == ExportResult::ok) {
+      held_.clear();
+      held_early_.clear();
+    }
     return answer;
   }
 
  private:
   JournalExporter& writer_;
   std::vector<takt::Row> held_;
+  std::vector<takt::Row> held_early_;
 };
 
 }  // namespace
@@ -143,6 +151,87 @@ TEST_CASE("journal: a page of zeros in the middle is stepped over") {
   CHECK(reader.ended());
 }
 
+TEST_CASE("journal: a file of nothing but beginnings of frames is given up after a bounded search") {
+  const Scratch scratch;
+  FrameBuffer good(0);
+  good.add_header(SegmentHeader());
+  good.add(FrameType::param, NoteRecord{"lr", "0.1"});
+  // Each of these eight bytes says that a frame begins there, which reaches to the end of the file.
+  std::string bytes = good.bytes();
+  bytes.resize((kSanitized ? 1U : 64U) << 20U);
+  for (std::size_t at = good.bytes().size(); at < bytes.size(); at += 8) {
+    const auto length = static_cast<std::uint32_t>(bytes.size() - at < 24 ? 0 : bytes.size() - at - 24);
+    std::memcpy(bytes.data() + at, "tFrm", 4);
+    std::memcpy(bytes.data() + at + 4, &length, sizeof length);
+  }
+  write_text(scratch.path(kFirst), bytes);
+  FrameBuffer next(1);
+  next.add_header(SegmentHeader());
+  next.add(FrameType::param, NoteRecord{"batch", "64"});
+  write_text(scratch.path(kSecondSegment), next.bytes());
+  JournalReader reader(scratch.path(""));
+  Snapshot read;
+  REQUIRE(reader.finish(read));
+  CHECK(reader.checked_bytes() <= 10 * bytes.size());
+  CHECK(contains(reader.error(), "made to be searched for ever"));
+  CHECK(reader.damage().damaged_bytes >= bytes.size() - good.bytes().size());
+  CHECK(read.params["lr"] == "0.1");
+  CHECK(read.params["batch"] == "64");
+}
+
+TEST_CASE("journal: paths nested deeper than regions can be stand at the top, and that is told") {
+  const Scratch scratch;
+  FrameBuffer frames(0);
+  frames.add_header(SegmentHeader());
+  constexpr std::uint32_t kPaths = 1U << 16U;
+  const auto parent_of = [](std::uint32_t path) { return path == 0 ? takt::PathStats::kNoParent : path - 1; };
+  const bool backwards = GENERATE(false, true);  // then no parent is known when its child is told
+  for (std::uint32_t path = 0; path < kPaths; ++path) {
+    const std::uint32_t index = backwards ? kPaths - 1 - path : path;
+    frames.add(FrameType::path, PathRecord{index, std::string(300, 'x'), takt::Kind::io, parent_of(index), index});
+  }
+  write_text(scratch.path(kFirst), frames.bytes());
+  JournalReader reader(scratch.path(""));
+  Snapshot read;
+  REQUIRE(reader.finish(read));
+  REQUIRE(read.paths.size() == kPaths);
+  std::uint32_t deepest = 0;
+  for (const takt::PathStats& path : read.paths) { deepest = std::max(deepest, path.depth); }
+  CHECK(deepest == 127);
+  CHECK(read.path_name(127).size() == 128 * 201 - 1);
+  REQUIRE(read.losses.size() == 1);
+  CHECK(read.losses[0].what == "nested_too_deep");
+  CHECK(read.losses[0].count == kPaths / 128 - 1);
+}
+
+TEST_CASE("journal: in parts it is the same, also where one frame is longer than a part") {
+  const Scratch scratch;
+  JournalExporter writer(scratch.path(""), plain_journal());
+  GrowingRun run(test_seed());
+  run.late = true;
+  Snapshot long_one = run.next();
+  long_one.params["long"] = std::string(std::size_t{5} << 20U, 'x');
+  REQUIRE(writer.export_snapshot(long_one) == ExportResult::ok);
+  const int periods = 300;
+  for (int period = 1; period <= periods; ++period) {
+    Snapshot now = run.next(period == periods);
+    now.params["noise"] = std::string(20'000, static_cast<char>('a' + period % 20));
+    REQUIRE(writer.export_snapshot(now) == ExportResult::ok);
+  }
+  JournalReader whole(scratch.path(""));
+  Snapshot expected;
+  REQUIRE(whole.finish(expected));
+  JournalReader reader(scratch.path(""));
+  Snapshot read;
+  int parts = 0;
+  while (reader.read_part(read)) { ++parts; }
+  CHECK(parts > 5);
+  CHECK((spell_state(read) == spell_state(expected)));
+  CHECK(same_rows(read.rows, run.all_rows));
+  CHECK(reader.ended());
+  CHECK(is_undamaged(reader));
+}
+
 TEST_CASE("journal: what was exported outlives SIGKILL at any moment") {
   const std::uint32_t kills = static_cast<std::uint32_t>(scaled(60));
   for (std::uint32_t round = 0; round < kills; ++round) {
@@ -199,6 +288,7 @@ TEST_CASE("journal: a full disk that has room again loses nothing") {
     limit_file_size(full);
     if (shown.show(run.next()) != ExportResult::retry) { return 2; }
     if (read_text(scratch.path(kFirst)).size() != full - 100) { return 3; }  // no half of it is left
+    limit_file_size(100);                                                    // a new segment does not fit either
     if (shown.show(run.next()) != ExportResult::retry) { return 4; }
     limit_file_size(0);
     const Snapshot last = run.next(true);
@@ -236,7 +326,7 @@ TEST_CASE("journal: half an export that could not be cut off is neither lost nor
   JournalChanges anew;
   anew.add_state(again, second);
   for (const takt::Row& row : second.rows) { again.add(FrameType::row, row); }
-  write_text(scratch.path(kSecond), again.bytes());
+  write_text(scratch.path(kSecondSegment), again.bytes());
   REQUIRE(follower.finish(followed));
   CHECK(same_rows(followed.rows, second.rows));
   CHECK(follower.damage().lost_frames == 0);
@@ -290,7 +380,7 @@ TEST_CASE("journal: a link in the place of a segment is not followed") {
   CHECK(shown.show(run.next()) == ExportResult::retry);
   CHECK(shown.show(run.next()) == ExportResult::ok);
   CHECK(read_text(scratch.path("mine")) == "untouched");
-  CHECK(exists(scratch.path(kSecond)));
+  CHECK(exists(scratch.path(kSecondSegment)));
 }
 
 TEST_CASE("journal: a frame that refers to what was lost still leads somewhere") {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "journal_format.hpp"
 #include "crc32c.hpp"
+#include "journal_records.hpp"
 #include "support/catch.hpp"
 #include "support/random.hpp"
 
@@ -114,5 +115,54 @@ TEST_CASE("journal format: a header says which version and byte order") {
     std::string flipped = bytes;
     flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << (bit % 8)));
     CHECK(parse_header(flipped, read) == HeaderState::damaged);
+  }
+}
+
+TEST_CASE("journal format: time lines are spelled as the documents say") {
+  takt::TimeLineInfo line;
+  line.device = "cuda";
+  line.number = 1;
+  line.clock_error_ns = 2;
+  line.spans = 3;
+  line.clamped = 4;
+  line.steps = 5;
+  takt::Overlap& overlap = line.overlap;
+  overlap.span_ns = 6;
+  overlap.compute_ns = 7;
+  overlap.comm_ns = 8;
+  overlap.io_ns = 9;
+  overlap.comm_exposed_least_ns = 10;
+  overlap.io_exposed_least_ns = 11;
+  overlap.idle_least_ns = -12;
+  overlap.undecided = 13;
+  overlap.comm_exposed_ns = 14;
+  overlap.io_exposed_ns = 15;
+  const TimeLinesRecord record{{line}};
+  std::string bytes;
+  Encoder encoder(bytes);
+  visit(encoder, record);
+  CHECK(bytes ==
+        "\x01\x04"
+        "cuda"
+        "\x01\x04\x03\x04\x05"
+        "\x0C\x0E\x10\x12\x14\x16\x17"
+        "\x0D"
+        "\x1C\x1E\x01");
+}
+
+TEST_CASE("journal format: time lines from before they told what was waited for are read, and tell nothing of it") {
+  TimeLinesRecord record{{takt::TimeLineInfo(), takt::TimeLineInfo()}};
+  record.lines[1].overlap.comm_exposed_ns = 14;
+  std::string bytes;
+  Encoder encoder(bytes);
+  visit(encoder, record);
+  for (const bool whole : {true, false}) {
+    Decoder decoder(std::string_view(bytes).substr(0, bytes.size() - (whole ? 0 : 6)));
+    TimeLinesRecord read;
+    visit(decoder, read);
+    REQUIRE(decoder.ok());
+    REQUIRE(read.lines.size() == 2);
+    CHECK(read.lines[0].overlap.comm_exposed_ns == takt::Overlap::kAbsent);
+    CHECK(read.lines[1].overlap.comm_exposed_ns == (whole ? 14 : takt::Overlap::kAbsent));
   }
 }

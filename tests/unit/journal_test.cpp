@@ -9,8 +9,11 @@
 
 #include <takt/exporters/json.hpp>
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <string>
+#include <vector>
 
 using takt::ExportResult;
 using takt::Snapshot;
@@ -19,8 +22,33 @@ using namespace takt_test;
 
 namespace {
 
-std::string golden_folder() {
-  return (std::filesystem::path(__FILE__).parent_path().parent_path() / "data" / "journal").string();
+/// \param name "journal": as it was at first. "journal-devices": with devices, and rows that wait for them.
+std::string golden_folder(const char* name = "journal") {
+  return (std::filesystem::path(__FILE__).parent_path().parent_path() / "data" / name).string();
+}
+
+/// A row that waits for two device values and gets one of them, then that row as it is at the end.
+std::vector<Snapshot> run_with_devices() {
+  Snapshot snapshot = sample_snapshot();
+  snapshot.finished = false;
+  snapshot.devices = {{"cuda", "", "one queue"}, {"hip", "no libamdhip64.so.7", ""}};
+  takt::Row row = add_row(snapshot, 0, 0);
+  row.early = 1;
+  row.complete = false;
+  row.cells = {{2, 1, 11'000'000, takt::Cell::kAbsent}, {4, 2, 900'000, takt::Cell::kAbsent}};
+  snapshot.rows.clear();
+  std::vector<Snapshot> all(4, snapshot);
+  all[0].early = {row};
+  row.cells[1].device_ns = 12'345;
+  all[1].early = {row};
+  row.cells.push_back({1, 1, row.host_ns, 23'456});
+  row.sequence = 0;
+  row.complete = true;
+  all[2].rows = {row};
+  row.early = 2;
+  all[3].early = {row};
+  for (std::size_t at = 0; at < all.size(); ++at) { all[at].wall_ns += static_cast<std::int64_t>(at); }
+  return all;
 }
 
 std::size_t segments_in(const Scratch& scratch) {
@@ -29,12 +57,23 @@ std::size_t segments_in(const Scratch& scratch) {
   return count;
 }
 
+unsigned long disk_mib = 100;
+unsigned long free_mib = 100;
+
+int small_disk(const char*, struct statvfs* disk) {
+  disk->f_frsize = 1U << 20U;
+  disk->f_blocks = disk_mib;
+  disk->f_bavail = free_mib;
+  return 0;
+}
+
 }  // namespace
 
 TEST_CASE("journal: what is written is read, in every field") {
   const Scratch scratch;
   JournalExporter writer(scratch.path(""), plain_journal());
   GrowingRun run(test_seed());
+  run.late = true;
   REQUIRE(writer.export_snapshot(run.next()) == ExportResult::ok);
   const Snapshot last = run.next(true);
   REQUIRE(writer.export_snapshot(last) == ExportResult::ok);
@@ -61,6 +100,7 @@ TEST_CASE("journal: a reader that follows sees each state, over many segments") 
     JournalExporter writer(scratch.path(""),
                            plain_journal((kSanitized ? 4U : 32U) << 10U));  // fewer periods under a sanitizer
     GrowingRun run(test_seed() + round);
+    run.late = true;
     Random random(test_seed() + round);
     JournalReader follower(scratch.path(""));
     Snapshot followed;
@@ -108,6 +148,64 @@ TEST_CASE("journal: each segment is readable without those before it, and tells 
   CHECK(reader.damage().damaged_bytes == 0);
   REQUIRE_FALSE(read.rows.empty());
   CHECK(same_row(read.rows.back(), run.all_rows.back()));
+}
+
+TEST_CASE("journal: rows are there before their device values, which a kill leaves out and nothing else") {
+  const Scratch scratch;
+  JournalExporter writer(scratch.path(""), plain_journal(1U << 10U));  // amendments stand in other segments than rows
+  GrowingRun run(test_seed());
+  run.late = true;
+  std::vector<takt::Row> shown;
+  for (int period = 0; period < 40 || shown.empty(); ++period) {
+    REQUIRE(writer.export_snapshot(run.next()) == ExportResult::ok);
+    shown.clear();
+    std::copy_if(run.waiting.begin(), run.waiting.end(), std::back_inserter(shown),
+                 [](const takt::Row& row) { return row.early != 0; });
+  }
+  JournalReader reader(scratch.path(""));
+  Snapshot read;
+  REQUIRE(reader.finish(read));
+  CHECK(same_rows(read.rows, run.all_rows));
+  REQUIRE(reader.release_early(read));
+  CHECK_FALSE(reader.release_early(read));
+  std::uint64_t number = run.all_rows.size();
+  for (takt::Row& row : shown) { row.sequence = number++; }
+  std::vector<takt::Row> all = run.all_rows;
+  all.insert(all.end(), shown.begin(), shown.end());
+  CHECK(same_rows(read.rows, all));
+  CHECK(is_undamaged(reader));
+}
+
+TEST_CASE("journal: beyond its budget, device values of rows that it has still come") {
+  const Scratch scratch;
+  const support::CaughtFaults faults;
+  JournalOptions options = plain_journal();
+  options.max_bytes = 1;
+  JournalExporter writer(scratch.path(""), options);
+  Snapshot snapshot = sample_snapshot();
+  snapshot.finished = false;
+  takt::Row row = add_row(snapshot, 0, 0);
+  row.early = 1;
+  row.complete = false;
+  row.cells = {{2, 1, 11'000'000, takt::Cell::kAbsent}};
+  snapshot.rows.clear();
+  snapshot.early = {row};
+  REQUIRE(writer.export_snapshot(snapshot) == ExportResult::ok);
+  snapshot.early.clear();
+  row.cells[0].device_ns = 7;
+  row.complete = true;
+  takt::Row other = row;
+  other.early = 2;
+  other.sequence = 1;
+  snapshot.rows = {row, other};
+  snapshot.wall_ns += 1'000'000'000;
+  REQUIRE(writer.export_snapshot(snapshot) == ExportResult::ok);
+  JournalReader reader(scratch.path(""));
+  Snapshot read;
+  REQUIRE(reader.read(read));
+  CHECK(same_rows(read.rows, {row}));
+  CHECK(read.losses.back().what == "not_in_journal");
+  CHECK(read.losses.back().count == 1);
 }
 
 TEST_CASE("journal: a frame of a type to come is passed over and counted") {
@@ -180,6 +278,72 @@ TEST_CASE("journal: beyond its budget rows are counted and totals go on, once a 
   CHECK(faults.lines().size() == 1);
 }
 
+TEST_CASE("journal: where the disk has less than is to be kept free, rows are counted until there is room again") {
+  const Scratch scratch;
+  const support::CaughtFaults faults;
+  JournalOptions options = plain_journal();
+  options.keep_free = JournalOptions().keep_free;
+  options.disk = &small_disk;
+  JournalExporter writer(scratch.path(""), options);
+  GrowingRun run(test_seed());
+  const auto write = [&](int seconds) {
+    const std::size_t before = run.all_rows.size();
+    for (int second = 0; second < seconds; ++second) {
+      REQUIRE(writer.export_snapshot(run.next()) == ExportResult::ok);
+    }
+    return run.all_rows.size() - before;
+  };
+  free_mib = 5;
+  std::size_t written = write(10);
+  free_mib = 4;  // of 100
+  const std::size_t left_out = write(10);
+  free_mib = 5;
+  written += write(10);
+  REQUIRE(left_out > 0);
+  const Snapshot last = run.next(true);
+  REQUIRE(writer.export_snapshot(last) == ExportResult::ok);
+  JournalReader reader(scratch.path(""));
+  Snapshot read;
+  REQUIRE(reader.read(read));
+  CHECK(read.rows.size() == run.all_rows.size() - left_out);
+  CHECK(read.rows.size() == written + last.rows.size());
+  REQUIRE(read.losses.size() > last.losses.size());
+  CHECK(read.losses[last.losses.size()].what == "not_in_journal");
+  CHECK(read.losses[last.losses.size()].count == left_out);
+  REQUIRE(faults.lines().size() == 1);
+  CHECK(contains(faults.text(), "leaves the rest of the disk free: steps and metrics are left out of it"));
+}
+
+TEST_CASE("journal: of a large disk 1 GiB is kept free, and of one without a size nothing") {
+  const support::CaughtFaults faults;
+  const auto thins = [&](unsigned long size_mib, unsigned long mib) {
+    const Scratch scratch;
+    JournalOptions options = plain_journal();
+    options.keep_free = JournalOptions().keep_free;
+    options.disk = &small_disk;
+    disk_mib = size_mib;
+    free_mib = mib;
+    JournalExporter writer(scratch.path(""), options);
+    GrowingRun run(test_seed());
+    while (run.all_rows.empty()) { REQUIRE(writer.export_snapshot(run.next()) == ExportResult::ok); }
+    JournalReader reader(scratch.path(""));
+    Snapshot read;
+    REQUIRE(reader.read(read));
+    return read.rows.empty();
+  };
+  CHECK(thins(1'000'000, 1023));
+  CHECK_FALSE(thins(1'000'000, 1024));
+  CHECK_FALSE(thins(0, 0));
+  disk_mib = 100;
+}
+
+TEST_CASE("journal: unless told otherwise it has 256 MiB, and leaves 5 % of the disk") {
+  const JournalOptions options;
+  CHECK(options.max_bytes == std::size_t{256} << 20U);
+  CHECK(options.segment_bytes == std::size_t{8} << 20U);
+  CHECK(options.keep_free == 0.05);
+}
+
 TEST_CASE("journal: a folder without one is nothing new") {
   const Scratch scratch;
   JournalReader reader(scratch.path("nowhere"));
@@ -204,6 +368,36 @@ TEST_CASE("journal: write the golden file", "[.golden]") {
   loss.time_unix_ns = 1'772'360'131'000'000'000;
   snapshot.metrics.push_back(loss);
   REQUIRE(writer.export_snapshot(snapshot) == ExportResult::ok);
+}
+
+TEST_CASE("journal: write the golden file with devices", "[.golden]") {
+  JournalExporter writer(golden_folder("journal-devices"), plain_journal());
+  for (const Snapshot& each : run_with_devices()) { REQUIRE(writer.export_snapshot(each) == ExportResult::ok); }
+}
+
+TEST_CASE("journal: the golden file with devices reads the same for ever") {
+  JournalReader reader(golden_folder("journal-devices"));
+  Snapshot read;
+  REQUIRE(reader.finish(read));
+  CHECK(is_undamaged(reader));
+  REQUIRE(read.devices.size() == 2);
+  CHECK(read.devices[0].name == "cuda");
+  CHECK(read.devices[0].unavailable.empty());
+  CHECK(read.devices[0].caveat == "one queue");
+  CHECK(read.devices[1].unavailable == "no libamdhip64.so.7");
+  REQUIRE(read.rows.size() == 1);
+  CHECK(read.rows[0].complete);
+  REQUIRE(read.rows[0].cells.size() == 3);
+  CHECK(read.rows[0].cells[0].device_ns == takt::Cell::kAbsent);
+  CHECK(read.rows[0].cells[1].device_ns == 12'345);
+  CHECK(read.rows[0].cells[2].path == 1);
+  CHECK(read.rows[0].cells[2].host_ns == 900);
+  CHECK(read.rows[0].cells[2].device_ns == 23'456);
+  REQUIRE(reader.release_early(read));
+  REQUIRE(read.rows.size() == 2);
+  CHECK(read.rows[1].sequence == 1);
+  CHECK_FALSE(read.rows[1].complete);
+  CHECK(read.rows[1].cells.size() == 3);
 }
 
 TEST_CASE("journal: the golden file reads the same for ever") {

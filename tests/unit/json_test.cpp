@@ -3,6 +3,8 @@
 #include <takt/error.hpp>
 #include <takt/exporters/json.hpp>
 
+#include "nanoseconds.hpp"
+
 #include "support/catch.hpp"
 #include "support/scratch.hpp"
 #include "support/snapshot_builder.hpp"
@@ -10,16 +12,16 @@
 #include <nlohmann/json.hpp>
 
 #include <limits>
+#include <set>
 #include <string>
 
 using nlohmann::json;
 using takt::ExportResult;
 using takt::Snapshot;
+using takt::detail::kSecondNs;
 using namespace takt_test;
 
 namespace {
-
-constexpr std::int64_t kSecond = 1'000'000'000;
 
 Snapshot at(std::int64_t wall_ns, bool finished = false) {
   Snapshot snapshot;
@@ -28,15 +30,67 @@ Snapshot at(std::int64_t wall_ns, bool finished = false) {
   return snapshot;
 }
 
+/// The names of all fields, but for what the user has named.
+void add_fields(const json& value, std::set<std::string>& fields) {
+  if (!value.is_structured()) { return; }
+  for (const auto& [name, inner] : value.items()) {
+    if (value.is_object()) { fields.insert(name); }
+    if (name != "params" && name != "tags") { add_fields(inner, fields); }
+  }
+}
+
 }  // namespace
 
+TEST_CASE("every field of summary.json stands in docs/files.md") {
+  Snapshot snapshot = sample_snapshot();
+  snapshot.devices = {{"cuda", "libcuda.so.1 is not there", ""}};
+  snapshot.time_lines.emplace_back();
+  std::set<std::string> fields;
+  add_fields(json::parse(takt::format_json(snapshot)), fields);
+  const std::string source = __FILE__;
+  const std::string page = read_text(source.substr(0, source.rfind("tests/unit/")) + "docs/files.md");
+  REQUIRE(fields.count("gpu_clock_error_ns") + fields.count("open_ns") + fields.count("items_low") == 3);
+  for (const std::string& field : fields) {
+    INFO(field);
+    CHECK(page.find("`" + field + "`") != std::string::npos);
+  }
+}
+
 TEST_CASE("summary.json says which devices there were, and why one timed nothing") {
-  Snapshot snapshot = at(kSecond);
+  Snapshot snapshot = at(kSecondNs);
   snapshot.devices = {{"cuda", "libcuda.so.1 is not there", ""}, {"manual", "", "moved by hand"}};
   const json summary = json::parse(takt::format_json(snapshot));
   CHECK(summary["devices"][0] ==
         json({{"name", "cuda"}, {"unavailable", "libcuda.so.1 is not there"}, {"caveat", nullptr}}));
   CHECK(summary["devices"][1] == json({{"name", "manual"}, {"unavailable", nullptr}, {"caveat", "moved by hand"}}));
+}
+
+TEST_CASE("summary.json has what streams waited for, and what their spans say of overlap") {
+  Snapshot snapshot = sample_snapshot();
+  CHECK(json::parse(takt::format_json(snapshot))["exposed"]["comm_ns"].is_null());
+  CHECK(json::parse(takt::format_json(snapshot))["time_lines"].empty());
+  const std::uint32_t wait = add_path(snapshot, takt::CommWait.name(), 1, takt::Kind::wait);
+  snapshot.paths[wait].device.add(70);
+  snapshot.paths[wait].device.add(30);
+  takt::TimeLineInfo line;
+  line.device = "cuda";
+  line.clock_error_ns = 4200;
+  line.steps = 3;
+  line.overlap.comm_ns = 50;
+  line.overlap.comm_exposed_least_ns = 20;
+  line.overlap.undecided = 2;
+  snapshot.time_lines.push_back(line);
+  line.number = 1;
+  line.overlap.comm_exposed_ns = 30;
+  snapshot.time_lines.push_back(line);
+  const json summary = json::parse(takt::format_json(snapshot));
+  CHECK(summary["exposed"]["comm_ns"] == 100);
+  CHECK(summary["exposed"]["io_ns"].is_null());
+  CHECK(summary["time_lines"][0]["gpu_clock_error_ns"] == 4200);
+  CHECK(summary["time_lines"][0]["comm_exposed_least_ns"] == 20);
+  CHECK(summary["time_lines"][0]["undecided"] == 2);
+  CHECK(summary["time_lines"][0]["exposed"]["comm_ns"].is_null());
+  CHECK(summary["time_lines"][1]["exposed"] == json({{"comm_ns", 30}, {"io_ns", nullptr}, {"other_ns", nullptr}}));
 }
 
 TEST_CASE("summary.json says which schema it has and carries the run") {
@@ -54,6 +108,7 @@ TEST_CASE("summary.json says which schema it has and carries the run") {
   CHECK(summary["overhead_ns"] == snapshot.overhead_ns);
   CHECK(summary["finished"] == true);
   CHECK(summary["failed"] == false);
+  CHECK(summary["killed"] == false);
   CHECK(summary["params"]["lr"] == "0.01");
   CHECK(summary["tags"]["git"] == "4e593bb");
   CHECK(summary["threads"][1]["name"] == "loader");
@@ -101,7 +156,7 @@ TEST_CASE("every figure of a path comes back as it was") {
 }
 
 TEST_CASE("the histogram is a list of lowest duration and count, without empty buckets") {
-  Snapshot snapshot = at(kSecond);
+  Snapshot snapshot = at(kSecondNs);
   const std::uint32_t path = add_path(snapshot, "IO");
   for (const std::uint64_t ns : {5U, 5U, 127U, 1'000'000U}) { snapshot.paths[path].host.add(ns); }
   const json host = json::parse(takt::format_json(snapshot))["paths"][0]["host"];
@@ -119,7 +174,7 @@ TEST_CASE("whole numbers stay whole beyond what a double can hold") {
 }
 
 TEST_CASE("what is not known is null, never 0 or NaN") {
-  Snapshot snapshot = at(kSecond);
+  Snapshot snapshot = at(kSecondNs);
   const std::uint32_t empty = add_path(snapshot, "Empty");
   const std::uint32_t warm = add_path(snapshot, "Batch");
   snapshot.paths[warm].host.add_warmup(1000);
@@ -156,7 +211,7 @@ TEST_CASE("an interval is there from three windows on") {
 }
 
 TEST_CASE("the total of a key counts the outermost of a recursion only, and every place it stands in") {
-  Snapshot snapshot = at(kSecond);
+  Snapshot snapshot = at(kSecondNs);
   const std::uint32_t outer = add_path(snapshot, "IO");
   const std::uint32_t between = add_path(snapshot, "Forward", outer);
   const std::uint32_t inner = add_path(snapshot, "IO", between);
@@ -176,7 +231,7 @@ TEST_CASE("the total of a key counts the outermost of a recursion only, and ever
 }
 
 TEST_CASE("names of any bytes give valid JSON") {
-  Snapshot snapshot = at(kSecond);
+  Snapshot snapshot = at(kSecondNs);
   add_path(snapshot, "\xE6\x97\xA5\xE6\x9C\xAC \"quoted\"\n\x01");
   add_path(snapshot, "not UTF-8 \xFF");
   snapshot.run.name = "\xC3";
@@ -199,17 +254,17 @@ TEST_CASE("summary.json is written every ten seconds of the run and at its end")
   const std::string path = scratch.path("summary.json");
   takt::JsonExporter exporter(path);
   const auto written = [&] { return json::parse(read_text(path))["wall_ns"].get<std::int64_t>(); };
-  CHECK(exporter.export_snapshot(at(9 * kSecond)) == ExportResult::ok);
+  CHECK(exporter.export_snapshot(at(9 * kSecondNs)) == ExportResult::ok);
   CHECK_FALSE(exists(path));
-  CHECK(exporter.export_snapshot(at(10 * kSecond)) == ExportResult::ok);
-  CHECK(written() == 10 * kSecond);
+  CHECK(exporter.export_snapshot(at(10 * kSecondNs)) == ExportResult::ok);
+  CHECK(written() == 10 * kSecondNs);
   CHECK(mode_of(path) == 0600);
-  CHECK(exporter.export_snapshot(at(19 * kSecond)) == ExportResult::ok);
-  CHECK(written() == 10 * kSecond);
-  CHECK(exporter.export_snapshot(at(21 * kSecond)) == ExportResult::ok);
-  CHECK(written() == 21 * kSecond);
-  CHECK(exporter.export_snapshot(at(22 * kSecond, true)) == ExportResult::ok);
-  CHECK(written() == 22 * kSecond);
+  CHECK(exporter.export_snapshot(at(19 * kSecondNs)) == ExportResult::ok);
+  CHECK(written() == 10 * kSecondNs);
+  CHECK(exporter.export_snapshot(at(21 * kSecondNs)) == ExportResult::ok);
+  CHECK(written() == 21 * kSecondNs);
+  CHECK(exporter.export_snapshot(at(22 * kSecondNs, true)) == ExportResult::ok);
+  CHECK(written() == 22 * kSecondNs);
   CHECK_FALSE(exists(path + ".part"));
 }
 
@@ -217,16 +272,16 @@ TEST_CASE("on a full disk the summary before stays, and the last one is tried ag
   const Scratch scratch;
   const std::string path = scratch.path("summary.json");
   takt::JsonExporter exporter(path);
-  REQUIRE(exporter.export_snapshot(at(10 * kSecond)) == ExportResult::ok);
+  REQUIRE(exporter.export_snapshot(at(10 * kSecondNs)) == ExportResult::ok);
   const int failed = in_child([&] {
     takt::set_error_handler([](const char*, void*) {});
     limit_file_size(100);
-    if (exporter.export_snapshot(at(20 * kSecond)) != ExportResult::ok) { return 1; }
-    if (exporter.export_snapshot(at(30 * kSecond, true)) != ExportResult::retry) { return 2; }
+    if (exporter.export_snapshot(at(20 * kSecondNs)) != ExportResult::ok) { return 1; }
+    if (exporter.export_snapshot(at(30 * kSecondNs, true)) != ExportResult::retry) { return 2; }
     return exists(path + ".part") ? 3 : 0;
   });
   CHECK(failed == 0);
-  CHECK(json::parse(read_text(path))["wall_ns"] == 10 * kSecond);
-  CHECK(exporter.export_snapshot(at(30 * kSecond, true)) == ExportResult::ok);
-  CHECK(json::parse(read_text(path))["wall_ns"] == 30 * kSecond);
+  CHECK(json::parse(read_text(path))["wall_ns"] == 10 * kSecondNs);
+  CHECK(exporter.export_snapshot(at(30 * kSecondNs, true)) == ExportResult::ok);
+  CHECK(json::parse(read_text(path))["wall_ns"] == 30 * kSecondNs);
 }

@@ -128,7 +128,7 @@ TEST_CASE("Key: odd names are repaired, reported and still told apart") {
   REQUIRE(takt_test::calls_of(takt::snapshot(), std::string(200, 'x')) == 1);
 }
 
-TEST_CASE("KeyTable: it has room for 4 000 keys; later ones are one, counted and reported") {
+TEST_CASE("KeyTable: it has room for 4 000 keys, later ones are one, counted and reported") {
   const CaughtFaults faults;
   static auto* const table = new KeyTable;  // never destroyed, like that of a process
   std::set<takt::detail::KeyIndex> indices;

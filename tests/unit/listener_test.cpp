@@ -6,12 +6,12 @@
 #include <takt/takt.hpp>
 
 #include "support/catch.hpp"
+#include "support/held.hpp"
 #include "support/session_helpers.hpp"
 
 #include <chrono>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -19,6 +19,7 @@
 using takt::Key;
 using takt::Listener;
 using takt::Scope;
+using takt_test::Held;
 
 namespace {
 
@@ -52,16 +53,6 @@ struct Listening {
   Listening(const Listening&) = delete;
   Listening& operator=(const Listening&) = delete;
   Told& told;
-};
-
-/// A Scope whose end is where one wants it. (On the heap, where no compiler thinks that it might not have been made.)
-class Held {
- public:
-  explicit Held(const Key& key) : scope_(std::make_unique<std::optional<Scope>>()) { scope_->emplace(key); }
-  void end() { scope_.reset(); }
-
- private:
-  std::unique_ptr<std::optional<Scope>> scope_;
 };
 
 Told& told() {
@@ -178,7 +169,7 @@ TEST_CASE("Listener: every begin has its end, also of regions too deep to be tim
 }
 
 TEST_CASE(
-    "Listener: several are told in turn, the last one first of an end; eight have room in the life of a process") {
+    "Listener: several are told in turn, the last one first of an end, eight have room in the life of a process") {
   Told& first = told();
   static Told second;
   const Listening one(first);

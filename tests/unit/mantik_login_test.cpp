@@ -10,6 +10,7 @@
 #include "support/caught_faults.hpp"
 #include "support/child.hpp"
 #include "support/fake_http.hpp"
+#include "support/sanitized.hpp"
 #include "support/scoped_env.hpp"
 #include "support/scratch.hpp"
 
@@ -29,7 +30,7 @@ using takt::MlflowOptions;
 using takt::Snapshot;
 using takt::detail::MantikLogin;
 using takt::detail::MlflowClient;
-using takt::detail::MlflowTimes;
+using takt::detail::SenderTimes;
 using namespace takt_test;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
@@ -111,8 +112,8 @@ struct FakeMantik {
   FakeHttp http{[this](const FakeRequest& request) { return answer(request); }};
 };
 
-MlflowTimes quick() {
-  MlflowTimes times;
+SenderTimes quick() {
+  SenderTimes times;
   times.connect = times.total = milliseconds(2000);
   times.first_wait = milliseconds(1);
   times.longest_wait = milliseconds(4);
@@ -295,8 +296,7 @@ TEST_CASE("Mantik login: of processes that start in the same second one asks, an
   CHECK(rig.mantik.created() == 1);
 }
 
-// A child of the process that has the server's thread may hang in a sanitizer's own allocator, which knows nothing of fork().
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !TEST_SANITIZED  // these are children of a process with the server's thread
 TEST_CASE("Mantik login: ranks that are processes make one token, and whole files") {
   Rig rig;
   std::vector<support::Child> ranks;
@@ -317,7 +317,7 @@ TEST_CASE("Mantik login: ranks that are processes make one token, and whole file
 
 TEST_CASE("Mantik login: whoever asks for too long is not waited for") {
   Rig rig;
-  MlflowTimes times = quick();
+  SenderTimes times = quick();
   times.other_process = milliseconds(0);
   MantikLogin stuck(rig.options(), times);
   CHECK(stuck.obtain(steady_clock::now()) == MantikLogin::State::busy);
@@ -340,6 +340,48 @@ TEST_CASE("Mantik login: tokens of others are neither used nor written over") {
   CHECK_FALSE(contains(faults.text(), kOthers));
 }
 
+TEST_CASE("Mantik login: tokens of one platform are not sent to another, which has a file of its own") {
+  const Scratch home;
+  const support::ScopedEnvironment environment({{"HOME", home.path("")}});
+  Rig rig;
+  rig.file = home.path(".mantik/tokens.json");
+  ::mkdir(home.path(".mantik").c_str(), 0700);
+  rig.write_cache("of-the-cloud", kStart + 3600);
+  const std::string before = read_text(rig.file);
+  MlflowOptions options = rig.options();
+  options.mantik.token_file.clear();
+  {
+    MantikLogin login(options, quick());
+    REQUIRE(login.obtain(steady_clock::now() + milliseconds(5000)) == MantikLogin::State::ready);
+    CHECK(login.token() == "access-1");
+  }
+  const std::string url = rig.mantik.http.url();
+  const std::string own = "tokens-127.0.0.1%3A" + url.substr(url.rfind(':') + 1) + ".json";
+  CHECK(Json::parse(read_text(home.path(".mantik/" + own)))["access_token"] == "access-1");
+  CHECK(read_text(rig.file) == before);
+  {
+    MantikLogin next(options, quick());
+    CHECK(next.obtain(steady_clock::now()) == MantikLogin::State::ready);
+  }
+  CHECK(rig.mantik.created() == 1);
+}
+
+TEST_CASE("Mantik login: however Mantik's own host is written, its tokens are those of its client") {
+  const Scratch home;
+  const support::ScopedEnvironment environment({{"HOME", home.path("")}});
+  Rig rig;
+  rig.file = home.path(".mantik/tokens.json");
+  ::mkdir(home.path(".mantik").c_str(), 0700);
+  rig.write_cache("of-the-cloud", kStart + 3600);
+  MlflowOptions options = rig.options();
+  options.mantik.token_file.clear();
+  options.mantik.api_url =
+      GENERATE(as<std::string>(), "", "https://api.cloud.mantik.ai", "https://API.cloud.mantik.ai:443//x/");
+  MantikLogin login(options, quick());
+  CHECK(login.obtain(steady_clock::now()) == MantikLogin::State::ready);  // without a word to anybody
+  CHECK(login.token() == "of-the-cloud");
+}
+
 TEST_CASE("Mantik login: a file that cannot be used is told of, and does not stop anything") {
   const support::CaughtFaults faults;
   Rig rig;
@@ -353,6 +395,11 @@ TEST_CASE("Mantik login: a file that cannot be used is told of, and does not sto
     ::rename(rig.file.c_str(), (rig.file + ".real").c_str());
     REQUIRE(::symlink((rig.file + ".real").c_str(), rig.file.c_str()) == 0);
     expected = "cannot be read (";
+  }
+  SECTION("a lease that cannot be taken, ever") {
+    ::unlink(rig.file.c_str());
+    REQUIRE(::symlink(rig.file.c_str(), (rig.file + ".lease").c_str()) == 0);
+    expected = "cannot read " + rig.file + ".lease";
   }
   MlflowClient client(rig.options(), quick());
   client.take(with_metrics(0, 1));
@@ -429,7 +476,7 @@ TEST_CASE("Mantik login: nobody there, or nobody who speaks, costs no more than 
   rig.mantik.token_answer.silent = true;
   MlflowOptions options = rig.options();
   if (refuses) { options.mantik.api_url = "http://127.0.0.1:1"; }
-  MlflowTimes times = quick();
+  SenderTimes times = quick();
   times.connect = times.total = milliseconds(300);
   MlflowClient client(options, times);
   client.take(with_metrics(0, 3));

@@ -57,6 +57,33 @@ TEST_CASE("ranks are added up by path, whatever the order that each met them in"
   CHECK(sum.threads[sum.series[1].thread].name == "rank 1, main");
 }
 
+TEST_CASE("kinds of devices are listed once, and by rank where ranks speak of them differently") {
+  std::vector<Snapshot> ranks;
+  for (int rank = 0; rank < 4; ++rank) { ranks.push_back(rank_with(rank, {})); }
+  for (const int rank : {0, 1}) { ranks[static_cast<std::size_t>(rank)].devices = {{"cuda", "", "one queue"}}; }
+  for (const int rank : {2, 3}) { ranks[static_cast<std::size_t>(rank)].devices = {{"cuda", "no driver", ""}}; }
+  const Snapshot sum = takt::cli::merged(ranks);
+  REQUIRE(sum.devices.size() == 2);
+  CHECK(sum.devices[0].name == "cuda");
+  CHECK(sum.devices[0].caveat == "one queue");
+  CHECK(sum.devices[1].name == "cuda (rank 2)");
+  CHECK(sum.devices[1].unavailable == "no driver");
+}
+
+TEST_CASE("time lines of devices are listed for each rank") {
+  std::vector<Snapshot> ranks = {rank_with(0, {}), rank_with(1, {})};
+  for (Snapshot& each : ranks) {
+    each.time_lines.emplace_back().device = "cuda";
+    each.time_lines.back().steps = 3;
+  }
+  const Snapshot sum = takt::cli::merged(ranks);
+  REQUIRE(sum.time_lines.size() == 2);
+  CHECK(sum.time_lines[0].device == "rank 0, cuda");
+  CHECK(sum.time_lines[1].device == "rank 1, cuda");
+  CHECK(sum.time_lines[1].steps == 3);
+  CHECK(sum.time_lines[1].overlap.time_line == 1);
+}
+
 TEST_CASE("a path that one rank has below another one stands below it, also where it came late") {
   Snapshot late = rank_with(1, {"A"});
   const std::uint32_t top = add_path(late, "Decode");
@@ -80,6 +107,9 @@ TEST_CASE("a run of several ranks has failed when one has, and ended when all ha
   Snapshot failed = rank_with(1, {});
   failed.failed = true;
   CHECK(takt::cli::merged({rank_with(0, {}), failed}).failed);
+  CHECK_FALSE(takt::cli::merged({rank_with(0, {}), failed}).killed);
+  failed.killed = true;
+  CHECK(takt::cli::merged({rank_with(0, {}), failed}).killed);
   failed.finished = false;
   CHECK_FALSE(takt::cli::merged({rank_with(0, {}), failed}).finished);
 }

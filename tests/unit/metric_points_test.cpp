@@ -135,6 +135,28 @@ TEST_CASE("Metric points: a window closes at the first step end ten seconds afte
   CHECK(found.count("gpu/Epoch/Batch/IO/mean_s") == 0);
 }
 
+TEST_CASE("Metric points: of a million steps there is a point for each window, and each step is in one") {
+  Rig rig;
+  constexpr std::int64_t kSteps = 1'000'000;
+  constexpr std::int64_t kStep = kSecond / 1000;
+  for (std::int64_t step = 0; step < kSteps; ++step) {
+    rig.add_step(step, 1000);
+    takt::Row& row = rig.snapshot.rows.back();
+    row.begin_ns = step * kStep;
+    row.host_ns = kStep;
+    if (step % 1000 == 999) { rig.take(); }
+  }
+  rig.snapshot.finished = true;
+  rig.take();
+  const std::vector<MetricPoint> counts = rig.by_name()["time/Epoch/Batch/IO/count"];
+  REQUIRE(counts.size() == 100);
+  double steps = 0;
+  for (const MetricPoint& point : counts) { steps += point.value; }
+  CHECK(steps == kSteps);
+  CHECK(counts.back().step == kSteps - 1);
+  CHECK(counts.back().timestamp_ms == 1'700'001'000'123);
+}
+
 TEST_CASE("Metric points: the last window closes at the end, and the totals follow") {
   Rig rig;
   rig.add_step(0, 5, 3);
@@ -166,12 +188,13 @@ TEST_CASE("Metric points: every step, if so wished") {
   CHECK(found.count("time/Epoch/Batch/IO/mean_s") == 0);
 }
 
-TEST_CASE("Metric points: the user's metrics keep name, step and time; not a number is counted") {
+TEST_CASE("Metric points: the user's metrics keep name, step and time, not a number is counted") {
   Rig rig;
   rig.add_metric("loss", 0.1, 7);
   rig.add_metric("loss", std::numeric_limits<double>::quiet_NaN(), 8);
   rig.add_metric("loss", std::numeric_limits<double>::infinity(), 9);
   rig.add_metric("time/mine", 1, 9);
+  rig.add_metric("exposed/mine", 1, 9);
   rig.take();
   auto found = rig.by_name();
   REQUIRE(found["loss"].size() == 2);
@@ -181,6 +204,7 @@ TEST_CASE("Metric points: the user's metrics keep name, step and time; not a num
   CHECK(std::isinf(found["loss"][1].value));
   CHECK(rig.points.nans() == 1);
   CHECK(found["user/time/mine"].size() == 1);
+  CHECK(found["user/exposed/mine"].size() == 1);
 }
 
 TEST_CASE("Metric points do not depend on how rows were shared out to snapshots") {
@@ -221,4 +245,28 @@ TEST_CASE("Metric points: series of one Batch path on two threads stay apart") {
   auto found = rig.by_name();
   CHECK(found["time/Epoch/Batch/IO/step_s"].size() == 1);
   CHECK(found["time/thread-1/Epoch/Batch/IO/step_s"].size() == 1);
+}
+
+TEST_CASE("Metric points: what streams waited for, of each window, and in all") {
+  Rig rig;
+  const std::uint32_t wait = add_path(rig.snapshot, takt::CommWait.name(), rig.batch, takt::Kind::wait);
+  for (std::int64_t step = 0; step < 12; ++step) {
+    rig.add_step(step, 5);
+    takt::Cell cell;
+    cell.path = wait;
+    cell.calls = 1;
+    cell.device_ns = step % 2 == 0 ? 300 : 100;
+    if (step != 11) { rig.snapshot.rows.back().cells.push_back(cell); }
+  }
+  rig.snapshot.paths[wait].device.add(2300);
+  rig.snapshot.finished = true;
+  rig.take();
+  auto found = rig.by_name();
+  REQUIRE(found["exposed/comm/mean_s"].size() == 2);
+  CHECK(found["exposed/comm/mean_s"][0].value == 200 / 1e9);
+  CHECK(found["exposed/comm/count"][0].value == 10);
+  CHECK(found["exposed/comm/count"][1].value == 1);
+  CHECK(found.count("exposed/io/mean_s") == 0);
+  REQUIRE(found["total/exposed/comm/total_s"].size() == 1);
+  CHECK(found["total/exposed/comm/total_s"][0].value == 2300 / 1e9);
 }

@@ -5,6 +5,7 @@
 #include <takt/error.hpp>
 #include <takt/exporters/mlflow.hpp>
 
+#include "backoff.hpp"
 #include "support/catch.hpp"
 #include "support/caught_faults.hpp"
 #include "support/fake_http.hpp"
@@ -24,7 +25,7 @@
 using takt::MlflowOptions;
 using takt::Snapshot;
 using takt::detail::MlflowClient;
-using takt::detail::MlflowTimes;
+using takt::detail::SenderTimes;
 using namespace takt_test;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
@@ -33,8 +34,8 @@ namespace {
 
 const std::string kRun = R"({"run":{"info":{"run_id":"r1","artifact_uri":"mlflow-artifacts:/0/r1/artifacts"}}})";
 
-MlflowTimes quick() {
-  MlflowTimes times;
+SenderTimes quick() {
+  SenderTimes times;
   times.connect = times.total = milliseconds(300);
   times.first_wait = milliseconds(2);
   times.longest_wait = milliseconds(8);
@@ -231,6 +232,22 @@ TEST_CASE("MLflow client: Retry-After is kept to, up to a bound, and nonsense in
   CHECK(waited < milliseconds(most_ms + 1000));
 }
 
+TEST_CASE(
+    "MLflow client: unless a test says otherwise, a server has 5 s to connect, 30 s to answer, 5 minutes to ask for") {
+  const SenderTimes times;
+  CHECK(times.connect == std::chrono::seconds(5));
+  CHECK(times.total == std::chrono::seconds(30));
+  CHECK(times.first_wait == std::chrono::seconds(1));
+  CHECK(times.longest_wait == std::chrono::minutes(1));
+  const takt::detail::HttpOptions http;
+  CHECK(http.connect == times.connect);
+  CHECK(http.total == times.total);
+  takt::detail::HttpReply reply;
+  reply.status = 429;
+  reply.retry_after_s = 86'400;
+  CHECK(takt::detail::Backoff(times).wait(reply) == std::chrono::minutes(5));
+}
+
 TEST_CASE("MLflow client: a run whose creation was not answered is looked for before another one is made") {
   const bool stored = GENERATE(true, false);
   std::string nonce;
@@ -275,6 +292,26 @@ TEST_CASE("MLflow client: a point that is refused is found and left out, the oth
   CHECK(contains(faults.text(), "bad value"));
 }
 
+TEST_CASE("MLflow client: fifty points refused in a row are the last, forty-nine are not") {
+  const int bad = GENERATE(49, 50);
+  const support::CaughtFaults faults;
+  std::size_t taken = 0;
+  FakeHttp server([&](const FakeRequest& request) {
+    if (!is(request, "log-batch")) { return usual(request); }
+    const auto metrics = nlohmann::json::parse(request.body)["metrics"];
+    if (metrics.front()["step"] < bad) { return failing(400, "bad value"); }
+    taken += metrics.size();
+    return usual(request);
+  });
+  MlflowClient client(options_for(server), quick());
+  client.take(with_metrics(80));
+  CHECK(deliver(client) == (bad == 49));
+  CHECK(client.stopped() == (bad == 50));
+  CHECK(client.queue().left_out() == static_cast<std::uint64_t>(bad));
+  CHECK(taken == (bad == 49 ? 31 : 0));
+  CHECK(contains(faults.text(), "it refuses every value: ") == (bad == 50));
+}
+
 TEST_CASE("MLflow client: what will not pass stops it with one line that names the cure") {
   CHECK(contains(told_for(failing(401)),
                  "MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN"));
@@ -287,11 +324,11 @@ TEST_CASE("MLflow client: what will not pass stops it with one line that names t
 }
 
 TEST_CASE("MLflow client: a run that was deleted on the server stops it, instead of one value after another") {
+  const std::string says = GENERATE("The run r1 must be in the 'active' state. Current state is deleted.",
+                                    "The run r1 must be in 'active' lifecycle_stage.");  // without a database
   const support::CaughtFaults faults;
-  FakeHttp server([](const FakeRequest& request) {
-    const bool made = is(request, "runs/create");
-    return made ? usual(request) : failing(400, "The run r1 must be in the 'active' state. Current state is deleted.");
-  });
+  FakeHttp server(
+      [&](const FakeRequest& request) { return is(request, "runs/create") ? usual(request) : failing(400, says); });
   MlflowClient client(options_for(server), quick());
   client.take(with_metrics(100));
   CHECK_FALSE(deliver(client));
@@ -402,6 +439,77 @@ TEST_CASE("MLflow client: an experiment is made where there is none, and one tha
   CHECK(contains(faults.text(), "mlflow experiments restore -x 7"));
 }
 
+TEST_CASE(
+    "MLflow client: where name and id are of two experiments, the run goes to that of the name, and a line says so") {
+  const support::CaughtFaults faults;
+  const bool exists = GENERATE(true, false);
+  FakeHttp server([&](const FakeRequest& request) {
+    FakeAnswer answer = usual(request);
+    if (is(request, "get-by-name")) {
+      answer.body = R"({"experiment":{"experiment_id":"7","lifecycle_stage":"active"}})";
+      if (!exists) {
+        answer = failing(404);
+        answer.body = R"({"error_code":"RESOURCE_DOES_NOT_EXIST"})";
+      }
+    }
+    if (is(request, "experiments/create")) { answer.body = R"({"experiment_id":"7"})"; }
+    return answer;
+  });
+  MlflowOptions options = options_for(server);
+  options.experiment_name = "mine";
+  const auto told = [&](const char* id) {
+    options.experiment_id = id;
+    const std::size_t before = faults.lines().size();
+    MlflowClient client(options, quick());
+    client.take(with_metrics(1));
+    REQUIRE(deliver(client));
+    CHECK(nlohmann::json::parse(of(server, "runs/create").back().body)["experiment_id"] == "7");
+    return faults.lines().size() - before;
+  };
+  CHECK(told("7") == 0);
+  CHECK(told("") == 0);
+  CHECK(told("8") == 1);
+  CHECK(
+      contains(faults.text(), "MLFLOW_EXPERIMENT_ID is 8, but the experiment \"mine\" of MLFLOW_EXPERIMENT_NAME is 7"));
+}
+
+TEST_CASE("MLflow client: an experiment that is named by its id and is deleted is spoken of, with the cure") {
+  const bool database = GENERATE(true, false);
+  const support::CaughtFaults faults;
+  FakeHttp server([&](const FakeRequest&) {
+    return database ? failing(400, "The experiment 7 must be in the 'active' state. Current state is deleted.")
+                    : failing(500, "Could not create run under non-active experiment with ID 7.");
+  });
+  MlflowOptions options = options_for(server);
+  options.experiment_id = "7";
+  MlflowClient client(options, quick());
+  client.take(with_metrics(1));
+  CHECK_FALSE(deliver(client));
+  CHECK(client.stopped());
+  CHECK(server.requests().size() == 1);
+  CHECK(contains(faults.text(), "MLFLOW_EXPERIMENT_ID, or bring it back: mlflow experiments restore -x 7"));
+}
+
+TEST_CASE("MLflow client: a run that has begun in a deleted experiment is told how to begin anew in another one") {
+  const support::CaughtFaults faults;
+  FakeHttp server([&](const FakeRequest&) {
+    FakeAnswer answer;
+    answer.body = R"({"experiment":{"experiment_id":"7","lifecycle_stage":"deleted"}})";
+    return answer;
+  });
+  const Scratch scratch;
+  const std::string file = scratch.path("mlflow.json");
+  MlflowClient client(options_for(server), quick());
+  client.keep_cursor(file);
+  takt::detail::MlflowCursor cursor;
+  cursor.experiment_name = "mine";
+  client.resume(cursor);
+  client.take(with_metrics(1));
+  CHECK_FALSE(deliver(client));
+  CHECK(contains(faults.text(),
+                 "remove " + file + " and choose another one in MLFLOW_EXPERIMENT_NAME, or bring it back"));
+}
+
 TEST_CASE("MLflow client: the end of a run brings status and attachments, with a length") {
   FakeHttp server(usual);
   MlflowOptions options = options_for(server);
@@ -486,11 +594,15 @@ TEST_CASE("MLflow options come from MLflow's variables and its file of credentia
   CHECK(options.password == "pass");
   environment.set("MLFLOW_TRACKING_PASSWORD", "other");
   environment.set("MLFLOW_TRACKING_INSECURE_TLS", "True");
+  environment.set("MLFLOW_TRACKING_SERVER_CERT_PATH", "/authority.pem");
+  environment.set("MLFLOW_TRACKING_CLIENT_CERT_PATH", "/client.pem");
   environment.set("MLFLOW_EXPERIMENT_NAME", "e");
   options = MlflowOptions::from_env();
   CHECK(options.username == "ada");
   CHECK(options.password == "other");
   CHECK(options.insecure_tls);
+  CHECK(options.server_cert_path == "/authority.pem");
+  CHECK(options.client_cert_path == "/client.pem");
   CHECK(options.experiment_name == "e");
 }
 

@@ -6,20 +6,23 @@
 
 #include "journal_writer.hpp"
 #include "mlflow_cursor.hpp"
+#include "mlflow_feed.hpp"
+#include "other_process.hpp"
 #include "support/catch.hpp"
 #include "support/caught_faults.hpp"
 #include "support/fake_mlflow.hpp"
 #include "support/journal_helpers.hpp"
+#include "support/other_processes.hpp"
 #include "support/random.hpp"
 #include "support/scratch.hpp"
 
 #include <algorithm>
 #include <atomic>
-#include <climits>
 #include <cstdint>
 #include <memory>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <fcntl.h>
@@ -34,16 +37,15 @@ using takt::cli::Delivered;
 using takt::cli::Delivery;
 using takt::detail::MlflowClient;
 using takt::detail::MlflowCursor;
-using takt::detail::MlflowTimes;
+using takt::detail::MlflowFeed;
+using takt::detail::SenderTimes;
 using Mood = FakeMlflow::Mood;
 using Outcome = Delivered::Outcome;
 
 namespace {
 
-constexpr pid_t kNobody = 0x3FFFFFFF;  // more than there can be
-
-MlflowTimes quick() {
-  MlflowTimes times;
+SenderTimes quick() {
+  SenderTimes times;
   times.connect = times.total = milliseconds(2000);
   times.first_wait = milliseconds(1);
   times.longest_wait = milliseconds(4);
@@ -58,25 +60,22 @@ MlflowOptions options_for(const FakeMlflow& server, bool every_step = false) {
   return options;
 }
 
-std::string here() {
-  char name[HOST_NAME_MAX + 1] = {};
-  ::gethostname(name, HOST_NAME_MAX);
-  return name;
-}
-
-/// What exporters see of a run with windows of a few rows.
-std::vector<Snapshot> a_run(std::uint64_t seed, int periods, bool finished = true) {
+/// What exporters see of a run with windows of a few rows. \param late some of them wait for device values.
+std::vector<Snapshot> a_run(std::uint64_t seed, int periods, bool finished = true, bool late = false) {
   GrowingRun run(seed);
+  run.late = late;
   std::vector<Snapshot> all;
   for (int period = 0; period < periods; ++period) {
     Snapshot snapshot = run.next(finished && period + 1 == periods);
-    for (takt::Row& row : snapshot.rows) {
-      row.begin_ns *= 3'000'000;
-      row.host_ns *= 3'000'000;
+    for (std::vector<takt::Row>* rows : {&snapshot.rows, &snapshot.early}) {
+      for (takt::Row& row : *rows) {
+        row.begin_ns *= 3'000'000;
+        row.host_ns *= 3'000'000;
+      }
     }
     for (takt::Metric& metric : snapshot.metrics) { metric.time_unix_ns = 1'700'000'000'000'000'000; }
     snapshot.run.start_unix_ns = 1'700'000'000'000'000'000;
-    snapshot.run.host = here();
+    snapshot.run.host = this_host();
     snapshot.run.pid = kNobody;
     snapshot.run.directory.clear();
     snapshot.params = {{"lr", "0.1"}, {"batch", "64"}};
@@ -111,7 +110,9 @@ Delivered deliver(const std::string& folder, const MlflowOptions& options, milli
 
 TEST_CASE("a run that never saw a network gives the same points when it is delivered later") {
   const bool every_step = GENERATE(false, true);
-  const auto run = a_run(every_step ? 3 : 4, 200);
+  const bool late = GENERATE(false, true);
+  INFO("every step " << every_step << ", late " << late);
+  const auto run = a_run(every_step ? 3 : 4, 200, true, late);
   const FakeRun live = sent_live(run, every_step);
   const Scratch scratch;
   const std::string folder = folder_with(scratch, run);
@@ -145,12 +146,13 @@ TEST_CASE("delivered twice, the second time asks the server nothing") {
 TEST_CASE("whatever request a delivery stops at, the next one goes on: one run, each point once in it") {
   const auto run = a_run(6, 60);
   const FakeRun live = sent_live(run, true);
-  Random random(42);
-  for (int round = 0; round < 15; ++round) {
+  constexpr std::size_t kRequests = 9;
+  std::uint64_t were_there = 0;
+  for (std::size_t round = 0; round < 2 * kRequests; ++round) {
     const Scratch scratch;
     const std::string folder = folder_with(scratch, run);
-    const std::size_t away_from = random.below(9);
-    const bool reply_lost = random.chance(50);
+    const std::size_t away_from = round % kRequests;
+    const bool reply_lost = round >= kRequests;
     std::atomic<bool> back{false};
     FakeMlflow server([&](std::size_t number) {
       if (back || number < away_from) { return Mood::good; }
@@ -161,12 +163,28 @@ TEST_CASE("whatever request a delivery stops at, the next one goes on: one run, 
     INFO("round " << round << ", away from request " << away_from << ", reply lost " << reply_lost);
     CHECK(first.outcome != Outcome::busy);
     back = true;
-    CHECK(deliver(folder, options_for(server, true)).outcome == Outcome::all);
+    const Delivered second = deliver(folder, options_for(server, true));
+    CHECK(second.outcome == Outcome::all);
+    were_there += first.was_there + second.was_there;
+    CHECK(first.points + first.was_there + second.points + second.was_there == live.points.size());
     REQUIRE(server.runs().size() == 1);
     CHECK(server.run().points == live.points);
     CHECK(server.run().status == "FINISHED");
     CHECK(server.run().sent_twice == 0);
   }
+  CHECK(were_there > 0);
+}
+
+TEST_CASE("a delivery without patience waits for the request that is under way") {
+  const Scratch scratch;
+  const std::string folder = folder_with(scratch, a_run(18, 5));
+  std::atomic<bool> looked{false};
+  FakeMlflow server([&](std::size_t number) {
+    while (number == 0 && !looked) { std::this_thread::yield(); }
+    return Mood::good;
+  });
+  Delivery delivery(folder, options_for(server), milliseconds(0), takt::detail::SenderTimes());
+  CHECK(delivery.run([&](auto...) { looked = true; }).outcome == Outcome::all);
 }
 
 TEST_CASE("a run whose creation was not answered is found by the next delivery") {
@@ -267,6 +285,137 @@ TEST_CASE("what an exporter had to drop, because the server was away for long, i
   CHECK(deliver(folder, options_for(server)).outcome == Outcome::all);
   CHECK(server.run().points == live.points);
   CHECK(server.run().sent_twice == 0);
+}
+
+namespace {
+
+/// A program with a journal and an exporter that keeps few points in memory.
+struct Live {
+  static constexpr std::size_t kFew = 100;  // points
+
+  explicit Live(FakeMlflow& server, std::string name = "rank-0-0-1") : folder(scratch.path(name)) {
+    REQUIRE(::mkdir(folder.c_str(), 0700) == 0);
+    journal = std::make_unique<takt::detail::JournalExporter>(folder, plain_journal(20'000));
+    client = std::make_unique<MlflowClient>(options_for(server, true), quick(), kFew);
+    client->keep_cursor(takt::detail::mlflow_cursor_file(folder));
+    feed = std::make_unique<MlflowFeed>(*client, folder, kFew);
+  }
+  /// \param lag of the journal, in periods.
+  void period(const Snapshot& snapshot, std::size_t lag = 0) {
+    unwritten.push_back(snapshot);
+    write(lag);
+    feed->take(snapshot);
+    most_points = std::max(most_points, client->queue().points());
+    idle = feed->deliver(std::chrono::steady_clock::now() + milliseconds(away ? 1 : 5000));
+  }
+  void write(std::size_t lag) {
+    for (; unwritten.size() > lag; unwritten.erase(unwritten.begin())) {
+      REQUIRE(journal->export_snapshot(unwritten.front()) == takt::ExportResult::ok);
+    }
+  }
+  bool end() {
+    write(0);
+    return feed->deliver(std::chrono::steady_clock::now() + milliseconds(away ? 1 : 5000));
+  }
+
+  const Scratch scratch;
+  std::vector<Snapshot> unwritten;
+  std::string folder;
+  std::unique_ptr<takt::detail::JournalExporter> journal;
+  std::unique_ptr<MlflowClient> client;
+  std::unique_ptr<MlflowFeed> feed;
+  std::size_t most_points = 0;
+  bool idle = false;
+  bool away = false;
+};
+
+std::size_t most_points_of(const std::vector<Snapshot>& run) {
+  std::size_t most = 0;
+  for (const Snapshot& each : run) {
+    std::size_t points = each.metrics.size();
+    for (const takt::Row& row : each.rows) { points += 2 * row.cells.size() + 3; }
+    most = std::max(most, points);
+  }
+  return most;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "an outage of any length loses no point that is in the journal: after it, the exporter sends them from there") {
+  const support::CaughtFaults faults;
+  const std::size_t lag = GENERATE(std::size_t{0}, std::size_t{5});
+  const auto run = a_run(10, 150);
+  const FakeRun live = sent_live(run, true);
+  std::atomic<bool> away{true};
+  FakeMlflow server([&](std::size_t) { return away ? Mood::away : Mood::good; });
+  Live program(server);
+  for (std::size_t at = 0; at < run.size(); ++at) {
+    away = program.away = at < 60 || (at > 80 && at < 130);
+    program.period(run[at], lag);
+    if (at == 59 || at == 129) { CHECK(program.feed->is_behind()); }
+  }
+  CHECK(program.end());
+  CHECK_FALSE(program.feed->is_behind());
+  CHECK(program.client->queue().lost() == 0);
+  CHECK(program.client->complete());
+  const std::size_t points_of_journal = 1000;  // that are read at once; the whole of this run is a few parts of it
+  CHECK(program.most_points <= Live::kFew + most_points_of(run) + points_of_journal);
+  CHECK(live.points.size() > 3 * program.most_points);
+  CHECK(server.run().points == live.points);
+  CHECK(server.run().sent_twice == 0);
+  CHECK(server.run().status == "FINISHED");
+  CHECK(deliver(program.folder, options_for(server)).points == 0);
+}
+
+TEST_CASE("what was sent from memory, from the journal, and by takt sync after the end, is each point once") {
+  const support::CaughtFaults faults;
+  const auto run = a_run(11, 150);
+  const FakeRun live = sent_live(run, true);
+  std::atomic<bool> away{false};
+  FakeMlflow server([&](std::size_t) { return away ? Mood::away : Mood::good; });
+  {
+    Live program(server);
+    for (std::size_t at = 0; at < run.size(); ++at) {
+      away = program.away = (at > 10 && at < 60) || at > 100;
+      program.period(run[at]);
+    }
+    CHECK_FALSE(program.end());
+    CHECK(program.feed->is_behind());
+    const std::size_t sent = server.run().points.size();
+    CHECK(sent > live.points.size() / 4);
+    CHECK(server.run().status == "RUNNING");
+    program.client.reset();
+    away = false;
+    const Delivered rest = deliver(program.folder, options_for(server));
+    CHECK(rest.outcome == Outcome::all);
+    CHECK(rest.points == live.points.size() - sent);  // recorded = delivered + in the journal
+  }
+  CHECK(server.run().points == live.points);
+  CHECK(server.run().sent_twice == 0);
+  CHECK(server.run().status == "FINISHED");
+}
+
+TEST_CASE("a journal that stalls does not hold up what the exporter is shown") {
+  const support::CaughtFaults faults;
+  const auto run = a_run(12, 60);
+  std::atomic<bool> away{true};
+  FakeMlflow server([&](std::size_t) { return away ? Mood::away : Mood::good; });
+  Live program(server);
+  for (std::size_t at = 0; at < run.size(); ++at) {
+    away = program.away = at < 30;
+    if (at < 40) {
+      program.period(run[at]);
+      continue;
+    }
+    program.feed->take(run[at]);  // and the disk is full
+    program.idle = program.feed->deliver(std::chrono::steady_clock::now() + milliseconds(5000));
+  }
+  CHECK(program.end());
+  CHECK(program.client->complete());
+  const takt::Row& last = run.back().rows.empty() ? run[run.size() - 2].rows.back() : run.back().rows.back();
+  CHECK(program.client->next_row() == last.sequence + 1);
+  CHECK(server.run().status == "FINISHED");
 }
 
 TEST_CASE("what an exporter that was added late has not seen stays out: windows have begun where it began") {
@@ -400,8 +549,32 @@ TEST_CASE("a run that has ended on the server was not killed, though its journal
   CHECK(server.run().status == "FINISHED");
 }
 
+TEST_CASE("a run that SIGTERM ended is killed on the server, and told once, whoever delivers") {
+  auto run = a_run(27, 30);
+  run.back().failed = run.back().killed = true;
+  const Scratch scratch;
+  const std::string folder = folder_with(scratch, run);
+  FakeMlflow server;
+  const bool live = GENERATE(true, false);
+  if (live) {
+    MlflowClient client(options_for(server), quick());
+    client.keep_cursor(takt::detail::mlflow_cursor_file(folder));
+    for (const Snapshot& each : run) { client.take(each); }
+    REQUIRE(client.deliver(std::chrono::steady_clock::now() + milliseconds(5000)));
+  } else {
+    CHECK(deliver(folder, options_for(server)).outcome == Outcome::all);
+  }
+  CHECK(server.run().status == "KILLED");
+  const std::size_t requests = server.requests();
+  const Delivered again = deliver(folder, options_for(server));
+  CHECK(again.outcome == Outcome::all);
+  CHECK(again.points + again.was_there == 0);
+  CHECK(server.requests() == requests);
+  CHECK(server.run().status == "KILLED");
+}
+
 TEST_CASE("a run that was taken for killed and has gone on is told again, with its totals and files") {
-  const auto run = a_run(24, 80);
+  const auto run = a_run(24, 80, true, GENERATE(false, true));
   const FakeRun live = sent_live(run, false);
   const Scratch scratch;
   const std::string folder = scratch.path("rank-0-0-1");
@@ -500,8 +673,12 @@ TEST_CASE("a lease holds while its process gives signs of life") {
     bool free;
   };
   const std::vector<Case> cases = {
-      {here() + " " + std::to_string(::getpid()) + "\n", 0, false},
-      {here() + " " + std::to_string(kNobody) + "\n", 0, true},
+      {this_host() + " " + std::to_string(::getpid()) + "\n", 0, false},
+      {this_host() + " " + std::to_string(kNobody) + "\n", 0, true},
+      {this_host() + " " + std::to_string(kNobody) + " " + std::to_string(takt::detail::pid_namespace()) + "\n", 0,
+       true},
+      {this_host() + " " + std::to_string(kNobody) + " 1\n", 60, false},  // in a container with numbers of its own
+      {this_host() + " " + std::to_string(kNobody) + " 1\n", 600, true},
       {"elsewhere.invalid 1\n", 60, false},
       {"elsewhere.invalid 1\n", 600, true},
       {"", 0, false},
@@ -519,17 +696,6 @@ TEST_CASE("a lease holds while its process gives signs of life") {
     CHECK(delivered.outcome == (each.free ? Outcome::all : Outcome::busy));
     CHECK((::access(file.c_str(), F_OK) != 0) == each.free);
   }
-}
-
-TEST_CASE("a lease that another process has taken over is not touched any more") {
-  const Scratch scratch;
-  const std::string file = scratch.path("lease");
-  takt::detail::MlflowLease lease;
-  REQUIRE(lease.take(file));
-  ::unlink(file.c_str());
-  write_text(file, "elsewhere.invalid 1\n");
-  lease.release();
-  CHECK(read_text(file) == "elsewhere.invalid 1\n");
 }
 
 TEST_CASE("of a run with ranks, rank 0 speaks, unless all are to") {

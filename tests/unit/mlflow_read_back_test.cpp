@@ -20,13 +20,13 @@ using std::chrono::milliseconds;
 using takt::MlflowOptions;
 using takt::Snapshot;
 using takt::detail::MlflowClient;
-using takt::detail::MlflowTimes;
+using takt::detail::SenderTimes;
 using Mood = FakeMlflow::Mood;
 
 namespace {
 
-MlflowTimes quick() {
-  MlflowTimes times;
+SenderTimes quick() {
+  SenderTimes times;
   times.connect = times.total = milliseconds(2000);
   times.first_wait = milliseconds(1);
   times.longest_wait = milliseconds(4);
@@ -70,13 +70,16 @@ std::vector<std::int64_t> back_and_forth(std::size_t count) {
 }
 
 /// Delivers where the server is in `mood` at its second request, the first one with points.
-void deliver_through(Mood mood, const std::vector<std::int64_t>& steps, std::size_t& histories) {
+/// \param there_before of its points that the server has taken without saying so.
+void deliver_through(Mood mood, const std::vector<std::int64_t>& steps, std::size_t there_before,
+                     std::size_t& histories) {
   FakeMlflow server([&](std::size_t number) { return number == 1 ? mood : Mood::good; });
   MlflowClient client(options_for(server), quick());
   client.take(with_steps(steps));
   REQUIRE(client.deliver(std::chrono::steady_clock::now() + milliseconds(10'000)));
   CHECK(client.complete());
-  CHECK(client.queue().taken() == steps.size());
+  CHECK(client.queue().taken() + client.queue().was_there() == steps.size());
+  CHECK(client.queue().was_there() == there_before);
   CHECK(server.run().points.size() == steps.size());
   CHECK(server.run().sent_twice == 0);
   CHECK(server.requests("runs/get") == 1);
@@ -87,15 +90,17 @@ void deliver_through(Mood mood, const std::vector<std::int64_t>& steps, std::siz
 
 TEST_CASE("MLflow read back: what arrived before the reply was lost is not sent again, all or a part of it") {
   const Mood mood = GENERATE(Mood::deaf_reply, Mood::half, Mood::away);
+  const std::size_t there = mood == Mood::deaf_reply ? 101 : mood == Mood::half ? 51 : 0;
   std::size_t histories = 0;
-  deliver_through(mood, rising(101), histories);
+  deliver_through(mood, rising(101), there, histories);
   CHECK(histories == 0);  // the latest point of each key says it all
 }
 
 TEST_CASE("MLflow read back: where steps do not rise, histories are read, page by page") {
   const Mood mood = GENERATE(Mood::deaf_reply, Mood::half, Mood::away);
+  const std::size_t there = mood == Mood::deaf_reply ? 101 : mood == Mood::half ? 51 : 0;
   std::size_t histories = 0;
-  deliver_through(mood, back_and_forth(101), histories);
+  deliver_through(mood, back_and_forth(101), there, histories);
   CHECK((histories > 4) == (mood != Mood::away));
 }
 

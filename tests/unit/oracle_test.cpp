@@ -77,6 +77,8 @@ const char* name_of(Mishap mishap) {
       return "device_failed";
     case Mishap::device_unresolved:
       return "device_unresolved";
+    case Mishap::graph_missed:
+      return "graph_samples_missed";
   }
   return "?";
 }
@@ -308,8 +310,8 @@ class Simulation {
     const bool device = opener.recorder.take_device(live.region, begin);
     REQUIRE(device == live.device);
     REQUIRE(begin.marked == live.marked);
-    DeviceBegin mark{begin.stream, 0, false};
-    if (begin.marked) { mark.marked = mark.stream.ops->mark(mark.stream.handle, mark.mark); }
+    const DeviceBegin mark =
+        begin.marked ? DeviceBegin::now(begin.stream, time_.clock) : DeviceBegin{begin.stream, 0, false};
     Node* node = registry_.end_elsewhere(ender.recorder, opener.recorder, live.region, now());
     REQUIRE(node != nullptr);
     bool placed = false;
@@ -322,7 +324,7 @@ class Simulation {
     }
     REQUIRE(placed == (node != ender.recorder.tree().overflow()));
     if (mark.marked && placed) {
-      ender.recorder.add_device(node, begin.stream, begin.mark, mark.mark);
+      ender.recorder.add_device(node, begin, mark);
       wait_for(ender, ender.oracle.device_end_elsewhere(path, true, device_.now_ns() - live.device_begin), begin.mark,
                mark.mark);
     } else {
@@ -540,7 +542,7 @@ class Simulation {
         if (thread.oracle.paths()[index] == path) { node = thread.recorder.tree().node(index); }
       }
       REQUIRE(node->series != nullptr);
-      const auto& series = *static_cast<const Series*>(node->series);
+      const auto& series = *static_cast<const StepSeries*>(node->series);
       SAME(series.steps(), wanted.rows.size());
       SAME(series.warmup_steps(), wanted.warmup_steps);
       const takt::Throughput throughput = series.windows().read();

@@ -6,9 +6,9 @@
 #include "other_process.hpp"
 #include "support/catch.hpp"
 #include "support/journal_helpers.hpp"
+#include "support/other_processes.hpp"
 #include "support/scratch.hpp"
 
-#include <climits>
 #include <cstdint>
 #include <string>
 
@@ -22,14 +22,6 @@ using takt::cli::Ending;
 using takt::cli::Rank;
 
 namespace {
-
-std::string here() {
-  char name[HOST_NAME_MAX + 1] = {};
-  ::gethostname(name, HOST_NAME_MAX);
-  return name;
-}
-
-constexpr pid_t kNobody = 0x3FFFFFFF;  // more than there can be
 
 Snapshot run_of(const std::string& host, std::int64_t pid, bool finished = false) {
   Snapshot snapshot;
@@ -62,7 +54,7 @@ void age(const std::string& folder, long seconds) {
 
 TEST_CASE("a journal without an end, of a process that is gone: it died in its innermost open region") {
   const Scratch scratch;
-  write_journal(scratch.path("."), run_of(here(), kNobody));
+  write_journal(scratch.path("."), run_of(this_host(), kNobody));
   const Rank rank = takt::cli::read_rank(scratch.path("."));
   CHECK(rank.ending == Ending::died);
   const std::string text = takt::cli::describe(rank);
@@ -72,13 +64,13 @@ TEST_CASE("a journal without an end, of a process that is gone: it died in its i
 
 TEST_CASE("a journal without an end, of a process that is there: it runs") {
   const Scratch scratch;
-  write_journal(scratch.path("."), run_of(here(), ::getpid()));
+  write_journal(scratch.path("."), run_of(this_host(), ::getpid()));
   CHECK(takt::cli::read_rank(scratch.path(".")).ending == Ending::running);
 }
 
 TEST_CASE("a process that began after the journal was last written is another one of the same number") {
   const Scratch scratch;
-  write_journal(scratch.path("."), run_of(here(), ::getpid()));
+  write_journal(scratch.path("."), run_of(this_host(), ::getpid()));
   age(scratch.path("."), 400'000'000);
   CHECK(takt::cli::read_rank(scratch.path(".")).ending == Ending::died);
 }
@@ -93,9 +85,19 @@ TEST_CASE("of a process on another machine, silence is all that can be told") {
   CHECK(contains(takt::cli::describe(rank), "died, or elsewhere.invalid is cut off, last seen in Epoch"));
 }
 
+TEST_CASE("of a process that a container gave its number, silence is all that can be told") {
+  const Scratch scratch;
+  Snapshot snapshot = run_of(this_host(), kNobody);
+  snapshot.run.pid_namespace = takt::detail::pid_namespace() + 1;
+  write_journal(scratch.path("."), snapshot);
+  CHECK(takt::cli::read_rank(scratch.path(".")).ending == Ending::running);
+  age(scratch.path("."), 300);
+  CHECK(takt::cli::read_rank(scratch.path(".")).ending == Ending::silent);
+}
+
 TEST_CASE("an end is an end, whoever may live") {
   const Scratch scratch;
-  Snapshot snapshot = run_of(here(), ::getpid(), true);
+  Snapshot snapshot = run_of(this_host(), ::getpid(), true);
   SECTION("good") {
     write_journal(scratch.path("."), snapshot);
     CHECK(takt::cli::read_rank(scratch.path(".")).ending == Ending::finished);
@@ -104,6 +106,15 @@ TEST_CASE("an end is an end, whoever may live") {
     snapshot.failed = true;
     write_journal(scratch.path("."), snapshot);
     CHECK(takt::cli::read_rank(scratch.path(".")).ending == Ending::failed);
+  }
+  SECTION("by SIGTERM") {
+    snapshot.failed = snapshot.killed = true;
+    snapshot.open = {{0, 0, 400'000'000'000}, {1, 0, 312'000'000'000}};
+    write_journal(scratch.path("."), snapshot);
+    const Rank rank = takt::cli::read_rank(scratch.path("."));
+    CHECK(rank.ending == Ending::killed);
+    CHECK(rank.snapshot.killed);
+    CHECK(takt::cli::describe(rank) == "ended by SIGTERM in Epoch > Comm?[2J, open 312 s (thread main?[2J)");
   }
 }
 
@@ -135,16 +146,20 @@ TEST_CASE("rows are shown in parts, each once and in order, and kept no longer")
 TEST_CASE("a process is alive, gone, or out of sight") {
   using takt::detail::Life;
   const std::int64_t future = std::int64_t{1} << 62U;
-  CHECK(takt::detail::life_of(here(), ::getpid(), future) == Life::alive);
-  CHECK(takt::detail::life_of(here(), ::getpid(), 0) == Life::gone);
-  CHECK(takt::detail::life_of(here(), kNobody, future) == Life::gone);
-  CHECK(takt::detail::life_of("elsewhere.invalid", kNobody, future) == Life::unknown);
+  const std::uint64_t ours = takt::detail::pid_namespace();
+  REQUIRE(ours != 0);
+  CHECK(takt::detail::life_of(this_host(), ::getpid(), future, ours) == Life::alive);
+  CHECK(takt::detail::life_of(this_host(), ::getpid(), 0, ours) == Life::gone);
+  CHECK(takt::detail::life_of(this_host(), kNobody, future, ours) == Life::gone);
+  CHECK(takt::detail::life_of("elsewhere.invalid", kNobody, future, ours) == Life::unknown);
+  CHECK(takt::detail::life_of(this_host(), kNobody, future, 0) == Life::gone);
+  CHECK(takt::detail::life_of(this_host(), kNobody, future, ours + 1) == Life::unknown);
 }
 
 TEST_CASE("what is cut off at the end is torn once the process is gone, and still to come while it is there") {
   const Scratch scratch;
   const std::int64_t pid = GENERATE(std::int64_t{kNobody}, std::int64_t{::getpid()});
-  write_journal(scratch.path("."), run_of(here(), pid));
+  write_journal(scratch.path("."), run_of(this_host(), pid));
   const std::string file = scratch.path("journal-00000.tjl");
   const std::string whole = read_text(file);
   write_text(file, whole + whole.substr(takt::detail::kSegmentHeaderBytes, 30));

@@ -445,8 +445,8 @@ TEST_CASE_METHOD(RecorderFixture, "Recorder: rows that find room late begin with
   step();  // makes the paths
   RecorderFixture::rows();
   Node* const batch = recorder->tree().node(node({kBatch})->index);
-  delete static_cast<Series*>(batch->series);
-  memory.give(sizeof(Series));
+  delete static_cast<StepSeries*>(batch->series);
+  memory.give(sizeof(StepSeries));
   batch->series = nullptr;
   memory.set_limit(memory.used());
   step();
@@ -470,7 +470,7 @@ TEST_CASE_METHOD(RecorderFixture, "Recorder: after a change of the clock an end 
   REQUIRE_FALSE(time.clock.recheck());
   end(watched);
   REQUIRE(rows().empty());
-  REQUIRE(static_cast<const Series*>(node({kBatch})->series)->steps() == 1);
+  REQUIRE(static_cast<const StepSeries*>(node({kBatch})->series)->steps() == 1);
 }
 
 TEST_CASE_METHOD(RecorderFixture,

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ruler.hpp"
 
+#include "nanoseconds.hpp"
+
 #include "support/catch.hpp"
 #include "support/fake_clock.hpp"
 #include "support/random.hpp"
@@ -15,8 +17,6 @@ using takt_test::Random;
 using takt_test::TestClock;
 
 namespace {
-
-constexpr std::uint64_t kSecond = 1'000'000'000;
 
 Event stamped(std::uint64_t ticks, Random& random) { return (ticks << kCodeBits) + random.below(kCodeMask + 1); }
 
@@ -70,7 +70,7 @@ TEST_CASE("Ruler: it follows the clock through rates that were measured anew") {
   fake.run(false);
   const std::uint64_t first = fake.ticks();
   for (int check = 0; check < 6; ++check) {
-    fake.advance(2 * kSecond);
+    fake.advance(2 * kSecondNs);
     clock.recheck();
   }
   const std::uint64_t end = fake.ticks();
@@ -82,7 +82,7 @@ TEST_CASE("Ruler: a length is the difference of two times, and only near ones ar
   const TestClock time;
   int told = 0;
   for (int round = 0; round < 20'000; ++round) {
-    const std::uint64_t ticks = time.fake.ticks() + random.below(1000 * kSecond);
+    const std::uint64_t ticks = time.fake.ticks() + random.below(1000 * kSecondNs);
     Ruler ruler(time.clock, ClockSource::counter, ticks);
     const std::uint64_t from = step_from(ticks, random);
     const std::uint64_t to = step_from(from, random);

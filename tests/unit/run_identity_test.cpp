@@ -6,6 +6,7 @@
 #include "support/caught_faults.hpp"
 #include "support/child.hpp"
 #include "support/scoped_env.hpp"
+#include "support/scratch.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -17,12 +18,14 @@
 #include <sys/stat.h>
 
 using namespace takt;
+using detail::identify_rank;
 using detail::identify_run;
 using detail::make_run_folder;
 using detail::path_component;
 using support::CaughtFaults;
 using support::Child;
 using support::ScopedEnvironment;
+using takt_test::contains;
 namespace fs = std::filesystem;
 
 namespace {
@@ -69,9 +72,7 @@ std::string complaints(Variables variables, const SessionOptions& options = Sess
   return caught.text();
 }
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-mode_t mode_of(const std::string& path) {
+mode_t full_mode_of(const std::string& path) {
   struct stat status = {};
   return ::lstat(path.c_str(), &status) == 0 ? status.st_mode : 0;
 }
@@ -147,6 +148,17 @@ TEST_CASE("what is nearer to the process wins") {
     environment.unset(rank);
   }
   CHECK(identify_run("digits", SessionOptions()).rank_source == "default");
+}
+
+TEST_CASE("a rank can be had without a run, and then nobody is told that the run has no name") {
+  const ScopedEnvironment environment({{"PMI_RANK", "3"}, {"PMI_SIZE", "8"}});
+  const CaughtFaults caught;
+  CHECK(identify_rank(SessionOptions()) == 3);
+  CHECK(takt::detail::this_rank() == 3);
+  SessionOptions options;
+  options.rank = 5;
+  CHECK(identify_rank(options) == 5);
+  CHECK(caught.text().empty());
 }
 
 TEST_CASE("RANK alone is not torchrun's") {
@@ -507,8 +519,8 @@ TEST_CASE("a run folder is for its owner alone, whatever the umask") {
     const std::string path = make_run_folder(options, run, error);
     ::umask(before);
     INFO(error);
-    CHECK((mode_of(path) & 0777U) == 0700);
-    CHECK((mode_of(fs::path(path).parent_path().string()) & 0777U) == 0700);
+    CHECK((full_mode_of(path) & 0777U) == 0700);
+    CHECK((full_mode_of(fs::path(path).parent_path().string()) & 0777U) == 0700);
   }
 }
 

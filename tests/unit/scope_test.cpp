@@ -10,13 +10,13 @@
 #include "support/catch.hpp"
 #include "support/caught_faults.hpp"
 #include "support/child.hpp"
+#include "support/held.hpp"
 #include "support/session_helpers.hpp"
 
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -29,6 +29,7 @@ using takt::Scope;
 using takt::Snapshot;
 using takt_test::calls_of;
 using takt_test::find_path;
+using takt_test::Held;
 using takt_test::losses_of;
 
 namespace {
@@ -41,20 +42,6 @@ PathStats stats_of(const std::string& name) {
 }
 
 std::uint64_t loss_of(const std::string& what) { return losses_of(takt::snapshot(), what); }
-
-/// A Scope whose end is where one wants it. (On the heap, where no compiler thinks that it might not have been made.)
-class Held {
- public:
-  template <class... Arguments>
-  explicit Held(const Arguments&... arguments) : scope_(std::make_unique<std::optional<Scope>>()) {
-    scope_->emplace(arguments...);
-  }
-  Scope& operator*() { return **scope_; }
-  void end() { scope_.reset(); }
-
- private:
-  std::unique_ptr<std::optional<Scope>> scope_;
-};
 
 void throw_through(int scopes) {
   const Scope scope(takt::key(("through " + std::to_string(scopes)).c_str()));
@@ -88,7 +75,7 @@ TEST_CASE("Scope: an exception ends all that it passes") {
   REQUIRE(takt::snapshot().open.empty());
 }
 
-TEST_CASE("Scope: items and bytes add up; 0 and less are counted as mistakes") {
+TEST_CASE("Scope: items and bytes add up, 0 and less are counted as mistakes") {
   const std::uint64_t mistakes = loss_of("items_or_bytes_not_positive");
   {
     Scope scope(takt::key("amounts"));
@@ -186,6 +173,22 @@ TEST_CASE("Scope: the span of a region that ends on another thread ends there") 
   std::thread([&] { scope.end(); }).join();
   REQUIRE(takt::complete(std::chrono::seconds(5)));
   REQUIRE(stats_of("span handed over").device.total_ns() == 33);
+  REQUIRE(device.outstanding() == 0);
+}
+
+TEST_CASE("Scope: a lap on another thread goes on with the stream") {
+  takt::ManualClock device;
+  Held held(takt::key("lap before"), takt::ManualBackend(device));
+  device.advance(nanoseconds(33));
+  std::thread([&] {
+    (*held).lap(takt::key("lap elsewhere"));
+    device.advance(nanoseconds(44));
+    held.end();
+  }).join();
+  REQUIRE(takt::complete(std::chrono::seconds(5)));
+  REQUIRE(stats_of("lap before").device.total_ns() == 33);
+  REQUIRE(stats_of("lap elsewhere").device.total_ns() == 44);
+  REQUIRE(stats_of("lap elsewhere").host.n() == 1);
   REQUIRE(device.outstanding() == 0);
 }
 

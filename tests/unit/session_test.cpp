@@ -10,6 +10,7 @@
 #include "registry.hpp"
 
 #include <takt/backends/manual.hpp>
+#include <takt/detail/rank.hpp>
 #include <takt/exporters/memory.hpp>
 #include <takt/takt.hpp>
 
@@ -123,6 +124,18 @@ TEST_CASE("Session: params and tags come with every snapshot, the later value wi
       {"lr", "0.01"}, {"float", "0.1"}, {"layers", "12"}, {"shuffle", "true"}, {"optimizer", "sgd"}};
   REQUIRE(memory.last().params == expected);
   REQUIRE(memory.last().tags == std::map<std::string, std::string>{{"git", "4e593bb"}});
+}
+
+TEST_CASE("Session: the rank that it was given in code is the process's while it is there") {
+  const int before = takt::detail::this_rank();
+  SessionOptions options = by_hand();
+  options.rank = before + 7;
+  options.world_size = before + 8;
+  {
+    const Session session("test", options);
+    CHECK(takt::detail::this_rank() == before + 7);
+  }
+  CHECK(takt::detail::this_rank() == before);
 }
 
 TEST_CASE("Session: what was recorded before it is adopted") {
@@ -621,7 +634,7 @@ TEST_CASE("Session: an exporter that is added late sees all totals, and the rows
   REQUIRE(steps_of(rows_of(late, "added_late/Batch")) == std::vector<std::int64_t>{1});
 }
 
-TEST_CASE("Session: an exporter that answers retry sees the same again and what is newer; drop counts") {
+TEST_CASE("Session: an exporter that answers retry sees the same again and what is newer, drop counts") {
   Session session("answers", by_hand());
   const MemoryExporter good;
   MemoryExporter moody;
@@ -691,7 +704,7 @@ TEST_CASE("Session: a later one goes on with the books, and has its own time, ro
   REQUIRE(second.last().overhead_ns < first.last().overhead_ns / 100);
 }
 
-TEST_CASE("Session: close() shows the last snapshot once; what is called later does nothing") {
+TEST_CASE("Session: close() shows the last snapshot once, what is called later does nothing") {
   Session session("closing", by_hand());
   const MemoryExporter memory;
   session.add(memory);
@@ -746,7 +759,7 @@ TEST_CASE("Session: print() writes the table of the run so far") {
   REQUIRE(contains(text, "unfinished: not ended"));
 }
 
-TEST_CASE("Session: with little memory regions overflow and are counted; nothing else happens") {
+TEST_CASE("Session: with little memory regions overflow and are counted, nothing else happens") {
   const support::CaughtFaults faults;
   SessionOptions options = by_hand();
   options.memory_bytes = 64U << 10U;
@@ -826,7 +839,7 @@ TEST_CASE("Session: while timing is switched off regions are not recorded, metri
   REQUIRE(metrics_of(memory, "off").size() == 2);
 }
 
-TEST_CASE("Session: several threads may poll and close; an exporter is never called by two of them at once") {
+TEST_CASE("Session: several threads may poll and close, an exporter is never called by two of them at once") {
   struct Narrow final : takt::Exporter {
     explicit Narrow(std::atomic<int>& worst) : most(worst) {}
     const char* name() const noexcept override { return "narrow"; }

@@ -9,6 +9,7 @@
 #include <vector>
 
 using namespace takt::detail;
+using Wrapped = std::vector<std::string>;
 
 TEST_CASE("times have three digits and change unit where they would have four") {
   CHECK(human_time(0) == "0 ns");
@@ -82,11 +83,10 @@ TEST_CASE("text is cut between code points, with an ellipsis") {
 }
 
 TEST_CASE("lines break at spaces, never between a number and its unit, and inside words that are too long") {
-  using Lines = std::vector<std::string>;
-  CHECK(wrap("", 10) == Lines{""});
-  CHECK(wrap("exactly 10", 10) == Lines{"exactly 10"});
-  CHECK(wrap("one two three", 9) == Lines{"one two", "  three"});
-  CHECK(wrap("rate is 1 234 us/s here", 14) == Lines{"rate is", "  1 234 us/s", "  here"});
-  CHECK(wrap("abcdefghijklm", 6) == Lines{"abcdef", "  ghij", "  klm"});
-  CHECK(wrap("\xC3\xA9\xC3\xA9\xC3\xA9", 3) == Lines{"\xC3\xA9\xC3\xA9\xC3\xA9"});
+  CHECK(wrap("", 10) == Wrapped{""});
+  CHECK(wrap("exactly 10", 10) == Wrapped{"exactly 10"});
+  CHECK(wrap("one two three", 9) == Wrapped{"one two", "  three"});
+  CHECK(wrap("rate is 1 234 us/s here", 14) == Wrapped{"rate is", "  1 234 us/s", "  here"});
+  CHECK(wrap("abcdefghijklm", 6) == Wrapped{"abcdef", "  ghij", "  klm"});
+  CHECK(wrap("\xC3\xA9\xC3\xA9\xC3\xA9", 3) == Wrapped{"\xC3\xA9\xC3\xA9\xC3\xA9"});
 }

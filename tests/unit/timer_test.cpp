@@ -163,7 +163,7 @@ TEMPLATE_TEST_CASE("Timer: of a recursion the outermost call counts", "", Manual
   REQUIRE(timer.host_summary(A).total_ns() == 111);
 }
 
-TEST_CASE_METHOD(TimerTest, "Timer: regions may overlap; end(key) ends the innermost of its key") {
+TEST_CASE_METHOD(TimerTest, "Timer: regions may overlap, end(key) ends the innermost of its key") {
   const Handle first = timer.start(A);
   pass(1);
   timer.start(B);

@@ -123,6 +123,43 @@ TEST_CASE("the process and the threads have their names, as last changed") {
   CHECK(of_kind(trace, "M").size() == 9);
 }
 
+TEST_CASE("streams of devices are tracks beside the threads, with the bound on their place in time") {
+  const Scratch scratch;
+  const std::string path = scratch.path("trace.json");
+  takt::TraceExporter exporter(path);
+  Snapshot snapshot = with_threads();
+  takt::TimeLineInfo line;
+  line.device = "cuda";
+  line.clock_error_ns = 4200;
+  line.spans = 2;
+  line.clamped = 1;
+  snapshot.time_lines = {line, line};
+  snapshot.time_lines[1].number = 1;
+  snapshot.streams = {{0, 0, 0}};
+  add_span(snapshot, "Forward", 10, 20);
+  REQUIRE(exporter.export_snapshot(snapshot) == ExportResult::ok);
+  snapshot.spans.clear();
+  snapshot.streams.push_back({1, 0, 0});
+  snapshot.streams.push_back({0, 0, 1});  // the stream of the first one, used by another thread
+  add_span(snapshot, "Forward", 1000, 2000);
+  snapshot.spans.back().stream = 2;
+  snapshot.devices.push_back({"hip", "HIP finds no device", ""});
+  const json trace = written_by(exporter, snapshot, path);
+  const json spans = of_kind(trace, "X");
+  CHECK(spans[0]["tid"] == 0);
+  CHECK(spans[1]["tid"] == 1'000'003);
+  CHECK(spans[1]["ts"] == 1.0);
+  CHECK(metadata(trace, "thread_name", 1'000'001)["name"] == "cuda 0 stream 0");
+  CHECK(metadata(trace, "thread_name", 1'000'002)["name"] == "cuda 1 stream 0");
+  CHECK(metadata(trace, "thread_name", 1'000'003)["name"] == "cuda 0 stream 0 (loader)");
+  CHECK(metadata(trace, "thread_sort_index", 1'000'003)["sort_index"] == 1'000'003);
+  const json& other = trace["otherData"];
+  CHECK(other["time_lines"].size() == 2);
+  CHECK(other["time_lines"][0] ==
+        json({{"device", "cuda 0"}, {"gpu_clock_error_ns", 4200}, {"spans", 2}, {"clamped", 1}}));
+  CHECK(other["unavailable"] == json({{"hip", "HIP finds no device"}}));
+}
+
 TEST_CASE("a process without a number goes by its rank") {
   const Scratch scratch;
   const std::string path = scratch.path("trace.json");

@@ -212,7 +212,7 @@ TEST_CASE_METHOD(TreeTest, "Tree: self times add up when regions end below one t
 }
 
 TEST_CASE_METHOD(
-    TreeTest, "Tree: of regions too deep the ids of 64 are known; an end that matches nothing is one of the others") {
+    TreeTest, "Tree: of regions too deep the ids of 64 are known, an end that matches nothing is one of the others") {
   for (std::uint32_t level = 0; level < 64 + 64; ++level) { tree.begin(kA, level + 1, level); }
   REQUIRE(tree.too_deep() == 64);
   REQUIRE(tree.end(999, 200) == nullptr);
@@ -389,7 +389,7 @@ TEST_CASE_METHOD(TreeTest, "Tree: regions too deep can be detached, too") {
   REQUIRE(tree.overflow()->host.n() == 0);
 }
 
-TEST_CASE_METHOD(TreeTest, "Tree: discarded regions are counted, not timed; later ones are timed again") {
+TEST_CASE_METHOD(TreeTest, "Tree: discarded regions are counted, not timed, later ones are timed again") {
   tree.begin(kA, 1, 0);
   tree.begin(kB, 2, 10);
   tree.discard_open();

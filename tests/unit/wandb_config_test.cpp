@@ -104,7 +104,32 @@ TEST_CASE("W&B options: modes, old names of them, and what is none") {
   CHECK(contains(faults.text(), "WANDB_MODE=shared is not online, offline or disabled"));
 }
 
-TEST_CASE("W&B options: the key is neither read nor told") {
+TEST_CASE("W&B options: what a run has to do with one of its id") {
+  using takt::WandbResume;
+  const support::CaughtFaults faults;
+  for (const auto& [word, meaning] : {std::pair{"allow", WandbResume::allow}, std::pair{"auto", WandbResume::allow},
+                                      std::pair{"must", WandbResume::must}, std::pair{"never", WandbResume::never}}) {
+    const support::ScopedEnvironment environment({{"WANDB_RESUME", word}, {"WANDB_RUN_ID", "x"}, {"NETRC", "/none"}});
+    CHECK(WandbOptions::from_env().resume == meaning);
+  }
+  CHECK(faults.text().empty());
+  {
+    const support::ScopedEnvironment environment({{"WANDB_RESUME", "auto"}, {"NETRC", "/none"}});
+    CHECK(WandbOptions::from_env().resume == WandbResume::unset);
+  }
+  CHECK(contains(faults.text(), "without a WANDB_RUN_ID"));
+  WandbOptions options;
+  options.resume = WandbResume::must;
+  CHECK(contains(problem_of(options), "WANDB_RUN_ID"));
+  CHECK_FALSE(takt::detail::wandb_identity({}, options, "made-up").resume);
+  options.run_id = "x";
+  CHECK(problem_of(options).empty());
+  CHECK(takt::detail::wandb_identity({}, options, "made-up").resume);
+  options.resume = WandbResume::never;
+  CHECK_FALSE(takt::detail::wandb_identity({}, options, "made-up").resume);
+}
+
+TEST_CASE("W&B options: the key is not told") {
   const std::string key(40, 'k');
   const support::ScopedEnvironment environment({{"WANDB_API_KEY", key}, {"WANDB_PROJECT", "a/b"}});
   const support::CaughtFaults faults;
@@ -139,7 +164,7 @@ TEST_CASE("W&B options that its server would not take are refused, saying what t
   CHECK(contains(problem_of(options), "WANDB_ENTITY"));
 }
 
-TEST_CASE("W&B identity: the name is that of the Session unless it is set; one rank needs no group") {
+TEST_CASE("W&B identity: the name is that of the Session unless it is set, one rank needs no group") {
   const WandbIdentity identity = wandb_identity(run_of(0, 1), {}, "abcd1234");
   CHECK(identity.id == "abcd1234");
   CHECK(identity.name == "digits");
@@ -182,7 +207,7 @@ TEST_CASE("W&B config: a value longer than W&B takes is cut between characters, 
   CHECK(contains(faults.text(), "\"long one\" is longer than the megabyte"));
 }
 
-TEST_CASE("W&B config: what is new or changed; names with dots and slashes stay, reserved ones do not") {
+TEST_CASE("W&B config: what is new or changed, names with dots and slashes stay, reserved ones do not") {
   takt::Snapshot snapshot;
   snapshot.run = run_of(0, 1);
   snapshot.params = {{"lr", "0.25"}, {"a.b/c", "x"}, {"tags", "mine"}, {"_wandb", "mine"}};

@@ -76,6 +76,9 @@ TEST_CASE("W&B records: every part of a run's identity is in its field") {
   }
   CHECK(run.texts.at(10).size() == 2);
   CHECK(run.message(4).items().at("lr") == "0.25");
+  CHECK(run.numbers.count(24) == 0);
+  identity.resume = true;
+  CHECK(WandbMessage(WandbRecords().run(identity, {})).message(17).numbers.at(24) == 1);
 }
 
 TEST_CASE("W&B records: axes, files and the exit say what they are") {

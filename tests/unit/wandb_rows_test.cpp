@@ -86,7 +86,7 @@ TEST_CASE("W&B rows are in the order of time") {
   CHECK(rows[0].count("a") == 1);
 }
 
-TEST_CASE("W&B rows: NaN and infinities stay; the epoch is there where there is one") {
+TEST_CASE("W&B rows: NaN and infinities stay, the epoch is there where there is one") {
   Rig rig;
   rig.metric("a", std::numeric_limits<double>::quiet_NaN(), 0, 1);
   rig.metric("b", -std::numeric_limits<double>::infinity(), 0, 1);
@@ -97,7 +97,7 @@ TEST_CASE("W&B rows: NaN and infinities stay; the epoch is there where there is 
   CHECK(rows[0].at("takt/epoch") == "3");
 }
 
-TEST_CASE("W&B rows: names that mean something there get another one; dots and slashes stay") {
+TEST_CASE("W&B rows: names that mean something there get another one, dots and slashes stay") {
   Rig rig;
   for (const char* const name : {"_step", "_timestamp", "takt/step", "a.b", "x/y"}) { rig.metric(name, 42, 0, 1); }
   const auto rows = rig.take();

@@ -176,6 +176,15 @@ TEST_CASE("W&B run: a failed one exits with 1") {
   CHECK(rig.records(kExit).at(0).numbers.at(2) == 61);
 }
 
+TEST_CASE("W&B run: one that SIGTERM ended exits as a shell tells that") {
+  Rig rig;
+  WandbExporter exporter(rig.options);
+  rig.snapshot.finished = rig.snapshot.failed = rig.snapshot.killed = true;
+  rig.show(exporter);
+  CHECK(exporter.shutdown(milliseconds(1000)));
+  CHECK(rig.records(kExit).at(0).numbers.at(1) == 143);
+}
+
 TEST_CASE("W&B run: parameters of later are there, too") {
   Rig rig;
   WandbExporter exporter(rig.options);
@@ -249,7 +258,7 @@ TEST_CASE("W&B run: a folder that cannot be made is one line that names the cure
   CHECK(contains(faults.text(), "Not a directory; make room, or set WANDB_DIR to a folder that can be written"));
 }
 
-TEST_CASE("W&B run: a full disk is one line; what is missing is written when there is room") {
+TEST_CASE("W&B run: a full disk is one line, what is missing is written when there is room") {
   Rig rig;
   const int status = in_child([&] {
     const support::CaughtFaults faults;

@@ -5,7 +5,9 @@
 // without trusting the exporter.
 //   wandb_program run <file for what was given> <steps> <pause in us after each step> [failed]
 //     ends earlier where there is a file <file for what was given>.end
+//   wandb_program silent               one step, nothing until its standard input ends, and then a parameter
 //   wandb_program blocks <folder>      a log with records of many sizes at every place near the end of a block
+//   wandb_program chunks <log>         records of no meaning, of every size at every place near the end of a block
 //   wandb_program wide <metrics>       so many metrics in one step
 #include <takt/exporters/memory.hpp>
 #include <takt/exporters/wandb.hpp>
@@ -49,6 +51,8 @@ double special(int step) {
       return std::numeric_limits<double>::quiet_NaN();
     case 4:
       return -std::numeric_limits<double>::infinity();
+    case 5:
+      return std::numeric_limits<double>::infinity();
     default:
       return std::sin(step);
   }
@@ -103,12 +107,23 @@ int run(const char* given, int steps, long long pause_us, bool fails) {
       if (step % 10 == 0) { session.metric("a.b", step); }
       if (step % 10 == 0) { session.metric("x/y", 1.0 / (step + 1)); }
       if (step == 7) { session.metric("_step", 42); }
+      if (step == 9) { session.metric("gr\xC3\xB6\xC3\x9F\x65 \xF0\x9F\x9A\x80", 0.5); }
     }
     if (fails) { session.fail(); }
     written = session.close();
   }
   write_given(given, memory);
   std::printf("written %d\n", written ? 1 : 0);
+  return 0;
+}
+
+int be_silent() {
+  takt::Session session("wandb-test");
+  session.add(takt::WandbExporter::from_env());
+  { const takt::Scope batch(takt::Batch); }
+  while (std::getchar() != EOF) {}
+  session.param("late", 1);
+  std::printf("written %d\n", session.close() ? 1 : 0);
   return 0;
 }
 
@@ -131,6 +146,12 @@ std::string row_of(WandbRecords& records, std::int64_t step, std::size_t size) {
   }
   std::fprintf(stderr, "no row has a record of %zu bytes\n", size);
   std::exit(3);
+}
+
+void write_log(const std::string& name, const std::string& log) {
+  std::FILE* const file = std::fopen(name.c_str(), "wb");
+  std::fwrite(log.data(), 1, log.size(), file);
+  std::fclose(file);
 }
 
 int blocks(const std::string& folder) {
@@ -157,10 +178,28 @@ int blocks(const std::string& folder) {
     }
   }
   append(records.exit(0, 1));
-  std::FILE* const file = std::fopen((folder + "/run-blocks.wandb").c_str(), "wb");
-  std::fwrite(log.data(), 1, log.size(), file);
-  std::fclose(file);
+  write_log(folder + "/run-blocks.wandb", log);
   std::printf("%lld\n", static_cast<long long>(step));
+  return 0;
+}
+
+int chunks(const char* file) {
+  constexpr std::size_t block = 32768;
+  constexpr std::size_t head = 7;
+  std::string log(takt::detail::wandb_log_header());
+  std::size_t count = 0;
+  const auto append = [&](std::size_t size) {
+    takt::detail::append_wandb_record(log, log.size(), std::string(size, static_cast<char>(count++)));
+  };
+  for (std::size_t before_end = 0; before_end <= 24; ++before_end) {
+    for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{6}, std::size_t{7}, std::size_t{8},
+                                   std::size_t{100}, block - 14, block - 7, block, 2 * block, std::size_t{100'000}}) {
+      append(2 * block - log.size() % block - 2 * head - before_end);  // up to there, in the next block
+      append(size);
+    }
+  }
+  write_log(file, log);
+  std::printf("%zu\n", count);
   return 0;
 }
 
@@ -181,16 +220,18 @@ int wide(int metrics) {
   options.files = false;
   takt::WandbExporter exporter(options);
   exporter.export_snapshot(snapshot);
-  return exporter.shutdown(std::chrono::milliseconds(1000)) ? 0 : 1;
+  return exporter.shutdown(std::chrono::milliseconds(60'000)) ? 0 : 1;
 }
 
 }  // namespace
 
 int main(int count, char** arguments) {
-  const std::string what = count > 2 ? arguments[1] : "";
+  const std::string what = count > 1 ? arguments[1] : "";
+  if (what == "silent") { return be_silent(); }
   if (what == "run" && count > 4) {
     return run(arguments[2], std::atoi(arguments[3]), std::atoll(arguments[4]), count > 5);
   }
-  if (what == "blocks") { return blocks(arguments[2]); }
-  return what == "wide" ? wide(std::atoi(arguments[2])) : 2;
+  if (what == "blocks" && count > 2) { return blocks(arguments[2]); }
+  if (what == "chunks" && count > 2) { return chunks(arguments[2]); }
+  return what == "wide" && count > 2 ? wide(std::atoi(arguments[2])) : 2;
 }

@@ -5,8 +5,19 @@
 import json
 import re
 import threading
+import typing
 
 import loopback
+
+
+class Asked(typing.NamedTuple):
+    """A request."""
+
+    kind: str  # as kind_of() says
+    method: str
+    path: str
+    headers: dict
+    body: bytes
 
 
 class Run:
@@ -18,6 +29,8 @@ class Run:
         self.summary = {}
         self.files = {}
         self.ended = None  # exit code
+        self.uploaded = []  # names of files, as it was told
+        self.beats = 0  # requests with nothing in them
 
     def first(self, name):
         return next((each[name] for each in self.upserts if each[name] is not None), None)
@@ -32,26 +45,55 @@ class Run:
 
 
 class WandbServer(loopback.LoopbackServer):
-    def __init__(self):
+    """`fault(kind, number of the request)`, or with `with_body` also of its body, may answer in its stead, before anything is done, or
+    return None; "lost": does what it is asked, and breaks the connection instead of saying so."""
+
+    def __init__(self, fault=lambda kind, number: None, with_body=False, **how):
         self.runs = {}
         self.problems = []
+        self.asked = []
+        self.fault = fault if with_body else lambda kind, number, _body: fault(kind, number)
         self.lock = threading.Lock()
-        super().__init__(self.answer)
+        super().__init__(self.answer, **how)
+
+    def kinds(self):
+        """Of the requests so far, each but once in a row."""
+        with self.lock:
+            kinds = [each.kind for each in self.asked]
+        return [kind for kind, before in zip(kinds, [None, *kinds]) if kind != before]
 
     def run(self, name):
         return self.runs.setdefault(name, Run())
 
-    def answer(self, method, path, _, body):
+    def kind_of(self, method, path, body):
+        if method == "PUT":
+            return "file"
+        if path.endswith("/file_stream"):
+            return "file_stream"
+        return json.loads(body)["operationName"] if path == "/graphql" else path
+
+    def answer(self, method, path, headers, body):
+        if method == "GET":
+            return 404, "text/plain", b""  # of is_idle()
         with self.lock:
-            if method == "PUT":
-                run, file = path.removeprefix("/put/").split("/", 1)
-                self.run(run).files[file] = body
-                return 200, "text/plain", b""
-            if path == "/graphql":
-                return 200, "application/json", json.dumps({"data": self.graphql(json.loads(body))}).encode()
-            if path.endswith("/file_stream"):
-                self.stream(self.run(path.split("/")[-2]), json.loads(body))
-                return 200, "application/json", b"{}"
+            kind = self.kind_of(method, path, body)
+            self.asked.append(Asked(kind, method, path, dict(headers), body))
+            fault = self.fault(kind, len(self.asked) - 1, body)
+            if fault not in (None, "lost"):
+                return fault
+            done = self.do(method, path, body)
+            return done if fault is None else None
+
+    def do(self, method, path, body):
+        if method == "PUT":
+            run, file = path.removeprefix("/put/").split("/", 1)
+            self.run(run).files[file] = body
+            return 200, "text/plain", b""
+        if path == "/graphql":
+            return 200, "application/json", json.dumps({"data": self.graphql(json.loads(body))}).encode()
+        if path.endswith("/file_stream"):
+            self.stream(self.run(path.split("/")[-2]), json.loads(body))
+            return 200, "application/json", b"{}"
         self.problems.append(f"{method} {path}")
         return 404, "text/plain", b""
 
@@ -59,11 +101,24 @@ class WandbServer(loopback.LoopbackServer):
         files = told.get("files", {})
         if "wandb-history.jsonl" in files:
             part = files["wandb-history.jsonl"]
-            run.history[part["offset"]:] = part["content"]
+            if part["offset"] > len(run.history):
+                self.problems.append(f"line {part['offset']} behind {len(run.history)}")
+            run.history[part["offset"]:part["offset"] + len(part["content"])] = part["content"]
         if "wandb-summary.json" in files:
             run.summary = json.loads(files["wandb-summary.json"]["content"][-1])
+        run.uploaded += told.get("uploaded", [])
+        run.beats += not told
         if told.get("complete"):
             run.ended = told["exitcode"]
+
+    def resumable(self, run):
+        if run is None or not run.upserts:
+            return None
+        config = run.upserts[-1]["config"]
+        return {"id": "r", "name": run.upserts[-1]["name"], "displayName": "", "notes": None, "tags": [], "config": config,
+                "historyLineCount": len(run.history), "eventsLineCount": 0, "logLineCount": 0, "eventsTail": "[]",
+                "historyTail": json.dumps(run.history[-1:]), "summaryMetrics": json.dumps(run.summary),
+                "wandbConfig": json.dumps({"t": json.loads(config)["_wandb"]["value"]["t"]})}
 
     def graphql(self, asked):
         what = re.search(r"(?:query|mutation)\s+(\w+)", asked["query"]).group(1)
@@ -75,6 +130,9 @@ class WandbServer(loopback.LoopbackServer):
             bucket = {"id": name, "name": name, "displayName": name, "description": "", "config": "{}", "sweepName": None,
                       "project": project, "historyLineCount": 0}
             return {"upsertBucket": {"bucket": bucket, "inserted": True}}
+        if what == "RunResumeStatus":
+            return {"model": {"id": "p", "name": variables["project"], "entity": {"id": "e", "name": "someone"},
+                              "bucket": self.resumable(self.runs.get(variables["name"]))}}
         if what == "CreateRunFiles":
             files = [{"name": each, "uploadUrl": f"{self.url}/put/{variables['run']}/{each}"} for each in variables["files"]]
             return {"createRunFiles": {"runID": variables["run"], "uploadHeaders": [], "files": files}}

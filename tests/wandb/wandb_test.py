@@ -5,138 +5,21 @@
 import collections
 import glob
 import importlib.util
-import json
-import math
 import os
 import pathlib
+import random
 import shlex
+import shutil
 import string
-import struct
 import subprocess
-import sys
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "integration"))
-import rig  # noqa: E402
-from wandb_server import WandbServer  # noqa: E402
-
-STEPS = 300
-KEY = "k" * 40
-CLIENT = str(pathlib.Path(sys.executable).with_name("wandb"))
-IDENTITY = {"WANDB_PROJECT": "p r", "WANDB_ENTITY": "someone", "WANDB_NAME": "näme", "WANDB_NOTES": "notes, long",
-            "WANDB_TAGS": "one,twö", "WANDB_RUN_GROUP": "group", "WANDB_JOB_TYPE": "job", "WANDB_MODE": "offline"}
-UPSERTED = ("project", "entity", "displayName", "notes", "groupName", "jobType", "tags", "host")
-OURS = ("takt/summary.json", "takt/table.txt", "takt/trace.json")
-
-# Logs with W&B's own SDK what the program logged: config and rows come as JSON on stdin.
-SDK = """import json, sys, wandb
-config, rows = json.load(sys.stdin)
-settings = wandb.Settings(x_disable_stats=True, x_disable_meta=True, console="off", disable_git=True, silent=True)
-run = wandb.init(config=config, settings=settings)
-for axis in ("takt/step", "takt/epoch"):
-    run.define_metric(axis)
-run.define_metric("*", step_metric="takt/step")
-for row in rows:
-    run.log(row)
-run.finish()
-"""
+from transaction_log import whole_records
+from wandb.proto import wandb_internal_pb2
+from wandb_case import CLIENT, EXAMPLE, IDENTITY, KEY, OURS, STEPS, WandbCase, digits, logged, rig
 
 
-def bits_of(value):
-    return struct.pack("<d", value).hex() if not math.isnan(value) else "nan"
-
-
-def double_of(bits):
-    return struct.unpack("<d", struct.pack("<Q", int(bits, 16)))[0]
-
-
-def without_time(row):
-    return {name: str(value) if isinstance(value, float) and math.isnan(value) else value
-            for name, value in row.items() if name not in ("_timestamp", "_runtime", "_wandb")}
-
-
-class WandbTest(rig.Case):
-    def setUp(self):
-        super().setUp()
-        self.server = WandbServer()
-        self.addCleanup(self.server.stop)
-        self.root = self.scratch / "wandb"
-        self.given_file = self.scratch / "given"
-
-    def tearDown(self):
-        self.assertEqual(self.server.problems, [])
-
-    def environment(self):
-        """For the client: a home without credentials, and nothing to talk to but the loopback."""
-        return rig.environment(HOME=self.scratch, NETRC=self.scratch / "netrc", WANDB_BASE_URL=self.server.url,
-                               WANDB_API_KEY=KEY, WANDB_ERROR_REPORTING="false", NO_PROXY="127.0.0.1", no_proxy="127.0.0.1",
-                               WANDB_DIR=self.scratch, WANDB_CACHE_DIR=self.scratch / "cache",
-                               WANDB_CONFIG_DIR=self.scratch / "config", WANDB_DATA_DIR=self.scratch / "data")
-
-    def client(self, *arguments):
-        done = subprocess.run([CLIENT, *map(str, arguments)], env=self.environment(), stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, cwd=self.scratch,
-                              timeout=120 * rig.SLACK)
-        return done.stdout
-
-    def start_run(self, *arguments, steps=STEPS, pause_us=300, **env):
-        return self.start("run", self.given_file, steps, pause_us, *arguments,
-                          **{"WANDB_DIR": self.scratch, "WANDB_MODE": "offline", "TAKT_TABLE": 0, "TAKT_PERIOD_MS": 50,
-                             "TAKT_EXIT_MS": 60_000, **env})
-
-    def run_to_end(self, *arguments, **how):
-        ended = self.start_run(*arguments, **how).end(120)
-        self.assertEqual(ended.status, 0, ended)
-        self.assertIn("written 1", ended.out, ended)
-        return ended
-
-    def log_file(self):
-        logs = glob.glob(f"{self.root}/offline-run-*/run-*.wandb")
-        self.assertEqual(len(logs), 1, logs)
-        return pathlib.Path(logs[0])
-
-    def sync(self, whole=True):
-        """Uploads the only run there is. Of one that is not whole the client may or may not say that it is done."""
-        log = self.log_file()
-        said = self.client("sync", log.parent)
-        if whole:
-            self.assertTrue(pathlib.Path(f"{log}.synced").exists(), said)
-        return self.server.runs[log.stem.removeprefix("run-")]
-
-    def given(self):
-        """What the program says it logged: {(source, name): {step: value}}."""
-        values = collections.defaultdict(dict)
-        for line in self.given_file.read_text(encoding="utf-8").splitlines():
-            source, step, bits, name = line.split(" ", 3)
-            values[source, name][int(step)] = double_of(bits)
-        return values
-
-    def key_of(self, uploaded, source, name):
-        if source == "metric":
-            return "user/_step" if name == "_step" else name
-        if not name.endswith("ns::f<int>"):
-            return f"time/{name}/step_s"
-        keys = {key for row in uploaded for key in row if "/ns__f_int__" in key and key.endswith("/step_s")}
-        keys = {key for key in keys if key.startswith("time/")}
-        self.assertEqual(len(keys), 1, keys)
-        return keys.pop()
-
-    def check_numbers(self, rows):
-        self.assertEqual([row["_step"] for row in rows], list(range(len(rows))))
-        for row in rows:
-            self.assertGreaterEqual(row["_runtime"], 0)
-            self.assertGreaterEqual(row["_timestamp"], 1.7e9)
-
-    def check_rows(self, rows, steps=STEPS):
-        """Every value that was logged is there, bit for bit and once, with its step."""
-        self.check_numbers(rows)
-        given = self.given()
-        self.assertEqual(len(given["row", "Epoch/Batch"]), steps)
-        for (source, name), expected in given.items():
-            key = self.key_of(rows, source, name)
-            found = [(row["takt/step"], bits_of(float(row[key]))) for row in rows if key in row]
-            self.assertEqual(found, [(step, bits_of(value)) for step, value in sorted(expected.items())], key)
-
+class WandbTest(WandbCase):
     def test_a_run_is_uploaded_with_all_that_belongs_to_it(self):
         self.run_to_end(TAKT_TRACE=1, WANDB_API_KEY=KEY, **IDENTITY)
         for path in self.scratch.rglob("*"):
@@ -158,29 +41,14 @@ class WandbTest(rig.Case):
     def test_the_sdk_of_wandb_uploads_the_same(self):
         self.run_to_end(**IDENTITY)
         ours = self.sync()
-        config, ours_meta = ours.config()
-        rows = [{name: value for name, value in row.items() if name not in ("_step", "_timestamp", "_runtime")}
-                for row in ours.rows()]
-        env = {**self.environment(), **IDENTITY, "WANDB_DIR": str(self.scratch / "sdk"), "WANDB_RUN_ID": "official"}
-        (self.scratch / "sdk").mkdir()
-        subprocess.run([sys.executable, "-c", SDK], env=env, input=json.dumps([config, rows]), text=True, check=True,
-                       capture_output=True, timeout=120 * rig.SLACK)
-        self.client("sync", *glob.glob(f"{self.scratch}/sdk/wandb/offline-run-*-official"))
-        theirs = self.server.runs["official"]
-        self.assertEqual([without_time(row) for row in ours.rows()], [without_time(row) for row in theirs.rows()])
-        self.assertEqual(set(ours.rows()[0]), set(theirs.rows()[0]))
-        self.assertEqual(without_time(ours.summary), without_time(theirs.summary))
-        self.assertEqual(set(ours.summary), set(theirs.summary))
-        their_config, their_meta = theirs.config()
-        self.assertEqual(config, their_config)
+        folder = self.log_with_sdk("official", *logged(ours))
+        self.client("sync", *glob.glob(f"{folder}/wandb/offline-run-*-official"))
+        self.check_equal(ours, self.server.runs["official"])
+        config = ours.config()[0]
         self.assertEqual(config["lr"], 0.25)
         self.assertEqual(config["nesterov"], True)
         self.assertEqual(config["a.b/c"], 'café "x"')
         self.assertEqual(config["tags"], {"purpose": "café"})
-        self.assertEqual(ours_meta["m"], their_meta["m"])
-        self.assertEqual(ours.ended, theirs.ended)
-        for name in UPSERTED:
-            self.assertEqual(ours.first(name), theirs.first(name), name)
         self.assertEqual(ours.first("tags"), ["one", "twö"])
 
     def test_a_failed_run_exits_with_1(self):
@@ -215,15 +83,19 @@ class WandbTest(rig.Case):
         self.assertGreater(len(rows), STEPS)
         self.assertLess(len(rows), 2 * STEPS)
 
-    def test_a_run_is_uploaded_while_it_goes_on(self):
-        program = self.start_run(steps=1_000_000, pause_us=5000)
+    def upload_live(self):
+        """Begins to, as soon as there is a log. Returns what the server knows of the run."""
         self.assertTrue(rig.wait_until(lambda: glob.glob(f"{self.root}/*/*.wandb")))
         log = self.log_file()
         live = subprocess.Popen([CLIENT, "beta", "sync", "--live", "--yes", str(log)], env=self.environment(), cwd=self.scratch,
                                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(live.wait)
         self.addCleanup(live.kill)
-        run = self.server.run(log.stem.removeprefix("run-"))
+        return self.server.run(log.stem.removeprefix("run-"))
+
+    def test_a_run_is_uploaded_while_it_goes_on(self):
+        program = self.start_run(steps=1_000_000, pause_us=5000)
+        run = self.upload_live()
         self.assertTrue(rig.wait_until(lambda: len(run.history) > 100, 60))
         self.assertIsNone(program.process.poll())
         self.assertIsNone(run.ended)
@@ -232,6 +104,26 @@ class WandbTest(rig.Case):
         self.assertTrue(rig.wait_until(lambda: run.ended is not None, 60))
         self.assertEqual(run.ended, 0)
         self.check_rows(run.rows(), len(self.given()["row", "Epoch/Batch"]))
+
+    def test_of_a_program_that_is_killed_while_it_is_uploaded_all_that_it_wrote_is_there(self):
+        program = self.start_run(steps=1_000_000, pause_us=5000)
+        run = self.upload_live()
+        self.assertTrue(rig.wait_until(lambda: len(run.history) > 100, 60))
+        program.kill()
+        program.end(60)
+        written = len(self.rows_of_log())
+        self.assertTrue(rig.wait_until(lambda: len(run.history) >= written, 60), (len(run.history), written))
+        self.assertEqual(len(run.history), written)
+        rows = run.rows()
+        self.check_numbers(rows)
+        self.assertIsNone(run.ended)  # as far as the client knows, it may go on
+        run = self.sync(whole=False)
+        self.assertEqual(run.rows(), rows)
+        self.assertEqual(run.ended, 1)
+
+    def rows_of_log(self):
+        records = [wandb_internal_pb2.Record.FromString(record) for record in whole_records(self.log_file().read_bytes())]
+        return [record.history for record in records if record.WhichOneof("record_type") == "history"]
 
     def test_ranks_are_runs_of_one_group(self):
         programs = [self.start_run(steps=20, TAKT_RANKS="all", TAKT_RUN_ID="x", TAKT_RANK=rank, TAKT_WORLD_SIZE=2)
@@ -254,13 +146,19 @@ class WandbTest(rig.Case):
         self.assertFalse(self.root.exists())
         self.assertEqual(ended.err, "")
 
-    def test_online_says_the_command_that_uploads(self):
-        ended = self.run_to_end(steps=5, WANDB_MODE="online", WANDB_API_KEY=KEY)
+    def test_without_a_key_the_command_that_uploads_is_told(self):
+        ended = self.run_to_end(steps=5, WANDB_MODE="online", NETRC=self.scratch / "none")
         self.assertEqual(ended.err.count("wandb sync"), 1, ended)
         command = shlex.split(ended.err.strip().rsplit(": ", 1)[1])
         self.assertEqual(command[0], "wandb")
         self.client(*command[1:])
         self.assertEqual([run.ended for run in self.server.runs.values()], [0])
+
+    @unittest.skipUnless(EXAMPLE, "the examples were not built")
+    def test_the_digits_example_says_without_a_key_how_to_upload_it(self):
+        said = digits.run(EXAMPLE, TAKT_DIR=self.runs, WANDB_DIR=self.scratch, NETRC=self.scratch / "none")
+        self.client(*shlex.split(said.strip().rsplit(": ", 1)[1])[1:])
+        self.check_digits(self.server.runs[self.log_file().stem.removeprefix("run-")])
 
     def test_a_full_disk_costs_one_line_and_no_run(self):
         self.given_file = "/dev/null"  # which the limit would hit as well
@@ -286,15 +184,77 @@ class WandbTest(rig.Case):
         self.check_with_reader(folder / "run-blocks.wandb", count + 3)
 
     def check_with_reader(self, log, count):
-        """The reader that W&B's client had as a module until 0.28."""
+        self.assertEqual(len(self.read_with_reader(log)), count)
+
+    def client_log(self):
+        """The module of W&B's client that read and wrote logs until 0.28."""
         spec = importlib.util.spec_from_file_location("datastore", os.environ["READER"])
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-        store = module.DataStore()
+        return module.DataStore()
+
+    def read_with_reader(self, log, cut=False):
+        """All records. It fails over one that was cut off."""
+        store = self.client_log()
         store.open_for_scan(str(log))
-        self.addCleanup(store.close)
-        records = list(iter(store.scan_data, None))
+        records = []
+        try:
+            records.extend(iter(store.scan_data, None))
+        except AssertionError:
+            self.assertTrue(cut)
+        finally:
+            store.close()
+        return records
+
+    def test_a_log_is_to_the_byte_what_the_client_would_have_written_whatever_the_size_of_its_records(self):
+        ours, theirs = self.scratch / "ours", self.scratch / "theirs"
+        count = int(self.start("chunks", ours).end(60).out)
+        records = self.read_with_reader(ours)
         self.assertEqual(len(records), count)
+        self.assertLessEqual({0, 1, 6, 7, 8, 100, 32754, 32761, 32768, 65536, 100_000}, {len(each) for each in records})
+        store = self.client_log()
+        store.open_for_write(str(theirs))
+        for number, each in enumerate(records):
+            self.assertTrue(each == bytes([number % 256]) * len(each), number)
+            store._write_data(each)  # write() wants messages
+        store.close()
+        self.assertTrue(ours.read_bytes() == theirs.read_bytes())
+
+    def test_wherever_a_program_is_killed_each_whole_record_is_read(self):
+        seed = random.randrange(1 << 32)
+        print(f"seed {seed}")
+        moments = random.Random(seed)
+        for _ in range(10):
+            program = self.start_run(steps=1_000_000, pause_us=100, TAKT_PERIOD_MS=10)
+            size = moments.randrange(20_000, 400_000)
+            self.assertTrue(rig.wait_until(lambda: glob.glob(f"{self.root}/*/*.wandb")))
+            log = self.log_file()
+            self.assertTrue(rig.wait_until(lambda log=log, size=size: log.stat().st_size > size))
+            before = log.read_bytes()
+            program.kill()
+            program.end(60)
+            after = log.read_bytes()
+            self.assertEqual(after[:len(before)], before)
+            self.assertGreaterEqual(len(whole_records(after)), len(whole_records(before)))
+            self.check_whole(log, after)
+            # A kill seldom falls into a write: what would be there if it had.
+            for _ in range(5):
+                os.truncate(log, moments.randrange(30_000, len(after)) if len(after) > 30_000 else len(after) - 1)
+                self.check_whole(log, log.read_bytes())
+                log.write_bytes(after)
+            shutil.rmtree(self.root)
+
+    def check_whole(self, log, content):
+        records = whole_records(content)
+        self.assertEqual(self.read_with_reader(log, cut=True), records)
+        parsed = [wandb_internal_pb2.Record.FromString(record) for record in records]
+        self.assertEqual([record.num for record in parsed], list(range(1, len(records) + 1)))
+        rows = [record.history for record in parsed if record.WhichOneof("record_type") == "history"]
+        self.assertEqual([row.step.num for row in rows], list(range(len(rows))))
+        losses = [item.value_json for row in rows for item in row.item if item.key == "loss"]
+        steps = [item.value_json for row in rows for item in row.item if item.key == "takt/step"
+                 and any(other.key == "loss" for other in row.item)]
+        self.assertEqual(steps, [str(step) for step in range(len(losses))])
 
     def test_rows_of_more_than_the_client_takes_are_shared_out(self):
         ended = self.start("wide", 50_000, WANDB_DIR=self.scratch, WANDB_MODE="offline").end(60)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Fetches W&B's client into a folder of the build, once, and runs the tests with it. Ends with 77 if it cannot be fetched.
 
-with_client.py <folder> <program>"""
+with_client.py <folder> <test> <program>"""
 
 import os
 import pathlib
@@ -30,11 +30,10 @@ def fetch_reader(python, folder):
 
 
 def main():
-    folder, program = pathlib.Path(sys.argv[1]), sys.argv[2]
+    folder, name = pathlib.Path(sys.argv[1]), sys.argv[2]
     python = fetch.fetch("W&B's client", [CLIENT], folder)
     os.environ["READER"] = str(fetch_reader(python, folder))
-    test = str(pathlib.Path(__file__).with_name("wandb_test.py"))
-    os.execv(python, [python, "-B", test, program, *sys.argv[3:]])
+    fetch.become(python, folder, str(pathlib.Path(__file__).with_name(name)), *sys.argv[3:])
 
 
 main()

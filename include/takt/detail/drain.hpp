@@ -4,6 +4,7 @@
 
 #include <takt/config.hpp>
 
+#include <atomic>
 #include <cstdint>
 
 TAKT_BEGIN_NAMESPACE
@@ -27,6 +28,26 @@ std::uint32_t drain(std::uint32_t head, std::uint32_t tail, Look look) noexcept 
   while (head != last + 1 && look(head)) { ++head; }
   return head;
 }
+
+/// How often the ends of regions look for results: after a look in vain, wherever that was, the next ones do not.
+/// Any thread; is_over() is for the one whose regions end.
+class Patience {
+ public:
+  static constexpr std::uint32_t kEnds = 15;
+  /// Whether this end is to look.
+  bool is_over() noexcept {
+    const std::uint32_t left = left_.load(std::memory_order_relaxed);
+    if (left != 0) { left_.store(left - 1, std::memory_order_relaxed); }
+    return left == 0;
+  }
+  /// \param before, after how many results were pending.
+  void looked(std::uint64_t before, std::uint64_t after) noexcept {
+    left_.store(before != 0 && before == after ? kEnds : 0, std::memory_order_relaxed);
+  }
+
+ private:
+  std::atomic<std::uint32_t> left_{0};
+};
 
 }  // namespace detail
 TAKT_END_NAMESPACE

@@ -124,12 +124,19 @@ Handle Timer<B>::start(const Key& key) noexcept {
   return start_at(*thread, key, host_ns(), begin);
 }
 
+template <class B>
+bool Timer<B>::has_room(Thread& thread) noexcept {
+  const std::uint32_t tail = thread.tail.load(std::memory_order_relaxed);
+  return tail - thread.head.load(std::memory_order_acquire) < Thread::kPending;  // partner: poll()
+}
+
 /// Keeps a result that is known, or waits for one that is not. False, and nothing done, where there is no room.
 template <class B>
 bool Timer<B>::keep(Thread& thread, const detail::TimerThread::Span& span) noexcept {
-  const std::uint32_t tail = thread.tail.load(std::memory_order_relaxed);
   if (span.key == nullptr) { return false; }
-  if (tail - thread.head.load(std::memory_order_acquire) >= Thread::kPending) { return false; }
+  if (!has_room(thread)) { poll(thread, false); }  // the ends before need not have looked
+  if (!has_room(thread)) { return false; }
+  const std::uint32_t tail = thread.tail.load(std::memory_order_relaxed);
   thread.span[tail % Thread::kPending] = span;
   thread.unsettled.fetch_add(1, std::memory_order_relaxed);
   thread.tail.store(tail + 1, std::memory_order_release);  // partner: poll()
@@ -150,7 +157,7 @@ void Timer<B>::finish(Thread& thread, const detail::Node* node, std::uint64_t le
       drop(begin);
       drop(end);
     }
-    poll(thread, false);
+    glance(thread);
   }
 }
 
@@ -298,7 +305,7 @@ void Timer<B>::record(const Key& key, std::chrono::nanoseconds duration) noexcep
     if (!keep(*thread, {0, 0, timed, ns, true, is_outermost(*node)})) {
       lose(*thread, detail::Mishap::device_skipped, node->key);
     }
-    poll(*thread, false);
+    glance(*thread);
   }
 }
 
@@ -338,10 +345,15 @@ std::uint64_t Timer<B>::total(const Key& key, detail::Counter detail::Node::*cou
 }
 
 template <class B>
-bool Timer<B>::settle(Thread& thread, detail::TimerThread::Span& span) noexcept {
+bool Timer<B>::settle(Thread& thread, detail::TimerThread::Span& span, Look& look) noexcept {
   if (span.key == nullptr) { return true; }
   Elapsed result = Elapsed::ready(static_cast<std::int64_t>(span.ready_ns));
-  if (!span.ready) { result = backend_.elapsed(span.begin, span.end); }
+  if constexpr (BackendTraits<B>::has_look) {
+    if (!span.ready) { result = backend_.elapsed(span.begin, span.end, look); }
+  } else {
+    static_cast<void>(look);
+    if (!span.ready) { result = backend_.elapsed(span.begin, span.end); }
+  }
   if (result.state == Elapsed::State::pending) { return false; }
   if (result.state == Elapsed::State::ready && span.outermost) {
     span.key->add(static_cast<std::uint64_t>(result.ns < 0 ? 0 : result.ns), true);
@@ -363,7 +375,9 @@ void Timer<B>::poll(Thread& thread, bool all) noexcept {
   if (thread.busy.test_and_set(std::memory_order_acquire)) { return; }
   std::uint32_t head = thread.head.load(std::memory_order_relaxed);
   const std::uint32_t tail = thread.tail.load(std::memory_order_acquire);  // partner: keep()
-  const auto look = [&](std::uint32_t at) { return settle(thread, thread.span[at % Thread::kPending]); };
+  const std::uint32_t pending = thread.unsettled.load(std::memory_order_relaxed);
+  Look asking;
+  const auto look = [&](std::uint32_t at) { return settle(thread, thread.span[at % Thread::kPending], asking); };
   std::uint32_t before = 0;
   do {
     before = head;
@@ -373,8 +387,16 @@ void Timer<B>::poll(Thread& thread, bool all) noexcept {
     for (std::uint32_t at = head; at != tail; ++at) { look(at); }
     while (head != tail && thread.span[head % Thread::kPending].key == nullptr) { ++head; }
   }
+  if constexpr (BackendTraits<B>::has_look) { backend_.looked(asking); }
+  thread.patience.looked(pending, thread.unsettled.load(std::memory_order_relaxed));
   thread.head.store(head, std::memory_order_release);
   thread.busy.clear(std::memory_order_release);
+}
+
+/// At the end of a region, like DeviceQueue::glance().
+template <class B>
+void Timer<B>::glance(Thread& thread) noexcept {
+  if (thread.patience.is_over()) { poll(thread, false); }
 }
 
 template <class B>

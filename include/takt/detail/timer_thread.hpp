@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <takt/detail/drain.hpp>
 #include <takt/detail/notices.hpp>
 #include <takt/detail/tree.hpp>
 #include <takt/durations.hpp>
@@ -164,6 +165,7 @@ struct TimerThread {
   Notices notices;
   Open open[Tree::kMaxDepth];
   std::atomic<TimedKey*> keys{nullptr};
+  Patience patience;
   std::atomic_flag busy = ATOMIC_FLAG_INIT;
   std::atomic<std::uint32_t> head{0};
   std::atomic<std::uint32_t> tail{0};

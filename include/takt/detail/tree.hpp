@@ -24,8 +24,9 @@ enum class Mishap : std::uint8_t {
   device_skipped,     ///< no room, or no mark, for a device span
   device_failed,      ///< a device span that its backend could not give
   device_unresolved,  ///< a device span that had not finished when the run ended
+  graph_missed,       ///< a device span of a graph that was replayed again before it could be read
 };
-inline constexpr int kMishaps = 9;
+inline constexpr int kMishaps = 10;
 
 /// The open regions of one thread and what has been folded of the ended ones: events in, summaries out. Times are in ns on
 /// one monotonic axis. Owning thread only, but for what Node and Frame say of readers.

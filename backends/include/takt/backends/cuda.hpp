@@ -30,6 +30,8 @@ class TAKT_EXPORT CudaBackend {
   bool mark(Mark& mark) noexcept;
   void retain(Mark mark) noexcept;
   Elapsed elapsed(Mark begin, Mark end) noexcept;
+  Elapsed elapsed(Mark begin, Mark end, Look& look) noexcept;
+  void looked(Look& look) noexcept;
   void release(Mark mark) noexcept;
   /// Why nothing is timed, and what was skipped, in this process.
   static DeviceReport report() noexcept;

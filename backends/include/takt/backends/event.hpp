@@ -24,12 +24,21 @@ TAKT_BEGIN_NAMESPACE
 ///     std::uintptr_t order_of(Stream);                          // the same for marks that finish in order; not 0
 ///     EventStatus create(const EventContextId&, Event&);        // with timing
 ///     EventStatus record(Event, Stream);
+///     EventStatus enter_capture(Stream, EventContextId&);       // not_capturing where it is not; unsupported: no graphs
+///     EventStatus record_in_graph(Event, Stream);               // as a node that records when the graph is replayed
+///     EventStatus alive(const EventContextId&);                 // lost where it is gone, and its events with it
 ///     EventStatus query(Event);
 ///     EventStatus elapsed(Event, Event, float& ms);             // not_ready where an event has not finished
+///     EventStatus wait(Event);                                  // until it has finished
 ///     std::uint64_t now_ns();                                   // monotonic
-///     struct Relaxed;                                           // while one lives, queries do no harm to captures
+///     bool exchange_mode(int& mode);                            // of captures, for this thread; 2 is relaxed
+///     bool hushes();                                            // nothing is asked for a while after a capture was seen, and
+///                                                               // nothing by a thread of Takt's own
+///     bool visit(const EventContextId&);                        // makes it current on a thread that has none, until leave()
+///     void leave();
 ///
-/// Events are never destroyed. Nothing here waits for the device, and a stream that is being captured is left alone. Any thread.
+/// Events are never destroyed. Nothing here waits for the device unless the program asks for it (SessionOptions::gpu_wait), and
+/// a stream that is being captured is left alone. Any thread.
 template <class Api>
 class EventBackend {
  public:
@@ -44,8 +53,14 @@ class EventBackend {
   bool mark(Mark& mark) noexcept { return device().mark(stream_, mark); }
   void retain(Mark mark) noexcept { device().retain(mark); }
   Elapsed elapsed(Mark begin, Mark end) noexcept { return device().elapsed(begin, end); }
+  Elapsed elapsed(Mark begin, Mark end, Look& look) noexcept { return device().elapsed(begin, end, look); }
+  void looked(Look& look) noexcept { device().looked(look); }
+  bool graph_mark(Mark& mark) noexcept { return device().graph_mark(stream_, mark); }
+  bool wait(Mark mark) noexcept { return device().wait(stream_, mark); }
   void release(Mark mark) noexcept { device().release(mark); }
   static DeviceReport report() noexcept { return device().report(); }
+  void offer(Mark mark) noexcept { device().offer(mark); }
+  bool locate(Mark mark, DevicePlace& place) noexcept { return device().locate(mark, place); }
   Stream stream() const noexcept { return stream_; }
 
  private:
@@ -69,7 +84,24 @@ inline constexpr DeviceOps event_ops{
     [](void* stream, Mark mark) noexcept {
       EventBackend<Api>(static_cast<typename Api::Stream>(stream)).release(mark);
     },
-    &EventBackend<Api>::report};
+    &EventBackend<Api>::report,
+    [](void* stream, Mark mark) noexcept { EventBackend<Api>(static_cast<typename Api::Stream>(stream)).offer(mark); },
+    [](void* stream, Mark mark, DevicePlace& place) noexcept {
+      return EventBackend<Api>(static_cast<typename Api::Stream>(stream)).locate(mark, place);
+    },
+    [](void* stream, Mark begin, Mark end, Look& look) noexcept {
+      return EventBackend<Api>(static_cast<typename Api::Stream>(stream)).elapsed(begin, end, look);
+    },
+    [](void* stream, Look& look) noexcept {
+      EventBackend<Api>(static_cast<typename Api::Stream>(stream)).looked(look);
+    },
+    [](void* stream, Mark& mark) noexcept {
+      return EventBackend<Api>(static_cast<typename Api::Stream>(stream)).graph_mark(mark);
+    },
+    [](void* stream, Mark mark) noexcept {
+      return EventBackend<Api>(static_cast<typename Api::Stream>(stream)).wait(mark);
+    },
+    []() noexcept { return !Api::hushes(); }};
 
 template <class Api>
 struct StreamTraits<EventBackend<Api>> {

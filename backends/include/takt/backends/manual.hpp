@@ -108,6 +108,12 @@ class ManualClock {
     if (to.state == Elapsed::State::pending) { return Elapsed::pending(); }
     return Elapsed::ready(static_cast<std::int64_t>(to.ns - from.ns));
   }
+  bool locate(Mark mark, DevicePlace& place) noexcept {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!known(mark)) { return false; }
+    place = {this, static_cast<double>(marks_[mark].ns), 0};
+    return true;
+  }
   void set(Mark mark, Elapsed::State state) noexcept {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (known(mark)) { marks_[mark].state = state; }
@@ -135,6 +141,7 @@ class ManualBackend {
   void retain(Mark mark) noexcept { clock_->retain(mark); }
   Elapsed elapsed(Mark begin, Mark end) noexcept { return clock_->elapsed(begin, end); }
   void release(Mark mark) noexcept { clock_->release(mark); }
+  bool locate(Mark mark, DevicePlace& place) noexcept { return clock_->locate(mark, place); }
   std::uint64_t host_ns() noexcept { return clock_->now_ns(); }
 
   StreamRef stream() const noexcept { return StreamRef{&device_ops<ManualBackend, ManualClock>, clock_}; }

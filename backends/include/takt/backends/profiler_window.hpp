@@ -3,6 +3,7 @@
 #pragma once
 
 #include <takt/config.hpp>
+#include <takt/detail/rank.hpp>
 
 #include <cstdint>
 
@@ -13,12 +14,16 @@ TAKT_BEGIN_NAMESPACE
 ///     takt::ProfilerWindow window(100, 110);
 ///     for (...) { window.step(step);  takt::Scope batch(takt::Batch);  ... }
 ///
-/// Make it on the ranks that are to be profiled. Link takt::cuda. Without a driver or a profiler it does nothing. Independent of
-/// Session, and of whether Takt is switched off. One thread at a time.
+/// On all ranks, or on one: TAKT_PROFILER_RANK, or what is set in code, which wins. Link takt::cuda. Without a driver or a
+/// profiler it does nothing. Independent of whether Takt is switched off; needs no Session. One thread at a time.
 class TAKT_EXPORT ProfilerWindow {
  public:
+  static constexpr int kAllRanks = detail::kAllRanks;
+
   /// \param first,end the steps from `first` to the one before `end`.
-  ProfilerWindow(std::int64_t first, std::int64_t end) noexcept : first_(first), end_(end) {}
+  /// \param rank the one to profile, or kAllRanks. The rank of this process is that of its Session, if there is one by now,
+  ///        else what TAKT_RANK or the launcher says.
+  ProfilerWindow(std::int64_t first, std::int64_t end, int rank = rank_from_env()) noexcept;
   /// Stops the profiler if it has started it.
   ~ProfilerWindow() { stop(); }
   ProfilerWindow(const ProfilerWindow&) = delete;
@@ -27,6 +32,8 @@ class TAKT_EXPORT ProfilerWindow {
   /// At the beginning of a step, on a thread that has a CUDA context. Starts and stops the profiler once.
   void step(std::int64_t number) noexcept;
   bool is_open() const noexcept { return open_; }
+  /// TAKT_PROFILER_RANK: a rank, or all, which it is where it is not set. Reads the environment.
+  static int rank_from_env() noexcept;
 
  private:
   void stop() noexcept;
@@ -34,7 +41,7 @@ class TAKT_EXPORT ProfilerWindow {
   std::int64_t first_;
   std::int64_t end_;
   bool open_ = false;
-  bool over_ = false;
+  bool over_;  ///< nothing more to do: it was open already, or is for another rank
 };
 
 TAKT_END_NAMESPACE

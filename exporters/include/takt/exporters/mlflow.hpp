@@ -11,10 +11,12 @@ TAKT_BEGIN_NAMESPACE
 
 /// The login at Mantik, an MLflow server whose tokens end after an hour: docs/mantik.md. Both user name and password, or neither.
 struct MantikOptions {
-  std::string username;    ///< [MANTIK_USERNAME]
-  std::string password;    ///< [MANTIK_PASSWORD] sent to api_url only, and kept nowhere
-  std::string api_url;     ///< [MANTIK_API_URL] where tokens come from; empty: https://api.cloud.mantik.ai
-  std::string token_file;  ///< shared with Mantik's Python client; empty: ~/.mantik/tokens.json
+  std::string username;  ///< [MANTIK_USERNAME]
+  std::string password;  ///< [MANTIK_PASSWORD] sent to api_url only, and kept nowhere
+  std::string api_url;   ///< [MANTIK_API_URL] where tokens come from; empty: https://api.cloud.mantik.ai
+  /// Where tokens are kept; empty: ~/.mantik/tokens.json, which Mantik's Python client shares, and for an api_url of another host
+  /// ~/.mantik/tokens-<host>%3A<port>.json, as that file does not say of which platform its tokens are.
+  std::string token_file;
 };
 
 /// Where an MLflow server is, who asks, and what is sent. from_env() reads the variables in brackets, which are those of
@@ -32,16 +34,16 @@ struct MlflowOptions {
   std::string experiment_id;     ///< [MLFLOW_EXPERIMENT_ID] has to exist; empty: "0", the default experiment
   std::string run_id;            ///< [MLFLOW_RUN_ID] a run to go on with, instead of a new one
   bool every_step = false;       ///< a point for each step, instead of one for each ten seconds
-  bool all_ranks =
-      false;  ///< [TAKT_RANKS=all] a run for each rank, not of rank 0 alone; children of run_id where it is set
-  bool artifacts = true;  ///< attach summary.json, table.txt and trace.json at the end
+  bool all_ranks = false;        ///< [TAKT_RANKS=all] a run for each rank, not rank 0 alone; children of run_id if set
+  bool artifacts = true;         ///< attach summary.json, table.txt and trace.json at the end
 
   /// The defaults, changed by the environment. The login at Mantik is used for a tracking_uri on the host of its api_url only.
   TAKT_EXPORT static MlflowOptions from_env();
 };
 
 /// Sends what a run records to an MLflow server, 2.0 or later, or to Mantik: docs/mlflow.md. A server that is slow or away
-/// delays no step; what it has not taken is kept up to 8 MiB, then the oldest goes and is counted.
+/// delays no step; what it has not taken is kept up to 8 MiB. What comes after that is read from the journal later; without one
+/// the oldest goes and is counted.
 class TAKT_EXPORT MlflowExporter final : public Exporter {
  public:
   /// Without MLFLOW_TRACKING_URI, or a login at Mantik, it says so and sends nothing.

@@ -13,6 +13,8 @@ enum class EventStatus : std::uint8_t {
   done,
   not_ready,      ///< the device has not come so far
   capturing,      ///< not while a stream is being captured
+  not_capturing,  ///< only while the stream is being captured
+  unsupported,    ///< this kind of device, or its driver, has no such thing
   no_context,     ///< the calling thread has no context for it
   pending_error,  ///< the application has not read its own last error yet, which a call would overwrite
   refused,        ///< this call failed; others may not

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <takt/backends/detail/anchor_chain.hpp>
 #include <takt/backends/detail/event_api.hpp>
+#include <takt/backends/detail/event_counts.hpp>
 #include <takt/backends/detail/event_pool.hpp>
 #include <takt/backends/detail/stream_progress.hpp>
 #include <takt/stream.hpp>
@@ -16,6 +18,15 @@
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
+
+/// The program's errno: between a call that failed and its look at why, a region may end.
+struct ErrnoKept {
+  ErrnoKept() noexcept : kept(errno) {}
+  ~ErrnoKept() { errno = kept; }
+  ErrnoKept(const ErrnoKept&) = delete;
+  ErrnoKept& operator=(const ErrnoKept&) = delete;
+  const int kept;
+};
 
 /// All that a process keeps of one kind of device: its contexts with their events, and what was not timed. Any thread; takes no
 /// lock, never waits for the device, and calls the driver only where that can be noticed by nobody.
@@ -35,28 +46,53 @@ class EventDevice {
   /// Records an event on `stream`; false, and counted, where that would be noticed or cannot be done.
   bool mark(Stream stream, Mark& mark) noexcept {
     const ErrnoKept errno_kept;
-    if (Api::unavailable() != nullptr) { return false; }
-    if (!Api::may_call()) { return skip(EventStatus::pending_error); }
+    if (!may_mark()) { return false; }
     EventContextId id;
     if (const EventStatus status = Api::enter(stream, id); status != EventStatus::done) { return skip(status); }
-    Context* context = context_of(id);
-    if (context == nullptr || context->lost.load(std::memory_order_relaxed)) { return skip(EventStatus::lost); }
-    Slot* slot = context->events.take();
-    if (slot == nullptr && grow(*context)) { slot = context->events.take(); }
-    if (slot == nullptr) {
-      count(kNoEvent);
-      return false;
-    }
-    slot->uses.store(1, std::memory_order_relaxed);
-    slot->stream = context->streams.find(Api::order_of(stream));
+    Slot* slot = take_slot(id);
+    if (slot == nullptr) { return false; }
+    slot->stream = context_of(*slot).streams.find(Api::order_of(stream));
     slot->number = slot->stream == nullptr ? 0 : slot->stream->next_mark();
-    if (const EventStatus status = Api::record(slot->event, stream); status != EventStatus::done) {
-      context->events.give(*slot);
-      note(*context, status);
-      return skip(status);
+    return marked(*slot, Api::record(slot->event, stream), mark);
+  }
+
+  /// Puts an event into the graph that `stream` is being captured into: each replay records it anew, until it is released.
+  bool graph_mark(Stream stream, Mark& mark) noexcept {
+    const ErrnoKept errno_kept;
+    if (!may_mark()) { return false; }
+    const Relaxed relaxed;
+    EventContextId id;
+    if (const EventStatus status = Api::enter_capture(stream, id); status != EventStatus::done) { return skip(status); }
+    Slot* slot = take_slot(id);
+    if (slot == nullptr) { return false; }
+    slot->stream = nullptr;  // where it stands is not known until the graph is launched
+    slot->number = 0;
+    return marked(*slot, Api::record_in_graph(slot->event, stream), mark);
+  }
+
+  /// While a time line is recorded: `mark`, which the calling thread has just made, is measured from the newest anchor, or is one.
+  void offer(Mark mark) noexcept {
+    Slot& slot = slot_of(mark);
+    AnchorChain<Api>& anchors = context_of(slot).anchors;
+    if (const std::uint64_t now_ns = Api::now_ns(); anchors.is_due(now_ns)) {
+      retain(mark);
+      Mark unused = mark;
+      if (!anchors.add(slot.event, mark, now_ns, unused)) { unused = mark; }
+      if (unused != 0) { release(unused); }
     }
-    mark = reinterpret_cast<std::uintptr_t>(slot);
-    return true;
+    slot.anchor = anchors.newest();
+  }
+  /// Where `mark`, which has finished, lies on the time line of its context.
+  bool locate(Mark mark, DevicePlace& place) noexcept {
+    const Slot& slot = slot_of(mark);
+    Context& context = context_of(slot);
+    if (Api::unavailable() != nullptr || context.lost.load(std::memory_order_relaxed)) { return false; }
+    const ErrnoKept errno_kept;
+    if (is_hushed() || !Api::may_call()) { return false; }
+    const Relaxed relaxed;
+    if (Api::alive(context.id) != EventStatus::done) { return false; }
+    place.line = &context;
+    return context.anchors.locate(slot.event, slot.anchor, place);
   }
 
   void retain(Mark mark) noexcept { slot_of(mark).uses.fetch_add(1, std::memory_order_relaxed); }
@@ -74,6 +110,12 @@ class EventDevice {
   }
 
   Elapsed elapsed(Mark begin, Mark end) noexcept {
+    Look look;
+    const Elapsed result = elapsed(begin, end, look);
+    looked(look);
+    return result;
+  }
+  Elapsed elapsed(Mark begin, Mark end, Look& look) noexcept {
     Slot& from = slot_of(begin);
     Slot& to = slot_of(end);
     Context& context = context_of(to);
@@ -81,32 +123,51 @@ class EventDevice {
     // Stream 0 is another one on each device, and the per-thread stream on each thread. A driver takes events of two contexts
     // for invalid ones; the distance of those of two streams says nothing.
     if (from.context != to.context || from.stream != to.stream) {
-      count(kOtherStream);
+      counts_.add(EventCounts::kOtherStream);
       return Elapsed::failed();
     }
     const ErrnoKept errno_kept;
     if (is_hushed() || !Api::may_call()) { return Elapsed::pending(); }
-    const typename Api::Relaxed relaxed;
+    if (const EventStatus status = begin_look(context, look); status != EventStatus::done) {
+      return answer(context, status);
+    }
     if (context.events.is_low()) { grow_ahead(context); }
-    if (to.stream == nullptr || !to.stream->has_finished(to.number)) {
-      if (const EventStatus status = Api::query(to.event); status != EventStatus::done) {
-        return answer(context, status);
-      }
+    // Of one mark the driver is asked itself: there will be no question for a time to correct what StreamProgress says.
+    if (begin == end || to.stream == nullptr || !to.stream->has_finished(to.number)) {
+      const EventStatus status = ask(context, look, [&to] { return Api::query(to.event); });
+      if (status != EventStatus::done) { return answer(context, status); }
       if (to.stream != nullptr) { to.stream->set_finished(to.number); }
     }
     if (begin == end) { return Elapsed::ready(0); }
     float ms = 0;
-    if (const EventStatus status = Api::elapsed(from.event, to.event, ms); status != EventStatus::done) {
-      return answer(context, status);
-    }
-    if (ms < 0) { count(kNegative); }
+    const EventStatus status = ask(context, look, [&] { return Api::elapsed(from.event, to.event, ms); });
+    if (status != EventStatus::done) { return answer(context, status); }
+    if (ms < 0) { counts_.add(EventCounts::kNegative); }
     return Elapsed::ready(ms < 0 ? 0 : std::llround(static_cast<double>(ms) * 1e6));
   }
 
+  /// Only where the program has asked for that, and never on behalf of a stream that is being captured.
+  bool wait(Stream stream, Mark mark) noexcept {
+    const ErrnoKept errno_kept;
+    Slot& slot = slot_of(mark);
+    EventContextId id;
+    if (Api::unavailable() != nullptr || context_of(slot).lost.load(std::memory_order_relaxed)) { return false; }
+    if (!Api::may_call() || Api::enter(stream, id) != EventStatus::done) { return false; }
+    Look look;
+    const bool reached =
+        begin_look(context_of(slot), look) == EventStatus::done && Api::wait(slot.event) == EventStatus::done;
+    looked(look);
+    if (reached) { counts_.add(EventCounts::kWaited); }
+    return reached;
+  }
+  void looked(Look& look) noexcept {
+    const ErrnoKept errno_kept;
+    if (TAKT_UNLIKELY(look.visiting)) { Api::leave(); }
+    if (look.begun && look.mode != kUnknownMode) { Api::exchange_mode(look.mode); }
+    look = Look();
+  }
+
   DeviceReport report() const noexcept {
-    static constexpr const char* kNames[kCounts] = {"skipped_capturing", "skipped_no_context", "skipped_pending_error",
-                                                    "skipped_no_event",  "skipped_refused",    "skipped_other_stream",
-                                                    "lost_device_error", "clamped_negative"};
     DeviceReport report;
     unsigned contexts = 0;
     unsigned lost = 0;
@@ -118,13 +179,14 @@ class EventDevice {
     }
     report.unavailable = Api::unavailable();
     report.caveat = Api::caveat();
+    if (report.caveat == nullptr && counts_.of(EventCounts::kUnsupported) != 0) {
+      report.caveat = "regions inside graphs have no stream spans: unsupported by this kind of device, or its driver";
+    }
     if (report.unavailable == nullptr && contexts != 0 && lost == contexts) { report.unavailable = Api::fault(); }
-    if (report.unavailable == nullptr && contexts == 0 && counts_[kNoContext].load(std::memory_order_relaxed) != 0) {
+    if (report.unavailable == nullptr && contexts == 0 && counts_.of(EventCounts::kNoContext) != 0) {
       report.unavailable = "no thread that passed a stream had a context of the device";
     }
-    for (unsigned cause = 0; cause < kCounts; ++cause) {
-      report.skips[cause] = {kNames[cause], counts_[cause].load(std::memory_order_relaxed)};
-    }
+    counts_.report(report);
     return report;
   }
 
@@ -135,26 +197,21 @@ class EventDevice {
  private:
   using Pool = EventPool<typename Api::Event>;
   using Slot = typename Pool::Slot;
-  enum Count : unsigned {
-    kCapturing,
-    kNoContext,
-    kPendingError,
-    kNoEvent,
-    kRefused,
-    kOtherStream,
-    kLost,
-    kNegative,
-    kCounts
-  };
-  static_assert(kCounts < DeviceReport::kSkips);
+  // Of a thread: queries then do no harm to captures, of whichever thread and mode.
+  static constexpr int kRelaxedMode = 2;
+  static constexpr int kUnknownMode = -1;
+  class Relaxed {
+   public:
+    Relaxed() noexcept : exchanged_(Api::exchange_mode(mode_)) {}
+    ~Relaxed() {
+      if (exchanged_) { Api::exchange_mode(mode_); }
+    }
+    Relaxed(const Relaxed&) = delete;
+    Relaxed& operator=(const Relaxed&) = delete;
 
-  /// The program's errno: between a call that failed and its look at why, a region may end.
-  struct ErrnoKept {
-    ErrnoKept() noexcept : kept(errno) {}
-    ~ErrnoKept() { errno = kept; }
-    ErrnoKept(const ErrnoKept&) = delete;
-    ErrnoKept& operator=(const ErrnoKept&) = delete;
-    const int kept;
+   private:
+    int mode_ = kRelaxedMode;  // then what it was before
+    const bool exchanged_;
   };
 
   struct Context {
@@ -164,10 +221,78 @@ class EventDevice {
     std::atomic<bool> growing{false};
     Pool events;
     StreamTable streams;
+    AnchorChain<Api> anchors;
   };
 
   static Slot& slot_of(Mark mark) noexcept { return *reinterpret_cast<Slot*>(static_cast<std::uintptr_t>(mark)); }
   static Context& context_of(const Slot& slot) noexcept { return *static_cast<Context*>(slot.context); }
+
+  bool may_mark() noexcept {
+    if (Api::unavailable() != nullptr) { return false; }
+    return Api::may_call() || skip(EventStatus::pending_error);
+  }
+  /// A free event of a context; nullptr, counted, where there is none.
+  Slot* take_slot(const EventContextId& id) noexcept {
+    Context* context = context_of(id);
+    if (context == nullptr) {
+      counts_.add(EventCounts::kTooManyContexts);
+      return nullptr;
+    }
+    if (context->lost.load(std::memory_order_relaxed)) {
+      counts_.add(EventCounts::kLost);
+      return nullptr;
+    }
+    Slot* slot = context->events.take();
+    if (slot == nullptr && grow(*context)) { slot = context->events.take(); }
+    if (slot == nullptr) {
+      counts_.add(EventCounts::kNoEvent);
+      return nullptr;
+    }
+    slot->uses.store(1, std::memory_order_relaxed);
+    slot->anchor = AnchorChain<Api>::kNone;
+    return slot;
+  }
+  bool marked(Slot& slot, EventStatus status, Mark& mark) noexcept {
+    if (status != EventStatus::done) {
+      Context& context = context_of(slot);
+      context.events.give(slot);
+      note(context, status);
+      return skip(status);
+    }
+    mark = reinterpret_cast<std::uintptr_t>(&slot);
+    return true;
+  }
+  /// Once in a row of questions: what makes them harmless to captures, and whether there is a context to ask about. One that
+  /// has been reset took its events along.
+  EventStatus begin_look(const Context& context, Look& look) noexcept {
+    if (!look.begun) {
+      look.begun = true;
+      look.mode = kRelaxedMode;
+      if (!Api::exchange_mode(look.mode)) { look.mode = kUnknownMode; }
+    }
+    if (look.context == &context) { return EventStatus::done; }
+    EventStatus status = Api::alive(context.id);
+    if (TAKT_UNLIKELY(look.foreign) && status == EventStatus::done) { status = visit(context, look); }
+    if (status == EventStatus::done) { look.context = &context; }
+    return status;
+  }
+  /// A thread of Takt's own has no context, and without the relaxed mode its questions would end captures of others.
+  EventStatus visit(const Context& context, Look& look) noexcept {
+    look.context = nullptr;
+    if (look.visiting) { Api::leave(); }
+    look.visiting = look.mode != kUnknownMode && Api::visit(context.id);
+    return look.visiting ? EventStatus::done : EventStatus::no_context;
+  }
+
+  /// The question again as a visitor, where the calling thread, which takes in the results of one that has ended, has no context.
+  template <class Question>
+  EventStatus ask(const Context& context, Look& look, Question question) noexcept {
+    const EventStatus status = question();
+    if (TAKT_LIKELY(status != EventStatus::no_context) || look.visiting) { return status; }
+    if (visit(context, look) != EventStatus::done) { return status; }
+    look.context = &context;
+    return question();
+  }
 
   /// The books of a context, made at its first mark; nullptr beyond the bound.
   Context* context_of(const EventContextId& id) noexcept {
@@ -188,7 +313,7 @@ class EventDevice {
 
   /// More free events: those that have finished since they were given back, else new ones.
   bool grow(Context& context) noexcept {
-    const typename Api::Relaxed relaxed;
+    const Relaxed relaxed;
     bool asked = false;  // one question a time, whose answer holds for all older ones of that stream
     const std::uint32_t freed = context.events.recycle([&asked](Slot& slot) {
       if (slot.stream != nullptr && slot.stream->has_finished(slot.number)) { return true; }
@@ -211,23 +336,8 @@ class EventDevice {
   }
 
   bool skip(EventStatus status) noexcept {
-    switch (status) {
-      case EventStatus::capturing:
-        hush();
-        count(kCapturing);
-        break;
-      case EventStatus::no_context:
-        count(kNoContext);
-        break;
-      case EventStatus::pending_error:
-        count(kPendingError);
-        break;
-      case EventStatus::lost:
-        count(kLost);
-        break;
-      default:
-        count(kRefused);
-    }
+    if (status == EventStatus::capturing) { hush(); }
+    counts_.skipped(status);
     return false;
   }
   Elapsed answer(Context& context, EventStatus status) noexcept {
@@ -237,15 +347,16 @@ class EventDevice {
     return status == EventStatus::refused ? Elapsed::failed() : Elapsed::pending();
   }
   Elapsed lose() noexcept {
-    count(kLost);
+    counts_.add(EventCounts::kLost);
     return Elapsed::failed();
   }
   void note(Context& context, EventStatus status) noexcept {
     if (status == EventStatus::lost) { context.lost.store(true, std::memory_order_relaxed); }
   }
-  void count(Count cause) noexcept { counts_[cause].fetch_add(1, std::memory_order_relaxed); }
 
-  void hush() noexcept { hushed_until_.store(Api::now_ns() + kHushNs, std::memory_order_relaxed); }
+  void hush() noexcept {
+    if (Api::hushes()) { hushed_until_.store(Api::now_ns() + kHushNs, std::memory_order_relaxed); }
+  }
   bool is_hushed() noexcept {
     const std::uint64_t until = hushed_until_.load(std::memory_order_relaxed);
     if (TAKT_LIKELY(until == 0)) { return false; }
@@ -263,7 +374,7 @@ class EventDevice {
   }
 
   std::array<std::atomic<Context*>, kContexts> contexts_{};
-  std::array<std::atomic<std::uint64_t>, kCounts> counts_{};
+  EventCounts counts_;
   std::atomic<std::uint64_t> hushed_until_{0};
 };
 

@@ -1,0 +1,151 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/backends/detail/event_api.hpp>
+#include <takt/config.hpp>
+#include <takt/stream.hpp>
+
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// The time line of one context. A driver tells the distance of two events only, as a float of milliseconds that is off by
+/// 0.25 us at 4 s and by 125 us at an hour. So every few seconds the event of a mark is kept as an anchor, each is measured
+/// from the one before and added up in double, and a mark is measured from an anchor close to it. Any thread. Never waits:
+/// while another thread places an anchor, one that has its place is used.
+template <class Api>
+class AnchorChain {
+ public:
+  using Event = typename Api::Event;
+  static constexpr std::uint64_t kPeriodNs = 3'000'000'000;  ///< 4 s are promised, and marks do not come by the clock
+  static constexpr std::uint32_t kAnchors = 64;
+  static constexpr std::uint32_t kNone = 0;
+
+  /// Whether the next mark should be an anchor, at `now_ns` of the host.
+  bool is_due(std::uint64_t now_ns) const noexcept { return now_ns >= due_ns_.load(std::memory_order_relaxed); }
+  /// Makes `event`, which was recorded at `now_ns`, an anchor; `mark` is what it is held by.
+  /// \param replaced the mark of the anchor that had to go, to be released; 0: none.
+  /// \return false where another thread is at it; `mark` is then not kept.
+  bool add(Event event, Mark mark, std::uint64_t now_ns, Mark& replaced) noexcept {
+    const Lock lock(busy_);
+    if (!lock.held || !is_due(now_ns)) { return false; }
+    const std::uint32_t number = newest() + 1;
+    Anchor& anchor = anchor_[number % kAnchors];
+    anchor.number.store(kNone, std::memory_order_seq_cst);  // partner: distance()
+    anchor.placed.store(false, std::memory_order_relaxed);
+    replaced = anchor.mark;
+    anchor.mark = mark;
+    anchor.event.store(event, std::memory_order_relaxed);
+    anchor.number.store(number, std::memory_order_release);
+    newest_.store(number, std::memory_order_release);
+    due_ns_.store(now_ns + kPeriodNs, std::memory_order_relaxed);
+    return true;
+  }
+  std::uint32_t newest() const noexcept { return newest_.load(std::memory_order_acquire); }
+
+  /// Where `event`, which has finished, lies on this time line.
+  /// \param anchor the newest one when it was recorded.
+  /// \return false where no anchor near it has finished yet, or there is none.
+  bool locate(Event event, std::uint32_t anchor, DevicePlace& place) noexcept {
+    const std::uint32_t newest = this->newest();
+    if (anchor == kNone || newest == kNone) { return false; }
+    const std::uint32_t oldest = newest < kAnchors ? 1 : newest - kAnchors + 1;
+    if (anchor < oldest) { anchor = oldest; }
+    // Its own; the one before, where that stands in a queue still; the one behind, where there is none before.
+    for (const std::uint32_t number : {anchor, anchor - 1, anchor + 1}) {
+      if (number < oldest || number > newest) { continue; }
+      double origin = 0;
+      double ns = 0;
+      if (!place_of(number, origin) || !distance(number, event, ns, place.error_ns)) { continue; }
+      place.ns = origin + ns;
+      return true;
+    }
+    return false;
+  }
+
+ private:
+  struct Anchor {
+    std::atomic<std::uint32_t> number{kNone};
+    std::atomic<bool> placed{false};
+    std::atomic<double> ns{0};
+    std::atomic<Event> event{};
+    Mark mark = 0;  // under busy_
+  };
+  /// Of whoever changes something; nobody waits for it.
+  struct Lock {
+    explicit Lock(std::atomic_flag& busy) noexcept : flag(busy), held(!busy.test_and_set(std::memory_order_acquire)) {}
+    ~Lock() {
+      if (held) { flag.clear(std::memory_order_release); }
+    }
+    Lock(const Lock&) = delete;
+    Lock& operator=(const Lock&) = delete;
+    std::atomic_flag& flag;
+    const bool held;
+  };
+
+  /// From anchor `number` to `event`, which may lie before it. False where the driver does not tell, or the anchor went meanwhile.
+  bool distance(std::uint32_t number, Event event, double& ns, double& error_ns) noexcept {
+    Anchor& anchor = anchor_[number % kAnchors];
+    const Event from = anchor.event.load(std::memory_order_relaxed);
+    float ms = 0;
+    if (from != event && Api::elapsed(from, event, ms) != EventStatus::done) { return false; }
+    const float next = std::nextafter(std::fabs(ms), std::numeric_limits<float>::infinity());
+    error_ns = static_cast<double>(next - std::fabs(ms)) / 2 * 1e6;
+    ns = static_cast<double>(ms) * 1e6;
+    return anchor.number.load(std::memory_order_seq_cst) == number;  // partner: add(), before it gives the event away
+  }
+
+  bool place_of(std::uint32_t number, double& ns) noexcept {
+    Anchor& anchor = anchor_[number % kAnchors];
+    if (anchor.number.load(std::memory_order_acquire) != number) { return false; }
+    if (!anchor.placed.load(std::memory_order_acquire) && !find_place(number, anchor)) { return false; }
+    ns = anchor.ns.load(std::memory_order_relaxed);
+    return true;
+  }
+
+  /// Measures an anchor from a neighbour that has its place; the first one to finish has 0.
+  bool find_place(std::uint32_t number, Anchor& anchor) noexcept {
+    const Lock lock(busy_);
+    if (!lock.held || anchor.number.load(std::memory_order_relaxed) != number) { return false; }
+    const Event event = anchor.event.load(std::memory_order_relaxed);
+    if (Api::query(event) != EventStatus::done) { return false; }
+    double ns = 0;
+    if (has_origin_) {
+      const std::uint32_t from = nearest_placed(number);
+      double error_ns = 0;
+      if (from == kNone || !distance(from, event, ns, error_ns)) { return false; }
+      ns += anchor_[from % kAnchors].ns.load(std::memory_order_relaxed);
+    }
+    has_origin_ = true;
+    anchor.ns.store(ns, std::memory_order_relaxed);
+    anchor.placed.store(true, std::memory_order_release);
+    return true;
+  }
+  std::uint32_t nearest_placed(std::uint32_t number) const noexcept {
+    for (std::uint32_t away = 1; away < kAnchors; ++away) {
+      for (const std::uint32_t each : {number - away, number + away}) {
+        const Anchor& anchor = anchor_[each % kAnchors];
+        if (anchor.number.load(std::memory_order_relaxed) == each && each != kNone &&
+            anchor.placed.load(std::memory_order_relaxed)) {
+          return each;
+        }
+      }
+    }
+    return kNone;
+  }
+
+  std::array<Anchor, kAnchors> anchor_;
+  std::atomic<std::uint32_t> newest_{kNone};
+  std::atomic<std::uint64_t> due_ns_{0};
+  std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
+  bool has_origin_ = false;  // under busy_
+};
+
+}  // namespace detail
+TAKT_END_NAMESPACE

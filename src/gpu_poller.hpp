@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/config.hpp>
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// A thread that asks devices for the results that others wait for (Registry::ask_devices). It has nothing else to do, so that
+/// nothing else waits where a driver does not come back. Must outlive its thread, which is left behind then.
+class GpuPoller {
+ public:
+  /// From now on threads that record leave the asking to this one. False where no thread can be had.
+  bool start(std::chrono::milliseconds period) noexcept;
+  /// Without a thread: whoever calls ask() is the one.
+  void start_by_hand() noexcept;
+  static void ask();
+  /// Asks once more, and ends; waits for that until `deadline`. Returns whether it came to that. Nothing without start().
+  bool stop(std::chrono::steady_clock::time_point deadline) noexcept;
+
+ private:
+  void run(std::chrono::milliseconds period);
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool started_ = false;
+  bool stopping_ = false;
+  bool ended_ = true;
+};
+
+}  // namespace detail
+TAKT_END_NAMESPACE

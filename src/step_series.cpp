@@ -1,0 +1,279 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "step_series.hpp"
+
+#include <takt/snapshot.hpp>
+
+#include <cmath>
+#include <cstring>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+/// 97.5 % quantile of Student's t: from tables up to ten degrees of freedom, above by the expansion in 1/n of Abramowitz
+/// and Stegun 26.7.5, which is then within 0.02 %.
+double student_t975(std::uint64_t degrees) noexcept {
+  constexpr double kSmall[] = {0, 12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281};
+  if (degrees <= 10) { return kSmall[degrees]; }
+  const double z = 1.959964;
+  const double n = static_cast<double>(degrees);
+  const double z3 = z * z * z;
+  const double z5 = z3 * z * z;
+  const double z7 = z5 * z * z;
+  return z + (z3 + z) / (4 * n) + (5 * z5 + 16 * z3 + 3 * z) / (96 * n * n) +
+         (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * n * n * n);
+}
+
+// What has ended here and began here: rows know nothing else.
+std::uint64_t calls_of(const Node& node) noexcept { return node.host.n() - node.away_calls.own(); }
+std::uint64_t total_of(const Node& node) noexcept { return node.host.total_ns() - node.away_ns; }
+
+}  // namespace
+
+void ThroughputWindows::add(std::uint64_t items, std::uint64_t period_ns) noexcept {
+  const std::uint64_t version = version_.own();
+  version_.set(version + 1);
+  steps_.add(1);
+  items_.add(items);
+  ns_.add(period_ns);
+  unsigned full = full_.own();
+  window_[full].items.add(items);
+  window_[full].ns.add(period_ns);
+  open_steps_.add(1);
+  if (open_steps_.own() == per_window_.own()) {
+    open_steps_.set(0);
+    if (++full == kWindows) {
+      for (unsigned pair = 0; pair < kWindows / 2; ++pair) {
+        window_[pair].items.set(window_[2 * pair].items.own() + window_[2 * pair + 1].items.own());
+        window_[pair].ns.set(window_[2 * pair].ns.own() + window_[2 * pair + 1].ns.own());
+      }
+      full = kWindows / 2;
+      per_window_.set(per_window_.own() * 2);
+    }
+    full_.set(full);
+    window_[full] = Window();
+  }
+  version_.set(version + 2);
+}
+
+void ThroughputWindows::exclude(std::uint64_t period_ns) noexcept {
+  const std::uint64_t version = version_.own();
+  version_.set(version + 1);
+  excluded_steps_.add(1);
+  excluded_ns_.add(period_ns);
+  version_.set(version + 2);
+}
+
+Throughput ThroughputWindows::read() const noexcept {
+  Throughput result;
+  double rate[kWindows] = {};
+  for (;;) {
+    const std::uint64_t version = version_.get();
+    result.steps = steps_.get();
+    result.items = items_.get();
+    result.period_ns = ns_.get();
+    result.excluded_steps = excluded_steps_.get();
+    result.excluded_ns = excluded_ns_.get();
+    result.windows = full_.get();
+    for (unsigned window = 0; window < result.windows && window < kWindows; ++window) {
+      const double ns = static_cast<double>(window_[window].ns.get());
+      rate[window] = ns == 0 ? 0 : static_cast<double>(window_[window].items.get()) / ns * 1e9;
+    }
+    if ((version & 1U) == 0 && version_.get() == version) { break; }
+    sched_yield();
+  }
+  if (result.period_ns == 0) { return result; }
+  const double seconds = static_cast<double>(result.period_ns) * 1e-9;
+  result.items_per_s = static_cast<double>(result.items) / seconds;
+  result.steps_per_s = static_cast<double>(result.steps) / seconds;
+  if (result.windows < 3 || result.items == 0) { return result; }
+  const double n = static_cast<double>(result.windows);
+  double mean = 0;
+  for (unsigned window = 0; window < result.windows; ++window) { mean += rate[window] / n; }
+  double scatter = 0;
+  for (unsigned window = 0; window < result.windows; ++window) {
+    scatter += (rate[window] - mean) * (rate[window] - mean);
+  }
+  const double half = student_t975(result.windows - 1) * std::sqrt(scatter / (n - 1) / n);
+  result.items_low = mean - half;
+  result.items_high = mean + half;
+  return result;
+}
+
+/// Gives every path below this Batch that has none yet a column, as long as there are some.
+void StepSeries::find_columns(Tree& tree) noexcept {
+  const std::uint32_t count = tree.nodes();
+  for (; seen_nodes_ < count; ++seen_nodes_) {
+    Node* node = tree.node(seen_nodes_);
+    const Node* above = node->parent;
+    while (above != nullptr && above != batch_) { above = above->parent; }
+    if (above == nullptr) { continue; }
+    if (columns_ == kColumns) {
+      rest_.push_back(node);
+      continue;
+    }
+    node->column = static_cast<std::uint8_t>(columns_ + 1);
+    column_[columns_++].node = node;
+  }
+}
+
+StepSeries::Column* StepSeries::column_of(const Node* node) noexcept {
+  const unsigned guess = node->column;
+  if (guess != 0 && guess <= columns_ && column_[guess - 1].node == node) { return &column_[guess - 1]; }
+  for (unsigned index = 0; index < columns_; ++index) {  // a path below two Batch paths is numbered by one of them
+    if (column_[index].node == node) { return &column_[index]; }
+  }
+  return nullptr;
+}
+
+/// Where device values of `node` are added up.
+StepSeries::Column* StepSeries::find_column(Tree& tree, const Node* node) noexcept {
+  if (node == batch_) { return &own_column_; }
+  Column* column = column_of(node);
+  if (column == nullptr) {
+    find_columns(tree);
+    column = column_of(node);
+  }
+  return column == nullptr ? &rest_column_ : column;
+}
+
+void StepSeries::device_done(Tree& tree, Outbox* outbox, std::uint64_t row, Node* node, std::int64_t ns) noexcept {
+  Column* column = find_column(tree, node);
+  if (row == row_) {
+    --device_pending_;
+    if (ns < 0) {
+      ++device_lost_;
+    } else {
+      column->device_ns += ns;
+      ++column->device_calls;
+    }
+    return;
+  }
+  if (outbox == nullptr) { return; }
+  AmendmentRecord amendment;
+  amendment.series = id_;
+  amendment.node = column == &rest_column_ ? CellRecord::kOther : node->index;
+  amendment.row = row;
+  amendment.device_ns = ns;
+  amendment.of_batch = column == &own_column_ ? 1 : 0;
+  outbox->put(amendment, Record::Type::amendment);
+}
+
+void StepSeries::note_period(const Tree::Step& step, std::int64_t period_ns, bool boundary) noexcept {
+  if (step.warmup) {
+    warmup_steps_.add(1);
+  } else if (has_last_) {
+    if (boundary) {
+      windows_.exclude(step.end_ns - last_end_ns_);
+    } else {
+      windows_.add(batch_->items.own() - last_items_, static_cast<std::uint64_t>(period_ns));
+    }
+  }
+}
+
+bool StepSeries::finish_step(Tree& tree, Outbox* outbox, bool boundary) noexcept {
+  if (late_) {
+    skip_step(tree);
+    return false;
+  }
+  const Tree::Step& step = tree.step();
+  const bool period_known = has_last_ && !boundary;
+  const std::int64_t period_ns = period_known ? static_cast<std::int64_t>(step.end_ns - last_end_ns_) : -1;
+  find_columns(tree);
+  if (outbox != nullptr) { write_row(tree, *outbox, period_ns); }
+  note_period(step, period_ns, boundary);
+  keep_totals();
+  has_last_ = true;
+  last_end_ns_ = step.end_ns;
+  steps_.add(1);
+  ++row_;
+  ++step_;
+  return true;
+}
+
+void StepSeries::skip_step(Tree& tree) noexcept {
+  late_ = false;
+  find_columns(tree);
+  keep_totals();
+  ++row_;  // device values still to come are of no row
+}
+
+void StepSeries::write_row(const Tree& tree, Outbox& outbox, std::int64_t period_ns) noexcept {
+  const Tree::Step& step = tree.step();
+  const std::size_t most = sizeof(RowRecord) + (columns_ + 2) * sizeof(CellRecord);
+  auto* place = static_cast<unsigned char*>(outbox.reserve(most));
+  if (place == nullptr) { return; }
+  auto* cell = reinterpret_cast<CellRecord*>(place + sizeof(RowRecord));
+  CellRecord* const first = cell;
+  for (unsigned index = 0; index < columns_; ++index) {
+    const Column& column = column_[index];
+    const std::uint64_t gained = calls_of(*column.node) - column.calls;
+    if (gained == 0 && column.device_calls == 0) { continue; }
+    cell->node = column.node->index;
+    cell->calls = static_cast<std::uint32_t>(gained);
+    cell->host_ns = static_cast<std::int64_t>(total_of(*column.node) - column.total_ns);
+    cell->device_ns = column.device_calls == 0 ? -1 : column.device_ns;
+    ++cell;
+  }
+  if (own_column_.device_calls != 0) {
+    const auto length = static_cast<std::int64_t>(step.end_ns - step.begin_ns);
+    *cell++ = CellRecord{batch_->index, 1, length, own_column_.device_ns};
+  }
+  cell = write_rest(cell);
+  RowRecord row;
+  row.cells = static_cast<std::uint32_t>(cell - first);
+  row.bytes = static_cast<std::uint32_t>(sizeof(RowRecord) + row.cells * sizeof(CellRecord));
+  row.type = Record::Type::row;
+  row.series = id_;
+  row.row = row_;
+  row.step = step_;
+  row.begin_ns = step.begin_ns;
+  row.end_ns = step.end_ns;
+  row.period_ns = period_ns;
+  row.items = static_cast<std::int64_t>(batch_->items.own() - last_items_);
+  row.device_pending = device_pending_;
+  row.device_lost = device_lost_;
+  row.warmup = step.warmup ? 1 : 0;
+  row.device_spans = device_spans_;
+  std::memcpy(place, &row, sizeof(row));
+  outbox.push(row.bytes);
+}
+
+StepSeries::Column StepSeries::rest_now() const noexcept {
+  Column sum;
+  for (const Node* node : rest_) {
+    sum.calls += calls_of(*node);
+    sum.total_ns += node->self_ns();
+  }
+  return sum;
+}
+
+CellRecord* StepSeries::write_rest(CellRecord* cell) const noexcept {
+  const Column now = rest_now();
+  if (now.calls == rest_column_.calls && rest_column_.device_calls == 0) { return cell; }
+  cell->node = CellRecord::kOther;
+  cell->calls = static_cast<std::uint32_t>(now.calls - rest_column_.calls);
+  cell->host_ns = static_cast<std::int64_t>(now.total_ns - rest_column_.total_ns);
+  cell->device_ns = rest_column_.device_calls == 0 ? -1 : rest_column_.device_ns;
+  return cell + 1;
+}
+
+void StepSeries::keep_totals() noexcept {
+  for (unsigned index = 0; index < columns_; ++index) {
+    Column& column = column_[index];
+    column.total_ns = total_of(*column.node);
+    column.calls = calls_of(*column.node);
+    column.device_ns = 0;
+    column.device_calls = 0;
+  }
+  rest_column_ = rest_now();
+  own_column_ = Column();
+  last_items_ = batch_->items.own();
+  device_spans_ = 0;
+  device_pending_ = 0;
+  device_lost_ = 0;
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,199 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "termination.hpp"
+
+#include "background.hpp"
+#include "fault.hpp"
+#include "process.hpp"
+#include "session_impl.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <mutex>
+#include <string>
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+using Action = struct sigaction;
+
+/// What the handler goes by. Never changed and never freed: a handler may be at it on any thread, at any time.
+struct Plan {
+  Action before = {};  // what SIGTERM did
+  int bell = -1;       // an eventfd, for which a thread waits
+  pid_t pid = 0;  // whose thread that is: a forked child has the handler and the bell, and would end its parent's run
+  const Plan* older = nullptr;  // for leak checkers
+};
+std::atomic<const Plan*> g_plan{nullptr};
+
+/// The handler was set and not taken back: if it is not the current one, another one was set over it, and may call it.
+std::atomic<bool> g_set{false};
+
+/// Of one process: a forked child gets its own, as a mutex may be held by a thread that does not exist there.
+struct Watch {
+  const std::uint32_t generation = detail::generation();
+  const int bell = ::eventfd(0, EFD_CLOEXEC);
+  std::mutex mutex;
+  SessionImpl* session = nullptr;  // that SIGTERM ends
+  bool watching = false;
+  const Watch* older = nullptr;  // for leak checkers
+};
+std::atomic<Watch*> g_watch{nullptr};
+
+bool is_handler(const Action& action) noexcept {
+  return action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;  // a union with sa_sigaction
+}
+
+/// As if Takt were not there. In a handler it takes effect when that returns.
+void die_of_sigterm() noexcept {
+  Action usual = {};
+  usual.sa_handler = SIG_DFL;
+  ::sigaction(SIGTERM, &usual, nullptr);
+  ::raise(SIGTERM);
+}
+
+/// Only what POSIX calls async-signal-safe: it may have interrupted anything.
+void on_sigterm(int signal, siginfo_t* info, void* context) {
+  const int error = errno;
+  const Plan& plan = *g_plan.load(std::memory_order_acquire);  // pairs with the release in publish()
+  const std::uint64_t once = 1;
+  const bool rung = ::getpid() == plan.pid && ::write(plan.bell, &once, sizeof once) == sizeof once;
+  if (!is_handler(plan.before)) {
+    if (!rung) { die_of_sigterm(); }
+  } else if ((plan.before.sa_flags & SA_SIGINFO) != 0) {
+    plan.before.sa_sigaction(signal, info, context);
+  } else {
+    plan.before.sa_handler(signal);
+  }
+  errno = error;
+}
+
+bool is_ours(const Action& action) noexcept {
+  return (action.sa_flags & SA_SIGINFO) != 0 && action.sa_sigaction == on_sigterm;
+}
+
+Action current_action() noexcept {
+  Action action = {};
+  ::sigaction(SIGTERM, nullptr, &action);
+  return action;
+}
+
+bool is_same(const Action& a, const Action& b) noexcept {
+  return a.sa_sigaction == b.sa_sigaction && a.sa_flags == b.sa_flags &&
+         std::memcmp(&a.sa_mask, &b.sa_mask, sizeof a.sa_mask) == 0;
+}
+
+/// The same again needs nothing new, so that a program of many Sessions stays bounded.
+void publish(const Action& before, int bell) {
+  const Plan* const last = g_plan.load(std::memory_order_relaxed);
+  if (last != nullptr && last->pid == ::getpid() && last->bell == bell && is_same(last->before, before)) { return; }
+  g_plan.store(new Plan{before, bell, ::getpid(), last}, std::memory_order_release);  // pairs with those who load it
+}
+
+void set_handler(const Action& before) {
+  Action ours = before;  // its mask and flags are part of how a handler of the program's is called
+  if (!is_handler(before)) {
+    sigemptyset(&ours.sa_mask);
+    ours.sa_flags = SA_RESTART | SA_ONSTACK;
+  }
+  ours.sa_flags |= SA_SIGINFO;
+  ours.sa_sigaction = on_sigterm;
+  g_set.store(::sigaction(SIGTERM, &ours, nullptr) == 0, std::memory_order_relaxed);
+}
+
+SessionImpl* session_of(Watch& here) {
+  const std::lock_guard<std::mutex> lock(here.mutex);
+  return here.session;  // never destroyed
+}
+
+/// With the program's own handler, which has been called, or is being called.
+void write_down(Watch& here) noexcept {
+  try {
+    if (SessionImpl* session = session_of(here)) { session->poll(); }
+  } catch (const std::exception& error) {  // out of memory, most likely: the next period may be luckier
+    report_fault("background", std::string("results could not be collected: ") + error.what());
+  }
+}
+
+/// Also where no Session is left: somebody has sent the signal, and the handler has kept it from the process.
+void end_process(Watch& here) noexcept {
+  if (SessionImpl* session = session_of(here)) { session->end_killed(); }
+  sigset_t term;
+  sigemptyset(&term);
+  sigaddset(&term, SIGTERM);
+  ::pthread_sigmask(SIG_UNBLOCK, &term, nullptr);
+  die_of_sigterm();
+}
+
+void watch(Watch& here) noexcept {
+  std::uint64_t rung = 0;
+  for (;;) {
+    const ssize_t got = ::read(here.bell, &rung, sizeof rung);
+    if (got < 0 && errno == EINTR) { continue; }
+    if (got != static_cast<ssize_t>(sizeof rung)) { return; }  // closed by the program; the handler notices, too
+    if (is_handler(g_plan.load(std::memory_order_acquire)->before)) {  // pairs with the release in publish()
+      write_down(here);
+    } else {
+      end_process(here);
+    }
+  }
+}
+
+Watch& this_watch() {
+  Watch* const last = g_watch.load(std::memory_order_acquire);  // pairs with the release below
+  if (last != nullptr && last->generation == generation()) { return *last; }
+  auto* const fresh = new Watch;  // never destroyed: its thread stays
+  fresh->older = last;
+  g_watch.store(fresh, std::memory_order_release);
+  return *fresh;
+}
+
+}  // namespace
+
+void end_on_sigterm(SessionImpl& session) {
+  const Action now = current_action();
+  if (now.sa_handler == SIG_IGN) { return; }
+  Watch& here = this_watch();
+  const std::lock_guard<std::mutex> lock(here.mutex);
+  here.watching = here.watching || (here.bell >= 0 && start_background("takt-sigterm", [&here] { watch(here); }));
+  if (!here.watching) {
+    report_fault("sigterm", "no thread, or no file, can be had to wait for SIGTERM, which does not end the run");
+    return;
+  }
+  here.session = &session;
+  const bool covered = g_set.load(std::memory_order_relaxed) && !is_ours(now) && is_handler(now);
+  if (is_ours(now) || covered) {  // set already: by a Session that another handler outlived, or before a fork
+    publish(g_plan.load(std::memory_order_relaxed)->before, here.bell);
+  } else {
+    publish(now, here.bell);
+    set_handler(now);
+  }
+  if (covered) {
+    report_fault_once("sigterm",
+                      "a handler of SIGTERM was set after that of an earlier Session: it decides whether SIGTERM ends "
+                      "this run");
+  }
+}
+
+void leave_sigterm(const SessionImpl& session) noexcept {
+  Watch* const here = g_watch.load(std::memory_order_acquire);  // pairs with the release in this_watch()
+  if (here == nullptr || here->generation != generation()) { return; }
+  const std::lock_guard<std::mutex> lock(here->mutex);
+  if (here->session != &session) { return; }
+  here->session = nullptr;
+  if (!is_ours(current_action())) { return; }
+  ::sigaction(SIGTERM, &g_plan.load(std::memory_order_relaxed)->before, nullptr);
+  g_set.store(false, std::memory_order_relaxed);
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,200 @@
+# SPDX-FileCopyrightText: The Takt authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""What scripts/device-check.sh and its checks do without a GPU, also on a simulated one: gpu_check_test.py <build folder>
+<program of device_test.py> [<checks on the simulation>]"""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BUILD, PROGRAM, *SIMULATED = map(os.path.abspath, sys.argv[1:])
+DEVICE = os.path.dirname(PROGRAM)
+COUNTER = f"{DEVICE}/libcount_calls.so"
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+import gpu_check
+ROOT = HERE.parent.parent
+
+# Stands in for gpu_check: each check is one line, and FAKE says what is wrong.
+CHECK = r"""#!/bin/sh
+line() { printf 'G0\t%s\t1\t%s\t%s\n' "$1" "$2" "$3"; }
+case $1:$2 in
+  device:) printf 'device\tMarble\n' ;;
+  faults:dependent_launch) line "$*" 1 pass ;;
+  faults:*)
+    last=cudaSuccess
+    if [ "$FAKE" = "$2" ] && [ "$TAKT_DISABLE" = 0 ]; then last=changed; fi
+    printf 'stream: cudaSuccess\nlast error: %s\n' "$last" ;;
+  *)
+    if [ "$FAKE" = "$1" ]; then line "$*" 2 fail; else line "$*" 1 pass; fi
+    if [ "$FAKE" = "$1 dies" ]; then kill -ABRT $$; fi ;;
+esac
+"""
+TRAINING = r"""#!/bin/sh
+if [ "$FAKE" = slow ] && [ "$TAKT_DISABLE" = 0 ]; then echo step 1.01 ms; else echo step 1.00 ms; fi
+"""
+
+
+class Script(unittest.TestCase):
+    def script(self, *arguments, **env):
+        # The tests must not keep a GPU busy, where there is one.
+        return subprocess.run(["bash", str(ROOT / "scripts" / "device-check.sh"), *arguments], capture_output=True, text=True,
+                              env={**os.environ, "CUDA_VISIBLE_DEVICES": "", **env}, timeout=60, check=False)
+
+    def test_without_a_gpu_it_says_so(self):
+        if not os.access(f"{BUILD}/tests/device/gpu_check", os.X_OK):
+            self.skipTest("built without nvcc")
+        ended = self.script("--built", BUILD)
+        self.assertEqual((ended.returncode, ended.stderr), (77, ""))
+        self.assertRegex(ended.stdout, r"^no GPU: nothing was run \(cudaError\w+\)\n$")
+
+    def test_without_the_checks_it_says_so(self):
+        with tempfile.TemporaryDirectory() as empty:
+            ended = self.script("--built", empty)
+        self.assertEqual(ended.returncode, 77)
+        self.assertIn("without nvcc", ended.stdout)
+
+    def test_what_it_does_not_understand_is_an_error(self):
+        self.assertEqual(self.script("--fast").returncode, 2)
+
+
+class Table(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory(prefix="takt-test-")
+        self.addCleanup(scratch.cleanup)
+        self.build = pathlib.Path(scratch.name)
+        self.page = self.build / "page.md"
+        for path, text in (("tests/device/gpu_check", CHECK), ("examples/example_18_cuda_training_step", TRAINING)):
+            (self.build / path).parent.mkdir(parents=True)
+            (self.build / path).write_text(text, encoding="utf-8")
+            (self.build / path).chmod(0o755)
+        (self.build / "tests/device/libcount_calls.so").symlink_to(COUNTER)
+
+    def run_it(self, fake=""):
+        return subprocess.run([sys.executable, "-B", str(HERE / "gpu_check.py"), str(self.build), "--write", str(self.page)],
+                              capture_output=True, text=True, env={**os.environ, "FAKE": fake}, timeout=60, check=False)
+
+    def test_all_right(self):
+        ended = self.run_it()
+        self.assertEqual(ended.returncode, 0, ended)
+        self.assertIn("device: Marble", ended.stdout)
+        self.assertRegex(ended.stdout, r"\ncheck +what +expected +measured +verdict\n")
+        for what in ("cost", "spans", "hip_spans", "captures", "soak 10000000", "faults dependent_launch"):
+            self.assertRegex(ended.stdout, rf"\nG0 +{what} *1 +1 +pass\n")
+        self.assertRegex(ended.stdout, r"100 regions in the forward pass +at most 0.5 % more .*: \+0.00 % +pass\n")
+        self.assertIn(", 0 not right\n", ended.stdout)
+        page = self.page.read_text(encoding="utf-8")
+        self.assertIn("* device: Marble", page)
+        self.assertIn("* date: 2", page)
+        self.assertIn("| G0 | soak 10000000 | 1 | 1 | pass |", page)
+        self.assertIn(", 0 not, ", page)
+
+    def test_one_wrong_is_wrong(self):
+        for fake, found in (("captures", r"G0 +captures +1 +2 +fail"),
+                            ("soak dies", r"gpu_check soak 10000000 +ends with 0 +-6: \S.* fail"),
+                            ("reset", r"cudaDeviceReset\(\): what the application sees .* 'last error: changed'.* fail"),
+                            ("slow", r"100 regions in the forward pass +at most 0.5 % more .*: \+1.00 % +fail")):
+            with self.subTest(fake):
+                ended = self.run_it(fake)
+                self.assertEqual(ended.returncode, 1, ended)
+                self.assertRegex(ended.stdout, found)
+                self.assertIn("\n", self.page.read_text(encoding="utf-8"))
+                self.assertRegex(ended.stdout, r", 1 not right\n")
+
+
+class Counter(unittest.TestCase):
+    def test_it_counts_what_a_program_asks_of_the_driver(self):
+        with tempfile.TemporaryDirectory(prefix="takt-test-") as scratch:
+            counts = pathlib.Path(scratch) / "counts"
+            ended = subprocess.run([PROGRAM, "times"], capture_output=True, text=True, timeout=60, check=False,
+                                   env={**os.environ, "LD_PRELOAD": COUNTER, "LD_LIBRARY_PATH": f"{DEVICE}/fakes/cuda", "TAKT_DIR": scratch,
+                                        "TAKT_TABLE": "0", "COUNT_CALLS": str(counts)})
+            self.assertEqual(ended.returncode, 42, ended)
+            calls = dict(line.split() for line in counts.read_text(encoding="utf-8").splitlines())
+        # 100 Batches of 3 regions, and one of a Timer, each with two events.
+        self.assertEqual(calls["cuEventRecord"], "802")
+        self.assertEqual(calls["cuEventElapsedTime"], "401")
+        self.assertNotIn("cuEventSynchronize", calls)
+        self.assertNotIn("cuStreamIsCapturing", calls)
+
+
+class Simulated(unittest.TestCase):
+    """The checks on a device that is as it should be. What depends on how busy this machine is may come out wrong here."""
+
+    def setUp(self):
+        if not SIMULATED:
+            self.skipTest("built without a CUDA toolkit")
+        scratch = tempfile.TemporaryDirectory(prefix="takt-test-")
+        self.addCleanup(scratch.cleanup)
+        self.machine = gpu_check.Machine(pathlib.Path(BUILD), scratch.name)
+        self.machine.gpu_check = SIMULATED[0]
+        self.machine.env["LD_LIBRARY_PATH"] = f"{DEVICE}/fakes/hip_on_cuda:{DEVICE}/fakes/simulated"
+
+    def verdicts(self, *arguments, **env):
+        rows = gpu_check.rows_of(self.machine, *arguments, **env)
+        self.assertNotIn("ends with 0", [each[2] for each in rows], rows)
+        return rows
+
+    def assert_right(self, rows, *whats):
+        """Each of these is the beginning of one row's text, or of several, that are right."""
+        for what in whats:
+            found = [each for each in rows if re.match(what, each[1])]
+            self.assertNotEqual(found, [], what)
+            self.assertEqual([each for each in found if each[-1] != "pass"], [])
+
+    def test_spans(self):
+        for check in ("spans", "hip_spans"):
+            with self.subTest(check):
+                rows = self.verdicts(check, LD_PRELOAD=COUNTER)
+                self.assert_right(rows, "kernels of known length", "span less the kernel's own clock", "rate of spans", "calls in that time that wait",
+                                  "spans of these that came in", "a span less those inside", "events for 100 laps")
+                self.assertLessEqual({f"G{n}{' HIP' if check == 'hip_spans' else ''}" for n in range(2, 7)},
+                                     {each[0] for each in rows})
+
+    def test_without_the_counter_nothing_is_proven(self):
+        rows = self.verdicts("spans")
+        for each in rows:
+            if each[1].startswith(("calls in that time", "events for 100 laps")):
+                self.assertEqual(each[3:], ("not counted", "fail"))
+
+    def test_costs(self):
+        self.assert_right(self.verdicts("cost"), "last error of the runtime")
+        self.assert_right(self.verdicts("cost_of_regions", 8000), "spans of all regions so far that are missing")
+
+    def test_default_streams(self):
+        self.assert_right(self.verdicts("default_streams"), "legacy stream 0 behind", ".* last error")
+
+    def test_captures(self):
+        self.assert_right(self.verdicts("captures"), "end of a global capture", "nodes of the graph", "regions in the capture",
+                          "100 replays", "nodes of a graph", "replays that were missed")
+
+    def test_soak(self):
+        rows = self.verdicts("soak", 20_000, LD_PRELOAD=COUNTER)
+        self.assert_right(rows, "regions without a span", "entered = ")
+        self.assertIn("1024 + 0 + 1976 + 0", [each[3] for each in rows])
+
+    def test_the_example_learns_what_the_host_learns(self):
+        program = f"{DEVICE}/gpu_training_simulated"
+        status, out, err, _ = self.machine.run([program, "--steps", 60, "--samples", 64, "--width", 32, "--pieces", 4])
+        self.assertEqual(status, 0, out + err)
+        self.assertEqual(len(re.findall(r"step \d: loss", out)), 3)
+        written, = pathlib.Path(self.machine.env["TAKT_DIR"]).glob("*/*/summary.json")
+        spans = {each["path"]: each["device"] for each in json.loads(written.read_text(encoding="utf-8"))["paths"]}
+        self.assertEqual({spans[f"Batch/{part}"]["n"] for part in ("Backward", "Optimizer", "LossBack", "WaitForBatch")}, {60})
+        self.assertEqual(spans["Batch/Forward/Piece"]["n"], 240)
+        self.assertEqual(spans["IO"]["n"] + spans["Batch/IO"]["n"], 60)
+        self.assertIsNone(spans["Batch/WaitForStep"])  # the host's wait
+
+    def test_faults(self):
+        rows = gpu_check.faults(self.machine)
+        self.assert_right(rows, ".* what the application sees")
+        self.assertEqual(len(rows), 2 * len(gpu_check.FAULTS) + 2)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)

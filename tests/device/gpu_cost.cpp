@@ -1,0 +1,209 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+
+// What the driver's calls cost, which the design rests on, and G9: what regions cost beside them.
+#include "cuda_driver.hpp"
+#include "device/gpu_check.hpp"
+
+#include <memory>
+#include <thread>
+
+namespace gpu_check {
+namespace {
+
+constexpr int kTimes = 20'000;
+constexpr int kPairs = 400;  // with a gate these stand in the stream's queue
+constexpr int kRounds = 40;
+constexpr takt::Key Region{"Region", takt::Kind::compute};
+
+const takt::detail::CudaDriver& driver() { return takt::detail::CudaDriver::get(); }
+
+/// What a reading of the clock takes, which is in all durations.
+double clock_ns() {
+  auto taken = durations(kTimes, [] {});
+  return percentile(taken, 0.5);
+}
+std::string distribution(std::vector<double> taken) {
+  const double clock = clock_ns();
+  const double median = percentile(taken, 0.5);
+  return fmt::format("median {}, 99 % below {}", micro(median - clock), micro(percentile(taken, 0.99) - clock));
+}
+template <class Action>
+void tell_cost(const char* what, Action action) {
+  tell("cost", what, distribution(durations(kTimes, action)));
+}
+
+class Events {
+ public:
+  explicit Events(std::size_t count, unsigned flags = cudaEventDefault) : events_(count) {
+    for (cudaEvent_t& event : events_) { REQUIRE_CUDA(cudaEventCreateWithFlags(&event, flags)); }
+  }
+  ~Events() {
+    for (cudaEvent_t event : events_) { cudaEventDestroy(event); }
+  }
+  Events(const Events&) = delete;
+  Events& operator=(const Events&) = delete;
+  cudaEvent_t next() noexcept { return events_[at_++ % events_.size()]; }
+
+ private:
+  std::vector<cudaEvent_t> events_;
+  std::size_t at_ = 0;
+};
+
+/// Whether "not ready" is an error that the application reads later.
+void last_errors(cudaStream_t stream) {
+  Events events(2);
+  cudaEvent_t begin = events.next();
+  cudaEvent_t end = events.next();
+  float ms = 0;
+  REQUIRE_CUDA(cudaEventRecord(begin, stream));
+  REQUIRE_CUDA(cudaStreamSynchronize(stream));
+  const Gate closed(stream);
+  REQUIRE_CUDA(cudaEventRecord(end, stream));
+  auto busy = durations(kTimes, [&] { driver().event_query(end); });
+  tell("cost", "cuEventQuery, not ready", distribution(busy));
+  const bool asked = driver().event_query(end) == 600 && driver().event_elapsed(&ms, begin, end) == 600;
+  const cudaError_t after = cudaPeekAtLastError();
+  say("cost", "last error of the runtime after the driver's \"not ready\"", "cudaSuccess", cudaGetErrorName(after),
+      asked && after == cudaSuccess);
+  cudaEventQuery(end);
+  tell("cost", "the same after cudaEventQuery", cudaGetErrorName(cudaGetLastError()));
+  cudaEventElapsedTime(&ms, begin, end);
+  tell("cost", "the same after cudaEventElapsedTime", cudaGetErrorName(cudaGetLastError()));
+}
+
+/// One region, or the two bare records that it cannot do without.
+void region(cudaStream_t stream) { takt::Scope s(Region, stream); }
+void bare(Events& events, cudaStream_t stream) {
+  driver().event_record(events.next(), stream);
+  driver().event_record(events.next(), stream);
+}
+
+/// G9, behind a gate: no result can come in, so that beginning and ending are apart from resolving.
+void apart() {
+  const Stream stream;
+  Events events(2 * kPairs);
+  std::vector<double> regions;
+  std::vector<double> bares;
+  std::vector<double> resolved;
+  const auto append = [](std::vector<double>& all, std::vector<double> some) {
+    all.insert(all.end(), some.begin(), some.end());
+  };
+  for (int round = 0; round < kRounds; ++round) {
+    {
+      const Gate closed(stream);
+      append(bares, durations(kPairs, [&] { bare(events, stream); }));
+    }
+    stream.finish();
+    {
+      const Gate closed(stream);
+      append(regions, durations(kPairs, [&] { region(stream); }));
+    }
+    stream.finish();
+    if (round == 0) { regions.clear(); }  // it made events
+    const std::uint64_t begin = host_ns();
+    takt::complete(std::chrono::seconds(10));
+    resolved.push_back(static_cast<double>(host_ns() - begin) / kPairs);
+  }
+  const double clock = clock_ns();
+  const double ours = percentile(regions, 0.5) - clock;
+  const double theirs = percentile(bares, 0.5) - clock;
+  const double resolving = percentile(resolved, 0.5);
+  tell("G9", "two bare cuEventRecord", distribution(bares));
+  tell("G9", "begin and end of a region", distribution(regions));
+  say("G9", "the same, median", "at most 3 us", micro(ours), ours <= 3000);
+  say("G9", "beside two bare cuEventRecord, medians", "at most 1.2 times", fmt::format("{:.3f} times", ours / theirs),
+      ours <= 1.2 * theirs);
+  say("G9", "resolving, a pair", "at most 1 us", micro(resolving), resolving <= 1000);
+}
+
+/// Regions one after the other on a stream that keeps up; the application waits for it now and then.
+template <class Each>
+double flowing(int count, const Stream& stream, Each each) {
+  const std::uint64_t begin = host_ns();
+  for (int n = 0; n < count; ++n) {
+    each();
+    if (n % 256 == 255) { stream.finish(); }
+  }
+  return static_cast<double>(host_ns() - begin) / count;
+}
+
+void rates(int regions) {
+  const Stream stream;
+  Events events(512);
+  tell("G9", fmt::format("{} empty regions in a row, each", regions),
+       micro(flowing(regions, stream, [&] { region(stream); })));
+  takt::complete(std::chrono::seconds(10));
+  const Spans spans = spans_of(Region);
+  say("G9", "spans of all regions so far that are missing", "0", fmt::format("{}", spans.entered - spans.timed),
+      spans.entered == spans.timed);
+  tell("G9", "two bare cuEventRecord in a row, each", micro(flowing(regions, stream, [&] { bare(events, stream); })));
+  tell("G9", "regions by every(100), each", micro(flowing(regions, stream, [&] {
+         takt::Scope s(Region, static_cast<cudaStream_t>(stream), takt::every(100));
+       })));
+  takt::set_enabled(false);
+  tell("G9", "regions while switched off, each", micro(flowing(regions, stream, [&] { region(stream); })));
+  takt::set_enabled(true);
+}
+
+void many_streams(int regions) {
+  constexpr int kThreads = 8;
+  constexpr int kStreams = 8;
+  std::vector<std::thread> threads;
+  const std::uint64_t begin = host_ns();
+  for (int thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([=] {
+      std::vector<std::unique_ptr<Stream>> streams;
+      for (int stream = 0; stream < kStreams; ++stream) { streams.push_back(std::make_unique<Stream>()); }
+      for (int n = 0; n < regions / kThreads; ++n) {
+        region(*streams[static_cast<std::size_t>(n % kStreams)]);
+        if (n % 2048 == 2047) { REQUIRE_CUDA(cudaDeviceSynchronize()); }
+      }
+      for (const auto& stream : streams) { stream->finish(); }
+    });
+  }
+  for (std::thread& thread : threads) { thread.join(); }
+  const auto taken = static_cast<double>(host_ns() - begin);
+  tell("G9", "8 threads with 8 streams each, regions a second together",
+       fmt::format("{:.0f}", regions / (taken / 1e9)));
+}
+
+}  // namespace
+
+void cost() {
+  const Stream stream;
+  Events events(512);
+  Events untimed(512, cudaEventDisableTiming);
+  CUctx_st* context = nullptr;
+  unsigned long long id = 0;
+  int capture = 0;
+  int mode = 2;
+  float ms = 0;
+  tell("cost", "a reading of the host's clock, taken off below", micro(clock_ns()));
+  tell_cost("cuEventRecord", [&] { driver().event_record(events.next(), stream); });
+  tell_cost("cuEventRecord of an event without timing", [&] { driver().event_record(untimed.next(), stream); });
+  stream.finish();
+  tell_cost("cuStreamIsCapturing", [&] { driver().stream_is_capturing(stream, &capture); });
+  tell_cost("cuStreamGetCtx", [&] { driver().stream_context(stream, &context); });
+  if (driver().context_id != nullptr) {
+    tell_cost("cuCtxGetId", [&] { driver().context_id(context, &id); });
+  }
+  tell_cost("cuThreadExchangeStreamCaptureMode, there and back", [&] {
+    driver().exchange_capture_mode(&mode);
+    driver().exchange_capture_mode(&mode);
+  });
+  cudaEvent_t begin = events.next();
+  cudaEvent_t end = events.next();
+  tell_cost("cuEventQuery, ready", [&] { driver().event_query(end); });
+  tell_cost("cuEventElapsedTime", [&] { driver().event_elapsed(&ms, begin, end); });
+  last_errors(stream);
+  stream.finish();
+}
+
+void cost_of_regions(int regions) {
+  apart();
+  rates(regions);
+  many_streams(regions);
+}
+
+}  // namespace gpu_check

@@ -1,0 +1,336 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+
+// A libcuda.so.1 whose device is a simulation in real time: streams are queues of work of known length, events are stamped when the work
+// before them would be done. With it the checks on a GPU run without one, so that they themselves are checked. The application's side is
+// gpu_simulated_runtime.cpp. It knows what those checks need, and no more.
+#include "device/gpu_simulator.hpp"
+
+#include <unistd.h>
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace {
+
+constexpr std::int64_t kLaunch = 3000;  // ns from a call to its work
+constexpr std::int64_t kRecord = 1000;  // ns that an event takes of its stream
+constexpr std::int64_t kLongestGate = 3'000'000'000;
+constexpr int kNotReady = 600;
+
+std::int64_t now_ns() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
+
+}  // namespace
+
+struct SimulatedEvent {
+  std::int64_t at = 0;
+  bool queued = false;
+  unsigned long long context = 0;
+};
+struct SimulatedStream {
+  enum class Kind { work, gate, event, wait, fault };
+  struct Item {
+    Kind kind;
+    std::int64_t submitted;
+    std::int64_t length = 0;
+    SimulatedStamp* stamp = nullptr;
+    const volatile int* open = nullptr;
+    SimulatedEvent* event = nullptr;
+    void (*function)(void*) = nullptr;  // that does the work, when its turn has come
+    void* argument = nullptr;
+  };
+  bool waits_for_others = false;  // the legacy stream
+  bool is_waited_for = false;     // by that one
+  std::deque<Item> queue;
+  std::int64_t end = 0;  // of what has left the queue; may lie ahead
+  SimulatedGraph* capture = nullptr;
+  bool capture_valid = true;
+  std::thread::id capturer;
+};
+struct SimulatedGraph {
+  std::vector<SimulatedStream::Item> nodes;
+};
+
+namespace {
+
+std::mutex mutex;
+std::set<SimulatedStream*> streams;
+int sticky = 0;
+unsigned long long context_number = 1;
+pid_t owner = 0;  // the process that used the device
+thread_local int capture_mode = 0;
+
+/// Every call: one at a time, and all fail alike after a fault, and in the child of a process that used the device.
+template <class Use>
+int call(Use use) {
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (owner == 0) { owner = ::getpid(); }
+  if (owner != ::getpid()) { return 3; }
+  if (sticky != 0) { return sticky; }
+  return use();
+}
+
+SimulatedStream& known(SimulatedStream* stream) {
+  static SimulatedStream legacy = [] {
+    SimulatedStream made;
+    made.waits_for_others = true;
+    return made;
+  }();
+  static thread_local SimulatedStream per_thread;
+  switch (reinterpret_cast<std::uintptr_t>(stream)) {
+    case 0:
+    case 1:
+      return legacy;
+    case 2:
+      return per_thread;
+    default:
+      return *stream;
+  }
+}
+
+void advance(SimulatedStream& stream);
+
+/// When the first of the queue begins, or -1: not known yet.
+std::int64_t begin_of(SimulatedStream& stream) {
+  const SimulatedStream::Item& first = stream.queue.front();
+  std::int64_t begin = std::max(stream.end, first.submitted + kLaunch);
+  if (first.kind == SimulatedStream::Kind::wait) {
+    for (SimulatedStream* other : streams) {
+      if (other != &stream && first.event->queued) { advance(*other); }
+    }
+    if (first.event->queued) { return -1; }
+    begin = std::max(begin, first.event->at);
+  }
+  if (!stream.waits_for_others) { return begin; }
+  for (SimulatedStream* other : streams) {
+    if (!other->is_waited_for) { continue; }
+    advance(*other);
+    if (!other->queue.empty()) { return -1; }
+    begin = std::max(begin, other->end);
+  }
+  return begin;
+}
+
+/// Takes from the queue all whose end is known.
+void advance(SimulatedStream& stream) {
+  using Kind = SimulatedStream::Kind;
+  while (!stream.queue.empty()) {
+    const std::int64_t begin = begin_of(stream);
+    if (begin < 0) { return; }
+    const SimulatedStream::Item item = stream.queue.front();
+    std::int64_t end = begin + item.length;
+    if (item.kind == Kind::gate) {
+      const std::int64_t now = now_ns();
+      if (now < begin || (*item.open == 0 && now - begin < kLongestGate)) { return; }
+      end = now;
+    }
+    if (item.kind == Kind::event) {
+      end = begin + kRecord;
+      item.event->at = end;
+      item.event->queued = false;
+    }
+    if (item.kind == Kind::fault) { sticky = 700; }
+    if (item.function != nullptr) { item.function(item.argument); }
+    if (item.stamp != nullptr) {
+      *item.stamp = {static_cast<unsigned long long>(begin), static_cast<unsigned long long>(end)};
+    }
+    stream.end = end;
+    stream.queue.pop_front();
+  }
+}
+bool is_done(SimulatedStream& stream) {
+  advance(stream);
+  return stream.queue.empty() && stream.end <= now_ns();
+}
+
+void submit(SimulatedStream* stream, SimulatedStream::Item item) {
+  const std::lock_guard<std::mutex> lock(mutex);
+  SimulatedStream& real = known(stream);
+  item.submitted = now_ns();
+  if (real.capture != nullptr) {
+    real.capture->nodes.push_back(item);
+    return;
+  }
+  real.queue.push_back(item);
+  if (real.queue.front().function == nullptr) { advance(real); }  // such work waits until somebody asks for it
+}
+
+/// What may not be done while a stream is captured: it ends captures of this thread, and as all are global here, of others.
+int harm_captures() {
+  if (capture_mode == 2) { return 0; }
+  int error = 0;
+  for (SimulatedStream* stream : streams) {
+    if (stream->capture == nullptr) { continue; }
+    stream->capture_valid = false;
+    error = 900;
+  }
+  return error;
+}
+
+template <class Done>
+int wait(Done done) {
+  for (;;) {
+    const int error = call([&] { return done() ? 0 : kNotReady; });
+    if (error != kNotReady) { return error; }
+    std::this_thread::yield();
+  }
+}
+
+}  // namespace
+
+extern "C" {
+
+int cuDriverGetVersion(int* version) {
+  *version = 13000;
+  return 0;
+}
+int cuGetErrorName(int error, const char** name) {
+  *name = error == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR";
+  return 0;
+}
+int cuDeviceGetCount(int* count) {
+  return call([&] { return *count = 1, 0; });
+}
+int cuCtxGetDevice(int* device) {
+  return call([&] { return *device = 0, 0; });
+}
+int cuCtxGetCurrent(void** context) {
+  return call([&] { return *context = &context_number, 0; });
+}
+int cuCtxPushCurrent_v2(void*) { return 0; }
+int cuCtxPopCurrent_v2(void**) { return 0; }
+int cuCtxGetId(void*, unsigned long long* id) {
+  return call([&] { return *id = context_number, 0; });
+}
+int cuCtxSynchronize() {
+  return wait(
+      [] { return std::all_of(streams.begin(), streams.end(), [](SimulatedStream* each) { return is_done(*each); }); });
+}
+
+int cuStreamCreate(SimulatedStream** stream, unsigned flags) {
+  return call([&] {
+    *stream = *streams.insert(new SimulatedStream).first;
+    (*stream)->is_waited_for = flags == 0;
+    return 0;
+  });
+}
+int cuStreamDestroy_v2(SimulatedStream* stream) {
+  return call([&] { return streams.erase(stream), 0; });  // its memory stays: events know it
+}
+int cuStreamGetCtx(SimulatedStream*, void** context) { return cuCtxGetCurrent(context); }
+int cuStreamIsCapturing(SimulatedStream* stream, int* status) {
+  return call([&] { return *status = known(stream).capture != nullptr ? 1 : 0, 0; });
+}
+int cuStreamQuery(SimulatedStream* stream) {
+  return call([&] { return is_done(known(stream)) ? 0 : kNotReady; });
+}
+int cuStreamSynchronize(SimulatedStream* stream) {
+  return wait([&] { return is_done(known(stream)); });
+}
+int cuStreamBeginCapture_v2(SimulatedStream* stream, int) {
+  return call([&] {
+    stream->capture = new SimulatedGraph;
+    stream->capture_valid = true;
+    stream->capturer = std::this_thread::get_id();
+    return 0;
+  });
+}
+int cuStreamEndCapture(SimulatedStream* stream, SimulatedGraph** graph) {
+  return call([&] {
+    *graph = std::exchange(stream->capture, nullptr);
+    if (stream->capture_valid) { return 0; }
+    *graph = nullptr;
+    return 901;
+  });
+}
+int cuThreadExchangeStreamCaptureMode(int* mode) {
+  std::swap(*mode, capture_mode);
+  return 0;
+}
+
+int cuEventCreate(SimulatedEvent** event, unsigned) {
+  return call([&] {
+    if (const int error = harm_captures(); error != 0) { return error; }
+    *event = new SimulatedEvent;
+    (*event)->context = context_number;
+    return 0;
+  });
+}
+int cuEventDestroy_v2(SimulatedEvent*) { return 0; }  // it may stand in a queue
+int cuEventRecord(SimulatedEvent* event, SimulatedStream* stream) {
+  const int error = call([&] {
+    if (event->context != context_number) { return 400; }
+    event->queued = true;
+    return 0;
+  });
+  if (error == 0) { submit(stream, {SimulatedStream::Kind::event, 0, 0, nullptr, nullptr, event}); }
+  return error;
+}
+/// A node of the graph that is being captured.
+int cuEventRecordWithFlags(SimulatedEvent* event, SimulatedStream* stream, unsigned flags) {
+  if (flags != 1 || stream->capture == nullptr) { return 1; }
+  submit(stream, {SimulatedStream::Kind::event, 0, 0, nullptr, nullptr, event});
+  return 0;
+}
+int cuEventQuery(SimulatedEvent* event) {
+  return call([&] {
+    if (event->context != context_number) { return 709; }
+    if (const int error = harm_captures(); error != 0) { return error; }
+    for (SimulatedStream* stream : streams) { advance(*stream); }
+    advance(known(nullptr));
+    return event->queued || event->at > now_ns() ? kNotReady : 0;
+  });
+}
+int cuEventSynchronize(SimulatedEvent* event) {
+  return wait([&] {
+    for (SimulatedStream* stream : streams) { advance(*stream); }
+    return !event->queued && event->at <= now_ns();
+  });
+}
+int cuStreamWaitEvent(SimulatedStream* stream, SimulatedEvent* event, unsigned) {
+  submit(stream, {SimulatedStream::Kind::wait, 0, 0, nullptr, nullptr, event});
+  return 0;
+}
+int cuEventElapsedTime(float* ms, SimulatedEvent* begin, SimulatedEvent* end) {
+  return call([&] {
+    if (begin->context != context_number || end->context != context_number) { return 709; }
+    if (begin->queued || end->queued || std::max(begin->at, end->at) > now_ns()) { return kNotReady; }
+    *ms = static_cast<float>(static_cast<double>(end->at - begin->at) * 1e-6);
+    return 0;
+  });
+}
+
+int cuGraphLaunch(SimulatedGraph* graph, SimulatedStream* stream) {
+  for (const SimulatedStream::Item& node : graph->nodes) {
+    if (node.event != nullptr) { node.event->queued = true; }
+    submit(stream, node);
+  }
+  return 0;
+}
+long simulated_nodes(SimulatedGraph* graph) { return static_cast<long>(graph->nodes.size()); }
+
+// Kernels.
+void simulated_spin(SimulatedStream* stream, long long ns, SimulatedStamp* stamp) {
+  submit(stream, {SimulatedStream::Kind::work, 0, ns, stamp, nullptr, nullptr});
+}
+/// A kernel that really does something; as late as may be, which brings a missing wait to light.
+void simulated_call(SimulatedStream* stream, long long ns, void (*function)(void*), void* argument) {
+  submit(stream, {SimulatedStream::Kind::work, 0, ns, nullptr, nullptr, nullptr, function, argument});
+}
+void simulated_gate(SimulatedStream* stream, const volatile int* open) {
+  submit(stream, {SimulatedStream::Kind::gate, 0, 0, nullptr, open, nullptr});
+}
+void simulated_fault(SimulatedStream* stream) {
+  submit(stream, {SimulatedStream::Kind::fault, 0, 0, nullptr, nullptr, nullptr});
+}
+/// The context is destroyed, and made anew.
+int simulated_reset() {
+  return call([] { return ++context_number, 0; });
+}
+}

@@ -1,0 +1,156 @@
+# SPDX-FileCopyrightText: The Takt authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""A bad disk holds up neither steps, nor what is written to it, nor the end of a program, and what it did not take is told."""
+
+import csv
+import io
+import json
+import os
+import subprocess
+import unittest
+
+import rig
+
+COMMAND = os.environ.get("COMMAND")
+PRELOADED = os.environ["PRELOADED"]
+ROW, PERIOD = 11, 14  # types of frames
+
+
+class BadDisk(rig.Case):
+    def setUp(self):
+        super().setUp()
+        self.sign = self.scratch / "sign"
+
+    def disk(self, mode):
+        return {"LD_PRELOAD": PRELOADED, "BAD_DISK": mode, "BAD_DISK_SIGN": self.sign}
+
+    def calls(self):
+        return self.sign.stat().st_size if self.sign.exists() else 0
+
+    def rows_in_journal(self):
+        return len(self.frames(ROW))
+
+    def go_on(self, started):
+        started.process.stdin.write("go\n")
+        started.process.stdin.flush()
+
+    def test_one_write_a_period_whatever_is_in_it(self):
+        self.run_program("by-hand", *["steps", 50, "poll"] * 20, "close", **self.disk("count"))
+        self.assertEqual(self.rows_in_journal(), 1000)
+        self.assertEqual((self.calls(), len(self.frames(PERIOD))), (21, 21))  # the end is one, too
+
+    def test_one_write_a_period_of_the_journals_own_thread(self):
+        started = self.start("steps", 50, "wait", "steps", 50, "close", stdin=subprocess.PIPE, TAKT_PERIOD_MS=10,
+                             **self.disk("count"))
+        self.assertTrue(rig.wait_until(lambda: self.calls() > 10))
+        self.assertEqual(started.end(60, "go\n").status, 0)
+        self.assertEqual(self.rows_in_journal(), 100)
+        self.assertEqual(self.calls(), len(self.frames(PERIOD)))
+
+    def test_steps_and_the_journal_go_on_while_the_disk_hangs(self):
+        started = self.start("steps", 3, "wait", "steps", 5, "wait", "close", stdin=subprocess.PIPE, TAKT_PERIOD_MS=10,
+                             **self.disk("hang"))
+        self.assertEqual(started.process.stdout.readline(), "ready\n")
+        self.assertTrue(rig.wait_until(lambda: self.calls() == 1), "the journal was not synced")  # every ten seconds
+        self.assertEqual(self.rows_in_journal(), 3)
+        self.go_on(started)
+        self.assertEqual(started.process.stdout.readline(), "ready\n")
+        self.assertTrue(rig.wait_until(lambda: self.rows_in_journal() == 8), "the journal stopped")
+        ended = started.end(60, "go\n")
+        self.assertEqual((ended.status, ended.err), (0, ""))
+        self.assertIn("closed 1", ended.out)
+        self.assertEqual(self.calls(), 1)  # nobody waits twice
+        self.assertTrue(self.summary()["finished"])
+        self.assertEqual(len(self.steps()), 16)
+
+    def test_the_end_does_not_wait_for_the_disk(self):
+        ended = self.run_program("steps", 3, "close", TAKT_EXIT_MS=2000, **self.disk("hang"))
+        self.assertEqual(self.calls(), 1)
+        self.assertLess(ended.seconds, 2 + rig.SLACK)
+        self.assertIn("closed 1", ended.out)
+        self.assertEqual(ended.err, "")
+        self.assertTrue(self.summary()["finished"])
+
+    def segments(self):
+        return len(list(self.folder().glob("journal-*.tjl")))
+
+    def check_journal(self, losses):
+        """All that was recorded can be read, with these losses declared."""
+        report = json.loads(self.takt("report", "--json", self.folder()))
+        summary = report["runs"][0]["summary"]
+        self.assertTrue(summary["finished"])
+        self.assertEqual(rig.calls(summary, "Batch"), 8)
+        self.assertEqual(summary["losses"], losses)
+        steps = csv.DictReader(io.StringIO(self.takt("report", "--steps", self.folder())))
+        self.assertEqual([int(row["step"]) for row in steps if row["path"] == "Batch/IO"], list(range(8)))
+
+    def takt(self, *words):
+        return subprocess.run([COMMAND, *map(str, words)], capture_output=True, text=True, check=True, timeout=60,
+                              env=rig.environment()).stdout
+
+    @unittest.skipIf(COMMAND is None, "the command takt is not built")
+    def test_what_the_disk_does_not_confirm_is_in_a_new_segment_and_counted(self):
+        started = self.start("steps", 3, "wait", "steps", 5, "close", stdin=subprocess.PIPE, TAKT_PERIOD_MS=10,
+                             **self.disk("sync"))
+        self.assertEqual(started.process.stdout.readline(), "ready\n")
+        self.assertTrue(rig.wait_until(lambda: self.segments() == 2), "no new segment")  # it is synced every ten seconds
+        self.assertEqual(self.calls(), 1)
+        ended = started.end(60, "go\n")
+        self.assertEqual(ended.status, 0)
+        self.assertIn("closed 1", ended.out)
+        self.assertRegex(ended.err, "^takt: cannot keep for good .*: Input/output error.*\n$")
+        self.assertEqual(self.segments(), 2)
+        self.check_journal([{"what": "not_confirmed", "where": "journal", "count": 1}])
+        check = subprocess.run([COMMAND, "check", self.folder()], capture_output=True, text=True, check=False, timeout=60)
+        self.assertEqual(check.returncode, 1)
+        self.assertIn("lost: declared: 1 x not_confirmed (journal)", check.stdout)
+
+    @unittest.skipIf(COMMAND is None, "the command takt is not built")
+    def test_a_write_that_fails_is_made_again_in_a_new_segment(self):
+        for mode, faults in (("write", 1), ("half", 2)):
+            with self.subTest(mode):
+                self.runs = self.scratch / mode
+                self.sign = self.scratch / f"sign-{mode}"
+                ended = self.run_program("by-hand", "steps", 3, "poll", "steps", 5, "poll", "close", **self.disk(mode))
+                self.assertIn("closed 1", ended.out)
+                self.assertEqual(ended.err, "")  # it is worth a word when it stays so
+                self.assertEqual(self.calls(), faults)
+                self.assertEqual(self.segments(), 2)
+                self.check_journal([])
+
+    def run_on_full_disk(self, steps):
+        """So many between any two of the 40 writes for which there is no room."""
+        words = ["steps", steps, "poll"] * 40
+        ended = self.run_program("by-hand", "steps", 3, "poll", *words, "steps", 5, "poll", "close", **self.disk("full"))
+        self.assertIn("closed 1", ended.out)
+        self.assertEqual(self.calls(), 40)
+        self.assertEqual(self.segments(), 2)  # nothing is left of those that failed
+        self.assertIn(": No space left on device", ended.err)
+        report = json.loads(self.takt("report", "--json", self.folder()))["runs"][0]
+        self.assertTrue(report["summary"]["finished"])
+        made = 3 + 40 * steps + 5
+        self.assertEqual(rig.calls(report["summary"], "Batch"), made)
+        rows = csv.DictReader(io.StringIO(self.takt("report", "--steps", self.folder())))
+        return ended, report["summary"], made, [int(row["step"]) for row in rows if row["path"] == "Batch/IO"]
+
+    @unittest.skipIf(COMMAND is None, "the command takt is not built")
+    def test_a_full_disk_is_told_once_and_costs_nothing_when_there_is_room_again(self):
+        ended, summary, made, numbers = self.run_on_full_disk(2)
+        self.assertRegex(ended.err, "^takt: cannot write .*: No space left on device.*\n$")
+        self.assertEqual(numbers, list(range(made)))
+        self.assertEqual(summary["losses"], [])
+
+    @unittest.skipIf(COMMAND is None, "the command takt is not built")
+    def test_rows_that_wait_for_room_in_vain_are_counted(self):
+        ended, summary, made, numbers = self.run_on_full_disk(2000)
+        self.assertIn("its oldest rows are dropped", ended.err)
+        lost = made - len(numbers)
+        self.assertGreater(lost, 0)
+        self.assertEqual(numbers, [*range(3), *range(3 + lost, made)])
+        self.assertEqual(summary["losses"], [{"what": "not_exported", "where": "journal", "count": lost}])
+        self.assertEqual(self.summary()["losses"], summary["losses"])
+        self.assertEqual(len({row["step"] for row in self.steps()}), made)
+
+
+if __name__ == "__main__":
+    rig.main()

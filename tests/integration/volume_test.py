@@ -1,0 +1,58 @@
+# SPDX-FileCopyrightText: The Takt authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""A run of a million steps, and of more than an hour by a clock that goes faster: the journal has each of them, `takt report` adds up
+the same, and `takt sync` brings a server windows that hold each step once. What the command needs in memory does not grow with the run."""
+
+import json
+import os
+import subprocess
+
+import rig
+import tracking
+
+COMMAND = os.environ["COMMAND"]
+PRELOADED = os.environ.get("PRELOADED")
+STEPS = 1_000_000 if rig.SLACK == 1 else 20_000
+A_POLL = 1000  # steps between two looks at what was recorded
+MOST_MIB = 64  # the rows alone would be more
+PATHS = ("Batch", "Batch/IO", "Batch/Forward")
+
+
+class Volume(rig.Case):
+    def takt(self, *words, **env):
+        """What it prints."""
+        out = self.scratch / "out"
+        with open(out, "wb") as file:
+            process = subprocess.Popen([COMMAND, *map(str, words)], stdout=file, env=rig.environment(**env))
+            _, status, use = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(process.returncode, 0, words)
+        if rig.SLACK == 1:  # a sanitizer has much of its own
+            self.assertLess(use.ru_maxrss / 1024, MOST_MIB, words)
+        return out.read_text(encoding="utf-8")
+
+    def test_a_million_steps(self):
+        self.run_program("by-hand", *["steps", A_POLL, "poll"] * (STEPS // A_POLL), "close", timeout=120 * rig.SLACK,
+                         file_bytes=512 * rig.MIB, TAKT_TABLE=0, TAKT_CLOCK="monotonic", LD_PRELOAD=PRELOADED)
+        folder = self.folder()
+        self.assertIn("whole, nothing lost", self.takt("check", folder))
+        summary = json.loads(self.takt("report", "--json", folder))["runs"][0]["summary"]
+        self.assertEqual([rig.calls(summary, path) for path in PATHS], [STEPS] * len(PATHS))
+        totals_ns = {each["path"]: each["host"]["total_ns"] for each in summary["paths"]}
+        server = tracking.TrackingServer()
+        self.addCleanup(server.stop)
+        self.takt("sync", folder, MLFLOW_TRACKING_URI=server.url)
+        run = server.only_run()
+        self.assertEqual((run.status, run.copies()), ("FINISHED", 0))
+        for path in PATHS:
+            windows = run.metrics[f"time/{path}/count"]
+            self.assertEqual(sum(each["value"] for each in windows), STEPS)
+            self.assertEqual(windows[-1]["step"], STEPS - 1)
+            self.assertGreater(len(windows), 100 if PRELOADED else 0)
+            total_ns = sum(round(each["value"] * 1e9) for each in run.metrics[f"time/{path}/total_s"])
+            self.assertEqual(total_ns, totals_ns[path])
+            self.assertEqual([each["value"] for each in run.metrics[f"total/time/{path}/count"]], [STEPS])
+
+
+if __name__ == "__main__":
+    rig.main()

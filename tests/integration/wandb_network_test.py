@@ -1,0 +1,118 @@
+# SPDX-FileCopyrightText: The Takt authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""What faults of a server or of the way to it do to the delivery to W&B while the run goes on (faults.py): as to MLflow, and the log
+for W&B's own client is whole whatever happens."""
+
+import glob
+import json
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "wandb"))
+import faults  # noqa: E402
+import rig  # noqa: E402
+from faults import EXIT_MS  # noqa: E402
+from transaction_log import whole_records  # noqa: E402
+from wandb_server import WandbServer  # noqa: E402
+
+
+def rows_of(log):
+    """How many rows of a log have a value called "weight". A record: its number, then what it is: 2, a row."""
+    found = 0
+    for record in whole_records(log):
+        at = 1
+        while record[at] & 0x80:
+            at += 1
+        found += record[at + 1] == 0x12 and b"\x0a\x06weight" in record
+    return found
+
+
+class WandbNetwork(faults.Faults, rig.Case):
+    CREATE, BATCH = "UpsertBucket", "file_stream"
+    URL_VARIABLE = "WANDB_BASE_URL"
+    SECRET = "s3cr3t-" + "k" * 40
+    UNSENT = "had not been told everything"
+    DENIED = ((CREATE, 401, "WANDB_API_KEY"), (CREATE, 403, "WANDB_ENTITY"), (CREATE, 404, "WANDB_BASE_URL"),
+              (BATCH, 401, "WANDB_API_KEY"), (BATCH, 409, "WANDB_RUN_ID"), (BATCH, 400, "wandb sync"), (BATCH, 413, "wandb sync"),
+              (BATCH, 422, "wandb sync"), (BATCH, 501, "wandb sync"))
+    REST_MS = 5000  # there is a request with rows every 15 s only
+
+    def credentials(self, url):
+        return {"WANDB_BASE_URL": url, "WANDB_API_KEY": self.SECRET, "WANDB_DIR": self.scratch, "WANDB_MODE": "online"}
+
+    def serve(self, fault=lambda *_: None, **how):
+        server = WandbServer(lambda kind, _number, body: fault("POST", kind, body), with_body=True, **how)
+        self.addCleanup(server.stop)
+        return server
+
+    def has_arrived(self, server, _lacking=0):
+        return server.runs and self.only_run(server).history
+
+    def only_run(self, server):
+        self.assertEqual(len(server.runs), 1, server.runs.keys())
+        return next(iter(server.runs.values()))
+
+    def asked(self, server):
+        return server.asked
+
+    def log(self):
+        log, = glob.glob(f"{self.scratch}/wandb/*/*.wandb")
+        return pathlib.Path(log)
+
+    def finish(self, exit_ms=EXIT_MS):
+        ended, delivered = super().finish(exit_ms)
+        self.assertEqual(rows_of(self.log().read_bytes()), self.steps_made)
+        self.assertEqual(pathlib.Path(f"{self.log()}.synced").exists(), delivered)
+        self.assertEqual(ended.err.count(f"wandb sync {self.log().parent}"), 0 if delivered else 1, ended)
+        return ended, delivered
+
+    def sync(self, server, folder=None):
+        server.fault = lambda *_: None
+        done = self.takt("sync", "--to", "wandb", "--every-step", folder or self.folder(), **self.credentials(server.url))
+        self.assertEqual(done.returncode, 0, f"{done.stdout}\n{done.stderr}")
+        self.assertIn("all is delivered", done.stdout)
+
+    def check_all_once(self, server, _lacking=0):
+        self.assertEqual(server.problems, [])
+        run = self.only_run(server)
+        self.assertEqual(run.ended, 0)
+        rows = [json.loads(row) for row in run.history]
+        self.assertEqual([row["_step"] for row in rows], list(range(len(rows))))
+        for key in ("weight", "time/Batch/step_s", "time/Batch/IO/step_s", "time/Batch/Forward/step_s"):
+            self.assertEqual([row["takt/step"] for row in rows if key in row], list(range(self.steps_made)), key)
+
+    def check_rest_is_synced(self, server, ended):
+        before = list(self.only_run(server).history) if server.runs else []
+        self.sync(server)
+        self.check_all_once(server)
+        self.assertEqual(self.only_run(server).history[:len(before)], before)
+
+    def test_reply_lost(self):
+        """Of each kind of request: what was sent is sent again, to the same place."""
+        lost = []
+
+        def fault(_method, request, _body):
+            if request in lost:
+                return None
+            lost.append(request)
+            return "lost"
+        self.survive(self.serve(fault), "does not answer as it should")
+        self.assertEqual(lost, ["UpsertBucket", "file_stream", "CreateRunFiles", "file"])
+
+    def test_silent_where_files_go(self):
+        """By then all rows are there."""
+        for request in ("CreateRunFiles", "file"):
+            with self.subTest(request):
+                self.setUp()
+                server = self.serve(self.at(request, self.hang()))
+                self.begin(server.url)
+                ended, delivered = self.finish()
+                self.assertTrue(self.met.is_set(), ended)
+                self.assertFalse(delivered)
+                self.assertEqual(sum('"weight"' in row for row in self.only_run(server).history), self.steps_made)
+                self.over.set()
+                self.check_rest_is_synced(server, ended)
+
+
+if __name__ == "__main__":
+    rig.main()

@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+
+// A million ranges take no memory: allocations are counted by functions in front of those of the C library. Of NVTX, or with
+// ROCTX defined of ROCTX; the profiler is the one of the tests, and writes nothing down. Exit status 0: it was told of all of
+// them, and allocations were few.
+#ifdef ROCTX
+#include <takt/exporters/roctx.hpp>
+using Ranges = takt::RoctxRanges;
+#else
+#include <takt/exporters/nvtx.hpp>
+using Ranges = takt::NvtxRanges;
+#endif
+#include <takt/takt.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+#include <optional>
+
+#include <dlfcn.h>
+
+namespace {
+
+std::atomic<long> allocations{0};
+
+}  // namespace
+
+// In front of those of the C library, for all that is loaded.
+extern "C" {
+void* __libc_malloc(std::size_t bytes);
+void* __libc_calloc(std::size_t count, std::size_t bytes);
+void* __libc_realloc(void* memory, std::size_t bytes);
+
+void* malloc(std::size_t bytes) {
+  ++allocations;
+  return __libc_malloc(bytes);
+}
+void* calloc(std::size_t count, std::size_t bytes) {
+  ++allocations;
+  return __libc_calloc(count, bytes);
+}
+void* realloc(void* memory, std::size_t bytes) {
+  ++allocations;
+  return __libc_realloc(memory, bytes);
+}
+}
+
+namespace {
+
+constexpr takt::Key Optimizer{"Optimizer", takt::Kind::compute};
+constexpr long kRangesOfARound = 10;
+
+void deep(int levels) {
+  if (levels == 0) { return; }
+  const takt::Scope scope(takt::Forward);
+  deep(levels - 1);
+}
+
+void round_of_ranges() {
+  const takt::Scope batch(takt::Batch);
+  {
+    takt::Scope forward(takt::Forward);
+    forward.lap(takt::Comm);
+    const takt::Scope optimizer(Optimizer);
+  }
+  static std::optional<takt::Scope> first;
+  static std::optional<takt::Scope> second;
+  first.emplace(takt::IO);
+  second.emplace(takt::Comm);
+  first.reset();  // and the second one is begun anew
+  second.reset();
+  deep(3);
+}
+
+long told() {
+  const char* const library = std::getenv("RANGES_PROFILER");
+  void* const profiler = library == nullptr ? nullptr : ::dlopen(library, RTLD_NOW | RTLD_NOLOAD);
+  auto* const count = profiler == nullptr ? nullptr : reinterpret_cast<long (*)()>(::dlsym(profiler, "ranges_told"));
+  return count == nullptr ? -1 : count();
+}
+
+}  // namespace
+
+int main() {
+  constexpr long kRounds = 100'000;
+  const Ranges ranges;
+  for (int round = 0; round < 100; ++round) { round_of_ranges(); }
+  const long told_before = told();
+  const long before = allocations;
+  void* volatile known = ::operator new(1);  // volatile: a compiler may leave the pair out
+  ::operator delete(known);
+  const bool counts = allocations != before;
+  const long warm = allocations;
+  for (long round = 0; round < kRounds; ++round) { round_of_ranges(); }
+  const long made = allocations - warm;
+  const long ranges_told = told() - told_before;
+  std::printf("%ld ranges, %ld allocations%s\n", ranges_told, made, counts ? "" : ", which are not counted");
+  // Summaries grow where a duration comes into an octave for the first time.
+  return counts && ranges_told == kRounds * kRangesOfARound && made < 1000 ? 0 : 1;
+}

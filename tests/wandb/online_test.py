@@ -1,0 +1,403 @@
+# SPDX-FileCopyrightText: The Takt authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a program tells W&B's server while it runs: the same as W&B's own SDK, whatever the server does, and nothing twice when W&B's
+own client uploads it as well."""
+
+import glob
+import json
+import os
+import pathlib
+import random
+import re
+import shlex
+import shutil
+import signal
+import ssl
+import subprocess
+import sys
+import time
+import unittest
+
+from sequence import Sequence, set_in
+from wandb_case import CLIENT, EXAMPLE, IDENTITY, KEY, OURS, SDK, STEPS, WandbCase, digits, logged, rig
+from wandb_server import WandbServer
+
+COMMAND = os.environ["COMMAND"]
+# What a client says of a run that it has made already, beside the id and the config.
+LATER_UPSERT = {"project": IDENTITY["WANDB_PROJECT"], "entity": IDENTITY["WANDB_ENTITY"]}
+HTML = (200, "text/html", b"<html>please log in</html>")
+
+
+class OnlineTest(WandbCase):
+    maxDiff = None
+
+    def start_run(self, *arguments, **how):
+        return super().start_run(*arguments, **{"WANDB_MODE": "online", "WANDB_API_KEY": KEY, "WANDB_BASE_URL": self.server.url,
+                                                "NETRC": self.scratch / "none", **how})
+
+    def serve(self, fault, **how):
+        """Another server, with a mind of its own."""
+        self.server.stop()
+        self.server = WandbServer(fault, **how)
+        self.addCleanup(self.server.stop)
+
+    def only_run(self):
+        self.assertEqual(len(self.server.runs), 1, self.server.runs.keys())
+        return next(iter(self.server.runs.values()))
+
+    def takt_sync(self, status=0, **env):
+        done = subprocess.run([COMMAND, "sync", "--to", "wandb", "--every-step", str(self.folder())], capture_output=True, text=True,
+                              check=False, timeout=120 * rig.SLACK,
+                              env={**self.environment(), "WANDB_MODE": "online", **env})
+        self.assertEqual(done.returncode, status, done)
+        self.assertNotIn(KEY, done.stdout + done.stderr)
+        return done
+
+    def check_no_key(self, ended):
+        self.assertNotIn(KEY, ended.out + ended.err)
+        for path in self.scratch.rglob("*"):
+            if path.is_file() and not path.is_relative_to(self.scratch / "cache"):
+                self.assertNotIn(KEY.encode(), path.read_bytes(), path)
+
+    def test_the_sdk_of_wandb_asks_and_tells_the_same_in_the_same_order(self):
+        for resume in ({}, {"WANDB_RESUME": "allow"}):
+            with self.subTest(**resume):
+                self.setUp()
+                who = {**IDENTITY, "WANDB_MODE": "online", "WANDB_USERNAME": "ada", "WANDB_USER_EMAIL": "a@b.c",
+                       "WANDB_SWEEP_ID": "sw33p", **resume}
+                ended = self.run_to_end(TAKT_TRACE=1, WANDB_RUN_ID="ours", **who)
+                self.check_no_key(ended)
+                self.assertEqual(ended.err, "")
+                run = self.only_run()
+                self.check_rows(run.rows())
+                self.check_files(run)
+                ours = Sequence(self.server.asked, "ours")
+                self.server.asked = []
+                self.log_with_sdk("official", *logged(run), str(self.log_file().parent / "files"), **who)
+                self.check_equal(run, self.server.runs["official"])
+                self.check_sequences(ours, Sequence(self.server.asked, "official"))
+
+    def check_files(self, run):
+        self.assertEqual(sorted(run.uploaded), sorted([*OURS, "wandb-summary.json", "config.yaml"]))
+        for name in ("summary.json", "trace.json"):
+            self.assertEqual(run.files[f"takt/{name}"], (self.folder() / name).read_bytes())
+        for server_file in ("wandb-summary.json", "config.yaml"):
+            self.assertTrue(json.loads(run.files[server_file]), server_file)
+
+    def check_sequences(self, ours, theirs):
+        common = ours.common()
+        for what, told in theirs.common().items():
+            self.assertEqual(common[what], told, what)
+        begin = ["RunResumeStatus"] if common["resume"] else []
+        self.assertEqual([kind for kind, _, _ in common["order"]],
+                         [*begin, "UpsertBucket", "file_stream", "CreateRunFiles", *["file"] * 5, "file_stream"])
+        self.assertEqual(common["ends"], [(True, True, 0)])
+        self.assertEqual({name for kind in common["headers"].values() for name in kind},
+                         {"authorization", "content-type", "x-wandb-username", "x-wandb-user-email"})
+        self.assertNotIn("authorization", common["headers"]["file"])
+        self.assertEqual([set_in(each) for each in theirs.variables("UpsertBucket")[1:]],
+                         [LATER_UPSERT] * len(theirs.variables("UpsertBucket")[1:]))
+        for each in (ours, theirs):
+            lines = 0
+            for offset, more in each.parts("wandb-history.jsonl"):
+                self.assertEqual(offset, lines)
+                lines += more
+            self.assertEqual(set(each.parts("wandb-summary.json")), {(0, 1)})
+
+    def test_a_run_that_was_sent_is_passed_over_by_wandb_sync_and_not_doubled_when_it_is_made_to(self):
+        self.run_to_end()
+        run = self.only_run()
+        rows, summary = list(run.history), dict(run.summary)
+        self.server.asked.clear()
+        self.assertIn("Skipped 1 synced run", self.client("sync", self.log_file().parent))
+        self.assertEqual(self.server.asked, [])
+        self.client("sync", "--include-synced", self.log_file().parent)
+        self.assertEqual(self.only_run(), run)
+        self.assertIn("file_stream", self.server.kinds())
+        self.assertEqual([json.loads(row) for row in run.history if "NaN" not in row],
+                         [json.loads(row) for row in rows if "NaN" not in row])
+        self.assertEqual(len(run.history), len(rows))
+        self.assertEqual(run.summary, summary)
+        self.assertEqual(run.ended, 0)
+
+    def test_whatever_the_server_does_each_row_is_there_once(self):
+        moods = random.Random(5)
+        choices = (None, None, "lost", (500, "text/plain", b"no"), (503, "text/plain", b""), (429, "text/plain", b""), HTML,
+                   lambda handler: handler.wfile.write(b"nonsense\r\n\r\n"))
+        self.serve(lambda kind, number: moods.choice(choices) if number < 12 else None)
+        self.run_to_end(TAKT_EXIT_MS=120_000)
+        run = self.only_run()
+        self.check_rows(run.rows())
+        self.assertEqual(run.ended, 0)
+        self.assertTrue(pathlib.Path(f"{self.log_file()}.synced").exists())
+
+    def test_what_is_not_delivered_is_left_to_wandb_sync(self):
+        for fault in ((401, "text/plain", b"no"), (409, "text/plain", b"no"), (500, "text/plain", b"no"), None):
+            with self.subTest(fault):
+                self.setUp()
+                self.serve(lambda kind, number, fault=fault: fault if fault and kind == "file_stream" else None)
+                port = self.server.port
+                if fault is None:  # nobody there
+                    self.server.stop()
+                ended = self.start_run(TAKT_EXIT_MS=1000, WANDB_BASE_URL=f"http://127.0.0.1:{port}").end(60)
+                self.assertEqual(ended.status, 0, ended)
+                self.assertIn("written 0", ended.out)
+                self.assertEqual(ended.err.count("wandb sync"), 1, ended)
+                self.check_no_key(ended)
+                self.serve(lambda kind, number: None)
+                self.check_rows(self.sync().rows())
+
+    def test_a_silent_server_does_not_hold_up_the_end_of_the_run(self):
+        self.serve(lambda kind, number: lambda handler: handler.rfile.read(1))
+        ended = self.start_run(TAKT_EXIT_MS=500).end(20)
+        self.assertIn("written 0", ended.out)
+        self.assertEqual(len(self.given()["row", "Epoch/Batch"]), STEPS)
+
+    def test_a_server_that_starts_anew_is_told_the_rest(self):
+        program = self.start_run(steps=1_000_000, pause_us=1000)
+        self.assertTrue(rig.wait_until(lambda: self.server.runs and self.only_run().upserts))
+        old = self.server
+        old.kill()
+        self.server = WandbServer(port=old.port)
+        self.addCleanup(self.server.stop)
+        self.server.runs = old.runs
+        pathlib.Path(f"{self.given_file}.end").touch()
+        self.assertIn("written 1", program.end(120).out)
+        self.check_rows(self.only_run().rows(), len(self.given()["row", "Epoch/Batch"]))
+
+    def serve_with_tls(self):
+        """By a certificate that nobody knows. Returns its file."""
+        openssl = shutil.which("openssl")
+        if openssl is None:
+            self.skipTest("there is no openssl here to make certificates with")
+        key, pem = self.scratch / "server.key", self.scratch / "server.pem"
+        subprocess.run([openssl, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1",
+                        "-subj", "/CN=server", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", pem], check=True,
+                       capture_output=True, timeout=60 * rig.SLACK)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(pem, key)
+        self.serve(lambda kind, number: None, tls=context)
+        return pem
+
+    def test_a_server_that_cannot_say_who_it_is_gets_nothing(self):
+        self.serve_with_tls()
+        ended = self.start_run(TAKT_EXIT_MS=1000).end(60)
+        self.assertIn("written 0", ended.out)
+        self.assertIn("SSL_CERT_FILE", ended.err)
+        self.assertEqual(self.server.asked, [])
+        self.check_no_key(ended)
+
+    def test_a_server_of_ones_own_authority_gets_everything(self):
+        pem = self.serve_with_tls()
+        ended = self.run_to_end(SSL_CERT_FILE=pem)
+        self.check_rows(self.only_run().rows())
+        self.assertEqual(sorted(self.only_run().files), sorted([*OURS[:2], "wandb-summary.json", "config.yaml"]))
+        self.assertEqual(ended.err, "")
+
+    def test_a_server_that_nobody_is_to_check_is_named(self):
+        self.serve_with_tls()
+        ended = self.run_to_end(WANDB_INSECURE_DISABLE_SSL="true")
+        self.assertEqual(self.only_run().ended, 0)
+        self.assertEqual(ended.err.count("nobody checks"), 1, ended)
+
+    def kill(self, **env):
+        program = self.start_run(steps=1_000_000, pause_us=1000, **env)
+        offline = env.get("WANDB_MODE") == "offline"
+        self.assertTrue(rig.wait_until(lambda: glob.glob(f"{self.root}/*/*.wandb") and self.log_file().stat().st_size > 150_000
+                                       and (offline or (self.server.runs and self.only_run().history))))
+        os.kill(program.process.pid, signal.SIGKILL)
+        self.assertEqual(program.end(60).status, -signal.SIGKILL)
+        self.assertTrue(rig.wait_until(self.server.is_idle))
+
+    def check_killed(self, run):
+        rows = run.rows()
+        self.check_numbers(rows)
+        self.assertEqual(run.ended, 1)
+        self.assertGreater(len(rows), 100)
+        for key in ("loss", "time/Epoch/Batch/step_s"):
+            steps = [row["takt/step"] for row in rows if key in row]
+            self.assertEqual(steps, list(range(len(steps))), key)
+
+    def test_of_a_killed_run_wandb_sync_uploads_the_rest(self):
+        self.kill()
+        before = list(self.only_run().history)
+        self.assertGreater(len(before), 0)
+        run = self.sync(whole=False)
+        self.check_killed(run)
+        self.assertEqual([json.loads(row) for row in run.history[:len(before)] if "NaN" not in row],
+                         [json.loads(row) for row in before if "NaN" not in row])
+
+    def test_of_a_killed_run_takt_sync_sends_the_rest_and_a_second_time_nothing(self):
+        self.kill()
+        said = self.takt_sync().stdout
+        self.assertIn("all is delivered", said)
+        run = self.only_run()
+        self.check_killed(run)
+        self.server.asked.clear()
+        self.assertIn("all is delivered", self.takt_sync().stdout)
+        self.assertEqual(self.server.asked, [])
+        self.assertIn("Skipped 1 synced run", self.client("sync", self.log_file().parent))
+
+    def test_a_log_that_was_uploaded_before_it_had_its_end_is_uploaded_again_with_it(self):
+        self.kill(WANDB_MODE="offline")
+        before = list(self.sync(whole=False).history)
+        self.assertIn("wandb sync", self.takt_sync(status=3, WANDB_API_KEY="").stderr)
+        run = self.sync()
+        self.check_killed(run)
+        self.assertGreater(len(run.history), len(before))
+        self.assertIn("total/wall_s", run.summary)
+
+    def test_takt_sync_writes_for_wandb_sync_what_a_program_without_an_exporter_recorded(self):
+        self.run_to_end(WANDB_MODE="disabled")
+        self.assertEqual(glob.glob(f"{self.root}/*"), [])
+        said = self.takt_sync(status=3, WANDB_API_KEY="").stderr
+        self.assertIn("wandb sync", said)
+        self.assertIn("wandb sync", self.takt_sync(WANDB_MODE="offline").stdout)
+        self.assertEqual(self.server.asked, [])
+        run = self.sync()
+        self.check_rows(run.rows())
+        self.assertEqual(run.ended, 0)
+        self.assertIn("all is delivered", self.takt_sync().stdout)
+
+    def test_takt_sync_beside_a_program_that_sends_leaves_it_alone(self):
+        program = self.start_run(steps=1_000_000, pause_us=1000)
+        self.assertTrue(rig.wait_until(lambda: glob.glob(f"{self.folder() if self.folders() else '-'}/wandb.json")))
+        self.assertIn("delivering", self.takt_sync(status=3).stderr)
+        pathlib.Path(f"{self.given_file}.end").touch()
+        self.assertIn("written 1", program.end(120).out)
+        self.check_rows(self.only_run().rows(), len(self.given()["row", "Epoch/Batch"]))
+
+    def test_the_key_of_wandb_login_is_found(self):
+        subprocess.run([CLIENT, "login", "--relogin", KEY], env=self.environment(), check=True, capture_output=True,
+                       stdin=subprocess.DEVNULL, timeout=120 * rig.SLACK)
+        self.assertTrue((self.scratch / "netrc").exists())
+        self.run_to_end(steps=10, WANDB_API_KEY=None, NETRC=self.scratch / "netrc")
+        self.assertEqual(self.only_run().ended, 0)
+
+    def begin_silence(self, **env):
+        return self.start("silent", stdin=subprocess.PIPE, WANDB_DIR=self.scratch, WANDB_API_KEY=KEY, WANDB_BASE_URL=self.server.url,
+                          NETRC=self.scratch / "none", TAKT_TABLE=0, TAKT_EXIT_MS=60_000, **{**env, "WANDB_MODE": "online"})
+
+    def test_of_a_run_that_is_there_only_the_config_is_told_again(self):
+        program = self.begin_silence(**IDENTITY)
+        self.assertTrue(rig.wait_until(lambda: self.server.runs and self.only_run().upserts))
+        self.assertIn("written 1", program.end(120).out)
+        first, later = self.only_run().upserts
+        self.assertNotIn("late", json.loads(first["config"]))
+        self.assertEqual(json.loads(later["config"])["late"], {"value": 1})
+        self.assertEqual(set_in(later), LATER_UPSERT)
+
+    def test_in_a_minute_of_silence_the_server_hears_that_the_run_is_alive(self):
+        heard = []
+        self.serve(lambda kind, number: heard.append(time.monotonic()))
+        program = self.begin_silence()
+        self.assertTrue(rig.wait_until(lambda: heard, 30))
+        end = time.monotonic() + 61
+        rig.wait_until(lambda: time.monotonic() > end, 90)
+        self.assertLess(max(after - before for before, after in zip(heard, [*heard[1:], time.monotonic()])), 31 * rig.SLACK)
+        self.assertIsNone(self.only_run().ended)
+        self.assertIn("written 1", program.end(120).out)
+        self.assertEqual(self.only_run().ended, 0)
+
+    def test_a_row_of_ten_mib_is_sent_in_parts_that_the_server_takes(self):
+        ended = self.start("wide", 50_000, WANDB_DIR=self.scratch, WANDB_MODE="online", WANDB_API_KEY=KEY,
+                           WANDB_BASE_URL=self.server.url, NETRC=self.scratch / "none").end(120)
+        self.assertEqual(ended.status, 0, ended)
+        self.assertLess(max(map(len, self.only_run().history)), (10 << 20) - (100 << 10))  # what the client sends at the most
+        rows = self.only_run().rows()
+        self.check_numbers(rows)
+        found = [name for row in rows for name in row if name.startswith("xxx")]
+        self.assertEqual((len(found), len(set(found))), (50_000, 50_000))
+
+    def test_a_key_that_is_too_short_is_an_error_before_anything_is_sent_and_is_not_shown(self):
+        ended = self.start_run(steps=5, WANDB_API_KEY="too-short-0123456789").end(60)
+        self.assertNotEqual(ended.status, 0)
+        self.assertIn("where a key has 40 or more", ended.err)
+        self.assertNotIn("too-short-0123456789", ended.out + ended.err)
+        self.assertEqual(self.server.asked, [])
+        said = subprocess.run([CLIENT, "login", "--relogin", "too-short-0123456789"], env=self.environment(), capture_output=True,
+                              text=True, check=False, stdin=subprocess.DEVNULL, timeout=120 * rig.SLACK)
+        self.assertNotEqual(said.returncode, 0)  # the official client does the same
+
+    def test_ranks_that_start_in_the_same_second_are_runs_of_one_group(self):
+        programs = [self.start_run(steps=20, TAKT_RANKS="all", TAKT_RUN_ID="x", TAKT_RANK=rank, TAKT_WORLD_SIZE=2)
+                    for rank in range(2)]
+        for program in programs:
+            self.assertIn("written 1", program.end(60).out)
+        runs = self.server.runs.values()
+        self.assertEqual(sorted(run.first("displayName") for run in runs), ["wandb-test rank-0000", "wandb-test rank-0001"])
+        self.assertEqual({(run.first("groupName"), run.first("jobType"), run.ended) for run in runs}, {("wandb-test-x", "rank", 0)})
+
+    def begin_again(self, name, resume, sent):
+        """A program with the id of the first one. Returns its log's folder."""
+        folder = self.scratch / name
+        folder.mkdir()
+        ended = self.start_run(steps=20, WANDB_RUN_ID="first", WANDB_RESUME=resume, WANDB_DIR=folder).end(120)
+        self.assertEqual(ended.status, 0, ended)
+        self.assertIn(f"written {int(sent)}", ended.out, ended)
+        return ended, glob.glob(f"{folder}/wandb/offline-run-*")[0]
+
+    def sdk_status(self, run_id, resume):
+        """Whether W&B's own SDK would have begun that run."""
+        env = {**self.environment(), "WANDB_MODE": "online", "WANDB_RUN_ID": run_id, "WANDB_RESUME": resume}
+        return subprocess.run([sys.executable, "-c", SDK], env=env, input="[{}, []]", text=True, check=False, capture_output=True,
+                              timeout=120 * rig.SLACK).returncode
+
+    def test_a_run_that_w_and_b_has_is_not_overwritten_but_gone_on_with_by_wandb_sync(self):
+        ended, folder = self.begin_again("one", "allow", True)
+        self.assertEqual(self.server.kinds()[0], "RunResumeStatus")
+        self.assertEqual(ended.err, "")
+        run = self.only_run()
+        before = list(run.history)
+        self.server.asked.clear()
+        ended, folder = self.begin_again("two", "must", False)
+        self.assertEqual(self.server.kinds(), ["RunResumeStatus"])
+        self.assertEqual(run.history, before)
+        command = shlex.split(re.findall("this uploads it: (.*)", ended.err)[0])
+        self.assertEqual(command, ["wandb", "sync", folder])
+        self.client(*command[1:])
+        self.assertEqual(run.history[:len(before)], before)
+        rows = run.rows()
+        self.check_numbers(rows)
+        losses = [row["takt/step"] for row in rows if "loss" in row]
+        self.assertEqual(losses, [*range(20), *range(20)])
+
+    def test_who_wants_no_run_of_that_id_or_one_that_is_not_there_is_told_as_by_the_sdk(self):
+        self.begin_again("one", "never", True)
+        before = list(self.only_run().history)
+        ended, folder = self.begin_again("two", "never", False)
+        self.assertEqual(self.only_run().history, before)
+        self.assertIn("it has a run first, and WANDB_RESUME is never", ended.err)
+        self.assertNotEqual(self.sdk_status("first", "never"), 0)
+        self.client("sync", "--id", "second", folder)
+        self.assertEqual(self.server.runs["first"].history, before)
+        self.assertEqual(len(self.server.runs["second"].history), len(before))
+        del self.server.runs["first"]
+        ended, _ = self.begin_again("three", "must", False)
+        self.assertIn("it has no run first, and WANDB_RESUME is must", ended.err)
+        self.assertNotIn("first", self.server.runs)
+        self.assertNotEqual(self.sdk_status("first", "must"), 0)
+
+    def test_a_failed_run_ends_with_1(self):
+        self.run_to_end("failed", steps=20)
+        self.assertEqual(self.only_run().ended, 1)
+
+    @unittest.skipUnless(EXAMPLE, "the examples were not built")
+    def test_the_digits_example_needs_but_a_key(self):
+        said = digits.run(EXAMPLE, TAKT_DIR=self.runs, WANDB_DIR=self.scratch, WANDB_API_KEY=KEY, WANDB_BASE_URL=self.server.url,
+                          TAKT_EXIT_MS=60_000)
+        self.assertEqual(said, "")
+        self.check_digits(self.only_run())
+
+    def test_rows_are_told_while_the_run_goes_on(self):
+        program = self.start_run(steps=1_000_000, pause_us=1000)
+        self.assertTrue(rig.wait_until(lambda: self.server.runs and self.only_run().history))
+        self.assertIsNone(program.process.poll())
+        self.assertIsNone(self.only_run().ended)
+        pathlib.Path(f"{self.given_file}.end").touch()
+        self.assertIn("written 1", program.end(120).out)
+        self.check_rows(self.only_run().rows(), len(self.given()["row", "Epoch/Batch"]))
+
+
+if __name__ == "__main__":
+    rig.main()
