@@ -8,7 +8,8 @@
 #         ThreadSanitizer; then the library's sources by a compiler for aarch64, clang-format, clang-tidy and shellcheck.
 #
 # Installs what is missing with apt-get where it may, and says what to install where it may not. Build folders
-# (build-<leg>) are kept. The last line is "N passed, M failed" over everything that ran.
+# (build-<leg>) are kept. At the end stands again what each failed test said last, and then what ran, leg by leg; the last
+# line is "N passed, M failed" over everything that ran.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/lib.sh
@@ -24,6 +25,7 @@ esac
 passed=0
 failed=0
 summary=()
+failures=()
 
 # note <leg> <passed> <failed> <line>
 note() {
@@ -32,12 +34,24 @@ note() {
   summary+=("$(printf '%-13s %s' "$1:" "$4")")
 }
 
+# failed_in <log of ctest>: the result of each test that failed, and the last lines that it printed.
+failed_in() {
+  awk '
+    function told() { for (i = n > 40 ? n - 39 : 1; i <= n; i++) print line[i]; n = 0 }
+    /^ *[0-9]+\/[0-9]+ Test +#[0-9]+:/ { told(); failed = /\*\*\*/ && !/\*\*\*Skipped/; if (failed) print; next }
+    /^ +Start +[0-9]+: / || /^[0-9]+% tests passed/ { told(); failed = 0 }
+    failed && NF { line[++n] = $0 }
+    END { told() }' "$1"
+}
+
 # leg <preset>: configure, build and test. A build that breaks is one failure.
 leg() {
   local preset=$1 log=build-$1/test.log line skipped
   say "$preset"
-  if ! build "$preset"; then
+  mkdir -p "build-$preset"
+  if ! build "$preset" 2>&1 | tee "build-$preset/build.log"; then
     note "$preset" 0 1 "the build failed"
+    failures+=("$(grep -E -m20 -A4 '(error|Error|FAILED):? ' "build-$preset/build.log" || true)")
     return
   fi
   # One more than there are cores: some tests wait for servers and disks.
@@ -46,6 +60,7 @@ leg() {
   if [[ $line =~ passed,\ ([0-9]+)\ tests?\ failed\ out\ of\ ([0-9]+) ]]; then
     skipped=$(grep -cE '^\s*[0-9]+ - .* \((Skipped|Not Run)\)$' "$log" || true)
     note "$preset" $((BASH_REMATCH[2] - BASH_REMATCH[1] - skipped)) "${BASH_REMATCH[1]}" "$line, $skipped of them skipped"
+    if [[ ${BASH_REMATCH[1]} -gt 0 ]]; then failures+=("$(echo "== failed in $preset"; failed_in "$log")"); fi
   else
     note "$preset" 0 1 "no test ran"
   fi
@@ -53,10 +68,15 @@ leg() {
 
 # check <name> <command>...: a check that passes or fails as a whole.
 check() {
-  local name=$1
+  local name=$1 log=build-ci/check.log
   shift
   say "$name"
-  if "$@"; then note "$name" 1 0 "passed"; else note "$name" 0 1 "failed"; fi
+  if "$@" 2>&1 | tee "$log"; then
+    note "$name" 1 0 "passed"
+  else
+    note "$name" 0 1 "failed"
+    failures+=("$(echo "== failed: $name"; grep -v 'warnings generated' "$log" | tail -40)")
+  fi
 }
 
 # for_files <find test>... -- <command>...: runs the command on the files of the tree that pass the tests.
@@ -116,6 +136,7 @@ if $full; then
 fi
 
 echo
+if [[ ${#failures[@]} -gt 0 ]]; then printf '%s\n\n' "${failures[@]}"; fi
 printf '%s\n' "${summary[@]}"
 echo "$passed passed, $failed failed"
 [[ $failed -eq 0 && $passed -gt 0 ]]
