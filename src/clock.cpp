@@ -61,7 +61,7 @@ bool counter_invariant(const char*& reason) noexcept {
 }
 #endif
 
-void stop_using_counter() noexcept { mode.fetch_or(kModeMonotonic, std::memory_order_release); }
+void stop_using_counter() noexcept { mode().fetch_or(kModeMonotonic, std::memory_order_release); }
 
 constexpr const char* kCounterName =
 #if defined(__aarch64__)

@@ -130,7 +130,8 @@ void GraphRegions::launching() noexcept {
 
 void GraphRegions::launched(StreamRef stream) noexcept {
   if (state_ == nullptr || state_->is_empty()) { return; }
-  const bool off = (detail::mode.load(std::memory_order_relaxed) & (detail::kModeDisabled | detail::kModeForked)) != 0;
+  const bool off =
+      (detail::mode().load(std::memory_order_relaxed) & (detail::kModeDisabled | detail::kModeForked)) != 0;
   state_->launched(off ? nullptr : detail::this_recorder(), stream);
 }
 

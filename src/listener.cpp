@@ -67,7 +67,7 @@ bool add_listener(const Listener& listener) noexcept {
   if (slot == used) { detail::g_slots[slot].listener = listener; }
   detail::g_slots[slot].begins.store(true, std::memory_order_release);
   if (slot == used) { detail::g_used.store(slot + 1, std::memory_order_release); }
-  detail::mode.fetch_or(detail::kModeListening, std::memory_order_release);
+  detail::mode().fetch_or(detail::kModeListening, std::memory_order_release);
   return true;
 }
 
@@ -78,7 +78,9 @@ void remove_listener(const Listener& listener) noexcept {
     if (detail::same(slot, listener)) { detail::g_slots[slot].begins.store(false, std::memory_order_release); }
     any = any || detail::g_slots[slot].begins.load(std::memory_order_relaxed);
   }
-  if (!any) { detail::mode.fetch_and(~static_cast<std::uint32_t>(detail::kModeListening), std::memory_order_release); }
+  if (!any) {
+    detail::mode().fetch_and(~static_cast<std::uint32_t>(detail::kModeListening), std::memory_order_release);
+  }
 }
 
 TAKT_END_NAMESPACE

@@ -15,7 +15,7 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 
 __thread Event* cursor TAKT_INITIAL_EXEC = nullptr;
-std::atomic<std::uint32_t> mode{kModeNotStarted};
+alignas(Arena) FirstArena first_arena{{}, {kModeNotStarted}, {}};
 std::atomic<bool> tracing{false};
 
 namespace {
@@ -40,7 +40,7 @@ void at_thread_exit(void*) noexcept {
 /// The child has the parent's recorders, but they are the parent's: they are let go, untouched. Locks may be held by threads
 /// that do not exist here, so what has one gets a new one.
 void after_fork_in_child() noexcept {
-  mode.fetch_or(kModeForked, std::memory_order_relaxed);
+  mode().fetch_or(kModeForked, std::memory_order_relaxed);
   current_generation.fetch_add(1, std::memory_order_relaxed);
   if (Registry* parents = current_registry.exchange(nullptr, std::memory_order_relaxed)) { parents_registry = parents; }
   store_cursor(nullptr);
@@ -70,8 +70,8 @@ void start_process() noexcept {
     const bool disabled = read_process_environment().disabled;
     process_clock();
     off_by_environment.store(disabled, std::memory_order_relaxed);
-    if (disabled) { mode.fetch_or(kModeDisabled, std::memory_order_relaxed); }
-    mode.fetch_and(~static_cast<std::uint32_t>(kModeNotStarted), std::memory_order_release);
+    if (disabled) { mode().fetch_or(kModeDisabled, std::memory_order_relaxed); }
+    mode().fetch_and(~static_cast<std::uint32_t>(kModeNotStarted), std::memory_order_release);
   });
 }
 
@@ -90,7 +90,7 @@ std::uint32_t generation() noexcept { return current_generation.load(std::memory
 
 void adopt_process() noexcept {
   start_process();
-  mode.fetch_and(~static_cast<std::uint32_t>(kModeForked), std::memory_order_relaxed);
+  mode().fetch_and(~static_cast<std::uint32_t>(kModeForked), std::memory_order_relaxed);
 }
 
 bool switched_off() noexcept {
@@ -105,7 +105,7 @@ Recorder* existing_recorder() noexcept {
 
 Recorder* this_recorder() noexcept {
   if (Recorder* recorder = existing_recorder()) { return recorder; }
-  if ((mode.load(std::memory_order_relaxed) & kModeForked) != 0) { return nullptr; }
+  if ((mode().load(std::memory_order_relaxed) & kModeForked) != 0) { return nullptr; }
   if (load_cursor() == kPastEnd) {
     registry().count_unrecorded();
     return nullptr;
@@ -144,15 +144,15 @@ std::int64_t overhead_ns(const Snapshot& snapshot) noexcept {
 void set_enabled(bool on) noexcept {
   detail::start_process();
   if (on) {
-    detail::mode.fetch_and(~static_cast<std::uint32_t>(detail::kModeDisabled), std::memory_order_relaxed);
+    detail::mode().fetch_and(~static_cast<std::uint32_t>(detail::kModeDisabled), std::memory_order_relaxed);
   } else {
-    detail::mode.fetch_or(detail::kModeDisabled, std::memory_order_relaxed);
+    detail::mode().fetch_or(detail::kModeDisabled, std::memory_order_relaxed);
   }
 }
 
 bool enabled() noexcept {
   detail::start_process();
-  return (detail::mode.load(std::memory_order_relaxed) & (detail::kModeDisabled | detail::kModeForked)) == 0;
+  return (detail::mode().load(std::memory_order_relaxed) & (detail::kModeDisabled | detail::kModeForked)) == 0;
 }
 
 void name_thread(const char* name) noexcept {

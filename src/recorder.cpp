@@ -24,15 +24,25 @@ constexpr std::size_t kLeastOutboxBytes = 4U << 10U;
 MemoryBudget outbox_budget(4U << 20U);
 constexpr std::size_t kTraceBudget = 32U << 20U;
 
+/// Never freed. nullptr where there is no memory.
+void* new_arena() noexcept {
+  static std::atomic<bool> first_is_taken{false};
+  // Loaders before glibc 2.35 and Linux 5.10 align nothing to more than a page, which compilers do not know.
+  auto first = reinterpret_cast<std::uintptr_t>(&first_arena);
+  asm("" : "+r"(first));
+  if ((first & kArenaMask) == 0 && !first_is_taken.exchange(true, std::memory_order_relaxed)) { return &first_arena; }
+  void* arena = nullptr;
+  return posix_memalign(&arena, sizeof(Arena), sizeof(Arena)) == 0 ? arena : nullptr;
+}
+
 }  // namespace
 
 Recorder* Recorder::create(Clock& clock, MemoryBudget& budget, std::uint32_t generation) noexcept {
   if (!budget.take(sizeof(Recorder) + kTouchedArenaBytes)) { return nullptr; }
-  void* arena = nullptr;
   void* memory = nullptr;
-  if (posix_memalign(&arena, sizeof(Arena), sizeof(Arena)) != 0 ||
-      posix_memalign(&memory, alignof(Recorder), sizeof(Recorder)) != 0) {
-    std::free(arena);
+  void* arena = nullptr;
+  if (posix_memalign(&memory, alignof(Recorder), sizeof(Recorder)) != 0 || (arena = new_arena()) == nullptr) {
+    std::free(memory);
     budget.give(sizeof(Recorder) + kTouchedArenaBytes);
     return nullptr;
   }
@@ -91,7 +101,7 @@ bool Recorder::make_room(unsigned events) noexcept {
 
 /// Goes to the first block in which no open region began: its places may be used anew.
 void Recorder::next_block() noexcept {
-  std::uint64_t taken = 0;
+  std::uint64_t taken = std::uint64_t{1} << kReservedBlock;
   for (unsigned level = 0; level < tree_.depth(); ++level) {
     const std::uint32_t id = tree_.frame(level).id();
     if (id != Tree::Frame::kTooDeep) { taken |= std::uint64_t{1} << (id / kBlockEvents); }

@@ -9,21 +9,21 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 
 KeyIndex admitted(const Key& key) noexcept {
-  if ((mode.load(std::memory_order_acquire) & kModeNotStarted) != 0) { start_process(); }
-  if ((mode.load(std::memory_order_relaxed) & (kModeDisabled | kModeForked)) != 0) { return kNoKey; }
+  if ((mode().load(std::memory_order_acquire) & kModeNotStarted) != 0) { start_process(); }
+  if ((mode().load(std::memory_order_relaxed) & (kModeDisabled | kModeForked)) != 0) { return kNoKey; }
   return key_table().resolve(key);
 }
 
 namespace {
 
 Region flags_of(KeyIndex key) noexcept {
-  const bool monotonic = (mode.load(std::memory_order_relaxed) & kModeMonotonic) != 0;
+  const bool monotonic = (mode().load(std::memory_order_relaxed) & kModeMonotonic) != 0;
   return (key == kBatchKey ? kRegionFolds : Region{0}) | (monotonic ? kRegionUnusual : Region{0});
 }
 
 Region begin_checked(Recorder& recorder, KeyIndex key, StreamRef stream) noexcept {
   unsigned told = 0;
-  if ((mode.load(std::memory_order_relaxed) & kModeListening) != 0) { told = tell_begin(key_table().entry(key)); }
+  if ((mode().load(std::memory_order_relaxed) & kModeListening) != 0) { told = tell_begin(key_table().entry(key)); }
   const Region flags = flags_of(key) | (told != 0 ? kRegionUnusual : Region{0});
   const Region region = stream.ops == nullptr ? recorder.begin(key, flags) : recorder.begin_device(key, flags, stream);
   if (told != 0 && (region == 0 || !recorder.told(region, told))) { tell_end(told, key_table().entry(key)); }
@@ -80,7 +80,7 @@ struct Told {
 }  // namespace
 
 Region begin_slow(const Key& key) noexcept {
-  if (mode.load(std::memory_order_relaxed) == 0 && key.index() != kNoKey) {
+  if (mode().load(std::memory_order_relaxed) == 0 && key.index() != kNoKey) {
     Recorder* recorder = existing_recorder();  // only the block was full
     if (recorder != nullptr) { return recorder->begin(key.index(), 0); }
   }
@@ -122,11 +122,11 @@ void end_slow(Region region) noexcept {
 
 Region end_innermost(const Key& key) noexcept {
   // Not admitted(): what is open is still recorded while recording is switched off.
-  const bool off = (mode.load(std::memory_order_acquire) & (kModeNotStarted | kModeForked)) != 0;
+  const bool off = (mode().load(std::memory_order_acquire) & (kModeNotStarted | kModeForked)) != 0;
   Recorder* recorder = off ? nullptr : this_recorder();
   if (recorder == nullptr) { return 0; }
   const KeyIndex index = key_table().resolve(key);
-  const Region region = recorder->innermost(index, (mode.load(std::memory_order_relaxed) & kModeDisabled) != 0);
+  const Region region = recorder->innermost(index, (mode().load(std::memory_order_relaxed) & kModeDisabled) != 0);
   if (region != 0) { end_slow(region | kRegionUnusual | (index == kBatchKey ? kRegionFolds : Region{0})); }
   return region;
 }
@@ -144,7 +144,7 @@ Region lap_slow(Region region, const Key& key) noexcept {
   const Told before(*here, region);
   Region next = here->lap(region, index, flags_of(index));
   before.tell();
-  if ((mode.load(std::memory_order_relaxed) & kModeListening) == 0) { return next; }
+  if ((mode().load(std::memory_order_relaxed) & kModeListening) == 0) { return next; }
   const unsigned told = tell_begin(key_table().entry(index));
   if (told == 0) { return next; }
   if (next != 0 && here->told(next, told)) { return next | kRegionUnusual; }

@@ -39,7 +39,7 @@ void sweep(std::vector<std::uint64_t>& memory) {
 
 /// What a region reads and writes.
 std::array<const void*, 4> data_of_region() {
-  return {&takt::detail::cursor, &takt::detail::mode, &takt::Forward, takt::detail::load_cursor()};
+  return {&takt::detail::cursor, &takt::detail::mode(), &takt::Forward, takt::detail::load_cursor()};
 }
 
 /// Sends it back to memory, and leaves its instructions where they are.
@@ -103,7 +103,7 @@ void print_cold(bool quick) {
   std::printf("%-44s %10s %10s\n", "", "a region", "one load");
   print_line("warm", quick, [] {});
   print_line("its data flushed", quick, flush_data);
-  for (const std::size_t kib : {256U, 4096U, 8192U}) {
+  for (const std::size_t kib : {256U, 4096U, 8192U, 16384U}) {
     std::vector<std::uint64_t> memory(kib * 1024 / sizeof(std::uint64_t));
     print_line(std::to_string(kib) + " KiB swept before each", quick, [&memory] { sweep(memory); });
     print_line(std::to_string(kib) + " KiB swept, its pages looked up", quick, [&memory] {

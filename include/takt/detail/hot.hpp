@@ -25,7 +25,7 @@ TAKT_ALWAYS_INLINE void store_cursor(Event* to) noexcept { __atomic_store_n(&cur
 TAKT_ALWAYS_INLINE void put(Event* at, Event event) noexcept { __atomic_store_n(at, event, __ATOMIC_RELAXED); }
 
 /// What sends beginnings the slow way, for the whole process. 0 while nothing does; otherwise above every key index, so
-/// that "mode >= index" is one comparison for both: something is unusual, or the key is not known yet (kNoKey is 0).
+/// that "mode() >= index" is one comparison for both: something is unusual, or the key is not known yet (kNoKey is 0).
 enum ModeBits : std::uint32_t {
   kModeDisabled = 1U << 16U,    ///< set_enabled(false), or TAKT_DISABLE=1
   kModeListening = 1U << 17U,   ///< there are listeners
@@ -33,7 +33,19 @@ enum ModeBits : std::uint32_t {
   kModeForked = 1U << 19U,      ///< a child that has no Session of its own
   kModeNotStarted = 1U << 20U,  ///< nothing was recorded yet: the clock is not known
 };
-TAKT_EXPORT extern std::atomic<std::uint32_t> mode;
+
+/// The arena of the first thread that records, and the mode, on the page of its first events. After a step the processor
+/// has forgotten the pages of both: here they are one, and that is looked up while the cursor's is. Where events stand
+/// elsewhere, their page is known only when the cursor is, and one look-up waits for the other (tests/bench/cold.cpp).
+/// The mode has a line of its own, since other threads read it.
+struct FirstArena {
+  Event before[kReservedBlock * kBlockEvents];
+  alignas(kBlockBytes) std::atomic<std::uint32_t> mode;
+  alignas(kBlockBytes) Event after[(kBlocks - kReservedBlock - 1) * kBlockEvents];
+};
+static_assert(sizeof(FirstArena) == sizeof(Arena), "it is one");
+TAKT_EXPORT extern FirstArena first_arena;
+TAKT_ALWAYS_INLINE std::atomic<std::uint32_t>& mode() noexcept { return first_arena.mode; }
 
 /// A region that has begun: the address of its begin event, and flags in the lowest three bits. 0: not being timed.
 using Region = std::uintptr_t;
@@ -61,7 +73,7 @@ TAKT_EXPORT void note_amount(Region region, Amount what, std::int64_t amount) no
 
 TAKT_ALWAYS_INLINE Region begin_region(const Key& key) noexcept {
   const KeyIndex index = key.index();
-  const std::uint32_t unusual = mode.load(std::memory_order_relaxed);
+  const std::uint32_t unusual = mode().load(std::memory_order_relaxed);
   if (TAKT_UNLIKELY(unusual >= index)) { return (unusual & kModeDisabled) != 0 ? 0 : begin_slow(key); }
   Event* const at = load_cursor();
   if (TAKT_UNLIKELY(!has_room(at))) { return begin_slow(key); }
@@ -87,7 +99,7 @@ TAKT_ALWAYS_INLINE Region lap_region(Region region, const Key& key) noexcept {
   Event* const at = load_cursor();
   const KeyIndex index = key.index();
   const std::uintptr_t differs = (reinterpret_cast<std::uintptr_t>(at) ^ region) & ~kPlainBits;
-  if (TAKT_UNLIKELY(differs != 0 || !has_room(at, 2) || mode.load(std::memory_order_relaxed) >= index)) {
+  if (TAKT_UNLIKELY(differs != 0 || !has_room(at, 2) || mode().load(std::memory_order_relaxed) >= index)) {
     return lap_slow(region, key);
   }
   const std::uint64_t now = ticks();
