@@ -66,7 +66,7 @@ class BadDisk(rig.Case):
     def test_the_end_does_not_wait_for_the_disk(self):
         ended = self.run_program("steps", 3, "close", TAKT_EXIT_MS=2000, **self.disk("hang"))
         self.assertEqual(self.calls(), 1)
-        self.assertLess(ended.seconds, 2 + rig.SLACK)
+        self.assertLess(ended.seconds, 2 + rig.LATE)
         self.assertIn("closed 1", ended.out)
         self.assertEqual(ended.err, "")
         self.assertTrue(self.summary()["finished"])

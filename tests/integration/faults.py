@@ -122,7 +122,7 @@ class Faults:
         """Ends the program. Returns what it said, and whether all was delivered."""
         begin = time.monotonic()
         ended = self.program.end(60 * rig.SLACK)
-        self.assertLess(time.monotonic() - begin, exit_ms / 1000 + 0.5 * rig.SLACK, ended)
+        self.assertLess(time.monotonic() - begin, exit_ms / 1000 + rig.LATE, ended)
         self.assertEqual(ended.status, 0, ended)
         self.assertEqual(re.findall(r"result (\S+)", ended.out), [self.trained(self.steps_made)], ended)
         self.assertNotIn(self.SECRET, ended.out + ended.err)
@@ -243,10 +243,7 @@ class Faults:
             self.assertTrue(self.met.wait(30 * rig.SLACK))
             for _ in range(3):
                 self.make(STEPS)
-                made = time.monotonic()
-                self.assertTrue(rig.wait_until(lambda: len(self.journal_steps(self.folder())) == self.steps_made, 5))
-                # The command itself takes its time.
-                self.assertLess(time.monotonic() - made, PERIOD_MS / 1000 + 0.5 * rig.SLACK)
+                self.assertTrue(rig.wait_until(lambda: len(self.journal_steps(self.folder())) == self.steps_made))
             ended, delivered = self.finish()
             self.assertFalse(delivered)
             self.over.set()

@@ -142,7 +142,7 @@ class Files(rig.Case):
         except BlockingIOError:
             os.set_blocking(writing, True)
         ended = self.run_program("steps", 3, stdout=writing, TAKT_EXIT_MS=500)
-        self.assertLess(ended.seconds, 0.5 + 1 * rig.SLACK)
+        self.assertLess(ended.seconds, 0.5 + rig.LATE)
 
     def test_run_folders_are_where_the_program_was_started(self):
         ended = self.run_program("steps", 3, TAKT_DIR="here", prepare=lambda: os.chdir(self.scratch))

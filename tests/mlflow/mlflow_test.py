@@ -240,7 +240,7 @@ class MlflowTest(Case):
         waited = re.search(r"waited in (\d+) steps, at most (\d+) us", ended.out)
         # One that waits for a server does so in each, or for as long as it is away. None is what is seen.
         self.assertLess(int(waited[1]), STEPS / 10, ended)
-        self.assertLess(int(waited[2]), 50_000 * rig.SLACK, ended)
+        self.assertLess(int(waited[2]), 1_000_000 * rig.SLACK, ended)
         run = self.only_run("killed")
         self.assertEqual(run.info.status, "FINISHED", ended)
         self.check_points(run)
@@ -272,7 +272,7 @@ class MlflowTest(Case):
         self.server.kill()
         ended = self.start_program("later", TAKT_EXIT_MS=500).end(120)
         self.assertEqual(ended.status, 0, ended)
-        self.assertLess(ended.seconds, 3 * rig.SLACK, ended)
+        self.assertLess(ended.seconds, 0.5 + rig.LATE, ended)
         self.assertIn("delivered 0", ended.out, ended)
         self.assertIn("takt: MLflow at " + self.server.url, ended.err)
         self.assertIn("takt sync", ended.err)

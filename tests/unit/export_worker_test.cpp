@@ -350,7 +350,7 @@ TEST_CASE("ExportWorker: a slow exporter holds up neither the loop, nor its neig
   auto gate = std::make_shared<Gate>();
   auto count = std::make_shared<Counting::Count>();
   takt::SessionOptions options = in_background();
-  options.exit_ms = 300;
+  options.exit_ms = 3000;
   takt::Session session("slow", options);
   session.add(std::make_unique<Blocked>(gate));
   session.add(std::make_unique<Counting>(count));
@@ -364,8 +364,8 @@ TEST_CASE("ExportWorker: a slow exporter holds up neither the loop, nor its neig
   const auto begin = std::chrono::steady_clock::now();
   REQUIRE_FALSE(session.close());
   const auto took = std::chrono::steady_clock::now() - begin;
-  CHECK(took <= milliseconds(300 + 200));  // the machine may be busy
-  REQUIRE(contains(faults.text(), "\"blocked\" had not finished after TAKT_EXIT_MS=300"));
+  CHECK(took < kLong);  // the machine may be busy
+  REQUIRE(contains(faults.text(), "\"blocked\" had not finished after TAKT_EXIT_MS=3000"));
   REQUIRE_FALSE(contains(faults.text(), "end of the run"));
   gate->open();
   REQUIRE(gate->wait_until_somebody_passed());

@@ -46,7 +46,7 @@ namespace {
 
 SenderTimes quick() {
   SenderTimes times;
-  times.connect = times.total = milliseconds(2000);
+  times.connect = times.total = milliseconds(20'000);
   times.first_wait = milliseconds(1);
   times.longest_wait = milliseconds(4);
   return times;
@@ -102,7 +102,8 @@ FakeRun sent_live(const std::vector<Snapshot>& run, bool every_step) {
   return server.run();
 }
 
-Delivered deliver(const std::string& folder, const MlflowOptions& options, milliseconds patience = milliseconds(5000)) {
+Delivered deliver(const std::string& folder, const MlflowOptions& options,
+                  milliseconds patience = milliseconds(60'000)) {
   return Delivery(folder, options, patience, quick()).run();
 }
 
@@ -214,9 +215,9 @@ TEST_CASE("what the program's own exporter has sent is not sent again") {
       snapshot.run.directory = folder;
       exporter.export_snapshot(snapshot);
     }
-    exporter.flush(milliseconds(5000));
+    exporter.flush(milliseconds(60'000));
     CHECK(deliver(folder, options_for(server)).outcome == Outcome::busy);
-    exporter.shutdown(milliseconds(1000));  // gives the lease back
+    exporter.shutdown(milliseconds(60'000));  // gives the lease back
   }
   const std::size_t before = server.run().points.size();
   CHECK(before > 50);
@@ -278,7 +279,7 @@ TEST_CASE("what an exporter had to drop, because the server was away for long, i
     client.keep_cursor(takt::detail::mlflow_cursor_file(folder));
     for (const Snapshot& each : run) { client.take(each); }
     away = false;
-    client.deliver(std::chrono::steady_clock::now() + milliseconds(5000));
+    client.deliver(std::chrono::steady_clock::now() + milliseconds(60'000));
     CHECK(client.queue().lost() > 100);
   }
   CHECK(server.run().points.size() == 100);
@@ -306,7 +307,9 @@ struct Live {
     write(lag);
     feed->take(snapshot);
     most_points = std::max(most_points, client->queue().points());
-    idle = feed->deliver(std::chrono::steady_clock::now() + milliseconds(away ? 1 : 5000));
+    const bool ends_before_its_journal = snapshot.finished && lag > 0;  // and would wait for that
+    const milliseconds patience(away || ends_before_its_journal ? 1 : 60'000);
+    idle = feed->deliver(std::chrono::steady_clock::now() + patience);
   }
   void write(std::size_t lag) {
     for (; unwritten.size() > lag; unwritten.erase(unwritten.begin())) {
@@ -315,7 +318,7 @@ struct Live {
   }
   bool end() {
     write(0);
-    return feed->deliver(std::chrono::steady_clock::now() + milliseconds(away ? 1 : 5000));
+    return feed->deliver(std::chrono::steady_clock::now() + milliseconds(away ? 1 : 60'000));
   }
 
   const Scratch scratch;
@@ -409,7 +412,7 @@ TEST_CASE("a journal that stalls does not hold up what the exporter is shown") {
       continue;
     }
     program.feed->take(run[at]);  // and the disk is full
-    program.idle = program.feed->deliver(std::chrono::steady_clock::now() + milliseconds(5000));
+    program.idle = program.feed->deliver(std::chrono::steady_clock::now() + milliseconds(60'000));
   }
   CHECK(program.end());
   CHECK(program.client->complete());
@@ -429,7 +432,7 @@ TEST_CASE("what an exporter that was added late has not seen stays out: windows 
     MlflowClient client(options_for(server), quick());
     client.keep_cursor(takt::detail::mlflow_cursor_file(folder));
     for (std::size_t at = 0; at < 30; ++at) { client.take(seen[at]); }
-    client.deliver(std::chrono::steady_clock::now() + milliseconds(5000));
+    client.deliver(std::chrono::steady_clock::now() + milliseconds(60'000));
   }
   CHECK(deliver(folder, options_for(server)).outcome == Outcome::all);
   CHECK(server.run().points == live.points);
@@ -520,7 +523,7 @@ TEST_CASE("an exporter that the server will not have leaves the run to takt sync
   Snapshot snapshot = run.front();
   snapshot.run.directory = folder;
   exporter.export_snapshot(snapshot);
-  exporter.flush(milliseconds(5000));
+  exporter.flush(milliseconds(60'000));
   exporter.export_snapshot(snapshot);
   FakeMlflow server;
   CHECK(deliver(folder, options_for(server)).outcome == Outcome::all);
@@ -538,7 +541,7 @@ TEST_CASE("a run that has ended on the server was not killed, though its journal
     MlflowClient client(options_for(server), quick());
     client.keep_cursor(cursor);
     for (const Snapshot& each : run) { client.take(each); }
-    REQUIRE(client.deliver(std::chrono::steady_clock::now() + milliseconds(5000)));
+    REQUIRE(client.deliver(std::chrono::steady_clock::now() + milliseconds(60'000)));
   }
   if (!noted) {
     std::string text = read_text(cursor);
@@ -560,7 +563,7 @@ TEST_CASE("a run that SIGTERM ended is killed on the server, and told once, whoe
     MlflowClient client(options_for(server), quick());
     client.keep_cursor(takt::detail::mlflow_cursor_file(folder));
     for (const Snapshot& each : run) { client.take(each); }
-    REQUIRE(client.deliver(std::chrono::steady_clock::now() + milliseconds(5000)));
+    REQUIRE(client.deliver(std::chrono::steady_clock::now() + milliseconds(60'000)));
   } else {
     CHECK(deliver(folder, options_for(server)).outcome == Outcome::all);
   }
@@ -625,7 +628,7 @@ TEST_CASE("what follows a gap in the journal arrives, whatever was delivered bef
     MlflowClient client(options_for(server, true), quick());
     client.keep_cursor(takt::detail::mlflow_cursor_file(folder));
     for (std::size_t at = 0; at < 40; ++at) { client.take(run[at]); }
-    client.deliver(std::chrono::steady_clock::now() + milliseconds(5000));
+    client.deliver(std::chrono::steady_clock::now() + milliseconds(60'000));
   }
   CHECK(deliver(folder, options_for(server, true)).outcome == Outcome::all);
   const FakeRun both = server.run();

@@ -27,7 +27,7 @@ namespace {
 
 SenderTimes quick() {
   SenderTimes times;
-  times.connect = times.total = milliseconds(2000);
+  times.connect = times.total = milliseconds(20'000);
   times.first_wait = milliseconds(1);
   times.longest_wait = milliseconds(4);
   return times;
@@ -76,7 +76,7 @@ void deliver_through(Mood mood, const std::vector<std::int64_t>& steps, std::siz
   FakeMlflow server([&](std::size_t number) { return number == 1 ? mood : Mood::good; });
   MlflowClient client(options_for(server), quick());
   client.take(with_steps(steps));
-  REQUIRE(client.deliver(std::chrono::steady_clock::now() + milliseconds(10'000)));
+  REQUIRE(client.deliver(std::chrono::steady_clock::now() + milliseconds(60'000)));
   CHECK(client.complete());
   CHECK(client.queue().taken() + client.queue().was_there() == steps.size());
   CHECK(client.queue().was_there() == there_before);
@@ -110,7 +110,7 @@ TEST_CASE("MLflow read back: a server that will not be asked gets what it may ha
   server.fail_over([](const FakeRequest& request) { return request.method == "GET"; }, 404);
   MlflowClient client(options_for(server), quick());
   client.take(with_steps(rising(10)));
-  REQUIRE(client.deliver(std::chrono::steady_clock::now() + milliseconds(10'000)));
+  REQUIRE(client.deliver(std::chrono::steady_clock::now() + milliseconds(60'000)));
   CHECK(server.run().sent_twice == 10);
   CHECK(contains(faults.text(), "does not tell which points it has"));
 }
@@ -121,7 +121,7 @@ TEST_CASE("MLflow read back: a server that fails over the question is asked agai
   server.fail_over([&](const FakeRequest& request) { return request.method == "GET" && failures-- > 0; }, 503);
   MlflowClient client(options_for(server), quick());
   client.take(with_steps(rising(10)));
-  REQUIRE(client.deliver(std::chrono::steady_clock::now() + milliseconds(10'000)));
+  REQUIRE(client.deliver(std::chrono::steady_clock::now() + milliseconds(60'000)));
   CHECK(server.run().sent_twice == 0);
   CHECK(server.requests("log-batch") == 1);
   CHECK(server.requests("runs/get") == 3);

@@ -82,7 +82,7 @@ struct Rig {
     takt::detail::WandbTimes times;
     times.tries.first_wait = milliseconds(1);
     times.tries.longest_wait = milliseconds(4);
-    return WandbDelivery(folder, options, milliseconds(2000), times).run();
+    return WandbDelivery(folder, options, milliseconds(60'000), times).run();
   }
   /// Of the only run that W&B's folder has.
   std::string log_file() const {
@@ -236,11 +236,12 @@ TEST_CASE("W&B delivery: whatever request it stops at, the next one goes on, and
       if (number == last + 1 && round % 2 == 1) { answer.status = 401; }
     });
     rig.use(server);
-    std::unique_ptr<WandbDelivery> first =
-        std::make_unique<WandbDelivery>(rig.folder, rig.options, milliseconds(30), takt::detail::WandbTimes());
+    const bool stops = last < 8;  // it takes 8
+    const milliseconds patience(stops ? 30 : 60'000);
+    auto first = std::make_unique<WandbDelivery>(rig.folder, rig.options, patience, takt::detail::WandbTimes());
     const Outcome outcome = first->run().outcome;
     INFO("stops at request " << last);
-    CHECK((outcome == Outcome::some) == (last < 8));  // it takes 8
+    CHECK((outcome == Outcome::some) == stops);
     asked = 2000;
     CHECK(rig.deliver().outcome == Outcome::all);
     const Log log(rig.log_file());
@@ -272,7 +273,7 @@ TEST_CASE("W&B delivery: what the program has sent is not sent again") {
   {
     takt::WandbExporter exporter(rig.options);
     for (std::size_t at = 0; at < 20; ++at) { exporter.export_snapshot(rig.all[at]); }
-    exporter.flush(milliseconds(5000));
+    exporter.flush(milliseconds(60'000));
   }
   const std::size_t there = server.history().size();
   CHECK(there > 10);

@@ -109,7 +109,7 @@ TEST_CASE("W&B run: the log begins with header and run, and ends with summary, f
   rig.metric(0.25, 1);
   rig.snapshot.finished = true;
   CHECK(rig.show(exporter) == ExportResult::ok);
-  CHECK(exporter.shutdown(milliseconds(1000)));
+  CHECK(exporter.shutdown(milliseconds(60'000)));
   const std::vector<WandbMessage> records = rig.records();
   std::int64_t number = 0;
   for (const WandbMessage& record : records) { CHECK(record.numbers.at(1) == ++number); }
@@ -171,7 +171,7 @@ TEST_CASE("W&B run: a failed one exits with 1") {
   rig.snapshot.finished = rig.snapshot.failed = true;
   rig.snapshot.wall_ns = 61'500'000'000;
   rig.show(exporter);
-  CHECK(exporter.shutdown(milliseconds(1000)));
+  CHECK(exporter.shutdown(milliseconds(60'000)));
   CHECK(rig.records(kExit).at(0).numbers.at(1) == 1);
   CHECK(rig.records(kExit).at(0).numbers.at(2) == 61);
 }
@@ -181,7 +181,7 @@ TEST_CASE("W&B run: one that SIGTERM ended exits as a shell tells that") {
   WandbExporter exporter(rig.options);
   rig.snapshot.finished = rig.snapshot.failed = rig.snapshot.killed = true;
   rig.show(exporter);
-  CHECK(exporter.shutdown(milliseconds(1000)));
+  CHECK(exporter.shutdown(milliseconds(60'000)));
   CHECK(rig.records(kExit).at(0).numbers.at(1) == 143);
 }
 
@@ -209,7 +209,7 @@ TEST_CASE("W&B run: a trace is attached when it is whole, and missed when it doe
     WandbExporter exporter(rig.options);
     rig.show(exporter);
     write_text(rig.scratch.path("run/trace.json"), "{}");
-    CHECK(exporter.shutdown(milliseconds(1000)));
+    CHECK(exporter.shutdown(milliseconds(60'000)));
     CHECK(rig.records(kFiles).size() == 3);
     CHECK(read_text(rig.folder() + "/files/takt/trace.json") == "{}");
   }
@@ -275,7 +275,7 @@ TEST_CASE("W&B run: a full disk is one line, what is missing is written when the
     limit_file_size(0);
     rig.snapshot.finished = true;
     rig.show(exporter);
-    return exporter.shutdown(milliseconds(1000)) ? 0 : 4;
+    return exporter.shutdown(milliseconds(60'000)) ? 0 : 4;
   });
   REQUIRE(status == 0);
   CHECK(rig.records(kHistory).size() == 51);

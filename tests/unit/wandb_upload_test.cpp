@@ -48,7 +48,7 @@ constexpr const char* kBasic = "authorization: Basic";
 
 WandbTimes quick() {
   WandbTimes times;
-  times.tries.connect = milliseconds(2000);
+  times.tries.connect = milliseconds(20'000);
   times.tries.first_wait = milliseconds(1);
   times.tries.longest_wait = milliseconds(4);
   times.transmit = times.heartbeat = milliseconds(3'600'000);
@@ -88,7 +88,7 @@ struct Rig {
     if (sender == nullptr) { sender = std::make_unique<WandbUpload>(options, file, 0, times); }
     return *sender;
   }
-  bool deliver(int ms = 20'000, bool all = true) {
+  bool deliver(int ms = 60'000, bool all = true) {
     return upload().deliver(steady_clock::now() + milliseconds(ms), all);
   }
 
@@ -300,7 +300,7 @@ TEST_CASE("W&B upload: what is left of the server's allowance is shared out over
     answer.headers = std::string("RateLimit-Remaining: ") + (scarce ? "0" : "100000") + "\r\nratelimit-reset: 0.3\r\n";
   }));
   rig.end();
-  CHECK(rig.deliver(50) == !scarce);
+  CHECK(rig.deliver(scarce ? 50 : 60'000) == !scarce);
   CHECK((rig.server.http.requests().size() == 1) == scarce);
   CHECK(rig.deliver());
 }
@@ -308,12 +308,12 @@ TEST_CASE("W&B upload: what is left of the server's allowance is shared out over
 TEST_CASE("W&B upload: rows wait for the next request that is due, silence is broken by a beat") {
   Rig rig;
   rig.row(0);
-  CHECK(rig.deliver(20'000, false));
+  CHECK(rig.deliver(60'000, false));
   CHECK(rig.server.kinds() == std::vector<std::string>{"upsert", "stream"});
   rig.row(1);
-  CHECK(rig.deliver(20'000, false));
+  CHECK(rig.deliver(60'000, false));
   CHECK(rig.server.kinds().size() == 2);
-  CHECK(rig.deliver(20'000, true));
+  CHECK(rig.deliver(60'000, true));
   CHECK(rig.server.history().size() == 2);
   CHECK(contains(rig.server.http.requests().back().body, R"("offset":1)"));
 
