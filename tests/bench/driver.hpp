@@ -20,7 +20,7 @@ struct Case {
 /// Nanoseconds of CLOCK_MONOTONIC that `work` takes, for each of `n`.
 double timed(std::uint64_t n, const std::function<void()>& work);
 
-/// The same on two threads at once: the time of the slower one. Each does `work(n)`.
+/// The same on two threads at once: the mean of both. Each does `work(n)`.
 double on_two_threads(std::uint64_t n, void (*work)(std::uint64_t));
 
 /// Runs every case once a round, in a new random order each time, for some milliseconds, and its floor just before and
