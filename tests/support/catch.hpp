@@ -13,3 +13,18 @@ using Catch::Approx;  // as in Catch2 2
 #else
 #include <catch2/catch.hpp>
 #endif
+
+#include <string>
+
+namespace takt_test {
+
+/// What an exception says has `part` in it, for CHECK_THROWS_WITH.
+inline auto containing(const std::string& part) {
+#if __has_include(<catch2/catch_test_macros.hpp>)
+  return Catch::Matchers::ContainsSubstring(part);
+#else
+  return Catch::Matchers::Contains(part);
+#endif
+}
+
+}  // namespace takt_test

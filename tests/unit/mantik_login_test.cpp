@@ -528,7 +528,7 @@ TEST_CASE("Mantik login: an experiment is never made") {
 
   options.experiment_name.clear();
   options.experiment_id.clear();
-  CHECK_THROWS_WITH(takt::MlflowExporter(options), Catch::Matchers::Contains("set MLFLOW_EXPERIMENT_ID to the number"));
+  CHECK_THROWS_WITH(takt::MlflowExporter(options), takt_test::containing("set MLFLOW_EXPERIMENT_ID to the number"));
   MlflowClient without(options, quick());
   without.take(with_metrics(0, 1));
   CHECK(without.stopped());

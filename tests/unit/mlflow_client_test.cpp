@@ -550,7 +550,7 @@ TEST_CASE("MLflow options that cannot work are refused with what to do") {
   CHECK_THROWS_AS(takt::MlflowExporter(options), takt::Error);
   for (const char* const uri : {"sqlite:///mlflow.db", "databricks", "file:/tmp/mlruns", "./mlruns"}) {
     options.tracking_uri = uri;
-    CHECK_THROWS_WITH(takt::MlflowExporter(options), Catch::Matchers::Contains("mlflow server --backend-store-uri"));
+    CHECK_THROWS_WITH(takt::MlflowExporter(options), takt_test::containing("mlflow server --backend-store-uri"));
   }
   options.tracking_uri = "http://127.0.0.1:5000";
   options.token = "two\nlines";

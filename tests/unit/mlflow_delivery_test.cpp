@@ -503,7 +503,7 @@ TEST_CASE("a delivery that cannot note how far it got sends nothing") {
   FakeMlflow server;
   const std::string file = takt::detail::mlflow_cursor_file(folder);
   REQUIRE(::mkdir((file + ".part").c_str(), 0700) == 0);
-  CHECK_THROWS_WITH(deliver(folder, options_for(server)), Catch::Matchers::Contains(file));
+  CHECK_THROWS_WITH(deliver(folder, options_for(server)), takt_test::containing(file));
   CHECK(server.requests() == 0);
 }
 
@@ -660,7 +660,7 @@ TEST_CASE("a cursor that cannot be read stops a delivery: guessing would send th
   FakeMlflow server;
   const std::string text = GENERATE("", "{}", "{\"schema\":\"takt-mlflow/2\"}", "[1,2", "null");
   write_text(takt::detail::mlflow_cursor_file(folder), text);
-  CHECK_THROWS_WITH(deliver(folder, options_for(server)), Catch::Matchers::Contains("Remove it"));
+  CHECK_THROWS_WITH(deliver(folder, options_for(server)), takt_test::containing("Remove it"));
   CHECK(server.requests() == 0);
   CHECK(::access(takt::detail::mlflow_lease_file(folder).c_str(), F_OK) != 0);
 }

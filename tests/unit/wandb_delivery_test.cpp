@@ -327,9 +327,9 @@ TEST_CASE("W&B delivery: a log that is gone, or shorter than it was, is an error
   } else {
     REQUIRE(::truncate(log.c_str(), 100) == 0);
   }
-  CHECK_THROWS_WITH(rig.deliver(), Catch::Matchers::Contains(takt::detail::wandb_cursor_file(rig.folder)));
+  CHECK_THROWS_WITH(rig.deliver(), takt_test::containing(takt::detail::wandb_cursor_file(rig.folder)));
   write_text(takt::detail::wandb_cursor_file(rig.folder), "{}");
-  CHECK_THROWS_WITH(rig.deliver(), Catch::Matchers::Contains("Remove it"));
+  CHECK_THROWS_WITH(rig.deliver(), takt_test::containing("Remove it"));
 }
 
 TEST_CASE("W&B delivery: what an exporter was held up for is read from the journal, in order and once") {
