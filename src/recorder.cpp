@@ -101,7 +101,7 @@ bool Recorder::make_room(unsigned events) noexcept {
 
 /// Goes to the first block in which no open region began: its places may be used anew.
 void Recorder::next_block() noexcept {
-  std::uint64_t taken = std::uint64_t{1} << kReservedBlock;
+  std::uint64_t taken = 0;
   for (unsigned level = 0; level < tree_.depth(); ++level) {
     const std::uint32_t id = tree_.frame(level).id();
     if (id != Tree::Frame::kTooDeep) { taken |= std::uint64_t{1} << (id / kBlockEvents); }

@@ -16,6 +16,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -64,6 +65,28 @@ TEST_CASE("Scope: it times from where it stands to the end of the block") {
   REQUIRE(block.host.max_ns() > 1'900'000);
   REQUIRE(block.host.total_ns() < passed + passed / 10);
   REQUIRE(block.self_ns == block.host.total_ns());
+}
+
+TEST_CASE("Scope: the first thread's events, however many blocks they fill, leave the mode beside them alone") {
+  { const Scope first(takt::key("first")); }
+  const auto* const at = reinterpret_cast<const char*>(takt::detail::load_cursor());
+  const auto* const arena = reinterpret_cast<const char*>(&takt::detail::first_arena);
+  REQUIRE((at > arena && at < arena + sizeof(takt::detail::FirstArena)));
+  const std::uint32_t mode = takt::detail::mode();
+  const takt::Key open_key = takt::key("open");
+  const takt::Key filler = takt::key("filler");
+  std::deque<Scope> open;
+  for (int block = 0; block < 20; ++block) {
+    open.emplace_back(open_key);
+    for (int count = 0; count < 40; ++count) {  // more than a block holds
+      const Scope scope(filler);
+      REQUIRE(takt::detail::mode() == mode);
+    }
+  }
+  while (!open.empty()) { open.pop_back(); }
+  std::uint64_t found = 0;
+  for (const PathStats& path : takt::snapshot().paths) { found += path.name == "filler" ? path.host.n() : 0; }
+  REQUIRE(found == 20 * 40);
 }
 
 TEST_CASE("Scope: an exception ends all that it passes") {

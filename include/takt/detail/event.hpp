@@ -35,14 +35,12 @@ constexpr std::uint32_t words_of(Event event) noexcept {
 /// Where a thread's events stand until it folds them: blocks of 64, of which one is being filled. A block that holds the
 /// begin of an open region is not filled again before that region has ended, so the place of a begin identifies its
 /// region among the open ones, and the begin itself can still be read. With at most 64 open regions there is always a
-/// free block but for a begin in each of them; then regions overflow.
+/// free block but for a begin in each of 64 different ones; then regions overflow.
 /// The first places of each block stay empty: a cursor at a block's first place means "no room", and that one test on the
 /// hot path also serves for a thread that has no arena yet (a null cursor).
-/// One block is never filled: in the first thread's arena it holds what all threads read (FirstArena).
 inline constexpr std::size_t kBlockEvents = 64;
 inline constexpr std::size_t kBlocks = 64;
-inline constexpr std::size_t kBlockFirst = 2;     ///< first place in use; an even number of them, so that pairs fit
-inline constexpr std::size_t kReservedBlock = 7;  ///< the last one of the first page
+inline constexpr std::size_t kBlockFirst = 2;  ///< first place in use; an even number of them, so that pairs fit
 inline constexpr std::size_t kBlockBytes = kBlockEvents * sizeof(Event);
 inline constexpr std::size_t kArenaBytes = kBlocks * kBlockBytes;
 inline constexpr std::uintptr_t kArenaMask = kArenaBytes - 1;

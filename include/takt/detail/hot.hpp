@@ -37,11 +37,13 @@ enum ModeBits : std::uint32_t {
 /// The arena of the first thread that records, and the mode, on the page of its first events. After a step the processor
 /// has forgotten the pages of both: here they are one, and that is looked up while the cursor's is. Where events stand
 /// elsewhere, their page is known only when the cursor is, and one look-up waits for the other (tests/bench/cold.cpp).
-/// The mode has a line of its own, since other threads read it.
+/// The mode has an empty place at the beginning of the last block of that page: other threads read it, and of the blocks
+/// there this is the last one to be filled.
 struct FirstArena {
-  Event before[kReservedBlock * kBlockEvents];
-  alignas(kBlockBytes) std::atomic<std::uint32_t> mode;
-  alignas(kBlockBytes) Event after[(kBlocks - kReservedBlock - 1) * kBlockEvents];
+  static constexpr std::size_t kPlace = 7 * kBlockEvents;
+  Event before[kPlace];
+  std::atomic<std::uint32_t> mode;
+  Event after[kBlocks * kBlockEvents - kPlace - 1];
 };
 static_assert(sizeof(FirstArena) == sizeof(Arena), "it is one");
 TAKT_EXPORT extern FirstArena first_arena;
