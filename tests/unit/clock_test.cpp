@@ -90,6 +90,33 @@ TEST_CASE("Clock: a counter that does not move is not used") {
   REQUIRE(clock.source() == ClockSource::monotonic);
 }
 
+TEST_CASE("Clock: a counter is not blamed for what lies between two of its ticks") {
+  for (const std::uint64_t per_mille : {24U, 40U, 100U}) {  // 24 MHz to 100 MHz
+    for (std::uint64_t start = 0; start < 50; ++start) {
+      FakeClock fake;
+      fake.set_rate(per_mille);
+      fake.advance(start);
+      const Clock clock(Choice::automatic, fake.hardware());
+      INFO("rate " << per_mille << ", begun " << start << " ns later");
+      REQUIRE(clock.source() == ClockSource::counter);
+    }
+  }
+}
+
+TEST_CASE("Clock: a counter whose rate changes while it is measured is not used") {
+  FakeClock fake;
+  static const FakeClock* steady;
+  steady = &fake;
+  Clock::Hardware hardware = fake.hardware();
+  hardware.ticks = []() noexcept {
+    const std::uint64_t passed = steady->ticks() - 1'000'000;
+    return passed + passed * passed / 2'000'000'000;  // 400 ppm faster over the second span
+  };
+  const Clock clock(Choice::automatic, hardware);
+  REQUIRE(clock.source() == ClockSource::monotonic);
+  REQUIRE(clock.info().reason == "the counter did not keep within 50 ppm of CLOCK_MONOTONIC_RAW while it was measured");
+}
+
 TEST_CASE("Clock: a thread that is held up while it measures does not blame the counter") {
   for (const std::uint64_t ns : {300'000U, 700'000U, 799'000U, 5'000'000U}) {
     FakeClock fake;
