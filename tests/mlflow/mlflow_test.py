@@ -150,6 +150,10 @@ class Case(rig.Case):
         self.assertLess(abs(start_ms / 1000 - time.time()), 3600)
         self.assertGreaterEqual(run.info.end_time, start_ms)
 
+    def check_total(self, run, walls):
+        """Totals are read right behind the rows: of a program that goes on meanwhile a few steps more are in them."""
+        self.assertIn(run.data.metrics["total/time/Batch/count"] - len(walls), range(len(walls)))
+
     def check_turned_away(self, ended, *words):
         """For good and in one line: the exit does not wait TAKT_EXIT_MS for it."""
         self.assertIn("delivered 0", ended.out, ended)
@@ -300,7 +304,7 @@ class MlflowTest(Case):
         self.assertEqual(sorted(steps), list(range(len(steps))))
         walls = [each.step for each in self.client.get_metric_history(run.info.run_id, "time/Batch/step_s")]
         self.assertEqual(sorted(walls), list(range(len(walls))))
-        self.assertEqual(run.data.metrics["total/time/Batch/count"], len(walls))
+        self.check_total(run, walls)
 
     def test_a_run_that_sigterm_ends_is_killed_at_once(self):
         program = self.start_program("terminated", pause_us=4000, TAKT_SIGTERM=1)
@@ -313,7 +317,7 @@ class MlflowTest(Case):
         self.assertGreaterEqual(run.info.end_time, run.info.start_time)
         walls = [each.step for each in self.client.get_metric_history(run.info.run_id, "time/Batch/step_s")]
         self.assertEqual(sorted(walls), list(range(len(walls))))
-        self.assertEqual(run.data.metrics["total/time/Batch/count"], len(walls))
+        self.check_total(run, walls)
         self.assertTrue(self.summary()["killed"])
 
     def test_a_run_is_joined_by_its_id(self):
