@@ -103,7 +103,7 @@ TAKT_COLD void Folder::fold_special(const Event* words) noexcept {
   const Event upper = words[0] >> kCodeBits;
   Node* node = nullptr;
   if (code == kSkippedCode) {
-    node = tree_.child(tree_.innermost(), upper);
+    node = tree_.place_for(upper);
   } else {
     for (unsigned level = tree_.depth(); level-- > 0 && node == nullptr;) {
       if (tree_.frame(level).id() == upper) { node = tree_.frame(level).node.get(); }

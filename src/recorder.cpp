@@ -320,7 +320,7 @@ void Recorder::device_ended(Node* node, const DeviceBegin& begin, const DeviceBe
 Node* Recorder::child(Node* around, KeyIndex key) noexcept {
   fold();
   const Change change(*this);
-  return tree_.child(around == nullptr ? tree_.innermost() : around, key);
+  return around == nullptr ? tree_.place_for(key) : tree_.child(around, key);
 }
 
 void Recorder::add_span(Node* node, const DeviceBegin& begin, const DeviceBegin& end) noexcept {

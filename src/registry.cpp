@@ -98,10 +98,22 @@ struct OpenRegions {
     NestedRegion region{id, ns, true, timed, {}};
     if (!regions.empty()) {
       region.placed = regions.back().placed;
-      region.path = regions.back().path;
+      region.path = path_for(key);
+    } else {
+      region.path.push_back(key);
     }
-    region.path.push_back(key);
     regions.push_back(std::move(region));
+  }
+  /// As Tree::place_for().
+  std::vector<TreeKey> path_for(TreeKey key) const {
+    std::vector<TreeKey> path = regions.back().path;
+    for (; !path.empty() && path.back() != kEpochKey && path.back() != kBatchKey; path.pop_back()) {
+      const auto is_there = [&path](const NestedRegion& each) { return each.placed && each.path == path; };
+      if (path.back() == key && std::none_of(regions.begin(), regions.end(), is_there)) { return path; }
+    }
+    path = regions.back().path;
+    path.push_back(key);
+    return path;
   }
   void end(std::uint32_t id) {
     if (const NestedRegion* region = find(id)) {

@@ -337,7 +337,17 @@ class Oracle {
   /// Where a region of `key` would begin now. False: in the overflow.
   bool place(Key key, Path& path) {
     if (!open_.empty() && open_.back().overflow) { return false; }
-    return place_below(open_.empty() ? Path{} : open_.back().path, key, path);
+    const Path parent = open_.empty() ? Path{} : open_.back().path;
+    // What has ended around those that are open begins anew at its own place, but not out of a Batch or an Epoch.
+    for (Path around = parent; !around.empty(); around.pop_back()) {
+      if (around.back() == kEpoch || around.back() == kBatch) { break; }
+      const auto is_there = [&](const Region& region) { return !region.overflow && region.path == around; };
+      if (around.back() == key && std::none_of(open_.begin(), open_.end(), is_there)) {
+        path = around;
+        return true;
+      }
+    }
+    return place_below(parent, key, path);
   }
   bool place_below(const Path& parent, Key key, Path& path) {
     Path wanted = parent;

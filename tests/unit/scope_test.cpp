@@ -4,6 +4,7 @@
 
 #include "process.hpp"
 
+#include <takt/backends/cpu.hpp>
 #include <takt/backends/manual.hpp>
 #include <takt/takt.hpp>
 
@@ -87,6 +88,38 @@ TEST_CASE("Scope: the first thread's events, however many blocks they fill, leav
   std::uint64_t found = 0;
   for (const PathStats& path : takt::snapshot().paths) { found += path.name == "filler" ? path.host.n() : 0; }
   REQUIRE(found == 20 * 40);
+}
+
+TEST_CASE("Regions that overlap in turn stay where the first ones were, in books of any kind") {
+  constexpr int kTurns = 1000;
+  const auto in_turn = [](takt::Timer<takt::CpuBackend>& timer) {
+    takt::Handle buffer = timer.start(takt::IO);
+    for (int turn = 0; turn < kTurns; ++turn) {
+      const takt::Handle work = timer.start(takt::Forward);
+      timer.end(buffer);
+      buffer = timer.start(takt::IO);
+      timer.end(work);
+    }
+    timer.end(buffer);
+  };
+  auto joined = takt::Timer<takt::CpuBackend>::joined();
+  in_turn(joined);
+  const Snapshot snapshot = takt::snapshot();
+  REQUIRE(calls_of(snapshot, "IO") == kTurns + 1);
+  REQUIRE(calls_of(snapshot, "IO/Forward") == kTurns);
+  REQUIRE(snapshot.paths.size() == 2);
+  REQUIRE(snapshot.open.empty());
+  {
+    const Scope batch(takt::Batch);
+    in_turn(joined);
+  }
+  REQUIRE(calls_of(takt::snapshot(), "Batch/IO") == kTurns + 1);
+  REQUIRE(calls_of(takt::snapshot(), "Batch/IO/Forward") == kTurns);
+
+  takt::Timer<takt::CpuBackend> timer;
+  in_turn(timer);
+  REQUIRE(timer.stats(takt::IO).n == kTurns + 1);
+  REQUIRE(timer.stats(takt::Forward).n == kTurns);
 }
 
 TEST_CASE("Scope: an exception ends all that it passes") {

@@ -268,14 +268,44 @@ TEST_CASE_METHOD(TreeTest, "Tree: the last path is kept for the overflow key bel
 }
 
 TEST_CASE_METHOD(TreeTest, "Tree: regions that overlap in turn without end do not make a path without end") {
-  tree.begin(kA, 1, 0);
-  for (std::uint32_t round = 2; round < 5000; ++round) {
-    tree.begin(kA, round, round);
-    tree.end(round - 1, round);
+  const auto in_turn = [this](TreeKey key) {
+    tree.begin(key, 1, 0);
+    for (std::uint32_t round = 2; round < 5000; ++round) {
+      tree.begin(key, round, round);
+      tree.end(round - 1, round);
+    }
+  };
+  SECTION("what has ended begins anew at its place") {
+    in_turn(kA);
+    REQUIRE(tree.nodes() == 2);
+    REQUIRE(find(tree, {kA})->host.n() + find(tree, {kA, kA})->host.n() == 4998);
+    REQUIRE(count_of(tree, Mishap::overflow) == 0);
   }
-  REQUIRE(tree.nodes() == 64);
-  REQUIRE(count_of(tree, Mishap::overflow) == 4999 - 64);
+  SECTION("Batches go deeper, since only the outermost is a step, and end in the overflow") {
+    in_turn(kBatchKey);
+    REQUIRE(tree.nodes() == 64);
+    REQUIRE(count_of(tree, Mishap::overflow) == 4999 - 64);
+  }
   REQUIRE(tree.depth() == 1);
+}
+
+TEST_CASE_METHOD(TreeTest, "Tree: what has ended around open regions begins anew, but not out of a Batch") {
+  tree.begin(kA, 1, 0);
+  tree.begin(kBatchKey, 2, 1);
+  tree.begin(kB, 3, 2);
+  tree.begin(kC, 4, 3);
+  tree.end(1, 4);
+  tree.end(3, 5);
+  tree.begin(kA, 5, 6);  // the one outside has ended, and stays outside
+  tree.end(5, 7);
+  tree.begin(kB, 6, 8);
+  tree.end(6, 9);
+  REQUIRE(find(tree, {kA})->host.n() == 1);
+  REQUIRE(find(tree, {kA, kBatchKey, kB, kC, kA})->host.n() == 1);
+  REQUIRE(find(tree, {kA, kBatchKey, kB})->host.n() == 2);
+  tree.end(4, 10);
+  tree.end(2, 11);
+  REQUIRE(tree.depth() == 0);
 }
 
 TEST_CASE_METHOD(TreeTest, "Tree: the first ten Batches of a path are warm-up, and what runs inside them") {

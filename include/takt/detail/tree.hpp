@@ -138,6 +138,12 @@ class Tree {
     Node* usual = usual_child(parent, key);
     return usual != nullptr ? usual : find_child(parent, key);
   }
+  /// The node of a region of `key` that would begin now: below the innermost open one. But one that has ended around those
+  /// that are still open begins anew at its own place: regions that overlap in turn would make a path without end.
+  Node* place_for(TreeKey key) noexcept {
+    Node* again = overlapped_ ? ended_around(key) : nullptr;
+    return again != nullptr ? again : child(innermost(), key);
+  }
   Summary* device_of(Node* node) noexcept;
 
   void count(Mishap mishap, TreeKey key, std::uint64_t times = 1) noexcept;
@@ -153,7 +159,7 @@ class Tree {
   unsigned depth() const noexcept { return static_cast<unsigned>(top_.get() - frames_); }
   /// \param level 0 for the outermost open region.
   const Frame& frame(unsigned level) const noexcept { return frames_[level + 1]; }
-  /// The node below which a region would begin now.
+  /// The node of the innermost open region.
   Node* innermost() noexcept { return top_.own()->node.own(); }
   std::uint64_t covered_ns() const noexcept { return frames_[0].child_ns.get(); }
   unsigned mishaps() const noexcept { return mishap_count_.get(); }
@@ -269,6 +275,9 @@ class Tree {
   void remove_frame(unsigned at) noexcept;
   void open_role(Frame& frame, TreeKey key, std::uint64_t ns) noexcept;
   void close_role(Node* node, std::uint32_t id, std::uint64_t ns, bool timed) noexcept;
+  Node* ended_around(TreeKey key) noexcept;
+  bool still_overlapped() const noexcept;
+  bool is_open_at(const Node* node) const noexcept;
   Node* find_child(Node* parent, TreeKey key) noexcept;
   Node* look_up(const Node* parent, TreeKey key) const noexcept;
   Node* make_child(Node* parent, TreeKey key) noexcept;
@@ -281,7 +290,7 @@ class Tree {
   void set_depth(unsigned depth) noexcept { top_.set(frames_ + depth); }
   void set_special() noexcept {
     special_ = warm_.own() || replaying_;
-    usual_limit_ = special_ ? frames_ : frames_ + kMaxDepth;
+    usual_limit_ = special_ || overlapped_ ? frames_ : frames_ + kMaxDepth;
   }
   void clear_shape() noexcept;
 
@@ -289,11 +298,13 @@ class Tree {
   TreeKey batch_key_;
   MemoryBudget* budget_;
   std::uint64_t position_ = 0;
-  Relaxed<Frame*> top_{frames_};              // the innermost open region
-  Frame* usual_limit_ = frames_ + kMaxDepth;  // what begins above a frame below it may be usual; none while special_
-  bool special_ = false;                      // warm_ || replaying_: one look on the way of every call
+  Relaxed<Frame*> top_{frames_};  // the innermost open region
+  Frame* usual_limit_ =
+      frames_ + kMaxDepth;  // what begins above a frame below it may be usual; none while special_ or overlapped_
+  bool special_ = false;    // warm_ || replaying_: one look on the way of every call
   Relaxed<bool> warm_;
   bool replaying_ = false;
+  bool overlapped_ = false;   // a region may have ended around one that is open
   bool discarded_ = false;    // an open region is not to be timed
   unsigned batch_depth_ = 0;  // Batches open
   Step step_;

@@ -40,7 +40,7 @@ TAKT_COLD inline void Tree::begin_unusual(TreeKey key, std::uint32_t id, std::ui
     begin_too_deep(key, id, ns);
     return;
   }
-  Node* node = child(top->node.own(), key);
+  Node* node = place_for(key);
   open(top + 1, node, id, ns);
   if (node->role != Role::plain) { open_role(top[1], key, ns); }
 }
@@ -139,6 +139,10 @@ inline void Tree::remove_frame(unsigned at) noexcept {
   const unsigned depth = this->depth();
   for (unsigned above = at + 1; above <= depth; ++above) { frames_[above - 1] = frames_[above]; }
   set_depth(depth - 1);
+  if (at < depth && !overlapped_) {
+    overlapped_ = true;
+    set_special();
+  }
 }
 
 TAKT_COLD inline void Tree::open_role(Frame& frame, TreeKey key, std::uint64_t ns) noexcept {
@@ -232,10 +236,39 @@ TAKT_COLD inline void Tree::abandon_open() noexcept {
 }
 
 TAKT_COLD inline Node* Tree::add_here(TreeKey key, std::uint64_t length) noexcept {
-  Node* node = child(innermost(), key);
+  Node* node = place_for(key);
   if (node == &overflow_) { count(Mishap::overflow, key); }
   fold(node, length, length, position_);
   return node;
+}
+
+/// nullptr where there is none. Not out of a Batch, whose row has what is below it. The same rule stands in registry.cpp, for
+/// what another thread has not folded yet.
+TAKT_COLD inline Node* Tree::ended_around(TreeKey key) noexcept {
+  if (!still_overlapped()) {
+    overlapped_ = false;
+    set_special();
+    return nullptr;
+  }
+  for (Node* node = innermost(); node->role == Role::plain && node != &root_; node = node->parent) {
+    if (node->key == key && !is_open_at(node)) { return node; }
+  }
+  return nullptr;
+}
+
+/// Whether an open region is not right inside the one below it on the stack.
+TAKT_COLD inline bool Tree::still_overlapped() const noexcept {
+  for (unsigned at = depth(); at > 0; --at) {
+    if (frames_[at].node.own()->parent != frames_[at - 1].node.own()) { return true; }
+  }
+  return false;
+}
+
+TAKT_COLD inline bool Tree::is_open_at(const Node* node) const noexcept {
+  for (unsigned at = depth(); at > 0; --at) {
+    if (frames_[at].node.own() == node) { return true; }
+  }
+  return false;
 }
 
 TAKT_COLD inline Node* Tree::find_child(Node* parent, TreeKey key) noexcept {
@@ -268,7 +301,7 @@ TAKT_COLD inline Node* Tree::make_child(Node* parent, TreeKey key) noexcept {
   }
   unsigned depth = 1;
   for (const Node* above = parent; above != &root_; above = above->parent) { ++depth; }
-  if (depth > kMaxDepth) { return &overflow_; }  // regions that overlap in turn make a path without end
+  if (depth > kMaxDepth) { return &overflow_; }  // Batches that overlap in turn make a path without end
   Chunk* chunk = chunks_[index / kChunk].load(std::memory_order_relaxed);
   if (chunk == nullptr) { chunk = allocate<Chunk>(budget_); }
   Node* node = chunk == nullptr ? nullptr : allocate<Node>(budget_);
@@ -394,6 +427,7 @@ TAKT_COLD inline void Tree::copy_for_replay(const Tree& other, const State& stat
   for (unsigned slot = 0; slot < state.mishaps; ++slot) { mishap_[slot] = state.mishap[slot]; }
   mishap_count_.set(state.mishaps);
   batch_depth_ = 0;
+  overlapped_ = true;  // perhaps: what begins next looks
   discarded_ = false;
   for (unsigned level = 0; level < state.depth; ++level) {
     const Node* from = state.frames[level].node.get();
