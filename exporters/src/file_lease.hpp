@@ -51,5 +51,18 @@ class FileLease {
   std::chrono::steady_clock::time_point touched_;
 };
 
+/// Gives a lease back at the end of a block, whatever ends that.
+class LeaseReturn {
+ public:
+  /// \param lease not owned.
+  explicit LeaseReturn(FileLease& lease) noexcept : lease_(lease) {}
+  ~LeaseReturn() { lease_.release(); }
+  LeaseReturn(const LeaseReturn&) = delete;
+  LeaseReturn& operator=(const LeaseReturn&) = delete;
+
+ private:
+  FileLease& lease_;
+};
+
 }  // namespace detail
 TAKT_END_NAMESPACE

@@ -52,14 +52,8 @@ Delivered Delivery::run(const Watcher& watch) {
     delivered.why = lease_.problem();
     return delivered;
   }
-  try {
-    delivered = deliver(watch);
-  } catch (...) {
-    lease_.release();
-    throw;
-  }
-  lease_.release();
-  return delivered;
+  const detail::LeaseReturn back(lease_);
+  return deliver(watch);
 }
 
 Delivered Delivery::deliver(const Watcher& watch) {

@@ -40,14 +40,8 @@ WandbDelivered WandbDelivery::run(const Watcher& watch) {
     delivered.why = lease_.problem();
     return delivered;
   }
-  try {
-    delivered = deliver(watch);
-  } catch (...) {
-    lease_.release();
-    throw;
-  }
-  lease_.release();
-  return delivered;
+  const detail::LeaseReturn back(lease_);
+  return deliver(watch);
 }
 
 WandbDelivered WandbDelivery::deliver(const Watcher& watch) {

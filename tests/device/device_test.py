@@ -232,7 +232,7 @@ class Cuda(DeviceCase):
         self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
 
     def test_a_run_ends_in_time_with_a_thousand_spans_pending(self):
-        summary = self.use("cuda_program", "pending", FAKES / "cuda")
+        summary = self.use("cuda_program", "pending", FAKES / "cuda", TAKT_EXIT_MS=60_000)
         self.assertEqual(rig.losses(summary, "device_unresolved"), 1000)
         self.assertLess(self.seconds, rig.LATE)
         self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
@@ -276,7 +276,7 @@ class Hip(DeviceCase):
                 self.assertEqual(sum(each["host"]["n"] for each in summary["paths"] if each["name"] == "Forward"), 100)
 
     def test_a_run_ends_in_time_with_a_thousand_spans_pending(self):
-        summary = self.use("hip_program", "pending", FAKES / "hip", HIP_LIBRARY="libamdhip64.so.7", FAKE_HIP=7)
+        summary = self.use("hip_program", "pending", FAKES / "hip", HIP_LIBRARY="libamdhip64.so.7", FAKE_HIP=7, TAKT_EXIT_MS=60_000)
         self.assertEqual(rig.losses(summary, "device_unresolved"), 1000)
         self.assertLess(self.seconds, rig.LATE)
         self.assertIn("misuses 0", self.out)

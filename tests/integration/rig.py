@@ -24,8 +24,9 @@ LAUNCHERS = ("TAKT_", "TORCHELASTIC_", "OMPI_", "PMIX_", "PMI_", "MPI_LOCAL", "M
 RANKS = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
 # Seconds that a busy machine, or a sanitizer, may add to what a test allows.
 SLACK = float(os.environ.get("SLACK", 1))
-# By so many seconds a busy machine may be late. What such a test looks for lasts longer, or for ever.
-LATE = 10 * SLACK
+# By so many seconds a busy machine may be late. What such a test looks for lasts longer, as a request may, which has 30 s, or
+# for ever.
+LATE = 10 + SLACK
 libc = ctypes.CDLL(None, use_errno=True)
 
 

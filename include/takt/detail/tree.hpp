@@ -299,9 +299,9 @@ class Tree {
   MemoryBudget* budget_;
   std::uint64_t position_ = 0;
   Relaxed<Frame*> top_{frames_};  // the innermost open region
-  Frame* usual_limit_ =
-      frames_ + kMaxDepth;  // what begins above a frame below it may be usual; none while special_ or overlapped_
-  bool special_ = false;    // warm_ || replaying_: one look on the way of every call
+  // What begins above a frame below it may be usual; none while special_ or overlapped_.
+  Frame* usual_limit_ = frames_ + kMaxDepth;
+  bool special_ = false;  // warm_ || replaying_: one look on the way of every call
   Relaxed<bool> warm_;
   bool replaying_ = false;
   bool overlapped_ = false;   // a region may have ended around one that is open
