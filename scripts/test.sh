@@ -8,11 +8,13 @@
 #         ThreadSanitizer; then the library's sources by a compiler for aarch64, clang-format, clang-tidy and shellcheck.
 #
 # Installs what is missing with apt-get where it may, and says what to install where it may not. Build folders
-# (build-<leg>) are kept. At the end stands again what each failed test said last, and then what ran, leg by leg; the last
-# line is "N passed, M failed" over everything that ran.
+# (build-<leg>) are kept. A test that hangs on time (label `timed`) and fails is run once more, alone. At the end stands again what
+# each failed test said last, what each test said that passed at its second try, and then what ran, leg by leg; the last line is
+# "N passed, M failed" over everything that ran.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/lib.sh
+source scripts/leg.sh
 
 full=false
 case ${1:-} in
@@ -22,31 +24,9 @@ case ${1:-} in
   *) usage "$0" >&2 && exit 2 ;;
 esac
 
-passed=0
-failed=0
-summary=()
-failures=()
-
-# note <leg> <passed> <failed> <line>
-note() {
-  passed=$((passed + $2))
-  failed=$((failed + $3))
-  summary+=("$(printf '%-13s %s' "$1:" "$4")")
-}
-
-# failed_in <log of ctest>: the result of each test that failed, and the last lines that it printed.
-failed_in() {
-  awk '
-    function told() { for (i = n > 40 ? n - 39 : 1; i <= n; i++) print line[i]; n = 0 }
-    /^ *[0-9]+\/[0-9]+ Test +#[0-9]+:/ { told(); failed = /\*\*\*/ && !/\*\*\*Skipped/; if (failed) print; next }
-    /^ +Start +[0-9]+: / || /^[0-9]+% tests passed/ { told(); failed = 0 }
-    failed && NF { line[++n] = $0 }
-    END { told() }' "$1"
-}
-
 # leg <preset>: configure, build and test. A build that breaks is one failure.
 leg() {
-  local preset=$1 log=build-$1/test.log line skipped
+  local preset=$1 log=build-$1/test.log
   say "$preset"
   mkdir -p "build-$preset"
   if ! build "$preset" 2>&1 | tee "build-$preset/build.log"; then
@@ -56,14 +36,9 @@ leg() {
   fi
   # One more than there are cores: some tests wait for servers and disks.
   ctest --preset "$preset" -j"$(($(nproc) + 1))" </dev/null 2>&1 | tee "$log" || true
-  line=$(grep -E '^[0-9]+% tests passed, [0-9]+ tests? failed out of [0-9]+' "$log" || true)
-  if [[ $line =~ passed,\ ([0-9]+)\ tests?\ failed\ out\ of\ ([0-9]+) ]]; then
-    skipped=$(grep -cE '^\s*[0-9]+ - .* \((Skipped|Not Run)\)$' "$log" || true)
-    note "$preset" $((BASH_REMATCH[2] - BASH_REMATCH[1] - skipped)) "${BASH_REMATCH[1]}" "$line, $skipped of them skipped"
-    if [[ ${BASH_REMATCH[1]} -gt 0 ]]; then failures+=("$(echo "== failed in $preset"; failed_in "$log")"); fi
-  else
-    note "$preset" 0 1 "no test ran"
-  fi
+  judge "$preset" "$log" ctest --preset "$preset"
+  say "the slowest of $preset"
+  slowest "$log"
 }
 
 # check <name> <command>...: a check that passes or fails as a whole.
@@ -135,8 +110,4 @@ if $full; then
   check shellcheck shell
 fi
 
-echo
-if [[ ${#failures[@]} -gt 0 ]]; then printf '%s\n\n' "${failures[@]}"; fi
-printf '%s\n' "${summary[@]}"
-echo "$passed passed, $failed failed"
-[[ $failed -eq 0 && $passed -gt 0 ]]
+verdict

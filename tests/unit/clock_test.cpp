@@ -233,7 +233,7 @@ TEST_CASE("Clock: a reading from before the start is 0") {
   REQUIRE(time.clock.to_ns(ClockSource::counter, time.clock.first_ticks(ClockSource::counter)) == 0);
 }
 
-TEST_CASE("Clock: the one of this machine agrees with CLOCK_MONOTONIC_RAW and never goes back") {
+TEST_CASE("Clock: the one of this machine agrees with CLOCK_MONOTONIC_RAW and never goes back", "[timed]") {
   const Clock& clock = [&]() -> const Clock& {
     static const Clock real(Choice::automatic);
     return real;

@@ -249,7 +249,8 @@ using ThreadsBackend = takt::EventBackend<ThreadsApi>;
 
 }  // namespace
 
-TEST_CASE("EventBackend: threads that share a stream, end each other's regions, and end themselves lose nothing") {
+TEST_CASE("EventBackend: threads that share a stream, end each other's regions, and end themselves lose nothing",
+          "[timed]") {
   FakeDriver& driver = ThreadsApi::driver();
   driver.hold(true);
   FakeStream* const shared = driver.stream();
@@ -441,7 +442,8 @@ class PairThread {
 
 }  // namespace
 
-TEST_CASE("EventBackend: two threads at random, which end each other's regions, lose nothing and tell right times") {
+TEST_CASE("EventBackend: two threads at random, which end each other's regions, lose nothing and tell right times",
+          "[timed]") {
   INFO("TAKT_TEST_SEED=" << takt_test::test_seed());
   FakeDriver& driver = PairApi::driver();
   driver.hold(true);

@@ -308,7 +308,7 @@ TEST_CASE("ExportWorker: a shutdown that fails or throws is told, and ends it al
   }
 }
 
-TEST_CASE("ExportWorker: an exporter that was never offered anything is shut down all the same") {
+TEST_CASE("ExportWorker: an exporter that was never offered anything is shut down all the same", "[timed]") {
   Log log;
   ExportWorker worker(std::make_unique<Scripted>(log));
   worker.finish_by(after(kLong));
@@ -331,7 +331,7 @@ TEST_CASE("ExportWorker: what is offered after the end is not taken in") {
   REQUIRE(log.shutdowns == 1);
 }
 
-TEST_CASE("ExportWorker: run() shows on its own thread what others offer, and ends when told") {
+TEST_CASE("ExportWorker: run() shows on its own thread what others offer, and ends when told", "[timed]") {
   auto gate = std::make_shared<Gate>();
   ExportWorker worker(std::make_unique<Blocked>(gate));
   std::thread runner([&worker] { worker.run(); });
@@ -345,7 +345,7 @@ TEST_CASE("ExportWorker: run() shows on its own thread what others offer, and en
   runner.join();
 }
 
-TEST_CASE("ExportWorker: a slow exporter holds up neither the loop, nor its neighbours, nor the end") {
+TEST_CASE("ExportWorker: a slow exporter holds up neither the loop, nor its neighbours, nor the end", "[timed]") {
   const support::CaughtFaults faults;
   auto gate = std::make_shared<Gate>();
   auto count = std::make_shared<Counting::Count>();
@@ -371,7 +371,7 @@ TEST_CASE("ExportWorker: a slow exporter holds up neither the loop, nor its neig
   REQUIRE(gate->wait_until_somebody_passed());
 }
 
-TEST_CASE("ExportWorker: poll() has the background write its files now") {
+TEST_CASE("ExportWorker: poll() has the background write its files now", "[timed]") {
   const takt_test::Scratch scratch;
   takt::SessionOptions options = in_background();
   options.period_ms = 3'600'000;

@@ -223,7 +223,7 @@ TEST_CASE("of threads that report at the same time one speaks, and every other l
   CHECK(held_back == (kThreads - 1) * kRounds);
 }
 
-TEST_CASE("a child reports although threads of the parent were reporting when it was forked") {
+TEST_CASE("a child reports although threads of the parent were reporting when it was forked", "[timed]") {
   CaughtFaults caught;
   std::atomic<bool> stop{false};
   std::vector<std::thread> threads;
@@ -285,7 +285,7 @@ TEST_CASE("a stderr that nobody reads does not end the program") {
   CHECK(child.wait() == 0);
 }
 
-TEST_CASE("a stderr that takes nothing does not hold up the program") {
+TEST_CASE("a stderr that takes nothing does not hold up the program", "[timed]") {
   detail::forget_faults();
   Child child([] {
     int ends[2];

@@ -389,7 +389,8 @@ TEST_CASE("GPU polling: results of a thread that idles are in reports and rows, 
   CHECK_FALSE(gpu_polling);
 }
 
-TEST_CASE("GPU polling: a driver that does not come back holds up neither the training thread nor the end of the run") {
+TEST_CASE("GPU polling: a driver that does not come back holds up neither the training thread nor the end of the run",
+          "[timed]") {
   using Api = FakeApi<HungTag>;
   FakeDriver& driver = Api::driver();
   FakeStream* const stream = driver.stream();
@@ -416,8 +417,8 @@ TEST_CASE("GPU polling: a driver that does not come back holds up neither the tr
   CHECK(driver.misuses() == std::vector<std::string>{});
 }
 
-TEST_CASE(
-    "GPU polling: threads that push, idle and end while others ask and read lose nothing and count nothing twice") {
+TEST_CASE("GPU polling: threads that push, idle and end while others ask and read lose nothing and count nothing twice",
+          "[timed]") {
   using Api = FakeApi<StressTag>;
   using Backend = takt::EventBackend<Api>;
   FakeDriver& driver = Api::driver();

@@ -329,7 +329,8 @@ TEST_CASE_METHOD(
 }
 
 using Threads = GraphFixture<Tag<11>>;
-TEST_CASE_METHOD(Threads, "GraphRegion: replays of threads in turn, while others look, tell right times or none") {
+TEST_CASE_METHOD(Threads, "GraphRegion: replays of threads in turn, while others look, tell right times or none",
+                 "[timed]") {
   takt::GraphRegions regions;
   const FakeGraph graph = capture(regions);
   FakeGraph longer = graph;

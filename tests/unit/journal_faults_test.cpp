@@ -232,7 +232,7 @@ TEST_CASE("journal: in parts it is the same, also where one frame is longer than
   CHECK(is_undamaged(reader));
 }
 
-TEST_CASE("journal: what was exported outlives SIGKILL at any moment") {
+TEST_CASE("journal: what was exported outlives SIGKILL at any moment", "[timed]") {
   const std::uint32_t kills = static_cast<std::uint32_t>(scaled(60));
   for (std::uint32_t round = 0; round < kills; ++round) {
     const Scratch scratch;

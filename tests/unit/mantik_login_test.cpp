@@ -178,7 +178,8 @@ std::string told_for(const FakeAnswer& answer) {
 
 }  // namespace
 
-TEST_CASE("Mantik login: tokens are asked for once, with user and password, and kept as Mantik's client keeps them") {
+TEST_CASE("Mantik login: tokens are asked for once, with user and password, and kept as Mantik's client keeps them",
+          "[timed]") {
   Rig rig;
   MlflowOptions options = rig.options();
   options.mantik.api_url += "/prefix//";
@@ -212,7 +213,7 @@ TEST_CASE("Mantik login: tokens are asked for once, with user and password, and 
   CHECK(rig.mantik.created() == 1);
 }
 
-TEST_CASE("Mantik login: a token is refreshed five minutes before it ends, without the password") {
+TEST_CASE("Mantik login: a token is refreshed five minutes before it ends, without the password", "[timed]") {
   Rig rig;
   MlflowClient client(rig.options(), quick());
   client.take(with_metrics(0, 1));
@@ -233,7 +234,7 @@ TEST_CASE("Mantik login: a token is refreshed five minutes before it ends, witho
   CHECK(rig.mantik.created() == 1);
 }
 
-TEST_CASE("Mantik login: where the refresh token has ended, the password helps again") {
+TEST_CASE("Mantik login: where the refresh token has ended, the password helps again", "[timed]") {
   Rig rig;
   rig.write_cache("ended", kStart - 10);
   rig.mantik.refuse_refresh = true;
@@ -245,7 +246,8 @@ TEST_CASE("Mantik login: where the refresh token has ended, the password helps a
   CHECK(rig.cache()["refresh_token"] == "refresh-1");
 }
 
-TEST_CASE("Mantik login: a token that is refused in the middle is refreshed once, and the same bytes go out again") {
+TEST_CASE("Mantik login: a token that is refused in the middle is refreshed once, and the same bytes go out again",
+          "[timed]") {
   Rig rig;
   MlflowClient client(rig.options(), quick());
   client.take(with_metrics(0, 1));
@@ -270,7 +272,7 @@ TEST_CASE("Mantik login: a token that is refused in the middle is refreshed once
   CHECK(contains(faults.text(), "MLFLOW_TRACKING_URI and MANTIK_API_URL have to be of one platform"));
 }
 
-TEST_CASE("Mantik login: a token that another process has refreshed meanwhile is used") {
+TEST_CASE("Mantik login: a token that another process has refreshed meanwhile is used", "[timed]") {
   Rig rig;
   MlflowClient client(rig.options(), quick());
   client.take(with_metrics(0, 1));
@@ -283,7 +285,7 @@ TEST_CASE("Mantik login: a token that another process has refreshed meanwhile is
   CHECK(rig.mantik.created() == 1);
 }
 
-TEST_CASE("Mantik login: of processes that start in the same second one asks, and the others wait for it") {
+TEST_CASE("Mantik login: of processes that start in the same second one asks, and the others wait for it", "[timed]") {
   Rig rig;
   MantikLogin first(rig.options(), quick());
   MantikLogin second(rig.options(), quick());
@@ -297,7 +299,7 @@ TEST_CASE("Mantik login: of processes that start in the same second one asks, an
 }
 
 #if !TEST_SANITIZED  // these are children of a process with the server's thread
-TEST_CASE("Mantik login: ranks that are processes make one token, and whole files") {
+TEST_CASE("Mantik login: ranks that are processes make one token, and whole files", "[timed]") {
   Rig rig;
   std::vector<support::Child> ranks;
   for (int rank = 0; rank < 4; ++rank) {
@@ -315,7 +317,7 @@ TEST_CASE("Mantik login: ranks that are processes make one token, and whole file
 }
 #endif
 
-TEST_CASE("Mantik login: whoever asks for too long is not waited for") {
+TEST_CASE("Mantik login: whoever asks for too long is not waited for", "[timed]") {
   Rig rig;
   SenderTimes times = quick();
   times.other_process = milliseconds(0);
@@ -325,7 +327,7 @@ TEST_CASE("Mantik login: whoever asks for too long is not waited for") {
   CHECK(login.obtain(steady_clock::now() + milliseconds(60'000)) == MantikLogin::State::ready);
 }
 
-TEST_CASE("Mantik login: tokens of others are neither used nor written over") {
+TEST_CASE("Mantik login: tokens of others are neither used nor written over", "[timed]") {
   const support::CaughtFaults faults;
   Rig rig;
   rig.write_cache(kOthers, kStart + 3600);
@@ -340,7 +342,7 @@ TEST_CASE("Mantik login: tokens of others are neither used nor written over") {
   CHECK_FALSE(contains(faults.text(), kOthers));
 }
 
-TEST_CASE("Mantik login: tokens of one platform are not sent to another, which has a file of its own") {
+TEST_CASE("Mantik login: tokens of one platform are not sent to another, which has a file of its own", "[timed]") {
   const Scratch home;
   const support::ScopedEnvironment environment({{"HOME", home.path("")}});
   Rig rig;
@@ -366,7 +368,7 @@ TEST_CASE("Mantik login: tokens of one platform are not sent to another, which h
   CHECK(rig.mantik.created() == 1);
 }
 
-TEST_CASE("Mantik login: however Mantik's own host is written, its tokens are those of its client") {
+TEST_CASE("Mantik login: however Mantik's own host is written, its tokens are those of its client", "[timed]") {
   const Scratch home;
   const support::ScopedEnvironment environment({{"HOME", home.path("")}});
   Rig rig;
@@ -382,7 +384,7 @@ TEST_CASE("Mantik login: however Mantik's own host is written, its tokens are th
   CHECK(login.token() == "of-the-cloud");
 }
 
-TEST_CASE("Mantik login: a file that cannot be used is told of, and does not stop anything") {
+TEST_CASE("Mantik login: a file that cannot be used is told of, and does not stop anything", "[timed]") {
   const support::CaughtFaults faults;
   Rig rig;
   rig.write_cache("x", kStart + 3600);
@@ -412,7 +414,7 @@ TEST_CASE("Mantik login: a file that cannot be used is told of, and does not sto
   CHECK(mode_of(rig.file) == 0600);
 }
 
-TEST_CASE("Mantik login: without a folder to keep them in, tokens are asked for all the same") {
+TEST_CASE("Mantik login: without a folder to keep them in, tokens are asked for all the same", "[timed]") {
   const support::CaughtFaults faults;
   Rig rig;
   write_text(rig.scratch.path(".mantik"), "in the way");
@@ -422,7 +424,7 @@ TEST_CASE("Mantik login: without a folder to keep them in, tokens are asked for 
   CHECK(contains(faults.text(), "cannot be kept in " + rig.file));
 }
 
-TEST_CASE("Mantik login: what goes wrong is told with its cure, and without a secret") {
+TEST_CASE("Mantik login: what goes wrong is told with its cure, and without a secret", "[timed]") {
   // Whoever answers may repeat what was sent.
   const std::string echo = std::string(kPassword) + R"( pa\"ss wörd old-refresh access-1)";
   const auto told = [&](int status, const std::string& text, const std::string& headers = "") {
@@ -452,7 +454,7 @@ TEST_CASE("Mantik login: what goes wrong is told with its cure, and without a se
   CHECK(other.requests().empty());
 }
 
-TEST_CASE("Mantik login: a tracking server that repeats the token does not bring it into a line") {
+TEST_CASE("Mantik login: a tracking server that repeats the token does not bring it into a line", "[timed]") {
   const support::CaughtFaults faults;
   Rig rig;
   FakeHttp server([&](const FakeRequest& request) {
@@ -468,7 +470,7 @@ TEST_CASE("Mantik login: a tracking server that repeats the token does not bring
   CHECK_FALSE(contains(faults.text(), "access-1"));
 }
 
-TEST_CASE("Mantik login: nobody there, or nobody who speaks, costs no more than the time given") {
+TEST_CASE("Mantik login: nobody there, or nobody who speaks, costs no more than the time given", "[timed]") {
   const bool refuses = GENERATE(true, false);
   const support::CaughtFaults faults;
   Rig rig;
@@ -489,7 +491,7 @@ TEST_CASE("Mantik login: nobody there, or nobody who speaks, costs no more than 
   CHECK(faults.lines().size() == 1);
 }
 
-TEST_CASE("Mantik login: while a token is valid, nobody has to wait for the next one") {
+TEST_CASE("Mantik login: while a token is valid, nobody has to wait for the next one", "[timed]") {
   Rig rig;
   rig.write_cache("old", kStart + 200);
   rig.mantik.taken = {"old"};
@@ -505,7 +507,7 @@ TEST_CASE("Mantik login: while a token is valid, nobody has to wait for the next
   CHECK(deliver(client));
 }
 
-TEST_CASE("Mantik login: a clock that is wrong does not ask for a token with each request") {
+TEST_CASE("Mantik login: a clock that is wrong does not ask for a token with each request", "[timed]") {
   Rig rig;
   rig.mantik.lifetime_s = -7200;
   MlflowClient client(rig.options(), quick());
@@ -514,7 +516,7 @@ TEST_CASE("Mantik login: a clock that is wrong does not ask for a token with eac
   CHECK(rig.mantik.created() + rig.mantik.refreshed() == 1);
 }
 
-TEST_CASE("Mantik login: an experiment is never made") {
+TEST_CASE("Mantik login: an experiment is never made", "[timed]") {
   const support::CaughtFaults faults;
   Rig rig;
   MlflowOptions options = rig.options();
@@ -536,7 +538,7 @@ TEST_CASE("Mantik login: an experiment is never made") {
   CHECK_NOTHROW(takt::MlflowExporter(options));
 }
 
-TEST_CASE("Mantik options that cannot work are refused with what to do, and without a secret") {
+TEST_CASE("Mantik options that cannot work are refused with what to do, and without a secret", "[timed]") {
   Rig rig;
   const auto refused = [&](void (*change)(MlflowOptions&)) {
     MlflowOptions options = rig.options();
@@ -598,7 +600,7 @@ TEST_CASE("Mantik options come from Mantik's variables, and are for Mantik's own
   CHECK(MlflowOptions::from_env().mantik.username == "ada");
 }
 
-TEST_CASE("Mantik login: nothing of it gets into the file that says how far the run was delivered") {
+TEST_CASE("Mantik login: nothing of it gets into the file that says how far the run was delivered", "[timed]") {
   Rig rig;
   MlflowClient client(rig.options(), quick());
   client.keep_cursor(rig.scratch.path("mlflow.json"));

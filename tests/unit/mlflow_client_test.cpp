@@ -133,7 +133,7 @@ std::string told_for(const FakeAnswer& answer) {
 
 }  // namespace
 
-TEST_CASE("MLflow client: parameters, tags and points go in requests of their own, within the limits") {
+TEST_CASE("MLflow client: parameters, tags and points go in requests of their own, within the limits", "[timed]") {
   FakeHttp server(usual);
   MlflowClient client(options_for(server), quick());
   Snapshot snapshot = with_metrics(2501);
@@ -161,7 +161,7 @@ TEST_CASE("MLflow client: parameters, tags and points go in requests of their ow
   CHECK(point["value"] == 1250.0);
 }
 
-TEST_CASE("MLflow client: what may pass is tried again, with the same bytes") {
+TEST_CASE("MLflow client: what may pass is tried again, with the same bytes", "[timed]") {
   const int status = GENERATE(0, 408, 429, 500, 502, 503, 504);
   int bad = 2;
   FakeHttp server([&](const FakeRequest& request) {
@@ -180,7 +180,7 @@ TEST_CASE("MLflow client: what may pass is tried again, with the same bytes") {
   CHECK(batches[0].body == batches[2].body);
 }
 
-TEST_CASE("MLflow client: a page instead of JSON is not an answer") {
+TEST_CASE("MLflow client: a page instead of JSON is not an answer", "[timed]") {
   bool bad = true;
   FakeHttp server([&](const FakeRequest& request) {
     FakeAnswer answer = usual(request);
@@ -193,7 +193,7 @@ TEST_CASE("MLflow client: a page instead of JSON is not an answer") {
   CHECK(of(server, "log-batch").size() == 2);
 }
 
-TEST_CASE("MLflow client: a server that fails over a request three times does not get it again from here") {
+TEST_CASE("MLflow client: a server that fails over a request three times does not get it again from here", "[timed]") {
   FakeHttp server([](const FakeRequest& request) { return is(request, "log-batch") ? failing(500) : usual(request); });
   MlflowClient client(options_for(server), quick());
   client.take(with_metrics(5));
@@ -206,7 +206,7 @@ TEST_CASE("MLflow client: a server that fails over a request three times does no
   CHECK_FALSE(client.complete());
 }
 
-TEST_CASE("MLflow client: Retry-After is kept to, up to a bound, and nonsense in it is not") {
+TEST_CASE("MLflow client: Retry-After is kept to, up to a bound, and nonsense in it is not", "[timed]") {
   const auto [header, least_ms] = GENERATE(table<std::string, int>(
       {{"1", 140}, {"99999999999", 140}, {"Fri, 31 Dec 9999 23:59:59 GMT", 140}, {"soon", 0}, {"-5", 0}, {"", 0}}));
   bool bad = true;
@@ -243,7 +243,7 @@ TEST_CASE(
   CHECK(takt::detail::Backoff(times).wait(reply) == std::chrono::minutes(5));
 }
 
-TEST_CASE("MLflow client: a run whose creation was not answered is looked for before another one is made") {
+TEST_CASE("MLflow client: a run whose creation was not answered is looked for before another one is made", "[timed]") {
   const bool stored = GENERATE(true, false);
   std::string nonce;
   bool first = true;
@@ -269,7 +269,7 @@ TEST_CASE("MLflow client: a run whose creation was not answered is looked for be
   CHECK(client.run_id() == (stored ? "found" : "r1"));
 }
 
-TEST_CASE("MLflow client: a point that is refused is found and left out, the others arrive") {
+TEST_CASE("MLflow client: a point that is refused is found and left out, the others arrive", "[timed]") {
   std::size_t taken = 0;
   FakeHttp server([&](const FakeRequest& request) {
     if (!is(request, "log-batch")) { return usual(request); }
@@ -287,7 +287,7 @@ TEST_CASE("MLflow client: a point that is refused is found and left out, the oth
   CHECK(contains(faults.text(), "bad value"));
 }
 
-TEST_CASE("MLflow client: fifty points refused in a row are the last, forty-nine are not") {
+TEST_CASE("MLflow client: fifty points refused in a row are the last, forty-nine are not", "[timed]") {
   const int bad = GENERATE(49, 50);
   const support::CaughtFaults faults;
   std::size_t taken = 0;
@@ -307,7 +307,7 @@ TEST_CASE("MLflow client: fifty points refused in a row are the last, forty-nine
   CHECK(contains(faults.text(), "it refuses every value: ") == (bad == 50));
 }
 
-TEST_CASE("MLflow client: what will not pass stops it with one line that names the cure") {
+TEST_CASE("MLflow client: what will not pass stops it with one line that names the cure", "[timed]") {
   CHECK(contains(told_for(failing(401)),
                  "MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN"));
   CHECK(contains(told_for(failing(403, "Invalid Host header")), "Invalid Host header. The user may not"));
@@ -318,7 +318,8 @@ TEST_CASE("MLflow client: what will not pass stops it with one line that names t
   told_for(failing(503, std::string(292, 'x') + "s3cr3t-token"));  // which is longer than what is shown
 }
 
-TEST_CASE("MLflow client: a run that was deleted on the server stops it, instead of one value after another") {
+TEST_CASE("MLflow client: a run that was deleted on the server stops it, instead of one value after another",
+          "[timed]") {
   const std::string says = GENERATE("The run r1 must be in the 'active' state. Current state is deleted.",
                                     "The run r1 must be in 'active' lifecycle_stage.");  // without a database
   const support::CaughtFaults faults;
@@ -333,7 +334,7 @@ TEST_CASE("MLflow client: a run that was deleted on the server stops it, instead
   CHECK(contains(faults.text(), "mlflow runs restore --run-id r1"));
 }
 
-TEST_CASE("MLflow client: a server on this machine is not looked for behind a proxy") {
+TEST_CASE("MLflow client: a server on this machine is not looked for behind a proxy", "[timed]") {
   support::ScopedEnvironment environment({{"http_proxy", "http://127.0.0.1:1"}});
   environment.unset("no_proxy");
   environment.unset("NO_PROXY");
@@ -352,7 +353,7 @@ TEST_CASE("MLflow client: a secret made of what blots it out is blotted out once
   CHECK(takt::detail::without_secrets("a * b", options) == "a *** b");
 }
 
-TEST_CASE("MLflow client: nothing follows a redirection to another host") {
+TEST_CASE("MLflow client: nothing follows a redirection to another host", "[timed]") {
   FakeHttp other(usual);
   FakeAnswer answer = failing(307);
   answer.headers = "Location: " + other.url() + "/elsewhere?token=x\r\n";
@@ -361,7 +362,7 @@ TEST_CASE("MLflow client: nothing follows a redirection to another host") {
   CHECK(other.requests().empty());
 }
 
-TEST_CASE("MLflow client: a reply without end is cut off") {
+TEST_CASE("MLflow client: a reply without end is cut off", "[timed]") {
   FakeAnswer answer;
   answer.endless = 1'000'000'000;
   FakeHttp server([&](const FakeRequest&) { return answer; });
@@ -371,7 +372,7 @@ TEST_CASE("MLflow client: a reply without end is cut off") {
   CHECK(server.endless_sent() < 100'000'000);
 }
 
-TEST_CASE("MLflow client: nobody there, or nobody who speaks, costs no more than the time given") {
+TEST_CASE("MLflow client: nobody there, or nobody who speaks, costs no more than the time given", "[timed]") {
   const auto [kind, says] = GENERATE(table<std::string, std::string>({{"closed", "onnect"},
                                                                       {"full", "no connection within 300 ms"},
                                                                       {"silent", "no reply within 300 ms"},
@@ -398,7 +399,7 @@ TEST_CASE("MLflow client: nobody there, or nobody who speaks, costs no more than
   CHECK(faults.lines().size() == 1);
 }
 
-TEST_CASE("MLflow client: an experiment is made where there is none, and one that is deleted is spoken of") {
+TEST_CASE("MLflow client: an experiment is made where there is none, and one that is deleted is spoken of", "[timed]") {
   int made = 0;
   FakeHttp server([&](const FakeRequest& request) {
     FakeAnswer answer = usual(request);
@@ -437,7 +438,8 @@ TEST_CASE("MLflow client: an experiment is made where there is none, and one tha
 }
 
 TEST_CASE(
-    "MLflow client: where name and id are of two experiments, the run goes to that of the name, and a line says so") {
+    "MLflow client: where name and id are of two experiments, the run goes to that of the name, and a line says so",
+    "[timed]") {
   const support::CaughtFaults faults;
   const bool exists = GENERATE(true, false);
   FakeHttp server([&](const FakeRequest& request) {
@@ -470,7 +472,8 @@ TEST_CASE(
       contains(faults.text(), "MLFLOW_EXPERIMENT_ID is 8, but the experiment \"mine\" of MLFLOW_EXPERIMENT_NAME is 7"));
 }
 
-TEST_CASE("MLflow client: an experiment that is named by its id and is deleted is spoken of, with the cure") {
+TEST_CASE("MLflow client: an experiment that is named by its id and is deleted is spoken of, with the cure",
+          "[timed]") {
   const bool database = GENERATE(true, false);
   const support::CaughtFaults faults;
   FakeHttp server([&](const FakeRequest&) {
@@ -487,7 +490,8 @@ TEST_CASE("MLflow client: an experiment that is named by its id and is deleted i
   CHECK(contains(faults.text(), "MLFLOW_EXPERIMENT_ID, or bring it back: mlflow experiments restore -x 7"));
 }
 
-TEST_CASE("MLflow client: a run that has begun in a deleted experiment is told how to begin anew in another one") {
+TEST_CASE("MLflow client: a run that has begun in a deleted experiment is told how to begin anew in another one",
+          "[timed]") {
   const support::CaughtFaults faults;
   FakeHttp server([&](const FakeRequest&) {
     FakeAnswer answer;
@@ -507,7 +511,7 @@ TEST_CASE("MLflow client: a run that has begun in a deleted experiment is told h
                  "remove " + file + " and choose another one in MLFLOW_EXPERIMENT_NAME, or bring it back"));
 }
 
-TEST_CASE("MLflow client: the end of a run brings status and attachments, with a length") {
+TEST_CASE("MLflow client: the end of a run brings status and attachments, with a length", "[timed]") {
   FakeHttp server(usual);
   MlflowOptions options = options_for(server);
   options.artifacts = true;
@@ -534,7 +538,7 @@ TEST_CASE("MLflow client: the end of a run brings status and attachments, with a
   }
 }
 
-TEST_CASE("MLflow client: user and password in the URL are used, and never shown") {
+TEST_CASE("MLflow client: user and password in the URL are used, and never shown", "[timed]") {
   FakeHttp server(usual);
   MlflowOptions options = options_for(server);
   options.tracking_uri = "http://ada:p%40ss@" + server.url().substr(7) + "/prefix/";
@@ -617,7 +621,7 @@ TEST_CASE("MLflow options: a file of credentials that cannot be read is spoken o
   CHECK(contains(faults.text(), "chmod 600"));
 }
 
-TEST_CASE("MLflow exporter: other ranks send nothing, and a forked child neither") {
+TEST_CASE("MLflow exporter: other ranks send nothing, and a forked child neither", "[timed]") {
   FakeHttp server(usual);
   MlflowOptions options = options_for(server);
   Snapshot snapshot = with_metrics(3);
@@ -641,7 +645,7 @@ TEST_CASE("MLflow exporter: other ranks send nothing, and a forked child neither
   CHECK(of(server, "log-batch").size() == 1);
 }
 
-TEST_CASE("MLflow exporter: each rank a run of its own, if so wished, below the run that is named") {
+TEST_CASE("MLflow exporter: each rank a run of its own, if so wished, below the run that is named", "[timed]") {
   FakeHttp server(usual);
   MlflowOptions options = options_for(server);
   options.all_ranks = true;

@@ -109,7 +109,7 @@ Delivered deliver(const std::string& folder, const MlflowOptions& options,
 
 }  // namespace
 
-TEST_CASE("a run that never saw a network gives the same points when it is delivered later") {
+TEST_CASE("a run that never saw a network gives the same points when it is delivered later", "[timed]") {
   const bool every_step = GENERATE(false, true);
   const bool late = GENERATE(false, true);
   INFO("every step " << every_step << ", late " << late);
@@ -131,7 +131,7 @@ TEST_CASE("a run that never saw a network gives the same points when it is deliv
   CHECK(later.sent_twice == 0);
 }
 
-TEST_CASE("delivered twice, the second time asks the server nothing") {
+TEST_CASE("delivered twice, the second time asks the server nothing", "[timed]") {
   const Scratch scratch;
   const std::string folder = folder_with(scratch, a_run(5, 30));
   FakeMlflow server;
@@ -144,7 +144,7 @@ TEST_CASE("delivered twice, the second time asks the server nothing") {
   CHECK(server.requests() == requests);
 }
 
-TEST_CASE("whatever request a delivery stops at, the next one goes on: one run, each point once in it") {
+TEST_CASE("whatever request a delivery stops at, the next one goes on: one run, each point once in it", "[timed]") {
   const auto run = a_run(6, 60);
   const FakeRun live = sent_live(run, true);
   constexpr std::size_t kRequests = 9;
@@ -176,7 +176,7 @@ TEST_CASE("whatever request a delivery stops at, the next one goes on: one run, 
   CHECK(were_there > 0);
 }
 
-TEST_CASE("a delivery without patience waits for the request that is under way") {
+TEST_CASE("a delivery without patience waits for the request that is under way", "[timed]") {
   const Scratch scratch;
   const std::string folder = folder_with(scratch, a_run(18, 5));
   std::atomic<bool> looked{false};
@@ -188,7 +188,7 @@ TEST_CASE("a delivery without patience waits for the request that is under way")
   CHECK(delivery.run([&](auto...) { looked = true; }).outcome == Outcome::all);
 }
 
-TEST_CASE("a run whose creation was not answered is found by the next delivery") {
+TEST_CASE("a run whose creation was not answered is found by the next delivery", "[timed]") {
   const Scratch scratch;
   const std::string folder = folder_with(scratch, a_run(17, 5));
   std::atomic<bool> back{false};
@@ -202,7 +202,7 @@ TEST_CASE("a run whose creation was not answered is found by the next delivery")
   CHECK(server.runs().size() == 1);
 }
 
-TEST_CASE("what the program's own exporter has sent is not sent again") {
+TEST_CASE("what the program's own exporter has sent is not sent again", "[timed]") {
   const auto run = a_run(7, 100);
   const FakeRun live = sent_live(run, false);
   const Scratch scratch;
@@ -231,7 +231,7 @@ TEST_CASE("what the program's own exporter has sent is not sent again") {
   CHECK(server.run().sent_twice == 0);
 }
 
-TEST_CASE("a journal without an end, of a process that is gone, ends as killed, with the totals so far") {
+TEST_CASE("a journal without an end, of a process that is gone, ends as killed, with the totals so far", "[timed]") {
   const Scratch scratch;
   const std::string folder = folder_with(scratch, a_run(8, 40, false));
   FakeMlflow server;
@@ -243,7 +243,7 @@ TEST_CASE("a journal without an end, of a process that is gone, ends as killed, 
   CHECK(totals);
 }
 
-TEST_CASE("of a run that goes on, what there is is delivered, and its end later") {
+TEST_CASE("of a run that goes on, what there is is delivered, and its end later", "[timed]") {
   const auto run = a_run(9, 80);
   const FakeRun live = sent_live(run, false);
   const Scratch scratch;
@@ -266,7 +266,7 @@ TEST_CASE("of a run that goes on, what there is is delivered, and its end later"
   CHECK(server.run().status == "FINISHED");
 }
 
-TEST_CASE("what an exporter had to drop, because the server was away for long, is delivered later") {
+TEST_CASE("what an exporter had to drop, because the server was away for long, is delivered later", "[timed]") {
   const support::CaughtFaults faults;
   const auto run = a_run(10, 60);
   const FakeRun live = sent_live(run, true);
@@ -344,8 +344,8 @@ std::size_t most_points_of(const std::vector<Snapshot>& run) {
 
 }  // namespace
 
-TEST_CASE(
-    "an outage of any length loses no point that is in the journal: after it, the exporter sends them from there") {
+TEST_CASE("an outage of any length loses no point that is in the journal: after it, the exporter sends them from there",
+          "[timed]") {
   const support::CaughtFaults faults;
   const std::size_t lag = GENERATE(std::size_t{0}, std::size_t{5});
   const auto run = a_run(10, 150);
@@ -371,7 +371,8 @@ TEST_CASE(
   CHECK(deliver(program.folder, options_for(server)).points == 0);
 }
 
-TEST_CASE("what was sent from memory, from the journal, and by takt sync after the end, is each point once") {
+TEST_CASE("what was sent from memory, from the journal, and by takt sync after the end, is each point once",
+          "[timed]") {
   const support::CaughtFaults faults;
   const auto run = a_run(11, 150);
   const FakeRun live = sent_live(run, true);
@@ -399,7 +400,7 @@ TEST_CASE("what was sent from memory, from the journal, and by takt sync after t
   CHECK(server.run().status == "FINISHED");
 }
 
-TEST_CASE("a journal that stalls does not hold up what the exporter is shown") {
+TEST_CASE("a journal that stalls does not hold up what the exporter is shown", "[timed]") {
   const support::CaughtFaults faults;
   const auto run = a_run(12, 60);
   std::atomic<bool> away{true};
@@ -421,7 +422,7 @@ TEST_CASE("a journal that stalls does not hold up what the exporter is shown") {
   CHECK(server.run().status == "FINISHED");
 }
 
-TEST_CASE("what an exporter that was added late has not seen stays out: windows have begun where it began") {
+TEST_CASE("what an exporter that was added late has not seen stays out: windows have begun where it began", "[timed]") {
   const auto run = a_run(15, 80);
   const std::vector<Snapshot> seen(run.begin() + 20, run.end());
   const FakeRun live = sent_live(seen, false);
@@ -439,7 +440,7 @@ TEST_CASE("what an exporter that was added late has not seen stays out: windows 
   CHECK(server.run().sent_twice == 0);
 }
 
-TEST_CASE("an exporter that is added to a run that takt sync has begun with leaves it to that") {
+TEST_CASE("an exporter that is added to a run that takt sync has begun with leaves it to that", "[timed]") {
   const support::CaughtFaults faults;
   const auto run = a_run(16, 5);
   const Scratch scratch;
@@ -456,7 +457,7 @@ TEST_CASE("an exporter that is added to a run that takt sync has begun with leav
   CHECK(contains(faults.text(), "already, by another exporter or by takt sync"));
 }
 
-TEST_CASE("what a server fails over remains, and the next delivery sends it") {
+TEST_CASE("what a server fails over remains, and the next delivery sends it", "[timed]") {
   const auto run = a_run(18, 40);
   const FakeRun live = sent_live(run, false);
   const std::string over = GENERATE("\"metrics\"", "\"params\"", "runs/update", "table.txt");
@@ -481,7 +482,7 @@ TEST_CASE("what a server fails over remains, and the next delivery sends it") {
   CHECK(server.run().sent_twice == 0);
 }
 
-TEST_CASE("what a server refuses for good is left out, and not counted as delivered") {
+TEST_CASE("what a server refuses for good is left out, and not counted as delivered", "[timed]") {
   const auto run = a_run(23, 20);
   const FakeRun live = sent_live(run, false);
   const Scratch scratch;
@@ -497,7 +498,7 @@ TEST_CASE("what a server refuses for good is left out, and not counted as delive
   CHECK(again.points == 0);
 }
 
-TEST_CASE("a delivery that cannot note how far it got sends nothing") {
+TEST_CASE("a delivery that cannot note how far it got sends nothing", "[timed]") {
   const Scratch scratch;
   const std::string folder = folder_with(scratch, a_run(19, 5));
   FakeMlflow server;
@@ -507,7 +508,7 @@ TEST_CASE("a delivery that cannot note how far it got sends nothing") {
   CHECK(server.requests() == 0);
 }
 
-TEST_CASE("an exporter that the server will not have leaves the run to takt sync") {
+TEST_CASE("an exporter that the server will not have leaves the run to takt sync", "[timed]") {
   const support::CaughtFaults faults;
   const auto run = a_run(20, 5);
   const Scratch scratch;
@@ -530,7 +531,7 @@ TEST_CASE("an exporter that the server will not have leaves the run to takt sync
   CHECK_FALSE(exporter.shutdown(milliseconds(1000)));
 }
 
-TEST_CASE("a run that has ended on the server was not killed, though its journal lacks the end") {
+TEST_CASE("a run that has ended on the server was not killed, though its journal lacks the end", "[timed]") {
   const bool noted = GENERATE(true, false);
   const auto run = a_run(21, 30);
   const Scratch scratch;
@@ -552,7 +553,7 @@ TEST_CASE("a run that has ended on the server was not killed, though its journal
   CHECK(server.run().status == "FINISHED");
 }
 
-TEST_CASE("a run that SIGTERM ended is killed on the server, and told once, whoever delivers") {
+TEST_CASE("a run that SIGTERM ended is killed on the server, and told once, whoever delivers", "[timed]") {
   auto run = a_run(27, 30);
   run.back().failed = run.back().killed = true;
   const Scratch scratch;
@@ -576,7 +577,7 @@ TEST_CASE("a run that SIGTERM ended is killed on the server, and told once, whoe
   CHECK(server.run().status == "KILLED");
 }
 
-TEST_CASE("a run that was taken for killed and has gone on is told again, with its totals and files") {
+TEST_CASE("a run that was taken for killed and has gone on is told again, with its totals and files", "[timed]") {
   const auto run = a_run(24, 80, true, GENERATE(false, true));
   const FakeRun live = sent_live(run, false);
   const Scratch scratch;
@@ -604,7 +605,7 @@ TEST_CASE("a run that was taken for killed and has gone on is told again, with i
   CHECK(std::includes(both.points.begin(), both.points.end(), live.points.begin(), live.points.end()));
 }
 
-TEST_CASE("the time line in the run folder is attached, whoever delivers") {
+TEST_CASE("the time line in the run folder is attached, whoever delivers", "[timed]") {
   const Scratch scratch;
   const std::string folder = folder_with(scratch, a_run(25, 5));
   write_text(folder + "/trace.json", "[]");
@@ -613,7 +614,7 @@ TEST_CASE("the time line in the run folder is attached, whoever delivers") {
   CHECK(server.run().files.count("trace.json") == 1);
 }
 
-TEST_CASE("what follows a gap in the journal arrives, whatever was delivered before") {
+TEST_CASE("what follows a gap in the journal arrives, whatever was delivered before", "[timed]") {
   const auto run = a_run(22, 80);
   auto gapped = run;
   for (std::size_t at = 20; at < 25; ++at) {
@@ -635,7 +636,7 @@ TEST_CASE("what follows a gap in the journal arrives, whatever was delivered bef
   CHECK(std::includes(both.points.begin(), both.points.end(), live.points.begin(), live.points.end()));
 }
 
-TEST_CASE("no credentials in what is written beside the journal, and nobody else may read it") {
+TEST_CASE("no credentials in what is written beside the journal, and nobody else may read it", "[timed]") {
   const Scratch scratch;
   const std::string folder = folder_with(scratch, a_run(11, 10));
   FakeMlflow server;
@@ -654,7 +655,7 @@ TEST_CASE("no credentials in what is written beside the journal, and nobody else
   CHECK(::access(takt::detail::mlflow_lease_file(folder).c_str(), F_OK) != 0);
 }
 
-TEST_CASE("a cursor that cannot be read stops a delivery: guessing would send things twice") {
+TEST_CASE("a cursor that cannot be read stops a delivery: guessing would send things twice", "[timed]") {
   const Scratch scratch;
   const std::string folder = folder_with(scratch, a_run(12, 5));
   FakeMlflow server;
@@ -665,7 +666,7 @@ TEST_CASE("a cursor that cannot be read stops a delivery: guessing would send th
   CHECK(::access(takt::detail::mlflow_lease_file(folder).c_str(), F_OK) != 0);
 }
 
-TEST_CASE("a lease holds while its process gives signs of life") {
+TEST_CASE("a lease holds while its process gives signs of life", "[timed]") {
   const Scratch scratch;
   const std::string folder = folder_with(scratch, a_run(13, 5));
   const std::string file = takt::detail::mlflow_lease_file(folder);
@@ -701,7 +702,7 @@ TEST_CASE("a lease holds while its process gives signs of life") {
   }
 }
 
-TEST_CASE("of a run with ranks, rank 0 speaks, unless all are to") {
+TEST_CASE("of a run with ranks, rank 0 speaks, unless all are to", "[timed]") {
   auto run = a_run(14, 5);
   for (Snapshot& each : run) { each.run.rank = 3; }
   const Scratch scratch;

@@ -88,7 +88,8 @@ void deliver_through(Mood mood, const std::vector<std::int64_t>& steps, std::siz
 
 }  // namespace
 
-TEST_CASE("MLflow read back: what arrived before the reply was lost is not sent again, all or a part of it") {
+TEST_CASE("MLflow read back: what arrived before the reply was lost is not sent again, all or a part of it",
+          "[timed]") {
   const Mood mood = GENERATE(Mood::deaf_reply, Mood::half, Mood::away);
   const std::size_t there = mood == Mood::deaf_reply ? 101 : mood == Mood::half ? 51 : 0;
   std::size_t histories = 0;
@@ -96,7 +97,7 @@ TEST_CASE("MLflow read back: what arrived before the reply was lost is not sent 
   CHECK(histories == 0);  // the latest point of each key says it all
 }
 
-TEST_CASE("MLflow read back: where steps do not rise, histories are read, page by page") {
+TEST_CASE("MLflow read back: where steps do not rise, histories are read, page by page", "[timed]") {
   const Mood mood = GENERATE(Mood::deaf_reply, Mood::half, Mood::away);
   const std::size_t there = mood == Mood::deaf_reply ? 101 : mood == Mood::half ? 51 : 0;
   std::size_t histories = 0;
@@ -104,7 +105,8 @@ TEST_CASE("MLflow read back: where steps do not rise, histories are read, page b
   CHECK((histories > 4) == (mood != Mood::away));
 }
 
-TEST_CASE("MLflow read back: a server that will not be asked gets what it may have again, and a line says so") {
+TEST_CASE("MLflow read back: a server that will not be asked gets what it may have again, and a line says so",
+          "[timed]") {
   const support::CaughtFaults faults;
   FakeMlflow server([](std::size_t number) { return number == 1 ? Mood::deaf_reply : Mood::good; });
   server.fail_over([](const FakeRequest& request) { return request.method == "GET"; }, 404);
@@ -115,7 +117,8 @@ TEST_CASE("MLflow read back: a server that will not be asked gets what it may ha
   CHECK(contains(faults.text(), "does not tell which points it has"));
 }
 
-TEST_CASE("MLflow read back: a server that fails over the question is asked again, and sent nothing meanwhile") {
+TEST_CASE("MLflow read back: a server that fails over the question is asked again, and sent nothing meanwhile",
+          "[timed]") {
   int failures = 2;
   FakeMlflow server([](std::size_t number) { return number == 1 ? Mood::deaf_reply : Mood::good; });
   server.fail_over([&](const FakeRequest& request) { return request.method == "GET" && failures-- > 0; }, 503);

@@ -791,7 +791,7 @@ TEST_CASE("Session: with little memory regions overflow and are counted, nothing
   REQUIRE(calls_of(memory.last(), "after small/Batch") == 1);
 }
 
-TEST_CASE("Session: threads that come and go while somebody reads do not pile up") {
+TEST_CASE("Session: threads that come and go while somebody reads do not pile up", "[timed]") {
   const std::size_t before = takt::detail::registry().budget().used();
   std::atomic<bool> stop{false};
   std::vector<std::thread> others;

@@ -596,7 +596,7 @@ TEST_CASE("time line: the trace of a Session has its streams beside its threads"
   CHECK_FALSE(tracing.load());
 }
 
-TEST_CASE("time line: threads take anchors and measure by them at once") {
+TEST_CASE("time line: threads take anchors and measure by them at once", "[timed]") {
   struct ThreadsTag {};
   static constexpr std::uint64_t kRegions = 500;  // of a thread
   using Api = FakeApi<ThreadsTag>;

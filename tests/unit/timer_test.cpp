@@ -97,7 +97,7 @@ TEST_CASE_METHOD(TimerTest, "Timer: it keeps the statistics of its regions") {
   require_balance();
 }
 
-TEST_CASE("Timer: on the CPU results are there at once") {
+TEST_CASE("Timer: on the CPU results are there at once", "[timed]") {
   Timer<CpuBackend> timer;
   for (int round = 0; round < 3; ++round) {
     timer.start(A);
@@ -486,7 +486,7 @@ TEST_CASE("Timer: it is destroyed with results pending and regions open, and giv
   REQUIRE(clock.misuses() == 0);
 }
 
-TEST_CASE("Timer: threads use one at the same time, hand regions over and ask for figures") {
+TEST_CASE("Timer: threads use one at the same time, hand regions over and ask for figures", "[timed]") {
   ManualClock clock;
   constexpr int kThreads = 4;
   const int rounds = takt_test::scaled(4000);

@@ -223,7 +223,8 @@ TEST_CASE("W&B delivery: of a killed program, steps whose device values never ca
   }
 }
 
-TEST_CASE("W&B delivery: whatever request it stops at, the next one goes on, and the third has nothing to do") {
+TEST_CASE("W&B delivery: whatever request it stops at, the next one goes on, and the third has nothing to do",
+          "[timed]") {
   Random random(3);
   for (int round = 0; round < 10; ++round) {
     Rig rig(5, 40);
@@ -253,7 +254,7 @@ TEST_CASE("W&B delivery: whatever request it stops at, the next one goes on, and
   }
 }
 
-TEST_CASE("W&B delivery: without patience it waits for the request that is under way") {
+TEST_CASE("W&B delivery: without patience it waits for the request that is under way", "[timed]") {
   Rig rig(6, 10);
   rig.journal();
   std::atomic<bool> looked{false};
@@ -265,7 +266,7 @@ TEST_CASE("W&B delivery: without patience it waits for the request that is under
   CHECK(delivery.run([&](auto...) { looked = true; }).outcome == Outcome::all);
 }
 
-TEST_CASE("W&B delivery: what the program has sent is not sent again") {
+TEST_CASE("W&B delivery: what the program has sent is not sent again", "[timed]") {
   Rig rig(6, 30);
   rig.journal();
   FakeWandb server;

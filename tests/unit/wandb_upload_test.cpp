@@ -112,7 +112,7 @@ FakeWandb::Fault once(std::string kind, std::function<void(FakeAnswer&)> change,
 
 }  // namespace
 
-TEST_CASE("W&B upload: a run is made, its rows sent, its files put, and its end told, in this order") {
+TEST_CASE("W&B upload: a run is made, its rows sent, its files put, and its end told, in this order", "[timed]") {
   Rig rig;
   rig.row(0);
   rig.row(1);
@@ -143,7 +143,7 @@ TEST_CASE("W&B upload: a run is made, its rows sent, its files put, and its end 
                                                {"exitcode", 3}}));
 }
 
-TEST_CASE("W&B upload: the key is sent to the server, and not to where files go") {
+TEST_CASE("W&B upload: the key is sent to the server, and not to where files go", "[timed]") {
   FakeHttp store([](const FakeRequest&) { return FakeAnswer(); });
   Rig rig;
   rig.server.store = store.url();
@@ -159,7 +159,7 @@ TEST_CASE("W&B upload: the key is sent to the server, and not to where files go"
   }
 }
 
-TEST_CASE("W&B upload: a run of the same id is looked for where that is asked, and never overwritten then") {
+TEST_CASE("W&B upload: a run of the same id is looked for where that is asked, and never overwritten then", "[timed]") {
   const WandbResume resume = GENERATE(WandbResume::allow, WandbResume::must, WandbResume::never);
   const bool has_run = GENERATE(false, true);
   const bool begun = GENERATE(false, true);  // the one that is there
@@ -186,7 +186,7 @@ TEST_CASE("W&B upload: a run of the same id is looked for where that is asked, a
   CHECK(contains(faults.text(), "wandb sync"));
 }
 
-TEST_CASE("W&B upload: a server that cannot say whether there is a run is asked again, or ends it") {
+TEST_CASE("W&B upload: a server that cannot say whether there is a run is asked again, or ends it", "[timed]") {
   const int status = GENERATE(200, 401, 503);
   const support::CaughtFaults faults;
   Rig rig(once(
@@ -212,7 +212,7 @@ TEST_CASE("W&B upload: the command that uploads puts nothing there twice, and ov
   CHECK(wandb_upload_command("/a", WandbResume::never, true) == "wandb sync /a");
 }
 
-TEST_CASE("W&B upload: a lost reply is answered with the same bytes at the same place") {
+TEST_CASE("W&B upload: a lost reply is answered with the same bytes at the same place", "[timed]") {
   const std::string kind = GENERATE(as<std::string>(), "upsert", "stream", "files", "file");
   Rig rig(once(
       kind, [](FakeAnswer& answer) { answer.cut = true; }, 3));
@@ -227,7 +227,7 @@ TEST_CASE("W&B upload: a lost reply is answered with the same bytes at the same 
   CHECK(rig.server.history().size() == 2);
 }
 
-TEST_CASE("W&B upload: what may pass is tried again, and what will not ends it") {
+TEST_CASE("W&B upload: what may pass is tried again, and what will not ends it", "[timed]") {
   const std::string kind = GENERATE(as<std::string>(), "upsert", "stream");
   const int status = GENERATE(302, 400, 401, 403, 404, 408, 409, 410, 413, 422, 429, 500, 501, 502, 503, 504);
   const std::set<int> passing = {408, 429, 500, 502, 503, 504};
@@ -254,7 +254,7 @@ TEST_CASE("W&B upload: what may pass is tried again, and what will not ends it")
   CHECK(rig.server.http.requests().size() == requests);
 }
 
-TEST_CASE("W&B upload: a server that repeats what it was sent does not make the key be told") {
+TEST_CASE("W&B upload: a server that repeats what it was sent does not make the key be told", "[timed]") {
   const support::CaughtFaults faults;
   Rig rig([](const std::string&, const FakeRequest& request, FakeAnswer& answer) {
     answer.status = 400;
@@ -265,7 +265,7 @@ TEST_CASE("W&B upload: a server that repeats what it was sent does not make the 
   CHECK(contains(faults.text(), "authorization: Basic ***"));
 }
 
-TEST_CASE("W&B upload: a redirection is not followed, nor told with what is in it") {
+TEST_CASE("W&B upload: a redirection is not followed, nor told with what is in it", "[timed]") {
   FakeHttp elsewhere([](const FakeRequest&) { return FakeAnswer(); });
   const support::CaughtFaults faults;
   Rig rig([&](const std::string&, const FakeRequest&, FakeAnswer& answer) {
@@ -279,7 +279,7 @@ TEST_CASE("W&B upload: a redirection is not followed, nor told with what is in i
   CHECK_FALSE(contains(faults.text(), "secret"));
 }
 
-TEST_CASE("W&B upload: the time that a server asks for is waited for, up to a limit") {
+TEST_CASE("W&B upload: the time that a server asks for is waited for, up to a limit", "[timed]") {
   Rig rig(once("stream", [](FakeAnswer& answer) {
     answer.status = 429;
     answer.headers = "Retry-After: 100000\r\n";
@@ -294,7 +294,7 @@ TEST_CASE("W&B upload: the time that a server asks for is waited for, up to a li
   CHECK(asked[1].at - asked[0].at >= milliseconds(300));
 }
 
-TEST_CASE("W&B upload: what is left of the server's allowance is shared out over its time") {
+TEST_CASE("W&B upload: what is left of the server's allowance is shared out over its time", "[timed]") {
   const bool scarce = GENERATE(false, true);
   Rig rig(once("upsert", [&](FakeAnswer& answer) {
     answer.headers = std::string("RateLimit-Remaining: ") + (scarce ? "0" : "100000") + "\r\nratelimit-reset: 0.3\r\n";
@@ -305,7 +305,7 @@ TEST_CASE("W&B upload: what is left of the server's allowance is shared out over
   CHECK(rig.deliver());
 }
 
-TEST_CASE("W&B upload: rows wait for the next request that is due, silence is broken by a beat") {
+TEST_CASE("W&B upload: rows wait for the next request that is due, silence is broken by a beat", "[timed]") {
   Rig rig;
   rig.row(0);
   CHECK(rig.deliver(60'000, false));
@@ -322,7 +322,7 @@ TEST_CASE("W&B upload: rows wait for the next request that is due, silence is br
   while (rig.server.http.requests().back().body != "{}") { rig.deliver(20, false); }
 }
 
-TEST_CASE("W&B upload: a config that changes is told") {
+TEST_CASE("W&B upload: a config that changes is told", "[timed]") {
   Rig rig;
   CHECK(rig.deliver());
   rig.log.append(rig.records.config({{"lr", "0.5"}}));
@@ -335,7 +335,7 @@ TEST_CASE("W&B upload: a config that changes is told") {
   CHECK(variables["displayName"].is_null());
 }
 
-TEST_CASE("W&B upload: many rows go in requests of bounded size, each behind the one before") {
+TEST_CASE("W&B upload: many rows go in requests of bounded size, each behind the one before", "[timed]") {
   Rig rig;
   for (int step = 0; step < 8; ++step) { rig.row(step, std::string(1'000'000, 'a')); }
   rig.row(8, std::string(4'500'000, 'b'));
@@ -348,7 +348,7 @@ TEST_CASE("W&B upload: many rows go in requests of bounded size, each behind the
   for (std::size_t at = 0; at < history.size(); ++at) { CHECK(Json::parse(history[at])["_step"] == at); }
 }
 
-TEST_CASE("W&B upload: what an earlier process has sent is not sent again") {
+TEST_CASE("W&B upload: what an earlier process has sent is not sent again", "[timed]") {
   Rig rig;
   for (int step = 0; step < 5; ++step) { rig.row(step); }
   rig.end();
@@ -358,7 +358,7 @@ TEST_CASE("W&B upload: what an earlier process has sent is not sent again") {
   CHECK(rig.upload().lines() == 5);
 }
 
-TEST_CASE("W&B upload: a silent server takes no longer than it is given, and is asked again") {
+TEST_CASE("W&B upload: a silent server takes no longer than it is given, and is asked again", "[timed]") {
   Rig rig(once("stream", [](FakeAnswer& answer) { answer.silent = true; }));
   rig.options.request_timeout = milliseconds(200);
   rig.row(0);
@@ -369,7 +369,7 @@ TEST_CASE("W&B upload: a silent server takes no longer than it is given, and is 
   CHECK(rig.server.history().size() == 1);
 }
 
-TEST_CASE("W&B upload: an answer that is none is asked for again") {
+TEST_CASE("W&B upload: an answer that is none is asked for again", "[timed]") {
   const std::string kind = GENERATE(as<std::string>(), "upsert", "stream", "files");
   Rig rig(once(
       kind, [](FakeAnswer& answer) { answer.body = "<html>please log in</html>"; }, 2));
@@ -380,7 +380,7 @@ TEST_CASE("W&B upload: an answer that is none is asked for again") {
   CHECK(rig.server.history().size() == 1);
 }
 
-TEST_CASE("W&B upload: an error in words of GraphQL ends it") {
+TEST_CASE("W&B upload: an error in words of GraphQL ends it", "[timed]") {
   const support::CaughtFaults faults;
   Rig rig(once("upsert", [](FakeAnswer& answer) { answer.body = R"({"errors":[{"message":"permission denied"}]})"; }));
   CHECK_FALSE(rig.deliver());
@@ -388,7 +388,7 @@ TEST_CASE("W&B upload: an error in words of GraphQL ends it") {
   CHECK(contains(faults.text(), "permission denied"));
 }
 
-TEST_CASE("W&B upload: a file that is refused is missing, and the run ends all the same") {
+TEST_CASE("W&B upload: a file that is refused is missing, and the run ends all the same", "[timed]") {
   const int status = GENERATE(403, 404, 500);
   const support::CaughtFaults faults;
   Rig rig(once(
@@ -402,7 +402,7 @@ TEST_CASE("W&B upload: a file that is refused is missing, and the run ends all t
   CHECK_FALSE(contains(faults.text(), "sign=s"));
 }
 
-TEST_CASE("W&B upload: the right to put a file that has run out is asked for again") {
+TEST_CASE("W&B upload: the right to put a file that has run out is asked for again", "[timed]") {
   Rig rig(once("file", [](FakeAnswer& answer) { answer.status = 403; }));
   rig.end();
   CHECK(rig.deliver());
@@ -410,7 +410,7 @@ TEST_CASE("W&B upload: the right to put a file that has run out is asked for aga
   CHECK(rig.server.of_kind("files").size() == 2);
 }
 
-TEST_CASE("W&B upload: with no time for files the end is told without them") {
+TEST_CASE("W&B upload: with no time for files the end is told without them", "[timed]") {
   Rig rig([](const std::string& kind, const FakeRequest&, FakeAnswer& answer) { answer.silent = kind == "file"; });
   rig.row(0);
   rig.end();
@@ -422,7 +422,7 @@ TEST_CASE("W&B upload: with no time for files the end is told without them") {
   CHECK_FALSE(exists(rig.file + ".synced"));
 }
 
-TEST_CASE("W&B upload: who presses stop is told that Takt does not") {
+TEST_CASE("W&B upload: who presses stop is told that Takt does not", "[timed]") {
   const support::CaughtFaults faults;
   Rig rig(once(
       "stream", [](FakeAnswer& answer) { answer.body = R"({"stopped":true})"; }, 2));
@@ -434,7 +434,7 @@ TEST_CASE("W&B upload: who presses stop is told that Takt does not") {
   CHECK(rig.server.history().size() == 2);
 }
 
-TEST_CASE("W&B upload: a log that is damaged is sent up to there") {
+TEST_CASE("W&B upload: a log that is damaged is sent up to there", "[timed]") {
   const support::CaughtFaults faults;
   Rig rig;
   rig.row(0);
@@ -473,7 +473,7 @@ TEST_CASE("W&B upload: the key does not go where everybody could read it, unless
   CHECK(http.ca_path.empty());
 }
 
-TEST_CASE("W&B upload: a place for files that is none is missed, and not asked") {
+TEST_CASE("W&B upload: a place for files that is none is missed, and not asked", "[timed]") {
   const support::CaughtFaults faults;
   Rig rig;
   rig.server.store = "ftp://127.0.0.1";

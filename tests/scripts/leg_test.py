@@ -1,0 +1,148 @@
+# SPDX-FileCopyrightText: The Takt authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""How scripts/leg.sh judges what ctest ran: small tests that pass, fail, crash and are skipped, with the label `timed` and without."""
+
+import datetime
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CTEST = sys.argv.pop(1)
+
+PASSES = "true"
+FAILS = "echo it is so; exit 1"
+ONCE = "echo 'too late for {name}'; test -e '{name}' || {{ touch '{name}'; exit 1; }}"  # fails the first time only
+SKIPPED = "exit 77"
+SKIPPED_AT_SECOND = "test -e '{name}' && exit 77; touch '{name}'; exit 1"
+CRASHES_ONCE = "test -e '{name}' || {{ touch '{name}'; kill -SEGV $$; }}"
+RACES_ONCE = "test -e '{name}' || {{ touch '{name}'; echo 'WARNING: ThreadSanitizer: data race (pid=1)'; seq 50; exit 66; }}"
+# As a test of ctest itself would print it.
+PRINTS_A_RESULT = "echo '1/1 Test #1: good ......   Passed   0.00 sec'; echo '100% tests passed, 0 tests failed out of 1'; exit 1"
+
+
+class Leg:
+    """Some tests, given as (name, label, what it does in a shell), run and judged as a leg called `tiny`."""
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+
+    def run(self, *tests, before=""):
+        lines = []
+        for name, label, what in tests:
+            # Names as Catch2's tests have them.
+            body = what.format(name=f"{name}.state") if "{name}" in what else what
+            lines.append(f"add_test([=[{name}]=] bash -c [=[{body}]=])")
+            lines.append(f"set_tests_properties([=[{name}]=] PROPERTIES SKIP_RETURN_CODE 77 LABELS \"{label}\" "
+                         f"WORKING_DIRECTORY [=[{self.folder}]=])")
+        (self.folder / "CTestTestfile.cmake").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        ctest = f"'{CTEST}' --test-dir '{self.folder}' --output-on-failure --no-tests=error"
+        script = f"""set -euo pipefail
+            source scripts/lib.sh
+            source scripts/leg.sh
+            {before}
+            {ctest} -j3 </dev/null >'{self.folder}/test.log' 2>&1 || true
+            judge tiny '{self.folder}/test.log' {ctest} >'{self.folder}/second.log' 2>&1
+            slowest '{self.folder}/test.log' >'{self.folder}/slowest.txt'
+            verdict"""
+        done = subprocess.run(["bash", "-c", script], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              stdin=subprocess.DEVNULL, text=True, check=False, timeout=300)
+        self.status = done.returncode
+        self.lines = done.stdout.splitlines()
+        return self
+
+
+class LegTest(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory(prefix="takt-leg-")
+        self.addCleanup(scratch.cleanup)
+        self.leg = Leg(scratch.name)
+
+    def judged(self, expected, *tests, **more):
+        """`expected`: the last two lines, and whether the whole passed."""
+        leg = self.leg.run(*tests, **more)
+        self.assertEqual((leg.lines[-2:], leg.status), expected, "\n".join(leg.lines))
+        return "\n".join(leg.lines)
+
+    def test_passed(self):
+        said = self.judged((["tiny:         0 failed out of 2, 0 skipped, 0 passed at a second try", "2 passed, 0 failed"], 0),
+                           ("good", "", PASSES), ("good, too", "timed", PASSES))
+        self.assertNotIn("second try:", said)
+
+    def test_a_timed_test_may_fail_once(self):
+        said = self.judged((["tiny:         0 failed out of 2, 0 skipped, 1 passed at a second try", "2 passed, 0 failed"], 0),
+                           ("good", "", PASSES), ("unit.A session: it ends (in time)", "timed", ONCE))
+        self.assertIn("needed a second try: tiny: unit.A session: it ends (in time)\n", said)
+        self.assertIn("\ntoo late for unit.A session", said)
+
+    def test_a_timed_test_may_not_fail_twice(self):
+        said = self.judged((["tiny:         1 failed out of 1, 0 skipped, 0 passed at a second try", "0 passed, 1 failed"], 1),
+                           ("bad", "timed", FAILS))
+        self.assertIn("== failed in tiny\n", said)
+        self.assertIn("\nit is so", said)
+        self.assertNotIn("second try:", said)
+
+    def test_other_tests_have_no_second_try(self):
+        for label in ("", "device", "timed_differently"):
+            with self.subTest(label):
+                self.judged((["tiny:         1 failed out of 2, 0 skipped, 0 passed at a second try", "1 passed, 1 failed"], 1),
+                            ("good", "timed", PASSES), (f"once{label}", label, ONCE))
+
+    def test_a_label_among_others(self):
+        self.judged((["tiny:         0 failed out of 1, 0 skipped, 1 passed at a second try", "1 passed, 0 failed"], 0),
+                    ("once", "device;timed", ONCE))
+
+    def test_what_no_busy_machine_does_has_no_second_try(self):
+        self.judged((["tiny:         3 failed out of 4, 0 skipped, 0 passed at a second try", "1 passed, 3 failed"], 1),
+                    ("good", "", PASSES), ("crash", "timed", CRASHES_ONCE), ("race", "timed", RACES_ONCE),
+                    ("untimed race", "", RACES_ONCE))
+
+    def test_a_program_that_is_not_there(self):
+        self.judged((["tiny:         1 failed out of 2, 0 skipped, 0 passed at a second try", "1 passed, 1 failed"], 1),
+                    ("good", "", PASSES), ("gone", "timed", PASSES),
+                    before=f"sed -i 's/gone]=] bash/gone]=] no_such_program/' '{self.leg.folder}/CTestTestfile.cmake'")
+
+    def test_skipped(self):
+        self.judged((["tiny:         1 failed out of 3, 1 skipped, 0 passed at a second try", "1 passed, 1 failed"], 1),
+                    ("good", "", PASSES), ("skipped", "timed", SKIPPED), ("later", "timed", SKIPPED_AT_SECOND))
+
+    def test_all_at_once(self):
+        said = self.judged((["tiny:         2 failed out of 6, 1 skipped, 1 passed at a second try", "3 passed, 2 failed"], 1),
+                           ("good", "", PASSES), ("once", "timed", ONCE), ("bad", "timed", FAILS), ("untimed", "", ONCE),
+                           ("skipped", "", SKIPPED), ("good, too", "timed", PASSES))
+        self.assertIn("needed a second try: tiny: once\n", said)
+        self.assertLess(said.index("== failed in tiny"), said.index("needed a second try"))
+
+    def test_what_a_test_prints_is_no_result(self):
+        self.judged((["tiny:         1 failed out of 2, 0 skipped, 0 passed at a second try", "1 passed, 1 failed"], 1),
+                    ("good", "", PASSES), ("liar", "", PRINTS_A_RESULT))
+
+    def test_many_at_once_are_no_bad_luck(self):
+        self.judged((["tiny:         11 failed out of 11, 0 skipped, 0 passed at a second try", "0 passed, 11 failed"], 1),
+                    *((f"once {number}", "timed", ONCE) for number in range(11)))
+
+    def test_twice_in_a_week(self):
+        day = datetime.datetime.now(datetime.timezone.utc).date()
+        diary = self.leg.folder / "second-tries.txt"
+        diary.write_text(f"{day - datetime.timedelta(days=8)} tiny: once\n{day} tiny: another\n", encoding="utf-8")
+        self.assertIn("needed a second try: tiny: once\n", "\n".join(self.leg.run(("once", "timed", ONCE)).lines))
+        (self.leg.folder / "once.state").unlink()
+        self.assertIn("needed a second try: tiny: once (2 times in a week: mend its cause)",
+                      self.leg.run(("once", "timed", ONCE)).lines)
+        self.assertEqual(len(diary.read_text(encoding="utf-8").splitlines()), 4)
+
+    def test_the_slowest(self):
+        self.leg.run(("quick: one", "", PASSES), *((f"slow ({number})", "", "read -rt 0.05 <> <(:) || true") for number in range(10)))
+        lines = (self.leg.folder / "slowest.txt").read_text(encoding="utf-8").splitlines()
+        self.assertEqual(len(lines), 10)
+        for line in lines:
+            self.assertRegex(line, r"^0\.\d\d s  slow \(\d\)$")
+
+    def test_no_test_at_all(self):
+        self.judged((["tiny:         no test ran", "0 passed, 1 failed"], 1))
+
+
+if __name__ == "__main__":
+    unittest.main()
