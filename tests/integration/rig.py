@@ -137,7 +137,7 @@ class Case(unittest.TestCase):
         self.assertEqual(sorted(glob.glob(f"{folder or self.folder()}/*.part*")), [])
 
 
-def wait_until(condition, seconds=30):
+def wait_until(condition, seconds=60):
     """Looks again and again, for what has no other bell. Returns whether it came true."""
     end = time.monotonic() + seconds * SLACK
     while not condition():

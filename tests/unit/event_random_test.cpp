@@ -302,8 +302,8 @@ TEST_CASE("EventBackend: threads that share a stream, end each other's regions, 
   stop = true;
   device.join();
   driver.finish();
-  REQUIRE(takt::complete(std::chrono::seconds(10)));
-  REQUIRE(timer.complete(std::chrono::seconds(10)));
+  REQUIRE(takt::complete(std::chrono::seconds(60)));
+  REQUIRE(timer.complete(std::chrono::seconds(60)));
   const takt::Snapshot snapshot = session.snapshot();
   std::uint64_t spans = 0;
   for (const takt::PathStats& path : snapshot.paths) {

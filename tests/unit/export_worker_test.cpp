@@ -31,7 +31,7 @@ using takt::detail::Harvest;
 using takt::detail::Time;
 using takt_test::contains;
 
-constexpr std::chrono::seconds kLong(20);  // nothing here takes it; a test that needs it has failed
+constexpr std::chrono::seconds kLong(60);  // nothing here takes it; a test that needs it has failed
 
 Time after(milliseconds time) { return std::chrono::steady_clock::now() + time; }
 

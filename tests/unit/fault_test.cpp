@@ -238,7 +238,7 @@ TEST_CASE("a child reports although threads of the parent were reporting when it
   for (int round = 0; round < 100; ++round) {
     Child child([] {
       static std::string told;
-      ::alarm(10);
+      ::alarm(60);
       detail::fault_after_fork();
       set_error_handler([](const char* line, void*) { told = line; });
       report_fault("child", "hello");
@@ -294,7 +294,7 @@ TEST_CASE("a stderr that takes nothing does not hold up the program", "[timed]")
     while (::write(ends[1], block.data(), block.size()) > 0) {}
     ::fcntl(ends[1], F_SETFL, 0);
     ::dup2(ends[1], STDERR_FILENO);
-    ::alarm(10);
+    ::alarm(60);
     report_fault("disk", "x");
     return std::string("gave up");
   });

@@ -240,7 +240,7 @@ TEST_CASE("journal: what was exported outlives SIGKILL at any moment", "[timed]"
     REQUIRE(::pipe(ends) == 0);
     const pid_t child = ::fork();
     if (child == 0) {
-      ::alarm(20);
+      ::alarm(60);
       JournalExporter writer(scratch.path(""), plain_journal(8U << 10U));
       GrowingRun run(round);
       for (std::uint32_t periods = 1;; ++periods) {
