@@ -45,7 +45,6 @@ class Leg:
             {before}
             {ctest} -j3 </dev/null >'{self.folder}/test.log' 2>&1 || true
             judge tiny '{self.folder}/test.log' {ctest} >'{self.folder}/second.log' 2>&1
-            slowest '{self.folder}/test.log' >'{self.folder}/slowest.txt'
             verdict"""
         done = subprocess.run(["bash", "-c", script], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               stdin=subprocess.DEVNULL, text=True, check=False, timeout=300)
@@ -134,11 +133,13 @@ class LegTest(unittest.TestCase):
         self.assertEqual(len(diary.read_text(encoding="utf-8").splitlines()), 4)
 
     def test_the_slowest(self):
-        self.leg.run(("quick: one", "", PASSES), *((f"slow ({number})", "", "read -rt 0.05 <> <(:) || true") for number in range(10)))
-        lines = (self.leg.folder / "slowest.txt").read_text(encoding="utf-8").splitlines()
-        self.assertEqual(len(lines), 10)
-        for line in lines:
-            self.assertRegex(line, r"^0\.\d\d s  slow \(\d\)$")
+        results = ("   Passed    ", "***Failed    ", "***Timeout ", "***Skipped   ", "Subprocess aborted***Exception:   ")
+        log = [f" {number}/12 Test #{number}: unit.A test: of {number} s (or so) ...{results[number % 5]}{number}.25 sec"
+               for number in range(1, 13)]
+        ended = subprocess.run(["bash", "-c", "set -euo pipefail; source scripts/leg.sh; slowest /dev/stdin"], cwd=ROOT, check=True,
+                               input="\n".join([*log, "Total Test time (real) = 99.00 sec"]), stdout=subprocess.PIPE, text=True)
+        self.assertEqual(ended.stdout.splitlines(),
+                         [f"{number}.25 s  unit.A test: of {number} s (or so)" for number in range(12, 2, -1)])
 
     def test_no_test_at_all(self):
         self.judged((["tiny:         no test ran", "0 passed, 1 failed"], 1))
