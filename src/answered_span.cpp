@@ -88,7 +88,7 @@ AnsweredSpan DeviceQueue::answer_of(const Recorder& recorder, const Lane& lane, 
     AmendmentRecord& amendment = answered.amendment;
     amendment.series = span.series->id();
     amendment.row = span.row;
-    amendment.of_batch = span.cell == kBatchCell ? 1 : 0;
+    amendment.flags = span.cell == kBatchCell ? AmendmentRecord::kOfBatch : std::uint8_t{0};
     amendment.node = span.cell == kBatchCell ? span.node->index : span.cell;
     amendment.device_ns = ready ? answered.result.ns : -1;
   }

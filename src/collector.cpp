@@ -7,6 +7,7 @@
 
 #include <takt/detail/event.hpp>
 
+#include <cstring>
 #include <new>
 #include <utility>
 
@@ -24,9 +25,10 @@ std::uint32_t path_of(const std::vector<std::uint32_t>& paths, std::uint32_t nod
 
 }  // namespace
 
-void Collector::drain(Outbox& outbox, std::uint64_t end, const Recorder* from, std::uint32_t thread,
-                      const Paths& paths) {
-  while (const Record* record = outbox.front(end)) {
+bool Collector::drain(Outbox& outbox, std::uint64_t end, const Recorder* from, std::uint32_t thread, const Paths& paths,
+                      Much much) {
+  const Record* record = nullptr;
+  while ((much != Much::some || !is_full()) && (record = outbox.front(end)) != nullptr) {
     switch (record->type) {
       case Record::Type::row:
         take_row(static_cast<const RowRecord&>(*record), paths);
@@ -35,7 +37,8 @@ void Collector::drain(Outbox& outbox, std::uint64_t end, const Recorder* from, s
         take_amendment(static_cast<const AmendmentRecord&>(*record), paths);
         break;
       case Record::Type::metric:
-        take_metric(static_cast<const MetricRecord&>(*record));
+      case Record::Type::packed_metric:
+        take_metric(outbox.metric(*record));
         break;
       case Record::Type::events:
         take_events(static_cast<const EventsRecord&>(*record), from, thread);
@@ -46,12 +49,12 @@ void Collector::drain(Outbox& outbox, std::uint64_t end, const Recorder* from, s
       case Record::Type::device_span:
         take_device_span(static_cast<const DeviceSpanRecord&>(*record));
         break;
-      case Record::Type::padding:
-        break;
     }
     outbox.pop();
+    bound_waiting();
+    if (much == Much::all && is_full()) { bound(); }
   }
-  bound();
+  return outbox.front(end) == nullptr;
 }
 
 void Collector::take_row(const RowRecord& record, const Paths& paths) {
@@ -63,21 +66,25 @@ void Collector::take_row(const RowRecord& record, const Paths& paths) {
   row.host_ns = static_cast<std::int64_t>(record.end_ns - record.begin_ns);
   row.period_ns = record.period_ns;
   row.items = record.items;
-  row.warmup = record.warmup != 0;
-  row.cells.reserve(record.cells);
-  const auto* cell = reinterpret_cast<const CellRecord*>(&record + 1);
-  for (std::uint32_t index = 0; index < record.cells; ++index) {
-    Cell to;
-    to.path = cell[index].node == CellRecord::kOther ? Cell::kOther : path_of(paths, cell[index].node);
-    to.calls = cell[index].calls;
-    to.host_ns = cell[index].host_ns;
-    to.device_ns = cell[index].device_ns;
-    row.cells.push_back(to);
-  }
-  row.complete = record.device_lost == 0;
+  row.warmup = (record.flags & RowRecord::kWarmup) != 0;
   waiting.number = record.row;
-  waiting.device_pending = record.device_pending;
-  waiting.device_spans = record.device_spans;
+  const auto* word = reinterpret_cast<const std::uint64_t*>(&record + 1);
+  const auto* const end = word + (record.bytes - sizeof(RowRecord)) / sizeof(std::uint64_t);
+  if ((record.flags & RowRecord::kHasDevice) != 0) {
+    RowDevice device;
+    std::memcpy(static_cast<void*>(&device), word, sizeof(device));
+    word += sizeof(device) / sizeof(std::uint64_t);
+    row.complete = device.lost == 0;
+    waiting.device_pending = device.pending;
+    waiting.device_spans = static_cast<std::uint32_t>(device.spans);
+  }
+  row.cells.reserve(static_cast<std::size_t>(end - word));
+  while (word != end) {
+    CellRecord cell;
+    word = PackedCell::get(word, cell);
+    row.cells.push_back({cell.node == CellRecord::kOther ? Cell::kOther : path_of(paths, cell.node), cell.calls,
+                         cell.host_ns, cell.device_ns});
+  }
   release_old(record.series, record.row);
   if (waiting.device_pending == 0) {
     finish(waiting, row.complete);
@@ -95,15 +102,17 @@ void Collector::take_amendment(const AmendmentRecord& record, const Paths& paths
   if (record.device_ns < 0) {
     waiting.row.complete = false;
   } else {
-    const std::uint32_t path = record.node == CellRecord::kOther ? Cell::kOther : path_of(paths, record.node);
+    const std::uint32_t path =
+        record.node == CellRecord::kOther ? Cell::kOther : path_of(paths, static_cast<std::uint32_t>(record.node));
     Cell* cell = nullptr;
     for (Cell& each : waiting.row.cells) {
       if (each.path == path) { cell = &each; }
     }
     if (cell == nullptr) {  // the Batch's own span, which is no column of itself, or one of a graph, without host time
       waiting_bytes_ -= bytes_of(waiting.row);
-      waiting.row.cells.push_back(record.of_batch != 0 ? Cell{path, 1, waiting.row.host_ns, Cell::kAbsent}
-                                                       : Cell{path, 0, 0, Cell::kAbsent});
+      waiting.row.cells.push_back((record.flags & AmendmentRecord::kOfBatch) != 0
+                                      ? Cell{path, 1, waiting.row.host_ns, Cell::kAbsent}
+                                      : Cell{path, 0, 0, Cell::kAbsent});
       waiting_bytes_ += bytes_of(waiting.row);
       cell = &waiting.row.cells.back();
     }
@@ -218,27 +227,29 @@ void Collector::add_span(std::uint32_t thread, std::uint64_t key, std::uint64_t 
   spans_.push_back(span);
 }
 
+/// What waits has half of the limit.
+void Collector::bound_waiting() {
+  while (waiting_bytes_ > limit_ / 2) { give_up(waiting_.begin()); }
+  if (time_lines_.bytes() > limit_ / 2) { place_device_spans(); }
+}
+
 /// Without a Session to take them, the oldest go first.
 void Collector::bound() {
-  const auto over = [this] {
-    return waiting_bytes_ + row_bytes_ + metrics_.size() * sizeof(Metric) + spans_.size() * sizeof(Span) +
-               time_lines_.bytes() >
-           limit_;
-  };
-  if (time_lines_.bytes() != 0 && over()) { place_device_spans(); }
-  while (over()) {
+  if (time_lines_.bytes() != 0 && bytes() > limit_) { place_device_spans(); }
+  while (bytes() > limit_) {
     if (!rows_.empty()) {
       row_bytes_ -= bytes_of(rows_.front());
       rows_.pop_front();
+      ++dropped_.rows;
     } else if (!spans_.empty()) {
       spans_.pop_front();
+      ++dropped_.spans;
     } else if (!metrics_.empty()) {
       metrics_.pop_front();
+      ++dropped_.metrics;
     } else {
       give_up(waiting_.begin());
-      continue;
     }
-    ++dropped_;
   }
 }
 

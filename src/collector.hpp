@@ -43,18 +43,31 @@ class Collector {
 
   /// Of rows, metrics and spans not yet harvested, in bytes.
   void set_limit(std::size_t bytes) noexcept { limit_ = bytes; }
+  /// Half of the limit is ready: harvest before there is more.
+  bool is_full() const noexcept { return ready_bytes() >= limit_ / 2; }
 
-  /// Takes everything before `end` out of `outbox`. `paths` maps nodes of the thread's tree to paths of the process.
-  void drain(Outbox& outbox, std::uint64_t end, const Recorder* from, std::uint32_t thread,
-             const std::vector<std::uint32_t>& paths);
+  enum class Much {
+    some,   ///< until it is_full()
+    all,    ///< beyond the limit the oldest go, counted
+    whole,  ///< beyond the limit, too: the harvest follows at once
+  };
+  /// Takes what is before `end` out of `outbox`. `paths` maps nodes of the thread's tree to paths of the process.
+  /// Returns whether that was all.
+  bool drain(Outbox& outbox, std::uint64_t end, const Recorder* from, std::uint32_t thread,
+             const std::vector<std::uint32_t>& paths, Much much = Much::all);
   /// Takes a result that its thread has not taken in yet, unless its row is not here.
   void take(AnsweredSpan& span, const std::vector<std::uint32_t>& paths);
   /// Nothing more will come from the thread that records with `recorder`.
   void forget(const Recorder* recorder) { open_spans_.erase(recorder); }
   /// Hands over what is ready; `all`: rows that still wait, too, incomplete.
   Harvest harvest(bool all);
-  /// Number of things that were dropped because nobody took them.
-  std::uint64_t dropped() const noexcept { return dropped_; }
+  /// What was dropped because nobody took it.
+  struct Dropped {
+    std::uint64_t rows = 0;
+    std::uint64_t metrics = 0;
+    std::uint64_t spans = 0;
+  };
+  const Dropped& dropped() const noexcept { return dropped_; }
   std::uint64_t incomplete_rows() const noexcept { return incomplete_; }
   std::uint64_t lost_spans() const noexcept { return lost_spans_; }
   const DeviceTimeLines& time_lines() const noexcept { return time_lines_; }
@@ -85,7 +98,12 @@ class Collector {
   void finish(Waiting& waiting, bool complete);
   void release_old(std::uint32_t series, std::uint64_t newest);
   void give_up(std::map<std::pair<std::uint32_t, std::uint64_t>, Waiting>::iterator at);
+  void bound_waiting();
   void bound();
+  std::size_t ready_bytes() const noexcept {
+    return row_bytes_ + metrics_.size() * sizeof(Metric) + spans_.size() * sizeof(Span);
+  }
+  std::size_t bytes() const noexcept { return ready_bytes() + waiting_bytes_ + time_lines_.bytes(); }
 
   const Clock& clock_;
   const KeyTable& keys_;
@@ -100,7 +118,7 @@ class Collector {
   std::uint64_t next_early_ = 1;
   std::uint64_t next_metric_ = 0;
   std::uint64_t next_span_ = 0;
-  std::uint64_t dropped_ = 0;
+  Dropped dropped_;
   std::uint64_t incomplete_ = 0;
   std::uint64_t lost_spans_ = 0;
   DeviceTimeLines time_lines_;

@@ -8,13 +8,19 @@
 
 #include <fmt/format.h>
 
-#include <iterator>
-
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-std::string present(std::int64_t ns) { return ns < 0 ? "" : std::to_string(ns); }
+/// Behind `out`, without the cost of a format: there are many.
+void add(std::string& out, std::int64_t number) {
+  const fmt::format_int digits(number);
+  out.append(digits.data(), digits.size());
+}
+
+void add_present(std::string& out, std::int64_t ns) {
+  if (ns >= 0) { add(out, ns); }
+}
 
 }  // namespace
 
@@ -40,12 +46,21 @@ CsvRows::CsvRows(const Snapshot& snapshot) : snapshot_(snapshot) {
 std::string CsvRows::of(const Row& row, std::string_view prefix) const {
   const std::string head = std::string(prefix) + columns_of_row(row);
   const Exposed exposed = Exposed::of(snapshot_, row);
-  const std::string tail = fmt::format(",{},{}\n", present(exposed.comm_ns), present(exposed.io_ns));
+  std::string tail = ",";
+  add_present(tail, exposed.comm_ns);
+  tail += ',';
+  add_present(tail, exposed.io_ns);
+  tail += '\n';
   if (row.cells.empty()) { return head + ",,,," + tail; }
   std::string out;
   for (const Cell& cell : row.cells) {
-    fmt::format_to(std::back_inserter(out), "{},{},{},{},{}{}", head, path(cell.path), cell.calls, cell.host_ns,
-                   present(cell.device_ns), tail);
+    out.append(head).append(1, ',').append(path(cell.path)).append(1, ',');
+    add(out, cell.calls);
+    out += ',';
+    add(out, cell.host_ns);
+    out += ',';
+    add_present(out, cell.device_ns);
+    out += tail;
   }
   return out;
 }
@@ -54,8 +69,21 @@ std::string CsvRows::columns_of_row(const Row& row) const {
   const Series series = row.series < snapshot_.series.size() ? snapshot_.series[row.series] : Series();
   const std::string thread =
       series.thread < snapshot_.threads.size() ? csv_field(snapshot_.threads[series.thread].name) : std::string();
-  return fmt::format("{},{},{},{},{},{},{},{},{:d},{:d}", row.step, row.series, path(series.path), thread, row.begin_ns,
-                     row.host_ns, present(row.period_ns), row.items, row.warmup, row.complete);
+  std::string out;
+  const auto add_column = [&out](std::int64_t number) {
+    add(out, number);
+    out += ',';
+  };
+  add_column(row.step);
+  add_column(row.series);
+  out.append(path(series.path)).append(1, ',').append(thread).append(1, ',');
+  add_column(row.begin_ns);
+  add_column(row.host_ns);
+  add_present(out, row.period_ns);
+  out += ',';
+  add_column(row.items);
+  out.append(row.warmup ? "1," : "0,").append(row.complete ? "1" : "0");
+  return out;
 }
 
 std::string_view CsvRows::path(std::uint32_t index) const {

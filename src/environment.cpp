@@ -120,10 +120,12 @@ std::string get_clock(const ProcessEnvironment& process) {
 
 using Options = SessionOptions;
 constexpr Variable<Options> kSessionVariables[] = {
+    number<&Options::csv_bytes, 0, 1 << 20, 1 << 20>("TAKT_CSV_MB", "a number of MiB"),
     text<&Options::directory>("TAKT_DIR"),
     number<&Options::exit_ms, 0, kMaxInt, 1>("TAKT_EXIT_MS", "a number of milliseconds"),
     flag<Options, &Options::files>("TAKT_FILES"),
     flag<Options, &Options::journal>("TAKT_JOURNAL"),
+    number<&Options::journal_bytes, 0, 1 << 20, 1 << 20>("TAKT_JOURNAL_MB", "a number of MiB"),
     number<&Options::gpu_poll_ms, 0, kMaxInt, 1>("TAKT_GPU_POLL_MS", "a number of milliseconds"),
     flag<Options, &Options::gpu_wait>("TAKT_GPU_WAIT"),
     number<&Options::memory_bytes, 1, 1 << 20, 1 << 20>("TAKT_MEMORY_MB", "a number of MiB"),

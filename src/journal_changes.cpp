@@ -128,7 +128,11 @@ void JournalChanges::add_notes(FrameBuffer& out, FrameType type, const Notes& no
 }
 
 void JournalChanges::add_lists(FrameBuffer& out, const Snapshot& snapshot) {
-  add_changed(out, FrameType::losses, LossesRecord{snapshot.losses}, losses_);
+  LossesRecord losses;
+  for (const Loss& each : snapshot.losses) {
+    if (each.what != "not_in_journal") { losses.losses.push_back(each); }  // the frame of the gap says that
+  }
+  add_changed(out, FrameType::losses, losses, losses_);
   add_changed(out, FrameType::devices, DevicesRecord{snapshot.devices}, devices_);
   add_changed(out, FrameType::time_lines, TimeLinesRecord{snapshot.time_lines}, time_lines_);
   if (open_ || !snapshot.open.empty()) { out.add(FrameType::open, OpenRecord{snapshot.open}); }

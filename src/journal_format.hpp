@@ -12,13 +12,13 @@
 #include <type_traits>
 #include <vector>
 
-// Format "takt-journal/1", byte by byte in docs/journal.md: how a segment file begins, what a frame is, and how values are
+// Format "takt-journal/2", byte by byte in docs/journal.md: how a segment file begins, what a frame is, and how values are
 // spelled in one. Everything is little-endian. What the frames say is in journal_records.hpp.
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-constexpr std::uint32_t kJournalVersion = 1;
+constexpr std::uint32_t kJournalVersion = 2;
 constexpr std::size_t kSegmentHeaderBytes = 64;
 constexpr std::size_t kFrameHeaderBytes = 24;
 constexpr std::size_t kFrameAlignment = 8;
@@ -44,6 +44,8 @@ enum class FrameType : std::uint16_t {
   early = 17,
   amendment = 18,
   time_lines = 19,
+  rows = 20,
+  metrics = 21,
 };
 
 struct SegmentHeader {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "journal_rows.hpp"
 
+#include "journal_blocks.hpp"
 #include "journal_records.hpp"
 
 #include <algorithm>
@@ -35,14 +36,17 @@ std::size_t JournalRows::owed(const Snapshot& snapshot) const {
 void JournalRows::add(FrameBuffer& out, const Snapshot& snapshot, bool thin) {
   begun_.clear();
   settled_.clear();
+  RowBlocks blocks(out);
   for (const Row& row : snapshot.rows) {
     if (has(row)) {
+      blocks.flush();  // rows are read in the order of their numbers
       out.add(FrameType::amendment, amendment_of(row, true));
     } else if (!thin) {
-      out.add(FrameType::row, row);
+      blocks.add(row);
     }
     if (row.early != 0) { settled_.push_back(row.early); }
   }
+  blocks.flush();
   add_early(out, snapshot, thin);
 }
 

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "journal_state.hpp"
 
+#include "journal_blocks.hpp"
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -88,7 +90,7 @@ void JournalState::move_into(Snapshot& snapshot) {
 
 JournalState::Answer JournalState::apply(const Frame& frame) {
   if (frame.type < static_cast<std::uint16_t>(FrameType::run) ||
-      frame.type > static_cast<std::uint16_t>(FrameType::time_lines)) {
+      frame.type > static_cast<std::uint16_t>(FrameType::metrics)) {
     return Answer::unknown;
   }
   return dispatch(static_cast<FrameType>(frame.type), frame) ? Answer::taken : Answer::unreadable;
@@ -142,6 +144,10 @@ bool JournalState::dispatch(FrameType type, const Frame& frame) {
       return take<RowAmendment>(frame, &JournalState::use);
     case FrameType::time_lines:
       return take<TimeLinesRecord>(frame, &JournalState::use);
+    case FrameType::rows:
+      return use_rows(frame);
+    case FrameType::metrics:
+      return use_metrics(frame);
   }
   return false;
 }
@@ -248,6 +254,20 @@ void JournalState::add(Row&& row) {
 bool JournalState::use(Row& row) {
   const bool sound = has_all_of(row);
   if (sound) { add(std::move(row)); }
+  return sound;
+}
+
+bool JournalState::use_rows(const Frame& frame) {
+  std::vector<Row> rows;
+  bool sound = read_rows(frame.payload, rows);
+  for (Row& row : rows) { sound = use(row) && sound; }
+  return sound;
+}
+
+bool JournalState::use_metrics(const Frame& frame) {
+  std::vector<Metric> metrics;
+  const bool sound = read_metrics(frame.payload, metrics);
+  for (Metric& metric : metrics) { use(metric); }
   return sound;
 }
 

@@ -53,6 +53,8 @@ class JournalState {
   bool use(LossesRecord& record);
   bool use(OpenRecord& record);
   bool use(Row& row);
+  bool use_rows(const Frame& frame);
+  bool use_metrics(const Frame& frame);
   bool use(EarlyRecord& record);
   bool use(RowAmendment& amendment);
   bool use(DevicesRecord& record);

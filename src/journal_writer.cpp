@@ -4,6 +4,7 @@
 
 #include "fault.hpp"
 #include "file.hpp"
+#include "journal_blocks.hpp"
 #include "nanoseconds.hpp"
 
 #include <algorithm>
@@ -73,10 +74,11 @@ ExportResult JournalExporter::write(const Snapshot& snapshot) {
     gap.rows += snapshot.rows.size() - owed;
     gap.metrics += snapshot.metrics.size();
     report_fault_once("journal.full", "the journal in " + directory_ +
-                                          (no_room_ ? " leaves the rest of the disk free" : " has used up its budget") +
+                                          (no_room_ ? " leaves the rest of the disk free"
+                                                    : " has used up its budget (TAKT_JOURNAL_MB)") +
                                           ": steps and metrics are left out of it from now on, totals are not");
     if (!snapshot.finished && owed == 0 && snapshot.wall_ns - written_at_ns_ < kThinPeriodNs) {
-      gap_ = gap;
+      set_gap(gap);
       return ExportResult::ok;
     }
   }
@@ -85,21 +87,25 @@ ExportResult JournalExporter::write(const Snapshot& snapshot) {
   gap.unconfirmed = gap_.unconfirmed;
   changes_.add_state(frames, snapshot);
   rows_.add(frames, snapshot, thin);
-  if (!thin) {
-    for (const Metric& metric : snapshot.metrics) { frames.add(FrameType::metric, metric); }
-  }
+  if (!thin) { add_metrics(frames, snapshot.metrics); }
   changes_.add_gap(frames, gap);
   if (snapshot.finished) { frames.add(FrameType::end, EndRecord{true, snapshot.failed, snapshot.killed}); }
   frames.add(FrameType::period, period_of(snapshot));
   if (!segment_.append(frames.bytes())) { return refuse(snapshot.finished); }
   rows_.written();
-  gap_ = gap;
+  set_gap(gap);
   next_sequence_ = frames.next_sequence();
   written_at_ns_ = snapshot.wall_ns;
   ended_ = snapshot.finished;
   failures_ = 0;
   sync_at_times(snapshot);
   return ExportResult::ok;
+}
+
+void JournalExporter::set_gap(const GapRecord& gap) noexcept {
+  gap_ = gap;
+  left_out_rows_.store(gap.rows, std::memory_order_relaxed);
+  left_out_metrics_.store(gap.metrics, std::memory_order_relaxed);
 }
 
 /// Has a segment open, a new one where there is none or the current one will not do; the head of a new one is in `frames`.

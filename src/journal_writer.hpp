@@ -11,6 +11,7 @@
 #include "journal_segment.hpp"
 #include "journal_sync.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -43,11 +44,16 @@ class JournalExporter final : public Exporter {
   ExportResult export_snapshot(const Snapshot& snapshot) override;
   bool shutdown(std::chrono::milliseconds deadline) override;
 
+  /// What it has no room for. Any thread.
+  std::uint64_t left_out_rows() const noexcept { return left_out_rows_.load(std::memory_order_relaxed); }
+  std::uint64_t left_out_metrics() const noexcept { return left_out_metrics_.load(std::memory_order_relaxed); }
+
  private:
   ExportResult write(const Snapshot& snapshot);
   bool begin_segment(const Snapshot& snapshot, FrameBuffer& frames);
   void leave_segment() noexcept;
   ExportResult refuse(bool finished);
+  void set_gap(const GapRecord& gap) noexcept;
   void check_room(const Snapshot& snapshot);
   void sync_at_times(const Snapshot& snapshot);
 
@@ -59,6 +65,8 @@ class JournalExporter final : public Exporter {
   JournalRows rows_;
   JournalSync sync_;
   GapRecord gap_;
+  std::atomic<std::uint64_t> left_out_rows_{0};  // those of gap_
+  std::atomic<std::uint64_t> left_out_metrics_{0};
   std::uint32_t next_segment_ = 0;
   std::uint64_t next_sequence_ = 0;
   std::size_t closed_bytes_ = 0;  // in all segments but the current one

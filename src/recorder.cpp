@@ -15,14 +15,8 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
+constexpr std::uint64_t kRecheckNs = 1'000'000;
 constexpr std::size_t kTouchedArenaBytes = 4096;  // of an arena, a page is enough unless regions stay open for long
-constexpr std::size_t kOutboxBytes = 256U << 10U;
-constexpr std::size_t kTraceOutboxBytes = 4U << 20U;
-constexpr std::size_t kLeastOutboxBytes = 4U << 10U;
-
-// Rows, metrics and events that wait for the collector, all threads together.
-MemoryBudget outbox_budget(4U << 20U);
-constexpr std::size_t kTraceBudget = 32U << 20U;
 
 /// Never freed. nullptr where there is no memory.
 void* new_arena() noexcept {
@@ -170,8 +164,6 @@ TAKT_COLD void Recorder::take_notices(Event* to) noexcept {
     if (tree_.has_lost_step()) { step_lost(tree_.take_lost_step()); }
   }
 }
-
-void set_outbox_limit(std::size_t bytes) noexcept { outbox_budget.set_limit(bytes); }
 
 /// A Batch has ended that makes no row: neither does the time since the row before.
 TAKT_COLD void Recorder::step_lost(Node* batch) noexcept {
@@ -331,17 +323,24 @@ void Recorder::step_ended(Node* batch) noexcept {
   poll();
   bool has_row = false;
   if (StepSeries* series = series_of(batch)) {
-    need_outbox();
+    Outbox* const box = need_outbox();
     const bool boundary = series != last_series_ || tree_.boundaries() != last_boundaries_;
     if (has_next_step_) { series->set_step(next_step_); }
-    has_row = series->finish_step(tree_, outbox(), boundary) && outbox() != nullptr;
+    has_row = series->finish_step(tree_, box, boundary) && box != nullptr;
+    if (box != nullptr) { ask_for_collection(*box); }
     last_series_ = series;
     last_boundaries_ = tree_.boundaries();
   }
   if (batch->series == nullptr) { batch->missed_rows = true; }
   if (!has_row) { registry().count_step_without_row(); }
   has_next_step_ = false;
-  clock_.recheck();
+  // By the clock's own time, as the reference takes longer to read than all of a short step's row to write. One that stands
+  // still is found by whoever collects.
+  const std::uint64_t now_ns = tree_.step().end_ns;
+  if (now_ns - rechecked_ns_ >= kRecheckNs) {
+    rechecked_ns_ = now_ns;
+    clock_.recheck();
+  }
 }
 
 StepSeries* Recorder::series_of(Node* batch) noexcept {
@@ -372,21 +371,20 @@ StepSeries* Recorder::series_for(const Node* node) noexcept {
   return node == nullptr ? nullptr : series_of(step.node);
 }
 
-void Recorder::need_outbox() noexcept {
-  if (outbox() != nullptr) { return; }
-  std::size_t bytes = tracing.load(std::memory_order_relaxed) ? kTraceOutboxBytes : kOutboxBytes;
-  if (tracing.load(std::memory_order_relaxed)) { outbox_budget.set_limit(kTraceBudget); }
-  // The more threads, the less for each further one: at most an eighth of what is left.
-  const std::size_t left = outbox_budget.limit() - std::min(outbox_budget.limit(), outbox_budget.used());
-  while (bytes > kLeastOutboxBytes && bytes > left / 8) { bytes /= 2; }
-  if (!outbox_budget.take(bytes)) { return; }
-  auto* outbox = new (std::nothrow) Outbox(bytes);
+Outbox* Recorder::need_outbox() noexcept {
+  if (Outbox* const box = outbox()) { return box; }
+  auto* outbox = new (std::nothrow) Outbox(registry().outbox_pool());
   if (outbox == nullptr || !outbox->usable()) {
-    outbox_budget.give(bytes);
     delete outbox;
-    return;
+    return nullptr;
   }
   outbox_.store(outbox, std::memory_order_release);
+  return outbox;
+}
+
+/// Behind a row or a metric: where memory for them fills up, the collector comes before its time.
+void Recorder::ask_for_collection(Outbox& box) noexcept {
+  if (TAKT_UNLIKELY(box.take_grown())) { registry().ask_for_collection(); }
 }
 
 Region Recorder::lap(Region region, KeyIndex key, Region flags) noexcept {
@@ -490,14 +488,19 @@ void Recorder::add(KeyIndex key, std::uint64_t length_ns) noexcept {
 
 void Recorder::metric(std::uint64_t name, double value, const std::int64_t* step) noexcept {
   if (name == 0) { return; }
-  need_outbox();
+  Outbox* const box = need_outbox();
+  if (box == nullptr) {
+    registry().count_metric_without_room();
+    return;
+  }
   MetricRecord record;
   record.name = name;
   record.value = value;
   fold();  // the step that is open is known only then
   record.step = step != nullptr ? *step : current_step();
   record.ns = clock_.to_ns(source_.own(), now());
-  if (Outbox* box = outbox()) { box->put(record, Record::Type::metric); }
+  box->put_metric(record);
+  ask_for_collection(*box);
 }
 
 /// The number of the step that is open, else of the one that ended last, else of the first one to come.
@@ -516,13 +519,12 @@ void Recorder::set_step(std::int64_t step) noexcept {
 }
 
 TAKT_COLD void Recorder::trace(const Event* events, std::uint32_t count, std::uint32_t place) noexcept {
-  need_outbox();
-  Outbox* box = outbox();
+  Outbox* const box = need_outbox();
   const std::size_t bytes = sizeof(EventsRecord) + count * sizeof(Event);
-  auto* to = box == nullptr ? nullptr : static_cast<unsigned char*>(box->reserve(bytes));
+  auto* to = box == nullptr ? nullptr : static_cast<unsigned char*>(box->reserve(bytes, Record::Type::events));
   if (to == nullptr) { return; }
   EventsRecord record;
-  record.bytes = static_cast<std::uint32_t>(bytes);
+  record.bytes = static_cast<std::uint16_t>(bytes);
   record.type = Record::Type::events;
   record.last_ticks = last_ticks_.own();
   record.source = static_cast<std::uint32_t>(source_.own());
@@ -535,7 +537,6 @@ TAKT_COLD void Recorder::trace(const Event* events, std::uint32_t count, std::ui
 void Recorder::trace_elsewhere(const Recorder& opener, Region region, KeyIndex key, std::uint64_t begin_ns,
                                std::uint64_t end_ns) noexcept {
   if (!tracing.load(std::memory_order_relaxed)) { return; }
-  need_outbox();
   SpanRecord record;
   record.opener = &opener;
   record.region = region_id(region);
@@ -543,7 +544,7 @@ void Recorder::trace_elsewhere(const Recorder& opener, Region region, KeyIndex k
   record.key = key;
   record.begin_ns = begin_ns;
   record.end_ns = end_ns;
-  if (Outbox* box = outbox()) { box->put(record, Record::Type::span); }
+  if (Outbox* const box = need_outbox()) { box->put(record, Record::Type::span); }
 }
 
 void Recorder::copy(Unfolded& copy) const noexcept {
@@ -579,6 +580,7 @@ void Recorder::abandon_open() noexcept {
 }
 
 void Recorder::recycle() noexcept {
+  delete outbox_.exchange(nullptr, std::memory_order_relaxed);
   for (std::uint32_t index = 0; index < tree_.nodes(); ++index) {
     Node* node = tree_.node(index);
     node->column = 0;

@@ -157,7 +157,8 @@ class Recorder {
   void step_ended(Node* batch) noexcept;
   void step_lost(Node* batch) noexcept;
   std::int64_t current_step() const noexcept;
-  void need_outbox() noexcept;
+  Outbox* need_outbox() noexcept;
+  static void ask_for_collection(Outbox& box) noexcept;
   void trace(const Event* events, std::uint32_t count, std::uint32_t place) noexcept;
   void region_ended(Region region, Node* node) noexcept;
   DeviceBegin mark(StreamRef stream) noexcept;
@@ -187,15 +188,13 @@ class Recorder {
   std::uint64_t last_boundaries_ = 0;
   std::array<std::uint32_t, 64> sample_count_{};  // by key, folded: see sampled()
   std::array<KeyIndex, 64> sample_key_{};
+  std::uint64_t rechecked_ns_ = 0;
   bool has_next_step_ = false;  // set_step() was called since the last step ended
   std::int64_t next_step_ = 0;
   std::array<std::atomic<std::uint32_t>, Tree::kMaxDepth> told_{};  // id of a region << 8 | listeners told; 0: free
   DeviceQueue devices_;
   Tree tree_;
 };
-
-/// What rows, metrics and events that wait for the collector may take, all threads together; ignored while tracing.
-void set_outbox_limit(std::size_t bytes) noexcept;
 
 /// Whether events are kept for a time line.
 extern std::atomic<bool> tracing;

@@ -40,6 +40,22 @@ const char* mishap_name(Mishap mishap) noexcept {
   return "unknown";
 }
 
+/// What spans may take on their way while a time line is recorded.
+constexpr std::size_t kTraceBytes = 32U << 20U;
+
+/// What one thread had no room for between two collections.
+template <class Dropped>
+void add_dropped(Snapshot& snapshot, const std::string& thread, Dropped dropped) {
+  using Type = Record::Type;
+  const auto add = [&](const char* what, std::uint64_t count) {
+    if (count != 0) { snapshot.losses.push_back({what, thread, count}); }
+  };
+  add("rows_dropped", dropped(Type::row));
+  add("metrics_dropped", dropped(Type::metric));
+  add("device_values_dropped", dropped(Type::amendment));
+  add("spans_dropped", dropped(Type::events) + dropped(Type::span) + dropped(Type::device_span));
+}
+
 /// A region that was open when its thread's records were copied.
 struct NestedRegion {
   std::uint32_t id;
@@ -207,33 +223,35 @@ void Registry::thread_ends(Recorder& recorder) noexcept {
       if (orphans_.load(std::memory_order_relaxed) != 0) {
         settle_orphans();
       }  // where no Batch ends, nobody else looks
-      absorb_retired();
+      if (!absorb_retired(many ? Collector::Much::all : Collector::Much::some)) { alarm_.ring(); }
     }
   } catch (const std::bad_alloc&) {}  // it stays retired; the next one tries again
 }
 
-/// Moves the values of an ended thread to totals_. What is open or pending keeps its recorder from being used again.
-/// Under collect_.
-void Registry::absorb(Slot& slot) {
+/// Moves the values of an ended thread to totals_. What is open or pending keeps its recorder from being used again, and so
+/// do rows and metrics that there is no room for. Returns whether there was. Under collect_.
+bool Registry::absorb(Slot& slot, Collector::Much much) {
   Recorder& recorder = *slot.recorder;
   recorder.fold();  // of regions that ended elsewhere
-  drain(slot);
+  const bool drained = drain(slot, much);
   if (slot.orphan && !recorder.device_pending()) {
     slot.orphan = false;
     orphans_.fetch_sub(1, std::memory_order_relaxed);
   }
-  if (recorder.tree().depth() != 0 || recorder.device_pending()) { return; }
+  if (!drained || recorder.tree().depth() != 0 || recorder.device_pending()) { return drained; }
   totals_.merge(recorder.tree());
   finish_series(slot);
+  keep_dropped(slot);
   collector_.forget(&recorder);
   recorder.recycle();
   const std::lock_guard<std::mutex> lock(list_);
   slot.retired.store(false, std::memory_order_release);
   free_.push_back(&slot);
+  return true;
 }
 
-/// Under collect_.
-void Registry::absorb_retired() {
+/// Returns whether there was room for what they had left. Under collect_.
+bool Registry::absorb_retired(Collector::Much much) {
   std::vector<Slot*> retired;
   {
     const std::lock_guard<std::mutex> lock(list_);
@@ -241,8 +259,10 @@ void Registry::absorb_retired() {
                  [](const Slot* slot) { return slot->is_retired(); });
     waiting_ = 0;
   }
-  for (Slot* slot : retired) { absorb(*slot); }
+  bool drained = true;
+  for (Slot* slot : retired) { drained = absorb(*slot, much) && drained; }
   bound_unended(retired);
+  return drained;
 }
 
 /// A region that its thread left open may still end on another one, but the recorders of a long life's threads cannot all be
@@ -255,7 +275,7 @@ void Registry::bound_unended(std::vector<Slot*>& retired) {
   retired.resize(retired.size() - kMaxUnended);
   for (Slot* slot : retired) {
     slot->recorder->abandon_open();
-    absorb(*slot);
+    absorb(*slot, Collector::Much::all);
   }
 }
 
@@ -306,7 +326,7 @@ bool Registry::settle_orphans() {
     if (!slot->is_retired() || !slot->orphan) { continue; }
     slot->recorder->poll(true);
     pending = pending || slot->recorder->device_pending();
-    absorb(*slot);
+    absorb(*slot, Collector::Much::some);
   }
   return !pending;
 }
@@ -379,31 +399,53 @@ void Registry::map_paths(Slot& slot, const Tree& tree) {
   }
 }
 
-void Registry::drain(Slot& slot) {
+/// Returns whether that was all.
+bool Registry::drain(Slot& slot, Collector::Much much) {
   Outbox* outbox = slot.recorder->outbox();
   const std::uint64_t end = outbox == nullptr ? 0 : outbox->end();
   map_paths(slot, slot.recorder->tree());  // after `end`: every node that records before it speak of is there
-  if (outbox == nullptr) { return; }
-  collector_.drain(*outbox, end, slot.recorder, slot.recorder->thread(), slot.paths);
+  if (outbox == nullptr) { return true; }
+  const bool all = collector_.drain(*outbox, end, slot.recorder, slot.recorder->thread(), slot.paths, much);
   const DeviceQueue::Hold answers(*slot.recorder);
   answers.each([&](AnsweredSpan& span) { collector_.take(span, slot.paths); });
+  return all;
 }
 
-void Registry::set_row_limit(std::size_t bytes) {
+/// Its recorder is about to be used by another thread.
+void Registry::keep_dropped(const Slot& slot) {
+  const Outbox* outbox = slot.recorder->outbox();
+  if (outbox == nullptr) { return; }
+  for (int type = 0; type < Record::kTypes; ++type) {
+    dropped_[static_cast<std::size_t>(type)] += outbox->dropped(static_cast<Record::Type>(type));
+  }
+}
+
+void Registry::set_row_limit(std::size_t bytes, bool traced) {
   const std::lock_guard<std::mutex> collect(collect_);
-  set_outbox_limit(bytes / 2);
+  outbox_pool_.set_limit(traced ? std::max(kTraceBytes, bytes / 2) : bytes / 2);
   collector_.set_limit(bytes / 2);
 }
 
-Harvest Registry::collect(bool last) {
+Harvest Registry::collect(bool last, bool* more) {
   const std::lock_guard<std::mutex> collect(collect_);
+  alarm_.clear();
   std::vector<Slot*> slots;
   {
     const std::lock_guard<std::mutex> lock(list_);
     slots = slots_;
   }
-  for (Slot* slot : slots) { drain(*slot); }
-  absorb_retired();
+  const Collector::Much much = last ? Collector::Much::whole : Collector::Much::some;
+  bool all = true;
+  for (std::size_t turn = 0; turn < slots.size(); ++turn) {
+    if (collector_.is_full() && !last) {
+      next_drained_ = (next_drained_ + turn) % slots.size();  // whose turn it is, so that nobody waits for ever
+      all = false;
+      break;
+    }
+    all = drain(*slots[(next_drained_ + turn) % slots.size()], much) && all;
+  }
+  all = absorb_retired(much) && all;
+  if (more != nullptr) { *more = !all; }
   return collector_.harvest(last);
 }
 
@@ -485,7 +527,7 @@ void Registry::read_thread(Slot& slot, Snapshot& snapshot, std::uint64_t now_ns)
 
 void Registry::read(Snapshot& snapshot, std::uint64_t now_ns) {
   const std::lock_guard<std::mutex> collect(collect_);
-  absorb_retired();
+  absorb_retired(Collector::Much::some);
   losses_.clear();
   snapshot.uncovered_ns = static_cast<std::int64_t>(now_ns);
   snapshot.paths.resize(totals_.nodes());
@@ -508,7 +550,7 @@ void Registry::read(Snapshot& snapshot, std::uint64_t now_ns) {
   read_losses(snapshot);
   read_devices(snapshot);
   collector_.time_lines().read(snapshot);
-  absorb_retired();
+  absorb_retired(Collector::Much::some);
 }
 
 void Registry::read_paths(Snapshot& snapshot) {
@@ -575,7 +617,10 @@ void Registry::read_losses(Snapshot& snapshot) {
   add("key_kind_conflict", "", keys_.conflicts());
   add("metrics_over_bound", "", metric_names().refused());
   add("threads_without_memory", "", unrecorded_.load(std::memory_order_relaxed));
-  add("rows_not_taken", "", collector_.dropped());
+  add("metrics_without_room", "", metrics_without_room_.load(std::memory_order_relaxed));
+  add("rows_not_taken", "", collector_.dropped().rows);
+  add("metrics_not_taken", "", collector_.dropped().metrics);
+  add("spans_not_taken", "", collector_.dropped().spans);
   add("rows_incomplete", "", collector_.incomplete_rows());
   add("spans_lost", "", collector_.lost_spans());
   for (const auto& [device, count] : collector_.time_lines().unplaced()) {
@@ -583,10 +628,12 @@ void Registry::read_losses(Snapshot& snapshot) {
   }
   const std::lock_guard<std::mutex> lock(list_);
   add("steps_without_rows", "", steps_without_rows_.load(std::memory_order_relaxed));
+  add_dropped(snapshot, "", [this](Record::Type type) { return dropped_[static_cast<std::size_t>(type)]; });
   for (const Slot* slot : slots_) {
-    if (const Outbox* outbox = slot->recorder->outbox()) {
-      add("records_dropped", threads_[slot->recorder->thread()].name, outbox->dropped());
-    }
+    const Outbox* outbox = slot->recorder->outbox();
+    if (outbox == nullptr) { continue; }
+    add_dropped(snapshot, threads_[slot->recorder->thread()].name,
+                [outbox](Record::Type type) { return outbox->dropped(type); });
   }
 }
 

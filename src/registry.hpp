@@ -4,9 +4,12 @@
 
 #include <takt/snapshot.hpp>
 
+#include "alarm.hpp"
 #include "collector.hpp"
+#include "outbox_pool.hpp"
 #include "recorder.hpp"
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -44,21 +47,29 @@ class Registry {
 
   /// Everything recorded so far, run and clock left out. `now_ns` is what open regions are measured by.
   void read(Snapshot& snapshot, std::uint64_t now_ns);
-  /// Rows, metrics and spans that are new. `last`: nothing will come any more.
-  Harvest collect(bool last);
+  /// Rows, metrics and spans that are new: about half of what may wait, and `more` says whether there is more.
+  /// \param last nothing will come any more: all there is.
+  Harvest collect(bool last, bool* more = nullptr);
 
   static constexpr std::uint32_t kNoSeries = 0xFFFFFFFF;
   /// The number of a new series; kNoSeries where there is no room.
   std::uint32_t add_series(const Recorder& recorder, std::uint32_t node, const StepSeries& series) noexcept;
   void set_warmup(std::uint64_t batches) noexcept { warmup_.store(batches, std::memory_order_relaxed); }
   MemoryBudget& budget() noexcept { return budget_; }
-  /// What rows, metrics and spans on their way to the exporters may take, in bytes.
-  void set_row_limit(std::size_t bytes);
+  /// What rows, metrics and spans on their way to the exporters may take, in bytes. With `traced` spans may take more.
+  void set_row_limit(std::size_t bytes, bool traced);
+  OutboxPool& outbox_pool() noexcept { return outbox_pool_; }
+  /// Rings when outboxes fill up: whoever collects should not wait for the end of the period.
+  Alarm& alarm() noexcept { return alarm_; }
+  void ask_for_collection() noexcept {
+    if (outbox_pool_.used() >= outbox_pool_.limit() / 8) { alarm_.ring(); }
+  }
   std::uint32_t generation() const noexcept { return generation_; }
   /// The thread whose uncovered time reports speak of.
   void set_main_thread(std::uint32_t thread) noexcept { main_thread_.store(thread, std::memory_order_relaxed); }
   void count_unrecorded() noexcept { unrecorded_.fetch_add(1, std::memory_order_relaxed); }
   void count_step_without_row() noexcept { steps_without_rows_.fetch_add(1, std::memory_order_relaxed); }
+  void count_metric_without_room() noexcept { metrics_without_room_.fetch_add(1, std::memory_order_relaxed); }
 
   Registry* parents = nullptr;  ///< in a forked child: let go, and kept so that leak checkers know
 
@@ -89,10 +100,11 @@ class Registry {
   void map_paths(Slot& slot, const Tree& tree);
   std::uint32_t path_of(const Node* node);
   std::uint32_t overflow_path();
-  void absorb(Slot& slot);
+  bool absorb(Slot& slot, Collector::Much much);
   void bound_unended(std::vector<Slot*>& retired);
-  void absorb_retired();
-  void drain(Slot& slot);
+  bool absorb_retired(Collector::Much much);
+  bool drain(Slot& slot, Collector::Much much);
+  void keep_dropped(const Slot& slot);
   void add_answer(const AnsweredSpan& span);
   void read_thread(Slot& slot, Snapshot& snapshot, std::uint64_t now_ns);
   void read_series(Snapshot& snapshot);
@@ -109,10 +121,13 @@ class Registry {
   KeyTable& keys_;
   const std::uint32_t generation_;
   MemoryBudget budget_{32U << 20U};
+  OutboxPool outbox_pool_{4U << 20U};
+  Alarm alarm_;
   std::atomic<std::uint64_t> warmup_{10};
   std::atomic<std::uint32_t> main_thread_{0xFFFFFFFF};
   std::atomic<std::uint64_t> unrecorded_{0};
   std::atomic<std::uint64_t> steps_without_rows_{0};
+  std::atomic<std::uint64_t> metrics_without_room_{0};
   std::atomic<std::uint32_t> orphans_{0};  // slots that are `orphan`
 
   std::mutex list_;
@@ -127,6 +142,8 @@ class Registry {
   Tree totals_;   // of ended threads; its nodes number the paths of the process
   Tree scratch_;  // for folding what a thread has not folded yet
   Collector collector_;
+  std::size_t next_drained_ = 0;                                // the slot to begin the next collection with
+  std::array<std::uint64_t, Record::kTypes> dropped_{};         // by threads whose recorders have been used again
   std::map<std::pair<Mishap, TreeKey>, std::uint64_t> losses_;  // of the reading under way
 };
 

@@ -80,10 +80,9 @@ struct Told {
 }  // namespace
 
 Region begin_slow(const Key& key) noexcept {
-  if (mode().load(std::memory_order_relaxed) == 0 && key.index() != kNoKey) {
-    Recorder* recorder = existing_recorder();  // only the block was full
-    if (recorder != nullptr) { return recorder->begin(key.index(), 0); }
-  }
+  Recorder* recorder = mode().load(std::memory_order_relaxed) == 0 ? existing_recorder() : nullptr;
+  if (recorder != nullptr && key.index() != kNoKey) { return recorder->begin(key.index(), 0); }  // the block was full
+  if (recorder != nullptr && key.predefined_index() == kBatchKey) { return recorder->begin(kBatchKey, kRegionFolds); }
   return begin_on(key, StreamRef{});
 }
 

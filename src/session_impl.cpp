@@ -7,6 +7,7 @@
 #include "fault.hpp"
 #include "journal_writer.hpp"
 #include "key_table.hpp"
+#include "losses.hpp"
 #include "quiet_signals.hpp"
 #include "termination.hpp"
 
@@ -19,6 +20,7 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <iterator>
 #include <thread>
 #include <utility>
 
@@ -55,10 +57,11 @@ std::atomic<const SessionImpl*> collector{nullptr};
 SessionImpl::SessionImpl(std::string name, SessionOptions options)
     : name_(std::move(name)), options_(std::move(options)), generation_(generation()), silent_(switched_off()) {
   Registry& registry = detail::registry();
-  // Of the bound, 8 MiB are for rows on their way out (half of it, where it is small).
-  const std::size_t for_rows = std::min<std::size_t>(8U << 20U, options_.memory_bytes / 2);
+  // Of the bound, a quarter is for rows on their way out, and no less than 8 MiB (half of it, where it is small).
+  const std::size_t for_rows =
+      std::max(options_.memory_bytes / 4, std::min<std::size_t>(8U << 20U, options_.memory_bytes / 2));
   registry.budget().set_limit(options_.memory_bytes - for_rows);
-  registry.set_row_limit(for_rows);
+  registry.set_row_limit(for_rows, options_.trace);
   registry.set_warmup(static_cast<std::uint64_t>(std::max(options_.warmup, 0)));
   run_ = identify_run(name_, options_);
   wait_when_full.store(options_.gpu_wait, std::memory_order_relaxed);
@@ -73,6 +76,7 @@ SessionImpl::SessionImpl(std::string name, SessionOptions options)
     Snapshot before;
     registry.read(before, start_ns_);
     uncovered_before_ns_ = before.uncovered_ns;
+    lost_before_ = lost_records(before.losses);
     overhead_before_ns_ = overhead_ns(before);
   }
   run_.start_unix_ns = process_clock().start_unix_ns() + static_cast<std::int64_t>(start_ns_);
@@ -123,11 +127,16 @@ void SessionImpl::add_local_exporters() {
   if (!run_.directory.empty() && options_.files && options_.journal) {
     JournalOptions journal;
     journal.threads = options_.background;
-    add_one(std::make_unique<JournalExporter>(run_.directory, journal));
+    journal.max_bytes = options_.journal_bytes;
+    auto exporter = std::make_unique<JournalExporter>(run_.directory, journal);
+    journal_ = exporter.get();
+    add_one(std::move(exporter));
   }
   if (!run_.directory.empty() && options_.files) {
     add_one(std::make_unique<JsonExporter>(run_.directory + "/summary.json"));
-    add_one(std::make_unique<CsvExporter>(run_.directory + "/steps.csv"));
+    auto exporter = std::make_unique<CsvExporter>(run_.directory + "/steps.csv", options_.csv_bytes);
+    csv_ = exporter.get();
+    add_one(std::move(exporter));
   }
   if (!run_.directory.empty() && options_.trace) {
     add_one(std::make_unique<TraceExporter>(run_.directory + "/trace.json", options_.trace_events));
@@ -193,25 +202,47 @@ Snapshot SessionImpl::snapshot(bool finished) {
       }
     }
   }
+  add_left_out(snapshot);
   return snapshot;
 }
 
-/// Takes what is new from the threads and offers it to every exporter.
-void SessionImpl::collect(bool last) {
+/// What files have no room for.
+void SessionImpl::add_left_out(Snapshot& snapshot) const {
+  const auto add = [&](const char* what, const char* where, std::uint64_t count) {
+    if (count != 0) { snapshot.losses.push_back({what, where, count}); }
+  };
+  if (journal_ != nullptr) {
+    add("not_in_journal", "rows", journal_->left_out_rows());
+    add("not_in_journal", "metrics", journal_->left_out_metrics());
+  }
+  if (csv_ != nullptr) { add("not_in_csv", "", csv_->left_out()); }
+}
+
+/// Whether there are steps or metrics in no file.
+bool SessionImpl::has_left_out() const noexcept {
+  if (journal_ != nullptr) { return journal_->left_out_rows() + journal_->left_out_metrics() != 0; }
+  return csv_ != nullptr && csv_->left_out() != 0;
+}
+
+/// Takes what is new from the threads, as much as should be in memory at once, and offers it to every exporter. Returns
+/// whether there is more.
+bool SessionImpl::collect(bool last) {
   const std::lock_guard<std::mutex> one(collecting_);
-  if (collector.load(std::memory_order_relaxed) != this) { return; }
+  if (collector.load(std::memory_order_relaxed) != this) { return false; }
   if (!last) {
     const std::lock_guard<std::mutex> lock(data_);
-    if (ended_) { return; }  // nothing may be shown after the last
+    if (ended_) { return false; }  // nothing may be shown after the last
   }
   process_clock().recheck();
-  auto harvest = std::make_shared<Harvest>(registry().collect(last));
+  bool more = false;
+  auto harvest = std::make_shared<Harvest>(registry().collect(last, &more));
   const auto shift = static_cast<std::int64_t>(start_ns_);
   for (std::vector<Row>* rows : {&harvest->rows, &harvest->early}) {
     for (Row& row : *rows) { row.begin_ns -= shift; }
   }
   for (Span& span : harvest->spans) { span.begin_ns -= shift; }
   const auto snapshot = std::make_shared<const Snapshot>(this->snapshot(last));
+  tell_lost(*snapshot);
   std::vector<std::shared_ptr<ExportWorker>> workers;
   {
     const std::lock_guard<std::mutex> lock(data_);
@@ -219,6 +250,29 @@ void SessionImpl::collect(bool last) {
     workers.insert(workers.end(), added_.begin(), added_.end());
   }
   for (const auto& worker : workers) { worker->offer(snapshot, harvest); }
+  return more;
+}
+
+/// Says so as soon as steps or metrics have been lost, and remembers it for close(). Under collecting_.
+void SessionImpl::tell_lost(const Snapshot& snapshot) {
+  lossy_ = lossy_ || lost_records(snapshot.losses) > lost_before_;
+  std::vector<Loss> untold;  // of the others there was a line when they began
+  std::copy_if(snapshot.losses.begin(), snapshot.losses.end(), std::back_inserter(untold),
+               [](const Loss& each) { return each.what != "not_in_journal" && each.what != "metrics_over_bound"; });
+  const LostRecords lost = lost_records(untold);
+  if (!(lost > lost_before_)) { return; }
+  report_fault("records.lost", "of what was recorded, " + lost.words() +
+                                   " are lost so far: they came faster than they could be written down, or are beyond "
+                                   "a bound. The report says which; TAKT_MEMORY_MB is the bound of memory");
+}
+
+/// All that has come, a part at a time. \param deadline for the exporters that have no thread of their own.
+void SessionImpl::collect_all(Time deadline) {
+  while (collect(false)) {
+    run_local(deadline);
+    const std::lock_guard<std::mutex> lock(state_);
+    if ((closing_ && deadline == Time::max()) || now() >= deadline) { return; }
+  }
 }
 
 /// Calls every exporter that has no thread of its own, unless another thread is still at it by `deadline`. Returns whether
@@ -259,26 +313,35 @@ void SessionImpl::poll() {
     if (ended_) { return; }
   }
   if (!options_.background && options_.gpu_poll_ms > 0) { GpuPoller::ask(); }
-  collect(false);
   if (!background_) {
+    collect_all(Time::max());
     run_local(Time::max());
     return;
   }
+  collect(false);
+  {
+    const std::lock_guard<std::mutex> lock(state_);
+    due_ = true;
+  }
+  registry().alarm().ring();
+}
+
+/// Whether the background is to work now. It asks before it sleeps: a collection takes back the alarm that told it.
+bool SessionImpl::is_wanted() {
   const std::lock_guard<std::mutex> lock(state_);
-  due_ = true;
-  changed_.notify_all();
+  return closing_ || due_;
 }
 
 void SessionImpl::background() {
   for (;;) {
+    if (!is_wanted()) { registry().alarm().wait(milliseconds(std::max(options_.period_ms, 10))); }
     {
-      std::unique_lock<std::mutex> lock(state_);
-      changed_.wait_for(lock, milliseconds(std::max(options_.period_ms, 10)), [this] { return closing_ || due_; });
+      const std::lock_guard<std::mutex> lock(state_);
       due_ = false;
       if (closing_) { break; }
     }
     try {
-      collect(false);
+      collect_all(Time::max());
       run_local(Time::max());
     } catch (const std::exception& error) {  // no memory, most likely: the next period may be luckier
       report_fault("background", std::string("results could not be collected: ") + error.what());
@@ -296,6 +359,7 @@ void SessionImpl::background() {
 
 /// The last collection, and the end of every exporter.
 void SessionImpl::finish() {
+  collect_all(deadline_);
   std::vector<std::shared_ptr<ExportWorker>> workers;
   {
     const std::lock_guard<std::mutex> lock(data_);
@@ -320,7 +384,7 @@ void SessionImpl::finish() {
   }
   const std::lock_guard<std::mutex> lock(state_);
   finished_ = true;
-  delivered_ = all;
+  delivered_ = all && !lossy_ && !has_left_out();
   changed_.notify_all();
 }
 
@@ -359,7 +423,7 @@ bool SessionImpl::end_by(Time deadline) {
   {
     std::unique_lock<std::mutex> lock(state_);
     closing_ = true;
-    changed_.notify_all();
+    registry().alarm().ring();
     if (changed_.wait_until(lock, deadline, [this] { return finished_; })) { return delivered_; }
   }
   report_fault("exit", "the end of the run was not finished within " + limit());

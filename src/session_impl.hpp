@@ -6,6 +6,7 @@
 
 #include "export_worker.hpp"
 #include "gpu_poller.hpp"
+#include "losses.hpp"
 #include "process.hpp"
 
 #include <atomic>
@@ -19,7 +20,11 @@
 #include <vector>
 
 TAKT_BEGIN_NAMESPACE
+class CsvExporter;
+
 namespace detail {
+
+class JournalExporter;
 
 /// What a Session is made of. Leaked: its threads may still be in an exporter when the process exits.
 ///
@@ -50,7 +55,12 @@ class SessionImpl {
   void add_local_exporters();
   void start_threads();
   void background();
-  void collect(bool last);
+  bool collect(bool last);
+  void collect_all(Time deadline);
+  void add_left_out(Snapshot& snapshot) const;
+  bool has_left_out() const noexcept;
+  void tell_lost(const Snapshot& snapshot);
+  bool is_wanted();
   bool end(bool killed) noexcept;
   bool end_by(Time deadline);
   bool end_elsewhere(std::unique_lock<std::mutex>& lock);
@@ -66,6 +76,8 @@ class SessionImpl {
   std::uint64_t start_ns_ = 0;  // on the clock of the process
   std::int64_t uncovered_before_ns_ = 0;
   std::int64_t overhead_before_ns_ = 0;
+  LostRecords lost_before_;
+  std::atomic<bool> lossy_{false};  // steps or metrics were lost since
   bool background_ = false;
   const bool silent_;  // TAKT_DISABLE=1: no thread, no file, no exporter, no table
   std::atomic<bool> failed_{false};
@@ -76,6 +88,8 @@ class SessionImpl {
   std::map<std::string, std::string> params_;
   std::map<std::string, std::string> tags_;
   std::vector<std::shared_ptr<ExportWorker>> local_;
+  const JournalExporter* journal_ = nullptr;  // among them, for what they leave out
+  const CsvExporter* csv_ = nullptr;
   std::vector<std::shared_ptr<ExportWorker>> added_;
   bool ended_ = false;  // too late for another exporter
 

@@ -156,7 +156,7 @@ void StepSeries::device_done(Tree& tree, Outbox* outbox, std::uint64_t row, Node
   amendment.node = column == &rest_column_ ? CellRecord::kOther : node->index;
   amendment.row = row;
   amendment.device_ns = ns;
-  amendment.of_batch = column == &own_column_ ? 1 : 0;
+  amendment.flags = column == &own_column_ ? AmendmentRecord::kOfBatch : std::uint8_t{0};
   outbox->put(amendment, Record::Type::amendment);
 }
 
@@ -181,9 +181,12 @@ bool StepSeries::finish_step(Tree& tree, Outbox* outbox, bool boundary) noexcept
   const bool period_known = has_last_ && !boundary;
   const std::int64_t period_ns = period_known ? static_cast<std::int64_t>(step.end_ns - last_end_ns_) : -1;
   find_columns(tree);
-  if (outbox != nullptr) { write_row(tree, *outbox, period_ns); }
   note_period(step, period_ns, boundary);
-  keep_totals();
+  if (TAKT_LIKELY(outbox != nullptr)) {
+    write_row(tree, *outbox, period_ns);
+  } else {
+    keep_totals();
+  }
   has_last_ = true;
   last_end_ns_ = step.end_ns;
   steps_.add(1);
@@ -199,32 +202,19 @@ void StepSeries::skip_step(Tree& tree) noexcept {
   ++row_;  // device values still to come are of no row
 }
 
+/// In one pass the row and what the next one starts from.
 void StepSeries::write_row(const Tree& tree, Outbox& outbox, std::int64_t period_ns) noexcept {
   const Tree::Step& step = tree.step();
-  const std::size_t most = sizeof(RowRecord) + (columns_ + 2) * sizeof(CellRecord);
-  auto* place = static_cast<unsigned char*>(outbox.reserve(most));
-  if (place == nullptr) { return; }
-  auto* cell = reinterpret_cast<CellRecord*>(place + sizeof(RowRecord));
-  CellRecord* const first = cell;
-  for (unsigned index = 0; index < columns_; ++index) {
-    const Column& column = column_[index];
-    const std::uint64_t gained = calls_of(*column.node) - column.calls;
-    if (gained == 0 && column.device_calls == 0) { continue; }
-    cell->node = column.node->index;
-    cell->calls = static_cast<std::uint32_t>(gained);
-    cell->host_ns = static_cast<std::int64_t>(total_of(*column.node) - column.total_ns);
-    cell->device_ns = column.device_calls == 0 ? -1 : column.device_ns;
-    ++cell;
+  const std::size_t words = (columns_ + 2) * PackedCell::kMostWords;
+  auto* const place = static_cast<unsigned char*>(
+      outbox.reserve(sizeof(RowRecord) + sizeof(RowDevice) + words * sizeof(std::uint64_t), Record::Type::row));
+  if (place == nullptr) {
+    keep_totals();
+    return;
   }
-  if (own_column_.device_calls != 0) {
-    const auto length = static_cast<std::int64_t>(step.end_ns - step.begin_ns);
-    *cell++ = CellRecord{batch_->index, 1, length, own_column_.device_ns};
-  }
-  cell = write_rest(cell);
   RowRecord row;
-  row.cells = static_cast<std::uint32_t>(cell - first);
-  row.bytes = static_cast<std::uint32_t>(sizeof(RowRecord) + row.cells * sizeof(CellRecord));
   row.type = Record::Type::row;
+  row.flags = step.warmup ? RowRecord::kWarmup : std::uint8_t{0};
   row.series = id_;
   row.row = row_;
   row.step = step_;
@@ -232,12 +222,43 @@ void StepSeries::write_row(const Tree& tree, Outbox& outbox, std::int64_t period
   row.end_ns = step.end_ns;
   row.period_ns = period_ns;
   row.items = static_cast<std::int64_t>(batch_->items.own() - last_items_);
-  row.device_pending = device_pending_;
-  row.device_lost = device_lost_;
-  row.warmup = step.warmup ? 1 : 0;
-  row.device_spans = device_spans_;
+  unsigned char* to = place + sizeof(row);
+  if (TAKT_UNLIKELY((device_spans_ | device_lost_) != 0)) {
+    row.flags |= RowRecord::kHasDevice;
+    const RowDevice device{device_pending_, device_lost_, device_spans_};
+    std::memcpy(to, &device, sizeof(device));
+    to += sizeof(device);
+  }
+  const std::uint64_t* const end = write_cells(reinterpret_cast<std::uint64_t*>(to), step);
+  row.bytes = static_cast<std::uint16_t>(reinterpret_cast<const unsigned char*>(end) - place);
   std::memcpy(place, &row, sizeof(row));
   outbox.push(row.bytes);
+  keep_rest();
+}
+
+/// Returns the place behind the cells.
+std::uint64_t* StepSeries::write_cells(std::uint64_t* to, const Tree::Step& step) noexcept {
+  for (unsigned index = 0; index < columns_; ++index) {
+    Column& column = column_[index];
+    const std::uint64_t calls = calls_of(*column.node);
+    const std::uint64_t gained = calls - column.calls;
+    if (TAKT_UNLIKELY(column.device_calls != 0)) {
+      const std::uint64_t total_ns = total_of(*column.node);
+      to = PackedCell::put(to, {column.node->index, static_cast<std::uint32_t>(gained),
+                                static_cast<std::int64_t>(total_ns - column.total_ns), column.device_ns});
+      column = Column{column.node, total_ns, calls, 0, 0};
+    } else if (gained != 0) {
+      const std::uint64_t total_ns = total_of(*column.node);
+      to = PackedCell::put_host(to, column.node->index, gained, total_ns - column.total_ns);
+      column.total_ns = total_ns;
+      column.calls = calls;
+    }
+  }
+  if (own_column_.device_calls != 0) {
+    to = PackedCell::put(
+        to, {batch_->index, 1, static_cast<std::int64_t>(step.end_ns - step.begin_ns), own_column_.device_ns});
+  }
+  return write_rest(to);
 }
 
 StepSeries::Column StepSeries::rest_now() const noexcept {
@@ -249,14 +270,13 @@ StepSeries::Column StepSeries::rest_now() const noexcept {
   return sum;
 }
 
-CellRecord* StepSeries::write_rest(CellRecord* cell) const noexcept {
+std::uint64_t* StepSeries::write_rest(std::uint64_t* to) const noexcept {
+  if (TAKT_LIKELY(rest_.empty() && rest_column_.device_calls == 0)) { return to; }
   const Column now = rest_now();
-  if (now.calls == rest_column_.calls && rest_column_.device_calls == 0) { return cell; }
-  cell->node = CellRecord::kOther;
-  cell->calls = static_cast<std::uint32_t>(now.calls - rest_column_.calls);
-  cell->host_ns = static_cast<std::int64_t>(now.total_ns - rest_column_.total_ns);
-  cell->device_ns = rest_column_.device_calls == 0 ? -1 : rest_column_.device_ns;
-  return cell + 1;
+  if (now.calls == rest_column_.calls && rest_column_.device_calls == 0) { return to; }
+  return PackedCell::put(to, {CellRecord::kOther, static_cast<std::uint32_t>(now.calls - rest_column_.calls),
+                              static_cast<std::int64_t>(now.total_ns - rest_column_.total_ns),
+                              rest_column_.device_calls == 0 ? -1 : rest_column_.device_ns});
 }
 
 void StepSeries::keep_totals() noexcept {
@@ -267,7 +287,12 @@ void StepSeries::keep_totals() noexcept {
     column.device_ns = 0;
     column.device_calls = 0;
   }
-  rest_column_ = rest_now();
+  keep_rest();
+}
+
+/// What is no column.
+void StepSeries::keep_rest() noexcept {
+  if (TAKT_UNLIKELY(!rest_.empty() || rest_column_.device_calls != 0)) { rest_column_ = rest_now(); }
   own_column_ = Column();
   last_items_ = batch_->items.own();
   device_spans_ = 0;

@@ -93,10 +93,12 @@ class StepSeries {
   void find_columns(Tree& tree) noexcept;
   Column* column_of(const Node* node) noexcept;
   Column* find_column(Tree& tree, const Node* node) noexcept;
-  CellRecord* write_rest(CellRecord* cell) const noexcept;
+  std::uint64_t* write_cells(std::uint64_t* to, const Tree::Step& step) noexcept;
+  std::uint64_t* write_rest(std::uint64_t* to) const noexcept;
   Column rest_now() const noexcept;
   void write_row(const Tree& tree, Outbox& outbox, std::int64_t period_ns) noexcept;
   void keep_totals() noexcept;
+  void keep_rest() noexcept;
   void note_period(const Tree::Step& step, std::int64_t period_ns, bool boundary) noexcept;
 
   std::uint32_t id_ = 0;

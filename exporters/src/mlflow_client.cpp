@@ -7,6 +7,7 @@
 
 #include "fault.hpp"
 #include "file.hpp"
+#include "losses.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -117,6 +118,8 @@ void MlflowClient::take(const Snapshot& snapshot, bool killed, std::uint64_t jou
   }
   queue_.add_params(snapshot.params);
   queue_.add_tags(snapshot.tags);
+  const LostRecords lost = lost_records(snapshot.losses);
+  if (snapshot.finished && lost.any()) { queue_.add_tags({{"takt.lost", lost.words()}}); }
   queue_.add_points(points);
   traced_ = traced_ || !snapshot.spans.empty();
   if (points_.nans() != 0) {

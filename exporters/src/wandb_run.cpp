@@ -8,6 +8,7 @@
 
 #include "fault.hpp"
 #include "file.hpp"
+#include "losses.hpp"
 #include "nanoseconds.hpp"
 #include "wandb_folder.hpp"
 #include "wandb_log_reader.hpp"
@@ -159,6 +160,8 @@ bool WandbRun::take(const Snapshot& snapshot) {
   exit_code_ = snapshot.killed ? kSigtermExit : snapshot.failed ? 1 : 0;
   if (snapshot.finished && !finished_) {
     finished_ = true;
+    const LostRecords lost = lost_records(snapshot.losses);
+    if (lost.any()) { lost_ = lost.words(); }
     if (options_.files) {
       const std::string folder = folder_ + "/files/takt";
       const bool made = make_own_folder(folder) || errno == EEXIST;
@@ -199,6 +202,7 @@ void WandbRun::add_summary(std::int64_t wall_ns) {
   summary_due_ns_ = wall_ns + kSummaryNs;
   WandbItems changed = summary_.changed();
   changed.push_back({"_wandb", fmt::format(R"({{"runtime":{}}})", wall_ns / kSecondNs)});  // what W&B shows as duration
+  if (!lost_.empty()) { changed.push_back({"takt/lost", '"' + lost_ + '"'}); }
   log_.append(records_.summary(changed));
 }
 

@@ -82,6 +82,7 @@ class WandbRun {
   std::int64_t wall_ns_ = 0;
   bool begun_ = false;
   bool stopped_ = false;
+  std::string lost_;       // what the run has lost, in words
   bool finished_ = false;  // the last snapshot was taken
   int exit_code_ = 0;
   bool ended_ = false;

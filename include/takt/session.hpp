@@ -22,11 +22,14 @@ class SessionImpl;
 
 /// How a Session is set up. from_env() starts from the variables in brackets; what is set in code wins.
 struct SessionOptions {
-  std::string directory = "takt-runs";     ///< [TAKT_DIR] where run folders go
-  bool files = true;                       ///< [TAKT_FILES=0|1] write summary.json and steps.csv
-  bool journal = true;                     ///< [TAKT_JOURNAL=0|1] with files: keep a journal that outlives a kill
-  bool table = true;                       ///< [TAKT_TABLE=0|1] print the table at the end; on rank 0 only
-  bool trace = false;                      ///< [TAKT_TRACE=0|1] write trace.json
+  std::string directory = "takt-runs";  ///< [TAKT_DIR] where run folders go
+  bool files = true;                    ///< [TAKT_FILES=0|1] write summary.json and steps.csv
+  bool journal = true;                  ///< [TAKT_JOURNAL=0|1] with files: keep a journal that outlives a kill
+  std::size_t journal_bytes =
+      256U << 20U;                      ///< [TAKT_JOURNAL_MB] of the journal; beyond it steps and metrics are left out
+  std::size_t csv_bytes = 256U << 20U;  ///< [TAKT_CSV_MB] of steps.csv; later steps are in the journal only
+  bool table = true;                    ///< [TAKT_TABLE=0|1] print the table at the end; on rank 0 only
+  bool trace = false;                   ///< [TAKT_TRACE=0|1] write trace.json
   std::uint64_t trace_events = 1'000'000;  ///< [TAKT_TRACE_EVENTS] spans in trace.json; later ones are counted
   int exit_ms = 2000;                      ///< [TAKT_EXIT_MS] the most that closing may take, in ms, 0 or more
   int period_ms = 1000;    ///< [TAKT_PERIOD_MS] between two looks at what was recorded, in ms, 10 or more
@@ -111,7 +114,7 @@ class TAKT_EXPORT Session {
   /// it does not wait for the exporters. Any thread.
   void poll();
   /// Ends the run: last snapshot to every exporter, files, table. Further calls do nothing. Returns false if something
-  /// was not done, or not taken by an exporter, within `exit_ms`. Without background threads an exporter that does not come
+  /// was not done, or not taken by an exporter, within `exit_ms`, or if steps or metrics were lost on the way. Without background threads an exporter that does not come
   /// back holds it up. Any thread.
   bool close() noexcept;
 

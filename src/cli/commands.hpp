@@ -14,6 +14,7 @@ namespace cli {
 constexpr int kBroken = 1;   ///< nothing there, not readable or not whole: calling again does not help
 constexpr int kUsage = 2;    ///< wrong options
 constexpr int kRemains = 3;  ///< something is still to be delivered
+constexpr int kLossy = 4;    ///< all that is there is delivered, but the run has lost some of what it recorded
 
 enum class ReportForm { table, json, csv, steps };
 

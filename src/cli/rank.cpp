@@ -3,6 +3,7 @@
 #include "rank.hpp"
 
 #include "journal_format.hpp"
+#include "losses.hpp"
 #include "nanoseconds.hpp"
 #include "other_process.hpp"
 #include "text.hpp"
@@ -12,6 +13,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <ctime>
 #include <filesystem>
 #include <map>
@@ -155,6 +157,15 @@ Rank read_rank(const std::string& directory, const Taker& take) {
   rank.frames = reader.frames();
   look_at_files(rank);
   return rank;
+}
+
+bool tell_lost(const std::string& directory, const std::string& name) {
+  const detail::LostRecords lost = detail::lost_records(read_rank(directory).snapshot.losses);
+  if (!lost.any()) { return false; }
+  const std::string line = name + "of what the run recorded, " + lost.words() +
+                           " were lost before they were in its journal: they are nowhere. takt check says why\n";
+  std::fputs(line.c_str(), stderr);
+  return true;
 }
 
 std::string describe(const Rank& rank) {

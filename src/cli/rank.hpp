@@ -47,6 +47,10 @@ using Taker = std::function<void(const Snapshot&)>;
 /// Reads the journal once from the start to its end, in parts, each of which is shown to `take`.
 Rank read_rank(const std::string& directory, const Taker& take = {});
 
+/// Says on stderr what the run has lost on the way to its journal, with `name` in front, and returns whether it has: a delivery of
+/// all that is there is not one of all that was.
+bool tell_lost(const std::string& directory, const std::string& name);
+
 /// How it stands, also after more of it was read into `snapshot`.
 Ending ending_of(const std::string& directory, const detail::JournalReader& reader, const Snapshot& snapshot);
 

@@ -6,6 +6,7 @@
 #include "delivery.hpp"
 #include "mlflow_messages.hpp"
 #include "progress.hpp"
+#include "rank.hpp"
 #include "run_folder.hpp"
 #include "text.hpp"
 
@@ -88,7 +89,7 @@ int sync_one(const std::string& folder, const MlflowOptions& options, const Sync
       print(stderr, fmt::format("{}MLflow refused {} values, which are left out", name,
                                 detail::human_count(delivered.left_out)));
     }
-    return status;
+    return status == 0 && tell_lost(folder, name) ? kLossy : status;
   } catch (const std::exception& error) {
     print(stderr, name + detail::printable(error.what()));
     return kBroken;

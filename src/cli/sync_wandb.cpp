@@ -4,6 +4,7 @@
 
 #include "commands.hpp"
 #include "progress.hpp"
+#include "rank.hpp"
 #include "run_folder.hpp"
 #include "text.hpp"
 #include "wandb_config.hpp"
@@ -84,7 +85,7 @@ int sync_one(const std::string& folder, const WandbOptions& options, const SyncW
     }
     const int status = status_of(delivered);
     print(status == 0 ? stdout : stderr, words_of(delivered));
-    return status;
+    return status == 0 && tell_lost(folder, name) ? kLossy : status;
   } catch (const std::exception& error) {
     print(stderr, error.what());
     return kBroken;

@@ -24,6 +24,8 @@ namespace {
 constexpr const char* kVariables[] = {"TAKT_DIR",
                                       "TAKT_FILES",
                                       "TAKT_JOURNAL",
+                                      "TAKT_JOURNAL_MB",
+                                      "TAKT_CSV_MB",
                                       "TAKT_TABLE",
                                       "TAKT_TRACE",
                                       "TAKT_TRACE_EVENTS",

@@ -70,7 +70,7 @@ class Command(rig.Case):
         self.assertEqual(numbers, sorted(set(numbers)))
         # In a sanitized program rows come faster than they are taken, so that some are dropped; the run has to say so.
         missing = len(set(range(numbers[-1] + 1)) - set(numbers)) if numbers else 0
-        self.assertLessEqual(missing, 0 if rig.SLACK == 1 else rig.losses(report["summary"], "records_dropped"))
+        self.assertLessEqual(missing, 0 if rig.SLACK == 1 else rig.losses(report["summary"], "rows_dropped"))
         self.assertLessEqual(len(numbers), begun)
         check = self.takt("check", folder, status=1).stdout
         self.assertIn("the process did not end by itself", check)

@@ -24,6 +24,8 @@ struct Tracing {
 };
 
 struct CollectorTest : RecorderFixture {
+  OutboxPool pool{1U << 20U};
+
   std::vector<takt::Span> spans() {
     recorder->fold();
     if (Outbox* outbox = recorder->outbox()) { collector->drain(*outbox, outbox->end(), recorder, 7, {}); }
@@ -34,19 +36,21 @@ struct CollectorTest : RecorderFixture {
                std::uint32_t series = 0) {
     RowRecord row;
     row.series = series;
-    row.cells = cells;
-    row.bytes = static_cast<std::uint32_t>(sizeof(RowRecord) + cells * sizeof(CellRecord));
     row.type = Record::Type::row;
+    row.flags = RowRecord::kHasDevice;
     row.row = number;
     row.step = static_cast<std::int64_t>(number);
-    row.device_pending = pending;
-    auto* place = static_cast<unsigned char*>(outbox.reserve(row.bytes));
+    const RowDevice device{pending, 0, pending};
+    std::vector<std::uint64_t> words(cells * PackedCell::kMostWords);
+    std::uint64_t* to = words.data();
+    for (std::uint32_t cell = 0; cell < cells; ++cell) { to = PackedCell::put(to, {cell, 1, 2, -1}); }
+    const std::size_t cell_bytes = static_cast<std::size_t>(to - words.data()) * sizeof(std::uint64_t);
+    row.bytes = static_cast<std::uint16_t>(sizeof(row) + sizeof(device) + cell_bytes);
+    auto* place = static_cast<unsigned char*>(outbox.reserve(row.bytes, row.type));
     REQUIRE(place != nullptr);
     std::memcpy(place, &row, sizeof(row));
-    for (std::uint32_t cell = 0; cell < cells; ++cell) {
-      const CellRecord record{cell, 1, 2, -1};
-      std::memcpy(place + sizeof(row) + cell * sizeof(record), &record, sizeof(record));
-    }
+    std::memcpy(place + sizeof(row), &device, sizeof(device));
+    std::memcpy(place + sizeof(row) + sizeof(device), words.data(), cell_bytes);
     outbox.push(row.bytes);
   }
   void amend(Outbox& outbox, std::uint64_t row, std::uint32_t node, std::int64_t ns) {
@@ -110,7 +114,7 @@ TEST_CASE_METHOD(CollectorTest, "Collector: a span whose begin was not recorded 
 }
 
 TEST_CASE_METHOD(CollectorTest, "Collector: rows wait for the device values they miss") {
-  Outbox outbox(1U << 16U);
+  Outbox outbox(pool);
   put_row(outbox, 0, 3, 2);
   put_row(outbox, 1, 3, 0);
   REQUIRE(drained(outbox).rows.size() == 1);
@@ -128,7 +132,7 @@ TEST_CASE_METHOD(CollectorTest, "Collector: rows wait for the device values they
 }
 
 TEST_CASE_METHOD(CollectorTest, "Collector: rows that wait are shown early, and again when they have changed") {
-  Outbox outbox(1U << 16U);
+  Outbox outbox(pool);
   put_row(outbox, 0, 3, 2);
   put_row(outbox, 1, 3, 0);
   Harvest harvest = drained(outbox);
@@ -153,7 +157,7 @@ TEST_CASE_METHOD(CollectorTest, "Collector: rows that wait are shown early, and 
 }
 
 TEST_CASE_METHOD(CollectorTest, "Collector: at the end rows leave as they are") {
-  Outbox outbox(1U << 16U);
+  Outbox outbox(pool);
   put_row(outbox, 0, 1, 1);
   put_row(outbox, 1, 1, 1);
   amend(outbox, 1, 0, -1);
@@ -169,7 +173,7 @@ TEST_CASE_METHOD(CollectorTest, "Collector: at the end rows leave as they are") 
 
 TEST_CASE_METHOD(CollectorTest, "Collector: what nobody takes is bounded, the oldest go first and are counted") {
   collector->set_limit(kLimit);
-  Outbox outbox(1U << 16U);
+  Outbox outbox(pool);
   const auto row_bytes = sizeof(takt::Row) + 8 * sizeof(takt::Cell);
   const std::uint64_t count = 3 * kLimit / row_bytes;
   for (std::uint64_t row = 0; row < count; ++row) {
@@ -179,13 +183,34 @@ TEST_CASE_METHOD(CollectorTest, "Collector: what nobody takes is bounded, the ol
   const Harvest harvest = drained(outbox);
   REQUIRE(harvest.rows.size() * row_bytes <= kLimit);
   REQUIRE(harvest.rows.size() * row_bytes > kLimit / 2);
-  REQUIRE(collector->dropped() == count - harvest.rows.size());
+  REQUIRE(collector->dropped().rows == count - harvest.rows.size());
   REQUIRE(harvest.rows.back().step == static_cast<std::int64_t>(count) - 1);
+}
+
+TEST_CASE_METHOD(CollectorTest, "Collector: who takes some at a time loses nothing, however much there is") {
+  collector->set_limit(kLimit);
+  Outbox outbox(pool);
+  MetricRecord metric;
+  metric.name = metric_names().number("loss");
+  std::uint64_t put = 0;
+  for (; outbox.put_metric(metric); ++put) { metric.ns += 100; }
+  REQUIRE(put * sizeof(takt::Metric) > 2 * kLimit);
+  std::uint64_t taken = 0;
+  int parts = 0;
+  for (bool all = false; !all; ++parts) {
+    all = collector->drain(outbox, outbox.end(), recorder, 0, {}, Collector::Much::some);
+    const std::vector<takt::Metric> metrics = collector->harvest(false).metrics;
+    REQUIRE(metrics.size() * sizeof(takt::Metric) <= kLimit);
+    for (const takt::Metric& each : metrics) { REQUIRE(each.sequence == taken++); }
+  }
+  REQUIRE(taken == put);
+  REQUIRE(parts > 2);
+  REQUIRE(collector->dropped().metrics == 0);
 }
 
 TEST_CASE_METHOD(CollectorTest, "Collector: rows that wait count for the bound, too") {
   collector->set_limit(kLimit);
-  Outbox outbox(1U << 16U);
+  Outbox outbox(pool);
   const auto row_bytes = sizeof(takt::Row) + 60 * sizeof(takt::Cell);
   const std::uint64_t count = 3 * kLimit / row_bytes;
   REQUIRE(count / 16 < Collector::kMaxLag);
@@ -195,7 +220,7 @@ TEST_CASE_METHOD(CollectorTest, "Collector: rows that wait count for the bound, 
   }
   const Harvest harvest = drained(outbox, true);
   REQUIRE((harvest.rows.size()) * row_bytes <= kLimit + row_bytes);
-  REQUIRE(collector->dropped() + harvest.rows.size() == count);
+  REQUIRE(collector->dropped().rows + harvest.rows.size() == count);
 }
 
 TEST_CASE("MetricNames: a name has one number, odd names are repaired") {
@@ -213,7 +238,7 @@ TEST_CASE_METHOD(CollectorTest,
   const Tracing on;
   const Region region = begin(kA);
   REQUIRE(spans().empty());
-  Outbox outbox(1U << 16U);  // of the other thread
+  Outbox outbox(pool);  // of the other thread
   SpanRecord record;
   record.opener = recorder;
   record.region = region_id(region);
@@ -234,16 +259,16 @@ TEST_CASE_METHOD(CollectorTest,
 
 TEST_CASE_METHOD(CollectorTest,
                  "Collector: a span over a change of the clock is counted, and does not move those after it") {
-  Outbox outbox(1U << 16U);
+  Outbox outbox(pool);
   const auto put_events = [&](ClockSource source, std::uint64_t last_ticks, std::uint32_t place,
                               const std::vector<Event>& events) {
     EventsRecord record;
-    record.bytes = static_cast<std::uint32_t>(sizeof(record) + events.size() * sizeof(Event));
+    record.bytes = static_cast<std::uint16_t>(sizeof(record) + events.size() * sizeof(Event));
     record.type = Record::Type::events;
     record.last_ticks = last_ticks;
     record.source = static_cast<std::uint32_t>(source);
     record.place = place;
-    auto* to = static_cast<unsigned char*>(outbox.reserve(record.bytes));
+    auto* to = static_cast<unsigned char*>(outbox.reserve(record.bytes, record.type));
     REQUIRE(to != nullptr);
     std::memcpy(to, &record, sizeof(record));
     std::memcpy(to + sizeof(record), events.data(), events.size() * sizeof(Event));

@@ -298,7 +298,8 @@ TEST_CASE("what a loss means is said in words, not by its identifier") {
   for (const char* const what :
        {"end_without_start", "never_ended", "ended_on_another_thread", "clock_changed", "overflow", "keys_over_bound",
         "key_kind_conflict", "metrics_over_bound", "threads_without_memory", "items_or_bytes_not_positive",
-        "steps_without_rows", "spans_lost", "rows_not_taken", "rows_incomplete", "records_dropped", "not_exported"}) {
+        "steps_without_rows", "spans_lost", "rows_not_taken", "rows_incomplete", "rows_dropped", "metrics_dropped",
+        "not_in_csv", "not_exported"}) {
     Snapshot snapshot = sample_snapshot();
     snapshot.losses = {{what, "", 7}};
     const std::string text = table(snapshot);

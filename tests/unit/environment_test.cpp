@@ -20,7 +20,8 @@ namespace {
 using Lines = std::vector<std::string>;
 
 const std::string kKnown =
-    "; known: TAKT_CLOCK TAKT_DIR TAKT_DISABLE TAKT_EXIT_MS TAKT_FILES TAKT_GPU_POLL_MS TAKT_GPU_WAIT TAKT_JOURNAL "
+    "; known: TAKT_CLOCK TAKT_CSV_MB TAKT_DIR TAKT_DISABLE TAKT_EXIT_MS TAKT_FILES TAKT_GPU_POLL_MS TAKT_GPU_WAIT "
+    "TAKT_JOURNAL TAKT_JOURNAL_MB "
     "TAKT_MEMORY_MB "
     "TAKT_PERIOD_MS TAKT_PROFILER_RANK "
     "TAKT_RANK TAKT_RANKS "
@@ -41,6 +42,8 @@ std::string spell(const SessionOptions& o) {
                                           o.world_size,
                                           o.all_ranks,
                                           o.journal,
+                                          static_cast<long long>(o.journal_bytes),
+                                          static_cast<long long>(o.csv_bytes),
                                           o.gpu_wait,
                                           o.gpu_poll_ms,
                                           o.end_on_sigterm};
@@ -63,7 +66,8 @@ Lines complaints(const char* name, const std::string& value) {
 TEST_CASE("an environment without variables leaves the defaults and says nothing") {
   const ScopedEnvironment environment;
   const CaughtFaults caught;
-  CHECK(spell(SessionOptions::from_env()) == "takt-runs||1|1|0|1000000|2000|1000|1|10|33554432|-1|-1|0|1|0|0|0");
+  CHECK(spell(SessionOptions::from_env()) ==
+        "takt-runs||1|1|0|1000000|2000|1000|1|10|33554432|-1|-1|0|1|268435456|268435456|0|0|0");
   CHECK_FALSE(read_process_environment().disabled);
   CHECK(read_process_environment().clock == ProcessEnvironment::Clock::automatic);
   CHECK(read_process_environment().profiler_rank == detail::kAllRanks);
@@ -82,6 +86,8 @@ TEST_CASE("each variable sets its twin in code and nothing else") {
       {"TAKT_GPU_POLL_MS", "50", [](SessionOptions& o) { o.gpu_poll_ms = 50; }},
       {"TAKT_GPU_WAIT", "1", [](SessionOptions& o) { o.gpu_wait = true; }},
       {"TAKT_JOURNAL", "0", [](SessionOptions& o) { o.journal = false; }},
+      {"TAKT_JOURNAL_MB", "3", [](SessionOptions& o) { o.journal_bytes = 3U << 20U; }},
+      {"TAKT_CSV_MB", "0", [](SessionOptions& o) { o.csv_bytes = 0; }},
       {"TAKT_SIGTERM", "1", [](SessionOptions& o) { o.end_on_sigterm = true; }},
       {"TAKT_TABLE", "0", [](SessionOptions& o) { o.table = false; }},
       {"TAKT_TRACE", "1", [](SessionOptions& o) { o.trace = true; }},

@@ -355,7 +355,7 @@ TEST_CASE("journal: a folder without one is nothing new") {
 
 // Run by name to write the file anew, which only a new version of the format is a reason for.
 TEST_CASE("journal: write the golden file", "[.golden]") {
-  JournalExporter writer(golden_folder(), plain_journal());
+  JournalExporter writer(golden_folder("journal-2"), plain_journal());
   Snapshot snapshot = sample_snapshot();
   takt::Row& row = add_row(snapshot, 0, 0);
   row.cells.resize(2);
@@ -371,12 +371,12 @@ TEST_CASE("journal: write the golden file", "[.golden]") {
 }
 
 TEST_CASE("journal: write the golden file with devices", "[.golden]") {
-  JournalExporter writer(golden_folder("journal-devices"), plain_journal());
+  JournalExporter writer(golden_folder("journal-devices-2"), plain_journal());
   for (const Snapshot& each : run_with_devices()) { REQUIRE(writer.export_snapshot(each) == ExportResult::ok); }
 }
 
-TEST_CASE("journal: the golden file with devices reads the same for ever") {
-  JournalReader reader(golden_folder("journal-devices"));
+TEST_CASE("journal: the golden files with devices read the same for ever") {
+  JournalReader reader(golden_folder(GENERATE("journal-devices", "journal-devices-2")));
   Snapshot read;
   REQUIRE(reader.finish(read));
   CHECK(is_undamaged(reader));
@@ -400,8 +400,8 @@ TEST_CASE("journal: the golden file with devices reads the same for ever") {
   CHECK(read.rows[1].cells.size() == 3);
 }
 
-TEST_CASE("journal: the golden file reads the same for ever") {
-  JournalReader reader(golden_folder());
+TEST_CASE("journal: the golden files of each version read the same for ever") {
+  JournalReader reader(golden_folder(GENERATE("journal", "journal-2")));
   Snapshot read;
   REQUIRE(reader.finish(read));
   CHECK(is_undamaged(reader));

@@ -400,7 +400,7 @@ class Simulation {
   void drain(Thread& thread) {
     Outbox* outbox = thread.recorder.outbox();
     if (outbox == nullptr || outbox->front(outbox->end()) == nullptr) { return; }
-    REQUIRE(outbox->dropped() == 0);
+    REQUIRE(outbox->dropped(takt::detail::Record::Type::row) == 0);
     std::vector<std::uint32_t> paths;
     for (std::uint32_t index = 0; index < thread.recorder.tree().nodes(); ++index) { paths.push_back(index); }
     thread.collector->drain(*outbox, outbox->end(), &thread.recorder, 0, paths);

@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/config.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// Wakes the thread that collects. ring() takes no lock, and is a system call only if somebody may be asleep and nobody has rung
+/// since the last clear(). Any thread.
+class Alarm {
+ public:
+  void ring() noexcept {
+    if (state_.load(std::memory_order_relaxed) == kRung) { return; }
+    if (state_.exchange(kRung, std::memory_order_release) == kAsleep) { wake(); }  // partner: clear()
+  }
+  bool has_rung() const noexcept { return state_.load(std::memory_order_acquire) == kRung; }
+  /// What happened before the ring is seen after this. Whoever sleeps goes on sleeping.
+  void clear() noexcept {
+    std::uint32_t rung = kRung;
+    state_.compare_exchange_strong(rung, kQuiet, std::memory_order_acquire);  // partner: ring()
+  }
+  /// Sleeps until it has rung, for at most `most`. One thread at a time.
+  void wait(std::chrono::milliseconds most) noexcept;
+
+ private:
+  static constexpr std::uint32_t kQuiet = 0;
+  static constexpr std::uint32_t kAsleep = 1;
+  static constexpr std::uint32_t kRung = 2;
+
+  void wake() noexcept;
+
+  std::atomic<std::uint32_t> state_{kQuiet};
+};
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "losses.hpp"
+
+#include "text.hpp"
+
+#include <string_view>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+constexpr std::string_view kLostRows[] = {"rows_dropped", "rows_not_taken", "steps_without_rows"};
+constexpr std::string_view kLostMetrics[] = {"metrics_dropped", "metrics_not_taken", "metrics_without_room",
+                                             "metrics_over_bound"};
+
+template <std::size_t N>
+bool is_one_of(const std::string_view (&names)[N], std::string_view name) {
+  for (const std::string_view each : names) {
+    if (each == name) { return true; }
+  }
+  return false;
+}
+
+bool ends_with(std::string_view text, std::string_view end) {
+  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+}
+
+std::string counted(std::uint64_t count, const char* one) {
+  return human_count(count) + " " + one + (count == 1 ? "" : "s");
+}
+
+}  // namespace
+
+std::string LostRecords::words() const {
+  if (rows == 0) { return counted(metrics, "metric"); }
+  return counted(rows, "step") + (metrics == 0 ? "" : " and " + counted(metrics, "metric"));
+}
+
+LostRecords lost_records(const std::vector<Loss>& losses) {
+  LostRecords lost;
+  for (const Loss& loss : losses) {
+    // What the journal left out it names by the place, see JournalState; of several ranks behind that of the rank.
+    const bool left_out = loss.what == "not_in_journal";
+    if (is_one_of(kLostRows, loss.what) || (left_out && ends_with(loss.where, "rows"))) { lost.rows += loss.count; }
+    if (is_one_of(kLostMetrics, loss.what) || (left_out && ends_with(loss.where, "metrics"))) {
+      lost.metrics += loss.count;
+    }
+  }
+  return lost;
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

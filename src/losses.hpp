@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/snapshot.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// Step rows and metrics that were recorded and are in no file and on no server: what a bound of memory, of names or of the
+/// journal's size has cost. Any thread. Exported for the exporters that are libraries of their own.
+struct LostRecords {
+  std::uint64_t rows = 0;
+  std::uint64_t metrics = 0;
+
+  bool any() const noexcept { return rows != 0 || metrics != 0; }
+  bool operator>(const LostRecords& other) const noexcept { return rows > other.rows || metrics > other.metrics; }
+  /// "1 204 steps and 3 metrics"; for any() only.
+  TAKT_EXPORT std::string words() const;
+};
+TAKT_EXPORT LostRecords lost_records(const std::vector<Loss>& losses);
+
+}  // namespace detail
+TAKT_END_NAMESPACE
