@@ -266,13 +266,17 @@ void SessionImpl::tell_lost(const Snapshot& snapshot) {
                                    "a bound. The report says which; TAKT_MEMORY_MB is the bound of memory");
 }
 
-/// All that has come, a part at a time. \param deadline for the exporters that have no thread of their own.
-void SessionImpl::collect_all(Time deadline) {
-  while (collect(false)) {
+/// All that has come, a part at a time; threads that record without a pause do not keep it for ever. Returns whether there is
+/// more. \param deadline for the exporters that have no thread of their own.
+bool SessionImpl::collect_all(Time deadline) {
+  constexpr int kMostParts = 16;  // half of the memory for rows, unpacked, is no more than that
+  for (int part = 0; part < kMostParts && now() < deadline; ++part) {
+    if (!collect(false)) { return false; }
     run_local(deadline);
     const std::lock_guard<std::mutex> lock(state_);
-    if ((closing_ && deadline == Time::max()) || now() >= deadline) { return; }
+    if (closing_ && deadline == Time::max()) { break; }  // the end has a deadline
   }
+  return true;
 }
 
 /// Calls every exporter that has no thread of its own, unless another thread is still at it by `deadline`. Returns whether
@@ -341,8 +345,9 @@ void SessionImpl::background() {
       if (closing_) { break; }
     }
     try {
-      collect_all(Time::max());
+      const bool more = collect_all(Time::max());
       run_local(Time::max());
+      if (more) { registry().alarm().ring(); }
     } catch (const std::exception& error) {  // no memory, most likely: the next period may be luckier
       report_fault("background", std::string("results could not be collected: ") + error.what());
     }

@@ -56,7 +56,7 @@ class SessionImpl {
   void start_threads();
   void background();
   bool collect(bool last);
-  void collect_all(Time deadline);
+  bool collect_all(Time deadline);
   void add_left_out(Snapshot& snapshot) const;
   bool has_left_out() const noexcept;
   void tell_lost(const Snapshot& snapshot);

@@ -269,7 +269,7 @@ class Command(rig.Case):
     def test_newer_version_names_the_cure(self):
         journal = self.damaged()
         head = bytearray(journal.read_bytes())
-        head[8] = 2
+        head[8] = 3
         head[60:64] = struct.pack("<I", crc32c(bytes(head[:60])))
         journal.write_bytes(head)
         self.assertIn("read it with a newer Takt", self.takt("report", self.runs, status=1).stderr)

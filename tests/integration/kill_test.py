@@ -19,7 +19,6 @@ import tracking
 COMMAND = os.environ["COMMAND"]
 KILLS = 200 if rig.SLACK == 1 else 10
 PERIOD_MS = 10
-ROW = 11  # the type of a frame
 TOGETHER = 24  # deliveries that are waited for
 LONGEST_S = 0.08  # from the first step to the kill
 # Of most kills, on a machine that is busy with other things; the usual kill is held to the period.
@@ -119,7 +118,7 @@ class Kill(rig.Case):
         self.assertEqual(killed.sync.end(60 * rig.SLACK).status, 0)
         run = server.only_run()
         self.assertEqual((run.status, run.copies()), ("KILLED", 0))
-        steps = len(self.frames(ROW))
+        steps = self.rows_in_journal()
         self.assertGreater(steps, 0)
         for key in ("time/Batch/IO/step_s", "time/Batch/step_s"):
             self.assertEqual(sorted(set(run.steps(key))), sorted(run.steps(key)), key)

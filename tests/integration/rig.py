@@ -5,6 +5,7 @@
 import csv
 import ctypes
 import glob
+import itertools
 import json
 import os
 import pathlib
@@ -27,6 +28,7 @@ SLACK = float(os.environ.get("SLACK", 1))
 # By so many seconds a busy machine may be late. What such a test looks for lasts longer, as a request may, which has 30 s, or
 # for ever.
 LATE = 10 + SLACK
+ROWS = 20  # a type of frames
 libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -132,6 +134,18 @@ class Case(unittest.TestCase):
         files = sorted((folder or self.folder()).glob("journal-*.tjl"))
         frames = [frame for file in files for frame in file.read_bytes().split(b"tFrm")[1:]]
         return [frame[20:20 + int.from_bytes(frame[:4], "little")] for frame in frames if frame[8:10] == bytes((kind, 0))]
+
+    def rows_in_journal(self, folder=None):
+        """How many step rows its frames say that they have."""
+        def numbers(payload):
+            value = shift = 0
+            for byte in payload:
+                value |= (byte & 0x7F) << shift
+                shift += 7
+                if byte < 0x80:
+                    yield value
+                    value = shift = 0
+        return sum(list(itertools.islice(numbers(payload), 2))[1] for payload in self.frames(ROWS, folder))
 
     def assert_no_parts(self, folder=None):
         self.assertEqual(sorted(glob.glob(f"{folder or self.folder()}/*.part*")), [])

@@ -10,7 +10,6 @@ import unittest
 import rig
 
 END = 15  # the type of a frame
-ROW = 11
 KILLED = b"\1\1\1"  # finished, failed, killed
 
 
@@ -42,7 +41,7 @@ class Termination(rig.Case):
         self.assertEqual(rig.calls(summary, "Batch/Forward"), batches)
         self.assertEqual(len(self.steps(folder)), batches)
         self.assert_no_parts(folder)
-        self.assertEqual(len(self.frames(ROW, folder)), batches)
+        self.assertEqual(self.rows_in_journal(folder), batches)
         self.assertEqual(self.frames(END, folder), [KILLED])
         return summary
 
@@ -96,9 +95,9 @@ class Termination(rig.Case):
             with self.subTest(way):
                 self.runs = self.scratch / way
                 self.begin(way)
-                self.assertEqual(self.frames(ROW), [])
+                self.assertEqual(self.rows_in_journal(), 0)
                 self.terminate()
-                self.assertTrue(rig.wait_until(lambda: len(self.frames(ROW)) == 3), "nothing was written down")
+                self.assertTrue(rig.wait_until(lambda: self.rows_in_journal() == 3), "nothing was written down")
                 self.assertEqual(self.frames(END), [])
                 ended = self.end(0, "go\n")
                 self.assertIn("called 1 as set 1 covered 1\n", ended.out)
