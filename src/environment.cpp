@@ -137,6 +137,7 @@ constexpr Variable<Options> kSessionVariables[] = {
     flag<Options, &Options::table>("TAKT_TABLE"),
     flag<Options, &Options::trace>("TAKT_TRACE"),
     number<&Options::trace_events, 0, 1'000'000'000'000, 1>("TAKT_TRACE_EVENTS", "a number of spans"),
+    flag<Options, &Options::end_on_uncaught>("TAKT_UNCAUGHT"),
     number<&Options::warmup, 0, kMaxInt, 1>("TAKT_WARMUP", "a number of Batches"),
     number<&Options::world_size, 1, kMaxInt, 1>("TAKT_WORLD_SIZE", "a number of ranks"),
 };

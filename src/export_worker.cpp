@@ -101,7 +101,34 @@ bool ExportWorker::show(const Snapshot& offered, const Harvests& shown) {
   return false;
 }
 
+void ExportWorker::begin_once() {
+  const std::lock_guard<std::mutex> one(beginning_);
+  std::shared_ptr<const Snapshot> opening;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    opening.swap(opening_);
+  }
+  if (opening == nullptr) { return; }
+  try {
+    exporter_->begin(*opening);
+  } catch (const std::exception& error) {
+    report_fault(std::string("exporter.") + name(),
+                 std::string("the exporter \"") + name() + "\" could not begin: " + error.what());
+  } catch (...) {
+    report_fault(std::string("exporter.") + name(), std::string("the exporter \"") + name() + "\" could not begin");
+  }
+  const std::lock_guard<std::mutex> lock(mutex_);
+  begun_ = true;
+  changed_.notify_all();
+}
+
+bool ExportWorker::wait_begun(Time deadline) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  return changed_.wait_until(lock, deadline, [this] { return begun_; });
+}
+
 void ExportWorker::run_once() {
+  begin_once();
   std::shared_ptr<const Snapshot> snapshot;
   Harvests shown;
   bool last = false;
@@ -144,7 +171,7 @@ void ExportWorker::run() {
   for (;;) {
     {
       std::unique_lock<std::mutex> lock(mutex_);
-      changed_.wait(lock, [this] { return fresh_ || last_; });
+      changed_.wait(lock, [this] { return fresh_ || last_ || opening_ != nullptr; });
     }
     try {
       run_once();

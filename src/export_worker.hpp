@@ -13,6 +13,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -30,6 +31,12 @@ class ExportWorker {
 
   const char* name() const noexcept { return exporter_->name(); }
 
+  /// What the exporter is to begin with, before all else. Before any other thread knows it.
+  void open(std::shared_ptr<const Snapshot> opening) { opening_ = std::move(opening); }
+  /// Has the exporter begin, unless it has; when this returns it has. Any thread.
+  void begin_once();
+  /// Waits until it has begun; false if it has not by `deadline`. Any thread.
+  bool wait_begun(Time deadline);
   /// Gives new values; returns at once. Any thread.
   void offer(const std::shared_ptr<const Snapshot>& snapshot, const std::shared_ptr<const Harvest>& harvest);
   /// The last snapshot has been offered; everything is to be done by `deadline`.
@@ -56,12 +63,15 @@ class ExportWorker {
   void trim();
 
   std::unique_ptr<Exporter> exporter_;
+  std::mutex beginning_;
   std::mutex mutex_;
   std::condition_variable changed_;
+  std::shared_ptr<const Snapshot> opening_;  // to begin with; none once it has
   std::shared_ptr<const Snapshot> snapshot_;
   Harvests backlog_;
   std::size_t backlog_bytes_ = 0;
   std::uint64_t lost_ = 0;
+  bool begun_ = false;        // begin() of the exporter has come back
   bool last_ = false;         // the last snapshot has been offered
   bool fresh_ = false;        // something has been offered since the exporter was last called
   bool asked_again_ = false;  // by the last answer

@@ -116,7 +116,8 @@ TAKT_COLD void Folder::fold_special(const Event* words) noexcept {
   if (code == kSkippedCode) {
     node->skipped.add(1);
   } else {
-    (code == kItemsCode ? node->items : node->bytes).add(words[1]);
+    Counter& sum = code == kItemsCode ? node->items : node->bytes;
+    sum.set(bounded_sum(sum.own(), words[1]));
   }
   node->end_write(tree_.position());
 }

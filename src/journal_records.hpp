@@ -302,6 +302,14 @@ void visit(Coder& coder, Record& gap) {
   if (coder.more()) { coder.number(gap.unconfirmed); }
 }
 
+template <class Coder, class Record, OnlyFor<Record, Uncaught> = 0>
+void visit(Coder& coder, Record& uncaught) {
+  coder.text(uncaught.type);
+  coder.text(uncaught.message);
+  coder.number(uncaught.thread);
+  coder.list(uncaught.open, [](auto& inner, auto& path) { inner.number(path); });
+}
+
 template <class Coder, class Record, OnlyFor<Record, EndRecord> = 0>
 void visit(Coder& coder, Record& end) {
   visit_numbers(coder, end.finished, end.failed);

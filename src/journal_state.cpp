@@ -89,10 +89,10 @@ void JournalState::move_into(Snapshot& snapshot) {
 }
 
 JournalState::Answer JournalState::apply(const Frame& frame) {
-  if (frame.type < static_cast<std::uint16_t>(FrameType::run) ||
-      frame.type > static_cast<std::uint16_t>(FrameType::metrics)) {
-    return Answer::unknown;
-  }
+  const bool is_known = (frame.type >= static_cast<std::uint16_t>(FrameType::run) &&
+                         frame.type <= static_cast<std::uint16_t>(FrameType::metrics)) ||
+                        frame.type == static_cast<std::uint16_t>(FrameType::exception);
+  if (!is_known) { return Answer::unknown; }
   return dispatch(static_cast<FrameType>(frame.type), frame) ? Answer::taken : Answer::unreadable;
 }
 
@@ -148,6 +148,8 @@ bool JournalState::dispatch(FrameType type, const Frame& frame) {
       return use_rows(frame);
     case FrameType::metrics:
       return use_metrics(frame);
+    case FrameType::exception:
+      return take<Uncaught>(frame, &JournalState::use);
   }
   return false;
 }
@@ -338,6 +340,16 @@ bool JournalState::use(PeriodRecord& period) {
   last_time_unix_ns_ = period.time_unix_ns;
   row_sequences_.clear();
   metric_sequences_.clear();
+  return true;
+}
+
+bool JournalState::use(Uncaught& uncaught) {
+  const bool sound =
+      std::all_of(uncaught.open.begin(), uncaught.open.end(), [this](std::uint32_t path) { return has_path(path); }) &&
+      (uncaught.thread == Uncaught::kNoThread || has_thread(uncaught.thread));
+  if (!sound) { return false; }
+  state_.uncaught = std::move(uncaught);
+  state_.uncaught.happened = true;
   return true;
 }
 

@@ -62,6 +62,7 @@ class JournalState {
   bool use(Metric& metric);
   bool use(GapRecord& gap);
   bool use(PeriodRecord& period);
+  bool use(Uncaught& uncaught);
   bool use(EndRecord& end);
 
   bool has_path(std::uint32_t index);

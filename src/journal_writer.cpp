@@ -54,6 +54,12 @@ JournalExporter::JournalExporter(std::string directory, JournalOptions options)
 
 JournalExporter::~JournalExporter() = default;
 
+/// A disk that refuses is told of at once: a run that is killed early has nothing else.
+void JournalExporter::begin(const Snapshot& snapshot) {
+  if (export_snapshot(snapshot) != ExportResult::retry) { return; }
+  report_fault(name(), segment_.error() + ". Until the disk takes it, a kill loses the run");
+}
+
 ExportResult JournalExporter::export_snapshot(const Snapshot& snapshot) {
   if (ended_) { return ExportResult::drop; }
   try {
@@ -89,6 +95,7 @@ ExportResult JournalExporter::write(const Snapshot& snapshot) {
   rows_.add(frames, snapshot, thin);
   if (!thin) { add_metrics(frames, snapshot.metrics); }
   changes_.add_gap(frames, gap);
+  if (snapshot.uncaught.happened) { frames.add(FrameType::exception, snapshot.uncaught); }
   if (snapshot.finished) { frames.add(FrameType::end, EndRecord{true, snapshot.failed, snapshot.killed}); }
   frames.add(FrameType::period, period_of(snapshot));
   if (!segment_.append(frames.bytes())) { return refuse(snapshot.finished); }

@@ -43,6 +43,7 @@ class JournalExporter final : public Exporter {
   const char* name() const noexcept override { return "journal"; }
   ExportResult export_snapshot(const Snapshot& snapshot) override;
   bool shutdown(std::chrono::milliseconds deadline) override;
+  void begin(const Snapshot& snapshot) override;
 
   /// What it has no room for. Any thread.
   std::uint64_t left_out_rows() const noexcept { return left_out_rows_.load(std::memory_order_relaxed); }

@@ -9,7 +9,10 @@
 #include <nlohmann/json.hpp>
 
 #include <cmath>
+#include <cstddef>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <unistd.h>
@@ -21,6 +24,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kSchema = "takt-summary/1";
 constexpr std::int64_t kPeriodNs = 10'000'000'000;
+constexpr std::size_t kPiece = std::size_t{1} << 20U;  // of the text, in memory
 
 /// JSON has no NaN and no infinities.
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
@@ -37,10 +41,7 @@ Json strings(const std::map<std::string, std::string>& values) {
 
 Json histogram(const Histogram& counts) {
   Json out = Json::array();
-  for (unsigned bucket = 0; bucket < Histogram::buckets(); ++bucket) {
-    const std::uint64_t count = counts.count(bucket);
-    if (count != 0) { out.push_back({Histogram::lowest_ns(bucket), count}); }
-  }
+  counts.each([&out](unsigned bucket, std::uint64_t count) { out.push_back({Histogram::lowest_ns(bucket), count}); });
   return out;
 }
 
@@ -125,7 +126,7 @@ Json path(const Snapshot& snapshot, std::uint32_t index) {
 
 /// The totals of one key, wherever in the tree it stands.
 struct KeyTotal {
-  const PathStats* first = nullptr;
+  std::vector<const PathStats*> paths;
   std::uint64_t self_ns = 0;
   std::uint64_t items = 0;
   std::uint64_t bytes = 0;
@@ -147,32 +148,32 @@ std::vector<KeyTotal> key_totals(const Snapshot& snapshot) {
     const std::size_t place = places.emplace(path.name, totals.size()).first->second;
     if (place == totals.size()) { totals.emplace_back(); }
     KeyTotal& total = totals[place];
-    if (total.first == nullptr) { total.first = &path; }
-    total.self_ns += path.self_ns;
-    total.items += path.items;
-    total.bytes += path.bytes;
-    // The outermost of a recursion holds the time of the inner ones already.
-    if (inside_itself(snapshot, path)) { continue; }
-    total.host.merge(path.host);
-    total.device.merge(path.device);
+    total.paths.push_back(&path);
   }
   return totals;
 }
 
-Json keys(const Snapshot& snapshot) {
-  Json out = Json::array();
-  for (const KeyTotal& total : key_totals(snapshot)) {
-    out.push_back({
-        {"name", total.first->name},
-        {"kind", to_string(total.first->kind)},
-        {"self_ns", total.self_ns},
-        {"items", total.items},
-        {"bytes", total.bytes},
-        {"host", summary(total.host)},
-        {"device", device_summary(total.device)},
-    });
+/// Added up one key at a time: all of them at once would take as much memory as what was recorded.
+Json key(const Snapshot& snapshot, const KeyTotal& total) {
+  PathStats sum;
+  for (const PathStats* path : total.paths) {
+    sum.self_ns = detail::bounded_sum(sum.self_ns, path->self_ns);
+    sum.items = detail::bounded_sum(sum.items, path->items);
+    sum.bytes = detail::bounded_sum(sum.bytes, path->bytes);
+    // The outermost of a recursion holds the time of the inner ones already.
+    if (inside_itself(snapshot, *path)) { continue; }
+    sum.host.merge(path->host);
+    sum.device.merge(path->device);
   }
-  return out;
+  return {
+      {"name", total.paths.front()->name},
+      {"kind", to_string(total.paths.front()->kind)},
+      {"self_ns", sum.self_ns},
+      {"items", sum.items},
+      {"bytes", sum.bytes},
+      {"host", summary(sum.host)},
+      {"device", device_summary(sum.device)},
+  };
 }
 
 Json throughput(const Throughput& throughput) {
@@ -190,12 +191,6 @@ Json throughput(const Throughput& throughput) {
       {"items_high", interval ? number(throughput.items_high) : Json()},
       {"steps_per_s", throughput.period_ns != 0 ? number(throughput.steps_per_s) : Json()},
   };
-}
-
-Json paths(const Snapshot& snapshot) {
-  Json out = Json::array();
-  for (std::uint32_t index = 0; index < snapshot.paths.size(); ++index) { out.push_back(path(snapshot, index)); }
-  return out;
 }
 
 Json threads(const Snapshot& snapshot) {
@@ -226,6 +221,16 @@ Json open_regions(const Snapshot& snapshot) {
     out.push_back({{"path", each.path}, {"thread", each.thread}, {"open_ns", each.open_ns}});
   }
   return out;
+}
+
+/// What the process died of; null where it did not.
+Json uncaught(const Snapshot& snapshot) {
+  const Uncaught& death = snapshot.uncaught;
+  if (!death.happened) { return {}; }
+  return {{"type", number_if(!death.type.empty(), death.type)},
+          {"message", death.message},
+          {"thread", number_if(death.thread != Uncaught::kNoThread, death.thread)},
+          {"open", death.open}};
 }
 
 Json devices(const Snapshot& snapshot) {
@@ -279,29 +284,89 @@ Json losses(const Snapshot& snapshot) {
 /// Compact, and never throwing for a name that is not UTF-8.
 std::string text(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-/// One line a member, and one an element of its arrays: small, and still something that grep and diff can work with.
-std::string lines(const Json& document) {
-  std::string out;
-  for (const auto& [name, value] : document.items()) {
-    out += (out.empty() ? "{\n" : ",\n") + text(name) + ": ";
+using Sink = std::function<bool(const std::string&)>;
+
+/// One line a member, and one an element of its arrays: small, and still something that grep and diff can work with. Elements with
+/// histograms are made one at a time: a document of them takes 50 times as much memory as what it says.
+class Lines {
+ public:
+  /// \param take is given the text in pieces; false: it takes no more.
+  explicit Lines(const Sink& take) : take_(take) {}
+
+  void member(const char* name, const Json& value) {
     if (!value.is_array()) {
-      out += text(value);
-      continue;
+      begin(name);
+      out_ += text(value);
+      return;
     }
-    out += '[';
-    for (std::size_t at = 0; at < value.size(); ++at) { out += (at == 0 ? "\n " : ",\n ") + text(value[at]); }
-    out += value.empty() ? "]" : "\n]";
+    array(name, value, [](const Json& each) -> const Json& { return each; });
   }
-  return out + "\n}\n";
+  template <class Values, class Element>
+  void array(const char* name, const Values& values, Element element) {
+    begin(name);
+    out_ += '[';
+    bool any = false;
+    for (const auto& each : values) {
+      out_ += (std::exchange(any, true) ? ",\n " : "\n ") + text(element(each));
+      if (out_.size() >= kPiece) { hand_over(); }
+    }
+    out_ += any ? "\n]" : "]";
+  }
+  bool finish() {
+    out_ += "\n}\n";
+    hand_over();
+    return taken_;
+  }
+
+ private:
+  void begin(const char* name) { out_ += (std::exchange(begun_, true) ? ",\n" : "{\n") + text(name) + ": "; }
+  void hand_over() {
+    taken_ = taken_ && take_(out_);
+    out_.clear();
+  }
+
+  const Sink& take_;
+  std::string out_;
+  bool begun_ = false;
+  bool taken_ = true;
+};
+
+bool write_json(const Snapshot& snapshot, const Sink& take) {
+  Lines lines(take);
+  lines.member("schema", kSchema);
+  lines.member("run", run(snapshot));
+  lines.member("clock", clock(snapshot.clock));
+  lines.member("wall_ns", snapshot.wall_ns);
+  lines.member("uncovered_ns", snapshot.uncovered_ns);
+  lines.member("overhead_ns", snapshot.overhead_ns);
+  lines.member("finished", snapshot.finished);
+  lines.member("failed", snapshot.failed);
+  lines.member("killed", snapshot.killed);
+  lines.member("uncaught", uncaught(snapshot));
+  lines.member("params", strings(snapshot.params));
+  lines.member("tags", strings(snapshot.tags));
+  std::uint32_t index = 0;
+  lines.array("paths", snapshot.paths, [&](const PathStats&) { return path(snapshot, index++); });
+  lines.array("keys", key_totals(snapshot), [&](const KeyTotal& total) { return key(snapshot, total); });
+  lines.member("threads", threads(snapshot));
+  lines.member("series", series(snapshot));
+  lines.member("open", open_regions(snapshot));
+  lines.member("devices", devices(snapshot));
+  lines.member("exposed", exposed(Exposed::of(snapshot)));
+  lines.member("time_lines", time_lines(snapshot));
+  lines.member("losses", losses(snapshot));
+  return lines.finish();
 }
 
-bool write_whole(const std::string& path, const std::string& text, std::string& error) {
+bool write_whole(const std::string& path, const Snapshot& snapshot, std::string& error) {
   detail::WholeFile file;
   if (!file.open(path)) {
     error = file.error();
     return false;
   }
-  if (file.write(text) && file.commit()) { return true; }
+  if (write_json(snapshot, [&file](const std::string& text) { return file.write(text); }) && file.commit()) {
+    return true;
+  }
   error = file.error();
   // Half a summary is worth nothing, and the space may be what is missing.
   ::unlink((path + ".part").c_str());
@@ -311,35 +376,18 @@ bool write_whole(const std::string& path, const std::string& text, std::string& 
 }  // namespace
 
 std::string format_json(const Snapshot& snapshot) {
-  const Json document = {
-      {"schema", kSchema},
-      {"run", run(snapshot)},
-      {"clock", clock(snapshot.clock)},
-      {"wall_ns", snapshot.wall_ns},
-      {"uncovered_ns", snapshot.uncovered_ns},
-      {"overhead_ns", snapshot.overhead_ns},
-      {"finished", snapshot.finished},
-      {"failed", snapshot.failed},
-      {"killed", snapshot.killed},
-      {"params", strings(snapshot.params)},
-      {"tags", strings(snapshot.tags)},
-      {"paths", paths(snapshot)},
-      {"keys", keys(snapshot)},
-      {"threads", threads(snapshot)},
-      {"series", series(snapshot)},
-      {"open", open_regions(snapshot)},
-      {"devices", devices(snapshot)},
-      {"exposed", exposed(Exposed::of(snapshot))},
-      {"time_lines", time_lines(snapshot)},
-      {"losses", losses(snapshot)},
-  };
-  return lines(document);
+  std::string text;
+  write_json(snapshot, [&text](const std::string& piece) {
+    text += piece;
+    return true;
+  });
+  return text;
 }
 
 ExportResult JsonExporter::export_snapshot(const Snapshot& snapshot) {
   if (!snapshot.finished && snapshot.wall_ns - written_at_ns_ < kPeriodNs) { return ExportResult::ok; }
   std::string error;
-  if (write_whole(path_, format_json(snapshot), error)) {
+  if (write_whole(path_, snapshot, error)) {
     written_at_ns_ = snapshot.wall_ns;
     return ExportResult::ok;
   }

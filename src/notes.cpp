@@ -195,6 +195,8 @@ constexpr Meaning kMeanings[] = {
     {"threads_without_memory",
      "regions of threads that began when memory for recording was spent, or had ended: not timed"},
     {"items_or_bytes_not_positive", "items(), bytes() or record() of a number that cannot be: ignored"},
+    {"sums_at_limit", "sums of times, items or bytes that have reached 2^63 - 1, and stay there"},
+    {"steps_beyond_last_number", "steps after number 2^63 - 1: they have that number, too"},
     {"device_skipped", "stream spans without room or mark: not timed on the device"},
     {"device_failed", "stream spans that the device could not tell: not timed on the device"},
     {"device_unresolved", "stream spans not finished at the end: not timed on the device"},
@@ -238,6 +240,16 @@ std::string meaning_of(const Loss& loss) {
   return printable(loss.what);
 }
 
+void death_line(const Snapshot& snapshot, Lines& lines) {
+  const Uncaught& death = snapshot.uncaught;
+  if (!death.happened) { return; }
+  const std::string what = death.type.empty() ? "std::terminate() without an exception" : "an uncaught " + death.type;
+  const std::string message = death.message.empty() ? "" : " (\"" + fit(printable(death.message), 500) + "\")";
+  const std::string where =
+      death.open.empty() ? "outside all regions" : "in " + path_label(snapshot, death.open.back());
+  lines.push_back(fmt::format("died of {}{} {}", printable(what), message, where));
+}
+
 void missing_lines(const Snapshot& snapshot, Lines& lines) {
   for (const DeviceInfo& device : snapshot.devices) {
     const std::string name = printable(device.name);
@@ -273,6 +285,7 @@ Notes notes_of(const Snapshot& snapshot) {
   warmup_lines(snapshot, notes.caveats);
   run_lines(snapshot, notes.caveats);
   for (std::uint32_t path = 0; path < paths; ++path) { path_caveats(snapshot, path, notes.caveats); }
+  death_line(snapshot, notes.caveats);
   missing_lines(snapshot, notes.caveats);
   if (!snapshot.run.directory.empty()) { notes.caveats.push_back("files: " + printable(snapshot.run.directory)); }
   return notes;

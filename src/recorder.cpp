@@ -507,7 +507,7 @@ void Recorder::metric(std::uint64_t name, double value, const std::int64_t* step
 std::int64_t Recorder::current_step() const noexcept {
   const Tree::Step& step = tree_.step();
   const auto* series = step.node == nullptr ? nullptr : static_cast<const StepSeries*>(step.node->series);
-  if (!step.open && series != nullptr && series->steps() != 0) { return series->step() - 1; }
+  if (!step.open && series != nullptr && series->steps() != 0) { return series->last_step(); }
   if (has_next_step_) { return next_step_; }
   return series == nullptr ? 0 : series->step();
 }

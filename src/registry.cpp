@@ -36,6 +36,8 @@ const char* mishap_name(Mishap mishap) noexcept {
       return "device_unresolved";
     case Mishap::graph_missed:
       return "graph_samples_missed";
+    case Mishap::step_at_end:
+      return "steps_beyond_last_number";
   }
   return "unknown";
 }
@@ -54,6 +56,23 @@ void add_dropped(Snapshot& snapshot, const std::string& thread, Dropped dropped)
   add("metrics_dropped", dropped(Type::metric));
   add("device_values_dropped", dropped(Type::amendment));
   add("spans_dropped", dropped(Type::events) + dropped(Type::span) + dropped(Type::device_span));
+}
+
+/// One at a time is unpacked, as all of them at once would need as much memory as what was recorded.
+void add_packed(const Summary& from, Summary& to) noexcept {
+  if (from.n() == 0) { return; }
+  if (to.n() == 0) {
+    to.copy_packed(from);
+  } else {
+    to.merge(from);
+    to.pack();
+  }
+}
+
+/// Sums that have reached the last number that they can hold.
+std::uint64_t full_sums(const PathStats& path) noexcept {
+  const auto at_end = [](std::uint64_t sum) { return sum >= kMostSum ? 1U : 0U; };
+  return at_end(path.host.total_ns()) + at_end(path.device.total_ns()) + at_end(path.items) + at_end(path.bytes);
 }
 
 /// A region that was open when its thread's records were copied.
@@ -450,14 +469,14 @@ Harvest Registry::collect(bool last, bool* more) {
 }
 
 void Registry::add_values(const Node& node, PathStats& path) const {
-  path.host.merge(node.host);
-  path.self_ns += node.self_ns();
-  path.items += node.items.get();
-  path.bytes += node.bytes.get();
+  add_packed(node.host, path.host);
+  path.self_ns = bounded_sum(path.self_ns, node.self_ns());
+  path.items = bounded_sum(path.items, node.items.get());
+  path.bytes = bounded_sum(path.bytes, node.bytes.get());
   path.skipped += node.skipped.get();
   path.device_pending += node.device_pending.get();
   path.device_lost += node.device_lost.get();
-  if (const Summary* device = node.device.load(std::memory_order_acquire)) { path.device.merge(*device); }
+  if (const Summary* device = node.device.load(std::memory_order_acquire)) { add_packed(*device, path.device); }
 }
 
 void Registry::add_overflow(const Tree& tree, Snapshot& snapshot) {
@@ -545,6 +564,7 @@ void Registry::read(Snapshot& snapshot, std::uint64_t now_ns) {
     snapshot.threads = threads_;
   }
   for (Slot* slot : slots) { read_thread(*slot, snapshot, now_ns); }
+  scratch_.clear();
   read_series(snapshot);
   read_paths(snapshot);  // last, since all that comes before may find new ones
   read_losses(snapshot);
@@ -613,6 +633,7 @@ void Registry::read_losses(Snapshot& snapshot) {
   const auto add = [&](const char* what, const std::string& where, std::uint64_t count) {
     if (count != 0) { snapshot.losses.push_back({what, where, count}); }
   };
+  for (const PathStats& path : snapshot.paths) { add("sums_at_limit", path.name, full_sums(path)); }
   add("keys_over_bound", "", keys_.refused());
   add("key_kind_conflict", "", keys_.conflicts());
   add("metrics_over_bound", "", metric_names().refused());

@@ -10,6 +10,7 @@
 #include "losses.hpp"
 #include "quiet_signals.hpp"
 #include "termination.hpp"
+#include "uncaught.hpp"
 
 #include <takt/exporters/console.hpp>
 #include <takt/exporters/csv.hpp>
@@ -84,7 +85,11 @@ SessionImpl::SessionImpl(std::string name, SessionOptions options)
   open_folder();
   add_local_exporters();
   region_cost_ns();  // measured now rather than at the end
-  if (!silent_) { start_threads(); }
+  if (silent_) { return; }
+  const auto opening = std::make_shared<const Snapshot>(snapshot(false));
+  for (const auto& worker : local_) { worker->open(opening); }
+  start_threads();
+  wait_for_beginning();
 }
 
 void SessionImpl::start_threads() {
@@ -103,6 +108,7 @@ void SessionImpl::start_threads() {
                  "no background thread can be started; results are collected when the Session closes. Raise the "
                  "limit on threads (ulimit -u), or call Session::poll().");
   }
+  if (options_.end_on_uncaught) { end_on_uncaught(*this, milliseconds(std::max(options_.exit_ms, 0))); }
   if (!options_.end_on_sigterm) { return; }
   if (background_) { return end_on_sigterm(*this); }
   report_fault_once("sigterm", "SIGTERM does not end the run: that needs background threads");
@@ -113,7 +119,8 @@ void SessionImpl::open_folder() {
   if (!wanted || silent_) { return; }
   std::string error;
   run_.directory = make_run_folder(options_, run_, error);
-  if (run_.directory.empty()) { report_fault("directory", error + ". The run goes on in memory."); }
+  homeless_ = run_.directory.empty();
+  if (homeless_) { report_fault("directory", error + ". The run goes on in memory."); }
 }
 
 void SessionImpl::add_local_exporters() {
@@ -147,15 +154,22 @@ void SessionImpl::add_local_exporters() {
 void SessionImpl::add(std::unique_ptr<Exporter> exporter) {
   if (silent_) { return; }
   auto worker = std::make_shared<ExportWorker>(std::move(exporter));
-  const std::lock_guard<std::mutex> lock(data_);
-  if (ended_) {
-    if (killed_.load(std::memory_order_relaxed)) { return; }  // no mistake of the program's, which is about to be gone
-    throw Error(std::string("takt: the Session is closed; add the exporter \"") + worker->name() + "\" before close()");
+  worker->open(std::make_shared<const Snapshot>(snapshot(false)));
+  {
+    const std::lock_guard<std::mutex> lock(data_);
+    if (ended_) {
+      if (killed_.load(std::memory_order_relaxed)) {
+        return;
+      }  // no mistake of the program's, which is about to be gone
+      throw Error(std::string("takt: the Session is closed; add the exporter \"") + worker->name() +
+                  "\" before close()");
+    }
+    if (background_) {
+      worker->started = start_background("takt-export", [worker] { worker->run(); });
+    }
+    added_.push_back(worker);
   }
-  if (background_) {
-    worker->started = start_background("takt-export", [worker] { worker->run(); });
-  }
-  added_.push_back(std::move(worker));
+  wait_for_beginning_of(*worker);
 }
 
 void SessionImpl::set_param(std::string_view name, std::string_view value) {
@@ -195,6 +209,8 @@ Snapshot SessionImpl::snapshot(bool finished) {
   const std::lock_guard<std::mutex> lock(data_);
   snapshot.params = params_;
   snapshot.tags = tags_;
+  snapshot.uncaught = uncaught_;
+  name_open_regions(snapshot);
   for (const auto* workers : {&local_, &added_}) {
     for (const auto& worker : *workers) {
       if (const std::uint64_t lost = worker->lost()) {
@@ -333,10 +349,11 @@ void SessionImpl::poll() {
 /// Whether the background is to work now. It asks before it sleeps: a collection takes back the alarm that told it.
 bool SessionImpl::is_wanted() {
   const std::lock_guard<std::mutex> lock(state_);
-  return closing_ || due_;
+  return closing_ || due_ || dying_;
 }
 
 void SessionImpl::background() {
+  begin_local();
   for (;;) {
     if (!is_wanted()) { registry().alarm().wait(milliseconds(std::max(options_.period_ms, 10))); }
     {
@@ -344,6 +361,7 @@ void SessionImpl::background() {
       due_ = false;
       if (closing_) { break; }
     }
+    if (dying_) { return write_down_death(*this); }
     try {
       const bool more = collect_all(Time::max());
       run_local(Time::max());
@@ -378,7 +396,7 @@ void SessionImpl::finish() {
   while (!run_local(deadline_) && now() < deadline_) { std::this_thread::sleep_for(ExportWorker::kPause); }
   tracing.store(false, std::memory_order_relaxed);
   wait_when_full.store(false, std::memory_order_relaxed);
-  bool all = true;
+  bool all = !homeless_;
   for (const auto& worker : workers) {
     if (!worker->wait(deadline_)) {
       report_fault(std::string("exit.") + worker->name(), std::string("the exporter \"") + worker->name() +
@@ -412,6 +430,7 @@ bool SessionImpl::end(bool killed) noexcept {
     report_fault("close", std::string("closing the Session failed: ") + error.what());
   } catch (...) { report_fault("close", "closing the Session failed"); }
   leave_sigterm(*this);
+  leave_uncaught(*this);
   return done;
 }
 
@@ -424,7 +443,7 @@ bool SessionImpl::end_by(Time deadline) {
   if (!options_.background && options_.gpu_poll_ms > 0) { GpuPoller::ask(); }
   gpu_poller_.stop(now() + std::min(kPollerGrace, most / 4));  // of threads that idle: nobody else asks for theirs
   if (Recorder* recorder = existing_recorder()) { recorder->abandon_devices(); }
-  if (!background_) { finish(); }
+  if (!background_ || dying_) { finish(); }
   {
     std::unique_lock<std::mutex> lock(state_);
     closing_ = true;

@@ -43,6 +43,11 @@ class SessionImpl {
   void print();
   void poll();
   bool close() noexcept { return end(false); }
+  /// The process dies of an exception that nobody caught, or of std::terminate(): the run ends as failed, unless it has ended. Not
+  /// on the thread that dies, which may hold any lock.
+  void end_uncaught(Uncaught death) noexcept;
+  /// Has the background thread do that, where no other can be had. Returns false where there is none.
+  bool die_in_background() noexcept;
   /// SIGTERM ends the process as soon as this is over: the run ends as killed, unless it has ended already.
   void end_killed() noexcept { end(true); }
 
@@ -54,6 +59,9 @@ class SessionImpl {
   void open_folder();
   void add_local_exporters();
   void start_threads();
+  void begin_local();
+  void wait_for_beginning();
+  void wait_for_beginning_of(ExportWorker& worker);
   void background();
   bool collect(bool last);
   bool collect_all(Time deadline);
@@ -79,10 +87,12 @@ class SessionImpl {
   LostRecords lost_before_;
   std::atomic<bool> lossy_{false};  // steps or metrics were lost since
   bool background_ = false;
-  const bool silent_;  // TAKT_DISABLE=1: no thread, no file, no exporter, no table
+  bool homeless_ = false;  // files are wanted, and there is no folder for them
+  const bool silent_;      // TAKT_DISABLE=1: no thread, no file, no exporter, no table
   std::atomic<bool> failed_{false};
   GpuPoller gpu_poller_;
   std::atomic<bool> killed_{false};
+  std::atomic<bool> dying_{false};  // the background is to write down of what
 
   std::mutex data_;  // params, tags, the list of workers
   std::map<std::string, std::string> params_;
@@ -92,10 +102,12 @@ class SessionImpl {
   const CsvExporter* csv_ = nullptr;
   std::vector<std::shared_ptr<ExportWorker>> added_;
   bool ended_ = false;  // too late for another exporter
+  Uncaught uncaught_;   // of which the process dies
 
   std::mutex collecting_;  // one collection at a time, so that exporters see rows in order
   std::mutex state_;
   std::condition_variable changed_;
+  bool begun_ = false;      // the exporters of the run folder
   bool due_ = false;        // the background is to work now
   bool showing_ = false;    // a thread is calling the exporters that have none of their own
   bool closed_ = false;     // close() was called

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -35,33 +36,37 @@ void ThroughputWindows::add(std::uint64_t items, std::uint64_t period_ns) noexce
   const std::uint64_t version = version_.own();
   version_.set(version + 1);
   steps_.add(1);
-  items_.add(items);
-  ns_.add(period_ns);
+  items_.set(bounded_sum(items_.own(), items));
+  ns_.set(bounded_sum(ns_.own(), period_ns));
+  // What is in the windows is no more than these sums; at their end there is no rate any more.
+  if (items_.own() < kMostSum && ns_.own() < kMostSum) { add_to_window(items, period_ns); }
+  version_.set(version + 2);
+}
+
+void ThroughputWindows::add_to_window(std::uint64_t items, std::uint64_t period_ns) noexcept {
   unsigned full = full_.own();
   window_[full].items.add(items);
   window_[full].ns.add(period_ns);
   open_steps_.add(1);
-  if (open_steps_.own() == per_window_.own()) {
-    open_steps_.set(0);
-    if (++full == kWindows) {
-      for (unsigned pair = 0; pair < kWindows / 2; ++pair) {
-        window_[pair].items.set(window_[2 * pair].items.own() + window_[2 * pair + 1].items.own());
-        window_[pair].ns.set(window_[2 * pair].ns.own() + window_[2 * pair + 1].ns.own());
-      }
-      full = kWindows / 2;
-      per_window_.set(per_window_.own() * 2);
+  if (open_steps_.own() != per_window_.own()) { return; }
+  open_steps_.set(0);
+  if (++full == kWindows) {
+    for (unsigned pair = 0; pair < kWindows / 2; ++pair) {
+      window_[pair].items.set(window_[2 * pair].items.own() + window_[2 * pair + 1].items.own());
+      window_[pair].ns.set(window_[2 * pair].ns.own() + window_[2 * pair + 1].ns.own());
     }
-    full_.set(full);
-    window_[full] = Window();
+    full = kWindows / 2;
+    per_window_.set(per_window_.own() * 2);
   }
-  version_.set(version + 2);
+  full_.set(full);
+  window_[full] = Window();
 }
 
 void ThroughputWindows::exclude(std::uint64_t period_ns) noexcept {
   const std::uint64_t version = version_.own();
   version_.set(version + 1);
   excluded_steps_.add(1);
-  excluded_ns_.add(period_ns);
+  excluded_ns_.set(bounded_sum(excluded_ns_.own(), period_ns));
   version_.set(version + 2);
 }
 
@@ -191,8 +196,17 @@ bool StepSeries::finish_step(Tree& tree, Outbox* outbox, bool boundary) noexcept
   last_end_ns_ = step.end_ns;
   steps_.add(1);
   ++row_;
-  ++step_;
+  next_step(tree);
   return true;
+}
+
+void StepSeries::next_step(Tree& tree) noexcept {
+  last_step_ = step_;
+  if (step_ == std::numeric_limits<std::int64_t>::max()) {
+    tree.count(Mishap::step_at_end, batch_->key);
+  } else {
+    ++step_;
+  }
 }
 
 void StepSeries::skip_step(Tree& tree) noexcept {

@@ -30,6 +30,8 @@ class ThroughputWindows {
   Throughput read() const noexcept;
 
  private:
+  void add_to_window(std::uint64_t items, std::uint64_t period_ns) noexcept;
+
   struct Window {
     Counter items, ns;
   };
@@ -55,6 +57,7 @@ class StepSeries {
   std::uint64_t row() const noexcept { return row_; }   ///< number of the row being made
   std::int64_t step() const noexcept { return step_; }  ///< number of the step being made, or to come
   void set_step(std::int64_t step) noexcept { step_ = step; }
+  std::int64_t last_step() const noexcept { return last_step_; }  ///< number of the one that ended last
 
   /// A device span of this row is waited for.
   void device_begun() noexcept {
@@ -99,6 +102,7 @@ class StepSeries {
   void write_row(const Tree& tree, Outbox& outbox, std::int64_t period_ns) noexcept;
   void keep_totals() noexcept;
   void keep_rest() noexcept;
+  void next_step(Tree& tree) noexcept;
   void note_period(const Tree::Step& step, std::int64_t period_ns, bool boundary) noexcept;
 
   std::uint32_t id_ = 0;
@@ -112,6 +116,7 @@ class StepSeries {
   std::uint32_t seen_nodes_ = 0;
   std::uint64_t row_ = 0;
   std::int64_t step_ = 0;
+  std::int64_t last_step_ = 0;
   bool has_last_ = false;
   std::uint64_t last_end_ns_ = 0;
   std::uint64_t last_items_ = 0;

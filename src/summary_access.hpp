@@ -4,6 +4,8 @@
 
 #include <takt/summary.hpp>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 
 TAKT_BEGIN_NAMESPACE
@@ -32,16 +34,14 @@ class SummaryAccess {
   static void set_scalars(Summary& summary, const SummaryScalars& scalars) noexcept;
   /// Without memory for a page the count is left out.
   static void set_count(Summary& summary, unsigned bucket, std::uint64_t count) noexcept;
-  /// Calls `visit` with each bucket, in order, whose count in `now` is another than in `before`. Pages only grow.
+  /// Calls `visit` with each bucket, in order, whose count in `now` is another than in `before`. Counts only grow.
   template <class Visit>
   static void each_change(const Histogram& now, const Histogram& before, Visit visit) {
-    for (unsigned page = 0; page < Histogram::kPages; ++page) {
-      if (now.pages_[page].load(std::memory_order_acquire) == nullptr) { continue; }
-      for (unsigned bucket = page * Histogram::kSubBuckets; bucket < (page + 1) * Histogram::kSubBuckets; ++bucket) {
-        const std::uint64_t count = now.count(bucket);
-        if (count != before.count(bucket)) { visit(bucket, count); }
-      }
-    }
+    std::array<std::uint64_t, std::size_t{Histogram::kPages} * Histogram::kSubBuckets> said{};
+    before.each([&said](unsigned bucket, std::uint64_t count) { said[bucket] = count; });
+    now.each([&](unsigned bucket, std::uint64_t count) {
+      if (count != said[bucket]) { visit(bucket, count); }
+    });
   }
 };
 

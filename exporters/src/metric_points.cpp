@@ -84,8 +84,8 @@ void MetricPoints::add(const Snapshot& snapshot, const Row& row) {
   window.step = row.step;
   last_step_ = std::max(last_step_, row.step);
   if (row.period_ns >= 0) {
-    window.items += row.items;
-    window.period_ns += row.period_ns;
+    window.items = bounded_sum(window.items, natural(row.items));
+    window.period_ns = bounded_sum(window.period_ns, natural(row.period_ns));
     ++window.periods;
   }
   const std::uint32_t batch = snapshot.series[row.series].path;

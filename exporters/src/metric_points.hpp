@@ -78,8 +78,8 @@ class MetricPoints {
     std::int64_t begin_ns = 0;
     std::int64_t end_ns = 0;
     std::int64_t step = 0;
-    std::int64_t items = 0;
-    std::int64_t period_ns = 0;  // of the steps that count for throughput
+    std::uint64_t items = 0;
+    std::uint64_t period_ns = 0;  // of the steps that count for throughput
     std::int64_t periods = 0;
     std::map<std::uint32_t, Column> columns;  // by path; in order, so that points are
     Summary exposed_comm;

@@ -122,14 +122,25 @@ MlflowExporter::~MlflowExporter() {
 MlflowExporter::MlflowExporter(MlflowExporter&&) noexcept = default;
 MlflowExporter& MlflowExporter::operator=(MlflowExporter&&) noexcept = default;
 
+/// The settings that the program has made are in the run folder before the server is asked for anything, and whether or not it is
+/// ever there: `takt sync` goes by them.
+void MlflowExporter::begin(const Snapshot& snapshot) {
+  Impl& impl = *impl_;
+  if (impl.is_forked()) { return; }
+  if (snapshot.run.rank != 0 && !impl.options.all_ranks) { impl.client.reset(); }
+  if (impl.client == nullptr || impl.begun) { return; }
+  if (impl.begin(snapshot)) {
+    impl.client->begin(snapshot);
+  } else {
+    impl.leave();
+  }
+}
+
 ExportResult MlflowExporter::export_snapshot(const Snapshot& snapshot) {
   Impl& impl = *impl_;
   if (impl.is_forked()) { return ExportResult::drop; }
-  if (impl.client == nullptr || (snapshot.run.rank != 0 && !impl.options.all_ranks)) {
-    impl.client.reset();
-    return ExportResult::ok;
-  }
-  if (!impl.begun && !impl.begin(snapshot)) { impl.leave(); }
+  begin(snapshot);
+  if (impl.client == nullptr) { return ExportResult::ok; }
   if (!impl.may_deliver()) { return ExportResult::ok; }
   impl.feed->take(snapshot);
   // What is left at the end is shutdown()'s, which knows how long it may take.

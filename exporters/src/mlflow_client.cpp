@@ -108,7 +108,7 @@ void MlflowClient::save() {
 }
 
 void MlflowClient::take(const Snapshot& snapshot, bool killed, std::uint64_t journal_bytes) {
-  if (!begun_) { begin(snapshot); }
+  begin(snapshot);
   if (stopped()) { return; }
   std::vector<MetricPoint> points;
   points_.take(snapshot, points);
@@ -136,7 +136,7 @@ void MlflowClient::take(const Snapshot& snapshot, bool killed, std::uint64_t jou
 }
 
 void MlflowClient::begin(const Snapshot& snapshot) {
-  begun_ = true;
+  if (std::exchange(begun_, true)) { return; }
   const RunInfo& run = snapshot.run;
   const bool child = run.rank != 0 && !options_.run_id.empty();
   if (!run_id_.empty()) {

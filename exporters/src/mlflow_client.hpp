@@ -52,6 +52,8 @@ class MlflowClient {
   /// \param killed what is taken is the last, because the process is gone that would have ended it.
   /// \param journal_bytes then: by which the next delivery sees that it was not the last after all.
   void take(const Snapshot& snapshot, bool killed = false, std::uint64_t journal_bytes = 0);
+  /// Writes down what the run is begun with, unless that has been done. Asks the server for nothing.
+  void begin(const Snapshot& snapshot);
   /// Sends until `until`; a request that has not ended by then goes on in the next call. Returns whether nothing is left.
   bool deliver(Time until);
   /// Nothing more will be delivered from here, so that other processes need not wait for this one.
@@ -84,7 +86,6 @@ class MlflowClient {
     data,
     stopped
   };
-  void begin(const Snapshot& snapshot);
   void finish(const Snapshot& snapshot, bool killed);
   void attach(MlflowAttachment attachment);
   void attached();

@@ -112,12 +112,20 @@ WandbExporter::~WandbExporter() {
 WandbExporter::WandbExporter(WandbExporter&&) noexcept = default;
 WandbExporter& WandbExporter::operator=(WandbExporter&&) noexcept = default;
 
+void WandbExporter::begin(const Snapshot& snapshot) {
+  Impl& impl = *impl_;
+  if (impl.is_forked()) { return; }
+  if (snapshot.run.rank != 0 && !impl.options.all_ranks) { impl.leave(); }
+  if (impl.run == nullptr || impl.begun) { return; }
+  impl.begin(snapshot.run.directory);
+  impl.run->open(snapshot);
+}
+
 ExportResult WandbExporter::export_snapshot(const Snapshot& snapshot) {
   Impl& impl = *impl_;
   if (impl.is_forked()) { return ExportResult::drop; }  // the file is the parent's
-  if (snapshot.run.rank != 0 && !impl.options.all_ranks) { impl.leave(); }
+  begin(snapshot);
   if (impl.run == nullptr) { return ExportResult::ok; }
-  if (!impl.begun) { impl.begin(snapshot.run.directory); }
   if (impl.lease.held() && !impl.lease.refresh()) {
     detail::report_fault_once("wandb.taken", impl.lease.problem() + ". Nothing more is written for W&B from here");
     impl.leave();

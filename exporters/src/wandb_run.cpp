@@ -146,6 +146,10 @@ void WandbRun::stop(const std::string& why) {
                     why + ". Nothing more is written for W&B; the run goes on");
 }
 
+void WandbRun::open(const Snapshot& snapshot) {
+  if (!begun_ && begin(snapshot)) { flush(); }
+}
+
 bool WandbRun::take(const Snapshot& snapshot) {
   if (!begun_ && !begin(snapshot)) { return false; }
   if (stopped_) { return false; }

@@ -34,6 +34,8 @@ class WandbRun {
   /// \throws takt::Error where that log is not as it was left.
   void resume(const WandbCursor& cursor);
 
+  /// Makes the log, with what is known of the run, unless there is one.
+  void open(const Snapshot& snapshot);
   /// Returns false where nothing more will be written; a line has said why.
   bool take(const Snapshot& snapshot);
   /// Writes what the disk did not take before. Returns whether all is written.

@@ -33,6 +33,9 @@ class Exporter {
   }
   /// The last call. Returns false if not all could be delivered by `deadline`.
   virtual bool shutdown(std::chrono::milliseconds deadline) { return flush(deadline); }
+  /// The first call: what is known when the exporter is added, without rows and metrics. For what has to be there however early
+  /// the process is killed. Whoever adds the exporter waits for it, a second at most: write files, and ask no server.
+  virtual void begin(const Snapshot& snapshot) { (void)snapshot; }
 
  protected:
   Exporter() = default;

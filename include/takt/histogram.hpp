@@ -28,12 +28,10 @@ class Histogram {
   static constexpr std::uint64_t kMaxNs = (std::uint64_t{1} << 46U) - 1;  ///< 19.5 h; longer ones count as this long
 
   Histogram() noexcept = default;
-  Histogram(const Histogram& other) noexcept { merge(other); }
+  /// Copies of a packed one share what it holds.
+  Histogram(const Histogram& other) noexcept { copy(other); }
   Histogram& operator=(const Histogram& other) noexcept {
-    if (this != &other) {
-      clear();
-      merge(other);
-    }
+    if (this != &other) { copy(other); }
     return *this;
   }
   ~Histogram() { release(); }
@@ -69,16 +67,21 @@ class Histogram {
 
   /// Adds all counts of `other`. Commutative and associative.
   TAKT_NOINLINE void merge(const Histogram& other, detail::MemoryBudget* budget = nullptr) noexcept {
-    for (unsigned index = 0; index < kPages; ++index) {
-      const Page* from = other.pages_[index].load(std::memory_order_acquire);
-      if (from == nullptr) { continue; }
-      for (unsigned slot = 0; slot < kSubBuckets; ++slot) { add_count(index, slot, from->total(slot), budget); }
-    }
+    other.each([&](unsigned bucket, std::uint64_t count) {
+      add_count(bucket / kSubBuckets, bucket % kSubBuckets, count, budget);
+    });
     unbinned_.add(other.unbinned_.get());
   }
 
+  /// Puts all counts into as few bytes as they need, one to three a bucket as a rule, which copies share; adding to it unpacks it
+  /// again. For values that are looked at, or kept: no other thread may look meanwhile. Without memory it stays as it is.
+  void pack() noexcept;
+  /// Becomes a packed copy of `other`, which may be written meanwhile.
+  void copy_packed(const Histogram& other) noexcept;
+
   /// Sets all counts to 0 and keeps the pages.
   void clear() noexcept {
+    drop(packed_.exchange(nullptr, std::memory_order_relaxed));
     for (auto& slot : pages_) {
       if (Page* page = slot.load(std::memory_order_relaxed)) { page->clear(); }
     }
@@ -88,19 +91,36 @@ class Histogram {
   /// How many durations lie in bucket `bucket` (0 to buckets() - 1).
   std::uint64_t count(unsigned bucket) const noexcept {
     const Page* page = pages_[bucket / kSubBuckets].load(std::memory_order_acquire);
-    return page == nullptr ? 0 : page->total(bucket % kSubBuckets);
+    if (page != nullptr) { return page->total(bucket % kSubBuckets); }
+    std::uint64_t found = 0;
+    if (packed_.load(std::memory_order_acquire) != nullptr) {
+      each([&](unsigned at, std::uint64_t count) { found = at == bucket ? count : found; });
+    }
+    return found;
+  }
+  /// Calls `visit(bucket, count)` for each bucket with something in it, in order.
+  template <class Visit>
+  void each(Visit visit) const {
+    if (const Packed* packed = packed_.load(std::memory_order_acquire)) { return packed->each(visit); }
+    for (unsigned index = 0; index < kPages; ++index) {
+      const Page* page = pages_[index].load(std::memory_order_acquire);
+      for (unsigned slot = 0; page != nullptr && slot < kSubBuckets; ++slot) {
+        if (const std::uint64_t count = page->total(slot)) { visit(index * kSubBuckets + slot, count); }
+      }
+    }
   }
   /// How many durations were counted in all, unbinned ones left out.
   std::uint64_t total() const noexcept {
     std::uint64_t sum = 0;
-    for (unsigned bucket = 0; bucket < buckets(); ++bucket) { sum += count(bucket); }
+    each([&sum](unsigned, std::uint64_t count) { sum += count; });
     return sum;
   }
   /// Durations for which there was no memory; they are missing from the percentiles.
   std::uint64_t unbinned() const noexcept { return unbinned_.get(); }
-  /// Bytes of pages in use.
+  /// Bytes of pages in use, or, packed, of what copies share.
   std::size_t bytes() const noexcept {
-    std::size_t sum = 0;
+    const Packed* packed = packed_.load(std::memory_order_acquire);
+    std::size_t sum = packed == nullptr ? 0 : sizeof(Packed) + packed->size;
     for (const auto& slot : pages_) {
       for (const Page* page = slot.load(std::memory_order_acquire); page != nullptr;
            page = page->high.load(std::memory_order_acquire)) {
@@ -133,12 +153,12 @@ class Histogram {
     std::uint64_t rank = static_cast<std::uint64_t>(wanted);
     if (static_cast<double>(rank) < wanted || rank == 0) { ++rank; }
     if (rank > n) { rank = n; }
-    for (unsigned bucket = 0; bucket < buckets(); ++bucket) {
-      const std::uint64_t here = count(bucket);
-      if (rank <= here) { return middle_ns(bucket); }
-      rank -= here;
-    }
-    return 0;
+    std::uint64_t found = 0;
+    each([&](unsigned bucket, std::uint64_t here) {
+      if (rank != 0 && rank <= here) { found = middle_ns(bucket); }
+      rank -= rank < here ? rank : here;
+    });
+    return found;
   }
 
  private:
@@ -158,13 +178,50 @@ class Histogram {
     }
   };
 
+  /// Counts that nobody changes, with those who share them. Its bytes follow it: for each bucket with something in it the step
+  /// from the one before (the first: from 0) and its count, 7 bits a byte, lowest first, the top bit set in all but the last.
+  struct Packed {
+    std::atomic<std::size_t> owners{1};
+    std::size_t size = 0;
+
+    const unsigned char* bytes() const noexcept { return reinterpret_cast<const unsigned char*>(this + 1); }
+    unsigned char* bytes() noexcept { return reinterpret_cast<unsigned char*>(this + 1); }
+    template <class Visit>
+    void each(Visit visit) const {
+      unsigned bucket = 0;
+      const unsigned char* at = bytes();
+      const unsigned char* const end = at + size;
+      while (at < end) {
+        bucket += static_cast<unsigned>(next(at));
+        visit(bucket, next(at));
+      }
+    }
+    static std::uint64_t next(const unsigned char*& at) noexcept {
+      std::uint64_t value = 0;
+      for (unsigned shift = 0;; shift += 7) {
+        const unsigned char byte = *at++;
+        value |= std::uint64_t{byte & 0x7FU} << shift;
+        if ((byte & 0x80U) == 0) { return value; }
+      }
+    }
+  };
+  void copy(const Histogram& other) noexcept;
+  Packed* packed_copy() const noexcept;
+  void unpack(detail::MemoryBudget* budget) noexcept;
+  static void drop(Packed* packed) noexcept;
+  void drop_pages() noexcept;
+
   /// By how many bits a duration exceeds 7: the lowest ones, that its bucket does not tell.
   static unsigned shift_of(std::uint64_t ns) noexcept {
     return 57U - static_cast<unsigned>(__builtin_clzll(ns | 127U));
   }
 
+  /// A packed one has no pages, so that all who write come by here first.
   TAKT_COLD Page* grow(unsigned index, detail::MemoryBudget* budget) noexcept {
-    Page* page = detail::allocate<Page>(budget);
+    unpack(budget);
+    Page* page = pages_[index].load(std::memory_order_relaxed);
+    if (page != nullptr) { return page; }
+    page = detail::allocate<Page>(budget);
     if (page == nullptr) {
       unbinned_.add(1);
     } else {
@@ -203,18 +260,15 @@ class Histogram {
   }
 
   void release() noexcept {
-    for (auto& slot : pages_) {
-      Page* page = slot.load(std::memory_order_relaxed);
-      while (page != nullptr) {
-        Page* above = page->high.load(std::memory_order_relaxed);
-        detail::deallocate(page, nullptr);
-        page = above;
-      }
-    }
+    drop(packed_.exchange(nullptr, std::memory_order_relaxed));
+    drop_pages();
   }
 
   std::atomic<Page*> pages_[kPages] = {};
   detail::Counter unbinned_;
+  std::atomic<Packed*> packed_{nullptr};  // if there is one, there are no pages
 };
 
 TAKT_END_NAMESPACE
+
+#include <takt/detail/histogram_packed.hpp>

@@ -37,6 +37,9 @@ struct SessionOptions {
   /// [TAKT_SIGTERM=0|1] SIGTERM ends the run as killed, within exit_ms, and then the process, as ever. Needs background
   /// threads. Where the program has a handler of its own, that one decides, and Takt only writes down what there is.
   bool end_on_sigterm = false;
+  /// [TAKT_UNCAUGHT=0|1] an exception that nobody catches is written down, and ends the run as failed within exit_ms; then the
+  /// terminate handler that was there before is called, as ever.
+  bool end_on_uncaught = true;
   bool gpu_wait =
       false;  ///< [TAKT_GPU_WAIT] waits for a GPU that is 1 024 regions of a stream behind, instead of skipping
   int gpu_poll_ms =
@@ -64,8 +67,9 @@ TAKT_BEGIN_NAMESPACE
 class TAKT_EXPORT Session {
  public:
   /// \param name of the run or experiment, for people; also the start of the run folder's name.
+  /// When it returns, the journal has begun; a disk that takes nothing holds it up for a second at most.
   /// \throws takt::Error if there is a Session already. Faults of the surroundings (a folder that cannot be written) do not
-  ///         throw: they are reported and the run goes on in memory.
+  ///         throw: they are reported, the run goes on in memory, and close() returns false.
   explicit Session(std::string name, SessionOptions options = SessionOptions::from_env());
   /// Closes the run; an exception on its way through marks it failed. Takes at most `exit_ms`.
   ~Session();
@@ -73,7 +77,8 @@ class TAKT_EXPORT Session {
   Session& operator=(const Session&) = delete;
 
   /// Adds an exporter, by value or by unique_ptr. Its totals are those of the whole run; of rows and metrics it sees what
-  /// nobody has collected yet, all of them if it is added within a period of the start. Any thread.
+  /// nobody has collected yet, all of them if it is added within a period of the start. What it was set up with is written down
+  /// when this returns; that takes a second at most. Any thread.
   /// \throws takt::Error for a nullptr, or after close().
   void add(std::unique_ptr<Exporter> exporter);
   template <class E, std::enable_if_t<std::is_base_of_v<Exporter, std::decay_t<E>>, int> = 0>
@@ -114,8 +119,9 @@ class TAKT_EXPORT Session {
   /// it does not wait for the exporters. Any thread.
   void poll();
   /// Ends the run: last snapshot to every exporter, files, table. Further calls do nothing. Returns false if something
-  /// was not done, or not taken by an exporter, within `exit_ms`, or if steps or metrics were lost on the way. Without background threads an exporter that does not come
-  /// back holds it up. Any thread.
+  /// was not done, or not taken by an exporter, within `exit_ms`, if steps or metrics were lost on the way, or if files were
+  /// wanted and there was no folder for them. Without background threads an exporter that does not come back holds it up. Any
+  /// thread.
   bool close() noexcept;
 
   const RunInfo& run() const noexcept;

@@ -71,6 +71,17 @@ struct OpenRegion {
   std::int64_t open_ns = 0;  ///< how long it has been open
 };
 
+/// What the process died of: an exception that nobody caught, or std::terminate() without one.
+struct Uncaught {
+  static constexpr std::uint32_t kNoThread = 0xFFFFFFFF;
+
+  bool happened = false;
+  std::string type;                  ///< "std::runtime_error"; empty: std::terminate() was called without an exception
+  std::string message;               ///< what it says of itself, at most 1 000 bytes
+  std::uint32_t thread = kNoThread;  ///< index into Snapshot::threads; kNoThread: one that had recorded nothing
+  std::vector<std::uint32_t> open;   ///< regions of that thread, outermost first; indices into Snapshot::paths
+};
+
 struct ThreadInfo {
   std::uint32_t id = 0;  ///< number in the process, in the order of first recording
   std::string name;      ///< from name_thread(), or "thread <id>"
@@ -204,8 +215,10 @@ struct Snapshot {
   std::int64_t uncovered_ns = 0;  ///< of this, time on the Session's thread that no region covers
   std::int64_t overhead_ns = 0;   ///< estimate of Takt's own cost in this time, all recording threads together
   bool finished = false;          ///< the last snapshot of the run
-  bool failed = false;            ///< Session::fail() was called, the Session was unwound by an exception, or `killed`
-  bool killed = false;            ///< SIGTERM has ended the run; only with SessionOptions::end_on_sigterm
+  bool failed =
+      false;  ///< Session::fail() was called, the Session was unwound by an exception, `killed`, or `uncaught`
+  bool killed = false;  ///< SIGTERM has ended the run; only with SessionOptions::end_on_sigterm
+  Uncaught uncaught;    ///< of which the process died; only with SessionOptions::end_on_uncaught
 
   std::vector<PathStats> paths;  ///< parents before children
   std::vector<ThreadInfo> threads;

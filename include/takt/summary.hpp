@@ -16,7 +16,8 @@ __extension__ typedef unsigned __int128 Wide;
 }
 
 /// All that is kept of the durations of one region, in integers: count, total, sum of squares (128 bit), minimum, maximum,
-/// first calls, warm-up calls, and a histogram. It never grows with the number of durations (at most about 12 kB).
+/// first calls, warm-up calls, and a histogram. It never grows with the number of durations (at most about 12 kB), and its sums
+/// stay at 2^63 - 1 rather than wrap.
 /// `merge` is commutative and associative: any order of merging gives the same bits.
 /// One thread at a time for writing; any thread may read while one writes, each field being whole by itself.
 class Summary {
@@ -24,10 +25,7 @@ class Summary {
   /// Adds a duration in ns. With `budget`, histogram pages are taken from it.
   TAKT_NOINLINE void add(std::uint64_t ns, detail::MemoryBudget* budget = nullptr) noexcept {
     n_.add(1);
-    total_.add(ns);
-    const detail::Wide squares = sum_of_squares() + static_cast<detail::Wide>(ns) * ns;
-    squares_low_.set(static_cast<std::uint64_t>(squares));
-    squares_high_.set(static_cast<std::uint64_t>(squares >> 64U));
+    add_sums(ns, static_cast<detail::Wide>(ns) * ns);
     note_extremes(ns);
     histogram_.add(ns, budget);
   }
@@ -54,25 +52,22 @@ class Summary {
   TAKT_COLD void add_warmup(std::uint64_t ns) noexcept {
     if (n_.own() == 0) { note_first(ns); }
     n_.add(1);
-    total_.add(ns);
+    add_sums(ns, 0);
     warmup_n_.add(1);
-    warmup_total_.add(ns);
+    warmup_total_.set(detail::bounded_sum(warmup_total_.own(), ns));
   }
 
   /// Adds everything that `other` holds.
   void merge(const Summary& other, detail::MemoryBudget* budget = nullptr) noexcept {
     n_.add(other.n());
-    total_.add(other.total_ns());
-    const detail::Wide squares = sum_of_squares() + other.sum_of_squares();
-    squares_low_.set(static_cast<std::uint64_t>(squares));
-    squares_high_.set(static_cast<std::uint64_t>(squares >> 64U));
+    add_sums(other.total_ns(), other.sum_of_squares());
     if (other.min_.get() < min_.own()) { min_.set(other.min_.get()); }
     if (other.max_.get() > max_.own()) { max_.set(other.max_.get()); }
     first_n_.add(other.first_n());
-    first_total_.add(other.first_total_ns());
+    first_total_.set(detail::bounded_sum(first_total_.own(), other.first_total_ns()));
     if (other.first_max_ns() > first_max_.own()) { first_max_.set(other.first_max_ns()); }
     warmup_n_.add(other.warmup_n());
-    warmup_total_.add(other.warmup_total_ns());
+    warmup_total_.set(detail::bounded_sum(warmup_total_.own(), other.warmup_total_ns()));
     histogram_.merge(other.histogram_, budget);
   }
 
@@ -86,6 +81,9 @@ class Summary {
     histogram_.clear();
   }
 
+  /// Whether the total has reached 2^63 - 1 ns (292 years), where it stays; so does the sum of squares at its own end then, and
+  /// there is no deviation.
+  bool is_full() const noexcept { return total_ns() >= detail::kMostSum; }
   /// Writer only: whether nothing was added yet.
   bool is_empty() const noexcept { return n_.own() == 0; }
   std::uint64_t n() const noexcept { return n_.get(); }                           ///< calls, warm-up included
@@ -105,6 +103,12 @@ class Summary {
     return (static_cast<detail::Wide>(squares_high_.get()) << 64U) | squares_low_.get();
   }
   const Histogram& histogram() const noexcept { return histogram_; }
+  /// Becomes a copy of `other` with a packed histogram. See Histogram::pack().
+  void copy_packed(const Summary& other) noexcept {
+    copy_numbers(other);
+    histogram_.copy_packed(other.histogram_);
+  }
+  void pack() noexcept { histogram_.pack(); }
 
   /// Mean after warm-up in ns.
   double mean_ns() const noexcept {
@@ -125,14 +129,30 @@ class Summary {
  private:
   friend class detail::SummaryAccess;
 
+  /// A sum of squares at its end leaves no room for the short way of adding, which does not look at the total.
+  void add_sums(std::uint64_t total, detail::Wide squares) noexcept {
+    total_.set(detail::bounded_sum(total_.own(), total));
+    const detail::Wide sum = sum_of_squares() + squares;
+    const detail::Wide bounded = sum < squares || total_.own() == detail::kMostSum ? ~detail::Wide{0} : sum;
+    squares_low_.set(static_cast<std::uint64_t>(bounded));
+    squares_high_.set(static_cast<std::uint64_t>(bounded >> 64U));
+  }
   TAKT_ALWAYS_INLINE void note_extremes(std::uint64_t ns) noexcept {
     if (TAKT_UNLIKELY(ns < min_.own())) { min_.set(ns); }
     if (TAKT_UNLIKELY(ns > max_.own())) { max_.set(ns); }
   }
   void note_first(std::uint64_t ns) noexcept {
     first_n_.add(1);
-    first_total_.add(ns);
+    first_total_.set(detail::bounded_sum(first_total_.own(), ns));
     if (ns > first_max_.own()) { first_max_.set(ns); }
+  }
+
+  void copy_numbers(const Summary& other) noexcept {
+    for (auto field : {&Summary::n_, &Summary::total_, &Summary::squares_low_, &Summary::squares_high_, &Summary::min_,
+                       &Summary::max_, &Summary::first_n_, &Summary::first_total_, &Summary::first_max_,
+                       &Summary::warmup_n_, &Summary::warmup_total_}) {
+      this->*field = other.*field;
+    }
   }
 
   detail::Counter n_, total_, squares_low_, squares_high_;
@@ -143,7 +163,7 @@ class Summary {
 
 inline double Summary::stdev_ns() const noexcept {
   const std::uint64_t n = measured_n();
-  if (n < 2) { return 0.0; }
+  if (n < 2 || is_full()) { return 0.0; }
   const std::uint64_t total = measured_total_ns();
   // n * q - s^2 is exact while n * q fits 128 bits; beyond that the mean of squares is precise enough.
   const detail::Wide squares = sum_of_squares();

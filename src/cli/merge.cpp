@@ -96,9 +96,9 @@ class Merge {
     PathStats& here = sum_.paths[place->second];
     here.host.merge(path.host);
     here.device.merge(path.device);
-    here.self_ns += path.self_ns;
-    here.items += path.items;
-    here.bytes += path.bytes;
+    here.self_ns = detail::bounded_sum(here.self_ns, path.self_ns);
+    here.items = detail::bounded_sum(here.items, path.items);
+    here.bytes = detail::bounded_sum(here.bytes, path.bytes);
     here.skipped += path.skipped;
     here.device_pending += path.device_pending;
     here.device_lost += path.device_lost;

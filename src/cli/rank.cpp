@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rank.hpp"
 
+#include "folder_look.hpp"
 #include "journal_format.hpp"
 #include "losses.hpp"
 #include "nanoseconds.hpp"
@@ -72,6 +73,19 @@ std::string open_places(const Snapshot& snapshot) {
                         detail::human_time(static_cast<double>(open.open_ns)), name);
   }
   return text.empty() ? " outside all regions" : text;
+}
+
+/// Of what, and where on the thread that died.
+std::string death_of(const Snapshot& snapshot) {
+  const Uncaught& death = snapshot.uncaught;
+  std::string text = death.type.empty() ? "died of std::terminate() without an exception"
+                                        : "died of an uncaught " + detail::fit(detail::printable(death.type), 120);
+  if (!death.message.empty()) { text += fmt::format(" (\"{}\")", detail::fit(detail::printable(death.message), 500)); }
+  text += death.open.empty() ? " outside all regions" : " in " + place(snapshot, death.open.back());
+  const bool known = death.thread < snapshot.threads.size();
+  const std::string thread =
+      known ? detail::fit(detail::printable(snapshot.threads[death.thread].name), 40) : "one that recorded nothing";
+  return text + " (thread " + thread + ")";
 }
 
 std::string heard(std::int64_t sign_unix_ns) {
@@ -173,7 +187,7 @@ std::string describe(const Rank& rank) {
     case Ending::finished:
       return "finished";
     case Ending::failed:
-      return "failed, as the program said";
+      return rank.snapshot.uncaught.happened ? death_of(rank.snapshot) : "failed, as the program said";
     case Ending::killed:
       return "ended by SIGTERM" + open_places(rank.snapshot);
     case Ending::running:
@@ -200,12 +214,9 @@ std::string why_unreadable(const Rank& rank) {
   if (std::string closed = why_closed(rank.directory); !closed.empty()) { return closed; }
   if (!rank.error.empty()) { return detail::printable(rank.error); }
   if (rank.segments != 0) {
-    return "there is nothing to read in the journal in " + where +
-           "; a run that has just begun has one after a period (TAKT_PERIOD_MS)";
+    return "there is nothing to read in the journal in " + where + "; the disk took nothing of it";
   }
-  return "there is no journal in " + where +
-         "; runs keep one unless TAKT_JOURNAL=0 or TAKT_FILES=0 is set. summary.json there has the totals, if it is "
-         "there";
+  return why_no_journal(rank.directory);
 }
 
 std::vector<std::string> damages(const Rank& rank) {

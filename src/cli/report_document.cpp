@@ -33,6 +33,17 @@ const char* word_of(Ending ending) {
   return "silent";
 }
 
+/// null where no exception ended it.
+Json uncaught_json(const Snapshot& snapshot) {
+  const Uncaught& death = snapshot.uncaught;
+  if (!death.happened) { return {}; }
+  Json open = Json::array();
+  for (const std::uint32_t path : death.open) { open.push_back(snapshot.path_name(path)); }
+  Json thread;
+  if (death.thread < snapshot.threads.size()) { thread = snapshot.threads[death.thread].name; }
+  return {{"type", death.type}, {"message", death.message}, {"thread", thread}, {"open", open}};
+}
+
 Json rank_json(const Rank& rank) {
   Json open = Json::array();
   for (const OpenRegion& each : rank.snapshot.open) {
@@ -50,6 +61,7 @@ Json rank_json(const Rank& rank) {
       {"last_sign_unix_ns", rank.sign_unix_ns},
       {"wall_ns", rank.snapshot.wall_ns},
       {"open", open},
+      {"uncaught", uncaught_json(rank.snapshot)},
       {"damage", damages(rank)},
   };
 }

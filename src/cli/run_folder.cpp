@@ -7,6 +7,7 @@
 
 #include "commands.hpp"
 #include "file.hpp"
+#include "folder_look.hpp"
 #include "journal_format.hpp"
 #include "rank.hpp"
 #include "text.hpp"
@@ -100,7 +101,7 @@ std::vector<std::string> rank_folders(const std::string& given, std::vector<std:
   const Paths runs = entries(path, is_run);
   if (runs.empty()) {
     for (const fs::path& each : entries(path, is_folder)) { must_be_open(each); }
-    throw Error("no run in " + shown(path) +
+    throw Error("no run in " + shown(path) + ": it " + what_else_is_in(path.string()) +
                 "; a program with a takt::Session leaves its runs in takt-runs, or where TAKT_DIR says");
   }
   // Of those that began at once, or do not say when: the first.

@@ -5,9 +5,9 @@
 //   count   nothing goes wrong: each write() to a journal leaves a byte
 //   hang    never confirms anything: fdatasync() does not come back
 //   sync    does not confirm: the first fdatasync() fails with EIO, those after it do not
-//   write   the second write() to a journal fails with EIO
-//   full    has no room (ENOSPC) for the second write() to a journal and those after it, until 40 were refused
-//   half    the second write() to a journal ends half way, and the next fails with EIO; nor can the half be cut off
+//   write   the third write() to a journal fails with EIO
+//   full    has no room (ENOSPC) for the third write() to a journal and those after it, until 40 were refused
+//   half    the third write() to a journal ends half way, and the next fails with EIO; nor can the half be cut off
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
@@ -76,9 +76,9 @@ extern "C" ssize_t write(int file, const void* bytes, std::size_t count) {
   const bool full = is_so("full");
   if ((!half && !full && !is_so("write")) || !is_journal(file)) { return real_write(file, bytes, count); }
   const int call = ++calls;
-  if (full) { return call >= 2 && call < 42 && fail(ENOSPC) != 0 ? -1 : real_write(file, bytes, count); }
-  if (call == 2 && half) { return real_write(file, bytes, count / 2); }
-  if (call == (half ? 3 : 2) && fail() != 0) { return -1; }
+  if (full) { return call >= 3 && call < 43 && fail(ENOSPC) != 0 ? -1 : real_write(file, bytes, count); }
+  if (call == 3 && half) { return real_write(file, bytes, count / 2); }
+  if (call == (half ? 4 : 3) && fail() != 0) { return -1; }
   return real_write(file, bytes, count);
 }
 

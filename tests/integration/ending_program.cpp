@@ -9,12 +9,16 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace {
@@ -98,6 +102,78 @@ int exception() {
   return 0;
 }
 
+/// What the program's own terminate handler says and does.
+[[noreturn]] void my_handler() {
+  std::fputs("mine\n", stderr);
+  ::_exit(7);
+}
+
+std::terminate_handler handler_before = nullptr;
+[[noreturn]] void my_chaining_handler() {
+  std::fputs("mine\n", stderr);
+  handler_before();
+  std::abort();
+}
+
+struct Silent {};
+
+[[noreturn]] void throw_one() { throw 1; }
+
+struct Evil : std::exception {
+  const char* what() const noexcept override { throw_one(); }
+};
+
+int uncaught_by(const std::string& way) {
+  if (way == "uncaught_handler_before") { std::set_terminate(my_handler); }
+  takt::Session session("ending");
+  if (way == "uncaught_at_once") { throw std::runtime_error("at\nonce \x1b[31m" + std::string(5000, 'x')); }
+  if (way == "uncaught_handler_after") { handler_before = std::set_terminate(my_chaining_handler); }
+  steps(3);
+  if (way == "uncaught_on_thread") {
+    std::thread([] {
+      takt::name_thread("loader");
+      through_five_scopes();
+    }).join();
+  }
+  const takt::Scope epoch(takt::Epoch);
+  if (way == "terminate") { std::terminate(); }
+  if (way == "uncaught_of_no_type") { throw 42; }
+  if (way == "uncaught_own_type") { throw Silent(); }
+  if (way == "uncaught_what") { throw Evil(); }
+  if (way == "uncaught_by_many") {
+    for (int thread = 0; thread < 30; ++thread) {
+      std::thread([] { throw std::logic_error("one of many"); }).detach();
+    }
+    throw std::logic_error("one of many");
+  }
+  if (way == "uncaught_without_threads_left") {
+    const rlimit none = {0, 0};
+    if (::setrlimit(RLIMIT_NPROC, &none) != 0 || ::setuid(65'534) != 0) { return 77; }  // root has no limit
+  }
+  if (way == "uncaught_by_second_session") {
+    session.close();
+    std::set_terminate(my_handler);
+    const takt::Session second("second");
+    throw std::runtime_error("second");
+  }
+  if (way == "uncaught_after_close") { session.close(); }
+  if (way == "uncaught_in_forked_child") {
+    const int child = ::fork();
+    if (child != 0) {
+      int status = 0;
+      ::waitpid(child, &status, 0);
+      return WIFSIGNALED(status) ? 3 : 4;
+    }
+  }
+  through_five_scopes();
+  return 0;
+}
+
+int killed_at_once() {
+  takt::Session session("ending");
+  return ::kill(::getpid(), SIGKILL);
+}
+
 int static_session() {
   static takt::Session session("ending");
   static Farewell farewell;
@@ -176,6 +252,8 @@ int end_by(const std::string& way) {
     session.poll();
     through_five_scopes();
   }
+  if (way.rfind("uncaught", 0) == 0 || way == "terminate") { return uncaught_by(way); }
+  if (way == "killed_at_once") { return killed_at_once(); }
   if (way == "static_session") { return static_session(); }
   if (way == "static_after_close") { return static_after_close(); }
   if (way == "thread_locals") { return thread_locals(); }

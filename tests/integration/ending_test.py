@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """However a program ends, its report is as whole as can be, its status its own, and it does not hang."""
 
+import json
 import os
 import signal
 import subprocess
@@ -10,6 +11,7 @@ import unittest
 import rig
 
 COMMAND = os.environ.get("COMMAND")
+UNCAUGHT = 23  # type of a frame
 
 
 class Ending(rig.Case):
@@ -63,8 +65,106 @@ class Ending(rig.Case):
         self.assertIn("failed after", self.ended.out)
 
     def test_exception_that_nobody_catches(self):
-        self.end("uncaught", status=-signal.SIGABRT)
-        self.assertEqual(len(self.steps(name="steps.csv.part")), 3)
+        for way, at in (("uncaught", ""), ("uncaught_with_threads", "Epoch/")):
+            with self.subTest(way):
+                where = at + "one/two/three/four/five"
+                uncaught = self.died(way, where)
+                self.assertEqual((uncaught["type"], uncaught["message"]), ("std::runtime_error", "out of data"))
+                self.assertEqual(len(self.steps(self.last)), 3)
+                self.assertIn("failed after", self.ended.out)
+                self.assertIn('died of an uncaught std::runtime_error ("out of data") in ' + where, self.ended.out)
+                self.assertIn("what():  out of data", self.ended.err)
+                self.assert_reads_as('died of an uncaught std::runtime_error ("out of data") in ' + where.replace("/", " > ") +
+                                     " (thread main)")
+
+    def died(self, way, where, status=-signal.SIGABRT, **env):
+        """What the summary says of what it died of, at which place."""
+        before = set(self.folders())
+        self.end(way, status, **env)
+        (self.last,) = set(self.folders()) - before
+        summary = self.summary(self.last)
+        self.assertEqual((summary["finished"], summary["failed"], summary["killed"]), (True, True, False))
+        self.assert_no_parts(self.last)
+        open_regions = [summary["paths"][path]["path"] for path in summary["uncaught"]["open"]]
+        self.assertEqual(open_regions[-1:], [where] if where else [])
+        return summary["uncaught"]
+
+    def assert_reads_as(self, words):
+        if COMMAND is None:
+            return
+        self.assertIn(f"\nrank 0: {words}\n", self.takt(0, "report", self.last))
+        (rank,) = json.loads(self.takt(0, "report", "--json", self.last))["runs"][0]["ranks"]
+        self.assertEqual(rank["state"], "failed")
+        self.assertIsNotNone(rank["uncaught"])
+        self.assertIn("whole, nothing lost", self.takt(0, "check", self.last))
+
+    def test_exception_that_nobody_catches_on_another_thread(self):
+        self.died("uncaught_on_thread", "one/two/three/four/five")
+        self.assert_reads_as('died of an uncaught std::runtime_error ("out of data") in one > two > three > four > five (thread loader)')
+
+    def test_exception_before_the_first_period(self):
+        uncaught = self.died("uncaught_at_once", "", TAKT_PERIOD_MS=3_600_000)
+        self.assertTrue(uncaught["message"].startswith("at once ?[31mxxx"))
+        self.assertLessEqual(len(uncaught["message"]), 1000)
+
+    def test_what_was_thrown_may_be_anything(self):
+        self.assertEqual(self.died("uncaught_of_no_type", "Epoch")["type"], "int")
+        self.assertIn("Silent", self.died("uncaught_own_type", "Epoch")["type"])
+        self.assertIsNone(self.died("terminate", "Epoch")["type"])
+        self.assert_reads_as("died of std::terminate() without an exception in Epoch (thread main)")
+
+    def test_threads_that_die_at_once_are_one_death(self):
+        self.end("uncaught_by_many", -signal.SIGABRT)
+        self.assertEqual(self.summary()["uncaught"]["message"], "one of many")
+
+    def test_an_exception_whose_what_throws_is_known_by_its_type(self):
+        uncaught = self.died("uncaught_what", "Epoch")
+        self.assertIn("Evil", uncaught["type"])
+        self.assertEqual(uncaught["message"], "")
+
+    def test_without_another_thread_the_session_s_own_writes_it_down(self):
+        before = set(self.folders())
+        ended = self.start("uncaught_without_threads_left", ENDING="uncaught_without_threads_left", TAKT_PERIOD_MS=100).end(60)
+        if ended.status == 77:
+            self.skipTest("cannot become somebody who has a limit on threads")
+        self.assertEqual(ended.status, -signal.SIGABRT, ended)
+        (folder,) = set(self.folders()) - before
+        (death,) = self.frames(UNCAUGHT, folder)  # all that the somebody may still write to
+        self.assertIn(b"out of data", death)
+
+    def test_terminate_handlers_of_the_program_are_called_as_ever(self):
+        self.died("uncaught_handler_before", "Epoch/one/two/three/four/five", status=7)
+        self.assertEqual(self.ended.err, "mine\n")
+        self.died("uncaught_handler_after", "Epoch/one/two/three/four/five")
+        self.assertTrue(self.ended.err.startswith("mine\n"))
+        self.assertIn("what():  out of data", self.ended.err)
+        self.end("uncaught_by_second_session", 7)
+        self.assertEqual(self.ended.err, "mine\n")
+        deaths = [self.summary(folder)["uncaught"] for folder in self.folders() if folder.parent.name.startswith("second")]
+        self.assertEqual([death["message"] for death in deaths], ["second"])
+
+    def test_an_exception_that_is_none_of_the_session_s_is_left_alone(self):
+        self.end("uncaught_after_close", -signal.SIGABRT)
+        self.assertEqual((self.summary()["failed"], self.summary()["uncaught"]), (False, None))
+        before = set(self.folders())
+        self.end("uncaught_in_forked_child", 3)
+        (folder,) = set(self.folders()) - before
+        self.assertEqual((self.summary(folder)["failed"], self.summary(folder)["uncaught"]), (False, None))
+
+    def test_switched_off_an_exception_is_only_a_death(self):
+        for env in ({"TAKT_UNCAUGHT": 0}, {"TAKT_EXIT_MS": 0}):
+            with self.subTest(env):
+                before = set(self.folders())
+                self.end("uncaught_with_threads", -signal.SIGABRT, **env)
+                (folder,) = set(self.folders()) - before
+                if COMMAND is not None:
+                    self.assertIn("rank 0: died outside all regions; last heard of at ", self.takt(0, "report", folder))
+
+    def test_killed_as_soon_as_there_is_a_session(self):
+        self.end("killed_at_once", -signal.SIGKILL, TAKT_PERIOD_MS=3_600_000)
+        self.assertEqual([file.name for file in self.folder().iterdir()], ["journal-00000.tjl"])
+        if COMMAND is not None:
+            self.assertIn("rank 0: died outside all regions; last heard of at ", self.takt(0, "report", self.folder()))
 
     def test_session_made_before_main(self):
         self.end("global_session")

@@ -27,7 +27,7 @@ class Files(rig.Case):
                 self.assert_one_line(ended, "cannot make the folder", "Not a directory", "set TAKT_DIR",
                                      ". The run goes on in memory.")
                 self.assertIn("Takt: run, run ", ended.out)
-                self.assertIn("closed 1", ended.out)
+                self.assertIn("closed 0", ended.out)
         self.assertEqual((self.scratch / "file").read_text(encoding="utf-8"), "mine")
 
     def test_folder_of_the_run_that_is_a_link_is_refused(self):

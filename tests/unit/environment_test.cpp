@@ -25,7 +25,7 @@ const std::string kKnown =
     "TAKT_MEMORY_MB "
     "TAKT_PERIOD_MS TAKT_PROFILER_RANK "
     "TAKT_RANK TAKT_RANKS "
-    "TAKT_RUN_ID TAKT_SIGTERM TAKT_TABLE TAKT_TRACE TAKT_TRACE_EVENTS TAKT_WARMUP TAKT_WORLD_SIZE";
+    "TAKT_RUN_ID TAKT_SIGTERM TAKT_TABLE TAKT_TRACE TAKT_TRACE_EVENTS TAKT_UNCAUGHT TAKT_WARMUP TAKT_WORLD_SIZE";
 
 /// Everything that a variable can set, in one line.
 std::string spell(const SessionOptions& o) {
@@ -46,7 +46,8 @@ std::string spell(const SessionOptions& o) {
                                           static_cast<long long>(o.csv_bytes),
                                           o.gpu_wait,
                                           o.gpu_poll_ms,
-                                          o.end_on_sigterm};
+                                          o.end_on_sigterm,
+                                          o.end_on_uncaught};
   std::string text = o.directory + "|" + o.run_id;
   for (const long long number : numbers) { text += "|" + std::to_string(number); }
   return text;
@@ -67,7 +68,7 @@ TEST_CASE("an environment without variables leaves the defaults and says nothing
   const ScopedEnvironment environment;
   const CaughtFaults caught;
   CHECK(spell(SessionOptions::from_env()) ==
-        "takt-runs||1|1|0|1000000|2000|1000|1|10|33554432|-1|-1|0|1|268435456|268435456|0|0|0");
+        "takt-runs||1|1|0|1000000|2000|1000|1|10|33554432|-1|-1|0|1|268435456|268435456|0|0|0|1");
   CHECK_FALSE(read_process_environment().disabled);
   CHECK(read_process_environment().clock == ProcessEnvironment::Clock::automatic);
   CHECK(read_process_environment().profiler_rank == detail::kAllRanks);
@@ -89,6 +90,7 @@ TEST_CASE("each variable sets its twin in code and nothing else") {
       {"TAKT_JOURNAL_MB", "3", [](SessionOptions& o) { o.journal_bytes = 3U << 20U; }},
       {"TAKT_CSV_MB", "0", [](SessionOptions& o) { o.csv_bytes = 0; }},
       {"TAKT_SIGTERM", "1", [](SessionOptions& o) { o.end_on_sigterm = true; }},
+      {"TAKT_UNCAUGHT", "0", [](SessionOptions& o) { o.end_on_uncaught = false; }},
       {"TAKT_TABLE", "0", [](SessionOptions& o) { o.table = false; }},
       {"TAKT_TRACE", "1", [](SessionOptions& o) { o.trace = true; }},
       {"TAKT_TRACE_EVENTS", "7", [](SessionOptions& o) { o.trace_events = 7; }},

@@ -297,3 +297,50 @@ TEST_CASE("Histogram: a copy is equal and independent") {
   histogram.reset();
   REQUIRE(copy.total() == 3);
 }
+
+TEST_CASE("Histogram: packed it holds the same in fewer bytes, and goes on when something is added") {
+  Random random(23);
+  Histogram plain;
+  for (int count = 0; count < 20'000; ++count) { plain.add(random.next() >> random.below(64)); }
+  for (int count = 0; count < 40; ++count) { plain.add(std::uint64_t{1} << count); }
+  Histogram packed = plain;
+  packed.pack();
+  CHECK(packed.bytes() < plain.bytes());
+  CHECK(packed.total() == plain.total());
+  for (unsigned bucket = 0; bucket < Histogram::buckets(); ++bucket) {
+    REQUIRE(packed.count(bucket) == plain.count(bucket));
+  }
+  for (const double share : {0.001, 0.1, 0.5, 0.9, 0.999, 1.0}) {
+    CHECK(packed.percentile_ns(share) == plain.percentile_ns(share));
+  }
+  const Histogram copy = packed;
+  CHECK_FALSE(packed.try_add(100));
+  packed.add(100);
+  plain.add(100);
+  Histogram sum;
+  sum.merge(copy);
+  sum.add(100);
+  for (unsigned bucket = 0; bucket < Histogram::buckets(); ++bucket) {
+    REQUIRE(packed.count(bucket) == plain.count(bucket));
+    REQUIRE(sum.count(bucket) == plain.count(bucket));
+  }
+  CHECK(copy.total() + 1 == packed.total());  // which shared what it held
+}
+
+TEST_CASE("Histogram: a packed copy of one that is written keeps what it had seen") {
+  Histogram live;
+  for (int count = 0; count < 300; ++count) { live.add(1'000); }
+  Histogram copy;
+  copy.add(5);
+  copy.copy_packed(live);
+  live.add(1'000);
+  CHECK(copy.total() == 300);
+  CHECK(copy.bytes() < 64);
+  copy.clear();
+  CHECK(copy.total() == 0);
+  copy.pack();
+  CHECK(copy.percentile_ns(0.5) == 0);
+  copy = live;
+  CHECK(copy.total() == 301);
+  CHECK(copy.try_add(1'000));
+}

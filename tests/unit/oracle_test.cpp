@@ -79,6 +79,8 @@ const char* name_of(Mishap mishap) {
       return "device_unresolved";
     case Mishap::graph_missed:
       return "graph_samples_missed";
+    case Mishap::step_at_end:
+      return "step_at_end";
   }
   return "?";
 }

@@ -2,8 +2,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rank.hpp"
 
+#include <takt/error.hpp>
+
+#include "journal_state.hpp"
 #include "journal_writer.hpp"
 #include "other_process.hpp"
+#include "run_folder.hpp"
 #include "support/catch.hpp"
 #include "support/journal_helpers.hpp"
 #include "support/other_processes.hpp"
@@ -11,6 +15,8 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -166,4 +172,67 @@ TEST_CASE("what is cut off at the end is torn once the process is gone, and stil
   const Rank rank = takt::cli::read_rank(scratch.path("."));
   CHECK(rank.damage.torn_tail_bytes == (pid == kNobody ? 30 : 0));
   CHECK(takt::cli::damages(rank).size() == (pid == kNobody ? 1 : 0));
+}
+
+TEST_CASE("of an uncaught exception the type, what it says and where it was thrown are told") {
+  const Scratch scratch;
+  Snapshot snapshot = run_of(this_host(), kNobody, true);
+  snapshot.failed = true;
+  snapshot.uncaught = {true, "std::runtime_error", "no \x1b[2Jdata", 0, {0, 1}};
+  write_journal(scratch.path("."), snapshot);
+  const Rank rank = takt::cli::read_rank(scratch.path("."));
+  CHECK(rank.ending == Ending::failed);
+  CHECK(rank.damage.unknown_frames == 0);
+  CHECK(takt::cli::describe(rank) ==
+        "died of an uncaught std::runtime_error (\"no ?[2Jdata\") in Epoch > Comm?[2J (thread main?[2J)");
+}
+
+TEST_CASE("of std::terminate() without an exception, on a thread without regions, that is told") {
+  const Scratch scratch;
+  Snapshot snapshot = run_of(this_host(), kNobody, true);
+  snapshot.failed = true;
+  snapshot.uncaught.happened = true;
+  write_journal(scratch.path("."), snapshot);
+  CHECK(takt::cli::describe(takt::cli::read_rank(scratch.path("."))) ==
+        "died of std::terminate() without an exception outside all regions (thread one that recorded nothing)");
+}
+
+TEST_CASE("an exception that speaks of paths or threads that cannot be is unreadable, and harms nothing") {
+  takt::detail::JournalState state;
+  takt::detail::FrameBuffer frames(0);
+  frames.add(takt::detail::FrameType::exception, takt::Uncaught{true, "type", "message", 0, {0x7FFFFFFF}});
+  frames.add(takt::detail::FrameType::exception, takt::Uncaught{true, "type", "message", 0x7FFFFFFF, {}});
+  std::string_view left = frames.bytes();
+  for (takt::detail::Frame frame; parse_frame(left, frame); left.remove_prefix(frame.bytes)) {
+    CHECK(state.apply(frame) == takt::detail::JournalState::Answer::unreadable);
+  }
+  CHECK(left.empty());
+}
+
+TEST_CASE("a folder without a journal is described by what is in it") {
+  const Scratch scratch;
+  const auto why = [&scratch] { return takt::cli::why_unreadable(takt::cli::read_rank(scratch.path("."))); };
+  CHECK(contains(why(), " is empty: the program that made it wrote nothing there"));
+  for (const char* const name : {"a.txt", "b\x1b[2J", "c", "d"}) { write_text(scratch.path(name), "mine"); }
+  CHECK(contains(why(), " holds no run of Takt's, but a.txt, b?[2J, c and 1 more"));
+  CHECK_FALSE(contains(why(), "TAKT_JOURNAL"));
+  for (const char* const name : {"a.txt", "b\x1b[2J", "c", "d"}) { ::unlink(scratch.path(name).c_str()); }
+  write_text(scratch.path("summary.json"), "{}");
+  CHECK(contains(why(),
+                 "is of a run without a journal: it was switched off (TAKT_JOURNAL=0), or removed; there are "
+                 "summary.json. summary.json has the totals"));
+}
+
+TEST_CASE("a folder in which no run is found is described by what is in it") {
+  const Scratch scratch;
+  std::vector<std::string> remarks;
+  const auto why = [&] {
+    try {
+      takt::cli::rank_folders(scratch.path("."), remarks);
+    } catch (const takt::Error& error) { return std::string(error.what()); }
+    return std::string();
+  };
+  CHECK(contains(why(), ": it is empty; "));
+  write_text(scratch.path("notes"), "mine");
+  CHECK(contains(why(), ": it holds no run of Takt's, but notes; "));
 }

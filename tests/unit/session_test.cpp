@@ -7,6 +7,7 @@
 #include "support/scratch.hpp"
 #include "support/session_helpers.hpp"
 
+#include "journal_reader.hpp"
 #include "registry.hpp"
 
 #include <takt/backends/manual.hpp>
@@ -17,6 +18,8 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <functional>
+#include <future>
 #include <limits>
 #include <map>
 #include <memory>
@@ -883,4 +886,116 @@ TEST_CASE("Session: beyond 1 024 metric names the value is dropped, counted and 
   REQUIRE(losses_of(memory.last(), "metrics_over_bound") == refused + 1);
   REQUIRE(faults.lines().size() == 1);
   REQUIRE(contains(faults.text(), "1 024 metric names"));
+}
+
+TEST_CASE("Session: the step after the last number has that number, too, and is counted") {
+  Session session("last step", by_hand());
+  const MemoryExporter memory;
+  session.add(memory);
+  constexpr std::int64_t kLast = std::numeric_limits<std::int64_t>::max();
+  session.step(kLast - 1);
+  for (int step = 0; step < 4; ++step) { step_below("last step"); }
+  session.metric("after the last", 1);
+  session.poll();
+  REQUIRE(steps_of(rows_of(memory, "last step/Batch")) == std::vector<std::int64_t>{kLast - 1, kLast, kLast, kLast});
+  REQUIRE(metrics_of(memory, "after the last").at(0).step == kLast);
+  REQUIRE(losses_of(memory.last(), "steps_beyond_last_number") == 3);
+}
+
+TEST_CASE("Session: totals, items and bytes stay at their end, and the report names them") {
+  const takt::Key& full = takt::key("full sums");
+  const Snapshot before = takt::snapshot();
+  for (int round = 0; round < 5; ++round) { takt::record(full, std::chrono::nanoseconds::max()); }
+  for (int round = 0; round < 3; ++round) {
+    Scope scope(takt::key("full amounts"));
+    scope.items(std::numeric_limits<std::int64_t>::max());
+    scope.bytes(std::numeric_limits<std::int64_t>::max() - 1);
+  }
+  // Another thread has its own sums, which are added up with these.
+  std::thread([&full] { takt::record(full, std::chrono::nanoseconds::max()); }).join();
+  const Snapshot after = takt::snapshot();
+  const takt::PathStats& times = after.paths.at(find_path(after, "full sums"));
+  REQUIRE(times.host.n() == 6);
+  REQUIRE(times.host.total_ns() == takt::detail::kMostSum);
+  REQUIRE(times.self_ns <= takt::detail::kMostSum);
+  const takt::PathStats& amounts = after.paths.at(find_path(after, "full amounts"));
+  REQUIRE(amounts.items == takt::detail::kMostSum);
+  REQUIRE(amounts.bytes == takt::detail::kMostSum);
+  REQUIRE(losses_of(after, "sums_at_limit") == losses_of(before, "sums_at_limit") + 3);
+}
+
+TEST_CASE("Session: the journal and whoever is added begin at once, before the first period") {
+  struct Beginner final : takt::Exporter {
+    explicit Beginner(std::vector<std::string>& said) : calls(said) {}
+    const char* name() const noexcept override { return "beginner"; }
+    takt::ExportResult export_snapshot(const Snapshot&) override {
+      calls.emplace_back("export");
+      return takt::ExportResult::ok;
+    }
+    void begin(const Snapshot& snapshot) override { calls.push_back("begin " + snapshot.params.at("lr")); }
+    std::vector<std::string>& calls;
+  };
+  const bool background = GENERATE(true, false);
+  const takt_test::Scratch scratch;
+  SessionOptions options;
+  options.directory = scratch.path("runs");
+  options.table = false;
+  options.background = background;
+  options.period_ms = 3'600'000;
+  std::vector<std::string> calls;
+  Session session("early", options);
+  {
+    takt::detail::JournalReader reader(session.run().directory);
+    Snapshot read;
+    REQUIRE(reader.read(read));
+    CHECK(read.run.id == session.run().id);
+    CHECK(read.clock.name == session.snapshot().clock.name);
+    CHECK_FALSE(reader.ended());
+  }
+  session.param("lr", "0.1");
+  session.add(std::make_unique<Beginner>(calls));
+  REQUIRE(calls == std::vector<std::string>{"begin 0.1"});
+  REQUIRE(session.close());
+  REQUIRE(calls.back() == "export");
+  REQUIRE(calls.size() == 2);
+}
+
+TEST_CASE("Session: a beginning that fails, or does not end, is told and holds nothing up for long") {
+  struct Bad final : takt::Exporter {
+    explicit Bad(std::function<void()> does) : what(std::move(does)) {}
+    const char* name() const noexcept override { return "bad"; }
+    takt::ExportResult export_snapshot(const Snapshot&) override { return takt::ExportResult::ok; }
+    void begin(const Snapshot&) override { what(); }
+    std::function<void()> what;
+  };
+  const support::CaughtFaults caught;
+  SessionOptions options = by_hand();
+  options.background = true;
+  options.exit_ms = 100;
+  Session session("bad beginnings", options);
+  session.add(std::make_unique<Bad>([] { throw std::runtime_error("no disk"); }));
+  REQUIRE(contains(caught.text(), "\"bad\" could not begin: no disk"));
+  std::promise<void> leave;
+  const std::shared_future<void> left = leave.get_future().share();
+  session.add(std::make_unique<Bad>([left] { left.wait(); }));
+  REQUIRE(contains(caught.text(), "\"bad\" takes too long to begin"));
+  REQUIRE_FALSE(session.close());
+  leave.set_value();
+}
+
+TEST_CASE("Session: where files are wanted and no folder can be made, close() says that not all is there") {
+  const support::CaughtFaults caught;
+  const takt_test::Scratch scratch;
+  takt_test::write_text(scratch.path("file"), "mine");
+  SessionOptions options = by_hand();
+  options.files = true;
+  options.directory = scratch.path("file");
+  Session session("homeless", options);
+  const MemoryExporter memory;
+  session.add(memory);
+  step_below("homeless");
+  REQUIRE_FALSE(session.close());
+  REQUIRE(session.run().directory.empty());
+  REQUIRE(rows_of(memory, "homeless/Batch").size() == 1);
+  REQUIRE(contains(caught.text(), "The run goes on in memory"));
 }

@@ -154,7 +154,7 @@ TEST_CASE("Summary: try_add() does what add() does, or nothing") {
   Summary added;
   int refused = 0;
   for (int round = 0; round < 5'000; ++round) {
-    const std::uint64_t ns = random.next() >> random.below(64);
+    const std::uint64_t ns = random.next() >> (16 + random.below(48));
     const bool done = tried.try_add(ns);
     if (done) { added.add(ns); }
     REQUIRE(bits_of(tried) == bits_of(added));
@@ -166,6 +166,55 @@ TEST_CASE("Summary: try_add() does what add() does, or nothing") {
   REQUIRE(refused > 100);
   REQUIRE(refused < 4'900);
   REQUIRE(added.sum_of_squares() >> 64U != 0);
+}
+
+TEST_CASE("Summary: sums stay at their end instead of passing it, whatever is added in whichever way") {
+  const std::uint64_t most = takt::detail::kMostSum;
+  Summary summary;
+  for (int count = 0; count < 3; ++count) { summary.add(most - 5); }
+  REQUIRE(summary.is_full());
+  for (int count = 0; count < 100; ++count) {
+    if (!summary.try_add(1'000)) { summary.add(1'000); }
+  }
+  summary.add_warmup(~std::uint64_t{0});
+  summary.add_warmup(7);
+  REQUIRE(summary.n() == 105);
+  REQUIRE(summary.total_ns() == most);
+  REQUIRE(summary.warmup_total_ns() == most);
+  REQUIRE(summary.measured_total_ns() == 0);
+  REQUIRE(summary.sum_of_squares() == ~Wide{0});
+  REQUIRE(summary.stdev_ns() == 0.0);
+  Summary sum;
+  sum.add_first(most);
+  sum.merge(summary);
+  sum.merge(sum);
+  REQUIRE(sum.total_ns() == most);
+  REQUIRE(sum.first_total_ns() == most);
+  REQUIRE(sum.n() == 212);
+}
+
+TEST_CASE("Summary: short durations on the quick way stop at the end of the total, too") {
+  Summary summary;
+  summary.add(takt::detail::kMostSum - 1'000);
+  for (int count = 0; count < 10'000; ++count) {
+    if (!summary.try_add(4'000'000'000)) { summary.add(4'000'000'000); }
+  }
+  REQUIRE(summary.n() == 10'001);
+  REQUIRE(summary.total_ns() == takt::detail::kMostSum);
+}
+
+TEST_CASE("Summary: merging sums that reach their end gives the same bits in any order") {
+  Summary small;
+  small.add(takt::detail::kMostSum / 3);
+  Summary two = small;
+  two.merge(small);
+  Summary left = two;
+  left.merge(two);
+  Summary right = small;
+  for (int count = 0; count < 3; ++count) { right.merge(small); }
+  REQUIRE(bits_of(left) == bits_of(right));
+  REQUIRE(left.is_full());
+  REQUIRE_FALSE(two.is_full());
 }
 
 TEST_CASE("Summary: the standard deviation is that of a two-pass computation") {

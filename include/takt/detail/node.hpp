@@ -53,8 +53,8 @@ struct alignas(64) Node {
   void* series = nullptr;    ///< of a Batch node: its rows
   bool missed_rows = false;  ///< of a Batch node: steps ended while there was no room for rows
 
-  /// Time in which this was the innermost open region. Of a node that nobody writes.
-  std::uint64_t self_ns() const noexcept { return host.total_ns() - inner_ns.get(); }
+  /// Time in which this was the innermost open region; 0 where the total is at its end. Of a node that nobody writes.
+  std::uint64_t self_ns() const noexcept { return host.is_full() ? 0 : host.total_ns() - inner_ns.get(); }
 
   TAKT_ALWAYS_INLINE void begin_write(std::uint64_t position) noexcept { version.set(2 * position + 1); }
   TAKT_ALWAYS_INLINE void end_write(std::uint64_t position) noexcept { version.set(2 * position + 2); }

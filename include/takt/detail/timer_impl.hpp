@@ -329,7 +329,8 @@ void Timer<B>::add_amount(const Handle& handle, detail::Amount what, std::int64_
     return;
   }
   detail::Node* const node = thread->tree.node(handle.node->index);
-  (what == detail::Amount::items ? node->items : node->bytes).add(static_cast<std::uint64_t>(n));
+  detail::Counter& sum = what == detail::Amount::items ? node->items : node->bytes;
+  sum.set(detail::bounded_sum(sum.own(), static_cast<std::uint64_t>(n)));
 }
 
 template <class B>

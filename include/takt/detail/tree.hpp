@@ -25,8 +25,9 @@ enum class Mishap : std::uint8_t {
   device_failed,      ///< a device span that its backend could not give
   device_unresolved,  ///< a device span that had not finished when the run ended
   graph_missed,       ///< a device span of a graph that was replayed again before it could be read
+  step_at_end,        ///< a step behind the last number that there is, which it gets, too
 };
-inline constexpr int kMishaps = 10;
+inline constexpr int kMishaps = 11;
 
 /// The open regions of one thread and what has been folded of the ended ones: events in, summaries out. Times are in ns on
 /// one monotonic axis. Owning thread only, but for what Node and Frame say of readers.
@@ -222,8 +223,11 @@ class Tree {
   /// Becomes a copy of `other` as of `state`, on which events that its owner has not folded yet can be replayed. Any
   /// thread. `other` may go on meanwhile: a summary that is newer than an event is left as it is by that event.
   void copy_for_replay(const Tree& other, const State& state) noexcept;
-  /// Adds all values of `other` (no writer meanwhile) to the same places here, and the mishaps.
+  /// Adds all values of `other` (no writer meanwhile) to the same places here, and the mishaps. Here nobody records, so that
+  /// histograms are packed, and no other thread looks.
   void merge(const Tree& other) noexcept;
+  /// Forgets everything, and gives the memory back. Of a copy.
+  void clear() noexcept { clear_shape(); }
   /// Sets all values to zero and keeps the shape. Nothing may be open.
   void clear_values() noexcept;
   /// Forgets open regions, counting them as never ended.

@@ -393,14 +393,14 @@ inline void read_node(const Node& from, Node& to, MemoryBudget* budget) noexcept
     }
     to.inner_ns.set(from.inner_ns.get());
     to.away_calls.set(from.away_calls.get());
-    to.host = from.host;
+    to.host.copy_packed(from.host);
     for (auto field : {&Node::items, &Node::bytes, &Node::skipped, &Node::device_pending, &Node::device_lost}) {
       (to.*field).set((from.*field).get());
     }
     if (const Summary* device = from.device.load(std::memory_order_acquire)) {
       Summary* copy = to.device.load(std::memory_order_relaxed);
       if (copy == nullptr) { copy = allocate<Summary>(budget); }
-      if (copy != nullptr) { *copy = *device; }
+      if (copy != nullptr) { copy->copy_packed(*device); }
       to.device.store(copy, std::memory_order_relaxed);
     }
     if (from.version.get() == version) {
@@ -448,11 +448,15 @@ TAKT_COLD inline void Tree::merge(const Tree& other) noexcept {
   const auto add = [this](const Node& from, Node& to) {
     to.inner_ns.add(from.inner_ns.get());
     to.host.merge(from.host, budget_);
+    to.host.pack();  // one at a time: all of them unpacked would need as much memory as what was recorded
     for (auto field : {&Node::items, &Node::bytes, &Node::skipped, &Node::device_pending, &Node::device_lost}) {
-      (to.*field).add((from.*field).get());
+      (to.*field).set(bounded_sum((to.*field).get(), (from.*field).get()));
     }
     if (const Summary* device = from.device.load(std::memory_order_acquire)) {
-      if (Summary* sum = device_of(&to)) { sum->merge(*device, budget_); }
+      if (Summary* sum = device_of(&to)) {
+        sum->merge(*device, budget_);
+        sum->pack();
+      }
     }
   };
   const auto place = [this, &other](const Node* from, const auto& self) -> Node* {

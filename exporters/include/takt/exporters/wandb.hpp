@@ -76,6 +76,7 @@ class TAKT_EXPORT WandbExporter final : public Exporter {
   ExportResult export_snapshot(const Snapshot& snapshot) override;
   bool flush(std::chrono::milliseconds deadline) override;
   bool shutdown(std::chrono::milliseconds deadline) override;
+  void begin(const Snapshot& snapshot) override;
 
  private:
   struct Impl;
