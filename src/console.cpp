@@ -302,6 +302,10 @@ std::string format_table(const Snapshot& snapshot, int width, bool color) {
   page.gap();
   page.add({title_of(snapshot)}, Page::Style::bold);
   page.gap();
+  if (!notes.mistakes.empty()) {
+    page.add(notes.mistakes, Page::Style::plain);
+    page.gap();
+  }
   page.add(table.head_lines(), Page::Style::bold);
   page.add(table.body_lines(), Page::Style::plain);
   page.gap();

@@ -54,9 +54,9 @@ TAKT_COLD void Folder::fold(const Unfolded& unfolded) noexcept {
   const Notices::List& ended = unfolded.ended;
   unsigned next = 0;
   const auto leave_before = [&](std::uint64_t ns) {
-    for (; next < ended.count && ended.notice[next].ns <= ns; ++next) {
+    for (; next < ended.size() && ended[next].ns <= ns; ++next) {
       Tree::Frame taken;
-      tree_.detach(ended.notice[next].id, taken);
+      tree_.detach(ended[next].id, taken);
     }
   };
   std::uint32_t words = 0;
@@ -64,7 +64,7 @@ TAKT_COLD void Folder::fold(const Unfolded& unfolded) noexcept {
     const Event event = unfolded.event[at];
     words = words_of(event);
     if (words > unfolded.count - at) { break; }
-    if ((event & kCodeMask) < kFirstSpecialCode && next < ended.count) { leave_before(Ruler(ruler_).ns_of(event)); }
+    if ((event & kCodeMask) < kFirstSpecialCode && next < ended.size()) { leave_before(Ruler(ruler_).ns_of(event)); }
     fold(unfolded.event.data() + at, words, unfolded.place + at, unfolded.position + at);
   }
   leave_before(~std::uint64_t{0});
@@ -105,10 +105,12 @@ TAKT_COLD void Folder::fold_special(const Event* words) noexcept {
   if (code == kSkippedCode) {
     node = tree_.place_for(upper);
   } else {
-    for (unsigned level = tree_.depth(); level-- > 0 && node == nullptr;) {
-      if (tree_.frame(level).id() == upper) { node = tree_.frame(level).node.get(); }
+    const Tree::Frame* const frame = tree_.find(static_cast<std::uint32_t>(upper));
+    if (frame != nullptr) {
+      node = frame->node.get();
+    } else if (tree_.too_deep() != 0) {
+      node = tree_.overflow();
     }
-    if (node == nullptr && tree_.too_deep() != 0) { node = tree_.overflow(); }
   }
   // In a copy, what the owner has folded since is there already (see Tree::copy_for_replay).
   if (node == nullptr || node->version.get() / 2 > tree_.position()) { return; }

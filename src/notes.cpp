@@ -185,10 +185,12 @@ struct Meaning {
 };
 constexpr Meaning kMeanings[] = {
     {"end_without_start", "ends without a start: ignored"},
-    {"never_ended", "regions that were open when their thread ended: not timed"},
+    {"never_ended", "regions that were never ended: not timed"},
+    {"ended_late",
+     "regions that ended after they had been given up: in n and total, but not in self time and step rows"},
     {"ended_on_another_thread", "regions ended on another thread: in n and total, but not in self time and step rows"},
     {"clock_changed", "regions open while the clock was replaced: not timed"},
-    {"overflow", "regions or keys beyond 64 deep, 4 096 paths or the memory bound: only in \"(overflow)\""},
+    {"overflow", "regions or keys beyond 3 968 open, 64 deep, 4 096 paths or the memory bound: only in \"(overflow)\""},
     {"keys_over_bound", "keys beyond 4 000, or uses of one: only in \"(overflow)\""},
     {"key_kind_conflict", "keys that were given with two kinds: the first one holds"},
     {"metrics_over_bound", "metrics beyond 1 024 names: dropped"},
@@ -233,6 +235,17 @@ constexpr Meaning kMeanings[] = {
     {"not_exported", "step rows, metrics or spans that an exporter did not take"},
 };
 
+constexpr const char* kNeverEnded = "never_ended";
+
+/// Mistakes that make figures wrong: what a reader has to know before any of them.
+void mistake_lines(const Snapshot& snapshot, Lines& lines) {
+  for (const Loss& loss : snapshot.losses) {
+    if (loss.what != kNeverEnded) { continue; }
+    lines.push_back(fmt::format("mistake: {} was never ended, {} time{}: not timed", fit_end(printable(loss.where), 60),
+                                human_count(loss.count), plural(loss.count)));
+  }
+}
+
 std::string meaning_of(const Loss& loss) {
   for (const Meaning& meaning : kMeanings) {
     if (loss.what == meaning.what) { return meaning.text; }
@@ -263,6 +276,7 @@ void missing_lines(const Snapshot& snapshot, Lines& lines) {
                                 thread_label(snapshot, open.thread), human_time(static_cast<double>(open.open_ns))));
   }
   for (const Loss& loss : snapshot.losses) {
+    if (loss.what == kNeverEnded) { continue; }  // stands first
     const std::string where = loss.where.empty() ? "" : " (" + fit_end(printable(loss.where), 60) + ")";
     lines.push_back(fmt::format("note: {} x {}{}", human_count(loss.count), meaning_of(loss), where));
   }
@@ -278,6 +292,7 @@ std::string path_label(const Snapshot& snapshot, std::uint32_t path, std::size_t
 Notes notes_of(const Snapshot& snapshot) {
   Notes notes;
   const auto paths = static_cast<std::uint32_t>(snapshot.paths.size());
+  mistake_lines(snapshot, notes.mistakes);
   for (const Series& series : snapshot.series) { throughput_lines(snapshot, series, notes.rates); }
   for (std::uint32_t path = 0; path < paths; ++path) { amount_lines(snapshot, path, notes.rates); }
   exposed_lines(snapshot, notes.rates);

@@ -95,17 +95,8 @@ bool Recorder::make_room(unsigned events) noexcept {
 
 /// Goes to the first block in which no open region began: its places may be used anew.
 void Recorder::next_block() noexcept {
-  std::uint64_t taken = 0;
-  for (unsigned level = 0; level < tree_.depth(); ++level) {
-    const std::uint32_t id = tree_.frame(level).id();
-    if (id != Tree::Frame::kTooDeep) { taken |= std::uint64_t{1} << (id / kBlockEvents); }
-  }
-  for (unsigned index = 0; index < tree_.too_deep_known(); ++index) {
-    taken |= std::uint64_t{1} << (tree_.too_deep_id(index) / kBlockEvents);
-  }
-  unsigned block = 0;
-  while (block < kBlocks && (taken >> block & 1U) != 0) { ++block; }
-  if (block == kBlocks) { return; }  // a region began in each of them and is open: no room, until one of them ends
+  const std::size_t block = free_block();
+  if (block == kBlocks) { return; }  // a region began in each of them and is open: begin_between()
   Event* start = &arena_.event[block * kBlockEvents + kBlockFirst];
   sequence_.add(1);
   folded_.set(start);
@@ -125,7 +116,7 @@ void Recorder::fold() noexcept {
   if (count != 0 && TAKT_UNLIKELY(tracing.load(std::memory_order_relaxed))) { trace(from, count, place_of(from)); }
   if (TAKT_UNLIKELY(notices_.any())) { take_notices(to); }
   fold_until(to);
-  if (TAKT_UNLIKELY(tree_.has_lost_step())) { step_lost(tree_.take_lost_step()); }
+  if (TAKT_UNLIKELY(tree_.has_news())) { take_news(); }
   if (!has_room(to)) { next_block(); }
 }
 
@@ -147,8 +138,8 @@ TAKT_ALWAYS_INLINE void Recorder::fold_until(Event* to) noexcept {
 TAKT_COLD void Recorder::take_notices(Event* to) noexcept {
   Notices::List ended;
   notices_.read(ended);
-  for (unsigned next = 0; next < ended.count; ++next) {
-    const Notices::Notice& notice = ended.notice[next];
+  for (unsigned next = 0; next < ended.size(); ++next) {
+    const Notices::Notice& notice = ended[next];
     Event* at = folded_.own();
     for (std::uint64_t ticks = last_ticks_.own(); at < to; at += words_of(*at)) {
       if ((*at & kCodeMask) >= kFirstSpecialCode) { continue; }
@@ -204,8 +195,8 @@ TAKT_COLD void Recorder::follow_clock() noexcept {
 template <class Stamp>
 Region Recorder::begin_at(KeyIndex key, Region flags, Stamp stamp) noexcept {
   if (!make_room(1)) {
-    mistake(Mishap::overflow, key);
-    return 0;
+    const Region region = begin_between(key, stamp());
+    return region == 0 ? 0 : region | flags;
   }
   Event* const at = own_cursor();
   put(at, begin_event(key, stamp()));
@@ -293,7 +284,7 @@ void Recorder::region_ended(Region region, Node* node) noexcept {
     device_ended(node, begin, timed ? DeviceBegin::now(begin.stream, clock_) : DeviceBegin{begin.stream});
     glance(begin.stream);
   }
-  if (is_step(node)) { step_ended(node); }
+  if (is_step(node) && tree_.step().id == region_id(region)) { step_ended(node); }
 }
 
 /// Takes over both marks.
@@ -426,6 +417,10 @@ Region Recorder::innermost(KeyIndex key, bool tolerant) noexcept {
   for (unsigned level = tree_.depth(); level-- > 0;) {
     const std::uint32_t id = tree_.frame(level).id();
     if (id != Tree::Frame::kTooDeep && key_of(id) == key) { return reinterpret_cast<Region>(&arena_.event[id]); }
+  }
+  for (unsigned index = tree_.late(); index-- > 0;) {
+    const std::uint32_t id = tree_.late_frame(index).id();
+    if (key_of(id) == key) { return reinterpret_cast<Region>(&arena_.event[id]); }
   }
   if (!tolerant) { mistake(Mishap::end_without_start, key); }
   return 0;

@@ -9,6 +9,7 @@
 #include "clock.hpp"
 #include "device_queue.hpp"
 #include "folder.hpp"
+#include "key_table.hpp"
 #include "outbox.hpp"
 #include "step_series.hpp"
 
@@ -87,7 +88,7 @@ class Recorder {
   void abandon_devices() noexcept { devices_.abandon(*this); }
 
   /// Another thread has ended `region`, which belongs to this one. Any thread.
-  void leave_notice(std::uint32_t id, std::uint64_t end_ns) noexcept { notices_.leave(id, end_ns); }
+  bool leave_notice(std::uint32_t id, std::uint64_t end_ns) noexcept { return notices_.leave(id, end_ns); }
 
   /// Copies what is not folded yet. Any thread that keeps the owner from ending meanwhile (Registry's lock).
   void copy(Unfolded& copy) const noexcept;
@@ -131,6 +132,11 @@ class Recorder {
   StepSeries* open_series() noexcept;
   /// The rows in which a region of `node` that has just ended appears; nullptr: in none.
   StepSeries* series_for(const Node* node) noexcept;
+  /// Whether regions were given up as forgotten that tell_forgotten() has not told.
+  bool has_untold() const noexcept { return has_untold_; }
+  void forget_untold() noexcept { has_untold_ = false; }
+  /// Says on stderr which regions were given up. Any thread.
+  void tell_forgotten(const KeyTable& keys);
   /// Gives up regions that are still open, counted as never ended. Of a thread that has ended.
   void abandon_open() noexcept;
   /// Forgets everything; for the next thread. Nothing may be open or pending.
@@ -152,6 +158,11 @@ class Recorder {
   Region begin_at(KeyIndex key, Region flags, Stamp stamp) noexcept;
   void fold_until(Event* to) noexcept;
   void take_notices(Event* to) noexcept;
+  void take_news() noexcept;
+  using Places = std::array<std::uint64_t, kBlocks>;
+  Places taken_places() const noexcept;
+  std::size_t free_block() noexcept;
+  Region begin_between(KeyIndex key, std::uint64_t ticks) noexcept;
   std::uint32_t place_of(const Event* event) const noexcept { return static_cast<std::uint32_t>(event - arena_.event); }
   void follow_clock() noexcept;
   void step_ended(Node* batch) noexcept;
@@ -189,6 +200,8 @@ class Recorder {
   std::array<std::uint32_t, 64> sample_count_{};  // by key, folded: see sampled()
   std::array<KeyIndex, 64> sample_key_{};
   std::uint64_t rechecked_ns_ = 0;
+  bool has_untold_ = false;
+  std::atomic<std::uint64_t> told_given_up_{0};
   bool has_next_step_ = false;  // set_step() was called since the last step ended
   std::int64_t next_step_ = 0;
   std::array<std::atomic<std::uint32_t>, Tree::kMaxDepth> told_{};  // id of a region << 8 | listeners told; 0: free

@@ -3,6 +3,7 @@
 #include "registry.hpp"
 
 #include "fault.hpp"
+#include "open_region.hpp"
 
 #include <sched.h>
 #include <unistd.h>
@@ -38,6 +39,8 @@ const char* mishap_name(Mishap mishap) noexcept {
       return "graph_samples_missed";
     case Mishap::step_at_end:
       return "steps_beyond_last_number";
+    case Mishap::ended_late:
+      return "ended_late";
   }
   return "unknown";
 }
@@ -74,93 +77,6 @@ std::uint64_t full_sums(const PathStats& path) noexcept {
   const auto at_end = [](std::uint64_t sum) { return sum >= kMostSum ? 1U : 0U; };
   return at_end(path.host.total_ns()) + at_end(path.device.total_ns()) + at_end(path.items) + at_end(path.bytes);
 }
-
-/// A region that was open when its thread's records were copied.
-struct NestedRegion {
-  std::uint32_t id;
-  std::uint64_t begin_ns;
-  bool placed;  // false: in the overflow
-  bool timed;   // false: begun on a clock that is not trusted any more
-  std::vector<TreeKey> path;
-};
-
-/// Where the open regions of another thread stand: first those that it has folded, then by what it has not folded yet.
-struct OpenRegions {
-  OpenRegions(const Tree& tree, const Clock& clock, const Unfolded& unfolded) : too_deep(unfolded.state.too_deep) {
-    const bool clock_kept = unfolded.source == clock.source();
-    for (unsigned level = 0; level < unfolded.state.depth; ++level) {
-      const Tree::Frame& frame = unfolded.state.frames[level];
-      const Node* node = frame.node.get();
-      regions.push_back(
-          {frame.id(), frame.begin_ns.get(), node != tree.overflow(), !frame.discarded() && clock_kept, {}});
-      std::vector<TreeKey>& path = regions.back().path;
-      for (; node->parent != nullptr; node = node->parent) { path.insert(path.begin(), node->key); }
-    }
-    unsigned next = 0;
-    const auto leave_before = [&](std::uint64_t ns) {
-      for (; next < unfolded.ended.count && unfolded.ended.notice[next].ns <= ns; ++next) {
-        end(unfolded.ended.notice[next].id);
-      }
-    };
-    std::uint64_t ticks = unfolded.last_ticks;
-    for (std::uint32_t at = 0; at < unfolded.count; ++at) {
-      const Event code = unfolded.event[at] & kCodeMask;
-      if (code >= kFirstSpecialCode) {
-        at += code == kSkippedCode ? 0 : 1;
-        continue;
-      }
-      ticks = unwrap(unfolded.event[at], ticks);
-      leave_before(clock.to_ns(unfolded.source, ticks));
-      if (code < kBeginCode) {
-        end(static_cast<std::uint32_t>(code));
-      } else {
-        begin(code - kBeginCode, unfolded.place + at, clock.to_ns(unfolded.source, ticks), clock_kept);
-      }
-    }
-    leave_before(~std::uint64_t{0});
-  }
-
-  const NestedRegion* find(std::uint32_t id) const noexcept {
-    const auto at =
-        std::find_if(regions.begin(), regions.end(), [id](const NestedRegion& each) { return each.id == id; });
-    return at == regions.end() ? nullptr : &*at;
-  }
-  void begin(TreeKey key, std::uint32_t id, std::uint64_t ns, bool timed) {
-    if (regions.size() >= Tree::kMaxDepth) {
-      too_deep.add(id);
-      return;
-    }
-    NestedRegion region{id, ns, true, timed, {}};
-    if (!regions.empty()) {
-      region.placed = regions.back().placed;
-      region.path = path_for(key);
-    } else {
-      region.path.push_back(key);
-    }
-    regions.push_back(std::move(region));
-  }
-  /// As Tree::place_for().
-  std::vector<TreeKey> path_for(TreeKey key) const {
-    std::vector<TreeKey> path = regions.back().path;
-    for (; !path.empty() && path.back() != kEpochKey && path.back() != kBatchKey; path.pop_back()) {
-      const auto is_there = [&path](const NestedRegion& each) { return each.placed && each.path == path; };
-      if (path.back() == key && std::none_of(regions.begin(), regions.end(), is_there)) { return path; }
-    }
-    path = regions.back().path;
-    path.push_back(key);
-    return path;
-  }
-  void end(std::uint32_t id) {
-    if (const NestedRegion* region = find(id)) {
-      regions.erase(regions.begin() + (region - regions.data()));
-    } else {
-      too_deep.remove(id);
-    }
-  }
-
-  Tree::TooDeep too_deep;
-  std::vector<NestedRegion> regions;
-};
 
 }  // namespace
 
@@ -218,6 +134,7 @@ void Registry::name_thread(std::uint32_t thread, std::string_view name) {
 void Registry::thread_ends(Recorder& recorder) noexcept {
   recorder.fold();
   recorder.poll();
+  if (recorder.has_untold()) { tell_forgotten(recorder); }
   bool many = false;
   {
     const std::lock_guard<std::mutex> lock(list_);
@@ -257,7 +174,7 @@ bool Registry::absorb(Slot& slot, Collector::Much much) {
     slot.orphan = false;
     orphans_.fetch_sub(1, std::memory_order_relaxed);
   }
-  if (!drained || recorder.tree().depth() != 0 || recorder.device_pending()) { return drained; }
+  if (!drained || recorder.tree().is_unended() || recorder.device_pending()) { return drained; }
   totals_.merge(recorder.tree());
   finish_series(slot);
   keep_dropped(slot);
@@ -287,7 +204,7 @@ bool Registry::absorb_retired(Collector::Much much) {
 /// A region that its thread left open may still end on another one, but the recorders of a long life's threads cannot all be
 /// kept for that: the oldest are given up. Under collect_.
 void Registry::bound_unended(std::vector<Slot*>& retired) {
-  const auto is_unended = [](const Slot* slot) { return slot->is_retired() && slot->recorder->tree().depth() != 0; };
+  const auto is_unended = [](const Slot* slot) { return slot->is_retired() && slot->recorder->tree().is_unended(); };
   retired.erase(std::remove_if(retired.begin(), retired.end(), std::not_fn(is_unended)), retired.end());
   if (retired.size() <= kMaxUnended) { return; }
   std::sort(retired.begin(), retired.end(), [](const Slot* a, const Slot* b) { return a->retired_at < b->retired_at; });
@@ -304,29 +221,28 @@ Node* Registry::end_elsewhere(Recorder& here, Recorder& opener, Region region, s
     const std::lock_guard<std::mutex> lock(list_);
     opener.copy(unfolded);
   }
-  OpenRegions open(opener.tree(), clock_, unfolded);
-  const NestedRegion* found = open.find(region_id(region));
+  const OpenRegion found = OpenRegion::of(opener.tree(), clock_, unfolded, region_id(region));
   here.fold();
   const Recorder::Change change(here);
   Tree& tree = here.tree();
-  if (found == nullptr && !open.too_deep.remove(region_id(region))) {
+  if (found.state == OpenRegion::State::ended) {
     tree.count(Mishap::end_without_start, kNoKey);
     return nullptr;
   }
   opener.leave_notice(region_id(region), end_ns);
-  if (found == nullptr) {  // one of those that are too deep, whose begins are not known
+  if (found.state == OpenRegion::State::too_deep) {
     tree.count(Mishap::ended_elsewhere, kNoKey);
     return tree.overflow();
   }
-  const TreeKey key = found->path.empty() ? TreeKey{kNoKey} : found->path.back();
-  if (!found->timed) {
+  const TreeKey key = found.path.empty() ? TreeKey{kNoKey} : found.path.back();
+  if (!found.timed) {
     tree.count(Mishap::clock_changed, key);
     return nullptr;
   }
-  Node* node = found->placed ? tree.root() : tree.overflow();
-  for (const TreeKey each : found->path) { node = tree.child(node, each); }
-  tree.add_at(node, end_ns - std::min(found->begin_ns, end_ns));
-  here.trace_elsewhere(opener, region, static_cast<KeyIndex>(key), std::min(found->begin_ns, end_ns), end_ns);
+  Node* node = found.placed ? tree.root() : tree.overflow();
+  for (const TreeKey each : found.path) { node = tree.child(node, each); }
+  tree.add_at(node, end_ns - std::min(found.begin_ns, end_ns));
+  here.trace_elsewhere(opener, region, static_cast<KeyIndex>(key), std::min(found.begin_ns, end_ns), end_ns);
   tree.count(Mishap::ended_elsewhere, key);
   return node;
 } catch (const std::bad_alloc&) {  // it stays open, and is counted as never ended
@@ -446,6 +362,8 @@ void Registry::set_row_limit(std::size_t bytes, bool traced) {
 }
 
 Harvest Registry::collect(bool last, bool* more) {
+  is_collected_.store(!last, std::memory_order_relaxed);
+  tell_forgotten();
   const std::lock_guard<std::mutex> collect(collect_);
   alarm_.clear();
   std::vector<Slot*> slots;
@@ -481,8 +399,9 @@ void Registry::add_values(const Node& node, PathStats& path) const {
 
 void Registry::add_overflow(const Tree& tree, Snapshot& snapshot) {
   const Node& from = *tree.overflow();
-  if (from.host.n() == 0 && from.self_ns() == 0 && from.skipped.get() == 0) { return; }
+  if (from.host.n() == 0 && from.self_ns() == 0 && from.skipped.get() == 0 && from.never_ended.get() == 0) { return; }
   const std::uint32_t path = overflow_path();
+  count_forgotten(from, path);
   if (path >= snapshot.paths.size()) { snapshot.paths.resize(path + 1); }
   add_values(from, snapshot.paths[path]);
 }
@@ -490,6 +409,7 @@ void Registry::add_overflow(const Tree& tree, Snapshot& snapshot) {
 void Registry::count_losses(const Tree& tree) {
   for (unsigned slot = 0; slot < tree.mishaps(); ++slot) {
     const Tree::Count& each = tree.mishap(slot);
+    if (each.mishap.get() == Mishap::never_ended) { continue; }  // told by path
     losses_[{each.mishap.get(), each.key.get()}] += each.count.get();
   }
 }
@@ -523,6 +443,7 @@ void Registry::read_thread(Slot& slot, Snapshot& snapshot, std::uint64_t now_ns)
     if (path >= snapshot.paths.size()) { snapshot.paths.resize(path + 1); }
     const Node& node = *scratch_.node(index);
     add_values(node, snapshot.paths[path]);
+    count_forgotten(node, path);
     // (Of an ended thread, Tree::merge counts them.)
     if (totals_.node(path)->key != node.key && node.host.n() != 0) {
       losses_[{Mishap::overflow, node.key}] += node.host.n();
@@ -537,7 +458,7 @@ void Registry::read_thread(Slot& slot, Snapshot& snapshot, std::uint64_t now_ns)
     const std::uint64_t open_ns = now_ns - std::min(now_ns, frame.begin_ns.get());
     if (level == 0) { covered += open_ns; }
     snapshot.open.push_back({paths[frame.node.get()->index], recorder.thread(), static_cast<std::int64_t>(open_ns)});
-    if (slot.is_retired()) { losses_[{Mishap::never_ended, frame.node.get()->key}] += 1; }
+    if (slot.is_retired()) { forgotten_[paths[frame.node.get()->index]] += 1; }
   }
   if (recorder.thread() == main_thread_.load(std::memory_order_relaxed)) {
     snapshot.uncovered_ns = static_cast<std::int64_t>(now_ns - std::min(now_ns, covered));
@@ -545,13 +466,16 @@ void Registry::read_thread(Slot& slot, Snapshot& snapshot, std::uint64_t now_ns)
 }
 
 void Registry::read(Snapshot& snapshot, std::uint64_t now_ns) {
+  tell_forgotten();
   const std::lock_guard<std::mutex> collect(collect_);
   absorb_retired(Collector::Much::some);
   losses_.clear();
+  forgotten_.clear();
   snapshot.uncovered_ns = static_cast<std::int64_t>(now_ns);
   snapshot.paths.resize(totals_.nodes());
   for (std::uint32_t index = 0; index < totals_.nodes(); ++index) {
     add_values(*totals_.node(index), snapshot.paths[index]);
+    count_forgotten(*totals_.node(index), index);
   }
   add_overflow(totals_, snapshot);
   count_losses(totals_);
@@ -626,6 +550,9 @@ void Registry::read_devices(Snapshot& snapshot) {
 }
 
 void Registry::read_losses(Snapshot& snapshot) {
+  for (const auto& [path, count] : forgotten_) {
+    snapshot.losses.push_back({mishap_name(Mishap::never_ended), snapshot.path_name(path), count});
+  }
   for (const auto& [what, count] : losses_) {
     const auto key = static_cast<KeyIndex>(what.second);
     snapshot.losses.push_back({mishap_name(what.first), key == kNoKey ? "" : keys_.name(key), count});

@@ -38,6 +38,9 @@ class Registry {
   /// A region of another thread has ended, on the thread of `here`, at `end_ns`.
   /// Returns where it stands in the tree of `here`, nullptr (counted) if it was not open or its clock is gone.
   Node* end_elsewhere(Recorder& here, Recorder& opener, Region region, std::uint64_t end_ns) noexcept;
+  /// Says on stderr which regions of the calling thread were given up as forgotten; left to the collecting thread where
+  /// there is one.
+  void tell_forgotten(Recorder& here) noexcept;
   /// Looks for device results of threads that have ended; gives up at once where somebody is reading.
   void poll_orphans() noexcept;
   /// Asks devices for results that threads wait for, which take them in when they come by. Holds no lock while it asks.
@@ -114,6 +117,8 @@ class Registry {
   void add_values(const Node& node, PathStats& path) const;
   void add_overflow(const Tree& tree, Snapshot& snapshot);
   void count_losses(const Tree& tree);
+  void count_forgotten(const Node& node, std::uint32_t path);
+  void tell_forgotten();
   void finish_series(const Slot& slot);
   bool settle_orphans();
 
@@ -145,6 +150,8 @@ class Registry {
   std::size_t next_drained_ = 0;                                // the slot to begin the next collection with
   std::array<std::uint64_t, Record::kTypes> dropped_{};         // by threads whose recorders have been used again
   std::map<std::pair<Mishap, TreeKey>, std::uint64_t> losses_;  // of the reading under way
+  std::map<std::uint32_t, std::uint64_t> forgotten_;            // likewise: regions never ended, by path
+  std::atomic<bool> is_collected_{false};
 };
 
 /// The one of this process.

@@ -116,7 +116,12 @@ void end_slow(Region region) noexcept {
   const Told told(*here, region);
   here->end(region);
   told.tell();
-  if ((region & kRegionFolds) != 0) { registry().poll_orphans(); }
+  if ((region & kRegionFolds) == 0) { return; }
+  registry().poll_orphans();
+  if (TAKT_UNLIKELY(here->has_untold())) {
+    registry().tell_forgotten(*here);
+    here->forget_untold();
+  }
 }
 
 Region end_innermost(const Key& key) noexcept {

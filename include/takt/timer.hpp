@@ -133,6 +133,7 @@ class Timer {
   Thread* here(bool make = true) noexcept;
   Thread* make_books(std::size_t bucket) noexcept;
   void abandon(Thread& thread) noexcept;
+  bool let_go(Thread& thread) noexcept;
   Handle start_at(Thread& thread, const Key& key, std::uint64_t ns, const Reading& begin) noexcept;
   void end_here(Thread& thread, std::uint32_t id, std::uint64_t ns, const Reading& begin, const Reading& end) noexcept;
   void end_elsewhere(Thread& thread, const Handle& handle, std::uint64_t ns, const Reading& begin,

@@ -5,7 +5,9 @@
 #include <takt/session.hpp>
 #include <takt/takt.hpp>
 
+#include <atomic>
 #include <coroutine>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
@@ -77,6 +79,50 @@ int expect(bool good, const char* what) {
   return good ? 0 : 1;
 }
 
+Task hops(unsigned times) {
+  const takt::Scope waits(kWaits);
+  for (unsigned hop = 0; hop < times; ++hop) {
+    const takt::Scope inside(kInside);
+    co_await std::suspend_always();
+  }
+}
+
+std::uint64_t losses_of(const takt::Snapshot& snapshot, const std::string& what) {
+  std::uint64_t count = 0;
+  for (const takt::Loss& loss : snapshot.losses) { count += loss.what == what ? loss.count : 0; }
+  return count;
+}
+
+/// 3 000 coroutines, all of them suspended inside a region between two rounds, and resumed by another of four threads each.
+int many_on_four_threads() {
+  constexpr std::size_t kMany = 3000;
+  constexpr std::size_t kThreads = 4;
+  constexpr unsigned kHops = 5;
+  const takt::Snapshot before = takt::snapshot();
+  std::vector<Task> tasks;
+  for (std::size_t task = 0; task < kMany; ++task) { tasks.push_back(hops(kHops)); }
+  std::atomic<unsigned> arrived{0};
+  const auto work = [&](std::size_t thread) {
+    for (unsigned round = 0; round <= kHops; ++round) {
+      for (std::size_t task = (thread + round) % kThreads; task < kMany; task += kThreads) { tasks[task].resume(); }
+      ++arrived;
+      while (arrived.load() < (round + 1) * kThreads) { std::this_thread::yield(); }
+    }
+  };
+  std::vector<std::thread> threads;
+  for (std::size_t thread = 0; thread < kThreads; ++thread) { threads.emplace_back(work, thread); }
+  for (std::thread& thread : threads) { thread.join(); }
+  const takt::Snapshot snapshot = takt::snapshot();
+  const auto gained = [&](const char* key) { return counts_of(snapshot, key).calls - counts_of(before, key).calls; };
+  int failed = expect(gained("waits") == kMany, "each of 3 000 is counted once");
+  failed += expect(gained("inside") == kMany * kHops, "and each of its regions");
+  failed += expect(counts_of(snapshot, "(overflow)").calls == 0, "none is in the overflow");
+  for (const char* const loss : {"overflow", "never_ended", "end_without_start", "ended_late"}) {
+    failed += expect(losses_of(snapshot, loss) == losses_of(before, loss), loss);
+  }
+  return failed + expect(snapshot.open.empty(), "none is open");
+}
+
 }  // namespace
 
 int main() {
@@ -103,5 +149,6 @@ int main() {
   failed += expect(inside.total_ns > 0 && inside.total_ns <= waits.total_ns, "their times are real");
   failed += expect(counts_of(snapshot, "Batch").calls == 1, "the Batch around them is whole");
   failed += expect(counts_of(snapshot, "Forward").calls == 1, "what comes after them is timed");
+  failed += many_on_four_threads();
   return failed;
 }

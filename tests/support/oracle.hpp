@@ -27,6 +27,10 @@ class Oracle {
   static constexpr Key kBatch = 2;
   static constexpr Key kNoKey = 0;
   static constexpr std::size_t kMaxDepth = 64;
+  static constexpr std::size_t kMaxOpen = 3968;
+  static constexpr std::size_t kMaxBatches = 8;
+  static constexpr std::size_t kMaxLate = 1024;
+  static constexpr unsigned kPatientSteps = 8;
   static constexpr std::size_t kMaxPaths = 4095;
   static constexpr std::size_t kMaxColumns = 64;
   static constexpr std::uint64_t kWarmupBatches = 10;
@@ -102,7 +106,8 @@ class Oracle {
 
   void begin(std::uint32_t id, Key key, std::uint64_t now) {
     pass(now);
-    if (frames() >= kMaxDepth) {
+    forget_before(key);
+    if (frames() >= kMaxOpen) {
       mishap("overflow", key);
       if (!has_deep()) { open_.push_back(Region{0, kNoKey, {}, true, true, now, 0}); }
       if (deep_.size() < kMaxDepth) {
@@ -121,7 +126,7 @@ class Oracle {
       mishap("overflow", key);
     } else if (key == kEpoch) {
       boundary_ = true;
-    } else if (key == kBatch && batches_open() == 0) {
+    } else if (key == kBatch && !step_open_) {
       step_open_ = true;
       step_ = id;
       step_path_ = region.path;
@@ -135,6 +140,7 @@ class Oracle {
     pass(now);
     auto at = find(id);
     if (at == open_.end()) {
+      if (end_late(id, now, true)) { return; }
       if (!end_deep(id)) {
         mishap("end_without_start", kNoKey);
       } else if (!has_deep()) {
@@ -150,7 +156,7 @@ class Oracle {
     pass(now);
     auto at = find(id);
     if (at == open_.end()) {
-      if (!end_deep(id) || has_deep()) { return; }
+      if (end_late(id, now, false) || !end_deep(id) || has_deep()) { return; }
       at = find_deep();
     }
     if (at == open_.begin()) {
@@ -159,8 +165,10 @@ class Oracle {
       std::prev(at)->self += at->self;
     }
     const Region region = *at;
-    open_.erase(at);
+    const bool step = is_step(region);
+    const auto above = open_.erase(at);
     end_role(region, now, false);
+    outlived(region, above, step);
   }
 
   /// A region of another thread, begun at `path` there, has ended here. Returns whether it has a place.
@@ -191,6 +199,11 @@ class Oracle {
   /// There was no room for its begin.
   void refused(Key key) { mishap("overflow", key); }
 
+  /// Of a region that was given up and had begun on a device.
+  void device_given_up(std::uint32_t id) {
+    const Region* const region = find_late(id);
+    mishap("device_skipped", region == nullptr || region->overflow ? kNoKey : region->key);
+  }
   void skip(Key key) {
     Path path;
     const bool placed = place(key, path);
@@ -203,15 +216,15 @@ class Oracle {
     (placed ? values_[path] : overflow_).host.add(length, warm_);
   }
   void items(std::uint32_t id, std::uint64_t count, bool bytes) {
-    const auto at = find(id);
-    if (at == open_.end() && !has_deep()) { return; }
-    Values& values = at == open_.end() || at->overflow ? overflow_ : values_[at->path];
+    const Region* const at = find_late(id);
+    if (at == nullptr && !has_deep()) { return; }
+    Values& values = at == nullptr || at->overflow ? overflow_ : values_[at->path];
     (bytes ? values.bytes : values.items) += count;
   }
   void bad_amount(std::uint32_t id) {
-    const auto at = find(id);
+    const Region* const at = find_late(id);
     const auto deep = deep_.find(id);
-    mishap("bad_amount", at != open_.end() ? at->key : deep != deep_.end() ? deep->second : kNoKey);
+    mishap("bad_amount", at != nullptr ? at->key : deep != deep_.end() ? deep->second : kNoKey);
   }
 
   /// To be called before end() of a region that was put on a device. The span that is to be waited for; nullptr: none.
@@ -219,7 +232,7 @@ class Oracle {
     pass(now);
     const auto at = find(id);
     if (at == open_.end()) {
-      if (has_deep()) { mishap("device_skipped", kNoKey); }
+      if (find_late(id) == nullptr && has_deep()) { mishap("device_skipped", kNoKey); }
       return nullptr;
     }
     Series* series = nullptr;
@@ -278,13 +291,18 @@ class Oracle {
     now_ = now;
   }
   std::size_t frames() const { return open_.size(); }
-  bool is_open(std::uint32_t id) { return find(id) != open_.end(); }
+  bool is_open(std::uint32_t id) { return find_late(id) != nullptr; }
+  /// Given up as forgotten, but it may still end.
+  bool is_late(std::uint32_t id) { return find(id) == open_.end() && find_late(id) != nullptr; }
+  const std::vector<std::uint32_t>& given_up() const { return given_up_; }
+  /// What was given up since this was last asked.
+  std::vector<std::uint32_t> take_given_up() { return std::exchange(given_up_, {}); }
   bool has_deep() const { return !deep_.empty() || deeper_ != 0; }
   bool is_deep(std::uint32_t id) const { return deep_.count(id) != 0 || deeper_ != 0; }
   bool step_open() const { return step_open_; }
-  const Path& path_of(std::uint32_t id) { return find(id)->path; }
-  bool in_overflow(std::uint32_t id) { return find(id)->overflow; }
-  std::uint64_t begin_of(std::uint32_t id) { return find(id)->begin; }
+  const Path& path_of(std::uint32_t id) { return find_late(id)->path; }
+  bool in_overflow(std::uint32_t id) { return find_late(id)->overflow; }
+  std::uint64_t begin_of(std::uint32_t id) { return find_late(id)->begin; }
   /// Ids of open regions, outermost first; 0 stands for all that are too deep.
   std::vector<std::uint32_t> open_ids() const {
     std::vector<std::uint32_t> ids;
@@ -309,6 +327,8 @@ class Oracle {
     bool deep = false;
     std::uint64_t begin = 0;
     std::uint64_t self = 0;
+    bool left = false;   // the Batch or Epoch that it began in has ended
+    unsigned steps = 0;  // that it has outlived, outside of any
   };
   using Regions = std::list<Region>;
 
@@ -328,27 +348,238 @@ class Oracle {
     --deeper_;
     return true;
   }
-  std::size_t batches_open() const {
-    return static_cast<std::size_t>(std::count_if(
-        open_.begin(), open_.end(), [](const Region& region) { return !region.overflow && region.key == kBatch; }));
+  const Region* find_late(std::uint32_t id) {
+    if (const auto at = find(id); at != open_.end()) { return &*at; }
+    for (const Region& region : late_) {
+      if (region.id == id) { return &region; }
+    }
+    return nullptr;
   }
+  bool is_step(const Region& region) const { return step_open_ && !region.deep && region.id == step_; }
   void mishap(const std::string& what, Key key) { ++mishaps_[{what, key}]; }
 
   /// Where a region of `key` would begin now. False: in the overflow.
   bool place(Key key, Path& path) {
-    if (!open_.empty() && open_.back().overflow) { return false; }
-    const Path parent = open_.empty() ? Path{} : open_.back().path;
+    if (key == kBatch || key == kEpoch) {
+      const auto around = enclosing();
+      return around == open_.end() ? place_at({}, key, path) : !around->overflow && place_at(around->path, key, path);
+    }
+    const auto innermost = last([](const Region& region) { return !region.left; });
+    if (innermost == open_.end()) { return place_at({}, key, path); }
+    if (innermost->overflow) { return false; }
+    const Path inside = innermost->path;
     // What has ended around those that are open begins anew at its own place, but not out of a Batch or an Epoch.
-    for (Path around = parent; !around.empty(); around.pop_back()) {
-      if (around.back() == kEpoch || around.back() == kBatch) { break; }
+    for (Path around = inside; !around.empty() && !has_role(around); around.pop_back()) {
       const auto is_there = [&](const Region& region) { return !region.overflow && region.path == around; };
-      if (around.back() == key && std::none_of(open_.begin(), open_.end(), is_there)) {
+      if (around.back() == key && is_overlapped() && std::none_of(open_.begin(), open_.end(), is_there)) {
         path = around;
         return true;
       }
     }
-    return place_below(parent, key, path);
+    if (!is_orphan(innermost) || known_.count(with(inside, key)) != 0) { return place_at(inside, key, path); }
+    // Not inside what may have been forgotten, where the key has a place further out.
+    const auto around =
+        last([&](const Region& region) { return !region.left && (region.overflow || !is_orphan(find(region.id))); });
+    const Path outside = around == open_.end() ? Path{} : around->path;
+    return place_at(known_.count(with(outside, key)) != 0 ? outside : inside, key, path);
   }
+  static Path with(Path path, Key key) {
+    path.push_back(key);
+    return path;
+  }
+  static bool has_role(const Path& path) { return path.back() == kBatch || path.back() == kEpoch; }
+  /// Below `parent`; where that is as long as a path can be, at the innermost place in it that has the key.
+  bool place_at(const Path& parent, Key key, Path& path) {
+    if (parent.size() < kMaxDepth) { return place_below(parent, key, path); }
+    for (Path around = parent; !around.empty(); around.pop_back()) {
+      if (around.back() == key) {
+        path = around;
+        return true;
+      }
+      if (has_role(around)) { break; }
+    }
+    return false;
+  }
+  template <class Is>
+  Regions::iterator last(Is is) {
+    for (auto at = open_.end(); at != open_.begin();) {
+      if (is(*--at)) { return at; }
+    }
+    return open_.end();
+  }
+  /// Whether a region of `path` began before `at` and is open.
+  bool is_open_before(Regions::iterator at, const Path& path) {
+    return std::any_of(open_.begin(), at,
+                       [&](const Region& each) { return !each.overflow && !each.deep && each.path == path; });
+  }
+  bool is_overlapped() {
+    Path around;
+    for (const Region& region : open_) {
+      if (region.overflow || region.path.size() != around.size() + 1 || !begins_with(region.path, around)) {
+        return true;
+      }
+      around = region.path;
+    }
+    return false;
+  }
+  /// Whether something that it began in, up to its Batch or Epoch, has ended.
+  bool is_orphan(Regions::iterator at) {
+    if (at->overflow) { return false; }
+    Path path = at->path;
+    while (!has_role(path)) {
+      path.pop_back();
+      if (path.empty()) { return false; }
+      while (at != open_.begin() && !(!std::prev(at)->overflow && std::prev(at)->path == path)) { --at; }
+      if (at == open_.begin()) { return true; }
+      --at;
+    }
+    return false;
+  }
+  bool is_placed(Regions::iterator at, Regions::iterator anchor) {
+    for (;;) {
+      if (at == anchor) { return true; }
+      if (at->overflow) { return !at->left; }
+      Path path = at->path;
+      path.pop_back();
+      if (path.empty()) { return true; }
+      while (at != open_.begin() && !(!std::prev(at)->overflow && std::prev(at)->path == path)) { --at; }
+      if (at == open_.begin()) { return false; }
+      --at;
+    }
+  }
+  /// What a Batch or Epoch belongs in: the innermost region around which everything is open; end(): nothing.
+  Regions::iterator enclosing() {
+    Regions::iterator anchor = step_open_ ? find(step_) : open_.end();
+    for (Path around = anchor == open_.end() ? Path{} : anchor->path; !around.empty(); around.pop_back()) {
+      if (around != anchor->path && has_role(around) && !is_open_before(anchor, around)) {
+        anchor = open_.end();
+        break;
+      }
+    }
+    return last([&](const Region& region) {
+      auto at = open_.begin();
+      while (&*at != &region) { ++at; }
+      return is_placed(at, anchor);
+    });
+  }
+
+  // What was forgotten.
+
+  void forget_before(Key key) {
+    if (open_.empty()) { return; }
+    if (key == kBatch) { return forget_before_batch(); }
+    const auto innermost = key == kEpoch ? enclosing() : last([](const Region& region) { return !region.left; });
+    if (innermost == open_.end() || innermost->overflow) { return; }
+    if (known_.count(with(innermost->path, key)) != 0) { return; }
+    const auto had_steps = [&](const Path& path) {
+      return known_.count(with(path, kBatch)) != 0 || (key != kEpoch && known_.count(with(path, kEpoch)) != 0);
+    };
+    if (key != kEpoch) {
+      if (!has_role(innermost->path) && innermost->key == key && had_steps(innermost->path)) { give_up(innermost); }
+      return;
+    }
+    auto epoch = innermost;
+    while (epoch->overflow || epoch->key != kEpoch) {
+      if (epoch == open_.begin()) { return; }
+      --epoch;
+    }
+    if (begins_with(innermost->path, epoch->path) && had_steps(epoch->path)) { give_up_from(epoch); }
+  }
+
+  void forget_before_batch() {
+    if (!step_open_) { return; }
+    const auto step = find(step_);
+    const auto around = enclosing();
+    const bool overflow = around != open_.end() && around->overflow;
+    const Path path = around == open_.end() ? Path{} : around->path;
+    const auto batches =
+        std::count_if(step, open_.end(), [](const Region& region) { return !region.overflow && region.key == kBatch; });
+    bool forgotten =
+        (!overflow && !begins_with(path, step->path)) || batches >= static_cast<std::ptrdiff_t>(kMaxBatches);
+    if (!forgotten && !overflow && known_.count(with(path, kBatch)) == 0) {
+      forgotten = true;
+      for (Path each = path; each.size() >= step->path.size(); each.pop_back()) {
+        forgotten = forgotten && values_[each].host.n != 0 && nests_.count(each) == 0;
+      }
+    }
+    if (forgotten) { give_up_from(step); }
+  }
+
+  /// A Batch or an Epoch has ended that stood before `above`.
+  void outlived(const Region& ended, Regions::iterator above, bool step) {
+    if (ended.overflow || (ended.key != kBatch && ended.key != kEpoch)) { return; }
+    std::vector<std::uint32_t> below;
+    for (auto at = open_.begin(); at != above; ++at) { below.push_back(at->id); }
+    for (auto at = above; at != open_.end(); ++at) {
+      Path path = at->path;
+      if (!at->overflow && path == ended.path) { break; }
+      while (!path.empty() && !has_role(path)) { path.pop_back(); }
+      if (at->overflow || path == ended.path) { at->left = true; }
+    }
+    for (std::size_t index = below.size(); index-- > 0;) {
+      const auto at = below[index] == 0 ? find_deep() : find(below[index]);
+      bool forgotten =
+          at->overflow ? step && at->left : at->path.size() > ended.path.size() && begins_with(at->path, ended.path);
+      if (!forgotten && !at->overflow && step && !has_role(at->path) && !at->left && is_orphan(at)) {
+        forgotten = ++at->steps >= kPatientSteps;
+      }
+      if (forgotten) { give_up(at); }
+    }
+  }
+
+  void give_up_from(Regions::iterator outermost) {
+    const Path path = outermost->path;
+    while (outermost != std::prev(open_.end())) {
+      auto at = std::prev(open_.end());
+      while (at != outermost && !at->overflow && !(at->path.size() > path.size() && begins_with(at->path, path))) {
+        --at;
+      }
+      if (at == outermost) { break; }
+      give_up(at);
+    }
+    give_up(outermost);
+  }
+
+  void give_up(Regions::iterator at) {
+    Region region = *at;
+    if (at == open_.begin()) {
+      covered_ -= at->self;
+    } else {
+      std::prev(at)->self += at->self;
+    }
+    open_.erase(at);
+    const Key key = region.overflow ? kNoKey : region.key;
+    mishaps_[{"never_ended", key}] += region.deep ? deep_.size() + deeper_ : 1;
+    if (region.deep) {
+      deep_.clear();
+      deeper_ = 0;
+    } else {
+      if (late_.size() == kMaxLate) { late_.erase(late_.begin()); }
+      late_.push_back(region);
+      given_up_.push_back(region.id);
+    }
+    end_role(region, now_, false);
+  }
+
+  bool end_late(std::uint32_t id, std::uint64_t now, bool here) {
+    for (auto at = late_.begin(); at != late_.end(); ++at) {
+      if (at->id != id) { continue; }
+      const Region region = *at;
+      late_.erase(at);
+      const Key key = region.overflow ? kNoKey : region.key;
+      --mishaps_[{"never_ended", key}];
+      if (!region.overflow) { nests_.insert(region.path); }
+      if (!here) { return true; }
+      mishap("ended_late", key);
+      Values& values = region.overflow ? overflow_ : values_[region.path];
+      values.host.add(now - region.begin, warm_);
+      ++values.away_n;
+      values.away_total += now - region.begin;
+      return true;
+    }
+    return false;
+  }
+
   bool place_below(const Path& parent, Key key, Path& path) {
     Path wanted = parent;
     wanted.push_back(key);
@@ -366,10 +597,12 @@ class Oracle {
     const Region region = *at;
     bool outermost = true;
     for (auto below = open_.begin(); below != at; ++below) { outermost = outermost && !below->overflow; }
-    open_.erase(at);
+    const bool step = is_step(region);
+    const auto above = open_.erase(at);
     Values& values = region.overflow ? overflow_ : values_[region.path];
     values.self += region.self;
     if (!region.overflow || outermost) { values.host.add(now - region.begin, warm_); }
+    outlived(region, above, step);
     end_role(region, now, true);
   }
 
@@ -464,6 +697,9 @@ class Oracle {
   }
 
   Regions open_;
+  std::list<Region> late_;  // given up, the oldest first
+  std::vector<std::uint32_t> given_up_;
+  std::set<Path> nests_;
   std::map<std::uint32_t, Key>
       deep_;  // open without a frame: the ids of some are known, an end of any other is one of the rest
   std::uint64_t deeper_ = 0;

@@ -296,7 +296,7 @@ TEST_CASE("the report says what its figures contain and what they do not") {
 
 TEST_CASE("what a loss means is said in words, not by its identifier") {
   for (const char* const what :
-       {"end_without_start", "never_ended", "ended_on_another_thread", "clock_changed", "overflow", "keys_over_bound",
+       {"end_without_start", "ended_late", "ended_on_another_thread", "clock_changed", "overflow", "keys_over_bound",
         "key_kind_conflict", "metrics_over_bound", "threads_without_memory", "items_or_bytes_not_positive",
         "steps_without_rows", "spans_lost", "rows_not_taken", "rows_incomplete", "rows_dropped", "metrics_dropped",
         "not_in_csv", "not_exported"}) {
@@ -307,6 +307,16 @@ TEST_CASE("what a loss means is said in words, not by its identifier") {
     CHECK(contains(text, "note: 7 x "));
     CHECK(!contains(text, what + std::string("\n")));
   }
+}
+
+TEST_CASE("a region that was never ended is told before any figure") {
+  Snapshot snapshot = sample_snapshot();
+  snapshot.losses.insert(snapshot.losses.begin(), {"never_ended", "Epoch/Batch/Forward/embed", 2});
+  const std::string text = table(snapshot);
+  const std::size_t at = text.find("mistake: Epoch/Batch/Forward/embed was never ended, 2 times: not timed\n");
+  CHECK(at != std::string::npos);
+  CHECK(at < text.find("region "));
+  CHECK(text.find("never ended", at + 60) == std::string::npos);
 }
 
 TEST_CASE("what streams waited for is told, and what spans alone say is a bound") {

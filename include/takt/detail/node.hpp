@@ -33,6 +33,7 @@ struct alignas(64) Node {
 
   std::atomic<Summary*> device{nullptr};
   Counter items, bytes, skipped, device_pending, device_lost;
+  Counter never_ended;  ///< calls given up as forgotten
 
   TreeKey key = 0;          ///< constant once published
   Role role = Role::plain;  ///< constant once published
@@ -45,6 +46,8 @@ struct alignas(64) Node {
   TreeKey usual_key = kNotUsual;
   Node* last_child = nullptr;
   Node* next_guess = nullptr;
+  Relaxed<bool> called;  ///< a call has ended
+  Relaxed<bool> nests;   ///< of a Batch: one that was taken for forgotten has ended
   // What ended here but began on another thread: in the summary, in no step row, and no Batch begun here.
   Counter away_calls;
   std::uint64_t away_ns = 0;  ///< owning thread only

@@ -6,55 +6,102 @@
 
 #include <atomic>
 #include <cstdint>
+#include <new>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
 /// Regions that ended on another thread than they began on, left for the thread that they began on, which takes them when it
-/// comes by. One thread takes; any thread leaves and reads.
+/// comes by. One thread takes; any thread leaves and reads. There is room for as many as can be open; what a thread
+/// leaves behind when more than a few wait is allocated, and never freed before the whole.
 class Notices {
  public:
-  static constexpr unsigned kMost = 128;  ///< more than can be open, but for regions too deep
+  static constexpr unsigned kFew = 128;
+  static constexpr unsigned kMost = 4096;  ///< more than can be open, but for regions too deep
 
   struct Notice {
     std::uint32_t id = 0;
     std::uint32_t place = 0;
     std::uint64_t ns = 0;  ///< when it ended
+    bool is_before(const Notice& other) const noexcept { return ns != other.ns ? ns < other.ns : place < other.place; }
   };
   /// Some of them, in the order of their ends.
-  struct List {
-    unsigned count = 0;
-    Notice notice[kMost];
+  class List {
+   public:
+    List() noexcept = default;
+    ~List() { delete[] many_; }
+    List(const List&) = delete;
+    List& operator=(const List&) = delete;
+    unsigned size() const noexcept { return count_; }
+    const Notice* begin() const noexcept { return many_ != nullptr ? many_ : few_; }
+    const Notice& operator[](unsigned index) const noexcept { return begin()[index]; }
+    void clear() noexcept { count_ = 0; }
+    /// False, and nothing done, where there is no memory.
+    bool add(const Notice& notice) noexcept {
+      if (count_ == kFew && many_ == nullptr) {
+        many_ = new (std::nothrow) Notice[kMost];
+        if (many_ == nullptr) { return false; }
+        for (unsigned at = 0; at < kFew; ++at) { many_[at] = few_[at]; }
+      }
+      (many_ != nullptr ? many_ : few_)[count_++] = notice;
+      return true;
+    }
+    void sort() noexcept {
+      Notice* const list = many_ != nullptr ? many_ : few_;
+      for (unsigned gap = count_ / 2; gap > 0; gap /= 2) {
+        for (unsigned next = gap; next < count_; ++next) {
+          const Notice moved = list[next];
+          unsigned at = next;
+          for (; at >= gap && moved.is_before(list[at - gap]); at -= gap) { list[at] = list[at - gap]; }
+          list[at] = moved;
+        }
+      }
+    }
+
+   private:
+    unsigned count_ = 0;
+    Notice few_[kFew];
+    Notice* many_ = nullptr;
   };
 
-  /// \param id not 0. False where there are too many: the region stays open in its thread's books, and is reported so.
+  Notices() noexcept = default;
+  ~Notices() {
+    for (auto& chunk : more_) { delete chunk.load(std::memory_order_relaxed); }
+  }
+  Notices(const Notices&) = delete;
+  Notices& operator=(const Notices&) = delete;
+
+  /// \param id not 0. False where there are too many, or no memory: the region stays open in its thread's books, and is
+  /// reported so.
   bool leave(std::uint32_t id, std::uint64_t ns) noexcept {
-    for (Slot& slot : slot_) {
-      std::uint32_t expected = kFree;
-      // partner: remove()
-      if (!slot.id.compare_exchange_strong(expected, kBusy, std::memory_order_acquire)) { continue; }
-      slot.ns.store(ns, std::memory_order_relaxed);
-      slot.id.store(id, std::memory_order_release);  // partner: read()
-      count_.fetch_add(1, std::memory_order_release);
-      return true;
+    for (unsigned chunk = 0; chunk < kMost / kFew; ++chunk) {
+      Chunk* const slots = chunk == 0 ? &first_ : make(more_[chunk - 1]);
+      if (slots == nullptr) { return false; }
+      if (slots->used.load(std::memory_order_relaxed) < kFew && leave_in(*slots, id, ns)) { return true; }
     }
     return false;
   }
   bool any() const noexcept { return count_.load(std::memory_order_relaxed) != 0; }
   void read(List& list) const noexcept {
-    list.count = 0;
-    for (std::uint32_t place = 0; place < kMost; ++place) {
-      const std::uint32_t id = slot_[place].id.load(std::memory_order_acquire);
-      if (id == kFree || id == kBusy) { continue; }
-      const std::uint64_t ns = slot_[place].ns.load(std::memory_order_relaxed);
-      unsigned at = list.count++;
-      for (; at > 0 && list.notice[at - 1].ns > ns; --at) { list.notice[at] = list.notice[at - 1]; }
-      list.notice[at] = Notice{id, place, ns};
+    list.clear();
+    for (unsigned chunk = 0; chunk < kMost / kFew; ++chunk) {
+      const Chunk* const slots = chunk == 0 ? &first_ : more_[chunk - 1].load(std::memory_order_acquire);
+      if (slots == nullptr) { break; }
+      for (unsigned slot = 0; slot < kFew; ++slot) {
+        const std::uint32_t id = slots->slot[slot].id.load(std::memory_order_acquire);
+        if (id == kFree || id == kBusy) { continue; }
+        const std::uint64_t ns = slots->slot[slot].ns.load(std::memory_order_relaxed);
+        if (!list.add(Notice{id, chunk * kFew + slot, ns})) { break; }  // the rest later
+      }
     }
+    list.sort();
   }
   /// Taker: forgets one that it has read.
   void remove(const Notice& notice) noexcept {
-    slot_[notice.place].id.store(kFree, std::memory_order_release);  // partner: leave()
+    const unsigned chunk = notice.place / kFew;
+    Chunk& slots = chunk == 0 ? first_ : *more_[chunk - 1].load(std::memory_order_relaxed);
+    slots.slot[notice.place % kFew].id.store(kFree, std::memory_order_release);  // partner: leave_in()
+    slots.used.fetch_sub(1, std::memory_order_relaxed);
     count_.fetch_sub(1, std::memory_order_relaxed);
   }
 
@@ -65,8 +112,36 @@ class Notices {
     std::atomic<std::uint32_t> id{kFree};
     std::atomic<std::uint64_t> ns{0};
   };
+  struct Chunk {
+    std::atomic<std::uint32_t> used{0};
+    Slot slot[kFew];
+  };
+
+  static Chunk* make(std::atomic<Chunk*>& place) noexcept {
+    Chunk* there = place.load(std::memory_order_acquire);
+    if (there != nullptr) { return there; }
+    auto* const made = new (std::nothrow) Chunk;
+    if (made == nullptr || place.compare_exchange_strong(there, made, std::memory_order_acq_rel)) { return made; }
+    delete made;
+    return there;
+  }
+  bool leave_in(Chunk& chunk, std::uint32_t id, std::uint64_t ns) noexcept {
+    for (Slot& slot : chunk.slot) {
+      std::uint32_t expected = kFree;
+      // partner: remove()
+      if (!slot.id.compare_exchange_strong(expected, kBusy, std::memory_order_acquire)) { continue; }
+      slot.ns.store(ns, std::memory_order_relaxed);
+      slot.id.store(id, std::memory_order_release);  // partner: read()
+      chunk.used.fetch_add(1, std::memory_order_relaxed);
+      count_.fetch_add(1, std::memory_order_release);
+      return true;
+    }
+    return false;
+  }
+
   std::atomic<std::uint32_t> count_{0};
-  Slot slot_[kMost];
+  Chunk first_;
+  std::atomic<Chunk*> more_[kMost / kFew - 1] = {};
 };
 
 }  // namespace detail

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <takt/detail/drain.hpp>
+#include <takt/detail/timer_forgotten.hpp>
 #include <takt/timer.hpp>
 
 TAKT_BEGIN_NAMESPACE
@@ -40,7 +41,7 @@ typename Timer<B>::Thread* Timer<B>::here(bool make) noexcept {
     if (thread->number.load(std::memory_order_relaxed) == token.number) { return thread; }
     // A thread that has ended leaves its books to the next one at the same address, so that they stay as few as threads
     // that live at once; but what it left open may still end elsewhere.
-    if (thread->tree.depth() == 0) {
+    if (!thread->tree.is_unended()) {
       vacant = thread;
     } else {
       oldest = thread;
@@ -74,12 +75,27 @@ typename Timer<B>::Thread* Timer<B>::make_books(std::size_t bucket) noexcept {
   return thread;
 }
 
+/// Frees the places of regions that were given up too long ago to end. Whether there were any.
+template <class B>
+bool Timer<B>::let_go(Thread& thread) noexcept {
+  bool any = false;
+  for (std::uint32_t place = 0; place != thread.places; ++place) {
+    Reading begin;
+    const std::uint32_t id = thread.open_at(place).id.load(std::memory_order_relaxed);
+    if (id == Thread::Open::kClaimed || thread.tree.is_open(id) || thread.tree.is_too_deep(id)) { continue; }
+    if (!thread.claim(place, id, begin.mark, begin.taken)) { continue; }
+    drop(begin);
+    any = true;
+  }
+  return any;
+}
+
 /// Gives up the open regions of a thread that has ended.
 template <class B>
 void Timer<B>::abandon(Thread& thread) noexcept {
-  for (std::uint32_t place = 0; place != Thread::kNowhere; ++place) {
+  for (std::uint32_t place = 0; place != thread.places; ++place) {
     Reading begin;
-    const std::uint32_t id = thread.open[place].id.load(std::memory_order_relaxed);
+    const std::uint32_t id = thread.open_at(place).id.load(std::memory_order_relaxed);
     if (id != Thread::Open::kClaimed && thread.claim(place, id, begin.mark, begin.taken)) { drop(begin); }
   }
   next_position(thread);
@@ -90,6 +106,7 @@ template <class B>
 Handle Timer<B>::start_at(Thread& thread, const Key& key, std::uint64_t ns, const Reading& begin) noexcept {
   Handle handle;
   handle.place = thread.free_place();
+  if (handle.place == Thread::kNowhere && let_go(thread)) { handle.place = thread.free_place(); }
   if (handle.place == Thread::kNowhere) {
     lose(thread, detail::Mishap::overflow, key.hash());
     drop(begin);
@@ -101,12 +118,14 @@ Handle Timer<B>::start_at(Thread& thread, const Key& key, std::uint64_t ns, cons
   next_position(thread);
   thread.tree.begin(key.hash(), handle.id, ns);
   handle.node = thread.tree.innermost();
-  Thread::Open& open = thread.open[handle.place];
+  if (TAKT_UNLIKELY(!handle.node->called.own())) { thread.key_of(key.hash(), key.name()); }
+  Thread::Open& open = thread.open_at(handle.place);
   open.order = thread.position;
   open.key = key.hash();
   open.mark = begin.mark;
   open.marked = begin.taken;
   open.id.store(handle.id, std::memory_order_release);  // partner: claim()
+  if (TAKT_UNLIKELY(thread.tree.has_news())) { detail::tell_forgotten(thread); }
   return handle;
 }
 
@@ -165,14 +184,18 @@ void Timer<B>::finish(Thread& thread, const detail::Node* node, std::uint64_t le
 template <class B>
 void Timer<B>::end_here(Thread& thread, std::uint32_t id, std::uint64_t ns, const Reading& begin,
                         const Reading& end) noexcept {
-  std::uint64_t begin_ns = ns;
-  for (unsigned level = thread.tree.depth(); level-- > 0;) {
-    if (thread.tree.frame(level).id() == id) { begin_ns = thread.tree.frame(level).begin_ns.own(); }
-  }
+  const detail::Tree::Frame* const frame = thread.tree.find(id);
+  const std::uint64_t begin_ns = frame == nullptr ? ns : frame->begin_ns.own();
   next_position(thread);
   const detail::Node* node = thread.tree.end(id, ns);
   if (thread.lap_id == id) { thread.lap_id = 0; }
-  finish(thread, node, ns - begin_ns, begin, end);
+  if (node != nullptr) {
+    finish(thread, node, ns - begin_ns, begin, end);
+  } else {  // given up as forgotten, too long ago
+    drop(begin);
+    drop(end);
+  }
+  if (TAKT_UNLIKELY(thread.tree.has_news())) { detail::tell_forgotten(thread); }
 }
 
 template <class B>
@@ -194,7 +217,7 @@ void Timer<B>::end(const Key& key) noexcept {
       lose(*thread, detail::Mishap::end_without_start, key.hash());
       return;
     }
-    id = thread->open[place].id.load(std::memory_order_relaxed);
+    id = thread->open_at(place).id.load(std::memory_order_relaxed);
   } while (id == Thread::Open::kClaimed || !thread->claim(place, id, begin.mark, begin.taken));
   end_here(*thread, id, ns, begin, read());
 }
@@ -323,7 +346,7 @@ void Timer<B>::add_amount(const Handle& handle, detail::Amount what, std::int64_
   Thread* const thread = here();
   if (thread == nullptr) { return; }
   const bool is_open =
-      thread == handle.thread && thread->open[handle.place].id.load(std::memory_order_relaxed) == handle.id;
+      thread == handle.thread && thread->open_at(handle.place).id.load(std::memory_order_relaxed) == handle.id;
   if (n < 1 || !is_open) {
     lose(*thread, n < 1 ? detail::Mishap::bad_amount : detail::Mishap::end_without_start, handle.node->key);
     return;
@@ -475,7 +498,10 @@ template <class B>
 std::uint64_t Timer<B>::mistakes() const noexcept {
   std::uint64_t sum = lost_.load(std::memory_order_relaxed);
   each_thread([&sum](const Thread& thread) {
-    for (unsigned slot = 0; slot < thread.tree.mishaps(); ++slot) { sum += thread.tree.mishap(slot).count.get(); }
+    for (unsigned slot = 0; slot < thread.tree.mishaps(); ++slot) {
+      const detail::Tree::Count& each = thread.tree.mishap(slot);
+      if (each.mishap.get() != detail::Mishap::ended_late) { sum += each.count.get(); }  // which the figures contain
+    }
   });
   return sum;
 }

@@ -35,6 +35,7 @@ struct TimedKey {
   static constexpr std::uint32_t kRecent = 1024;
 
   std::uint64_t hash = 0;
+  char name[201] = "?";  ///< of the first region; constant once published
   TimedKey* next = nullptr;
   Counter version;  // odd while being written
   Summary results;
@@ -59,7 +60,8 @@ struct TimedKey {
 /// the thread fills and whoever holds `busy` empties.
 struct TimerThread {
   static constexpr std::uint32_t kPending = 1024;
-  static constexpr std::uint32_t kNowhere = Tree::kMaxDepth;
+  static constexpr std::uint32_t kFewPlaces = 64;
+  static constexpr std::uint32_t kNowhere = Tree::kMaxOpen;
 
   /// A duration that is known already has `ready` instead of marks.
   struct Span {
@@ -87,16 +89,21 @@ struct TimerThread {
       deallocate(key, nullptr);
       key = following;
     }
+    delete[] many.load(std::memory_order_relaxed);
   }
 
   /// Owner. nullptr without memory.
-  TimedKey* key_of(std::uint64_t hash) noexcept {
+  TimedKey* key_of(std::uint64_t hash, const char* name = "?") noexcept {
     for (TimedKey* key = keys.load(std::memory_order_relaxed); key != nullptr; key = key->next) {
       if (key->hash == hash) { return key; }
     }
     TimedKey* key = allocate<TimedKey>(nullptr);
     if (key == nullptr) { return nullptr; }
     key->hash = hash;
+    for (std::size_t at = 0; at + 1 < sizeof(key->name) && *name != 0; ++at, ++name) {
+      key->name[at] = *name;
+      key->name[at + 1] = 0;
+    }
     key->next = keys.load(std::memory_order_relaxed);
     keys.store(key, std::memory_order_release);  // partner: find()
     return key;
@@ -109,29 +116,42 @@ struct TimerThread {
   }
 
   std::uint32_t new_id() noexcept {
-    last_id = last_id + 1 == Tree::Frame::kTooDeep ? 1 : last_id + 1;
+    do {
+      wrapped = wrapped || last_id + 1 == Tree::Frame::kTooDeep;
+      last_id = last_id + 1 == Tree::Frame::kTooDeep ? 1 : last_id + 1;
+    } while (wrapped && tree.is_open(last_id));
     return last_id;
   }
-  /// Owner: a place for one more open region, kNowhere if there are too many.
-  std::uint32_t free_place() const noexcept {
+  Open& open_at(std::uint32_t place) noexcept {
+    return place < kFewPlaces ? few[place] : many.load(std::memory_order_acquire)[place - kFewPlaces];
+  }
+  /// Owner: a place for one more open region, kNowhere if there are too many or there is no memory.
+  std::uint32_t free_place() noexcept {
     std::uint32_t place = 0;
-    while (place != kNowhere && open[place].id.load(std::memory_order_acquire) != 0) { ++place; }  // partner: claim()
-    return place;
+    while (place != places && open_at(place).id.load(std::memory_order_acquire) != 0) { ++place; }  // partner: claim()
+    if (place != places || place == kNowhere) { return place; }
+    if (place == kFewPlaces && many.load(std::memory_order_relaxed) == nullptr) {
+      auto* const made = new (std::nothrow) Open[kNowhere - kFewPlaces];
+      if (made == nullptr) { return kNowhere; }
+      many.store(made, std::memory_order_release);  // partner: open_at()
+    }
+    return places++;
   }
   /// Owner: the place of the innermost open region of a key, kNowhere if there is none.
-  std::uint32_t find_open(std::uint64_t hash) const noexcept {
+  std::uint32_t find_open(std::uint64_t hash) noexcept {
     std::uint32_t found = kNowhere;
-    for (std::uint32_t place = 0; place != kNowhere; ++place) {
-      const std::uint32_t id = open[place].id.load(std::memory_order_relaxed);
-      if (id == 0 || id == Open::kClaimed || open[place].key != hash) { continue; }
-      if (found == kNowhere || open[place].order > open[found].order) { found = place; }
+    for (std::uint32_t place = 0; place != places; ++place) {
+      const Open& open = open_at(place);
+      const std::uint32_t id = open.id.load(std::memory_order_relaxed);
+      if (id == 0 || id == Open::kClaimed || open.key != hash) { continue; }
+      if (found == kNowhere || open.order > open_at(found).order) { found = place; }
     }
     return found;
   }
   /// Any thread: takes the region `id` from its place; false if it has ended.
   bool claim(std::uint32_t place, std::uint32_t id, Mark& mark, bool& marked) noexcept {
     if (place >= kNowhere || id == 0) { return false; }
-    Open& from = open[place];
+    Open& from = open_at(place);
     if (!from.id.compare_exchange_strong(id, Open::kClaimed, std::memory_order_acq_rel)) { return false; }
     mark = from.mark;
     marked = from.marked;
@@ -144,11 +164,11 @@ struct TimerThread {
     Notices::List ended;
     notices.read(ended);
     tree.set_position(position++);
-    for (unsigned at = 0; at < ended.count; ++at) {
-      const std::uint32_t id = ended.notice[at].id;
+    for (unsigned at = 0; at < ended.size(); ++at) {
+      const std::uint32_t id = ended[at].id;
       Tree::Frame taken;
       tree.detach(id, taken);
-      notices.remove(ended.notice[at]);
+      notices.remove(ended[at]);
       if (lap_id == id) { lap_id = 0; }
     }
   }
@@ -163,7 +183,10 @@ struct TimerThread {
   std::uint32_t lap_place = 0;
   std::atomic<std::uintptr_t> lap_region{0};  // likewise, of a Timer that joined the process
   Notices notices;
-  Open open[Tree::kMaxDepth];
+  Open few[kFewPlaces];
+  std::atomic<Open*> many{nullptr};
+  std::uint32_t places = 0;  // of these that were in use; owner only
+  bool wrapped = false;      // ids have come round
   std::atomic<TimedKey*> keys{nullptr};
   Patience patience;
   std::atomic_flag busy = ATOMIC_FLAG_INIT;

@@ -16,7 +16,7 @@ namespace detail {
 /// What was done wrongly, or could not be kept. Counted by kind and key.
 enum class Mishap : std::uint8_t {
   end_without_start,  ///< an end that no open region of this thread matches
-  never_ended,        ///< a region still open when its thread ended
+  never_ended,        ///< a region that was forgotten, or still open when its thread ended
   ended_elsewhere,    ///< a region ended on another thread than it began on: allowed, without self time
   clock_changed,      ///< a region open while the clock was replaced; not timed
   overflow,           ///< a region without room in the tree: beyond 64 deep, 4 096 paths, or the memory
@@ -26,8 +26,9 @@ enum class Mishap : std::uint8_t {
   device_unresolved,  ///< a device span that had not finished when the run ended
   graph_missed,       ///< a device span of a graph that was replayed again before it could be read
   step_at_end,        ///< a step behind the last number that there is, which it gets, too
+  ended_late,         ///< a region that ended after it had been given up as forgotten: in n and total only
 };
-inline constexpr int kMishaps = 11;
+inline constexpr int kMishaps = 12;
 
 /// The open regions of one thread and what has been folded of the ended ones: events in, summaries out. Times are in ns on
 /// one monotonic axis. Owning thread only, but for what Node and Frame say of readers.
@@ -36,14 +37,21 @@ inline constexpr int kMishaps = 11;
 /// For an end in order that is one subtraction; only an end out of order looks further (close).
 class Tree {
  public:
-  static constexpr unsigned kMaxDepth = 64;
+  static constexpr unsigned kMaxDepth = 64;     ///< keys in a path, and open regions until more room is made
+  static constexpr unsigned kMaxOpen = 3968;    ///< open regions: as many as an arena has places
+  static constexpr unsigned kMaxLate = 1024;    ///< regions given up that may still end
+  static constexpr unsigned kMaxBatches = 8;    ///< Batches open inside each other
+  static constexpr unsigned kPatientSteps = 8;  ///< how long a region outside of steps may outlive what it began in
   static constexpr std::uint32_t kMaxNodes = 4096;
 
   /// An open region. frames_[0] is none, but the thread itself: what its child_ns holds is covered by regions.
   struct Frame {
+    static constexpr std::uint32_t kStep = 1U << 24U;       ///< a step that it has outlived; four bits
+    static constexpr std::uint32_t kTaken = 1U << 28U;      ///< given up, and its owner knows
+    static constexpr std::uint32_t kLeft = 1U << 29U;       ///< the Batch or Epoch that it began in has ended
     static constexpr std::uint32_t kRole = 1U << 30U;       ///< its end means more than its time
     static constexpr std::uint32_t kDiscarded = 1U << 31U;  ///< its length would be wrong; count it only
-    static constexpr std::uint32_t kTooDeep = kRole - 1;  ///< the id of the frame that stands for all beyond kMaxDepth
+    static constexpr std::uint32_t kTooDeep = kStep - 1;    ///< the id of the frame that stands for all without room
 
     Relaxed<Node*> node;
     Counter begin_ns;
@@ -51,8 +59,10 @@ class Tree {
     /// The region's id, and flags, so that one comparison tells that an end is in order and nothing special.
     Relaxed<std::uint32_t> id_flags;
 
-    std::uint32_t id() const noexcept { return id_flags.get() & ~(kRole | kDiscarded); }
-    bool discarded() const noexcept { return (id_flags.get() & kDiscarded) != 0; }
+    std::uint32_t id() const noexcept { return id_flags.get() & (kStep - 1); }
+    bool discarded() const noexcept { return has(kDiscarded); }
+    bool has(std::uint32_t flag) const noexcept { return (id_flags.get() & flag) != 0; }
+    void set(std::uint32_t flag) noexcept { id_flags.set(id_flags.own() | flag); }
   };
   struct Count {
     Relaxed<Mishap> mishap;
@@ -64,14 +74,16 @@ class Tree {
   /// \param budget not owned, may be nullptr; memory for nodes and histogram pages is taken from it.
   Tree(TreeKey epoch_key, TreeKey batch_key, MemoryBudget* budget = nullptr) noexcept
       : epoch_key_(epoch_key), batch_key_(batch_key), budget_(budget) {
-    frames_[0].node.set(&root_);
-    frames_[0].id_flags.set(~std::uint32_t{0});
+    few_[0].node.set(&root_);
+    few_[0].id_flags.set(~std::uint32_t{0});
     overflow_.role = Role::overflow;
     root_.last_child = overflow_.last_child = overflow_.next_guess = &overflow_;
   }
   ~Tree() {
     clear_shape();
     delete[] table_;
+    give_frames(late_.own(), kMaxLate);
+    if (frames() != few_) { give_frames(frames(), kMaxOpen + 2); }
   }
   Tree(const Tree&) = delete;
   Tree& operator=(const Tree&) = delete;
@@ -139,12 +151,9 @@ class Tree {
     Node* usual = usual_child(parent, key);
     return usual != nullptr ? usual : find_child(parent, key);
   }
-  /// The node of a region of `key` that would begin now: below the innermost open one. But one that has ended around those
-  /// that are still open begins anew at its own place: regions that overlap in turn would make a path without end.
-  Node* place_for(TreeKey key) noexcept {
-    Node* again = overlapped_ ? ended_around(key) : nullptr;
-    return again != nullptr ? again : child(innermost(), key);
-  }
+  /// The node of a region of `key` that would begin now: below the innermost open one, unless regions have ended around
+  /// those that are open (place_overlapped).
+  Node* place_for(TreeKey key) noexcept { return overlapped_ ? place_overlapped(key) : below(innermost(), key); }
   Summary* device_of(Node* node) noexcept;
 
   void count(Mishap mishap, TreeKey key, std::uint64_t times = 1) noexcept;
@@ -157,12 +166,19 @@ class Tree {
   Node* root() noexcept { return &root_; }
   Node* overflow() noexcept { return &overflow_; }
   const Node* overflow() const noexcept { return &overflow_; }
-  unsigned depth() const noexcept { return static_cast<unsigned>(top_.get() - frames_); }
+  unsigned depth() const noexcept { return static_cast<unsigned>(top_.get() - base_.get()); }
   /// \param level 0 for the outermost open region.
-  const Frame& frame(unsigned level) const noexcept { return frames_[level + 1]; }
+  const Frame& frame(unsigned level) const noexcept { return base_.get()[level + 1]; }
+  /// Regions that were given up as forgotten, and may still end; the oldest first.
+  unsigned late() const noexcept { return late_count_.get(); }
+  const Frame& late_frame(unsigned index) const noexcept { return late_.get()[index]; }
+  /// An open region, or one of these; nullptr: neither.
+  const Frame* find(std::uint32_t id) const noexcept;
+  /// How many regions were given up so far.
+  std::uint64_t given_up() const noexcept { return given_up_.get(); }
   /// The node of the innermost open region.
   Node* innermost() noexcept { return top_.own()->node.own(); }
-  std::uint64_t covered_ns() const noexcept { return frames_[0].child_ns.get(); }
+  std::uint64_t covered_ns() const noexcept { return base_.get()[0].child_ns.get(); }
   unsigned mishaps() const noexcept { return mishap_count_.get(); }
   const Count& mishap(unsigned index) const noexcept { return mishap_[index]; }
   bool has_discarded() const noexcept { return discarded_; }
@@ -171,6 +187,8 @@ class Tree {
   unsigned too_deep_known() const noexcept { return deep_.known.own(); }
   std::uint32_t too_deep_id(unsigned index) const noexcept { return deep_.id[index].own(); }
   bool is_open(std::uint32_t id) const noexcept;
+  /// Whether it may be one of those without a frame: the ids of some are not known.
+  bool is_too_deep(std::uint32_t id) const noexcept { return deep_.holds(id) || deep_.count.own() > deep_.known.own(); }
   bool is_discarded(std::uint32_t id) const noexcept;
 
   /// The outermost Batch that is open, or else the one that ended last.
@@ -207,22 +225,43 @@ class Tree {
     bool remove(std::uint32_t ended) noexcept;
     bool holds(std::uint32_t open) const noexcept;
   };
+  /// Copies of frames; more than 64 only where there is memory.
+  class Frames {
+   public:
+    Frames() noexcept = default;
+    ~Frames() { delete[] many_; }
+    Frames(const Frames&) = delete;
+    Frames& operator=(const Frames&) = delete;
+    bool reserve(unsigned count) noexcept;
+    unsigned room() const noexcept { return room_; }
+    Frame& operator[](unsigned index) noexcept { return many_ != nullptr ? many_[index] : few_[index]; }
+    const Frame& operator[](unsigned index) const noexcept { return many_ != nullptr ? many_[index] : few_[index]; }
+
+   private:
+    Frame few_[kMaxDepth + 1];
+    Frame* many_ = nullptr;
+    unsigned room_ = kMaxDepth + 1;
+  };
   /// What readers must see as of one moment; the summaries carry positions of their own (Node::version).
   struct State {
     unsigned depth = 0;
+    unsigned late = 0;
+    std::uint32_t nodes = 0;
     TooDeep too_deep;
     std::uint64_t covered_ns = 0;
     bool warm = false;
     std::uint32_t step = 0;  // id of the open one, 0: none
     unsigned mishaps = 0;
-    Frame frames[kMaxDepth + 1];
+    Frames frames;  // the open ones, then those given up
     Count mishap[64];
   };
   /// Any thread, while the owner folds nothing (Recorder checks that by its sequence number).
   void save(State& state) const noexcept;
   /// Becomes a copy of `other` as of `state`, on which events that its owner has not folded yet can be replayed. Any
   /// thread. `other` may go on meanwhile: a summary that is newer than an event is left as it is by that event.
-  void copy_for_replay(const Tree& other, const State& state) noexcept;
+  void copy_for_replay(const Tree& other, const State& state) noexcept { copy(other, state, true); }
+  /// The same without the values: what is asked for is where regions stand.
+  void copy_places(const Tree& other, const State& state) noexcept { copy(other, state, false); }
   /// Adds all values of `other` (no writer meanwhile) to the same places here, and the mishaps. Here nobody records, so that
   /// histograms are packed, and no other thread looks.
   void merge(const Tree& other) noexcept;
@@ -232,6 +271,23 @@ class Tree {
   void clear_values() noexcept;
   /// Forgets open regions, counting them as never ended.
   void abandon_open() noexcept;
+  /// Tells of each region that was given up since it was last asked, then forgets the news.
+  template <class Use>
+  void take_given_up(Use use) noexcept {
+    for (unsigned index = 0; index < late_count_.own(); ++index) {
+      Frame& frame = late_.own()[index];
+      if (frame.has(Frame::kTaken)) { continue; }
+      frame.set(Frame::kTaken);
+      use(frame);
+    }
+    news_ = false;
+  }
+  /// Whether a step was lost or a region given up, of which nobody has taken note.
+  bool has_news() const noexcept { return news_; }
+  /// Forgets the oldest region that was given up; false if there is none.
+  bool drop_late() noexcept;
+  /// Regions that may still end.
+  bool is_unended() const noexcept { return depth() != 0 || late() != 0; }
 
  private:
   static constexpr std::uint32_t kChunk = 64;
@@ -274,12 +330,42 @@ class Tree {
   unsigned too_deep_frame() const noexcept;
   bool inside_overflow(unsigned at) const noexcept;
   Node* end_unusual(std::uint32_t id, std::uint64_t ns, std::uint64_t position) noexcept;
+  Node* end_late(std::uint32_t id, std::uint64_t ns) noexcept;
   Node* close(unsigned at, std::uint64_t ns) noexcept;
+  void copy(const Tree& other, const State& state, bool values) noexcept;
+  void copy_frames(const Tree& other, const State& state) noexcept;
+  Frame* take_frames(unsigned count) noexcept;
+  void give_frames(Frame* frames, unsigned count) noexcept;
+  bool grow() noexcept;
+  unsigned room() const noexcept { return static_cast<unsigned>(limit_ - frames()); }
+  Frame* frames() const noexcept { return base_.own(); }
+  // What was forgotten: tree_forgotten.hpp.
+  void look_for_forgotten(TreeKey key) noexcept;
+  void look_before_batch() noexcept;
+  void look_before_epoch() noexcept;
+  void role_ended(const Node* node, unsigned at, bool step) noexcept;
+  void give_up_from(unsigned at) noexcept;
+  void give_up(unsigned at) noexcept;
+  void keep_late(const Frame& frame) noexcept;
+  bool take_late(std::uint32_t id, Frame& taken) noexcept;
+  void came_late(Node* node) noexcept;
+  unsigned step_frame() const noexcept;
+  unsigned innermost_now() const noexcept;
+  unsigned enclosing() const noexcept;
+  unsigned open_below(unsigned at, const Node* node) const noexcept;
+  bool is_placed(unsigned at, unsigned anchor) const noexcept;
+  bool is_orphan(unsigned at) const noexcept;
+  static bool is_inside(const Node* node, const Node* around) noexcept;
   void find_discarded() noexcept;
   void remove_frame(unsigned at) noexcept;
   void open_role(Frame& frame, TreeKey key, std::uint64_t ns) noexcept;
   void close_role(Node* node, std::uint32_t id, std::uint64_t ns, bool timed) noexcept;
-  Node* ended_around(TreeKey key) noexcept;
+  Node* place_overlapped(TreeKey key) noexcept;
+  Node* below(Node* parent, TreeKey key) noexcept {
+    Node* const node = child(parent, key);
+    return TAKT_LIKELY(node != &overflow_ || parent == &overflow_) ? node : repeated(parent, key);
+  }
+  Node* repeated(Node* parent, TreeKey key) noexcept;
   bool still_overlapped() const noexcept;
   bool is_open_at(const Node* node) const noexcept;
   Node* find_child(Node* parent, TreeKey key) noexcept;
@@ -291,10 +377,10 @@ class Tree {
     const std::uint64_t mixed = (reinterpret_cast<std::uintptr_t>(parent) >> 6U) * 0x9E3779B97F4A7C15U + key;
     return static_cast<std::size_t>((mixed * 0xD6E8FEB86659FD93U) >> 32U);
   }
-  void set_depth(unsigned depth) noexcept { top_.set(frames_ + depth); }
+  void set_depth(unsigned depth) noexcept { top_.set(frames() + depth); }
   void set_special() noexcept {
     special_ = warm_.own() || replaying_;
-    usual_limit_ = special_ || overlapped_ ? frames_ : frames_ + kMaxDepth;
+    usual_limit_ = special_ || overlapped_ ? frames() : limit_;
   }
   void clear_shape() noexcept;
 
@@ -302,15 +388,16 @@ class Tree {
   TreeKey batch_key_;
   MemoryBudget* budget_;
   std::uint64_t position_ = 0;
-  Relaxed<Frame*> top_{frames_};  // the innermost open region
+  Relaxed<Frame*> top_{few_};  // the innermost open region
   // What begins above a frame below it may be usual; none while special_ or overlapped_.
-  Frame* usual_limit_ = frames_ + kMaxDepth;
+  Frame* usual_limit_ = few_ + kMaxDepth;
+  Frame* limit_ = few_ + kMaxDepth;
   bool special_ = false;  // warm_ || replaying_: one look on the way of every call
   Relaxed<bool> warm_;
   bool replaying_ = false;
-  bool overlapped_ = false;   // a region may have ended around one that is open
-  bool discarded_ = false;    // an open region is not to be timed
-  unsigned batch_depth_ = 0;  // Batches open
+  bool overlapped_ = false;  // a region may have ended around one that is open
+  bool discarded_ = false;   // an open region is not to be timed
+  bool news_ = false;        // regions were given up that nobody has taken
   Step step_;
   Relaxed<std::uint32_t> step_id_;  // of the open step, 0: none
   Node* lost_step_ = nullptr;
@@ -318,7 +405,11 @@ class Tree {
   Counter warmup_batches_{10};
   TooDeep deep_;
 
-  Frame frames_[kMaxDepth + 2];  // one more for all that is too deep
+  Counter given_up_;
+  Relaxed<Frame*> late_{nullptr};
+  Relaxed<unsigned> late_count_;
+  Relaxed<Frame*> base_{few_};
+  Frame few_[kMaxDepth + 2];  // one more for all that is too deep
   Node root_, overflow_;
   std::atomic<Chunk*> chunks_[kMaxNodes / kChunk] = {};
   std::atomic<std::uint32_t> node_count_{0};
@@ -333,4 +424,5 @@ class Tree {
 }  // namespace detail
 TAKT_END_NAMESPACE
 
+#include <takt/detail/tree_forgotten.hpp>
 #include <takt/detail/tree_impl.hpp>

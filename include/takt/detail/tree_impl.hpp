@@ -7,6 +7,7 @@
 #include <takt/detail/tree.hpp>
 
 #include <sched.h>
+#include <new>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -24,6 +25,7 @@ TAKT_COLD inline void Tree::fold_special(Node* node, std::uint64_t length, std::
     node->host.add(length, budget_);
   }
   node->end_write(position_);
+  if (!node->called.own()) { node->called.set(true); }
   if (node->role == Role::plain) { node->usual_key = node->key; }
 }
 
@@ -35,23 +37,53 @@ TAKT_COLD inline void Tree::fold_self(Node* node, std::uint64_t self) noexcept {
 }
 
 TAKT_COLD inline void Tree::begin_unusual(TreeKey key, std::uint32_t id, std::uint64_t ns) noexcept {
-  Frame* const top = top_.own();
-  if (top >= frames_ + kMaxDepth) {
+  // Only where one may have been: a step in a step, a region in one of its key, or others that outlived something.
+  const bool odd =
+      key == batch_key_ ? step_id_.own() != 0 : overlapped_ || key == epoch_key_ || innermost()->key == key;
+  if (TAKT_UNLIKELY(odd)) { look_for_forgotten(key); }
+  if (TAKT_UNLIKELY(top_.own() >= limit_) && !grow()) {
     begin_too_deep(key, id, ns);
     return;
   }
   Node* node = place_for(key);
+  Frame* const top = top_.own();
   open(top + 1, node, id, ns);
   if (node->role != Role::plain) { open_role(top[1], key, ns); }
 }
 
-/// All regions beyond kMaxDepth share one frame, so that self time still adds up.
+/// Makes room for as many as can be open. Readers may still look at the few: they stay where they are.
+TAKT_COLD inline bool Tree::grow() noexcept {
+  if (frames() != few_ || deep_.count.own() != 0) { return false; }
+  Frame* const many = take_frames(kMaxOpen + 2);
+  if (many == nullptr) { return false; }
+  const unsigned depth = this->depth();
+  for (unsigned at = 0; at <= depth; ++at) { many[at] = few_[at]; }
+  base_.set(many);
+  limit_ = many + kMaxOpen;
+  set_depth(depth);
+  set_special();
+  return true;
+}
+
+TAKT_COLD inline Tree::Frame* Tree::take_frames(unsigned count) noexcept {
+  if (budget_ != nullptr && !budget_->take(count * sizeof(Frame))) { return nullptr; }
+  auto* const frames = new (std::nothrow) Frame[count];
+  if (frames == nullptr && budget_ != nullptr) { budget_->give(count * sizeof(Frame)); }
+  return frames;
+}
+
+inline void Tree::give_frames(Frame* frames, unsigned count) noexcept {
+  if (frames != nullptr && budget_ != nullptr) { budget_->give(count * sizeof(Frame)); }
+  delete[] frames;
+}
+
+/// All regions for which there are no frames share one, so that self time still adds up.
 TAKT_COLD inline void Tree::begin_too_deep(TreeKey key, std::uint32_t id, std::uint64_t ns) noexcept {
   count(Mishap::overflow, key);
   deep_.add(id);
   if (deep_.count.own() != 1) { return; }
   const unsigned depth = this->depth() + 1;
-  Frame& frame = frames_[depth];
+  Frame& frame = frames()[depth];
   frame.node.set(&overflow_);
   frame.begin_ns.set(ns);
   frame.child_ns.set(0);
@@ -84,15 +116,16 @@ TAKT_COLD inline bool Tree::TooDeep::remove(std::uint32_t ended) noexcept {
 
 inline unsigned Tree::too_deep_frame() const noexcept {
   unsigned at = depth();
-  while (frames_[at].id() != Frame::kTooDeep) { --at; }
+  while (frames()[at].id() != Frame::kTooDeep) { --at; }
   return at;
 }
 
 TAKT_COLD inline Node* Tree::end_unusual(std::uint32_t id, std::uint64_t ns, std::uint64_t position) noexcept {
   position_ = position;
   for (unsigned at = depth(); at > 0; --at) {
-    if (frames_[at].id() == id) { return close(at, ns); }
+    if (frames()[at].id() == id) { return close(at, ns); }
   }
+  if (Node* const node = end_late(id, ns)) { return node; }
   if (!deep_.remove(id)) { return nullptr; }
   if (deep_.count.own() == 0) { close(too_deep_frame(), ns); }
   return &overflow_;
@@ -100,18 +133,19 @@ TAKT_COLD inline Node* Tree::end_unusual(std::uint32_t id, std::uint64_t ns, std
 
 /// Ends any open region.
 TAKT_COLD inline Node* Tree::close(unsigned at, std::uint64_t ns) noexcept {
-  const Frame frame = frames_[at];
+  const Frame frame = frames()[at];
   Node* node = frame.node.own();
+  const bool step = step_id_.own() == frame.id();
   const std::uint64_t begin = frame.begin_ns.own();
   // From the begin of the region above on, that one was the innermost: this one's share of the stack ends there.
-  const std::uint64_t own = (at == depth() ? ns : frames_[at + 1].begin_ns.own()) - begin;
+  const std::uint64_t own = (at == depth() ? ns : frames()[at + 1].begin_ns.own()) - begin;
   const std::uint64_t self = own - frame.child_ns.own();
   remove_frame(at);
   if (frame.discarded()) {
     count(Mishap::clock_changed, node->key);
     find_discarded();
   } else {
-    frames_[at - 1].child_ns.add(own);
+    frames()[at - 1].child_ns.add(own);
     if (node == &overflow_ && inside_overflow(at)) {
       fold_self(node, self);
     } else {
@@ -119,25 +153,29 @@ TAKT_COLD inline Node* Tree::close(unsigned at, std::uint64_t ns) noexcept {
     }
   }
   close_role(node, frame.id(), ns, !frame.discarded());
+  if (TAKT_UNLIKELY(overlapped_) && frame.has(Frame::kRole)) { role_ended(node, at, step); }
   return node;
 }
 
 TAKT_COLD inline void Tree::find_discarded() noexcept {
   discarded_ = false;
-  for (unsigned level = depth(); level > 0; --level) { discarded_ = discarded_ || frames_[level].discarded(); }
+  for (unsigned level = depth(); level > 0; --level) { discarded_ = discarded_ || frames()[level].discarded(); }
+  for (unsigned index = 0; index < late_count_.own(); ++index) {
+    discarded_ = discarded_ || late_.own()[index].discarded();
+  }
 }
 
 /// Like a recursion, the overflow counts its outermost call.
 TAKT_COLD inline bool Tree::inside_overflow(unsigned at) const noexcept {
   while (--at > 0) {
-    if (frames_[at].node.own() == &overflow_) { return true; }
+    if (frames()[at].node.own() == &overflow_) { return true; }
   }
   return false;
 }
 
 inline void Tree::remove_frame(unsigned at) noexcept {
   const unsigned depth = this->depth();
-  for (unsigned above = at + 1; above <= depth; ++above) { frames_[above - 1] = frames_[above]; }
+  for (unsigned above = at + 1; above <= depth; ++above) { frames()[above - 1] = frames()[above]; }
   set_depth(depth - 1);
   if (at < depth && !overlapped_) {
     overlapped_ = true;
@@ -152,7 +190,7 @@ TAKT_COLD inline void Tree::open_role(Frame& frame, TreeKey key, std::uint64_t n
     count(Mishap::overflow, key);
   } else if (node->role == Role::epoch) {
     ++boundaries_;
-  } else if (batch_depth_++ == 0) {
+  } else if (step_id_.own() == 0) {
     warm_.set(node->host.n() - node->away_calls.own() < warmup_batches_.own());
     step_ = Step{node, ns, ns, true, warm_.own(), frame.id()};
     step_id_.set(frame.id());
@@ -163,15 +201,14 @@ TAKT_COLD inline void Tree::open_role(Frame& frame, TreeKey key, std::uint64_t n
 /// \param timed false: the end is not known, so that a Batch makes no step.
 TAKT_COLD inline void Tree::close_role(Node* node, std::uint32_t id, std::uint64_t ns, bool timed) noexcept {
   if (node->role == Role::epoch) { ++boundaries_; }
-  if (node->role != Role::batch) { return; }
-  --batch_depth_;
-  if (step_id_.own() != id) { return; }
+  if (node->role != Role::batch || step_id_.own() != id) { return; }
   warm_.set(false);
   step_id_.set(0);
   step_.end_ns = ns;
   step_.open = false;
   if (!timed) {
     lost_step_ = step_.node;
+    news_ = true;
     step_.node = nullptr;
   }
   set_special();
@@ -179,30 +216,36 @@ TAKT_COLD inline void Tree::close_role(Node* node, std::uint32_t id, std::uint64
 
 TAKT_COLD inline bool Tree::detach(std::uint32_t id, Frame& taken) noexcept {
   for (unsigned at = depth(); at > 0; --at) {
-    if (frames_[at].id() != id) { continue; }
-    taken = frames_[at];
+    if (frames()[at].id() != id) { continue; }
+    taken = frames()[at];
     remove_frame(at);
     find_discarded();
-    frames_[at - 1].child_ns.add(taken.child_ns.own());
+    frames()[at - 1].child_ns.add(taken.child_ns.own());
+    const bool step = step_id_.own() == id;
     close_role(taken.node.own(), taken.id(), taken.begin_ns.own(), false);
+    if (overlapped_ && taken.has(Frame::kRole)) { role_ended(taken.node.own(), at, step); }
+    return true;
+  }
+  if (take_late(id, taken)) {
+    came_late(taken.node.own());
     return true;
   }
   if (!deep_.remove(id)) { return false; }
   if (deep_.count.own() == 0) {
     const unsigned at = too_deep_frame();
-    taken = frames_[at];
+    taken = frames()[at];
     remove_frame(at);
     find_discarded();
-    frames_[at - 1].child_ns.add(taken.child_ns.own());
+    frames()[at - 1].child_ns.add(taken.child_ns.own());
   }
   return true;
 }
 
 TAKT_COLD inline void Tree::discard_open() noexcept {
   discarded_ = depth() != 0;
-  for (unsigned at = depth(); at > 0; --at) {
-    frames_[at].id_flags.set(frames_[at].id_flags.own() | Frame::kDiscarded);
-  }
+  for (unsigned at = depth(); at > 0; --at) { frames()[at].set(Frame::kDiscarded); }
+  for (unsigned index = 0; index < late_count_.own(); ++index) { late_.own()[index].set(Frame::kDiscarded); }
+  discarded_ = discarded_ || late_count_.own() != 0;
 }
 
 TAKT_COLD inline bool Tree::TooDeep::holds(std::uint32_t open) const noexcept {
@@ -211,28 +254,35 @@ TAKT_COLD inline bool Tree::TooDeep::holds(std::uint32_t open) const noexcept {
   return at < known.own();
 }
 
-TAKT_COLD inline bool Tree::is_open(std::uint32_t id) const noexcept {
-  unsigned at = depth();
-  while (at > 0 && frames_[at].id() != id) { --at; }
-  return at > 0 || deep_.holds(id);
+TAKT_COLD inline const Tree::Frame* Tree::find(std::uint32_t id) const noexcept {
+  for (unsigned at = depth(); at > 0; --at) {
+    if (frames()[at].id() == id) { return &frames()[at]; }
+  }
+  for (unsigned index = late(); index-- > 0;) {
+    if (late_frame(index).id() == id) { return &late_frame(index); }
+  }
+  return nullptr;
 }
 
+TAKT_COLD inline bool Tree::is_open(std::uint32_t id) const noexcept { return find(id) != nullptr || deep_.holds(id); }
+
 TAKT_COLD inline bool Tree::is_discarded(std::uint32_t id) const noexcept {
-  const std::uint32_t its_frame = deep_.holds(id) ? Frame::kTooDeep : id;
-  for (unsigned at = depth(); at > 0; --at) {
-    if (frames_[at].id() == its_frame) { return frames_[at].discarded(); }
-  }
-  return false;
+  const Frame* const frame = find(deep_.holds(id) ? Frame::kTooDeep : id);
+  return frame != nullptr && frame->discarded();
 }
 
 TAKT_COLD inline void Tree::abandon_open() noexcept {
   while (depth() != 0) {
     Frame frame;
-    detach(frames_[depth()].id(), frame);
-    count(Mishap::never_ended, frame.node.own()->key, frame.id() == Frame::kTooDeep ? deep_.count.own() : 1);
+    detach(frames()[depth()].id(), frame);
+    const std::uint64_t regions = frame.id() == Frame::kTooDeep ? deep_.count.own() : 1;
+    count(Mishap::never_ended, frame.node.own()->key, regions);
+    frame.node.own()->never_ended.add(regions);
+    given_up_.add(1);
   }
   deep_.count.set(0);
   deep_.known.set(0);
+  late_count_.set(0);
 }
 
 TAKT_COLD inline Node* Tree::add_here(TreeKey key, std::uint64_t length) noexcept {
@@ -242,31 +292,17 @@ TAKT_COLD inline Node* Tree::add_here(TreeKey key, std::uint64_t length) noexcep
   return node;
 }
 
-/// nullptr where there is none. Not out of a Batch, whose row has what is below it. The same rule stands in registry.cpp, for
-/// what another thread has not folded yet.
-TAKT_COLD inline Node* Tree::ended_around(TreeKey key) noexcept {
-  if (!still_overlapped()) {
-    overlapped_ = false;
-    set_special();
-    return nullptr;
-  }
-  for (Node* node = innermost(); node->role == Role::plain && node != &root_; node = node->parent) {
-    if (node->key == key && !is_open_at(node)) { return node; }
-  }
-  return nullptr;
-}
-
 /// Whether an open region is not right inside the one below it on the stack.
 TAKT_COLD inline bool Tree::still_overlapped() const noexcept {
   for (unsigned at = depth(); at > 0; --at) {
-    if (frames_[at].node.own()->parent != frames_[at - 1].node.own()) { return true; }
+    if (frames()[at].node.own()->parent != frames()[at - 1].node.own()) { return true; }
   }
   return false;
 }
 
 TAKT_COLD inline bool Tree::is_open_at(const Node* node) const noexcept {
   for (unsigned at = depth(); at > 0; --at) {
-    if (frames_[at].node.own() == node) { return true; }
+    if (frames()[at].node.own() == node) { return true; }
   }
   return false;
 }
@@ -370,18 +406,40 @@ TAKT_COLD inline void Tree::count(Mishap mishap, TreeKey key, std::uint64_t time
   mishap_count_.set(used + 1);
 }
 
+inline bool Tree::Frames::reserve(unsigned count) noexcept {
+  if (count <= room_) { return true; }
+  auto* const many = new (std::nothrow) Frame[count];
+  if (many == nullptr) { return false; }
+  delete[] many_;
+  many_ = many;
+  room_ = count;
+  return true;
+}
+
 TAKT_COLD inline void Tree::save(State& state) const noexcept {
-  state.depth = depth();
+  // The owner may be at work, so that these belong to different moments: then the reader looks again, but not beyond the ends.
+  const Frame* const base = base_.get();
+  const Frame* const late = late_.get();
+  const auto depth = static_cast<std::size_t>(top_.get() - base);
+  state.depth = depth <= (base == few_ ? kMaxDepth : kMaxOpen) + 1 ? static_cast<unsigned>(depth) : 0;
+  state.late = late == nullptr || late_count_.get() > kMaxLate ? 0 : late_count_.get();
+  if (!state.frames.reserve(state.depth + state.late)) {
+    state.late = 0;
+    state.depth = state.depth < state.frames.room() ? state.depth : state.frames.room();
+  }
+  state.nodes = nodes();
   state.too_deep = deep_;
   state.warm = warm_.get();
   state.step = step_id_.get();
   state.covered_ns = covered_ns();
   state.mishaps = mishap_count_.get();
-  for (unsigned level = 0; level < state.depth && level <= kMaxDepth; ++level) {
-    state.frames[level] = frames_[level + 1];
-  }
+  for (unsigned level = 0; level < state.depth; ++level) { state.frames[level] = base[level + 1]; }
+  for (unsigned index = 0; index < state.late; ++index) { state.frames[state.depth + index] = late[index]; }
   for (unsigned slot = 0; slot < state.mishaps && slot < kMishapSlots; ++slot) { state.mishap[slot] = mishap_[slot]; }
 }
+
+inline constexpr Counter Node::*kNodeCounters[] = {&Node::items,          &Node::bytes,       &Node::skipped,
+                                                   &Node::device_pending, &Node::device_lost, &Node::never_ended};
 
 /// Copies the values of `from` while its owner may be writing it.
 inline void read_node(const Node& from, Node& to, MemoryBudget* budget) noexcept {
@@ -394,9 +452,7 @@ inline void read_node(const Node& from, Node& to, MemoryBudget* budget) noexcept
     to.inner_ns.set(from.inner_ns.get());
     to.away_calls.set(from.away_calls.get());
     to.host.copy_packed(from.host);
-    for (auto field : {&Node::items, &Node::bytes, &Node::skipped, &Node::device_pending, &Node::device_lost}) {
-      (to.*field).set((from.*field).get());
-    }
+    for (auto field : kNodeCounters) { (to.*field).set((from.*field).get()); }
     if (const Summary* device = from.device.load(std::memory_order_acquire)) {
       Summary* copy = to.device.load(std::memory_order_relaxed);
       if (copy == nullptr) { copy = allocate<Summary>(budget); }
@@ -410,38 +466,47 @@ inline void read_node(const Node& from, Node& to, MemoryBudget* budget) noexcept
   }
 }
 
-TAKT_COLD inline void Tree::copy_for_replay(const Tree& other, const State& state) noexcept {
+/// \param values false: shape and open regions alone.
+TAKT_COLD inline void Tree::copy(const Tree& other, const State& state, bool values) noexcept {
   clear_shape();
   replaying_ = true;
   warmup_batches_.set(other.warmup_batches_.get());
-  const std::uint32_t count = other.nodes();
-  for (std::uint32_t index = 0; index < count; ++index) {
+  for (std::uint32_t index = 0; index < state.nodes; ++index) {
     const Node* from = other.node(index);
     Node* parent = from->parent->parent == nullptr ? &root_ : node(from->parent->index);
     Node* to = make_child(parent, from->key);
     if (to == &overflow_) { break; }
-    read_node(*from, *to, budget_);
+    to->called.set(from->called.get());
+    to->nests.set(from->nests.get());
+    if (values) { read_node(*from, *to, budget_); }
   }
-  read_node(other.overflow_, overflow_, budget_);
-  frames_[0].child_ns.set(state.covered_ns);
+  if (values) { read_node(other.overflow_, overflow_, budget_); }
   for (unsigned slot = 0; slot < state.mishaps; ++slot) { mishap_[slot] = state.mishap[slot]; }
   mishap_count_.set(state.mishaps);
-  batch_depth_ = 0;
-  overlapped_ = true;  // perhaps: what begins next looks
-  discarded_ = false;
-  for (unsigned level = 0; level < state.depth; ++level) {
-    const Node* from = state.frames[level].node.get();
-    Node* to = from == &other.overflow_ || from->index >= nodes() ? &overflow_ : node(from->index);
-    frames_[level + 1] = state.frames[level];
-    frames_[level + 1].node.set(to);
-    batch_depth_ += to->role == Role::batch ? 1 : 0;
-    discarded_ = discarded_ || frames_[level + 1].discarded();
-  }
-  set_depth(state.depth);
+  copy_frames(other, state);
   deep_ = state.too_deep;
   warm_.set(state.warm);
   step_id_.set(state.step);
   set_special();
+}
+
+TAKT_COLD inline void Tree::copy_frames(const Tree& other, const State& state) noexcept {
+  overlapped_ = true;  // perhaps: what begins next looks
+  discarded_ = false;
+  const unsigned depth = state.depth <= room() || grow() || state.depth <= room() + 1 ? state.depth : room();
+  Frame* const frames = this->frames();
+  frames[0].child_ns.set(state.covered_ns);
+  const auto take = [&](unsigned index, Frame& frame) {
+    frame = state.frames[index];
+    const Node* from = frame.node.get();
+    frame.node.set(from == &other.overflow_ || from->index >= nodes() ? &overflow_ : node(from->index));
+    discarded_ = discarded_ || frame.discarded();
+  };
+  for (unsigned level = 0; level < depth; ++level) { take(level, frames[level + 1]); }
+  set_depth(depth);
+  if (state.late != 0 && late_.own() == nullptr) { late_.set(take_frames(kMaxLate)); }
+  late_count_.set(late_.own() == nullptr ? 0 : state.late);
+  for (unsigned index = 0; index < late_count_.own(); ++index) { take(state.depth + index, late_.own()[index]); }
 }
 
 TAKT_COLD inline void Tree::merge(const Tree& other) noexcept {
@@ -449,9 +514,7 @@ TAKT_COLD inline void Tree::merge(const Tree& other) noexcept {
     to.inner_ns.add(from.inner_ns.get());
     to.host.merge(from.host, budget_);
     to.host.pack();  // one at a time: all of them unpacked would need as much memory as what was recorded
-    for (auto field : {&Node::items, &Node::bytes, &Node::skipped, &Node::device_pending, &Node::device_lost}) {
-      (to.*field).set(bounded_sum((to.*field).get(), (from.*field).get()));
-    }
+    for (auto field : kNodeCounters) { (to.*field).set(bounded_sum((to.*field).get(), (from.*field).get())); }
     if (const Summary* device = from.device.load(std::memory_order_acquire)) {
       if (Summary* sum = device_of(&to)) {
         sum->merge(*device, budget_);
@@ -470,7 +533,7 @@ TAKT_COLD inline void Tree::merge(const Tree& other) noexcept {
     if (to == &overflow_ && from->host.n() != 0) { count(Mishap::overflow, from->key, from->host.n()); }
   }
   add(other.overflow_, overflow_);
-  frames_[0].child_ns.add(other.covered_ns());
+  frames()[0].child_ns.add(other.covered_ns());
   for (unsigned slot = 0; slot < other.mishaps(); ++slot) {
     count(other.mishap(slot).mishap.get(), other.mishap(slot).key.get(), other.mishap(slot).count.get());
   }
@@ -483,15 +546,17 @@ TAKT_COLD inline void Tree::clear_values() noexcept {
     node.away_ns = 0;
     node.host.clear();
     node.usual_key = kNotUsual;
-    for (auto field : {&Node::items, &Node::bytes, &Node::skipped, &Node::device_pending, &Node::device_lost}) {
-      (node.*field).set(0);
-    }
+    node.called.set(false);
+    node.nests.set(false);
+    for (auto field : kNodeCounters) { (node.*field).set(0); }
     if (Summary* device = node.device.load(std::memory_order_relaxed)) { device->clear(); }
   };
   for (std::uint32_t index = 0; index < nodes(); ++index) { clear(*node(index)); }
   clear(overflow_);
-  frames_[0].child_ns.set(0);
+  frames()[0].child_ns.set(0);
   mishap_count_.set(0);
+  late_count_.set(0);
+  news_ = false;
   step_ = Step{};
   lost_step_ = nullptr;
 }
@@ -505,6 +570,9 @@ TAKT_COLD inline void Tree::clear_shape() noexcept {
   node_count_.store(0, std::memory_order_relaxed);
   deallocate(overflow_.device.exchange(nullptr, std::memory_order_relaxed), budget_);
   root_.last_child = &overflow_;
+  deep_.count.set(0);
+  deep_.known.set(0);
+  late_count_.set(0);
   for (std::size_t at = 0; at < table_size_; ++at) { table_[at] = nullptr; }
   set_depth(0);
 }

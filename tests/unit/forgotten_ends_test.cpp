@@ -1,0 +1,122 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+
+// Ends that do not come, as Timers make them and as they are told.
+#include <takt/backends/cpu.hpp>
+#include <takt/takt.hpp>
+#include <takt/timer.hpp>
+
+#include "support/catch.hpp"
+#include "support/caught_faults.hpp"
+#include "support/session_helpers.hpp"
+
+#include <string>
+#include <thread>
+
+using takt::CpuBackend;
+using takt::Timer;
+
+namespace {
+
+constexpr takt::Key kLost{"forgotten one"};
+constexpr takt::Key kTrain{"forgetful training"};
+
+/// Batch { Forward { kLost } Backward }, a thousand times, with one end missed.
+template <class T>
+void train(T& timer) {
+  for (int step = 0; step < 1000; ++step) {
+    timer.start(takt::Batch);
+    timer.start(takt::Forward);
+    timer.start(kLost);
+    if (step != 500) { timer.end(kLost); }
+    timer.end(takt::Forward);
+    timer.start(takt::Backward);
+    timer.end(takt::Backward);
+    timer.end(takt::Batch);
+  }
+}
+
+std::uint64_t lines_with(const support::CaughtFaults& faults, const std::string& text) {
+  std::uint64_t count = 0;
+  for (const std::string& line : faults.lines()) { count += line == text ? 1 : 0; }
+  return count;
+}
+
+std::uint64_t losses_of_path(const takt::Snapshot& snapshot, const std::string& path) {
+  std::uint64_t count = 0;
+  for (const takt::Loss& loss : snapshot.losses) {
+    count += loss.what == "never_ended" && loss.where == path ? loss.count : 0;
+  }
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("A forgotten end: in a Timer of its own it costs one region, and is told with both names") {
+  const support::CaughtFaults faults;
+  Timer<CpuBackend> timer;
+  train(timer);
+  REQUIRE(timer.stats(takt::Batch).n == 1000);
+  REQUIRE(timer.stats(takt::Forward).n == 1000);
+  REQUIRE(timer.stats(takt::Backward).n == 1000);
+  REQUIRE(timer.stats(kLost).n == 999);
+  REQUIRE(timer.mistakes() == 1);
+  REQUIRE(faults.text() == "\"forgotten one\" was never ended; it began in Batch/Forward\n");
+}
+
+TEST_CASE("A forgotten end: a Timer without memory of it ends by its handle all the same") {
+  const support::CaughtFaults faults;
+  Timer<CpuBackend> timer;
+  timer.start(takt::Batch);
+  const takt::Handle lost = timer.start(kLost);
+  timer.end(takt::Batch);
+  timer.start(takt::Batch);
+  timer.end(takt::Batch);
+  REQUIRE(timer.mistakes() == 1);
+  timer.end(lost);
+  REQUIRE(timer.stats(kLost).n == 1);
+  REQUIRE(timer.mistakes() == 0);
+  timer.end(lost);
+  REQUIRE(timer.mistakes() == 1);
+}
+
+TEST_CASE("A forgotten end: in a Timer at every step, thousands do not use up its places") {
+  const support::CaughtFaults faults;
+  Timer<CpuBackend> timer;
+  for (int step = 0; step < 6000; ++step) {
+    timer.start(takt::Batch);
+    timer.start(kLost);
+    timer.end(takt::Batch);
+  }
+  REQUIRE(timer.stats(takt::Batch).n == 6000);
+  REQUIRE(timer.mistakes() == 5999);
+  REQUIRE(faults.lines().size() == 1);
+}
+
+TEST_CASE("A forgotten end: in a joined Timer the series of steps stays one, and the report says it first") {
+  const support::CaughtFaults faults;
+  takt::Snapshot snapshot;
+  std::thread([&] {
+    auto timer = Timer<CpuBackend>::joined();
+    timer.start(kTrain);
+    train(timer);
+    snapshot = takt::snapshot();
+    timer.end(kTrain);
+  }).join();
+  std::uint64_t batches = 0;
+  for (std::uint32_t path = 0; path < snapshot.paths.size(); ++path) {
+    const std::string name = snapshot.path_name(path);
+    if (name.rfind("forgetful training", 0) != 0) { continue; }
+    INFO(name);
+    const bool known = name == "forgetful training" || name == "forgetful training/Batch" ||
+                       name == "forgetful training/Batch/Forward" || name == "forgetful training/Batch/Backward" ||
+                       name == "forgetful training/Batch/Forward/forgotten one";
+    CHECK(known);
+    batches += snapshot.paths[path].name == "Batch" ? snapshot.paths[path].host.n() : 0;
+  }
+  REQUIRE(batches == 1000);
+  REQUIRE(!snapshot.losses.empty());
+  REQUIRE(snapshot.losses[0].what == "never_ended");
+  REQUIRE(losses_of_path(snapshot, "forgetful training/Batch/Forward/forgotten one") == 1);
+  REQUIRE(lines_with(faults, "\"forgotten one\" was never ended; it began in forgetful training/Batch/Forward") == 1);
+}
