@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <takt/exporters/console.hpp>
 
+#include "descriptor.hpp"
 #include "fault.hpp"
 #include "notes.hpp"
 #include "text.hpp"
@@ -284,6 +285,12 @@ bool write_text(std::FILE* stream, const std::string& text) {
 
 bool print_table(const Snapshot& snapshot, const ConsoleOptions& options) {
   std::FILE* stream = options.stream != nullptr ? options.stream : stdout;
+  if (detail::is_file_by_chance(::fileno(stream))) {
+    detail::report_fault("console",
+                         "there was no standard output when the program began, and what has its number now is "
+                         "a file of the program's, into which no table is printed");
+    return false;
+  }
   const std::string text = format_table(snapshot, width_of(stream, options.width), wants_color(stream, options.color));
   errno = 0;
   if (write_text(stream, text)) { return true; }

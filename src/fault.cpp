@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "fault.hpp"
 
+#include "descriptor.hpp"
 #include "nanoseconds.hpp"
 #include "quiet_signals.hpp"
+#include "text.hpp"
 
 #include <atomic>
 #include <cerrno>
@@ -79,12 +81,16 @@ class Line {
  public:
   explicit Line(std::string_view text) noexcept {
     append(kPrefix);
-    const std::size_t count = text.size() <= kLongestLine ? text.size() : whole_characters(text, kLongestLine);
-    for (std::size_t index = 0; index < count; ++index) {
-      const auto byte = static_cast<unsigned char>(text[index]);
-      text_[size_++] = byte < 0x20 || byte == 0x7F ? ' ' : text[index];
+    while (!text.empty()) {
+      const auto byte = static_cast<unsigned char>(text.front());
+      std::string_view rest = text;
+      const std::string_view next = next_printable(rest);
+      const std::string_view shown = byte < 0x20 || byte == 0x7F ? " " : next;
+      if (size_ + shown.size() > kPrefix.size() + kLongestLine) { break; }
+      append(shown);
+      text = rest;
     }
-    if (count < text.size()) { append(" ..."); }
+    if (!text.empty()) { append(" ..."); }
   }
 
   void append_held_back(std::uint64_t count) noexcept {
@@ -111,11 +117,6 @@ class Line {
   static constexpr std::string_view kPrefix = "takt: ";
   static constexpr std::size_t kAround = 80;  // all but the text
 
-  static std::size_t whole_characters(std::string_view text, std::size_t count) noexcept {
-    while (count > 0 && (static_cast<unsigned char>(text[count]) & 0xC0U) == 0x80U) { --count; }
-    return count;
-  }
-
   void append(std::string_view text) noexcept {
     std::memcpy(text_ + size_, text.data(), text.size());
     size_ += text.size();
@@ -128,6 +129,7 @@ class Line {
 /// One write, so that lines of several processes do not mix. Gives up on a stderr that takes nothing: a pipe that nobody
 /// empties must not hold up the end of a run.
 void write_to_stderr(std::string_view line) noexcept {
+  if (is_file_by_chance(STDERR_FILENO)) { return; }
   const QuietSignals quiet;
   pollfd ready = {STDERR_FILENO, POLLOUT, 0};
   if (poll(&ready, 1, kPatienceMs) != 1 || (ready.revents & POLLOUT) == 0) { return; }

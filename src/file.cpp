@@ -2,9 +2,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "file.hpp"
 
+#include "folder_files.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <system_error>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -21,7 +24,10 @@ std::string explain(const char* what, const std::string& path, const std::string
   return std::string("cannot ") + what + " " + path + ": " + reason + "; set TAKT_DIR to a folder that can be written";
 }
 
-std::string reason_of(int error) { return std::system_category().message(error); }
+std::string reason_of(int error) {
+  if (error == ELOOP) { return "it is a symbolic link, which is not followed"; }
+  return error == ENXIO ? "it is not a file" : std::system_category().message(error);
+}
 
 /// lstat, so that a symbolic link is seen as one.
 bool look_at(const std::string& path, struct stat& status) { return ::lstat(path.c_str(), &status) == 0; }
@@ -59,16 +65,18 @@ std::string without_trailing_slashes(const std::string& path) {
 
 /// A file left by a writer that was killed is set aside, where it can be looked at; anything else under that name was
 /// put there by somebody, and to go on would be to write where they want.
-bool set_aside(const std::string& part, std::string& reason) {
+bool set_aside(const FolderFiles& folder, const std::string& part, std::string& reason) {
   struct stat status = {};
-  if (!look_at(part, status)) { return errno == ENOENT; }
-  if (S_ISLNK(status.st_mode)) {
-    reason = "it is a symbolic link, which is not followed";
+  if (!folder.look(part, status)) {
+    if (errno == ENOENT && folder.is_open()) { return true; }
+    reason = reason_of(errno);
+  } else if (S_ISLNK(status.st_mode)) {
+    reason = reason_of(ELOOP);
   } else if (!S_ISREG(status.st_mode)) {
-    reason = "it is not a file";
+    reason = reason_of(ENXIO);
   } else if (status.st_uid != ::geteuid()) {
     reason = "it belongs to another user";
-  } else if (::rename(part.c_str(), (part + ".old").c_str()) != 0) {
+  } else if (!folder.rename(part, part + ".old")) {
     reason = reason_of(errno);
   }
   return reason.empty();
@@ -92,27 +100,30 @@ std::size_t write_all(int descriptor, std::string_view bytes) noexcept {
   return done;
 }
 
-bool read_from(const std::string& path, std::uint64_t offset, std::size_t most, std::string& bytes) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (file < 0) { return false; }
+bool read_at(int descriptor, std::uint64_t offset, std::size_t most, std::string& bytes) {
   struct stat status = {};
-  int why = ::fstat(file, &status) != 0 ? errno : S_ISREG(status.st_mode) ? 0 : EINVAL;
-  for (std::size_t done = 0; why == 0 && done < most;) {
+  if (::fstat(descriptor, &status) != 0) { return false; }
+  const auto size = static_cast<std::uint64_t>(std::max<off_t>(status.st_size, 0));
+  bytes.reserve(bytes.size() + std::min<std::uint64_t>(most, size - std::min(size, offset)) + kBufferBytes);
+  for (std::size_t done = 0; done < most;) {
     const std::size_t had = bytes.size();
     const std::size_t wanted = std::min(most - done, kBufferBytes);
     bytes.resize(had + wanted);
-    const ssize_t now = ::pread(file, bytes.data() + had, wanted, static_cast<off_t>(offset + done));
+    const ssize_t now = ::pread(descriptor, bytes.data() + had, wanted, static_cast<off_t>(offset + done));
     bytes.resize(had + (now > 0 ? static_cast<std::size_t>(now) : 0U));
     if (now == 0) { break; }
     if (now > 0) {
       done += static_cast<std::size_t>(now);
     } else if (errno != EINTR) {
-      why = errno;
+      return false;
     }
   }
-  ::close(file);
-  errno = why;
-  return why == 0;
+  errno = 0;
+  return true;
+}
+
+bool read_from(const std::string& path, std::uint64_t offset, std::size_t most, std::string& bytes) {
+  return FolderFiles(folder_part(path)).read(name_part(path), offset, most, bytes);
 }
 
 bool may_exist(const std::string& path) noexcept {
@@ -142,9 +153,7 @@ bool make_directories(const std::string& path, std::string& error) {
 }
 
 WholeFile::~WholeFile() {
-  if (!is_open()) { return; }
-  flush();
-  ::close(descriptor_);
+  if (is_open()) { flush(); }
 }
 
 bool WholeFile::fail(const char* what) {
@@ -153,20 +162,44 @@ bool WholeFile::fail(const char* what) {
 }
 
 bool WholeFile::open(const std::string& path) {
-  if (is_open()) { ::close(descriptor_); }
-  descriptor_ = -1;
+  return open(std::make_shared<FolderFiles>(folder_part(path)), name_part(path));
+}
+
+bool WholeFile::open(std::shared_ptr<const FolderFiles> folder, const std::string& name) {
+  descriptor_.close();
   buffer_.clear();
-  path_ = path;
-  const std::string part = path + ".part";
+  written_ = 0;
+  folder_ = std::move(folder);
+  name_ = name;
+  path_ = folder_->path(name);
+  const std::string part = name + ".part";
   std::string reason;
-  if (!set_aside(part, reason)) {
-    error_ = explain("make", part, reason);
+  if (!set_aside(*folder_, part, reason)) {
+    error_ = explain("make", path_ + ".part", reason);
     return false;
   }
-  descriptor_ = ::open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kFileMode);
-  if (!is_open()) { return fail("make the .part of"); }
-  // The umask may have taken the owner's own bits away.
-  return ::fchmod(descriptor_, kFileMode) == 0 || fail("set the mode of");
+  descriptor_ = folder_->create(part, O_WRONLY);
+  return is_open() || fail("make the .part of");
+}
+
+/// Has the .part open, under another number where the program has taken that one.
+bool WholeFile::hold() {
+  if (!is_open()) {
+    errno = EBADF;
+    return fail("write");
+  }
+  if (descriptor_.is_ours()) { return true; }
+  report_closed_file(path_);
+  Descriptor again = folder_->open(name_ + ".part", O_WRONLY);
+  struct stat status = {};
+  if (!again.look(status)) { return fail("go on with the .part of"); }
+  const auto end = static_cast<off_t>(written_);
+  if (!again.is_same(descriptor_) || status.st_size < end || ::lseek(again.number(), end, SEEK_SET) != end) {
+    error_ = explain("write", path_, "another program has taken its .part away");
+    return false;
+  }
+  descriptor_ = std::move(again);
+  return true;
 }
 
 bool WholeFile::write(std::string_view bytes) {
@@ -175,14 +208,12 @@ bool WholeFile::write(std::string_view bytes) {
 }
 
 bool WholeFile::flush() {
-  if (!is_open()) {
-    errno = EBADF;
-    return fail("write");
-  }
-  const std::size_t done = write_all(descriptor_, buffer_);
+  if (!hold()) { return false; }
+  const std::size_t done = write_all(descriptor_.number(), buffer_);
   const int why = errno;
   // What went out is not sent again: the next flush goes on at the byte where this one stopped.
   buffer_.erase(0, done);
+  written_ += done;
   errno = why;
   return buffer_.empty() || fail("write");
 }
@@ -190,19 +221,29 @@ bool WholeFile::flush() {
 bool WholeFile::commit() {
   if (!flush()) { return false; }
   // Without this, a power cut can leave the new name with nothing in it. Some file systems know no fsync.
-  if (::fsync(descriptor_) != 0 && errno != EINVAL && errno != ENOTSUP) { return fail("write"); }
-  const std::string part = path_ + ".part";
-  struct stat ours = {};
+  if (::fsync(descriptor_.number()) != 0 && errno != EINVAL && errno != ENOTSUP) { return fail("write"); }
+  const std::string part = name_ + ".part";
   struct stat named = {};
-  if (::fstat(descriptor_, &ours) != 0 || !look_at(part, named)) { return fail("finish"); }
-  if (ours.st_dev != named.st_dev || ours.st_ino != named.st_ino) {
+  if (!folder_->look(part, named)) { return fail("finish"); }
+  if (!descriptor_.is_file_of(named)) {
     error_ = explain("finish", path_, "another program has taken its .part away");
     return false;
   }
-  if (::rename(part.c_str(), path_.c_str()) != 0) { return fail("finish"); }
-  ::close(descriptor_);
-  descriptor_ = -1;
+  if (!folder_->rename(part, name_)) { return fail("finish"); }
+  descriptor_.close();
   return true;
+}
+
+void WholeFile::discard() noexcept {
+  try {
+    struct stat named = {};
+    const std::string part = name_ + ".part";
+    if (folder_ != nullptr && folder_->look(part, named) && descriptor_.is_file_of(named)) { folder_->remove(part); }
+  } catch (...) {
+    // Out of memory: the .part stays, and is set aside by the next one.
+  }
+  buffer_.clear();
+  descriptor_.close();
 }
 
 }  // namespace detail

@@ -4,8 +4,11 @@
 
 #include <takt/config.hpp>
 
+#include "descriptor.hpp"
+
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -13,6 +16,8 @@
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
+
+class FolderFiles;
 
 /// For nobody else to read: names and metrics may be a secret.
 constexpr mode_t kFileMode = S_IRUSR | S_IWUSR;
@@ -29,6 +34,8 @@ TAKT_EXPORT std::size_t write_all(int descriptor, std::string_view bytes) noexce
 /// Appends what the file holds from `offset` on, `most` bytes of it at most. False, with errno, where it cannot be read;
 /// neither is a link followed nor a pipe waited for.
 TAKT_EXPORT bool read_from(const std::string& path, std::uint64_t offset, std::size_t most, std::string& bytes);
+/// The same of an open one.
+TAKT_EXPORT bool read_at(int descriptor, std::uint64_t offset, std::size_t most, std::string& bytes);
 
 /// Whether there is something of that name, or nobody can tell.
 TAKT_EXPORT bool may_exist(const std::string& path) noexcept;
@@ -37,8 +44,8 @@ TAKT_EXPORT bool may_exist(const std::string& path) noexcept;
 TAKT_EXPORT std::string explain_fault(const char* what, const std::string& path, int error);
 
 /// A file that appears under its name only when it is whole: written to "<path>.part" (0600, O_EXCL, O_NOFOLLOW,
-/// O_CLOEXEC), renamed by commit(). A failed write keeps what was written. One thread at a time. Exported for the exporters
-/// that are libraries of their own.
+/// O_CLOEXEC), renamed by commit(). A failed write keeps what was written. Where the program closes it, it goes on with the same
+/// .part, opened anew. One thread at a time. Exported for the exporters that are libraries of their own.
 class TAKT_EXPORT WholeFile {
  public:
   WholeFile() = default;
@@ -48,18 +55,26 @@ class TAKT_EXPORT WholeFile {
 
   /// Each returns false and says why, and what to do, in error().
   bool open(const std::string& path);
+  bool open(std::shared_ptr<const FolderFiles> folder, const std::string& name);
   bool write(std::string_view bytes);  ///< buffered; nothing is guaranteed on disk before flush() or commit()
   bool flush();
   bool commit();
 
-  bool is_open() const noexcept { return descriptor_ >= 0; }
+  /// Takes back what was not committed.
+  void discard() noexcept;
+
+  bool is_open() const noexcept { return descriptor_.is_open(); }
   const std::string& error() const noexcept { return error_; }
 
  private:
   bool fail(const char* what);
+  bool hold();
 
-  int descriptor_ = -1;
+  Descriptor descriptor_;
+  std::shared_ptr<const FolderFiles> folder_;
+  std::string name_;
   std::string path_;
+  std::uint64_t written_ = 0;
   std::string buffer_;
   std::string error_;
 };

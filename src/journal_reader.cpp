@@ -10,8 +10,6 @@
 #include <system_error>
 #include <utility>
 
-#include <dirent.h>
-
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
@@ -20,10 +18,22 @@ namespace {
 // more than the bytes there are; beyond this many times of it somebody wants to keep the reader busy.
 constexpr std::uint64_t kMostSearched = 8;
 constexpr std::size_t kPartBytes = std::size_t{1} << 20U;
+constexpr std::size_t kAllBytes = std::size_t{16} << 20U;  // of most segments
+// Writers leave a segment at 8 MiB, and write no frame that comes near this; more is there to fill memory, or to take for ever.
+constexpr std::size_t kLongestFrame = std::size_t{32} << 20U;
+constexpr std::uint64_t kMostSegment = std::uint64_t{1} << 30U;
+
+std::string why_unread(int error) {
+  return error == ELOOP   ? "is a symbolic link, which is not followed"
+         : error == ENXIO ? "is not a file"
+                          : "cannot be read: " + std::system_category().message(error);
+}
 
 }  // namespace
 
-JournalReader::JournalReader(std::string directory) : directory_(std::move(directory)) {}
+JournalReader::JournalReader(const std::string& directory) : folder_(std::make_shared<FolderFiles>(directory)) {}
+
+JournalReader::JournalReader(std::shared_ptr<const FolderFiles> folder) : folder_(std::move(folder)) {}
 
 bool JournalReader::read(Snapshot& snapshot) { return read_on(snapshot, false, Much::all); }
 
@@ -49,7 +59,7 @@ bool JournalReader::read_on(Snapshot& snapshot, bool closed, Much much) {
       given_up_ = false;
     }
     const bool has_successor = closed || at + 1 < segments.size();
-    const std::size_t most = much == Much::all ? SIZE_MAX : kPartBytes;
+    const std::size_t most = much == Much::all ? kAllBytes : kPartBytes;
     bool at_end = false;
     while (!at_end && !(news_ && much == Much::part)) { at_end = read_file(has_successor, most); }
     if (!at_end) { break; }
@@ -58,19 +68,16 @@ bool JournalReader::read_on(Snapshot& snapshot, bool closed, Much much) {
   return news_;
 }
 
-std::string JournalReader::path() const { return directory_ + "/" + segment_name(segment_); }
+std::string JournalReader::path() const { return folder_->path(segment_name(segment_)); }
 
 /// From the one that is being read on.
 std::vector<std::uint32_t> JournalReader::segments_left() const {
   std::vector<std::uint32_t> numbers;
-  DIR* const folder = ::opendir(directory_.c_str());
-  if (folder == nullptr) { return numbers; }
-  for (const dirent* entry = ::readdir(folder); entry != nullptr; entry = ::readdir(folder)) {
+  for (const std::string& name : folder_->names()) {
     std::uint32_t number = 0;
-    if (!parse_segment_name(entry->d_name, number)) { continue; }
+    if (!parse_segment_name(name, number)) { continue; }
     if (!has_segment_ || number >= segment_) { numbers.push_back(number); }
   }
-  ::closedir(folder);
   std::sort(numbers.begin(), numbers.end());
   numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
   return numbers;
@@ -79,10 +86,14 @@ std::vector<std::uint32_t> JournalReader::segments_left() const {
 /// At most so many bytes, or more where one frame is longer. Returns whether there is nothing behind them.
 bool JournalReader::read_file(bool closed, std::size_t most) {
   if (given_up_) { return true; }
+  if (offset_ >= kMostSegment) {
+    give_up("is longer than any journal is; the rest of it is passed over");
+    return true;
+  }
   std::string bytes;
-  if (!read_from(path(), offset_, most, bytes)) {
+  if (!folder_->read(segment_name(segment_), offset_, most, bytes)) {
     // One that nobody may read is not one that has nothing in it yet.
-    if (closed || errno == EACCES) { give_up("cannot be read: " + std::system_category().message(errno)); }
+    if (closed || errno == EACCES || errno == ELOOP || errno == ENXIO) { give_up(why_unread(errno)); }
     return true;
   }
   const bool at_end = bytes.size() < most;
@@ -93,8 +104,14 @@ bool JournalReader::read_file(bool closed, std::size_t most) {
     left.remove_prefix(head);
     offset_ += head;
   }
-  const std::size_t done = take_frames(left, closed && at_end);
+  std::size_t done = take_frames(left, closed && at_end);
+  if (done == 0 && !at_end && left.size() > 2 * kLongestFrame) {  // what begins so far from its end is no frame
+    done = left.size() - kLongestFrame;
+    done -= done % kFrameAlignment;
+    damage_.damaged_bytes += done;
+  }
   offset_ += done;
+  bytes = std::string();
   return at_end || (done == 0 && read_file(closed, 2 * most));
 }
 

@@ -4,10 +4,12 @@
 
 #include <takt/snapshot.hpp>
 
+#include "folder_files.hpp"
 #include "journal_format.hpp"
 #include "journal_state.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,7 +31,8 @@ class TAKT_EXPORT JournalReader {
   };
 
   /// \param directory of the run; it may be empty, or not there yet.
-  explicit JournalReader(std::string directory);
+  explicit JournalReader(const std::string& directory);
+  explicit JournalReader(std::shared_ptr<const FolderFiles> folder);
 
   /// Reads what was appended since the last call. If there was something: `snapshot` becomes the newest state, rows and metrics
   /// are added to those that it has, and it returns true. Else `snapshot` is left as it is.
@@ -72,7 +75,7 @@ class TAKT_EXPORT JournalReader {
   void give_up(const std::string& why);
   std::string path() const;
 
-  std::string directory_;
+  std::shared_ptr<const FolderFiles> folder_;
   JournalState state_;
   Damage damage_;
   std::uint64_t frames_ = 0;

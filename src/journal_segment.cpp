@@ -23,40 +23,41 @@ bool JournalSegment::open(const std::string& directory, std::uint32_t number) {
   close();
   path_ = directory + "/" + segment_name(number);
   bytes_ = 0;
-  descriptor_ = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kFileMode);
+  descriptor_ =
+      Descriptor(::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kFileMode));
   if (!is_open()) { return fail("make", errno); }
   // The umask may have taken the owner's own bits away.
-  if (::fchmod(descriptor_, kFileMode) == 0) { return true; }
+  if (::fchmod(descriptor_.number(), kFileMode) == 0) { return true; }
   const int why = errno;
   remove();
   return fail("set the mode of", why);
 }
 
 bool JournalSegment::append(std::string_view bytes) {
-  if (!is_open()) { return fail("write", EBADF); }
-  const std::size_t done = write_all(descriptor_, bytes);
+  if (!is_ours()) { return fail("write", EBADF); }
+  const std::size_t done = write_all(descriptor_.number(), bytes);
   if (done == bytes.size()) {
     bytes_ += done;
     return true;
   }
   const int why = errno;
   // Where this fails a reader steps over what is left.
-  if (done != 0 && ::ftruncate(descriptor_, static_cast<off_t>(bytes_)) != 0) { bytes_ += done; }
+  if (done != 0 && ::ftruncate(descriptor_.number(), static_cast<off_t>(bytes_)) != 0) { bytes_ += done; }
   return fail("write", why);
 }
 
-void JournalSegment::close() noexcept {
-  if (is_open()) { ::close(release()); }
-}
+void JournalSegment::close() noexcept { descriptor_.close(); }
 
 void JournalSegment::remove() noexcept {
+  struct stat named = {};
+  const bool ours = ::lstat(path_.c_str(), &named) == 0 && descriptor_.is_file_of(named);
   close();
-  ::unlink(path_.c_str());
+  if (ours) { ::unlink(path_.c_str()); }
 }
 
 bool JournalSegment::has_name() const noexcept {
   struct stat status = {};
-  return ::fstat(descriptor_, &status) == 0 && status.st_nlink != 0;
+  return descriptor_.look(status) && status.st_nlink != 0;
 }
 
 }  // namespace detail

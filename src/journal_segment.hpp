@@ -4,6 +4,8 @@
 
 #include <takt/config.hpp>
 
+#include "descriptor.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -31,19 +33,23 @@ class JournalSegment {
   /// Closes and removes it.
   void remove() noexcept;
   /// The file, still open, which is the caller's from now on.
-  int release() noexcept { return std::exchange(descriptor_, -1); }
+  Descriptor release() noexcept { return std::move(descriptor_); }
 
-  bool is_open() const noexcept { return descriptor_ >= 0; }
+  bool is_open() const noexcept { return descriptor_.is_open(); }
+  /// False once the program has closed the file behind Takt's back.
+  bool is_ours() const noexcept { return descriptor_.is_ours(); }
   /// False once somebody has removed the file: what is written then goes nowhere.
   bool has_name() const noexcept;
-  int descriptor() const noexcept { return descriptor_; }
+  /// -1 where there is none.
+  int descriptor() const noexcept { return descriptor_.is_ours() ? descriptor_.number() : -1; }
+  const std::string& path() const noexcept { return path_; }
   std::size_t bytes() const noexcept { return bytes_; }
   const std::string& error() const noexcept { return error_; }
 
  private:
   bool fail(const char* what, int error);
 
-  int descriptor_ = -1;
+  Descriptor descriptor_;
   std::size_t bytes_ = 0;
   std::string path_;
   std::string error_;

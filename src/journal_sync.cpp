@@ -19,19 +19,13 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 
 struct JournalSync::State {
-  ~State() { close_all(waiting); }
-
-  static void close_all(std::vector<int>& descriptors) {
-    for (const int each : descriptors) { ::close(each); }
-    descriptors.clear();
-  }
   void write_through() noexcept;
 
   std::string directory;
   std::mutex mutex;
   std::condition_variable changed;
-  std::vector<int> waiting;
-  std::vector<int> under_way;
+  std::vector<Descriptor> waiting;
+  std::vector<Descriptor> under_way;
   bool busy = false;
   bool failed = false;
 };
@@ -39,14 +33,15 @@ struct JournalSync::State {
 /// Without the lock: only the thread that made itself busy touches `under_way`.
 void JournalSync::State::write_through() noexcept {
   int error = 0;
-  for (const int each : under_way) {
-    if (::fdatasync(each) != 0 && errno != EINVAL && errno != ENOTSUP && errno != EROFS) { error = errno; }
+  for (const Descriptor& each : under_way) {
+    if (each.is_ours() && ::fdatasync(each.number()) != 0 && errno != EINVAL && errno != ENOTSUP && errno != EROFS) {
+      error = errno;
+    }
   }
-  close_all(under_way);
-  const int folder = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder >= 0) {
-    ::fsync(folder);  // some file systems know none for folders
-    ::close(folder);
+  under_way.clear();
+  {
+    const Descriptor folder(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (folder.is_open()) { ::fsync(folder.number()); }  // some file systems know none for folders
   }
   if (error != 0) {
     try {
@@ -65,17 +60,14 @@ JournalSync::JournalSync(std::string directory, bool threads) : state_(std::make
   state_->directory = std::move(directory);
 }
 
-void JournalSync::adopt(int descriptor) noexcept {
-  if (threads_) {
-    const std::lock_guard<std::mutex> lock(state_->mutex);
-    try {
-      state_->waiting.push_back(descriptor);
-      return;
-    } catch (...) {
-      // Out of memory: the kernel writes it through in its own time.
-    }
+void JournalSync::adopt(Descriptor file) noexcept {
+  if (!threads_) { return; }
+  const std::lock_guard<std::mutex> lock(state_->mutex);
+  try {
+    state_->waiting.push_back(std::move(file));
+  } catch (...) {
+    // Out of memory: the kernel writes it through in its own time.
   }
-  ::close(descriptor);
 }
 
 void JournalSync::start(int descriptor) noexcept {
@@ -83,18 +75,20 @@ void JournalSync::start(int descriptor) noexcept {
   const std::lock_guard<std::mutex> lock(state_->mutex);
   if (state_->busy) { return; }
   state_->under_way.swap(state_->waiting);
-  const int copy = descriptor < 0 ? -1 : ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
-  if (copy >= 0) {
+  Descriptor copy(descriptor < 0 ? -1 : ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
+  if (copy.is_open()) {
     try {
-      state_->under_way.push_back(copy);
-    } catch (...) { ::close(copy); }
+      state_->under_way.push_back(std::move(copy));
+    } catch (...) {
+      // Out of memory: likewise.
+    }
   }
   if (state_->under_way.empty()) { return; }
   try {
     state_->busy = start_background("takt-sync", [state = state_] { state->write_through(); });
   } catch (...) { state_->busy = false; }
   // Without a thread the kernel writes it all in its own time, within half a minute as a rule.
-  if (!state_->busy) { State::close_all(state_->under_way); }
+  if (!state_->busy) { state_->under_way.clear(); }
 }
 
 bool JournalSync::take_failure() noexcept {

@@ -4,6 +4,8 @@
 
 #include <takt/config.hpp>
 
+#include "descriptor.hpp"
+
 #include <chrono>
 #include <memory>
 #include <string>
@@ -20,7 +22,7 @@ class JournalSync {
   JournalSync(std::string directory, bool threads);
 
   /// Takes a file that nobody will write to any more, to be written through by the next start().
-  void adopt(int descriptor) noexcept;
+  void adopt(Descriptor file) noexcept;
   /// Begins, unless the last time is not over yet. \param descriptor of a file that goes on, -1: none; is duplicated.
   void start(int descriptor) noexcept;
   /// Whether the disk has refused since this was last asked: what it was given may not be there.

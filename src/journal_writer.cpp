@@ -74,14 +74,15 @@ ExportResult JournalExporter::export_snapshot(const Snapshot& snapshot) {
 ExportResult JournalExporter::write(const Snapshot& snapshot) {
   check_room(snapshot);
   GapRecord gap = gap_;
-  const bool thin = no_room_ || closed_bytes_ + segment_.bytes() >= options_.max_bytes;
+  const bool thin = last_words_ || no_room_ || closed_bytes_ + segment_.bytes() >= options_.max_bytes;
   if (thin) {
     const std::size_t owed = rows_.owed(snapshot);
     gap.rows += snapshot.rows.size() - owed;
     gap.metrics += snapshot.metrics.size();
     report_fault_once("journal.full", "the journal in " + directory_ +
-                                          (no_room_ ? " leaves the rest of the disk free"
-                                                    : " has used up its budget (TAKT_JOURNAL_MB)") +
+                                          (last_words_ ? " found no room on the disk"
+                                           : no_room_  ? " leaves the rest of the disk free"
+                                                       : " has used up its budget (TAKT_JOURNAL_MB)") +
                                           ": steps and metrics are left out of it from now on, totals are not");
     if (!snapshot.finished && owed == 0 && snapshot.wall_ns - written_at_ns_ < kThinPeriodNs) {
       set_gap(gap);
@@ -89,7 +90,7 @@ ExportResult JournalExporter::write(const Snapshot& snapshot) {
     }
   }
   FrameBuffer frames(next_sequence_);
-  if (!begin_segment(snapshot, frames)) { return refuse(snapshot.finished); }
+  if (!begin_segment(snapshot, frames)) { return refuse(snapshot); }
   gap.unconfirmed = gap_.unconfirmed;
   changes_.add_state(frames, snapshot);
   rows_.add(frames, snapshot, thin);
@@ -98,7 +99,7 @@ ExportResult JournalExporter::write(const Snapshot& snapshot) {
   if (snapshot.uncaught.happened) { frames.add(FrameType::exception, snapshot.uncaught); }
   if (snapshot.finished) { frames.add(FrameType::end, EndRecord{true, snapshot.failed, snapshot.killed}); }
   frames.add(FrameType::period, period_of(snapshot));
-  if (!segment_.append(frames.bytes())) { return refuse(snapshot.finished); }
+  if (!segment_.append(frames.bytes())) { return refuse(snapshot); }
   rows_.written();
   set_gap(gap);
   next_sequence_ = frames.next_sequence();
@@ -118,7 +119,9 @@ void JournalExporter::set_gap(const GapRecord& gap) noexcept {
 /// Has a segment open, a new one where there is none or the current one will not do; the head of a new one is in `frames`.
 bool JournalExporter::begin_segment(const Snapshot& snapshot, FrameBuffer& frames) {
   if (segment_.is_open()) {
-    const bool gone = !segment_.has_name();
+    const bool closed = !segment_.is_ours();
+    if (closed) { report_closed_file(segment_.path()); }
+    const bool gone = !closed && !segment_.has_name();
     if (gone) {
       report_fault_once("journal.gone",
                         "the journal in " + directory_ + " was removed while it was written; what was in it is lost");
@@ -126,9 +129,10 @@ bool JournalExporter::begin_segment(const Snapshot& snapshot, FrameBuffer& frame
     // After a failed sync nobody knows what of it is on the disk: the new segment says all but rows and metrics again.
     const bool unconfirmed = sync_.take_failure();
     gap_.unconfirmed += unconfirmed ? 1 : 0;
-    if (gone || unconfirmed || segment_.bytes() >= options_.segment_bytes) { leave_segment(); }
+    if (closed || gone || unconfirmed || segment_.bytes() >= options_.segment_bytes) { leave_segment(); }
   }
   if (segment_.is_open()) { return true; }
+  reserve_.take(directory_);
   changes_.clear();
   // A number is never used twice, so that a reader who has begun with a file need not ask whether it is the same still.
   SegmentHeader header;
@@ -150,6 +154,14 @@ void JournalExporter::leave_segment() noexcept {
   }
   closed_bytes_ += segment_.bytes();
   sync_.adopt(segment_.release());
+}
+
+/// At the end of the run the reserve takes at least the totals, and how much is missing.
+ExportResult JournalExporter::refuse(const Snapshot& snapshot) {
+  if (!snapshot.finished || last_words_ || !reserve_.give()) { return refuse(snapshot.finished); }
+  last_words_ = true;
+  leave_segment();
+  return write(snapshot);
 }
 
 ExportResult JournalExporter::refuse(bool finished) {
@@ -184,7 +196,7 @@ bool JournalExporter::shutdown(std::chrono::milliseconds deadline) {
   } catch (const std::exception&) {
     // Out of memory: what was written stays written.
   }
-  return true;
+  return !last_words_;
 }
 
 }  // namespace detail

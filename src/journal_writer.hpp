@@ -7,6 +7,7 @@
 
 #include "journal_changes.hpp"
 #include "journal_format.hpp"
+#include "journal_reserve.hpp"
 #include "journal_rows.hpp"
 #include "journal_segment.hpp"
 #include "journal_sync.hpp"
@@ -55,6 +56,7 @@ class JournalExporter final : public Exporter {
   void leave_segment() noexcept;
   ExportResult refuse(bool finished);
   void set_gap(const GapRecord& gap) noexcept;
+  ExportResult refuse(const Snapshot& snapshot);
   void check_room(const Snapshot& snapshot);
   void sync_at_times(const Snapshot& snapshot);
 
@@ -65,6 +67,7 @@ class JournalExporter final : public Exporter {
   JournalChanges changes_;
   JournalRows rows_;
   JournalSync sync_;
+  JournalReserve reserve_;
   GapRecord gap_;
   std::atomic<std::uint64_t> left_out_rows_{0};  // those of gap_
   std::atomic<std::uint64_t> left_out_metrics_{0};
@@ -72,6 +75,7 @@ class JournalExporter final : public Exporter {
   std::uint64_t next_sequence_ = 0;
   std::size_t closed_bytes_ = 0;  // in all segments but the current one
   bool no_room_ = false;          // on the disk
+  bool last_words_ = false;       // the disk is full, and the run ends: without rows
   bool ended_ = false;
   int failures_ = 0;  // in a row
   // On the clock of snapshots; far back, so that everything is due at first.

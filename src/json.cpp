@@ -5,6 +5,7 @@
 
 #include "fault.hpp"
 #include "file.hpp"
+#include "text.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -14,8 +15,6 @@
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <unistd.h>
 
 TAKT_BEGIN_NAMESPACE
 namespace {
@@ -282,7 +281,9 @@ Json losses(const Snapshot& snapshot) {
 }
 
 /// Compact, and never throwing for a name that is not UTF-8.
-std::string text(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string text(const Json& value) {
+  return detail::printable_json(value.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
 
 using Sink = std::function<bool(const std::string&)>;
 
@@ -369,7 +370,7 @@ bool write_whole(const std::string& path, const Snapshot& snapshot, std::string&
   }
   error = file.error();
   // Half a summary is worth nothing, and the space may be what is missing.
-  ::unlink((path + ".part").c_str());
+  file.discard();
   return false;
 }
 

@@ -13,7 +13,7 @@ namespace detail {
 /// What can be told from here about a process that left a sign of life in a file.
 enum class Life {
   alive,    ///< it is there
-  gone,     ///< it is not there any more, or its number is another one's by now
+  gone,     ///< it has ended, also where nobody has waited for it yet, or its number is another one's by now
   unknown,  ///< it runs, or ran, on another machine, or in a container that numbers processes by itself
 };
 

@@ -3,6 +3,7 @@
 #include "termination.hpp"
 
 #include "background.hpp"
+#include "descriptor.hpp"
 #include "fault.hpp"
 #include "process.hpp"
 #include "session_impl.hpp"
@@ -28,8 +29,8 @@ using Action = struct sigaction;
 
 /// What the handler goes by. Never changed and never freed: a handler may be at it on any thread, at any time.
 struct Plan {
-  Action before = {};  // what SIGTERM did
-  int bell = -1;       // an eventfd, for which a thread waits
+  Action before = {};                // what SIGTERM did
+  const Descriptor* bell = nullptr;  // an eventfd, for which a thread waits
   pid_t pid = 0;  // whose thread that is: a forked child has the handler and the bell, and would end its parent's run
   const Plan* older = nullptr;  // for leak checkers
 };
@@ -41,7 +42,7 @@ std::atomic<bool> g_set{false};
 /// Of one process: a forked child gets its own, as a mutex may be held by a thread that does not exist there.
 struct Watch {
   const std::uint32_t generation = detail::generation();
-  const int bell = ::eventfd(0, EFD_CLOEXEC);
+  const Descriptor bell{::eventfd(0, EFD_CLOEXEC)};
   std::mutex mutex;
   SessionImpl* session = nullptr;  // that SIGTERM ends
   bool watching = false;
@@ -66,7 +67,8 @@ void on_sigterm(int signal, siginfo_t* info, void* context) {
   const int error = errno;
   const Plan& plan = *g_plan.load(std::memory_order_acquire);  // pairs with the release in publish()
   const std::uint64_t once = 1;
-  const bool rung = ::getpid() == plan.pid && ::write(plan.bell, &once, sizeof once) == sizeof once;
+  const bool rung =
+      ::getpid() == plan.pid && plan.bell->is_ours() && ::write(plan.bell->number(), &once, sizeof once) == sizeof once;
   if (!is_handler(plan.before)) {
     if (!rung) { die_of_sigterm(); }
   } else if ((plan.before.sa_flags & SA_SIGINFO) != 0) {
@@ -93,10 +95,10 @@ bool is_same(const Action& a, const Action& b) noexcept {
 }
 
 /// The same again needs nothing new, so that a program of many Sessions stays bounded.
-void publish(const Action& before, int bell) {
+void publish(const Action& before, const Descriptor& bell) {
   const Plan* const last = g_plan.load(std::memory_order_relaxed);
-  if (last != nullptr && last->pid == ::getpid() && last->bell == bell && is_same(last->before, before)) { return; }
-  g_plan.store(new Plan{before, bell, ::getpid(), last}, std::memory_order_release);  // pairs with those who load it
+  if (last != nullptr && last->pid == ::getpid() && last->bell == &bell && is_same(last->before, before)) { return; }
+  g_plan.store(new Plan{before, &bell, ::getpid(), last}, std::memory_order_release);  // pairs with those who load it
 }
 
 void set_handler(const Action& before) {
@@ -137,9 +139,10 @@ void end_process(Watch& here) noexcept {
 void watch(Watch& here) noexcept {
   std::uint64_t rung = 0;
   for (;;) {
-    const ssize_t got = ::read(here.bell, &rung, sizeof rung);
+    if (!here.bell.is_ours()) { return; }  // closed by the program; the handler notices, too
+    const ssize_t got = ::read(here.bell.number(), &rung, sizeof rung);
     if (got < 0 && errno == EINTR) { continue; }
-    if (got != static_cast<ssize_t>(sizeof rung)) { return; }  // closed by the program; the handler notices, too
+    if (got != static_cast<ssize_t>(sizeof rung)) { return; }          // likewise
     if (is_handler(g_plan.load(std::memory_order_acquire)->before)) {  // pairs with the release in publish()
       write_down(here);
     } else {
@@ -164,7 +167,7 @@ void end_on_sigterm(SessionImpl& session) {
   if (now.sa_handler == SIG_IGN) { return; }
   Watch& here = this_watch();
   const std::lock_guard<std::mutex> lock(here.mutex);
-  here.watching = here.watching || (here.bell >= 0 && start_background("takt-sigterm", [&here] { watch(here); }));
+  here.watching = here.watching || (here.bell.is_open() && start_background("takt-sigterm", [&here] { watch(here); }));
   if (!here.watching) {
     report_fault("sigterm", "no thread, or no file, can be had to wait for SIGTERM, which does not end the run");
     return;

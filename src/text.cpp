@@ -6,13 +6,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <iterator>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
 constexpr const char* kEllipsis = "\xE2\x80\xA6";
-constexpr const char* kReplacement = "\xEF\xBF\xBD";
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 constexpr const char* kPrefixes[] = {"", "k", "M", "G", "T", "P", "E"};
 
 struct TimeUnit {
@@ -37,10 +39,48 @@ std::size_t code_point_bytes(std::string_view text) noexcept {
   return overlong || beyond ? 0 : bytes;
 }
 
-/// C0, DEL and C1: a terminal may take any of them as a command.
-bool is_control(std::string_view code_point) noexcept {
-  const auto lead = static_cast<unsigned char>(code_point[0]);
-  return lead < 0x20U || lead == 0x7FU || (lead == 0xC2U && static_cast<unsigned char>(code_point[1]) < 0xA0U);
+/// Of a well-formed code point.
+std::uint32_t value_of(std::string_view code_point) noexcept {
+  const auto byte = [&](std::size_t at) {
+    return static_cast<std::uint32_t>(static_cast<unsigned char>(code_point[at]));
+  };
+  if (code_point.size() == 1) { return byte(0); }
+  std::uint32_t value = byte(0) & (0xFFU >> (code_point.size() + 1));
+  for (std::size_t at = 1; at < code_point.size(); ++at) { value = (value << 6U) | (byte(at) & 0x3FU); }
+  return value;
+}
+
+struct Range {
+  std::uint32_t first;
+  std::uint32_t last;
+};
+// In order. What a terminal may take as a command, what turns the order of what is shown, and what shows as nothing: behind each
+// of them a name can look like another one.
+constexpr Range kUnseen[] = {
+    {0x0000, 0x001F},    // C0
+    {0x007F, 0x009F},    // DEL and C1
+    {0x00AD, 0x00AD},    // soft hyphen
+    {0x034F, 0x034F},    // grapheme joiner
+    {0x061C, 0x061C},    // Arabic letter mark
+    {0x115F, 0x1160},    // Hangul fillers
+    {0x17B4, 0x17B5},    // Khmer vowels that are not shown
+    {0x180B, 0x180F},    // Mongolian separators
+    {0x200B, 0x200F},    // zero width, and marks of direction
+    {0x2028, 0x202E},    // separators of lines and paragraphs, embeddings and overrides
+    {0x2060, 0x206F},    // joiners, isolates, and what was for shaping
+    {0x3164, 0x3164},    // Hangul filler
+    {0xFEFF, 0xFEFF},    // byte order mark
+    {0xFFA0, 0xFFA0},    // Hangul filler
+    {0xFFF0, 0xFFFB},    // annotations
+    {0x1BCA0, 0x1BCA3},  // shorthand
+    {0x1D173, 0x1D17A},  // music
+    {0xE0000, 0xE0FFF},  // tags and selectors
+};
+
+bool is_unseen(std::uint32_t code_point) noexcept {
+  const Range* const range = std::lower_bound(std::begin(kUnseen), std::end(kUnseen), code_point,
+                                              [](const Range& one, std::uint32_t value) { return one.last < value; });
+  return range != std::end(kUnseen) && range->first <= code_point;
 }
 
 /// Bytes of the first `columns` code points of well-formed text.
@@ -88,19 +128,45 @@ std::string grouped(std::uint64_t value) {
 
 }  // namespace
 
+std::string_view next_printable(std::string_view& text) noexcept {
+  const std::size_t bytes = code_point_bytes(text);
+  const std::string_view here = text.substr(0, std::max<std::size_t>(bytes, 1));
+  text.remove_prefix(here.size());
+  if (bytes == 0) { return kReplacement; }
+  return is_unseen(value_of(here)) ? std::string_view("?") : here;
+}
+
 std::string printable(std::string_view text) {
   std::string out;
   out.reserve(text.size());
-  while (!text.empty()) {
-    const std::size_t bytes = code_point_bytes(text);
-    if (bytes == 0) {
-      out += kReplacement;
-    } else if (is_control(text)) {
-      out += '?';
+  while (!text.empty()) { out += next_printable(text); }
+  return out;
+}
+
+std::string printable_lines(std::string_view text) {
+  std::string out;
+  for (std::size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
+    out += printable(text.substr(0, end)) + "\n";
+    text.remove_prefix(end + 1);
+  }
+  return out + printable(text);
+}
+
+std::string printable_json(std::string_view json) {
+  std::string out;
+  out.reserve(json.size());
+  while (!json.empty()) {
+    const std::size_t bytes = std::max<std::size_t>(code_point_bytes(json), 1);
+    const std::string_view here = json.substr(0, bytes);
+    json.remove_prefix(bytes);
+    const std::uint32_t value = value_of(here);
+    if (value < 0x20U || !is_unseen(value)) {
+      out += here;
+    } else if (value <= 0xFFFFU) {
+      out += fmt::format("\\u{:04x}", value);
     } else {
-      out += text.substr(0, bytes);
+      out += fmt::format("\\u{:04x}\\u{:04x}", 0xD7C0U + (value >> 10U), 0xDC00U + (value & 0x3FFU));
     }
-    text.remove_prefix(std::max<std::size_t>(bytes, 1));
   }
   return out;
 }

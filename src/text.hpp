@@ -17,9 +17,16 @@ namespace detail {
 
 /// Whether it is one of UTF-8 that goes on with a character.
 constexpr bool is_continuation(char byte) noexcept { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U; }
-/// Valid UTF-8 without control characters, so that a name can neither break a table nor command a terminal: these become
-/// '?', bytes that are not UTF-8 become U+FFFD.
+/// Valid UTF-8 of which each character is seen, and where it stands: a name can neither break a table, nor command a terminal, nor
+/// pass for another one. Control characters, marks of direction (U+202E and its kind) and what has no width become '?', bytes
+/// that are not UTF-8 become U+FFFD.
 std::string printable(std::string_view text);
+/// The next character of that, which goes from the front of `text`. REQUIRES: !text.empty(). Allocates nothing.
+std::string_view next_printable(std::string_view& text) noexcept;
+/// The same of each line.
+std::string printable_lines(std::string_view text);
+/// Valid JSON that means the same, in which what printable() replaces is escaped.
+std::string printable_json(std::string_view json);
 /// Columns of printable text.
 std::size_t columns_of(std::string_view text) noexcept;
 /// Printable text of at most `columns` (1 or more), cut at the end with an ellipsis.

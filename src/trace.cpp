@@ -3,6 +3,7 @@
 #include <takt/exporters/trace.hpp>
 
 #include "stream_file.hpp"
+#include "text.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -19,7 +20,9 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kHead = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
 
-std::string dumped(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string dumped(const Json& value) {
+  return detail::printable_json(value.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
 
 /// The format counts in microseconds; three decimals keep every nanosecond.
 std::string microseconds(std::int64_t ns) {

@@ -10,6 +10,7 @@
 #include <climits>
 #include <cstdint>
 #include <cstdlib>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -34,30 +35,31 @@ bool is_same(const struct stat& one, const struct stat& other) {
   return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
-std::string first_bytes(int file) {
+std::string first_bytes(const Descriptor& file) {
   char text[512];
-  const ssize_t count = ::pread(file, text, sizeof text, 0);
+  const ssize_t count = ::pread(file.number(), text, sizeof text, 0);
   return {text, count > 0 ? static_cast<std::size_t>(count) : 0U};
 }
 
 }  // namespace
 
-FileLease::~FileLease() {
-  if (held()) { ::close(descriptor_); }
+bool FileLease::take(const std::string& file) {
+  return take(std::make_shared<FolderFiles>(folder_part(file)), name_part(file));
 }
 
-bool FileLease::take(const std::string& file) {
-  file_ = file;
+bool FileLease::take(std::shared_ptr<const FolderFiles> folder, const std::string& name) {
+  folder_ = std::move(folder);
+  name_ = name;
   broken_ = false;
   for (int round = 0; round < 2; ++round) {
-    descriptor_ = ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    descriptor_ = folder_->create(name_, O_RDWR);
     if (held()) {
-      write_all(descriptor_, this_process());
+      write_all(descriptor_.number(), this_process());
       touched_ = std::chrono::steady_clock::now();
       return true;
     }
     if (errno != EEXIST) {
-      problem_ = explain_fault("make", file, errno);
+      problem_ = explain_fault("make", folder_->path(name_), errno);
       broken_ = true;
       return false;
     }
@@ -73,33 +75,31 @@ bool FileLease::take(const std::string& file) {
 /// whether there is room for a new one.
 bool FileLease::remove(const struct stat& seen) const {
   // A name that nobody else takes.
-  const std::string aside = file_ + "." + this_host() + "." + std::to_string(::getpid()) + "." +
+  const std::string aside = name_ + "." + this_host() + "." + std::to_string(::getpid()) + "." +
                             std::to_string(reinterpret_cast<std::uintptr_t>(this));
-  if (::rename(file_.c_str(), aside.c_str()) != 0) { return errno == ENOENT; }
+  if (!folder_->rename(name_, aside)) { return errno == ENOENT; }
   struct stat moved = {};
   // Numbers of files are used again, so that the time counts as well.
-  if (::lstat(aside.c_str(), &moved) == 0 && is_same(moved, seen) && moved.st_mtim.tv_sec == seen.st_mtim.tv_sec &&
+  if (folder_->look(aside, moved) && is_same(moved, seen) && moved.st_mtim.tv_sec == seen.st_mtim.tv_sec &&
       moved.st_mtim.tv_nsec == seen.st_mtim.tv_nsec) {
-    ::unlink(aside.c_str());
+    folder_->remove(aside);
     return true;
   }
-  ::rename(aside.c_str(), file_.c_str());
+  folder_->rename(aside, name_);
   return false;
 }
 
 bool FileLease::is_stale(struct stat& status) {
-  const int file = ::open(file_.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-  if (file < 0 || ::fstat(file, &status) != 0) {
+  const Descriptor file = folder_->open(name_, O_RDONLY);
+  if (!file.look(status)) {
     const bool gone = errno == ENOENT;  // given back meanwhile
     if (!gone) {
-      problem_ = explain_fault("read", file_, errno);
+      problem_ = explain_fault("read", folder_->path(name_), errno);
       broken_ = true;
     }
-    if (file >= 0) { ::close(file); }
     return gone;
   }
   const std::string text = first_bytes(file);
-  ::close(file);
   const std::size_t blank = text.find(' ');
   const std::string host = text.substr(0, blank);
   char* behind_pid = nullptr;
@@ -112,20 +112,26 @@ bool FileLease::is_stale(struct stat& status) {
   ::clock_gettime(CLOCK_REALTIME, &now);
   const std::int64_t age = now.tv_sec - status.st_mtim.tv_sec;
   if (text.empty()) {  // whose process had no time to write its name, or was killed before
-    problem_ = "a process is about to deliver it (" + file_ + "); if it is gone, that counts in " +
+    problem_ = "a process is about to deliver it (" + folder_->path(name_) + "); if it is gone, that counts in " +
                std::to_string(kRefresh.count()) + " s";
     return age > kRefresh.count();
   }
   if (life == Life::unknown && age > kStale.count()) { return true; }
-  problem_ = "process " + std::to_string(pid) + " on " + host + " is delivering it (" + file_ + ", touched " +
-             std::to_string(age) + " s ago)";
+  problem_ = "process " + std::to_string(pid) + " on " + host + " is delivering it (" + folder_->path(name_) +
+             ", touched " + std::to_string(age) + " s ago)";
   return false;
 }
 
-bool FileLease::is_ours() const {
-  struct stat ours = {};
+/// The program may have closed it, and taken its number: then it is opened again, if it is the same.
+bool FileLease::is_ours() {
+  if (!descriptor_.is_ours()) {
+    report_closed_file(folder_->path(name_));
+    Descriptor again = folder_->open(name_, O_RDWR);
+    if (!again.is_open() || !again.is_same(descriptor_) || first_bytes(again) != this_process()) { return false; }
+    descriptor_ = std::move(again);
+  }
   struct stat named = {};
-  return ::fstat(descriptor_, &ours) == 0 && ::lstat(file_.c_str(), &named) == 0 && is_same(ours, named);
+  return folder_->look(name_, named) && descriptor_.is_file_of(named);
 }
 
 bool FileLease::refresh() {
@@ -134,20 +140,22 @@ bool FileLease::refresh() {
   if (now - touched_ < kRefresh) { return true; }
   if (!is_ours()) {
     problem_ = "another process has taken it over, because this one gave no sign of life";
-    ::close(descriptor_);
-    descriptor_ = -1;
+    descriptor_.close();
     return false;
   }
   touched_ = now;
-  ::futimens(descriptor_, nullptr);
+  ::futimens(descriptor_.number(), nullptr);
   return true;
 }
 
 void FileLease::release() noexcept {
   if (!held()) { return; }
-  if (is_ours()) { ::unlink(file_.c_str()); }
-  ::close(descriptor_);
-  descriptor_ = -1;
+  try {
+    if (is_ours()) { folder_->remove(name_); }
+  } catch (...) {
+    // Out of memory: it counts as left behind once this process is gone.
+  }
+  descriptor_.close();
 }
 
 }  // namespace detail

@@ -4,7 +4,11 @@
 
 #include <takt/config.hpp>
 
+#include "descriptor.hpp"
+#include "folder_files.hpp"
+
 #include <chrono>
+#include <memory>
 #include <string>
 
 #include <sys/stat.h>
@@ -23,18 +27,19 @@ class FileLease {
 
   FileLease() = default;
   /// Leaves the file where it is: see release().
-  ~FileLease();
+  ~FileLease() = default;
   FileLease(const FileLease&) = delete;
   FileLease& operator=(const FileLease&) = delete;
 
   /// Returns whether this process has it now; if not, problem() says why.
   bool take(const std::string& file);
+  bool take(std::shared_ptr<const FolderFiles> folder, const std::string& name);
   /// Touches it when it is time to. Returns whether it is still this process's.
   bool refresh();
   /// Others need not wait.
   void release() noexcept;
 
-  bool held() const noexcept { return descriptor_ >= 0; }
+  bool held() const noexcept { return descriptor_.is_open(); }
   const std::string& problem() const noexcept { return problem_; }
   /// After take(): nobody has it, as far as one can tell; the file cannot be made, or read, and waiting does not help.
   bool is_broken() const noexcept { return broken_; }
@@ -42,10 +47,11 @@ class FileLease {
  private:
   bool is_stale(struct stat& status);
   bool remove(const struct stat& seen) const;
-  bool is_ours() const;
+  bool is_ours();
 
-  int descriptor_ = -1;
-  std::string file_;
+  Descriptor descriptor_;
+  std::shared_ptr<const FolderFiles> folder_;
+  std::string name_;
   std::string problem_;
   bool broken_ = false;
   std::chrono::steady_clock::time_point touched_;

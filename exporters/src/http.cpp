@@ -4,6 +4,7 @@
 
 #include <takt/error.hpp>
 
+#include "descriptor.hpp"
 #include "fault.hpp"
 
 #include <curl/curl.h>
@@ -16,9 +17,11 @@
 #include <cstdlib>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -54,6 +57,8 @@ double number_in(std::string_view text) {
   return end == copy.c_str() || !std::isfinite(number) || number < 0 ? -1 : number;
 }
 
+bool is_open_number(const Descriptor& socket) { return ::fcntl(socket.number(), F_GETFD) != -1; }
+
 /// Who is left behind at the end of the process may be in the middle of a connection. On the way out of exit() OpenSSL would
 /// free what that works with, and the process would crash; what it keeps instead goes with the process.
 void keep_openssl_at_exit() {
@@ -70,6 +75,7 @@ void keep_openssl_at_exit() {
 struct Http::Impl {
   explicit Impl(const HttpOptions& given) : options(given) {}
   ~Impl() {
+    if (!has_sockets()) { leave(); }
     if (busy) { curl_multi_remove_handle(multi.get(), easy.get()); }
   }
 
@@ -81,8 +87,15 @@ struct Http::Impl {
   static std::size_t write(char* bytes, std::size_t size, std::size_t count, void* self);
   static std::size_t read_header(char* bytes, std::size_t size, std::size_t count, void* self);
   static int seek(void* file, curl_off_t offset, int origin);
+  static curl_socket_t open_socket(void* self, curlsocktype purpose, curl_sockaddr* address);
+  static int close_socket(void* self, curl_socket_t socket);
+  bool has_sockets() const;
+  void forget_closed();
+  void leave() noexcept;
+  void abandon();
 
   HttpOptions options;
+  std::vector<Descriptor> sockets;     // outlive multi
   bool withheld = false;               // credentials, from a connection that everybody can read
   std::unique_ptr<CURLM, Free> multi;  // outlives easy
   std::unique_ptr<CURL, FreeEasy> easy;
@@ -116,6 +129,52 @@ void Http::Impl::authorize(CURL* handle) {
   } else {
     append(headers, "Authorization: Bearer " + options.token);
   }
+}
+
+/// What the program has closed, and has for its own by now, is neither written to nor closed.
+curl_socket_t Http::Impl::open_socket(void* self, curlsocktype /*purpose*/, curl_sockaddr* address) {
+  auto& impl = *static_cast<Impl*>(self);
+  Descriptor made(::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol));
+  if (!made.is_open()) { return CURL_SOCKET_BAD; }
+  close_socket(self, made.number());  // what had this number is closed
+  impl.sockets.push_back(std::move(made));
+  return impl.sockets.back().number();
+}
+
+int Http::Impl::close_socket(void* self, curl_socket_t socket) {
+  auto& sockets = static_cast<Impl*>(self)->sockets;
+  const auto found =
+      std::find_if(sockets.begin(), sockets.end(), [&](const Descriptor& each) { return each.number() == socket; });
+  if (found != sockets.end()) { sockets.erase(found); }
+  return 0;
+}
+
+/// None of their numbers is that of another file by now. One that is closed is nobody's: libcurl notices.
+bool Http::Impl::has_sockets() const {
+  return std::none_of(sockets.begin(), sockets.end(),
+                      [](const Descriptor& each) { return is_open_number(each) && !each.is_ours(); });
+}
+
+/// Some that did not come to a connection libcurl closes by itself.
+void Http::Impl::forget_closed() {
+  sockets.erase(
+      std::remove_if(sockets.begin(), sockets.end(), [](const Descriptor& each) { return !is_open_number(each); }),
+      sockets.end());
+}
+
+/// The program has closed a connection. To clean it up would be to say goodbye under a number that may be that of a file of its own.
+void Http::Impl::leave() noexcept {
+  (void)easy.release();
+  (void)multi.release();
+  sockets.clear();
+  busy = false;
+}
+
+void Http::Impl::abandon() {
+  report_closed_file("a connection to " + options.url);
+  leave();
+  multi.reset(curl_multi_init());
+  easy.reset(curl_easy_init());
 }
 
 void Http::Impl::set_up() {
@@ -166,14 +225,13 @@ int Http::Impl::seek(void* file, curl_off_t offset, int origin) {
 }
 
 bool Http::Impl::open_file() {
-  const int descriptor = ::open(request.file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   struct stat status = {};
-  if (descriptor < 0) { return false; }
-  if (::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)) { file.reset(::fdopen(descriptor, "rb")); }
-  if (file == nullptr) {
-    ::close(descriptor);
-    return false;
-  }
+  // Again for each try, and none of the program's, should that have the number by now.
+  Descriptor descriptor = request.file->copy();
+  if (!descriptor.look(status) || ::lseek(descriptor.number(), 0, SEEK_SET) != 0) { return false; }
+  file.reset(::fdopen(descriptor.number(), "rb"));
+  if (file == nullptr) { return false; }
+  descriptor.forget();
   CURL* const handle = easy.get();
   curl_easy_setopt(handle, CURLOPT_UPLOAD, 1L);
   curl_easy_setopt(handle, CURLOPT_READDATA, file.get());
@@ -219,6 +277,10 @@ void Http::Impl::prepare() {
   curl_easy_setopt(handle, CURLOPT_HEADERFUNCTION, &Impl::read_header);
   curl_easy_setopt(handle, CURLOPT_HEADERDATA, this);
   curl_easy_setopt(handle, CURLOPT_ERRORBUFFER, error);
+  curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, &Impl::open_socket);
+  curl_easy_setopt(handle, CURLOPT_OPENSOCKETDATA, this);
+  curl_easy_setopt(handle, CURLOPT_CLOSESOCKETFUNCTION, &Impl::close_socket);
+  curl_easy_setopt(handle, CURLOPT_CLOSESOCKETDATA, this);
   append(headers, "Expect:");  // some proxies never say "100 Continue"
   authorize(handle);
 }
@@ -289,9 +351,11 @@ void Http::start(HttpRequest request) {
   impl.rate_remaining = impl.rate_reset_s = -1;
   impl.error[0] = '\0';
   impl.waited = {};
+  if (!impl.has_sockets()) { impl.abandon(); }
+  if (impl.multi == nullptr || impl.easy == nullptr) { return; }  // out of memory
   impl.prepare();
   CURL* const handle = impl.easy.get();
-  if (!impl.request.file.empty() && !impl.open_file()) {
+  if (impl.request.file != nullptr && !impl.open_file()) {
     std::snprintf(impl.error, sizeof impl.error, "a file to send cannot be read");
     return;
   }
@@ -313,6 +377,14 @@ bool Http::wait(Time until, HttpReply& reply) {
   if (ended) { code = CURLE_FAILED_INIT; }
   while (!ended) {
     const Time before = steady_clock::now();
+    if (!impl.has_sockets()) {
+      const bool connected = impl.connected;
+      impl.abandon();
+      reply = HttpReply();
+      reply.may_have_arrived = connected;
+      reply.error = "the program has closed the connection";
+      return true;
+    }
     int running = 0;
     curl_multi_perform(impl.multi.get(), &running);
     int left = 0;
@@ -346,6 +418,7 @@ bool Http::wait(Time until, HttpReply& reply) {
   impl.end(code, reply);
   if (impl.busy) { curl_multi_remove_handle(impl.multi.get(), impl.easy.get()); }
   impl.busy = false;
+  impl.forget_closed();
   return true;
 }
 

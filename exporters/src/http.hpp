@@ -15,6 +15,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
+class Descriptor;
+
 /// What the user calls the options, for what the user is told.
 struct HttpNames {
   const char* cause = "mlflow";  ///< of reports
@@ -47,9 +49,9 @@ struct HttpRequest {
   std::string path;          ///< appended to the URL; encoded
   std::string content_type;  ///< of `body`
   std::string body;
-  std::vector<std::string> headers;    ///< "Name: value"; no control characters
-  std::chrono::milliseconds total{0};  ///< instead of that of the options, where it is more
-  std::string file;                    ///< sent instead of `body`, where there is a name
+  std::vector<std::string> headers;        ///< "Name: value"; no control characters
+  std::chrono::milliseconds total{0};      ///< instead of that of the options, where it is more
+  std::shared_ptr<const Descriptor> file;  ///< sent instead of `body`, where there is one
   bool fresh = false;  ///< on a connection of its own: libcurl may send it twice on a kept one that turns out dead
   std::size_t most_reply = std::size_t{1} << 20U;  ///< bytes of the reply's body
 };

@@ -8,11 +8,13 @@
 #include "fault.hpp"
 #include "file.hpp"
 #include "losses.hpp"
+#include "time_line_file.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <cerrno>
+#include <memory>
 #include <thread>
 #include <utility>
 
@@ -48,6 +50,18 @@ MlflowClient::MlflowClient(const MlflowOptions& options, const SenderTimes& time
       source_(program_invocation_short_name),
       create_nonce_(mlflow_nonce()),
       backoff_(times) {}
+
+void MlflowClient::keep_cursor(const std::string& file) {
+  cursor_file_ = file;
+  cursor_folder_ = std::make_shared<FolderFiles>(folder_part(file));
+  cursor_name_ = name_part(file);
+}
+
+void MlflowClient::keep_cursor(std::shared_ptr<const FolderFiles> folder) {
+  cursor_folder_ = std::move(folder);
+  cursor_file_ = mlflow_cursor_file(cursor_folder_->path());
+  cursor_name_ = name_part(cursor_file_);
+}
 
 void MlflowClient::resume(const MlflowCursor& cursor) {
   resumed_ = true;
@@ -88,6 +102,7 @@ MlflowCursor MlflowClient::cursor() const {
   cursor.attached = attached_;
   cursor.killed_bytes = killed_bytes_;
   cursor.killed_rows = killed_rows_;
+  cursor.of = of_;
   return cursor;
 }
 
@@ -97,7 +112,7 @@ void MlflowClient::save() {
   std::string text = format_cursor(cursor());
   if (text == cursor_saved_) { return; }
   WholeFile file;
-  if (file.open(cursor_file_) && file.write(text) && file.commit()) {
+  if (file.open(cursor_folder_, cursor_name_) && file.write(text) && file.commit()) {
     cursor_saved_ = std::move(text);
     cursor_problem_.clear();
   } else {
@@ -138,6 +153,7 @@ void MlflowClient::take(const Snapshot& snapshot, bool killed, std::uint64_t jou
 void MlflowClient::begin(const Snapshot& snapshot) {
   if (std::exchange(begun_, true)) { return; }
   const RunInfo& run = snapshot.run;
+  of_ = mlflow_cursor_owner(run);
   const bool child = run.rank != 0 && !options_.run_id.empty();
   if (!run_id_.empty()) {
     stage_ = Stage::resume_run;
@@ -243,11 +259,19 @@ bool MlflowClient::is_there(const std::string& file) {
   struct stat status = {};
   const Time now = steady_clock::now();
   if (file_until_ == Time()) { file_until_ = now + kFilePatience; }
-  const bool found = ::stat(file.c_str(), &status) == 0;
+  // The folder that the journal was read from, whatever its path leads to by now.
+  const bool same = cursor_folder_ != nullptr && cursor_folder_->path() == folder_part(file);
+  const FolderFiles named(folder_part(file));
+  file_ = std::make_shared<const Descriptor>(open_time_line(same ? *cursor_folder_ : named));
+  const bool found = file_->look(status);
   if (found && status.st_size <= kMostFileBytes) { return true; }
-  if (found || now >= file_until_) {
+  const bool foreign = !found && (errno == ENOEXEC || errno == ELOOP || errno == ENXIO);
+  if (found || foreign || now >= file_until_) {
     ++missing_;
-    report("mlflow.artifact", file + (found ? " is larger than what MLflow servers take well" : " was not written") +
+    report("mlflow.artifact", file +
+                                  (found     ? " is larger than what MLflow servers take well"
+                                   : foreign ? " is not a time line of Takt's"
+                                             : " was not written") +
                                   "; it is not attached");
     attached();
   } else {
@@ -267,10 +291,16 @@ HttpRequest MlflowClient::request() {
     case Stage::data:
       if (!queue_.empty()) { return request_of_queue(); }
       if (!closed_) { return request_of_run(); }
-      return mlflow_put(artifact_root_, attachments_.front());
+      return request_of_attachment();
     default:
       return request_of_run();
   }
+}
+
+HttpRequest MlflowClient::request_of_attachment() const {
+  HttpRequest request = mlflow_put(artifact_root_, attachments_.front());
+  if (!attachments_.front().file.empty()) { request.file = file_; }
+  return request;
 }
 
 HttpRequest MlflowClient::request_of_queue() {

@@ -6,6 +6,7 @@
 #include <takt/snapshot.hpp>
 
 #include "backoff.hpp"
+#include "folder_files.hpp"
 #include "http.hpp"
 #include "mantik_login.hpp"
 #include "metric_points.hpp"
@@ -38,7 +39,9 @@ class MlflowClient {
                         std::size_t most_points = MlflowQueue::kMostBytes / sizeof(MetricPoint));
 
   /// From now on `file` says how far the run was delivered. Before take().
-  void keep_cursor(const std::string& file) { cursor_file_ = file; }
+  void keep_cursor(const std::string& file);
+  /// The same in a run folder, where it has its own name.
+  void keep_cursor(std::shared_ptr<const FolderFiles> folder);
   /// Goes on where another process stopped: what it has delivered is passed over when it is taken again. Of the options, only
   /// those about the server count. Before take().
   void resume(const MlflowCursor& cursor);
@@ -98,6 +101,7 @@ class MlflowClient {
   HttpRequest request();
   HttpRequest request_of_run() const;
   bool logged_in(Time until);
+  HttpRequest request_of_attachment() const;
   HttpRequest request_of_queue();
   void answered(const HttpReply& reply);
   void read_back(const HttpReply& reply);
@@ -122,10 +126,14 @@ class MlflowClient {
   MlflowQueue queue_;
   Stage stage_ = Stage::find_experiment;
   bool begun_ = false;
-  bool finished_ = false;  // the run has ended, here
-  bool closed_ = false;    // the server has been told
-  bool traced_ = false;    // there will be a trace.json
-  std::string cursor_file_;
+  bool finished_ = false;    // the run has ended, here
+  bool closed_ = false;      // the server has been told
+  bool traced_ = false;      // there will be a trace.json
+  std::string cursor_file_;  // for people
+  std::shared_ptr<const FolderFiles> cursor_folder_;
+  std::string cursor_name_;
+  std::string of_;                          // the run that it is of
+  std::shared_ptr<const Descriptor> file_;  // of the first attachment
   std::string cursor_saved_;
   std::string cursor_problem_;
   bool resumed_ = false;

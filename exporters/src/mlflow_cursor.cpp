@@ -58,10 +58,16 @@ void forget_end(MlflowCursor& cursor) {
 std::string mlflow_cursor_file(const std::string& folder) { return folder + "/mlflow.json"; }
 std::string mlflow_lease_file(const std::string& folder) { return folder + "/mlflow.lease"; }
 
+std::string mlflow_cursor_owner(const RunInfo& run) {
+  return run.id + " rank " + std::to_string(run.rank) + " attempt " + std::to_string(run.attempt) + " pid " +
+         std::to_string(run.pid) + " on " + run.host;
+}
+
 std::string format_cursor(const MlflowCursor& cursor) {
   const auto ranges = [&](std::size_t source) { return cursor.settled[source].ranges(); };
   const OrderedJson document = {
       {"schema", kSchema},
+      {"of", cursor.of},
       {"server", cursor.server},
       {"run_id", cursor.run_id},
       {"nonce", cursor.nonce},
@@ -90,6 +96,7 @@ bool parse_cursor(const std::string& text, MlflowCursor& cursor) {
   try {
     const OrderedJson document = OrderedJson::parse(text);
     if (document.at("schema") != kSchema) { return false; }
+    cursor.of = document.value("of", "");
     document.at("server").get_to(cursor.server);
     document.at("run_id").get_to(cursor.run_id);
     document.at("nonce").get_to(cursor.nonce);

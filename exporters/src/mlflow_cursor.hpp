@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <takt/config.hpp>
+#include <takt/snapshot.hpp>
 
 #include <array>
 #include <cstdint>
@@ -35,6 +35,7 @@ class MlflowSettled {
 /// How far a run was delivered to MLflow, so that another process can go on. In a file of its own beside the journal; without
 /// credentials. One thread at a time.
 struct MlflowCursor {
+  std::string of;      ///< the run, as mlflow_cursor_owner() names it; empty: versions before this one did not say
   std::string server;  ///< where the run is, for people
   std::string nonce;   ///< by which the run is found where its creation was not answered
   std::string source;  ///< name of the program
@@ -65,6 +66,9 @@ void forget_end(MlflowCursor& cursor);
 /// Of a run folder.
 std::string mlflow_cursor_file(const std::string& folder);
 std::string mlflow_lease_file(const std::string& folder);
+
+/// What tells a run, and a process of it, from all others.
+std::string mlflow_cursor_owner(const RunInfo& run);
 
 std::string format_cursor(const MlflowCursor& cursor);
 /// False for a text that is no cursor, or of a newer version.

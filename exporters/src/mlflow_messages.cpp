@@ -83,7 +83,6 @@ HttpRequest mlflow_put(const std::string& artifact_path, const MlflowAttachment&
   request.path = "/api/2.0/mlflow-artifacts/artifacts" + artifact_path + "/takt/" + url_encoded(attachment.name);
   request.content_type = attachment.type;
   request.body = attachment.text;
-  request.file = attachment.file;
   return request;
 }
 

@@ -27,7 +27,7 @@ struct MlflowAttachment {
   std::string name;
   std::string type;
   std::string text;
-  std::string file;  ///< sent instead of text, where there is a name
+  std::string file;  ///< sent instead of text, where there is a name: trace.json of a run folder
 };
 
 /// Whether the options name a server; Mantik's needs no URL.

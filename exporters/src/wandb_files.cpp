@@ -5,11 +5,12 @@
 #include <takt/error.hpp>
 
 #include "fault.hpp"
-#include "file.hpp"
+#include "wandb_folder.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 TAKT_BEGIN_NAMESPACE
@@ -31,7 +32,7 @@ std::string path_of(const std::string& url) {
 }  // namespace
 
 WandbFiles::WandbFiles(const WandbOptions& options, std::chrono::milliseconds connect,
-                       std::chrono::milliseconds most_time, std::string folder)
+                       std::chrono::milliseconds most_time, std::shared_ptr<const FolderFiles> folder)
     : options_(options), connect_(connect), most_time_(most_time), folder_(std::move(folder)) {}
 
 WandbFiles::Next WandbFiles::next(const WandbReplay& replay, const std::string& server) {
@@ -84,11 +85,14 @@ bool WandbFiles::prepare(const WandbReplay& replay, const std::string& server) {
   } else if (target.name == kConfigFile) {
     request_.body = replay.config(wandb_producer()) + "\n";  // JSON is YAML
   } else {
-    request_.file = folder_ + "/files/" + target.name;
-    if (!may_exist(request_.file)) {
-      lose("it is not there");
+    // Names come from a log and from a server.
+    const auto file = std::make_shared<const Descriptor>(open_below(folder_->folder("files"), target.name));
+    if (!file->is_open()) {
+      const int why = errno;
+      lose(why == ENOENT ? "it is not there" : why == EINVAL ? "its name leads out of the folder" : "it is not a file");
       return false;
     }
+    request_.file = file;
   }
   return true;
 }
@@ -116,7 +120,7 @@ WandbFiles::Outcome WandbFiles::answered(const HttpReply& reply) {
 void WandbFiles::lose(const std::string& why) {
   ++missing_;
   report_fault("wandb.file",
-               "W&B does not have " + targets_.back().name + ": " + why + ". It is in " + folder_ + "/files");
+               "W&B does not have " + targets_.back().name + ": " + why + ". It is in " + folder_->path() + "/files");
   targets_.pop_back();
   tries_ = 0;
 }

@@ -4,6 +4,7 @@
 
 #include <takt/exporters/wandb.hpp>
 
+#include "folder_files.hpp"
 #include "http.hpp"
 #include "wandb_replay.hpp"
 #include "wandb_requests.hpp"
@@ -25,7 +26,7 @@ class WandbFiles {
 
   /// \param folder of the run.
   WandbFiles(const WandbOptions& options, std::chrono::milliseconds connect, std::chrono::milliseconds most_time,
-             std::string folder);
+             std::shared_ptr<const FolderFiles> folder);
 
   /// What is to be asked for now.
   Next next(const WandbReplay& replay, const std::string& server);
@@ -48,7 +49,7 @@ class WandbFiles {
   WandbOptions options_;
   std::chrono::milliseconds connect_;
   std::chrono::milliseconds most_time_;
-  std::string folder_;
+  std::shared_ptr<const FolderFiles> folder_;
   std::unique_ptr<Http> http_;  // to wherever the next one goes
   HttpRequest request_;
   std::vector<std::string> names_;

@@ -3,6 +3,7 @@
 #include "wandb_folder.hpp"
 
 #include "file.hpp"
+#include "time_line_file.hpp"
 
 #include <cerrno>
 #include <ctime>
@@ -44,22 +45,9 @@ bool make_parents(const std::string& path) {
   return make_own_folder(path) || errno == EEXIST;  // another rank was faster
 }
 
-class NewFile {
- public:
-  explicit NewFile(const std::string& path)
-      : descriptor_(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR)) {}
-  ~NewFile() {
-    if (descriptor_ >= 0) { ::close(descriptor_); }
-  }
-  NewFile(const NewFile&) = delete;
-  NewFile& operator=(const NewFile&) = delete;
-
-  bool is_open() const { return descriptor_ >= 0; }
-  bool write(std::string_view bytes) const { return is_open() && write_all(descriptor_, bytes) == bytes.size(); }
-
- private:
-  int descriptor_;
-};
+bool is_digits(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
 
 }  // namespace
 
@@ -106,14 +94,23 @@ std::string wandb_fault(const char* what, const std::string& path, int number) {
          "; make room, or set WANDB_DIR to a folder that can be written";
 }
 
-bool write_new_file(const std::string& path, const std::string& text) { return NewFile(path).write(text); }
+bool write_new_file(const FolderFiles& folder, const std::string& name, const std::string& text) {
+  const Descriptor file = folder.create(name, O_WRONLY);
+  return file.is_open() && write_all(file.number(), text) == text.size();
+}
 
-bool link_or_copy(const std::string& from, const std::string& to, std::chrono::steady_clock::time_point until) {
-  if (::link(from.c_str(), to.c_str()) == 0) { return true; }
-  const NewFile file(to);
-  if (!file.is_open()) { return false; }
+bool attach_time_line(const FolderFiles& from, const FolderFiles& to, std::chrono::steady_clock::time_point until) {
+  constexpr const char* kName = "trace.json";
+  const Descriptor source = open_time_line(from);
+  struct stat status = {};
+  if (!source.look(status)) { return false; }
+  // Of somebody else's file, what is in it now is enough.
+  if (status.st_uid == ::geteuid() && to.link(source, kName)) { return true; }
+  const Descriptor copy = to.create(kName, O_WRONLY);
+  if (!copy.is_open()) { return false; }
   std::string piece;
-  for (std::uint64_t done = 0; read_from(from, done, kPiece, piece) && file.write(piece); done += piece.size()) {
+  for (std::uint64_t done = 0; read_at(source.number(), done, kPiece, piece); done += piece.size()) {
+    if (write_all(copy.number(), piece) != piece.size()) { break; }
     if (piece.size() < kPiece) { return true; }
     if (std::chrono::steady_clock::now() >= until) {
       errno = ETIMEDOUT;
@@ -122,9 +119,31 @@ bool link_or_copy(const std::string& from, const std::string& to, std::chrono::s
     piece.clear();
   }
   const int why = errno;
-  ::unlink(to.c_str());  // a part of it is no use, and what follows needs the room
+  to.remove(kName);  // a part of it is no use, and what follows needs the room
   errno = why;
   return false;
+}
+
+Descriptor open_below(const FolderFiles& folder, const std::string& path) {
+  const std::size_t slash = path.find('/');
+  if (slash == std::string::npos) { return folder.open(path, O_RDONLY); }
+  return open_below(folder.folder(path.substr(0, slash)), path.substr(slash + 1));
+}
+
+bool parse_place_of_log(const std::string& path, WandbPlaceOfLog& place) {
+  constexpr std::string_view kFolder = "offline-run-";
+  constexpr std::string_view kTime = "20261122_173059";
+  place.file = name_part(path);
+  place.folder = name_part(folder_part(path));
+  place.root = folder_part(folder_part(path));
+  const std::string root = name_part(place.root);
+  const std::size_t id_at = kFolder.size() + kTime.size() + 1;
+  if (path.empty() || path.front() != '/' || (root != "wandb" && root != ".wandb")) { return false; }
+  if (place.folder.size() <= id_at || place.folder.compare(0, kFolder.size(), kFolder) != 0) { return false; }
+  const std::string time = place.folder.substr(kFolder.size(), kTime.size());
+  place.id = place.folder.substr(id_at);
+  return is_digits(time.substr(0, 8)) && time[8] == '_' && is_digits(time.substr(9)) &&
+         place.folder[id_at - 1] == '-' && is_entry_name(place.id) && place.file == "run-" + place.id + ".wandb";
 }
 
 std::string shell_word(const std::string& text) {

@@ -4,6 +4,8 @@
 
 #include <takt/config.hpp>
 
+#include "folder_files.hpp"
+
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -26,9 +28,22 @@ std::string make_wandb_folder(const std::string& root, std::int64_t start_unix_n
 std::string wandb_fault(const char* what, const std::string& path, int number);
 
 /// Makes a file (0600) that must not exist. Each returns false, with errno, where that cannot be done. One thread at a time.
-bool write_new_file(const std::string& path, const std::string& text);
-/// The same with what another file has; where it can, without copying it. A copy that is not whole by `until` is removed.
-bool link_or_copy(const std::string& from, const std::string& to, std::chrono::steady_clock::time_point until);
+bool write_new_file(const FolderFiles& folder, const std::string& name, const std::string& text);
+/// The same with the time line that a run folder has in trace.json; where it can, without copying it. A copy that is not whole by `until` is
+/// removed. ENOEXEC: that is no time line of Takt's.
+bool attach_time_line(const FolderFiles& from, const FolderFiles& to, std::chrono::steady_clock::time_point until);
+/// The file that somebody names by a path below the folder, such as "takt/table.txt"; not open where that leads out of it, or through
+/// a link.
+Descriptor open_below(const FolderFiles& folder, const std::string& path);
+/// The place of a log, as wandb.json names it. False for what Takt's own W&B folders are not called like.
+struct WandbPlaceOfLog {
+  std::string root;    ///< "<WANDB_DIR>/wandb"
+  std::string folder;  ///< "offline-run-<time>-<id>"
+  std::string id;
+  std::string file;  ///< "run-<id>.wandb"
+};
+bool parse_place_of_log(const std::string& path, WandbPlaceOfLog& place);
+
 /// Makes a folder (0700, and the set-group-id bit that it inherits) that must not exist. Likewise.
 bool make_own_folder(const std::string& path);
 

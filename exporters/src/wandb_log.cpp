@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -47,33 +48,58 @@ void append_wandb_record(std::string& log, std::uint64_t position, std::string_v
 
 std::string_view wandb_log_header() noexcept { return {":W&B\xE1\xBE\0", 7}; }
 
-WandbLog::~WandbLog() {
-  if (descriptor_ >= 0) { ::close(descriptor_); }
-}
-
 bool WandbLog::create(const std::string& path) {
-  descriptor_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kFileMode);
-  if (descriptor_ < 0) { return false; }
-  buffer_ = wandb_log_header();
-  // The umask may have taken the owner's own bits away.
-  return ::fchmod(descriptor_, kFileMode) == 0;
+  return create(std::make_shared<FolderFiles>(folder_part(path)), name_part(path));
 }
 
-bool WandbLog::reopen(const std::string& path, std::uint64_t bytes) {
-  descriptor_ = ::open(path.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-  struct stat status = {};
-  if (descriptor_ < 0 || ::fstat(descriptor_, &status) != 0) { return false; }
-  errno = EINVAL;
-  if (!S_ISREG(status.st_mode) || status.st_size < static_cast<off_t>(bytes)) { return false; }
+bool WandbLog::create(std::shared_ptr<const FolderFiles> folder, const std::string& name) {
+  folder_ = std::move(folder);
+  name_ = name;
+  file_ = folder_->create(name_, O_RDWR);
+  if (!file_.is_open()) { return false; }
+  buffer_ = wandb_log_header();
+  return true;
+}
+
+bool WandbLog::open(std::shared_ptr<const FolderFiles> folder, const std::string& name) {
+  folder_ = std::move(folder);
+  name_ = name;
+  file_ = folder_->open(name_, O_RDWR);
+  return file_.is_open();
+}
+
+bool WandbLog::read(std::uint64_t offset, std::size_t most, std::string& bytes) const {
+  return read_at(file_.number(), offset, most, bytes);
+}
+
+bool WandbLog::go_on(std::uint64_t bytes) {
   const auto end = static_cast<off_t>(bytes);
   written_ = bytes;
-  return ::ftruncate(descriptor_, end) == 0 && ::lseek(descriptor_, end, SEEK_SET) == end;
+  return ::ftruncate(file_.number(), end) == 0 && ::lseek(file_.number(), end, SEEK_SET) == end;
+}
+
+/// Has the file open, under another number where the program has taken that one.
+bool WandbLog::hold() {
+  if (file_.is_ours()) { return true; }
+  errno = EBADF;
+  if (!file_.is_open()) { return false; }
+  report_closed_file(folder_->path(name_));
+  Descriptor again = folder_->open(name_, O_RDWR);
+  if (!again.is_open()) { return false; }
+  const auto end = static_cast<off_t>(written_);
+  if (!again.is_same(file_) || ::lseek(again.number(), end, SEEK_SET) != end) {
+    errno = ENOENT;
+    return false;
+  }
+  file_ = std::move(again);
+  return true;
 }
 
 void WandbLog::append(std::string_view record) { append_wandb_record(buffer_, written_ + buffer_.size(), record); }
 
 bool WandbLog::flush() {
-  const std::size_t done = write_all(descriptor_, buffer_);
+  if (!buffer_.empty() && !hold()) { return false; }
+  const std::size_t done = write_all(file_.number(), buffer_);
   const int why = errno;
   // What went out is not written again: the next flush goes on at the byte where this one stopped.
   buffer_.erase(0, done);
@@ -84,7 +110,7 @@ bool WandbLog::flush() {
 
 bool WandbLog::sync() {
   // Some file systems know no fsync.
-  return ::fsync(descriptor_) == 0 || errno == EINVAL || errno == ENOTSUP;
+  return (hold() && ::fsync(file_.number()) == 0) || errno == EINVAL || errno == ENOTSUP;
 }
 
 }  // namespace detail

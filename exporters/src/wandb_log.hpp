@@ -4,8 +4,12 @@
 
 #include <takt/config.hpp>
 
+#include "descriptor.hpp"
+#include "folder_files.hpp"
+
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -26,14 +30,19 @@ std::string_view wandb_log_header() noexcept;
 class WandbLog {
  public:
   WandbLog() = default;
-  ~WandbLog();  // closes; what was not flushed is not in the file
+  ~WandbLog() = default;  // closes; what was not flushed is not in the file
   WandbLog(const WandbLog&) = delete;
   WandbLog& operator=(const WandbLog&) = delete;
 
   /// Makes the file (0600), which must not exist. Each returns false, with errno, where that cannot be done.
   bool create(const std::string& path);
-  /// Goes on with a file that nobody else writes to, behind `bytes`; what is there beyond goes.
-  bool reopen(const std::string& path, std::uint64_t bytes);
+  bool create(std::shared_ptr<const FolderFiles> folder, const std::string& name);
+  /// Opens one that is there, and changes nothing: it may be read from, and gone on with by go_on().
+  bool open(std::shared_ptr<const FolderFiles> folder, const std::string& name);
+  bool read(std::uint64_t offset, std::size_t most, std::string& bytes) const;
+  bool look(struct stat& status) const { return file_.look(status); }
+  /// Goes on behind `bytes`; what is there beyond goes. REQUIRES: a record ends there, and nobody else writes to it.
+  bool go_on(std::uint64_t bytes);
   bool flush();
   /// Waits for the disk.
   bool sync();
@@ -47,7 +56,11 @@ class WandbLog {
   void discard() noexcept { buffer_ = std::string(); }
 
  private:
-  int descriptor_ = -1;
+  bool hold();
+
+  Descriptor file_;
+  std::shared_ptr<const FolderFiles> folder_;
+  std::string name_;
   std::uint64_t written_ = 0;
   std::string buffer_;
 };

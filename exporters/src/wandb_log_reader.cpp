@@ -26,12 +26,18 @@ std::uint32_t number_at(const std::string& bytes, std::size_t at, unsigned size)
 
 }  // namespace
 
+WandbLogReader::WandbLogReader(std::string path) : path_(std::move(path)) {
+  source_ = [file = path_](std::uint64_t offset, std::size_t most, std::string& bytes) {
+    return read_from(file, offset, most, bytes);
+  };
+}
+
 /// Reads on until there are so many bytes behind begin_. False where the file has not as many, with errno 0, or cannot be read.
 bool WandbLogReader::has(std::size_t bytes) {
   while (bytes_.size() < bytes) {
     const std::size_t before = bytes_.size();
     errno = 0;
-    if (!read_from(path_, begin_ + before, kReadBytes, bytes_)) { return false; }
+    if (!source_(begin_ + before, kReadBytes, bytes_)) { return false; }
     if (bytes_.size() == before) {
       errno = 0;
       return false;

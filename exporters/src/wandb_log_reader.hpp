@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -21,7 +22,12 @@ class WandbLogReader {
     damage    ///< what is there is no such log, or cannot be read: problem() says why
   };
 
-  explicit WandbLogReader(std::string path) : path_(std::move(path)) {}
+  /// Appends what is in the file from a number of bytes on, at most so many of them; false with errno.
+  using Source = std::function<bool(std::uint64_t, std::size_t, std::string&)>;
+
+  explicit WandbLogReader(std::string path);
+  /// \param path for people.
+  WandbLogReader(std::string path, Source source) : path_(std::move(path)), source_(std::move(source)) {}
 
   /// The next whole record.
   Found next(std::string& record);
@@ -34,6 +40,7 @@ class WandbLogReader {
   Found damaged(const char* what);
 
   std::string path_;
+  Source source_;
   std::string problem_;
   std::string bytes_;        // of the file, from begin_ on
   std::uint64_t begin_ = 0;  // of a block

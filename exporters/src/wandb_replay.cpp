@@ -166,6 +166,11 @@ std::vector<std::string> WandbReplay::take_lines() {
 
 std::string WandbReplay::summary() const { return object_of(summary_); }
 
+std::string WandbReplay::config_value(const std::string& name) const {
+  const auto found = config_.find(name);
+  return found == config_.end() ? "null" : found->second;
+}
+
 std::string WandbReplay::config(const std::string& producer) const {
   std::map<std::string, std::string> values;
   for (const auto& [name, json] : config_) { values[name] = "{\"value\":" + json + "}"; }

@@ -39,6 +39,8 @@ class WandbReplay {
   /// The same of the config, with W&B's own part in it.
   /// \param producer who writes it.
   std::string config(const std::string& producer) const;
+  /// JSON, "null" where there is none.
+  std::string config_value(const std::string& name) const;
   std::uint64_t summary_version() const noexcept { return summary_version_; }  ///< goes up with each change
   std::uint64_t config_version() const noexcept { return config_version_; }
   const std::vector<std::string>& files() const noexcept { return files_; }  ///< below the folder "files"

@@ -11,8 +11,7 @@
 #include "losses.hpp"
 #include "nanoseconds.hpp"
 #include "wandb_folder.hpp"
-#include "wandb_log_reader.hpp"
-#include "wandb_replay.hpp"
+#include "wandb_old_log.hpp"
 
 #include <fmt/format.h>
 
@@ -21,8 +20,6 @@
 #include <thread>
 #include <utility>
 #include <vector>
-
-#include <unistd.h>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -59,8 +56,10 @@ bool WandbRun::begin(const Snapshot& snapshot) {
   const WandbIdentity identity = wandb_identity(snapshot.run, options_, new_wandb_id());
   std::string error;
   folder_ = make_wandb_folder(root_, identity.start_unix_ns, identity.id, error);
-  const std::string file = folder_ + "/run-" + identity.id + ".wandb";
-  if (error.empty() && !log_.create(file)) { error = wandb_fault("make", file, errno); }
+  const std::string name = "run-" + identity.id + ".wandb";
+  const std::string file = folder_ + "/" + name;
+  files_ = std::make_shared<FolderFiles>(FolderFiles(root_).folder(name_part(folder_)));
+  if (error.empty() && !log_.create(files_, name)) { error = wandb_fault("make", file, errno); }
   if (!error.empty()) {
     stop(error);
     return false;
@@ -85,16 +84,31 @@ bool WandbRun::begin(const Snapshot& snapshot) {
   return true;
 }
 
-void WandbRun::resume(const WandbCursor& cursor) {
+void WandbRun::keep_cursor(const std::string& file) {
+  cursor_folder_ = std::make_shared<FolderFiles>(folder_part(file));
+  cursor_name_ = name_part(file);
+}
+
+void WandbRun::keep_cursor(std::shared_ptr<const FolderFiles> folder) {
+  cursor_folder_ = std::move(folder);
+  cursor_name_ = name_part(wandb_cursor_file(""));
+}
+
+void WandbRun::resume(const WandbCursor& cursor, const RunInfo& run) {
   const auto fail = [&](const std::string& why) {
-    throw Error(why + ". To begin a new run at W&B, remove what says how far it got: " + cursor_file_);
+    throw Error(why + ". Nothing was changed. To begin a new run at W&B, remove what says how far it got: " +
+                (cursor_folder_ == nullptr ? "wandb.json" : cursor_folder_->path(cursor_name_)));
   };
-  if (!log_.reopen(cursor.log, cursor.bytes)) { fail(wandb_fault("go on with", cursor.log, errno)); }
-  WandbLogReader reader(cursor.log);
-  std::string record;
-  while (reader.next(record) == WandbLogReader::Found::record) { summary_.add({0, wandb_row_items(record)}); }
-  if (reader.position() != cursor.bytes) { fail(cursor.log + " is not as it was left"); }
-  if (!cursor.ended) { ::unlink((cursor.log + ".synced").c_str()); }  // the client would pass it over
+  WandbPlaceOfLog place;
+  if (!parse_place_of_log(cursor.log, place)) {
+    fail("wandb.json names " + cursor.log + ", where Takt writes no log of W&B's");
+  }
+  files_ = std::make_shared<FolderFiles>(FolderFiles(place.root).folder(place.folder));
+  if (!log_.open(files_, place.file)) { fail(wandb_fault("go on with", cursor.log, errno)); }
+  const std::string fault = wandb_old_log_fault(log_, cursor.log, cursor, run, place.id, summary_);
+  if (!fault.empty()) { fail(cursor.log + " is not as it was left: " + fault); }
+  if (!log_.go_on(cursor.bytes)) { fail(wandb_fault("go on with", cursor.log, errno)); }
+  if (!cursor.ended) { files_->remove(place.file + ".synced"); }  // the client would pass it over
   begun_ = true;
   ended_ = finished_ = cursor.ended;
   cursor_ = resumed_ = cursor;
@@ -122,7 +136,7 @@ void WandbRun::sent(const std::string& server, const std::string& run, std::uint
 
 /// Only where the log has all that was taken: whoever goes on begins with what was not.
 void WandbRun::save() {
-  if (cursor_file_.empty() || cursor_.log.empty() || stopped_ || log_.backlog() != 0) { return; }
+  if (cursor_folder_ == nullptr || cursor_.log.empty() || stopped_ || log_.backlog() != 0) { return; }
   cursor_.bytes = log_.written();
   cursor_.records = records_.number();
   cursor_.rows = rows_.next();
@@ -132,7 +146,7 @@ void WandbRun::save() {
   std::string text = format_wandb_cursor(cursor_);
   if (text == cursor_saved_) { return; }
   WholeFile file;
-  if (file.open(cursor_file_) && file.write(text) && file.commit()) {
+  if (file.open(cursor_folder_, cursor_name_) && file.write(text) && file.commit()) {
     cursor_saved_ = std::move(text);
   } else {
     report_fault("wandb.cursor", "takt sync would not know how far W&B's log got: " + file.error());
@@ -156,9 +170,9 @@ bool WandbRun::take(const Snapshot& snapshot) {
   const WandbItems config = config_.changed(snapshot);
   if (!config.empty()) { log_.append(records_.config(config)); }
   add_rows(snapshot);
-  if (const std::string trace = snapshot.run.directory + "/trace.json";
-      !snapshot.spans.empty() || (snapshot.finished && !snapshot.run.directory.empty() && may_exist(trace))) {
-    trace_ = trace;
+  if (const std::string& directory = snapshot.run.directory;
+      !snapshot.spans.empty() || (snapshot.finished && !directory.empty() && may_exist(directory + "/trace.json"))) {
+    trace_ = directory;
   }
   wall_ns_ = snapshot.wall_ns;
   exit_code_ = snapshot.killed ? kSigtermExit : snapshot.failed ? 1 : 0;
@@ -167,10 +181,9 @@ bool WandbRun::take(const Snapshot& snapshot) {
     const LostRecords lost = lost_records(snapshot.losses);
     if (lost.any()) { lost_ = lost.words(); }
     if (options_.files) {
-      const std::string folder = folder_ + "/files/takt";
-      const bool made = make_own_folder(folder) || errno == EEXIST;
-      attach("summary.json", made && write_new_file(folder + "/summary.json", format_json(snapshot)));
-      attach("table.txt", made && write_new_file(folder + "/table.txt", format_table(snapshot, kTableColumns, false)));
+      const FolderFiles folder = attachments();
+      attach("summary.json", write_new_file(folder, "summary.json", format_json(snapshot)));
+      attach("table.txt", write_new_file(folder, "table.txt", format_table(snapshot, kTableColumns, false)));
     }
   }
   if (finished_ || wall_ns_ >= summary_due_ns_) { add_summary(wall_ns_); }
@@ -210,6 +223,12 @@ void WandbRun::add_summary(std::int64_t wall_ns) {
   log_.append(records_.summary(changed));
 }
 
+FolderFiles WandbRun::attachments() {
+  const FolderFiles files = files_->folder("files");
+  files.make_folder("takt");
+  return files.folder("takt");
+}
+
 /// errno is that of what was written.
 void WandbRun::attach(const char* name, bool written) {
   const std::string path = std::string("takt/") + name;
@@ -223,13 +242,23 @@ void WandbRun::attach(const char* name, bool written) {
 
 /// Another thread writes it; it has its name when it is whole.
 void WandbRun::attach_trace(Time until) {
-  while (!may_exist(trace_) && steady_clock::now() + kLook < until) { std::this_thread::sleep_for(kLook); }
-  if (!may_exist(trace_)) {
+  const std::string path = trace_ + "/trace.json";
+  while (!may_exist(path) && steady_clock::now() + kLook < until) { std::this_thread::sleep_for(kLook); }
+  if (!may_exist(path)) {
     missing_ = true;
-    report_fault("wandb.file", trace_ + " was not finished in time, and is not attached. More time: TAKT_EXIT_MS");
+    report_fault("wandb.file", path + " was not finished in time, and is not attached. More time: TAKT_EXIT_MS");
     return;
   }
-  attach("trace.json", link_or_copy(trace_, folder_ + "/files/takt/trace.json", until));
+  // The folder that the journal was read from, whatever its path leads to by now.
+  const bool same = cursor_folder_ != nullptr && cursor_folder_->path() == trace_;
+  const FolderFiles named(trace_);
+  const bool attached = attach_time_line(same ? *cursor_folder_ : named, attachments(), until);
+  if (!attached && (errno == ENOEXEC || errno == ELOOP || errno == ENXIO)) {
+    missing_ = true;
+    report_fault("wandb.file", path + " is not a time line of Takt's, and is not attached; remove it");
+    return;
+  }
+  attach("trace.json", attached);
 }
 
 bool WandbRun::flush() {

@@ -5,6 +5,7 @@
 #include <takt/exporters/wandb.hpp>
 #include <takt/snapshot.hpp>
 
+#include "folder_files.hpp"
 #include "metric_points.hpp"
 #include "wandb_config.hpp"
 #include "wandb_cursor.hpp"
@@ -15,6 +16,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 TAKT_BEGIN_NAMESPACE
@@ -29,10 +31,13 @@ class WandbRun {
   explicit WandbRun(const WandbOptions& options, std::size_t most_backlog = std::size_t{8} << 20U);
 
   /// From now on `file` says how far the log got, and was sent. Before take().
-  void keep_cursor(const std::string& file) { cursor_file_ = file; }
+  void keep_cursor(const std::string& file);
+  /// The same in a run folder, where it has its own name.
+  void keep_cursor(std::shared_ptr<const FolderFiles> folder);
   /// Goes on with the log of a process that is gone: what is in it is passed over when it is taken again. Before take().
-  /// \throws takt::Error where that log is not as it was left.
-  void resume(const WandbCursor& cursor);
+  /// \param run whose log it has to be.
+  /// \throws takt::Error where that log is not as it was left, or not this run's; then nothing has changed.
+  void resume(const WandbCursor& cursor, const RunInfo& run);
 
   /// Makes the log, with what is known of the run, unless there is one.
   void open(const Snapshot& snapshot);
@@ -61,6 +66,7 @@ class WandbRun {
   bool is_new(const MetricPoint& point);
   void save();
   void add_summary(std::int64_t wall_ns);
+  FolderFiles attachments();
   void attach(const char* name, bool written);
   void attach_trace(Time until);
   void stop(const std::string& why);
@@ -69,6 +75,7 @@ class WandbRun {
   std::string root_;
   std::size_t most_backlog_;
   std::string folder_;
+  std::shared_ptr<const FolderFiles> files_;  // in it
   WandbLog log_;
   WandbRecords records_;
   WandbConfig config_;
@@ -76,10 +83,11 @@ class WandbRun {
   WandbRows rows_;
   WandbSummary summary_;
   std::int64_t summary_due_ns_ = 0;  // since the start of the run
-  std::string trace_;                // the file, where there will be one
+  std::string trace_;                // the folder, where there will be one
   WandbCursor cursor_;
-  WandbCursor resumed_;  // as it was when this process began
-  std::string cursor_file_;
+  WandbCursor resumed_;                               // as it was when this process began
+  std::shared_ptr<const FolderFiles> cursor_folder_;  // none: no cursor is kept
+  std::string cursor_name_;
   std::string cursor_saved_;
   std::int64_t wall_ns_ = 0;
   bool begun_ = false;

@@ -44,9 +44,12 @@ struct WandbUpload::Impl {
         times(given_times),
         folder(log_file.substr(0, log_file.rfind('/'))),
         log(log_file),
+        in_folder(std::make_shared<FolderFiles>(folder)),
         http(wandb_http_options(given, given_times.tries.connect)),
-        files(given, given_times.tries.connect, given_times.file, folder),
-        reader(log_file),
+        files(given, given_times.tries.connect, given_times.file, in_folder),
+        reader(log_file, [from = in_folder, name = name_part(log_file)](
+                             std::uint64_t offset, std::size_t most,
+                             std::string& bytes) { return from->read(name, offset, most, bytes); }),
         lines_before(lines_there),
         backoff(given_times.tries) {}
 
@@ -73,6 +76,7 @@ struct WandbUpload::Impl {
   WandbTimes times;
   std::string folder;
   std::string log;
+  std::shared_ptr<const FolderFiles> in_folder;
   Http http;
   WandbFiles files;
   WandbLogReader reader;
@@ -284,7 +288,7 @@ void WandbUpload::Impl::streamed(const HttpReply& reply) {
   }
   if (stream.complete) {
     ended = true;
-    if (files.missing() == 0) { write_new_file(log + ".synced", ""); }
+    if (files.missing() == 0) { write_new_file(*in_folder, name_part(log) + ".synced", ""); }
   }
   succeeded();
 }

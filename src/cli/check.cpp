@@ -7,17 +7,52 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
 TAKT_BEGIN_NAMESPACE
 namespace cli {
 namespace {
+
+/// Steps that the totals know, and of which there is no row. Of one that goes on, the newest come with the next period.
+void add_missing_steps(const Rank& rank, std::vector<std::string>& lines) {
+  if (rank.ending == Ending::running) { return; }
+  std::uint64_t missing = 0;
+  std::uint64_t all = 0;
+  for (const SeriesSteps& each : rank.steps) {
+    missing += each.steps - each.rows;
+    all += each.steps;
+  }
+  if (missing == 0) { return; }
+  lines.push_back(fmt::format("{} of {} steps, of which only the totals are there", detail::human_count(missing),
+                              detail::human_count(all)));
+  if (rank.steps.size() < 2) { return; }
+  for (const SeriesSteps& each : rank.steps) {
+    if (each.steps == each.rows) { continue; }
+    lines.push_back(fmt::format("  of these, {} of {} of {}", detail::human_count(each.steps - each.rows),
+                                detail::human_count(each.steps), each.path));
+  }
+}
+
+/// The journal was written once a minute, or not at all, when it was written last.
+bool was_short_of_room(const Rank& rank) {
+  return std::any_of(rank.snapshot.losses.begin(), rank.snapshot.losses.end(),
+                     [](const Loss& loss) { return loss.what == "not_in_journal"; });
+}
 
 /// What is not there that was recorded, as lines.
 std::vector<std::string> losses(const Rank& rank) {
   std::vector<std::string> lines = damages(rank);
   if (rank.ending == Ending::died || rank.ending == Ending::silent) {
-    lines.emplace_back(
-        "what was recorded after the last period, which is at most one: the process did not end by itself");
+    lines.emplace_back(was_short_of_room(rank)
+                           ? "what was recorded after the last period, which is up to a minute, as the disk, or the "
+                             "budget, was short: the process did not end by itself"
+                           : "what was recorded after the last period, which is at most one where the disk took it: "
+                             "the process did not end by itself");
   }
+  add_missing_steps(rank, lines);
   for (const Loss& loss : rank.snapshot.losses) {
     lines.push_back(fmt::format("declared: {} x {}{}", detail::human_count(loss.count), detail::printable(loss.what),
                                 loss.where.empty() ? "" : " (" + detail::printable(loss.where) + ")"));

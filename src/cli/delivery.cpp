@@ -37,35 +37,45 @@ void must_be_noted(const detail::MlflowClient& client) {
 }  // namespace
 
 Delivery::Delivery(std::string folder, MlflowOptions options, milliseconds patience, detail::SenderTimes times)
-    : folder_(std::move(folder)), options_(std::move(options)), patience_(patience), times_(times) {}
+    : folder_(std::move(folder)),
+      files_(std::make_shared<detail::FolderFiles>(folder_)),
+      options_(std::move(options)),
+      patience_(patience),
+      times_(times) {}
 
 Delivered Delivery::run(const Watcher& watch) {
   Delivered delivered;
   Snapshot first;
-  if (!detail::JournalReader(folder_).read_part(first)) {
+  if (!detail::JournalReader(files_).read_part(first)) {
     delivered.outcome = Delivered::Outcome::unreadable;
     delivered.why = why_unreadable(read_rank(folder_));
     return delivered;
   }
-  if (!lease_.take(detail::mlflow_lease_file(folder_))) {
+  if (!lease_.take(files_, detail::name_part(detail::mlflow_lease_file("")))) {
+    if (lease_.is_broken()) { throw Error(lease_.problem()); }
     delivered.outcome = Delivered::Outcome::busy;
     delivered.why = lease_.problem();
     return delivered;
   }
   const detail::LeaseReturn back(lease_);
-  return deliver(watch);
+  return deliver(first.run, watch);
 }
 
-Delivered Delivery::deliver(const Watcher& watch) {
+Delivered Delivery::deliver(const RunInfo& run, const Watcher& watch) {
   Delivered delivered;
   const std::string cursor_file = detail::mlflow_cursor_file(folder_);
   detail::MlflowCursor cursor;
-  const bool begun = detail::may_exist(cursor_file);
+  const std::string cursor_name = detail::name_part(cursor_file);
+  const bool begun = files_->may_exist(cursor_name);
   std::string text;
-  if (begun && (!detail::read_from(cursor_file, 0, kCursorBytes, text) || !detail::parse_cursor(text, cursor))) {
+  if (begun && (!files_->read_whole(cursor_name, kCursorBytes, text) || !detail::parse_cursor(text, cursor))) {
     throw Error(cursor_file +
                 " cannot be read, so that nobody knows what was delivered. Remove it to send everything " +
                 "to a new MLflow run");
+  }
+  if (begun && !cursor.of.empty() && cursor.of != detail::mlflow_cursor_owner(run)) {
+    throw Error(cursor_file + " is that of another run (" + cursor.of +
+                "), to which nothing is sent from here. Remove it to send everything to a new MLflow run");
   }
   // Before it is read: what is written meanwhile is for the next delivery to see.
   const std::uint64_t bytes = journal_bytes(folder_);
@@ -73,10 +83,10 @@ Delivered Delivery::deliver(const Watcher& watch) {
   const bool guessed = cursor.status == "KILLED" && cursor.killed_bytes != 0;
   if (guessed && cursor.killed_bytes != bytes) { detail::forget_end(cursor); }
   detail::MlflowClient client(options_, times_, std::numeric_limits<std::size_t>::max());
-  client.keep_cursor(cursor_file);
+  client.keep_cursor(files_);
   if (begun) { client.resume(cursor); }
 
-  detail::JournalReader reader(folder_);
+  detail::JournalReader reader(files_);
   Snapshot snapshot;
   bool sent = true;
   bool taken = false;

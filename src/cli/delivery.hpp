@@ -5,12 +5,14 @@
 #include <takt/exporters/mlflow.hpp>
 
 #include "file_lease.hpp"
+#include "folder_files.hpp"
 #include "mlflow_client.hpp"
 #include "rank.hpp"
 
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 TAKT_BEGIN_NAMESPACE
@@ -49,10 +51,11 @@ class Delivery {
   Delivered run(const Watcher& watch = {});
 
  private:
-  Delivered deliver(const Watcher& watch);
+  Delivered deliver(const RunInfo& run, const Watcher& watch);
   bool send(detail::MlflowClient& client, const Watcher& watch, std::size_t most_left);
 
   std::string folder_;
+  std::shared_ptr<const detail::FolderFiles> files_;
   MlflowOptions options_;
   std::chrono::milliseconds patience_;
   detail::SenderTimes times_;

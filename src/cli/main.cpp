@@ -3,6 +3,7 @@
 #include <takt/config.hpp>
 
 #include "commands.hpp"
+#include "text.hpp"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -10,6 +11,7 @@
 #include <cstdio>
 #include <exception>
 #include <functional>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -83,7 +85,14 @@ int run_command(int count, char** arguments) {
 
   try {
     app.parse(count, arguments);
-  } catch (const CLI::ParseError& error) { return app.exit(error) == 0 ? 0 : takt::cli::kUsage; }
+  } catch (const CLI::ParseError& error) {
+    std::ostringstream out;
+    std::ostringstream err;
+    const int status = app.exit(error, out, err);  // it repeats what it was given
+    std::fputs(takt::detail::printable_lines(out.str()).c_str(), stdout);
+    std::fputs(takt::detail::printable_lines(err.str()).c_str(), stderr);
+    return status == 0 ? 0 : takt::cli::kUsage;
+  }
   const int status = chosen();
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) { return status; }
   std::fputs("takt: not all that was asked for could be written to the standard output; is the disk full?\n", stderr);
@@ -96,7 +105,7 @@ int main(int count, char** arguments) {
   try {
     return run_command(count, arguments);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "takt: %s\n", error.what());
+    std::fprintf(stderr, "takt: %s\n", takt::detail::printable(error.what()).c_str());
     return takt::cli::kBroken;
   }
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rank.hpp"
 
+#include "folder_files.hpp"
 #include "folder_look.hpp"
 #include "journal_format.hpp"
 #include "losses.hpp"
@@ -19,6 +20,7 @@
 #include <filesystem>
 #include <map>
 #include <system_error>
+#include <utility>
 
 #include <sys/stat.h>
 
@@ -37,15 +39,24 @@ std::int64_t now_ns() {
       .count();
 }
 
-void look_at_files(Rank& rank) {
-  std::error_code error;
-  for (fs::directory_iterator at(rank.directory, error), end; !error && at != end; at.increment(error)) {
+/// The files that may be segments, as they stand.
+std::vector<struct stat> segments_of(const std::string& directory) {
+  std::vector<struct stat> found;
+  const detail::FolderFiles files(directory);
+  for (const std::string& name : files.names()) {
     std::uint32_t number = 0;
-    if (!detail::parse_segment_name(at->path().filename().string(), number)) { continue; }
-    std::error_code unknown;
-    const std::uintmax_t bytes = at->file_size(unknown);
+    struct stat status = {};
+    if (detail::parse_segment_name(name, number) && files.look(name, status) && S_ISREG(status.st_mode)) {
+      found.push_back(status);
+    }
+  }
+  return found;
+}
+
+void look_at_files(Rank& rank) {
+  for (const struct stat& each : segments_of(rank.directory)) {
     ++rank.segments;
-    rank.bytes += unknown ? 0 : bytes;
+    rank.bytes += static_cast<std::uint64_t>(each.st_size);
   }
 }
 
@@ -99,16 +110,23 @@ std::string heard(std::int64_t sign_unix_ns) {
 /// The time, in ns since 1970, of the newest sign of life in the folder; 0: there is no journal.
 std::int64_t last_sign(const std::string& directory) {
   std::int64_t latest = 0;
-  std::error_code error;
-  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
-    std::uint32_t number = 0;
-    struct stat status = {};
-    if (detail::parse_segment_name(at->path().filename().string(), number) &&
-        ::lstat(at->path().c_str(), &status) == 0) {
-      latest = std::max<std::int64_t>(latest, status.st_mtim.tv_sec * detail::kSecondNs + status.st_mtim.tv_nsec);
-    }
+  for (const struct stat& each : segments_of(directory)) {
+    latest = std::max<std::int64_t>(latest, each.st_mtim.tv_sec * detail::kSecondNs + each.st_mtim.tv_nsec);
   }
   return latest;
+}
+
+/// Of each series what its totals count, and what its rows do.
+std::vector<SeriesSteps> compare_steps(const Snapshot& snapshot, std::vector<std::uint64_t> rows) {
+  std::vector<SeriesSteps> all;
+  rows.resize(std::max(rows.size(), snapshot.series.size()));
+  for (std::size_t at = 0; at < snapshot.series.size(); ++at) {
+    const Series& series = snapshot.series[at];
+    const std::string where = detail::fit_end(detail::printable(snapshot.path_name(series.path)), 120);
+    // The rows of a period may be of later steps than its totals.
+    all.push_back({where, std::max(series.steps, rows[at]), rows[at]});
+  }
+  return all;
 }
 
 Ending told_ending(const Snapshot& snapshot) {
@@ -150,7 +168,12 @@ Rank read_rank(const std::string& directory, const Taker& take) {
   Rank rank;
   rank.directory = directory;
   detail::JournalReader reader(directory);
+  std::vector<std::uint64_t> rows;  // by series
   const auto show = [&] {
+    for (const Row& row : rank.snapshot.rows) {
+      if (row.series >= rows.size()) { rows.resize(row.series + std::size_t{1}); }
+      ++rows[row.series];
+    }
     rank.rows += rank.snapshot.rows.size();
     rank.metrics += rank.snapshot.metrics.size();
     if (take) { take(rank.snapshot); }
@@ -165,6 +188,7 @@ Rank read_rank(const std::string& directory, const Taker& take) {
     if (reader.ended()) { rank.ending = told_ending(rank.snapshot); }
   }
   if (reader.release_early(rank.snapshot)) { show(); }
+  rank.steps = compare_steps(rank.snapshot, std::move(rows));
   rank.sign_unix_ns = last_sign(directory);
   rank.damage = reader.damage();
   rank.error = reader.error();

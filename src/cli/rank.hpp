@@ -24,6 +24,13 @@ enum class Ending {
   silent,   ///< on another machine, and nothing was heard from it for a while
 };
 
+/// The steps of one series.
+struct SeriesSteps {
+  std::string path;         ///< of its Batch, for people
+  std::uint64_t steps = 0;  ///< that have ended
+  std::uint64_t rows = 0;   ///< of these, in the journal
+};
+
 /// What the journal in the folder of one rank says.
 struct Rank {
   std::string directory;
@@ -34,6 +41,7 @@ struct Rank {
   std::string error;  ///< what could not be read at all
   std::uint64_t frames = 0;
   std::uint64_t rows = 0;
+  std::vector<SeriesSteps> steps;
   std::uint64_t metrics = 0;
   std::size_t segments = 0;
   std::uint64_t bytes = 0;

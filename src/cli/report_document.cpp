@@ -5,6 +5,7 @@
 #include <takt/exporters/json.hpp>
 
 #include "csv_rows.hpp"
+#include "text.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -98,7 +99,7 @@ std::string report_json(const std::vector<RunReport>& runs) {
                     {"summary", Json::parse(format_json(run.sum))}});
   }
   const Json document = {{"schema", "takt-report/1"}, {"runs", list}};
-  return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return detail::printable_json(document.dump(1, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
 std::string report_csv(const std::vector<RunReport>& runs) {

@@ -7,6 +7,7 @@
 
 #include "commands.hpp"
 #include "file.hpp"
+#include "folder_files.hpp"
 #include "folder_look.hpp"
 #include "journal_format.hpp"
 #include "rank.hpp"
@@ -18,6 +19,8 @@
 #include <system_error>
 #include <utility>
 
+#include <sys/stat.h>
+
 TAKT_BEGIN_NAMESPACE
 namespace cli {
 namespace {
@@ -25,31 +28,50 @@ namespace {
 namespace fs = std::filesystem;
 using Paths = std::vector<fs::path>;
 
-/// Sorted by name.
-template <class Wanted>
-Paths entries(const fs::path& folder, Wanted wanted) {
-  Paths found;
-  std::error_code error;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    if (wanted(at->path())) { found.push_back(at->path()); }
-  }
-  std::sort(found.begin(), found.end());
-  return found;
-}
-
 bool is_folder(const fs::path& path) {
   std::error_code error;
   return fs::is_directory(path, error);
 }
 
-bool is_segment(const fs::path& path) {
-  std::uint32_t number = 0;
-  return detail::parse_segment_name(path.filename().string(), number);
+/// Of the entries of a folder whose name and status are wanted, the paths, sorted. What is below the folder that somebody has named is
+/// not followed where it is a link: it could lead anywhere, and what delivers a run writes there.
+template <class Wanted>
+Paths entries(const fs::path& folder, Wanted wanted) {
+  Paths found;
+  const detail::FolderFiles files(folder.string());
+  for (const std::string& name : files.names()) {
+    struct stat status = {};
+    if (files.look(name, status) && wanted(name, status)) { found.push_back(folder / name); }
+  }
+  std::sort(found.begin(), found.end());
+  return found;
 }
 
-bool is_rank(const fs::path& path) { return path.filename().string().rfind("rank-", 0) == 0 && is_folder(path); }
+bool has_rank_name(const std::string& name) { return name.rfind("rank-", 0) == 0; }
 
-bool is_run(const fs::path& path) { return is_folder(path) && !entries(path, is_rank).empty(); }
+bool is_segment(const std::string& name, const struct stat& status) {
+  std::uint32_t number = 0;
+  return S_ISREG(status.st_mode) && detail::parse_segment_name(name, number);
+}
+
+bool is_rank(const std::string& name, const struct stat& status) {
+  return has_rank_name(name) && S_ISDIR(status.st_mode);
+}
+
+bool is_linked_rank(const std::string& name, const struct stat& status) {
+  return has_rank_name(name) && S_ISLNK(status.st_mode);
+}
+
+bool is_inner_folder(const std::string&, const struct stat& status) { return S_ISDIR(status.st_mode); }
+
+/// Of those in a folder of runs.
+Paths runs_in(const fs::path& folder) {
+  Paths runs = entries(folder, is_inner_folder);
+  runs.erase(
+      std::remove_if(runs.begin(), runs.end(), [](const fs::path& each) { return entries(each, is_rank).empty(); }),
+      runs.end());
+  return runs;
+}
 
 /// Of the run; 0 where its journals do not say.
 std::int64_t start_of(const fs::path& run) {
@@ -81,6 +103,13 @@ void must_be_open(const fs::path& folder) {
 
 std::string shown(const fs::path& path) { return detail::printable(path.string()); }
 
+std::vector<std::string> ranks_of_run(const fs::path& run, std::vector<std::string>& remarks) {
+  for (const fs::path& each : entries(run, is_linked_rank)) {
+    remarks.push_back(shown(each) + " is a symbolic link, which is not followed; name the folder that it leads to");
+  }
+  return texts(entries(run, is_rank));
+}
+
 }  // namespace
 
 std::vector<std::string> rank_folders(const std::string& given, std::vector<std::string>& remarks) {
@@ -95,12 +124,12 @@ std::vector<std::string> rank_folders(const std::string& given, std::vector<std:
     throw Error("there is no folder " + shown(path) +
                 "; name a run's folder, such as takt-runs/<run id>, or the folder that holds the runs");
   }
-  if (is_rank(path) || !entries(path, is_segment).empty()) { return {path.string()}; }
-  const Paths ranks = entries(path, is_rank);
-  if (!ranks.empty()) { return texts(ranks); }
-  const Paths runs = entries(path, is_run);
+  if (has_rank_name(path.filename().string()) || !entries(path, is_segment).empty()) { return {path.string()}; }
+  const std::vector<std::string> ranks = ranks_of_run(path, remarks);
+  if (!ranks.empty()) { return ranks; }
+  const Paths runs = runs_in(path);
   if (runs.empty()) {
-    for (const fs::path& each : entries(path, is_folder)) { must_be_open(each); }
+    for (const fs::path& each : entries(path, is_inner_folder)) { must_be_open(each); }
     throw Error("no run in " + shown(path) + ": it " + what_else_is_in(path.string()) +
                 "; a program with a takt::Session leaves its runs in takt-runs, or where TAKT_DIR says");
   }
@@ -114,7 +143,7 @@ std::vector<std::string> rank_folders(const std::string& given, std::vector<std:
     remarks.push_back("the newest of " + std::to_string(runs.size()) + " runs in " + shown(path) + ": " +
                       shown(newest.second.filename()));
   }
-  return texts(entries(newest.second, is_rank));
+  return ranks_of_run(newest.second, remarks);
 }
 
 std::vector<std::string> rank_folders(const std::vector<std::string>& given, std::vector<std::string>& remarks) {

@@ -25,40 +25,46 @@ constexpr std::size_t kWandbCursorBytes = std::size_t{1} << 20U;
 }  // namespace
 
 WandbDelivery::WandbDelivery(std::string folder, WandbOptions options, milliseconds patience, detail::WandbTimes times)
-    : folder_(std::move(folder)), options_(std::move(options)), patience_(patience), times_(times) {}
+    : folder_(std::move(folder)),
+      files_(std::make_shared<detail::FolderFiles>(folder_)),
+      options_(std::move(options)),
+      patience_(patience),
+      times_(times) {}
 
 WandbDelivered WandbDelivery::run(const Watcher& watch) {
   WandbDelivered delivered;
   Snapshot first;
-  if (!detail::JournalReader(folder_).read_part(first)) {
+  if (!detail::JournalReader(files_).read_part(first)) {
     delivered.outcome = Outcome::unreadable;
     delivered.why = why_unreadable(read_rank(folder_));
     return delivered;
   }
-  if (!lease_.take(detail::wandb_lease_file(folder_))) {
+  if (!lease_.take(files_, detail::name_part(detail::wandb_lease_file("")))) {
+    if (lease_.is_broken()) { throw Error(lease_.problem()); }
     delivered.outcome = Outcome::busy;
     delivered.why = lease_.problem();
     return delivered;
   }
   const detail::LeaseReturn back(lease_);
-  return deliver(watch);
+  return deliver(first.run, watch);
 }
 
-WandbDelivered WandbDelivery::deliver(const Watcher& watch) {
+WandbDelivered WandbDelivery::deliver(const RunInfo& from, const Watcher& watch) {
   WandbDelivered delivered;
   const std::string cursor_file = detail::wandb_cursor_file(folder_);
   detail::WandbCursor cursor;
-  const bool begun = detail::may_exist(cursor_file);
+  const std::string cursor_name = detail::name_part(cursor_file);
+  const bool begun = files_->may_exist(cursor_name);
   std::string text;
   if (begun &&
-      (!detail::read_from(cursor_file, 0, kWandbCursorBytes, text) || !detail::parse_wandb_cursor(text, cursor))) {
+      (!files_->read_whole(cursor_name, kWandbCursorBytes, text) || !detail::parse_wandb_cursor(text, cursor))) {
     throw Error(cursor_file +
                 " cannot be read, so that nobody knows what was written. Remove it to write and send everything as a "
                 "new run of W&B's");
   }
   detail::WandbRun run(options_);
-  run.keep_cursor(cursor_file);
-  if (begun) { run.resume(cursor); }
+  run.keep_cursor(files_);
+  if (begun) { run.resume(cursor, from); }
   const bool whole = cursor.ended || write(run, begun, delivered);
   delivered.folder = run.folder();
   delivered.run = run.cursor().run;
@@ -84,7 +90,7 @@ WandbDelivered WandbDelivery::deliver(const Watcher& watch) {
 }
 
 bool WandbDelivery::write(detail::WandbRun& run, bool begun, WandbDelivered& delivered) {
-  detail::JournalReader reader(folder_);
+  detail::JournalReader reader(files_);
   Snapshot snapshot;
   bool taken = true;
   const auto take = [&] {

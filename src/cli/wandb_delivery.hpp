@@ -5,12 +5,14 @@
 #include <takt/exporters/wandb.hpp>
 
 #include "file_lease.hpp"
+#include "folder_files.hpp"
 #include "wandb_run.hpp"
 #include "wandb_upload.hpp"
 
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 TAKT_BEGIN_NAMESPACE
@@ -50,12 +52,13 @@ class WandbDelivery {
   WandbDelivered run(const Watcher& watch = {});
 
  private:
-  WandbDelivered deliver(const Watcher& watch);
+  WandbDelivered deliver(const RunInfo& run, const Watcher& watch);
   /// Returns false, with the outcome, where the log cannot be written as far as the journal goes.
   bool write(detail::WandbRun& run, bool begun, WandbDelivered& delivered);
   void send(detail::WandbRun& run, const Watcher& watch, WandbDelivered& delivered);
 
   std::string folder_;
+  std::shared_ptr<const detail::FolderFiles> files_;
   WandbOptions options_;
   std::chrono::milliseconds patience_;
   detail::WandbTimes times_;

@@ -10,6 +10,9 @@
 //   wait           says "ready" and goes on when it is sent a line
 //   close          closes the Session and says what came of it: "closed 1"
 //   exit <status>  exit() inside a region
+//   seize <folder>   closes all descriptors above 2, its own or not, and gets their numbers for files of its own
+//   print-words      prints and complains a lot
+//   data <n> <file>  opens a file of its own, which has to get the number n
 //   descriptors <n>  may from now on have only n files open
 #include <takt/session.hpp>
 #include <takt/takt.hpp>
@@ -22,7 +25,9 @@
 #include <string>
 #include <vector>
 
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 namespace {
 
@@ -52,6 +57,20 @@ void steps(int n) {
   }
 }
 
+/// As a program does that makes itself a daemon, or starts another one and closes what that should not have.
+void seize(const std::string& folder) {
+  const int own = ::open((folder + "/own").c_str(), O_RDWR | O_CREAT, 0600);
+  for (int number = 3; number < 256; ++number) {
+    if (::fcntl(number, F_GETFD) == -1 || number == own) { continue; }
+    ::close(number);
+    const int again = ::open((folder + "/own " + std::to_string(number)).c_str(), O_RDWR | O_CREAT, 0600);
+    if (again != number && again >= 0) {  // a thread of Takt's was faster
+      ::dup2(again, number);
+      ::close(again);
+    }
+  }
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -74,6 +93,18 @@ int main(int count, char** arguments) {
     if (word == "close") {
       const bool closed = session.close();
       std::printf("closed %d\n", closed ? 1 : 0);
+    }
+    if (word == "seize") { seize(words.at(++at)); }
+    if (word == "print-words") {
+      for (int each = 0; each < 1000; ++each) {
+        std::puts("printed");
+        std::fputs("complained\n", stderr);
+      }
+      std::fflush(stdout);
+    }
+    if (word == "data") {
+      const int number = std::stoi(words.at(++at));
+      if (::open(words.at(++at).c_str(), O_WRONLY | O_CREAT, 0600) != number) { return 3; }
     }
     if (word == "descriptors") {
       const auto most = static_cast<rlim_t>(std::stoi(words.at(++at)));

@@ -19,7 +19,8 @@ MAY_USE = {
 }
 CPP_MAY_USE = {"system", "third party"}
 # What exporters, which are libraries of their own, may use of libtakt's private part: it is exported, or nothing but constants.
-SHARED_WITH_EXPORTERS = {"fault.hpp", "file.hpp", "journal_reader.hpp", "losses.hpp", "nanoseconds.hpp", "other_process.hpp"}
+SHARED_WITH_EXPORTERS = {"descriptor.hpp", "fault.hpp", "file.hpp", "folder_files.hpp", "journal_reader.hpp", "losses.hpp",
+                         "nanoseconds.hpp", "other_process.hpp"}
 # The front door of training code brings the CPU clock along. Nothing else crosses.
 EXCEPTIONS = {("include/takt/takt.hpp", "takt/backends/cpu.hpp")}
 
@@ -47,7 +48,7 @@ def area_of_file(path):
 
 def area_of_include(path, quote, name):
     if quote == '"' and area_of_file(path) == "exporters/src" and not (tree.root() / path).with_name(name).is_file():
-        return "exporters/src" if path.endswith(".cpp") and name in SHARED_WITH_EXPORTERS else "src"
+        return "exporters/src" if name in SHARED_WITH_EXPORTERS else "src"
     if quote == '"':
         return area_of_file(path) if path.endswith(".cpp") or not name.startswith("takt/") else "quoted public header"
     for folder, area in PUBLIC_FOLDERS.items():

@@ -131,6 +131,15 @@ TEST_CASE("a line stays one line") {
   CHECK(caught.lines() == Lines{"a b  c [2Jd \xC3\xBC"});
 }
 
+TEST_CASE("a line shows what is in it: no control of two bytes, no mark of direction, nothing but UTF-8") {
+  CaughtFaults caught;
+  report_fault("server",
+               "a\xC2\x9B"
+               "31mb\xE2\x80\xAE"
+               "c\xFF");
+  CHECK(caught.lines() == Lines{"a?31mb?c\xEF\xBF\xBD"});
+}
+
 TEST_CASE("a long line is cut between characters and still says what was held back") {
   CaughtFaults caught;
   std::string text(2047, 'x');

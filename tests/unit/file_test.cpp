@@ -2,12 +2,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "file.hpp"
 
+#include "folder_files.hpp"
+
 #include "support/catch.hpp"
+#include "support/caught_faults.hpp"
 #include "support/scratch.hpp"
+#include "support/stolen_descriptors.hpp"
 
 #include <cerrno>
 #include <string>
+#include <vector>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -199,4 +205,110 @@ TEST_CASE("what is no file is not read") {
   CHECK(errno != 0);
   CHECK(text.empty());
   CHECK(takt::detail::may_exist(scratch.path(name)) == (std::string(name) != "none"));
+}
+
+TEST_CASE("a file whose number the program has taken for its own goes on under another one, and leaves that alone") {
+  const Scratch scratch;
+  const support::CaughtFaults faults;
+  const std::string text(100'000, 'x');
+  WholeFile file;
+  REQUIRE(file.open(scratch.path("file")));
+  REQUIRE(file.write(text));
+  REQUIRE(file.flush());
+  const std::vector<int> numbers = takt_test::open_files("/file.part");
+  REQUIRE(numbers.size() == 1);
+  takt_test::steal(numbers[0], scratch.path("program's"));
+  REQUIRE(file.write("end"));
+  REQUIRE(file.flush());
+  CHECK(contains(faults.text(), "closed a file that is not its own"));
+  CHECK(takt_test::read_text(scratch.path("file.part")) == text + "end");
+  REQUIRE(file.commit());
+  CHECK(takt_test::read_text(scratch.path("file")) == text + "end");
+  CHECK(::fcntl(numbers[0], F_GETFD) != -1);
+  CHECK(takt_test::read_text(scratch.path("program's")).empty());
+  ::close(numbers[0]);
+}
+
+TEST_CASE("a file that was taken away while the program had its number is not written to under its name") {
+  const Scratch scratch;
+  WholeFile file;
+  REQUIRE(file.open(scratch.path("file")));
+  takt_test::steal(takt_test::open_files("/file.part").at(0), scratch.path("program's"));
+  REQUIRE(rename(scratch.path("file.part").c_str(), scratch.path("away").c_str()) == 0);
+  takt_test::write_text(scratch.path("file.part"), "theirs");
+  CHECK_FALSE((file.write("mine") && file.flush()));
+  CHECK(contains(file.error(), "taken its .part away"));
+  CHECK(takt_test::read_text(scratch.path("file.part")) == "theirs");
+}
+
+TEST_CASE("no file gets the number of a standard stream") {
+  const Scratch scratch;
+  const int failed = takt_test::in_child([&] {
+    for (int number = 0; number < 3; ++number) { ::close(number); }
+    WholeFile file;
+    if (!file.open(scratch.path("file")) || !file.write("mine")) { return 1; }
+    if (::write(STDOUT_FILENO, "printed", 7) >= 0 || ::write(STDERR_FILENO, "printed", 7) >= 0) { return 2; }
+    return file.commit() ? 0 : 3;
+  });
+  CHECK(failed == 0);
+  CHECK(takt_test::read_text(scratch.path("file")) == "mine");
+}
+
+TEST_CASE("in a folder of others only files are opened, by the names of its entries") {
+  const Scratch scratch;
+  REQUIRE(mkdir(scratch.path("run").c_str(), 0700) == 0);
+  takt_test::write_text(scratch.path("secret"), "secret");
+  takt_test::write_text(scratch.path("run/file"), "0123456789");
+  REQUIRE(mkfifo(scratch.path("run/pipe").c_str(), 0600) == 0);
+  REQUIRE(mkdir(scratch.path("run/folder").c_str(), 0700) == 0);
+  REQUIRE(symlink("../secret", scratch.path("run/link").c_str()) == 0);
+  REQUIRE(symlink("..", scratch.path("run/up").c_str()) == 0);
+  const takt::detail::FolderFiles files(scratch.path("run"));
+  REQUIRE(files.is_open());
+  REQUIRE(rename(scratch.path("run").c_str(), scratch.path("moved").c_str()) == 0);
+  REQUIRE(symlink(".", scratch.path("run").c_str()) == 0);  // from now on its path leads somewhere else
+  const auto fails_with = [&](const std::string& name) {
+    std::string text;
+    errno = 0;
+    const bool read = files.read(name, 0, 100, text);
+    CHECK(text.empty());
+    return read ? 0 : errno;
+  };
+  CHECK(fails_with("link") == ELOOP);
+  CHECK(fails_with("pipe") == ENXIO);
+  CHECK(fails_with("folder") == ENXIO);
+  CHECK(fails_with("none") == ENOENT);
+  CHECK(fails_with("secret") == ENOENT);
+  for (const std::string& name : {std::string(), std::string("."), std::string(".."), std::string("../secret"),
+                                  scratch.path("secret"), std::string("folder/../file"), std::string("file\0", 5)}) {
+    CHECK(fails_with(name) == EINVAL);
+    CHECK_FALSE(files.rename("file", name));
+    CHECK_FALSE(files.remove(name));
+    CHECK_FALSE(files.create(name, O_WRONLY).is_open());
+  }
+  CHECK_FALSE(files.folder("up").is_open());
+  CHECK_FALSE(files.folder("..").is_open());
+  CHECK_FALSE(files.create("link", O_WRONLY).is_open());
+  std::string text;
+  CHECK(files.read_whole("file", 10, text));
+  CHECK(text == "0123456789");
+  CHECK_FALSE(files.read_whole("file", 9, text));
+  CHECK(takt_test::read_text(scratch.path("secret")) == "secret");
+}
+
+TEST_CASE("a folder whose number the program has taken for its own is opened again, if it is the same") {
+  const Scratch scratch;
+  REQUIRE(mkdir(scratch.path("run").c_str(), 0700) == 0);
+  takt_test::write_text(scratch.path("run/file"), "right");
+  const takt::detail::FolderFiles files(scratch.path("run"));
+  REQUIRE(files.is_open());
+  takt_test::steal(takt_test::open_files("/run").at(0), scratch.path("program's"));
+  std::string text;
+  CHECK(files.read("file", 0, 100, text));
+  CHECK(text == "right");
+  takt_test::steal(takt_test::open_files("/run").at(0), scratch.path("program's"));
+  REQUIRE(rename(scratch.path("run").c_str(), scratch.path("moved").c_str()) == 0);
+  REQUIRE(mkdir(scratch.path("run").c_str(), 0700) == 0);
+  takt_test::write_text(scratch.path("run/file"), "wrong");
+  CHECK_FALSE(files.read("file", 0, 100, text));
 }

@@ -6,6 +6,7 @@
 #include "support/caught_faults.hpp"
 #include "support/journal_helpers.hpp"
 #include "support/scratch.hpp"
+#include "support/stolen_descriptors.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -332,6 +333,87 @@ TEST_CASE("journal: half an export that could not be cut off is neither lost nor
   CHECK(follower.damage().lost_frames == 0);
   CHECK(follower.damage().damaged_bytes == 0);
   CHECK(follower.damage().torn_tail_bytes > 0);
+}
+
+TEST_CASE(
+    "journal: whose number the program has taken for its own, it goes on in a new segment and leaves that alone") {
+  const Scratch scratch;
+  const support::CaughtFaults faults;
+  GrowingRun run(test_seed());
+  {
+    JournalExporter writer(scratch.path(""), plain_journal());
+    for (int period = 0; period < 4; ++period) {
+      REQUIRE(writer.export_snapshot(run.next()) == ExportResult::ok);
+      const std::vector<int> numbers = open_files(".tjl");
+      REQUIRE(numbers.size() == 1);
+      steal(numbers[0], scratch.path("program's " + std::to_string(period)));
+    }
+    REQUIRE(writer.export_snapshot(run.next(true)) == ExportResult::ok);
+    CHECK(writer.shutdown(std::chrono::milliseconds(0)));
+  }
+  CHECK(faults.lines().size() == 1);
+  CHECK(contains(faults.text(), "closed a file that is not its own"));
+  for (int period = 0; period < 4; ++period) {
+    const std::vector<int> numbers = open_files("program's " + std::to_string(period));
+    REQUIRE(numbers.size() == 1);
+    CHECK(read_text(scratch.path("program's " + std::to_string(period))).empty());
+    ::close(numbers[0]);
+  }
+  JournalReader reader(scratch.path(""));
+  Snapshot read;
+  REQUIRE(reader.finish(read));
+  CHECK(same_rows(read.rows, run.all_rows));
+  CHECK(reader.ended());
+  CHECK(reader.damage().damaged_bytes + reader.damage().lost_frames == 0);
+}
+
+TEST_CASE("journal: a segment of holes, longer than memory, is passed over in pieces") {
+  const Scratch scratch;
+  GrowingRun run(test_seed());
+  {
+    JournalExporter writer(scratch.path(""), plain_journal());
+    REQUIRE(writer.export_snapshot(run.next()) == ExportResult::ok);
+  }
+  REQUIRE(::truncate(scratch.path(kFirst).c_str(), off_t{1} << 29U) == 0);
+  const int status = in_child([&] {
+    rlimit memory = {std::size_t{400} << 20U, std::size_t{400} << 20U};
+    if (!kSanitized) { ::setrlimit(RLIMIT_AS, &memory); }
+    JournalReader reader(scratch.path(""));
+    Snapshot read;
+    if (!reader.finish(read)) { return 1; }
+    if (!same_rows(read.rows, run.all_rows)) { return 3; }
+    return reader.damage().torn_tail_bytes + reader.damage().damaged_bytes > (std::uint64_t{1} << 28U) ? 0 : 2;
+  });
+  CHECK(status == 0);
+}
+
+TEST_CASE("journal: on a disk that stays full, the end of the run says at least how much is missing") {
+  const Scratch scratch;
+  const int status = in_child([&] {
+    Snapshot snapshot = small_run();
+    snapshot.series[0].steps = 5000;
+    JournalExporter writer(scratch.path(""), plain_journal());
+    add_row(snapshot, 0, 0);
+    if (writer.export_snapshot(snapshot) != ExportResult::ok) { return 1; }
+    limit_file_size(16'000);  // room for totals
+    snapshot.rows.clear();
+    for (std::int64_t step = 1; step < 5000; ++step) { add_row(snapshot, 0, step); }
+    for (std::size_t at = 0; at < snapshot.rows.size(); ++at) { snapshot.rows[at].sequence = at + 1; }
+    if (writer.export_snapshot(snapshot) != ExportResult::retry) { return 2; }
+    snapshot.finished = true;
+    if (writer.export_snapshot(snapshot) != ExportResult::ok) { return 3; }
+    return writer.shutdown(std::chrono::milliseconds(0)) ? 4 : 0;  // not all was delivered
+  });
+  REQUIRE(status == 0);
+  JournalReader reader(scratch.path(""));
+  Snapshot read;
+  REQUIRE(reader.finish(read));
+  CHECK(reader.ended());
+  CHECK(read.rows.size() == 1);
+  CHECK(read.series[0].steps == 5000);
+  REQUIRE(read.losses.size() == 1);
+  CHECK(read.losses[0].what == "not_in_journal");
+  CHECK(read.losses[0].count == 4999);
 }
 
 TEST_CASE("journal: removed while it is written, it is begun anew in full") {

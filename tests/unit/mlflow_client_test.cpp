@@ -13,6 +13,7 @@
 #include "support/scoped_env.hpp"
 #include "support/scratch.hpp"
 #include "support/snapshot_builder.hpp"
+#include "support/stolen_descriptors.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -22,6 +23,11 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 using takt::MlflowOptions;
 using takt::Snapshot;
@@ -396,7 +402,7 @@ TEST_CASE("MLflow client: nobody there, or nobody who speaks, costs no more than
   CHECK(steady_clock::now() - begin < milliseconds(15'000));  // the machine may be busy
   CHECK(takt_test::until([&] { return !faults.lines().empty(); }, [&] { CHECK_FALSE(deliver(client, 700)); }));
   CHECK(client.queue().points() == 3);
-  INFO(kind);
+  INFO(kind << ": " << faults.text());
   CHECK(contains(faults.text(), says));
   CHECK(faults.lines().size() == 1);
 }
@@ -523,7 +529,7 @@ TEST_CASE("MLflow client: the end of a run brings status and attachments, with a
   snapshot.run.directory = scratch.path("");
   snapshot.failed = true;
   snapshot.spans.emplace_back();
-  write_text(scratch.path("trace.json"), "[]");
+  write_text(scratch.path("trace.json"), "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n]}");
   client.take(snapshot);
   REQUIRE(deliver(client));
   const auto update = of(server, "runs/update");
@@ -532,7 +538,7 @@ TEST_CASE("MLflow client: the end of a run brings status and attachments, with a
   CHECK(nlohmann::json::parse(update[0].body)["end_time"] == snapshot.run.start_unix_ns / 1'000'000 + 62'400);
   const auto puts = of(server, "mlflow-artifacts/artifacts/0/r1/artifacts/takt/");
   REQUIRE(puts.size() == 3);
-  CHECK(puts[2].body == "[]");
+  CHECK(puts[2].body == read_text(scratch.path("trace.json")));
   for (const FakeRequest& put : puts) {
     CHECK(put.method == "PUT");
     CHECK(contains(put.headers, "content-length: "));
@@ -674,4 +680,36 @@ TEST_CASE("MLflow queue: beyond its bound the oldest points go, counted") {
   CHECK(queue.lost() == 15);
   CHECK(queue.settled(takt::detail::MetricPoint::Source::row) == 0);  // they can be sent from the journal
   CHECK(contains(faults.text(), "15 of its oldest points are dropped"));
+}
+
+TEST_CASE("MLflow client: a connection whose number the program has taken for its own is not written to", "[timed]") {
+  const support::CaughtFaults faults;
+  const Scratch scratch;
+  FakeHttp server(usual);
+  const MlflowOptions options = options_for(server);
+  const auto port = static_cast<in_port_t>(std::stoi(server.url().substr(server.url().rfind(':') + 1)));
+  std::vector<int> taken;
+  {
+    MlflowClient client(options, quick());
+    client.take(with_metrics(1));
+    REQUIRE(deliver(client));
+    for (int number = 3; number < 1024; ++number) {
+      sockaddr_in peer = {};
+      socklen_t size = sizeof peer;
+      if (::getpeername(number, reinterpret_cast<sockaddr*>(&peer), &size) != 0 || ntohs(peer.sin_port) != port) {
+        continue;
+      }
+      steal(number, scratch.path("program's " + std::to_string(number)));
+      taken.push_back(number);
+    }
+    REQUIRE(!taken.empty());
+    client.take(with_metrics(3));
+    CHECK(deliver(client));
+  }
+  CHECK(contains(faults.text(), "closed a file that is not its own"));
+  for (const int number : taken) {
+    CHECK(::fcntl(number, F_GETFD) != -1);
+    CHECK(read_text(scratch.path("program's " + std::to_string(number))).empty());
+    ::close(number);
+  }
 }

@@ -608,10 +608,43 @@ TEST_CASE("a run that was taken for killed and has gone on is told again, with i
 TEST_CASE("the time line in the run folder is attached, whoever delivers", "[timed]") {
   const Scratch scratch;
   const std::string folder = folder_with(scratch, a_run(25, 5));
-  write_text(folder + "/trace.json", "[]");
+  write_text(folder + "/trace.json", "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n]}");
   FakeMlflow server;
   CHECK(deliver(folder, options_for(server)).outcome == Outcome::all);
   CHECK(server.run().files.count("trace.json") == 1);
+}
+
+TEST_CASE("no time line is attached but a file in the run folder that begins like one", "[timed]") {
+  const support::CaughtFaults faults;
+  const Scratch scratch;
+  const std::string folder = folder_with(scratch, a_run(25, 5));
+  write_text(scratch.path("secret"), "-----BEGIN OPENSSH PRIVATE KEY-----");
+  SECTION("a link") { REQUIRE(::symlink(scratch.path("secret").c_str(), (folder + "/trace.json").c_str()) == 0); }
+  SECTION("a secret under that name") {
+    REQUIRE(::link(scratch.path("secret").c_str(), (folder + "/trace.json").c_str()) == 0);
+  }
+  FakeMlflow server;
+  CHECK(deliver(folder, options_for(server)).outcome == Outcome::all);
+  CHECK(server.run().files.count("trace.json") == 0);
+  CHECK(contains(faults.text(), "is not a time line of Takt's"));
+}
+
+TEST_CASE("with the note of another run nothing is sent", "[timed]") {
+  const Scratch scratch;
+  const Scratch elsewhere;
+  const std::string folder = folder_with(scratch, a_run(25, 5));
+  auto run = a_run(26, 5);
+  for (Snapshot& each : run) { each.run.id = "another"; }
+  const std::string other = folder_with(elsewhere, run);
+  FakeMlflow server;
+  CHECK(deliver(other, options_for(server)).outcome == Outcome::all);
+  const std::string note = read_text(takt::detail::mlflow_cursor_file(other));
+  write_text(takt::detail::mlflow_cursor_file(folder), note);
+  const std::size_t requests = server.requests();
+  CHECK_THROWS_WITH(deliver(folder, options_for(server)),
+                    takt_test::containing("another") && takt_test::containing("Remove it"));
+  CHECK(server.requests() == requests);
+  CHECK(read_text(takt::detail::mlflow_cursor_file(folder)) == note);
 }
 
 TEST_CASE("what follows a gap in the journal arrives, whatever was delivered before", "[timed]") {

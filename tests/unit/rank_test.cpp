@@ -16,10 +16,13 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 using namespace takt_test;
@@ -162,6 +165,43 @@ TEST_CASE("a process is alive, gone, or out of sight") {
   CHECK(takt::detail::life_of(this_host(), kNobody, future, ours + 1) == Life::unknown);
 }
 
+TEST_CASE("a process that has ended is gone, also while nobody has waited for it") {
+  using takt::detail::Life;
+  const std::int64_t future = std::int64_t{1} << 62U;
+  const pid_t child = ::fork();
+  if (child == 0) { ::_exit(0); }
+  siginfo_t told = {};
+  REQUIRE(::waitid(P_PID, static_cast<id_t>(child), &told, WEXITED | WNOWAIT) == 0);
+  CHECK(takt::detail::life_of(this_host(), child, future, 0) == Life::gone);
+  CHECK(::waitpid(child, nullptr, 0) == child);
+}
+
+TEST_CASE("a process whose main() has left by pthread_exit is alive while a thread of it is") {
+  using takt::detail::Life;
+  const std::int64_t future = std::int64_t{1} << 62U;
+  int ends[2] = {};
+  REQUIRE(::pipe(ends) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::close(ends[1]);
+    std::thread([end = ends[0]] {
+      char byte = 0;
+      while (::read(end, &byte, 1) < 0) {}
+      ::_exit(0);
+    }).detach();
+    ::syscall(SYS_exit, 0);
+  }
+  ::close(ends[0]);
+  const std::string file = "/proc/" + std::to_string(child) + "/stat";
+  while (!contains(read_text(file), ") Z ")) { std::this_thread::yield(); }
+  CHECK(takt::detail::life_of(this_host(), child, future, 0) == Life::alive);
+  ::close(ends[1]);
+  siginfo_t told = {};
+  REQUIRE(::waitid(P_PID, static_cast<id_t>(child), &told, WEXITED | WNOWAIT) == 0);
+  CHECK(takt::detail::life_of(this_host(), child, future, 0) == Life::gone);
+  CHECK(::waitpid(child, nullptr, 0) == child);
+}
+
 TEST_CASE("what is cut off at the end is torn once the process is gone, and still to come while it is there") {
   const Scratch scratch;
   const std::int64_t pid = GENERATE(std::int64_t{kNobody}, std::int64_t{::getpid()});
@@ -235,4 +275,22 @@ TEST_CASE("a folder in which no run is found is described by what is in it") {
   CHECK(contains(why(), ": it is empty; "));
   write_text(scratch.path("notes"), "mine");
   CHECK(contains(why(), ": it holds no run of Takt's, but notes; "));
+}
+
+TEST_CASE("steps whose rows are not in the journal are counted by the totals") {
+  const Scratch scratch;
+  Snapshot snapshot = run_of(this_host(), kNobody);
+  add_series(snapshot, 0, 0);
+  add_series(snapshot, 0, 0);
+  snapshot.series[0].steps = 6938;
+  snapshot.series[1].steps = 10;
+  for (std::int64_t step = 0; step < 20; ++step) { add_row(snapshot, step < 10 ? 1 : 0, step); }
+  write_journal(scratch.path("."), snapshot);
+  const Rank rank = takt::cli::read_rank(scratch.path("."));
+  REQUIRE(rank.steps.size() == 2);
+  CHECK(rank.steps[0].path == "Epoch");
+  CHECK(rank.steps[0].steps == 6938);
+  CHECK(rank.steps[0].rows == 10);
+  CHECK(rank.steps[1].steps == 10);
+  CHECK(rank.steps[1].rows == 10);
 }

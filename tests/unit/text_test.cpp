@@ -62,6 +62,20 @@ TEST_CASE("text for a terminal holds no control characters and is UTF-8") {
   CHECK(printable(bad + "x") == "\xEF\xBF\xBDx");
 }
 
+TEST_CASE("text for a terminal holds nothing that turns the order of what is shown, or that shows as nothing") {
+  const std::string unseen = GENERATE("\xE2\x80\xAE", "\xE2\x80\xAA", "\xE2\x81\xA6", "\xE2\x81\xA9", "\xE2\x80\x8B",
+                                      "\xE2\x80\x8E", "\xE2\x80\x8F", "\xE2\x80\xA8", "\xE2\x80\xA9", "\xD8\x9C",
+                                      "\xC2\xAD", "\xEF\xBB\xBF", "\xE2\x81\xA0", "\xE3\x85\xA4", "\xF3\xA0\x80\x81");
+  CHECK(printable("a" + unseen + "b") == "a?b");
+  CHECK(printable_lines("a" + unseen + "\nb" + unseen + "\n") == "a?\nb?\n");
+}
+
+TEST_CASE("JSON for a terminal means the same and holds nothing that commands it") {
+  CHECK(printable_json("{\"a\": \"\xE2\x80\xAE \xC2\x9B \x7F \xF3\xA0\x80\x81 \xC3\xA9\",\n 1}") ==
+        "{\"a\": \"\\u202e \\u009b \\u007f \\udb40\\udc01 \xC3\xA9\",\n 1}");
+  CHECK(printable_json("\xE2\x80\x90 \xE2\x80\xA7") == "\xE2\x80\x90 \xE2\x80\xA7");  // beside those
+}
+
 TEST_CASE("malformed sequences do not hide what follows them") {
   const std::string replaced = "\xEF\xBF\xBD";
   CHECK(printable("\xE0\x80\x80") == replaced + replaced + replaced);                 // overlong

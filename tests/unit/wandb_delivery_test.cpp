@@ -15,6 +15,7 @@
 #include "support/scratch.hpp"
 #include "support/wandb_reader.hpp"
 #include "wandb_cursor.hpp"
+#include "wandb_log_reader.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -384,4 +385,141 @@ TEST_CASE("W&B delivery: what is in no journal stays missing, and takt sync says
 TEST_CASE("W&B delivery: an empty folder is not readable") {
   Rig rig(10, 1);
   CHECK(rig.deliver().outcome == Outcome::unreadable);
+}
+
+namespace {
+
+/// All that is in a folder: how each entry stands, and what is in it.
+std::string picture_of(const std::string& folder) {
+  std::set<std::string> lines;
+  for (const auto& each : std::filesystem::recursive_directory_iterator(folder)) {
+    struct stat status = {};
+    REQUIRE(::lstat(each.path().c_str(), &status) == 0);
+    std::string line =
+        each.path().string() + " " + std::to_string(status.st_mode) + " " + std::to_string(status.st_ino);
+    if (S_ISREG(status.st_mode)) { line += " " + read_text(each.path()); }
+    lines.insert(line);
+  }
+  std::string all;
+  for (const std::string& each : lines) { all += each + "\n"; }
+  return all;
+}
+
+/// A run of which the program has written a part, and then was killed.
+struct HalfWritten : Rig {
+  explicit HalfWritten(std::uint64_t seed = 12) : Rig(seed, 40) {
+    journal();
+    takt::WandbExporter exporter(options);
+    for (std::size_t at = 0; at < 20; ++at) { exporter.export_snapshot(all[at]); }
+  }
+  std::string cursor_file() const { return takt::detail::wandb_cursor_file(folder); }
+  takt::detail::WandbCursor cursor() const {
+    takt::detail::WandbCursor found;
+    REQUIRE(takt::detail::parse_wandb_cursor(read_text(cursor_file()), found));
+    return found;
+  }
+  void write(const takt::detail::WandbCursor& changed) const {
+    ::unlink(cursor_file().c_str());
+    write_text(cursor_file(), takt::detail::format_wandb_cursor(changed));
+  }
+  /// It is refused with these words, what to do among them, and nothing changes anywhere.
+  void must_be_refused(const std::string& words) {
+    const std::string before = picture_of(scratch.path(""));
+    CHECK_THROWS_WITH(deliver(), takt_test::containing(words) && takt_test::containing(cursor_file()));
+    CHECK(picture_of(scratch.path("")) == before);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("W&B delivery: a damaged number of bytes cuts no log") {
+  HalfWritten rig;
+  takt::detail::WandbCursor cursor = rig.cursor();
+  const std::uint64_t whole = cursor.bytes;
+  REQUIRE(whole > 1000);
+  for (const std::uint64_t bytes :
+       {std::uint64_t{0}, std::uint64_t{7}, std::uint64_t{100}, whole - 1, whole + 1, whole * 2}) {
+    cursor.bytes = bytes;
+    rig.write(cursor);
+    rig.must_be_refused("is not as it was left");
+  }
+  // The end of a record, but not of the last one.
+  takt::detail::WandbLogReader reader(cursor.log);
+  std::string record;
+  for (int records = 0; records < 8; ++records) {
+    REQUIRE(reader.next(record) == takt::detail::WandbLogReader::Found::record);
+    cursor.bytes = reader.position();
+    rig.write(cursor);
+    rig.must_be_refused("is not as it was left");
+  }
+  cursor.bytes = whole;
+  rig.write(cursor);
+  CHECK(rig.deliver().outcome == Outcome::written);
+}
+
+TEST_CASE("W&B delivery: what wandb.json names is changed only if it is this run's log") {
+  HalfWritten rig;
+  HalfWritten other(13);
+  takt::detail::WandbCursor cursor = rig.cursor();
+  const std::string log = cursor.log;
+  const std::string id = log.substr(log.rfind('-') + 1);
+  const std::string folder = log.substr(0, log.rfind('/'));
+  const std::string before = picture_of(other.scratch.path(""));
+  write_text(rig.scratch.path("victim"), std::string(100'000, 'v'));
+  write_text(rig.scratch.path("victim.synced"), "");
+  SECTION("any file") { cursor.log = rig.scratch.path("victim"); }
+  SECTION("nothing") { cursor.log = ""; }
+  SECTION("one that is named by a way out") { cursor.log = folder + "/../../victim"; }
+  SECTION("one that is named relative to wherever takt is called") { cursor.log = "wandb/victim"; }
+  SECTION("a log of another run") { cursor.log = other.cursor().log; }
+  SECTION("no log, at the place of one") {
+    std::filesystem::rename(log, log + ".real");
+    write_text(log, std::string(100'000, 'v'));
+  }
+  SECTION("a link at the place of the log") {
+    std::filesystem::rename(log, log + ".real");
+    REQUIRE(::symlink((log + ".real").c_str(), log.c_str()) == 0);
+  }
+  SECTION("a link at the place of its folder") {
+    std::filesystem::rename(folder, folder + ".real");
+    REQUIRE(::symlink((folder + ".real").c_str(), folder.c_str()) == 0);
+  }
+  SECTION("a log that is a file somewhere else, too") {
+    REQUIRE(::link(log.c_str(), rig.scratch.path("same").c_str()) == 0);
+  }
+  SECTION("a pipe") {
+    std::filesystem::rename(log, log + ".real");
+    REQUIRE(::mkfifo(log.c_str(), 0600) == 0);
+  }
+  rig.write(cursor);
+  rig.must_be_refused("Nothing was changed");
+  CHECK(picture_of(other.scratch.path("")) == before);
+}
+
+TEST_CASE("W&B delivery: no trace is attached but a file in the run folder that begins like one") {
+  const support::CaughtFaults faults;
+  Rig rig(14, 10);
+  rig.journal();
+  const std::string trace = rig.folder + "/trace.json";
+  write_text(rig.scratch.path("secret"), "-----BEGIN OPENSSH PRIVATE KEY-----");
+  SECTION("a link") { REQUIRE(::symlink("../secret", trace.c_str()) == 0); }
+  SECTION("a secret under that name") { REQUIRE(::link(rig.scratch.path("secret").c_str(), trace.c_str()) == 0); }
+  SECTION("a pipe") { REQUIRE(::mkfifo(trace.c_str(), 0600) == 0); }
+  rig.deliver();
+  CHECK(contains(faults.text(), "is not a time line of Takt's"));
+  const std::string folder = rig.log_file().substr(0, rig.log_file().rfind('/')) + "/files/takt";
+  CHECK(exists(folder + "/summary.json"));
+  CHECK_FALSE(exists(folder + "/trace.json"));
+  CHECK_FALSE(contains(read_text(rig.log_file()), "trace.json"));
+}
+
+TEST_CASE("W&B delivery: what is no file in the place of a note or of the lease is left alone, with the cure") {
+  Rig rig(15, 10);
+  rig.journal();
+  const std::string file = GENERATE(as<std::string>(), "/wandb.json", "/wandb.lease");
+  REQUIRE(::symlink("../victim", (rig.folder + file).c_str()) == 0);
+  write_text(rig.scratch.path("victim"), "precious");
+  const std::string before = picture_of(rig.scratch.path(""));
+  CHECK_THROWS_WITH(rig.deliver(), takt_test::containing(file));
+  CHECK(picture_of(rig.scratch.path("")) == before);
 }

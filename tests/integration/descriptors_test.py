@@ -1,0 +1,73 @@
+# SPDX-FileCopyrightText: The Takt authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""A program may close what it has not opened, or begin with nothing open: no file of its own is written to, and none of Takt's is lost."""
+
+import os
+import subprocess
+import unittest
+
+import rig
+
+
+class Descriptors(rig.Case):
+    def test_files_that_get_the_numbers_of_takts_stay_the_programs(self):
+        for background in (["by-hand"], []):
+            with self.subTest(background):
+                self.runs = self.scratch / f"runs {len(background)}"
+                own = self.scratch / f"own {len(background)}"
+                own.mkdir()
+                started = self.start(*background, "steps", 20, "poll", "wait", "seize", own, "steps", 30, "poll", "steps", 5, "poll",
+                                     "close", stdin=subprocess.PIPE, TAKT_TRACE=1, TAKT_SIGTERM=1, TAKT_PERIOD_MS=10)
+                self.assertEqual(started.process.stdout.readline(), "ready\n")
+                names = ("journal-00000.tjl", "steps.csv.part", "trace.json.part")
+                self.assertTrue(rig.wait_until(lambda: all((self.folder() / each).exists() for each in names)), "no files")
+                ended = started.end(60, "go\n")
+                self.assertEqual(ended.status, 0, ended)
+                self.assertIn("closed 1", ended.out)
+                self.assertEqual(ended.err.count("closed a file that is not its own"), 1, ended)
+                seized = sorted(own.iterdir())
+                self.assertGreater(len(seized), 2)
+                for each in seized:
+                    self.assertEqual(each.read_bytes(), b"", each)
+                self.assertEqual(rig.calls(self.summary(), "Batch"), 55)
+                self.assertEqual(sorted({int(row["step"]) for row in self.steps()}), list(range(55)))
+                self.assert_no_parts()
+
+    def close_streams(self, *numbers):
+        def close():
+            for number in numbers:
+                os.close(number)
+        return close
+
+    def test_what_is_printed_without_standard_streams_goes_into_no_file_of_takts(self):
+        command = [rig.PROGRAM, "by-hand", "steps", "5", "poll", "print-words", "steps", "5", "poll", "print-words", "close"]
+        done = subprocess.run(command, check=False, timeout=60 * rig.SLACK, close_fds=True, preexec_fn=self.close_streams(0, 1, 2),
+                              env=rig.environment(TAKT_DIR=self.runs, TAKT_TRACE=1))
+        self.assertEqual(done.returncode, 0)
+        for path in self.folder().iterdir():
+            text = path.read_bytes()
+            self.assertNotIn(b"printed", text, path)
+            self.assertNotIn(b"complained", text, path)
+        self.assertEqual(len({row["step"] for row in self.steps()}), 10)
+
+    def test_no_line_and_no_table_goes_into_a_file_that_got_the_number_of_a_stream_by_chance(self):
+        out, err = self.scratch / "data 1", self.scratch / "data 2"
+        command = [rig.PROGRAM, "by-hand", "data", "1", str(out), "data", "2", str(err), "steps", "5", "poll", "close"]
+        done = subprocess.run(command, check=False, timeout=60 * rig.SLACK, stdin=subprocess.DEVNULL, close_fds=True,
+                              preexec_fn=self.close_streams(1, 2), env=rig.environment(TAKT_DIR=self.runs, TAKT_PERIOD="typo"))
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(err.read_bytes(), b"")
+        self.assertEqual(out.read_bytes(), b"closed 1\n")  # printed by the program itself; the table was not
+
+    def test_a_stream_that_the_program_redirects_is_its_stream(self):
+        out, err = self.scratch / "out", self.scratch / "err"
+        with open(out, "wb") as to, open(err, "wb") as complaints:
+            done = subprocess.run([rig.PROGRAM, "by-hand", "steps", "5", "close"], check=False, timeout=60 * rig.SLACK, stdout=to,
+                                  stderr=complaints, env=rig.environment(TAKT_DIR=self.runs, TAKT_PERIOD="typo"))
+        self.assertEqual(done.returncode, 0)
+        self.assertIn(b"Batch", out.read_bytes())
+        self.assertIn(b"takt: ", err.read_bytes())
+
+
+if __name__ == "__main__":
+    rig.main()
