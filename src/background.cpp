@@ -2,50 +2,93 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "background.hpp"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <memory>
+#include <unistd.h>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
 #include <new>
-#include <utility>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
+std::atomic<long> g_running{0};  // of the threads started here
+
+struct Work {
+  void (*work)(void*);
+  void* argument;
+};
+
 void* run(void* argument) {
-  const std::unique_ptr<std::function<void()>> work(static_cast<std::function<void()>*>(argument));
-  (*work)();
+  const Work todo = *static_cast<Work*>(argument);
+  delete static_cast<Work*>(argument);
+  todo.work(todo.argument);
+  g_running.fetch_sub(1, std::memory_order_relaxed);
   return nullptr;
 }
 
-}  // namespace
-
-bool start_background(const char* name, std::function<void()> work) noexcept {
-  std::unique_ptr<std::function<void()>> kept(new (std::nothrow) std::function<void()>(std::move(work)));
-  pthread_attr_t attributes;
-  if (kept == nullptr || pthread_attr_init(&attributes) != 0) { return false; }
+/// On another core than this one, if there is one.
+void stay_off_this_core(pthread_attr_t& attributes) noexcept {
   cpu_set_t cores;
   const int core = sched_getcpu();
   if (core >= 0 && sched_getaffinity(0, sizeof(cores), &cores) == 0 && CPU_COUNT(&cores) > 1) {
     CPU_CLR(static_cast<std::size_t>(core), &cores);
     pthread_attr_setaffinity_np(&attributes, sizeof(cores), &cores);
   }
+}
+
+}  // namespace
+
+bool start_background(const char* name, void (*work)(void*), void* argument) noexcept {
+  Work* const todo = new (std::nothrow) Work{work, argument};
+  pthread_attr_t attributes;
+  if (todo == nullptr || pthread_attr_init(&attributes) != 0) {
+    delete todo;
+    return false;
+  }
+  stay_off_this_core(attributes);
   // A thread inherits its mask: blocked before it exists, no signal of the program's can ever be delivered to it.
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   pthread_t thread{};
-  const int status = pthread_create(&thread, &attributes, run, kept.get());
+  g_running.fetch_add(1, std::memory_order_relaxed);
+  const int status = pthread_create(&thread, &attributes, run, todo);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_attr_destroy(&attributes);
-  if (status != 0) { return false; }
-  kept.release();
+  if (status != 0) {
+    g_running.fetch_sub(1, std::memory_order_relaxed);
+    delete todo;
+    return false;
+  }
   pthread_setname_np(thread, name);  // from here, so that it has its name when this returns
   pthread_detach(thread);
   return true;
 }
+
+bool alone_in_process() noexcept {
+  // "<pid> (<name>) <state> ...": the state is that of the main thread, the 18th number behind it is how many threads there are,
+  // the main thread among them until the last one has ended.
+  const int file = ::open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+  if (file < 0) { return false; }
+  char text[512];
+  const ssize_t count = ::read(file, text, sizeof text - 1);
+  ::close(file);
+  if (count <= 0) { return false; }
+  text[count] = '\0';
+  const char* at = std::strrchr(text, ')');  // a name may have brackets in it
+  if (at == nullptr || at[1] != ' ' || at[2] != 'Z') { return false; }
+  constexpr int kFieldsBetween = 17;
+  for (int field = 0; field <= kFieldsBetween && at != nullptr; ++field) { at = std::strchr(at + 1, ' '); }
+  return at != nullptr && std::atol(at) == g_running.load(std::memory_order_relaxed) + 1;
+}
+
+void background_after_fork() noexcept { g_running.store(0, std::memory_order_relaxed); }
 
 }  // namespace detail
 TAKT_END_NAMESPACE

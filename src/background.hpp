@@ -4,14 +4,20 @@
 
 #include <takt/config.hpp>
 
-#include <functional>
-
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Starts `work` on a detached thread that receives no signals and, where this thread may run on several cores, stays off
-/// the one it runs on now. \param name at most 15 characters. Returns false where no thread can be had.
-bool start_background(const char* name, std::function<void()> work) noexcept;
+/// Calls `work` with `argument` on a detached thread that receives no signals and, where this thread may run on several cores,
+/// stays off the one it runs on now. \param name at most 15 characters. \param work must not throw. Returns false where no thread
+/// can be had. Needs no memory of its own.
+bool start_background(const char* name, void (*work)(void*), void* argument) noexcept;
+
+/// The main thread has ended by pthread_exit(), and every other thread that is left is one of these: without Takt the process would
+/// have ended. One look at /proc.
+bool alone_in_process() noexcept;
+
+/// For the child after a fork, which has none of these threads.
+void background_after_fork() noexcept;
 
 }  // namespace detail
 TAKT_END_NAMESPACE

@@ -3,7 +3,6 @@
 #include "collector.hpp"
 
 #include "device_queue.hpp"
-#include "fault.hpp"
 
 #include <takt/detail/event.hpp>
 
@@ -29,32 +28,40 @@ bool Collector::drain(Outbox& outbox, std::uint64_t end, const Recorder* from, s
                       Much much) {
   const Record* record = nullptr;
   while ((much != Much::some || !is_full()) && (record = outbox.front(end)) != nullptr) {
-    switch (record->type) {
-      case Record::Type::row:
-        take_row(static_cast<const RowRecord&>(*record), paths);
-        break;
-      case Record::Type::amendment:
-        take_amendment(static_cast<const AmendmentRecord&>(*record), paths);
-        break;
-      case Record::Type::metric:
-      case Record::Type::packed_metric:
-        take_metric(outbox.metric(*record));
-        break;
-      case Record::Type::events:
-        take_events(static_cast<const EventsRecord&>(*record), from, thread);
-        break;
-      case Record::Type::span:
-        take_span(static_cast<const SpanRecord&>(*record));
-        break;
-      case Record::Type::device_span:
-        take_device_span(static_cast<const DeviceSpanRecord&>(*record));
-        break;
-    }
+    // Where memory runs out in the midst of one, it has been taken in part: it is not taken again.
+    try {
+      take(outbox, *record, from, thread, paths);
+    } catch (const std::bad_alloc&) { count_dropped(record->type); }
     outbox.pop();
     bound_waiting();
     if (much == Much::all && is_full()) { bound(); }
   }
   return outbox.front(end) == nullptr;
+}
+
+void Collector::count_dropped(Record::Type type) noexcept {
+  const bool row = type == Record::Type::row || type == Record::Type::amendment;
+  const bool metric = type == Record::Type::metric || type == Record::Type::packed_metric;
+  ++(row ? dropped_.rows : metric ? dropped_.metrics : dropped_.spans);
+}
+
+void Collector::take(Outbox& outbox, const Record& record, const Recorder* from, std::uint32_t thread,
+                     const Paths& paths) {
+  switch (record.type) {
+    case Record::Type::row:
+      return take_row(static_cast<const RowRecord&>(record), paths);
+    case Record::Type::amendment:
+      return take_amendment(static_cast<const AmendmentRecord&>(record), paths);
+    case Record::Type::metric:
+    case Record::Type::packed_metric:
+      return take_metric(outbox.metric(record));
+    case Record::Type::events:
+      return take_events(static_cast<const EventsRecord&>(record), from, thread);
+    case Record::Type::span:
+      return take_span(static_cast<const SpanRecord&>(record));
+    case Record::Type::device_span:
+      return take_device_span(static_cast<const DeviceSpanRecord&>(record));
+  }
 }
 
 void Collector::take_row(const RowRecord& record, const Paths& paths) {
@@ -89,8 +96,9 @@ void Collector::take_row(const RowRecord& record, const Paths& paths) {
   if (waiting.device_pending == 0) {
     finish(waiting, row.complete);
   } else {
-    waiting_bytes_ += bytes_of(row);
+    const std::size_t bytes = bytes_of(row);
     waiting_.emplace(std::make_pair(record.series, record.row), std::move(waiting));
+    waiting_bytes_ += bytes;
   }
 }
 
@@ -109,18 +117,19 @@ void Collector::take_amendment(const AmendmentRecord& record, const Paths& paths
       if (each.path == path) { cell = &each; }
     }
     if (cell == nullptr) {  // the Batch's own span, which is no column of itself, or one of a graph, without host time
-      waiting_bytes_ -= bytes_of(waiting.row);
+      const std::size_t bytes = bytes_of(waiting.row);
       waiting.row.cells.push_back((record.flags & AmendmentRecord::kOfBatch) != 0
                                       ? Cell{path, 1, waiting.row.host_ns, Cell::kAbsent}
                                       : Cell{path, 0, 0, Cell::kAbsent});
-      waiting_bytes_ += bytes_of(waiting.row);
+      waiting_bytes_ += bytes_of(waiting.row) - bytes;
       cell = &waiting.row.cells.back();
     }
     cell->device_ns = (cell->device_ns < 0 ? 0 : cell->device_ns) + record.device_ns;
   }
   if (--waiting.device_pending == 0) {
-    waiting_bytes_ -= bytes_of(waiting.row);
+    const std::size_t bytes = bytes_of(waiting.row);
     finish(waiting, waiting.row.complete);
+    waiting_bytes_ -= bytes;
     waiting_.erase(found);
   }
 }
@@ -134,14 +143,16 @@ void Collector::take(AnsweredSpan& span, const Paths& paths) {
 }
 
 void Collector::finish(Waiting& waiting, bool complete) {
-  if (!complete) { ++incomplete_; }
   waiting.row.complete = complete;
   if (waiting.device_spans != 0) {
     waiting.row.overlaps = time_lines_.step(waiting.row.series, waiting.number, waiting.device_spans);
   }
-  waiting.row.sequence = next_row_++;
-  row_bytes_ += bytes_of(waiting.row);
+  waiting.row.sequence = next_row_;
+  const std::size_t bytes = bytes_of(waiting.row);
   rows_.push_back(std::move(waiting.row));
+  row_bytes_ += bytes;
+  ++next_row_;
+  if (!complete) { ++incomplete_; }
 }
 
 void Collector::release_old(std::uint32_t series, std::uint64_t newest) {
@@ -151,8 +162,9 @@ void Collector::release_old(std::uint32_t series, std::uint64_t newest) {
 
 /// A row leaves without the device values that have not come.
 void Collector::give_up(std::map<std::pair<std::uint32_t, std::uint64_t>, Waiting>::iterator at) {
-  waiting_bytes_ -= bytes_of(at->second.row);
+  const std::size_t bytes = bytes_of(at->second.row);
   finish(at->second, false);
+  waiting_bytes_ -= bytes;
   waiting_.erase(at);
 }
 
@@ -257,6 +269,13 @@ Harvest Collector::harvest(bool all) {
   while (all && !waiting_.empty()) { give_up(waiting_.begin()); }
   place_device_spans();
   Harvest harvest;
+  // First all that may throw: a row that has been moved is not here any more.
+  harvest.rows.reserve(rows_.size());
+  harvest.metrics.reserve(metrics_.size());
+  harvest.spans.reserve(spans_.size());
+  for (const auto& [place, waiting] : waiting_) {
+    if (waiting.is_new) { harvest.early.push_back(waiting.row); }
+  }
   harvest.rows.assign(std::make_move_iterator(rows_.begin()), std::make_move_iterator(rows_.end()));
   harvest.metrics.assign(std::make_move_iterator(metrics_.begin()), std::make_move_iterator(metrics_.end()));
   harvest.spans.assign(spans_.begin(), spans_.end());
@@ -264,56 +283,16 @@ Harvest Collector::harvest(bool all) {
   metrics_.clear();
   spans_.clear();
   row_bytes_ = 0;
+  auto early = harvest.early.begin();
   for (auto& [place, waiting] : waiting_) {
     if (!std::exchange(waiting.is_new, false)) { continue; }
     if (waiting.row.early == 0) { waiting.row.early = next_early_++; }
-    harvest.early.push_back(waiting.row);
-    harvest.early.back().complete = false;
+    early->early = waiting.row.early;
+    early->complete = false;
+    ++early;
   }
   return harvest;
 }
-
-MetricNames& metric_names() noexcept {
-  static MetricNames* names = new MetricNames();  // never destroyed, like everything a thread may still use at exit
-  return *names;
-}
-
-std::uint64_t MetricNames::find(std::string_view name, std::uint64_t hash, std::size_t& at) const noexcept {
-  for (at = hash % (2 * kMaxNames);; at = (at + 1) % (2 * kMaxNames)) {
-    const Entry* entry = slot_[at].load(std::memory_order_acquire);  // partner: number()
-    if (entry == nullptr) { return 0; }
-    if (entry->hash == hash && entry->given == name) { return at + 1; }
-  }
-}
-
-std::uint64_t MetricNames::number(std::string_view name) noexcept {
-  std::uint64_t hash = 14695981039346656037U;
-  for (const char c : name) { hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U; }
-  std::size_t at = 0;
-  if (const std::uint64_t number = find(name, hash, at)) { return number; }
-  const std::lock_guard<std::mutex> lock(*mutex_);
-  if (const std::uint64_t number = find(name, hash, at)) { return number; }
-  if (count_ == kMaxNames) {
-    refused_.fetch_add(1, std::memory_order_relaxed);
-    report_fault("metrics", "there are more than 1 024 metric names; \"" + repaired_name(name) +
-                                "\" and later ones are dropped. Use few names, with the step as their axis.");
-    return 0;
-  }
-  ++count_;
-  slot_[at].store(new Entry{hash, std::string(name), repaired_name(name)}, std::memory_order_release);
-  return at + 1;
-}
-
-const std::string& MetricNames::name(std::uint64_t number) const noexcept {
-  static const std::string* none = new std::string("(too many metrics)");
-  const Entry* entry =
-      number == 0 || number > 2 * kMaxNames ? nullptr : slot_[number - 1].load(std::memory_order_acquire);
-  return entry == nullptr ? *none : entry->name;
-}
-
-void MetricNames::after_fork() noexcept {
-  ::new (static_cast<void*>(mutex_)) std::mutex;
-}  // another thread may hold it
 
 }  // namespace detail
 TAKT_END_NAMESPACE

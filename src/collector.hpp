@@ -7,16 +7,14 @@
 #include "clock.hpp"
 #include "device_time_lines.hpp"
 #include "key_table.hpp"
+#include "metric_names.hpp"
 #include "outbox.hpp"
 
-#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -39,7 +37,7 @@ class Collector {
  public:
   static constexpr std::uint64_t kMaxLag = 1024;  ///< rows
 
-  Collector(const Clock& clock, const KeyTable& keys) noexcept : clock_(clock), keys_(keys) {}
+  Collector(const Clock& clock, const KeyTable& keys) : clock_(clock), keys_(keys) {}
 
   /// Of rows, metrics and spans not yet harvested, in bytes.
   void set_limit(std::size_t bytes) noexcept { limit_ = bytes; }
@@ -87,6 +85,8 @@ class Collector {
   };
   using Paths = std::vector<std::uint32_t>;
 
+  void count_dropped(Record::Type type) noexcept;
+  void take(Outbox& outbox, const Record& record, const Recorder* from, std::uint32_t thread, const Paths& paths);
   void take_row(const RowRecord& record, const Paths& paths);
   void take_amendment(const AmendmentRecord& record, const Paths& paths);
   void take_metric(const MetricRecord& record);
@@ -124,31 +124,6 @@ class Collector {
   DeviceTimeLines time_lines_;
   std::unordered_map<const Recorder*, std::vector<OpenSpan>> open_spans_;  // by place in the arena
 };
-
-/// Names of metrics and their numbers. Numbers are found without a lock once a name is known. Any thread.
-class MetricNames {
- public:
-  static constexpr std::uint32_t kMaxNames = 1024;
-  /// 0, counted, where there are too many names.
-  std::uint64_t number(std::string_view name) noexcept;
-  const std::string& name(std::uint64_t number) const noexcept;
-  void after_fork() noexcept;
-  std::uint64_t refused() const noexcept { return refused_.load(std::memory_order_relaxed); }
-
- private:
-  struct Entry {
-    std::uint64_t hash = 0;
-    std::string given;
-    std::string name;  // without control characters
-  };
-  std::uint64_t find(std::string_view name, std::uint64_t hash, std::size_t& at) const noexcept;
-
-  std::atomic<const Entry*> slot_[2 * kMaxNames] = {};
-  std::mutex* mutex_ = new std::mutex;
-  std::uint32_t count_ = 0;
-  std::atomic<std::uint64_t> refused_{0};
-};
-MetricNames& metric_names() noexcept;
 
 }  // namespace detail
 TAKT_END_NAMESPACE

@@ -6,6 +6,8 @@
 #include "fault.hpp"
 #include "notes.hpp"
 #include "text.hpp"
+#include "words.hpp"
+#include "write_patience.hpp"
 
 #include <fmt/format.h>
 
@@ -13,7 +15,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <system_error>
+#include <new>
 #include <vector>
 
 #include <limits.h>
@@ -263,12 +265,15 @@ bool write_by_stdio(std::FILE* stream, const std::string& text) {
 bool write_past_stdio(std::FILE* stream, const std::string& text) {
   pollfd ready = {::fileno(stream), POLLOUT, 0};
   const auto wait = [&ready] {
-    while (::poll(&ready, 1, -1) < 0 && errno == EINTR) {}
+    int found = 0;
+    do { found = ::poll(&ready, 1, detail::table_patience.left_ms(-1)); } while (found < 0 && errno == EINTR);
+    if (found == 0) { errno = ETIMEDOUT; }
+    return found != 0;
   };
-  wait();
+  if (!wait()) { return false; }
   if (std::fflush(stream) != 0) { return false; }  // what the program has printed comes first
   for (std::size_t done = 0; done < text.size();) {
-    wait();
+    if (!wait()) { return false; }
     const ssize_t count =
         ::write(ready.fd, text.data() + done, std::min<std::size_t>(text.size() - done, _POSIX_PIPE_BUF));
     if (count < 0 && errno != EINTR && errno != EAGAIN) { return false; }
@@ -294,8 +299,10 @@ bool print_table(const Snapshot& snapshot, const ConsoleOptions& options) {
   const std::string text = format_table(snapshot, width_of(stream, options.width), wants_color(stream, options.color));
   errno = 0;
   if (write_text(stream, text)) { return true; }
-  detail::report_fault("console", "cannot print the table: " + std::system_category().message(errno) +
-                                      "; summary.json has the same figures where files are on");
+  char buffer[128];
+  const char* const reason = ::strerror_r(errno, buffer, sizeof buffer);
+  detail::report_fault("console", detail::Words("cannot print the table: ", reason,
+                                                "; summary.json has the same figures where files are on"));
   return false;
 }
 
@@ -326,7 +333,9 @@ std::string format_table(const Snapshot& snapshot, int width, bool color) {
 
 ExportResult ConsoleExporter::export_snapshot(const Snapshot& snapshot) {
   if (!snapshot.finished) { return ExportResult::ok; }
-  return print_table(snapshot, options_) ? ExportResult::ok : ExportResult::drop;
+  try {
+    return print_table(snapshot, options_) ? ExportResult::ok : ExportResult::drop;
+  } catch (const std::bad_alloc&) { return ExportResult::retry; }  // nothing has been printed yet
 }
 
 void ConsoleExporter::print(const Snapshot& snapshot) const { print_table(snapshot, options_); }

@@ -7,6 +7,7 @@
 #include "stream_file.hpp"
 
 #include <atomic>
+#include <new>
 #include <utility>
 
 TAKT_BEGIN_NAMESPACE
@@ -31,8 +32,8 @@ void CsvExporter::Impl::add(const detail::CsvRows& lines, const Row& row) {
     return;
   }
   const std::string text = lines.of(row);
+  file.append(row.sequence, text);
   bytes += text.size();
-  file.append(text);
 }
 
 CsvExporter::CsvExporter(std::string path, std::size_t max_bytes)
@@ -43,13 +44,15 @@ CsvExporter& CsvExporter::operator=(CsvExporter&&) noexcept = default;
 
 ExportResult CsvExporter::export_snapshot(const Snapshot& snapshot) {
   detail::StreamFile& file = impl_->file;
-  const ExportResult begun = file.begin(detail::CsvRows::head(), snapshot.finished);
-  if (begun != ExportResult::ok) { return begun; }
-  const detail::CsvRows lines(snapshot);
-  for (const Row& row : snapshot.rows) {
-    if (file.is_new(row.sequence)) { impl_->add(lines, row); }
-  }
-  return file.end("", snapshot.finished);
+  try {
+    const ExportResult begun = file.begin(detail::CsvRows::head(), snapshot.finished);
+    if (begun != ExportResult::ok) { return begun; }
+    const detail::CsvRows lines(snapshot);
+    for (const Row& row : snapshot.rows) {
+      if (file.is_new(row.sequence)) { impl_->add(lines, row); }
+    }
+    return file.end("", snapshot.finished);
+  } catch (const std::bad_alloc&) { return file.refuse_for_memory(); }
 }
 
 std::uint64_t CsvExporter::left_out() const noexcept { return impl_->left_out.load(std::memory_order_relaxed); }

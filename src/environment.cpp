@@ -3,6 +3,7 @@
 #include "environment.hpp"
 
 #include "fault.hpp"
+#include "words.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,6 +11,7 @@
 #include <cstdlib>
 #include <iterator>
 #include <limits>
+#include <new>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -174,9 +176,10 @@ template <class Options, std::size_t N>
 void read_variables(const Variable<Options> (&variables)[N], Options& options) {
   for (const Variable<Options>& variable : variables) {
     const std::string_view value = environment_value(variable.name);
-    if (!value.empty() && !variable.set(value, options)) {
+    if (value.empty() || variable.set(value, options)) { continue; }
+    try {
       report_bad_value(variable.name, value, expected(variable, value), variable.get(options));
-    }
+    } catch (const std::bad_alloc&) { report_bad_value(variable.name, value, "a value it can have", "the default"); }
   }
 }
 
@@ -268,14 +271,9 @@ bool parse_number(std::string_view text, std::int64_t low, std::int64_t high, st
 
 void report_bad_value(std::string_view name, std::string_view value, std::string_view expected,
                       std::string_view used) noexcept {
-  try {
-    std::string line(name);
-    line.append("=").append(value.substr(0, kLongestShown)).append(value.size() > kLongestShown ? "..." : "");
-    line.append(" is not ").append(expected).append("; using ").append(used);
-    report_fault_once(std::string("environment.").append(name), line);
-  } catch (...) {
-    // Out of memory: the default holds, and there is nobody to tell.
-  }
+  report_fault_once(Words("environment.", name),
+                    Words(name, "=", value.substr(0, kLongestShown), value.size() > kLongestShown ? "..." : "",
+                          " is not ", expected, "; using ", used));
 }
 
 ProcessEnvironment read_process_environment() {

@@ -10,10 +10,10 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -32,24 +32,26 @@ class ExportWorker {
   const char* name() const noexcept { return exporter_->name(); }
 
   /// What the exporter is to begin with, before all else. Before any other thread knows it.
-  void open(std::shared_ptr<const Snapshot> opening) { opening_ = std::move(opening); }
+  void open(std::shared_ptr<const Snapshot> opening) noexcept { opening_ = std::move(opening); }
   /// Has the exporter begin, unless it has; when this returns it has. Any thread.
-  void begin_once();
+  void begin_once() noexcept;
   /// Waits until it has begun; false if it has not by `deadline`. Any thread.
-  bool wait_begun(Time deadline);
-  /// Gives new values; returns at once. Any thread.
-  void offer(const std::shared_ptr<const Snapshot>& snapshot, const std::shared_ptr<const Harvest>& harvest);
+  bool wait_begun(Time deadline) noexcept;
+  /// Sees to it that the next offer() needs no memory. Throws std::bad_alloc where there is none. One thread at a time with that.
+  void make_room();
+  /// Gives new values; returns at once. Any thread, after make_room().
+  void offer(const std::shared_ptr<const Snapshot>& snapshot, const std::shared_ptr<const Harvest>& harvest) noexcept;
   /// The last snapshot has been offered; everything is to be done by `deadline`.
-  void finish_by(Time deadline);
+  void finish_by(Time deadline) noexcept;
   /// Shows the exporter what was offered, if anything was; after the last snapshot, shuts it down, unless it asks to see
   /// the same again and there is time: then call again. One thread at a time.
-  void run_once();
+  void run_once() noexcept;
   /// run_once() until it is finished. Call it on a thread that may wait.
-  void run();
+  void run() noexcept;
   /// Waits until the exporter has finished; false if it has not by `deadline`. Any thread.
-  bool wait(Time deadline);
+  bool wait(Time deadline) noexcept;
   /// It has finished, and taken everything of the end. Any thread.
-  bool delivered();
+  bool delivered() noexcept;
 
   /// Rows, metrics and spans that it will not get. Any thread.
   std::uint64_t lost();
@@ -57,10 +59,12 @@ class ExportWorker {
   bool started = false;  ///< has a thread of its own; the Session's to use
 
  private:
-  using Harvests = std::deque<std::shared_ptr<const Harvest>>;
-  bool show(const Snapshot& offered, const Harvests& shown);
-  void shut_down(Time deadline);
-  void trim();
+  using Harvests = std::vector<std::shared_ptr<const Harvest>>;
+  bool show_or_wait(Harvests& shown) noexcept;
+  ExportResult show(const Snapshot& offered, const Harvests& shown);
+  bool answered(ExportResult result, const Harvests& shown) noexcept;
+  void shut_down(Time deadline) noexcept;
+  void trim() noexcept;
 
   std::unique_ptr<Exporter> exporter_;
   std::mutex beginning_;
@@ -75,6 +79,7 @@ class ExportWorker {
   bool last_ = false;         // the last snapshot has been offered
   bool fresh_ = false;        // something has been offered since the exporter was last called
   bool asked_again_ = false;  // by the last answer
+  bool dropped_ = false;      // likewise
   bool done_ = false;
   bool delivered_ = false;
   Time deadline_;

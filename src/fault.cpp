@@ -4,8 +4,10 @@
 
 #include "descriptor.hpp"
 #include "nanoseconds.hpp"
+#include "not_cancelled.hpp"
 #include "quiet_signals.hpp"
 #include "text.hpp"
+#include "write_patience.hpp"
 
 #include <atomic>
 #include <cerrno>
@@ -52,6 +54,8 @@ struct Target {
 Cause g_causes[kCauses + 1];                    // the last one is for all causes beyond the bound
 std::atomic<const Target*> g_targets{nullptr};  // every handler ever set; leaked, as another thread may be calling one
 std::atomic<const Target*> g_target{nullptr};   // the one in use; nullptr: stderr
+
+std::atomic<bool> g_stuck{false};  // stderr, as last seen
 
 Cause& find_cause(std::string_view name) noexcept {
   const std::size_t hash = std::hash<std::string_view>{}(name) | 1U;
@@ -132,11 +136,16 @@ void write_to_stderr(std::string_view line) noexcept {
   if (is_file_by_chance(STDERR_FILENO)) { return; }
   const QuietSignals quiet;
   pollfd ready = {STDERR_FILENO, POLLOUT, 0};
-  if (poll(&ready, 1, kPatienceMs) != 1 || (ready.revents & POLLOUT) == 0) { return; }
+  // One that has been waited for in vain is not waited for again before it has taken something.
+  const int patience = g_stuck.load(std::memory_order_relaxed) ? 0 : fault_patience.left_ms(kPatienceMs);
+  const bool takes = poll(&ready, 1, patience) == 1;
+  g_stuck.store(!takes, std::memory_order_relaxed);
+  if (!takes || (ready.revents & POLLOUT) == 0) { return; }
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
 }
 
 void deliver(Line& line) noexcept {
+  const NotCancelled whole;
   // Acquire pairs with the release in set_error_handler: handler and context are seen as a pair.
   const Target* const target = g_target.load(std::memory_order_acquire);
   if (target == nullptr) { return write_to_stderr(line.for_stderr()); }
@@ -191,6 +200,8 @@ void report_fault_once(std::string_view cause, std::string_view line) noexcept {
 
 void fault_after_fork() noexcept {
   for (Cause& cause : g_causes) { cause.held_back.store(0, std::memory_order_relaxed); }
+  fault_patience.forget();
+  table_patience.forget();
 }
 
 void forget_faults() noexcept {

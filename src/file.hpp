@@ -56,6 +56,8 @@ class TAKT_EXPORT WholeFile {
   /// Each returns false and says why, and what to do, in error().
   bool open(const std::string& path);
   bool open(std::shared_ptr<const FolderFiles> folder, const std::string& name);
+  /// The next write() of so many bytes needs no memory unless it fails. Throws std::bad_alloc.
+  void make_room(std::size_t bytes) { buffer_.reserve(buffer_.size() + bytes); }
   bool write(std::string_view bytes);  ///< buffered; nothing is guaranteed on disk before flush() or commit()
   bool flush();
   bool commit();

@@ -50,13 +50,16 @@ Recorder::Places Recorder::taken_places() const noexcept {
   return taken;
 }
 
-/// The first block in which no open region began; kBlocks where there is none. Regions that were given up go first.
+/// The first block in which no open region began; kBlocks where there is none. Regions that were given up go first, and the
+/// block that is being left comes last.
 std::size_t Recorder::free_block() noexcept {
   constexpr unsigned kAtOnce = Tree::kMaxLate / 16;
+  const std::size_t here = place_of(own_cursor() - 1) / kBlockEvents;
   for (;;) {
     const Places taken = taken_places();
     std::size_t block = 0;
-    while (block < kBlocks && taken[block] != 0) { ++block; }
+    while (block < kBlocks && (taken[block] != 0 || block == here)) { ++block; }
+    if (block == kBlocks && taken[here] == 0) { return here; }
     if (block < kBlocks || tree_.late() == 0) { return block; }
     const Change change(*this);
     for (unsigned dropped = 0; dropped < kAtOnce && tree_.drop_late(); ++dropped) {}

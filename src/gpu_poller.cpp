@@ -5,16 +5,18 @@
 #include "background.hpp"
 #include "fault.hpp"
 #include "process.hpp"
+#include "words.hpp"
 
 #include <exception>
-#include <string>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
 bool GpuPoller::start(std::chrono::milliseconds period) noexcept {
   ended_ = false;
-  if (!start_background("takt-gpu", [this, period] { run(period); })) {
+  period_ = period;
+  if (!start_background(
+          "takt-gpu", [](void* self) { static_cast<GpuPoller*>(self)->run(); }, this)) {
     ended_ = true;
     return false;
   }
@@ -27,19 +29,19 @@ void GpuPoller::start_by_hand() noexcept {
   gpu_polling.store(true, std::memory_order_relaxed);
 }
 
-void GpuPoller::ask() {
+void GpuPoller::ask() noexcept {
   try {
     registry().ask_devices();
   } catch (const std::exception& error) {  // no memory, most likely: the next period may be luckier
-    report_fault("gpu_poll", std::string("devices could not be asked for results: ") + error.what());
+    report_fault("gpu_poll", Words("devices could not be asked for results: ", error.what()));
   }
 }
 
-void GpuPoller::run(std::chrono::milliseconds period) {
+void GpuPoller::run() noexcept {
   for (bool last = false; !last;) {
     {
       std::unique_lock<std::mutex> lock(mutex_);
-      changed_.wait_for(lock, period, [this] { return stopping_; });
+      changed_.wait_for(lock, period_, [this] { return stopping_; });
       last = stopping_;
     }
     ask();

@@ -19,13 +19,14 @@ class GpuPoller {
   bool start(std::chrono::milliseconds period) noexcept;
   /// Without a thread: whoever calls ask() is the one.
   void start_by_hand() noexcept;
-  static void ask();
+  static void ask() noexcept;
   /// Asks once more, and ends; waits for that until `deadline`. Returns whether it came to that. Nothing without start().
   bool stop(std::chrono::steady_clock::time_point deadline) noexcept;
 
  private:
-  void run(std::chrono::milliseconds period);
+  void run() noexcept;
 
+  std::chrono::milliseconds period_{};
   std::mutex mutex_;
   std::condition_variable changed_;
   bool started_ = false;

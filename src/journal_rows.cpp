@@ -60,13 +60,14 @@ void JournalRows::add_early(FrameBuffer& out, const Snapshot& snapshot, bool thi
       out.add(FrameType::amendment, amendment_of(*row, false));
     } else if (!thin) {
       out.add(FrameType::early, EarlyRecord{*row});
-      begun_.push_back(number);
+      begun_.insert(number);
     }
   }
+  early_.reserve(early_.size() + begun_.size());
 }
 
-void JournalRows::written() {
-  early_.insert(begun_.begin(), begun_.end());
+void JournalRows::written() noexcept {
+  early_.merge(begun_);
   for (const std::uint64_t each : settled_) { early_.erase(each); }
 }
 

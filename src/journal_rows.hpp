@@ -22,15 +22,15 @@ class JournalRows {
   std::size_t owed(const Snapshot& snapshot) const;
   /// Appends rows. \param thin only amendments of what the journal has.
   void add(FrameBuffer& out, const Snapshot& snapshot, bool thin);
-  /// What was added last is in the journal. Without that it is added again.
-  void written();
+  /// What was added last is in the journal. Without that it is added again. Needs no memory.
+  void written() noexcept;
 
  private:
   void add_early(FrameBuffer& out, const Snapshot& snapshot, bool thin);
   bool has(const Row& row) const { return early_.count(row.early) != 0; }
 
   std::unordered_set<std::uint64_t> early_;  // numbers of those that wait
-  std::vector<std::uint64_t> begun_;         // by the last add()
+  std::unordered_set<std::uint64_t> begun_;  // by the last add()
   std::vector<std::uint64_t> settled_;
 };
 

@@ -5,10 +5,13 @@
 #include "background.hpp"
 #include "fault.hpp"
 #include "file.hpp"
+#include "words.hpp"
 
 #include <cerrno>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -46,14 +49,20 @@ void JournalSync::State::write_through() noexcept {
   if (error != 0) {
     try {
       report_fault("journal.sync", explain_fault("keep for good", directory, error));
-    } catch (...) {
-      // Out of memory, and a disk that fails: the next export begins a new file, that is what matters.
+    } catch (const std::bad_alloc&) {
+      // The next export begins a new file, that is what matters.
+      report_fault("journal.sync", Words("cannot keep for good ", directory));
     }
   }
   const std::lock_guard<std::mutex> lock(mutex);
   failed = failed || error != 0;
   busy = false;
   changed.notify_all();
+}
+
+void JournalSync::run(void* share) {
+  const std::unique_ptr<std::shared_ptr<State>> state(static_cast<std::shared_ptr<State>*>(share));
+  (*state)->write_through();
 }
 
 JournalSync::JournalSync(std::string directory, bool threads) : state_(std::make_shared<State>()), threads_(threads) {
@@ -65,7 +74,7 @@ void JournalSync::adopt(Descriptor file) noexcept {
   const std::lock_guard<std::mutex> lock(state_->mutex);
   try {
     state_->waiting.push_back(std::move(file));
-  } catch (...) {
+  } catch (const std::bad_alloc&) {
     // Out of memory: the kernel writes it through in its own time.
   }
 }
@@ -79,14 +88,15 @@ void JournalSync::start(int descriptor) noexcept {
   if (copy.is_open()) {
     try {
       state_->under_way.push_back(std::move(copy));
-    } catch (...) {
+    } catch (const std::bad_alloc&) {
       // Out of memory: likewise.
     }
   }
   if (state_->under_way.empty()) { return; }
-  try {
-    state_->busy = start_background("takt-sync", [state = state_] { state->write_through(); });
-  } catch (...) { state_->busy = false; }
+  // A share of its own, as the thread may outlive this.
+  auto* const share = new (std::nothrow) std::shared_ptr<State>(state_);
+  state_->busy = share != nullptr && start_background("takt-sync", &run, share);
+  if (!state_->busy) { delete share; }
   // Without a thread the kernel writes it all in its own time, within half a minute as a rule.
   if (!state_->busy) { state_->under_way.clear(); }
 }

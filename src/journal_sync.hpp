@@ -32,6 +32,7 @@ class JournalSync {
 
  private:
   struct State;
+  static void run(void* share);
   std::shared_ptr<State> state_;  // the thread's as well: it may outlive this
   bool threads_;
 };

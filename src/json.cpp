@@ -5,13 +5,14 @@
 
 #include "fault.hpp"
 #include "file.hpp"
+#include "json_text.hpp"
 #include "text.hpp"
-
-#include <nlohmann/json.hpp>
+#include "words.hpp"
 
 #include <cmath>
 #include <cstddef>
 #include <functional>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,7 +20,7 @@
 TAKT_BEGIN_NAMESPACE
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = detail::JsonText;
 
 constexpr const char* kSchema = "takt-summary/1";
 constexpr std::int64_t kPeriodNs = 10'000'000'000;
@@ -34,7 +35,7 @@ Json number_if(bool known, T value) {
 
 Json strings(const std::map<std::string, std::string>& values) {
   Json out = Json::object();
-  for (const auto& [name, value] : values) { out[name] = value; }
+  for (const auto& [name, value] : values) { out.add(name, value); }
   return out;
 }
 
@@ -226,10 +227,12 @@ Json open_regions(const Snapshot& snapshot) {
 Json uncaught(const Snapshot& snapshot) {
   const Uncaught& death = snapshot.uncaught;
   if (!death.happened) { return {}; }
+  Json open = Json::array();
+  for (const auto path : death.open) { open.push_back(path); }
   return {{"type", number_if(!death.type.empty(), death.type)},
           {"message", death.message},
           {"thread", number_if(death.thread != Uncaught::kNoThread, death.thread)},
-          {"open", death.open}};
+          {"open", open}};
 }
 
 Json devices(const Snapshot& snapshot) {
@@ -280,38 +283,31 @@ Json losses(const Snapshot& snapshot) {
   return out;
 }
 
-/// Compact, and never throwing for a name that is not UTF-8.
-std::string text(const Json& value) {
-  return detail::printable_json(value.dump(-1, ' ', false, Json::error_handler_t::replace));
-}
-
 using Sink = std::function<bool(const std::string&)>;
 
 /// One line a member, and one an element of its arrays: small, and still something that grep and diff can work with. Elements with
-/// histograms are made one at a time: a document of them takes 50 times as much memory as what it says.
+/// histograms are made one at a time: a document of them takes many times as much memory as what it says.
 class Lines {
  public:
   /// \param take is given the text in pieces; false: it takes no more.
   explicit Lines(const Sink& take) : take_(take) {}
 
   void member(const char* name, const Json& value) {
+    begin(name);
     if (!value.is_array()) {
-      begin(name);
-      out_ += text(value);
+      out_ += detail::printable_json(value.text());
       return;
     }
-    array(name, value, [](const Json& each) -> const Json& { return each; });
+    bool any = false;
+    for (std::size_t at = 0; at < value.size(); ++at) { element(any, value.element(at)); }
+    out_ += any ? "\n]" : "[]";
   }
   template <class Values, class Element>
-  void array(const char* name, const Values& values, Element element) {
+  void array(const char* name, const Values& values, Element make) {
     begin(name);
-    out_ += '[';
     bool any = false;
-    for (const auto& each : values) {
-      out_ += (std::exchange(any, true) ? ",\n " : "\n ") + text(element(each));
-      if (out_.size() >= kPiece) { hand_over(); }
-    }
-    out_ += any ? "\n]" : "]";
+    for (const auto& each : values) { element(any, make(each).text()); }
+    out_ += any ? "\n]" : "[]";
   }
   bool finish() {
     out_ += "\n}\n";
@@ -320,7 +316,11 @@ class Lines {
   }
 
  private:
-  void begin(const char* name) { out_ += (std::exchange(begun_, true) ? ",\n" : "{\n") + text(name) + ": "; }
+  void begin(const char* name) { out_ += (std::exchange(begun_, true) ? ",\n" : "{\n") + Json(name).text() + ": "; }
+  void element(bool& any, std::string_view text) {
+    out_.append(std::exchange(any, true) ? ",\n " : "[\n ").append(detail::printable_json(text));
+    if (out_.size() >= kPiece) { hand_over(); }
+  }
   void hand_over() {
     taken_ = taken_ && take_(out_);
     out_.clear();
@@ -365,11 +365,16 @@ bool write_whole(const std::string& path, const Snapshot& snapshot, std::string&
     error = file.error();
     return false;
   }
-  if (write_json(snapshot, [&file](const std::string& text) { return file.write(text); }) && file.commit()) {
-    return true;
-  }
-  error = file.error();
   // Half a summary is worth nothing, and the space may be what is missing.
+  try {
+    if (write_json(snapshot, [&file](const std::string& text) { return file.write(text); }) && file.commit()) {
+      return true;
+    }
+    error = file.error();
+  } catch (const std::bad_alloc&) {
+    file.discard();
+    throw;
+  }
   file.discard();
   return false;
 }
@@ -387,12 +392,14 @@ std::string format_json(const Snapshot& snapshot) {
 
 ExportResult JsonExporter::export_snapshot(const Snapshot& snapshot) {
   if (!snapshot.finished && snapshot.wall_ns - written_at_ns_ < kPeriodNs) { return ExportResult::ok; }
-  std::string error;
-  if (write_whole(path_, snapshot, error)) {
-    written_at_ns_ = snapshot.wall_ns;
-    return ExportResult::ok;
-  }
-  detail::report_fault("json", error);
+  try {
+    std::string error;
+    if (write_whole(path_, snapshot, error)) {
+      written_at_ns_ = snapshot.wall_ns;
+      return ExportResult::ok;
+    }
+    detail::report_fault("json", error);
+  } catch (const std::bad_alloc&) { detail::report_fault("json", detail::Words("no memory is left to write ", path_)); }
   // Rows are not in this file, so that nothing is lost by taking them; the last summary is worth another try.
   return snapshot.finished ? ExportResult::retry : ExportResult::ok;
 }

@@ -3,7 +3,10 @@
 #include "key_table.hpp"
 
 #include "fault.hpp"
+#include "immortal.hpp"
+#include "repaired_name.hpp"
 #include "text.hpp"
+#include "words.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -15,13 +18,12 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-constexpr std::size_t kMaxNameBytes = 200;
 constexpr const char* kOverflowName = "(overflow)";
 
 inline constexpr Key kOverflow = PredefinedKey::make(kOverflowName, Kind::other, kOverflowKey);
 
 bool needs_repair(std::string_view name) noexcept {
-  if (name.empty() || name.size() > kMaxNameBytes) { return true; }
+  if (name.empty() || name.size() > RepairedName::kMostBytes) { return true; }
   for (const char c : name) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) { return true; }
   }
@@ -30,24 +32,25 @@ bool needs_repair(std::string_view name) noexcept {
 
 }  // namespace
 
-std::string repaired_name(std::string_view name) {
-  if (name.empty()) { return "(unnamed)"; }
-  std::size_t size = std::min(name.size(), kMaxNameBytes);
+RepairedName::RepairedName(std::string_view name) noexcept {
+  if (name.empty()) { name = "(unnamed)"; }
+  size_ = std::min(name.size(), kMostBytes);
   // A character of UTF-8 has up to three continuation bytes; where there are more in a row, it is not UTF-8.
-  for (int more = 0; more < 3 && size < name.size() && is_continuation(name[size]); ++more) { --size; }
-  std::string repaired(name.substr(0, size));
-  for (char& c : repaired) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) { c = '?'; }
+  for (int more = 0; more < 3 && size_ < name.size() && is_continuation(name[size_]); ++more) { --size_; }
+  for (std::size_t at = 0; at < size_; ++at) {
+    text_[at] = static_cast<unsigned char>(name[at]) < 0x20 || name[at] == 0x7F ? '?' : name[at];
   }
-  return repaired;
+  text_[size_] = '\0';
 }
 
+std::string repaired_name(std::string_view name) { return std::string(RepairedName(name)); }
+
 KeyTable& key_table() noexcept {
-  static KeyTable* table = new KeyTable();  // never destroyed: static destructors may still record
+  static Immortal<KeyTable> table;  // never destroyed: static destructors may still record
   return *table;
 }
 
-KeyTable::KeyTable() noexcept : mutex_(new std::mutex) {
+KeyTable::KeyTable() noexcept {
   // By pointer: static initialisation of this library need not have run before the first region.
   static constexpr const Key* kPredefined[] = {&Epoch, &Batch, &Forward, &Backward, &Comm, &IO, &Other, &kOverflow};
   for (auto& entry : entry_) { entry.store(&kOverflow, std::memory_order_relaxed); }
@@ -69,18 +72,24 @@ KeyIndex KeyTable::find(std::uint64_t hash) const noexcept {
 }
 
 KeyIndex KeyTable::add(const char* name, std::uint64_t hash, Kind kind) noexcept {
+  bool full = false;
   {
-    const std::lock_guard<std::mutex> lock(*mutex_);
+    const std::lock_guard<std::mutex> lock(mutex_);
     if (const KeyIndex index = find(hash)) { return index; }
-    if (count_ < kMaxKeys) {
-      const KeyIndex index = insert(name, hash, kind);
-      if (index != kNoKey) { return index; }
-    }
+    full = count_ >= kMaxKeys;
+    const KeyIndex index = full ? kNoKey : insert(name, hash, kind);
+    if (index != kNoKey) { return index; }
   }
   // Without the lock: the handler that hears of it may use keys of its own.
+  if (!full) {
+    without_memory_.fetch_add(1, std::memory_order_relaxed);
+    report_fault("keys.memory", Words("no memory is left for the key \"", RepairedName(name),
+                                      "\"; what is timed with it counts as \"(overflow)\" until there is some."));
+    return kNoKey;
+  }
   refused_.fetch_add(1, std::memory_order_relaxed);
-  report_fault("keys", "there are more than 4 000 keys; \"" + repaired_name(name) +
-                           "\" and later ones count as \"(overflow)\". Use one key for many similar regions.");
+  report_fault("keys", Words("there are more than 4 000 keys; \"", RepairedName(name),
+                             "\" and later ones count as \"(overflow)\". Use one key for many similar regions."));
   return kOverflowKey;
 }
 
@@ -88,7 +97,7 @@ KeyIndex KeyTable::add(const char* name, std::uint64_t hash, Kind kind) noexcept
 KeyIndex KeyTable::insert(const char* name, std::uint64_t hash, Kind kind) noexcept {
   const auto index = static_cast<KeyIndex>(count_);
   // The entry keeps the hash of the name as given, so that the same odd name is found again.
-  char* copy = ::strdup(repaired_name(name).c_str());
+  char* copy = ::strdup(RepairedName(name).c_str());
   const Key* key = copy == nullptr ? nullptr : new (std::nothrow) Key(PredefinedKey::make(copy, kind, index, hash));
   if (key == nullptr) {
     std::free(copy);
@@ -106,9 +115,9 @@ void KeyTable::check_kind(KeyIndex index, Kind kind) noexcept {
   if (index == kOverflowKey || entry(index).kind() == kind) { return; }
   if (in_conflict_[index].exchange(true, std::memory_order_relaxed)) { return; }
   conflicts_.fetch_add(1, std::memory_order_relaxed);
-  report_fault("key_kind", std::string("the key \"") + entry(index).name() + "\" was given as " + to_string(kind) +
-                               " after it was given as " + to_string(entry(index).kind()) +
-                               "; the first holds. Declare the key once, in a header.");
+  report_fault("key_kind",
+               Words("the key \"", entry(index).name(), "\" was given as ", to_string(kind), " after it was given as ",
+                     to_string(entry(index).kind()), "; the first holds. Declare the key once, in a header."));
 }
 
 KeyIndex KeyTable::resolve(const Key& key) noexcept {
@@ -118,11 +127,12 @@ KeyIndex KeyTable::resolve(const Key& key) noexcept {
   KeyIndex index = find(key.hash());
   if (index == kNoKey) {
     if (needs_repair(name)) {
-      report_fault("key_name", "the key \"" + repaired_name(name) +
-                                   "\" was given by a name that is empty, longer than 200 "
-                                   "bytes, or holds control characters; it is reported as written here.");
+      report_fault("key_name", Words("the key \"", RepairedName(name),
+                                     "\" was given by a name that is empty, longer than 200 bytes, or holds control "
+                                     "characters; it is reported as written here."));
     }
     index = add(name, key.hash(), key.kind());
+    if (index == kNoKey) { return kOverflowKey; }  // for now: the next use asks for memory again
   }
   check_kind(index, key.kind());
   key.cache_index(index);
@@ -134,7 +144,7 @@ const Key& KeyTable::intern(const char* name, Kind kind) noexcept {
   return entry(resolve(key));
 }
 
-void KeyTable::after_fork() noexcept { ::new (static_cast<void*>(mutex_)) std::mutex; }  // another thread may hold it
+void KeyTable::after_fork() noexcept { ::new (static_cast<void*>(&mutex_)) std::mutex; }  // another thread may hold it
 
 }  // namespace detail
 

@@ -18,17 +18,23 @@ class KeyTable {
  public:
   KeyTable() noexcept;
 
-  /// The number of `key`; registers it at first use (a lock and an allocation). kOverflowKey where there are too many.
+  /// The number of `key`; registers it at first use (a lock and an allocation). kOverflowKey where there are too many,
+  /// or, until there is some, no memory.
   KeyIndex resolve(const Key& key) noexcept;
   /// The key of a name made at run time, see takt::key().
   const Key& intern(const char* name, Kind kind) noexcept;
 
   const char* name(KeyIndex index) const noexcept { return entry(index).name(); }
   Kind kind(KeyIndex index) const noexcept { return entry(index).kind(); }
-  const Key& entry(KeyIndex index) const noexcept { return *entry_[index].load(std::memory_order_acquire); }
+  const Key& entry(KeyIndex index) const noexcept {
+    // A number that is none comes from events that a signal handler has mixed up.
+    return *entry_[index < kMaxKeys ? index : kOverflowKey].load(std::memory_order_acquire);
+  }
   /// How many keys there are beyond the bound, and how many names came with two kinds.
   std::uint64_t refused() const noexcept { return refused_.load(std::memory_order_relaxed); }
   std::uint64_t conflicts() const noexcept { return conflicts_.load(std::memory_order_relaxed); }
+  /// How often there was no memory for a key.
+  std::uint64_t without_memory() const noexcept { return without_memory_.load(std::memory_order_relaxed); }
   /// In a child after fork: another thread of the parent may have held the lock.
   void after_fork() noexcept;
 
@@ -46,7 +52,8 @@ class KeyTable {
   std::uint32_t count_ = 0;  // under the lock
   std::atomic<std::uint64_t> refused_{0};
   std::atomic<std::uint64_t> conflicts_{0};
-  std::mutex* mutex_;
+  std::atomic<std::uint64_t> without_memory_{0};
+  std::mutex mutex_;
 };
 
 KeyTable& key_table() noexcept;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <takt/listener.hpp>
 
+#include "immortal.hpp"
 #include "listeners.hpp"
 
 #include <takt/detail/hot.hpp>
@@ -24,7 +25,7 @@ Slot g_slots[kMaxListeners];
 std::atomic<unsigned> g_used{0};
 
 std::mutex& slots_lock() noexcept {
-  static auto* lock = new std::mutex;
+  static Immortal<std::mutex> lock;
   return *lock;
 }
 

@@ -4,13 +4,19 @@
 
 #include <deque>
 #include <mutex>
+#include <new>
+#include <utility>
 
 TAKT_BEGIN_NAMESPACE
 namespace {
 
 template <class T>
-void append_bounded(std::deque<T>& kept, const std::vector<T>& more, std::size_t most) {
+void append(std::deque<T>& kept, const std::vector<T>& more) {
   kept.insert(kept.end(), more.begin(), more.end());
+}
+
+template <class T>
+void bound(std::deque<T>& kept, std::size_t most) {
   if (kept.size() > most) { kept.erase(kept.begin(), kept.end() - static_cast<std::ptrdiff_t>(most)); }
 }
 
@@ -43,10 +49,22 @@ ExportResult MemoryExporter::export_snapshot(const Snapshot& snapshot) {
   const std::lock_guard<std::mutex> lock(impl_->mutex);
   ++impl_->calls;
   if (impl_->answer != ExportResult::ok) { return impl_->answer; }
-  append_bounded(impl_->rows, snapshot.rows, impl_->most);
-  append_bounded(impl_->metrics, snapshot.metrics, impl_->most);
-  append_bounded(impl_->spans, snapshot.spans, impl_->most);
-  impl_->last = snapshot;
+  const std::size_t before[] = {impl_->rows.size(), impl_->metrics.size(), impl_->spans.size()};
+  try {
+    Snapshot last = snapshot;
+    append(impl_->rows, snapshot.rows);
+    append(impl_->metrics, snapshot.metrics);
+    append(impl_->spans, snapshot.spans);
+    impl_->last = std::move(last);
+  } catch (const std::bad_alloc&) {  // all or nothing: it is shown again
+    impl_->rows.resize(before[0]);
+    impl_->metrics.resize(before[1]);
+    impl_->spans.resize(before[2]);
+    return ExportResult::retry;
+  }
+  bound(impl_->rows, impl_->most);
+  bound(impl_->metrics, impl_->most);
+  bound(impl_->spans, impl_->most);
   impl_->last.rows.clear();
   impl_->last.metrics.clear();
   impl_->last.spans.clear();

@@ -2,7 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "process.hpp"
 
+#include "background.hpp"
 #include "fault.hpp"
+#include "immortal.hpp"
+#include "not_cancelled.hpp"
+#include "pinned.hpp"
 
 #include <takt/takt.hpp>
 
@@ -10,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <mutex>
+#include <new>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -22,17 +27,22 @@ namespace {
 
 // A cursor without room that belongs to no arena: of a thread that has already given its recorder back.
 Event* const kPastEnd = reinterpret_cast<Event*>(kBlockBytes);
+// Likewise, of a thread that is being given one: a signal handler of its finds none yet.
+Event* const kAttaching = reinterpret_cast<Event*>(2 * kBlockBytes);
 
 std::atomic<Registry*> current_registry{nullptr};
 Registry* parents_registry = nullptr;  // in a forked child
 std::atomic<std::uint32_t> current_generation{0};
 std::atomic<bool> off_by_environment{false};
+std::atomic<bool> has_exit_key{false};
 pthread_key_t exit_key;
+std::atomic<bool> follows_forks{false};
 
 /// Runs when a thread ends, after the destructors of its thread_local objects.
 void at_thread_exit(void*) noexcept {
   Recorder* recorder = existing_recorder();
   if (recorder == nullptr || recorder->generation() != generation()) { return; }
+  const NotCancelled whole;
   registry().thread_ends(*recorder);
   store_cursor(kPastEnd);
 }
@@ -49,6 +59,23 @@ void after_fork_in_child() noexcept {
   key_table().after_fork();
   metric_names().after_fork();
   fault_after_fork();
+  background_after_fork();
+}
+
+/// What may want memory, until there is some: a thread without the first could not say that it ends, a child without the second
+/// would go on with its parent's run.
+bool find_exit_key() noexcept {
+  if (!has_exit_key.load(std::memory_order_acquire)) {
+    report_fault("exit_key",
+                 "the process has no pthread key left, by which a thread tells that it ends; nothing is timed");
+    return false;
+  }
+  if (!follows_forks.exchange(true, std::memory_order_relaxed)) {
+    if (pthread_atfork(nullptr, nullptr, after_fork_in_child) != 0) {
+      follows_forks.store(false, std::memory_order_relaxed);
+    }
+  }
+  return true;
 }
 
 std::once_flag& started() noexcept {
@@ -59,14 +86,16 @@ std::once_flag& started() noexcept {
 }  // namespace
 
 Clock& process_clock() noexcept {
-  static Clock* clock = new Clock(read_process_environment().clock);  // never destroyed
+  static Immortal<Clock> clock(read_process_environment().clock);  // never destroyed
   return *clock;
 }
 
 void start_process() noexcept {
-  std::call_once(started(), [] {
-    pthread_key_create(&exit_key, at_thread_exit);
-    pthread_atfork(nullptr, nullptr, after_fork_in_child);
+  std::call_once(started(), []() noexcept {
+    const NotCancelled whole;
+    pin_library();
+    has_exit_key.store(pthread_key_create(&exit_key, at_thread_exit) == 0, std::memory_order_release);
+    find_exit_key();
     const bool disabled = read_process_environment().disabled;
     process_clock();
     off_by_environment.store(disabled, std::memory_order_relaxed);
@@ -75,7 +104,7 @@ void start_process() noexcept {
   });
 }
 
-Registry& registry() noexcept {
+Registry& registry() {
   Registry* here = current_registry.load(std::memory_order_acquire);
   if (here != nullptr) { return *here; }
   start_process();
@@ -84,6 +113,12 @@ Registry& registry() noexcept {
   if (current_registry.compare_exchange_strong(here, fresh, std::memory_order_acq_rel)) { return *fresh; }
   delete fresh;
   return *here;
+}
+
+Registry* find_registry() noexcept {
+  try {
+    return &registry();
+  } catch (const std::bad_alloc&) { return nullptr; }
 }
 
 std::uint32_t generation() noexcept { return current_generation.load(std::memory_order_relaxed); }
@@ -100,18 +135,32 @@ bool switched_off() noexcept {
 
 Recorder* existing_recorder() noexcept {
   Event* at = load_cursor();
-  return at == nullptr || at == kPastEnd ? nullptr : Recorder::of(reinterpret_cast<std::uintptr_t>(at));
+  return at == nullptr || at == kPastEnd || at == kAttaching ? nullptr
+                                                             : Recorder::of(reinterpret_cast<std::uintptr_t>(at));
 }
 
 Recorder* this_recorder() noexcept {
   if (Recorder* recorder = existing_recorder()) { return recorder; }
   if ((mode().load(std::memory_order_relaxed) & kModeForked) != 0) { return nullptr; }
-  if (load_cursor() == kPastEnd) {
-    registry().count_unrecorded();
-    return nullptr;
+  return attach_thread();
+}
+
+TAKT_COLD Recorder* attach_thread() noexcept {
+  const NotCancelled whole;
+  Event* const before = load_cursor();
+  if (before == kAttaching) { return nullptr; }  // in a signal handler
+  store_cursor(kAttaching);
+  Registry* const registry = find_registry();
+  Recorder* recorder = nullptr;
+  // First the place for what is to be known when the thread ends: without that it must have no recorder. It may want memory.
+  if (registry == nullptr) {
+    report_fault("memory", "no memory is left to record anything");
+  } else if (before == kPastEnd || !find_exit_key() || pthread_setspecific(exit_key, registry) != 0) {
+    registry->count_unrecorded();
+  } else {
+    recorder = registry->attach();  // sets the cursor
   }
-  Recorder* recorder = registry().attach();
-  if (recorder != nullptr) { pthread_setspecific(exit_key, recorder); }
+  if (recorder == nullptr) { store_cursor(before); }
   return recorder;
 }
 
@@ -157,16 +206,19 @@ bool enabled() noexcept {
 
 void name_thread(const char* name) noexcept {
   if (detail::Recorder* recorder = detail::this_recorder()) {
-    detail::registry().name_thread(recorder->thread(), name);
+    detail::registry().name_thread(recorder->thread(), name == nullptr ? "" : name);
   }
 }
 
 bool complete(std::chrono::milliseconds timeout) noexcept {
   constexpr std::chrono::milliseconds kLongest = std::chrono::hours(24 * 365);
+  const detail::NotCancelled whole;
   const auto limit = std::clamp(timeout, std::chrono::milliseconds(0), kLongest);
+  detail::Registry* const registry = detail::find_registry();
+  if (registry == nullptr) { return true; }  // nothing was recorded
   const std::uint64_t deadline =
       detail::process_clock().now_ns() + static_cast<std::uint64_t>(limit.count()) * 1'000'000U;
-  return detail::registry().complete(detail::existing_recorder(), deadline);
+  return registry->complete(detail::existing_recorder(), deadline);
 }
 
 TAKT_END_NAMESPACE

@@ -12,6 +12,8 @@ namespace detail {
 /// The recorder of the calling thread, made at need; nullptr where the thread is not to be recorded: memory is spent, the
 /// thread is past its end, or this is a forked child without a Session.
 Recorder* this_recorder() noexcept;
+/// The same for a thread that has none. For this_recorder().
+Recorder* attach_thread() noexcept;
 /// The same, but nothing is made.
 Recorder* existing_recorder() noexcept;
 

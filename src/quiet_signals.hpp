@@ -4,6 +4,8 @@
 
 #include <takt/config.hpp>
 
+#include "not_cancelled.hpp"
+
 #include <signal.h>
 #include <cerrno>
 
@@ -26,6 +28,7 @@ class QuietSignals {
     pthread_sigmask(SIG_BLOCK, &ours_, &before_);
   }
   ~QuietSignals() {
+    const NotCancelled whole;
     const int error = errno;
     const timespec at_once = {};
     while (sigtimedwait(&ours_, nullptr, &at_once) > 0 || errno == EINTR) {}

@@ -74,10 +74,11 @@ void Recorder::detach_thread() noexcept {
 
 /// Appends an event of one word or two that does not begin a region; folds it at once where there is no room for it.
 void Recorder::record(const Event* events, unsigned count) noexcept {
-  if (make_room(count)) {
-    Event* at = own_cursor();
+  if (Event* const at = room_for(count)) {
     for (unsigned word = 0; word < count; ++word) { put(at + word, events[word]); }
     set_own_cursor(at + count);
+    // Again: until the store to the cursor, a signal handler may have written here.
+    for (unsigned word = 0; word < count; ++word) { put(at + word, events[word]); }
     return;
   }
   const Change change(*this);
@@ -87,13 +88,22 @@ void Recorder::record(const Event* events, unsigned count) noexcept {
   last_ticks_.set(folder.last_ticks());
 }
 
-bool Recorder::make_room(unsigned events) noexcept {
-  if (!has_room(own_cursor(), events)) { fold(); }
-  if (!has_room(own_cursor(), events)) { next_block(); }
-  return has_room(own_cursor(), events);
+/// Where to write; nullptr without room, with nothing left to fold. Looks at the cursor once: a signal handler may use up the room
+/// between two looks, and beyond a block's end are other events.
+Event* Recorder::room_for(unsigned events) noexcept {
+  Event* at = own_cursor();
+  if (TAKT_LIKELY(has_room(at, events))) { return at; }
+  fold();
+  at = own_cursor();
+  if (has_room(at, events)) { return at; }
+  if (folded_.own() != at) { fold(); }
+  next_block();
+  at = own_cursor();
+  return has_room(at, events) ? at : nullptr;
 }
 
-/// Goes to the first block in which no open region began: its places may be used anew.
+/// Goes to the first block in which no open region began: its places may be used anew. Not to the one that is being left, if there is
+/// another: what a signal handler has interrupted here may still write there, and only another block tells (unfolded()).
 void Recorder::next_block() noexcept {
   const std::size_t block = free_block();
   if (block == kBlocks) { return; }  // a region began in each of them and is open: begin_between()
@@ -108,11 +118,32 @@ void Recorder::next_block() noexcept {
 #endif
 }
 
+/// How many events there are to fold: all of one block.
+TAKT_ALWAYS_INLINE std::uint32_t Recorder::unfolded() noexcept {
+  Event* const from = folded_.own();
+  const auto count = static_cast<std::uint64_t>(own_cursor() - from);
+  const std::uint64_t left = kBlockEvents - place_of(from) % kBlockEvents;
+  return TAKT_LIKELY(count <= left) ? static_cast<std::uint32_t>(count) : resume_after_signal();
+}
+
+/// A signal handler came between a look at the cursor and the store to it, and in it the block was folded and left: the cursor
+/// has been put back behind one event in the midst of what is folded. That one counts; if there are more, they are lost.
+TAKT_COLD std::uint32_t Recorder::resume_after_signal() noexcept {
+  Event* const last = own_cursor() - 1;
+  const Event code = *last & kCodeMask;
+  const bool is_event = code < kBeginCode + kMaxKeys && place_of(last) % kBlockEvents >= kBlockFirst;
+  registry().count_interrupted();
+  sequence_.add(1);
+  folded_.set(is_event ? last : last + 1);
+  sequence_.add(1);
+  return is_event ? 1 : 0;
+}
+
 void Recorder::fold() noexcept {
   if (TAKT_UNLIKELY(source_.own() != clock_.source())) { follow_clock(); }
+  const std::uint32_t count = unfolded();
   Event* const from = folded_.own();
-  Event* const to = own_cursor();
-  const auto count = static_cast<std::uint32_t>(to - from);
+  Event* const to = from + count;
   if (count != 0 && TAKT_UNLIKELY(tracing.load(std::memory_order_relaxed))) { trace(from, count, place_of(from)); }
   if (TAKT_UNLIKELY(notices_.any())) { take_notices(to); }
   fold_until(to);
@@ -146,7 +177,7 @@ TAKT_COLD void Recorder::take_notices(Event* to) noexcept {
       ticks = unwrap(*at, ticks);
       if (clock_.to_ns(source_.own(), ticks) >= notice.ns) { break; }
     }
-    fold_until(at);
+    fold_until(std::min(at, to));
     sequence_.add(1);
     Tree::Frame taken;
     tree_.detach(notice.id, taken);
@@ -168,8 +199,9 @@ TAKT_COLD void Recorder::step_lost(Node* batch) noexcept {
 
 /// The counter has been given up: what is open or unfolded was stamped by it, and cannot be trusted.
 TAKT_COLD void Recorder::follow_clock() noexcept {
+  const std::uint32_t count = unfolded();
   Event* const from = folded_.own();
-  Event* const to = own_cursor();
+  Event* const to = from + count;
   if (from != to && tracing.load(std::memory_order_relaxed)) {
     trace(from, static_cast<std::uint32_t>(to - from), place_of(from));
   }
@@ -177,7 +209,7 @@ TAKT_COLD void Recorder::follow_clock() noexcept {
   tree_.discard_open();
   Folder folder(tree_, clock_, source_.own(), last_ticks_.own());
   for (Event* at = from; at < to; ++at) {
-    const std::uint32_t words = words_of(*at);
+    const std::uint32_t words = std::min(words_of(*at), static_cast<std::uint32_t>(to - at));
     folder.fold(at, words, static_cast<std::uint32_t>(at - arena_.event), position_.own());
     position_.add(words);
     at += words - 1;
@@ -194,13 +226,15 @@ TAKT_COLD void Recorder::follow_clock() noexcept {
 /// Begins a region at the time that `stamp` gives once there is room. 0 where there is none.
 template <class Stamp>
 Region Recorder::begin_at(KeyIndex key, Region flags, Stamp stamp) noexcept {
-  if (!make_room(1)) {
+  Event* const at = room_for(1);
+  if (at == nullptr) {
     const Region region = begin_between(key, stamp());
     return region == 0 ? 0 : region | flags;
   }
-  Event* const at = own_cursor();
-  put(at, begin_event(key, stamp()));
+  const Event event = begin_event(key, stamp());
+  put(at, event);
   set_own_cursor(at + 1);
+  put(at, event);  // again, as in record()
   return reinterpret_cast<Region>(at) | flags;
 }
 
@@ -252,7 +286,17 @@ void Recorder::end(Region region) noexcept {
   const Event event = end_event(region, now());
   record(&event, 1);
   fold();
-  if (last_ended_ != nullptr) { region_ended(region, last_ended_); }
+  Node* node = last_ended_;
+  if (TAKT_UNLIKELY((region & kRegionFolds) != 0 && (node == nullptr || !is_step(node)))) {
+    node = step_of(region, node);
+  }
+  if (node != nullptr) { region_ended(region, node); }
+}
+
+/// A Batch has ended, and behind it, before it was folded, perhaps a region of a signal handler, or it is none of the outermost.
+TAKT_COLD Node* Recorder::step_of(Region region, Node* last_ended) const noexcept {
+  const Tree::Step& step = tree_.step();
+  return step.node != nullptr && !step.open && step.id == region_id(region) ? step.node : last_ended;
 }
 
 bool Recorder::told(Region region, unsigned listeners) noexcept {
@@ -433,8 +477,8 @@ void Recorder::mistake(Mishap mishap, KeyIndex key) noexcept {
 }
 
 void Recorder::plain_pair(KeyIndex key) noexcept {
-  if (!make_room(2)) { return; }
-  Event* const at = own_cursor();
+  Event* const at = room_for(2);
+  if (at == nullptr) { return; }
   put(at, begin_event(key, ticks()));
   set_own_cursor(at + 1);
   put(at + 1, end_event(reinterpret_cast<Region>(at), ticks()));

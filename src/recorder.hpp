@@ -93,6 +93,28 @@ class Recorder {
   /// Copies what is not folded yet. Any thread that keeps the owner from ending meanwhile (Registry's lock).
   void copy(Unfolded& copy) const noexcept;
 
+  /// Around all that the owner does but for a plain begin or end: a signal handler that times a region in the midst of it does not
+  /// come in here a second time.
+  class Inside {
+   public:
+    explicit Inside(Recorder& recorder) noexcept : recorder_(recorder), before_(recorder.inside_.own()) {
+      recorder_.inside_.set(true);
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+    }
+    ~Inside() { leave(); }
+    void leave() noexcept {
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+      recorder_.inside_.set(before_);
+    }
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+    bool interrupts() const noexcept { return before_; }
+
+   private:
+    Recorder& recorder_;
+    const bool before_;
+  };
+
   /// Around a change of the tree that no event stands for: it gets a position of its own, so that readers see it whole.
   class Change {
    public:
@@ -151,7 +173,9 @@ class Recorder {
   void set_own_cursor(Event* to) noexcept {
     __atomic_store_n(home_.load(std::memory_order_relaxed), to, __ATOMIC_RELEASE);
   }
-  bool make_room(unsigned events) noexcept;
+  std::uint32_t unfolded() noexcept;
+  std::uint32_t resume_after_signal() noexcept;
+  Event* room_for(unsigned events) noexcept;
   void next_block() noexcept;
   void record(const Event* events, unsigned count) noexcept;
   template <class Stamp>
@@ -172,6 +196,7 @@ class Recorder {
   static void ask_for_collection(Outbox& box) noexcept;
   void trace(const Event* events, std::uint32_t count, std::uint32_t place) noexcept;
   void region_ended(Region region, Node* node) noexcept;
+  Node* step_of(Region region, Node* last_ended) const noexcept;
   DeviceBegin mark(StreamRef stream) noexcept;
   void device_opened(Region region, const DeviceBegin& begin) noexcept;
   void device_ended(Node* node, const DeviceBegin& begin, const DeviceBegin& end) noexcept;
@@ -190,6 +215,7 @@ class Recorder {
   Counter sequence_;        // odd while folding
   Relaxed<Event*> folded_;  // the first event not folded yet
   Counter position_;        // events folded so far
+  Relaxed<bool> inside_;    // see Inside
   Counter last_ticks_;
   Relaxed<ClockSource> source_;
   Node* last_ended_ = nullptr;

@@ -4,11 +4,14 @@
 
 #include "fault.hpp"
 #include "open_region.hpp"
+#include "repaired_name.hpp"
+#include "words.hpp"
 
 #include <sched.h>
 #include <unistd.h>
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <new>
 
 TAKT_BEGIN_NAMESPACE
@@ -80,7 +83,7 @@ std::uint64_t full_sums(const PathStats& path) noexcept {
 
 }  // namespace
 
-Registry::Registry(Clock& clock, KeyTable& keys, std::uint32_t generation) noexcept
+Registry::Registry(Clock& clock, KeyTable& keys, std::uint32_t generation)
     : clock_(clock),
       keys_(keys),
       generation_(generation),
@@ -92,18 +95,19 @@ Recorder* Registry::attach() noexcept {
   try {
     const std::lock_guard<std::mutex> lock(list_);
     Recorder* recorder = nullptr;
+    const std::size_t threads = threads_.size();
+    const std::uint32_t thread = add_thread();  // first what may throw: a recorder that is handed out is in use
     if (!free_.empty()) {
       recorder = free_.back()->recorder;
       free_.pop_back();
-    } else if ((recorder = Recorder::create(clock_, budget_, generation_)) != nullptr) {
-      auto* slot = new Slot;
-      slot->recorder = recorder;
-      slots_.push_back(slot);
+    } else if (Slot* slot = add_slot()) {
+      recorder = slot->recorder;
     }
     if (recorder != nullptr) {
-      recorder->attach(add_thread(), warmup_.load(std::memory_order_relaxed));
+      recorder->attach(thread, warmup_.load(std::memory_order_relaxed));
       return recorder;
     }
+    if (threads_.size() > threads) { threads_.pop_back(); }
   } catch (const std::bad_alloc&) {}  // the same as nullptr
   // Without the lock: the handler that hears of it may time regions of its own.
   count_unrecorded();
@@ -111,6 +115,18 @@ Recorder* Registry::attach() noexcept {
                "no memory is left for another recording thread; it is not timed. TAKT_MEMORY_MB sets the bound.");
   return nullptr;
 }
+
+/// A new recorder and its slot; nullptr where the memory for recording is spent. What will be needed when its thread ends is there
+/// from now on. Under list_.
+Registry::Slot* Registry::add_slot() noexcept try {
+  slots_.reserve(slots_.size() + 1);
+  free_.reserve(slots_.size() + 1);
+  auto slot = std::make_unique<Slot>();
+  slot->recorder = Recorder::create(clock_, budget_, generation_);
+  if (slot->recorder == nullptr) { return nullptr; }
+  slots_.push_back(slot.get());
+  return slot.release();
+} catch (const std::bad_alloc&) { return nullptr; }
 
 /// The number of the calling thread. Under list_.
 std::uint32_t Registry::add_thread() {
@@ -125,16 +141,24 @@ std::uint32_t Registry::add_thread() {
   return threads_.back().id;
 }
 
-void Registry::name_thread(std::uint32_t thread, std::string_view name) {
-  const std::lock_guard<std::mutex> lock(list_);
-  if (thread + 1 == kMaxThreads) { return; }  // one name for many: none of theirs
-  if (thread < threads_.size()) { threads_[thread].name = repaired_name(name); }
+void Registry::name_thread(std::uint32_t thread, std::string_view name) noexcept {
+  try {
+    std::string text = repaired_name(name);
+    const std::lock_guard<std::mutex> lock(list_);
+    if (thread + 1 == kMaxThreads) { return; }  // one name for many: none of theirs
+    if (thread < threads_.size()) { threads_[thread].name = std::move(text); }
+  } catch (const std::bad_alloc&) {
+    report_fault("name_thread", Words("no memory is left for the name of a thread, \"", RepairedName(name), "\""));
+  }
 }
 
 void Registry::thread_ends(Recorder& recorder) noexcept {
-  recorder.fold();
-  recorder.poll();
-  if (recorder.has_untold()) { tell_forgotten(recorder); }
+  {
+    const Recorder::Inside inside(recorder);
+    recorder.fold();
+    recorder.poll();
+    if (recorder.has_untold()) { tell_forgotten(recorder); }
+  }
   bool many = false;
   {
     const std::lock_guard<std::mutex> lock(list_);
@@ -269,7 +293,10 @@ bool Registry::settle_orphans() {
 void Registry::poll_orphans() noexcept {
   if (orphans_.load(std::memory_order_relaxed) == 0) { return; }
   const std::unique_lock<std::mutex> collect(collect_, std::try_to_lock);
-  if (collect.owns_lock()) { settle_orphans(); }
+  if (!collect.owns_lock()) { return; }
+  try {
+    settle_orphans();
+  } catch (const std::bad_alloc&) {}  // the next one tries again
 }
 
 void Registry::ask_devices() {
@@ -284,13 +311,16 @@ void Registry::ask_devices() {
 bool Registry::complete(Recorder* here, std::uint64_t deadline_ns) noexcept {
   for (;;) {
     if (here != nullptr) {
+      const Recorder::Inside inside(*here);
       here->fold();
       here->poll(true);
     }
     bool done = here == nullptr || !here->device_pending();
     {
       const std::lock_guard<std::mutex> collect(collect_);
-      done = settle_orphans() && done;
+      try {
+        done = settle_orphans() && done;
+      } catch (const std::bad_alloc&) { done = false; }
     }
     if (done || clock_.now_ns() >= deadline_ns) { return done; }
     sched_yield();
@@ -314,23 +344,31 @@ std::uint32_t Registry::add_series(const Recorder& recorder, std::uint32_t node,
 /// The path of the process at which a node of any tree stands. Paths are numbered by the nodes of totals_.
 std::uint32_t Registry::path_of(const Node* node) {
   if (node->parent == nullptr) { return PathStats::kNoParent; }
-  const std::uint32_t parent = path_of(node->parent);
+  return path_below(path_of(node->parent), node->key);
+}
+
+/// Throws std::bad_alloc rather than that a path which has room ends up where those without go.
+std::uint32_t Registry::path_below(std::uint32_t parent, TreeKey key) {
   Node* above = parent == PathStats::kNoParent ? totals_.root() : totals_.node(parent);
-  Node* here = totals_.child(above, node->key);
-  return here == totals_.overflow() ? overflow_path() : here->index;
+  const Node* here = totals_.child(above, key);
+  if (here != totals_.overflow()) { return here->index; }
+  if (totals_.nodes() + 1 < Tree::kMaxNodes) { throw std::bad_alloc(); }
+  return overflow_path();
 }
 
 /// The path of all that has no place: the tree keeps one for it.
-std::uint32_t Registry::overflow_path() { return totals_.child(totals_.root(), kOverflowKey)->index; }
+std::uint32_t Registry::overflow_path() {
+  const Node* here = totals_.child(totals_.root(), kOverflowKey);
+  if (here == totals_.overflow()) { throw std::bad_alloc(); }
+  return here->index;
+}
 
 void Registry::map_paths(Slot& slot, const Tree& tree) {
   while (slot.paths.size() < tree.nodes()) {
     const Node* node = tree.node(static_cast<std::uint32_t>(slot.paths.size()));
     const std::uint32_t parent =
         node->parent->parent == nullptr ? PathStats::kNoParent : slot.paths[node->parent->index];
-    Node* above = parent == PathStats::kNoParent ? totals_.root() : totals_.node(parent);
-    const Node* here = totals_.child(above, node->key);
-    slot.paths.push_back(here == totals_.overflow() ? overflow_path() : here->index);
+    slot.paths.push_back(path_below(parent, node->key));
   }
 }
 
@@ -433,7 +471,9 @@ void Registry::read_thread(Slot& slot, Snapshot& snapshot, std::uint64_t now_ns)
     const std::lock_guard<std::mutex> lock(list_);
     recorder.copy(unfolded);
   }
+  const std::uint32_t nodes = recorder.tree().nodes();
   scratch_.copy_for_replay(recorder.tree(), unfolded.state);
+  if (scratch_.nodes() < nodes) { throw std::bad_alloc(); }  // rather than totals without them
   Folder(scratch_, clock_, unfolded.source, unfolded.last_ticks).fold(unfolded);
   answers.each([this](const AnsweredSpan& span) { add_answer(span); });
   std::vector<std::uint32_t> paths;
@@ -563,7 +603,9 @@ void Registry::read_losses(Snapshot& snapshot) {
   for (const PathStats& path : snapshot.paths) { add("sums_at_limit", path.name, full_sums(path)); }
   add("keys_over_bound", "", keys_.refused());
   add("key_kind_conflict", "", keys_.conflicts());
+  add("keys_without_memory", "", keys_.without_memory());
   add("metrics_over_bound", "", metric_names().refused());
+  add("metrics_without_memory", "", metric_names().without_memory());
   add("threads_without_memory", "", unrecorded_.load(std::memory_order_relaxed));
   add("metrics_without_room", "", metrics_without_room_.load(std::memory_order_relaxed));
   add("rows_not_taken", "", collector_.dropped().rows);
@@ -575,6 +617,7 @@ void Registry::read_losses(Snapshot& snapshot) {
     add("device_spans_unplaced", device, count);
   }
   const std::lock_guard<std::mutex> lock(list_);
+  add("interrupted_by_signal", "", interrupted_.load(std::memory_order_relaxed));
   add("steps_without_rows", "", steps_without_rows_.load(std::memory_order_relaxed));
   add_dropped(snapshot, "", [this](Record::Type type) { return dropped_[static_cast<std::size_t>(type)]; });
   for (const Slot* slot : slots_) {

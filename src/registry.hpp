@@ -27,13 +27,13 @@ namespace detail {
 /// everything (snapshots, journals). A thread that records takes neither, but `list` once when it begins.
 class Registry {
  public:
-  Registry(Clock& clock, KeyTable& keys, std::uint32_t generation) noexcept;
+  Registry(Clock& clock, KeyTable& keys, std::uint32_t generation);
 
   /// A recorder for the calling thread; nullptr, counted, where the memory for recording is spent.
   Recorder* attach() noexcept;
   /// The calling thread ends: folds what is left and gives the recorder back.
   void thread_ends(Recorder& recorder) noexcept;
-  void name_thread(std::uint32_t thread, std::string_view name);
+  void name_thread(std::uint32_t thread, std::string_view name) noexcept;
 
   /// A region of another thread has ended, on the thread of `here`, at `end_ns`.
   /// Returns where it stands in the tree of `here`, nullptr (counted) if it was not open or its clock is gone.
@@ -71,6 +71,7 @@ class Registry {
   /// The thread whose uncovered time reports speak of.
   void set_main_thread(std::uint32_t thread) noexcept { main_thread_.store(thread, std::memory_order_relaxed); }
   void count_unrecorded() noexcept { unrecorded_.fetch_add(1, std::memory_order_relaxed); }
+  void count_interrupted() noexcept { interrupted_.fetch_add(1, std::memory_order_relaxed); }
   void count_step_without_row() noexcept { steps_without_rows_.fetch_add(1, std::memory_order_relaxed); }
   void count_metric_without_room() noexcept { metrics_without_room_.fetch_add(1, std::memory_order_relaxed); }
 
@@ -99,9 +100,11 @@ class Registry {
     Series value;
   };
 
+  Slot* add_slot() noexcept;
   std::uint32_t add_thread();
   void map_paths(Slot& slot, const Tree& tree);
   std::uint32_t path_of(const Node* node);
+  std::uint32_t path_below(std::uint32_t parent, TreeKey key);
   std::uint32_t overflow_path();
   bool absorb(Slot& slot, Collector::Much much);
   void bound_unended(std::vector<Slot*>& retired);
@@ -131,6 +134,7 @@ class Registry {
   std::atomic<std::uint64_t> warmup_{10};
   std::atomic<std::uint32_t> main_thread_{0xFFFFFFFF};
   std::atomic<std::uint64_t> unrecorded_{0};
+  std::atomic<std::uint64_t> interrupted_{0};  // see Recorder::Inside
   std::atomic<std::uint64_t> steps_without_rows_{0};
   std::atomic<std::uint64_t> metrics_without_room_{0};
   std::atomic<std::uint32_t> orphans_{0};  // slots that are `orphan`
@@ -154,8 +158,10 @@ class Registry {
   std::atomic<bool> is_collected_{false};
 };
 
-/// The one of this process.
-Registry& registry() noexcept;
+/// The one of this process. Throws std::bad_alloc where it is not there yet and cannot be: never once a thread has a recorder.
+Registry& registry();
+/// The same; nullptr where it cannot be had.
+Registry* find_registry() noexcept;
 Clock& process_clock() noexcept;
 
 }  // namespace detail

@@ -25,7 +25,15 @@ Region begin_checked(Recorder& recorder, KeyIndex key, StreamRef stream) noexcep
   unsigned told = 0;
   if ((mode().load(std::memory_order_relaxed) & kModeListening) != 0) { told = tell_begin(key_table().entry(key)); }
   const Region flags = flags_of(key) | (told != 0 ? kRegionUnusual : Region{0});
-  const Region region = stream.ops == nullptr ? recorder.begin(key, flags) : recorder.begin_device(key, flags, stream);
+  Region region = 0;
+  {
+    const Recorder::Inside inside(recorder);
+    if (inside.interrupts()) {
+      registry().count_interrupted();
+    } else {
+      region = stream.ops == nullptr ? recorder.begin(key, flags) : recorder.begin_device(key, flags, stream);
+    }
+  }
   if (told != 0 && (region == 0 || !recorder.told(region, told))) { tell_end(told, key_table().entry(key)); }
   return region;
 }
@@ -46,6 +54,13 @@ void end_of_other_thread(Region region, Recorder& opener) noexcept {
     opener.leave_notice(region_id(region), end_ns);
     return;
   }
+  const Recorder::Inside inside(*here);
+  if (inside.interrupts()) {
+    registry().count_interrupted();
+    begin.release();
+    opener.leave_notice(region_id(region), end_ns);
+    return;
+  }
   const DeviceBegin end = begin.marked ? DeviceBegin::now(begin.stream, process_clock()) : DeviceBegin{begin.stream};
   Node* node = registry().end_elsewhere(*here, opener, region, end_ns);
   if (!device) { return; }
@@ -57,6 +72,13 @@ void end_of_other_thread(Region region, Recorder& opener) noexcept {
   begin.release();
   end.release();
   here->device_skipped(node == nullptr ? TreeKey{kNoKey} : node->key, nullptr);
+}
+
+/// Ends a region in a signal handler that has come in the midst of a fold: as if it had ended on another thread, but untimed.
+TAKT_COLD void end_in_handler(Recorder& here, Region region) noexcept {
+  here.take_told(region);
+  here.leave_notice(region_id(region), process_clock().now_ns());
+  registry().count_interrupted();
 }
 
 /// The stream of an open region, which may be another thread's.
@@ -81,8 +103,15 @@ struct Told {
 
 Region begin_slow(const Key& key) noexcept {
   Recorder* recorder = mode().load(std::memory_order_relaxed) == 0 ? existing_recorder() : nullptr;
-  if (recorder != nullptr && key.index() != kNoKey) { return recorder->begin(key.index(), 0); }  // the block was full
-  if (recorder != nullptr && key.predefined_index() == kBatchKey) { return recorder->begin(kBatchKey, kRegionFolds); }
+  const bool batch = key.index() == kNoKey && key.predefined_index() == kBatchKey;
+  if (recorder != nullptr && (batch || key.index() != kNoKey)) {
+    const Recorder::Inside inside(*recorder);
+    if (inside.interrupts()) {
+      registry().count_interrupted();
+      return 0;
+    }
+    return batch ? recorder->begin(kBatchKey, kRegionFolds) : recorder->begin(key.index(), 0);  // the block was full
+  }
   return begin_on(key, StreamRef{});
 }
 
@@ -96,9 +125,18 @@ Region begin_sampled(const Key& key, std::uint32_t every, StreamRef stream) noex
   const KeyIndex index = admitted(key);
   Recorder* recorder = index == kNoKey ? nullptr : this_recorder();
   if (recorder == nullptr) { return 0; }
-  if (recorder->sampled(index, every)) { return begin_checked(*recorder, index, stream); }
-  recorder->skip(index);
-  return 0;
+  {
+    const Recorder::Inside inside(*recorder);
+    if (inside.interrupts()) {
+      registry().count_interrupted();
+      return 0;
+    }
+    if (!recorder->sampled(index, every)) {
+      recorder->skip(index);
+      return 0;
+    }
+  }
+  return begin_checked(*recorder, index, stream);
 }
 
 void end_slow(Region region) noexcept {
@@ -109,12 +147,15 @@ void end_slow(Region region) noexcept {
     end_of_other_thread(region, *opener);
     return;
   }
+  Recorder::Inside inside(*here);
+  if (TAKT_UNLIKELY(inside.interrupts())) { return end_in_handler(*here, region); }
   if ((region & kRegionFlags) == 0) {
     here->end_plain(region);
     return;
   }
   const Told told(*here, region);
   here->end(region);
+  inside.leave();
   told.tell();
   if ((region & kRegionFolds) == 0) { return; }
   registry().poll_orphans();
@@ -130,7 +171,15 @@ Region end_innermost(const Key& key) noexcept {
   Recorder* recorder = off ? nullptr : this_recorder();
   if (recorder == nullptr) { return 0; }
   const KeyIndex index = key_table().resolve(key);
-  const Region region = recorder->innermost(index, (mode().load(std::memory_order_relaxed) & kModeDisabled) != 0);
+  Region region = 0;
+  {
+    const Recorder::Inside inside(*recorder);
+    if (inside.interrupts()) {
+      registry().count_interrupted();
+      return 0;
+    }
+    region = recorder->innermost(index, (mode().load(std::memory_order_relaxed) & kModeDisabled) != 0);
+  }
   if (region != 0) { end_slow(region | kRegionUnusual | (index == kBatchKey ? kRegionFolds : Region{0})); }
   return region;
 }
@@ -145,8 +194,14 @@ Region lap_slow(Region region, const Key& key) noexcept {
     if (region != 0) { end_slow(region); }
     return stream.ops == nullptr ? begin_slow(key) : begin_on(key, stream);
   }
+  Recorder::Inside inside(*here);
+  if (inside.interrupts()) {
+    end_in_handler(*here, region);
+    return 0;
+  }
   const Told before(*here, region);
   Region next = here->lap(region, index, flags_of(index));
+  inside.leave();
   before.tell();
   if ((mode().load(std::memory_order_relaxed) & kModeListening) == 0) { return next; }
   const unsigned told = tell_begin(key_table().entry(index));
@@ -161,9 +216,14 @@ void note_amount(Region region, Amount what, std::int64_t amount) noexcept {
   Recorder* opener = Recorder::of(region & ~kRegionFlags);
   if (opener->generation() != generation()) { return; }
   // Only the opener's own thread can add to its tree; elsewhere the amount is lost, and counted there.
-  if (opener == existing_recorder()) {
+  Recorder* const here = opener == existing_recorder() ? opener : this_recorder();
+  if (here == nullptr) { return; }
+  const Recorder::Inside inside(*here);
+  if (inside.interrupts()) {
+    registry().count_interrupted();
+  } else if (opener == here) {
     opener->amount(region, what, amount);
-  } else if (Recorder* here = this_recorder()) {
+  } else {
     here->mistake(Mishap::bad_amount, key_of(region));
   }
 }
@@ -173,7 +233,10 @@ void record_ns(const Key& key, std::uint64_t ns) noexcept {
   const KeyIndex index = admitted(key);
   Recorder* recorder = index == kNoKey ? nullptr : this_recorder();
   if (recorder == nullptr) { return; }
-  if (static_cast<std::int64_t>(ns) < 0) {
+  const Recorder::Inside inside(*recorder);
+  if (inside.interrupts()) {
+    registry().count_interrupted();
+  } else if (static_cast<std::int64_t>(ns) < 0) {
     recorder->mistake(Mishap::bad_amount, index);
   } else {
     recorder->add(index, ns);

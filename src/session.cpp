@@ -3,6 +3,8 @@
 #include <takt/session.hpp>
 
 #include "environment.hpp"
+#include "fault.hpp"
+#include "not_cancelled.hpp"
 #include "session_impl.hpp"
 
 #include <fmt/format.h>
@@ -12,7 +14,6 @@
 #include <cstdlib>
 #include <exception>
 #include <utility>
-#include <vector>
 
 TAKT_BEGIN_NAMESPACE
 namespace {
@@ -51,6 +52,7 @@ std::atomic<std::uint32_t> Opening::holder_{0};
 
 /// Makes the implementation, unless there is a Session already.
 detail::SessionImpl* open(std::string name, SessionOptions options) {
+  const detail::NotCancelled whole;
   const Opening one_at_a_time;
   if (const detail::SessionImpl* other = current_session()) {
     throw Error("takt: there is a Session already, \"" + other->run().name +
@@ -59,10 +61,14 @@ detail::SessionImpl* open(std::string name, SessionOptions options) {
   }
   detail::adopt_process();
   auto* session = new detail::SessionImpl(std::move(name), std::move(options));
-  static auto* const all = new std::vector<detail::SessionImpl*>;  // so that leak checkers know that none is forgotten
-  all->push_back(session);
-  static const int registered = std::atexit(close_at_exit);
-  (void)registered;
+  static const detail::SessionImpl* newest = nullptr;
+  session->older = std::exchange(newest, session);
+  static bool closes_at_exit = false;
+  closes_at_exit = closes_at_exit || std::atexit(close_at_exit) == 0;
+  if (!closes_at_exit) {
+    detail::report_fault("exit",
+                         "no memory is left to have exit() close the Session; close it before, by its destructor");
+  }
   current.store(session, std::memory_order_release);
   return session;
 }

@@ -6,11 +6,11 @@
 
 #include "fault.hpp"
 #include "quiet_signals.hpp"
+#include "words.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <mutex>
-#include <string>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -22,7 +22,7 @@ constexpr std::chrono::milliseconds kBeginning(1000);
 }  // namespace
 
 /// The exporters of the run folder.
-void SessionImpl::begin_local() {
+void SessionImpl::begin_local() noexcept {
   const QuietSignals quiet;  // this may be a thread of the program's
   for (const auto& worker : local_) { worker->begin_once(); }
   const std::lock_guard<std::mutex> lock(state_);
@@ -31,25 +31,25 @@ void SessionImpl::begin_local() {
 }
 
 /// From here on a kill leaves a run that can be read.
-void SessionImpl::wait_for_beginning() {
+void SessionImpl::wait_for_beginning() noexcept {
   if (!background_) { return begin_local(); }
   std::unique_lock<std::mutex> lock(state_);
   if (changed_.wait_for(lock, kBeginning, [this] { return begun_; })) { return; }
   lock.unlock();
-  report_fault("begin", "the disk of " + run_.directory +
-                            " takes too long for the beginning of the journal; the run goes on without waiting for it, "
-                            "and a kill before the disk answers loses the run");
+  report_fault("begin",
+               Words("the disk of ", run_.directory,
+                     " takes too long for the beginning of the journal; the run goes on without waiting for it, "
+                     "and a kill before the disk answers loses the run"));
 }
 
 /// So that what the program has set it up with outlives a kill.
-void SessionImpl::wait_for_beginning_of(ExportWorker& worker) {
+void SessionImpl::wait_for_beginning_of(ExportWorker& worker) noexcept {
   if (!worker.started) {
     const QuietSignals quiet;
     worker.begin_once();
   } else if (!worker.wait_begun(std::chrono::steady_clock::now() + kBeginning)) {
-    report_fault(std::string("begin.") + worker.name(),
-                 std::string("the exporter \"") + worker.name() +
-                     "\" takes too long to begin; the run goes on without waiting for it");
+    report_fault(Words("begin.", worker.name()), Words("the exporter \"", worker.name(),
+                                                       "\" takes too long to begin; the run goes on without waiting"));
   }
 }
 

@@ -8,9 +8,12 @@
 #include "journal_writer.hpp"
 #include "key_table.hpp"
 #include "losses.hpp"
+#include "not_cancelled.hpp"
 #include "quiet_signals.hpp"
 #include "termination.hpp"
 #include "uncaught.hpp"
+#include "words.hpp"
+#include "write_patience.hpp"
 
 #include <takt/exporters/console.hpp>
 #include <takt/exporters/csv.hpp>
@@ -20,8 +23,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <exception>
 #include <iterator>
+#include <new>
 #include <thread>
 #include <utility>
 
@@ -41,14 +46,14 @@ constexpr milliseconds kPollerGrace(100);
 // what it could not do.
 constexpr milliseconds kMargin(50);
 
+// Between two looks whether anybody but an exporter that was left behind is still there.
+constexpr milliseconds kLookAround(1000);
+
 milliseconds margin_of(milliseconds most) { return std::min(most / 20, kMargin); }
 
 Time now() { return std::chrono::steady_clock::now(); }
 
-bool first_session() noexcept {
-  static std::atomic<bool> first{true};
-  return first.exchange(false);
-}
+std::atomic<bool> had_session{false};
 
 // The Session that takes what is recorded. One that could not finish in time leaves it to its successor.
 std::atomic<const SessionImpl*> collector{nullptr};
@@ -67,12 +72,13 @@ SessionImpl::SessionImpl(std::string name, SessionOptions options)
   run_ = identify_run(name_, options_);
   wait_when_full.store(options_.gpu_wait, std::memory_order_relaxed);
   if (Recorder* recorder = this_recorder()) {
+    const Recorder::Inside inside(*recorder);
     recorder->fold();
     recorder->tree().set_warmup(static_cast<std::uint64_t>(std::max(options_.warmup, 0)));
     registry.set_main_thread(recorder->thread());
   }
   // What was recorded before the first Session is adopted, and with it the time; a later one begins here.
-  if (!first_session()) {
+  if (had_session.load(std::memory_order_relaxed)) {
     start_ns_ = process_clock().now_ns();
     Snapshot before;
     registry.read(before, start_ns_);
@@ -81,18 +87,22 @@ SessionImpl::SessionImpl(std::string name, SessionOptions options)
     overhead_before_ns_ = overhead_ns(before);
   }
   run_.start_unix_ns = process_clock().start_unix_ns() + static_cast<std::int64_t>(start_ns_);
-  collector.store(this, std::memory_order_relaxed);
   open_folder();
   add_local_exporters();
   region_cost_ns();  // measured now rather than at the end
+  std::shared_ptr<const Snapshot> opening;
+  if (!silent_) { opening = std::make_shared<const Snapshot>(snapshot(false)); }
+  // From here on nothing throws: threads know this Session.
+  collector.store(this, std::memory_order_relaxed);
+  had_session.store(true, std::memory_order_relaxed);
+  if (options_.trace && !run_.directory.empty()) { tracing.store(true, std::memory_order_relaxed); }
   if (silent_) { return; }
-  const auto opening = std::make_shared<const Snapshot>(snapshot(false));
   for (const auto& worker : local_) { worker->open(opening); }
   start_threads();
   wait_for_beginning();
 }
 
-void SessionImpl::start_threads() {
+void SessionImpl::start_threads() noexcept {
   if (!options_.background) {
     if (options_.gpu_poll_ms > 0) { gpu_poller_.start_by_hand(); }
   } else {
@@ -101,7 +111,8 @@ void SessionImpl::start_threads() {
                    "no thread can be started to ask GPUs for results; threads that record ask for their own. Raise the "
                    "limit on threads (ulimit -u).");
     }
-    background_ = start_background("takt", [this] { background(); });
+    background_ = start_background(
+        "takt", [](void* self) { static_cast<SessionImpl*>(self)->background(); }, this);
   }
   if (options_.background && !background_) {
     report_fault("thread",
@@ -147,7 +158,6 @@ void SessionImpl::add_local_exporters() {
   }
   if (!run_.directory.empty() && options_.trace) {
     add_one(std::make_unique<TraceExporter>(run_.directory + "/trace.json", options_.trace_events));
-    tracing.store(true, std::memory_order_relaxed);
   }
 }
 
@@ -164,28 +174,46 @@ void SessionImpl::add(std::unique_ptr<Exporter> exporter) {
       throw Error(std::string("takt: the Session is closed; add the exporter \"") + worker->name() +
                   "\" before close()");
     }
-    if (background_) {
-      worker->started = start_background("takt-export", [worker] { worker->run(); });
-    }
     added_.push_back(worker);
+    if (background_) { start_worker(worker); }
   }
   wait_for_beginning_of(*worker);
 }
 
+/// Without a thread of its own it is called with those of the run folder.
+void SessionImpl::start_worker(const std::shared_ptr<ExportWorker>& worker) noexcept {
+  // A share of its own: the thread may outlive the list.
+  auto* const share = new (std::nothrow) std::shared_ptr<ExportWorker>(worker);
+  const auto run = [](void* argument) {
+    const std::unique_ptr<std::shared_ptr<ExportWorker>> mine(static_cast<std::shared_ptr<ExportWorker>*>(argument));
+    (*mine)->run();
+  };
+  worker->started = share != nullptr && start_background("takt-export", run, share);
+  if (!worker->started) { delete share; }
+}
+
 void SessionImpl::set_param(std::string_view name, std::string_view value) {
+  std::string key = repaired_name(name);
+  std::string text(value);
   const std::lock_guard<std::mutex> lock(data_);
-  params_[repaired_name(name)] = value;
+  params_.insert_or_assign(std::move(key), std::move(text));
 }
 
 void SessionImpl::set_tag(std::string_view name, std::string_view value) {
+  std::string key = repaired_name(name);
+  std::string text(value);
   const std::lock_guard<std::mutex> lock(data_);
-  tags_[repaired_name(name)] = value;
+  tags_.insert_or_assign(std::move(key), std::move(text));
 }
 
 void SessionImpl::metric(std::string_view name, double value, const std::int64_t* step) noexcept {
   if (silent_ || !ours()) { return; }
   const std::uint64_t number = metric_names().number(name);
-  if (Recorder* recorder = this_recorder()) { recorder->metric(number, value, step); }
+  if (Recorder* recorder = this_recorder()) {
+    const Recorder::Inside inside(*recorder);
+    if (inside.interrupts()) { return registry().count_interrupted(); }
+    recorder->metric(number, value, step);
+  }
 }
 
 void SessionImpl::print() {
@@ -240,8 +268,8 @@ bool SessionImpl::has_left_out() const noexcept {
   return csv_ != nullptr && csv_->left_out() != 0;
 }
 
-/// Takes what is new from the threads, as much as should be in memory at once, and offers it to every exporter. Returns
-/// whether there is more.
+/// Takes what is new from the threads, as much as should be in memory at once, and offers it to every exporter. Returns whether there
+/// is more. Where memory runs out on the way nothing is lost, and nothing is offered twice: the next call goes on from there.
 bool SessionImpl::collect(bool last) {
   const std::lock_guard<std::mutex> one(collecting_);
   if (collector.load(std::memory_order_relaxed) != this) { return false; }
@@ -250,14 +278,25 @@ bool SessionImpl::collect(bool last) {
     if (ended_) { return false; }  // nothing may be shown after the last
   }
   process_clock().recheck();
+  if (harvest_ != nullptr) { deliver(); }
+  if (took_last_) { return false; }
   bool more = false;
-  auto harvest = std::make_shared<Harvest>(registry().collect(last, &more));
+  auto harvest = std::make_shared<Harvest>();
+  *harvest = registry().collect(last, &more);
+  harvest_ = std::move(harvest);
+  took_last_ = last;
   const auto shift = static_cast<std::int64_t>(start_ns_);
-  for (std::vector<Row>* rows : {&harvest->rows, &harvest->early}) {
+  for (std::vector<Row>* rows : {&harvest_->rows, &harvest_->early}) {
     for (Row& row : *rows) { row.begin_ns -= shift; }
   }
-  for (Span& span : harvest->spans) { span.begin_ns -= shift; }
-  const auto snapshot = std::make_shared<const Snapshot>(this->snapshot(last));
+  for (Span& span : harvest_->spans) { span.begin_ns -= shift; }
+  deliver();
+  return more;
+}
+
+/// Offers the harvest. Under collecting_.
+void SessionImpl::deliver() {
+  const auto snapshot = std::make_shared<const Snapshot>(this->snapshot(took_last_));
   tell_lost(*snapshot);
   std::vector<std::shared_ptr<ExportWorker>> workers;
   {
@@ -265,8 +304,9 @@ bool SessionImpl::collect(bool last) {
     workers = local_;
     workers.insert(workers.end(), added_.begin(), added_.end());
   }
-  for (const auto& worker : workers) { worker->offer(snapshot, harvest); }
-  return more;
+  for (const auto& worker : workers) { worker->make_room(); }
+  for (const auto& worker : workers) { worker->offer(snapshot, harvest_); }
+  harvest_.reset();
 }
 
 /// Says so as soon as steps or metrics have been lost, and remembers it for close(). Under collecting_.
@@ -295,9 +335,29 @@ bool SessionImpl::collect_all(Time deadline) {
   return true;
 }
 
+bool SessionImpl::try_to_collect_all(Time deadline) noexcept {
+  try {
+    if (collect_all(deadline)) { registry().alarm().ring(); }
+    return true;
+  } catch (const std::exception& error) {  // no memory, most likely: the next period may be luckier
+    report_fault("background", Words("results could not be collected: ", error.what()));
+    return false;
+  }
+}
+
+bool SessionImpl::try_to_collect(bool last) noexcept {
+  try {
+    collect(last);
+    return true;
+  } catch (const std::exception& error) {  // no memory, most likely: the next period may be luckier
+    report_fault("background", Words("results could not be collected: ", error.what()));
+    return false;
+  }
+}
+
 /// Calls every exporter that has no thread of its own, unless another thread is still at it by `deadline`. Returns whether
 /// all of them have finished.
-bool SessionImpl::run_local(Time deadline) {
+bool SessionImpl::run_local(Time deadline) noexcept {
   const QuietSignals quiet;  // this may be a thread of the program's
   {
     std::unique_lock<std::mutex> lock(state_);
@@ -311,34 +371,38 @@ bool SessionImpl::run_local(Time deadline) {
   return finished;
 }
 
-bool SessionImpl::show_local() {
-  std::vector<std::shared_ptr<ExportWorker>> workers;
-  {
-    const std::lock_guard<std::mutex> lock(data_);
-    workers = local_;
-    std::copy_if(added_.begin(), added_.end(), std::back_inserter(workers),
-                 [](const auto& each) { return !each->started; });
-  }
+/// The exporters one after the other, those of the run folder and the terminal first; nullptr behind the last one.
+std::shared_ptr<ExportWorker> SessionImpl::worker(std::size_t index) noexcept {
+  const std::lock_guard<std::mutex> lock(data_);
+  if (index < local_.size()) { return local_[index]; }
+  index -= local_.size();
+  return index < added_.size() ? added_[index] : nullptr;
+}
+
+bool SessionImpl::show_local() noexcept {
   bool finished = true;
-  for (const auto& worker : workers) {
-    worker->run_once();
-    finished = worker->wait(Time()) && finished;
+  std::shared_ptr<ExportWorker> each;
+  for (std::size_t index = 0; (each = worker(index)) != nullptr; ++index) {
+    if (each->started) { continue; }
+    each->run_once();
+    finished = each->wait(Time()) && finished;
   }
   return finished;
 }
 
 void SessionImpl::poll() {
+  const NotCancelled whole;
   {
     const std::lock_guard<std::mutex> lock(data_);
     if (ended_) { return; }
   }
   if (!options_.background && options_.gpu_poll_ms > 0) { GpuPoller::ask(); }
   if (!background_) {
-    collect_all(Time::max());
+    try_to_collect_all(Time::max());
     run_local(Time::max());
     return;
   }
-  collect(false);
+  try_to_collect(false);
   {
     const std::lock_guard<std::mutex> lock(state_);
     due_ = true;
@@ -347,12 +411,12 @@ void SessionImpl::poll() {
 }
 
 /// Whether the background is to work now. It asks before it sleeps: a collection takes back the alarm that told it.
-bool SessionImpl::is_wanted() {
+bool SessionImpl::is_wanted() noexcept {
   const std::lock_guard<std::mutex> lock(state_);
   return closing_ || due_ || dying_;
 }
 
-void SessionImpl::background() {
+void SessionImpl::background() noexcept {
   begin_local();
   for (;;) {
     if (!is_wanted()) { registry().alarm().wait(milliseconds(std::max(options_.period_ms, 10))); }
@@ -362,58 +426,73 @@ void SessionImpl::background() {
       if (closing_) { break; }
     }
     if (dying_) { return write_down_death(*this); }
-    try {
-      const bool more = collect_all(Time::max());
-      run_local(Time::max());
-      if (more) { registry().alarm().ring(); }
-    } catch (const std::exception& error) {  // no memory, most likely: the next period may be luckier
-      report_fault("background", std::string("results could not be collected: ") + error.what());
-    }
+    try_to_collect_all(Time::max());
+    run_local(Time::max());
+    if (alone_in_process()) { end_alone(); }
   }
-  try {
-    finish();
-  } catch (const std::exception& error) {
-    report_fault("close", std::string("the end of the run could not be written: ") + error.what());
-    const std::lock_guard<std::mutex> lock(state_);
-    finished_ = true;
-    changed_.notify_all();
+  finish();
+  stay_with_left_behind();
+}
+
+/// The main thread has gone by pthread_exit(), and so have all others: nobody else is left who could end the run, or be sent a
+/// signal. The process ends as it would have with its last thread.
+void SessionImpl::end_alone() noexcept {
+  alone_ = true;
+  end(false);
+  std::exit(0);
+}
+
+/// An exporter that does not come back must not keep alive what pthread_exit() has ended.
+void SessionImpl::stay_with_left_behind() noexcept {
+  std::shared_ptr<ExportWorker> each;
+  for (std::size_t index = 0; (each = worker(index)) != nullptr; ++index) {
+    while (each->started && !each->wait(now() + kLookAround)) {
+      if (alone_in_process()) { std::exit(0); }
+    }
   }
 }
 
 /// The last collection, and the end of every exporter.
-void SessionImpl::finish() {
-  collect_all(deadline_);
-  std::vector<std::shared_ptr<ExportWorker>> workers;
+void SessionImpl::finish() noexcept {
+  try_to_collect_all(deadline_);
   {
     const std::lock_guard<std::mutex> lock(data_);
     ended_ = true;
-    workers = local_;
-    workers.insert(workers.end(), added_.begin(), added_.end());
   }
-  collect(true);
-  const Time end = deadline_ - margin_of(milliseconds(std::max(options_.exit_ms, 0)));
-  for (const auto& worker : workers) { worker->finish_by(end); }
-  while (!run_local(deadline_) && now() < deadline_) { std::this_thread::sleep_for(ExportWorker::kPause); }
-  tracing.store(false, std::memory_order_relaxed);
-  wait_when_full.store(false, std::memory_order_relaxed);
   bool all = !homeless_;
-  for (const auto& worker : workers) {
-    if (!worker->wait(deadline_)) {
-      report_fault(std::string("exit.") + worker->name(), std::string("the exporter \"") + worker->name() +
-                                                              "\" had not finished after " + limit() +
-                                                              " and was left behind");
-    }
-    all = worker->delivered() && all;
+  while (!try_to_collect(true)) {
+    all = all && now() < deadline_;
+    if (now() >= deadline_) { break; }
+    std::this_thread::sleep_for(ExportWorker::kPause);  // there may be memory in a moment
   }
+  all = finish_workers() && all;
   const std::lock_guard<std::mutex> lock(state_);
   finished_ = true;
   delivered_ = all && !lossy_ && !has_left_out();
   changed_.notify_all();
 }
 
-std::string SessionImpl::limit() const { return "TAKT_EXIT_MS=" + std::to_string(options_.exit_ms) + " ms"; }
+/// Returns whether each has taken everything.
+bool SessionImpl::finish_workers() noexcept {
+  const Time end = deadline_ - margin_of(milliseconds(std::max(options_.exit_ms, 0)));
+  std::shared_ptr<ExportWorker> each;
+  for (std::size_t index = 0; (each = worker(index)) != nullptr; ++index) { each->finish_by(end); }
+  while (!run_local(deadline_) && now() < deadline_) { std::this_thread::sleep_for(ExportWorker::kPause); }
+  tracing.store(false, std::memory_order_relaxed);
+  wait_when_full.store(false, std::memory_order_relaxed);
+  bool all = true;
+  for (std::size_t index = 0; (each = worker(index)) != nullptr; ++index) {
+    if (!each->wait(deadline_)) {
+      report_fault(Words("exit.", each->name()), Words("the exporter \"", each->name(), "\" had not finished after ",
+                                                       limit(), " and was left behind"));
+    }
+    all = each->delivered() && all;
+  }
+  return all;
+}
 
 bool SessionImpl::end(bool killed) noexcept {
+  const NotCancelled whole;
   const milliseconds most(std::max(options_.exit_ms, 0));
   const Time deadline = now() + most;
   {
@@ -423,39 +502,41 @@ bool SessionImpl::end(bool killed) noexcept {
     deadline_ = deadline - margin_of(most);
     killed_.store(killed, std::memory_order_relaxed);
   }
-  bool done = false;
-  try {
-    done = end_by(deadline);
-  } catch (const std::exception& error) {
-    report_fault("close", std::string("closing the Session failed: ") + error.what());
-  } catch (...) { report_fault("close", "closing the Session failed"); }
+  // A terminal that takes nothing leaves half of the time to the files behind it.
+  table_patience.end_at(now() + most / 2);
+  fault_patience.end_at(deadline);
+  const bool done = end_by(deadline);
+  table_patience.forget();
+  fault_patience.forget();
   leave_sigterm(*this);
   leave_uncaught(*this);
   return done;
 }
 
-bool SessionImpl::end_by(Time deadline) {
-  if (Recorder* recorder = existing_recorder()) { recorder->fold(); }
+bool SessionImpl::end_by(Time deadline) noexcept {
+  Recorder* const recorder = existing_recorder();
   const milliseconds most(std::max(options_.exit_ms, 0));
   const milliseconds grace = std::min(kDeviceGrace, most / 2);
-  registry().complete(existing_recorder(),
-                      process_clock().now_ns() + static_cast<std::uint64_t>(grace.count()) * 1'000'000U);
+  registry().complete(recorder, process_clock().now_ns() + static_cast<std::uint64_t>(grace.count()) * 1'000'000U);
   if (!options_.background && options_.gpu_poll_ms > 0) { GpuPoller::ask(); }
   gpu_poller_.stop(now() + std::min(kPollerGrace, most / 4));  // of threads that idle: nobody else asks for theirs
-  if (Recorder* recorder = existing_recorder()) { recorder->abandon_devices(); }
-  if (!background_ || dying_) { finish(); }
+  if (recorder != nullptr) {
+    const Recorder::Inside inside(*recorder);
+    recorder->abandon_devices();
+  }
+  if (!background_ || dying_ || alone_) { finish(); }
   {
     std::unique_lock<std::mutex> lock(state_);
     closing_ = true;
     registry().alarm().ring();
     if (changed_.wait_until(lock, deadline, [this] { return finished_; })) { return delivered_; }
   }
-  report_fault("exit", "the end of the run was not finished within " + limit());
+  report_fault("exit", Words("the end of the run was not finished within ", limit()));
   return false;
 }
 
 /// Another thread is at it, or was.
-bool SessionImpl::end_elsewhere(std::unique_lock<std::mutex>& lock) {
+bool SessionImpl::end_elsewhere(std::unique_lock<std::mutex>& lock) noexcept {
   changed_.wait_until(lock, deadline_, [this] { return finished_; });
   // The signal is about to end the process. Who came here on the way to exit() would hide that from whoever waits for it.
   if (killed_.load(std::memory_order_relaxed)) {

@@ -8,6 +8,7 @@
 #include "gpu_poller.hpp"
 #include "losses.hpp"
 #include "process.hpp"
+#include "words.hpp"
 
 #include <atomic>
 #include <condition_variable>
@@ -55,27 +56,37 @@ class SessionImpl {
   /// False in a forked child: this is the parent's run.
   bool ours() const noexcept { return generation_ == generation(); }
 
+  const SessionImpl* older = nullptr;  ///< the Session before, so that leak checkers know that none is forgotten
+
  private:
   void open_folder();
   void add_local_exporters();
-  void start_threads();
-  void begin_local();
-  void wait_for_beginning();
-  void wait_for_beginning_of(ExportWorker& worker);
-  void background();
+  void start_threads() noexcept;
+  void start_worker(const std::shared_ptr<ExportWorker>& worker) noexcept;
+  void begin_local() noexcept;
+  void wait_for_beginning() noexcept;
+  static void wait_for_beginning_of(ExportWorker& worker) noexcept;
+  void background() noexcept;
   bool collect(bool last);
   bool collect_all(Time deadline);
+  bool try_to_collect(bool last) noexcept;
+  bool try_to_collect_all(Time deadline) noexcept;
+  void deliver();
   void add_left_out(Snapshot& snapshot) const;
   bool has_left_out() const noexcept;
   void tell_lost(const Snapshot& snapshot);
-  bool is_wanted();
+  bool is_wanted() noexcept;
   bool end(bool killed) noexcept;
-  bool end_by(Time deadline);
-  bool end_elsewhere(std::unique_lock<std::mutex>& lock);
-  void finish();
-  bool run_local(Time deadline);
-  bool show_local();
-  std::string limit() const;
+  bool end_by(Time deadline) noexcept;
+  bool end_elsewhere(std::unique_lock<std::mutex>& lock) noexcept;
+  [[noreturn]] void end_alone() noexcept;
+  void stay_with_left_behind() noexcept;
+  void finish() noexcept;
+  bool finish_workers() noexcept;
+  bool run_local(Time deadline) noexcept;
+  bool show_local() noexcept;
+  std::shared_ptr<ExportWorker> worker(std::size_t index) noexcept;
+  Words limit() const noexcept { return Words("TAKT_EXIT_MS=", options_.exit_ms, " ms"); }
 
   const std::string name_;
   const SessionOptions options_;
@@ -88,6 +99,7 @@ class SessionImpl {
   std::atomic<bool> lossy_{false};  // steps or metrics were lost since
   bool background_ = false;
   bool homeless_ = false;  // files are wanted, and there is no folder for them
+  bool alone_ = false;     // see end_alone()
   const bool silent_;      // TAKT_DISABLE=1: no thread, no file, no exporter, no table
   std::atomic<bool> failed_{false};
   GpuPoller gpu_poller_;
@@ -105,6 +117,9 @@ class SessionImpl {
   Uncaught uncaught_;   // of which the process dies
 
   std::mutex collecting_;  // one collection at a time, so that exporters see rows in order
+  // Taken from the threads, and, for want of memory, not offered to every exporter yet. Under collecting_.
+  std::shared_ptr<Harvest> harvest_;
+  bool took_last_ = false;  // nothing more is to be taken
   std::mutex state_;
   std::condition_variable changed_;
   bool begun_ = false;      // the exporters of the run folder

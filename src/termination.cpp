@@ -7,6 +7,7 @@
 #include "fault.hpp"
 #include "process.hpp"
 #include "session_impl.hpp"
+#include "words.hpp"
 
 #include <atomic>
 #include <cerrno>
@@ -14,7 +15,7 @@
 #include <cstring>
 #include <exception>
 #include <mutex>
-#include <string>
+#include <new>
 
 #include <pthread.h>
 #include <signal.h>
@@ -42,13 +43,15 @@ std::atomic<bool> g_set{false};
 /// Of one process: a forked child gets its own, as a mutex may be held by a thread that does not exist there.
 struct Watch {
   const std::uint32_t generation = detail::generation();
-  const Descriptor bell{::eventfd(0, EFD_CLOEXEC)};
+  const Descriptor bell{
+      ::eventfd(0, EFD_CLOEXEC)};  // counts signals, and, in steps of kLeave, Sessions that have ended
   std::mutex mutex;
   SessionImpl* session = nullptr;  // that SIGTERM ends
   bool watching = false;
   const Watch* older = nullptr;  // for leak checkers
 };
 std::atomic<Watch*> g_watch{nullptr};
+constexpr std::uint64_t kLeave = std::uint64_t{1} << 32U;
 
 bool is_handler(const Action& action) noexcept {
   return action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;  // a union with sa_sigaction
@@ -67,8 +70,8 @@ void on_sigterm(int signal, siginfo_t* info, void* context) {
   const int error = errno;
   const Plan& plan = *g_plan.load(std::memory_order_acquire);  // pairs with the release in publish()
   const std::uint64_t once = 1;
-  const bool rung =
-      ::getpid() == plan.pid && plan.bell->is_ours() && ::write(plan.bell->number(), &once, sizeof once) == sizeof once;
+  const bool rung = ::getpid() == plan.pid && plan.bell != nullptr && plan.bell->is_ours() &&
+                    ::write(plan.bell->number(), &once, sizeof once) == sizeof once;
   if (!is_handler(plan.before)) {
     if (!rung) { die_of_sigterm(); }
   } else if ((plan.before.sa_flags & SA_SIGINFO) != 0) {
@@ -95,10 +98,16 @@ bool is_same(const Action& a, const Action& b) noexcept {
 }
 
 /// The same again needs nothing new, so that a program of many Sessions stays bounded.
-void publish(const Action& before, const Descriptor& bell) {
+/// \param bell nullptr: nobody waits for it any more.
+bool publish(const Action& before, const Descriptor* bell) noexcept {
   const Plan* const last = g_plan.load(std::memory_order_relaxed);
-  if (last != nullptr && last->pid == ::getpid() && last->bell == &bell && is_same(last->before, before)) { return; }
-  g_plan.store(new Plan{before, &bell, ::getpid(), last}, std::memory_order_release);  // pairs with those who load it
+  if (last != nullptr && last->pid == ::getpid() && last->bell == bell && is_same(last->before, before)) {
+    return true;
+  }
+  const Plan* const next = new (std::nothrow) Plan{before, bell, ::getpid(), last};
+  if (next == nullptr) { return false; }
+  g_plan.store(next, std::memory_order_release);  // pairs with those who load it
+  return true;
 }
 
 void set_handler(const Action& before) {
@@ -119,11 +128,7 @@ SessionImpl* session_of(Watch& here) {
 
 /// With the program's own handler, which has been called, or is being called.
 void write_down(Watch& here) noexcept {
-  try {
-    if (SessionImpl* session = session_of(here)) { session->poll(); }
-  } catch (const std::exception& error) {  // out of memory, most likely: the next period may be luckier
-    report_fault("background", std::string("results could not be collected: ") + error.what());
-  }
+  if (SessionImpl* session = session_of(here)) { session->poll(); }
 }
 
 /// Also where no Session is left: somebody has sent the signal, and the handler has kept it from the process.
@@ -136,13 +141,24 @@ void end_process(Watch& here) noexcept {
   die_of_sigterm();
 }
 
-void watch(Watch& here) noexcept {
+/// The thread is not needed any more. It must not stay: it would keep a process alive whose last thread has ended.
+bool may_leave(Watch& here) noexcept {
+  const std::lock_guard<std::mutex> lock(here.mutex);
+  if (here.session != nullptr) { return false; }  // the next one
+  here.watching = false;
+  return true;
+}
+
+void watch(void* watch_of_process) {
+  Watch& here = *static_cast<Watch*>(watch_of_process);
   std::uint64_t rung = 0;
   for (;;) {
     if (!here.bell.is_ours()) { return; }  // closed by the program; the handler notices, too
     const ssize_t got = ::read(here.bell.number(), &rung, sizeof rung);
     if (got < 0 && errno == EINTR) { continue; }
-    if (got != static_cast<ssize_t>(sizeof rung)) { return; }          // likewise
+    if (got != static_cast<ssize_t>(sizeof rung)) { return; }  // likewise
+    if (rung >= kLeave && may_leave(here)) { return; }
+    if (rung % kLeave == 0) { continue; }
     if (is_handler(g_plan.load(std::memory_order_acquire)->before)) {  // pairs with the release in publish()
       write_down(here);
     } else {
@@ -151,35 +167,39 @@ void watch(Watch& here) noexcept {
   }
 }
 
-Watch& this_watch() {
+Watch* this_watch() noexcept {
   Watch* const last = g_watch.load(std::memory_order_acquire);  // pairs with the release below
-  if (last != nullptr && last->generation == generation()) { return *last; }
-  auto* const fresh = new Watch;  // never destroyed: its thread stays
+  if (last != nullptr && last->generation == generation()) { return last; }
+  auto* const fresh = new (std::nothrow) Watch;  // never destroyed: its thread stays
+  if (fresh == nullptr) { return nullptr; }
   fresh->older = last;
   g_watch.store(fresh, std::memory_order_release);
-  return *fresh;
+  return fresh;
+}
+
+/// \param before what SIGTERM does without Takt.
+bool prepare_watch(SessionImpl& session, const Action& before) noexcept {
+  Watch* const here = this_watch();
+  if (here == nullptr || !here->bell.is_open()) { return false; }
+  const std::lock_guard<std::mutex> lock(here->mutex);
+  here->watching = here->watching || start_background("takt-sigterm", &watch, here);
+  if (!here->watching || !publish(before, &here->bell)) { return false; }
+  here->session = &session;
+  return true;
 }
 
 }  // namespace
 
-void end_on_sigterm(SessionImpl& session) {
+void end_on_sigterm(SessionImpl& session) noexcept {
   const Action now = current_action();
   if (now.sa_handler == SIG_IGN) { return; }
-  Watch& here = this_watch();
-  const std::lock_guard<std::mutex> lock(here.mutex);
-  here.watching = here.watching || (here.bell.is_open() && start_background("takt-sigterm", [&here] { watch(here); }));
-  if (!here.watching) {
-    report_fault("sigterm", "no thread, or no file, can be had to wait for SIGTERM, which does not end the run");
+  const bool covered = g_set.load(std::memory_order_relaxed) && !is_ours(now) && is_handler(now);
+  const bool is_set = is_ours(now) || covered;  // by a Session that another handler outlived, or before a fork
+  if (!prepare_watch(session, is_set ? g_plan.load(std::memory_order_relaxed)->before : now)) {
+    report_fault("sigterm", "no thread, file or memory can be had to wait for SIGTERM, which does not end the run");
     return;
   }
-  here.session = &session;
-  const bool covered = g_set.load(std::memory_order_relaxed) && !is_ours(now) && is_handler(now);
-  if (is_ours(now) || covered) {  // set already: by a Session that another handler outlived, or before a fork
-    publish(g_plan.load(std::memory_order_relaxed)->before, here.bell);
-  } else {
-    publish(now, here.bell);
-    set_handler(now);
-  }
+  if (!is_set) { set_handler(now); }
   if (covered) {
     report_fault_once("sigterm",
                       "a handler of SIGTERM was set after that of an earlier Session: it decides whether SIGTERM ends "
@@ -193,9 +213,15 @@ void leave_sigterm(const SessionImpl& session) noexcept {
   const std::lock_guard<std::mutex> lock(here->mutex);
   if (here->session != &session) { return; }
   here->session = nullptr;
-  if (!is_ours(current_action())) { return; }
-  ::sigaction(SIGTERM, &g_plan.load(std::memory_order_relaxed)->before, nullptr);
-  g_set.store(false, std::memory_order_relaxed);
+  const Action before = g_plan.load(std::memory_order_relaxed)->before;
+  if (is_ours(current_action())) {
+    ::sigaction(SIGTERM, &before, nullptr);
+    g_set.store(false, std::memory_order_relaxed);
+  }
+  // Who still comes to the handler, by one that was set over it, finds no bell, and goes by what was there before.
+  if (publish(before, nullptr) && here->bell.is_ours()) {
+    [[maybe_unused]] const auto rung = ::write(here->bell.number(), &kLeave, sizeof kLeave);
+  }
 }
 
 }  // namespace detail

@@ -2,13 +2,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <takt/exporters/trace.hpp>
 
+#include "json_text.hpp"
 #include "stream_file.hpp"
 #include "text.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <new>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -16,13 +17,9 @@
 TAKT_BEGIN_NAMESPACE
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = detail::JsonText;
 
 constexpr std::string_view kHead = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
-
-std::string dumped(const Json& value) {
-  return detail::printable_json(value.dump(-1, ' ', false, Json::error_handler_t::replace));
-}
 
 /// The format counts in microseconds; three decimals keep every nanosecond.
 std::string microseconds(std::int64_t ns) {
@@ -34,7 +31,7 @@ std::int64_t process_of(const RunInfo& run) { return run.pid != 0 ? run.pid : ru
 
 std::string metadata(const char* what, std::int64_t process, std::uint32_t thread, const Json& arguments) {
   return fmt::format("{{\"name\":\"{}\",\"ph\":\"M\",\"pid\":{},\"tid\":{},\"args\":{}}}", what, process, thread,
-                     dumped(arguments));
+                     detail::printable_json(arguments.text()));
 }
 
 // Tracks of streams have numbers beyond those of threads, of which a process tells 4 096 apart.
@@ -48,7 +45,7 @@ std::string event(const Snapshot& snapshot, const Span& span) {
                                : span.thread < snapshot.threads.size() ? snapshot.threads[span.thread].id
                                                                        : span.thread;
   return fmt::format("{{\"name\":{},\"cat\":\"{}\",\"ph\":\"X\",\"ts\":{},\"dur\":{},\"pid\":{},\"tid\":{}}}",
-                     dumped(span.name), to_string(span.kind), microseconds(span.begin_ns),
+                     detail::printable_json(Json(span.name).text()), to_string(span.kind), microseconds(span.begin_ns),
                      microseconds(span.duration_ns), process_of(snapshot.run), thread);
 }
 
@@ -66,7 +63,7 @@ std::string tail(const Snapshot& snapshot, std::uint64_t dropped) {
   }
   Json unavailable = Json::object();
   for (const DeviceInfo& device : snapshot.devices) {
-    if (!device.unavailable.empty()) { unavailable[device.name] = device.unavailable; }
+    if (!device.unavailable.empty()) { unavailable.add(device.name, device.unavailable); }
   }
   const Json other = {
       {"run_id", snapshot.run.id},  {"run_name", snapshot.run.name},
@@ -74,7 +71,7 @@ std::string tail(const Snapshot& snapshot, std::uint64_t dropped) {
       {"dropped_spans", dropped},   {"time_lines", lines},
       {"unavailable", unavailable}, {"losses", losses},
   };
-  return "\n],\"otherData\":" + dumped(other) + "}\n";
+  return "\n],\"otherData\":" + detail::printable_json(other.text()) + "}\n";
 }
 
 }  // namespace
@@ -82,10 +79,10 @@ std::string tail(const Snapshot& snapshot, std::uint64_t dropped) {
 struct TraceExporter::Impl {
   Impl(std::string path, std::uint64_t max_events) : file(std::move(path), "trace"), left(max_events) {}
 
+  std::string separated(const std::string& text) const { return first ? text : ",\n" + text; }
   void add(const std::string& text) {
-    if (!first) { file.append(",\n"); }
+    file.append(separated(text));
     first = false;
-    file.append(text);
   }
 
   /// A thread is named when it is first seen, not at the end, so that a killed run has names too; and again when its name
@@ -100,14 +97,14 @@ struct TraceExporter::Impl {
       const ThreadInfo& thread = snapshot.threads[index];
       if (index < names.size() && names[index] == thread.name) { continue; }
       names.resize(std::max(names.size(), index + 1));
+      add(metadata("thread_name", process, thread.id, {{"name", thread.name}}) + ",\n" +
+          metadata("thread_sort_index", process, thread.id, {{"sort_index", thread.id}}));
       names[index] = thread.name;
-      add(metadata("thread_name", process, thread.id, {{"name", thread.name}}));
-      add(metadata("thread_sort_index", process, thread.id, {{"sort_index", thread.id}}));
     }
     for (; streams < snapshot.streams.size(); ++streams) {
       const auto track = static_cast<std::uint32_t>(kFirstStream + streams);
-      add(metadata("thread_name", process, track, {{"name", stream_name(snapshot, streams)}}));
-      add(metadata("thread_sort_index", process, track, {{"sort_index", track}}));
+      add(metadata("thread_name", process, track, {{"name", stream_name(snapshot, streams)}}) + ",\n" +
+          metadata("thread_sort_index", process, track, {{"sort_index", track}}));
     }
   }
 
@@ -126,11 +123,13 @@ struct TraceExporter::Impl {
   void add_span(const Snapshot& snapshot, const Span& span) {
     if (!file.is_new(span.sequence)) { return; }
     if (left == 0) {
+      file.append(span.sequence, "");
       ++dropped;
       return;
     }
+    file.append(span.sequence, separated(event(snapshot, span)));
+    first = false;
     --left;
-    add(event(snapshot, span));
   }
 
   detail::StreamFile file;
@@ -149,11 +148,13 @@ TraceExporter& TraceExporter::operator=(TraceExporter&&) noexcept = default;
 
 ExportResult TraceExporter::export_snapshot(const Snapshot& snapshot) {
   Impl& trace = *impl_;
-  const ExportResult begun = trace.file.begin(kHead, snapshot.finished);
-  if (begun != ExportResult::ok) { return begun; }
-  trace.name_tracks(snapshot);
-  for (const Span& span : snapshot.spans) { trace.add_span(snapshot, span); }
-  return trace.file.end(tail(snapshot, trace.dropped), snapshot.finished);
+  try {
+    const ExportResult begun = trace.file.begin(kHead, snapshot.finished);
+    if (begun != ExportResult::ok) { return begun; }
+    trace.name_tracks(snapshot);
+    for (const Span& span : snapshot.spans) { trace.add_span(snapshot, span); }
+    return trace.file.end(tail(snapshot, trace.dropped), snapshot.finished);
+  } catch (const std::bad_alloc&) { return trace.file.refuse_for_memory(); }
 }
 
 TAKT_END_NAMESPACE

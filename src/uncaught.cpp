@@ -108,7 +108,8 @@ void wait_for_writing() noexcept {
 /// Has it written down, and waits for that. Without a thread to be had, by the one that the Session has.
 void have_it_written(SessionImpl& session) noexcept {
   g_stage.store(Stage::writing, std::memory_order_relaxed);
-  if (start_background("takt-uncaught", [&session] { write_down_death(session); }) || session.die_in_background()) {
+  const auto write = [](void* dying) { write_down_death(*static_cast<SessionImpl*>(dying)); };
+  if (start_background("takt-uncaught", write, &session) || session.die_in_background()) {
     wait_for_writing();
   } else {
     report_fault("uncaught", "no thread can be had to write down of what the process dies");

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/config.hpp>
+
+#include <cstddef>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// A JSON value as its text, written in braces as with nlohmann::json. That one's destructor wants memory for what holds others,
+/// and ends the program where there is none; here only what makes a value may throw.
+class JsonText {
+ public:
+  JsonText() = default;  ///< null
+  template <class Number, std::enable_if_t<std::is_integral_v<Number>, int> = 0>
+  JsonText(Number number) : text_(std::to_string(number)) {}  // NOLINT(google-explicit-constructor)
+  JsonText(bool value) : text_(value ? "true" : "false") {}   // NOLINT(google-explicit-constructor)
+  JsonText(double number);                                    // NOLINT(google-explicit-constructor): finite
+  JsonText(std::string_view text);                            // NOLINT(google-explicit-constructor)
+  JsonText(const std::string& text) : JsonText(std::string_view(text)) {}  // NOLINT(google-explicit-constructor)
+  JsonText(const char* text) : JsonText(std::string_view(text)) {}         // NOLINT(google-explicit-constructor)
+  /// An object, if each member is an array of a string and something; else an array.
+  JsonText(std::initializer_list<JsonText> members);
+
+  static JsonText array() { return JsonText(Kind::array, "[]"); }
+  static JsonText object() { return JsonText(Kind::object, "{}"); }
+  void push_back(const JsonText& element);
+  void add(std::string_view name, const JsonText& value);
+
+  const std::string& text() const noexcept { return text_; }
+  bool is_array() const noexcept { return kind_ == Kind::array; }
+  /// Of an array.
+  std::size_t size() const noexcept { return ends_.size(); }
+  std::string_view element(std::size_t index) const noexcept;
+
+ private:
+  enum class Kind { scalar, string, array, object };
+  JsonText(Kind kind, const char* text) : kind_(kind), text_(text) {}
+  bool is_member() const noexcept { return is_array() && size() == 2 && first_is_string_; }
+  void append(std::string_view member);
+
+  Kind kind_ = Kind::scalar;
+  bool first_is_string_ = false;
+  std::string text_ = "null";
+  std::vector<std::size_t> ends_;  // of the elements of an array, in the text
+};
+
+}  // namespace detail
+TAKT_END_NAMESPACE

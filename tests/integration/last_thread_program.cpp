@@ -1,0 +1,165 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+
+// Ends of threads and of processes that come at a bad moment; the first argument says which.
+#include <takt/session.hpp>
+#include <takt/takt.hpp>
+
+#include <atomic>
+#include <cerrno>
+#include <condition_variable>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include <dlfcn.h>
+#include <poll.h>
+#include <pthread.h>
+#include <unistd.h>
+
+namespace {
+std::atomic<bool> no_threads{false};
+}  // namespace
+
+// In front of the one of the C library, for the library under test too.
+extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),
+                              void* argument) {
+  if (no_threads) { return EAGAIN; }
+  using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+  static const auto create = reinterpret_cast<Create>(dlsym(RTLD_NEXT, "pthread_create"));
+  return create(thread, attributes, start, argument);
+}
+
+namespace {
+
+void steps(int n) {
+  for (int step = 0; step < n; ++step) {
+    const takt::Scope batch(takt::Batch);
+    const takt::Scope forward(takt::Forward);
+  }
+}
+
+takt::SessionOptions often() {
+  takt::SessionOptions options = takt::SessionOptions::from_env();
+  options.period_ms = 20;
+  return options;
+}
+
+/// Never comes back.
+class Stuck final : public takt::Exporter {
+ public:
+  const char* name() const noexcept override { return "stuck"; }
+  takt::ExportResult export_snapshot(const takt::Snapshot&) override {
+    std::mutex mutex;
+    std::unique_lock<std::mutex> lock(mutex);
+    std::condition_variable never;
+    never.wait(lock, [] { return false; });
+    return takt::ExportResult::ok;
+  }
+};
+
+[[noreturn]] void leave_main() { ::pthread_exit(nullptr); }
+
+/// The Session is there for as long as the process; `stuck`: so is an exporter.
+[[noreturn]] void static_session(bool stuck) {
+  takt::SessionOptions options = often();
+  options.end_on_sigterm = true;
+  options.gpu_poll_ms = 20;
+  static takt::Session session("last", options);
+  if (stuck) { session.add(std::make_unique<Stuck>()); }
+  steps(3);
+  leave_main();
+}
+
+/// Closed before, and something of Takt's might still be there.
+[[noreturn]] void closed_session(bool stuck) {
+  takt::SessionOptions options = often();
+  options.end_on_sigterm = true;
+  static takt::Session session("last", options);
+  if (stuck) { session.add(std::make_unique<Stuck>()); }
+  steps(3);
+  session.close();
+  leave_main();
+}
+
+void* go_on(void*) {
+  ::poll(nullptr, 0, 300);
+  steps(4);
+  return nullptr;
+}
+
+/// Another thread of the program goes on for a while.
+[[noreturn]] void other_thread() {
+  static takt::Session session("last", often());
+  steps(3);
+  pthread_t thread{};
+  ::pthread_create(&thread, nullptr, go_on, nullptr);
+  ::pthread_detach(thread);
+  leave_main();
+}
+
+int close_and_tell(bool threads) {
+  no_threads = !threads;
+  takt::Session session("last", often());
+  steps(3);
+  const bool closed = session.close();
+  return closed ? 4 : 3;  // stdout may take nothing
+}
+
+/// pthread_cancel() has been called, and waits for the first place that lets it in.
+template <class Work>
+int cancelled(Work work) {
+  static Work todo = work;
+  pthread_t thread{};
+  const auto run = [](void*) -> void* {
+    ::pthread_cancel(::pthread_self());
+    todo();
+    ::pthread_testcancel();
+    return nullptr;
+  };
+  if (::pthread_create(&thread, nullptr, run, nullptr) != 0) { return 1; }
+  void* result = nullptr;
+  ::pthread_join(thread, &result);
+  std::printf("cancelled %d\n", result == PTHREAD_CANCELED ? 1 : 0);
+  return 0;
+}
+
+int cancelled_message() {
+  return cancelled([] { const takt::Scope scope(takt::key("a\nname")); });
+}
+
+int cancelled_close() {
+  static takt::Session session("last", often());
+  steps(3);
+  return cancelled([] { std::printf("closed %d\n", session.close() ? 1 : 0); });
+}
+
+int cancelled_open() {
+  return cancelled([] {
+    static takt::Session session("last", often());
+    steps(3);
+    session.poll();
+    takt::complete(std::chrono::milliseconds(1));
+  });
+}
+
+int end_by(const std::string& way) {
+  if (way == "static_session") { static_session(false); }
+  if (way == "static_session_stuck") { static_session(true); }
+  if (way == "closed_session") { closed_session(false); }
+  if (way == "closed_session_stuck") { closed_session(true); }
+  if (way == "other_thread") { other_thread(); }
+  if (way == "with_threads") { return close_and_tell(true); }
+  if (way == "without_threads") { return close_and_tell(false); }
+  if (way == "cancelled_message") { return cancelled_message(); }
+  if (way == "cancelled_close") { return cancelled_close(); }
+  if (way == "cancelled_open") { return cancelled_open(); }
+  std::fprintf(stderr, "no such way: %s\n", way.c_str());
+  return 1;
+}
+
+}  // namespace
+
+int main(int, char** arguments) { return end_by(arguments[1]); }

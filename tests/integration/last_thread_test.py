@@ -1,0 +1,104 @@
+# SPDX-FileCopyrightText: The Takt authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Takt's threads keep no process alive, pipes that take nothing keep none for longer than exit_ms, and a thread that is cancelled in
+the midst of Takt is cancelled, and no more."""
+
+import fcntl
+import os
+import signal
+import unittest
+
+import rig
+
+# ThreadSanitizer has a thread of its own, so that nobody is ever alone.
+OWN_THREAD = "OWN_THREAD" in os.environ
+
+
+class LastThread(rig.Case):
+    def end(self, way, status=0, **how):
+        ended = self.run_program(way, status=status, **how)
+        self.assertLess(ended.seconds, 2 + rig.LATE)
+        return ended
+
+    def check_finished(self, batches):
+        summary = self.summary()
+        self.assertEqual((summary["finished"], summary["failed"]), (True, False))
+        self.assertEqual(rig.calls(summary, "Batch/Forward"), batches)
+        self.assert_no_parts()
+
+    @unittest.skipIf(OWN_THREAD, "the sanitizer has a thread of its own")
+    def test_main_leaves_by_pthread_exit_while_there_is_a_session(self):
+        ended = self.end("static_session")
+        self.check_finished(3)
+        self.assertEqual((ended.err, ended.out.count("Takt: last, run ")), ("", 1))
+
+    @unittest.skipIf(OWN_THREAD, "the sanitizer has a thread of its own")
+    def test_main_leaves_while_an_exporter_does_not_come_back(self):
+        self.assertIn("stuck", self.end("static_session_stuck", TAKT_EXIT_MS=500).err)
+        self.check_finished(3)
+
+    @unittest.skipIf(OWN_THREAD, "the sanitizer has a thread of its own")
+    def test_main_leaves_after_the_end_of_the_run(self):
+        self.end("closed_session")
+        self.check_finished(3)
+
+    @unittest.skipIf(OWN_THREAD, "the sanitizer has a thread of its own")
+    def test_main_leaves_after_the_end_of_a_run_whose_exporter_was_left_behind(self):
+        self.assertIn("stuck", self.end("closed_session_stuck", TAKT_EXIT_MS=500).err)
+
+    @unittest.skipIf(OWN_THREAD, "the sanitizer has a thread of its own")
+    def test_main_leaves_while_another_thread_goes_on(self):
+        self.end("other_thread")
+        self.check_finished(7)
+
+    @unittest.skipIf(OWN_THREAD, "the sanitizer has a thread of its own")
+    def test_sigterm_ends_it_meanwhile(self):
+        started = self.start("other_thread")
+        started.process.send_signal(signal.SIGTERM)
+        self.assertIn(started.end(60).status, (0, -signal.SIGTERM))
+
+    def in_full_pipes(self, way, **env):
+        """What it writes on stdout and stderr goes where nobody reads."""
+        read, write = os.pipe()
+        self.addCleanup(os.close, read)
+        fcntl.fcntl(write, fcntl.F_SETFL, os.O_NONBLOCK)
+        try:
+            while True:
+                os.write(write, b"x" * 4096)
+        except BlockingIOError:
+            fcntl.fcntl(write, fcntl.F_SETFL, 0)
+
+        def prepare():
+            os.dup2(write, 1)
+            os.dup2(write, 2)
+
+        try:
+            return self.end(way, 3, prepare=prepare, **env)  # not everything was done
+        finally:
+            os.close(write)
+
+    def test_stdout_and_stderr_take_nothing(self):
+        self.in_full_pipes("with_threads")
+        self.check_finished(3)  # in the files all the same
+
+    def test_stdout_and_stderr_take_nothing_and_no_thread_can_be_had(self):
+        self.in_full_pipes("without_threads")
+        self.check_finished(3)
+
+    def test_cancelled_in_a_first_message(self):
+        ended = self.end("cancelled_message")
+        self.assertIn("cancelled 1\n", ended.out)
+        self.assertIn("control characters", ended.err)
+
+    def test_cancelled_in_the_end_of_the_run(self):
+        ended = self.end("cancelled_close")
+        self.assertIn("closed 1\ncancelled 1\n", ended.out)
+        self.check_finished(3)
+
+    def test_cancelled_while_a_run_begins(self):
+        self.assertIn("cancelled 1\n", self.end("cancelled_open").out)
+        self.check_finished(3)
+
+
+if __name__ == "__main__":
+    rig.main()

@@ -1,0 +1,13 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+
+// A plug-in that has all of Takt in it, and may be unloaded as far as its linker knows.
+#include <takt/session.hpp>
+#include <takt/takt.hpp>
+
+extern "C" __attribute__((visibility("default"))) void plugin_record() { const takt::Scope scope(takt::Forward); }
+extern "C" __attribute__((visibility("default"))) bool plugin_session() {
+  takt::Session session("plugin");
+  plugin_record();
+  return session.close();
+}
