@@ -294,7 +294,7 @@ bool print_table(const Snapshot& snapshot, const ConsoleOptions& options) {
     detail::report_fault("console",
                          "there was no standard output when the program began, and what has its number now is "
                          "a file of the program's, into which no table is printed");
-    return false;
+    return true;  // nobody is there to read it
   }
   const std::string text = format_table(snapshot, width_of(stream, options.width), wants_color(stream, options.color));
   errno = 0;

@@ -38,15 +38,21 @@ void tell(const KeyTable& keys, const Node& node) {
 /// For a Timer with books of its own, which knows the library where there is one.
 TAKT_EXPORT void report_forgotten(const char* line) noexcept { report_fault_once(line, line); }
 
+/// Of open regions, those given up included.
+template <class Use>
+void Recorder::each_open_id(Use use) const noexcept {
+  const auto use_one = [&use](std::uint32_t id) {
+    if (id < kBlocks * kBlockEvents) { use(id); }
+  };
+  for (unsigned level = 0; level < tree_.depth(); ++level) { use_one(tree_.frame(level).id()); }
+  for (unsigned index = 0; index < tree_.too_deep_known(); ++index) { use_one(tree_.too_deep_id(index)); }
+  for (unsigned index = 0; index < tree_.late(); ++index) { use_one(tree_.late_frame(index).id()); }
+}
+
 /// The places at which open regions began, those given up included: a bit each.
 Recorder::Places Recorder::taken_places() const noexcept {
   Places taken{};
-  const auto take = [&taken](std::uint32_t id) {
-    if (id < kBlocks * kBlockEvents) { taken[id / kBlockEvents] |= std::uint64_t{1} << (id % kBlockEvents); }
-  };
-  for (unsigned level = 0; level < tree_.depth(); ++level) { take(tree_.frame(level).id()); }
-  for (unsigned index = 0; index < tree_.too_deep_known(); ++index) { take(tree_.too_deep_id(index)); }
-  for (unsigned index = 0; index < tree_.late(); ++index) { take(tree_.late_frame(index).id()); }
+  each_open_id([&taken](std::uint32_t id) { taken[id / kBlockEvents] |= std::uint64_t{1} << (id % kBlockEvents); });
   return taken;
 }
 
@@ -54,13 +60,15 @@ Recorder::Places Recorder::taken_places() const noexcept {
 /// block that is being left comes last.
 std::size_t Recorder::free_block() noexcept {
   constexpr unsigned kAtOnce = Tree::kMaxLate / 16;
+  static_assert(kBlocks == 64, "a bit a block");
   const std::size_t here = place_of(own_cursor() - 1) / kBlockEvents;
   for (;;) {
-    const Places taken = taken_places();
-    std::size_t block = 0;
-    while (block < kBlocks && (taken[block] != 0 || block == here)) { ++block; }
-    if (block == kBlocks && taken[here] == 0) { return here; }
-    if (block < kBlocks || tree_.late() == 0) { return block; }
+    std::uint64_t taken = 0;
+    each_open_id([&taken](std::uint32_t id) { taken |= std::uint64_t{1} << (id / kBlockEvents); });
+    const std::uint64_t free = ~taken & ~(std::uint64_t{1} << here);
+    if (TAKT_LIKELY(free != 0)) { return static_cast<std::size_t>(__builtin_ctzll(free)); }
+    if ((taken >> here & 1U) == 0) { return here; }
+    if (tree_.late() == 0) { return kBlocks; }
     const Change change(*this);
     for (unsigned dropped = 0; dropped < kAtOnce && tree_.drop_late(); ++dropped) {}
   }

@@ -130,21 +130,23 @@ bool read_row(Decoder& in, const Before& rows, Row& row) {
   }
   const Row* const before = rows.same_series(row.series);
   if (before == nullptr && (flags & (kNextStep | kWholePeriod | kSameItems | kSameCells)) != 0) { return false; }
+  const Row none;
+  const Row& last = before == nullptr ? none : *before;
   if ((flags & kNextStep) != 0) {
-    row.step = plus(before->step, 1);
+    row.step = plus(last.step, 1);
   } else {
     in.number(row.step);
   }
   in.number(row.begin_ns);
-  row.begin_ns = plus(row.begin_ns, before == nullptr ? 0 : end_of(*before));
+  row.begin_ns = plus(row.begin_ns, end_of(last));
   row.host_ns = read_time(in);
   if ((flags & kWholePeriod) != 0) {
-    row.period_ns = minus(end_of(row), end_of(*before));
+    row.period_ns = minus(end_of(row), end_of(last));
   } else {
     in.number(row.period_ns);
   }
   if ((flags & kSameItems) != 0) {
-    row.items = before->items;
+    row.items = last.items;
   } else {
     in.number(row.items);
   }

@@ -184,6 +184,8 @@ class Recorder {
   void take_notices(Event* to) noexcept;
   void take_news() noexcept;
   using Places = std::array<std::uint64_t, kBlocks>;
+  template <class Use>
+  void each_open_id(Use use) const noexcept;
   Places taken_places() const noexcept;
   std::size_t free_block() noexcept;
   Region begin_between(KeyIndex key, std::uint64_t ticks) noexcept;

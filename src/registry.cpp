@@ -471,9 +471,8 @@ void Registry::read_thread(Slot& slot, Snapshot& snapshot, std::uint64_t now_ns)
     const std::lock_guard<std::mutex> lock(list_);
     recorder.copy(unfolded);
   }
-  const std::uint32_t nodes = recorder.tree().nodes();
   scratch_.copy_for_replay(recorder.tree(), unfolded.state);
-  if (scratch_.nodes() < nodes) { throw std::bad_alloc(); }  // rather than totals without them
+  if (scratch_.nodes() < unfolded.state.nodes) { throw std::bad_alloc(); }  // rather than totals without them
   Folder(scratch_, clock_, unfolded.source, unfolded.last_ticks).fold(unfolded);
   answers.each([this](const AnsweredSpan& span) { add_answer(span); });
   std::vector<std::uint32_t> paths;

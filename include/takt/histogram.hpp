@@ -8,7 +8,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 TAKT_BEGIN_NAMESPACE
 
@@ -51,7 +50,7 @@ class Histogram {
       // highest bit of an integer in eight steps, and make a double of it in two.
       const auto value = static_cast<double>(static_cast<std::int64_t>(ns));
       std::uint64_t bits = 0;
-      std::memcpy(&bits, &value, sizeof bits);
+      __builtin_memcpy(&bits, &value, sizeof bits);
       bucket = bits >> 46U;
       page = pages_[(bits >> 52U) - (1023 + 6 - 1)].load(std::memory_order_relaxed);
     } else {

@@ -125,7 +125,7 @@ std::vector<std::string> rank_folders(const std::string& given, std::vector<std:
                 "; name a run's folder, such as takt-runs/<run id>, or the folder that holds the runs");
   }
   if (has_rank_name(path.filename().string()) || !entries(path, is_segment).empty()) { return {path.string()}; }
-  const std::vector<std::string> ranks = ranks_of_run(path, remarks);
+  std::vector<std::string> ranks = ranks_of_run(path, remarks);
   if (!ranks.empty()) { return ranks; }
   const Paths runs = runs_in(path);
   if (runs.empty()) {

@@ -397,7 +397,7 @@ TEST_CASE("journal: on a disk that stays full, the end of the run says at least 
     if (writer.export_snapshot(snapshot) != ExportResult::ok) { return 1; }
     limit_file_size(16'000);  // room for totals
     snapshot.rows.clear();
-    for (std::int64_t step = 1; step < 5000; ++step) { add_row(snapshot, 0, step); }
+    for (std::int64_t step = 1; step < 5000; ++step) { add_row(snapshot, 0, static_cast<std::uint64_t>(step)); }
     for (std::size_t at = 0; at < snapshot.rows.size(); ++at) { snapshot.rows[at].sequence = at + 1; }
     if (writer.export_snapshot(snapshot) != ExportResult::retry) { return 2; }
     snapshot.finished = true;

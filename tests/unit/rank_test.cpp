@@ -284,7 +284,9 @@ TEST_CASE("steps whose rows are not in the journal are counted by the totals") {
   add_series(snapshot, 0, 0);
   snapshot.series[0].steps = 6938;
   snapshot.series[1].steps = 10;
-  for (std::int64_t step = 0; step < 20; ++step) { add_row(snapshot, step < 10 ? 1 : 0, step); }
+  for (std::int64_t step = 0; step < 20; ++step) {
+    add_row(snapshot, step < 10 ? 1 : 0, static_cast<std::uint64_t>(step));
+  }
   write_journal(scratch.path("."), snapshot);
   const Rank rank = takt::cli::read_rank(scratch.path("."));
   REQUIRE(rank.steps.size() == 2);

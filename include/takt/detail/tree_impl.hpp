@@ -308,6 +308,8 @@ TAKT_COLD inline bool Tree::is_open_at(const Node* node) const noexcept {
 }
 
 TAKT_COLD inline Node* Tree::find_child(Node* parent, TreeKey key) noexcept {
+  Node* const last = parent->last_child;
+  if (last->key == key && last != &overflow_) { return last; }  // usual, but for its role
   if (parent == &overflow_) { return &overflow_; }
   Node* found = look_up(parent, key);
   if (found == nullptr) { found = make_child(parent, key); }
