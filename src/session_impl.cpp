@@ -483,8 +483,12 @@ bool SessionImpl::finish_workers() noexcept {
   bool all = true;
   for (std::size_t index = 0; (each = worker(index)) != nullptr; ++index) {
     if (!each->wait(deadline_)) {
-      report_fault(Words("exit.", each->name()), Words("the exporter \"", each->name(), "\" had not finished after ",
-                                                       limit(), " and was left behind"));
+      const std::string_view name = each->name();
+      const bool can_sync = journal_ != nullptr && (name == "mlflow" || name == "wandb");
+      report_fault(Words("exit.", name),
+                   Words("the exporter \"", name, "\" had not finished after ", limit(), " and was left behind",
+                         can_sync ? ". What it has not sent is in the journal: takt sync " : "",
+                         can_sync ? std::string_view(run_.directory) : std::string_view()));
     }
     all = each->delivered() && all;
   }

@@ -29,6 +29,7 @@ class Words {
  private:
   void add(std::string_view part) noexcept {
     const std::size_t count = std::min(part.size(), sizeof text_ - size_);
+    if (count == 0) { return; }  // nothing may be nowhere
     std::memcpy(text_ + size_, part.data(), count);
     size_ += count;
   }
