@@ -19,7 +19,6 @@ class Alarm {
     if (state_.load(std::memory_order_relaxed) == kRung) { return; }
     if (state_.exchange(kRung, std::memory_order_release) == kAsleep) { wake(); }  // partner: clear()
   }
-  bool has_rung() const noexcept { return state_.load(std::memory_order_acquire) == kRung; }
   /// What happened before the ring is seen after this. Whoever sleeps goes on sleeping.
   void clear() noexcept {
     std::uint32_t rung = kRung;
