@@ -4,6 +4,7 @@
 
 #include "text.hpp"
 
+#include <algorithm>
 #include <string_view>
 
 TAKT_BEGIN_NAMESPACE
@@ -48,6 +49,22 @@ LostRecords lost_records(const std::vector<Loss>& losses) {
     }
   }
   return lost;
+}
+
+void leave_out_lost(std::vector<Loss>& losses, const std::vector<Loss>& before) {
+  // By kind alone: what a thread has lost is told without its name once it has ended.
+  for (const Loss& earlier : before) {
+    if (!is_one_of(kLostRows, earlier.what) && !is_one_of(kLostMetrics, earlier.what)) { continue; }
+    std::uint64_t left = earlier.count;
+    for (Loss& each : losses) {
+      if (each.what != earlier.what) { continue; }
+      const std::uint64_t taken = std::min(left, each.count);
+      each.count -= taken;
+      left -= taken;
+    }
+  }
+  losses.erase(std::remove_if(losses.begin(), losses.end(), [](const Loss& each) { return each.count == 0; }),
+               losses.end());
 }
 
 }  // namespace detail

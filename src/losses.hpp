@@ -18,11 +18,13 @@ struct LostRecords {
   std::uint64_t metrics = 0;
 
   bool any() const noexcept { return rows != 0 || metrics != 0; }
-  bool operator>(const LostRecords& other) const noexcept { return rows > other.rows || metrics > other.metrics; }
   /// "1 204 steps and 3 metrics"; for any() only.
   TAKT_EXPORT std::string words() const;
 };
 TAKT_EXPORT LostRecords lost_records(const std::vector<Loss>& losses);
+
+/// Takes from `losses` the lost steps and metrics that `before` had: an earlier run of the process has lost them. Any thread.
+void leave_out_lost(std::vector<Loss>& losses, const std::vector<Loss>& before);
 
 }  // namespace detail
 TAKT_END_NAMESPACE

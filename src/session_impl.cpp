@@ -83,8 +83,8 @@ SessionImpl::SessionImpl(std::string name, SessionOptions options)
     Snapshot before;
     registry.read(before, start_ns_);
     uncovered_before_ns_ = before.uncovered_ns;
-    lost_before_ = lost_records(before.losses);
     overhead_before_ns_ = overhead_ns(before);
+    losses_before_ = std::move(before.losses);
   }
   run_.start_unix_ns = process_clock().start_unix_ns() + static_cast<std::int64_t>(start_ns_);
   open_folder();
@@ -228,6 +228,7 @@ Snapshot SessionImpl::snapshot(bool finished) {
   snapshot.clock = process_clock().info();
   const std::uint64_t now_ns = process_clock().now_ns();
   registry().read(snapshot, now_ns);
+  leave_out_lost(snapshot.losses, losses_before_);
   snapshot.wall_ns = static_cast<std::int64_t>(now_ns - start_ns_);
   snapshot.uncovered_ns = std::clamp<std::int64_t>(snapshot.uncovered_ns - uncovered_before_ns_, 0, snapshot.wall_ns);
   snapshot.overhead_ns = overhead_ns(snapshot) - overhead_before_ns_;
@@ -311,12 +312,12 @@ void SessionImpl::deliver() {
 
 /// Says so as soon as steps or metrics have been lost, and remembers it for close(). Under collecting_.
 void SessionImpl::tell_lost(const Snapshot& snapshot) {
-  lossy_ = lossy_ || lost_records(snapshot.losses) > lost_before_;
+  lossy_ = lossy_ || lost_records(snapshot.losses).any();
   std::vector<Loss> untold;  // of the others there was a line when they began
   std::copy_if(snapshot.losses.begin(), snapshot.losses.end(), std::back_inserter(untold),
                [](const Loss& each) { return each.what != "not_in_journal" && each.what != "metrics_over_bound"; });
   const LostRecords lost = lost_records(untold);
-  if (!(lost > lost_before_)) { return; }
+  if (!lost.any()) { return; }
   report_fault("records.lost", "of what was recorded, " + lost.words() +
                                    " are lost so far: they came faster than they could be written down, or are beyond "
                                    "a bound. The report says which; TAKT_MEMORY_MB is the bound of memory");

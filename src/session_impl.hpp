@@ -95,8 +95,8 @@ class SessionImpl {
   std::uint64_t start_ns_ = 0;  // on the clock of the process
   std::int64_t uncovered_before_ns_ = 0;
   std::int64_t overhead_before_ns_ = 0;
-  LostRecords lost_before_;
-  std::atomic<bool> lossy_{false};  // steps or metrics were lost since
+  std::vector<Loss> losses_before_;  // of earlier runs of the process
+  std::atomic<bool> lossy_{false};   // steps or metrics were lost since
   bool background_ = false;
   bool homeless_ = false;  // files are wanted, and there is no folder for them
   bool alone_ = false;     // see end_alone()

@@ -152,6 +152,7 @@ TEST_CASE("Collection: what is beyond the bound is counted, told of once, and ma
   REQUIRE(contains(faults.text(), "TAKT_MEMORY_MB"));
   // What an earlier run has lost is no fault of a later one's.
   Session again("again", by_hand());
+  expect_no_loss(again.snapshot());
   REQUIRE(again.close());
 }
 
