@@ -275,6 +275,7 @@ Node* Registry::end_elsewhere(Recorder& here, Recorder& opener, Region region, s
 
 /// Takes in device results of ended threads. Returns whether none is pending any more. Under collect_.
 bool Registry::settle_orphans() {
+  if (orphans_.load(std::memory_order_relaxed) == 0) { return true; }  // without asking for memory
   std::vector<Slot*> slots;
   {
     const std::lock_guard<std::mutex> lock(list_);
@@ -291,7 +292,7 @@ bool Registry::settle_orphans() {
 }
 
 void Registry::poll_orphans() noexcept {
-  if (orphans_.load(std::memory_order_relaxed) == 0) { return; }
+  if (orphans_.load(std::memory_order_relaxed) == 0) { return; }  // without the lock
   const std::unique_lock<std::mutex> collect(collect_, std::try_to_lock);
   if (!collect.owns_lock()) { return; }
   try {

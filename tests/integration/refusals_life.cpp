@@ -169,11 +169,11 @@ takt::SessionOptions options() {
 class Place {
  public:
   takt::Session* open(const char* name) {
-    for (int attempt = 0; attempt < 4000 && !session_; ++attempt) {
-      const bool may_change = attempt < 2000 || !refusals::over();
-      if (!may_change) { break; }
+    // A single place may fail only now, and then another one: more than one attempt with memory again.
+    for (int attempt = 0, with_memory = 0; with_memory < 2000 && !session_; ++attempt) {
+      if (is_for_ever && refusals::refused() > 300 && attempt > 300) { break; }
+      if (refusals::over()) { ++with_memory; }
       if (!try_to([&] { session_.emplace(name, options()); }) && attempt % 100 == 99) { ::poll(nullptr, 0, 10); }
-      if (attempt > 300 && !refusals::over() && refusals::refused() > 300 && is_for_ever) { break; }
     }
     return session_ ? &*session_ : nullptr;
   }
