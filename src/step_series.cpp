@@ -275,11 +275,13 @@ std::uint64_t* StepSeries::write_cells(std::uint64_t* to, const Tree::Step& step
   return write_rest(to);
 }
 
+/// Paths without a column may lie inside each other, so that their self times are what adds up to the time of their calls.
+/// Durations that were given have none.
 StepSeries::Column StepSeries::rest_now() const noexcept {
   Column sum;
   for (const Node* node : rest_) {
     sum.calls += calls_of(*node);
-    sum.total_ns += node->self_ns();
+    sum.total_ns += node->self_ns() + node->given_ns;
   }
   return sum;
 }

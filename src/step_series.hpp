@@ -110,7 +110,7 @@ class StepSeries {
   bool late_;
   Column column_[kColumns];
   unsigned columns_ = 0;
-  std::vector<const Node*> rest_;  // paths without a column; together they make one cell, by self time
+  std::vector<const Node*> rest_;  // paths without a column; together they make one cell
   Column rest_column_;
   Column own_column_;  // of the Batch's own device span; its host time is that of the row
   std::uint32_t seen_nodes_ = 0;

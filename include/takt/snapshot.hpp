@@ -116,7 +116,7 @@ struct Cell {
   static constexpr std::uint32_t kOther = 0xFFFFFFFF;
   static constexpr std::int64_t kAbsent = -1;
 
-  std::uint32_t path = kOther;  ///< index into Snapshot::paths; kOther: all paths beyond the 64th, by self time
+  std::uint32_t path = kOther;  ///< index into Snapshot::paths; kOther: all paths beyond the 64th together
   std::uint32_t calls = 0;
   std::int64_t host_ns = 0;          ///< total of the calls in this step
   std::int64_t device_ns = kAbsent;  ///< total stream span, kAbsent where there is none or it was lost

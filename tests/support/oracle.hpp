@@ -57,11 +57,14 @@ class Oracle {
   struct Values {
     Durations host, device;
     std::uint64_t self = 0, items = 0, bytes = 0, skipped = 0;
+    std::uint64_t given = 0;  // of its time, durations that were recorded
     std::uint64_t device_pending = 0, device_lost = 0;
     std::uint64_t away_n = 0, away_total = 0;  // ended here, begun elsewhere: in no row
 
     std::uint64_t calls() const { return host.n - away_n; }
     std::uint64_t time() const { return host.total - away_total; }
+    /// Where calls lie inside each other, and count once.
+    std::uint64_t apart() const { return self + given; }
   };
   struct Cell {
     std::uint64_t calls = 0;
@@ -85,7 +88,7 @@ class Oracle {
     Row open;  // device values of the step being made
     std::vector<Path> columns;
     std::map<Path, std::pair<std::uint64_t, std::uint64_t>>
-        before;  // calls and time (of the rest: self time) at the last row
+        before;  // calls and time (of the rest: apart()) at the last row
     std::uint64_t items_before = 0;
     bool has_last = false;
     std::uint64_t last_end = 0;
@@ -213,7 +216,9 @@ class Oracle {
     Path path;
     const bool placed = place(key, path);
     if (!placed) { mishap("overflow", key); }
-    (placed ? values_[path] : overflow_).host.add(length, warm_);
+    Values& values = placed ? values_[path] : overflow_;
+    values.host.add(length, warm_);
+    values.given += length;
   }
   void items(std::uint32_t id, std::uint64_t count, bool bytes) {
     const Region* const at = find_late(id);
@@ -674,7 +679,7 @@ class Oracle {
         row.cells[path].host = values.time() - time;
       } else {
         row.rest.calls += gained;
-        row.rest.host += values.self - time;
+        row.rest.host += values.apart() - time;
       }
     }
   }
@@ -683,7 +688,7 @@ class Oracle {
     find_columns(series, step_path_);
     for (std::size_t index = 0; index < series.columns.size(); ++index) {
       const Values& values = values_[series.columns[index]];
-      series.before[series.columns[index]] = {values.calls(), index < kMaxColumns ? values.time() : values.self};
+      series.before[series.columns[index]] = {values.calls(), index < kMaxColumns ? values.time() : values.apart()};
     }
     series.items_before = values_[step_path_].items;
   }

@@ -197,6 +197,28 @@ TEST_CASE_METHOD(RecorderFixture, "StepSeries: paths beyond the 64th share a cel
   }
 }
 
+TEST_CASE_METHOD(RecorderFixture, "StepSeries: durations that were recorded are in the shared cell with their time") {
+  for (int step = 0; step < 2; ++step) {
+    const Region batch = begin(kBatch);
+    for (KeyIndex key = 10; key < 10 + 64; ++key) { region(key, 2); }
+    recorder->add(100, 1000);  // beside regions
+    const Region outer = begin(101);
+    recorder->add(100, 200);  // inside of one
+    pass(30);
+    region(102, 5);  // counts once, though it lies in another
+    end(outer);
+    end(batch);
+  }
+  const std::vector<takt::Row> all = rows();
+  REQUIRE(all.size() == 2);
+  for (const takt::Row& row : all) {
+    REQUIRE(row.cells.size() == 65);
+    REQUIRE(row.cells.back().path == Cell::kOther);
+    REQUIRE(row.cells.back().calls == 4);
+    REQUIRE(row.cells.back().host_ns == 1000 + 200 + 35);
+  }
+}
+
 TEST_CASE_METHOD(RecorderFixture, "StepSeries: what ran in a step that was lost is in no row") {
   const auto step = [&] {
     const Region batch = begin(kBatch);

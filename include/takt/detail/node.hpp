@@ -50,7 +50,8 @@ struct alignas(64) Node {
   Relaxed<bool> nests;   ///< of a Batch: one that was taken for forgotten has ended
   // What ended here but began on another thread: in the summary, in no step row, and no Batch begun here.
   Counter away_calls;
-  std::uint64_t away_ns = 0;  ///< owning thread only
+  std::uint64_t away_ns = 0;   ///< owning thread only
+  std::uint64_t given_ns = 0;  ///< owning thread only: of its time, durations that were given; they have no self time
   // For step rows; owning thread only.
   std::uint8_t column = 0;   ///< 1-based column of this path in its Batch's rows, 0: none
   void* series = nullptr;    ///< of a Batch node: its rows

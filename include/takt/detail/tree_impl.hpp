@@ -289,6 +289,7 @@ TAKT_COLD inline Node* Tree::add_here(TreeKey key, std::uint64_t length) noexcep
   Node* node = place_for(key);
   if (node == &overflow_) { count(Mishap::overflow, key); }
   fold(node, length, length, position_);
+  node->given_ns = bounded_sum(node->given_ns, length);
   return node;
 }
 
@@ -546,6 +547,7 @@ TAKT_COLD inline void Tree::clear_values() noexcept {
     node.inner_ns.set(0);
     node.away_calls.set(0);
     node.away_ns = 0;
+    node.given_ns = 0;
     node.host.clear();
     node.usual_key = kNotUsual;
     node.called.set(false);
