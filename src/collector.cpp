@@ -180,7 +180,10 @@ void Collector::take_metric(const MetricRecord& record) {
 
 void Collector::take_span(const SpanRecord& record) {
   const auto open = open_spans_.find(record.opener);
-  if (open != open_spans_.end()) { open->second[record.region].key = 0; }
+  // Its place may be another region's by now.
+  if (open != open_spans_.end() && open->second[record.region].begin_ns == record.begin_ns) {
+    open->second[record.region].key = 0;
+  }
   add_span(record.thread, record.key, record.begin_ns, record.end_ns);
 }
 

@@ -25,7 +25,7 @@ void Folder::fold(const Event* events, std::uint32_t count, std::uint32_t place,
     const Event code = event & kCodeMask;
     if (code < kBeginCode) {
       last_ended_ = tree.end(static_cast<std::uint32_t>(code), ruler_.ns_of(event), before + id);
-      if (TAKT_UNLIKELY(last_ended_ == nullptr)) { tree.count(Mishap::end_without_start, kNoKey); }
+      if (TAKT_UNLIKELY(last_ended_ == nullptr)) { count_unmatched(id - place); }
       continue;
     }
     const Event next = id + 1 == end ? 0 : event_at(id + 1);  // no region is at place 0
@@ -50,11 +50,18 @@ void Folder::fold(const Event* events, std::uint32_t count, std::uint32_t place,
   }
 }
 
+bool begins_among(const Event* events, std::uint32_t count, std::uint32_t place, std::uint32_t id) noexcept {
+  if (id < place || id - place >= count) { return false; }
+  const Event code = events[id - place] & kCodeMask;
+  return code >= kBeginCode && code < kFirstSpecialCode;
+}
+
 TAKT_COLD void Folder::fold(const Unfolded& unfolded) noexcept {
   const Notices::List& ended = unfolded.ended;
   unsigned next = 0;
-  const auto leave_before = [&](std::uint64_t ns) {
+  const auto leave_before = [&](std::uint64_t ns, std::uint32_t at) {
     for (; next < ended.size() && ended[next].ns <= ns; ++next) {
+      if (ended[next].ns == ns && unfolded.begins_from(at, ended[next].id)) { break; }
       Tree::Frame taken;
       tree_.detach(ended[next].id, taken);
     }
@@ -64,10 +71,12 @@ TAKT_COLD void Folder::fold(const Unfolded& unfolded) noexcept {
     const Event event = unfolded.event[at];
     words = words_of(event);
     if (words > unfolded.count - at) { break; }
-    if ((event & kCodeMask) < kFirstSpecialCode && next < ended.size()) { leave_before(Ruler(ruler_).ns_of(event)); }
+    if ((event & kCodeMask) < kFirstSpecialCode && next < ended.size()) {
+      leave_before(Ruler(ruler_).ns_of(event), at);
+    }
     fold(unfolded.event.data() + at, words, unfolded.place + at, unfolded.position + at);
   }
-  leave_before(~std::uint64_t{0});
+  leave_before(~std::uint64_t{0}, unfolded.count);
 }
 
 /// While some open regions were stamped by a clock that is not trusted any more.
@@ -78,14 +87,19 @@ TAKT_COLD void Folder::fold_careful(const Event* events, std::uint32_t count, st
     words = words_of(events[at]);
     tree_.set_position(position + at);
     if ((events[at] & kCodeMask) < kFirstSpecialCode) {
-      fold_timed(events[at], place + at);
+      fold_timed(events[at], place + at, at);
     } else if (words <= count - at) {
       fold_special(events + at);
     }
   }
 }
 
-TAKT_COLD void Folder::fold_timed(Event event, std::uint32_t place) noexcept {
+TAKT_COLD void Folder::count_unmatched(std::uint64_t at) noexcept {
+  tree_.count(Mishap::end_without_start, kNoKey);
+  unmatched_ |= std::uint64_t{1} << at;
+}
+
+TAKT_COLD void Folder::fold_timed(Event event, std::uint32_t place, std::uint32_t at) noexcept {
   const Event code = event & kCodeMask;
   const bool begins = code >= kBeginCode;
   const auto id = static_cast<std::uint32_t>(code);
@@ -95,7 +109,7 @@ TAKT_COLD void Folder::fold_timed(Event event, std::uint32_t place) noexcept {
     return;
   }
   last_ended_ = tree_.end(id, ns);
-  if (last_ended_ == nullptr) { tree_.count(Mishap::end_without_start, kNoKey); }
+  if (last_ended_ == nullptr) { count_unmatched(at); }
 }
 
 TAKT_COLD void Folder::fold_special(const Event* words) noexcept {

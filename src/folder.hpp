@@ -15,6 +15,10 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
+/// Whether one of `events`, of which the first stands at `place`, begins the region `id`. What ends on another thread at the very
+/// reading of its begin leaves behind that begin, and not before it, where it would stay open for ever.
+bool begins_among(const Event* events, std::uint32_t count, std::uint32_t place, std::uint32_t id) noexcept;
+
 /// Events that a thread has recorded and not folded yet, with all that is needed to fold them elsewhere.
 struct Unfolded {
   std::uint64_t last_ticks = 0;
@@ -25,6 +29,11 @@ struct Unfolded {
   std::array<Event, kBlockEvents> event{};
   Tree::State state;
   Notices::List ended;  ///< on other threads
+
+  /// Whether the region `id` begins with the event `at` or a later one.
+  bool begins_from(std::uint32_t at, std::uint32_t id) const noexcept {
+    return begins_among(event.data() + at, count - at, place + at, id);
+  }
 };
 
 /// Folds the events of one thread into `tree`: the one place that knows what they mean. Both are not owned.
@@ -43,15 +52,19 @@ class Folder {
   std::uint64_t last_ticks() const noexcept { return ruler_.last_ticks(); }
   /// The node of the region that ended last; nullptr if none did, or none that was open.
   Node* last_ended() const noexcept { return last_ended_; }
+  /// Which of the events were ends that no open region matched: a bit each, of the events of the last block.
+  std::uint64_t unmatched() const noexcept { return unmatched_; }
 
  private:
   void fold_careful(const Event* events, std::uint32_t count, std::uint32_t place, std::uint64_t position) noexcept;
-  void fold_timed(Event event, std::uint32_t place) noexcept;
+  void fold_timed(Event event, std::uint32_t place, std::uint32_t at) noexcept;
+  void count_unmatched(std::uint64_t at) noexcept;
   void fold_special(const Event* words) noexcept;
 
   Tree& tree_;
   Ruler ruler_;
   Node* last_ended_ = nullptr;
+  std::uint64_t unmatched_ = 0;
 };
 
 }  // namespace detail

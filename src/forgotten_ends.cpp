@@ -89,7 +89,7 @@ TAKT_COLD Region Recorder::begin_between(KeyIndex key, std::uint64_t ticks) noex
   Event* const at = &arena_.event[place];
   const Change change(*this);
   put(at, begin_event(key, ticks));
-  if (TAKT_UNLIKELY(tracing.load(std::memory_order_relaxed))) { trace(at, 1, place_of(at)); }
+  if (TAKT_UNLIKELY(tracing.load(std::memory_order_relaxed))) { trace(at, 1, place_of(at), last_ticks_.own()); }
   Folder folder(tree_, clock_, source_.own(), last_ticks_.own());
   folder.fold(at, 1, place_of(at), position_.own());
   last_ticks_.set(folder.last_ticks());

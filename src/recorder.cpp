@@ -84,6 +84,9 @@ void Recorder::record(const Event* events, unsigned count) noexcept {
   const Change change(*this);
   Folder folder(tree_, clock_, source_.own(), last_ticks_.own());
   folder.fold(events, count, 0, position_.own());
+  if (TAKT_UNLIKELY(tracing.load(std::memory_order_relaxed))) {
+    trace(events, count, 0, last_ticks_.own(), folder.unmatched());
+  }
   last_ended_ = folder.last_ended();
   last_ticks_.set(folder.last_ticks());
 }
@@ -144,7 +147,6 @@ void Recorder::fold() noexcept {
   const std::uint32_t count = unfolded();
   Event* const from = folded_.own();
   Event* const to = from + count;
-  if (count != 0 && TAKT_UNLIKELY(tracing.load(std::memory_order_relaxed))) { trace(from, count, place_of(from)); }
   if (TAKT_UNLIKELY(notices_.any())) { take_notices(to); }
   fold_until(to);
   if (TAKT_UNLIKELY(tree_.has_news())) { take_news(); }
@@ -155,14 +157,18 @@ TAKT_ALWAYS_INLINE void Recorder::fold_until(Event* to) noexcept {
   Event* const from = folded_.own();
   if (from == to) { return; }
   const auto count = static_cast<std::uint32_t>(to - from);
+  const std::uint64_t ticks_before = last_ticks_.own();
   sequence_.add(1);  // partner: copy()
-  Folder folder(tree_, clock_, source_.own(), last_ticks_.own());
+  Folder folder(tree_, clock_, source_.own(), ticks_before);
   folder.fold(from, count, place_of(from), position_.own());
   last_ended_ = folder.last_ended();
   last_ticks_.set(folder.last_ticks());
   folded_.set(to);
   position_.add(count);
   sequence_.add(1);
+  if (TAKT_UNLIKELY(tracing.load(std::memory_order_relaxed))) {
+    trace(from, count, place_of(from), ticks_before, folder.unmatched());
+  }
 }
 
 /// Takes regions that ended on other threads off the stack, each between what was recorded here before and after its end.
@@ -175,7 +181,10 @@ TAKT_COLD void Recorder::take_notices(Event* to) noexcept {
     for (std::uint64_t ticks = last_ticks_.own(); at < to; at += words_of(*at)) {
       if ((*at & kCodeMask) >= kFirstSpecialCode) { continue; }
       ticks = unwrap(*at, ticks);
-      if (clock_.to_ns(source_.own(), ticks) >= notice.ns) { break; }
+      const std::uint64_t ns = clock_.to_ns(source_.own(), ticks);
+      if (ns < notice.ns) { continue; }
+      const auto left = static_cast<std::uint32_t>(to - at);
+      if (ns > notice.ns || !begins_among(at, left, place_of(at), notice.id)) { break; }
     }
     fold_until(std::min(at, to));
     sequence_.add(1);
@@ -203,7 +212,7 @@ TAKT_COLD void Recorder::follow_clock() noexcept {
   Event* const from = folded_.own();
   Event* const to = from + count;
   if (from != to && tracing.load(std::memory_order_relaxed)) {
-    trace(from, static_cast<std::uint32_t>(to - from), place_of(from));
+    trace(from, static_cast<std::uint32_t>(to - from), place_of(from), last_ticks_.own());
   }
   sequence_.add(1);
   tree_.discard_open();
@@ -470,6 +479,11 @@ Region Recorder::innermost(KeyIndex key, bool tolerant) noexcept {
   return 0;
 }
 
+bool Recorder::is_open(Region region) noexcept {
+  fold();
+  return tree_.is_open(region_id(region)) || tree_.is_too_deep(region_id(region));
+}
+
 void Recorder::mistake(Mishap mishap, KeyIndex key) noexcept {
   fold();  // a Change takes the number of the next event to be folded
   const Change change(*this);
@@ -557,7 +571,9 @@ void Recorder::set_step(std::int64_t step) noexcept {
   has_next_step_ = true;
 }
 
-TAKT_COLD void Recorder::trace(const Event* events, std::uint32_t count, std::uint32_t place) noexcept {
+/// \param ticks of the event before. \param unmatched see Folder: what ended nothing is no span.
+TAKT_COLD void Recorder::trace(const Event* events, std::uint32_t count, std::uint32_t place, std::uint64_t ticks,
+                               std::uint64_t unmatched) noexcept {
   Outbox* const box = need_outbox();
   const std::size_t bytes = sizeof(EventsRecord) + count * sizeof(Event);
   auto* to = box == nullptr ? nullptr : static_cast<unsigned char*>(box->reserve(bytes, Record::Type::events));
@@ -565,11 +581,12 @@ TAKT_COLD void Recorder::trace(const Event* events, std::uint32_t count, std::ui
   EventsRecord record;
   record.bytes = static_cast<std::uint16_t>(bytes);
   record.type = Record::Type::events;
-  record.last_ticks = last_ticks_.own();
+  record.last_ticks = ticks;
   record.source = static_cast<std::uint32_t>(source_.own());
   record.place = place;
   std::memcpy(to, &record, sizeof(record));
-  std::memcpy(to + sizeof(record), events, count * sizeof(Event));
+  auto* const copies = reinterpret_cast<Event*>(to + sizeof(record));
+  for (std::uint32_t at = 0; at < count; ++at) { copies[at] = (unmatched >> at & 1U) != 0 ? kSkippedCode : events[at]; }
   box->push(bytes);
 }
 

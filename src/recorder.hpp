@@ -60,6 +60,8 @@ class Recorder {
   /// The innermost open region of `key`; 0 if there is none, which counts as a mistake unless `tolerant`.
   Region innermost(KeyIndex key, bool tolerant) noexcept;
   void mistake(Mishap mishap, KeyIndex key) noexcept;
+  /// Whether `region`, which began here, has not ended.
+  bool is_open(Region region) noexcept;
   /// A begin and an end as a Scope makes them, to measure what they cost.
   void plain_pair(KeyIndex key) noexcept;
   void amount(Region region, Amount what, std::int64_t amount) noexcept;
@@ -196,7 +198,8 @@ class Recorder {
   std::int64_t current_step() const noexcept;
   Outbox* need_outbox() noexcept;
   static void ask_for_collection(Outbox& box) noexcept;
-  void trace(const Event* events, std::uint32_t count, std::uint32_t place) noexcept;
+  void trace(const Event* events, std::uint32_t count, std::uint32_t place, std::uint64_t ticks,
+             std::uint64_t unmatched = 0) noexcept;
   void region_ended(Region region, Node* node) noexcept;
   Node* step_of(Region region, Node* last_ended) const noexcept;
   DeviceBegin mark(StreamRef stream) noexcept;

@@ -239,7 +239,8 @@ void Registry::bound_unended(std::vector<Slot*>& retired) {
   }
 }
 
-Node* Registry::end_elsewhere(Recorder& here, Recorder& opener, Region region, std::uint64_t end_ns) noexcept try {
+Node* Registry::end_elsewhere(Recorder& here, Recorder& opener, Region region, std::uint64_t end_ns,
+                              KeyIndex begun_with, bool& open) noexcept try {
   Unfolded unfolded;
   {
     const std::lock_guard<std::mutex> lock(list_);
@@ -249,10 +250,12 @@ Node* Registry::end_elsewhere(Recorder& here, Recorder& opener, Region region, s
   here.fold();
   const Recorder::Change change(here);
   Tree& tree = here.tree();
-  if (found.state == OpenRegion::State::ended) {
-    tree.count(Mishap::end_without_start, kNoKey);
+  open = found.state != OpenRegion::State::ended;
+  if (!open) {
+    tree.count(Mishap::end_without_start, begun_with);
     return nullptr;
   }
+  end_ns = std::max(found.begin_ns, end_ns);  // this thread's clock may be a little behind
   opener.leave_notice(region_id(region), end_ns);
   if (found.state == OpenRegion::State::too_deep) {
     tree.count(Mishap::ended_elsewhere, kNoKey);
@@ -265,8 +268,8 @@ Node* Registry::end_elsewhere(Recorder& here, Recorder& opener, Region region, s
   }
   Node* node = found.placed ? tree.root() : tree.overflow();
   for (const TreeKey each : found.path) { node = tree.child(node, each); }
-  tree.add_at(node, end_ns - std::min(found.begin_ns, end_ns));
-  here.trace_elsewhere(opener, region, static_cast<KeyIndex>(key), std::min(found.begin_ns, end_ns), end_ns);
+  tree.add_at(node, end_ns - found.begin_ns);
+  here.trace_elsewhere(opener, region, static_cast<KeyIndex>(key), found.begin_ns, end_ns);
   tree.count(Mishap::ended_elsewhere, key);
   return node;
 } catch (const std::bad_alloc&) {  // it stays open, and is counted as never ended

@@ -37,7 +37,9 @@ class Registry {
 
   /// A region of another thread has ended, on the thread of `here`, at `end_ns`.
   /// Returns where it stands in the tree of `here`, nullptr (counted) if it was not open or its clock is gone.
-  Node* end_elsewhere(Recorder& here, Recorder& opener, Region region, std::uint64_t end_ns) noexcept;
+  /// \param key that it began with, for the report. \param open whether it was.
+  Node* end_elsewhere(Recorder& here, Recorder& opener, Region region, std::uint64_t end_ns, KeyIndex key,
+                      bool& open) noexcept;
   /// Says on stderr which regions of the calling thread were given up as forgotten; left to the collecting thread where
   /// there is one.
   void tell_forgotten(Recorder& here) noexcept;

@@ -43,7 +43,8 @@ KeyIndex key_of(Region region) noexcept {
   return code >= kBeginCode && code < kFirstSpecialCode ? static_cast<KeyIndex>(code - kBeginCode) : kNoKey;
 }
 
-void end_of_other_thread(Region region, Recorder& opener) noexcept {
+/// Returns whether it was open, as far as is known.
+bool end_of_other_thread(Region region, Recorder& opener) noexcept {
   const std::uint64_t end_ns = process_clock().now_ns();
   if (const unsigned told = opener.take_told(region)) { tell_end(told, key_table().entry(key_of(region))); }
   DeviceBegin begin;
@@ -52,26 +53,28 @@ void end_of_other_thread(Region region, Recorder& opener) noexcept {
   if (here == nullptr) {  // counted there; the opener, at least, is not to wait for it
     begin.release();
     opener.leave_notice(region_id(region), end_ns);
-    return;
+    return true;
   }
   const Recorder::Inside inside(*here);
   if (inside.interrupts()) {
     registry().count_interrupted();
     begin.release();
     opener.leave_notice(region_id(region), end_ns);
-    return;
+    return true;
   }
   const DeviceBegin end = begin.marked ? DeviceBegin::now(begin.stream, process_clock()) : DeviceBegin{begin.stream};
-  Node* node = registry().end_elsewhere(*here, opener, region, end_ns);
-  if (!device) { return; }
+  bool open = true;
+  Node* node = registry().end_elsewhere(*here, opener, region, end_ns, key_of(region), open);
+  if (!device) { return open; }
   if (end.marked && node != nullptr && node != here->tree().overflow()) {
     here->add_device(node, begin, end);
     here->glance(begin.stream);
-    return;
+    return open;
   }
   begin.release();
   end.release();
   here->device_skipped(node == nullptr ? TreeKey{kNoKey} : node->key, nullptr);
+  return open;
 }
 
 /// Ends a region in a signal handler that has come in the midst of a fold: as if it had ended on another thread, but untimed.
@@ -163,6 +166,37 @@ void end_slow(Region region) noexcept {
     registry().tell_forgotten(*here);
     here->forget_untold();
   }
+}
+
+namespace {
+
+/// Whether the region of a handle may be open: false, counted with its name, where it has ended, as far as this thread can tell.
+bool handle_holds(Recorder& opener, Region region, Event begun) noexcept {
+  Recorder* const here = this_recorder();
+  if (here == nullptr) { return event_at(region) == begun; }
+  const Recorder::Inside inside(*here);
+  if (inside.interrupts()) { return event_at(region) == begun; }
+  if (event_at(region) == begun && (&opener != here || here->is_open(region))) { return true; }
+  here->mistake(Mishap::end_without_start, static_cast<KeyIndex>((begun & kCodeMask) - kBeginCode));
+  return false;
+}
+
+}  // namespace
+
+bool end_handle(Region region, Event begun) noexcept {
+  Recorder& opener = *Recorder::of(region & ~kRegionFlags);
+  if (opener.generation() != generation()) { return true; }  // begun before a fork, by the parent
+  if (!handle_holds(opener, region, begun)) { return false; }
+  if (&opener != existing_recorder()) { return end_of_other_thread(region, opener); }
+  end_slow(region);
+  return true;
+}
+
+bool note_amount_of(Region region, Event begun, Amount what, std::int64_t amount) noexcept {
+  Recorder& opener = *Recorder::of(region & ~kRegionFlags);
+  if (opener.generation() == generation() && !handle_holds(opener, region, begun)) { return false; }
+  note_amount(region, what, amount);
+  return true;
 }
 
 Region end_innermost(const Key& key) noexcept {

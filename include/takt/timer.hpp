@@ -90,15 +90,15 @@ class Timer {
   using Thread = detail::TimerThread;
   struct Process {
     detail::Region (*begin)(const Key&, StreamRef) noexcept;
-    void (*end)(detail::Region) noexcept;
+    bool (*end)(detail::Region, detail::Event) noexcept;
     detail::Region (*end_innermost)(const Key&) noexcept;
     detail::Region (*lap)(detail::Region, const Key&) noexcept;
     void (*record)(const Key&, std::uint64_t) noexcept;
-    void (*note_amount)(detail::Region, detail::Amount, std::int64_t) noexcept;
+    bool (*note_amount)(detail::Region, detail::Event, detail::Amount, std::int64_t) noexcept;
   };
   // Named only by joined(), so that a Timer of its own needs no library.
-  static constexpr Process kProcess{&detail::begin_on, &detail::end_slow,  &detail::end_innermost,
-                                    &detail::lap_slow, &detail::record_ns, &detail::note_amount};
+  static constexpr Process kProcess{&detail::begin_on, &detail::end_handle, &detail::end_innermost,
+                                    &detail::lap_slow, &detail::record_ns,  &detail::note_amount_of};
   static constexpr unsigned kBuckets = 64;
   static constexpr unsigned kMaxUnended = 4;  ///< books kept for regions that ended threads left open, for each address
 

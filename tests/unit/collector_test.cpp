@@ -113,6 +113,66 @@ TEST_CASE_METHOD(CollectorTest, "Collector: a span whose begin was not recorded 
   REQUIRE(collector->lost_spans() == 1);
 }
 
+TEST_CASE_METHOD(CollectorTest, "Collector: an end of what has ended is neither a span nor a lost one") {
+  const Tracing on;
+  Region ended = begin(kA);
+  pass(10);
+  SECTION("here") {
+    end(ended);
+    pass(1000);
+    end(ended);
+    REQUIRE(spans().size() == 1);
+  }
+  SECTION("on another thread") {
+    recorder->leave_notice(region_id(ended), time.now_ns());
+    pass(1000);
+    end(ended);  // before the notice was taken
+    pass(1000);
+    REQUIRE(spans().empty());
+    end(ended);
+    REQUIRE(spans().empty());  // whoever ended it has handed its span over
+  }
+  region(kB, 5);
+  const std::vector<takt::Span> others = spans();
+  REQUIRE(others.size() == 1);
+  REQUIRE(others[0].duration_ns == 5);
+  REQUIRE(collector->lost_spans() == 0);
+}
+
+TEST_CASE_METHOD(CollectorTest,
+                 "Collector: a region that has ended on another thread takes no later one's begin away") {
+  const Tracing on;
+  Outbox late(pool);  // of the other thread, looked at after that of this one
+  const Region first = begin(kA);
+  const std::uint64_t begun = time.now_ns();
+  pass(10);
+  REQUIRE(spans().empty());
+  SpanRecord span;
+  span.opener = recorder;
+  span.region = region_id(first);
+  span.key = kA;
+  span.begin_ns = begun;
+  span.end_ns = time.now_ns();
+  late.put(span, Record::Type::span);
+  recorder->leave_notice(region_id(first), time.now_ns());
+  Region again = 0;
+  while (again != first) {
+    if (again != 0) { end(again); }
+    again = begin(kB);
+    pass(1);
+    if (again != first) { recorder->skip(kC); }  // one event more, so that each place is a begin's at some time
+  }
+  while (!spans().empty()) {}  // up to here, the begin of the region in the same place included
+  collector->drain(late, late.end(), nullptr, 8, {});
+  REQUIRE(collector->harvest(false).spans.size() == 1);
+  pass(7);
+  end(again);
+  const std::vector<takt::Span> others = spans();
+  REQUIRE(others.size() == 1);
+  REQUIRE(others[0].duration_ns == 8);
+  REQUIRE(collector->lost_spans() == 0);
+}
+
 TEST_CASE_METHOD(CollectorTest, "Collector: rows wait for the device values they miss") {
   Outbox outbox(pool);
   put_row(outbox, 0, 3, 2);
@@ -244,8 +304,8 @@ TEST_CASE_METHOD(CollectorTest,
   record.region = region_id(region);
   record.thread = 7;
   record.key = kA;
-  record.begin_ns = 10;
-  record.end_ns = 15;
+  record.begin_ns = time.now_ns();
+  record.end_ns = record.begin_ns + 5;
   outbox.put(record, Record::Type::span);
   collector->drain(outbox, outbox.end(), nullptr, 8, {});
   const std::vector<takt::Span> all = collector->harvest(false).spans;

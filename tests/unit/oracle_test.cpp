@@ -345,8 +345,10 @@ class Simulation {
     REQUIRE(begin.marked == live.marked);
     const DeviceBegin mark =
         begin.marked ? DeviceBegin::now(begin.stream, time_.clock) : DeviceBegin{begin.stream, 0, false};
-    Node* node = registry_.end_elsewhere(ender.recorder, opener.recorder, live.region, now());
+    bool open = false;
+    Node* node = registry_.end_elsewhere(ender.recorder, opener.recorder, live.region, now(), kNoKey, open);
     REQUIRE(node != nullptr);
+    REQUIRE(open);
     bool placed = false;
     Oracle::Path path;
     if (deep) {

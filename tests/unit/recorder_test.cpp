@@ -415,6 +415,33 @@ TEST_CASE_METHOD(RecorderFixture, "Recorder: regions too deep keep their places 
   REQUIRE(recorder->tree().depth() == 0);
   REQUIRE(mishaps(Mishap::end_without_start) == 0);
 }
+TEST_CASE_METHOD(RecorderFixture,
+                 "Recorder: a region that ends on another thread at the reading of its begin has ended") {
+  const Region around = begin(kA);
+  const Region first = begin(kB);
+  if (GENERATE(false, true)) { recorder->fold(); }  // or its begin is not folded yet
+  const Region second = begin(kC);
+  recorder->leave_notice(region_id(second), time.now_ns());
+  recorder->leave_notice(region_id(first), time.now_ns());
+  const Region behind = begin(kC);  // at the same reading
+  if (GENERATE(false, true)) { pass(5); }
+  Unfolded unfolded;
+  recorder->copy(unfolded);
+  const auto copy = replay(*recorder, time.clock, unfolded);
+  recorder->fold();
+  const Tree* const trees[] = {copy.get(), &recorder->tree()};
+  for (const Tree* const tree : trees) {
+    REQUIRE(tree->depth() == 2);
+    REQUIRE(tree->is_open(region_id(around)));
+    REQUIRE(tree->is_open(region_id(behind)));
+  }
+  end(behind);
+  end(around);
+  recorder->fold();
+  REQUIRE(recorder->tree().depth() == 0);
+  REQUIRE(mishaps(Mishap::end_without_start) == 0);
+}
+
 
 TEST_CASE_METHOD(RecorderFixture,
                  "Recorder: a region of another thread that ends inside a step is no part of its row") {

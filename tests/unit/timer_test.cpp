@@ -630,5 +630,49 @@ TEST_CASE("Timer: a handle of one that joined the process ends no later region")
   REQUIRE(timer.mistakes() == 1);
   timer.end(again);
   REQUIRE(takt::snapshot().open.empty());
-  REQUIRE(takt_test::losses_of(takt::snapshot(), "end_without_start") == before);
+  REQUIRE(takt_test::losses_of(takt::snapshot(), "end_without_start") == before + 1);
+}
+
+TEST_CASE("Timer: what is done to an ended region of one that joined the process is in the report, by its name") {
+  const Key key{"stale in a joined Timer"};
+  auto timer = Timer<CpuBackend>::joined();
+  const auto named = [&key] {
+    std::uint64_t count = 0;
+    for (const takt::Loss& loss : takt::snapshot().losses) {
+      count += loss.what == "end_without_start" && loss.where == key.name() ? loss.count : 0;
+    }
+    return count;
+  };
+  const std::uint64_t before = named();
+  const Handle handle = timer.start(key);
+  SECTION("that has ended here") {
+    timer.end(handle);
+    timer.end(handle);
+  }
+  SECTION("that has ended here, by its key") {
+    timer.end(key);
+    timer.end(handle);
+  }
+  SECTION("that has ended on another thread") {
+    std::thread([&] { timer.end(handle); }).join();
+    timer.end(handle);
+  }
+  SECTION("on another thread, where it has ended") {
+    std::thread([&] {
+      timer.end(handle);
+      timer.end(handle);
+    }).join();
+  }
+  SECTION("on another thread") {
+    timer.end(handle);
+    std::thread([&] { timer.end(handle); }).join();
+  }
+  SECTION("an amount") {
+    timer.end(handle);
+    timer.items(handle, 5);
+  }
+  REQUIRE(named() == before + 1);
+  REQUIRE(timer.mistakes() == 1);
+  REQUIRE(takt_test::calls_of(takt::snapshot(), key.name()) >= 1);
+  REQUIRE(takt::snapshot().open.empty());
 }

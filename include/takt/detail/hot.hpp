@@ -72,6 +72,9 @@ TAKT_EXPORT Region lap_slow(Region region, const Key& key) noexcept;
 TAKT_EXPORT void record_ns(const Key& key, std::uint64_t ns) noexcept;
 enum class Amount : std::uint8_t { items, bytes };
 TAKT_EXPORT void note_amount(Region region, Amount what, std::int64_t amount) noexcept;
+// Of a handle. False, and counted as an end without a start, where the region that began as `begun` says has ended.
+TAKT_EXPORT bool end_handle(Region region, Event begun) noexcept;
+TAKT_EXPORT bool note_amount_of(Region region, Event begun, Amount what, std::int64_t amount) noexcept;
 
 TAKT_ALWAYS_INLINE Region begin_region(const Key& key) noexcept {
   const KeyIndex index = key.index();

@@ -226,12 +226,9 @@ template <class B>
 void Timer<B>::end(const Handle& handle) noexcept {
   if (process_ != nullptr) {
     if (handle.region == 0) { return; }
-    if (detail::event_at(handle.region) != handle.begun) {  // another region begins there by now
-      lost_.fetch_add(1, std::memory_order_relaxed);
-      return;
-    }
-    if (handle.thread != nullptr) { forget_lap(*handle.thread, handle.region); }
-    process_->end(handle.region);
+    const bool is_here = detail::event_at(handle.region) == handle.begun;  // else another region begins there by now
+    if (is_here && handle.thread != nullptr) { forget_lap(*handle.thread, handle.region); }
+    if (!process_->end(handle.region, handle.begun)) { lost_.fetch_add(1, std::memory_order_relaxed); }
     return;
   }
   if (handle.thread == nullptr) { return; }
@@ -335,11 +332,8 @@ void Timer<B>::record(const Key& key, std::chrono::nanoseconds duration) noexcep
 template <class B>
 void Timer<B>::add_amount(const Handle& handle, detail::Amount what, std::int64_t n) noexcept {
   if (process_ != nullptr) {
-    if (handle.region != 0 && detail::event_at(handle.region) == handle.begun) {
-      process_->note_amount(handle.region, what, n);
-    } else if (handle.region != 0) {
-      lost_.fetch_add(1, std::memory_order_relaxed);
-    }
+    const bool noted = handle.region == 0 || process_->note_amount(handle.region, handle.begun, what, n);
+    if (!noted) { lost_.fetch_add(1, std::memory_order_relaxed); }
     return;
   }
   if (handle.thread == nullptr) { return; }
