@@ -79,12 +79,14 @@ TableRow row_of_run(const Snapshot& snapshot) {
   return row;
 }
 
+std::string share_of(const Snapshot& snapshot, std::uint32_t path) {
+  const double share = snapshot.share_of_parent(path);
+  return share < 0 ? "-" : detail::percent(share, 1);
+}
+
 TableRow row_of(const Snapshot& snapshot, std::uint32_t index) {
   const PathStats& path = snapshot.paths[index];
   const Summary& host = path.host;
-  const bool top = path.parent == PathStats::kNoParent;
-  const double whole = static_cast<double>(top ? static_cast<std::uint64_t>(snapshot.wall_ns)
-                                               : snapshot.paths[path.parent].host.total_ns());
   TableRow row;
   row.name = detail::printable(path.name);
   row.depth = path.depth;
@@ -96,7 +98,7 @@ TableRow row_of(const Snapshot& snapshot, std::uint32_t index) {
   row.cells[kP99] = quantile(host, 0.99);
   row.cells[kMax] = measured(host, static_cast<double>(host.max_ns()));
   row.cells[kSelf] = time_of(path.self_ns);
-  row.cells[kShare] = detail::percent(static_cast<double>(host.total_ns()), whole);
+  row.cells[kShare] = share_of(snapshot, index);
   row.cells[kFirst] = host.first_n() == 0 ? "-" : time_of(host.first_max_ns());
   if (path.device.n() != 0) {
     row.cells[kStream] = time_of(path.device.total_ns());

@@ -97,11 +97,9 @@ Json clock(const ClockInfo& clock) {
   };
 }
 
-Json share_of_parent(const Snapshot& snapshot, const PathStats& path) {
-  const double whole = path.parent == PathStats::kNoParent
-                           ? static_cast<double>(snapshot.wall_ns)
-                           : static_cast<double>(snapshot.paths[path.parent].host.total_ns());
-  return whole > 0 ? number(static_cast<double>(path.host.total_ns()) / whole) : Json();
+Json share_of_parent(const Snapshot& snapshot, std::uint32_t path) {
+  const double share = snapshot.share_of_parent(path);
+  return share < 0 ? Json() : number(share);
 }
 
 Json path(const Snapshot& snapshot, std::uint32_t index) {
@@ -113,7 +111,7 @@ Json path(const Snapshot& snapshot, std::uint32_t index) {
       {"depth", path.depth},
       {"kind", to_string(path.kind)},
       {"self_ns", path.self_ns},
-      {"share_of_parent", share_of_parent(snapshot, path)},
+      {"share_of_parent", share_of_parent(snapshot, index)},
       {"items", path.items},
       {"bytes", path.bytes},
       {"skipped", path.skipped},

@@ -132,7 +132,13 @@ void MetricPoints::add_totals(const Snapshot& snapshot) {
   for (std::uint32_t path = 0; path < snapshot.paths.size(); ++path) {
     const PathStats& stats = snapshot.paths[path];
     const std::string name = snapshot.path_name(path);
-    if (stats.host.n() != 0) { add_summary(make_leaves("total/time/" + name), stats.host, when); }
+    const std::uint64_t so_far_ns = snapshot.time_so_far_ns(path);
+    if (stats.host.n() != 0 || so_far_ns != 0) {
+      const Leaves made = make_leaves("total/time/" + name);
+      add_measured(made, stats.host, when);
+      put(made[kTotal], seconds(so_far_ns), when);  // of a run that died: what is inside an open region is in its time
+      put(made[kCount], static_cast<double>(stats.host.n()), when);
+    }
     if (stats.device.n() != 0) { add_summary(make_leaves("total/gpu/" + name), stats.device, when); }
   }
   for (std::uint32_t series = 0; series < snapshot.series.size(); ++series) {
@@ -177,14 +183,18 @@ void MetricPoints::add_summary(const Leaves& leaves, const Summary& summary, con
     put(leaves[kStep], seconds(summary.total_ns()), when);
     return;
   }
-  if (summary.measured_n() != 0) {
-    put(leaves[kMean], seconds(summary.mean_ns()), when);
-    put(leaves[kP50], seconds(summary.percentile_ns(0.5)), when);
-    put(leaves[kP95], seconds(summary.percentile_ns(0.95)), when);
-    put(leaves[kMax], seconds(summary.max_ns()), when);
-  }
+  add_measured(leaves, summary, when);
   put(leaves[kTotal], seconds(summary.total_ns()), when);
   put(leaves[kCount], static_cast<double>(summary.n()), when);
+}
+
+/// What leaves warm-up out.
+void MetricPoints::add_measured(const Leaves& leaves, const Summary& summary, const When& when) {
+  if (summary.measured_n() == 0) { return; }
+  put(leaves[kMean], seconds(summary.mean_ns()), when);
+  put(leaves[kP50], seconds(summary.percentile_ns(0.5)), when);
+  put(leaves[kP95], seconds(summary.percentile_ns(0.95)), when);
+  put(leaves[kMax], seconds(summary.max_ns()), when);
 }
 
 void MetricPoints::put(std::uint32_t key, double value, const When& when) {

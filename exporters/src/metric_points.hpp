@@ -107,6 +107,7 @@ class MetricPoints {
   void add_exposed(std::uint32_t series, const std::string& of, const Window& window, const When& when);
   void add_rate(const std::string& stem, double items, double steps, double period_ns, const When& when);
   void add_summary(const Leaves& leaves, const Summary& summary, const When& when);
+  void add_measured(const Leaves& leaves, const Summary& summary, const When& when);
   void put(std::uint32_t key, double value, const When& when);
   bool has_gap(MetricPoint::Source source) const noexcept;
 

@@ -244,6 +244,25 @@ struct Snapshot {
     const PathStats& here = paths[path];
     return here.parent == PathStats::kNoParent ? here.name : path_name(here.parent) + "/" + here.name;
   }
+  /// ns in the regions at this place so far: of those that have ended, and of those that are open. What has ended inside an open
+  /// one is part of this, and of no region that has ended. Any thread.
+  std::uint64_t time_so_far_ns(std::uint32_t path) const noexcept {
+    std::uint64_t sum = paths[path].host.total_ns();
+    for (const OpenRegion& each : open) {
+      if (each.path == path && each.open_ns > 0) {
+        sum = detail::bounded_sum(sum, static_cast<std::uint64_t>(each.open_ns));
+      }
+    }
+    return sum;
+  }
+  /// Of the time so far in the region around it, or at the top of the run's, by how much this place took: 0 to 1, more where
+  /// threads add up; negative where that is 0 ns. Any thread.
+  double share_of_parent(std::uint32_t path) const noexcept {
+    const std::uint32_t parent = paths[path].parent;
+    const double whole =
+        parent == PathStats::kNoParent ? static_cast<double>(wall_ns) : static_cast<double>(time_so_far_ns(parent));
+    return whole > 0 ? static_cast<double>(time_so_far_ns(path)) / whole : -1;
+  }
 };
 
 TAKT_END_NAMESPACE

@@ -161,6 +161,16 @@ TEST_CASE("share is of the parent, and of the run at the top") {
   CHECK(contains(row_of(table(snapshot), "Decode"), " 25.0 % "));
 }
 
+TEST_CASE("of a region that is open, its time so far is its share, and what shares of those inside are of") {
+  Snapshot snapshot = one_second();
+  const std::uint32_t epoch = add_path(snapshot, "Epoch");
+  snapshot.paths[add_path(snapshot, "Batch", epoch)].host.add(760 * kMs);
+  snapshot.paths[epoch].host.add(400 * kMs);
+  snapshot.open.push_back({epoch, 0, 400 * kMs});
+  CHECK(contains(row_of(table(snapshot), "Epoch"), " 80.0 % "));
+  CHECK(contains(row_of(table(snapshot), "Batch"), " 95.0 % "));
+}
+
 TEST_CASE("stream spans have columns of their own, empty where a path has none") {
   const std::string text = table(sample_snapshot(), 200);
   CHECK(contains(text, "stream span\n"));

@@ -155,6 +155,21 @@ TEST_CASE("every figure of a path comes back as it was") {
   CHECK(summary["paths"][0]["share_of_parent"] == 60'600'000'000.0 / 62'400'000'000.0);
 }
 
+TEST_CASE("the time of a region that is open is its own: what has ended inside is a part of it") {
+  Snapshot snapshot = at(20 * kSecondNs);
+  const std::uint32_t epoch = add_path(snapshot, "Epoch");
+  const std::uint32_t batch = add_path(snapshot, "Batch", epoch);
+  add_thread(snapshot, "main");
+  snapshot.paths[epoch].host.add_first(10 * static_cast<std::uint64_t>(kSecondNs));
+  snapshot.paths[batch].host.add_first(18 * static_cast<std::uint64_t>(kSecondNs));
+  snapshot.open.push_back({epoch, 0, 9 * kSecondNs});
+  snapshot.open.push_back({batch, 0, kSecondNs});
+  const json summary = json::parse(takt::format_json(snapshot));
+  CHECK(summary["paths"][epoch]["share_of_parent"] == 19.0 / 20.0);
+  CHECK(summary["paths"][batch]["share_of_parent"] == 1.0);
+  CHECK(summary["paths"][epoch]["host"]["total_ns"] == 10 * kSecondNs);
+}
+
 TEST_CASE("the histogram is a list of lowest duration and count, without empty buckets") {
   Snapshot snapshot = at(kSecondNs);
   const std::uint32_t path = add_path(snapshot, "IO");

@@ -110,6 +110,22 @@ TEST_CASE("Metric points: behind a gap they have no number, because others may h
   }
 }
 
+TEST_CASE("Metric points: the total of a region that was open at the end has that time") {
+  Rig rig;
+  rig.snapshot.paths[0].host.add(4'000'000'000);
+  rig.snapshot.paths[rig.batch].host.add(5'500'000'000);
+  rig.snapshot.open.push_back({0, 0, 2'000'000'000});
+  rig.snapshot.open.push_back({rig.io, 0, 1'000'000'000});
+  rig.snapshot.finished = true;
+  rig.take();
+  auto found = rig.by_name();
+  CHECK(found["total/time/Epoch/total_s"][0].value == 6.0);
+  CHECK(found["total/time/Epoch/count"][0].value == 1.0);
+  CHECK(found["total/time/Epoch/Batch/total_s"][0].value == 5.5);
+  CHECK(found["total/time/Epoch/Batch/IO/total_s"][0].value == 1.0);
+  CHECK(found["total/time/Epoch/Batch/IO/count"][0].value == 0.0);
+}
+
 TEST_CASE("Metric points: a window closes at the first step end ten seconds after it opened") {
   Rig rig;
   for (std::int64_t step = 0; step < 9; ++step) { rig.add_step(step, (step + 1) * 1'000'000); }
