@@ -5,10 +5,14 @@
 #include "json_text.hpp"
 #include "stream_file.hpp"
 #include "text.hpp"
+#include "track_lanes.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <map>
 #include <new>
 #include <string_view>
 #include <utility>
@@ -36,17 +40,33 @@ std::string metadata(const char* what, std::int64_t process, std::uint32_t threa
 
 // Tracks of streams have numbers beyond those of threads, of which a process tells 4 096 apart.
 constexpr std::uint32_t kFirstStream = 1'000'001;
+// And behind them the further lanes of both.
+constexpr std::uint32_t kFirstLane = 2'000'001;
 
 /// "cuda 0", the first device of this kind that was seen.
 std::string name_of(const TimeLineInfo& line) { return fmt::format("{} {}", line.device, line.number); }
 
-std::string event(const Snapshot& snapshot, const Span& span) {
-  const std::uint32_t thread = span.stream != Span::kHost              ? kFirstStream + span.stream
-                               : span.thread < snapshot.threads.size() ? snapshot.threads[span.thread].id
-                                                                       : span.thread;
+std::uint32_t track_of(const Snapshot& snapshot, const Span& span) {
+  return span.stream != Span::kHost              ? kFirstStream + span.stream
+         : span.thread < snapshot.threads.size() ? snapshot.threads[span.thread].id
+                                                 : span.thread;
+}
+
+std::int64_t end_of(const Span& span) {
+  if (span.duration_ns <= 0) { return span.begin_ns; }
+  constexpr std::int64_t kLast = std::numeric_limits<std::int64_t>::max();
+  return span.begin_ns > kLast - span.duration_ns ? kLast : span.begin_ns + span.duration_ns;
+}
+
+std::string event(const Snapshot& snapshot, const Span& span, std::uint32_t track) {
   return fmt::format("{{\"name\":{},\"cat\":\"{}\",\"ph\":\"X\",\"ts\":{},\"dur\":{},\"pid\":{},\"tid\":{}}}",
                      detail::printable_json(Json(span.name).text()), to_string(span.kind), microseconds(span.begin_ns),
-                     microseconds(span.duration_ns), process_of(snapshot.run), thread);
+                     microseconds(span.duration_ns), process_of(snapshot.run), track);
+}
+
+std::string track_names(std::int64_t process, std::uint32_t track, const std::string& name, std::uint32_t order) {
+  return metadata("thread_name", process, track, {{"name", name}}) + ",\n" +
+         metadata("thread_sort_index", process, track, {{"sort_index", order}});
 }
 
 std::string tail(const Snapshot& snapshot, std::uint64_t dropped) {
@@ -77,7 +97,27 @@ std::string tail(const Snapshot& snapshot, std::uint64_t dropped) {
 }  // namespace
 
 struct TraceExporter::Impl {
+  /// A track of its own for spans that overlap others of their thread or stream.
+  struct FurtherLane {
+    std::uint32_t thread;  // index into Snapshot::threads
+    std::uint32_t stream;  // index into Snapshot::streams, or Span::kHost
+    std::uint32_t track;   // which it is a lane of
+    std::uint32_t own_track;
+    std::uint32_t number;  // from 2
+    std::string name;      // as written
+  };
+
   Impl(std::string path, std::uint64_t max_events) : file(std::move(path), "trace"), left(max_events) {}
+
+  struct Placed {
+    const Span* span;
+    std::int64_t end_ns;
+    std::uint32_t lane;
+    /// Of what ends together, the inner one.
+    bool is_before(const Placed& other) const {
+      return end_ns != other.end_ns ? end_ns < other.end_ns : span->begin_ns > other.span->begin_ns;
+    }
+  };
 
   std::string separated(const std::string& text) const { return first ? text : ",\n" + text; }
   void add(const std::string& text) {
@@ -97,15 +137,37 @@ struct TraceExporter::Impl {
       const ThreadInfo& thread = snapshot.threads[index];
       if (index < names.size() && names[index] == thread.name) { continue; }
       names.resize(std::max(names.size(), index + 1));
-      add(metadata("thread_name", process, thread.id, {{"name", thread.name}}) + ",\n" +
-          metadata("thread_sort_index", process, thread.id, {{"sort_index", thread.id}}));
+      add(track_names(process, thread.id, thread.name, thread.id));
       names[index] = thread.name;
     }
     for (; streams < snapshot.streams.size(); ++streams) {
       const auto track = static_cast<std::uint32_t>(kFirstStream + streams);
-      add(metadata("thread_name", process, track, {{"name", stream_name(snapshot, streams)}}) + ",\n" +
-          metadata("thread_sort_index", process, track, {{"sort_index", track}}));
+      add(track_names(process, track, stream_name(snapshot, streams), track));
     }
+    for (FurtherLane& each : further) { name_lane(snapshot, each); }
+  }
+
+  /// The name of its track and a number, "main (2)"; again when that has changed.
+  void name_lane(const Snapshot& snapshot, FurtherLane& lane) {
+    std::string name = lane.stream != Span::kHost              ? stream_name(snapshot, lane.stream)
+                       : lane.thread < snapshot.threads.size() ? snapshot.threads[lane.thread].name
+                                                               : fmt::format("thread {}", lane.track);
+    name += fmt::format(" ({})", lane.number);
+    if (name == lane.name) { return; }
+    add(track_names(process_of(snapshot.run), lane.own_track, name, lane.track));
+    lane.name = name;
+  }
+
+  /// The track on which a span of this lane belongs.
+  std::uint32_t lane_track(const Snapshot& snapshot, const Span& span, std::uint32_t lane) {
+    const std::uint32_t track = track_of(snapshot, span);
+    if (lane == 0) { return track; }
+    const auto number = static_cast<std::uint32_t>(further.size());
+    const auto [place, is_new] = lane_numbers.emplace(std::make_pair(track, lane), number);
+    if (is_new) { further.push_back({span.thread, span.stream, track, kFirstLane + number, lane + 1, {}}); }
+    FurtherLane& own = further[place->second];
+    if (own.name.empty()) { name_lane(snapshot, own); }
+    return own.own_track;
   }
 
   /// "cuda 0 stream 1"; where another thread put spans there before, "cuda 0 stream 1 (loader)".
@@ -120,14 +182,31 @@ struct TraceExporter::Impl {
     return fmt::format("{} ({})", name, snapshot.threads[stream.thread].name);
   }
 
-  void add_span(const Snapshot& snapshot, const Span& span) {
-    if (!file.is_new(span.sequence)) { return; }
-    if (left == 0) {
+  /// Threads hand over late what ended on others, and streams what is done: lanes are given by the ends, lines written in order.
+  void add_spans(const Snapshot& snapshot) {
+    std::vector<Placed> placed;
+    std::vector<Placed*> by_end;
+    for (const Span& span : snapshot.spans) {
+      if (file.is_new(span.sequence)) { placed.push_back({&span, end_of(span), detail::TrackLanes::kNone}); }
+    }
+    for (Placed& each : placed) {
+      if (by_end.size() < left) { by_end.push_back(&each); }
+    }
+    std::sort(by_end.begin(), by_end.end(), [](const Placed* a, const Placed* b) { return a->is_before(*b); });
+    for (Placed* each : by_end) {
+      each->lane = lanes[track_of(snapshot, *each->span)].place(each->span->begin_ns, each->end_ns);
+    }
+    for (const Placed& each : placed) { add_span(snapshot, *each.span, each.lane); }
+  }
+
+  void add_span(const Snapshot& snapshot, const Span& span, std::uint32_t lane) {
+    if (left == 0 || lane == detail::TrackLanes::kNone) {
       file.append(span.sequence, "");
       ++dropped;
       return;
     }
-    file.append(span.sequence, separated(event(snapshot, span)));
+    const std::uint32_t track = lane_track(snapshot, span, lane);
+    file.append(span.sequence, separated(event(snapshot, span, track)));
     first = false;
     --left;
   }
@@ -136,8 +215,11 @@ struct TraceExporter::Impl {
   std::uint64_t left;  // spans that may still be written
   std::uint64_t dropped = 0;
   bool first = true;
-  std::vector<std::string> names;  // as written, by index into Snapshot::threads
-  std::size_t streams = 0;         // named so far
+  std::vector<std::string> names;                     // as written, by index into Snapshot::threads
+  std::size_t streams = 0;                            // named so far
+  std::map<std::uint32_t, detail::TrackLanes> lanes;  // by track
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> lane_numbers;  // by track and lane, into `further`
+  std::vector<FurtherLane> further;
 };
 
 TraceExporter::TraceExporter(std::string path, std::uint64_t max_events)
@@ -152,7 +234,7 @@ ExportResult TraceExporter::export_snapshot(const Snapshot& snapshot) {
     const ExportResult begun = trace.file.begin(kHead, snapshot.finished);
     if (begun != ExportResult::ok) { return begun; }
     trace.name_tracks(snapshot);
-    for (const Span& span : snapshot.spans) { trace.add_span(snapshot, span); }
+    trace.add_spans(snapshot);
     return trace.file.end(tail(snapshot, trace.dropped), snapshot.finished);
   } catch (const std::bad_alloc&) { return trace.file.refuse_for_memory(); }
 }

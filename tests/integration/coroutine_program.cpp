@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -125,7 +126,10 @@ int many_on_four_threads() {
 
 }  // namespace
 
-int main() {
+/// \param argc more than 1: with a Session, as the environment says.
+int main(int argc, char**) {
+  std::optional<takt::Session> session;
+  if (argc > 1) { session.emplace("coroutines"); }
   constexpr std::uint64_t kTasks = 20;
   int failed = 0;
   std::vector<Task> tasks;

@@ -160,6 +160,45 @@ TEST_CASE("streams of devices are tracks beside the threads, with the bound on t
   CHECK(other["unavailable"] == json({{"hip", "HIP finds no device"}}));
 }
 
+TEST_CASE("what overlaps has tracks of its own, on which spans lie inside each other or apart") {
+  const Scratch scratch;
+  const std::string path = scratch.path("trace.json");
+  takt::TraceExporter exporter(path);
+  Snapshot snapshot = with_threads();
+  snapshot.time_lines = {takt::TimeLineInfo()};
+  snapshot.time_lines[0].device = "cuda";
+  snapshot.streams = {{0, 0, 0}};
+  add_span(snapshot, "first", 0, 60);
+  add_span(snapshot, "inside", 70, 10);
+  add_span(snapshot, "second", 50, 50);
+  REQUIRE(exporter.export_snapshot(snapshot) == ExportResult::ok);
+  snapshot.spans.clear();
+  add_span(snapshot, "around", 0, 200);
+  REQUIRE(exporter.export_snapshot(snapshot) == ExportResult::ok);
+  snapshot.spans.clear();
+  add_span(snapshot, "late", 60, 60);  // by another thread, of an end long ago
+  for (const std::int64_t begin : {300, 310}) {
+    add_span(snapshot, "copy", begin, 15);
+    snapshot.spans.back().stream = 0;
+  }
+  snapshot.threads[0].name = "trainer";
+  const json trace = written_by(exporter, snapshot, path);
+  const json spans = of_kind(trace, "X");
+  const auto track = [&](std::size_t span) { return spans[span]["tid"].get<std::uint32_t>(); };
+  CHECK(track(0) == 0);
+  CHECK(track(1) == 0);
+  CHECK(track(2) == 2'000'001);
+  CHECK(track(3) == 0);
+  CHECK(track(4) == 2'000'002);
+  CHECK(track(5) == 1'000'001);
+  CHECK(track(6) == 2'000'003);
+  CHECK(metadata(trace, "thread_name", 2'000'001)["name"] == "trainer (2)");
+  CHECK(metadata(trace, "thread_name", 2'000'002)["name"] == "trainer (3)");
+  CHECK(metadata(trace, "thread_name", 2'000'003)["name"] == "cuda 0 stream 0 (2)");
+  CHECK(metadata(trace, "thread_sort_index", 2'000'001)["sort_index"] == 0);
+  CHECK(metadata(trace, "thread_sort_index", 2'000'003)["sort_index"] == 1'000'001);
+}
+
 TEST_CASE("a process without a number goes by its rank") {
   const Scratch scratch;
   const std::string path = scratch.path("trace.json");
