@@ -163,6 +163,7 @@ struct TraceExporter::Impl {
     const std::uint32_t track = track_of(snapshot, span);
     if (lane == 0) { return track; }
     const auto number = static_cast<std::uint32_t>(further.size());
+    if (number == further.capacity()) { further.reserve(2U * number + 8); }  // what may throw comes first
     const auto [place, is_new] = lane_numbers.emplace(std::make_pair(track, lane), number);
     if (is_new) { further.push_back({span.thread, span.stream, track, kFirstLane + number, lane + 1, {}}); }
     FurtherLane& own = further[place->second];
