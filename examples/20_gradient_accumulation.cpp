@@ -30,11 +30,13 @@ struct Line {
 
   static std::vector<double> load(int number) {
     std::vector<double> inputs;
+    inputs.reserve(kSamples);
     for (int sample = 0; sample < kSamples; ++sample) { inputs.push_back((number + sample) % 10 / 10.0); }
     return inputs;
   }
   std::vector<double> forward(const std::vector<double>& inputs) const {
     std::vector<double> errors;
+    errors.reserve(inputs.size());
     for (const double x : inputs) { errors.push_back((slope - 3) * x); }
     return errors;
   }

@@ -65,6 +65,7 @@ void elsewhere(Timer& timer, int times) {
     const takt::Scope around(takt::Comm);
     ++ended;
     std::vector<takt::Handle> open;
+    open.reserve(4);
     for (int count = 0; count < 4; ++count) { open.push_back(timer.start(takt::IO)); }
     std::thread other([&] {
       for (const takt::Handle& each : open) { end(timer, each); }
