@@ -30,9 +30,9 @@ function(takt_require target package version debian)
   takt_find(${target} ${package} "${version}")
   if(NOT TARGET ${target})
     if(version)
-      string(APPEND version " or later")
+      string(APPEND package " ${version} or later")
     endif()
-    message(FATAL_ERROR "Takt needs ${package} ${version}, and there is no CMake package of it here.\n"
+    message(FATAL_ERROR "Takt needs ${package}, and there is no CMake package of it here.\n"
                         "Debian and Ubuntu: apt-get install ${debian}\n"
                         "Elsewhere: install it and pass -DCMAKE_PREFIX_PATH=<where it is>.")
   endif()
@@ -69,6 +69,22 @@ function(takt_look_for part what target package version debian)
   endif()
   set(TAKT_HAS_${part} ${found} PARENT_SCOPE)
 endfunction()
+
+# What the tests need, which a user need not have. Each major version of Catch2 speaks for itself alone.
+if(TAKT_BUILD_TESTS)
+  takt_find(Catch2::Catch2 Catch2 3)
+  if(TAKT_BUILD_TESTS STREQUAL "AUTO")
+    takt_find(Catch2::Catch2 Catch2 2.13)
+    find_package(Python3 QUIET COMPONENTS Interpreter)
+    if(NOT (TARGET Catch2::Catch2 AND Python3_FOUND))
+      message(STATUS "Takt: the tests are left out: no Catch2 2.13 or later, or no Python 3 "
+                     "(Debian and Ubuntu: apt-get install catch2 python3)")
+      set(TAKT_BUILD_TESTS OFF)
+    endif()
+  else()
+    takt_require(Catch2::Catch2 Catch2 2.13 catch2)
+  endif()
+endif()
 
 set(TAKT_CURL_VERSION 7.68)
 takt_look_for(MLFLOW takt::mlflow CURL::libcurl CURL ${TAKT_CURL_VERSION} libcurl4-openssl-dev)

@@ -248,6 +248,10 @@ bool wants_color(std::FILE* stream, ConsoleOptions::Color color) {
   if (color != ConsoleOptions::Color::automatic) { return color == ConsoleOptions::Color::always; }
   const char* no_color = std::getenv("NO_COLOR");  // https://no-color.org: set and not empty
   const char* terminal = std::getenv("TERM");
+  // Launchers of MPI give ranks a terminal of their own, and write what arrives there into a file, perhaps.
+  for (const char* const launcher : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK"}) {
+    if (std::getenv(launcher) != nullptr) { return false; }
+  }
   return ::isatty(::fileno(stream)) == 1 && (no_color == nullptr || *no_color == '\0') &&
          (terminal == nullptr || std::strcmp(terminal, "dumb") != 0);
 }

@@ -3,17 +3,15 @@
 #include "environment.hpp"
 
 #include "fault.hpp"
+#include "nearest.hpp"
 #include "words.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstdlib>
 #include <iterator>
 #include <limits>
 #include <new>
-#include <numeric>
-#include <utility>
 #include <vector>
 
 #include <unistd.h>
@@ -201,27 +199,6 @@ bool is_ignored(std::string_view name) {
          begins_with(name, "TAKT_BENCH") || begins_with(name, "TAKT_EXAMPLE");
 }
 
-/// Levenshtein's, over one row. Both are short: environments may hold names of any length, so these are cut before.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::array<std::size_t, kLongestShown + 1> row{};
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0U : 1U);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row[b.size()];
-}
-
-std::string_view nearest(std::string_view name, const std::vector<std::string_view>& known) {
-  return *std::min_element(known.begin(), known.end(), [&](std::string_view a, std::string_view b) {
-    return edit_distance(name, a) < edit_distance(name, b);
-  });
-}
-
 /// Names only: the value of a variable that is not Takt's may be anybody's secret.
 std::vector<std::string> unknown_names(const std::vector<std::string_view>& known) {
   std::vector<std::string> unknown;
@@ -245,7 +222,7 @@ void report_unknown_variables() {
   const std::size_t shown = std::min(unknown.size(), kMostUnknownShown);
   for (std::size_t index = 0; index < shown; ++index) {
     line.append(index == 0 ? "" : ", ").append(unknown[index]);
-    line.append(" (nearest: ").append(nearest(unknown[index], known)).append(")");
+    line.append(" (nearest: ").append(nearest(unknown[index], known.data(), known.size())).append(")");
   }
   if (shown < unknown.size()) { line += " and " + std::to_string(unknown.size() - shown) + " more"; }
   line += "; known:";

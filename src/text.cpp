@@ -176,8 +176,12 @@ std::size_t columns_of(std::string_view text) noexcept {
 }
 
 std::string fit(const std::string& text, std::size_t columns) {
-  if (columns_of(text) <= columns) { return text; }
-  return text.substr(0, bytes_of_columns(text, columns - 1)) + kEllipsis;
+  const std::size_t all = columns_of(text);
+  if (all <= columns) { return text; }
+  const std::size_t at_end = (columns - 1) / 2;
+  const std::size_t at_start = columns - 1 - at_end;
+  return text.substr(0, bytes_of_columns(text, at_start)) + kEllipsis +
+         text.substr(bytes_of_columns(text, all - at_end));
 }
 
 std::string fit_end(const std::string& text, std::size_t columns) {

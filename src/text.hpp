@@ -29,7 +29,8 @@ std::string printable_lines(std::string_view text);
 std::string printable_json(std::string_view json);
 /// Columns of printable text.
 std::size_t columns_of(std::string_view text) noexcept;
-/// Printable text of at most `columns` (1 or more), cut at the end with an ellipsis.
+/// Printable text of at most `columns` (1 or more), with an ellipsis for what is cut from the middle: long names that differ
+/// often differ at the end.
 std::string fit(const std::string& text, std::size_t columns);
 /// The same, cut at the start: of a path, the end tells more.
 std::string fit_end(const std::string& text, std::size_t columns);

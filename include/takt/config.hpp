@@ -13,18 +13,33 @@
 #define TAKT_ENABLED 1
 #endif
 
+// For those who compile with -Weverything: neither padding nor where a vtable lands is anything to mend here.
+#if defined(__clang__)
+#define TAKT_BEGIN_QUIET                                                            \
+  _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wpadded\"") \
+      _Pragma("clang diagnostic ignored \"-Wweak-vtables\"")
+#define TAKT_END_QUIET _Pragma("clang diagnostic pop")
+#else
+#define TAKT_BEGIN_QUIET
+#define TAKT_END_QUIET
+#endif
+
 #define TAKT_BEGIN_NAMESPACE \
+  TAKT_BEGIN_QUIET           \
   namespace takt {           \
   inline namespace v0 {
 #define TAKT_END_NAMESPACE \
   }                        \
-  }
+  }                        \
+  TAKT_END_QUIET
 #define TAKT_BEGIN_OFF_NAMESPACE \
+  TAKT_BEGIN_QUIET               \
   namespace takt {               \
   inline namespace v0_off {
 #define TAKT_END_OFF_NAMESPACE \
   }                            \
-  }
+  }                            \
+  TAKT_END_QUIET
 
 #if defined(_WIN32)
 #define TAKT_EXPORT

@@ -70,7 +70,7 @@ class TAKT_EXPORT Session {
   /// When it returns, the journal has begun; a disk that takes nothing holds it up for a second at most.
   /// \throws takt::Error if there is a Session already. Faults of the surroundings (a folder that cannot be written) do not
   ///         throw: they are reported, the run goes on in memory, and close() returns false.
-  explicit Session(std::string name, SessionOptions options = SessionOptions::from_env());
+  [[nodiscard]] explicit Session(std::string name, SessionOptions options = SessionOptions::from_env());
   /// Closes the run; an exception on its way through marks it failed. Takes at most `exit_ms`.
   ~Session();
   Session(const Session&) = delete;
@@ -146,9 +146,9 @@ class Session {
  public:
   // Templates, so that not even a string is made for them.
   template <class Name>
-  explicit Session(const Name&) noexcept {}
+  [[nodiscard]] explicit Session(const Name&) noexcept {}
   template <class Name>
-  Session(const Name&, const SessionOptions&) noexcept {}
+  [[nodiscard]] Session(const Name&, const SessionOptions&) noexcept {}
   ~Session() noexcept {}
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;

@@ -3,16 +3,19 @@
 #include <takt/config.hpp>
 
 #include "commands.hpp"
+#include "nearest.hpp"
 #include "text.hpp"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <functional>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace {
@@ -20,6 +23,21 @@ namespace {
 constexpr const char* kRuns =
     "A run's folder, the folder of one of its ranks, or a folder of runs, of which the newest is taken. "
     "Default: TAKT_DIR, or takt-runs";
+
+/// Says which command a misspelt one may be. Returns whether there was one.
+bool is_misspelt(const CLI::App& app, std::string_view word) {
+  std::vector<std::string_view> known;
+  std::string list;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    known.push_back(command->get_name());
+    list += " " + command->get_name();
+  }
+  if (word.substr(0, 1) == "-" || std::find(known.begin(), known.end(), word) != known.end()) { return false; }
+  const std::string_view nearest = takt::detail::nearest(word, known.data(), known.size());
+  fmt::print(stderr, "takt: there is no command '{}'. Nearest: {}. There are:{}\n",
+             takt::detail::fit(takt::detail::printable(word), 60), nearest, list);
+  return true;
+}
 
 int run_command(int count, char** arguments) {
   CLI::App app(
@@ -86,6 +104,7 @@ int run_command(int count, char** arguments) {
   try {
     app.parse(count, arguments);
   } catch (const CLI::ParseError& error) {
+    if (count > 1 && is_misspelt(app, arguments[1])) { return takt::cli::kUsage; }
     std::ostringstream out;
     std::ostringstream err;
     const int status = app.exit(error, out, err);  // it repeats what it was given

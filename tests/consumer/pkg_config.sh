@@ -14,3 +14,10 @@ pkg-config --validate takt
 "$compiler" -std=c++17 "$source" -o consumer $(pkg-config --cflags --libs takt)
 libraries=$(pkg-config --variable=libdir takt)
 LD_LIBRARY_PATH=$libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} ./consumer
+
+# A program whose linking is in the hands of a compiler of C's.
+# shellcheck disable=SC2046
+"$compiler" -std=c++17 -c "$source" -o part.o $(pkg-config --cflags takt)
+# shellcheck disable=SC2046
+cc part.o -o of_c $(pkg-config --static --libs takt)
+LD_LIBRARY_PATH=$libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} ./of_c

@@ -30,6 +30,7 @@ def main():
     parser.add_argument("--compiler", required=True)
     parser.add_argument("--standard", required=True)
     parser.add_argument("--timing-only", action="store_true", help="timing headers, -fno-exceptions -fno-rtti")
+    parser.add_argument("--everything", action="store_true", help="with every warning of clang's but for older standards")
     arguments = parser.parse_args()
 
     headers = list(public_headers(arguments.root))
@@ -37,6 +38,8 @@ def main():
     if arguments.timing_only:
         headers = [name for name in headers if name in TIMING or name.startswith(TIMING_FOLDERS)]
         flags += ["-fno-exceptions", "-fno-rtti"]
+    if arguments.everything:
+        flags += ["-Weverything", "-Wno-c++98-compat", "-Wno-c++98-compat-pedantic", "-Wno-unused-macros"]
     if not headers:
         sys.exit("no header found")
     with tempfile.TemporaryDirectory() as folder:

@@ -319,6 +319,11 @@ class Command(rig.Case):
         for words in (["--help"], ["report", "--help"], ["--version"]):
             self.takt(*words)
 
+    def test_the_nearest_of_a_misspelt_command_is_named(self):
+        for word, nearest in (("reprot", "report"), ("Sync", "sync"), ("chekc", "check"), ("x" * 9999, "")):
+            with self.subTest(word[:9]):
+                self.assertIn(f"Nearest: {nearest}", self.takt(word, status=2).stderr)
+
     def test_output_that_does_not_arrive_is_an_error(self):
         self.run_program("names")
         for words in (["report"], ["report", "--csv"], ["report", "--json"], ["report", "--steps"], ["check"]):

@@ -456,6 +456,11 @@ TEST_CASE("on a terminal the table is as wide as it is, in colour unless the use
   setenv("TERM", "dumb", 1);
   CHECK(printed() == takt::format_table(four_calls(), 50, false));
   setenv("TERM", "xterm-256color", 1);
+  setenv("OMPI_COMM_WORLD_RANK", "0", 1);
+  CHECK(printed() == takt::format_table(four_calls(), 50, false));
+  options.color = takt::ConsoleOptions::Color::always;
+  CHECK(printed() == takt::format_table(four_calls(), 50, true));
+  unsetenv("OMPI_COMM_WORLD_RANK");
   options.color = takt::ConsoleOptions::Color::never;
   options.width = 70;
   CHECK(printed() == takt::format_table(four_calls(), 70, false));

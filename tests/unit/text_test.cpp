@@ -91,6 +91,8 @@ TEST_CASE("text is cut between code points, with an ellipsis") {
   CHECK(columns_of(text) == 3);
   CHECK(fit(text, 3) == text);
   CHECK(fit(text, 2) == "\xE6\x97\xA5\xE2\x80\xA6");
+  CHECK(fit("encoder.layers.10.attention", 12) == "encode\xE2\x80\xA6ntion");
+  CHECK(fit("encoder.layers.10.attention", 11) == "encod\xE2\x80\xA6ntion");
   CHECK(fit(text, 1) == "\xE2\x80\xA6");
   CHECK(fit_end(text, 3) == text);
   CHECK(fit_end(text, 2) == "\xE2\x80\xA6\xE8\xAA\x9E");

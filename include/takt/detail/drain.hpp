@@ -40,7 +40,7 @@ class Patience {
     if (left != 0) { left_.store(left - 1, std::memory_order_relaxed); }
     return left == 0;
   }
-  /// \param before, after how many results were pending.
+  /// \param before how many results were pending before the look, and `after` it.
   void looked(std::uint64_t before, std::uint64_t after) noexcept {
     left_.store(before != 0 && before == after ? kEnds : 0, std::memory_order_relaxed);
   }

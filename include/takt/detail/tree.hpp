@@ -70,7 +70,7 @@ class Tree {
     Counter count;
   };
 
-  /// \param epoch_key, batch_key the keys with a Role.
+  /// \param epoch_key with `batch_key` the keys with a Role.
   /// \param budget not owned, may be nullptr; memory for nodes and histogram pages is taken from it.
   Tree(TreeKey epoch_key, TreeKey batch_key, MemoryBudget* budget = nullptr) noexcept
       : epoch_key_(epoch_key), batch_key_(batch_key), budget_(budget) {

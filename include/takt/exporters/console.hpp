@@ -13,7 +13,7 @@ TAKT_BEGIN_NAMESPACE
 /// How the table is drawn.
 struct ConsoleOptions {
   std::FILE* stream = nullptr;                                             ///< not owned; nullptr: stdout
-  enum class Color { automatic, always, never } color = Color::automatic;  ///< automatic: a terminal, and no NO_COLOR
+  enum class Color { automatic, always, never } color = Color::automatic;  ///< automatic: on a terminal, without NO_COLOR and mpirun
   int width = 0;  ///< columns; 0: of the terminal, 100 where there is none; at least 40
 };
 

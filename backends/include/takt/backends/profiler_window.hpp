@@ -20,7 +20,8 @@ class TAKT_EXPORT ProfilerWindow {
  public:
   static constexpr int kAllRanks = detail::kAllRanks;
 
-  /// \param first,end the steps from `first` to the one before `end`.
+  /// \param first step of the window
+  /// \param end   the step after its last one
   /// \param rank the one to profile, or kAllRanks. The rank of this process is that of its Session, if there is one by now,
   ///        else what TAKT_RANK or the launcher says.
   ProfilerWindow(std::int64_t first, std::int64_t end, int rank = rank_from_env()) noexcept;

@@ -49,9 +49,12 @@ class EventCounts {
         return add(kPendingError);
       case EventStatus::lost:
         return add(kLost);
-      default:
-        return add(kRefused);
+      case EventStatus::refused:
+      case EventStatus::done:
+      case EventStatus::not_ready:
+        break;
     }
+    add(kRefused);
   }
   void report(DeviceReport& report) const noexcept {
     static constexpr const char* kNames[kCounts] = {

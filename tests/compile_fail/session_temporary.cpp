@@ -1,0 +1,14 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+
+// A Session without a name closes the run at once.
+// expect: unused-(result|value)
+#include <takt/session.hpp>
+
+int main() {
+#ifdef MISTAKE
+  takt::Session("digits");
+#else
+  const takt::Session session("digits");
+#endif
+}
