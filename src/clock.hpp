@@ -75,6 +75,8 @@ class Clock {
       return base_ns + static_cast<std::uint64_t>((static_cast<Wide>(ticks - from_ticks) * multiplier) >> 32U);
     }
   };
+  /// How many segments there are; they are never changed, and one that comes holds only from a little later on. Any thread.
+  std::uint32_t segments() const noexcept { return segments_.load(std::memory_order_acquire); }
   /// The segment that holds `ticks`, for loops that convert many. Any thread.
   Segment segment(ClockSource source, std::uint64_t ticks) const noexcept {
     if (source == ClockSource::monotonic) {

@@ -13,6 +13,7 @@ void Folder::fold(const Event* events, std::uint32_t count, std::uint32_t place,
     return;
   }
   Tree& tree = tree_;
+  Ruler& ruler = ruler_;
   // One number for the place and the event leaves the compiler enough registers.
   const auto place_0 = reinterpret_cast<std::uintptr_t>(events) - place * sizeof(Event);
   const auto event_at = [place_0](std::uint64_t id) {
@@ -24,7 +25,7 @@ void Folder::fold(const Event* events, std::uint32_t count, std::uint32_t place,
     const Event event = event_at(id);
     const Event code = event & kCodeMask;
     if (code < kBeginCode) {
-      last_ended_ = tree.end(static_cast<std::uint32_t>(code), ruler_.ns_of(event), before + id);
+      last_ended_ = tree.end(static_cast<std::uint32_t>(code), ruler.ns_of(event), before + id);
       if (TAKT_UNLIKELY(last_ended_ == nullptr)) { count_unmatched(id - place); }
       continue;
     }
@@ -32,7 +33,7 @@ void Folder::fold(const Event* events, std::uint32_t count, std::uint32_t place,
     if ((next & kCodeMask) == id) {                           // most regions hold no other
       std::uint64_t length = 0;
       const Tree::Leaf leaf = tree.usual_leaf(code - kBeginCode);  // none if this is no begin
-      if (TAKT_LIKELY(leaf.node != nullptr && ruler_.length_of(event, next, length))) {
+      if (TAKT_LIKELY(leaf.node != nullptr && ruler.length_of(event, next, length))) {
         ++id;
         tree.fold_leaf(leaf, length, before + id);
         last_ended_ = leaf.node;
@@ -46,7 +47,7 @@ void Folder::fold(const Event* events, std::uint32_t count, std::uint32_t place,
       id += words - 1;
       continue;
     }
-    tree.begin(code - kBeginCode, static_cast<std::uint32_t>(id), ruler_.ns_of(event));
+    tree.begin(code - kBeginCode, static_cast<std::uint32_t>(id), ruler.ns_of(event));
   }
 }
 

@@ -36,11 +36,11 @@ struct Unfolded {
   }
 };
 
-/// Folds the events of one thread into `tree`: the one place that knows what they mean. Both are not owned.
+/// Folds the events of one thread into `tree`: the one place that knows what they mean. Neither is owned.
 class Folder {
  public:
-  Folder(Tree& tree, const Clock& clock, ClockSource source, std::uint64_t last_ticks) noexcept
-      : tree_(tree), ruler_(clock, source, last_ticks) {}
+  /// \param ruler stands at the event before the first; in the end, at the last one.
+  Folder(Tree& tree, Ruler& ruler) noexcept : tree_(tree), ruler_(ruler) {}
 
   /// \param count at most one block.
   /// \param place of the first event in its arena.
@@ -49,7 +49,6 @@ class Folder {
   /// For a reader, who also has to see regions end on other threads between these events.
   void fold(const Unfolded& unfolded) noexcept;
 
-  std::uint64_t last_ticks() const noexcept { return ruler_.last_ticks(); }
   /// The node of the region that ended last; nullptr if none did, or none that was open.
   Node* last_ended() const noexcept { return last_ended_; }
   /// Which of the events were ends that no open region matched: a bit each, of the events of the last block.
@@ -62,7 +61,7 @@ class Folder {
   void fold_special(const Event* words) noexcept;
 
   Tree& tree_;
-  Ruler ruler_;
+  Ruler& ruler_;
   Node* last_ended_ = nullptr;
   std::uint64_t unmatched_ = 0;
 };

@@ -90,9 +90,9 @@ TAKT_COLD Region Recorder::begin_between(KeyIndex key, std::uint64_t ticks) noex
   const Change change(*this);
   put(at, begin_event(key, ticks));
   if (TAKT_UNLIKELY(tracing.load(std::memory_order_relaxed))) { trace(at, 1, place_of(at), last_ticks_.own()); }
-  Folder folder(tree_, clock_, source_.own(), last_ticks_.own());
+  Folder folder(tree_, ruler());
   folder.fold(at, 1, place_of(at), position_.own());
-  last_ticks_.set(folder.last_ticks());
+  last_ticks_.set(ruler_.last_ticks());
   return reinterpret_cast<Region>(at);
 }
 

@@ -45,7 +45,8 @@ OpenRegion OpenRegion::of(const Tree& tree, const Clock& clock, const Unfolded& 
   // Where regions begin depends on what is open: one rule, which a copy follows as the thread itself does.
   const auto copy = std::make_unique<Tree>(kEpochKey, kBatchKey);
   copy->copy_places(tree, unfolded.state);
-  Folder(*copy, clock, unfolded.source, unfolded.last_ticks).fold(unfolded);
+  Ruler ruler(clock, unfolded.source, unfolded.last_ticks);
+  Folder(*copy, ruler).fold(unfolded);
   if (const Tree::Frame* const frame = copy->find(id)) { return region_of(*frame, copy->overflow(), clock_kept); }
   OpenRegion region;
   if (copy->is_too_deep(id)) { region.state = State::too_deep; }

@@ -49,6 +49,7 @@ Recorder::Recorder(Arena& arena, Clock& clock, MemoryBudget& budget, std::uint32
       budget_(budget),
       generation_(generation),
       home_(&parked_),
+      ruler_(clock, clock.source(), 0),
       devices_(budget),
       tree_(kEpochKey, kBatchKey, &budget) {
   arena_.event[0] = reinterpret_cast<Event>(this);
@@ -82,13 +83,13 @@ void Recorder::record(const Event* events, unsigned count) noexcept {
     return;
   }
   const Change change(*this);
-  Folder folder(tree_, clock_, source_.own(), last_ticks_.own());
+  Folder folder(tree_, ruler());
   folder.fold(events, count, 0, position_.own());
   if (TAKT_UNLIKELY(tracing.load(std::memory_order_relaxed))) {
     trace(events, count, 0, last_ticks_.own(), folder.unmatched());
   }
   last_ended_ = folder.last_ended();
-  last_ticks_.set(folder.last_ticks());
+  last_ticks_.set(ruler_.last_ticks());
 }
 
 /// Where to write; nullptr without room, with nothing left to fold. Looks at the cursor once: a signal handler may use up the room
@@ -159,10 +160,10 @@ TAKT_ALWAYS_INLINE void Recorder::fold_until(Event* to) noexcept {
   const auto count = static_cast<std::uint32_t>(to - from);
   const std::uint64_t ticks_before = last_ticks_.own();
   sequence_.add(1);  // partner: copy()
-  Folder folder(tree_, clock_, source_.own(), ticks_before);
+  Folder folder(tree_, ruler());
   folder.fold(from, count, place_of(from), position_.own());
   last_ended_ = folder.last_ended();
-  last_ticks_.set(folder.last_ticks());
+  last_ticks_.set(ruler_.last_ticks());
   folded_.set(to);
   position_.add(count);
   sequence_.add(1);
@@ -216,7 +217,7 @@ TAKT_COLD void Recorder::follow_clock() noexcept {
   }
   sequence_.add(1);
   tree_.discard_open();
-  Folder folder(tree_, clock_, source_.own(), last_ticks_.own());
+  Folder folder(tree_, ruler());
   for (Event* at = from; at < to; ++at) {
     const std::uint32_t words = std::min(words_of(*at), static_cast<std::uint32_t>(to - at));
     folder.fold(at, words, static_cast<std::uint32_t>(at - arena_.event), position_.own());

@@ -191,6 +191,11 @@ class Recorder {
   Places taken_places() const noexcept;
   std::size_t free_block() noexcept;
   Region begin_between(KeyIndex key, std::uint64_t ticks) noexcept;
+  /// Where events go on.
+  Ruler& ruler() noexcept {
+    ruler_.go_on(source_.own(), last_ticks_.own());
+    return ruler_;
+  }
   std::uint32_t place_of(const Event* event) const noexcept { return static_cast<std::uint32_t>(event - arena_.event); }
   void follow_clock() noexcept;
   void step_ended(Node* batch) noexcept;
@@ -223,6 +228,7 @@ class Recorder {
   Relaxed<bool> inside_;    // see Inside
   Counter last_ticks_;
   Relaxed<ClockSource> source_;
+  Ruler ruler_;
   Node* last_ended_ = nullptr;
   Notices notices_;
   std::atomic<Outbox*> outbox_{nullptr};

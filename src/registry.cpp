@@ -477,7 +477,8 @@ void Registry::read_thread(Slot& slot, Snapshot& snapshot, std::uint64_t now_ns)
   }
   scratch_.copy_for_replay(recorder.tree(), unfolded.state);
   if (scratch_.nodes() < unfolded.state.nodes) { throw std::bad_alloc(); }  // rather than totals without them
-  Folder(scratch_, clock_, unfolded.source, unfolded.last_ticks).fold(unfolded);
+  Ruler ruler(clock_, unfolded.source, unfolded.last_ticks);
+  Folder(scratch_, ruler).fold(unfolded);
   answers.each([this](const AnsweredSpan& span) { add_answer(span); });
   std::vector<std::uint32_t> paths;
   for (std::uint32_t index = 0; index < scratch_.nodes(); ++index) {

@@ -6,6 +6,7 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 
 void Ruler::start_at(std::uint64_t ticks) noexcept {
+  segments_ = clock_->segments();  // before the look at them, so that one that comes meanwhile is noticed
   const Clock::Segment segment = clock_->segment(source_, ticks);
   origin_ticks_ = ticks;
   last_ = ticks << kCodeBits >> kCodeBits;

@@ -20,6 +20,15 @@ class Ruler {
     start_at(last_ticks);
   }
 
+  /// Goes on from `last_ticks`, for another block of events: mostly it stands there, and the clock's rate is the same still.
+  /// What has been stamped by then lies before the time from which a better rate will hold (Clock::refine).
+  TAKT_ALWAYS_INLINE void go_on(ClockSource source, std::uint64_t last_ticks) noexcept {
+    const bool stands_here = last_ticks == this->last_ticks() && last_ticks - origin_ticks_ < kFarthest / 2;
+    if (TAKT_LIKELY(stands_here && source == source_ && segments_ == clock_->segments())) { return; }
+    source_ = source;
+    start_at(last_ticks);
+  }
+
   /// \param event one with a time; each is asked for once, in order.
   TAKT_ALWAYS_INLINE std::uint64_t ns_of(Event event) noexcept {
     const std::uint64_t at = event >> kCodeBits;
@@ -50,10 +59,10 @@ class Ruler {
   std::uint64_t last_ns() const noexcept { return origin_ns_ + (way_ >> 32U); }
 
  private:
-  // So that the way stays below 2^22 ticks for a block of events, and its product below 2^64.
+  // So that the way stays below 2^23 ticks, of which a block of events takes half, and its product below 2^64.
   static constexpr std::uint64_t kLongestStep = (std::uint64_t{1} << 16U) - 1;
-  static constexpr std::uint64_t kFarthest = std::uint64_t{1} << 22U;
-  static_assert(kLongestStep * kBlockEvents < kFarthest, "a block of short steps stays near");
+  static constexpr std::uint64_t kFarthest = std::uint64_t{1} << 23U;
+  static_assert(kLongestStep * kBlockEvents < kFarthest / 2, "a block of short steps stays near");
   static constexpr std::uint64_t kLargestMultiplier = std::uint64_t{1} << 41U;  // a clock of 2 MHz
 
   void start_at(std::uint64_t ticks) noexcept;
@@ -61,6 +70,7 @@ class Ruler {
 
   const Clock* clock_;
   ClockSource source_;
+  std::uint32_t segments_ = 0;  // that the clock had
   std::uint64_t origin_ticks_ = 0;
   std::uint64_t origin_ns_ = 0;
   std::uint64_t last_ = 0;          // time of the last event as an event has it; differences wrap into the long way

@@ -460,7 +460,8 @@ class Simulation {
     thread.recorder.copy(unfolded);
     Tree copy(kEpochKey, kBatchKey);
     copy.copy_for_replay(thread.recorder.tree(), unfolded.state);
-    Folder(copy, time_.clock, unfolded.source, unfolded.last_ticks).fold(unfolded);
+    Ruler ruler(time_.clock, unfolded.source, unfolded.last_ticks);
+    Folder(copy, ruler).fold(unfolded);
     thread.oracle.pass(now());
     compare_tree(thread, copy, false);
     SAME(copy.covered_ns(), thread.oracle.covered());

@@ -26,7 +26,8 @@ namespace {
 std::unique_ptr<Tree> replay(const Recorder& recorder, const Clock& clock, const Unfolded& unfolded) {
   auto copy = std::make_unique<Tree>(kEpochKey, kBatchKey);
   copy->copy_for_replay(recorder.tree(), unfolded.state);
-  Folder(*copy, clock, unfolded.source, unfolded.last_ticks).fold(unfolded);
+  Ruler ruler(clock, unfolded.source, unfolded.last_ticks);
+  Folder(*copy, ruler).fold(unfolded);
   return copy;
 }
 

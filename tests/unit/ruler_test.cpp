@@ -34,18 +34,30 @@ std::uint64_t step_from(std::uint64_t ticks, Random& random) {
   }
 }
 
-/// Every time is the one that the clock gives, at any rate of the counter.
-void compare(const Clock& clock, std::uint64_t ticks, Random& random) {
+/// Every time is the one that the clock gives, at any rate of the counter: of a ruler that is new for each block, and of one that
+/// goes on.
+template <class Step>
+void compare(const Clock& clock, std::uint64_t ticks, Random& random, Step step) {
   Ruler ruler(clock, ClockSource::counter, ticks);
+  Ruler kept = ruler;
   std::uint64_t last = ticks;
   for (int round = 0; round < 20'000; ++round) {
-    if (round % static_cast<int>(kBlockEvents) == 0) { ruler = Ruler(clock, ClockSource::counter, last); }
-    const Event event = stamped(step_from(last, random), random);
+    if (round % static_cast<int>(kBlockEvents) == 0) {
+      ruler = Ruler(clock, ClockSource::counter, last);
+      kept.go_on(ClockSource::counter, last);
+    }
+    const Event event = stamped(step(last), random);
     last = unwrap(event, last);
     REQUIRE(ruler.ns_of(event) == clock.to_ns(ClockSource::counter, last));
+    REQUIRE(kept.ns_of(event) == clock.to_ns(ClockSource::counter, last));
     REQUIRE(ruler.last_ns() == clock.to_ns(ClockSource::counter, last));
     REQUIRE(ruler.last_ticks() == last);
+    REQUIRE(kept.last_ticks() == last);
   }
+}
+
+void compare(const Clock& clock, std::uint64_t ticks, Random& random) {
+  compare(clock, ticks, random, [&random](std::uint64_t last) { return step_from(last, random); });
 }
 
 }  // namespace
@@ -75,6 +87,38 @@ TEST_CASE("Ruler: it follows the clock through rates that were measured anew") {
   }
   const std::uint64_t end = fake.ticks();
   for (std::uint64_t ticks = first; ticks < end; ticks += (end - first) / 50) { compare(clock, ticks, random); }
+}
+
+TEST_CASE("Ruler: one that goes on keeps to the clock over the longest of short steps, whatever the rate") {
+  Random random(10);
+  for (const std::uint64_t per_mille : {2U, 3U, 24U, 1'000U, 5'000U}) {
+    FakeClock fake;
+    fake.set_rate(per_mille);
+    const Clock clock(Choice::tsc, fake.hardware());
+    fake.run(false);
+    INFO("rate " << per_mille);
+    compare(clock, fake.ticks(), random, [](std::uint64_t last) { return last + 65'535; });
+    compare(clock, fake.ticks(), random, [&random](std::uint64_t last) { return last + 65'000 + random.below(600); });
+    compare(clock, fake.ticks(), random, [&random](std::uint64_t last) { return last + random.below(300); });
+  }
+}
+
+TEST_CASE("Ruler: one that goes on takes up a rate that is measured meanwhile, where it begins to hold") {
+  FakeClock fake;
+  fake.set_rate(24);  // so slow that all of this is near
+  Clock clock(Choice::tsc, fake.hardware());
+  fake.run(false);
+  fake.advance(5'000'000);
+  fake.move_counter(8);  // the next rate differs
+  Ruler ruler(clock, ClockSource::counter, fake.ticks());
+  const std::uint32_t segments = clock.segments();
+  for (int step = 0; step < 100; ++step) {
+    fake.advance(1'000'000);
+    if (step == 10) { clock.recheck(); }
+    ruler.go_on(ClockSource::counter, ruler.last_ticks());
+    REQUIRE(ruler.ns_of(fake.ticks() << kCodeBits) == clock.to_ns(ClockSource::counter, fake.ticks()));
+  }
+  REQUIRE(clock.segments() == segments + 1);
 }
 
 TEST_CASE("Ruler: a length is the difference of two times, and only near ones are told") {
