@@ -5,8 +5,8 @@
 #include <takt/snapshot.hpp>
 
 #include <cmath>
-#include <cstring>
 #include <limits>
+#include <new>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -43,12 +43,16 @@ void ThroughputWindows::add(std::uint64_t items, std::uint64_t period_ns) noexce
   version_.set(version + 2);
 }
 
-void ThroughputWindows::add_to_window(std::uint64_t items, std::uint64_t period_ns) noexcept {
-  unsigned full = full_.own();
-  window_[full].items.add(items);
-  window_[full].ns.add(period_ns);
+inline void ThroughputWindows::add_to_window(std::uint64_t items, std::uint64_t period_ns) noexcept {
+  Window& window = window_[full_.own()];
+  window.items.add(items);
+  window.ns.add(period_ns);
   open_steps_.add(1);
-  if (open_steps_.own() != per_window_.own()) { return; }
+  if (TAKT_UNLIKELY(open_steps_.own() == per_window_.own())) { next_window(); }
+}
+
+TAKT_COLD void ThroughputWindows::next_window() noexcept {
+  unsigned full = full_.own();
   open_steps_.set(0);
   if (++full == kWindows) {
     for (unsigned pair = 0; pair < kWindows / 2; ++pair) {
@@ -106,8 +110,12 @@ Throughput ThroughputWindows::read() const noexcept {
   return result;
 }
 
+TAKT_ALWAYS_INLINE void StepSeries::find_columns(Tree& tree) noexcept {
+  if (TAKT_UNLIKELY(seen_nodes_ != tree.nodes())) { add_columns(tree); }
+}
+
 /// Gives every path below this Batch that has none yet a column, as long as there are some.
-void StepSeries::find_columns(Tree& tree) noexcept {
+TAKT_COLD void StepSeries::add_columns(Tree& tree) noexcept {
   const std::uint32_t count = tree.nodes();
   for (; seen_nodes_ < count; ++seen_nodes_) {
     Node* node = tree.node(seen_nodes_);
@@ -165,7 +173,8 @@ void StepSeries::device_done(Tree& tree, Outbox* outbox, std::uint64_t row, Node
   outbox->put(amendment, Record::Type::amendment);
 }
 
-void StepSeries::note_period(const Tree::Step& step, std::int64_t period_ns, bool boundary) noexcept {
+TAKT_ALWAYS_INLINE void StepSeries::note_period(const Tree::Step& step, std::int64_t period_ns,
+                                                bool boundary) noexcept {
   if (step.warmup) {
     warmup_steps_.add(1);
   } else if (has_last_) {
@@ -178,7 +187,7 @@ void StepSeries::note_period(const Tree::Step& step, std::int64_t period_ns, boo
 }
 
 bool StepSeries::finish_step(Tree& tree, Outbox* outbox, bool boundary) noexcept {
-  if (late_) {
+  if (TAKT_UNLIKELY(late_)) {
     skip_step(tree);
     return false;
   }
@@ -200,9 +209,9 @@ bool StepSeries::finish_step(Tree& tree, Outbox* outbox, bool boundary) noexcept
   return true;
 }
 
-void StepSeries::next_step(Tree& tree) noexcept {
+TAKT_ALWAYS_INLINE void StepSeries::next_step(Tree& tree) noexcept {
   last_step_ = step_;
-  if (step_ == std::numeric_limits<std::int64_t>::max()) {
+  if (TAKT_UNLIKELY(step_ == std::numeric_limits<std::int64_t>::max())) {
     tree.count(Mishap::step_at_end, batch_->key);
   } else {
     ++step_;
@@ -217,18 +226,16 @@ void StepSeries::skip_step(Tree& tree) noexcept {
 }
 
 /// In one pass the row and what the next one starts from.
-void StepSeries::write_row(const Tree& tree, Outbox& outbox, std::int64_t period_ns) noexcept {
+TAKT_ALWAYS_INLINE void StepSeries::write_row(const Tree& tree, Outbox& outbox, std::int64_t period_ns) noexcept {
   const Tree::Step& step = tree.step();
   const std::size_t words = (columns_ + 2) * PackedCell::kMostWords;
-  auto* const place = static_cast<unsigned char*>(
-      outbox.reserve(sizeof(RowRecord) + sizeof(RowDevice) + words * sizeof(std::uint64_t), Record::Type::row));
-  if (place == nullptr) {
+  void* const place =
+      outbox.reserve(sizeof(RowRecord) + sizeof(RowDevice) + words * sizeof(std::uint64_t), Record::Type::row);
+  if (TAKT_UNLIKELY(place == nullptr)) {
     keep_totals();
     return;
   }
-  RowRecord row;
-  row.type = Record::Type::row;
-  row.flags = step.warmup ? RowRecord::kWarmup : std::uint8_t{0};
+  auto& row = *new (place) RowRecord;
   row.series = id_;
   row.row = row_;
   row.step = step_;
@@ -236,43 +243,46 @@ void StepSeries::write_row(const Tree& tree, Outbox& outbox, std::int64_t period
   row.end_ns = step.end_ns;
   row.period_ns = period_ns;
   row.items = static_cast<std::int64_t>(batch_->items.own() - last_items_);
-  unsigned char* to = place + sizeof(row);
+  row.flags = step.warmup ? RowRecord::kWarmup : std::uint8_t{0};
+  auto* to = reinterpret_cast<unsigned char*>(&row + 1);
   if (TAKT_UNLIKELY((device_spans_ | device_lost_) != 0)) {
     row.flags |= RowRecord::kHasDevice;
-    const RowDevice device{device_pending_, device_lost_, device_spans_};
-    std::memcpy(to, &device, sizeof(device));
-    to += sizeof(device);
+    to = reinterpret_cast<unsigned char*>(new (to) RowDevice{device_pending_, device_lost_, device_spans_} + 1);
   }
   const std::uint64_t* const end = write_cells(reinterpret_cast<std::uint64_t*>(to), step);
-  row.bytes = static_cast<std::uint16_t>(reinterpret_cast<const unsigned char*>(end) - place);
-  std::memcpy(place, &row, sizeof(row));
-  outbox.push(row.bytes);
+  const auto bytes =
+      static_cast<std::size_t>(reinterpret_cast<const unsigned char*>(end) - static_cast<unsigned char*>(place));
+  row.bytes = static_cast<std::uint16_t>(bytes);
+  outbox.push(bytes);
   keep_rest();
 }
 
 /// Returns the place behind the cells.
-std::uint64_t* StepSeries::write_cells(std::uint64_t* to, const Tree::Step& step) noexcept {
-  for (unsigned index = 0; index < columns_; ++index) {
-    Column& column = column_[index];
-    const std::uint64_t calls = calls_of(*column.node);
+TAKT_ALWAYS_INLINE std::uint64_t* StepSeries::write_cells(std::uint64_t* to, const Tree::Step& step) noexcept {
+  Column* const end = column_ + columns_;
+  for (Column* at = column_; at != end; ++at) {
+    Column& column = *at;
+    const Node* const node = column.node;
+    const std::uint64_t calls = calls_of(*node);
     const std::uint64_t gained = calls - column.calls;
     if (TAKT_UNLIKELY(column.device_calls != 0)) {
-      const std::uint64_t total_ns = total_of(*column.node);
-      to = PackedCell::put(to, {column.node->index, static_cast<std::uint32_t>(gained),
+      const std::uint64_t total_ns = total_of(*node);
+      to = PackedCell::put(to, {node->index, static_cast<std::uint32_t>(gained),
                                 static_cast<std::int64_t>(total_ns - column.total_ns), column.device_ns});
       column = Column{column.node, total_ns, calls, 0, 0};
     } else if (gained != 0) {
-      const std::uint64_t total_ns = total_of(*column.node);
-      to = PackedCell::put_host(to, column.node->index, gained, total_ns - column.total_ns);
+      const std::uint64_t total_ns = total_of(*node);
+      const std::uint64_t length = total_ns - column.total_ns;
       column.total_ns = total_ns;
       column.calls = calls;
+      to = PackedCell::put_host(to, node->index, gained, length);
     }
   }
-  if (own_column_.device_calls != 0) {
+  if (TAKT_UNLIKELY(own_column_.device_calls != 0)) {
     to = PackedCell::put(
         to, {batch_->index, 1, static_cast<std::int64_t>(step.end_ns - step.begin_ns), own_column_.device_ns});
   }
-  return write_rest(to);
+  return TAKT_LIKELY(rest_.empty() && rest_column_.device_calls == 0) ? to : write_rest(to);
 }
 
 /// Paths without a column may lie inside each other, so that their self times are what adds up to the time of their calls.
@@ -286,8 +296,7 @@ StepSeries::Column StepSeries::rest_now() const noexcept {
   return sum;
 }
 
-std::uint64_t* StepSeries::write_rest(std::uint64_t* to) const noexcept {
-  if (TAKT_LIKELY(rest_.empty() && rest_column_.device_calls == 0)) { return to; }
+TAKT_COLD std::uint64_t* StepSeries::write_rest(std::uint64_t* to) const noexcept {
   const Column now = rest_now();
   if (now.calls == rest_column_.calls && rest_column_.device_calls == 0) { return to; }
   return PackedCell::put(to, {CellRecord::kOther, static_cast<std::uint32_t>(now.calls - rest_column_.calls),
@@ -295,7 +304,7 @@ std::uint64_t* StepSeries::write_rest(std::uint64_t* to) const noexcept {
                               rest_column_.device_calls == 0 ? -1 : rest_column_.device_ns});
 }
 
-void StepSeries::keep_totals() noexcept {
+TAKT_COLD void StepSeries::keep_totals() noexcept {
   for (unsigned index = 0; index < columns_; ++index) {
     Column& column = column_[index];
     column.total_ns = total_of(*column.node);
@@ -307,10 +316,11 @@ void StepSeries::keep_totals() noexcept {
 }
 
 /// What is no column.
-void StepSeries::keep_rest() noexcept {
+TAKT_ALWAYS_INLINE void StepSeries::keep_rest() noexcept {
   if (TAKT_UNLIKELY(!rest_.empty() || rest_column_.device_calls != 0)) { rest_column_ = rest_now(); }
-  own_column_ = Column();
   last_items_ = batch_->items.own();
+  if (TAKT_LIKELY((device_spans_ | device_lost_ | own_column_.device_calls) == 0)) { return; }
+  own_column_ = Column();
   device_spans_ = 0;
   device_pending_ = 0;
   device_lost_ = 0;

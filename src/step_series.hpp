@@ -31,6 +31,7 @@ class ThroughputWindows {
 
  private:
   void add_to_window(std::uint64_t items, std::uint64_t period_ns) noexcept;
+  void next_window() noexcept;
 
   struct Window {
     Counter items, ns;
@@ -94,6 +95,7 @@ class StepSeries {
   };
 
   void find_columns(Tree& tree) noexcept;
+  void add_columns(Tree& tree) noexcept;
   Column* column_of(const Node* node) noexcept;
   Column* find_column(Tree& tree, const Node* node) noexcept;
   std::uint64_t* write_cells(std::uint64_t* to, const Tree::Step& step) noexcept;
