@@ -46,11 +46,12 @@ struct alignas(64) Node {
   TreeKey usual_key = kNotUsual;
   Node* last_child = nullptr;
   Node* next_guess = nullptr;
-  Relaxed<bool> called;  ///< a call has ended
-  Relaxed<bool> nests;   ///< of a Batch: one that was taken for forgotten has ended
-  // What ended here but began on another thread: in the summary, in no step row, and no Batch begun here.
+  // What ended here but began on another thread: in the summary, in no step row, and no Batch begun here. A row looks at it: with
+  // the guesses it takes one line more beside the first.
   Counter away_calls;
   std::uint64_t away_ns = 0;   ///< owning thread only
+  Relaxed<bool> called;        ///< a call has ended
+  Relaxed<bool> nests;         ///< of a Batch: one that was taken for forgotten has ended
   std::uint64_t given_ns = 0;  ///< owning thread only: of its time, durations that were given; they have no self time
   // For step rows; owning thread only.
   std::uint8_t column = 0;   ///< 1-based column of this path in its Batch's rows, 0: none
