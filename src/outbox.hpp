@@ -55,9 +55,9 @@ class Outbox {
   bool put_metric(const MetricRecord& metric) noexcept;
   /// Writing thread: whether a block has filled up since this was last asked.
   bool take_grown() noexcept {
-    const bool grown = grown_;
+    if (TAKT_LIKELY(!grown_)) { return false; }
     grown_ = false;
-    return grown;
+    return true;
   }
 
   /// Reading thread: the place behind the newest record, for front().

@@ -295,6 +295,19 @@ void Recorder::device_skipped(TreeKey key, StepSeries* series) noexcept {
 void Recorder::end(Region region) noexcept {
   const Event event = end_event(region, now());
   record(&event, 1);
+  take_end(region);
+}
+
+void Recorder::end_step(Region region, Event* at) noexcept {
+  const Event event = end_event(region, ticks());
+  put(at, event);
+  store_cursor(at + 1);
+  put(at, event);  // again, as in record()
+  take_end(region);
+}
+
+/// Folds the end of `region`, which has just been recorded, and does what it brings with it.
+TAKT_ALWAYS_INLINE void Recorder::take_end(Region region) noexcept {
   fold();
   Node* node = last_ended_;
   if (TAKT_UNLIKELY((region & kRegionFolds) != 0 && (node == nullptr || !is_step(node)))) {
@@ -331,14 +344,17 @@ unsigned Recorder::take_told(Region region) noexcept {
 }
 
 /// What an end of note brings with it: a mark on its stream, a step row, and a look at what devices have finished.
-void Recorder::region_ended(Region region, Node* node) noexcept {
-  DeviceBegin begin;
-  if ((region & kRegionUnusual) != 0 && devices_.take(region_id(region), begin)) {
-    const bool timed = begin.marked && node != tree_.overflow();
-    device_ended(node, begin, timed ? DeviceBegin::now(begin.stream, clock_) : DeviceBegin{begin.stream});
-    glance(begin.stream);
-  }
+TAKT_ALWAYS_INLINE void Recorder::region_ended(Region region, Node* node) noexcept {
+  if (TAKT_UNLIKELY((region & kRegionUnusual) != 0)) { device_region_ended(region, node); }
   if (is_step(node) && tree_.step().id == region_id(region)) { step_ended(node); }
+}
+
+void Recorder::device_region_ended(Region region, Node* node) noexcept {
+  DeviceBegin begin;
+  if (!devices_.take(region_id(region), begin)) { return; }
+  const bool timed = begin.marked && node != tree_.overflow();
+  device_ended(node, begin, timed ? DeviceBegin::now(begin.stream, clock_) : DeviceBegin{begin.stream});
+  glance(begin.stream);
 }
 
 /// Takes over both marks.
@@ -365,7 +381,7 @@ void Recorder::add_span(Node* node, const DeviceBegin& begin, const DeviceBegin&
 }
 
 void Recorder::step_ended(Node* batch) noexcept {
-  poll();
+  if (TAKT_UNLIKELY(device_pending())) { poll(); }
   bool has_row = false;
   if (StepSeries* series = series_of(batch)) {
     Outbox* const box = need_outbox();
@@ -389,7 +405,11 @@ void Recorder::step_ended(Node* batch) noexcept {
 }
 
 StepSeries* Recorder::series_of(Node* batch) noexcept {
-  if (batch->series != nullptr) { return static_cast<StepSeries*>(batch->series); }
+  if (TAKT_LIKELY(batch->series != nullptr)) { return static_cast<StepSeries*>(batch->series); }
+  return new_series(batch);
+}
+
+TAKT_COLD StepSeries* Recorder::new_series(Node* batch) noexcept {
   if (batch == tree_.overflow() || !budget_.take(sizeof(StepSeries))) { return nullptr; }
   auto* series = new (std::nothrow) StepSeries(batch, batch->missed_rows);
   const std::uint32_t id =
@@ -416,8 +436,12 @@ StepSeries* Recorder::series_for(const Node* node) noexcept {
   return node == nullptr ? nullptr : series_of(step.node);
 }
 
-Outbox* Recorder::need_outbox() noexcept {
-  if (Outbox* const box = outbox()) { return box; }
+TAKT_ALWAYS_INLINE Outbox* Recorder::need_outbox() noexcept {
+  Outbox* const box = outbox();
+  return TAKT_LIKELY(box != nullptr) ? box : new_outbox();
+}
+
+TAKT_COLD Outbox* Recorder::new_outbox() noexcept {
   auto* outbox = new (std::nothrow) Outbox(registry().outbox_pool());
   if (outbox == nullptr || !outbox->usable()) {
     delete outbox;

@@ -41,6 +41,9 @@ class Recorder {
   void end(Region region) noexcept;
   /// The same for a region of which nothing is to be noted.
   void end_plain(Region region) noexcept;
+  /// The same for a step with no other flag, of the calling thread, by the processor's counter.
+  /// \param at the thread's cursor, with room.
+  void end_step(Region region, Event* at) noexcept;
   /// Remembers which listeners were told of the begin of a region, and tells once. Taking: any thread. False without room.
   bool told(Region region, unsigned listeners) noexcept;
   unsigned take_told(Region region) noexcept;
@@ -116,6 +119,9 @@ class Recorder {
     Recorder& recorder_;
     const bool before_;
   };
+
+  /// Whether something of the owner's is under way, so that who asks is a signal handler.
+  bool is_inside() const noexcept { return inside_.own(); }
 
   /// Around a change of the tree that no event stands for: it gets a position of its own, so that readers see it whole.
   class Change {
@@ -202,10 +208,14 @@ class Recorder {
   void step_lost(Node* batch) noexcept;
   std::int64_t current_step() const noexcept;
   Outbox* need_outbox() noexcept;
+  Outbox* new_outbox() noexcept;
+  StepSeries* new_series(Node* batch) noexcept;
   static void ask_for_collection(Outbox& box) noexcept;
   void trace(const Event* events, std::uint32_t count, std::uint32_t place, std::uint64_t ticks,
              std::uint64_t unmatched = 0) noexcept;
+  void take_end(Region region) noexcept;
   void region_ended(Region region, Node* node) noexcept;
+  void device_region_ended(Region region, Node* node) noexcept;
   Node* step_of(Region region, Node* last_ended) const noexcept;
   DeviceBegin mark(StreamRef stream) noexcept;
   void device_opened(Region region, const DeviceBegin& begin) noexcept;

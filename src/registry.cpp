@@ -294,8 +294,7 @@ bool Registry::settle_orphans() {
   return !pending;
 }
 
-void Registry::poll_orphans() noexcept {
-  if (orphans_.load(std::memory_order_relaxed) == 0) { return; }  // without the lock
+TAKT_COLD void Registry::look_at_orphans() noexcept {
   const std::unique_lock<std::mutex> collect(collect_, std::try_to_lock);
   if (!collect.owns_lock()) { return; }
   try {

@@ -44,7 +44,9 @@ class Registry {
   /// there is one.
   void tell_forgotten(Recorder& here) noexcept;
   /// Looks for device results of threads that have ended; gives up at once where somebody is reading.
-  void poll_orphans() noexcept;
+  void poll_orphans() noexcept {
+    if (TAKT_UNLIKELY(orphans_.load(std::memory_order_relaxed) != 0)) { look_at_orphans(); }  // without the lock
+  }
   /// Asks devices for results that threads wait for, which take them in when they come by. Holds no lock while it asks.
   void ask_devices();
   /// Waits until no device result is pending on threads that have ended or this one, at most until `deadline_ns`.
@@ -125,6 +127,7 @@ class Registry {
   void count_forgotten(const Node& node, std::uint32_t path);
   void tell_forgotten();
   void finish_series(const Slot& slot);
+  void look_at_orphans() noexcept;
   bool settle_orphans();
 
   Clock& clock_;

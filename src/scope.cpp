@@ -102,9 +102,39 @@ struct Told {
   KeyIndex key;
 };
 
-}  // namespace
+/// Begins a step as most do, which is what begin_region does. 0 where that is not enough.
+TAKT_ALWAYS_INLINE Region begin_usual_step(const Key& key) noexcept {
+  Event* const at = load_cursor();
+  if (key.predefined_index() != kBatchKey || mode().load(std::memory_order_relaxed) != 0 || !has_room(at)) { return 0; }
+  if (Recorder::of(reinterpret_cast<std::uintptr_t>(at))->is_inside()) { return 0; }
+  const Event event = begin_event(kBatchKey, ticks());
+  put(at, event);
+  store_cursor(at + 1);
+  put(at, event);  // again: until the store to the cursor, a signal handler may have written here
+  return reinterpret_cast<Region>(at) | kRegionFolds;
+}
 
-Region begin_slow(const Key& key) noexcept {
+/// What has to be seen to at the end of a step, beside its own.
+TAKT_ALWAYS_INLINE void step_is_over(Recorder& here) noexcept {
+  Registry& all = registry();
+  all.poll_orphans();
+  if (TAKT_UNLIKELY(here.has_untold())) {
+    all.tell_forgotten(here);
+    here.forget_untold();
+  }
+}
+
+/// Ends a step of this thread of which nothing is to be noted. \param at the cursor, with room.
+TAKT_ALWAYS_INLINE void end_usual_step(Region region, Event* at) noexcept {
+  Recorder& here = *Recorder::of(reinterpret_cast<std::uintptr_t>(at));
+  Recorder::Inside inside(here);
+  if (TAKT_UNLIKELY(inside.interrupts())) { return end_in_handler(here, region); }
+  here.end_step(region, at);
+  inside.leave();
+  step_is_over(here);
+}
+
+TAKT_NOINLINE Region begin_unusual_region(const Key& key) noexcept {
   Recorder* recorder = mode().load(std::memory_order_relaxed) == 0 ? existing_recorder() : nullptr;
   const bool batch = key.index() == kNoKey && key.predefined_index() == kBatchKey;
   if (recorder != nullptr && (batch || key.index() != kNoKey)) {
@@ -116,6 +146,13 @@ Region begin_slow(const Key& key) noexcept {
     return batch ? recorder->begin(kBatchKey, kRegionFolds) : recorder->begin(key.index(), 0);  // the block was full
   }
   return begin_on(key, StreamRef{});
+}
+
+}  // namespace
+
+Region begin_slow(const Key& key) noexcept {
+  const Region step = begin_usual_step(key);
+  return TAKT_LIKELY(step != 0) ? step : begin_unusual_region(key);
 }
 
 Region begin_on(const Key& key, StreamRef stream) noexcept {
@@ -142,7 +179,9 @@ Region begin_sampled(const Key& key, std::uint32_t every, StreamRef stream) noex
   return begin_checked(*recorder, index, stream);
 }
 
-void end_slow(Region region) noexcept {
+namespace {
+
+TAKT_NOINLINE void end_unusual_region(Region region) noexcept {
   Recorder* opener = Recorder::of(region & ~kRegionFlags);
   if (opener->generation() != generation()) { return; }  // begun before a fork, by the parent
   Recorder* here = existing_recorder();
@@ -160,11 +199,20 @@ void end_slow(Region region) noexcept {
   here->end(region);
   inside.leave();
   told.tell();
-  if ((region & kRegionFolds) == 0) { return; }
-  registry().poll_orphans();
-  if (TAKT_UNLIKELY(here->has_untold())) {
-    registry().tell_forgotten(*here);
-    here->forget_untold();
+  if ((region & kRegionFolds) != 0) { step_is_over(*here); }
+}
+
+}  // namespace
+
+void end_slow(Region region) noexcept {
+  Event* const at = load_cursor();
+  // One comparison for: a step, of this thread, and no other flag.
+  const std::uintptr_t differs = (reinterpret_cast<std::uintptr_t>(at) ^ region) & ~kPlainBits;
+  const bool usual = differs == kRegionFolds && has_room(at) && mode().load(std::memory_order_relaxed) == 0;
+  if (TAKT_LIKELY(usual)) {
+    end_usual_step(region, at);
+  } else {
+    end_unusual_region(region);
   }
 }
 

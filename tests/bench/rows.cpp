@@ -54,6 +54,8 @@ void print_rows(bool quick) {
   }
   rounds.run(quick ? 5 : 31);
   std::printf("\n%-44s %10s %28s\n", "step rows (ns a step)", "median", "in quiet rounds, a column");
+  double few = 0;
+  double many = 0;
   for (const unsigned columns : {4U, 16U, 64U}) {
     const std::string width = std::to_string(columns) + " columns";
     const double row = rounds.median(width + ", rows") - rounds.median(width + ", no rows");
@@ -64,7 +66,10 @@ void print_rows(bool quick) {
     } else {
       std::printf("%28.1f\n", quiet / columns);
     }
+    (columns == 4 ? few : many) = std::isnan(quiet) ? row : quiet;
   }
+  const double column = (many - few) / 60;
+  std::printf("%-44s %10.1f + %.1f a column\n", "a row, by those of 4 and of 64 columns", few - 4 * column, column);
 }
 
 }  // namespace takt_bench

@@ -326,10 +326,14 @@ class Tree {
   void fold_special(Node* node, std::uint64_t length, std::uint64_t inner) noexcept;
   void fold_self(Node* node, std::uint64_t self) noexcept;
   void begin_unusual(TreeKey key, std::uint32_t id, std::uint64_t ns) noexcept;
+  void begin_odd(TreeKey key, std::uint32_t id, std::uint64_t ns) noexcept;
+  bool begin_usual_step(TreeKey key, std::uint32_t id, std::uint64_t ns) noexcept;
   void begin_too_deep(TreeKey key, std::uint32_t id, std::uint64_t ns) noexcept;
   unsigned too_deep_frame() const noexcept;
   bool inside_overflow(unsigned at) const noexcept;
   Node* end_unusual(std::uint32_t id, std::uint64_t ns, std::uint64_t position) noexcept;
+  Node* end_odd(std::uint32_t id, std::uint64_t ns, std::uint64_t position) noexcept;
+  Node* end_usual_step(std::uint32_t id, std::uint64_t ns, std::uint64_t position) noexcept;
   Node* end_late(std::uint32_t id, std::uint64_t ns) noexcept;
   Node* close(unsigned at, std::uint64_t ns) noexcept;
   void copy(const Tree& other, const State& state, bool values) noexcept;

@@ -36,7 +36,46 @@ TAKT_COLD inline void Tree::fold_self(Node* node, std::uint64_t self) noexcept {
   node->end_write(position_);
 }
 
-TAKT_COLD inline void Tree::begin_unusual(TreeKey key, std::uint32_t id, std::uint64_t ns) noexcept {
+/// Begins a step as most do: outermost, beyond warm-up, at a place where one was before, nothing odd being open. Then nothing else
+/// needs a look: warm_ is false while no step is open. Else does nothing and returns false.
+TAKT_ALWAYS_INLINE bool Tree::begin_usual_step(TreeKey key, std::uint32_t id, std::uint64_t ns) noexcept {
+  Frame* const top = top_.own();
+  if (key != batch_key_ || step_id_.own() != 0 || overlapped_ || top >= limit_) { return false; }
+  Node* const node = top->node.own()->last_child;
+  if (node->key != key || node == &overflow_) { return false; }
+  if (node->host.n() - node->away_calls.own() < warmup_batches_.own()) { return false; }
+  open(top + 1, node, id | Frame::kRole, ns);
+  step_ = Step{node, ns, ns, true, false, id};
+  step_id_.set(id);
+  return true;
+}
+
+/// Ends a step that is the innermost open region, beyond warm-up, nothing odd being open. Then what has to be done for a role is
+/// only this. Else does nothing and returns nullptr.
+TAKT_ALWAYS_INLINE Node* Tree::end_usual_step(std::uint32_t id, std::uint64_t ns, std::uint64_t position) noexcept {
+  Frame* const top = top_.own();
+  if (top->id_flags.own() != (id | Frame::kRole) || step_id_.own() != id || special_ || overlapped_) { return nullptr; }
+  Node* const node = top->node.own();
+  const std::uint64_t length = ns - top->begin_ns.own();
+  top_.set(top - 1);
+  top[-1].child_ns.add(length);
+  fold(node, length, top->child_ns.own(), position);
+  step_id_.set(0);
+  step_.end_ns = ns;
+  step_.open = false;
+  return node;
+}
+
+TAKT_NOINLINE inline void Tree::begin_unusual(TreeKey key, std::uint32_t id, std::uint64_t ns) noexcept {
+  if (!begin_usual_step(key, id, ns)) { begin_odd(key, id, ns); }
+}
+
+TAKT_NOINLINE inline Node* Tree::end_unusual(std::uint32_t id, std::uint64_t ns, std::uint64_t position) noexcept {
+  Node* const step = end_usual_step(id, ns, position);
+  return step != nullptr ? step : end_odd(id, ns, position);
+}
+
+TAKT_COLD inline void Tree::begin_odd(TreeKey key, std::uint32_t id, std::uint64_t ns) noexcept {
   // Only where one may have been: a step in a step, a region in one of its key, or others that outlived something.
   const bool odd =
       key == batch_key_ ? step_id_.own() != 0 : overlapped_ || key == epoch_key_ || innermost()->key == key;
@@ -120,7 +159,7 @@ inline unsigned Tree::too_deep_frame() const noexcept {
   return at;
 }
 
-TAKT_COLD inline Node* Tree::end_unusual(std::uint32_t id, std::uint64_t ns, std::uint64_t position) noexcept {
+TAKT_COLD inline Node* Tree::end_odd(std::uint32_t id, std::uint64_t ns, std::uint64_t position) noexcept {
   position_ = position;
   for (unsigned at = depth(); at > 0; --at) {
     if (frames()[at].id() == id) { return close(at, ns); }
