@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-# Builds the benchmarks with -O3 -DNDEBUG and runs them: scripts/bench.sh [--delivery | --rates | argument of takt_bench]...
+# Builds the benchmarks with -O3 -DNDEBUG and runs them: scripts/bench.sh [--delivery | --rates | --coverage | argument of takt_bench]...
 #
 # --delivery: what an MLflow exporter costs a loop whose server is away, and, with the server that scripts/test.sh has fetched,
 # how many points a second it takes.
 # --rates [seconds]: the highest rates of steps and metrics that reach the journal without loss, and what it writes; with
 # `rows <a second> <threads> <seconds>` and the like that rate alone (tests/bench/rates.cpp).
+#
+# --coverage [runs]: how often the interval of a throughput holds the throughput, simulated (tests/bench/coverage.cpp).
 #
 # Prints what a scope costs beside its baseline, two bare clock reads, and without arguments what the front door costs a
 # file that includes it. Close other programs first: the ratio is what counts.
@@ -48,6 +50,7 @@ say "Building (release)"
 build bench >&2
 case ${1:-} in
   --delivery) delivery && exit ;;
+  --coverage) shift && exec build-bench/tests/bench/takt_coverage "$@" ;;
   --rates) shift && exec build-bench/tests/bench/takt_rates "$@" ;;
 esac
 build-bench/tests/bench/takt_bench "$@"

@@ -6,8 +6,11 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -16,7 +19,29 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-std::atomic<long> g_running{0};  // of the threads started here
+std::atomic<long> g_running{0};           // of the threads started here
+std::atomic<std::int64_t> g_spent_ns{0};  // by those that have ended
+
+// The clocks of those that run, each made negative by the kernel's numbering; 0: free.
+constexpr std::size_t kThreadClocks = 64;
+std::atomic<clockid_t> g_thread_clock[kThreadClocks] = {};
+
+std::atomic<clockid_t>* keep_thread_clock() noexcept {
+  clockid_t mine{};
+  if (pthread_getcpuclockid(pthread_self(), &mine) != 0) { return nullptr; }
+  for (std::atomic<clockid_t>& each : g_thread_clock) {
+    clockid_t free = 0;
+    if (each.compare_exchange_strong(free, mine, std::memory_order_relaxed)) { return &each; }
+  }
+  return nullptr;
+}
+
+/// 0 where it has just ended.
+std::int64_t read_thread_clock(clockid_t clock) noexcept {
+  timespec time{};
+  if (clock_gettime(clock, &time) != 0) { return 0; }
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
 
 struct Work {
   void (*work)(void*);
@@ -26,7 +51,10 @@ struct Work {
 void* run(void* argument) {
   const Work todo = *static_cast<Work*>(argument);
   delete static_cast<Work*>(argument);
+  std::atomic<clockid_t>* const clock = keep_thread_clock();
   todo.work(todo.argument);
+  if (clock != nullptr) { clock->store(0, std::memory_order_relaxed); }
+  g_spent_ns.fetch_add(read_thread_clock(CLOCK_THREAD_CPUTIME_ID), std::memory_order_relaxed);
   g_running.fetch_sub(1, std::memory_order_relaxed);
   return nullptr;
 }
@@ -88,7 +116,20 @@ bool alone_in_process() noexcept {
   return at != nullptr && std::atol(at) == g_running.load(std::memory_order_relaxed) + 1;
 }
 
-void background_after_fork() noexcept { g_running.store(0, std::memory_order_relaxed); }
+std::int64_t background_cpu_ns() noexcept {
+  std::int64_t ns = g_spent_ns.load(std::memory_order_relaxed);
+  for (const std::atomic<clockid_t>& each : g_thread_clock) {
+    const clockid_t clock = each.load(std::memory_order_relaxed);
+    if (clock != 0) { ns += read_thread_clock(clock); }
+  }
+  return ns;
+}
+
+void background_after_fork() noexcept {
+  g_running.store(0, std::memory_order_relaxed);
+  g_spent_ns.store(0, std::memory_order_relaxed);
+  for (std::atomic<clockid_t>& each : g_thread_clock) { each.store(0, std::memory_order_relaxed); }
+}
 
 }  // namespace detail
 TAKT_END_NAMESPACE

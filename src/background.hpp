@@ -4,6 +4,8 @@
 
 #include <takt/config.hpp>
 
+#include <cstdint>
+
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
@@ -15,6 +17,9 @@ bool start_background(const char* name, void (*work)(void*), void* argument) noe
 /// The main thread has ended by pthread_exit(), and every other thread that is left is one of these: without Takt the process would
 /// have ended. One look at /proc.
 bool alone_in_process() noexcept;
+
+/// Processor time that these threads have used so far, in ns; those beyond 64 at a time only once they have ended. Any thread.
+std::int64_t background_cpu_ns() noexcept;
 
 /// For the child after a fork, which has none of these threads.
 void background_after_fork() noexcept;

@@ -77,7 +77,7 @@ Clock::Clock(ProcessEnvironment::Clock choice) noexcept
 
 Clock::Clock(ProcessEnvironment::Clock choice, const Hardware& hardware) noexcept : hardware_(hardware) {
   start_unix_ns_ = static_cast<std::int64_t>(posix_ns(CLOCK_REALTIME));
-  monotonic_zero_.store(hardware_.monotonic_ns(), std::memory_order_relaxed);
+  begin_monotonic();
   const char* reason = "";
   if (choice == ProcessEnvironment::Clock::monotonic) {
     use_monotonic("TAKT_CLOCK=monotonic");
@@ -90,6 +90,7 @@ Clock::Clock(ProcessEnvironment::Clock choice, const Hardware& hardware) noexcep
     reason_ =
         choice == ProcessEnvironment::Clock::tsc ? "TAKT_CLOCK=tsc" : "invariant, and agrees with CLOCK_MONOTONIC_RAW";
   }
+  worst_error_ppm_.store(0, std::memory_order_relaxed);  // of a counter that was tried and not used
   measure_empty_region();
 }
 
@@ -139,12 +140,40 @@ bool Clock::calibrate() noexcept {
   return disagreement <= kMaxErrorPpm + unknown;
 }
 
+void Clock::begin_monotonic() noexcept {
+  monotonic_raw_zero_.store(hardware_.reference_ns(), std::memory_order_relaxed);
+  monotonic_zero_.store(hardware_.monotonic_ns(), std::memory_order_relaxed);
+}
+
 void Clock::use_monotonic(const char* reason) noexcept {
   reason_.store(reason, std::memory_order_relaxed);
-  error_ppm_.store(0, std::memory_order_relaxed);
+  note_error(0);
   if (hardware_.leaving != nullptr) { hardware_.leaving(); }
   source_.store(ClockSource::monotonic,
                 std::memory_order_release);  // partner: source(); who sees it sees the mode, too
+}
+
+/// A better bound holds from now on; what is told of the time before is the worst there was.
+void Clock::note_error(double ppm) noexcept {
+  const double before = error_ppm_.exchange(ppm, std::memory_order_relaxed);
+  if (before > worst_error_ppm_.load(std::memory_order_relaxed)) {
+    worst_error_ppm_.store(before, std::memory_order_relaxed);
+  }
+}
+
+/// By how much the rate of the system's clock differs from the reference since it is used, at most: NTP slews the one and not
+/// the other. Over a short time the two readings say nothing, and it is what the kernel lets NTP do at most.
+double Clock::slewed_ppm() const noexcept {
+  constexpr double kMostPpm = 500;
+  constexpr double kShortNs = 10e6;
+  const std::uint64_t before = hardware_.reference_ns();
+  const std::uint64_t monotonic = hardware_.monotonic_ns() - monotonic_zero_.load(std::memory_order_relaxed);
+  const std::uint64_t after = hardware_.reference_ns();
+  const std::uint64_t zero = monotonic_raw_zero_.load(std::memory_order_relaxed);
+  const auto raw = static_cast<double>(before - zero);
+  if (raw < kShortNs) { return kMostPpm; }
+  const double differs = std::abs(static_cast<double>(monotonic) - raw) + static_cast<double>(after - before) + 100;
+  return differs / raw * 1e6;
 }
 
 bool Clock::recheck() noexcept {
@@ -167,7 +196,7 @@ bool Clock::recheck() noexcept {
     const std::uint64_t since = here.ns > last_.ns ? here.ns - last_.ns : 0;
     const std::uint64_t reached =
         std::max(to_ns(ClockSource::counter, here.ticks), to_ns(ClockSource::counter, last_.ticks) + since);
-    monotonic_zero_.store(hardware_.monotonic_ns(), std::memory_order_relaxed);
+    begin_monotonic();
     monotonic_base_ns_.store(reached, std::memory_order_relaxed);
     fallbacks_.fetch_add(1, std::memory_order_relaxed);
     use_monotonic("the counter left CLOCK_MONOTONIC_RAW by more than 50 ppm while running");
@@ -193,7 +222,7 @@ void Clock::refine(const Anchor& here) noexcept {
   segment_[count] = Segment{from, ~std::uint64_t{0}, segment_[count - 1].to_ns(from),
                             static_cast<std::uint64_t>(std::llround(better * 4294967296.0))};
   if (hardware_.ticks() >= from) { return; }  // held up for so long: another time
-  error_ppm_.store(error_ppm(first_, here, better), std::memory_order_relaxed);
+  note_error(error_ppm(first_, here, better));
   segments_.store(count + 1, std::memory_order_release);  // partner: segment()
   next_refine_ns_ *= 10;
 }
@@ -222,7 +251,10 @@ ClockInfo Clock::info() const {
   info.reason = reason_.load(std::memory_order_relaxed);
   const std::uint32_t segment = segments_.load(std::memory_order_acquire) - 1;
   info.frequency_hz = counter ? 4294967296.0 * 1e9 / static_cast<double>(segment_[segment].multiplier) : 1e9;
-  info.error_ppm = error_ppm_.load(std::memory_order_relaxed);
+  info.error_ppm = counter ? error_ppm_.load(std::memory_order_relaxed) : slewed_ppm();
+  info.worst_error_ppm = worst_error_ppm_.load(std::memory_order_relaxed);
+  info.error_since_ns = static_cast<std::int64_t>(counter ? segment_[segment].base_ns
+                                                          : monotonic_base_ns_.load(std::memory_order_relaxed));
   info.empty_region_ns = empty_region_ns_;
   info.fallbacks = fallbacks_.load(std::memory_order_relaxed);
   return info;

@@ -101,9 +101,12 @@ class Clock {
   Anchor anchor() const noexcept;
   void refine(const Anchor& here) noexcept;
   bool calibrate() noexcept;
+  void begin_monotonic() noexcept;
   void use_monotonic(const char* reason) noexcept;
+  void note_error(double ppm) noexcept;
   void measure_empty_region() noexcept;
   double error_ppm(const Anchor& a, const Anchor& b, double multiplier) const noexcept;
+  double slewed_ppm() const noexcept;
 
   Hardware hardware_;
   std::atomic<ClockSource> source_{ClockSource::monotonic};
@@ -118,6 +121,8 @@ class Clock {
   std::atomic<std::uint64_t> next_check_ns_{0};  // on the reference
   std::uint64_t next_refine_ns_ = 10'000'000;    // age of the clock at which its rate is measured anew
   std::atomic<double> error_ppm_{0};
+  std::atomic<double> worst_error_ppm_{0};            // of the time before that
+  std::atomic<std::uint64_t> monotonic_raw_zero_{0};  // the reference when monotonic_zero_ was read
   std::atomic<const char*> reason_{""};
   std::atomic<std::uint64_t> fallbacks_{0};
   std::int64_t start_unix_ns_ = 0;

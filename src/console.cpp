@@ -68,8 +68,9 @@ std::string time_of(std::uint64_t ns) { return detail::human_time(static_cast<do
 std::string measured(const Summary& summary, double ns) {
   return summary.measured_n() == 0 ? "-" : detail::human_time(ns);
 }
+/// "-" where it could not be told from the longest call.
 std::string quantile(const Summary& summary, double q) {
-  return measured(summary, static_cast<double>(summary.percentile_ns(q)));
+  return has_percentile(summary, q) ? time_of(summary.percentile_ns(q)) : "-";
 }
 
 TableRow row_of_run(const Snapshot& snapshot) {

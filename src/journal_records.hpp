@@ -6,6 +6,7 @@
 
 #include "summary_access.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <type_traits>
@@ -128,6 +129,7 @@ struct PeriodRecord {
   std::int64_t overhead_ns = 0;
   std::int64_t time_unix_ns = 0;
   bool failed = false;
+  ProcessTimes process;
 };
 
 struct EndRecord {
@@ -164,6 +166,10 @@ void visit(Coder& coder, Record& clock) {
   coder.real(clock.frequency_hz);
   coder.real(clock.error_ppm);
   visit_numbers(coder, clock.empty_region_ns, clock.fallbacks);
+  if (!coder.more()) { return; }  // the first version ended here
+  coder.real(clock.worst_error_ppm);
+  coder.number(clock.error_since_ns);
+  coder.real(clock.region_cost_ns);
 }
 
 template <class Coder, class Record, OnlyFor<Record, PathRecord> = 0>
@@ -181,6 +187,14 @@ void visit(Coder& coder, Record& record) {
   coder.number(record.thread.ended);
 }
 
+/// What a journal of an earlier version says by the windows alone.
+inline NoInterval interval_by_windows(const Throughput& throughput) noexcept {
+  return throughput.windows < 3 ? NoInterval::few_steps : NoInterval::none;
+}
+inline NoInterval no_interval_of(std::uint32_t why) noexcept {
+  return static_cast<NoInterval>(std::min(why, static_cast<std::uint32_t>(NoInterval::correlated)));
+}
+
 template <class Coder, class Record, OnlyFor<Record, SeriesRecord> = 0>
 void visit(Coder& coder, Record& record) {
   auto& series = record.series;
@@ -191,6 +205,13 @@ void visit(Coder& coder, Record& record) {
   for (auto* rate : {&through.items_per_s, &through.items_low, &through.items_high, &through.steps_per_s}) {
     coder.real(*rate);
   }
+  if (!coder.more()) {  // the first version ended here
+    if constexpr (!std::is_const_v<Record>) { through.no_interval = interval_by_windows(through); }
+    return;
+  }
+  auto why = static_cast<std::uint32_t>(through.no_interval);
+  visit_numbers(coder, why, through.stalls);
+  if constexpr (!std::is_const_v<Record>) { through.no_interval = no_interval_of(why); }
 }
 
 template <class Coder, class Record, OnlyFor<Record, NoteRecord> = 0>
@@ -294,6 +315,9 @@ void visit(Coder& coder, Record& metric) {
 template <class Coder, class Record, OnlyFor<Record, PeriodRecord> = 0>
 void visit(Coder& coder, Record& period) {
   visit_numbers(coder, period.wall_ns, period.uncovered_ns, period.overhead_ns, period.time_unix_ns, period.failed);
+  if (!coder.more()) { return; }  // the first version ended here
+  auto& process = period.process;
+  visit_numbers(coder, process.cpu_ns, process.stopped_ns, process.suspended_ns, process.before_ns);
 }
 
 template <class Coder, class Record, OnlyFor<Record, GapRecord> = 0>

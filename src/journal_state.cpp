@@ -336,6 +336,7 @@ bool JournalState::use(PeriodRecord& period) {
   state_.wall_ns = period.wall_ns;
   state_.uncovered_ns = period.uncovered_ns;
   state_.overhead_ns = period.overhead_ns;
+  state_.process = period.process;
   state_.failed = period.failed;
   last_time_unix_ns_ = period.time_unix_ns;
   row_sequences_.clear();

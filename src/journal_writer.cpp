@@ -41,6 +41,7 @@ PeriodRecord period_of(const Snapshot& snapshot) {
   period.overhead_ns = snapshot.overhead_ns;
   period.time_unix_ns = snapshot.run.start_unix_ns + snapshot.wall_ns;
   period.failed = snapshot.failed;
+  period.process = snapshot.process;
   return period;
 }
 

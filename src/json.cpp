@@ -58,10 +58,10 @@ Json summary(const Summary& summary) {
       {"stdev_ns", number_if(summary.measured_n() > 1, stats.stdev_ns)},
       {"min_ns", number_if(measured, stats.min_ns)},
       {"max_ns", number_if(measured, stats.max_ns)},
-      {"p50_ns", number_if(measured, stats.p50_ns)},
-      {"p90_ns", number_if(measured, stats.p90_ns)},
-      {"p99_ns", number_if(measured, stats.p99_ns)},
-      {"p999_ns", number_if(measured, stats.p999_ns)},
+      {"p50_ns", number_if(has_percentile(summary, 0.5), stats.p50_ns)},
+      {"p90_ns", number_if(has_percentile(summary, 0.9), stats.p90_ns)},
+      {"p99_ns", number_if(has_percentile(summary, 0.99), stats.p99_ns)},
+      {"p999_ns", number_if(has_percentile(summary, 0.999), stats.p999_ns)},
       {"unbinned", summary.histogram().unbinned()},
       {"histogram", histogram(summary.histogram())},
   };
@@ -92,8 +92,20 @@ Json clock(const ClockInfo& clock) {
       {"reason", clock.reason},
       {"frequency_hz", number(clock.frequency_hz)},
       {"error_ppm", number(clock.error_ppm)},
+      {"worst_error_ppm", number(clock.worst_error_ppm)},
+      {"error_since_ns", clock.error_since_ns},
       {"empty_region_ns", clock.empty_region_ns},
       {"fallbacks", clock.fallbacks},
+      {"region_cost_ns", number_if(clock.region_cost_ns > 0, clock.region_cost_ns)},
+  };
+}
+
+Json process(const ProcessTimes& times) {
+  return {
+      {"cpu_ns", number_if(times.cpu_ns != ProcessTimes::kUnknown, times.cpu_ns)},
+      {"stopped_ns", times.stopped_ns},
+      {"suspended_ns", times.suspended_ns},
+      {"before_session_ns", times.before_ns},
   };
 }
 
@@ -174,9 +186,24 @@ Json key(const Snapshot& snapshot, const KeyTotal& total) {
   };
 }
 
+/// null where there is an interval.
+Json no_interval(const Throughput& throughput) {
+  switch (throughput.no_interval) {
+    case NoInterval::few_steps:
+      return "few_steps";
+    case NoInterval::few_stalls:
+      return "few_stalls";
+    case NoInterval::correlated:
+      return "correlated";
+    case NoInterval::none:
+      break;
+  }
+  return {};
+}
+
 Json throughput(const Throughput& throughput) {
   const bool items = throughput.items != 0 && throughput.period_ns != 0;
-  const bool interval = items && throughput.windows >= 3;
+  const bool interval = items && throughput.no_interval == NoInterval::none;
   return {
       {"steps", throughput.steps},
       {"items", throughput.items},
@@ -187,6 +214,8 @@ Json throughput(const Throughput& throughput) {
       {"items_per_s", items ? number(throughput.items_per_s) : Json()},
       {"items_low", interval ? number(throughput.items_low) : Json()},
       {"items_high", interval ? number(throughput.items_high) : Json()},
+      {"no_interval", no_interval(throughput)},
+      {"stalls", number_if(throughput.no_interval == NoInterval::few_stalls, throughput.stalls)},
       {"steps_per_s", throughput.period_ns != 0 ? number(throughput.steps_per_s) : Json()},
   };
 }
@@ -338,6 +367,7 @@ bool write_json(const Snapshot& snapshot, const Sink& take) {
   lines.member("wall_ns", snapshot.wall_ns);
   lines.member("uncovered_ns", snapshot.uncovered_ns);
   lines.member("overhead_ns", snapshot.overhead_ns);
+  lines.member("process", process(snapshot.process));
   lines.member("finished", snapshot.finished);
   lines.member("failed", snapshot.failed);
   lines.member("killed", snapshot.killed);

@@ -4,7 +4,9 @@
 
 #include <takt/exposed.hpp>
 
+#include "path_notes.hpp"
 #include "text.hpp"
+#include "throughput_notes.hpp"
 
 #include <fmt/format.h>
 
@@ -14,40 +16,7 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-constexpr std::uint64_t kWindowsForInterval = 3;
-
 std::string time_of(std::uint64_t ns) { return human_time(static_cast<double>(ns)); }
-
-std::string thread_label(const Snapshot& snapshot, std::uint32_t thread) {
-  return thread < snapshot.threads.size() ? fit(printable(snapshot.threads[thread].name), 40)
-                                          : fmt::format("thread {}", thread);
-}
-
-const char* plural(std::uint64_t n) noexcept { return n == 1 ? "" : "s"; }
-
-std::string items_rate(const Throughput& throughput) {
-  const std::string rate = human_rate(throughput.items_per_s) + " samples/s, ";
-  if (throughput.windows < kWindowsForInterval) {
-    return fmt::format("{}no interval: n = {} window{}", rate, throughput.windows, plural(throughput.windows));
-  }
-  return fmt::format("{}95 % CI [{}, {}], n = {} windows", rate, human_rate(throughput.items_low),
-                     human_rate(throughput.items_high), human_count(throughput.windows));
-}
-
-void throughput_lines(const Snapshot& snapshot, const Series& series, Lines& lines) {
-  const Throughput& throughput = series.throughput;
-  const std::string where = path_label(snapshot, series.path) + " on " + thread_label(snapshot, series.thread);
-  if (throughput.steps == 0) {
-    lines.push_back(fmt::format("{}: no throughput, no step period after warm-up", where));
-  } else {
-    const std::string items = throughput.items == 0 ? "" : items_rate(throughput) + "; ";
-    lines.push_back(fmt::format("{}: {}{} steps/s", where, items, human_rate(throughput.steps_per_s)));
-  }
-  if (throughput.excluded_steps == 0) { return; }
-  lines.push_back(fmt::format("  left out: {} period{}, {} (Epoch boundaries or other Batches inside)",
-                              human_count(throughput.excluded_steps), plural(throughput.excluded_steps),
-                              time_of(throughput.excluded_ns)));
-}
 
 /// Amounts over the total time of the region. Of a sampled region the time is that of a part of the calls only, so that
 /// no rate can be told.
@@ -135,22 +104,41 @@ void warmup_lines(const Snapshot& snapshot, Lines& lines) {
   }
 }
 
-void path_caveats(const Snapshot& snapshot, std::uint32_t index, Lines& lines) {
-  const PathStats& path = snapshot.paths[index];
-  const std::string name = path_label(snapshot, index);
-  if (path.skipped != 0) {
-    lines.push_back(fmt::format("sampled: {}, timed {} of {} entered; its times are of the timed ones", name,
-                                human_count(path.host.n()), human_count(path.host.n() + path.skipped)));
+/// Times that are in the figures, and in which nothing ran: what a reader has to know before the rest.
+void halted_lines(const Snapshot& snapshot, Lines& lines) {
+  const ProcessTimes& process = snapshot.process;
+  const auto time = [](std::int64_t ns) { return human_time(static_cast<double>(ns)); };
+  if (process.stopped_ns != 0) {
+    lines.push_back(fmt::format("the process did not run for {} (stopped or starved)", time(process.stopped_ns)));
   }
-  if (path.device_pending != 0 || path.device_lost != 0) {
-    lines.push_back(fmt::format("stream spans not in this report: {}, {} pending, {} lost", name,
-                                human_count(path.device_pending), human_count(path.device_lost)));
+  if (process.suspended_ns != 0) {
+    lines.push_back(fmt::format("the machine slept for {}: not in these times", time(process.suspended_ns)));
   }
-  const std::uint64_t unbinned = path.host.histogram().unbinned() + path.device.histogram().unbinned();
-  if (unbinned != 0) {
-    lines.push_back(fmt::format("percentiles: {} lacks {} duration{} for which there was no memory", name,
-                                human_count(unbinned), plural(unbinned)));
+}
+
+void process_lines(const Snapshot& snapshot, Lines& lines) {
+  const auto wall = static_cast<double>(snapshot.wall_ns);
+  const auto before = static_cast<double>(snapshot.process.before_ns);
+  const auto cpu = static_cast<double>(snapshot.process.cpu_ns);
+  if (before >= kWorthALine * wall && before > 0) {
+    lines.push_back(fmt::format("run: begins with the first recording, {} before the Session", human_time(before)));
   }
+  if (snapshot.process.cpu_ns == ProcessTimes::kUnknown) { return; }
+  lines.push_back(
+      fmt::format("processor time: {} in {} of wall ({})", human_time(cpu), human_time(wall), percent(cpu, wall)));
+}
+
+void clock_line(const ClockInfo& clock, Lines& lines) {
+  std::string text = fmt::format("clock: {}, rate within {:.3g} ppm", printable(clock.name), clock.error_ppm);
+  if (clock.error_since_ns != 0) {
+    text += fmt::format(" since {} (before: {:.3g} ppm)", human_time(static_cast<double>(clock.error_since_ns)),
+                        clock.worst_error_ppm);
+  }
+  text += ", an empty region reads " + human_time(static_cast<double>(clock.empty_region_ns));
+  if (clock.fallbacks != 0) {
+    text += fmt::format(", changed {} time{} while running", clock.fallbacks, plural(clock.fallbacks));
+  }
+  lines.push_back(text);
 }
 
 void run_lines(const Snapshot& snapshot, Lines& lines) {
@@ -159,15 +147,10 @@ void run_lines(const Snapshot& snapshot, Lines& lines) {
   const auto overhead = static_cast<double>(snapshot.overhead_ns);
   lines.push_back(fmt::format("no region: {} of {} ({}) on the thread of the Session", human_time(uncovered),
                               human_time(wall), percent(uncovered, wall)));
-  lines.push_back(fmt::format("Takt's own cost: {} ({} of wall), an estimate over all threads", human_time(overhead),
-                              percent(overhead, wall)));
-  const ClockInfo& clock = snapshot.clock;
-  std::string changed;
-  if (clock.fallbacks != 0) {
-    changed = fmt::format(", changed {} time{} while running", clock.fallbacks, plural(clock.fallbacks));
-  }
-  lines.push_back(fmt::format("clock: {}, rate within {:.3g} ppm, an empty region reads {}{}", printable(clock.name),
-                              clock.error_ppm, human_time(static_cast<double>(clock.empty_region_ns)), changed));
+  lines.push_back(fmt::format("Takt's own cost: {} ({} of wall), an estimate over all threads, its own included",
+                              human_time(overhead), percent(overhead, wall)));
+  process_lines(snapshot, lines);
+  clock_line(snapshot.clock, lines);
   if (snapshot.threads.size() > 1) {
     lines.push_back(
         fmt::format("threads: {}, whose times are added up: a share can pass 100 %", snapshot.threads.size()));
@@ -287,6 +270,11 @@ void missing_lines(const Snapshot& snapshot, Lines& lines) {
 
 }  // namespace
 
+std::string thread_label(const Snapshot& snapshot, std::uint32_t thread) {
+  return thread < snapshot.threads.size() ? fit(printable(snapshot.threads[thread].name), 40)
+                                          : fmt::format("thread {}", thread);
+}
+
 std::string path_label(const Snapshot& snapshot, std::uint32_t path, std::size_t columns) {
   if (path >= snapshot.paths.size()) { return "?"; }
   return fit_end(printable(snapshot.path_name(path)), columns);
@@ -296,13 +284,14 @@ Notes notes_of(const Snapshot& snapshot) {
   Notes notes;
   const auto paths = static_cast<std::uint32_t>(snapshot.paths.size());
   mistake_lines(snapshot, notes.mistakes);
-  for (const Series& series : snapshot.series) { throughput_lines(snapshot, series, notes.rates); }
+  for (const Series& series : snapshot.series) { add_throughput(snapshot, series, notes.rates); }
   for (std::uint32_t path = 0; path < paths; ++path) { amount_lines(snapshot, path, notes.rates); }
   exposed_lines(snapshot, notes.rates);
   overlap_lines(snapshot, notes.rates);
+  halted_lines(snapshot, notes.caveats);
   warmup_lines(snapshot, notes.caveats);
   run_lines(snapshot, notes.caveats);
-  for (std::uint32_t path = 0; path < paths; ++path) { path_caveats(snapshot, path, notes.caveats); }
+  add_path_notes(snapshot, notes.caveats);
   death_line(snapshot, notes.caveats);
   missing_lines(snapshot, notes.caveats);
   if (!snapshot.run.directory.empty()) { notes.caveats.push_back("files: " + printable(snapshot.run.directory)); }

@@ -24,5 +24,12 @@ Notes notes_of(const Snapshot& snapshot);
 /// The name of a path for people: printable, at most `columns`, cut at the start. Any thread.
 std::string path_label(const Snapshot& snapshot, std::uint32_t path, std::size_t columns = 60);
 
+/// The name of a thread for people: printable, at most 40 columns. Any thread.
+std::string thread_label(const Snapshot& snapshot, std::uint32_t thread);
+inline const char* plural(std::uint64_t n) noexcept { return n == 1 ? "" : "s"; }
+
+/// What is a smaller share of a figure than this is not worth a line below the table.
+inline constexpr double kWorthALine = 0.1;
+
 }  // namespace detail
 TAKT_END_NAMESPACE

@@ -37,6 +37,7 @@ std::atomic<bool> off_by_environment{false};
 std::atomic<bool> has_exit_key{false};
 pthread_key_t exit_key;
 std::atomic<bool> follows_forks{false};
+std::atomic<std::uint64_t> cpu_at_start_ns{0};
 
 /// Runs when a thread ends, after the destructors of its thread_local objects.
 void at_thread_exit(void*) noexcept {
@@ -60,6 +61,7 @@ void after_fork_in_child() noexcept {
   metric_names().after_fork();
   fault_after_fork();
   background_after_fork();
+  cpu_at_start_ns.store(0, std::memory_order_relaxed);  // the child's processor time begins at 0
 }
 
 /// What may want memory, until there is some: a thread without the first could not say that it ends, a child without the second
@@ -97,6 +99,7 @@ void start_process() noexcept {
     has_exit_key.store(pthread_key_create(&exit_key, at_thread_exit) == 0, std::memory_order_release);
     find_exit_key();
     const bool disabled = read_process_environment().disabled;
+    cpu_at_start_ns.store(posix_ns(CLOCK_PROCESS_CPUTIME_ID), std::memory_order_relaxed);
     process_clock();
     off_by_environment.store(disabled, std::memory_order_relaxed);
     if (disabled) { mode().fetch_or(kModeDisabled, std::memory_order_relaxed); }
@@ -120,6 +123,8 @@ Registry* find_registry() noexcept {
     return &registry();
   } catch (const std::bad_alloc&) { return nullptr; }
 }
+
+std::uint64_t cpu_ns_at_start() noexcept { return cpu_at_start_ns.load(std::memory_order_relaxed); }
 
 std::uint32_t generation() noexcept { return current_generation.load(std::memory_order_relaxed); }
 
@@ -162,30 +167,6 @@ TAKT_COLD Recorder* attach_thread() noexcept {
   }
   if (recorder == nullptr) { store_cursor(before); }
   return recorder;
-}
-
-double region_cost_ns() noexcept {
-  static const double cost = [] {
-    constexpr int kRegions = 100;
-    static MemoryBudget budget(1U << 20U);
-    static Recorder* const scratch = Recorder::create(process_clock(), budget, generation());  // never destroyed
-    if (scratch == nullptr) { return 0.0; }
-    std::array<std::uint64_t, 21> took{};  // in some of these the thread may have had to wait for a core
-    for (std::uint64_t& each : took) {
-      const std::uint64_t begin = process_clock().now_ns();
-      for (int region = 0; region < kRegions; ++region) { scratch->plain_pair(kOtherKey); }
-      each = process_clock().now_ns() - begin;
-    }
-    std::nth_element(took.begin(), took.begin() + took.size() / 2, took.end());
-    return static_cast<double>(took[took.size() / 2]) / kRegions;
-  }();
-  return cost;
-}
-
-std::int64_t overhead_ns(const Snapshot& snapshot) noexcept {
-  std::uint64_t regions = 0;
-  for (const PathStats& path : snapshot.paths) { regions += path.host.n() + path.skipped; }
-  return static_cast<std::int64_t>(static_cast<double>(regions) * region_cost_ns());
 }
 
 }  // namespace detail

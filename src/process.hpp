@@ -30,10 +30,8 @@ void adopt_process() noexcept;
 /// TAKT_DISABLE=1: a Session is to do nothing at all.
 bool switched_off() noexcept;
 
-/// What one region costs the thread that times it, in ns, folding included; measured once, in about 0.1 ms.
-double region_cost_ns() noexcept;
-/// That, times the regions in a snapshot.
-std::int64_t overhead_ns(const Snapshot& snapshot) noexcept;
+/// Processor time that the process had used when start_process() ran, in ns; 0 in a forked child. Any thread.
+std::uint64_t cpu_ns_at_start() noexcept;
 
 }  // namespace detail
 TAKT_END_NAMESPACE

@@ -5,6 +5,7 @@
 #include "environment.hpp"
 #include "fault.hpp"
 #include "not_cancelled.hpp"
+#include "own_cost.hpp"
 #include "session_impl.hpp"
 
 #include <fmt/format.h>
@@ -152,6 +153,7 @@ Snapshot snapshot() {
   const std::uint64_t now_ns = detail::process_clock().now_ns();
   detail::registry().read(snapshot, now_ns);
   snapshot.clock = detail::process_clock().info();
+  snapshot.clock.region_cost_ns = detail::region_cost_ns();
   snapshot.wall_ns = static_cast<std::int64_t>(now_ns);
   snapshot.overhead_ns = detail::overhead_ns(snapshot);
   return snapshot;

@@ -9,6 +9,7 @@
 #include "key_table.hpp"
 #include "losses.hpp"
 #include "not_cancelled.hpp"
+#include "own_cost.hpp"
 #include "quiet_signals.hpp"
 #include "termination.hpp"
 #include "uncaught.hpp"
@@ -85,11 +86,16 @@ SessionImpl::SessionImpl(std::string name, SessionOptions options)
     uncovered_before_ns_ = before.uncovered_ns;
     overhead_before_ns_ = overhead_ns(before);
     losses_before_ = std::move(before.losses);
+    watch_.begin_at_cpu(posix_ns(CLOCK_PROCESS_CPUTIME_ID));
+  } else {
+    watch_.begin_at_cpu(cpu_ns_at_start());
+    watch_.set_before(static_cast<std::int64_t>(process_clock().now_ns()));
   }
   run_.start_unix_ns = process_clock().start_unix_ns() + static_cast<std::int64_t>(start_ns_);
   open_folder();
   add_local_exporters();
   region_cost_ns();  // measured now rather than at the end
+  row_cost();
   std::shared_ptr<const Snapshot> opening;
   if (!silent_) { opening = std::make_shared<const Snapshot>(snapshot(false)); }
   // From here on nothing throws: threads know this Session.
@@ -232,6 +238,8 @@ Snapshot SessionImpl::snapshot(bool finished) {
   snapshot.wall_ns = static_cast<std::int64_t>(now_ns - start_ns_);
   snapshot.uncovered_ns = std::clamp<std::int64_t>(snapshot.uncovered_ns - uncovered_before_ns_, 0, snapshot.wall_ns);
   snapshot.overhead_ns = overhead_ns(snapshot) - overhead_before_ns_;
+  snapshot.clock.region_cost_ns = region_cost_ns();
+  snapshot.process = watch_.read();
   snapshot.finished = finished;
   snapshot.killed = killed_.load(std::memory_order_relaxed);
   snapshot.failed = snapshot.killed || failed_.load(std::memory_order_relaxed);
@@ -417,10 +425,18 @@ bool SessionImpl::is_wanted() noexcept {
   return closing_ || due_ || dying_;
 }
 
+/// Until the period is over, or somebody rings.
+void SessionImpl::sleep() noexcept {
+  const milliseconds period(std::max(options_.period_ms, 10));
+  watch_.sleeps();
+  registry().alarm().wait(period);
+  watch_.wakes(static_cast<std::uint64_t>(std::chrono::nanoseconds(period).count()));
+}
+
 void SessionImpl::background() noexcept {
   begin_local();
   for (;;) {
-    if (!is_wanted()) { registry().alarm().wait(milliseconds(std::max(options_.period_ms, 10))); }
+    if (!is_wanted()) { sleep(); }
     {
       const std::lock_guard<std::mutex> lock(state_);
       due_ = false;

@@ -8,6 +8,7 @@
 #include "gpu_poller.hpp"
 #include "losses.hpp"
 #include "process.hpp"
+#include "process_watch.hpp"
 #include "words.hpp"
 
 #include <atomic>
@@ -67,6 +68,7 @@ class SessionImpl {
   void wait_for_beginning() noexcept;
   static void wait_for_beginning_of(ExportWorker& worker) noexcept;
   void background() noexcept;
+  void sleep() noexcept;
   bool collect(bool last);
   bool collect_all(Time deadline);
   bool try_to_collect(bool last) noexcept;
@@ -103,6 +105,7 @@ class SessionImpl {
   const bool silent_;      // TAKT_DISABLE=1: no thread, no file, no exporter, no table
   std::atomic<bool> failed_{false};
   GpuPoller gpu_poller_;
+  ProcessWatch watch_;
   std::atomic<bool> killed_{false};
   std::atomic<bool> dying_{false};  // the background is to write down of what
 

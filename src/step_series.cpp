@@ -2,9 +2,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "step_series.hpp"
 
-#include <takt/snapshot.hpp>
-
-#include <cmath>
 #include <limits>
 #include <new>
 
@@ -12,103 +9,11 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-/// 97.5 % quantile of Student's t: from tables up to ten degrees of freedom, above by the expansion in 1/n of Abramowitz
-/// and Stegun 26.7.5, which is then within 0.02 %.
-double student_t975(std::uint64_t degrees) noexcept {
-  constexpr double kSmall[] = {0, 12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281};
-  if (degrees <= 10) { return kSmall[degrees]; }
-  const double z = 1.959964;
-  const double n = static_cast<double>(degrees);
-  const double z3 = z * z * z;
-  const double z5 = z3 * z * z;
-  const double z7 = z5 * z * z;
-  return z + (z3 + z) / (4 * n) + (5 * z5 + 16 * z3 + 3 * z) / (96 * n * n) +
-         (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * n * n * n);
-}
-
 // What has ended here and began here: rows know nothing else.
 std::uint64_t calls_of(const Node& node) noexcept { return node.host.n() - node.away_calls.own(); }
 std::uint64_t total_of(const Node& node) noexcept { return node.host.total_ns() - node.away_ns; }
 
 }  // namespace
-
-void ThroughputWindows::add(std::uint64_t items, std::uint64_t period_ns) noexcept {
-  const std::uint64_t version = version_.own();
-  version_.set(version + 1);
-  steps_.add(1);
-  items_.set(bounded_sum(items_.own(), items));
-  ns_.set(bounded_sum(ns_.own(), period_ns));
-  // What is in the windows is no more than these sums; at their end there is no rate any more.
-  if (items_.own() < kMostSum && ns_.own() < kMostSum) { add_to_window(items, period_ns); }
-  version_.set(version + 2);
-}
-
-inline void ThroughputWindows::add_to_window(std::uint64_t items, std::uint64_t period_ns) noexcept {
-  Window& window = window_[full_.own()];
-  window.items.add(items);
-  window.ns.add(period_ns);
-  open_steps_.add(1);
-  if (TAKT_UNLIKELY(open_steps_.own() == per_window_.own())) { next_window(); }
-}
-
-TAKT_COLD void ThroughputWindows::next_window() noexcept {
-  unsigned full = full_.own();
-  open_steps_.set(0);
-  if (++full == kWindows) {
-    for (unsigned pair = 0; pair < kWindows / 2; ++pair) {
-      window_[pair].items.set(window_[2 * pair].items.own() + window_[2 * pair + 1].items.own());
-      window_[pair].ns.set(window_[2 * pair].ns.own() + window_[2 * pair + 1].ns.own());
-    }
-    full = kWindows / 2;
-    per_window_.set(per_window_.own() * 2);
-  }
-  full_.set(full);
-  window_[full] = Window();
-}
-
-void ThroughputWindows::exclude(std::uint64_t period_ns) noexcept {
-  const std::uint64_t version = version_.own();
-  version_.set(version + 1);
-  excluded_steps_.add(1);
-  excluded_ns_.set(bounded_sum(excluded_ns_.own(), period_ns));
-  version_.set(version + 2);
-}
-
-Throughput ThroughputWindows::read() const noexcept {
-  Throughput result;
-  double rate[kWindows] = {};
-  for (;;) {
-    const std::uint64_t version = version_.get();
-    result.steps = steps_.get();
-    result.items = items_.get();
-    result.period_ns = ns_.get();
-    result.excluded_steps = excluded_steps_.get();
-    result.excluded_ns = excluded_ns_.get();
-    result.windows = full_.get();
-    for (unsigned window = 0; window < result.windows && window < kWindows; ++window) {
-      const double ns = static_cast<double>(window_[window].ns.get());
-      rate[window] = ns == 0 ? 0 : static_cast<double>(window_[window].items.get()) / ns * 1e9;
-    }
-    if ((version & 1U) == 0 && version_.get() == version) { break; }
-    sched_yield();
-  }
-  if (result.period_ns == 0) { return result; }
-  const double seconds = static_cast<double>(result.period_ns) * 1e-9;
-  result.items_per_s = static_cast<double>(result.items) / seconds;
-  result.steps_per_s = static_cast<double>(result.steps) / seconds;
-  if (result.windows < 3 || result.items == 0) { return result; }
-  const double n = static_cast<double>(result.windows);
-  double mean = 0;
-  for (unsigned window = 0; window < result.windows; ++window) { mean += rate[window] / n; }
-  double scatter = 0;
-  for (unsigned window = 0; window < result.windows; ++window) {
-    scatter += (rate[window] - mean) * (rate[window] - mean);
-  }
-  const double half = student_t975(result.windows - 1) * std::sqrt(scatter / (n - 1) / n);
-  result.items_low = mean - half;
-  result.items_high = mean + half;
-  return result;
-}
 
 TAKT_ALWAYS_INLINE void StepSeries::find_columns(Tree& tree) noexcept {
   if (TAKT_UNLIKELY(seen_nodes_ != tree.nodes())) { add_columns(tree); }

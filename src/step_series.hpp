@@ -5,44 +5,14 @@
 #include <takt/detail/tree.hpp>
 
 #include "outbox.hpp"
+#include "throughput_windows.hpp"
 
-#include <array>
 #include <cstdint>
 #include <vector>
 
 TAKT_BEGIN_NAMESPACE
 
-struct Throughput;
-
 namespace detail {
-
-/// Items and time of consecutive steps, folded into at most 64 windows of equal numbers of steps: when all are full, pairs
-/// are joined. Steps that follow each other are alike, so an interval may only rest on windows of many (batch means).
-/// One writer; any thread may read (see Node::version).
-class ThroughputWindows {
- public:
-  static constexpr unsigned kWindows = 64;
-  static constexpr std::uint64_t kStepsAtFirst = 50;
-
-  void add(std::uint64_t items, std::uint64_t period_ns) noexcept;
-  void exclude(std::uint64_t period_ns) noexcept;
-  /// Any thread.
-  Throughput read() const noexcept;
-
- private:
-  void add_to_window(std::uint64_t items, std::uint64_t period_ns) noexcept;
-  void next_window() noexcept;
-
-  struct Window {
-    Counter items, ns;
-  };
-  Counter version_;
-  Counter steps_, items_, ns_, excluded_steps_, excluded_ns_;
-  Counter per_window_{kStepsAtFirst};
-  Counter open_steps_;      // in the window being filled
-  Relaxed<unsigned> full_;  // windows before it
-  Window window_[kWindows + 1];
-};
 
 /// The steps of one Batch path on one thread: makes a row of each from what the tree has gained since the last one, so
 /// that rows cost nothing between the ends of Batches. Owning thread only, but for throughput.

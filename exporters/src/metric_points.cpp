@@ -193,7 +193,7 @@ void MetricPoints::add_measured(const Leaves& leaves, const Summary& summary, co
   if (summary.measured_n() == 0) { return; }
   put(leaves[kMean], seconds(summary.mean_ns()), when);
   put(leaves[kP50], seconds(summary.percentile_ns(0.5)), when);
-  put(leaves[kP95], seconds(summary.percentile_ns(0.95)), when);
+  if (has_percentile(summary, 0.95)) { put(leaves[kP95], seconds(summary.percentile_ns(0.95)), when); }
   put(leaves[kMax], seconds(summary.max_ns()), when);
 }
 

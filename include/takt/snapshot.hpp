@@ -34,9 +34,12 @@ struct ClockInfo {
   std::string name;    ///< "tsc", "cntvct" or "clock_gettime(CLOCK_MONOTONIC)"
   std::string reason;  ///< why this one
   double frequency_hz = 0;
-  double error_ppm = 0;              ///< bound on the rate error against CLOCK_MONOTONIC_RAW, as measured
+  double error_ppm = 0;  ///< bound on the rate error against CLOCK_MONOTONIC_RAW, as measured; since `error_since_ns`
+  double worst_error_ppm = 0;        ///< the same for the time before, where it was least known
+  std::int64_t error_since_ns = 0;   ///< of the clock, which starts with the first recording
   std::int64_t empty_region_ns = 0;  ///< the length that a region with nothing in it reports
   std::uint64_t fallbacks = 0;       ///< times the clock was changed while running
+  double region_cost_ns = 0;         ///< what a region with nothing in it takes of its thread's time; 0: not known
 };
 
 /// One region at one place in the call tree, over all threads.
@@ -88,6 +91,14 @@ struct ThreadInfo {
   bool ended = false;
 };
 
+/// Why a throughput has no interval.
+enum class NoInterval : std::uint8_t {
+  none,        ///< it has one
+  few_steps,   ///< there are fewer than 128 step periods, or no items
+  few_stalls,  ///< fewer than ten stalls make the scatter: how often they come is not known
+  correlated   ///< windows are still like their neighbours: the run is too short for how slowly its pace changes
+};
+
 /// Throughput over the steps after warm-up. Periods run from the end of a Batch to the end of the one before.
 struct Throughput {
   std::uint64_t steps = 0;           ///< step periods that count
@@ -97,9 +108,11 @@ struct Throughput {
   std::uint64_t excluded_ns = 0;
   std::uint64_t windows = 0;  ///< windows of consecutive steps that the interval rests on
   double items_per_s = 0;     ///< items / period; 0 without items
-  double items_low = 0;       ///< 95 % interval by batch means over windows; 0 below 3 windows
+  double items_low = 0;       ///< 95 % interval of items_per_s; 0 where there is none
   double items_high = 0;
   double steps_per_s = 0;
+  NoInterval no_interval = NoInterval::few_steps;
+  std::uint64_t stalls = 0;  ///< with few_stalls: about so many make the scatter of the periods
 };
 
 /// The steps of one Batch path on one thread.
@@ -206,6 +219,23 @@ struct Loss {
   std::uint64_t count = 0;
 };
 
+/// What the system says of the process as a whole, since the start of the run. kUnknown: nothing.
+struct ProcessTimes {
+  static constexpr std::int64_t kUnknown = -1;
+
+  std::int64_t cpu_ns = kUnknown;  ///< processor time of all its threads
+  std::int64_t stopped_ns = 0;  ///< in which it was due to run and did not: stopped by a signal, or without a processor
+  std::int64_t suspended_ns = 0;  ///< in which the machine slept; not in `wall_ns`
+  std::int64_t before_ns = 0;     ///< of `wall_ns`, from the first recording to the start of the Session
+};
+
+/// Whether the share `q` (0 to 1) of the calls after warm-up is another figure than the longest one: whether at least one call in
+/// 1 / (1 - q) lies above it. So p90 is there from 10 calls on, p95 from 20, p99 from 100, and the median always. Any thread.
+inline bool has_percentile(const Summary& summary, double q) noexcept {
+  const auto n = static_cast<double>(summary.measured_n());
+  return q <= 0.5 ? n > 0 : n * (1 - q) > 1 - 1e-9;
+}
+
 /// Finished values: all that an exporter sees. A value; safe to keep. Indices stay the same from one snapshot of a process
 /// to the next; paths, threads and series are only ever appended.
 struct Snapshot {
@@ -213,8 +243,9 @@ struct Snapshot {
   ClockInfo clock;
   std::int64_t wall_ns = 0;       ///< since the start of the run
   std::int64_t uncovered_ns = 0;  ///< of this, time on the Session's thread that no region covers
-  std::int64_t overhead_ns = 0;   ///< estimate of Takt's own cost in this time, all recording threads together
-  bool finished = false;          ///< the last snapshot of the run
+  std::int64_t overhead_ns = 0;   ///< estimate of Takt's own cost in this time: regions, rows and background work
+  ProcessTimes process;
+  bool finished = false;  ///< the last snapshot of the run
   bool failed =
       false;  ///< Session::fail() was called, the Session was unwound by an exception, `killed`, or `uncaught`
   bool killed = false;  ///< SIGTERM has ended the run; only with SessionOptions::end_on_sigterm

@@ -73,15 +73,30 @@ class Merge {
     sum_.run.world_size = ranks_;
     sum_.run.start_unix_ns = std::min(sum_.run.start_unix_ns, rank.run.start_unix_ns);
     sum_.clock.error_ppm = std::max(sum_.clock.error_ppm, rank.clock.error_ppm);
+    sum_.clock.worst_error_ppm = std::max(sum_.clock.worst_error_ppm, rank.clock.worst_error_ppm);
+    sum_.clock.error_since_ns = std::max(sum_.clock.error_since_ns, rank.clock.error_since_ns);
+    sum_.clock.region_cost_ns = std::max(sum_.clock.region_cost_ns, rank.clock.region_cost_ns);
     sum_.clock.empty_region_ns = std::max(sum_.clock.empty_region_ns, rank.clock.empty_region_ns);
     sum_.wall_ns = std::max(sum_.wall_ns, rank.wall_ns);
     sum_.uncovered_ns = std::max(sum_.uncovered_ns, rank.uncovered_ns);
     sum_.overhead_ns += rank.overhead_ns;
+    add_process(rank.process);
     sum_.finished = sum_.finished && rank.finished;
     sum_.failed = sum_.failed || rank.failed;
     sum_.killed = sum_.killed || rank.killed;
     sum_.params.insert(rank.params.begin(), rank.params.end());
     sum_.tags.insert(rank.tags.begin(), rank.tags.end());
+  }
+
+  /// Processor time is of all ranks; what held one of them up is told of the one that it held up longest.
+  void add_process(const ProcessTimes& process) {
+    ProcessTimes& sum = sum_.process;
+    const bool known =
+        process.cpu_ns != ProcessTimes::kUnknown && (ranks_ == 1 || sum.cpu_ns != ProcessTimes::kUnknown);
+    sum.cpu_ns = !known ? ProcessTimes::kUnknown : (ranks_ == 1 ? 0 : sum.cpu_ns) + process.cpu_ns;
+    sum.stopped_ns = std::max(sum.stopped_ns, process.stopped_ns);
+    sum.suspended_ns = std::max(sum.suspended_ns, process.suspended_ns);
+    sum.before_ns = std::max(sum.before_ns, process.before_ns);
   }
 
   std::uint32_t add_path(const PathStats& path, const std::vector<std::uint32_t>& paths) {

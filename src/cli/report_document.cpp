@@ -77,10 +77,10 @@ std::string csv_line(const Snapshot& sum, std::uint32_t index) {
       fmt::format("{},{},{},{},{},{}", detail::csv_field(sum.run.id), detail::csv_field(sum.path_name(index)),
                   to_string(path.kind), host.n(), host.total_ns(), path.self_ns);
   line += fmt::format(",{},{}", number(host.mean_ns(), measured), number(host.stdev_ns(), host.measured_n() > 1));
-  for (const std::uint64_t each :
-       {host.min_ns(), host.percentile_ns(0.5), host.percentile_ns(0.9), host.percentile_ns(0.99), host.max_ns()}) {
-    line += measured ? fmt::format(",{}", each) : ",";
-  }
+  const auto add = [&line](bool known, std::uint64_t ns) { line += known ? fmt::format(",{}", ns) : ","; };
+  add(measured, host.min_ns());
+  for (const double q : {0.5, 0.9, 0.99}) { add(has_percentile(host, q), host.percentile_ns(q)); }
+  add(measured, host.max_ns());
   line += fmt::format(",{},{},{}", path.items, path.bytes, path.skipped);
   line += path.device.n() == 0 ? ",," : fmt::format(",{},{}", path.device.n(), path.device.total_ns());
   return line + "\n";

@@ -83,7 +83,11 @@ inline takt::Snapshot sample_snapshot() {
   snapshot.clock.reason = "invariant TSC";
   snapshot.clock.frequency_hz = 2.5e9;
   snapshot.clock.error_ppm = 0.4;
+  snapshot.clock.worst_error_ppm = 21;
+  snapshot.clock.error_since_ns = 10'000 * static_cast<std::int64_t>(ms);
   snapshot.clock.empty_region_ns = 17;
+  snapshot.clock.region_cost_ns = 23;
+  snapshot.process.cpu_ns = 70'200 * static_cast<std::int64_t>(ms);
   snapshot.wall_ns = 62'400 * static_cast<std::int64_t>(ms);
   snapshot.uncovered_ns = 1'800 * static_cast<std::int64_t>(ms);
   snapshot.overhead_ns = 412'000;
@@ -147,13 +151,14 @@ inline takt::Snapshot sample_snapshot() {
   training.throughput.items_low = 698.9;
   training.throughput.items_high = 707.6;
   training.throughput.steps_per_s = 10.99;
+  training.throughput.no_interval = takt::NoInterval::none;
   takt::Series& held_out = snapshot.series[add_series(snapshot, validation_batch, main_thread)];
   held_out.steps = 60;
   held_out.warmup_steps = 10;
   held_out.throughput.steps = 48;
   held_out.throughput.period_ns = 1'404 * ms;
   held_out.throughput.steps_per_s = 34.19;
-  held_out.throughput.windows = 2;
+  held_out.throughput.windows = 6;
   held_out.throughput.items = 12'288;
   held_out.throughput.items_per_s = 8752.1;
 

@@ -209,6 +209,45 @@ TEST_CASE("Clock: a small error of the first measurement is refined away without
   REQUIRE(clock.info().error_ppm < 1);
 }
 
+TEST_CASE("Clock: the bound on the rate is told of the time for which it holds, and the one before it") {
+  TestClock time;
+  const double at_first = time.clock.info().error_ppm;
+  REQUIRE(at_first > 1);
+  REQUIRE(time.clock.info().error_since_ns == 0);
+  REQUIRE(time.clock.info().worst_error_ppm == 0.0);
+  for (int second = 0; second < 200; ++second) {
+    time.fake.advance(kSecond);
+    REQUIRE(time.clock.recheck());
+  }
+  const takt::ClockInfo info = time.clock.info();
+  REQUIRE(info.error_ppm < at_first / 1000);
+  REQUIRE(info.worst_error_ppm == at_first);
+  REQUIRE(info.error_since_ns >= 100'000'000'000);
+  REQUIRE(info.error_since_ns <= 102'000'000'000);
+}
+
+TEST_CASE("Clock: what NTP does to the system's clock is measured against the one that it leaves alone") {
+  FakeClock fake;
+  fake.set_invariant(false);
+  Clock::Hardware hardware = fake.hardware();
+  static std::uint64_t slewed_from;
+  static const Clock::Hardware* plain;
+  const Clock::Hardware unslewed = hardware;
+  plain = &unslewed;
+  slewed_from = hardware.monotonic_ns();
+  hardware.monotonic_ns = []() noexcept {
+    const std::uint64_t now = plain->monotonic_ns();
+    return now + (now - slewed_from) / 5000;  // 200 ppm faster
+  };
+  const Clock clock(Choice::automatic, hardware);
+  fake.run(false);
+  REQUIRE(clock.source() == ClockSource::monotonic);
+  REQUIRE(clock.info().error_ppm == 500);  // nobody can tell yet; NTP may do so much
+  fake.advance(100 * kSecond);
+  REQUIRE(clock.info().error_ppm == Approx(200).epsilon(0.01));
+  REQUIRE(clock.info().worst_error_ppm == 0.0);
+}
+
 TEST_CASE("Clock: a better rate does not hold for readings that others may have converted already") {
   TestClock time;
   time.fake.advance(5'000'000);

@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <sstream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <fcntl.h>
@@ -129,10 +130,26 @@ TEST_CASE("a row shows the figures of its path") {
   const std::string text = table(four_calls());
   CHECK(cells_of(row_of(text, "region")) ==
         Cells{"region", "n", "total", "mean", "p50", "p90", "p99", "max", "self", "share", "first"});
-  CHECK(cells_of(row_of(text, "IO")) == Cells{"IO", "4", "100 ms", "25.0 ms", "20.1 ms", "40.0 ms", "40.0 ms",
-                                              "40.0 ms", "100 ms", "10.0 %", "40.0 ms"});
+  CHECK(cells_of(row_of(text, "IO")) ==
+        Cells{"IO", "4", "100 ms", "25.0 ms", "20.1 ms", "-", "-", "40.0 ms", "100 ms", "10.0 %", "40.0 ms"});
   CHECK(cells_of(row_of(text, "run")) == Cells{"run", "1.00 s"});
   CHECK_FALSE(contains(text, "stream span"));
+}
+
+TEST_CASE("a percentile that is the longest call is not shown") {
+  for (const auto& [calls, p90, p99] : {std::make_tuple(9U, false, false), std::make_tuple(10U, true, false),
+                                        std::make_tuple(99U, true, false), std::make_tuple(100U, true, true)}) {
+    Snapshot snapshot = one_second();
+    takt::PathStats& path = snapshot.paths[add_path(snapshot, "IO")];
+    path.host.add_warmup(kMs);  // does not count
+    for (std::uint64_t call = 1; call <= calls; ++call) { path.host.add(call * 10'000); }
+    const Cells cells = cells_of(row_of(table(snapshot), "IO"));
+    INFO(calls << " calls");
+    CHECK(cells[4] != "-");
+    CHECK((cells[5] != "-") == p90);
+    CHECK((cells[6] != "-") == p99);
+    CHECK(cells[7] != "-");
+  }
 }
 
 TEST_CASE("calls inside warm-up are in n, total, self and share, and nowhere else") {
@@ -262,17 +279,45 @@ TEST_CASE("names cannot command the terminal") {
   CHECK_FALSE(contains(text, "\xFF"));
 }
 
-TEST_CASE("throughput has an interval from three windows on, and says what it leaves out") {
+TEST_CASE("throughput has an interval or says why not, and what it leaves out") {
   const std::string text = table(sample_snapshot());
   CHECK(contains(text, "Epoch/Batch on main: 703 samples/s, 95 % CI [699, 708], n = 24 windows; 11.0 steps/s\n"));
   CHECK(contains(text, "  left out: 2 periods, 1.71 s (Epoch boundaries or other Batches inside)\n"));
-  CHECK(contains(text, "Epoch/Validation/Batch on main: 8 752 samples/s, no interval: n = 2 windows; 34.2 steps/s\n"));
+  const std::string no = "Epoch/Validation/Batch on main: 8 752 samples/s, no interval: ";
+  CHECK(contains(text, no + "48 step periods, it takes 128; 34.2 steps/s\n"));
 
   Snapshot snapshot = sample_snapshot();
+  takt::Throughput& held_out = snapshot.series[1].throughput;
+  held_out.no_interval = takt::NoInterval::few_stalls;
+  held_out.stalls = 3;
+  CHECK(contains(table(snapshot, 200), no + "about 3 stalls make the scatter, it takes 10; 34.2 steps/s\n"));
+  held_out.no_interval = takt::NoInterval::correlated;
+  CHECK(contains(table(snapshot, 200), no + "its 6 windows are still like their neighbours; 34.2 steps/s\n"));
   snapshot.series[0].throughput.items = 0;
   snapshot.series[1].throughput = takt::Throughput();
   CHECK(contains(table(snapshot), "Epoch/Batch on main: 11.0 steps/s\n"));
   CHECK(contains(table(snapshot), "Epoch/Validation/Batch on main: no throughput, no step period after warm-up\n"));
+}
+
+TEST_CASE("what lies between two Batches is named where it is much of the period") {
+  Snapshot snapshot = sample_snapshot();
+  CHECK_FALSE(contains(table(snapshot), "between two Batches"));
+  snapshot.series[0].throughput.period_ns *= 2;
+  CHECK(contains(table(snapshot, 200),
+                 "  between two Batches: 91.3 ms of each period of 182 ms (50.2 %); "
+                 "the longest is Epoch/Validation\n"));
+  add_series(snapshot, snapshot.series[0].path,
+             add_thread(snapshot, "second"));  // whose Batches have one row with the others
+  CHECK_FALSE(contains(table(snapshot), "between two Batches"));
+
+  Snapshot bare = one_second();
+  const std::uint32_t batch = add_path(bare, "Batch");
+  for (int call = 0; call < 10; ++call) { bare.paths[batch].host.add(10 * kMs); }
+  takt::Throughput& throughput = bare.series[add_series(bare, batch, add_thread(bare, "main"))].throughput;
+  throughput.steps = 10;
+  throughput.period_ns = 200 * kMs;
+  CHECK(
+      contains(table(bare), "  between two Batches: 10.0 ms of each period of 20.0 ms (50.0 %); no region is there\n"));
 }
 
 TEST_CASE("amounts are over the total time of their region, and without a rate where not all calls were timed") {
@@ -296,12 +341,81 @@ TEST_CASE("the report says what its figures contain and what they do not") {
   const std::string text = table(snapshot);
   CHECK(contains(text, "warm-up: first 10 Batches of Epoch/Batch, 1.89 s: in n, total, self and share only\n"));
   CHECK(contains(text, "no region: 1.80 s of 62.4 s (2.9 %) on the thread of the Session\n"));
-  CHECK(contains(text, "Takt's own cost: 412 us (0.00066 % of wall), an estimate over all threads\n"));
-  CHECK(contains(text, "clock: tsc, rate within 0.4 ppm, an empty region reads 17 ns, changed 1 time while running\n"));
+  CHECK(
+      contains(text, "Takt's own cost: 412 us (0.00066 % of wall), an estimate over all threads, its own included\n"));
+  CHECK(contains(text, "processor time: 70.2 s in 62.4 s of wall (112.5 %)\n"));
+  CHECK(contains(text, "clock: tsc, rate within 0.4 ppm since 10.0 s (before: 21 ppm), an empty region reads 17 ns, "));
+  CHECK(contains(text, "changed 1 time while running\n"));
   CHECK(contains(text, "threads: 2, whose times are added up: a share can pass 100 %\n"));
   CHECK(contains(text, "stream spans not in this report: Epoch/Batch/Backward, 2 pending, 3 lost\n"));
   CHECK(contains(text, "unfinished: Decode on thread loader, open 3.12 s\n"));
   CHECK(contains(text, "note: 1 x ends without a start: ignored (Optimizer)\n"));
+}
+
+TEST_CASE("where nothing ran is told before all else") {
+  Snapshot snapshot = sample_snapshot();
+  CHECK_FALSE(contains(table(snapshot), "did not run"));
+  CHECK_FALSE(contains(table(snapshot), "slept"));
+  CHECK_FALSE(contains(table(snapshot), "run: begins"));
+  snapshot.process.stopped_ns = 3'000'000'000;
+  snapshot.process.suspended_ns = 30'000'000'000;
+  snapshot.process.before_ns = 20'000'000'000;
+  const std::string text = table(snapshot);
+  const std::size_t stopped = text.find("the process did not run for 3.00 s (stopped or starved)\n");
+  CHECK(stopped < text.find("warm-up: "));
+  CHECK(contains(text, "the machine slept for 30.0 s: not in these times\n"));
+  CHECK(contains(text, "run: begins with the first recording, 20.0 s before the Session\n"));
+  snapshot.process = takt::ProcessTimes();  // of a journal that does not know
+  CHECK_FALSE(contains(table(snapshot), "processor time"));
+}
+
+TEST_CASE("what sampling moved is told where it happened") {
+  Snapshot snapshot = one_second();
+  const std::uint32_t step = add_path(snapshot, "Step");
+  const std::uint32_t sampled = add_path(snapshot, "Sampled", step);
+  const std::uint32_t child = add_path(snapshot, "Child", sampled);
+  for (const std::uint32_t path : {step, sampled, child}) { snapshot.paths[path].host.add(kMs); }
+  snapshot.paths[sampled].skipped = 9;
+  const std::string line = "sampled: Step/Sampled, timed 1 of 10 entered; its times are of the timed ones";
+  CHECK(contains(table(snapshot, 200), line + "\n"));
+  snapshot.paths[add_path(snapshot, "Child", step)].host.add(kMs);
+  CHECK(contains(table(snapshot, 200), line + "; what was inside the others stands one level higher\n"));
+}
+
+TEST_CASE("a region that is longer than what it is in is told of, unless that is still open") {
+  Snapshot snapshot = one_second();
+  const std::uint32_t outer = add_path(snapshot, "Outer");
+  snapshot.paths[outer].host.add(kMs);
+  const std::uint32_t inner = add_path(snapshot, "Given", outer);
+  snapshot.paths[inner].host.add(kMs);
+  CHECK_FALSE(contains(table(snapshot), "longer than"));
+  snapshot.paths[inner].host.add(kMs);
+  CHECK(contains(table(snapshot),
+                 "Outer/Given is longer than the region it is in: from record(), or from several threads"));
+  snapshot.open.push_back({outer, 0, 5});
+  CHECK_FALSE(contains(table(snapshot), "longer than"));
+}
+
+TEST_CASE("what Takt costs a region that holds many small ones is told, for a few of them") {
+  Snapshot snapshot = one_second();
+  snapshot.clock.empty_region_ns = 7;
+  snapshot.clock.region_cost_ns = 23;
+  for (int count = 0; count < 5; ++count) {
+    const std::uint32_t outer = add_path(snapshot, "Outer" + std::to_string(count));
+    snapshot.paths[outer].host.add(30'000);
+    snapshot.paths[outer].self_ns = 23'000;
+    takt::PathStats& inner = snapshot.paths[add_path(snapshot, "Empty", outer)];
+    for (int call = 0; call < 1000; ++call) { inner.host.add(7); }
+  }
+  const std::string text = table(snapshot, 200);
+  CHECK(
+      contains(text, "self of Outer0: about 16.0 us of 23.0 us is Takt's, 16.0 ns for each of 1 000 regions inside\n"));
+  CHECK(contains(text, "self of Outer2: "));
+  CHECK_FALSE(contains(text, "self of Outer3: "));
+  CHECK(contains(text, "  and so for 2 more\n"));
+  snapshot.paths[0].host.add(3'000'000);  // a share that is not worth a line
+  CHECK_FALSE(contains(table(snapshot, 200), "self of Outer0"));
+  CHECK_FALSE(contains(table(sample_snapshot()), "self of"));
 }
 
 TEST_CASE("what a loss means is said in words, not by its identifier") {

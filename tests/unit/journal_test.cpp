@@ -85,6 +85,10 @@ TEST_CASE("journal: what is written is read, in every field") {
   Snapshot read;
   REQUIRE(reader.read(read));
   CHECK((spell_state(read) == spell_state(last)));
+  CHECK(read.process.cpu_ns == last.process.cpu_ns);
+  CHECK(read.process.stopped_ns == last.process.stopped_ns);
+  CHECK(read.process.suspended_ns == last.process.suspended_ns);
+  CHECK(read.process.before_ns == 17);
   CHECK(same_rows(read.rows, run.all_rows));
   CHECK(same_metrics(read.metrics, run.all_metrics));
   CHECK(reader.ended());
@@ -426,6 +430,9 @@ TEST_CASE("journal: the golden files of each version read the same for ever") {
   CHECK(read.threads[1].name == "loader");
   REQUIRE(read.series.size() == 2);
   CHECK(read.series[0].throughput.items_low == 698.9);
+  CHECK(read.series[0].throughput.no_interval == takt::NoInterval::none);  // by its windows: these files do not say
+  CHECK(read.series[1].throughput.no_interval == takt::NoInterval::few_steps);
+  CHECK(read.process.cpu_ns == takt::ProcessTimes::kUnknown);
   CHECK(read.params["lr"] == "0.01");
   CHECK(read.tags["git"] == "4e593bb");
   REQUIRE(read.losses.size() == 1);

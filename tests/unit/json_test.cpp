@@ -124,6 +124,9 @@ TEST_CASE("every figure of a path comes back as it was") {
     const takt::PathStats& path = snapshot.paths[index];
     const json& written = summary["paths"][index];
     const takt::Stats stats = path.host.stats();
+    const auto known = [&path](double q, std::uint64_t ns) {
+      return takt::has_percentile(path.host, q) ? json(ns) : json();
+    };
     CAPTURE(snapshot.path_name(index));
     CHECK(written["path"] == snapshot.path_name(index));
     CHECK(written["depth"] == path.depth);
@@ -143,9 +146,9 @@ TEST_CASE("every figure of a path comes back as it was") {
     CHECK(written["host"]["min_ns"] == stats.min_ns);
     CHECK(written["host"]["max_ns"] == stats.max_ns);
     CHECK(written["host"]["p50_ns"] == stats.p50_ns);
-    CHECK(written["host"]["p90_ns"] == stats.p90_ns);
-    CHECK(written["host"]["p99_ns"] == stats.p99_ns);
-    CHECK(written["host"]["p999_ns"] == stats.p999_ns);
+    CHECK(written["host"]["p90_ns"] == known(0.9, stats.p90_ns));
+    CHECK(written["host"]["p99_ns"] == known(0.99, stats.p99_ns));
+    CHECK(written["host"]["p999_ns"] == known(0.999, stats.p999_ns));
     CHECK(written["device"].is_null() == (path.device.n() == 0));
   }
   CHECK(summary["paths"][3]["device"]["total_ns"] == snapshot.paths[3].device.total_ns());
@@ -215,13 +218,59 @@ TEST_CASE("what is not known is null, never 0 or NaN") {
   CHECK(summary["series"][0]["throughput"]["items_per_s"] == 0.0);
 }
 
-TEST_CASE("an interval is there from three windows on") {
+TEST_CASE("a percentile that is the longest call is null") {
+  for (const auto& [calls, known] :
+       {std::make_pair(9U, 1), std::make_pair(10U, 2), std::make_pair(100U, 3), std::make_pair(1000U, 4)}) {
+    Snapshot snapshot = at(kSecondNs);
+    takt::PathStats& path = snapshot.paths[add_path(snapshot, "IO")];
+    for (std::uint64_t call = 0; call < calls; ++call) { path.host.add(1000 + call); }
+    const json host = json::parse(takt::format_json(snapshot))["paths"][0]["host"];
+    int found = 0;
+    for (const char* name : {"p50_ns", "p90_ns", "p99_ns", "p999_ns"}) { found += host[name].is_null() ? 0 : 1; }
+    CHECK(found == known);
+    CHECK(host["max_ns"] == 999 + calls);
+  }
+}
+
+TEST_CASE("summary.json has what the system did with the process") {
+  Snapshot snapshot = sample_snapshot();
+  const json clean = json::parse(takt::format_json(snapshot));
+  CHECK(clean["process"] ==
+        json({{"cpu_ns", 70'200'000'000}, {"stopped_ns", 0}, {"suspended_ns", 0}, {"before_session_ns", 0}}));
+  CHECK(clean["clock"]["worst_error_ppm"] == 21);
+  CHECK(clean["clock"]["error_since_ns"] == 10'000'000'000);
+  CHECK(clean["clock"]["region_cost_ns"] == 23);
+  snapshot.process = takt::ProcessTimes();
+  snapshot.process.stopped_ns = 3;
+  snapshot.process.suspended_ns = 4;
+  snapshot.process.before_ns = 5;
+  CHECK(json::parse(takt::format_json(snapshot))["process"] ==
+        json({{"cpu_ns", nullptr}, {"stopped_ns", 3}, {"suspended_ns", 4}, {"before_session_ns", 5}}));
+}
+
+TEST_CASE("where there is no interval the reason is there") {
+  Snapshot snapshot = sample_snapshot();
+  takt::Throughput& throughput = snapshot.series[0].throughput;
+  const auto written = [&snapshot] { return json::parse(takt::format_json(snapshot))["series"][0]["throughput"]; };
+  CHECK(written()["no_interval"].is_null());
+  CHECK(written()["stalls"].is_null());
+  throughput.no_interval = takt::NoInterval::correlated;
+  CHECK(written()["no_interval"] == "correlated");
+  CHECK(written()["items_low"].is_null());
+  throughput.no_interval = takt::NoInterval::few_stalls;
+  throughput.stalls = 3;
+  CHECK(written()["no_interval"] == "few_stalls");
+  CHECK(written()["stalls"] == 3);
+}
+
+TEST_CASE("an interval is there as it was found") {
   Snapshot snapshot = sample_snapshot();
   const json series = json::parse(takt::format_json(snapshot))["series"];
   CHECK(series[0]["throughput"]["items_low"] == 698.9);
   CHECK(series[0]["throughput"]["items_high"] == 707.6);
   CHECK(series[0]["throughput"]["excluded_ns"] == 1'710'000'000);
   CHECK(series[1]["throughput"]["items_low"].is_null());
+  CHECK(series[1]["throughput"]["no_interval"] == "few_steps");
   CHECK(series[1]["path"] == 8);
 }
 

@@ -7,7 +7,6 @@
 #include "support/catch.hpp"
 #include "support/recorder_fixture.hpp"
 
-#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -15,103 +14,6 @@ using namespace takt::detail;
 using takt::Cell;
 using takt::Throughput;
 using takt_test::RecorderFixture;
-
-namespace {
-
-/// One window of equal steps, of `items` in `ns` each.
-void add_window(ThroughputWindows& windows, std::uint64_t items, std::uint64_t ns) {
-  for (std::uint64_t step = 0; step < ThroughputWindows::kStepsAtFirst; ++step) { windows.add(items, ns); }
-}
-
-}  // namespace
-
-TEST_CASE("ThroughputWindows: rates are sums over sums") {
-  ThroughputWindows windows;
-  REQUIRE(windows.read().items_per_s == 0.0);
-  windows.add(10, 1'000'000'000);
-  windows.add(20, 500'000'000);
-  windows.exclude(70);
-  windows.exclude(7);
-  const Throughput read = windows.read();
-  REQUIRE(read.steps == 2);
-  REQUIRE(read.items == 30);
-  REQUIRE(read.period_ns == 1'500'000'000);
-  REQUIRE(read.items_per_s == Approx(20.0));
-  REQUIRE(read.steps_per_s == Approx(2 / 1.5));
-  REQUIRE(read.excluded_steps == 2);
-  REQUIRE(read.excluded_ns == 77);
-  REQUIRE(read.windows == 0);
-}
-
-TEST_CASE("ThroughputWindows: below three windows there is no interval") {
-  ThroughputWindows windows;
-  add_window(windows, 10, 1'000'000);
-  add_window(windows, 11, 1'000'000);
-  for (std::uint64_t step = 1; step < ThroughputWindows::kStepsAtFirst; ++step) { windows.add(10, 1'000'000); }
-  REQUIRE(windows.read().windows == 2);
-  REQUIRE(windows.read().items_low == 0.0);
-  REQUIRE(windows.read().items_high == 0.0);
-  windows.add(10, 1'000'000);
-  REQUIRE(windows.read().windows == 3);
-  REQUIRE(windows.read().items_low > 0.0);
-}
-
-TEST_CASE("ThroughputWindows: without items there is no interval") {
-  ThroughputWindows windows;
-  for (int count = 0; count < 5; ++count) { add_window(windows, 0, 1'000'000); }
-  REQUIRE(windows.read().windows == 5);
-  REQUIRE(windows.read().items_high == 0.0);
-  REQUIRE(windows.read().steps_per_s == Approx(1000));
-}
-
-TEST_CASE("ThroughputWindows: the interval is Student's over the windows") {
-  // 97.5 % quantiles from tables, by degrees of freedom.
-  const std::vector<std::pair<unsigned, double>> quantiles = {
-      {2, 4.30265},  {3, 3.18245},  {5, 2.57058},  {10, 2.22814}, {11, 2.20099},
-      {15, 2.13145}, {20, 2.08596}, {30, 2.04227}, {40, 2.02108}, {60, 2.00030}};
-  for (const auto& [degrees, quantile] : quantiles) {
-    ThroughputWindows windows;
-    std::vector<double> rates;
-    for (unsigned window = 0; window <= degrees; ++window) {
-      const std::uint64_t items = 100 + (window * 7919) % 13;
-      add_window(windows, items, 1'000'000);
-      rates.push_back(static_cast<double>(items) * 1000);
-    }
-    double mean = 0;
-    for (const double rate : rates) { mean += rate / static_cast<double>(rates.size()); }
-    double squares = 0;
-    for (const double rate : rates) { squares += (rate - mean) * (rate - mean); }
-    const double half = quantile * std::sqrt(squares / degrees / (degrees + 1));
-    const Throughput read = windows.read();
-    INFO(degrees << " degrees of freedom");
-    REQUIRE(read.windows == degrees + 1);
-    REQUIRE((read.items_high - read.items_low) / 2 == Approx(half).epsilon(1e-3));
-    REQUIRE((read.items_high + read.items_low) / 2 == Approx(mean).epsilon(1e-9));
-  }
-}
-
-TEST_CASE("ThroughputWindows: 64 windows become 32 of twice the steps, and nothing is lost") {
-  ThroughputWindows windows;
-  std::uint64_t items = 0;
-  for (unsigned window = 0; window < 64; ++window) {
-    add_window(windows, window, 1'000'000);
-    items += window * ThroughputWindows::kStepsAtFirst;
-    REQUIRE(windows.read().windows == (window == 63 ? 32 : window + 1));
-  }
-  REQUIRE(windows.read().items == items);
-  add_window(windows, 64, 1'000'000);  // half a window now
-  REQUIRE(windows.read().windows == 32);
-  add_window(windows, 65, 1'000'000);
-  REQUIRE(windows.read().windows == 33);
-  for (unsigned window = 66; window < 4 * 64; ++window) { add_window(windows, window, 1'000'000); }
-  REQUIRE(windows.read().windows == 32);
-  // The windows are means of 8 neighbours of 0 to 255: their mean is that of all, their scatter that of an even slope.
-  const Throughput read = windows.read();
-  REQUIRE((read.items_high + read.items_low) / 2 == Approx(127'500));
-  const double step = 8'000;
-  const double deviation = step * std::sqrt((32.0 * 32 - 1) / 12 * 32 / 31);
-  REQUIRE((read.items_high - read.items_low) / 2 == Approx(2.0395 * deviation / std::sqrt(32.0)).epsilon(1e-3));
-}
 
 TEST_CASE_METHOD(RecorderFixture, "StepSeries: a row is what its step has gained, path by path") {
   for (std::uint64_t step = 0; step < 3; ++step) {

@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/snapshot.hpp>
+
+#include <atomic>
+#include <cstdint>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// Tells whether the process runs at all: how much processor time it gets, for how long it was stopped, for how long the machine
+/// slept. Who sleeps and wakes is one thread; any thread may read.
+class ProcessWatch {
+ public:
+  /// Of the system; tests put their own in its place. In ns.
+  struct Clocks {
+    std::uint64_t (*monotonic_ns)() noexcept;  ///< stands still while the machine sleeps
+    std::uint64_t (*boot_ns)() noexcept;       ///< the same, but goes on then
+    std::uint64_t (*cpu_ns)() noexcept;        ///< processor time of all threads
+  };
+  static Clocks system_clocks() noexcept;
+
+  /// A thread that comes late by less says nothing: a busy machine does that.
+  static constexpr std::uint64_t kLateNs = 500'000'000;
+
+  ProcessWatch() noexcept : ProcessWatch(system_clocks()) {}
+  explicit ProcessWatch(const Clocks& clocks) noexcept;
+
+  /// The run began when the process had used so much processor time already.
+  void begin_at_cpu(std::uint64_t cpu_ns) noexcept { cpu_zero_ns_ = cpu_ns; }
+  /// The run began so long before this was made.
+  void set_before(std::int64_t ns) noexcept { before_ns_ = ns; }
+
+  /// The thread goes to sleep.
+  void sleeps() noexcept;
+  /// It is awake, and wanted to be after `most_ns` at the latest. Where that is long over, and the process got next to no processor
+  /// time meanwhile, it did not run.
+  void wakes(std::uint64_t most_ns) noexcept;
+
+  ProcessTimes read() const noexcept;
+
+ private:
+  std::uint64_t asleep_ns() const noexcept { return clocks_.boot_ns() - clocks_.monotonic_ns(); }
+
+  Clocks clocks_;
+  std::uint64_t cpu_zero_ns_ = 0;
+  std::uint64_t asleep_before_ns_ = 0;
+  std::int64_t before_ns_ = 0;
+  std::uint64_t slept_at_ns_ = 0;
+  std::uint64_t slept_at_cpu_ns_ = 0;
+  std::atomic<std::uint64_t> stopped_ns_{0};
+};
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "throughput_notes.hpp"
+
+#include "notes.hpp"
+#include "text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+/// Why there is no interval, for people.
+std::string why_no_interval(const Throughput& throughput) {
+  switch (throughput.no_interval) {
+    case NoInterval::few_stalls:
+      return fmt::format("about {} stall{} make the scatter, it takes 10", human_count(throughput.stalls),
+                         plural(throughput.stalls));
+    case NoInterval::correlated:
+      return fmt::format("its {} windows are still like their neighbours", throughput.windows);
+    default:
+      return fmt::format("{} step periods, it takes 128", human_count(throughput.steps));
+  }
+}
+
+std::string items_rate(const Throughput& throughput) {
+  const std::string rate = human_rate(throughput.items_per_s) + " samples/s, ";
+  if (throughput.no_interval != NoInterval::none) { return rate + "no interval: " + why_no_interval(throughput); }
+  return fmt::format("{}95 % CI [{}, {}], n = {} windows", rate, human_rate(throughput.items_low),
+                     human_rate(throughput.items_high), human_count(throughput.windows));
+}
+
+/// The region beside the Batches of a series that took longest; kNoParent where there is none.
+std::uint32_t largest_beside(const Snapshot& snapshot, std::uint32_t batch) {
+  std::uint32_t largest = PathStats::kNoParent;
+  for (std::uint32_t path = 0; path < snapshot.paths.size(); ++path) {
+    const PathStats& each = snapshot.paths[path];
+    const bool beside = path != batch && each.parent == snapshot.paths[batch].parent && each.host.n() != 0;
+    if (!beside) { continue; }
+    if (largest == PathStats::kNoParent || each.host.total_ns() > snapshot.paths[largest].host.total_ns()) {
+      largest = path;
+    }
+  }
+  return largest;
+}
+
+/// What a period holds beside its Batch, where that is a tenth of it or more.
+void between_line(const Snapshot& snapshot, const Series& series, std::vector<std::string>& lines) {
+  const auto same = [&series](const Series& each) { return each.path == series.path; };
+  const bool alone = std::count_if(snapshot.series.begin(), snapshot.series.end(), same) == 1;
+  if (!alone || series.path >= snapshot.paths.size()) {
+    return;
+  }  // of several threads, the Batches of one are not known
+  const Throughput& throughput = series.throughput;
+  const double batch = snapshot.paths[series.path].host.mean_ns();
+  const double period = static_cast<double>(throughput.period_ns) / static_cast<double>(throughput.steps);
+  const double between = period - batch;
+  if (batch <= 0 || between < kWorthALine * period) { return; }
+  const std::uint32_t beside = largest_beside(snapshot, series.path);
+  const std::string what =
+      beside == PathStats::kNoParent ? "no region is there" : "the longest is " + path_label(snapshot, beside);
+  lines.push_back(fmt::format("  between two Batches: {} of each period of {} ({}); {}", human_time(between),
+                              human_time(period), percent(between, period), what));
+}
+
+}  // namespace
+
+void add_throughput(const Snapshot& snapshot, const Series& series, std::vector<std::string>& lines) {
+  const Throughput& throughput = series.throughput;
+  const std::string where = path_label(snapshot, series.path) + " on " + thread_label(snapshot, series.thread);
+  if (throughput.steps == 0) {
+    lines.push_back(fmt::format("{}: no throughput, no step period after warm-up", where));
+  } else {
+    const std::string items = throughput.items == 0 ? "" : items_rate(throughput) + "; ";
+    lines.push_back(fmt::format("{}: {}{} steps/s", where, items, human_rate(throughput.steps_per_s)));
+    between_line(snapshot, series, lines);
+  }
+  if (throughput.excluded_steps == 0) { return; }
+  lines.push_back(fmt::format("  left out: {} period{}, {} (Epoch boundaries or other Batches inside)",
+                              human_count(throughput.excluded_steps), plural(throughput.excluded_steps),
+                              human_time(static_cast<double>(throughput.excluded_ns))));
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

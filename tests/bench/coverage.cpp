@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+// How often the interval of a throughput holds the throughput: takt_coverage [runs]
+//
+// Simulates runs whose true throughput is known, hands their steps to the code that the library uses, and prints for each pace and
+// length of runs how many of 100 intervals hold the truth, and how many of 100 runs got one. The same numbers everywhere. Exits with
+// 1 where the promise of docs/report.md is broken.
+#include <takt/snapshot.hpp>
+
+#include "support/random.hpp"
+#include "throughput_windows.hpp"
+
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+
+namespace {
+
+using takt::NoInterval;
+using takt::Throughput;
+using takt::detail::ThroughputWindows;
+using takt_test::Random;
+
+constexpr double kStepNs = 1e6;
+constexpr std::uint64_t kItems = 64;
+constexpr double kScatter = 0.05;  // of a step's length
+constexpr double kPromised = 92;   // % of the intervals hold the truth
+constexpr std::uint64_t kLengths[] = {300, 1000, 3000, 10'000, 30'000};
+
+/// A bell of deviation 1, by addition alone, so that it is the same everywhere.
+double bell(Random& random) {
+  double sum = -6;
+  for (int count = 0; count < 12; ++count) { sum += random.uniform(); }
+  return sum;
+}
+
+/// How long steps take, as shares of the usual one.
+struct Pace {
+  const char* name;
+  double memory;          ///< of a step for the one before: the coefficient of an autoregression of the first order
+  unsigned every;         ///< a checkpoint is made after so many steps; 0: none is
+  double checkpoint;      ///< and takes so long
+  double stalls;          ///< share of steps that stall
+  double stall;           ///< and then take so long
+  std::uint64_t promise;  ///< from so many steps on the promise holds; 0: none is made
+};
+
+constexpr Pace kPaces[] = {
+    {"independent steps", 0, 0, 0, 0, 0, 1000},
+    {"autoregression 0.5", 0.5, 0, 0, 0, 0, 1000},
+    {"autoregression 0.9", 0.9, 0, 0, 0, 0, 1000},
+    {"autoregression 0.99", 0.99, 0, 0, 0, 0, 0},
+    {"a checkpoint of 115 steps after 50", 0, 50, 115, 0, 0, 1000},
+    {"a checkpoint of 115 steps after 500", 0, 500, 115, 0, 0, 1000},
+    {"0.2 % of steps stall for 300", 0, 0, 0, 0.002, 300, 10'000},
+};
+
+double mean_of(const Pace& pace) {
+  const double usual = 1 - pace.stalls + pace.stalls * pace.stall;
+  return usual + (pace.every == 0 ? 0 : pace.checkpoint / pace.every);
+}
+
+Throughput run(const Pace& pace, std::uint64_t steps, Random& random) {
+  ThroughputWindows windows;
+  const double fresh = std::sqrt(1 - pace.memory * pace.memory);
+  const std::uint64_t phase = pace.every == 0 ? 0 : random.below(pace.every);
+  double state = bell(random);
+  for (std::uint64_t step = 0; step < steps; ++step) {
+    double length = 1 + kScatter * state;
+    state = pace.memory * state + fresh * bell(random);
+    if (pace.every != 0 && (step + phase) % pace.every == 0) { length += pace.checkpoint; }
+    if (pace.stalls > 0 && random.uniform() < pace.stalls) { length = pace.stall; }
+    windows.add(kItems, static_cast<std::uint64_t>(length * kStepNs));
+  }
+  return windows.read();
+}
+
+/// Prints one cell, and says whether the promise holds there.
+bool holds(const Pace& pace, std::uint64_t steps, int runs) {
+  Random random(20'260'301 + steps);
+  const double truth = static_cast<double>(kItems) / (mean_of(pace) * kStepNs * 1e-9);
+  int given = 0;
+  int right = 0;
+  for (int count = 0; count < runs; ++count) {
+    const Throughput found = run(pace, steps, random);
+    if (found.no_interval != NoInterval::none) { continue; }
+    ++given;
+    right += found.items_low <= truth && truth <= found.items_high ? 1 : 0;
+  }
+  if (given == 0) {
+    std::printf("       -      ");
+    return true;
+  }
+  const double coverage = 100.0 * right / given;
+  std::printf("  %5.1f of %3.0f", coverage, 100.0 * given / runs);
+  const bool promised = pace.promise != 0 && steps >= pace.promise;
+  const bool kept = !promised || coverage >= kPromised;
+  std::printf(kept ? " " : "!");
+  return kept;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const int runs = count > 1 ? std::atoi(arguments[1]) : 2000;
+  if (runs <= 0) {
+    std::fprintf(stderr, "takt_coverage [runs]\n");
+    return 2;
+  }
+  std::printf("intervals that hold the truth, %% of those that are given, %% of %d runs\n%-36s", runs, "steps");
+  for (const std::uint64_t steps : kLengths) { std::printf("  %10llu  ", static_cast<unsigned long long>(steps)); }
+  std::printf("\n");
+  bool all = true;
+  for (const Pace& pace : kPaces) {
+    std::printf("%-36s", pace.name);
+    for (const std::uint64_t steps : kLengths) { all = holds(pace, steps, runs) && all; }
+    std::printf("\n");
+    std::fflush(stdout);
+  }
+  if (!all) { std::printf("! below the %.0f %% that docs/report.md promises\n", kPromised); }
+  return all ? 0 : 1;
+}
