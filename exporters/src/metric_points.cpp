@@ -229,7 +229,7 @@ MetricPoints::Leaves MetricPoints::make_leaves(const std::string& stem) {
   static const char* const kNames[kLeaves] = {"/mean_s", "/p50_s", "/p95_s", "/max_s", "/total_s", "/count", "/step_s"};
   Leaves leaves;
   // Cut before the leaf is added: the end of a long name is what tells the columns apart.
-  const std::string safe = tracker_name(stem, TrackerNames::kLongest - 16);
+  const std::string safe = names_.stem(stem, 16);
   if (safe != stem) { ++stems_changed_; }
   for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) { leaves[leaf] = key_of(safe + kNames[leaf]); }
   return leaves;

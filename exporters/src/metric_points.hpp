@@ -62,6 +62,8 @@ class MetricPoints {
   const std::string& key(std::uint32_t key) const { return keys_[key]; }
   /// Metrics that are not a number become points, too. Before take().
   void keep_nans() noexcept { keeps_nans_ = true; }
+  /// Names stay as the program gave them, for a tracker that takes all of UTF-8. Before take().
+  void keep_names() noexcept { names_.take_utf8(); }
   /// Metrics that were not a number and left out: MLflow cannot be sent the same NaN twice, and sending twice must be possible.
   std::uint64_t nans() const noexcept { return nans_; }
   std::uint64_t names_changed() const noexcept { return names_.changed() + stems_changed_; }

@@ -3,6 +3,7 @@
 #include "tracker_names.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -57,11 +58,25 @@ std::string tracker_name(std::string_view name, std::size_t longest, std::uint32
   return out + fmt::format("_{:08x}", hash(name, salt));
 }
 
+std::string utf8_name(std::string_view name, std::uint32_t salt) {
+  std::string out = nlohmann::json::parse(
+      nlohmann::json(std::string(name)).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  if (out == name && !out.empty() && salt == 0) { return out; }
+  return out + fmt::format("_{:08x}", hash(name, salt));
+}
+
+std::string TrackerNames::stem(const std::string& name, std::size_t room) const {
+  return takes_utf8_ ? utf8_name(name) : tracker_name(name, kLongest - room);
+}
+
 const std::string& TrackerNames::of(const std::string& name) {
   const auto found = safe_.find(name);
   if (found != safe_.end()) { return found->second; }
-  std::string safe = tracker_name(name, kLongest);
-  for (std::uint32_t salt = 1; used_.count(safe) != 0; ++salt) { safe = tracker_name(name, kLongest, salt); }
+  const auto with = [&](std::uint32_t salt) {
+    return takes_utf8_ ? utf8_name(name, salt) : tracker_name(name, kLongest, salt);
+  };
+  std::string safe = with(0);
+  for (std::uint32_t salt = 1; used_.count(safe) != 0; ++salt) { safe = with(salt); }
   if (safe != name) { ++changed_; }
   used_.insert(safe);
   return safe_.emplace(name, std::move(safe)).first->second;

@@ -19,12 +19,21 @@ namespace detail {
 /// already stays as it is; of all else the end is a hash of the original. `salt` other than 0 always adds a hash. Any thread.
 std::string tracker_name(std::string_view name, std::size_t longest, std::uint32_t salt = 0);
 
+/// `name` as a tracker takes it that takes all but what is not UTF-8, which becomes U+FFFD. An empty name, one that is not UTF-8,
+/// and with `salt` other than 0 each one, has a hash of the original at its end. Any thread.
+std::string utf8_name(std::string_view name, std::uint32_t salt = 0);
+
 /// Gives each name a safe one of its own, the same each time. One thread at a time.
 class TrackerNames {
  public:
   static constexpr std::size_t kLongest = 250;
 
+  /// From now on for a tracker that takes all of UTF-8, at any length. Before of().
+  void take_utf8() noexcept { takes_utf8_ = true; }
+
   const std::string& of(const std::string& name);
+  /// Of what is put before further parts of a name, `room` bytes for which are left; not kept.
+  std::string stem(const std::string& name, std::size_t room) const;
   /// Names that had to be changed.
   std::uint64_t changed() const noexcept { return changed_; }
 
@@ -32,6 +41,7 @@ class TrackerNames {
   std::map<std::string, std::string> safe_;
   std::set<std::string> used_;
   std::uint64_t changed_ = 0;
+  bool takes_utf8_ = false;
 };
 
 }  // namespace detail

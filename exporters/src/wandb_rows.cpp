@@ -14,6 +14,8 @@ bool is_reserved(const std::string& name) {
          name == kWandbEpoch;
 }
 
+bool is_total(const MetricPoint& point) { return point.source == MetricPoint::Source::total; }
+
 }  // namespace
 
 const std::string& WandbRows::key(std::uint32_t number, const MetricPoints& names) {
@@ -25,10 +27,8 @@ const std::string& WandbRows::key(std::uint32_t number, const MetricPoints& name
   return place->second;
 }
 
-std::vector<WandbRows::Row> WandbRows::take(std::vector<MetricPoint> points, const MetricPoints& names,
-                                            std::int64_t epoch) {
-  std::stable_sort(points.begin(), points.end(),
-                   [](const MetricPoint& a, const MetricPoint& b) { return a.timestamp_ms < b.timestamp_ms; });
+std::vector<WandbRows::Row> WandbRows::take(const std::vector<MetricPoint>& points, const MetricPoints& names,
+                                            const WandbEpochs& epochs) {
   std::vector<Row> rows;
   std::set<std::uint32_t> in_row;
   std::size_t bytes = 0;
@@ -36,10 +36,10 @@ std::vector<WandbRows::Row> WandbRows::take(std::vector<MetricPoint> points, con
   for (const MetricPoint& point : points) {
     WandbItem item{key(point.key, names), wandb_json(point.value)};
     const std::size_t more = item.key.size() + item.json.size();
-    const bool same = last != nullptr && last->step == point.step && last->source == point.source &&
+    const bool same = last != nullptr && last->step == point.step && is_total(*last) == is_total(point) &&
                       in_row.count(point.key) == 0 && bytes + more <= most_bytes_;
     if (!same) {
-      if (last != nullptr) { end(rows.back(), *last, epoch); }
+      if (last != nullptr) { end(rows.back(), *last, epochs); }
       rows.emplace_back();
       in_row.clear();
       bytes = 0;
@@ -49,11 +49,12 @@ std::vector<WandbRows::Row> WandbRows::take(std::vector<MetricPoint> points, con
     bytes += more;
     last = &point;
   }
-  if (last != nullptr) { end(rows.back(), *last, epoch); }
+  if (last != nullptr) { end(rows.back(), *last, epochs); }
   return rows;
 }
 
-void WandbRows::end(Row& row, const MetricPoint& last, std::int64_t epoch) {
+void WandbRows::end(Row& row, const MetricPoint& last, const WandbEpochs& epochs) {
+  const std::int64_t epoch = epochs.ended_at(last.timestamp_ms);
   row.number = next_++;
   row.items.push_back({kWandbStep, std::to_string(last.step)});
   if (epoch >= 0) { row.items.push_back({kWandbEpoch, std::to_string(epoch)}); }

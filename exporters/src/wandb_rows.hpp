@@ -5,6 +5,7 @@
 #include <takt/config.hpp>
 
 #include "metric_points.hpp"
+#include "wandb_epochs.hpp"
 #include "wandb_records.hpp"
 
 #include <cstddef>
@@ -39,12 +40,11 @@ class WandbRows {
   void resume(std::int64_t next) noexcept { next_ = next; }
   std::int64_t next() const noexcept { return next_; }
 
-  /// The rows of `points`, in the order of time. Values of one source and one step follow each other in one row.
-  /// \param epoch number of Epochs that have ended; -1: the run knows none.
-  std::vector<Row> take(std::vector<MetricPoint> points, const MetricPoints& names, std::int64_t epoch);
+  /// The rows of `points`, in their order. Values of one step that follow each other stand in one row; totals are by themselves.
+  std::vector<Row> take(const std::vector<MetricPoint>& points, const MetricPoints& names, const WandbEpochs& epochs);
 
  private:
-  void end(Row& row, const MetricPoint& last, std::int64_t epoch);
+  void end(Row& row, const MetricPoint& last, const WandbEpochs& epochs);
   const std::string& key(std::uint32_t number, const MetricPoints& names);
 
   std::int64_t start_unix_ns_;
@@ -57,6 +57,7 @@ class WandbRows {
 class WandbSummary {
  public:
   void add(const WandbRows::Row& row);
+  bool has_changed() const noexcept { return !changed_.empty(); }
   /// Those that changed since the last call.
   WandbItems changed();
 

@@ -33,13 +33,6 @@ constexpr milliseconds kLook(20);
 constexpr int kTableColumns = 120;
 constexpr int kSigtermExit = 143;  // as a shell tells it
 
-/// Epochs that have ended, -1 where there is no such region.
-std::int64_t epochs(const Snapshot& snapshot) {
-  const auto found = std::find_if(snapshot.paths.begin(), snapshot.paths.end(),
-                                  [](const PathStats& path) { return path.name == "Epoch"; });
-  return found == snapshot.paths.end() ? -1 : static_cast<std::int64_t>(found->host.n() + found->skipped);
-}
-
 }  // namespace
 
 WandbRun::WandbRun(const WandbOptions& options, std::size_t most_backlog)
@@ -49,6 +42,7 @@ WandbRun::WandbRun(const WandbOptions& options, std::size_t most_backlog)
       points_(options.every_step),
       rows_(0) {
   points_.keep_nans();
+  points_.keep_names();
 }
 
 bool WandbRun::begin(const Snapshot& snapshot) {
@@ -119,6 +113,7 @@ void WandbRun::resume(const WandbCursor& cursor, const RunInfo& run) {
   rows_.resume(cursor.rows);
   points_ = MetricPoints(cursor.every_step);
   points_.keep_nans();
+  points_.keep_names();
   points_.begin_at(cursor.first_row, cursor.first_metric);
   if (cursor.gap) {
     report_fault("wandb.gap", "the program was shown more than it could write in time; what follows is not added to " +
@@ -186,17 +181,21 @@ bool WandbRun::take(const Snapshot& snapshot) {
       attach("table.txt", write_new_file(folder, "table.txt", format_table(snapshot, kTableColumns, false)));
     }
   }
-  if (finished_ || wall_ns_ >= summary_due_ns_) { add_summary(wall_ns_); }
+  // The first one waits for something to tell: rows may be held back until their step has ended.
+  const bool is_first = summary_due_ns_ == 0 && wall_ns_ < kSummaryNs && !summary_.has_changed();
+  if (finished_ || (wall_ns_ >= summary_due_ns_ && !is_first)) { add_summary(wall_ns_); }
   flush();
   return !stopped_;
 }
 
 void WandbRun::add_rows(const Snapshot& snapshot) {
-  std::vector<MetricPoint> points;
-  points_.take(snapshot, points);
+  std::vector<MetricPoint> made;
+  points_.take(snapshot, made);
+  epochs_.take(snapshot);
+  std::vector<MetricPoint> points = held_.take(made, snapshot);
   points.erase(std::remove_if(points.begin(), points.end(), [&](const MetricPoint& each) { return !is_new(each); }),
                points.end());
-  for (const WandbRows::Row& row : rows_.take(std::move(points), points_, epochs(snapshot))) {
+  for (const WandbRows::Row& row : rows_.take(points, points_, epochs_)) {
     log_.append(records_.history(row.items, row.number));
     summary_.add(row);
   }

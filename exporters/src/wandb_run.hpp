@@ -9,6 +9,8 @@
 #include "metric_points.hpp"
 #include "wandb_config.hpp"
 #include "wandb_cursor.hpp"
+#include "wandb_epochs.hpp"
+#include "wandb_held_points.hpp"
 #include "wandb_log.hpp"
 #include "wandb_records.hpp"
 #include "wandb_rows.hpp"
@@ -80,6 +82,8 @@ class WandbRun {
   WandbRecords records_;
   WandbConfig config_;
   MetricPoints points_;
+  WandbEpochs epochs_;
+  WandbHeldPoints held_;
   WandbRows rows_;
   WandbSummary summary_;
   std::int64_t summary_due_ns_ = 0;  // since the start of the run

@@ -73,3 +73,18 @@ TEST_CASE("Two tracker names never become one") {
   CHECK(is_valid(second));
   CHECK(rivals.of("a::b") == first);
 }
+
+TEST_CASE("Tracker names: where all of UTF-8 is taken, only what is none is changed, and no two become one") {
+  TrackerNames names;
+  names.take_utf8();
+  for (const char* const name : {"val/mAP@0.5", "acc (%)", "\xCE\xBB", "ns::f<int>", "a//b"}) {
+    CHECK(names.of(name) == name);
+  }
+  CHECK(names.changed() == 0);
+  const std::string broken = names.of("a\xFF");
+  CHECK(broken.substr(0, 4) == "a\xEF\xBF\xBD");
+  CHECK(names.of("a\xFE") != broken);
+  CHECK(names.of(broken) != broken);
+  CHECK_FALSE(names.of("").empty());
+  CHECK(names.stem(std::string(400, 'x'), 16).size() == 400);
+}

@@ -19,19 +19,22 @@ namespace {
 constexpr std::int64_t kStart = 1'700'000'000'000'000'000;
 
 struct Rig {
-  explicit Rig(std::size_t most_bytes = 1000) : rows(kStart, most_bytes) { points.keep_nans(); }
+  explicit Rig(std::size_t most_bytes = 1000) : rows(kStart, most_bytes) {
+    points.keep_nans();
+    points.keep_names();
+  }
 
   void metric(const std::string& name, double value, std::int64_t step, std::int64_t ms) {
     snapshot.metrics.push_back({sequence++, name, value, step, kStart + ms * 1'000'000});
   }
 
   /// By row, by key.
-  std::vector<std::map<std::string, std::string>> take(std::int64_t epoch = -1) {
+  std::vector<std::map<std::string, std::string>> take() {
     std::vector<MetricPoint> made;
     points.take(snapshot, made);
     snapshot.metrics.clear();
     std::vector<std::map<std::string, std::string>> found;
-    for (const WandbRows::Row& row : rows.take(std::move(made), points, epoch)) {
+    for (const WandbRows::Row& row : rows.take(made, points, epochs)) {
       found.emplace_back();
       for (const WandbItem& item : row.items) { found.back()[item.key] = item.json; }
       CHECK(found.back().size() == row.items.size());  // no key twice
@@ -42,6 +45,7 @@ struct Rig {
 
   takt::Snapshot snapshot;
   MetricPoints points{false};
+  WandbEpochs epochs;
   WandbRows rows;
   std::uint64_t sequence = 0;
 };
@@ -77,20 +81,16 @@ TEST_CASE("W&B rows: numbers go up, over snapshots and where steps repeat or go 
   CHECK(rows[2].at("takt/step") == "2");
 }
 
-TEST_CASE("W&B rows are in the order of time") {
-  Rig rig;
-  rig.metric("b", 1, 1, 200);
-  rig.metric("a", 1, 0, 100);
-  const auto rows = rig.take();
-  REQUIRE(rows.size() == 2);
-  CHECK(rows[0].count("a") == 1);
-}
-
 TEST_CASE("W&B rows: NaN and infinities stay, the epoch is there where there is one") {
   Rig rig;
   rig.metric("a", std::numeric_limits<double>::quiet_NaN(), 0, 1);
   rig.metric("b", -std::numeric_limits<double>::infinity(), 0, 1);
-  const auto rows = rig.take(3);
+  rig.snapshot.paths.resize(1);
+  rig.snapshot.paths[0].name = "Epoch";
+  for (int epoch = 0; epoch < 3; ++epoch) { rig.snapshot.paths[0].host.add(1); }
+  rig.snapshot.run.start_unix_ns = kStart;
+  rig.epochs.take(rig.snapshot);
+  const auto rows = rig.take();
   REQUIRE(rows.size() == 1);
   CHECK(rows[0].at("a") == "NaN");
   CHECK(rows[0].at("b") == "-Infinity");
@@ -120,6 +120,15 @@ TEST_CASE("W&B rows: one that would be too large for readers is shared out, with
     values += row.size() - 4;
   }
   CHECK(values == 50);
+}
+
+TEST_CASE("W&B rows: names stay as the program gave them") {
+  Rig rig;
+  const std::vector<std::string> names = {"val/mAP@0.5", "acc (%)", "\xCE\xBB", "a//b", "../x", std::string(300, 'x')};
+  for (const std::string& name : names) { rig.metric(name, 1, 0, 1); }
+  const auto rows = rig.take();
+  REQUIRE(rows.size() == 1);
+  for (const std::string& name : names) { CHECK(rows[0].count(name) == 1); }
 }
 
 TEST_CASE("W&B summary: the newest value of each name that changed") {

@@ -128,6 +128,41 @@ TEST_CASE("W&B run: the log begins with header and run, and ends with summary, f
   CHECK(exists(rig.folder() + "/files/takt/table.txt"));
 }
 
+TEST_CASE("W&B run: what was logged in a step and the time of the step stand in one row, with the epoch it was in") {
+  Rig rig;
+  rig.options.every_step = true;
+  const std::uint32_t epoch = add_path(rig.snapshot, "Epoch");
+  add_series(rig.snapshot, add_path(rig.snapshot, "Batch", epoch), 0);
+  WandbExporter exporter(rig.options);
+  for (std::uint64_t step = 0; step < 6; ++step) {
+    const auto begin_ns = static_cast<std::int64_t>(step) * 1'000'000'000;
+    rig.metric(1, static_cast<std::int64_t>(step));
+    if (step % 2 == 1) {  // a period ends within the step
+      rig.show(exporter);
+      rig.snapshot.rows.clear();
+    }
+    takt::Row& row = add_row(rig.snapshot, 0, step);
+    row.begin_ns = begin_ns - 500'000'000;
+    row.host_ns = 900'000'000;
+    row.period_ns = step % 3 == 0 ? -1 : 1'000'000'000;
+    if (step % 3 == 2) { rig.snapshot.paths[epoch].host.add(1); }
+  }
+  rig.snapshot.wall_ns = 6'000'000'000;
+  rig.snapshot.finished = true;
+  rig.show(exporter);
+  const std::vector<WandbMessage> history = rig.records(kHistory);
+  REQUIRE(history.size() == 7);  // and the totals
+  for (std::size_t step = 0; step < 6; ++step) {
+    const auto items = history[step].items();
+    INFO("step " << step);
+    CHECK(items.at("takt/step") == std::to_string(step));
+    CHECK(items.count("loss") == 1);
+    CHECK(items.at("time/Epoch/Batch/step_s") == "0.9");
+    CHECK(items.at("takt/epoch") == (step < 3 ? "0" : "1"));
+  }
+  CHECK(history[6].items().count("total/wall_s") == 1);
+}
+
 TEST_CASE("W&B run: its folder has the name of W&B's own, and is the user's alone") {
   ::setenv("TZ", "UTC-2", 1);
   ::tzset();
