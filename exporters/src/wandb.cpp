@@ -9,6 +9,7 @@
 #include "file_lease.hpp"
 #include "wandb_config.hpp"
 #include "wandb_cursor.hpp"
+#include "wandb_environment.hpp"
 #include "wandb_feed.hpp"
 #include "wandb_folder.hpp"
 #include "wandb_run.hpp"
@@ -47,10 +48,11 @@ struct WandbExporter::Impl {
     if (is_online) { detail::WandbUpload::check(options); }
     if (options.run_id.empty()) { options.resume = WandbResume::unset; }  // nobody has a run of that id
     run = std::make_unique<detail::WandbRun>(options);
+    run->describe(detail::wandb_environment(options));
   }
 
   bool is_forked() const { return ::getpid() != pid; }
-  void begin(const std::string& directory);
+  void begin(const std::string& run_folder);
   void send(steady_clock::time_point until, bool all);
   void leave();
 
@@ -60,12 +62,14 @@ struct WandbExporter::Impl {
   std::unique_ptr<detail::WandbFeed> feed;      // likewise, and from the first snapshot on
   std::unique_ptr<detail::WandbUpload> upload;  // none where nothing is sent
   detail::FileLease lease;                      // of the run, so that `takt sync` waits
+  std::string directory;                        // the run folder, may be empty
   bool begun = false;
   pid_t pid = ::getpid();
 };
 
-void WandbExporter::Impl::begin(const std::string& directory) {
+void WandbExporter::Impl::begin(const std::string& run_folder) {
   begun = true;
+  directory = run_folder;
   feed = std::make_unique<detail::WandbFeed>(*run, directory);
   if (directory.empty()) { return; }
   const std::string cursor = detail::wandb_cursor_file(directory);
@@ -91,7 +95,14 @@ void WandbExporter::Impl::leave() {
 /// What is in the log.
 void WandbExporter::Impl::send(steady_clock::time_point until, bool all) {
   if (!is_online || run->log_file().empty()) { return; }
-  if (upload == nullptr) { upload = std::make_unique<detail::WandbUpload>(options, run->log_file()); }
+  if (upload == nullptr) {
+    detail::WandbSent before;
+    if (lease.held()) { before.run_folder = directory; }
+    upload = std::make_unique<detail::WandbUpload>(options, run->log_file(), before,
+                                                   [this](const std::string& name, const detail::WandbBehind& behind) {
+                                                     return run->sending(upload->url(), name, behind);
+                                                   });
+  }
   upload->deliver(until, all);
   run->sent(upload->url(), upload->run(), upload->lines(), upload->complete());
 }
@@ -162,8 +173,7 @@ bool WandbExporter::shutdown(milliseconds deadline) {
   const bool sent = impl.upload == nullptr || impl.upload->complete();
   if (!sent && !impl.upload->stopped()) {
     detail::report_fault("wandb.unsent", "W&B had not been told everything when the run ended; this uploads it: " +
-                                             detail::wandb_upload_command(impl.run->folder(), impl.options.resume,
-                                                                          !impl.upload->run().empty()));
+                                             impl.upload->command());
   }
   return written && sent;
 }

@@ -80,10 +80,11 @@ void check_wandb_options(const WandbOptions& options) {
   }
 }
 
-std::string wandb_upload_command(const std::string& folder, WandbResume resume, bool begun) {
-  // The client would put it behind the part of it that is there.
-  if (begun && (resume == WandbResume::allow || resume == WandbResume::must)) { return "takt sync --to wandb"; }
-  const char* const other = resume == WandbResume::never && !begun ? "--id <another id> " : "";
+std::string wandb_upload_command(const std::string& folder, const std::string& run_folder, WandbResume resume,
+                                 bool begun) {
+  // The client puts what it uploads behind all that the server has of the run.
+  if (begun && !run_folder.empty()) { return "takt sync --to wandb " + shell_word(run_folder); }
+  const char* const other = begun || resume == WandbResume::never ? "--id <another id> " : "";
   return std::string("wandb sync ") + other + shell_word(folder);
 }
 

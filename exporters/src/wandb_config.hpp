@@ -18,8 +18,10 @@ namespace detail {
 void check_wandb_options(const WandbOptions& options);
 
 /// The command that uploads the log in `folder` without overwriting or doubling what is at W&B. Any thread.
-/// \param begun a part of it was sent.
-std::string wandb_upload_command(const std::string& folder, WandbResume resume, bool begun);
+/// \param run_folder where `takt sync` finds how far it got; empty: nowhere.
+/// \param begun a part of it was sent, or may have been.
+std::string wandb_upload_command(const std::string& folder, const std::string& run_folder, WandbResume resume,
+                                 bool begun);
 
 /// What the run is called. Any thread.
 /// \param id where none is set.

@@ -34,6 +34,11 @@ std::string format_wandb_cursor(const WandbCursor& cursor) {
       {"server", cursor.server},
       {"run", cursor.run},
       {"lines", cursor.lines},
+      {"behind",
+       {{"resumed", cursor.behind.resumed},
+        {"lines", cursor.behind.lines},
+        {"step", cursor.behind.step},
+        {"runtime_s", cursor.behind.runtime_s}}},
       {"complete", cursor.complete},
       {"resume", static_cast<int>(cursor.resume)},
   };
@@ -58,6 +63,13 @@ bool parse_wandb_cursor(const std::string& text, WandbCursor& cursor) {
     document.at("server").get_to(cursor.server);
     document.at("run").get_to(cursor.run);
     document.at("lines").get_to(cursor.lines);
+    if (document.contains("behind")) {  // older ones overwrote what was there before
+      const OrderedJson& behind = document.at("behind");
+      behind.at("resumed").get_to(cursor.behind.resumed);
+      behind.at("lines").get_to(cursor.behind.lines);
+      behind.at("step").get_to(cursor.behind.step);
+      behind.at("runtime_s").get_to(cursor.behind.runtime_s);
+    }
     document.at("complete").get_to(cursor.complete);
     const int resume = document.value("resume", 0);
     if (resume < 0 || resume > static_cast<int>(WandbResume::never)) { return false; }

@@ -5,6 +5,7 @@
 #include <takt/exporters/wandb.hpp>
 
 #include "metric_points.hpp"
+#include "wandb_resume.hpp"
 
 #include <array>
 #include <cstdint>
@@ -29,7 +30,8 @@ struct WandbCursor {
   bool ended = false;       ///< the log has its end
   std::string server;       ///< where it was sent; empty: nowhere
   std::string run;          ///< there: "entity/project/id"
-  std::uint64_t lines = 0;  ///< that are there
+  std::uint64_t lines = 0;  ///< that are there, of the log
+  WandbBehind behind;       ///< what was there before
   bool complete = false;    ///< all is there
   /// What it has to do with a run of the same id.
   WandbResume resume = WandbResume::unset;

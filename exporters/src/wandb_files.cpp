@@ -20,6 +20,7 @@ namespace {
 constexpr int kMostTries = 5;
 constexpr const char* kSummaryFile = "wandb-summary.json";
 constexpr const char* kConfigFile = "config.yaml";
+constexpr const char* kMetadataFile = "wandb-metadata.json";
 
 bool is_tls(const std::string& url) { return url.compare(0, 8, "https://") == 0; }
 
@@ -40,6 +41,7 @@ WandbFiles::Next WandbFiles::next(const WandbReplay& replay, const std::string& 
     if (names_.empty()) {
       names_ = replay.files();
       names_.insert(names_.end(), {kSummaryFile, kConfigFile});
+      if (!replay.metadata().empty()) { names_.emplace_back(kMetadataFile); }
     }
     return Next::places;
   }
@@ -84,6 +86,8 @@ bool WandbFiles::prepare(const WandbReplay& replay, const std::string& server) {
     request_.body = replay.summary();
   } else if (target.name == kConfigFile) {
     request_.body = replay.config(wandb_producer()) + "\n";  // JSON is YAML
+  } else if (target.name == kMetadataFile) {
+    request_.body = replay.metadata() + "\n";
   } else {
     // Names come from a log and from a server.
     const auto file = std::make_shared<const Descriptor>(open_below(folder_->folder("files"), target.name));

@@ -7,12 +7,19 @@
 #include "variables.hpp"
 #include "wandb_key.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdlib>
+#include <iterator>
+#include <set>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
+
+#include <unistd.h>
 
 TAKT_BEGIN_NAMESPACE
 namespace {
@@ -90,13 +97,82 @@ WandbResume resume_of_environment(const std::string& run_id) {
   return WandbResume::unset;
 }
 
-/// What would change where rows go, and is not done.
+// Variables of the client that Takt follows.
+constexpr std::string_view kFollowed[] = {
+    "WANDB_API_KEY",        "WANDB_BASE_URL",     "WANDB_DIR",           "WANDB_DISABLED",
+    "WANDB_DISABLE_GIT",    "WANDB_ENTITY",       "WANDB_GIT_COMMIT",    "WANDB_GIT_REMOTE",
+    "WANDB_GIT_REMOTE_URL", "WANDB_HTTP_TIMEOUT", "WANDB_JOB_TYPE",      "WANDB_MODE",
+    "WANDB_NAME",           "WANDB_NOTES",        "WANDB_PROGRAM",       "WANDB_PROJECT",
+    "WANDB_QUIET",          "WANDB_RESUME",       "WANDB_RUN_GROUP",     "WANDB_RUN_ID",
+    "WANDB_SILENT",         "WANDB_SWEEP_ID",     "WANDB_TAGS",          "WANDB_INSECURE_DISABLE_SSL",
+    "WANDB_USERNAME",       "WANDB_USER_EMAIL",   "WANDB_X_DISABLE_META"};
+
+// Those that are about what only the client has, so that a run is the same without: its caches, its process, Python, code and
+// artifacts that Takt never saves, and the agent of a sweep.
+constexpr std::string_view kWithoutEffect[] = {"WANDB_AGENT_DISABLE_FLAPPING",
+                                               "WANDB_AGENT_KILL_DELAY",
+                                               "WANDB_AGENT_MAX_INITIAL_FAILURES",
+                                               "WANDB_AGENT_REPORT_INTERVAL",
+                                               "WANDB_APP_URL",
+                                               "WANDB_ARTIFACT_DIR",
+                                               "WANDB_CACHE_DIR",
+                                               "WANDB_CONFIG_DIR",
+                                               "WANDB_CONSOLE",
+                                               "WANDB_CORE_DEBUG",
+                                               "WANDB_CRASH_NOSYNC_TIME",
+                                               "WANDB_DATA_DIR",
+                                               "WANDB_DEBUG",
+                                               "WANDB_DISABLE_CODE",
+                                               "WANDB_ERROR_REPORTING",
+                                               "WANDB_INIT_TIMEOUT",
+                                               "WANDB_JUPYTER",
+                                               "WANDB_NOTEBOOK_NAME",
+                                               "WANDB_SAVE_CODE",
+                                               "WANDB_SERVICE",
+                                               "WANDB_SERVICE_WAIT",
+                                               "WANDB_SHOW_RUN",
+                                               "WANDB_START_METHOD",
+                                               "WANDB_X_DISABLE_STATS",
+                                               "WANDB_X_EXECUTABLE",
+                                               "WANDB_X_SAVE_REQUIREMENTS"};
+
+template <std::size_t Size>
+bool is_in(const std::string_view (&list)[Size], std::string_view name) {
+  return std::find(std::begin(list), std::end(list), name) != std::end(list);
+}
+
+/// What would change the run with the client, and does not here, or is not known to it either. Names only: values may be secrets.
 void say_what_is_not_done(const WandbOptions& options) {
-  if (options.mode == WandbMode::online && options.api_key.empty() && !variable("WANDB_IDENTITY_TOKEN_FILE").empty()) {
+  const bool wants_token = options.mode == WandbMode::online && options.api_key.empty();
+  if (wants_token && !variable("WANDB_IDENTITY_TOKEN_FILE").empty()) {
     detail::report_fault_once("environment.WANDB_IDENTITY_TOKEN_FILE",
                               "WANDB_IDENTITY_TOKEN_FILE is not followed; set WANDB_API_KEY to send while the run goes "
                               "on, or upload with wandb sync");
   }
+  std::set<std::string> names;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view line = *entry;
+    const std::string_view name = line.substr(0, line.find('='));
+    const bool is_set = name.size() + 1 < line.size();
+    const bool known = is_in(kFollowed, name) || is_in(kWithoutEffect, name) || name == "WANDB_IDENTITY_TOKEN_FILE";
+    if (is_set && !known && name.substr(0, 6) == "WANDB_") { names.emplace(name); }
+  }
+  if (names.empty()) { return; }
+  std::string list;
+  for (const std::string& name : names) { list += (list.empty() ? "" : ", ") + name; }
+  detail::report_fault_once("environment.WANDB", list + (names.size() == 1 ? " is" : " are") +
+                                                     " not followed by Takt; what is, is in docs/wandb.md");
+}
+
+void read_metadata(WandbOptions& options) {
+  options.metadata = !flag("WANDB_X_DISABLE_META");
+  options.program = variable("WANDB_PROGRAM");
+  options.git = !flag("WANDB_DISABLE_GIT");
+  if (const std::string remote = trimmed(variable("WANDB_GIT_REMOTE")); !remote.empty()) {
+    options.git_remote = remote;
+  }
+  options.git_commit = trimmed(variable("WANDB_GIT_COMMIT"));
+  options.git_remote_url = trimmed(variable("WANDB_GIT_REMOTE_URL"));
 }
 
 }  // namespace
@@ -119,6 +195,7 @@ WandbOptions WandbOptions::from_env() {
   if (options.mode != WandbMode::disabled) {
     options.resume = resume_of_environment(options.run_id);
     read_server(options);
+    read_metadata(options);
     say_what_is_not_done(options);
   }
   return options;

@@ -27,7 +27,8 @@ enum : std::uint32_t {
   kMetric = 12,
   kRun = 17,
   kExit,
-  kHeader = 21
+  kHeader = 21,
+  kEnvironment = 26
 };
 
 /// `field` repeated: a key and a value each.
@@ -71,9 +72,14 @@ std::string WandbRecords::run(const WandbIdentity& identity, const WandbItems& c
   run.text(12, identity.sweep_id).text(13, identity.host);
   const std::int64_t start_ns = identity.start_unix_ns;
   run.message(17, Protobuf().number(1, start_ns / kSecondNs).number(2, start_ns % kSecondNs));
+  if (!identity.commit.empty() || !identity.remote.empty()) {
+    run.message(21, Protobuf().text(1, identity.remote).text(2, identity.commit));
+  }
   if (identity.resume) { run.number(24, 1); }
   return next(kRun, run);
 }
+
+std::string WandbRecords::environment(const Protobuf& message) { return next(kEnvironment, message); }
 
 std::string WandbRecords::axis(const std::string& name) {
   return next(kMetric, Protobuf().text(1, name).message(6, Protobuf().number(3, 1)));

@@ -41,6 +41,10 @@ struct WandbIdentity {
   std::vector<std::string> tags;
   std::string sweep_id;
   std::string host;
+  std::string commit;      ///< of the code
+  std::string remote;      ///< address of its repository, without what gives a right to it
+  std::string program;     ///< not in the record of the run, but in that of its environment
+  std::string storage_id;  ///< what the server calls a run that is gone on with; in no record
   std::int64_t start_unix_ns = 0;
   bool resume = false;  ///< for the client: behind the run of that id, if there is one
 };
@@ -60,6 +64,8 @@ class WandbRecords {
   std::string header(std::string_view producer);
   /// The second one: nothing before it counts.
   std::string run(const WandbIdentity& identity, const WandbItems& config);
+  /// \param message of wandb_environment_message().
+  std::string environment(const Protobuf& message);
   /// A number that others are drawn over.
   std::string axis(const std::string& name);
   /// All metrics that the pattern `glob` fits are drawn over `axis`.

@@ -3,8 +3,10 @@
 #include "wandb_replay.hpp"
 
 #include "protobuf.hpp"
+#include "wandb_environment.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 TAKT_BEGIN_NAMESPACE
@@ -62,7 +64,7 @@ bool WandbReplay::take(std::string_view record) {
         take_row(at.bytes());
         break;
       case 3:
-        summary_version_ += add_items(at.bytes(), summary_) ? 1 : 0;
+        summary_version_ += take_summary(at.bytes()) ? 1 : 0;
         break;
       case 5:
         config_version_ += add_items(at.bytes(), config_) ? 1 : 0;
@@ -83,11 +85,67 @@ bool WandbReplay::take(std::string_view record) {
         }
         break;
       }
+      case 26:
+        take_environment(at.bytes());
+        break;
       default:
         break;
     }
   }
   return any;
+}
+
+void WandbReplay::take_environment(std::string_view message) {
+  const WandbMetadata metadata = wandb_metadata(message);
+  environment_ = metadata.json;
+  writer_id_ = metadata.writer_id;
+  identity_.program = metadata.program;
+  ++config_version_;
+}
+
+bool WandbReplay::take_summary(std::string_view message) {
+  bool any = false;
+  for (ProtobufFields at(message); at.next();) {
+    if (at.field() != 1) { continue; }
+    const WandbItem item = item_of(at.bytes());
+    summary_[item.key] = moved(item);
+    any = true;
+  }
+  return any;
+}
+
+/// What counts from the beginning of the run, where that began before the log.
+std::string WandbReplay::moved(const WandbItem& item) const {
+  if (!behind_.resumed) { return item.json; }
+  if (item.key == "_step") { return std::to_string(std::strtoll(item.json.c_str(), nullptr, 10) + behind_.step); }
+  if (item.key == "_runtime") {
+    return wandb_json(std::strtod(item.json.c_str(), nullptr) + static_cast<double>(behind_.runtime_s));
+  }
+  if (item.key != "_wandb") { return item.json; }
+  std::string text;
+  for (const WandbItem& each : wandb_members(item.json)) {
+    const std::int64_t runtime_s = std::strtoll(each.json.c_str(), nullptr, 10) + behind_.runtime_s;
+    text += (text.empty() ? "{" : ",") + wandb_json(each.key) + ":" +
+            (each.key == "runtime" ? std::to_string(runtime_s) : each.json);
+  }
+  return text.empty() ? item.json : text + "}";
+}
+
+void WandbReplay::go_on_behind(const WandbThere& there, const WandbBehind& behind) {
+  behind_ = behind;
+  for (const WandbItem& item : there.summary) { summary_[item.key] = item.json; }
+  for (const WandbItem& item : there.config) {
+    if (item.key != "_wandb") {
+      config_before_[item.key] = item.json;
+      continue;
+    }
+    // What people have set up at W&B; the rest is each writer's own.
+    for (const WandbItem& own : wandb_members(item.json)) {
+      if (own.key == "viz" || own.key == "visualize" || own.key == "mask/class_labels") {
+        wandb_before_[own.key] = own.json;
+      }
+    }
+  }
 }
 
 void WandbReplay::take_run(std::string_view message) {
@@ -127,6 +185,12 @@ void WandbReplay::take_run(std::string_view message) {
       case 13:
         identity_.host = text;
         break;
+      case 21:
+        for (ProtobufFields git(at.bytes()); git.next();) {
+          if (git.field() == 1) { identity_.remote = git.bytes(); }
+          if (git.field() == 2) { identity_.commit = git.bytes(); }
+        }
+        break;
       default:
         break;
     }
@@ -139,7 +203,7 @@ void WandbReplay::take_row(std::string_view message) {
   for (ProtobufFields at(message); at.next();) {
     if (at.field() != 1) { continue; }
     const WandbItem item = item_of(at.bytes());
-    line += (line.empty() ? "{" : ",") + wandb_json(item.key) + ":" + item.json;
+    line += (line.empty() ? "{" : ",") + wandb_json(item.key) + ":" + moved(item);
   }
   lines_.push_back(line.empty() ? "{}" : line + "}");
   line_bytes_ += lines_.back().size();
@@ -173,6 +237,7 @@ std::string WandbReplay::config_value(const std::string& name) const {
 
 std::string WandbReplay::config(const std::string& producer) const {
   std::map<std::string, std::string> values;
+  for (const auto& [name, json] : config_before_) { values[name] = "{\"value\":" + json + "}"; }
   for (const auto& [name, json] : config_) { values[name] = "{\"value\":" + json + "}"; }
   // A metric is a MetricRecord with the numbers of fields as names; its axis is a number from 1 on in this list.
   std::string metrics;
@@ -185,7 +250,10 @@ std::string WandbReplay::config(const std::string& producer) const {
     metrics += (metrics.empty() ? "{" : ",{") + text + ",\"6\":[" + options + "],\"7\":[]}";
   }
   // Resuming takes a run without "t" for one that never began.
-  values["_wandb"] = "{\"value\":{\"t\":{\"12\":" + wandb_json(producer) + "},\"m\":[" + metrics + "]}}";
+  std::string own = "\"t\":{\"12\":" + wandb_json(producer) + "},\"m\":[" + metrics + "]";
+  if (!environment_.empty()) { own += ",\"e\":{" + wandb_json(writer_id_) + ":" + environment_ + "}"; }
+  for (const auto& [name, json] : wandb_before_) { own += "," + wandb_json(name) + ":" + json; }
+  values["_wandb"] = "{\"value\":{" + own + "}}";
   return object_of(values);
 }
 

@@ -5,6 +5,7 @@
 #include <takt/config.hpp>
 
 #include "wandb_records.hpp"
+#include "wandb_resume.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -24,6 +25,9 @@ WandbItems wandb_row_items(std::string_view record);
 /// what it does not know. One thread at a time.
 class WandbReplay {
  public:
+  /// What counts on, and what is kept, from before the log. Before take().
+  void go_on_behind(const WandbThere& there, const WandbBehind& behind);
+
   /// False for what is no record.
   bool take(std::string_view record);
 
@@ -43,6 +47,8 @@ class WandbReplay {
   std::string config_value(const std::string& name) const;
   std::uint64_t summary_version() const noexcept { return summary_version_; }  ///< goes up with each change
   std::uint64_t config_version() const noexcept { return config_version_; }
+  /// What wandb-metadata.json is to say, an object of JSON; empty: nothing.
+  const std::string& metadata() const noexcept { return environment_; }
   const std::vector<std::string>& files() const noexcept { return files_; }  ///< below the folder "files"
   std::optional<int> exit_code() const noexcept { return exit_code_; }       ///< there is one when the log has ended
 
@@ -58,7 +64,15 @@ class WandbReplay {
   void take_run(std::string_view message);
   void take_row(std::string_view message);
   void take_metric(std::string_view message);
+  void take_environment(std::string_view message);
+  bool take_summary(std::string_view message);
+  std::string moved(const WandbItem& item) const;
 
+  WandbBehind behind_;
+  Values config_before_;
+  Values wandb_before_;  // of the config's own part
+  std::string environment_;
+  std::string writer_id_;
   WandbIdentity identity_;
   Values config_;
   Values summary_;

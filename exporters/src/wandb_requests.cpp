@@ -104,7 +104,7 @@ HttpOptions wandb_http_options(const WandbOptions& options, std::chrono::millise
 HttpRequest wandb_upsert(const WandbIdentity& identity, bool whole, const std::string& config,
                          const WandbOptions& options) {
   const auto first = [&](const std::string& text) { return whole ? or_null(text) : OrderedJson(); };
-  const OrderedJson variables = {{"id", OrderedJson()},
+  const OrderedJson variables = {{"id", first(identity.storage_id)},
                                  {"name", identity.id},
                                  {"project", or_null(identity.project)},
                                  {"entity", or_null(identity.entity)},
@@ -112,12 +112,12 @@ HttpRequest wandb_upsert(const WandbIdentity& identity, bool whole, const std::s
                                  {"description", OrderedJson()},
                                  {"displayName", first(identity.name)},
                                  {"notes", first(identity.notes)},
-                                 {"commit", OrderedJson()},
+                                 {"commit", first(identity.commit)},
                                  {"config", config},
                                  {"host", first(identity.host)},
                                  {"debug", OrderedJson()},
-                                 {"program", OrderedJson()},
-                                 {"repo", OrderedJson()},
+                                 {"program", first(identity.program)},
+                                 {"repo", first(identity.remote)},
                                  {"jobType", first(identity.job_type)},
                                  {"state", OrderedJson()},
                                  {"sweep", first(identity.sweep_id)},
@@ -126,13 +126,15 @@ HttpRequest wandb_upsert(const WandbIdentity& identity, bool whole, const std::s
   return graphql(kUpsert, "UpsertBucket", variables, options);
 }
 
-bool wandb_upserted(const std::string& body, WandbPlace& place) {
+bool wandb_upserted(const std::string& body, WandbPlace& place, std::uint64_t& lines) {
   const OrderedJson reply = parse(body);
   WandbPlace found = {text_at(reply, "/data/upsertBucket/bucket/project/entity/name"),
                       text_at(reply, "/data/upsertBucket/bucket/project/name"),
                       text_at(reply, "/data/upsertBucket/bucket/name")};
   if (found.entity.empty() || found.project.empty() || found.run.empty()) { return false; }
   place = std::move(found);
+  const OrderedJson count = at(reply, "/data/upsertBucket/bucket/historyLineCount");
+  lines = count.is_number_unsigned() ? count.get<std::uint64_t>() : 0;
   return true;
 }
 
@@ -142,28 +144,10 @@ HttpRequest wandb_resume_status(const WandbIdentity& identity, const WandbOption
   return graphql(kResumeStatus, "RunResumeStatus", variables, options);
 }
 
-bool wandb_resume_told(const std::string& body, bool& is_there) {
-  const OrderedJson reply = parse(body);
-  const OrderedJson data = at(reply, "/data");
-  if (!data.is_object() || !data.contains("model") || !wandb_errors(body).empty()) { return false; }
-  // "t" is what every client writes into the config of a run that it begins.
-  const OrderedJson config = parse(text_at(data, "/model/bucket/wandbConfig"));
-  is_there = config.is_object() && config.contains("t");
-  return true;
-}
-
-std::string wandb_resume_refusal(WandbResume resume, bool is_there, const std::string& id) {
-  if (is_there && resume == WandbResume::never) { return "it has a run " + id + ", and WANDB_RESUME is never"; }
-  if (is_there) {
-    return "it has a run " + id + ", behind which this one belongs (WANDB_RESUME), and Takt itself sends new runs only";
-  }
-  return resume == WandbResume::must ? "it has no run " + id + ", and WANDB_RESUME is must" : "";
-}
-
-HttpRequest wandb_stream(const WandbPlace& place, const WandbStream& what) {
+HttpRequest wandb_stream(const WandbPlace& place, const WandbStream& what, std::uint64_t behind) {
   OrderedJson body = OrderedJson::object();
   if (!what.lines.empty()) {
-    body["files"]["wandb-history.jsonl"] = {{"offset", what.offset}, {"content", what.lines}};
+    body["files"]["wandb-history.jsonl"] = {{"offset", behind + what.offset}, {"content", what.lines}};
   }
   if (!what.summary.empty()) { body["files"]["wandb-summary.json"] = {{"offset", 0}, {"content", {what.summary}}}; }
   if (!what.uploaded.empty()) { body["uploaded"] = what.uploaded; }

@@ -32,18 +32,15 @@ struct WandbPlace {
 HttpRequest wandb_upsert(const WandbIdentity& identity, bool whole, const std::string& config,
                          const WandbOptions& options);
 /// False, where the answer does not say it.
-bool wandb_upserted(const std::string& body, WandbPlace& place);
+/// \param lines of the run's history that the server has; 0 where it does not say.
+bool wandb_upserted(const std::string& body, WandbPlace& place, std::uint64_t& lines);
 
-/// Asks whether there is a run of that id.
+/// Asks what the server has of the run of that id.
 HttpRequest wandb_resume_status(const WandbIdentity& identity, const WandbOptions& options);
-/// False, where the answer does not say it. A run that has never begun is none.
-bool wandb_resume_told(const std::string& body, bool& is_there);
-/// Why a run is not sent; empty: it is.
-std::string wandb_resume_refusal(WandbResume resume, bool is_there, const std::string& id);
 
 /// What a request to file_stream carries.
 struct WandbStream {
-  std::uint64_t offset = 0;  ///< lines that the server has
+  std::uint64_t offset = 0;  ///< lines of the log that the server has
   std::vector<std::string> lines;
   std::string summary;                ///< empty: not changed
   std::vector<std::string> uploaded;  ///< names of files that are there now
@@ -51,7 +48,8 @@ struct WandbStream {
   int exit_code = 0;
 };
 /// One with nothing in it says that the run is alive.
-HttpRequest wandb_stream(const WandbPlace& place, const WandbStream& what);
+/// \param behind lines that the server has from before the log.
+HttpRequest wandb_stream(const WandbPlace& place, const WandbStream& what, std::uint64_t behind);
 
 /// Asks where files go.
 HttpRequest wandb_create_files(const WandbPlace& place, const std::vector<std::string>& names,

@@ -21,6 +21,8 @@
 #include <utility>
 #include <vector>
 
+#include <sys/stat.h>
+
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
@@ -31,7 +33,8 @@ using std::chrono::steady_clock;
 constexpr std::int64_t kSummaryNs = 5 * kSecondNs;
 constexpr milliseconds kLook(20);
 constexpr int kTableColumns = 120;
-constexpr int kSigtermExit = 143;  // as a shell tells it
+constexpr std::uint64_t kMostOutput = std::uint64_t{4} << 20U;  // in a period
+constexpr int kSigtermExit = 143;                               // as a shell tells it
 
 }  // namespace
 
@@ -39,6 +42,7 @@ WandbRun::WandbRun(const WandbOptions& options, std::size_t most_backlog)
     : options_(options),
       root_(wandb_root(options.directory)),
       most_backlog_(most_backlog),
+      output_(options.output_log),
       points_(options.every_step),
       rows_(0) {
   points_.keep_nans();
@@ -47,7 +51,9 @@ WandbRun::WandbRun(const WandbOptions& options, std::size_t most_backlog)
 
 bool WandbRun::begin(const Snapshot& snapshot) {
   begun_ = stopped_ = true;  // until there is something to write to
-  const WandbIdentity identity = wandb_identity(snapshot.run, options_, new_wandb_id());
+  WandbIdentity identity = wandb_identity(snapshot.run, options_, new_wandb_id());
+  identity.commit = environment_.commit;
+  identity.remote = environment_.remote;
   std::string error;
   folder_ = make_wandb_folder(root_, identity.start_unix_ns, identity.id, error);
   const std::string name = "run-" + identity.id + ".wandb";
@@ -66,6 +72,13 @@ bool WandbRun::begin(const Snapshot& snapshot) {
   rows_ = WandbRows(identity.start_unix_ns);
   log_.append(records_.header(wandb_producer()));
   log_.append(records_.run(identity, config_.changed(snapshot)));
+  if (environment_.known) {
+    // A run may be gone on with: each of its processes is a writer.
+    const std::string writer =
+        valid_utf8(fmt::format("{}-{}-{}", snapshot.run.id, snapshot.run.rank, identity.start_unix_ns));
+    log_.append(
+        records_.environment(wandb_environment_message(environment_, identity.host, identity.start_unix_ns, writer)));
+  }
   log_.append(records_.axis(kWandbStep));
   log_.append(records_.axis(kWandbEpoch));
   log_.append(records_.drawn_over("*", kWandbStep));
@@ -121,7 +134,14 @@ void WandbRun::resume(const WandbCursor& cursor, const RunInfo& run) {
   }
 }
 
+bool WandbRun::sending(const std::string& server, const std::string& run, const WandbBehind& behind) {
+  cursor_.behind = behind;
+  sent(server, run, server == cursor_.server ? cursor_.lines : 0, false);
+  return save();
+}
+
 void WandbRun::sent(const std::string& server, const std::string& run, std::uint64_t lines, bool complete) {
+  if (run.empty()) { return; }  // the server has not answered yet
   cursor_.server = server;
   cursor_.run = run;
   cursor_.lines = lines;
@@ -129,9 +149,10 @@ void WandbRun::sent(const std::string& server, const std::string& run, std::uint
   save();
 }
 
-/// Only where the log has all that was taken: whoever goes on begins with what was not.
-void WandbRun::save() {
-  if (cursor_folder_ == nullptr || cursor_.log.empty() || stopped_ || log_.backlog() != 0) { return; }
+/// Only where the log has all that was taken: whoever goes on begins with what was not. Returns whether nobody would go on elsewhere.
+bool WandbRun::save() {
+  if (cursor_folder_ == nullptr) { return true; }
+  if (cursor_.log.empty() || stopped_ || log_.backlog() != 0) { return false; }
   cursor_.bytes = log_.written();
   cursor_.records = records_.number();
   cursor_.rows = rows_.next();
@@ -139,13 +160,14 @@ void WandbRun::save() {
   cursor_.first_metric = points_.first_metric();
   cursor_.ended = ended_;
   std::string text = format_wandb_cursor(cursor_);
-  if (text == cursor_saved_) { return; }
+  if (text == cursor_saved_) { return true; }
   WholeFile file;
   if (file.open(cursor_folder_, cursor_name_) && file.write(text) && file.commit()) {
     cursor_saved_ = std::move(text);
-  } else {
-    report_fault("wandb.cursor", "takt sync would not know how far W&B's log got: " + file.error());
+    return true;
   }
+  report_fault("wandb.cursor", "takt sync would not know how far W&B's log got: " + file.error());
+  return false;
 }
 
 void WandbRun::stop(const std::string& why) {
@@ -181,6 +203,7 @@ bool WandbRun::take(const Snapshot& snapshot) {
       attach("table.txt", write_new_file(folder, "table.txt", format_table(snapshot, kTableColumns, false)));
     }
   }
+  output_.copy(files_->folder("files"), kMostOutput);
   // The first one waits for something to tell: rows may be held back until their step has ended.
   const bool is_first = summary_due_ns_ == 0 && wall_ns_ < kSummaryNs && !summary_.has_changed();
   if (finished_ || (wall_ns_ >= summary_due_ns_ && !is_first)) { add_summary(wall_ns_); }
@@ -260,6 +283,16 @@ void WandbRun::attach_trace(Time until) {
   attach("trace.json", attached);
 }
 
+/// That of a killed process is there already.
+void WandbRun::attach_output() {
+  const FolderFiles files = files_->folder("files");
+  output_.copy(files, WandbOutput::kMostBytes);
+  struct stat status = {};
+  if (files.look(WandbOutput::kName, status) && S_ISREG(status.st_mode)) {
+    log_.append(records_.file(WandbOutput::kName));
+  }
+}
+
 bool WandbRun::flush() {
   if (!begun_ || log_.backlog() == 0) { return !stopped_; }
   if (stopped_) { return false; }
@@ -280,6 +313,7 @@ bool WandbRun::finish(Time until) {
   if (!begun_ || stopped_ || ended_) { return !stopped_; }
   if (finished_) {
     if (options_.files && !trace_.empty()) { attach_trace(until); }
+    attach_output();
     ended_ = true;
     log_.append(records_.exit(exit_code_, wall_ns_ / kSecondNs));
   }

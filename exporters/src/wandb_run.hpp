@@ -9,9 +9,11 @@
 #include "metric_points.hpp"
 #include "wandb_config.hpp"
 #include "wandb_cursor.hpp"
+#include "wandb_environment.hpp"
 #include "wandb_epochs.hpp"
 #include "wandb_held_points.hpp"
 #include "wandb_log.hpp"
+#include "wandb_output.hpp"
 #include "wandb_records.hpp"
 #include "wandb_rows.hpp"
 
@@ -20,6 +22,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -41,6 +44,8 @@ class WandbRun {
   /// \throws takt::Error where that log is not as it was left, or not this run's; then nothing has changed.
   void resume(const WandbCursor& cursor, const RunInfo& run);
 
+  /// What is known of the program and its machine. Before open().
+  void describe(WandbEnvironment environment) { environment_ = std::move(environment); }
   /// Makes the log, with what is known of the run, unless there is one.
   void open(const Snapshot& snapshot);
   /// Returns false where nothing more will be written; a line has said why.
@@ -59,6 +64,8 @@ class WandbRun {
   const std::string& folder() const noexcept { return folder_; }
   const std::string& log_file() const noexcept { return cursor_.log; }
   const WandbCursor& cursor() const noexcept { return cursor_; }
+  /// The server has it from now on. Returns whether the cursor says so, where one is kept.
+  bool sending(const std::string& server, const std::string& run, const WandbBehind& behind);
   /// What is known of its sending, for the cursor.
   void sent(const std::string& server, const std::string& run, std::uint64_t lines, bool complete);
 
@@ -66,18 +73,21 @@ class WandbRun {
   bool begin(const Snapshot& snapshot);
   void add_rows(const Snapshot& snapshot);
   bool is_new(const MetricPoint& point);
-  void save();
+  bool save();
   void add_summary(std::int64_t wall_ns);
   FolderFiles attachments();
   void attach(const char* name, bool written);
   void attach_trace(Time until);
+  void attach_output();
   void stop(const std::string& why);
 
   WandbOptions options_;
+  WandbEnvironment environment_;
   std::string root_;
   std::size_t most_backlog_;
   std::string folder_;
   std::shared_ptr<const FolderFiles> files_;  // in it
+  WandbOutput output_;
   WandbLog log_;
   WandbRecords records_;
   WandbConfig config_;

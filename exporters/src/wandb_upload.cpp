@@ -8,9 +8,9 @@
 #include "wandb_config.hpp"
 #include "wandb_files.hpp"
 #include "wandb_folder.hpp"
-#include "wandb_log_reader.hpp"
-#include "wandb_replay.hpp"
+#include "wandb_log_tail.hpp"
 #include "wandb_requests.hpp"
+#include "wandb_stop.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -28,9 +28,8 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 using Time = WandbUpload::Time;
 
-// Of a request: less than the 10 MiB that the server takes, a row of 4 MiB included.
-constexpr std::size_t kMostLineBytes = std::size_t{2} << 20U;
 constexpr milliseconds kLongestRateWait(60'000);
+constexpr milliseconds kNotePause(20);  // where a disk takes no note
 
 bool is_good(const HttpReply& reply) { return reply.status >= 200 && reply.status < 300; }
 
@@ -39,7 +38,8 @@ bool is_object(const std::string& body) { return nlohmann::json::parse(body, nul
 }  // namespace
 
 struct WandbUpload::Impl {
-  Impl(const WandbOptions& given, const std::string& log_file, std::uint64_t lines_there, const WandbTimes& given_times)
+  Impl(const WandbOptions& given, const std::string& log_file, WandbSent sent_before, Begun write_down,
+       const WandbTimes& given_times)
       : options(given),
         times(given_times),
         folder(log_file.substr(0, log_file.rfind('/'))),
@@ -47,14 +47,17 @@ struct WandbUpload::Impl {
         in_folder(std::make_shared<FolderFiles>(folder)),
         http(wandb_http_options(given, given_times.tries.connect)),
         files(given, given_times.tries.connect, given_times.file, in_folder),
-        reader(log_file, [from = in_folder, name = name_part(log_file)](
-                             std::uint64_t offset, std::size_t most,
-                             std::string& bytes) { return from->read(name, offset, most, bytes); }),
-        lines_before(lines_there),
+        tail(log_file, in_folder),
+        replay(tail.replay()),
+        before(std::move(sent_before)),
+        begun(std::move(write_down)),
+        behind(before.behind),
         backoff(given_times.tries) {}
 
   bool deliver(Time until, bool all);
   bool prepare(bool all);
+  bool prepare_run(bool is_due);
+  bool write_down();
   void read();
   bool prepare_end();
   void start();
@@ -71,6 +74,9 @@ struct WandbUpload::Impl {
   void stop(const std::string& why);
   void report(const char* cause, const std::string& line) const { report_fault(cause, http.without_secrets(line)); }
   bool ask(WandbKind what, HttpRequest with);
+  std::string command() const {
+    return wandb_upload_command(folder, before.run_folder, options.resume, before.begun || told_lines);
+  }
 
   WandbOptions options;
   WandbTimes times;
@@ -79,9 +85,12 @@ struct WandbUpload::Impl {
   std::shared_ptr<const FolderFiles> in_folder;
   Http http;
   WandbFiles files;
-  WandbLogReader reader;
-  WandbReplay replay;
-  std::uint64_t lines_before;  // the server has from an earlier process
+  WandbLogTail tail;
+  const WandbReplay& replay;
+  WandbSent before;
+  Begun begun;
+  WandbBehind behind;
+  WandbThere there;  // where the run goes on
   Backoff backoff;
 
   WandbKind kind = WandbKind::upsert;
@@ -104,14 +113,20 @@ struct WandbUpload::Impl {
   bool ended = false;
   bool stopped = false;
   bool told_stop = false;
-  bool knows_others = false;  // whether there is a run of that id
+  bool knows_there = false;   // what the server has of the run
+  bool written_down = false;  // behind what it is
+  bool told_lines = false;    // or may have
   std::uint64_t answers = 0;
 };
 
 bool WandbUpload::Impl::deliver(Time until, bool all) {
   while (!stopped && !ended) {
     if (!sent) {
-      if (!prepare(all)) { return !stopped; }
+      if (!prepare(all)) {
+        const bool waits = !run.empty() && !written_down;
+        if (waits) { std::this_thread::sleep_until(std::min(until, steady_clock::now() + kNotePause)); }
+        return !stopped && !waits;
+      }
       // Trying again soon costs one request; waiting longer than the program lasts costs the data.
       if (all && !backoff.asked_to_wait() && !std::exchange(hurried, true)) { not_before = Time(); }
       if (const Time begin = std::max(not_before, paced_until); begin > steady_clock::now()) {
@@ -135,55 +150,56 @@ bool WandbUpload::Impl::prepare(bool all) {
   if (pending) { return true; }
   read();
   if (stopped || !replay.begun()) { return false; }
-  if (place.run.empty() && options.resume != WandbResume::unset && !knows_others) {
+  if (place.run.empty() && !knows_there && (options.resume != WandbResume::unset || before.behind.resumed)) {
     return ask(WandbKind::resume, wandb_resume_status(replay.identity(), options));
   }
   const bool end = replay.exit_code().has_value();
   const Time now = steady_clock::now();
   const bool is_due = all || end || now >= due;
-  if (place.run.empty() || (is_due && told_config != replay.config_version())) {
-    asked_version = replay.config_version();
-    WandbIdentity identity = replay.identity();
-    if (!place.run.empty()) {
-      identity.entity = place.entity;
-      identity.project = place.project;
-    }
-    return ask(WandbKind::upsert, wandb_upsert(identity, place.run.empty(), replay.config(wandb_producer()), options));
-  }
+  if (prepare_run(is_due)) { return true; }
+  if (!write_down()) { return false; }
   const bool news = !stream.lines.empty() || told_summary != replay.summary_version();
   if (is_due && news) {
     stream.summary = told_summary == replay.summary_version() ? "" : replay.summary();
     asked_version = replay.summary_version();
-    return ask(WandbKind::stream, wandb_stream(place, stream));
+    told_lines = told_lines || !stream.lines.empty();
+    return ask(WandbKind::stream, wandb_stream(place, stream, behind.lines));
   }
   if (end) { return prepare_end(); }
   if (now < last_sent + times.heartbeat) { return false; }
   stream.summary.clear();
   asked_version = told_summary;
-  return ask(WandbKind::stream, wandb_stream(place, stream));
+  return ask(WandbKind::stream, wandb_stream(place, stream, behind.lines));
 }
 
-/// The next rows of the log, as many as one request may carry.
-void WandbUpload::Impl::read() {
-  while (stream.lines.empty() && !replay.exit_code().has_value()) {
-    WandbLogReader::Found found = WandbLogReader::Found::record;
-    std::string record;
-    while (replay.line_bytes() < kMostLineBytes && found == WandbLogReader::Found::record) {
-      found = reader.next(record);
-      if (found == WandbLogReader::Found::record) { replay.take(record); }
-      if (replay.exit_code().has_value()) { found = WandbLogReader::Found::nothing; }
-    }
-    if (found == WandbLogReader::Found::damage) { return stop(reader.problem()); }
-    std::vector<std::string> read = replay.take_lines();
-    stream.offset = replay.lines() - read.size();
-    const std::uint64_t known = lines_before > stream.offset ? lines_before - stream.offset : 0;
-    const auto skipped = static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(known, read.size()));
-    read.erase(read.begin(), read.begin() + skipped);
-    stream.offset += static_cast<std::uint64_t>(skipped);
-    lines = stream.offset;
-    stream.lines = std::move(read);
-    if (found != WandbLogReader::Found::record) { return; }
+/// Whether the server is to be told of the run, or of its config, now.
+bool WandbUpload::Impl::prepare_run(bool is_due) {
+  const bool whole = place.run.empty();
+  if (!whole && (!is_due || told_config == replay.config_version())) { return false; }
+  asked_version = replay.config_version();
+  WandbIdentity identity = replay.identity();
+  if (!whole) {
+    identity.entity = place.entity;
+    identity.project = place.project;
+  } else if (behind.resumed) {
+    // What nobody has said anew stays as it is there.
+    identity.storage_id = there.storage_id;
+    if (options.name.empty()) { identity.name.clear(); }
+    if (identity.tags.empty()) { identity.tags = there.tags; }
+    if (identity.notes.empty()) { identity.notes = there.notes; }
   }
+  return ask(WandbKind::upsert, wandb_upsert(identity, whole, replay.config(wandb_producer()), options));
+}
+
+/// Behind what the run is, for whoever goes on with the log.
+bool WandbUpload::Impl::write_down() {
+  written_down = written_down || begun == nullptr || begun(run, behind);
+  return written_down;
+}
+
+void WandbUpload::Impl::read() {
+  if (!tail.read(stream, before.lines)) { return stop(tail.problem()); }
+  lines = std::max(lines, stream.offset);
 }
 
 /// All rows are there: files, and then the end.
@@ -201,7 +217,7 @@ bool WandbUpload::Impl::prepare_end() {
   stream.complete = true;
   stream.exit_code = *replay.exit_code();
   asked_version = told_summary;
-  return ask(WandbKind::stream, wandb_stream(place, stream));
+  return ask(WandbKind::stream, wandb_stream(place, stream, behind.lines));
 }
 
 bool WandbUpload::Impl::ask(WandbKind what, HttpRequest with) {
@@ -249,16 +265,25 @@ void WandbUpload::Impl::succeeded() {
 }
 
 void WandbUpload::Impl::resume_told(const HttpReply& reply) {
-  bool is_there = false;
-  if (!is_good(reply) || !wandb_resume_told(reply.body, is_there)) { return not_understood(reply); }
-  const std::string why = wandb_resume_refusal(options.resume, is_there, replay.identity().id);
+  if (!is_good(reply) || !wandb_resume_told(reply.body, there)) { return not_understood(reply); }
+  const bool ours = before.begun;
+  const std::string why = ours ? "" : wandb_resume_refusal(options.resume, there.begun, replay.identity().id);
   if (!why.empty()) { return stop(why); }
-  knows_others = true;
+  knows_there = true;
+  if (there.begun && !ours) { behind = there.behind; }
+  behind.resumed = behind.resumed || (there.begun && !ours);
+  if (behind.resumed) {
+    tail.start(there, behind);
+    stream = WandbStream();
+  }
   succeeded();
 }
 
 void WandbUpload::Impl::upserted(const HttpReply& reply) {
-  if (is_good(reply) && wandb_upserted(reply.body, place)) {
+  std::uint64_t known = 0;
+  if (is_good(reply) && wandb_upserted(reply.body, place, known)) {
+    // As the official client: what the server has of a run is never overwritten.
+    if (!before.begun && run.empty() && known != 0) { behind.lines = known; }
     run = place.entity + "/" + place.project + "/" + place.run;
     told_config = asked_version;
     return succeeded();
@@ -282,10 +307,7 @@ void WandbUpload::Impl::streamed(const HttpReply& reply) {
   lines += stream.lines.size();
   told_summary = asked_version;
   stream.lines.clear();
-  if (wandb_wants_stop(reply.body) && !std::exchange(told_stop, true)) {
-    report("wandb.stop",
-           "somebody has asked W&B to stop this run, which Takt does not do; end the program if you agree");
-  }
+  if (wandb_wants_stop(reply.body) && !std::exchange(told_stop, true)) { tell_wandb_stop(options.on_stop); }
   if (stream.complete) {
     ended = true;
     if (files.missing() == 0) { write_new_file(*in_folder, name_part(log) + ".synced", ""); }
@@ -332,15 +354,15 @@ void WandbUpload::Impl::stop(const std::string& why) {
   pending = false;
   stream = WandbStream();
   report("wandb.refused", fmt::format("nothing more is sent to W&B at {}: {}. The run goes on; this uploads it: {}",
-                                      http.url(), why, wandb_upload_command(folder, options.resume, !run.empty())));
+                                      http.url(), why, command()));
 }
 
 bool WandbUpload::available() noexcept { return true; }
 void WandbUpload::check(const WandbOptions& options) { const Http probe(wandb_http_options(options, milliseconds(1))); }
 
-WandbUpload::WandbUpload(const WandbOptions& options, const std::string& log_file, std::uint64_t lines,
+WandbUpload::WandbUpload(const WandbOptions& options, const std::string& log_file, WandbSent sent, Begun begun,
                          const WandbTimes& times)
-    : impl_(std::make_unique<Impl>(options, log_file, lines, times)) {}
+    : impl_(std::make_unique<Impl>(options, log_file, std::move(sent), std::move(begun), times)) {}
 WandbUpload::~WandbUpload() = default;
 
 bool WandbUpload::deliver(Time until, bool all) { return impl_->deliver(until, all); }
@@ -364,6 +386,7 @@ std::uint64_t WandbUpload::answers() const noexcept { return impl_->answers; }
 bool WandbUpload::asking() const noexcept { return impl_->sent; }
 const std::string& WandbUpload::url() const noexcept { return impl_->http.url(); }
 const std::string& WandbUpload::run() const noexcept { return impl_->run; }
+std::string WandbUpload::command() const { return impl_->command(); }
 
 }  // namespace detail
 TAKT_END_NAMESPACE

@@ -5,9 +5,11 @@
 #include <takt/exporters/wandb.hpp>
 
 #include "sender_times.hpp"
+#include "wandb_resume.hpp"
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -22,9 +24,17 @@ struct WandbTimes {
   std::chrono::milliseconds file{600'000};      ///< that a file may take
 };
 
-/// Sends a log of W&B to its server while it grows, as the official client does: the lines of the server's files are those of the
-/// log, at the same place, so that sending one again, from here or with "wandb sync", changes nothing. Memory is that of one
-/// request. One thread at a time.
+/// What was sent of a log before.
+struct WandbSent {
+  bool begun = false;       ///< the server has the run from this log: `behind` holds
+  std::uint64_t lines = 0;  ///< of the log, that the server has
+  WandbBehind behind;
+  std::string run_folder;  ///< where `takt sync` goes on with it; empty: there is none
+};
+
+/// Sends a log of W&B to its server while it grows, as the official client does: line n of the log is line n behind those that the
+/// server had before the log, so that a line that is sent again from here overwrites itself. Memory is that of one request. One
+/// thread at a time.
 class WandbUpload {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -34,10 +44,15 @@ class WandbUpload {
   /// \throws takt::Error for a server or files of certificates that cannot work.
   static void check(const WandbOptions& options);
 
+  /// Writes down, for whoever goes on, that the server has `run` from now on, and behind what. False: not now, and no line is
+  /// sent before it has, as nobody could tell later which of the server's lines are the log's.
+  using Begun = std::function<bool(const std::string& run, const WandbBehind& behind)>;
+
   /// \param log_file in the folder of the run; it may not be there yet.
-  /// \param lines that the server has from an earlier process.
+  /// \param sent by an earlier process.
+  /// \param begun empty: nobody goes on.
   /// \throws takt::Error as check().
-  WandbUpload(const WandbOptions& options, const std::string& log_file, std::uint64_t lines = 0,
+  WandbUpload(const WandbOptions& options, const std::string& log_file, WandbSent sent = {}, Begun begun = {},
               const WandbTimes& times = {});
   ~WandbUpload();
   WandbUpload(const WandbUpload&) = delete;
@@ -61,6 +76,8 @@ class WandbUpload {
   /// Where it sends to, without user and password.
   const std::string& url() const noexcept;
   const std::string& run() const noexcept;  ///< "entity/project/id", as the server says; empty before it has
+  /// What uploads what is left without putting anything there twice.
+  std::string command() const;
 
  private:
   struct Impl;

@@ -11,7 +11,7 @@ struct WandbUpload::Impl {
 
 bool WandbUpload::available() noexcept { return false; }
 void WandbUpload::check(const WandbOptions&) {}
-WandbUpload::WandbUpload(const WandbOptions&, const std::string&, std::uint64_t, const WandbTimes&)
+WandbUpload::WandbUpload(const WandbOptions&, const std::string&, WandbSent, Begun, const WandbTimes&)
     : impl_(std::make_unique<Impl>()) {}
 WandbUpload::~WandbUpload() = default;
 bool WandbUpload::deliver(Time, bool) { return false; }
@@ -24,6 +24,7 @@ std::uint64_t WandbUpload::answers() const noexcept { return 0; }
 bool WandbUpload::asking() const noexcept { return false; }
 const std::string& WandbUpload::url() const noexcept { return impl_->run; }
 const std::string& WandbUpload::run() const noexcept { return impl_->run; }
+std::string WandbUpload::command() const { return ""; }
 
 }  // namespace detail
 TAKT_END_NAMESPACE

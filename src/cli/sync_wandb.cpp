@@ -35,10 +35,11 @@ WandbOptions wandb_options_for(const SyncWishes& wishes) {
   return options;
 }
 
-std::string words_of(const WandbDelivered& delivered) {
+std::string words_of(const WandbDelivered& delivered, const std::string& folder) {
   const std::string rows = fmt::format("{} rows", detail::human_count(delivered.rows));
   const std::string upload =
-      "this uploads it: " + detail::wandb_upload_command(delivered.folder, delivered.resume, !delivered.run.empty());
+      "this uploads it: " +
+      detail::wandb_upload_command(delivered.folder, folder, delivered.resume, !delivered.run.empty());
   switch (delivered.outcome) {
     case WandbDelivered::Outcome::all:
       return fmt::format("all is delivered, {}{}", rows, delivered.run.empty() ? "" : ", to " + delivered.run);
@@ -84,7 +85,7 @@ int sync_one(const std::string& folder, const WandbOptions& options, const SyncW
       delivered = delivery.run([&](std::uint64_t sent, std::uint64_t rows) { progress.show(sent, rows); });
     }
     const int status = status_of(delivered);
-    print(status == 0 ? stdout : stderr, words_of(delivered));
+    print(status == 0 ? stdout : stderr, words_of(delivered, folder));
     return status == 0 && tell_lost(folder, name) ? kLossy : status;
   } catch (const std::exception& error) {
     print(stderr, error.what());

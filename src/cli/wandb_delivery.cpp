@@ -126,10 +126,19 @@ bool WandbDelivery::write(detail::WandbRun& run, bool begun, WandbDelivered& del
 
 void WandbDelivery::send(detail::WandbRun& run, const Watcher& watch, WandbDelivered& delivered) {
   const detail::WandbCursor cursor = run.cursor();
-  options_.resume = cursor.resume;
   const std::string url = detail::WandbUpload(options_, run.log_file()).url();
-  if (cursor.server == url && !cursor.run.empty()) { options_.resume = WandbResume::unset; }  // it is there by this one
-  detail::WandbUpload upload(options_, run.log_file(), cursor.server == url ? cursor.lines : 0, times_);
+  detail::WandbSent sent;
+  sent.run_folder = folder_;
+  sent.begun = cursor.server == url && !cursor.run.empty();
+  if (sent.begun) {
+    sent.lines = cursor.lines;
+    sent.behind = cursor.behind;
+  }
+  options_.resume = sent.begun ? WandbResume::unset : cursor.resume;  // it is there by this one
+  const auto begun = [&](const std::string& name, const detail::WandbBehind& behind) {
+    return run.sending(url, name, behind);
+  };
+  detail::WandbUpload upload(options_, run.log_file(), sent, begun, times_);
   auto last_success = steady_clock::now();
   std::uint64_t before = 0;
   bool idle = false;

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -33,13 +34,20 @@ struct FakeWandb {
     const std::string kind = kind_of(request);
     if (fault) { fault(kind, request, answer); }
     if (answer.status != 200 || answer.cut || answer.silent || answer.body != "{}") { return answer; }
+    if (kind == "stream") { take_lines(request); }
     if (kind == "resume") {
       nlohmann::json bucket;
-      if (has_run) { bucket = {{"name", "id"}, {"wandbConfig", begun ? R"({"t":{"12":"x"}})" : "{}"}}; }
+      if (has_run) {
+        bucket = there;
+        bucket["name"] = "id";
+        bucket["wandbConfig"] = begun ? R"({"t":{"12":"x"}})" : "{}";
+        bucket["historyLineCount"] = count();
+      }
       answer.body = nlohmann::json{{"data", {{"model", {{"bucket", bucket}}}}}}.dump();
     }
     if (kind == "upsert") {
       const nlohmann::json bucket = {{"name", "id"},
+                                     {"historyLineCount", count()},
                                      {"project", {{"name", "p r"}, {"entity", {{"name", "some/one"}}}}}};
       answer.body = nlohmann::json{{"data", {{"upsertBucket", {{"bucket", bucket}}}}}}.dump();
     }
@@ -68,7 +76,7 @@ struct FakeWandb {
   }
   /// Lines of the history as the server has them.
   std::vector<std::string> history() const {
-    std::vector<std::string> lines;
+    std::vector<std::string> lines = before;
     for (const FakeRequest& each : of_kind("stream")) {
       const nlohmann::json body = nlohmann::json::parse(each.body);
       if (!body.contains("files") || !body["files"].contains("wandb-history.jsonl")) { continue; }
@@ -80,9 +88,22 @@ struct FakeWandb {
     return lines;
   }
 
-  bool has_run = false;  // of the same id
-  bool begun = true;     // that one
-  std::string store;     // where files go; empty: to the same host
+  /// Lines of the history that the server tells of: those that it took.
+  std::size_t count() const { return std::max<std::size_t>(taken, before.size()); }
+
+  void take_lines(const FakeRequest& request) {
+    const nlohmann::json body = nlohmann::json::parse(request.body);
+    if (!body.contains("files") || !body["files"].contains("wandb-history.jsonl")) { return; }
+    const nlohmann::json& part = body["files"]["wandb-history.jsonl"];
+    taken = std::max<std::size_t>(taken, part["offset"].get<std::size_t>() + part["content"].size());
+  }
+
+  bool has_run = false;                             // of the same id
+  bool begun = true;                                // that one
+  std::vector<std::string> before;                  // its history
+  nlohmann::json there = nlohmann::json::object();  // what else it is asked for
+  std::atomic<std::size_t> taken{0};
+  std::string store;  // where files go; empty: to the same host
   Fault fault;
   FakeHttp http{[this](const FakeRequest& request) { return serve(request); }};
 };

@@ -129,6 +129,39 @@ TEST_CASE("W&B options: what a run has to do with one of its id") {
   CHECK_FALSE(takt::detail::wandb_identity({}, options, "made-up").resume);
 }
 
+TEST_CASE("W&B options: what of the client's is not followed is named, once and without its value") {
+  const support::CaughtFaults faults;
+  const support::ScopedEnvironment environment({{"WANDB_MODE", "offline"},
+                                                {"WANDB_CACHE_DIR", "/c"},
+                                                {"WANDB_PROJECT", "p"},
+                                                {"WANDB_IGNORE_GLOBS", "secret"},
+                                                {"WANDB_FORK_FROM", ""},
+                                                {"WANDB_LABEL", "secret"}});
+  WandbOptions::from_env();
+  WandbOptions::from_env();
+  REQUIRE(faults.lines().size() == 1);
+  CHECK(contains(faults.text(), "WANDB_IGNORE_GLOBS, WANDB_LABEL are not followed"));
+  CHECK_FALSE(contains(faults.text(), "secret"));
+  CHECK_FALSE(contains(faults.text(), "WANDB_PROJECT"));
+}
+
+TEST_CASE("W&B options: what is told of program and code has the client's own switches") {
+  const support::ScopedEnvironment environment({{"WANDB_MODE", "offline"},
+                                                {"WANDB_X_DISABLE_META", "true"},
+                                                {"WANDB_DISABLE_GIT", "1"},
+                                                {"WANDB_GIT_REMOTE", "fork"},
+                                                {"WANDB_GIT_COMMIT", "abc"},
+                                                {"WANDB_GIT_REMOTE_URL", "https://host/a"},
+                                                {"WANDB_PROGRAM", "train.sh"}});
+  const WandbOptions options = WandbOptions::from_env();
+  CHECK_FALSE(options.metadata);
+  CHECK_FALSE(options.git);
+  CHECK(options.git_remote == "fork");
+  CHECK(options.git_commit == "abc");
+  CHECK(options.git_remote_url == "https://host/a");
+  CHECK(options.program == "train.sh");
+}
+
 TEST_CASE("W&B options: the key is not told") {
   const std::string key(40, 'k');
   const support::ScopedEnvironment environment({{"WANDB_API_KEY", key}, {"WANDB_PROJECT", "a/b"}});

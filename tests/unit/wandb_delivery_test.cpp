@@ -291,6 +291,39 @@ TEST_CASE("W&B delivery: what the program has sent is not sent again", "[timed]"
   CHECK(server.history().size() == delivered.rows);
 }
 
+TEST_CASE("W&B delivery: of a run that goes on with another one, the rest comes behind what the program sent",
+          "[timed]") {
+  const takt::WandbResume resume = GENERATE(takt::WandbResume::unset, takt::WandbResume::allow);
+  Rig rig(6, 30);
+  rig.journal();
+  FakeWandb server;
+  server.has_run = true;
+  server.before = {"{}", "{}"};
+  server.there = {{"historyTail", R"(["{\"_step\":41}"])"}, {"summaryMetrics", R"({"old":1})"}, {"config", "{}"}};
+  rig.use(server);
+  WandbOptions options = rig.options;
+  options.run_id = "id";
+  options.resume = resume;
+  {
+    takt::WandbExporter exporter(options);
+    for (std::size_t at = 0; at < 20; ++at) { exporter.export_snapshot(rig.all[at]); }
+    exporter.flush(milliseconds(60'000));
+  }
+  CHECK(server.count() > 10);
+  const WandbDelivered delivered = rig.deliver();
+  CHECK(delivered.outcome == Outcome::all);
+  const std::vector<std::string> history = server.history();
+  REQUIRE(history.size() == delivered.rows + 2);
+  const std::size_t first = resume == takt::WandbResume::unset ? 0 : 42;
+  for (std::size_t at = 2; at < history.size(); ++at) {
+    CHECK(contains(history[at], "\"_step\":" + std::to_string(at - 2 + first) + "}"));
+  }
+  const std::vector<FakeRequest> files = server.of_kind("file");
+  const bool kept = std::any_of(files.begin(), files.end(),
+                                [](const FakeRequest& each) { return contains(each.body, R"("old":1)"); });
+  CHECK(kept == (resume == takt::WandbResume::allow));
+}
+
 TEST_CASE("W&B delivery: beside a program that writes, it waits, and leaves everything alone") {
   Rig rig(8, 30);
   rig.journal();

@@ -23,6 +23,8 @@
 #include <utility>
 #include <vector>
 
+#include <sys/stat.h>
+
 using namespace takt_test;
 using std::chrono::milliseconds;
 using takt::ExportResult;
@@ -41,6 +43,7 @@ constexpr std::uint64_t kFiles = 6;
 constexpr std::uint64_t kRun = 17;
 constexpr std::uint64_t kExit = 18;
 constexpr std::uint64_t kHeader = 21;
+constexpr std::uint64_t kEnvironment = 26;
 
 std::vector<std::string> entries(const std::string& folder) {
   std::vector<std::string> found;
@@ -161,6 +164,55 @@ TEST_CASE("W&B run: what was logged in a step and the time of the step stand in 
     CHECK(items.at("takt/epoch") == (step < 3 ? "0" : "1"));
   }
   CHECK(history[6].items().count("total/wall_s") == 1);
+}
+
+TEST_CASE("W&B run: the log says what code it is of and what ran, and nothing of it where that is not wished") {
+  const bool wished = GENERATE(false, true);
+  Rig rig;
+  rig.options.metadata = wished;
+  rig.options.git_commit = "c0ffee";
+  rig.options.git_remote_url = "https://me:secret@host/a";
+  rig.options.git = wished;
+  WandbExporter exporter(rig.options);
+  rig.show(exporter);
+  const WandbMessage run = rig.records(kRun).at(0);
+  CHECK(run.has(21) == wished);
+  CHECK(rig.records(kEnvironment).size() == (wished ? 1 : 0));
+  const std::string log = read_text(rig.log_file());
+  CHECK(contains(log, "c0ffee") == wished);
+  CHECK(contains(log, "https://host/a") == wished);
+  CHECK_FALSE(contains(log, "secret"));
+}
+
+TEST_CASE("W&B run: the output that the user names is attached, that of a killed program as far as it got") {
+  Rig rig;
+  rig.options.output_log = rig.scratch.path("out.txt");
+  WandbExporter exporter(rig.options);
+  rig.show(exporter);
+  CHECK_FALSE(exists(rig.folder() + "/files/output.log"));
+  write_text(rig.options.output_log, "one\n");
+  rig.show(exporter);
+  CHECK(read_text(rig.folder() + "/files/output.log") == "one\n");
+  CHECK(mode_of(rig.folder() + "/files/output.log") == 0600);
+  write_text(rig.options.output_log, "one\ntwo\n");
+  rig.snapshot.finished = true;
+  rig.show(exporter);
+  CHECK(exporter.shutdown(milliseconds(60'000)));
+  CHECK(read_text(rig.folder() + "/files/output.log") == "one\ntwo\n");
+  CHECK(rig.records(kFiles).back().message(1).text(1) == "output.log");
+}
+
+TEST_CASE("W&B run: what is no file in the place of the output is neither waited for nor attached") {
+  const support::CaughtFaults faults;
+  Rig rig;
+  rig.options.output_log = rig.scratch.path("pipe");
+  REQUIRE(::mkfifo(rig.options.output_log.c_str(), 0600) == 0);
+  WandbExporter exporter(rig.options);
+  rig.snapshot.finished = true;
+  rig.show(exporter);
+  CHECK(exporter.shutdown(milliseconds(60'000)));
+  CHECK_FALSE(exists(rig.folder() + "/files/output.log"));
+  CHECK(contains(faults.text(), "output_log"));
 }
 
 TEST_CASE("W&B run: its folder has the name of W&B's own, and is the user's alone") {

@@ -27,6 +27,7 @@
 #include <functional>
 #include <memory>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,8 +37,10 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 using takt::WandbOptions;
 using takt::WandbResume;
+using takt::detail::WandbBehind;
 using takt::detail::WandbLog;
 using takt::detail::WandbRecords;
+using takt::detail::WandbSent;
 using takt::detail::WandbTimes;
 using takt::detail::WandbUpload;
 using Json = nlohmann::json;
@@ -86,7 +89,15 @@ struct Rig {
     REQUIRE(log.flush());
   }
   WandbUpload& upload() {
-    if (sender == nullptr) { sender = std::make_unique<WandbUpload>(options, file, 0, times); }
+    if (sender == nullptr) {
+      sender = std::make_unique<WandbUpload>(
+          options, file, before,
+          [this](const std::string&, const WandbBehind& behind) {
+            noted.push_back(behind);
+            return may_note;
+          },
+          times);
+    }
     return *sender;
   }
   bool deliver(int ms = 60'000, bool all = true) {
@@ -100,6 +111,9 @@ struct Rig {
   WandbRecords records;
   WandbOptions options;
   WandbTimes times = quick();
+  WandbSent before;
+  std::vector<WandbBehind> noted;
+  bool may_note = true;
   std::unique_ptr<WandbUpload> sender;
 };
 
@@ -169,22 +183,113 @@ TEST_CASE("W&B upload: a run of the same id is looked for where that is asked, a
       "resume", [](FakeAnswer& answer) { answer.cut = true; }, 1));
   rig.server.has_run = has_run;
   rig.server.begun = begun;
+  if (has_run && begun) { rig.server.before = {"{}", "{}"}; }
   rig.options.resume = resume;
   rig.row(0);
   rig.end();
   const bool is_there = has_run && begun;
-  const bool sent = !is_there && resume != WandbResume::must;
+  const bool sent = is_there ? resume != WandbResume::never : resume != WandbResume::must;
   CHECK(rig.deliver() == sent);
   CHECK(rig.upload().stopped() == !sent);
   CHECK(rig.server.of_kind("resume").size() == 2);
   CHECK(rig.server.of_kind("upsert").size() == (sent ? 1 : 0));
-  CHECK(rig.server.history().size() == (sent ? 1 : 0));
+  const std::vector<std::string> history = rig.server.history();
+  CHECK(history.size() == (sent ? 1U : 0U) + (is_there ? 2U : 0U));
+  if (is_there) { CHECK(history[1] == "{}"); }
   const Json variables = Json::parse(rig.server.of_kind("resume")[0].body)["variables"];
   CHECK(variables["name"] == "id");
   if (sent) { return; }
   CHECK(contains(faults.text(), is_there ? "it has a run id" : "it has no run id"));
   CHECK(contains(faults.text(), "wandb sync --id") == (resume == WandbResume::never));
   CHECK(contains(faults.text(), "wandb sync"));
+}
+
+namespace {
+
+/// A run of the same id that has lasted 100 s and has three rows, the last of them with number 9.
+void put_earlier_run(Rig& rig) {
+  rig.server.has_run = true;
+  rig.server.before = {"{}", "{}", "{}"};
+  rig.server.there = {{"id", "storage"},
+                      {"historyTail", R"(["{\"_step\":9,\"_runtime\":99.5,\"loss\":NaN}"])"},
+                      {"eventsTail", "[]"},
+                      {"summaryMetrics", R"({"best":NaN,"_step":9,"text":"a, \"b\": {","_wandb":{"runtime":100}})"},
+                      {"config", R"({"old":{"desc":null,"value":{"a":[1,Infinity]}},"lr":{"value":9},)"
+                                 R"("_wandb":{"value":{"t":{"12":"other"},"viz":{"v":1}}}})"},
+                      {"tags", {"kept"}},
+                      {"notes", "a note"}};
+}
+
+Json only_line(const FakeRequest& stream, const char* file) {
+  return Json::parse(Json::parse(stream.body)["files"][file]["content"][0].get<std::string>());
+}
+
+}  // namespace
+
+TEST_CASE("W&B upload: a run that is gone on with has its rows, time, summary and config go on", "[timed]") {
+  Rig rig;
+  put_earlier_run(rig);
+  rig.options.resume = GENERATE(WandbResume::allow, WandbResume::must);
+  rig.log.append(rig.records.history({{"loss", "1"}, {"_runtime", "1.5"}, {"_step", "0"}}, 0));
+  rig.log.append(rig.records.summary({{"_step", "0"}, {"text", "\"new\""}, {"_wandb", R"({"runtime":2})"}}));
+  REQUIRE(rig.log.flush());
+  rig.end();
+  CHECK(rig.deliver());
+  const Json variables = Json::parse(rig.server.of_kind("upsert")[0].body)["variables"];
+  CHECK(variables["id"] == "storage");
+  CHECK(variables["displayName"].is_null());  // that of the Session is no reason to change one
+  CHECK(variables["notes"] == "a note");
+  CHECK(variables["tags"] == Json({"one", "two"}));
+  const std::string config = variables["config"];
+  CHECK(contains(config, R"("old":{"value":{"a":[1,Infinity]}})"));
+  CHECK(contains(config, R"("lr":{"value":0.25})"));
+  CHECK(contains(config, R"("viz":{"v":1})"));
+  CHECK(contains(config, R"("t":{"12":"takt-)"));
+  const FakeRequest stream = rig.server.of_kind("stream")[0];
+  CHECK(contains(stream.body, R"("wandb-history.jsonl":{"offset":3)"));
+  CHECK(only_line(stream, "wandb-history.jsonl") == Json({{"loss", 1}, {"_runtime", 101.5}, {"_step", 10}}));
+  CHECK(contains(stream.body, R"(\"best\":NaN)"));
+  CHECK(contains(stream.body, R"(\"text\":\"new\")"));
+  CHECK(contains(stream.body, R"(\"_wandb\":{\"runtime\":102})"));
+  CHECK(contains(stream.body, R"(\"_step\":10)"));
+  REQUIRE(rig.noted.size() == 1);
+  CHECK(rig.noted[0].resumed);
+  CHECK(rig.noted[0].lines == 3);
+  CHECK(rig.upload().lines() == 1);
+}
+
+TEST_CASE("W&B upload: who goes on with a log puts its lines behind what was there before it, wherever it stopped",
+          "[timed]") {
+  const bool resumed = GENERATE(false, true);
+  Rig rig;
+  put_earlier_run(rig);
+  if (resumed) { rig.options.resume = WandbResume::allow; }
+  for (int step = 0; step < 3; ++step) { rig.row(step); }
+  CHECK(rig.deliver());
+  rig.before.begun = true;
+  rig.before.lines = GENERATE(0U, 2U, 3U);
+  rig.before.behind = rig.noted.at(0);
+  rig.options.resume = WandbResume::unset;
+  rig.sender.reset();
+  rig.row(3);
+  rig.end();
+  CHECK(rig.deliver());
+  const std::vector<std::string> history = rig.server.history();
+  REQUIRE(history.size() == 7);
+  for (std::size_t at = 3; at < 7; ++at) { CHECK(Json::parse(history[at])["_step"] == (resumed ? at + 7 : at - 3)); }
+  CHECK(contains(rig.server.of_kind("stream").at(1).body, R"(\"best\":NaN)") == resumed);
+}
+
+TEST_CASE("W&B upload: no line is sent before it is written down behind what", "[timed]") {
+  Rig rig;
+  rig.may_note = false;
+  rig.row(0);
+  CHECK_FALSE(rig.deliver());
+  CHECK(rig.server.kinds() == std::vector<std::string>{"upsert"});
+  rig.may_note = true;
+  rig.end();
+  CHECK(rig.deliver());
+  CHECK(rig.server.history().size() == 1);
 }
 
 TEST_CASE("W&B upload: a server that cannot say whether there is a run is asked again, or ends it", "[timed]") {
@@ -206,11 +311,28 @@ TEST_CASE("W&B upload: a server that cannot say whether there is a run is asked 
 
 TEST_CASE("W&B upload: the command that uploads puts nothing there twice, and overwrites nothing") {
   using takt::detail::wandb_upload_command;
-  CHECK(wandb_upload_command("/a b", WandbResume::unset, true) == "wandb sync '/a b'");
-  CHECK(wandb_upload_command("/a", WandbResume::allow, false) == "wandb sync /a");
-  CHECK(wandb_upload_command("/a", WandbResume::must, true) == "takt sync --to wandb");
-  CHECK(wandb_upload_command("/a", WandbResume::never, false) == "wandb sync --id <another id> /a");
-  CHECK(wandb_upload_command("/a", WandbResume::never, true) == "wandb sync /a");
+  CHECK(wandb_upload_command("/a b", "/r", WandbResume::unset, false) == "wandb sync '/a b'");
+  CHECK(wandb_upload_command("/a", "/r", WandbResume::allow, false) == "wandb sync /a");
+  CHECK(wandb_upload_command("/a", "/r", WandbResume::never, false) == "wandb sync --id <another id> /a");
+  const WandbResume resume = GENERATE(WandbResume::unset, WandbResume::allow, WandbResume::must, WandbResume::never);
+  CHECK(wandb_upload_command("/a", "/r un", resume, true) == "takt sync --to wandb '/r un'");
+  CHECK(wandb_upload_command("/a", "", resume, true) == "wandb sync --id <another id> /a");
+}
+
+TEST_CASE("W&B upload: of what was sent in part, takt sync is told to send the rest", "[timed]") {
+  const bool in_part = GENERATE(false, true);
+  const support::CaughtFaults faults;
+  Rig rig([=](const std::string& kind, const FakeRequest& request, FakeAnswer& answer) {
+    const bool later = contains(request.body, R"("offset":1)");
+    if (kind == (in_part ? "stream" : "upsert") && later == in_part) { answer.status = 401; }
+  });
+  rig.before.run_folder = "/run folder";
+  rig.row(0);
+  rig.deliver();
+  rig.row(1);
+  CHECK_FALSE(rig.deliver());
+  CHECK(contains(faults.text(), in_part ? "takt sync --to wandb '/run folder'" : "wandb sync "));
+  CHECK(contains(faults.text(), "takt sync") == in_part);
 }
 
 TEST_CASE("W&B upload: a lost reply is answered with the same bytes at the same place", "[timed]") {
@@ -248,7 +370,7 @@ TEST_CASE("W&B upload: what may pass is tried again, and what will not ends it",
   CHECK(rig.upload().complete() == passes);
   CHECK(rig.server.history().size() == (passes || kind == "stream" ? 1 : 0));
   CHECK(contains(faults.text(), std::to_string(status)));
-  CHECK(contains(faults.text(), "wandb sync") == !passes);
+  CHECK(contains(faults.text(), "this uploads it") == !passes);
   CHECK_FALSE(contains(faults.text(), kKey));
   const std::size_t requests = rig.server.http.requests().size();
   rig.deliver();
@@ -359,7 +481,8 @@ TEST_CASE("W&B upload: what an earlier process has sent is not sent again", "[ti
   Rig rig;
   for (int step = 0; step < 5; ++step) { rig.row(step); }
   rig.end();
-  rig.sender = std::make_unique<WandbUpload>(rig.options, rig.file, 3, rig.times);
+  rig.before.begun = true;
+  rig.before.lines = 3;
   CHECK(rig.deliver());
   CHECK(contains(rig.server.of_kind("stream")[0].body, R"("offset":3)"));
   CHECK(rig.upload().lines() == 5);
@@ -429,15 +552,26 @@ TEST_CASE("W&B upload: with no time for files the end is told without them", "[t
   CHECK_FALSE(exists(rig.file + ".synced"));
 }
 
-TEST_CASE("W&B upload: who presses stop is told that Takt does not", "[timed]") {
+TEST_CASE("W&B upload: who presses stop stops a program that listens, and is told where none does", "[timed]") {
   const support::CaughtFaults faults;
+  const int listens = GENERATE(0, 1, 2);
   Rig rig(once(
       "stream", [](FakeAnswer& answer) { answer.body = R"({"stopped":true})"; }, 2));
+  int called = 0;
+  if (listens != 0) {
+    rig.options.on_stop = [&] {
+      ++called;
+      if (listens == 2) { throw std::runtime_error("not so"); }
+    };
+  }
   rig.row(0);
   CHECK(rig.deliver());
   rig.row(1);
   CHECK(rig.deliver());
-  CHECK(faults.lines().size() == 1);
+  CHECK(called == (listens == 0 ? 0 : 1));
+  CHECK(faults.lines().size() == (listens == 2 ? 2 : 1));
+  CHECK(contains(faults.text(), listens == 0 ? "has no WandbOptions::on_stop" : "the program is told"));
+  CHECK(contains(faults.text(), "on_stop has thrown") == (listens == 2));
   CHECK(rig.server.history().size() == 2);
 }
 

@@ -19,7 +19,7 @@ import time
 import unittest
 
 from sequence import Sequence, set_in
-from wandb_case import CLIENT, EXAMPLE, IDENTITY, KEY, OURS, SDK, STEPS, WandbCase, digits, logged, rig
+from wandb_case import CLIENT, EXAMPLE, IDENTITY, KEY, OURS, SDK, STEPS, WandbCase, digits, logged, rig, without_time
 from wandb_server import WandbServer
 
 COMMAND = os.environ["COMMAND"]
@@ -104,21 +104,15 @@ class OnlineTest(WandbCase):
                 lines += more
             self.assertEqual(set(each.parts("wandb-summary.json")), {(0, 1)})
 
-    def test_a_run_that_was_sent_is_passed_over_by_wandb_sync_and_not_doubled_when_it_is_made_to(self):
+    def test_a_run_that_was_sent_is_passed_over_by_wandb_sync_which_would_put_it_there_twice(self):
         self.run_to_end()
-        run = self.only_run()
-        rows, summary = list(run.history), dict(run.summary)
+        rows = list(self.only_run().history)
         self.server.asked.clear()
         self.assertIn("Skipped 1 synced run", self.client("sync", self.log_file().parent))
         self.assertEqual(self.server.asked, [])
         self.client("sync", "--include-synced", self.log_file().parent)
-        self.assertEqual(self.only_run(), run)
-        self.assertIn("file_stream", self.server.kinds())
-        self.assertEqual([json.loads(row) for row in run.history if "NaN" not in row],
-                         [json.loads(row) for row in rows if "NaN" not in row])
-        self.assertEqual(len(run.history), len(rows))
-        self.assertEqual(run.summary, summary)
-        self.assertEqual(run.ended, 0)
+        # The reason why it is takt sync that goes on with a run of which a part was sent: the client appends.
+        self.assertEqual(len(self.only_run().history), 2 * len(rows))
 
     def test_whatever_the_server_does_each_row_is_there_once(self):
         moods = random.Random(5)
@@ -131,21 +125,48 @@ class OnlineTest(WandbCase):
         self.assertEqual(run.ended, 0)
         self.assertTrue(pathlib.Path(f"{self.log_file()}.synced").exists())
 
-    def test_what_is_not_delivered_is_left_to_wandb_sync(self):
-        for fault in ((401, "text/plain", b"no"), (409, "text/plain", b"no"), (500, "text/plain", b"no"), None):
+    def test_what_is_not_delivered_is_left_to_the_command_that_is_told(self):
+        for fault in ((401, "text/plain", b"no"), (409, "text/plain", b"no"), (500, "text/plain", b"no"), "rest", None):
             with self.subTest(fault):
                 self.setUp()
-                self.serve(lambda kind, number, fault=fault: fault if fault and kind == "file_stream" else None)
+                self.begin_to_refuse(fault)
                 port = self.server.port
                 if fault is None:  # nobody there
                     self.server.stop()
                 ended = self.start_run(TAKT_EXIT_MS=1000, WANDB_BASE_URL=f"http://127.0.0.1:{port}").end(60)
                 self.assertEqual(ended.status, 0, ended)
                 self.assertIn("written 0", ended.out)
-                self.assertEqual(ended.err.count("wandb sync"), 1, ended)
+                told, = re.findall("this uploads it: (.*)", ended.err)
                 self.check_no_key(ended)
-                self.serve(lambda kind, number: None)
-                self.check_rows(self.sync().rows())
+                if fault is None:
+                    self.serve(lambda kind, number: None)
+                self.server.fault = lambda *_: None
+                self.check_told(shlex.split(told), nothing_was_sent=fault is None, rows_were_sent=fault == "rest")
+
+    def check_told(self, command, nothing_was_sent, rows_were_sent):
+        """A command that uploads the rest: it does, and puts nothing there twice."""
+        if command[0] == "takt":
+            self.assertFalse(nothing_was_sent)
+            self.assertEqual(command, ["takt", "sync", "--to", "wandb", str(self.folder())])
+            self.takt_sync()
+        else:
+            self.assertFalse(rows_were_sent)
+            self.assertEqual(command, ["wandb", "sync", str(self.log_file().parent)])
+            self.client(*command[1:])
+        self.check_rows(self.only_run().rows())
+
+    def begin_to_refuse(self, fault):
+        """A server that answers rows so; "rest": all but the first, which it takes."""
+        taken = []
+
+        def answer(kind, number):
+            if kind != "file_stream" or fault is None:
+                return None
+            if fault != "rest":
+                return fault
+            taken.append(number)
+            return None if len(taken) == 1 else (403, "text/plain", b"no")
+        self.serve(answer)
 
     def test_a_silent_server_does_not_hold_up_the_end_of_the_run(self):
         self.serve(lambda kind, number: lambda handler: handler.rfile.read(1))
@@ -191,7 +212,8 @@ class OnlineTest(WandbCase):
         pem = self.serve_with_tls()
         ended = self.run_to_end(SSL_CERT_FILE=pem)
         self.check_rows(self.only_run().rows())
-        self.assertEqual(sorted(self.only_run().files), sorted([*OURS[:2], "wandb-summary.json", "config.yaml"]))
+        self.assertEqual(sorted(self.only_run().files), sorted([*OURS[:2], "wandb-summary.json", "config.yaml",
+                                                                       "wandb-metadata.json"]))
         self.assertEqual(ended.err, "")
 
     def test_a_server_that_nobody_is_to_check_is_named(self):
@@ -218,15 +240,6 @@ class OnlineTest(WandbCase):
             steps = [row["takt/step"] for row in rows if key in row]
             self.assertEqual(steps, list(range(len(steps))), key)
 
-    def test_of_a_killed_run_wandb_sync_uploads_the_rest(self):
-        self.kill()
-        before = list(self.only_run().history)
-        self.assertGreater(len(before), 0)
-        run = self.sync(whole=False)
-        self.check_killed(run)
-        self.assertEqual([json.loads(row) for row in run.history[:len(before)] if "NaN" not in row],
-                         [json.loads(row) for row in before if "NaN" not in row])
-
     def test_of_a_killed_run_takt_sync_sends_the_rest_and_a_second_time_nothing(self):
         self.kill()
         said = self.takt_sync().stdout
@@ -238,13 +251,11 @@ class OnlineTest(WandbCase):
         self.assertEqual(self.server.asked, [])
         self.assertIn("Skipped 1 synced run", self.client("sync", self.log_file().parent))
 
-    def test_a_log_that_was_uploaded_before_it_had_its_end_is_uploaded_again_with_it(self):
+    def test_the_log_of_a_killed_program_gets_its_end_before_wandb_sync_uploads_it(self):
         self.kill(WANDB_MODE="offline")
-        before = list(self.sync(whole=False).history)
         self.assertIn("wandb sync", self.takt_sync(status=3, WANDB_API_KEY="").stderr)
         run = self.sync()
         self.check_killed(run)
-        self.assertGreater(len(run.history), len(before))
         self.assertIn("total/wall_s", run.summary)
 
     def test_takt_sync_writes_for_wandb_sync_what_a_program_without_an_exporter_recorded(self):
@@ -328,11 +339,12 @@ class OnlineTest(WandbCase):
         self.assertEqual(sorted(run.first("displayName") for run in runs), ["wandb-test rank-0000", "wandb-test rank-0001"])
         self.assertEqual({(run.first("groupName"), run.first("jobType"), run.ended) for run in runs}, {("wandb-test-x", "rank", 0)})
 
-    def begin_again(self, name, resume, sent):
+    def begin_again(self, name, resume, sent, **env):
         """A program with the id of the first one. Returns its log's folder."""
         folder = self.scratch / name
         folder.mkdir()
-        ended = self.start_run(steps=20, WANDB_RUN_ID="first", WANDB_RESUME=resume, WANDB_DIR=folder).end(120)
+        ended = self.start_run(steps=20, **{**env, "WANDB_RUN_ID": "first", "WANDB_RESUME": resume, "WANDB_DIR": folder,
+                                            "WANDB_MODE": "online"}).end(120)
         self.assertEqual(ended.status, 0, ended)
         self.assertIn(f"written {int(sent)}", ended.out, ended)
         return ended, glob.glob(f"{folder}/wandb/offline-run-*")[0]
@@ -343,24 +355,111 @@ class OnlineTest(WandbCase):
         return subprocess.run([sys.executable, "-c", SDK], env=env, input="[{}, []]", text=True, check=False, capture_output=True,
                               timeout=120 * rig.SLACK).returncode
 
-    def test_a_run_that_w_and_b_has_is_not_overwritten_but_gone_on_with_by_wandb_sync(self):
-        ended, folder = self.begin_again("one", "allow", True)
-        self.assertEqual(self.server.kinds()[0], "RunResumeStatus")
-        self.assertEqual(ended.err, "")
+    def test_a_run_is_gone_on_with_as_by_the_sdk(self):
+        who = {**IDENTITY, "WANDB_MODE": "online"}
+        told = {}
+        for name, resume in (("one", "allow"), ("two", "must"), ("three", "allow")):
+            self.server.asked = []
+            before = list(self.server.run("first").history)
+            ended, _ = self.begin_again(name, resume, True, **IDENTITY)
+            self.assertEqual(ended.err, "")
+            ours = self.server.run("first")
+            self.assertEqual(ours.history[:len(before)], before)
+            told[name] = Sequence(self.server.asked, "first")
+            self.server.asked = []
+            new = [{key: value for key, value in row.items() if key not in ("_step", "_timestamp", "_runtime")}
+                   for row in ours.rows()[len(before):]]
+            files = glob.glob(f"{self.scratch}/{name}/wandb/offline-run-*/files")
+            self.log_with_sdk("official", {"lr": 0.25, **({"old": 1} if name == "one" else {})}, new, *files,
+                              **{**who, "WANDB_RESUME": resume})
+            self.check_gone_on(told[name], Sequence(self.server.asked, "official"))
+        theirs = self.server.runs["official"]
+        self.assertEqual([without_time(row) for row in ours.rows()], [without_time(row) for row in theirs.rows()])
+        self.check_numbers(ours.rows())
+        self.assertEqual(without_time(ours.summary), without_time(theirs.summary))
+        self.assertIn("lr", ours.config()[0])
+        self.assertEqual(theirs.config()[0]["old"], 1)
+        self.assertGreater(ours.rows()[-1]["_runtime"], 0)
+        losses = [row["takt/step"] for row in ours.rows() if "loss" in row]
+        self.assertEqual(losses, [*range(20)] * 3)
+
+    def check_gone_on(self, ours, theirs):
+        """The same question, the same of the run that it is, and lines at the same places."""
+        common, other = ours.common(), theirs.common()
+        for what in ("questions", "resume", "headers"):
+            self.assertEqual(common[what], other[what], what)
+        first, official = common["first upsert"], other["first upsert"]
+        self.assertEqual(first, official)
+        for file in ("wandb-history.jsonl", "wandb-summary.json"):
+            self.assertEqual(ours.parts(file)[0][0], theirs.parts(file)[0][0], file)
+        for each in (ours, theirs):
+            begin, lines = each.parts("wandb-history.jsonl")[0][0], 0
+            for offset, more in each.parts("wandb-history.jsonl"):
+                self.assertEqual(offset, begin + lines)
+                lines += more
+
+    def test_of_a_run_that_goes_on_and_is_killed_takt_sync_sends_the_rest(self):
+        self.begin_again("one", "allow", True)
+        before = list(self.server.run("first").history)
+        self.runs = self.scratch / "second-runs"
+        self.kill(WANDB_RUN_ID="first", WANDB_RESUME="allow", TAKT_DIR=self.runs)
+        self.takt_sync()
         run = self.only_run()
-        before = list(run.history)
-        self.server.asked.clear()
-        ended, folder = self.begin_again("two", "must", False)
-        self.assertEqual(self.server.kinds(), ["RunResumeStatus"])
-        self.assertEqual(run.history, before)
-        command = shlex.split(re.findall("this uploads it: (.*)", ended.err)[0])
-        self.assertEqual(command, ["wandb", "sync", folder])
-        self.client(*command[1:])
         self.assertEqual(run.history[:len(before)], before)
-        rows = run.rows()
-        self.check_numbers(rows)
-        losses = [row["takt/step"] for row in rows if "loss" in row]
-        self.assertEqual(losses, [*range(20), *range(20)])
+        self.check_numbers(run.rows())
+        self.assertEqual(run.ended, 1)
+        losses = [row["takt/step"] for row in run.rows()[len(before):] if "loss" in row]
+        self.assertEqual(losses, [*range(len(losses))])
+
+    def test_a_run_of_the_same_id_without_a_word_comes_behind_as_by_the_sdk(self):
+        self.begin_again("one", "", True)
+        before = list(self.only_run().history)
+        self.begin_again("two", "", True)
+        run = self.only_run()
+        self.assertEqual(run.history[:len(before)], before)
+        self.assertEqual([json.loads(row, parse_int=int)["_step"] for row in run.history],
+                         [*range(len(before)), *range(len(run.history) - len(before))])
+        for _ in range(2):
+            self.log_with_sdk("official", {}, [{"loss": 1}, {"loss": 2}], WANDB_MODE="online")
+        self.assertEqual([row["_step"] for row in self.server.runs["official"].rows()], [0, 1, 0, 1])
+
+    def test_who_presses_stop_stops_a_program_that_listens(self):
+        self.server.run("halt").stopped = True
+        ended = self.start("halt", WANDB_DIR=self.scratch, WANDB_MODE="online", WANDB_API_KEY=KEY, WANDB_RUN_ID="halt",
+                           WANDB_BASE_URL=self.server.url, NETRC=self.scratch / "none", TAKT_TABLE=0, TAKT_PERIOD_MS=50).end(120)
+        self.assertIn("stopped 1", ended.out, ended)
+        self.assertIn("somebody has asked W&B to stop this run", ended.err)
+        self.assertEqual(self.server.run("halt").ended, 0)
+
+    def test_program_machine_and_code_are_those_that_the_sdk_tells(self):
+        git = shutil.which("git")
+        if git is None:
+            self.skipTest("there is no git here to make a repository with")
+        code = self.scratch / "code"
+        code.mkdir()
+        for command in (["init", "-q"], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "x"],
+                        ["remote", "add", "origin", "https://me:secret@example.org/a.git"]):
+            subprocess.run([git, *command], cwd=code, check=True, capture_output=True, timeout=60 * rig.SLACK)
+        who = {"WANDB_MODE": "online", "WANDB_PROJECT": "p"}
+        ended = self.start_run(steps=20, WANDB_RUN_ID="ours", prepare=lambda: os.chdir(code), **who).end(120)
+        self.assertIn("written 1", ended.out, ended)
+        self.log_with_sdk("official", {}, [{"loss": 1}], cwd=code, **{**who, "WANDB_X_DISABLE_META": "false", "WANDB_DISABLE_GIT": "false"},
+                          sdk=SDK.replace("x_disable_stats=True, x_disable_meta=True, ", "").replace("disable_git=True,", ""))
+        ours, theirs = self.server.runs["ours"], self.server.runs["official"]
+        for name in ("commit", "host"):
+            self.assertEqual(ours.first(name), theirs.first(name), name)
+        self.assertEqual(ours.first("repo"), "https://example.org/a.git")  # the SDK leaves the user's name in it
+        self.assertEqual(pathlib.Path(ours.first("program")).name, pathlib.Path(rig.PROGRAM).name)
+        mine, official = (json.loads(run.files["wandb-metadata.json"]) for run in (ours, theirs))
+        self.assertEqual(set(mine) - set(official), set())
+        for name in ("cpu_count_logical", "host", "memory"):
+            self.assertEqual(mine[name], official[name], name)
+        self.assertEqual(mine["git"]["commit"], official["git"]["commit"])
+        self.assertEqual(mine["args"][0], "run")
+        writer, environment = next(iter(ours.config()[1]["e"].items()))
+        self.assertEqual((writer, environment), (mine["writerId"], mine))
+        self.assertIn("e", theirs.config()[1])
+        self.assertNotIn(b"secret", b"".join(each.body for each in self.server.asked if b"ours" in each.path.encode() + each.body))
 
     def test_who_wants_no_run_of_that_id_or_one_that_is_not_there_is_told_as_by_the_sdk(self):
         self.begin_again("one", "never", True)

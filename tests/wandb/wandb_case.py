@@ -23,7 +23,8 @@ KEY = "k" * 40
 UNICODE = "größe 🚀"  # a metric
 CLIENT = str(pathlib.Path(sys.executable).with_name("wandb"))
 IDENTITY = {"WANDB_PROJECT": "p r", "WANDB_ENTITY": "someone", "WANDB_NAME": "näme", "WANDB_NOTES": "notes, long",
-            "WANDB_TAGS": "one,twö", "WANDB_RUN_GROUP": "group", "WANDB_JOB_TYPE": "job", "WANDB_MODE": "offline"}
+            "WANDB_TAGS": "one,twö", "WANDB_RUN_GROUP": "group", "WANDB_JOB_TYPE": "job", "WANDB_MODE": "offline",
+            "WANDB_X_DISABLE_META": "true", "WANDB_DISABLE_GIT": "true"}
 UPSERTED = ("project", "entity", "displayName", "notes", "groupName", "jobType", "tags", "host")
 OURS = ("takt/summary.json", "takt/table.txt", "takt/trace.json")
 
@@ -151,7 +152,7 @@ class WandbCase(rig.Case):
         folder = self.scratch / run_id
         folder.mkdir(exist_ok=True)
         env = {**self.environment(), **IDENTITY, "WANDB_DIR": str(folder), "WANDB_RUN_ID": run_id, **env}
-        subprocess.run([sys.executable, "-c", sdk], env=env, input=json.dumps(what), text=True, check=True, cwd=cwd,
+        subprocess.run([sys.executable, "-c", sdk, "argument"], env=env, input=json.dumps(what), text=True, check=True, cwd=cwd,
                        capture_output=True, timeout=120 * rig.SLACK)
         return folder
 

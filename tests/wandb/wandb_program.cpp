@@ -17,6 +17,7 @@
 #include "wandb_log.hpp"
 #include "wandb_records.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -127,6 +128,24 @@ int be_silent() {
   return 0;
 }
 
+/// Trains until somebody presses "stop" at W&B.
+int train_until_stopped() {
+  std::atomic<bool> stopped{false};
+  takt::Session session("wandb-test");
+  takt::WandbOptions options = takt::WandbOptions::from_env();
+  options.on_stop = [&stopped] { stopped = true; };
+  session.add(takt::WandbExporter(options));
+  const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (!stopped && std::chrono::steady_clock::now() < until) {
+    const takt::Scope batch(takt::Batch);
+    session.metric("loss", 1);
+    wait_us(1000);
+  }
+  std::printf("stopped %d\n", stopped ? 1 : 0);
+  session.close();
+  return 0;
+}
+
 /// The next row, in a record of `size` bytes.
 std::string row_of(WandbRecords& records, std::int64_t step, std::size_t size) {
   std::size_t length = size / 2;
@@ -228,6 +247,7 @@ int wide(int metrics) {
 int main(int count, char** arguments) {
   const std::string what = count > 1 ? arguments[1] : "";
   if (what == "silent") { return be_silent(); }
+  if (what == "halt") { return train_until_stopped(); }
   if (what == "run" && count > 4) {
     return run(arguments[2], std::atoi(arguments[3]), std::atoll(arguments[4]), count > 5);
   }

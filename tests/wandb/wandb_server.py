@@ -31,6 +31,7 @@ class Run:
         self.ended = None  # exit code
         self.uploaded = []  # names of files, as it was told
         self.beats = 0  # requests with nothing in them
+        self.stopped = False  # somebody has pressed "stop"
 
     def first(self, name):
         return next((each[name] for each in self.upserts if each[name] is not None), None)
@@ -92,8 +93,9 @@ class WandbServer(loopback.LoopbackServer):
         if path == "/graphql":
             return 200, "application/json", json.dumps({"data": self.graphql(json.loads(body))}).encode()
         if path.endswith("/file_stream"):
-            self.stream(self.run(path.split("/")[-2]), json.loads(body))
-            return 200, "application/json", b"{}"
+            run = self.run(path.split("/")[-2])
+            self.stream(run, json.loads(body))
+            return 200, "application/json", b'{"stopped":true}' if run.stopped else b"{}"
         self.problems.append(f"{method} {path}")
         return 404, "text/plain", b""
 
@@ -127,8 +129,9 @@ class WandbServer(loopback.LoopbackServer):
             name = variables["name"]
             self.run(name).upserts.append(variables)
             project = {"id": "p", "name": variables["project"] or "uncategorized", "entity": {"id": "e", "name": "someone"}}
+            lines = len(self.run(name).history)  # behind which the client from 0.31 on appends
             bucket = {"id": name, "name": name, "displayName": name, "description": "", "config": "{}", "sweepName": None,
-                      "project": project, "historyLineCount": 0}
+                      "project": project, "historyLineCount": lines}
             return {"upsertBucket": {"bucket": bucket, "inserted": True}}
         if what == "RunResumeStatus":
             return {"model": {"id": "p", "name": variables["project"], "entity": {"id": "e", "name": "someone"},
@@ -140,5 +143,7 @@ class WandbServer(loopback.LoopbackServer):
             return {"serverInfo": {"features": []}}
         if what == "Viewer":
             return {"viewer": {"id": "u", "entity": "someone", "username": "someone", "flags": "{}", "teams": {"edges": []}}}
+        if what == "OrganizationCoreWeaveOrganizationID":  # where the client looks at the machine it runs on
+            return {}
         self.problems.append(what)
         return {}

@@ -114,12 +114,8 @@ class WandbTest(WandbCase):
         written = len(self.rows_of_log())
         self.assertTrue(rig.wait_until(lambda: len(run.history) >= written, 60), (len(run.history), written))
         self.assertEqual(len(run.history), written)
-        rows = run.rows()
-        self.check_numbers(rows)
+        self.check_numbers(run.rows())
         self.assertIsNone(run.ended)  # as far as the client knows, it may go on
-        run = self.sync(whole=False)
-        self.assertEqual(run.rows(), rows)
-        self.assertEqual(run.ended, 1)
 
     def rows_of_log(self):
         records = [wandb_internal_pb2.Record.FromString(record) for record in whole_records(self.log_file().read_bytes())]

@@ -5,6 +5,7 @@
 #include <takt/exporter.hpp>
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,8 +21,8 @@ enum class WandbMode {
 
 /// What a run has to do with one of the same id that W&B may have. Only for those whose run_id is set.
 enum class WandbResume {
-  unset,  ///< it takes its place
-  allow,  ///< "allow", "auto": it is put behind that one, if there is one, by "wandb sync"; Takt itself sends new runs only
+  unset,  ///< its rows come behind that one's, with row numbers from 0 again
+  allow,  ///< "allow", "auto": it goes on with that one, if there is one
   must,   ///< "must": likewise, and is not sent where there is none
   never,  ///< "never": it is not sent where there is one
 };
@@ -44,6 +45,21 @@ struct WandbOptions {
   std::string sweep_id;                     ///< [WANDB_SWEEP_ID]
   bool silent = false;                      ///< [WANDB_SILENT, WANDB_QUIET] does not say how to upload
   bool every_step = false;                  ///< a row for each step, instead of one for each ten seconds
+  /// What W&B's overview of a run shows of program and machine: docs/wandb.md#what-is-told-of-program-and-machine.
+  bool metadata = true;   ///< [WANDB_X_DISABLE_META=true: false] program, arguments, folder, CPU, memory, GPUs
+  bool arguments = true;  ///< of the program, without what looks like a secret; only with metadata
+  std::string program;    ///< [WANDB_PROGRAM] empty: as it was called
+  bool git =
+      true;  ///< [WANDB_DISABLE_GIT=true: false] commit and remote of the working directory, or else of the program
+  std::string git_remote = "origin";  ///< [WANDB_GIT_REMOTE] its name
+  std::string git_commit;             ///< [WANDB_GIT_COMMIT] empty: from git's files
+  std::string git_remote_url;         ///< [WANDB_GIT_REMOTE_URL] likewise
+  /// What the program, or whoever starts it, writes its output to: what is in it is attached as output.log. Takt redirects nothing.
+  /// Empty: no output is attached.
+  std::string output_log;
+  /// Called once when somebody presses "stop" at W&B, by a thread of Takt's, between two requests: set a flag that the training loop
+  /// looks at. It must neither wait nor call a Session. What it throws is reported. Empty: a line says that nobody listens.
+  std::function<void()> on_stop;
   bool all_ranks = false;        ///< [TAKT_RANKS=all] a run for each rank, in one group, instead of rank 0 alone
   bool files = true;             ///< attach summary.json, table.txt and trace.json at the end
   std::string base_url;          ///< [WANDB_BASE_URL] of the server; empty: https://api.wandb.ai
