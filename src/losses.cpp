@@ -34,8 +34,11 @@ std::string counted(std::uint64_t count, const char* one) {
 }  // namespace
 
 std::string LostRecords::words() const {
-  if (rows == 0) { return counted(metrics, "metric"); }
-  return counted(rows, "step") + (metrics == 0 ? "" : " and " + counted(metrics, "metric"));
+  std::string all = rows == 0 ? "" : counted(rows, "step");
+  const auto add = [&](const std::string& more) { all += all.empty() ? more : " and " + more; };
+  if (metrics != 0) { add(counted(metrics, "metric")); }
+  if (either != 0) { add(human_count(either) + " steps or metrics"); }
+  return all;
 }
 
 LostRecords lost_records(const std::vector<Loss>& losses) {
@@ -47,6 +50,14 @@ LostRecords lost_records(const std::vector<Loss>& losses) {
     if (is_one_of(kLostMetrics, loss.what) || (left_out && ends_with(loss.where, "metrics"))) {
       lost.metrics += loss.count;
     }
+  }
+  return lost;
+}
+
+LostRecords lost_before_journal(const std::vector<Loss>& losses) {
+  LostRecords lost = lost_records(losses);
+  for (const Loss& loss : losses) {
+    if (loss.what == "not_exported" && ends_with(loss.where, "journal")) { lost.either += loss.count; }
   }
   return lost;
 }

@@ -16,12 +16,16 @@ namespace detail {
 struct LostRecords {
   std::uint64_t rows = 0;
   std::uint64_t metrics = 0;
+  std::uint64_t either = 0;  ///< where the two were not counted apart
 
-  bool any() const noexcept { return rows != 0 || metrics != 0; }
-  /// "1 204 steps and 3 metrics"; for any() only.
+  bool any() const noexcept { return rows != 0 || metrics != 0 || either != 0; }
+  /// "1 204 steps and 3 metrics and 17 steps or metrics"; for any() only.
   TAKT_EXPORT std::string words() const;
 };
 TAKT_EXPORT LostRecords lost_records(const std::vector<Loss>& losses);
+/// Those, and what was shown to the journal in vain, as to a disk that stayed full for too long: whoever reads the journal has not
+/// got that either, an exporter in the program may have. Any thread.
+LostRecords lost_before_journal(const std::vector<Loss>& losses);
 
 /// Takes from `losses` the lost steps and metrics that `before` had: an earlier run of the process has lost them. Any thread.
 void leave_out_lost(std::vector<Loss>& losses, const std::vector<Loss>& before);

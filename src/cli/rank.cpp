@@ -198,10 +198,10 @@ Rank read_rank(const std::string& directory, const Taker& take) {
 }
 
 bool tell_lost(const std::string& directory, const std::string& name) {
-  const detail::LostRecords lost = detail::lost_records(read_rank(directory).snapshot.losses);
+  const detail::LostRecords lost = detail::lost_before_journal(read_rank(directory).snapshot.losses);
   if (!lost.any()) { return false; }
   const std::string line = name + "of what the run recorded, " + lost.words() +
-                           " were lost before they were in its journal: they are nowhere. takt check says why\n";
+                           " were lost before they were in its journal: no file has them. takt check says why\n";
   std::fputs(line.c_str(), stderr);
   return true;
 }

@@ -6,10 +6,12 @@ import csv
 import io
 import json
 import os
+import re
 import subprocess
 import unittest
 
 import rig
+import tracking
 
 COMMAND = os.environ.get("COMMAND")
 PRELOADED = os.environ["PRELOADED"]
@@ -147,6 +149,19 @@ class BadDisk(rig.Case):
         self.assertEqual(summary["losses"], [{"what": "not_exported", "where": "journal", "count": lost}])
         self.assertEqual(self.summary()["losses"], summary["losses"])
         self.assertEqual(len({row["step"] for row in self.steps()}), made)
+        if os.environ.get("HAS_MLFLOW"):
+            self.check_told_by_sync(lost)
+
+    def check_told_by_sync(self, lost):
+        """Each time, as it cannot be delivered any more."""
+        server = tracking.TrackingServer()
+        self.addCleanup(server.stop)
+        for _ in range(2):
+            done = subprocess.run([COMMAND, "sync", self.folder()], capture_output=True, text=True, check=False,
+                                  timeout=60 * rig.SLACK, env=rig.environment(MLFLOW_TRACKING_URI=server.url))
+            self.assertEqual(done.returncode, 4, done)
+            told = re.search("of what the run recorded, ([^a-z]+) steps or metrics were lost", done.stderr)
+            self.assertEqual(re.sub("[^0-9]", "", told[1]), str(lost), done)
 
 
 if __name__ == "__main__":
