@@ -16,7 +16,8 @@ namespace detail {
 
 /// A JSON value as its text, written in braces as with nlohmann::json. That one's destructor wants memory for what holds others,
 /// and ends the program where there is none; here only what makes a value may throw.
-class JsonText {
+/// Exported for the exporters that are libraries of their own.
+class TAKT_EXPORT JsonText {
  public:
   JsonText() = default;  ///< null
   template <class Number, std::enable_if_t<std::is_integral_v<Number>, int> = 0>

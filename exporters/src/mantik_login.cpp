@@ -4,9 +4,8 @@
 
 #include <takt/error.hpp>
 
+#include "json_text.hpp"
 #include "mlflow_messages.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdlib>
@@ -16,7 +15,6 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-using Json = nlohmann::json;
 using std::chrono::milliseconds;
 
 constexpr std::int64_t kMargin_s = 300;      // before a token ends
@@ -82,13 +80,13 @@ std::string cache_file(const MantikOptions& options) {
   return std::string(home) + "/.mantik/tokens" + of_host + ".json";
 }
 
-HttpRequest token_request(const char* route, const Json& body) {
+HttpRequest token_request(const char* route, const JsonText& body) {
   HttpRequest request;
   request.most_reply = kMostReply;
   request.method = "POST";
   request.path = std::string("/mantik/tokens/") + route;
   request.content_type = "application/json";
-  request.body = body.dump(-1, ' ', false, Json::error_handler_t::replace);
+  request.body = body.text();
   return request;
 }
 

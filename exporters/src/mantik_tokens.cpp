@@ -2,22 +2,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mantik_tokens.hpp"
 
-#include <nlohmann/json.hpp>
+#include "json_text.hpp"
+#include "json_walk.hpp"
 
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
 #include <ctime>
+#include <map>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-using OrderedJson = nlohmann::ordered_json;
-
-std::string text_at(const OrderedJson& object, const char* name) {
-  const auto found = object.find(name);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+/// The texts in an object; none where `text` is not one.
+std::map<std::string, std::string> texts_in(const std::string& text) {
+  std::map<std::string, std::string> texts;
+  const bool read = walk_json(text, [&](const JsonStop& stop) {
+    if (stop.inside.empty() && !stop.name.empty() && stop.is_text()) { texts[stop.name] = stop.text; }
+  });
+  return read ? texts : std::map<std::string, std::string>();
 }
 
 /// Whether it can stand in a line of a header.
@@ -57,11 +61,10 @@ bool parse_time(const std::string& text, std::int64_t& unix_s) {
 
 bool read_tokens(const std::string& text, const char* access, const char* refresh, const char* expires,
                  MantikTokens& tokens) {
-  const OrderedJson object = OrderedJson::parse(text, nullptr, false);
-  if (!object.is_object()) { return false; }
-  tokens.access = text_at(object, access);
-  tokens.refresh = text_at(object, refresh);
-  return is_token(tokens.access) && parse_time(text_at(object, expires), tokens.expires_unix_s);
+  std::map<std::string, std::string> texts = texts_in(text);
+  tokens.access = texts[access];
+  tokens.refresh = texts[refresh];
+  return is_token(tokens.access) && parse_time(texts[expires], tokens.expires_unix_s);
 }
 
 /// Of the alphabet for URLs; ends at the first character that is not of it.
@@ -98,20 +101,17 @@ std::string format_mantik_cache(const MantikTokens& tokens) {
   char expires[64] = {};
   ::gmtime_r(&seconds, &time);
   std::strftime(expires, sizeof expires, "%Y-%m-%dT%H:%M:%S+00:00", &time);
-  const OrderedJson object = {
-      {"access_token", tokens.access}, {"refresh_token", tokens.refresh}, {"expires_at", std::string(expires)}};
-  return object.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+  const JsonText object = {{"access_token", tokens.access}, {"refresh_token", tokens.refresh}, {"expires_at", expires}};
+  return object.text();
 }
 
 std::string mantik_user_of(const std::string& access_token) {
   // A JWT: header, claims and signature.
   const std::size_t begin = access_token.find('.');
   if (begin == std::string::npos) { return ""; }
-  const OrderedJson claims = OrderedJson::parse(base64_decoded(access_token.substr(begin + 1)), nullptr, false);
-  if (!claims.is_object()) { return ""; }
-  const std::string user = text_at(claims, "username");
+  std::map<std::string, std::string> claims = texts_in(base64_decoded(access_token.substr(begin + 1)));
   // Where people log in by their address, it is not the name that they have given.
-  return user == text_at(claims, "sub") ? "" : user;
+  return claims["username"] == claims["sub"] ? "" : claims["username"];
 }
 
 }  // namespace detail
