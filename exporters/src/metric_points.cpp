@@ -48,7 +48,9 @@ void MetricPoints::take(const Snapshot& snapshot, std::vector<MetricPoint>& poin
   }
   if (snapshot.finished && !totals_made_) {
     totals_made_ = true;
-    for (std::uint32_t series = 0; series < windows_.size(); ++series) { close(snapshot, series, windows_[series]); }
+    for (std::uint32_t series = 0; series < windows_.size(); ++series) {
+      close_last(snapshot, series, windows_[series]);
+    }
     add_totals(snapshot);
   }
   out_ = nullptr;
@@ -107,46 +109,73 @@ void MetricPoints::add_metric(const Metric& metric) {
     ++nans_;
     return;
   }
-  put(key_of(name_of_user(metric.name)), metric.value,
+  put(key_of_user(metric.name), metric.value,
       {metric.time_unix_ns / kNsPerMs, metric.step, MetricPoint::Source::metric});
 }
 
 void MetricPoints::close(const Snapshot& snapshot, std::uint32_t series, Window& window) {
   if (window.steps == 0) { return; }
   const When when = {timestamp_ms(snapshot, window.end_ns), window.step, MetricPoint::Source::row};
-  for (const auto& [path, column] : window.columns) {
-    add_summary(leaves(snapshot, series, path, false), column.host, when);
-    if (column.device.n() != 0) { add_summary(leaves(snapshot, series, path, true), column.device, when); }
-  }
+  add_columns(snapshot, series, window, when);
   // The first series is what most runs have alone; it needs no name.
   const std::string of = series == 0 ? "" : "/" + series_name(snapshot, series);
-  add_exposed(series, of, window, when);
+  add_exposed(series, of, window, when, snapshot.series[series].path);
   add_rate("throughput" + of, static_cast<double>(window.items), static_cast<double>(window.periods),
            static_cast<double>(window.period_ns), when);
   window = Window();
+  window.follows = true;
+}
+
+/// The end of the run cuts the last window short. Figures of a step or two stand out among those of whole windows as if something
+/// had happened, so that less than half a window has no point of its own.
+void MetricPoints::close_last(const Snapshot& snapshot, std::uint32_t series, Window& window) {
+  const bool is_short = window.end_ns - window.begin_ns < window_ns_ / 2;
+  if (set_ == MetricSet::few && !every_step_ && window.follows && is_short) { return; }
+  close(snapshot, series, window);
+}
+
+void MetricPoints::add_columns(const Snapshot& snapshot, std::uint32_t series, const Window& window, const When& when) {
+  const std::uint32_t batch = snapshot.series[series].path;
+  const std::uint64_t batch_ns = window.columns.at(batch).host.total_ns();
+  for (const auto& [path, column] : window.columns) {
+    const bool on_device = column.device.n() != 0;
+    const Leaves& host = leaves(snapshot, series, path, false);
+    if (set_ == MetricSet::few && !every_step_) {
+      add_few(host, column, path == batch ? 0 : batch_ns, on_device ? &leaves(snapshot, series, path, true) : nullptr,
+              when);
+      continue;
+    }
+    add_summary(host, column.host, when);
+    if (on_device) { add_summary(leaves(snapshot, series, path, true), column.device, when); }
+  }
+}
+
+/// The three of a region: its mean, its share of `of_ns`, where there is something to share, and how far its steps lie apart; of
+/// one that is timed on a stream, for whose host times that says little, the mean there.
+void MetricPoints::add_few(const Leaves& leaves, const Column& column, std::uint64_t of_ns, const Leaves* device,
+                           const When& when) {
+  put(leaves[kMean], seconds(column.host.mean_ns()), when);
+  if (of_ns != 0) {
+    put(leaves[kShare], static_cast<double>(column.host.total_ns()) / static_cast<double>(of_ns), when);
+  }
+  if (device != nullptr) {
+    put((*device)[kMean], seconds(column.device.mean_ns()), when);
+  } else if (has_percentile(column.host, 0.95)) {
+    put(leaves[kP95], seconds(column.host.percentile_ns(0.95)), when);
+  }
 }
 
 /// What holds for the whole run, warm-up left out of all but `total_s` and `count`.
 void MetricPoints::add_totals(const Snapshot& snapshot) {
   const When when = {timestamp_ms(snapshot, snapshot.wall_ns), last_step_, MetricPoint::Source::total};
-  for (std::uint32_t path = 0; path < snapshot.paths.size(); ++path) {
-    const PathStats& stats = snapshot.paths[path];
-    const std::string name = snapshot.path_name(path);
-    const std::uint64_t so_far_ns = snapshot.time_so_far_ns(path);
-    if (stats.host.n() != 0 || so_far_ns != 0) {
-      const Leaves made = make_leaves("total/time/" + name);
-      add_measured(made, stats.host, when);
-      put(made[kTotal], seconds(so_far_ns), when);  // of a run that died: what is inside an open region is in its time
-      put(made[kCount], static_cast<double>(stats.host.n()), when);
-    }
-    if (stats.device.n() != 0) { add_summary(make_leaves("total/gpu/" + name), stats.device, when); }
-  }
+  add_totals_of_paths(snapshot, when);
   for (std::uint32_t series = 0; series < snapshot.series.size(); ++series) {
     const Throughput& of = snapshot.series[series].throughput;
     const std::string stem = series == 0 ? "total/throughput" : "total/throughput/" + series_name(snapshot, series);
     add_rate(stem, static_cast<double>(of.items), static_cast<double>(of.steps), static_cast<double>(of.period_ns),
              when);
   }
+  if (set_ == MetricSet::few) { return; }
   const Exposed exposed = Exposed::of(snapshot);
   if (exposed.comm_ns != Exposed::kAbsent) {
     put(key_of("total/exposed/comm/total_s"), seconds(natural(exposed.comm_ns)), when);
@@ -159,7 +188,37 @@ void MetricPoints::add_totals(const Snapshot& snapshot) {
   put(key_of("total/overhead_s"), seconds(natural(snapshot.overhead_ns)), when);
 }
 
-void MetricPoints::add_exposed(std::uint32_t series, const std::string& of, const Window& window, const When& when) {
+/// A chart of one point says less than a table does: of few, only a run without steps has them, as it has no windows. Of a run
+/// that died, what is inside an open region is in that region's total.
+void MetricPoints::add_totals_of_paths(const Snapshot& snapshot, const When& when) {
+  const bool few = set_ == MetricSet::few;
+  if (few && !snapshot.series.empty()) { return; }
+  for (std::uint32_t path = 0; path < snapshot.paths.size(); ++path) {
+    const PathStats& stats = snapshot.paths[path];
+    const std::string name = snapshot.path_name(path);
+    const std::uint64_t so_far_ns = snapshot.time_so_far_ns(path);
+    if (stats.host.n() != 0 || so_far_ns != 0) {
+      const Leaves made = make_leaves("total/time/" + name);
+      if (!few) {
+        add_measured(made, stats.host, when);
+        put(made[kCount], static_cast<double>(stats.host.n()), when);
+      } else if (stats.host.measured_n() != 0) {
+        put(made[kMean], seconds(stats.host.mean_ns()), when);
+      }
+      put(made[kTotal], seconds(so_far_ns), when);
+    }
+    if (stats.device.n() == 0) { continue; }
+    const Leaves made = make_leaves("total/gpu/" + name);
+    if (few) {
+      put(made[kTotal], seconds(stats.device.total_ns()), when);
+    } else {
+      add_summary(made, stats.device, when);
+    }
+  }
+}
+
+void MetricPoints::add_exposed(std::uint32_t series, const std::string& of, const Window& window, const When& when,
+                               std::uint32_t batch) {
   for (const bool io : {false, true}) {
     const Summary& summary = io ? window.exposed_io : window.exposed_comm;
     if (summary.n() == 0) { continue; }
@@ -168,7 +227,15 @@ void MetricPoints::add_exposed(std::uint32_t series, const std::string& of, cons
       const Leaves made = make_leaves("exposed" + of + (io ? "/io" : "/comm"));
       found = exposed_leaves_.emplace(std::make_pair(series, io), made).first;
     }
-    add_summary(found->second, summary, when);
+    if (set_ == MetricSet::full || every_step_) {
+      add_summary(found->second, summary, when);
+      continue;
+    }
+    put(found->second[kMean], seconds(summary.mean_ns()), when);
+    const std::uint64_t batch_ns = window.columns.at(batch).host.total_ns();
+    if (batch_ns != 0) {
+      put(found->second[kShare], static_cast<double>(summary.total_ns()) / static_cast<double>(batch_ns), when);
+    }
   }
 }
 
@@ -226,11 +293,12 @@ const MetricPoints::Leaves& MetricPoints::leaves(const Snapshot& snapshot, std::
 }
 
 MetricPoints::Leaves MetricPoints::make_leaves(const std::string& stem) {
-  static const char* const kNames[kLeaves] = {"/mean_s", "/p50_s", "/p95_s", "/max_s", "/total_s", "/count", "/step_s"};
+  static const char* const kNames[kLeaves] = {"/mean_s",  "/p50_s", "/p95_s",  "/max_s",
+                                              "/total_s", "/count", "/step_s", "/share"};
   Leaves leaves;
   // Cut before the leaf is added: the end of a long name is what tells the columns apart.
   const std::string safe = names_.stem(stem, 16);
-  if (safe != stem) { ++stems_changed_; }
+  if (safe != stem) { renamed_.emplace_back(stem, safe); }
   for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) { leaves[leaf] = key_of(safe + kNames[leaf]); }
   return leaves;
 }
@@ -239,6 +307,13 @@ std::uint32_t MetricPoints::key_of(const std::string& name) {
   const auto [place, is_new] = key_numbers_.emplace(name, static_cast<std::uint32_t>(keys_.size()));
   if (is_new) { keys_.push_back(names_.of(name)); }
   return place->second;
+}
+
+std::uint32_t MetricPoints::key_of_user(const std::string& name) {
+  const std::size_t known = keys_.size();
+  const std::uint32_t key = key_of(name_of_user(name));
+  if (key == known && keys_[key] != name) { renamed_.emplace_back(name, keys_[key]); }
+  return key;
 }
 
 }  // namespace detail

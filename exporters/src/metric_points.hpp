@@ -33,15 +33,25 @@ struct MetricPoint {
   Source source = Source::row;
 };
 
+/// How much of a region becomes metrics. Who goes on with a run has to keep to the one that it was begun with: the numbers of
+/// points hang on it.
+enum class MetricSet : std::uint8_t {
+  full,  ///< six metrics a region and window, and six of the whole run
+  few,   ///< at most three a region; the rest is for summary.json
+};
+
 /// Turns rows and metrics into points: the same ones from the same rows and metrics, wherever and whenever. Knows no clock.
 /// Layout of names: docs/mlflow.md. One thread at a time.
 class MetricPoints {
  public:
   static constexpr std::int64_t kWindowNs = 10'000'000'000;
 
+  /// Names as the program has them, with those that stand in for them.
+  using Renamed = std::vector<std::pair<std::string, std::string>>;
+
   /// \param every_step a point for each step instead of one for each window of at least `window_ns`.
-  explicit MetricPoints(bool every_step, std::int64_t window_ns = kWindowNs)
-      : every_step_(every_step), window_ns_(window_ns) {}
+  explicit MetricPoints(bool every_step, MetricSet set = MetricSet::full, std::int64_t window_ns = kWindowNs)
+      : every_step_(every_step), set_(set), window_ns_(window_ns) {}
 
   /// Appends to `points` what follows from rows and metrics not seen before; of a finished snapshot the totals, too.
   void take(const Snapshot& snapshot, std::vector<MetricPoint>& points);
@@ -64,18 +74,20 @@ class MetricPoints {
   void keep_nans() noexcept { keeps_nans_ = true; }
   /// Names stay as the program gave them, for a tracker that takes all of UTF-8. Before take().
   void keep_names() noexcept { names_.take_utf8(); }
-  /// Metrics that were not a number and left out: MLflow cannot be sent the same NaN twice, and sending twice must be possible.
+  /// Metrics that were not a number, and left out.
   std::uint64_t nans() const noexcept { return nans_; }
-  std::uint64_t names_changed() const noexcept { return names_.changed() + stems_changed_; }
+  /// The names that became others since the last call; of a region its path, and what stands before it.
+  Renamed take_renamed() { return std::exchange(renamed_, {}); }
 
  private:
-  enum Leaf { kMean, kP50, kP95, kMax, kTotal, kCount, kStep, kLeaves };
+  enum Leaf { kMean, kP50, kP95, kMax, kTotal, kCount, kStep, kShare, kLeaves };
   using Leaves = std::array<std::uint32_t, kLeaves>;  // keys
   struct Column {
     Summary host;
     Summary device;
   };
   struct Window {
+    bool follows = false;  // another one
     std::int64_t steps = 0;
     std::int64_t begin_ns = 0;
     std::int64_t end_ns = 0;
@@ -105,8 +117,13 @@ class MetricPoints {
   void add(const Snapshot& snapshot, const Row& row);
   void add_metric(const Metric& metric);
   void close(const Snapshot& snapshot, std::uint32_t series, Window& window);
+  void close_last(const Snapshot& snapshot, std::uint32_t series, Window& window);
+  void add_columns(const Snapshot& snapshot, std::uint32_t series, const Window& window, const When& when);
+  void add_few(const Leaves& leaves, const Column& column, std::uint64_t of_ns, const Leaves* device, const When& when);
   void add_totals(const Snapshot& snapshot);
-  void add_exposed(std::uint32_t series, const std::string& of, const Window& window, const When& when);
+  void add_totals_of_paths(const Snapshot& snapshot, const When& when);
+  void add_exposed(std::uint32_t series, const std::string& of, const Window& window, const When& when,
+                   std::uint32_t batch);
   void add_rate(const std::string& stem, double items, double steps, double period_ns, const When& when);
   void add_summary(const Leaves& leaves, const Summary& summary, const When& when);
   void add_measured(const Leaves& leaves, const Summary& summary, const When& when);
@@ -117,8 +134,10 @@ class MetricPoints {
   Leaves make_leaves(const std::string& stem);
   std::string series_name(const Snapshot& snapshot, std::uint32_t series) const;
   std::uint32_t key_of(const std::string& name);
+  std::uint32_t key_of_user(const std::string& name);
 
   bool every_step_;
+  MetricSet set_;
   std::int64_t window_ns_;
   std::vector<MetricPoint>* out_ = nullptr;  // during take()
   Seen rows_;
@@ -127,7 +146,7 @@ class MetricPoints {
   std::int64_t last_step_ = 0;
   bool keeps_nans_ = false;
   std::uint64_t nans_ = 0;
-  std::uint64_t stems_changed_ = 0;
+  Renamed renamed_;
   bool totals_made_ = false;
   std::uint64_t before_end_ = 0;
   std::vector<Window> windows_;  // by series

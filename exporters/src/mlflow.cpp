@@ -8,6 +8,7 @@
 #include "fault.hpp"
 #include "file.hpp"
 #include "file_lease.hpp"
+#include "git_state.hpp"
 #include "mlflow_client.hpp"
 #include "mlflow_cursor.hpp"
 #include "mlflow_feed.hpp"
@@ -15,6 +16,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -37,6 +39,8 @@ struct MlflowExporter::Impl {
 
   bool is_forked() const { return ::getpid() != pid; }
   bool begin(const Snapshot& snapshot);
+  /// The end of a line about a fault.
+  std::string sends_rest() const { return directory.empty() ? "" : "; takt sync " + directory + " sends what lacks"; }
   bool may_deliver();
   void leave();
 
@@ -59,13 +63,15 @@ bool MlflowExporter::Impl::begin(const Snapshot& snapshot) {
   if (directory.empty()) { return true; }
   const std::string cursor = detail::mlflow_cursor_file(directory);
   if (detail::may_exist(cursor)) {
-    detail::report_fault("mlflow.begun", "this run is delivered already, by another exporter or by takt sync (" +
-                                             cursor +
-                                             "), so that nothing is sent from here. Add one exporter, at the start");
+    detail::report_fault("mlflow.begun",
+                         "this run is delivered already, by another exporter or by takt sync (" + cursor +
+                             "), so that nothing is sent from here. Add one exporter, at the start; takt sync " +
+                             directory + " sends what lacks");
     return false;
   }
   if (!lease.take(detail::mlflow_lease_file(directory))) {
-    detail::report_fault("mlflow.lease", lease.problem() + ". Both may deliver, which servers with a database notice");
+    detail::report_fault("mlflow.lease",
+                         lease.problem() + ". Both may deliver, which servers with a database notice" + sends_rest());
   }
   client->keep_cursor(cursor);
   return true;
@@ -75,7 +81,7 @@ bool MlflowExporter::Impl::begin(const Snapshot& snapshot) {
 bool MlflowExporter::Impl::may_deliver() {
   if (client == nullptr) { return false; }
   if (!lease.held() || lease.refresh()) { return true; }
-  detail::report_fault_once("mlflow.taken", lease.problem() + ". Nothing more is sent from here");
+  detail::report_fault_once("mlflow.taken", lease.problem() + ". Nothing more is sent from here" + sends_rest());
   leave();
   return false;
 }
@@ -94,8 +100,11 @@ MlflowExporter::MlflowExporter(MlflowOptions options) : impl_(std::make_unique<I
   if (!detail::mlflow_has_server(all)) {
     throw Error("MlflowOptions::tracking_uri is empty; set it to the URL of a server, such as http://127.0.0.1:5000");
   }
-  const bool makes_runs = all.run_id.empty() || all.all_ranks;
-  if (detail::mlflow_is_mantik(all) && makes_runs && all.experiment_name.empty() && all.experiment_id.empty()) {
+  if (detail::mlflow_is_no_server(all.tracking_uri)) {
+    detail::report_no_server();
+    return;
+  }
+  if (detail::mlflow_is_mantik(all) && all.run_id.empty() && all.experiment_name.empty() && all.experiment_id.empty()) {
     throw Error(detail::kMantikNoExperiment);
   }
   impl_->client = std::make_unique<detail::MlflowClient>(impl_->options);
@@ -130,6 +139,7 @@ void MlflowExporter::begin(const Snapshot& snapshot) {
   if (snapshot.run.rank != 0 && !impl.options.all_ranks) { impl.client.reset(); }
   if (impl.client == nullptr || impl.begun) { return; }
   if (impl.begin(snapshot)) {
+    impl.client->set_commit(detail::git_state().commit);
     impl.client->begin(snapshot);
   } else {
     impl.leave();
@@ -144,7 +154,13 @@ ExportResult MlflowExporter::export_snapshot(const Snapshot& snapshot) {
   if (!impl.may_deliver()) { return ExportResult::ok; }
   impl.feed->take(snapshot);
   // What is left at the end is shutdown()'s, which knows how long it may take.
-  if (!snapshot.finished) { impl.feed->deliver(steady_clock::now() + kSlice); }
+  if (!snapshot.finished) {
+    try {
+      impl.feed->deliver(steady_clock::now() + kSlice);
+    } catch (const std::bad_alloc&) {
+      // What was taken waits, and is sent when there is memory again.
+    }
+  }
   if (impl.client->stopped()) { impl.lease.release(); }  // for takt sync, with what this one lacks
   return ExportResult::ok;
 }

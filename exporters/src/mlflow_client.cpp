@@ -7,11 +7,11 @@
 
 #include "fault.hpp"
 #include "file.hpp"
+#include "json_text.hpp"
 #include "losses.hpp"
 #include "time_line_file.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <cerrno>
 #include <memory>
@@ -24,12 +24,12 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-using Json = nlohmann::json;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr int kMostServerErrors = 3;
 constexpr int kMostRefusals = 50;
+constexpr int kMostLoneFailures = 8;
 constexpr std::chrono::seconds kFilePatience(10);
 constexpr std::int64_t kMostFileBytes = 100'000'000;
 
@@ -37,19 +37,19 @@ std::int64_t ms_of(const Snapshot& snapshot, std::int64_t since_start_ns) {
   return (snapshot.run.start_unix_ns + since_start_ns) / 1'000'000;
 }
 
-std::string text(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
 }  // namespace
 
 MlflowClient::MlflowClient(const MlflowOptions& options, const SenderTimes& times, std::size_t most_points)
     : options_(options),
       http_(mlflow_http_options(options, times.connect, times.total)),
       login_(mlflow_is_mantik(options) ? std::make_unique<MantikLogin>(options, times) : nullptr),
-      points_(options.every_step),
+      points_(options.every_step, MetricSet::few),
       queue_(most_points),
       source_(program_invocation_short_name),
       create_nonce_(mlflow_nonce()),
-      backoff_(times) {}
+      backoff_(times) {
+  points_.keep_nans();
+}
 
 void MlflowClient::keep_cursor(const std::string& file) {
   cursor_file_ = file;
@@ -71,11 +71,15 @@ void MlflowClient::resume(const MlflowCursor& cursor) {
   options_.every_step = cursor.every_step;
   options_.all_ranks = cursor.all_ranks;
   options_.artifacts = cursor.artifacts;
-  points_ = MetricPoints(cursor.every_step);
+  first_schema_ = cursor.first_schema;
+  points_ = MetricPoints(cursor.every_step, first_schema_ ? MetricSet::full : MetricSet::few);
+  if (!first_schema_) { points_.keep_nans(); }
   points_.begin_at(cursor.first_row, cursor.first_metric);
   queue_.resume(cursor);
   create_nonce_ = cursor.nonce;
   source_ = cursor.source;
+  commit_ = cursor.commit;
+  former_server_ = cursor.server;
   run_id_ = cursor.run_id;
   told_status_ = cursor.status;
   attached_ = cursor.attached;
@@ -88,6 +92,8 @@ MlflowCursor MlflowClient::cursor() const {
   cursor.server = http_.url().substr(0, http_.url().find('?'));
   cursor.nonce = create_nonce_;
   cursor.source = source_;
+  cursor.commit = commit_;
+  cursor.first_schema = first_schema_;
   cursor.experiment_name = options_.experiment_name;
   cursor.experiment_id = options_.experiment_id;
   cursor.joined_run = options_.run_id;
@@ -117,14 +123,15 @@ void MlflowClient::save() {
     cursor_problem_.clear();
   } else {
     cursor_problem_ = file.error();
-    report("mlflow.cursor",
-           "what MLflow has is not written down, so that it could be sent again later: " + cursor_problem_);
+    report("mlflow.cursor", "what MLflow has is not written down, so that " + sync_command() +
+                                " could send it again later: " + cursor_problem_);
   }
 }
 
 void MlflowClient::take(const Snapshot& snapshot, bool killed, std::uint64_t journal_bytes) {
   begin(snapshot);
   if (stopped()) { return; }
+  choose_parent(snapshot);
   std::vector<MetricPoint> points;
   points_.take(snapshot, points);
   if (killed) {
@@ -142,11 +149,7 @@ void MlflowClient::take(const Snapshot& snapshot, bool killed, std::uint64_t jou
            fmt::format("{} metrics were not a number, which MLflow cannot be sent twice; they are left out",
                        points_.nans()));
   }
-  if (points_.names_changed() != 0) {
-    report_fault_once("mlflow.names",
-                      "MLflow takes letters, digits and _-./ in names: other characters became _, and "
-                      "such a name ends with a hash");
-  }
+  tell_renamed();
   if (snapshot.finished && !finished_) { finish(snapshot, killed); }
 }
 
@@ -155,25 +158,63 @@ void MlflowClient::begin(const Snapshot& snapshot) {
   const RunInfo& run = snapshot.run;
   of_ = mlflow_cursor_owner(run);
   const bool child = run.rank != 0 && !options_.run_id.empty();
+  choose_parent(snapshot);
   if (!run_id_.empty()) {
     stage_ = Stage::resume_run;
   } else if (!options_.run_id.empty() && !child) {
     stage_ = Stage::join_run;
-  } else if (options_.experiment_name.empty()) {
-    if (login_ != nullptr && options_.experiment_id.empty()) { return stop(kMantikNoExperiment); }
-    // Who stopped may have made a run without ever knowing.
-    stage_ = resumed_ ? Stage::find_run : Stage::create_run;
-    experiment_id_ = options_.experiment_id.empty() ? "0" : options_.experiment_id;
+  } else {
+    begin_in_experiment();
   }
-  create_body_ = mlflow_create_body(run, options_, create_nonce_, source_);
+  create_body_ = mlflow_create_body(run, options_, create_nonce_, source_, commit_);
   save();
+}
+
+/// In that which the options say.
+void MlflowClient::begin_in_experiment() {
+  experiment_id_ = options_.experiment_id.empty() ? "0" : options_.experiment_id;
+  if (!options_.experiment_name.empty()) {
+    stage_ = Stage::find_experiment;
+    return;
+  }
+  const bool sought = parent_.empty() || sought_parent_;
+  if (login_ != nullptr && options_.experiment_id.empty() && sought) { return stop(kMantikNoExperiment); }
+  // Who stopped may have made a run without ever knowing.
+  stage_ = resumed_ ? Stage::find_run : Stage::create_run;
+}
+
+/// MLflow shows a child below its parent only where both are in one experiment.
+void MlflowClient::choose_parent(const Snapshot& snapshot) {
+  if (!parent_.empty()) { return; }
+  const bool child = snapshot.run.rank != 0 && !options_.run_id.empty();
+  const auto tag = snapshot.tags.find(kMlflowParent);
+  parent_ = child ? options_.run_id : tag == snapshot.tags.end() ? "" : tag->second;
+}
+
+/// Asks for the parent's experiment before anything is made in another one.
+void MlflowClient::seek_parent() noexcept {
+  const bool is_early = stage_ == Stage::find_experiment || stage_ == Stage::create_experiment ||
+                        stage_ == Stage::create_run || (stage_ == Stage::find_run && resumed_);
+  if (parent_.empty() || sought_parent_ || !is_early) { return; }
+  sought_parent_ = true;
+  stage_ = Stage::find_parent;
+}
+
+void MlflowClient::found_parent(const std::string& body) {
+  const std::string id = json_string(body, "/run/info/experiment_id");
+  if (id.empty()) { return begin_in_experiment(); }
+  experiment_id_ = id;
+  stage_ = resumed_ ? Stage::find_run : Stage::create_run;
+  if (options_.experiment_id.empty() || options_.experiment_id == id) { return; }
+  report("mlflow.experiment", "MLFLOW_EXPERIMENT_ID is " + options_.experiment_id + ", but the run " + parent_ +
+                                  ", the parent of this one, is in " + id + ", where the run goes, too");
 }
 
 void MlflowClient::finish(const Snapshot& snapshot, bool killed) {
   finished_ = true;
   status_ = killed || snapshot.killed ? "KILLED" : snapshot.failed ? "FAILED" : "FINISHED";
   settle_status();
-  update_body_ = text(Json{{"end_time", ms_of(snapshot, snapshot.wall_ns)}, {"status", status_}});
+  update_body_ = JsonText{{"end_time", ms_of(snapshot, snapshot.wall_ns)}, {"status", status_}}.text();
   // Trying again soon costs one request; waiting longer than the run lasts costs the data.
   if (!backoff_.asked_to_wait()) { not_before_ = Time(); }
   if (!options_.artifacts) { return; }
@@ -207,7 +248,7 @@ bool MlflowClient::all_said() const noexcept {
 
 bool MlflowClient::idle() const noexcept {
   if (stopped() || !begun_) { return true; }
-  return (stage_ == Stage::data || stage_ == Stage::resume_run) && all_said();
+  return stage_ == Stage::data && all_said();
 }
 
 bool MlflowClient::deliver(Time until) {
@@ -222,11 +263,12 @@ bool MlflowClient::deliver(Time until) {
         if (steady_clock::now() >= until) { return false; }
         continue;
       }
+      seek_parent();
       http_.start(request());
     }
     HttpReply reply;
     if (!http_.wait(until, reply)) { return false; }
-    answered(reply);
+    take_answer(reply);
     save();
     if (steady_clock::now() >= until) { break; }
   }
@@ -243,7 +285,8 @@ bool MlflowClient::logged_in(Time until) {
     case MantikLogin::State::later:
       not_before_ = steady_clock::now() + login_->wait();
       if (!login_->problem().empty()) {
-        report("mantik.away", fmt::format("{}. It is tried again, {} points wait", login_->problem(), queue_.points()));
+        report("mantik.away", fmt::format("{}. It is tried again, {} points wait{}", login_->problem(), queue_.points(),
+                                          with_sync("; ", " sends what the run cannot")));
       }
       return false;
     case MantikLogin::State::refused:
@@ -272,7 +315,7 @@ bool MlflowClient::is_there(const std::string& file) {
                                   (found     ? " is larger than what MLflow servers take well"
                                    : foreign ? " is not a time line of Takt's"
                                              : " was not written") +
-                                  "; it is not attached");
+                                  "; it is not attached" + with_sync(", and ", " does not attach it either"));
     attached();
   } else {
     not_before_ = now + milliseconds(20);
@@ -287,7 +330,7 @@ HttpRequest MlflowClient::request() {
     case Stage::find_experiment:
       return mlflow_get("experiments/get-by-name?experiment_name=" + url_encoded(options_.experiment_name));
     case Stage::create_experiment:
-      return mlflow_post("experiments/create", text(Json{{"name", options_.experiment_name}}));
+      return mlflow_post("experiments/create", with_member("name", options_.experiment_name, "{}"));
     case Stage::data:
       if (!queue_.empty()) { return request_of_queue(); }
       if (!closed_) { return request_of_run(); }
@@ -314,29 +357,30 @@ HttpRequest MlflowClient::request_of_queue() {
 
 /// The one under way is done with; what the next one holds was not sent from here.
 void MlflowClient::next_request() {
-  read_first_ = taken_over_;
-  sent_before_ = false;
+  const bool halved = queue_.halved();  // what is left of it was sent with what is done with
+  read_first_ = taken_over_ || halved;
+  sent_before_ = halved;
 }
 
 HttpRequest MlflowClient::request_of_run() const {
+  if (stage_ == Stage::find_parent) { return mlflow_get_run(parent_); }
   if (stage_ == Stage::join_run) { return mlflow_get_run(options_.run_id); }
   if (stage_ == Stage::resume_run) { return mlflow_get_run(run_id_); }
   if (stage_ == Stage::find_run) {
-    const Json body = {{"experiment_ids", {experiment_id_}},
-                       {"filter", fmt::format("tags.`{}` = '{}'", kMlflowNonce, create_nonce_)},
-                       {"max_results", 1}};
-    return mlflow_post("runs/search", text(body));
+    JsonText ids = JsonText::array();
+    ids.push_back(experiment_id_);
+    const JsonText body = {{"experiment_ids", ids},
+                           {"filter", fmt::format("tags.`{}` = '{}'", kMlflowNonce, create_nonce_)},
+                           {"max_results", 1}};
+    return mlflow_post("runs/search", body.text());
   }
   if (stage_ == Stage::create_run) {
-    Json body = Json::parse(create_body_);
-    body["experiment_id"] = experiment_id_;
-    HttpRequest request = mlflow_post("runs/create", text(body));
+    HttpRequest request = mlflow_post("runs/create", with_member("experiment_id", experiment_id_, create_body_));
     request.fresh = true;  // libcurl must not send this one again by itself
     return request;
   }
-  Json body = stage_ == Stage::reopen_run ? Json{{"status", "RUNNING"}} : Json::parse(update_body_);
-  body["run_id"] = run_id_;
-  return mlflow_post("runs/update", text(body));
+  const std::string& body = stage_ == Stage::reopen_run ? R"({"status":"RUNNING"})" : update_body_;
+  return mlflow_post("runs/update", with_member("run_id", run_id_, body));
 }
 
 /// The server's answer about what it has.
@@ -350,7 +394,7 @@ void MlflowClient::read_back(const HttpReply& reply) {
     report("mlflow.unread",
            "MLflow does not tell which points it has; where their delivery was not confirmed it may keep "
            "two of one: " +
-               mlflow_told(reply, http_));
+               mlflow_told(reply, http_) + with_sync("; ", " asks again"));
     read_back_.give_up();
     server_errors_ = 0;
   } else if (!said || !read_back_.answered(reply.body)) {
@@ -365,6 +409,17 @@ void MlflowClient::read_back(const HttpReply& reply) {
   }
 }
 
+/// Without memory for the answer the request is as if there had been none.
+void MlflowClient::take_answer(const HttpReply& reply) {
+  try {
+    answered(reply);
+  } catch (const std::exception&) {
+    if (stage_ == Stage::data && !read_back_.busy()) { read_first_ = sent_before_ = true; }
+    if (stage_ == Stage::create_run) { stage_ = Stage::find_run; }
+    throw;
+  }
+}
+
 void MlflowClient::answered(const HttpReply& reply) {
   // The same again, with another token.
   if (reply.status == 401 && login_ != nullptr && login_->rejected()) { return; }
@@ -374,12 +429,13 @@ void MlflowClient::answered(const HttpReply& reply) {
     // Where the answer to create_run never comes, looking for the run always succeeds.
     if (stage_ != Stage::find_run) { backoff_.reset(); }
     ++answers_;
-    server_errors_ = refusals_ = 0;
+    server_errors_ = refusals_ = lone_failures_ = 0;
     if (login_ != nullptr) { login_->accepted(); }
     succeeded(reply.body);
   } else if (uploading() && !mlflow_may_pass(reply.status)) {
     ++missing_;
-    report("mlflow.artifact", "MLflow did not take " + attachments_.front().name + ": " + mlflow_told(reply, http_));
+    report("mlflow.artifact", "MLflow did not take " + attachments_.front().name + ": " + mlflow_told(reply, http_) +
+                                  with_sync("; ", " does not attach it either"));
     attached();
   } else if (taken || (mlflow_may_pass(reply.status) && !mlflow_is_deleted(reply))) {
     try_again(reply);
@@ -390,6 +446,9 @@ void MlflowClient::answered(const HttpReply& reply) {
 
 void MlflowClient::succeeded(const std::string& body) {
   switch (stage_) {
+    case Stage::find_parent:
+      found_parent(body);
+      return;
     case Stage::find_experiment:
       found_experiment(body);
       return;
@@ -490,16 +549,31 @@ void MlflowClient::refused(const HttpReply& reply) {
     stop_deleted();
   } else if (mlflow_is_deleted(reply) && stage_ == Stage::create_run) {
     stop_deleted_experiment();
+  } else if (stage_ == Stage::find_parent && (reply.status == 404 || reply.status == 400)) {
+    begin_in_experiment();
+    report("mlflow.parent", "MLflow does not know the run " + parent_ +
+                                ", which is said to be the parent of this one, " +
+                                "so that this one goes where the options say: " + mlflow_told(reply, http_));
+  } else if (stage_ == Stage::resume_run && reply.status == 404 && former_server_ != http_.url()) {
+    stop("the run " + run_id_ + " is not there, but at " + former_server_ + "; set MLFLOW_TRACKING_URI to that, or " +
+         "remove " + cursor_file_ + " to send everything to a new run");
   } else if (stage_ != Stage::data || queue_.empty() || mlflow_ends_it(reply.status)) {
     stop(mlflow_told(reply, http_) + (login_ != nullptr && reply.status == 401 ? kMantikCure : mlflow_cure(reply)));
   } else {
-    next_request();
-    if (queue_.refused()) {
-      report("mlflow.refused", "MLflow refuses a value, which is left out: " + mlflow_told(reply, http_));
-      if (++refusals_ >= kMostRefusals) { stop("it refuses every value: " + mlflow_told(reply, http_)); }
-    }
+    refused_data(reply);
   }
   backoff_.reset();
+}
+
+void MlflowClient::refused_data(const HttpReply& reply) {
+  next_request();
+  if (queue_.is_lone_nan() && mlflow_is_there(reply)) {
+    queue_.found({true});
+  } else if (mlflow_is_too_long(reply) ? queue_.too_long() : queue_.refused()) {
+    report("mlflow.refused", "MLflow refuses a value, which is left out: " + mlflow_told(reply, http_) +
+                                 with_sync("; ", " does not send it either"));
+    if (++refusals_ >= kMostRefusals) { stop("it refuses every value: " + mlflow_told(reply, http_)); }
+  }
 }
 
 void MlflowClient::try_again(const HttpReply& reply) {
@@ -507,38 +581,64 @@ void MlflowClient::try_again(const HttpReply& reply) {
   server_errors_ = reply.status == 500 ? server_errors_ + 1 : 0;
   // Whether the run was made before the answer got lost, only the server knows.
   if (stage_ == Stage::create_run && reply.status != 429) { stage_ = Stage::find_run; }
-  if (stage_ == Stage::data && server_errors_ >= kMostServerErrors) {
-    report("mlflow.failing", "MLflow fails over a request, which is not sent again from here; takt sync tries that: " +
-                                 mlflow_told(reply, http_));
-    backoff_.reset();
-    server_errors_ = 0;
-    if (!queue_.empty()) {
-      read_back_.give_up();
-      next_request();
-      return queue_.give_up();
-    }
-    ++owed_;
-    if (!closed_) {
-      closed_ = true;  // but told_status_ stays: it was not told
-      give_up_attachments();
-    } else {
-      attachments_.pop_front();
-    }
-    return;
-  }
   const bool may_be_there = reply.status == 0 ? reply.may_have_arrived : reply.status != 429;
   if (may_be_there && stage_ == Stage::data && !read_back_.busy()) { read_first_ = sent_before_ = true; }
+  if (gave_up(reply)) { return; }
   not_before_ = steady_clock::now() + backoff_.wait(reply);
-  report("mlflow.away", fmt::format("MLflow at {} does not answer as it should: {}. It is tried again, {} points wait",
-                                    http_.url(), mlflow_told(reply, http_), queue_.points()));
+  trouble_ = mlflow_told(reply, http_);
+  report("mlflow.away",
+         fmt::format("MLflow at {} does not answer as it should: {}. It is tried again, {} points wait{}", http_.url(),
+                     trouble_, queue_.points(), with_sync("; ", " sends what the run cannot")));
+}
+
+/// Where the server fails over what it is sent, and would again, that is not sent from here any more.
+bool MlflowClient::gave_up(const HttpReply& reply) {
+  if (stage_ != Stage::data || read_back_.busy()) { return false; }
+  const bool at_once = !queue_.empty() && (queue_.halved() || mlflow_is_clash(reply));
+  if (server_errors_ < (at_once ? 1 : kMostServerErrors)) { return false; }
+  backoff_.reset();
+  server_errors_ = 0;
+  if (!queue_.empty()) {
+    give_up_request(reply);
+    return true;
+  }
+  report("mlflow.failing", "MLflow fails over a request, which is not sent again from here: " +
+                               mlflow_told(reply, http_) + with_sync(". ", " sends it once MLflow does not"));
+  ++owed_;
+  if (!closed_) {
+    closed_ = true;  // but told_status_ stays: it was not told
+    give_up_attachments();
+  } else {
+    attachments_.pop_front();
+  }
+  return true;
+}
+
+/// One value may be what the server fails over: the others are sent without it.
+void MlflowClient::give_up_request(const HttpReply& reply) {
+  if (lone_failures_ < kMostLoneFailures && queue_.halve()) { return; }
+  std::string what = "a request";
+  if (++lone_failures_ >= kMostLoneFailures) {
+    queue_.give_up_rest();
+  } else {
+    what = '"' + queue_.give_up_one(points_) + '"';
+  }
+  next_request();
+  const char* const cure = mlflow_is_clash(reply)
+                               ? ". A server without a database keeps no \"a\" beside \"a/b\": rename one of the two"
+                               : "";
+  report("mlflow.failing", "MLflow fails over " + what + ", which is not sent again from here: " +
+                               mlflow_told(reply, http_) + cure + with_sync(". ", " sends it once MLflow does not"));
 }
 
 void MlflowClient::stop(const std::string& why) {
   stage_ = Stage::stopped;
+  trouble_ = http_.without_secrets(why);
   read_back_.give_up();
   queue_.clear();
   attachments_.clear();
-  report("mlflow.stopped", "nothing is sent to MLflow at " + http_.url() + ": " + why + ". The run goes on");
+  report("mlflow.stopped", "nothing is sent to MLflow at " + http_.url() + ": " + why + ". The run goes on" +
+                               with_sync("; ", " sends what is not there"));
 }
 
 void MlflowClient::stop_deleted() {
@@ -554,6 +654,22 @@ void MlflowClient::stop_deleted_experiment() {
           ? experiment_id_ + " is deleted; " + other + " another one in MLFLOW_EXPERIMENT_ID"
           : "\"" + name + "\" is deleted but keeps its name; " + other + " another one in MLFLOW_EXPERIMENT_NAME";
   stop("the experiment " + which + ", or bring it back: mlflow experiments restore -x " + experiment_id_);
+}
+
+void MlflowClient::tell_renamed() {
+  MetricPoints::Renamed renamed = points_.take_renamed();
+  for (auto& each : queue_.take_renamed()) { renamed.push_back(std::move(each)); }
+  if (!renamed.empty()) { report_renamed(renamed, renamed_lines_++); }
+}
+
+/// What sends to MLflow, later.
+std::string MlflowClient::sync_command() const {
+  return "takt sync" + (cursor_folder_ == nullptr ? "" : " " + cursor_folder_->path());
+}
+
+/// The end of a line that says what it does; empty where there will be nothing that it could send.
+std::string MlflowClient::with_sync(const char* before, const char* behind) const {
+  return cursor_folder_ == nullptr ? "" : before + sync_command() + behind;
 }
 
 void MlflowClient::report(const char* cause, const std::string& line) const {

@@ -22,6 +22,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -46,6 +47,8 @@ class MlflowClient {
   /// those about the server count. Before take().
   void resume(const MlflowCursor& cursor);
 
+  /// Of the program's sources; empty: not known. Before take().
+  void set_commit(std::string commit) { commit_ = std::move(commit); }
   /// For whoever sees to it that there are not too many points.
   void keep_all_points() noexcept { queue_.keep_all(); }
   /// The least numbers of rows and metrics that take() has not seen.
@@ -76,9 +79,14 @@ class MlflowClient {
   bool stopped() const noexcept { return stage_ == Stage::stopped; }
   const MlflowQueue& queue() const noexcept { return queue_; }
   const std::string& run_id() const noexcept { return run_id_; }
+  /// The URL of the server, without credentials.
+  const std::string& server() const noexcept { return http_.url(); }
+  /// Why it has stopped, or what the server last said instead of taking something; may be empty.
+  const std::string& trouble() const noexcept { return trouble_; }
 
  private:
   enum class Stage {
+    find_parent,
     find_experiment,
     create_experiment,
     find_run,
@@ -103,20 +111,31 @@ class MlflowClient {
   bool logged_in(Time until);
   HttpRequest request_of_attachment() const;
   HttpRequest request_of_queue();
+  void take_answer(const HttpReply& reply);
   void answered(const HttpReply& reply);
   void read_back(const HttpReply& reply);
   void next_request();
   void succeeded(const std::string& body);
+  void begin_in_experiment();
+  void choose_parent(const Snapshot& snapshot);
+  void seek_parent() noexcept;
+  void found_parent(const std::string& body);
   void found_experiment(const std::string& body);
   void compare_experiment() const;
   void adopt(const std::string& body, const std::string& place);
   void refused(const HttpReply& reply);
+  void refused_data(const HttpReply& reply);
   void try_again(const HttpReply& reply);
+  bool gave_up(const HttpReply& reply);
+  void give_up_request(const HttpReply& reply);
   void stop(const std::string& why);
   void stop_deleted();
   void stop_deleted_experiment();
   bool uploading() const noexcept;
   bool is_there(const std::string& file);
+  void tell_renamed();
+  std::string sync_command() const;
+  std::string with_sync(const char* before, const char* behind) const;
   void report(const char* cause, const std::string& line) const;
 
   MlflowOptions options_;
@@ -137,7 +156,14 @@ class MlflowClient {
   std::string cursor_saved_;
   std::string cursor_problem_;
   bool resumed_ = false;
+  bool first_schema_ = false;  // by a version that made other points
   std::string source_;
+  std::string commit_;
+  std::string parent_;          // a run in whose experiment this one goes
+  bool sought_parent_ = false;  // or need not be
+  std::string former_server_;   // of the process before
+  std::string trouble_;
+  int renamed_lines_ = 0;
   std::string status_;       // that the server is to be told at the end
   std::string told_status_;  // that it has been told
   std::set<std::string> attached_;
@@ -160,6 +186,7 @@ class MlflowClient {
   int rounds_ = 0;             // between find_experiment and create_experiment
   int refusals_ = 0;           // in a row
   int server_errors_ = 0;      // likewise
+  int lone_failures_ = 0;      // likewise, over a request of one value
   std::uint64_t answers_ = 0;
   Time not_before_{};
   Time file_until_{};

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mlflow_cursor.hpp"
 
-#include <nlohmann/json.hpp>
+#include "json_text.hpp"
+#include "json_walk.hpp"
 
 #include <algorithm>
 
@@ -10,9 +11,76 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-using OrderedJson = nlohmann::ordered_json;
+// The first one had six metrics a region, and none that was no number, so that its numbers of points mean others.
+constexpr const char* kFirstSchema = "takt-mlflow/1";
+constexpr const char* kSchema = "takt-mlflow/2";
+constexpr const char* kSources[] = {"row", "metric", "total"};
 
-constexpr const char* kSchema = "takt-mlflow/1";
+JsonText object_of(const std::map<std::string, std::string>& texts) {
+  JsonText object = JsonText::object();
+  for (const auto& [name, text] : texts) { object.add(name, text); }
+  return object;
+}
+
+JsonText settled_of(const MlflowCursor& cursor) {
+  JsonText settled = JsonText::object();
+  for (std::size_t source = 0; source < cursor.settled.size(); ++source) {
+    JsonText ranges = JsonText::array();
+    for (const auto& [first, end] : cursor.settled[source].ranges()) { ranges.push_back(JsonText{first, end}); }
+    settled.add(kSources[source], ranges);
+  }
+  return settled;
+}
+
+/// What is in a cursor's text, by where it is.
+struct CursorText {
+  std::map<std::string, std::map<std::string, std::string>> texts;
+  std::map<std::string, std::uint64_t> numbers;  // and flags
+  std::map<std::string, std::vector<std::uint64_t>> bounds;
+  std::set<std::string> holders;  // objects and arrays
+
+  void take(const JsonStop& stop) {
+    const bool of_range = stop.inside.compare(0, 9, "/settled/") == 0;
+    if (stop.kind == JsonStop::Kind::object || stop.kind == JsonStop::Kind::array) {
+      holders.insert(stop.inside + "/" + stop.name);
+    } else if (stop.is_text()) {
+      texts[stop.inside][stop.name] = stop.text;
+    } else if (of_range && stop.kind == JsonStop::Kind::integer) {
+      bounds[stop.inside.substr(9, stop.inside.rfind('/') - 9)].push_back(static_cast<std::uint64_t>(stop.integer));
+    } else if (stop.inside.empty() && stop.kind != JsonStop::Kind::end) {
+      numbers[stop.name] = static_cast<std::uint64_t>(stop.integer);
+    }
+  }
+  /// Where it is not there `whole` becomes false.
+  template <class Value>
+  void get(const std::map<std::string, Value>& from, const char* name, Value& to) {
+    const auto found = from.find(name);
+    if (found == from.end()) {
+      whole = false;
+    } else {
+      to = found->second;
+    }
+  }
+  void get(const char* name, std::string& to) { get(texts[""], name, to); }
+  void get(const char* name, std::uint64_t& to) { get(numbers, name, to); }
+  void get(const char* name, bool& to) {
+    std::uint64_t number = 0;
+    get(name, number);
+    to = number != 0;
+  }
+  void get(const char* name, std::map<std::string, std::string>& to) {
+    whole = whole && holders.count(std::string("/") + name) != 0;
+    to = texts[std::string("/") + name];
+  }
+  void get(const char* source, MlflowSettled& to) {
+    whole = whole && holders.count(std::string("/settled/") + source) != 0;
+    const std::vector<std::uint64_t>& all = bounds[source];
+    whole = whole && all.size() % 2 == 0;
+    for (std::size_t at = 0; at + 1 < all.size(); at += 2) { to.add(all[at], all[at + 1]); }
+  }
+
+  bool whole = true;
+};
 
 }  // namespace
 
@@ -64,14 +132,16 @@ std::string mlflow_cursor_owner(const RunInfo& run) {
 }
 
 std::string format_cursor(const MlflowCursor& cursor) {
-  const auto ranges = [&](std::size_t source) { return cursor.settled[source].ranges(); };
-  const OrderedJson document = {
-      {"schema", kSchema},
+  JsonText attached = JsonText::array();
+  for (const std::string& each : cursor.attached) { attached.push_back(each); }
+  const JsonText document = {
+      {"schema", cursor.first_schema ? kFirstSchema : kSchema},
       {"of", cursor.of},
       {"server", cursor.server},
       {"run_id", cursor.run_id},
       {"nonce", cursor.nonce},
       {"source", cursor.source},
+      {"commit", cursor.commit},
       {"experiment_name", cursor.experiment_name},
       {"experiment_id", cursor.experiment_id},
       {"joined_run", cursor.joined_run},
@@ -80,50 +150,51 @@ std::string format_cursor(const MlflowCursor& cursor) {
       {"artifacts", cursor.artifacts},
       {"first_row", cursor.first_row},
       {"first_metric", cursor.first_metric},
-      {"params", cursor.params},
-      {"tags", cursor.tags},
-      {"settled", {{"row", ranges(0)}, {"metric", ranges(1)}, {"total", ranges(2)}}},
+      {"params", object_of(cursor.params)},
+      {"tags", object_of(cursor.tags)},
+      {"settled", settled_of(cursor)},
       {"status", cursor.status},
-      {"attached", cursor.attached},
+      {"attached", attached},
       {"left_out", cursor.left_out},
       {"killed_bytes", cursor.killed_bytes},
       {"killed_rows", cursor.killed_rows},
   };
-  return document.dump(1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+  return document.text() + "\n";
 }
 
 bool parse_cursor(const std::string& text, MlflowCursor& cursor) {
-  try {
-    const OrderedJson document = OrderedJson::parse(text);
-    if (document.at("schema") != kSchema) { return false; }
-    cursor.of = document.value("of", "");
-    document.at("server").get_to(cursor.server);
-    document.at("run_id").get_to(cursor.run_id);
-    document.at("nonce").get_to(cursor.nonce);
-    document.at("source").get_to(cursor.source);
-    document.at("experiment_name").get_to(cursor.experiment_name);
-    document.at("experiment_id").get_to(cursor.experiment_id);
-    document.at("joined_run").get_to(cursor.joined_run);
-    document.at("every_step").get_to(cursor.every_step);
-    document.at("all_ranks").get_to(cursor.all_ranks);
-    document.at("artifacts").get_to(cursor.artifacts);
-    document.at("first_row").get_to(cursor.first_row);
-    document.at("first_metric").get_to(cursor.first_metric);
-    document.at("params").get_to(cursor.params);
-    document.at("tags").get_to(cursor.tags);
-    const char* const kSources[] = {"row", "metric", "total"};
-    for (std::size_t source = 0; source < cursor.settled.size(); ++source) {
-      for (const auto& range : document.at("settled").at(kSources[source]).get<std::vector<MlflowSettled::Range>>()) {
-        cursor.settled[source].add(range.first, range.second);
-      }
-    }
-    document.at("status").get_to(cursor.status);
-    document.at("attached").get_to(cursor.attached);
-    document.at("left_out").get_to(cursor.left_out);
-    cursor.killed_bytes = document.value("killed_bytes", cursor.killed_bytes);
-    cursor.killed_rows = document.value("killed_rows", cursor.killed_rows);
-    return true;
-  } catch (const OrderedJson::exception&) { return false; }
+  CursorText all;
+  if (!walk_json(text, [&](const JsonStop& stop) { all.take(stop); })) { return false; }
+  std::map<std::string, std::string>& texts = all.texts[""];
+  cursor.first_schema = texts["schema"] == kFirstSchema;
+  if (!cursor.first_schema && texts["schema"] != kSchema) { return false; }
+  cursor.of = texts["of"];
+  cursor.commit = texts["commit"];
+  cursor.killed_bytes = all.numbers["killed_bytes"];
+  cursor.killed_rows = all.numbers["killed_rows"];
+  all.get("server", cursor.server);
+  all.get("run_id", cursor.run_id);
+  all.get("nonce", cursor.nonce);
+  all.get("source", cursor.source);
+  all.get("experiment_name", cursor.experiment_name);
+  all.get("experiment_id", cursor.experiment_id);
+  all.get("joined_run", cursor.joined_run);
+  all.get("every_step", cursor.every_step);
+  all.get("all_ranks", cursor.all_ranks);
+  all.get("artifacts", cursor.artifacts);
+  all.get("first_row", cursor.first_row);
+  all.get("first_metric", cursor.first_metric);
+  all.get("params", cursor.params);
+  all.get("tags", cursor.tags);
+  for (std::size_t source = 0; source < cursor.settled.size(); ++source) {
+    all.get(kSources[source], cursor.settled[source]);
+  }
+  all.get("status", cursor.status);
+  std::map<std::string, std::string> attached;  // by number
+  all.get("attached", attached);
+  for (const auto& [number, name] : attached) { cursor.attached.insert(name); }
+  all.get("left_out", cursor.left_out);
+  return all.whole;
 }
 
 }  // namespace detail

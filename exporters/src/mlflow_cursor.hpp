@@ -39,6 +39,7 @@ struct MlflowCursor {
   std::string server;  ///< where the run is, for people
   std::string nonce;   ///< by which the run is found where its creation was not answered
   std::string source;  ///< name of the program
+  std::string commit;  ///< of its sources; empty: unknown
   // What the run was begun with, and has to be gone on with.
   std::string experiment_name;
   std::string experiment_id;
@@ -46,6 +47,7 @@ struct MlflowCursor {
   bool every_step = false;
   bool all_ranks = false;
   bool artifacts = true;
+  bool first_schema = false;    ///< begun by a version that made other points of the same rows and metrics
   std::uint64_t first_row = 0;  ///< of those that were seen
   std::uint64_t first_metric = 0;
 

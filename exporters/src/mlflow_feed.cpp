@@ -24,7 +24,10 @@ constexpr std::chrono::milliseconds kGlance(100);
 }  // namespace
 
 MlflowFeed::MlflowFeed(MlflowClient& client, const std::string& directory, std::size_t most_points)
-    : client_(client), most_points_(most_points), journal_(std::make_unique<JournalReader>(directory)) {}
+    : client_(client),
+      most_points_(most_points),
+      directory_(directory),
+      journal_(std::make_unique<JournalReader>(directory)) {}
 
 MlflowFeed::~MlflowFeed() = default;
 
@@ -47,7 +50,9 @@ void MlflowFeed::fall_behind() {
   if (!has_journal_) { return; }
   behind_ = true;
   report_fault("mlflow.behind",
-               "MLflow takes too little too late: what comes from now on waits in the journal, not in memory");
+               "MLflow takes too little too late: what comes from now on waits in the journal, not in memory; takt "
+               "sync " +
+                   directory_ + " sends what the run cannot");
 }
 
 /// Until `until`, as the beginning of a long journal, which the client has seen, takes its time. Returns whether there is nothing

@@ -50,6 +50,7 @@ class MlflowFeed {
 
   MlflowClient& client_;
   const std::size_t most_points_;
+  const std::string directory_;
   std::unique_ptr<JournalReader> journal_;
   bool has_journal_ = false;
   bool behind_ = false;

@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mlflow_messages.hpp"
 
-#include "variables.hpp"
+#include "fault.hpp"
+#include "json_text.hpp"
+#include "json_walk.hpp"
+#include "user_name.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -15,8 +17,6 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr const char* kApi = "/api/2.0/mlflow/";
 
@@ -47,14 +47,24 @@ HttpOptions mlflow_http_options(const MlflowOptions& options, std::chrono::milli
   return http;
 }
 
-bool is_json_object(const std::string& body) { return Json::parse(body, nullptr, false).is_object(); }
+bool is_json_object(const std::string& body) {
+  bool is_object = false;
+  const bool read = walk_json(body, [&](const JsonStop& stop) {
+    const bool is_whole = stop.inside.empty() && stop.name.empty();
+    is_object = is_object || (is_whole && stop.kind == JsonStop::Kind::object);
+  });
+  return read && is_object;
+}
 
 std::string json_string(const std::string& body, const char* pointer) {
-  const Json value = Json::parse(body, nullptr, false);
-  const Json::json_pointer where(pointer);
-  if (value.is_discarded() || !value.contains(where)) { return ""; }
-  const Json& found = value.at(where);
-  return found.is_string() ? found.get<std::string>() : std::string();
+  const std::string whole = pointer;
+  const std::string inside = whole.substr(0, whole.rfind('/'));
+  const std::string name = whole.substr(inside.size() + 1);
+  std::string found;
+  const bool read = walk_json(body, [&](const JsonStop& stop) {
+    if (stop.is_text() && stop.inside == inside && stop.name == name) { found = stop.text; }
+  });
+  return read ? found : "";
 }
 
 HttpRequest mlflow_get(const std::string& endpoint) {
@@ -108,6 +118,53 @@ bool mlflow_is_deleted(const HttpReply& reply) {
   return reply.status == 400 && (says("must be in the 'active' state") || says("must be in 'active' lifecycle_stage"));
 }
 
+bool mlflow_is_too_long(const HttpReply& reply) {
+  return reply.status == 400 && json_string(reply.body, "/message").find("length limit") != std::string::npos;
+}
+
+bool mlflow_is_clash(const HttpReply& reply) {
+  const std::string message = json_string(reply.body, "/message");
+  return reply.status == 500 &&
+         (message.find("Is a directory") != std::string::npos || message.find("Not a directory") != std::string::npos);
+}
+
+bool mlflow_is_there(const HttpReply& reply) {
+  const std::string message = json_string(reply.body, "/message");
+  // Of SQLite; of MySQL and PostgreSQL.
+  return reply.status == 400 &&
+         (message.find("UNIQUE constraint") != std::string::npos || message.find("uplicate") != std::string::npos);
+}
+
+bool mlflow_is_no_server(const std::string& tracking_uri) {
+  const std::size_t colon = tracking_uri.find(':');
+  if (colon == std::string::npos) { return !tracking_uri.empty(); }  // a path, or "databricks"
+  const std::string scheme = tracking_uri.substr(0, tracking_uri.find_first_of(":+"));
+  for (const char* const each :
+       {"file", "sqlite", "mysql", "postgresql", "mssql", "databricks", "databricks-uc", "uc"}) {
+    if (scheme == each) { return true; }
+  }
+  return tracking_uri.find('/') < colon;  // a path with a colon in it
+}
+
+void report_no_server() {
+  report_fault_once(
+      "mlflow.no_server",
+      "MLFLOW_TRACKING_URI is a folder, a database or Databricks, and Takt sends to MLflow servers only: "
+      "nothing is sent. To see a local folder or database, start a server: mlflow server "
+      "--backend-store-uri <what you have> --port 5000, and set MLFLOW_TRACKING_URI=http://127.0.0.1:5000; "
+      "then takt sync <run folder> sends this run, too");
+}
+
+void report_renamed(const MetricPoints::Renamed& renamed, int number) {
+  constexpr int kMostLines = 4;
+  if (renamed.empty()) { return; }
+  std::string line = "MLflow takes letters, digits, blanks and _-./ in names, and Takt keeps some for itself. There ";
+  for (std::size_t at = 0; at < renamed.size(); ++at) {
+    line += fmt::format("{}\"{}\" is \"{}\"", at == 0 ? "" : ", ", renamed[at].first, renamed[at].second);
+  }
+  report_fault("mlflow.names." + std::to_string(std::min(number, kMostLines)), line);
+}
+
 std::string mlflow_told(const HttpReply& reply, const Http& http) {
   return http.told(reply, json_string(reply.body, "/message"));
 }
@@ -132,18 +189,23 @@ std::string mlflow_cure(const HttpReply& reply) {
   return "";
 }
 
+std::string with_member(const char* name, const std::string& value, const std::string& body) {
+  return "{" + JsonText(name).text() + ":" + JsonText(value).text() + (body == "{}" ? "" : ",") + body.substr(1);
+}
+
 std::string mlflow_create_body(const RunInfo& run, const MlflowOptions& options, const std::string& nonce,
-                               const std::string& source) {
+                               const std::string& source, const std::string& commit) {
   const bool child = run.rank != 0 && !options.run_id.empty();
-  Json tags = Json::array();
+  JsonText tags = JsonText::array();
   const auto tag = [&](const char* name, const std::string& value) {
-    if (!value.empty()) { tags.push_back({{"key", name}, {"value", value}}); }
+    if (!value.empty()) { tags.push_back(JsonText{{"key", name}, {"value", value}}); }
   };
   const std::string& login = mlflow_is_mantik(options) ? options.mantik.username : options.username;
-  tag("mlflow.user", login.empty() ? variable("USER") : login);
+  tag("mlflow.user", login.empty() ? user_name() : login);
   tag("mlflow.source.name", source);
   tag("mlflow.source.type", "LOCAL");
-  tag("mlflow.parentRunId", child ? options.run_id : "");
+  tag("mlflow.source.git.commit", commit);
+  tag(kMlflowParent, child ? options.run_id : "");
   tag(kMlflowNonce, nonce);
   tag("takt.run_id", run.id);
   tag("takt.host", run.host);
@@ -151,10 +213,10 @@ std::string mlflow_create_body(const RunInfo& run, const MlflowOptions& options,
   tag("takt.world_size", std::to_string(run.world_size));
   tag("takt.attempt", std::to_string(run.attempt));
   const bool one_of_many = options.all_ranks && run.world_size > 1;
-  const Json body = {{"run_name", one_of_many ? fmt::format("{} rank-{:04}", run.name, run.rank) : run.name},
-                     {"start_time", run.start_unix_ns / 1'000'000},
-                     {"tags", tags}};
-  return body.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const JsonText body = {{"run_name", one_of_many ? fmt::format("{} rank-{:04}", run.name, run.rank) : run.name},
+                         {"start_time", run.start_unix_ns / 1'000'000},
+                         {"tags", tags}};
+  return body.text();
 }
 
 std::string mlflow_artifact_path(const std::string& root) {

@@ -6,6 +6,7 @@
 #include <takt/snapshot.hpp>
 
 #include "http.hpp"
+#include "metric_points.hpp"
 
 #include <chrono>
 #include <string>
@@ -17,6 +18,9 @@ namespace detail {
 
 /// The tag by which a run is found whose creation was not answered.
 constexpr const char* kMlflowNonce = "takt.create_nonce";
+
+/// The tag of a child, whose value is the id of its parent.
+constexpr const char* kMlflowParent = "mlflow.parentRunId";
 
 /// Where Mantik gives tokens, and where its tracking server is, unless the options say otherwise.
 constexpr const char* kMantikApi = "https://api.cloud.mantik.ai";
@@ -55,8 +59,11 @@ HttpRequest mlflow_put(const std::string& artifact_path, const MlflowAttachment&
 std::string mlflow_nonce();
 /// For runs/create, but the experiment_id.
 /// \param source name of the program.
+/// \param commit of its sources; may be empty.
 std::string mlflow_create_body(const RunInfo& run, const MlflowOptions& options, const std::string& nonce,
-                               const std::string& source);
+                               const std::string& source, const std::string& commit);
+/// `body`, an object, with one member more in front.
+std::string with_member(const char* name, const std::string& value, const std::string& body);
 /// Where below the URL files of a run go, encoded; empty where a client cannot bring them.
 std::string mlflow_artifact_path(const std::string& artifact_uri);
 
@@ -70,6 +77,20 @@ bool mlflow_is_deleted(const HttpReply& reply);
 std::string mlflow_told(const HttpReply& reply, const Http& http);
 /// What to do about it, as the end of a line; may be empty.
 std::string mlflow_cure(const HttpReply& reply);
+/// A value in the request is longer than this server takes.
+bool mlflow_is_too_long(const HttpReply& reply);
+/// A server without a database keeps a metric in a file of its name, and cannot have "step" beside "step/forward".
+bool mlflow_is_clash(const HttpReply& reply);
+/// The server has that value already, and is one that does not take it twice.
+bool mlflow_is_there(const HttpReply& reply);
+
+/// Whether the URI is one that MLflow's own clients understand and Takt does not: a folder, a database, Databricks. Any thread.
+bool mlflow_is_no_server(const std::string& tracking_uri);
+/// Says so, once in a process.
+void report_no_server();
+/// Which names became what there.
+/// \param number of such lines before, of one client: there are few of them, as causes are.
+void report_renamed(const MetricPoints::Renamed& renamed, int number);
 
 }  // namespace detail
 TAKT_END_NAMESPACE

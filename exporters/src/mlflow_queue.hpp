@@ -12,6 +12,7 @@
 #include <deque>
 #include <limits>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,7 +30,7 @@ class MlflowQueue {
   static constexpr std::size_t kMostBody = 900'000;
 
   /// \param most points that are kept; then the oldest goes.
-  explicit MlflowQueue(std::size_t most = kMostBytes / sizeof(MetricPoint)) : most_(most) {}
+  explicit MlflowQueue(std::size_t most = kMostBytes / sizeof(MetricPoint));
 
   /// What the cursor says is settled is not taken again. Before all else.
   void resume(const MlflowCursor& cursor);
@@ -58,10 +59,26 @@ class MlflowQueue {
   /// whether something was left out. Servers also refuse what they have already, if it is more than 100 points of
   /// several keys: halves of that they take.
   bool refused();
+  /// The same where a value is too long, which says that the server is one of those that take less: what waits is cut to that.
+  bool too_long();
+  /// For what is in it, over which the server fails: tried again in halves, too. Returns false where it is alone.
+  bool halve();
+  /// For what is in it, which is alone: not sent again from here, nor are other points of the metric, and not settled, so that the
+  /// next process sends them. Returns its name.
+  std::string give_up_one(const MetricPoints& names);
   /// For what is in it: not sent again from here, and not settled, so that the next process sends it.
   void give_up();
+  /// The rest of a request of which a part was sent in halves.
+  void give_up_rest();
+  /// Something of the request under way was sent in halves, as the server fails over it.
+  bool halved() const noexcept { return halved_ && !todo_.empty(); }
+  /// What is in it is one value that is no number.
+  bool is_lone_nan() const;
   /// There is nobody to take anything: all of it is lost.
   void clear();
+
+  /// Parameters and tags that became others since the last call.
+  MetricPoints::Renamed take_renamed() { return std::exchange(renamed_, {}); }
 
   /// Points that need not be sent again: taken, or left out.
   std::uint64_t settled(MetricPoint::Source source) const { return settled_[static_cast<std::size_t>(source)].count(); }
@@ -78,17 +95,29 @@ class MlflowQueue {
 
   std::size_t batch_points() const noexcept;
   void form(const MetricPoints& names);
-  void form_pairs(std::deque<Pair>& from, TrackerNames& names, std::size_t longest);
+  void note_name(TrackerNames& names, const std::string& name);
+  void form_pairs(std::deque<Pair>& from);
+  void form_points(const MetricPoints& names);
+  std::string item_of(const Pair& pair);
+  void tell_cut(const Pair& pair);
+  std::size_t& longest() noexcept { return kind_ == Kind::params ? longest_param_ : longest_tag_; }
+  void part(std::size_t middle);
+  void drop_failing();
   void settle(std::size_t begin, std::size_t end);
 
   std::size_t most_;
+  std::size_t longest_param_;  // value, in code points
+  std::size_t longest_tag_;
   std::map<std::string, std::string> known_params_;
   std::map<std::string, std::string> known_tags_;
   TrackerNames param_names_;
   TrackerNames tag_names_;
+  MetricPoints::Renamed renamed_;
   std::deque<Pair> params_;
   std::deque<Pair> tags_;
   std::deque<MetricPoint> points_;
+
+  std::set<std::uint32_t> failing_;  // keys of metrics over which the server fails
 
   // The request under way and those that were cut off from it.
   Kind kind_ = Kind::points;
@@ -97,6 +126,7 @@ class MlflowQueue {
   std::vector<Pair> pairs_;         // of parameters and tags: the name as the program gave it, and the value
   std::vector<std::pair<std::size_t, std::size_t>> todo_;  // of items_, the next one last
   std::string body_;
+  bool halved_ = false;
 
   std::array<MlflowSettled, MetricPoint::kSources> settled_;
   std::map<std::string, std::string> settled_params_;

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mlflow_read_back.hpp"
 
+#include "json_walk.hpp"
 #include "mlflow_messages.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -14,36 +14,61 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-using Json = nlohmann::json;
-
 // A page of this many points of the longest names is below what is read of a reply; servers before 3 know no pages.
 constexpr const char* kPage = "&max_results=20000";
 
-double value_of(const Json& value) {
-  if (value.is_number()) { return value.get<double>(); }
+double value_of(const JsonStop& stop) {
+  if (stop.is_number()) { return stop.real; }
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  return value == "Infinity" ? kInfinity : value == "-Infinity" ? -kInfinity : 0;
+  if (stop.text == "NaN") { return std::numeric_limits<double>::quiet_NaN(); }
+  return stop.text == "Infinity" ? kInfinity : stop.text == "-Infinity" ? -kInfinity : 0;
 }
 
-/// Shows each point in the text to `see`, and keeps none: histories may be long. Returns the rest.
+/// What a server says of a point.
+struct Point {
+  std::string key;
+  std::int64_t step = 0;
+  std::int64_t timestamp_ms = 0;
+  double value = 0;
+  bool has_time = false;
+  bool has_value = false;
+
+  void take(const JsonStop& stop) {
+    if (stop.name == "key") { key = stop.text; }
+    if (stop.name == "step") { step = stop.integer; }
+    if (stop.name == "timestamp") {
+      timestamp_ms = stop.integer;
+      has_time = true;
+    }
+    if (stop.name == "value") {
+      value = value_of(stop);
+      has_value = true;
+    }
+  }
+};
+
+/// Shows each point in the text to `see`, and keeps none: histories may be long. Returns whether the text is a JSON object.
+/// \param next_page what it says of another page.
 template <class See>
-Json for_each_point(const std::string& body, const See& see) {
-  const auto look = [&](int, Json::parse_event_t event, Json& parsed) {
-    if (event != Json::parse_event_t::object_end || !parsed.contains("timestamp") || !parsed.contains("value")) {
-      return true;
+bool for_each_point(const std::string& body, std::string& next_page, const See& see) {
+  Point point;
+  bool is_object = false;
+  const bool read = walk_json(body, [&](const JsonStop& stop) {
+    switch (stop.kind) {
+      case JsonStop::Kind::object:
+        is_object = is_object || (stop.inside.empty() && stop.name.empty());
+        point = Point();
+        return;
+      case JsonStop::Kind::end:
+        if (point.has_time && point.has_value && !point.key.empty()) { see(point); }
+        point = Point();
+        return;
+      default:
+        point.take(stop);
+        if (stop.is("", "next_page_token")) { next_page = stop.text; }
     }
-    const auto natural = [&](const char* name) {
-      const auto found = parsed.find(name);
-      return found != parsed.end() && found->is_number_integer() ? found->template get<std::int64_t>() : 0;
-    };
-    const auto key = parsed.find("key");
-    if (key != parsed.end() && key->is_string()) {
-      see(key->template get_ref<const std::string&>(), natural("step"), natural("timestamp"),
-          value_of(parsed.at("value")));
-    }
-    return false;
-  };
-  return Json::parse(body, look, false);
+  });
+  return read && is_object;
 }
 
 }  // namespace
@@ -76,16 +101,25 @@ bool MlflowReadBack::answered(const std::string& body) {
   return true;
 }
 
+/// As databases keep it: the largest number there is for an infinity, and 0, marked, for what is no number.
+MlflowReadBack::Place MlflowReadBack::place_of(std::int64_t step, std::int64_t timestamp_ms, double value) {
+  constexpr double kMost = std::numeric_limits<double>::max();
+  const bool is_nan = std::isnan(value);
+  return {step, timestamp_ms, is_nan ? 0 : std::min(std::max(value, -kMost), kMost), is_nan};
+}
+
 MlflowReadBack::Place MlflowReadBack::place_of(std::size_t at) const {
-  return {points_[at].step, points_[at].timestamp_ms, points_[at].value};
+  return place_of(points_[at].step, points_[at].timestamp_ms, points_[at].value);
 }
 
 bool MlflowReadBack::latest(const std::string& body) {
-  const Json rest = for_each_point(body, [&](const std::string& key, std::int64_t step, std::int64_t ms, double value) {
-    const auto found = keys_.find(key);
-    if (found != keys_.end()) { compare(key, found->second, {step, ms, value}); }
+  std::string none;
+  return for_each_point(body, none, [&](const Point& point) {
+    const auto found = keys_.find(point.key);
+    if (found != keys_.end()) {
+      compare(point.key, found->second, place_of(point.step, point.timestamp_ms, point.value));
+    }
   });
-  return rest.is_object();
 }
 
 /// What is later than the latest is not there. Of what is before it nobody knows, but where it is one of these points, and
@@ -110,14 +144,13 @@ bool MlflowReadBack::history(const std::string& body) {
   std::multimap<Place, std::size_t> wanted;
   for (const std::size_t each : keys_[histories_.front()]) { wanted.emplace(place_of(each), each); }
   bool seen = false;
-  const Json rest = for_each_point(body, [&](const std::string&, std::int64_t step, std::int64_t ms, double value) {
+  std::string next;
+  const bool read = for_each_point(body, next, [&](const Point& point) {
     seen = true;
-    const auto [first, end] = wanted.equal_range({step, ms, value});
+    const auto [first, end] = wanted.equal_range(place_of(point.step, point.timestamp_ms, point.value));
     for (auto each = first; each != end; ++each) { there_[each->second] = true; }
   });
-  if (!rest.is_object()) { return false; }
-  const auto token = rest.find("next_page_token");
-  const std::string next = token != rest.end() && token->is_string() ? token->get<std::string>() : "";
+  if (!read) { return false; }
   const bool more = !next.empty() && next != page_ && seen;  // a page of nothing brings it no further
   page_ = more ? next : "";
   if (!more) { histories_.pop_front(); }

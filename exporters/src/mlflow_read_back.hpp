@@ -35,13 +35,14 @@ class MlflowReadBack {
   const std::vector<bool>& there() const noexcept { return there_; }
 
  private:
-  using Place =
-      std::tuple<std::int64_t, std::int64_t, double>;  // step, time and value: "latest" is the largest of these
+  /// Step, time and value, and whether that is no number: "latest" is the largest of these.
+  using Place = std::tuple<std::int64_t, std::int64_t, double, bool>;
   using Places = std::vector<std::size_t>;
 
   bool latest(const std::string& body);
   void compare(const std::string& key, const Places& at, const Place& latest);
   bool history(const std::string& body);
+  static Place place_of(std::int64_t step, std::int64_t timestamp_ms, double value);
   Place place_of(std::size_t at) const;
 
   std::vector<MetricPoint> points_;

@@ -127,13 +127,17 @@ Delivered Delivery::deliver(const RunInfo& run, const Watcher& watch) {
   delivered.waiting = client.queue().points() + client.owed();
   delivered.left_out = client.queue().left_out();
   delivered.run_id = client.run_id();
+  delivered.server = client.server();
   if (sent && client.owed() != 0) {
-    delivered.why = "MLflow fails over a part of it; takt sync tries that again";
+    delivered.why =
+        "MLflow at " + client.server() + " fails over a part of it; takt sync " + folder_ + " tries that again";
   } else if (sent) {
     delivered.outcome = ended ? Delivered::Outcome::all : Delivered::Outcome::so_far;
   } else {
-    delivered.why =
-        lease_.held() ? client.stopped() ? "MLflow refuses the run" : "MLflow does not take it now" : lease_.problem();
+    delivered.why = lease_.held() ? "MLflow at " + client.server() +
+                                        (client.stopped() ? " refuses the run" : " does not take it now") +
+                                        (client.trouble().empty() ? "" : ": " + client.trouble())
+                                  : lease_.problem();
   }
   return delivered;
 }

@@ -35,6 +35,7 @@ struct Delivered {
   std::uint64_t waiting = 0;
   std::uint64_t left_out = 0;  ///< refused by the server, so far
   std::string run_id;
+  std::string server;  ///< that was asked
 };
 
 /// Sends what the journal in a folder has and MLflow has not, as the exporter in the program would have: the same points.

@@ -43,11 +43,11 @@ std::string words_of(const Delivered& delivered) {
   if (delivered.was_there != 0) {
     now += fmt::format(", {} were there already", detail::human_count(delivered.was_there));
   }
-  const std::string points = now + ", to run " + delivered.run_id;
+  const std::string run = "run " + delivered.run_id + " at " + delivered.server;
+  const std::string points = now + ", to " + run;
   switch (delivered.outcome) {
     case Delivered::Outcome::all:
-      return delivered.points + delivered.was_there == 0 ? "all is delivered, to run " + delivered.run_id
-                                                         : "complete; " + points;
+      return delivered.points + delivered.was_there == 0 ? "all is delivered, to " + run : "complete; " + points;
     case Delivered::Outcome::so_far:
       return points + "; the run goes on";
     case Delivered::Outcome::some:

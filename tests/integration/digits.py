@@ -1,12 +1,15 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the digits example is to show in every tracker, under the same names."""
+"""What the digits example is to show in every tracker, under the same names: few of them in MLflow."""
 
 import subprocess
 
 import rig
 
 PATHS = [f"time/Epoch/Batch{part}" for part in ("", "/IO", "/Forward", "/Backward")]
+MLFLOW_METRICS = {"loss", "throughput/items_per_s", "throughput/steps_per_s", "total/throughput/items_per_s",
+                  "total/throughput/steps_per_s", *(f"{path}/{what}" for path in PATHS for what in ("mean_s", "p95_s")),
+                  *(f"{path}/share" for path in PATHS[1:])}
 METRICS = {"loss", "throughput/items_per_s", "throughput/steps_per_s", "total/wall_s", "total/uncovered_s", "total/overhead_s",
            *(f"{path}/{what}" for path in PATHS for what in ("mean_s", "p50_s", "p95_s", "max_s", "total_s", "count")),
            *(f"total/{path}/count" for path in PATHS)}

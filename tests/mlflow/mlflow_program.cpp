@@ -3,7 +3,7 @@
 
 // Trains nothing, in steps, and sends it to an MLflow server. What it sent is written to a file as the exporter was given it,
 // in bits, so that the test can compare without trusting the exporter.
-//   mlflow_program <file for what was sent> <steps> <pause in us in each step> [failed | windows]
+//   mlflow_program <file for what was sent> <steps> <pause in us in each step> [failed | windows | clash | child]
 #include <takt/exporters/memory.hpp>
 #include <takt/exporters/mlflow.hpp>
 #include <takt/session.hpp>
@@ -79,7 +79,6 @@ void write_sent(const char* path, const takt::MemoryExporter& memory) {
     for (const takt::Cell& cell : row.cells) { line("row", cell.host_ns, cell.path); }
   }
   for (const takt::Metric& metric : memory.metrics()) {
-    if (std::isnan(metric.value)) { continue; }
     std::fprintf(file, "metric %lld %lld %016llx %s\n", static_cast<long long>(metric.step),
                  static_cast<long long>(metric.time_unix_ns / 1'000'000),
                  static_cast<unsigned long long>(bits_of(metric.value)), metric.name.c_str());
@@ -88,7 +87,7 @@ void write_sent(const char* path, const takt::MemoryExporter& memory) {
 }
 
 /// Tells in how many steps the thread waited, and the longest of these: of others it is but known that they were not alone.
-void train(takt::Session& session, int steps, long long pause_us) {
+void train(takt::Session& session, int steps, long long pause_us, bool clash) {
   int waited = 0;
   long long longest_us = 0;
   for (int step = 0; step < steps; ++step) {
@@ -100,6 +99,10 @@ void train(takt::Session& session, int steps, long long pause_us) {
       { takt::Scope odd(kOdd); }
       wait_us(pause_us);
       session.metric("loss", special(step));
+      if (clash) {
+        session.metric("step", step);
+        session.metric("step/forward", step);
+      }
       if (step == 5) { session.metric("limit", std::numeric_limits<double>::infinity()); }
       if (step == 6) { session.metric("limit", std::numeric_limits<double>::quiet_NaN()); }
     }
@@ -145,17 +148,26 @@ int main(int count, char** arguments) {
   {
     takt::Session session("mlflow-test");
     session.add(memory);
+    if (mode == "child") {
+      session.tag("mlflow.parentRunId", std::getenv("PARENT"));
+      session.tag("mlflow.note.content", "# what it is");
+    }
     takt::MlflowOptions options = takt::MlflowOptions::from_env();
     options.every_step = !windows;
     if (const char* const file = std::getenv("TOKEN_FILE"); file != nullptr) { options.mantik.token_file = file; }
     session.add(takt::MlflowExporter(options));
+    if (mode == "child") { session.tag("mlflow.runName", "renamed"); }
     for (int number = 0; number < 101; ++number) { session.param("param " + std::to_string(number), number); }
-    session.param("long", std::string(501, 'x'));
+    std::string accents;
+    for (int number = 0; number < 7000; ++number) { accents += "\xC3\xA9"; }
+    session.param("long", accents);
+    session.param("less long", std::string(501, 'x'));
+    session.tag("long", std::string(9000, 'x'));
     session.tag("purpose", "caf\xC3\xA9");
     if (windows) {
       train_in_windows(session, steps, pause_us);
     } else {
-      train(session, steps, pause_us);
+      train(session, steps, pause_us, mode == "clash");
     }
     for (const char* const name : kNames) { session.metric(name, 0.5, 0); }
     session.metric(std::string(300, 'x'), 0.5, 0);

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <set>
@@ -86,8 +87,13 @@ class FakeMlflow {
 
   static constexpr std::size_t kPage = 7;  // points
 
-  static std::tuple<std::int64_t, std::int64_t, double> place(const Json& point) {
-    return {point["step"], point["timestamp"], point["value"]};
+  /// As databases order them: what is no number is kept as 0.
+  static std::tuple<std::int64_t, std::int64_t, double, bool> place(const Json& point) {
+    const Json& value = point["value"];
+    constexpr double kMost = std::numeric_limits<double>::max();
+    if (value == "NaN") { return {point["step"], point["timestamp"], 0, true}; }
+    const double number = value == "Infinity" ? kMost : value == "-Infinity" ? -kMost : value.get<double>();
+    return {point["step"], point["timestamp"], number, false};
   }
 
   /// What follows `name` in the query, decoded.

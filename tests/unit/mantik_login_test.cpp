@@ -609,6 +609,6 @@ TEST_CASE("Mantik login: nothing of it gets into the file that says how far the 
   client.take(with_metrics(0, 1));
   REQUIRE(deliver(client));
   const std::string cursor = read_text(rig.scratch.path("mlflow.json"));
-  REQUIRE(contains(cursor, "\"run_id\": \"r1\""));
+  REQUIRE(contains(cursor, "\"run_id\":\"r1\""));
   for (const char* const secret : {"access-1", "refresh-1", "ss w"}) { CHECK_FALSE(contains(cursor, secret)); }
 }

@@ -9,13 +9,16 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 using takt::Snapshot;
 using takt::detail::MetricPoint;
 using takt::detail::MetricPoints;
+using takt::detail::MetricSet;
 using namespace takt_test;
 
 namespace {
@@ -23,7 +26,7 @@ namespace {
 constexpr std::int64_t kSecond = 1'000'000'000;
 
 struct Rig {
-  explicit Rig(bool every_step = false) : points(every_step) {
+  explicit Rig(bool every_step = false, MetricSet set = MetricSet::full) : points(every_step, set) {
     snapshot.run.start_unix_ns = 1'700'000'000'123'456'789;
     batch = add_path(snapshot, "Batch", add_path(snapshot, "Epoch"));
     io = add_path(snapshot, "IO", batch, takt::Kind::io);
@@ -303,4 +306,98 @@ TEST_CASE("Metric points: what streams waited for, of each window, and in all") 
   CHECK(found.count("exposed/io/mean_s") == 0);
   REQUIRE(found["total/exposed/comm/total_s"].size() == 1);
   CHECK(found["total/exposed/comm/total_s"][0].value == 2300 / 1e9);
+}
+
+TEST_CASE("Metric points: few of them are three a region, and none of the whole run but its throughput") {
+  Rig rig(false, MetricSet::few);
+  const std::uint32_t forward = add_path(rig.snapshot, "Forward", rig.batch, takt::Kind::compute);
+  for (std::int64_t step = 0; step < 30; ++step) {
+    rig.add_step(step, (step % 10 + 1) * 10'000'000);
+    takt::Cell cell;
+    cell.path = forward;
+    cell.calls = 1;
+    cell.host_ns = 1'000'000;
+    cell.device_ns = 400'000'000;
+    rig.snapshot.rows.back().cells.push_back(cell);
+    rig.add_metric("loss", 1.0, step);
+  }
+  for (takt::PathStats& path : rig.snapshot.paths) { path.host.add(5); }
+  takt::Throughput& throughput = rig.snapshot.series[0].throughput;
+  throughput.steps = 29;
+  throughput.items = 29 * 64;
+  throughput.period_ns = 29 * static_cast<std::uint64_t>(kSecond);
+  rig.snapshot.finished = true;
+  rig.take();
+  auto found = rig.by_name();
+  std::set<std::string> names;
+  for (const auto& [name, points] : found) {
+    names.insert(name);
+    CHECK(points.size() == (name == "loss" ? 30U : name.compare(0, 6, "total/") == 0 ? 1U : 3U));
+  }
+  const std::string stem = "time/Epoch/Batch";
+  CHECK(names == std::set<std::string>{"loss", stem + "/mean_s", stem + "/p95_s", stem + "/IO/mean_s",
+                                       stem + "/IO/share", stem + "/IO/p95_s", stem + "/Forward/mean_s",
+                                       stem + "/Forward/share", "gpu/Epoch/Batch/Forward/mean_s",
+                                       "throughput/items_per_s", "throughput/steps_per_s",
+                                       "total/throughput/items_per_s", "total/throughput/steps_per_s"});
+  CHECK(found[stem + "/IO/mean_s"][0].value == 0.055);
+  CHECK(found[stem + "/IO/share"][0].value == 0.055);
+  CHECK(found[stem + "/IO/p95_s"][0].value == Approx(0.1).epsilon(0.008));
+  CHECK(found[stem + "/mean_s"][0].value == 1.0);
+  CHECK(found["gpu/Epoch/Batch/Forward/mean_s"][2].value == 0.4);
+}
+
+TEST_CASE("Metric points: of few, less than half a window at the end is no point, unless it is the only one") {
+  const std::int64_t steps = GENERATE(2, 13, 17, 20);
+  Rig rig(false, MetricSet::few);
+  for (std::int64_t step = 0; step < steps; ++step) { rig.add_step(step, 1'000'000); }
+  rig.snapshot.rows.back().items = 1;  // as of a last batch that is not full
+  rig.snapshot.finished = true;
+  rig.take();
+  std::vector<std::int64_t> ends;
+  auto found = rig.by_name();
+  for (const MetricPoint& point : found["throughput/steps_per_s"]) {
+    ends.push_back(point.step);
+    CHECK(point.value == 1.0);
+  }
+  CHECK(ends == (steps == 2    ? std::vector<std::int64_t>{1}
+                 : steps == 13 ? std::vector<std::int64_t>{9}
+                 : steps == 17 ? std::vector<std::int64_t>{9, 16}
+                               : std::vector<std::int64_t>{9, 19}));
+}
+
+TEST_CASE("Metric points: of a run without steps, few are of the whole run") {
+  Rig rig(false, MetricSet::few);
+  rig.snapshot.series.clear();
+  rig.snapshot.paths[rig.io].host.add(5'000'000);
+  rig.snapshot.paths[rig.io].device.add(3'000'000);
+  rig.snapshot.finished = true;
+  rig.take();
+  auto found = rig.by_name();
+  CHECK(found.size() == 3);
+  CHECK(found["total/time/Epoch/Batch/IO/mean_s"][0].value == 0.005);
+  CHECK(found["total/time/Epoch/Batch/IO/total_s"][0].value == 0.005);
+  CHECK(found["total/gpu/Epoch/Batch/IO/total_s"][0].value == 0.003);
+}
+
+TEST_CASE("Metric points tell each name that became another one, once") {
+  Rig rig;
+  const std::uint32_t odd = add_path(rig.snapshot, "ns::f<int>", rig.batch);
+  rig.add_step(0, 5);
+  rig.snapshot.rows.back().cells[0].path = odd;
+  rig.add_metric("a:b", 1, 0);
+  rig.add_metric("time/mine", 1, 0);
+  rig.add_metric("loss", 1, 0);
+  rig.snapshot.finished = true;
+  rig.take();
+  const MetricPoints::Renamed renamed = rig.points.take_renamed();
+  REQUIRE(renamed.size() == 3);
+  CHECK(renamed[0].first == "a:b");
+  CHECK(renamed[0].second == takt::detail::tracker_name("a:b", 250));
+  CHECK(renamed[1] == std::make_pair(std::string("time/mine"), std::string("user/time/mine")));
+  CHECK(renamed[2].first == "time/Epoch/Batch/ns::f<int>");
+  CHECK(rig.by_name().count(renamed[2].second + "/mean_s") == 1);
+  rig.add_metric("a:b", 2, 1);
+  rig.take();
+  CHECK(rig.points.take_renamed().empty());
 }

@@ -14,18 +14,25 @@
 #include "support/scratch.hpp"
 #include "support/snapshot_builder.hpp"
 #include "support/stolen_descriptors.hpp"
+#include "tracker_names.hpp"
+#include "user_name.hpp"
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <limits>
+#include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <pwd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -87,6 +94,12 @@ Snapshot with_metrics(std::int64_t count) {
     snapshot.metrics.push_back(metric);
   }
   return snapshot;
+}
+
+/// Code points.
+std::size_t points_of(const std::string& text) {
+  return static_cast<std::size_t>(std::count_if(
+      text.begin(), text.end(), [](char each) { return (static_cast<unsigned char>(each) & 0xC0U) != 0x80U; }));
 }
 
 bool deliver(MlflowClient& client, int ms = 60'000) { return client.deliver(steady_clock::now() + milliseconds(ms)); }
@@ -200,12 +213,15 @@ TEST_CASE("MLflow client: a page instead of JSON is not an answer", "[timed]") {
   CHECK(of(server, "log-batch").size() == 2);
 }
 
-TEST_CASE("MLflow client: a server that fails over a request three times does not get it again from here", "[timed]") {
+TEST_CASE(
+    "MLflow client: a server that fails over a request three times, and over parts of it, does not get it again from "
+    "here",
+    "[timed]") {
   FakeHttp server([](const FakeRequest& request) { return is(request, "log-batch") ? failing(500) : usual(request); });
   MlflowClient client(options_for(server), quick());
   client.take(with_metrics(5));
   REQUIRE(deliver(client));
-  CHECK(of(server, "log-batch").size() == 3);
+  CHECK(of(server, "log-batch").size() == 5);  // the last one for a single point, as whose metric the others are
   CHECK(client.queue().left_out() == 0);
   CHECK(client.queue().lost() == 5);
   CHECK(client.queue().settled() == 0);  // the next one sends it
@@ -557,12 +573,28 @@ TEST_CASE("MLflow client: user and password in the URL are used, and never shown
   CHECK(server.requests()[0].path == "/prefix/api/2.0/mlflow/runs/create");
 }
 
+TEST_CASE("MLflow options: what only MLflow's own clients understand gives a line, and the program goes on") {
+  MlflowOptions options;
+  for (const char* const uri : {"sqlite:///mlflow.db", "databricks", "databricks://profile", "file:/tmp/mlruns",
+                                "./mlruns", "/data/mlruns", "postgresql+psycopg2://user:s3cr3t@host/db"}) {
+    const support::CaughtFaults faults;
+    options.tracking_uri = uri;
+    takt::MlflowExporter exporter(options);
+    CHECK(exporter.export_snapshot(with_metrics(3)) == takt::ExportResult::ok);
+    CHECK(exporter.shutdown(milliseconds(1000)));
+    CHECK(faults.lines().size() == 1);
+    CHECK(contains(faults.text(), "mlflow server --backend-store-uri"));
+    CHECK(contains(faults.text(), "takt sync"));
+    CHECK_FALSE(contains(faults.text(), "s3cr3t"));
+  }
+}
+
 TEST_CASE("MLflow options that cannot work are refused with what to do") {
   MlflowOptions options;
   CHECK_THROWS_AS(takt::MlflowExporter(options), takt::Error);
-  for (const char* const uri : {"sqlite:///mlflow.db", "databricks", "file:/tmp/mlruns", "./mlruns"}) {
+  for (const char* const uri : {"localhost:5000", "ftp://host"}) {
     options.tracking_uri = uri;
-    CHECK_THROWS_WITH(takt::MlflowExporter(options), takt_test::containing("mlflow server --backend-store-uri"));
+    CHECK_THROWS_WITH(takt::MlflowExporter(options), takt_test::containing("not an http:// or https:// URL"));
   }
   options.tracking_uri = "http://127.0.0.1:5000";
   options.token = "two\nlines";
@@ -668,6 +700,180 @@ TEST_CASE("MLflow exporter: each rank a run of its own, if so wished, below the 
   REQUIRE(created.size() == 1);
   CHECK(contains(created[0].body, R"("run_name":"test rank-0007")"));
   CHECK(contains(created[0].body, R"({"key":"mlflow.parentRunId","value":"parent"})"));
+}
+
+TEST_CASE("MLflow client: a child goes to the experiment of its parent, which it names by a tag", "[timed]") {
+  const support::CaughtFaults faults;
+  const bool there = GENERATE(true, false);
+  FakeHttp server([&](const FakeRequest& request) {
+    FakeAnswer answer = usual(request);
+    if (is(request, "runs/get?run_id=above")) {
+      answer = there ? answer : failing(404);
+      if (there) { answer.body = R"({"run":{"info":{"run_id":"above","experiment_id":"42"}}})"; }
+    }
+    return answer;
+  });
+  MlflowOptions options = options_for(server);
+  options.experiment_id = "7";
+  MlflowClient client(options, quick());
+  Snapshot snapshot = with_metrics(1);
+  snapshot.tags["mlflow.parentRunId"] = "above";
+  client.take(snapshot);
+  CHECK(deliver(client));
+  const auto created = of(server, "runs/create");
+  REQUIRE(created.size() == 1);
+  CHECK(nlohmann::json::parse(created[0].body)["experiment_id"] == (there ? "42" : "7"));
+  CHECK(contains(faults.text(),
+                 there ? "the run above, the parent of this one, is in 42" : "does not know the run above"));
+}
+
+TEST_CASE("MLflow client: the user is whom the variables name, or whose process it is", "[timed]") {
+  support::ScopedEnvironment environment({});
+  for (const char* const name : {"LOGNAME", "USER", "LNAME", "USERNAME"}) { environment.unset(name); }
+  const passwd* const entry = ::getpwuid(::getuid());
+  REQUIRE(entry != nullptr);
+  CHECK(takt::detail::user_name() == entry->pw_name);
+  environment.set("USER", "ada");
+  CHECK(takt::detail::user_name() == "ada");
+  environment.set("LOGNAME", "grace");
+  CHECK(takt::detail::user_name() == "grace");
+}
+
+TEST_CASE("MLflow client: which name became what is in the line about it, of all kinds of names", "[timed]") {
+  const support::CaughtFaults faults;
+  FakeHttp server(usual);
+  MlflowClient client(options_for(server), quick());
+  Snapshot snapshot = with_metrics(1);
+  snapshot.metrics[0].name = "val/mAP@0.5";
+  snapshot.metrics.push_back(snapshot.metrics[0]);
+  snapshot.metrics[1].sequence = 1;
+  snapshot.metrics[1].name = "total/mine";
+  snapshot.params["lr (max)"] = "1";
+  snapshot.tags["who?"] = "me";
+  client.take(snapshot);
+  client.take(snapshot);
+  REQUIRE(faults.lines().size() == 1);
+  for (const char* const each : {"val/mAP@0.5", "lr (max)", "who?"}) {
+    CHECK(contains(faults.text(), '"' + std::string(each) + "\" is \"" + takt::detail::tracker_name(each, 250) + '"'));
+  }
+  CHECK(contains(faults.text(), "\"total/mine\" is \"user/total/mine\""));
+}
+
+TEST_CASE("MLflow client: a value is as long as the server takes it", "[timed]") {
+  const support::CaughtFaults faults;
+  const std::size_t most = GENERATE(std::size_t{500}, std::size_t{6000});
+  std::map<std::string, std::string> params;
+  FakeHttp server([&](const FakeRequest& request) {
+    const auto body = nlohmann::json::parse(request.body, nullptr, false);
+    if (!is(request, "log-batch") || !body.contains("params")) { return usual(request); }
+    for (const auto& each : body["params"]) {
+      if (points_of(each["value"]) > most) {
+        return failing(400, "had length 6000, which exceeded length limit of 500");
+      }
+    }
+    for (const auto& each : body["params"]) { params[each["key"]] = each["value"]; }
+    return usual(request);
+  });
+  MlflowClient client(options_for(server), quick());
+  Snapshot snapshot = with_metrics(1);
+  for (int number = 0; number < 40; ++number) { snapshot.params["short " + std::to_string(number)] = "x"; }
+  for (int number = 0; number < 40; ++number) {
+    snapshot.params["long " + std::to_string(number)] = std::string(7000, 'x');
+  }
+  snapshot.params["odd"].clear();
+  for (int number = 0; number < 6000; ++number) { snapshot.params["odd"] += "\xC3\xA9"; }
+  client.take(snapshot);
+  REQUIRE(deliver(client));
+  CHECK(client.complete());
+  CHECK(params.size() == 81);
+  CHECK(params["long 7"] == std::string(most, 'x'));
+  CHECK(points_of(params["odd"]) == most);
+  CHECK(params["short 7"] == "x");
+  CHECK(of(server, "log-batch").size() <= 5);
+  CHECK(contains(faults.text(),
+                 "is longer than the " + std::to_string(most) + " characters that this MLflow server takes"));
+}
+
+TEST_CASE("MLflow client: one metric that a server cannot keep does not cost the others", "[timed]") {
+  const support::CaughtFaults faults;
+  const Scratch scratch;
+  const std::size_t many = GENERATE(std::size_t{1}, std::size_t{96});
+  std::map<std::string, std::set<std::int64_t>> kept;
+  std::size_t copies = 0;
+  FakeHttp server([&](const FakeRequest&
+                          request) {  // as a server does that keeps them in files: up to the one it fails over
+    const auto body = nlohmann::json::parse(request.body, nullptr, false);
+    FakeAnswer answer = usual(request);
+    if (is(request, "runs/get?")) {
+      nlohmann::json latest = nlohmann::json::array();
+      for (const auto& [key, steps] : kept) {
+        latest.push_back({{"key", key}, {"step", *steps.rbegin()}, {"timestamp", 1'700'000'000'000}, {"value", 1.0}});
+      }
+      answer.body = nlohmann::json{{"run", {{"data", {{"metrics", latest}}}}}}.dump();
+    }
+    if (!is(request, "log-batch") || !body.contains("metrics")) { return answer; }
+    for (const auto& each : body["metrics"]) {
+      if (each["key"] == "step/fwd") { return failing(500, "[Errno 20] Not a directory: '/metrics/step/fwd'"); }
+      if (!kept[each["key"]].insert(each["step"].get<std::int64_t>()).second) { ++copies; }
+    }
+    return answer;
+  });
+  MlflowClient client(options_for(server), quick());
+  client.keep_cursor(scratch.path("mlflow.json"));
+  Snapshot snapshot = with_metrics(0);
+  for (std::size_t at = 0; at < 192 * many; ++at) {
+    takt::Metric metric;
+    metric.sequence = at;
+    const std::size_t which = at % 192;
+    metric.name = which == 50 ? "step" : which == 100 ? "step/fwd" : "m" + std::to_string(which);
+    metric.value = 1.0;
+    metric.step = static_cast<std::int64_t>(at / 192);
+    metric.time_unix_ns = 1'700'000'000'000'000'000;
+    snapshot.metrics.push_back(metric);
+  }
+  client.take(snapshot);
+  REQUIRE(deliver(client));
+  CHECK(client.queue().lost() == many);
+  CHECK(client.queue().settled() == 191 * many);
+  CHECK(kept.size() == 191);
+  CHECK(kept["step"].size() == many);
+  CHECK(copies == 0);
+  CHECK(contains(faults.text(), "MLflow fails over \"step/fwd\""));
+  CHECK(contains(faults.text(), "rename one of the two"));
+  CHECK(contains(faults.text(), "takt sync " + scratch.path("x").substr(0, scratch.path("x").size() - 2)));
+}
+
+TEST_CASE("MLflow client: what is no number is sent as such, and not a second time where the server has it",
+          "[timed]") {
+  const bool told = GENERATE(true, false);
+  const support::CaughtFaults faults;
+  bool first = true;
+  FakeHttp server([&](const FakeRequest& request) {
+    FakeAnswer answer = usual(request);
+    if (is(request, "runs/get?")) {
+      answer.body = R"({"run":{"data":{"metrics":[)"
+                    R"({"key":"loss","step":2,"timestamp":1700000000000,"value":"NaN"}]}}})";
+      if (!told) { answer = failing(403); }
+    }
+    if (is(request, "log-batch") && contains(request.body, "NaN")) {
+      if (std::exchange(first, false)) {
+        answer.cut = true;
+      } else {
+        answer = failing(400, "(sqlite3.IntegrityError) UNIQUE constraint failed: metrics.key");
+      }
+    }
+    return answer;
+  });
+  MlflowClient client(options_for(server), quick());
+  Snapshot snapshot = with_metrics(3);
+  snapshot.metrics[2].value = std::numeric_limits<double>::quiet_NaN();
+  client.take(snapshot);
+  REQUIRE(deliver(client));
+  CHECK(contains(of(server, "log-batch")[0].body, R"("value":"NaN")"));
+  CHECK(client.queue().settled() == 3);
+  CHECK(client.queue().left_out() == 0);
+  CHECK(client.complete());
+  CHECK((of(server, "log-batch").size() == 1) == told);
 }
 
 TEST_CASE("MLflow queue: beyond its bound the oldest points go, counted") {

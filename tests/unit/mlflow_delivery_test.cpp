@@ -5,6 +5,7 @@
 #include <takt/error.hpp>
 
 #include "journal_writer.hpp"
+#include "losses.hpp"
 #include "mlflow_cursor.hpp"
 #include "mlflow_feed.hpp"
 #include "other_process.hpp"
@@ -18,6 +19,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <set>
@@ -73,7 +75,11 @@ std::vector<Snapshot> a_run(std::uint64_t seed, int periods, bool finished = tru
         row.host_ns *= 3'000'000;
       }
     }
-    for (takt::Metric& metric : snapshot.metrics) { metric.time_unix_ns = 1'700'000'000'000'000'000; }
+    for (takt::Metric& metric : snapshot.metrics) {
+      metric.time_unix_ns = 1'700'000'000'000'000'000;
+      // Two that are no number would be one point.
+      if (std::isnan(metric.value)) { metric.time_unix_ns += static_cast<std::int64_t>(metric.sequence) * 1'000'000; }
+    }
     snapshot.run.start_unix_ns = 1'700'000'000'000'000'000;
     snapshot.run.host = this_host();
     snapshot.run.pid = kNobody;
@@ -131,7 +137,7 @@ TEST_CASE("a run that never saw a network gives the same points when it is deliv
   CHECK(later.sent_twice == 0);
 }
 
-TEST_CASE("delivered twice, the second time asks the server nothing", "[timed]") {
+TEST_CASE("delivered twice, the second time asks the server for the run, and tells which server that was", "[timed]") {
   const Scratch scratch;
   const std::string folder = folder_with(scratch, a_run(5, 30));
   FakeMlflow server;
@@ -141,7 +147,53 @@ TEST_CASE("delivered twice, the second time asks the server nothing", "[timed]")
   CHECK(again.outcome == Outcome::all);
   CHECK(again.points == 0);
   CHECK(again.run_id == "r0");
-  CHECK(server.requests() == requests);
+  CHECK(again.server == server.url());
+  CHECK(server.requests() == requests + 1);
+  CHECK(server.requests("runs/get") == 1);
+}
+
+TEST_CASE("that all is delivered is not said to a server that has nothing of it, nor to none", "[timed]") {
+  const support::CaughtFaults faults;
+  const Scratch scratch;
+  const std::string folder = folder_with(scratch, a_run(5, 30));
+  FakeMlflow server;
+  REQUIRE(deliver(folder, options_for(server)).outcome == Outcome::all);
+  FakeMlflow other;
+  other.fail_over([](const FakeRequest&) { return true; }, 404);
+  const Delivered elsewhere = deliver(folder, options_for(other));
+  CHECK(elsewhere.outcome == Outcome::some);
+  CHECK(contains(elsewhere.why, "the run r0 is not there, but at " + server.url()));
+  CHECK(contains(elsewhere.why, "MLflow at " + other.url() + " refuses the run"));
+  CHECK(contains(elsewhere.why, "remove " + takt::detail::mlflow_cursor_file(folder)));
+  FakeMlflow silent([](std::size_t) { return Mood::away; });
+  const Delivered nowhere = deliver(folder, options_for(silent), milliseconds(20));
+  CHECK(nowhere.outcome == Outcome::some);
+  CHECK(contains(nowhere.why, "MLflow at " + silent.url() + " does not take it now"));
+  CHECK(contains(faults.text(), "takt sync " + folder));
+}
+
+TEST_CASE("a run that another version has begun goes on with the points that this one would have made of it",
+          "[timed]") {
+  const auto run = a_run(4, 100);
+  const Scratch scratch;
+  const std::string folder = folder_with(scratch, run);
+  MlflowCursor cursor;
+  cursor.first_schema = true;
+  cursor.run_id = "r0";
+  cursor.of = takt::detail::mlflow_cursor_owner(run.front().run);
+  write_text(takt::detail::mlflow_cursor_file(folder), takt::detail::format_cursor(cursor));
+  FakeMlflow server;
+  CHECK(deliver(folder, options_for(server)).outcome == Outcome::all);
+  const FakeRun sent = server.run();
+  const auto has = [&](const char* what) {
+    return std::any_of(sent.history.begin(), sent.history.end(),
+                       [&](const auto& each) { return contains(each.first, what); });
+  };
+  CHECK(has("/p50_s"));
+  CHECK(has("total/wall_s"));
+  CHECK_FALSE(has("/share"));
+  REQUIRE(takt::detail::parse_cursor(read_text(takt::detail::mlflow_cursor_file(folder)), cursor));
+  CHECK(cursor.first_schema);
 }
 
 TEST_CASE("whatever request a delivery stops at, the next one goes on: one run, each point once in it", "[timed]") {
@@ -239,7 +291,7 @@ TEST_CASE("a journal without an end, of a process that is gone, ends as killed, 
   CHECK(server.run().status == "KILLED");
   CHECK(server.run().files.count("summary.json") == 1);
   bool totals = false;
-  for (const std::string& point : server.run().points) { totals = totals || contains(point, "total/wall_s"); }
+  for (const std::string& point : server.run().points) { totals = totals || contains(point, "total/throughput"); }
   CHECK(totals);
 }
 
@@ -469,7 +521,7 @@ TEST_CASE("what a server fails over remains, and the next delivery sends it", "[
   const Delivered first = deliver(folder, options_for(server));
   INFO(over);
   CHECK(first.outcome == Outcome::some);
-  CHECK(contains(first.why, "takt sync tries that again"));
+  CHECK(contains(first.why, "takt sync " + folder + " tries that again"));
   CHECK(first.left_out == 0);
   CHECK(first.waiting > 0);
   CHECK(first.points == server.run().points.size());
@@ -488,7 +540,8 @@ TEST_CASE("what a server refuses for good is left out, and not counted as delive
   const Scratch scratch;
   const std::string folder = folder_with(scratch, run);
   FakeMlflow server;
-  server.fail_over([](const FakeRequest& request) { return contains(request.body, "total/wall_s"); }, 400);
+  server.fail_over([](const FakeRequest& request) { return contains(request.body, "total/throughput/steps_per_s"); },
+                   400);
   const Delivered first = deliver(folder, options_for(server));
   CHECK(first.outcome == Outcome::all);
   CHECK(first.left_out == 1);
@@ -573,7 +626,7 @@ TEST_CASE("a run that SIGTERM ended is killed on the server, and told once, whoe
   const Delivered again = deliver(folder, options_for(server));
   CHECK(again.outcome == Outcome::all);
   CHECK(again.points + again.was_there == 0);
-  CHECK(server.requests() == requests);
+  CHECK(server.requests() == requests + 1);  // for the run
   CHECK(server.run().status == "KILLED");
 }
 
@@ -593,7 +646,7 @@ TEST_CASE("a run that was taken for killed and has gone on is told again, with i
     CHECK(server.run().files.at("summary.json") == 1);
     const std::size_t requests = server.requests();
     CHECK(deliver(folder, options_for(server)).points == 0);  // while it stays so
-    CHECK(server.requests() == requests);
+    CHECK(server.requests() == requests + 1);                 // for the run
   }
   CHECK(deliver(folder, options_for(server)).outcome == Outcome::all);
   const FakeRun both = server.run();
@@ -678,7 +731,7 @@ TEST_CASE("no credentials in what is written beside the journal, and nobody else
   REQUIRE(deliver(folder, options).outcome == Outcome::all);
   const std::string file = takt::detail::mlflow_cursor_file(folder);
   const std::string text = read_text(file);
-  CHECK(contains(text, "\"run_id\": \"r0\""));
+  CHECK(contains(text, "\"run_id\":\"r0\""));
   CHECK_FALSE(contains(text, "us3r"));
   CHECK_FALSE(contains(text, "p4ssword"));
   CHECK_FALSE(contains(text, "s3cr3t"));
@@ -692,7 +745,8 @@ TEST_CASE("a cursor that cannot be read stops a delivery: guessing would send th
   const Scratch scratch;
   const std::string folder = folder_with(scratch, a_run(12, 5));
   FakeMlflow server;
-  const std::string text = GENERATE("", "{}", "{\"schema\":\"takt-mlflow/2\"}", "[1,2", "null");
+  const std::string text =
+      GENERATE("", "{}", "{\"schema\":\"takt-mlflow/2\"}", "{\"schema\":\"takt-mlflow/3\"}", "[1,2", "null");
   write_text(takt::detail::mlflow_cursor_file(folder), text);
   CHECK_THROWS_WITH(deliver(folder, options_for(server)), takt_test::containing("Remove it"));
   CHECK(server.requests() == 0);
@@ -780,4 +834,17 @@ TEST_CASE("settled numbers are a set") {
     CHECK(first < end);
     before = end;
   }
+}
+
+TEST_CASE("what a full disk has kept out of the journal is told by takt sync, like all else that was lost on the way") {
+  auto run = a_run(5, 10);
+  const bool lost = GENERATE(true, false);
+  for (Snapshot& each : run) { each.losses.clear(); }
+  if (lost) { run.back().losses = {{"not_exported", "journal", 17}, {"not_exported", "mlflow", 5}}; }
+  const Scratch scratch;
+  const std::string folder = folder_with(scratch, run);
+  CHECK(takt::cli::tell_lost(folder, "run: ") == lost);
+  CHECK(takt::cli::tell_lost(folder, "run: ") == lost);
+  CHECK_FALSE(takt::detail::lost_records(run.back().losses).any());
+  if (lost) { CHECK(takt::detail::lost_before_journal(run.back().losses).words() == "17 steps or metrics"); }
 }

@@ -130,10 +130,11 @@ TEST_CASE("MLflow read back: a server that fails over the question is asked agai
   CHECK(server.requests("runs/get") == 3);
 }
 
-TEST_CASE("MLflow read back: infinities and numbers of every size are recognized") {
+TEST_CASE("MLflow read back: infinities, what is no number, and numbers of every size are recognized") {
   takt::detail::MetricPoints names(false);
+  names.keep_nans();
   Snapshot snapshot;
-  const std::vector<double> values = {1.0 / 3, -0.0, 5e-324, 1e308, HUGE_VAL, -HUGE_VAL};
+  const std::vector<double> values = {1.0 / 3, -0.0, 5e-324, 1e308, HUGE_VAL, -HUGE_VAL, NAN, HUGE_VAL};
   for (const double value : values) {
     takt::Metric metric;
     metric.sequence = snapshot.metrics.size();
@@ -152,7 +153,8 @@ TEST_CASE("MLflow read back: infinities and numbers of every size are recognized
       R"({"run":{"data":{"metrics":[{"key":"m0","value":0.3333333333333333,"timestamp":0,"step":0},
           {"key":"m1","value":-0.0,"timestamp":0,"step":0},{"key":"m2","value":5e-324,"timestamp":0,"step":0},
           {"key":"m3","value":1e308,"timestamp":0,"step":0},{"key":"m4","value":"Infinity","timestamp":0,"step":0},
-          {"key":"m5","value":"-Infinity","timestamp":0,"step":0},{"key":"other","value":1,"timestamp":0,"step":0}]}}})"));
+          {"key":"m5","value":"-Infinity","timestamp":0,"step":0},{"key":"m6","value":"NaN","timestamp":0,"step":0},
+          {"key":"m7","value":1.7976931348623157e308,"timestamp":0,"step":0},{"key":"other","value":1,"timestamp":0,"step":0}]}}})"));
   CHECK_FALSE(asked.busy());
   CHECK(asked.there() == std::vector<bool>(values.size(), true));
 }
