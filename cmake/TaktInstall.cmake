@@ -71,8 +71,8 @@ if(NOT BUILD_SHARED_LIBS)
   set(TAKT_PC_LIBS " ${TAKT_PC_NEEDS}")
   set(TAKT_PC_LIBS_PRIVATE)
 endif()
-# A compiler of C or Fortran that links does not know the library of C++.
-foreach(library IN ITEMS stdc++ c++)
+# A compiler of C or Fortran that links does not know the libraries that one of C++ adds.
+foreach(library IN ITEMS stdc++ c++ m)
   if(library IN_LIST CMAKE_CXX_IMPLICIT_LINK_LIBRARIES)
     string(STRIP "${TAKT_PC_LIBS_PRIVATE} -l${library}" TAKT_PC_LIBS_PRIVATE)
   endif()

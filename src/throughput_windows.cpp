@@ -10,6 +10,13 @@
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
+
+/// What one window took, and how much it did.
+struct WindowShare {
+  double items = 0;
+  double ns = 0;
+};
+
 namespace {
 
 /// 97.5 % quantile of Student's t: from tables up to ten degrees of freedom, above by the expansion in 1/n of Abramowitz
@@ -26,12 +33,6 @@ double student_t975(std::uint64_t degrees) noexcept {
          (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * n * n * n);
 }
 
-/// What one window took, and how much it did.
-struct Share {
-  double items = 0;
-  double ns = 0;
-};
-
 /// What windows say of the ratio of items and time, linearised: by how much each took longer than its items take on average.
 struct Scatter {
   double items = 0;       ///< of all windows
@@ -43,7 +44,7 @@ struct Scatter {
   double correlation() const noexcept { return squares > 0 ? neighbours / squares : 0; }
 };
 
-Scatter scatter_of(const Share* windows, std::uint64_t count) noexcept {
+Scatter scatter_of(const WindowShare* windows, std::uint64_t count) noexcept {
   Scatter scatter;
   double ns = 0;
   for (std::uint64_t at = 0; at < count; ++at) {
@@ -119,7 +120,7 @@ void ThroughputWindows::exclude(std::uint64_t period_ns) noexcept {
 
 /// All that a reader looks at between two looks at the version.
 struct ThroughputWindows::Interval {
-  Share window[kWindows];
+  WindowShare window[kWindows];
   double power[kPowers] = {};
 
   double stalls(std::uint64_t steps) const noexcept;

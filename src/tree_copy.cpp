@@ -26,7 +26,9 @@ TAKT_COLD void Tree::save(State& state) const noexcept {
   state.covered_ns = covered_ns();
   state.mishaps = mishap_count_.get();
   for (unsigned level = 0; level < state.depth; ++level) { state.frames[level] = base[level + 1]; }
-  for (unsigned index = 0; index < state.late; ++index) { state.frames[state.depth + index] = late[index]; }
+  for (unsigned index = 0; late != nullptr && index < state.late; ++index) {
+    state.frames[state.depth + index] = late[index];
+  }
   for (unsigned slot = 0; slot < state.mishaps && slot < kMishapSlots; ++slot) { state.mishap[slot] = mishap_[slot]; }
 }
 

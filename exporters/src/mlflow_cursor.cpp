@@ -6,6 +6,7 @@
 #include "json_walk.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -24,7 +25,7 @@ JsonText object_of(const std::map<std::string, std::string>& texts) {
 
 JsonText settled_of(const MlflowCursor& cursor) {
   JsonText settled = JsonText::object();
-  for (std::size_t source = 0; source < cursor.settled.size(); ++source) {
+  for (std::size_t source = 0; source < std::size(kSources); ++source) {
     JsonText ranges = JsonText::array();
     for (const auto& [first, end] : cursor.settled[source].ranges()) { ranges.push_back(JsonText{first, end}); }
     settled.add(kSources[source], ranges);
@@ -186,7 +187,7 @@ bool parse_cursor(const std::string& text, MlflowCursor& cursor) {
   all.get("first_metric", cursor.first_metric);
   all.get("params", cursor.params);
   all.get("tags", cursor.tags);
-  for (std::size_t source = 0; source < cursor.settled.size(); ++source) {
+  for (std::size_t source = 0; source < std::size(kSources); ++source) {
     all.get(kSources[source], cursor.settled[source]);
   }
   all.get("status", cursor.status);

@@ -273,7 +273,7 @@ bool MlflowQueue::halve() {
 
 std::string MlflowQueue::give_up_one(const MetricPoints& names) {
   if (kind_ != Kind::points) {
-    const std::string name = pairs_[todo_.back().first].first;
+    std::string name = pairs_[todo_.back().first].first;
     give_up();
     return name;
   }

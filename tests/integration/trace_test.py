@@ -45,7 +45,8 @@ class Nesting(rig.Case):
     def test_regions_that_overlap_have_further_tracks(self):
         for period in (10, 10_000):
             with self.subTest(period=period):
-                ended = self.run_program(TAKT_TRACE=1, TAKT_PERIOD_MS=period, TAKT_DIR=self.scratch / str(period))
+                ended = self.run_program(TAKT_TRACE=1, TAKT_PERIOD_MS=period, TAKT_EXIT_MS=60_000,
+                                         TAKT_DIR=self.scratch / str(period))
                 self.runs = self.scratch / str(period)
                 events, other = self.assert_nested(self.folder() / "trace.json", 8)
                 self.assertEqual(len(events), int(re.search(r"ended (\d+)", ended.out).group(1)))
@@ -54,7 +55,7 @@ class Nesting(rig.Case):
                 self.assertGreater(rig.losses(self.summary(), "end_without_start"), 0)
 
     def test_the_time_line_of_a_journal_nests(self):
-        self.run_program()
+        self.run_program(TAKT_EXIT_MS=60_000)
         file = self.scratch / "trace.json"
         subprocess.run([os.environ["COMMAND"], "trace", str(self.folder()), "-o", str(file)], check=True, env=rig.environment(),
                        stdout=subprocess.DEVNULL)
@@ -65,8 +66,8 @@ class Nesting(rig.Case):
     def test_coroutines_nest(self):
         if "COROUTINES" not in os.environ:
             self.skipTest("the compiler has no coroutines")
-        subprocess.run([os.environ["COROUTINES"], "session"], check=True, timeout=120,
-                       env=rig.environment(TAKT_DIR=self.runs, TAKT_TRACE=1, TAKT_PERIOD_MS=10))
+        subprocess.run([os.environ["COROUTINES"], "session"], check=True, timeout=60 * rig.SLACK,
+                       env=rig.environment(TAKT_DIR=self.runs, TAKT_TRACE=1, TAKT_PERIOD_MS=10, TAKT_EXIT_MS=60_000))
         events, _ = self.assert_nested(self.folder() / "trace.json", 8)
         self.assertIn("inside", {event["name"] for event in events})
 

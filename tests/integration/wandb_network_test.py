@@ -33,9 +33,10 @@ class WandbNetwork(faults.Faults, rig.Case):
     SECRET = "s3cr3t-" + "k" * 40
     UNSENT = "had not been told everything"
     DENIED = ((CREATE, 401, "WANDB_API_KEY"), (CREATE, 403, "WANDB_ENTITY"), (CREATE, 404, "WANDB_BASE_URL"),
-              (BATCH, 401, "WANDB_API_KEY"), (BATCH, 409, "WANDB_RUN_ID"), (BATCH, 400, "wandb sync"), (BATCH, 413, "wandb sync"),
-              (BATCH, 422, "wandb sync"), (BATCH, 501, "wandb sync"))
+              (BATCH, 401, "WANDB_API_KEY"), (BATCH, 409, "WANDB_RUN_ID"), (BATCH, 400, "takt sync"), (BATCH, 413, "takt sync"),
+              (BATCH, 422, "takt sync"), (BATCH, 501, "takt sync"))
     REST_MS = 5000  # there is a request with rows every 15 s only
+    server = None  # the newest
 
     def credentials(self, url):
         return {"WANDB_BASE_URL": url, "WANDB_API_KEY": self.SECRET, "WANDB_DIR": self.scratch, "WANDB_MODE": "online"}
@@ -43,6 +44,7 @@ class WandbNetwork(faults.Faults, rig.Case):
     def serve(self, fault=lambda *_: None, **how):
         server = WandbServer(lambda kind, _number, body: fault("POST", kind, body), with_body=True, **how)
         self.addCleanup(server.stop)
+        self.server = server
         return server
 
     def has_arrived(self, server, _lacking=0):
@@ -63,7 +65,11 @@ class WandbNetwork(faults.Faults, rig.Case):
         ended, delivered = super().finish(exit_ms)
         self.assertEqual(rows_of(self.log().read_bytes()), self.steps_made)
         self.assertEqual(pathlib.Path(f"{self.log()}.synced").exists(), delivered)
-        self.assertEqual(ended.err.count(f"wandb sync {self.log().parent}"), 0 if delivered else 1, ended)
+        by_client = ended.err.count(f"wandb sync {self.log().parent}")
+        by_takt = ended.err.count(f"takt sync --to wandb {self.folder()}")
+        self.assertEqual(by_client + by_takt, 0 if delivered else 1, ended)
+        if self.server and "file_stream" in [each.kind for each in self.server.asked]:  # what is there already W&B's client would send once more
+            self.assertEqual(by_client, 0, ended)
         return ended, delivered
 
     def sync(self, server, folder=None):

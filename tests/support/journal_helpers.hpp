@@ -83,12 +83,14 @@ class GrowingRun {
     for (std::uint64_t count = random_.below(8); count > 0; --count) { add_one_row(); }
     if (random_.chance(40)) { add_one_metric(); }
     all_rows.insert(all_rows.end(), now_.rows.begin(), now_.rows.end());
+    most_rows = std::max(most_rows, now_.rows.size());
     all_metrics.insert(all_metrics.end(), now_.metrics.begin(), now_.metrics.end());
     return now_;
   }
 
   bool late = false;  ///< some rows wait for device values, and come in another order
   std::vector<takt::Row> all_rows;
+  std::size_t most_rows = 0;  ///< of one export
   std::vector<takt::Metric> all_metrics;
   std::vector<takt::Row> waiting;
 

@@ -408,8 +408,7 @@ TEST_CASE("what Takt costs a region that holds many small ones is told, for a fe
     for (int call = 0; call < 1000; ++call) { inner.host.add(7); }
   }
   const std::string text = table(snapshot, 200);
-  CHECK(
-      contains(text, "self of Outer0: about 16.0 us of 23.0 us is Takt's, 16 ns for each of 1 000 regions inside\n"));
+  CHECK(contains(text, "self of Outer0: about 16.0 us of 23.0 us is Takt's, 16 ns for each of 1 000 regions inside\n"));
   CHECK(contains(text, "self of Outer2: "));
   CHECK_FALSE(contains(text, "self of Outer3: "));
   CHECK(contains(text, "  and so for 2 more\n"));

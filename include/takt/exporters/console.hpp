@@ -13,7 +13,7 @@ TAKT_BEGIN_NAMESPACE
 /// How the table is drawn.
 struct ConsoleOptions {
   std::FILE* stream = nullptr;                                             ///< not owned; nullptr: stdout
-  enum class Color { automatic, always, never } color = Color::automatic;  ///< automatic: on a terminal, without NO_COLOR and mpirun
+  enum class Color { automatic, always, never } color = Color::automatic;  ///< automatic: see docs/report.md
   int width = 0;  ///< columns; 0: of the terminal, 100 where there is none; at least 40
 };
 
