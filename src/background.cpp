@@ -22,7 +22,7 @@ namespace {
 std::atomic<long> g_running{0};           // of the threads started here
 std::atomic<std::int64_t> g_spent_ns{0};  // by those that have ended
 
-// The clocks of those that run, each made negative by the kernel's numbering; 0: free.
+// The clocks of those that run; the kernel's numbers of them are negative, so that 0 is a free place.
 constexpr std::size_t kThreadClocks = 64;
 std::atomic<clockid_t> g_thread_clock[kThreadClocks] = {};
 

@@ -509,6 +509,19 @@ bool Recorder::is_open(Region region) noexcept {
   return tree_.is_open(region_id(region)) || tree_.is_too_deep(region_id(region));
 }
 
+bool Recorder::has_just_begun(Region region) noexcept {
+  const Event* const begin = &arena_.event[region_id(region)];
+  const Event* const end = own_cursor();
+  // Between them, in one block, is all that has happened since, and nothing of it is folded.
+  const bool near =
+      begin >= folded_.own() && begin < end && place_of(begin) / kBlockEvents == place_of(end - 1) / kBlockEvents;
+  if (!near || notices_.any()) { return false; }
+  for (const Event* at = begin; at < end; at += words_of(*at)) {
+    if ((*at & kCodeMask) == region_id(region)) { return false; }
+  }
+  return true;
+}
+
 void Recorder::mistake(Mishap mishap, KeyIndex key) noexcept {
   fold();  // a Change takes the number of the next event to be folded
   const Change change(*this);

@@ -65,6 +65,8 @@ class Recorder {
   void mistake(Mishap mishap, KeyIndex key) noexcept;
   /// Whether `region`, which began here, has not ended.
   bool is_open(Region region) noexcept;
+  /// Whether `region`, which began here, is so new that it is open for sure: without a fold, which the end needs anyway.
+  bool has_just_begun(Region region) noexcept;
   /// A begin and an end as a Scope makes them, to measure what they cost.
   void plain_pair(KeyIndex key) noexcept;
   void amount(Region region, Amount what, std::int64_t amount) noexcept;

@@ -234,8 +234,10 @@ bool handle_holds(Recorder& opener, Region region, Event begun) noexcept {
 bool end_handle(Region region, Event begun) noexcept {
   Recorder& opener = *Recorder::of(region & ~kRegionFlags);
   if (opener.generation() != generation()) { return true; }  // begun before a fork, by the parent
-  if (!handle_holds(opener, region, begun)) { return false; }
-  if (&opener != existing_recorder()) { return end_of_other_thread(region, opener); }
+  const bool own = &opener == existing_recorder();
+  const bool open = own && event_at(region) == begun && opener.has_just_begun(region);
+  if (TAKT_UNLIKELY(!open) && !handle_holds(opener, region, begun)) { return false; }
+  if (!own) { return end_of_other_thread(region, opener); }
   end_slow(region);
   return true;
 }

@@ -50,10 +50,9 @@ std::uint32_t largest_beside(const Snapshot& snapshot, std::uint32_t batch) {
 /// What a period holds beside its Batch, where that is a tenth of it or more.
 void between_line(const Snapshot& snapshot, const Series& series, std::vector<std::string>& lines) {
   const auto same = [&series](const Series& each) { return each.path == series.path; };
+  // Of several threads, the Batches of one are not known.
   const bool alone = std::count_if(snapshot.series.begin(), snapshot.series.end(), same) == 1;
-  if (!alone || series.path >= snapshot.paths.size()) {
-    return;
-  }  // of several threads, the Batches of one are not known
+  if (!alone || series.path >= snapshot.paths.size()) { return; }
   const Throughput& throughput = series.throughput;
   const double batch = snapshot.paths[series.path].host.mean_ns();
   const double period = static_cast<double>(throughput.period_ns) / static_cast<double>(throughput.steps);

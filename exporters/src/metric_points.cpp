@@ -4,6 +4,8 @@
 
 #include <takt/exposed.hpp>
 
+#include "nanoseconds.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -12,15 +14,13 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-constexpr std::int64_t kNsPerMs = 1'000'000;
-
 double seconds(double ns) { return ns / 1e9; }
 double seconds(std::uint64_t ns) { return seconds(static_cast<double>(ns)); }
 
 std::uint64_t natural(std::int64_t ns) { return ns < 0 ? 0 : static_cast<std::uint64_t>(ns); }
 
 std::int64_t timestamp_ms(const Snapshot& snapshot, std::int64_t since_start_ns) {
-  return (snapshot.run.start_unix_ns + since_start_ns) / kNsPerMs;
+  return (snapshot.run.start_unix_ns + since_start_ns) / kMillisecondNs;
 }
 
 /// "loss" stays; "time/x" of a user would mix with ours.
@@ -110,7 +110,7 @@ void MetricPoints::add_metric(const Metric& metric) {
     return;
   }
   put(key_of_user(metric.name), metric.value,
-      {metric.time_unix_ns / kNsPerMs, metric.step, MetricPoint::Source::metric});
+      {metric.time_unix_ns / kMillisecondNs, metric.step, MetricPoint::Source::metric});
 }
 
 void MetricPoints::close(const Snapshot& snapshot, std::uint32_t series, Window& window) {

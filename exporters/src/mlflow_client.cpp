@@ -9,6 +9,7 @@
 #include "file.hpp"
 #include "json_text.hpp"
 #include "losses.hpp"
+#include "nanoseconds.hpp"
 #include "time_line_file.hpp"
 
 #include <fmt/format.h>
@@ -34,7 +35,7 @@ constexpr std::chrono::seconds kFilePatience(10);
 constexpr std::int64_t kMostFileBytes = 100'000'000;
 
 std::int64_t ms_of(const Snapshot& snapshot, std::int64_t since_start_ns) {
-  return (snapshot.run.start_unix_ns + since_start_ns) / 1'000'000;
+  return (snapshot.run.start_unix_ns + since_start_ns) / kMillisecondNs;
 }
 
 }  // namespace

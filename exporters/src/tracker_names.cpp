@@ -58,9 +58,13 @@ std::string tracker_name(std::string_view name, std::size_t longest, std::uint32
   return out + fmt::format("_{:08x}", hash(name, salt));
 }
 
+std::string valid_utf8(std::string_view text) {
+  using Json = nlohmann::json;
+  return Json::parse(Json(std::string(text)).dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
+}
+
 std::string utf8_name(std::string_view name, std::uint32_t salt) {
-  std::string out = nlohmann::json::parse(
-      nlohmann::json(std::string(name)).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  std::string out = valid_utf8(name);
   if (out == name && !out.empty() && salt == 0) { return out; }
   return out + fmt::format("_{:08x}", hash(name, salt));
 }

@@ -5,6 +5,7 @@
 #include <takt/error.hpp>
 
 #include "fault.hpp"
+#include "tracker_names.hpp"
 #include "wandb_folder.hpp"
 #include "wandb_key.hpp"
 

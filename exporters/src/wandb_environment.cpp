@@ -5,7 +5,7 @@
 #include "file.hpp"
 #include "git_state.hpp"
 #include "nanoseconds.hpp"
-#include "wandb_records.hpp"
+#include "tracker_names.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

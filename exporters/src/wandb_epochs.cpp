@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "wandb_epochs.hpp"
 
+#include "nanoseconds.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
@@ -11,7 +13,6 @@ namespace detail {
 namespace {
 
 constexpr std::size_t kMostEpochs = 1024;
-constexpr std::int64_t kNsOfMs = 1'000'000;
 
 bool is_epoch(const PathStats& path) { return path.name == "Epoch"; }
 
@@ -31,7 +32,7 @@ void WandbEpochs::take(const Snapshot& snapshot) {
   const auto ended = static_cast<std::int64_t>(found->host.n() + found->skipped);
   known_ = true;
   for (const Row& row : snapshot.rows) { add_row(snapshot, row, ended); }
-  if (ended > counted_) { note((snapshot.run.start_unix_ns + snapshot.wall_ns) / kNsOfMs, ended); }
+  if (ended > counted_) { note((snapshot.run.start_unix_ns + snapshot.wall_ns) / kMillisecondNs, ended); }
   counted_ = std::max(counted_, ended);
 }
 
@@ -41,7 +42,7 @@ void WandbEpochs::add_row(const Snapshot& snapshot, const Row& row, std::int64_t
   const bool is_first = series_ < 0;
   if (is_first && is_in_epoch(snapshot, snapshot.series[row.series].path)) {
     series_ = row.series;
-    by_steps_ = ended_at((snapshot.run.start_unix_ns + row.begin_ns) / kNsOfMs);
+    by_steps_ = ended_at((snapshot.run.start_unix_ns + row.begin_ns) / kMillisecondNs);
     return;
   }
   if (row.series != series_) {
@@ -54,7 +55,7 @@ void WandbEpochs::add_row(const Snapshot& snapshot, const Row& row, std::int64_t
   if (row.period_ns >= 0) { return; }
   // A Batch of another path has the same effect as the end of an Epoch: then what the snapshot has counted decides.
   if (was_other && by_steps_ >= ended) { return; }
-  note((snapshot.run.start_unix_ns + row.begin_ns) / kNsOfMs, ++by_steps_);
+  note((snapshot.run.start_unix_ns + row.begin_ns) / kMillisecondNs, ++by_steps_);
 }
 
 void WandbEpochs::note(std::int64_t timestamp_ms, std::int64_t ended) {

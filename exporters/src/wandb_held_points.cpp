@@ -2,15 +2,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "wandb_held_points.hpp"
 
+#include "nanoseconds.hpp"
+
 #include <algorithm>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
-namespace {
-
-constexpr std::int64_t kNsInMs = 1'000'000;
-
-}  // namespace
 
 std::vector<MetricPoint> WandbHeldPoints::take(const std::vector<MetricPoint>& made, const Snapshot& snapshot) {
   std::vector<MetricPoint> out;
@@ -19,9 +16,9 @@ std::vector<MetricPoint> WandbHeldPoints::take(const std::vector<MetricPoint>& m
   for (const Row& row : snapshot.rows) {
     has_row_ = true;
     row_step_ = row.step;
-    row_end_ms_ = (snapshot.run.start_unix_ns + row.begin_ns + row.host_ns) / kNsInMs;
+    row_end_ms_ = (snapshot.run.start_unix_ns + row.begin_ns + row.host_ns) / kMillisecondNs;
   }
-  now_ms_ = (snapshot.run.start_unix_ns + snapshot.wall_ns) / kNsInMs;
+  now_ms_ = (snapshot.run.start_unix_ns + snapshot.wall_ns) / kMillisecondNs;
   finished_ = snapshot.finished;
   has_batch_ = has_row_ || std::any_of(snapshot.paths.begin(), snapshot.paths.end(),
                                        [](const PathStats& path) { return path.name == "Batch"; });

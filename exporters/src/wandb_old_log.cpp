@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "wandb_old_log.hpp"
 
+#include "tracker_names.hpp"
 #include "wandb_log_reader.hpp"
-#include "wandb_records.hpp"
 #include "wandb_replay.hpp"
 
 #include <fmt/format.h>

@@ -48,8 +48,6 @@ std::string wandb_json(std::string_view text) {
   return Json(std::string(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-std::string valid_utf8(std::string_view text) { return Json::parse(wandb_json(text)).get<std::string>(); }
-
 std::string wandb_producer() {
   return fmt::format("takt-{}.{}.{}", TAKT_VERSION_MAJOR, TAKT_VERSION_MINOR, TAKT_VERSION_PATCH);
 }

@@ -19,8 +19,6 @@ namespace detail {
 std::string wandb_json(double value);
 /// What is not UTF-8 becomes U+FFFD. Any thread.
 std::string wandb_json(std::string_view text);
-/// `text` with U+FFFD for what is not UTF-8. Any thread.
-std::string valid_utf8(std::string_view text);
 
 /// A value by its name.
 struct WandbItem {

@@ -10,6 +10,7 @@
 #include "file.hpp"
 #include "losses.hpp"
 #include "nanoseconds.hpp"
+#include "tracker_names.hpp"
 #include "wandb_folder.hpp"
 #include "wandb_old_log.hpp"
 

@@ -24,8 +24,8 @@ constexpr const char* kRuns =
     "A run's folder, the folder of one of its ranks, or a folder of runs, of which the newest is taken. "
     "Default: TAKT_DIR, or takt-runs";
 
-/// Says which command a misspelt one may be. Returns whether there was one.
-bool is_misspelt(const CLI::App& app, std::string_view word) {
+/// Says which command a misspelt `word` may be. Returns whether it did.
+bool tell_nearest(const CLI::App& app, std::string_view word) {
   std::vector<std::string_view> known;
   std::string list;
   for (const CLI::App* command : app.get_subcommands({})) {
@@ -104,7 +104,7 @@ int run_command(int count, char** arguments) {
   try {
     app.parse(count, arguments);
   } catch (const CLI::ParseError& error) {
-    if (count > 1 && is_misspelt(app, arguments[1])) { return takt::cli::kUsage; }
+    if (count > 1 && tell_nearest(app, arguments[1])) { return takt::cli::kUsage; }
     std::ostringstream out;
     std::ostringstream err;
     const int status = app.exit(error, out, err);  // it repeats what it was given

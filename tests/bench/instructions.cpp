@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // Regions to count instructions of: takt_instructions <shape> <regions>. Run under callgrind by instructions.py.
+#include <takt/backends/cpu.hpp>
 #include <takt/takt.hpp>
 
 #include <cstdio>
@@ -62,11 +63,21 @@ void lap(long n) {
   }
 }
 
+/// A joined Timer's handle around one leaf.
+void handle(long n) {
+  auto timer = takt::Timer<takt::CpuBackend>::joined();
+  for (long i = 0; i < n; i += 2) {
+    const auto region = timer.start(takt::Forward);
+    leaf(takt::Comm);
+    timer.end(region);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc != 3) {
-    std::fprintf(stderr, "usage: %s hot|deep|train|rows|lap <regions>\n", argv[0]);
+    std::fprintf(stderr, "usage: %s hot|deep|train|rows|lap|handle <regions>\n", argv[0]);
     return 2;
   }
   const char* shape = argv[1];
@@ -79,6 +90,8 @@ int main(int argc, char** argv) {
     train(n, kEpoch, kBatch);
   } else if (std::strcmp(shape, "rows") == 0) {
     train(n, takt::Epoch, takt::Batch);
+  } else if (std::strcmp(shape, "handle") == 0) {
+    handle(n);
   } else {
     lap(n);
   }

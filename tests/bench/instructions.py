@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-SHAPES = ("hot", "deep", "train", "rows", "lap")
+SHAPES = ("hot", "deep", "train", "rows", "lap", "handle")
 FEW, MANY = 5010, 25050  # multiples of an epoch of 501 regions
 ALLOWED = 1.05
 BASELINE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "instructions.json")

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include "wandb_records.hpp"
+#include "tracker_names.hpp"
 
 #include "wandb_log.hpp"
 
