@@ -72,23 +72,23 @@ constexpr const char* kCounterName =
 
 }  // namespace
 
-Clock::Clock(ProcessEnvironment::Clock choice) noexcept
+Clock::Clock(ClockChoice choice) noexcept
     : Clock(choice, Hardware{counter_ticks, raw_ns, counter_invariant, monotonic_ns, stop_using_counter}) {}
 
-Clock::Clock(ProcessEnvironment::Clock choice, const Hardware& hardware) noexcept : hardware_(hardware) {
+Clock::Clock(ClockChoice choice, const Hardware& hardware) noexcept : hardware_(hardware) {
   start_unix_ns_ = static_cast<std::int64_t>(posix_ns(CLOCK_REALTIME));
   begin_monotonic();
   const char* reason = "";
-  if (choice == ProcessEnvironment::Clock::monotonic) {
+  if (choice == ClockChoice::monotonic) {
     use_monotonic("TAKT_CLOCK=monotonic");
-  } else if (choice == ProcessEnvironment::Clock::automatic && !hardware_.invariant(reason)) {
+  } else if (choice == ClockChoice::automatic && !hardware_.invariant(reason)) {
     use_monotonic(reason);
-  } else if (!calibrate() && choice == ProcessEnvironment::Clock::automatic) {
+  } else if (!calibrate() && choice == ClockChoice::automatic) {
     use_monotonic("the counter did not keep within 50 ppm of CLOCK_MONOTONIC_RAW while it was measured");
   } else {
     source_.store(ClockSource::counter, std::memory_order_release);
     reason_ =
-        choice == ProcessEnvironment::Clock::tsc ? "TAKT_CLOCK=tsc" : "invariant, and agrees with CLOCK_MONOTONIC_RAW";
+        choice == ClockChoice::tsc ? "TAKT_CLOCK=tsc" : "invariant, and agrees with CLOCK_MONOTONIC_RAW";
   }
   worst_error_ppm_.store(0, std::memory_order_relaxed);  // of a counter that was tried and not used
   measure_empty_region();

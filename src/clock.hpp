@@ -5,8 +5,6 @@
 #include <takt/detail/ticks.hpp>
 #include <takt/snapshot.hpp>
 
-#include "environment.hpp"
-
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -16,6 +14,9 @@ namespace detail {
 
 /// The clock that a reading in ticks comes from.
 enum class ClockSource : std::uint32_t { counter, monotonic };
+
+/// What the user wants it to be (TAKT_CLOCK).
+enum class ClockChoice : std::uint8_t { automatic, tsc, monotonic };
 
 /// Tells what the clock of the process reads and turns ticks into ns since it was started. The processor's counter is used
 /// where it is invariant and keeps within 50 ppm of CLOCK_MONOTONIC_RAW; its rate is measured in under 1 ms at the start
@@ -33,8 +34,8 @@ class Clock {
     void (*leaving)() noexcept = nullptr;  ///< called before the counter is given up, so that nobody stamps by it later
   };
 
-  explicit Clock(ProcessEnvironment::Clock choice) noexcept;
-  Clock(ProcessEnvironment::Clock choice, const Hardware& hardware) noexcept;
+  explicit Clock(ClockChoice choice) noexcept;
+  Clock(ClockChoice choice, const Hardware& hardware) noexcept;
 
   ClockSource source() const noexcept { return source_.load(std::memory_order_acquire); }
   /// Now, in ticks of `source`. Any thread.

@@ -3,6 +3,7 @@
 #include "own_cost.hpp"
 
 #include "background.hpp"
+#include "immortal.hpp"
 #include "process.hpp"
 #include "step_series.hpp"
 
@@ -30,8 +31,8 @@ double median_ns(Work work) noexcept {
 
 /// A recorder of nobody's thread, to try things on; never destroyed. nullptr where there is no memory.
 Recorder* scratch_recorder() noexcept {
-  static MemoryBudget budget(1U << 20U);
-  static Recorder* const scratch = Recorder::create(process_clock(), budget, generation());
+  static Immortal<Shared> shared(1U << 20U);
+  static Recorder* const scratch = Recorder::create(process_clock(), *shared, generation());
   return scratch;
 }
 

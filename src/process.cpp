@@ -7,6 +7,7 @@
 #include "immortal.hpp"
 #include "not_cancelled.hpp"
 #include "pinned.hpp"
+#include "process_environment.hpp"
 
 #include <takt/takt.hpp>
 

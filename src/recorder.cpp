@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "recorder.hpp"
 
-#include "registry.hpp"
-
 #include <takt/key.hpp>
 
 #include <algorithm>
@@ -31,27 +29,27 @@ void* new_arena() noexcept {
 
 }  // namespace
 
-Recorder* Recorder::create(Clock& clock, MemoryBudget& budget, std::uint32_t generation) noexcept {
-  if (!budget.take(sizeof(Recorder) + kTouchedArenaBytes)) { return nullptr; }
+Recorder* Recorder::create(Clock& clock, Shared& shared, std::uint32_t generation) noexcept {
+  if (!shared.budget.take(sizeof(Recorder) + kTouchedArenaBytes)) { return nullptr; }
   void* memory = nullptr;
   void* arena = nullptr;
   if (posix_memalign(&memory, alignof(Recorder), sizeof(Recorder)) != 0 || (arena = new_arena()) == nullptr) {
     std::free(memory);
-    budget.give(sizeof(Recorder) + kTouchedArenaBytes);
+    shared.budget.give(sizeof(Recorder) + kTouchedArenaBytes);
     return nullptr;
   }
-  return new (memory) Recorder(*static_cast<Arena*>(arena), clock, budget, generation);
+  return new (memory) Recorder(*static_cast<Arena*>(arena), clock, shared, generation);
 }
 
-Recorder::Recorder(Arena& arena, Clock& clock, MemoryBudget& budget, std::uint32_t generation) noexcept
+Recorder::Recorder(Arena& arena, Clock& clock, Shared& shared, std::uint32_t generation) noexcept
     : arena_(arena),
       clock_(clock),
-      budget_(budget),
+      shared_(shared),
       generation_(generation),
       home_(&parked_),
       ruler_(clock, clock.source(), 0),
-      devices_(budget),
-      tree_(kEpochKey, kBatchKey, &budget) {
+      devices_(shared.budget),
+      tree_(kEpochKey, kBatchKey, &shared.budget) {
   arena_.event[0] = reinterpret_cast<Event>(this);
   parked_ = &arena_.event[kBlockFirst];
   folded_.set(parked_);
@@ -136,7 +134,7 @@ TAKT_COLD std::uint32_t Recorder::resume_after_signal() noexcept {
   Event* const last = own_cursor() - 1;
   const Event code = *last & kCodeMask;
   const bool is_event = code < kBeginCode + kMaxKeys && place_of(last) % kBlockEvents >= kBlockFirst;
-  registry().count_interrupted();
+  shared_.count_interrupted();
   sequence_.add(1);
   folded_.set(is_event ? last : last + 1);
   sequence_.add(1);
@@ -393,7 +391,7 @@ void Recorder::step_ended(Node* batch) noexcept {
     last_boundaries_ = tree_.boundaries();
   }
   if (batch->series == nullptr) { batch->missed_rows = true; }
-  if (!has_row) { registry().count_step_without_row(); }
+  if (!has_row) { shared_.steps_without_rows.fetch_add(1, std::memory_order_relaxed); }
   has_next_step_ = false;
   // By the clock's own time, as the reference takes longer to read than all of a short step's row to write. One that stands
   // still is found by whoever collects.
@@ -410,13 +408,12 @@ StepSeries* Recorder::series_of(Node* batch) noexcept {
 }
 
 TAKT_COLD StepSeries* Recorder::new_series(Node* batch) noexcept {
-  if (batch == tree_.overflow() || !budget_.take(sizeof(StepSeries))) { return nullptr; }
+  if (batch == tree_.overflow() || !shared_.budget.take(sizeof(StepSeries))) { return nullptr; }
   auto* series = new (std::nothrow) StepSeries(batch, batch->missed_rows);
-  const std::uint32_t id =
-      series == nullptr ? Registry::kNoSeries : registry().add_series(*this, batch->index, *series);
-  if (id == Registry::kNoSeries) {
+  const std::uint32_t id = series == nullptr ? SeriesList::kNone : shared_.series.add(thread(), tree_, *batch, *series);
+  if (id == SeriesList::kNone) {
     delete series;
-    budget_.give(sizeof(StepSeries));
+    shared_.budget.give(sizeof(StepSeries));
     return nullptr;
   }
   series->set_id(id);
@@ -442,7 +439,7 @@ TAKT_ALWAYS_INLINE Outbox* Recorder::need_outbox() noexcept {
 }
 
 TAKT_COLD Outbox* Recorder::new_outbox() noexcept {
-  auto* outbox = new (std::nothrow) Outbox(registry().outbox_pool());
+  auto* outbox = new (std::nothrow) Outbox(shared_.outbox_pool);
   if (outbox == nullptr || !outbox->usable()) {
     delete outbox;
     return nullptr;
@@ -453,7 +450,7 @@ TAKT_COLD Outbox* Recorder::new_outbox() noexcept {
 
 /// Behind a row or a metric: where memory for them fills up, the collector comes before its time.
 void Recorder::ask_for_collection(Outbox& box) noexcept {
-  if (TAKT_UNLIKELY(box.take_grown())) { registry().ask_for_collection(); }
+  if (TAKT_UNLIKELY(box.take_grown())) { shared_.ask_for_collection(); }
 }
 
 Region Recorder::lap(Region region, KeyIndex key, Region flags) noexcept {
@@ -581,7 +578,7 @@ void Recorder::metric(std::uint64_t name, double value, const std::int64_t* step
   if (name == 0) { return; }
   Outbox* const box = need_outbox();
   if (box == nullptr) {
-    registry().count_metric_without_room();
+    shared_.metrics_without_room.fetch_add(1, std::memory_order_relaxed);
     return;
   }
   MetricRecord record;
@@ -681,7 +678,7 @@ void Recorder::recycle() noexcept {
     node->missed_rows = false;
     if (node->series == nullptr) { continue; }
     delete static_cast<StepSeries*>(node->series);
-    budget_.give(sizeof(StepSeries));
+    shared_.budget.give(sizeof(StepSeries));
     node->series = nullptr;
   }
   tree_.clear_values();

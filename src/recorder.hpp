@@ -11,6 +11,7 @@
 #include "folder.hpp"
 #include "key_table.hpp"
 #include "outbox.hpp"
+#include "shared.hpp"
 #include "step_series.hpp"
 
 #include <array>
@@ -25,7 +26,7 @@ namespace detail {
 class Recorder {
  public:
   /// nullptr where there is no memory.
-  static Recorder* create(Clock& clock, MemoryBudget& budget, std::uint32_t generation) noexcept;
+  static Recorder* create(Clock& clock, Shared& shared, std::uint32_t generation) noexcept;
   /// The recorder whose arena `address` points into.
   static Recorder* of(std::uintptr_t address) noexcept {
     const std::uintptr_t arena = (address - 1) & ~kArenaMask;  // a full arena's cursor is one past it
@@ -175,7 +176,7 @@ class Recorder {
   void recycle() noexcept;
 
  private:
-  Recorder(Arena& arena, Clock& clock, MemoryBudget& budget, std::uint32_t generation) noexcept;
+  Recorder(Arena& arena, Clock& clock, Shared& shared, std::uint32_t generation) noexcept;
   std::uint64_t now() const noexcept { return clock_.ticks(source_.own()); }
   Event* own_cursor() const noexcept {
     return __atomic_load_n(home_.load(std::memory_order_relaxed), __ATOMIC_RELAXED);
@@ -212,7 +213,7 @@ class Recorder {
   Outbox* need_outbox() noexcept;
   Outbox* new_outbox() noexcept;
   StepSeries* new_series(Node* batch) noexcept;
-  static void ask_for_collection(Outbox& box) noexcept;
+  void ask_for_collection(Outbox& box) noexcept;
   void trace(const Event* events, std::uint32_t count, std::uint32_t place, std::uint64_t ticks,
              std::uint64_t unmatched = 0) noexcept;
   void take_end(Region region) noexcept;
@@ -229,7 +230,7 @@ class Recorder {
 
   Arena& arena_;
   Clock& clock_;
-  MemoryBudget& budget_;
+  Shared& shared_;
   std::uint32_t generation_;
   Relaxed<std::uint32_t> thread_;
   std::atomic<Event**> home_;  // where this recorder's cursor lives: the thread's own, or parked_

@@ -122,7 +122,7 @@ Registry::Slot* Registry::add_slot() noexcept try {
   slots_.reserve(slots_.size() + 1);
   free_.reserve(slots_.size() + 1);
   auto slot = std::make_unique<Slot>();
-  slot->recorder = Recorder::create(clock_, budget_, generation_);
+  slot->recorder = Recorder::create(clock_, shared_, generation_);
   if (slot->recorder == nullptr) { return nullptr; }
   slots_.push_back(slot.get());
   return slot.release();
@@ -183,7 +183,7 @@ void Registry::thread_ends(Recorder& recorder) noexcept {
       if (orphans_.load(std::memory_order_relaxed) != 0) {
         settle_orphans();
       }  // where no Batch ends, nobody else looks
-      if (!absorb_retired(many ? Collector::Much::all : Collector::Much::some)) { alarm_.ring(); }
+      if (!absorb_retired(many ? Collector::Much::all : Collector::Much::some)) { shared_.alarm.ring(); }
     }
   } catch (const std::bad_alloc&) {}  // it stays retired; the next one tries again
 }
@@ -200,7 +200,7 @@ bool Registry::absorb(Slot& slot, Collector::Much much) {
   }
   if (!drained || recorder.tree().is_unended() || recorder.device_pending()) { return drained; }
   totals_.merge(recorder.tree());
-  finish_series(slot);
+  shared_.series.finish(recorder.tree(), [this](const Node* node) { return path_of(node); });
   keep_dropped(slot);
   collector_.forget(&recorder);
   recorder.recycle();
@@ -330,20 +330,6 @@ bool Registry::complete(Recorder* here, std::uint64_t deadline_ns) noexcept {
   }
 }
 
-std::uint32_t Registry::add_series(const Recorder& recorder, std::uint32_t node, const StepSeries& series) noexcept {
-  const std::lock_guard<std::mutex> lock(list_);
-  if (series_.size() >= kMaxSeries) { return kNoSeries; }
-  SeriesSlot slot;
-  slot.recorder = &recorder;
-  slot.node = node;
-  slot.live = &series;
-  slot.value.thread = recorder.thread();
-  try {
-    series_.push_back(slot);
-  } catch (const std::bad_alloc&) { return kNoSeries; }
-  return static_cast<std::uint32_t>(series_.size() - 1);
-}
-
 /// The path of the process at which a node of any tree stands. Paths are numbered by the nodes of totals_.
 std::uint32_t Registry::path_of(const Node* node) {
   if (node->parent == nullptr) { return PathStats::kNoParent; }
@@ -398,7 +384,7 @@ void Registry::keep_dropped(const Slot& slot) {
 
 void Registry::set_row_limit(std::size_t bytes, bool traced) {
   const std::lock_guard<std::mutex> collect(collect_);
-  outbox_pool_.set_limit(traced ? std::max(kTraceBytes, bytes / 2) : bytes / 2);
+  shared_.outbox_pool.set_limit(traced ? std::max(kTraceBytes, bytes / 2) : bytes / 2);
   collector_.set_limit(bytes / 2);
 }
 
@@ -406,7 +392,7 @@ Harvest Registry::collect(bool last, bool* more) {
   is_collected_.store(!last, std::memory_order_relaxed);
   tell_forgotten();
   const std::lock_guard<std::mutex> collect(collect_);
-  alarm_.clear();
+  shared_.alarm.clear();
   std::vector<Slot*> slots;
   {
     const std::lock_guard<std::mutex> lock(list_);
@@ -532,7 +518,7 @@ void Registry::read(Snapshot& snapshot, std::uint64_t now_ns) {
   }
   for (Slot* slot : slots) { read_thread(*slot, snapshot, now_ns); }
   scratch_.clear();
-  read_series(snapshot);
+  shared_.series.read(snapshot.series, [this](const Node* node) { return path_of(node); });
   read_paths(snapshot);  // last, since all that comes before may find new ones
   read_losses(snapshot);
   read_devices(snapshot);
@@ -550,31 +536,6 @@ void Registry::read_paths(Snapshot& snapshot) {
     path.kind = keys_.kind(key);
     path.parent = node->parent == totals_.root() ? PathStats::kNoParent : node->parent->index;
     path.depth = path.parent == PathStats::kNoParent ? 0 : snapshot.paths[path.parent].depth + 1;
-  }
-}
-
-void Registry::read_series(Snapshot& snapshot) {
-  const std::lock_guard<std::mutex> lock(list_);
-  for (SeriesSlot& slot : series_) {
-    if (slot.live != nullptr) {
-      slot.value.path = path_of(slot.recorder->tree().node(slot.node));
-      slot.value.steps = slot.live->steps();
-      slot.value.warmup_steps = slot.live->warmup_steps();
-      slot.value.throughput = slot.live->windows().read();
-    }
-    snapshot.series.push_back(slot.value);
-  }
-}
-
-void Registry::finish_series(const Slot& slot) {
-  const std::lock_guard<std::mutex> lock(list_);
-  for (SeriesSlot& each : series_) {
-    if (each.live == nullptr || each.recorder != slot.recorder) { continue; }
-    each.value.path = path_of(each.recorder->tree().node(each.node));
-    each.value.steps = each.live->steps();
-    each.value.warmup_steps = each.live->warmup_steps();
-    each.value.throughput = each.live->windows().read();
-    each.live = nullptr;
   }
 }
 
@@ -610,7 +571,7 @@ void Registry::read_losses(Snapshot& snapshot) {
   add("metrics_over_bound", "", metric_names().refused());
   add("metrics_without_memory", "", metric_names().without_memory());
   add("threads_without_memory", "", unrecorded_.load(std::memory_order_relaxed));
-  add("metrics_without_room", "", metrics_without_room_.load(std::memory_order_relaxed));
+  add("metrics_without_room", "", shared_.metrics_without_room.load(std::memory_order_relaxed));
   add("rows_not_taken", "", collector_.dropped().rows);
   add("metrics_not_taken", "", collector_.dropped().metrics);
   add("spans_not_taken", "", collector_.dropped().spans);
@@ -620,8 +581,8 @@ void Registry::read_losses(Snapshot& snapshot) {
     add("device_spans_unplaced", device, count);
   }
   const std::lock_guard<std::mutex> lock(list_);
-  add("interrupted_by_signal", "", interrupted_.load(std::memory_order_relaxed));
-  add("steps_without_rows", "", steps_without_rows_.load(std::memory_order_relaxed));
+  add("interrupted_by_signal", "", shared_.interrupted.load(std::memory_order_relaxed));
+  add("steps_without_rows", "", shared_.steps_without_rows.load(std::memory_order_relaxed));
   add_dropped(snapshot, "", [this](Record::Type type) { return dropped_[static_cast<std::size_t>(type)]; });
   for (const Slot* slot : slots_) {
     const Outbox* outbox = slot->recorder->outbox();

@@ -4,10 +4,9 @@
 
 #include <takt/snapshot.hpp>
 
-#include "alarm.hpp"
 #include "collector.hpp"
-#include "outbox_pool.hpp"
 #include "recorder.hpp"
+#include "shared.hpp"
 
 #include <array>
 #include <atomic>
@@ -58,32 +57,19 @@ class Registry {
   /// \param last nothing will come any more: all there is.
   Harvest collect(bool last, bool* more = nullptr);
 
-  static constexpr std::uint32_t kNoSeries = 0xFFFFFFFF;
-  /// The number of a new series; kNoSeries where there is no room.
-  std::uint32_t add_series(const Recorder& recorder, std::uint32_t node, const StepSeries& series) noexcept;
   void set_warmup(std::uint64_t batches) noexcept { warmup_.store(batches, std::memory_order_relaxed); }
-  MemoryBudget& budget() noexcept { return budget_; }
+  Shared& shared() noexcept { return shared_; }
   /// What rows, metrics and spans on their way to the exporters may take, in bytes. With `traced` spans may take more.
   void set_row_limit(std::size_t bytes, bool traced);
-  OutboxPool& outbox_pool() noexcept { return outbox_pool_; }
-  /// Rings when outboxes fill up: whoever collects should not wait for the end of the period.
-  Alarm& alarm() noexcept { return alarm_; }
-  void ask_for_collection() noexcept {
-    if (outbox_pool_.used() >= outbox_pool_.limit() / 8) { alarm_.ring(); }
-  }
   std::uint32_t generation() const noexcept { return generation_; }
   /// The thread whose uncovered time reports speak of.
   void set_main_thread(std::uint32_t thread) noexcept { main_thread_.store(thread, std::memory_order_relaxed); }
   void count_unrecorded() noexcept { unrecorded_.fetch_add(1, std::memory_order_relaxed); }
-  void count_interrupted() noexcept { interrupted_.fetch_add(1, std::memory_order_relaxed); }
-  void count_step_without_row() noexcept { steps_without_rows_.fetch_add(1, std::memory_order_relaxed); }
-  void count_metric_without_room() noexcept { metrics_without_room_.fetch_add(1, std::memory_order_relaxed); }
 
   Registry* parents = nullptr;  ///< in a forked child: let go, and kept so that leak checkers know
 
  private:
   static constexpr std::uint32_t kMaxThreads = 4096;  ///< that are told apart; later ones share a name
-  static constexpr std::uint32_t kMaxSeries = 1024;
   static constexpr std::size_t kMaxWaiting = 64;  ///< ended threads whose values may wait for somebody who is reading
   static constexpr std::size_t kMaxUnended = 64;  ///< ended threads whose open regions may still end elsewhere
 
@@ -95,13 +81,6 @@ class Registry {
     std::uint64_t retired_at = 0;  // order of retirement; likewise
     bool is_retired() const noexcept { return retired.load(std::memory_order_acquire); }
     std::vector<std::uint32_t> paths;  // node of its tree -> path; under collect
-  };
-  struct SeriesSlot {
-    std::uint32_t thread = 0;
-    const Recorder* recorder = nullptr;
-    std::uint32_t node = 0;            // of its Batch in the recorder's tree
-    const StepSeries* live = nullptr;  // nullptr once its thread has ended and `value` is final
-    Series value;
   };
 
   Slot* add_slot() noexcept;
@@ -117,7 +96,6 @@ class Registry {
   void keep_dropped(const Slot& slot);
   void add_answer(const AnsweredSpan& span);
   void read_thread(Slot& slot, Snapshot& snapshot, std::uint64_t now_ns);
-  void read_series(Snapshot& snapshot);
   void read_paths(Snapshot& snapshot);
   void read_devices(Snapshot& snapshot);
   void read_losses(Snapshot& snapshot);
@@ -126,29 +104,22 @@ class Registry {
   void count_losses(const Tree& tree);
   void count_forgotten(const Node& node, std::uint32_t path);
   void tell_forgotten();
-  void finish_series(const Slot& slot);
   void look_at_orphans() noexcept;
   bool settle_orphans();
 
   Clock& clock_;
   KeyTable& keys_;
   const std::uint32_t generation_;
-  MemoryBudget budget_{32U << 20U};
-  OutboxPool outbox_pool_{4U << 20U};
-  Alarm alarm_;
+  Shared shared_{32U << 20U};
   std::atomic<std::uint64_t> warmup_{10};
   std::atomic<std::uint32_t> main_thread_{0xFFFFFFFF};
   std::atomic<std::uint64_t> unrecorded_{0};
-  std::atomic<std::uint64_t> interrupted_{0};  // see Recorder::Inside
-  std::atomic<std::uint64_t> steps_without_rows_{0};
-  std::atomic<std::uint64_t> metrics_without_room_{0};
   std::atomic<std::uint32_t> orphans_{0};  // slots that are `orphan`
 
   std::mutex list_;
   std::vector<Slot*> slots_;  // under list_; slots live for ever
   std::vector<Slot*> free_;
   std::vector<ThreadInfo> threads_;
-  std::vector<SeriesSlot> series_;
   std::uint64_t retirements_ = 0;
   std::size_t waiting_ = 0;  // threads that have ended since absorb_retired()
 

@@ -1,10 +1,12 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "environment.hpp"
+#include "run_identity.hpp"
 
+#include "environment.hpp"
 #include "fault.hpp"
 #include "file.hpp"
 #include "other_process.hpp"
+#include "run_directory.hpp"
 
 #include <algorithm>
 #include <array>
@@ -27,8 +29,6 @@ namespace {
 
 constexpr int kMaxWorldSize = std::numeric_limits<int>::max();
 constexpr std::size_t kLongestRunName = 48;
-constexpr std::size_t kLongestId = 120;
-constexpr int kMostSuffixes = 1000;
 constexpr const char* kRankOption = "TAKT_RANK or SessionOptions::rank";
 constexpr const char* kSizeOption = "TAKT_WORLD_SIZE or SessionOptions::world_size";
 
@@ -276,7 +276,7 @@ std::string id_from_meeting_point(const RunInfo& run) {
   if (!meets || !several_nodes) { id += (meets ? "-" : "") + describe_parent(); }
   if (run.rank == 0 && (several_nodes || !known)) {
     report_fault_once("run_id.made_up", "no variable names the run for all of its " + std::to_string(run.world_size) +
-                                            " ranks; using " + path_component(id, kLongestId) +
+                                            " ranks; using " + path_component(id, kLongestRunId) +
                                             (meets && several_nodes ? ", which later runs that meet there share"
                                                                     : ", which ranks on other nodes do not share") +
                                             "; set TAKT_RUN_ID, or give torchrun an --rdzv-id");
@@ -296,72 +296,7 @@ std::string host_name() {
   return ::gethostname(name, HOST_NAME_MAX) == 0 ? name : "unknown";
 }
 
-// ---- folder ----
-
-bool is_safe(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
-}
-
-/// The end of a text that was cut: tells apart two long texts that begin alike, and is the same on every rank.
-std::string hash_suffix(std::string_view text) {
-  std::string suffix = "-";
-  std::uint64_t hash = hash_name(std::string(text).c_str());
-  for (int digit = 0; digit < 16; ++digit, hash >>= 4U) { suffix += "0123456789abcdef"[hash & 15U]; }
-  return suffix;
-}
-
-/// A run is where it was started, also for a program that changes its folder later.
-std::string make_absolute(const std::string& path) {
-  char here[PATH_MAX];
-  if (path.front() == '/' || ::getcwd(here, sizeof here) == nullptr) { return path; }
-  return std::string(here) + "/" + path;
-}
-
-class Directory {
- public:
-  explicit Directory(const std::string& path)
-      : descriptor_(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) {}
-  ~Directory() {
-    if (descriptor_ >= 0) { ::close(descriptor_); }
-  }
-  Directory(const Directory&) = delete;
-  Directory& operator=(const Directory&) = delete;
-
-  int descriptor() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
-
-/// Makes one that was not there, a link included; errno says why not.
-bool make_fresh(const Directory& parent, const std::string& name) {
-  if (::mkdirat(parent.descriptor(), name.c_str(), S_IRWXU) != 0) { return false; }
-  struct stat status = {};
-  if (::fstatat(parent.descriptor(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) { return false; }
-  // An umask may take the owner's own bits away.
-  return (status.st_mode & S_IRWXU) == S_IRWXU ||
-         ::fchmodat(parent.descriptor(), name.c_str(), (status.st_mode & 07000U) | S_IRWXU, 0) == 0;
-}
-
 }  // namespace
-
-std::string path_component(std::string_view text, std::size_t longest) {
-  std::string safe;
-  for (const char c : text.substr(0, 64U * longest)) {
-    const char last = safe.empty() ? '\0' : safe.back();
-    if (is_safe(c) && !(last == '\0' && (c == '.' || c == '-')) && !(c == '.' && last == '.')) {
-      safe += c;
-    } else if (last != '_' && last != '.') {
-      safe += '_';
-    }
-  }
-  if (safe.size() > longest || text.size() > 64U * longest) {
-    const std::string suffix = hash_suffix(text);
-    safe.resize(std::min(safe.size(), longest - suffix.size()));
-    safe += suffix;
-  }
-  return safe.empty() ? "takt" : safe;
-}
 
 RunInfo identify_run(const std::string& name, const SessionOptions& options) {
   RunInfo run;
@@ -371,7 +306,7 @@ RunInfo identify_run(const std::string& name, const SessionOptions& options) {
   run.pid = ::getpid();
   find_rank(options, run);
   const std::string start = path_component(run.name, kLongestRunName) + "-";
-  run.id = start + path_component(find_run_id(options, run), kLongestId - start.size());
+  run.id = start + path_component(find_run_id(options, run), kLongestRunId - start.size());
   return run;
 }
 
@@ -379,28 +314,6 @@ int identify_rank(const SessionOptions& options) {
   RunInfo run;
   find_rank(options, run);
   return run.rank;
-}
-
-std::string make_run_folder(const SessionOptions& options, const RunInfo& run, std::string& error) {
-  const std::string& directory = options.directory;
-  if (directory.empty() || directory.find('\0') != std::string::npos) {
-    error = "the folder for runs has no name, or a zero byte in it; set TAKT_DIR to a folder that can be written";
-    return {};
-  }
-  const std::string parent_path = make_absolute(directory) + "/" + path_component(run.id, kLongestId);
-  const std::string name =
-      "rank-" + std::to_string(run.rank) + "-" + std::to_string(run.attempt) + "-" + std::to_string(run.pid);
-  if (!make_directories(parent_path, error)) { return {}; }
-  const Directory parent(parent_path);
-  int why = parent.descriptor() < 0 ? errno : EEXIST;
-  for (int suffix = 0; why == EEXIST && suffix < kMostSuffixes; ++suffix) {
-    const std::string fresh = suffix == 0 ? name : name + "-" + std::to_string(suffix);
-    if (make_fresh(parent, fresh)) { return parent_path + "/" + fresh; }
-    why = errno;
-  }
-  error = "cannot make the folder " + parent_path + "/" + name + ": " + std::system_category().message(why) +
-          "; set TAKT_DIR to a folder that can be written";
-  return {};
 }
 
 }  // namespace detail

@@ -29,7 +29,7 @@ Region begin_checked(Recorder& recorder, KeyIndex key, StreamRef stream) noexcep
   {
     const Recorder::Inside inside(recorder);
     if (inside.interrupts()) {
-      registry().count_interrupted();
+      registry().shared().count_interrupted();
     } else {
       region = stream.ops == nullptr ? recorder.begin(key, flags) : recorder.begin_device(key, flags, stream);
     }
@@ -57,7 +57,7 @@ bool end_of_other_thread(Region region, Recorder& opener) noexcept {
   }
   const Recorder::Inside inside(*here);
   if (inside.interrupts()) {
-    registry().count_interrupted();
+    registry().shared().count_interrupted();
     begin.release();
     opener.leave_notice(region_id(region), end_ns);
     return true;
@@ -81,7 +81,7 @@ bool end_of_other_thread(Region region, Recorder& opener) noexcept {
 TAKT_COLD void end_in_handler(Recorder& here, Region region) noexcept {
   here.take_told(region);
   here.leave_notice(region_id(region), process_clock().now_ns());
-  registry().count_interrupted();
+  registry().shared().count_interrupted();
 }
 
 /// The stream of an open region, which may be another thread's.
@@ -140,7 +140,7 @@ TAKT_NOINLINE Region begin_unusual_region(const Key& key) noexcept {
   if (recorder != nullptr && (batch || key.index() != kNoKey)) {
     const Recorder::Inside inside(*recorder);
     if (inside.interrupts()) {
-      registry().count_interrupted();
+      registry().shared().count_interrupted();
       return 0;
     }
     return batch ? recorder->begin(kBatchKey, kRegionFolds) : recorder->begin(key.index(), 0);  // the block was full
@@ -168,7 +168,7 @@ Region begin_sampled(const Key& key, std::uint32_t every, StreamRef stream) noex
   {
     const Recorder::Inside inside(*recorder);
     if (inside.interrupts()) {
-      registry().count_interrupted();
+      registry().shared().count_interrupted();
       return 0;
     }
     if (!recorder->sampled(index, every)) {
@@ -259,7 +259,7 @@ Region end_innermost(const Key& key) noexcept {
   {
     const Recorder::Inside inside(*recorder);
     if (inside.interrupts()) {
-      registry().count_interrupted();
+      registry().shared().count_interrupted();
       return 0;
     }
     region = recorder->innermost(index, (mode().load(std::memory_order_relaxed) & kModeDisabled) != 0);
@@ -304,7 +304,7 @@ void note_amount(Region region, Amount what, std::int64_t amount) noexcept {
   if (here == nullptr) { return; }
   const Recorder::Inside inside(*here);
   if (inside.interrupts()) {
-    registry().count_interrupted();
+    registry().shared().count_interrupted();
   } else if (opener == here) {
     opener->amount(region, what, amount);
   } else {
@@ -319,7 +319,7 @@ void record_ns(const Key& key, std::uint64_t ns) noexcept {
   if (recorder == nullptr) { return; }
   const Recorder::Inside inside(*recorder);
   if (inside.interrupts()) {
-    registry().count_interrupted();
+    registry().shared().count_interrupted();
   } else if (static_cast<std::int64_t>(ns) < 0) {
     recorder->mistake(Mishap::bad_amount, index);
   } else {

@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <takt/detail/rank.hpp>
 #include <takt/session.hpp>
 
-#include "environment.hpp"
 #include "fault.hpp"
 #include "not_cancelled.hpp"
 #include "own_cost.hpp"
+#include "run_identity.hpp"
 #include "session_impl.hpp"
 
 #include <fmt/format.h>

@@ -3,7 +3,6 @@
 #include "session_impl.hpp"
 
 #include "background.hpp"
-#include "environment.hpp"
 #include "fault.hpp"
 #include "journal_writer.hpp"
 #include "key_table.hpp"
@@ -11,6 +10,8 @@
 #include "not_cancelled.hpp"
 #include "own_cost.hpp"
 #include "quiet_signals.hpp"
+#include "run_directory.hpp"
+#include "run_identity.hpp"
 #include "termination.hpp"
 #include "uncaught.hpp"
 #include "words.hpp"
@@ -67,7 +68,7 @@ SessionImpl::SessionImpl(std::string name, SessionOptions options)
   // Of the bound, a quarter is for rows on their way out, and no less than 8 MiB (half of it, where it is small).
   const std::size_t for_rows =
       std::max(options_.memory_bytes / 4, std::min<std::size_t>(8U << 20U, options_.memory_bytes / 2));
-  registry.budget().set_limit(options_.memory_bytes - for_rows);
+  registry.shared().budget.set_limit(options_.memory_bytes - for_rows);
   registry.set_row_limit(for_rows, options_.trace);
   registry.set_warmup(static_cast<std::uint64_t>(std::max(options_.warmup, 0)));
   run_ = identify_run(name_, options_);
@@ -217,7 +218,7 @@ void SessionImpl::metric(std::string_view name, double value, const std::int64_t
   const std::uint64_t number = metric_names().number(name);
   if (Recorder* recorder = this_recorder()) {
     const Recorder::Inside inside(*recorder);
-    if (inside.interrupts()) { return registry().count_interrupted(); }
+    if (inside.interrupts()) { return registry().shared().count_interrupted(); }
     recorder->metric(number, value, step);
   }
 }
@@ -346,7 +347,7 @@ bool SessionImpl::collect_all(Time deadline) {
 
 bool SessionImpl::try_to_collect_all(Time deadline) noexcept {
   try {
-    if (collect_all(deadline)) { registry().alarm().ring(); }
+    if (collect_all(deadline)) { registry().shared().alarm.ring(); }
     return true;
   } catch (const std::exception& error) {  // no memory, most likely: the next period may be luckier
     report_fault("background", Words("results could not be collected: ", error.what()));
@@ -416,7 +417,7 @@ void SessionImpl::poll() {
     const std::lock_guard<std::mutex> lock(state_);
     due_ = true;
   }
-  registry().alarm().ring();
+  registry().shared().alarm.ring();
 }
 
 /// Whether the background is to work now. It asks before it sleeps: a collection takes back the alarm that told it.
@@ -429,7 +430,7 @@ bool SessionImpl::is_wanted() noexcept {
 void SessionImpl::sleep() noexcept {
   const milliseconds period(std::max(options_.period_ms, 10));
   watch_.sleeps();
-  registry().alarm().wait(period);
+  registry().shared().alarm.wait(period);
   watch_.wakes(static_cast<std::uint64_t>(std::chrono::nanoseconds(period).count()));
 }
 
@@ -549,7 +550,7 @@ bool SessionImpl::end_by(Time deadline) noexcept {
   {
     std::unique_lock<std::mutex> lock(state_);
     closing_ = true;
-    registry().alarm().ring();
+    registry().shared().alarm.ring();
     if (changed_.wait_until(lock, deadline, [this] { return finished_; })) { return delivered_; }
   }
   report_fault("exit", Words("the end of the run was not finished within ", limit()));

@@ -181,7 +181,7 @@ void leave_uncaught(const SessionImpl& session) noexcept {
 bool SessionImpl::die_in_background() noexcept {
   if (!background_) { return false; }
   dying_.store(true, std::memory_order_relaxed);
-  registry().alarm().ring();  // takes no lock
+  registry().shared().alarm.ring();  // takes no lock
   return true;
 }
 

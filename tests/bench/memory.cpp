@@ -29,7 +29,7 @@ double resident_mib() {
 
 void say(const std::string& when) {
   std::printf("%-44s %10.2f %10.2f\n", when.c_str(),
-              static_cast<double>(takt::detail::registry().budget().used()) / (1 << 20), resident_mib());
+              static_cast<double>(takt::detail::registry().shared().budget.used()) / (1 << 20), resident_mib());
 }
 
 void regions(std::uint64_t n) {

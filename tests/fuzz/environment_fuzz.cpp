@@ -6,6 +6,8 @@
 // standalone_main.cpp.
 #include "environment.hpp"
 #include "fault.hpp"
+#include "process_environment.hpp"
+#include "run_identity.hpp"
 
 #include "support/scoped_env.hpp"
 

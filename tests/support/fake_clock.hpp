@@ -100,8 +100,8 @@ class FakeClock {
 
 /// A FakeClock and a Clock that believes it. Its time stands still unless moved.
 struct TestClock {
-  explicit TestClock(std::uint64_t ticks = 1'000'000, takt::detail::ProcessEnvironment::Clock choice =
-                                                          takt::detail::ProcessEnvironment::Clock::automatic)
+  explicit TestClock(std::uint64_t ticks = 1'000'000,
+                     takt::detail::ClockChoice choice = takt::detail::ClockChoice::automatic)
       : fake(ticks), clock(choice, fake.hardware()) {
     fake.run(false);
   }

@@ -29,7 +29,7 @@ struct RecorderFixture {
   explicit RecorderFixture(std::uint64_t ticks = 1'000'000) : time(ticks) {
     // Never destroyed, like every recorder, and held so that a leak checker knows.
     static auto* const all = new std::vector<takt::detail::Recorder*>;
-    all->push_back(takt::detail::Recorder::create(time.clock, budget(), 0));
+    all->push_back(takt::detail::Recorder::create(time.clock, shared(), 0));
     recorder = all->back();
     collector = std::make_unique<takt::detail::Collector>(time.clock, takt::detail::key_table());
   }
@@ -89,9 +89,10 @@ struct RecorderFixture {
     return nullptr;
   }
 
-  static takt::detail::MemoryBudget& budget() {
-    static takt::detail::MemoryBudget budget(std::size_t{1} << 30U);
-    return budget;
+  static takt::detail::Shared& shared() {
+    static auto* const shared =
+        new takt::detail::Shared(std::size_t{1} << 30U);  // outlives recorders, which are never destroyed
+    return *shared;
   }
 
   TestClock time;

@@ -35,7 +35,7 @@ constexpr std::size_t kMostOfPath = 12U << 10U;  // bytes on one thread, whateve
 constexpr std::size_t kUsualOfPath = 4U << 10U;
 constexpr int kLengths = 2 * 48;
 
-takt::detail::MemoryBudget& budget() { return takt::detail::registry().budget(); }
+takt::detail::MemoryBudget& budget() { return takt::detail::registry().shared().budget; }
 
 /// The result of `work` in a child that has recorded nothing yet.
 template <class Work>

@@ -12,7 +12,7 @@
 
 using takt::detail::Clock;
 using takt::detail::ClockSource;
-using Choice = takt::detail::ProcessEnvironment::Clock;
+using Choice = takt::detail::ClockChoice;
 using takt_test::FakeClock;
 using takt_test::TestClock;
 

@@ -116,7 +116,7 @@ TEST_CASE("Collection: the background comes before its period is over where memo
   Session session("early", options);
   session.add(Counter(shown));
   constexpr int kSteps = 100'000;  // three times what has room
-  const takt::detail::OutboxPool& pool = takt::detail::registry().outbox_pool();
+  const takt::detail::OutboxPool& pool = takt::detail::registry().shared().outbox_pool;
   for (int step = 0; step < kSteps; ++step) {
     step_of_eight_columns();
     if (step % 1000 == 0) {

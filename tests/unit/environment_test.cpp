@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "environment.hpp"
 
+#include <takt/session.hpp>
+
+#include "process_environment.hpp"
+
 #include "support/catch.hpp"
 #include "support/caught_faults.hpp"
 #include "support/scoped_env.hpp"
@@ -70,7 +74,7 @@ TEST_CASE("an environment without variables leaves the defaults and says nothing
   CHECK(spell(SessionOptions::from_env()) ==
         "takt-runs||1|1|0|1000000|2000|1000|1|10|33554432|-1|-1|0|1|268435456|268435456|0|0|0|1");
   CHECK_FALSE(read_process_environment().disabled);
-  CHECK(read_process_environment().clock == ProcessEnvironment::Clock::automatic);
+  CHECK(read_process_environment().clock == detail::ClockChoice::automatic);
   CHECK(read_process_environment().profiler_rank == detail::kAllRanks);
   CHECK(caught.text().empty());
 }
@@ -120,11 +124,11 @@ TEST_CASE("recording can be disabled and the clock chosen before there is a Sess
   {
     const ScopedEnvironment environment({{"TAKT_DISABLE", "1"}, {"TAKT_CLOCK", "tsc"}});
     CHECK(read_process_environment().disabled);
-    CHECK(read_process_environment().clock == ProcessEnvironment::Clock::tsc);
+    CHECK(read_process_environment().clock == detail::ClockChoice::tsc);
   }
   const ScopedEnvironment environment({{"TAKT_DISABLE", "0"}, {"TAKT_CLOCK", "monotonic"}});
   CHECK_FALSE(read_process_environment().disabled);
-  CHECK(read_process_environment().clock == ProcessEnvironment::Clock::monotonic);
+  CHECK(read_process_environment().clock == detail::ClockChoice::monotonic);
   CHECK(caught.text().empty());
 }
 

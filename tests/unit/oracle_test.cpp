@@ -130,8 +130,8 @@ class Simulation {
     for (std::size_t index = 0; index < kThreads; ++index) {
       // Never destroyed, like every recorder; held so that a leak checker knows.
       static auto* const recorders = new std::vector<Recorder*>;
-      static MemoryBudget budget(std::size_t{4} << 30U);
-      recorders->push_back(Recorder::create(time_.clock, budget, 0));
+      static auto* const shared = new Shared(std::size_t{4} << 30U);
+      recorders->push_back(Recorder::create(time_.clock, *shared, 0));
       threads_.emplace_back(*recorders->back());
       threads_.back().collector = std::make_unique<Collector>(time_.clock, key_table());
     }

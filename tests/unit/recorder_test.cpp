@@ -468,7 +468,7 @@ TEST_CASE_METHOD(RecorderFixture, "Recorder: rows that find room late begin with
     region(kA, 10);
     end(batch);
   };
-  MemoryBudget& memory = budget();
+  MemoryBudget& memory = shared().budget;
   const std::size_t before = memory.limit();
   step();  // makes the paths
   RecorderFixture::rows();

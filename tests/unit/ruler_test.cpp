@@ -11,7 +11,7 @@
 #include <cstdint>
 
 using namespace takt::detail;
-using Choice = ProcessEnvironment::Clock;
+using Choice = ClockChoice;
 using takt_test::FakeClock;
 using takt_test::Random;
 using takt_test::TestClock;

@@ -1,6 +1,10 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "environment.hpp"
+#include "run_identity.hpp"
+
+#include <takt/detail/rank.hpp>
+
+#include "run_directory.hpp"
 
 #include "support/catch.hpp"
 #include "support/caught_faults.hpp"

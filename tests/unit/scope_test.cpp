@@ -333,8 +333,8 @@ TEST_CASE("Scope: a thread that finds no memory is not timed, and whoever hears 
   takt::detail::forget_faults();
   takt::set_error_handler(&Handler::hear, &heard);
   const std::uint64_t before = loss_of("threads_without_memory");
-  const std::size_t limit = takt::detail::registry().budget().limit();
-  takt::detail::registry().budget().set_limit(0);
+  const std::size_t limit = takt::detail::registry().shared().budget.limit();
+  takt::detail::registry().shared().budget.set_limit(0);
   constexpr int kThreads = 100;  // at the same time: more than there are recorders of threads before
   std::atomic<int> there{0};
   std::vector<std::thread> threads;
@@ -346,7 +346,7 @@ TEST_CASE("Scope: a thread that finds no memory is not timed, and whoever hears 
     });
   }
   for (std::thread& thread : threads) { thread.join(); }
-  takt::detail::registry().budget().set_limit(limit);
+  takt::detail::registry().shared().budget.set_limit(limit);
   takt::set_error_handler(nullptr);
   const std::uint64_t missing = loss_of("threads_without_memory") - before;
   REQUIRE(missing >= 1);

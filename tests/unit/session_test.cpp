@@ -795,7 +795,7 @@ TEST_CASE("Session: with little memory regions overflow and are counted, nothing
 }
 
 TEST_CASE("Session: threads that come and go while somebody reads do not pile up", "[timed]") {
-  const std::size_t before = takt::detail::registry().budget().used();
+  const std::size_t before = takt::detail::registry().shared().budget.used();
   std::atomic<bool> stop{false};
   std::vector<std::thread> others;
   for (int thread = 0; thread < 2; ++thread) {
@@ -823,7 +823,7 @@ TEST_CASE("Session: threads that come and go while somebody reads do not pile up
   const Snapshot after = takt::snapshot();
   REQUIRE(calls_of(after, "churn") == 4000);
   REQUIRE(losses_of(after, "threads_without_memory") == 0);
-  REQUIRE(takt::detail::registry().budget().used() < before + (4U << 20U));
+  REQUIRE(takt::detail::registry().shared().budget.used() < before + (4U << 20U));
 }
 
 TEST_CASE("Session: while timing is switched off regions are not recorded, metrics are") {
