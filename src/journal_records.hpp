@@ -318,6 +318,7 @@ void visit(Coder& coder, Record& period) {
   if (!coder.more()) { return; }  // the first version ended here
   auto& process = period.process;
   visit_numbers(coder, process.cpu_ns, process.stopped_ns, process.suspended_ns, process.before_ns);
+  if (coder.more()) { coder.number(process.earlier_sessions); }
 }
 
 template <class Coder, class Record, OnlyFor<Record, GapRecord> = 0>

@@ -106,6 +106,7 @@ Json process(const ProcessTimes& times) {
       {"stopped_ns", times.stopped_ns},
       {"suspended_ns", times.suspended_ns},
       {"before_session_ns", times.before_ns},
+      {"earlier_sessions", times.earlier_sessions},
   };
 }
 

@@ -123,6 +123,13 @@ void process_lines(const Snapshot& snapshot, Lines& lines) {
   if (before >= kWorthALine * wall && before > 0) {
     lines.push_back(fmt::format("run: begins with the first recording, {} before the Session", human_time(before)));
   }
+  const std::int64_t earlier = snapshot.process.earlier_sessions;
+  if (earlier != 0) {
+    lines.push_back(
+        fmt::format("run: totals, shares, steps and throughput hold what was recorded in {} earlier Session{} of "
+                    "this process, too",
+                    earlier, earlier == 1 ? "" : "s"));
+  }
   if (snapshot.process.cpu_ns == ProcessTimes::kUnknown) { return; }
   lines.push_back(
       fmt::format("processor time: {} in {} of wall ({})", human_time(cpu), human_time(wall), percent(cpu, wall)));

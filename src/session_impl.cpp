@@ -56,6 +56,18 @@ milliseconds margin_of(milliseconds most) { return std::min(most / 20, kMargin);
 Time now() { return std::chrono::steady_clock::now(); }
 
 std::atomic<bool> had_session{false};
+// Sessions that this process has had, behind its generation: a forked child begins with empty books.
+std::atomic<std::uint64_t> sessions{0};
+
+std::int64_t sessions_before(std::uint32_t generation) noexcept {
+  const std::uint64_t had = sessions.load(std::memory_order_relaxed);
+  return had >> 32U == generation ? static_cast<std::int64_t>(had & 0xFFFFFFFFU) : 0;
+}
+
+void count_session(std::uint32_t generation) noexcept {
+  const auto had = static_cast<std::uint64_t>(sessions_before(generation));
+  sessions.store(std::uint64_t{generation} << 32U | (had + 1), std::memory_order_relaxed);
+}
 
 // The Session that takes what is recorded. One that could not finish in time leaves it to its successor.
 std::atomic<const SessionImpl*> collector{nullptr};
@@ -63,7 +75,11 @@ std::atomic<const SessionImpl*> collector{nullptr};
 }  // namespace
 
 SessionImpl::SessionImpl(std::string name, SessionOptions options)
-    : name_(std::move(name)), options_(std::move(options)), generation_(generation()), silent_(switched_off()) {
+    : name_(std::move(name)),
+      options_(std::move(options)),
+      generation_(generation()),
+      silent_(switched_off()),
+      earlier_sessions_(sessions_before(generation_)) {
   Registry& registry = detail::registry();
   // Of the bound, a quarter is for rows on their way out, and no less than 8 MiB (half of it, where it is small).
   const std::size_t for_rows =
@@ -95,6 +111,13 @@ SessionImpl::SessionImpl(std::string name, SessionOptions options)
   run_.start_unix_ns = process_clock().start_unix_ns() + static_cast<std::int64_t>(start_ns_);
   open_folder();
   add_local_exporters();
+  if (earlier_sessions_ != 0 && !silent_) {
+    report_fault("session.later",
+                 "\"" + name_ +
+                     "\" is not the first Session of this process: its totals, steps and "
+                     "throughput go on with what was recorded before. Give each run a process, or keys, "
+                     "of its own.");
+  }
   region_cost_ns();  // measured now rather than at the end
   row_cost();
   std::shared_ptr<const Snapshot> opening;
@@ -102,6 +125,7 @@ SessionImpl::SessionImpl(std::string name, SessionOptions options)
   // From here on nothing throws: threads know this Session.
   collector.store(this, std::memory_order_relaxed);
   had_session.store(true, std::memory_order_relaxed);
+  count_session(generation_);
   if (options_.trace && !run_.directory.empty()) { tracing.store(true, std::memory_order_relaxed); }
   if (silent_) { return; }
   for (const auto& worker : local_) { worker->open(opening); }
@@ -241,6 +265,7 @@ Snapshot SessionImpl::snapshot(bool finished) {
   snapshot.overhead_ns = overhead_ns(snapshot) - overhead_before_ns_;
   snapshot.clock.region_cost_ns = region_cost_ns();
   snapshot.process = watch_.read();
+  snapshot.process.earlier_sessions = earlier_sessions_;
   snapshot.finished = finished;
   snapshot.killed = killed_.load(std::memory_order_relaxed);
   snapshot.failed = snapshot.killed || failed_.load(std::memory_order_relaxed);

@@ -103,6 +103,7 @@ class SessionImpl {
   bool homeless_ = false;  // files are wanted, and there is no folder for them
   bool alone_ = false;     // see end_alone()
   const bool silent_;      // TAKT_DISABLE=1: no thread, no file, no exporter, no table
+  const std::int64_t earlier_sessions_;
   std::atomic<bool> failed_{false};
   GpuPoller gpu_poller_;
   ProcessWatch watch_;

@@ -227,6 +227,8 @@ struct ProcessTimes {
   std::int64_t stopped_ns = 0;  ///< in which it was due to run and did not: stopped by a signal, or without a processor
   std::int64_t suspended_ns = 0;  ///< in which the machine slept; not in `wall_ns`
   std::int64_t before_ns = 0;     ///< of `wall_ns`, from the first recording to the start of the Session
+  /// Sessions of this process that have ended. What was recorded in them is in the totals, steps and throughput, too.
+  std::int64_t earlier_sessions = 0;
 };
 
 /// Whether the share `q` (0 to 1) of the calls after warm-up is another figure than the longest one: whether at least one call in

@@ -97,6 +97,7 @@ class Merge {
     sum.stopped_ns = std::max(sum.stopped_ns, process.stopped_ns);
     sum.suspended_ns = std::max(sum.suspended_ns, process.suspended_ns);
     sum.before_ns = std::max(sum.before_ns, process.before_ns);
+    sum.earlier_sessions = std::max(sum.earlier_sessions, process.earlier_sessions);
   }
 
   std::uint32_t add_path(const PathStats& path, const std::vector<std::uint32_t>& paths) {

@@ -123,8 +123,9 @@ std::vector<SeriesSteps> compare_steps(const Snapshot& snapshot, std::vector<std
   for (std::size_t at = 0; at < snapshot.series.size(); ++at) {
     const Series& series = snapshot.series[at];
     const std::string where = detail::fit_end(detail::printable(snapshot.path_name(series.path)), 120);
-    // The rows of a period may be of later steps than its totals.
-    all.push_back({where, std::max(series.steps, rows[at]), rows[at]});
+    // The rows of a period may be of later steps than its totals; and of an earlier Session's steps the rows are elsewhere.
+    const bool all_here = snapshot.process.earlier_sessions == 0;
+    all.push_back({where, all_here ? std::max(series.steps, rows[at]) : rows[at], rows[at]});
   }
   return all;
 }

@@ -68,7 +68,7 @@ class GrowingRun {
     now_.uncovered_ns += 5;
     now_.overhead_ns += static_cast<std::int64_t>(random_.below(1000));
     now_.process = {static_cast<std::int64_t>(random_.below(1000)) - 1, static_cast<std::int64_t>(random_.below(3)),
-                    static_cast<std::int64_t>(random_.below(3)), 17};
+                    static_cast<std::int64_t>(random_.below(3)), 17, 2};
     now_.clock.worst_error_ppm = static_cast<double>(random_.below(50));
     now_.clock.error_since_ns = static_cast<std::int64_t>(random_.below(1000));
     for (takt::Series& series : now_.series) {

@@ -365,6 +365,9 @@ TEST_CASE("where nothing ran is told before all else") {
   CHECK(stopped < text.find("warm-up: "));
   CHECK(contains(text, "the machine slept for 30.0 s: not in these times\n"));
   CHECK(contains(text, "run: begins with the first recording, 20.0 s before the Session\n"));
+  CHECK_FALSE(contains(text, "earlier Session"));
+  snapshot.process.earlier_sessions = 1;
+  CHECK(contains(table(snapshot), "hold what was recorded in 1 earlier Session of this process, too"));
   snapshot.process = takt::ProcessTimes();  // of a journal that does not know
   CHECK_FALSE(contains(table(snapshot), "processor time"));
 }

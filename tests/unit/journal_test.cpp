@@ -89,6 +89,7 @@ TEST_CASE("journal: what is written is read, in every field") {
   CHECK(read.process.stopped_ns == last.process.stopped_ns);
   CHECK(read.process.suspended_ns == last.process.suspended_ns);
   CHECK(read.process.before_ns == 17);
+  CHECK(read.process.earlier_sessions == 2);
   CHECK(same_rows(read.rows, run.all_rows));
   CHECK(same_metrics(read.metrics, run.all_metrics));
   CHECK(reader.ended());

@@ -235,8 +235,11 @@ TEST_CASE("a percentile that is the longest call is null") {
 TEST_CASE("summary.json has what the system did with the process") {
   Snapshot snapshot = sample_snapshot();
   const json clean = json::parse(takt::format_json(snapshot));
-  CHECK(clean["process"] ==
-        json({{"cpu_ns", 70'200'000'000}, {"stopped_ns", 0}, {"suspended_ns", 0}, {"before_session_ns", 0}}));
+  CHECK(clean["process"] == json({{"cpu_ns", 70'200'000'000},
+                                  {"stopped_ns", 0},
+                                  {"suspended_ns", 0},
+                                  {"before_session_ns", 0},
+                                  {"earlier_sessions", 0}}));
   CHECK(clean["clock"]["worst_error_ppm"] == 21);
   CHECK(clean["clock"]["error_since_ns"] == 10'000'000'000);
   CHECK(clean["clock"]["region_cost_ns"] == 23);
@@ -244,8 +247,12 @@ TEST_CASE("summary.json has what the system did with the process") {
   snapshot.process.stopped_ns = 3;
   snapshot.process.suspended_ns = 4;
   snapshot.process.before_ns = 5;
-  CHECK(json::parse(takt::format_json(snapshot))["process"] ==
-        json({{"cpu_ns", nullptr}, {"stopped_ns", 3}, {"suspended_ns", 4}, {"before_session_ns", 5}}));
+  snapshot.process.earlier_sessions = 6;
+  CHECK(json::parse(takt::format_json(snapshot))["process"] == json({{"cpu_ns", nullptr},
+                                                                     {"stopped_ns", 3},
+                                                                     {"suspended_ns", 4},
+                                                                     {"before_session_ns", 5},
+                                                                     {"earlier_sessions", 6}}));
 }
 
 TEST_CASE("where there is no interval the reason is there") {

@@ -679,7 +679,8 @@ TEST_CASE("Session: a second one at the same time is refused, with words that he
 }
 
 // docs/decisions/0007-session-adopts.md
-TEST_CASE("Session: a later one goes on with the books, and has its own time, rows, params and overhead") {
+TEST_CASE("Session: a later one goes on with the books, and has its own time, rows, params and overhead, and says so") {
+  const support::CaughtFaults caught;
   const MemoryExporter first;
   {
     Session session("sequence", by_hand());
@@ -705,6 +706,9 @@ TEST_CASE("Session: a later one goes on with the books, and has its own time, ro
   REQUIRE(second.last().uncovered_ns <= second.last().wall_ns);
   REQUIRE(first.last().overhead_ns > 0);
   REQUIRE(second.last().overhead_ns < first.last().overhead_ns / 100);
+  REQUIRE(first.last().process.earlier_sessions == 0);
+  REQUIRE(second.last().process.earlier_sessions == 1);
+  REQUIRE(caught.text().find("not the first Session of this process") != std::string::npos);
 }
 
 TEST_CASE("Session: close() shows the last snapshot once, what is called later does nothing") {
