@@ -10,8 +10,8 @@ BUILD_PACKAGES=(g++:g++ cmake:cmake ninja-build:ninja libfmt-dev:/usr/include/fm
   nlohmann-json3-dev:/usr/include/nlohmann/json.hpp libcli11-dev:/usr/include/CLI/CLI.hpp
   libcurl4-openssl-dev:curl-config)
 # shellcheck disable=SC2034
-TEST_PACKAGES=(catch2:/usr/include/catch2 python3:python3 "python3-venv:import ensurepip" pkg-config:pkg-config
-  binutils:objdump ccache:ccache)
+TEST_PACKAGES=(catch2:/usr/include/catch2 python3:python3 "python3-venv:import ensurepip" "python3-yaml:import yaml"
+  pkg-config:pkg-config binutils:objdump ccache:ccache)
 # shellcheck disable=SC2034
 FULL_PACKAGES=(clang:clang++ clang-format:clang-format clang-tidy:clang-tidy shellcheck:shellcheck
   valgrind:valgrind g++-aarch64-linux-gnu:aarch64-linux-gnu-g++ libamdhip64-dev:/usr/include/hip/hip_runtime_api.h)
