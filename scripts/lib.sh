@@ -12,6 +12,7 @@ BUILD_PACKAGES=(g++:g++ cmake:cmake ninja-build:ninja libfmt-dev:/usr/include/fm
 # shellcheck disable=SC2034
 TEST_PACKAGES=(catch2:/usr/include/catch2 python3:python3 "python3-venv:import ensurepip" "python3-yaml:import yaml"
   pkg-config:pkg-config binutils:objdump ccache:ccache)
+if command -v dpkg >/dev/null; then TEST_PACKAGES+=(dpkg-dev:dpkg-shlibdeps); fi
 # shellcheck disable=SC2034
 FULL_PACKAGES=(clang:clang++ clang-format:clang-format clang-tidy:clang-tidy shellcheck:shellcheck
   valgrind:valgrind g++-aarch64-linux-gnu:aarch64-linux-gnu-g++ libamdhip64-dev:/usr/include/hip/hip_runtime_api.h)

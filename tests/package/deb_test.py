@@ -1,0 +1,115 @@
+# SPDX-FileCopyrightText: The Takt authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""The package that `cpack` makes: what it says of itself, and that dpkg installs it, a program finds it, and nothing stays behind.
+
+dpkg works on a folder of its own with a database of its own, so that this machine's packages are left alone."""
+
+import argparse
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+arguments = None
+
+
+def run(*command, **more):
+    done = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, check=False, timeout=600, **more)
+    if done.returncode != 0:
+        raise AssertionError(f"{command} ended with {done.returncode}:\n{done.stdout}")
+    return done.stdout
+
+
+def header_version():
+    text = (ROOT / "include/takt/config.hpp").read_text(encoding="utf-8")
+    return ".".join(re.findall(r"#define TAKT_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", text))
+
+
+class DebTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        scratch = tempfile.TemporaryDirectory(prefix="takt-deb-")
+        cls.addClassCleanup(scratch.cleanup)
+        cls.scratch = pathlib.Path(scratch.name)
+        cls.made = run(arguments.cpack, "-G", "DEB", "-B", cls.scratch / "made", cwd=arguments.build)
+        cls.packages = list((cls.scratch / "made").glob("*.deb"))
+
+    def setUp(self):
+        self.assertEqual(len(self.packages), 1, self.made)
+        self.package = self.packages[0]
+        self.root = self.scratch / self.id()
+        for folder in ("info", "updates"):
+            (self.root / "var/lib/dpkg" / folder).mkdir(parents=True)
+        (self.root / "var/lib/dpkg/status").touch()
+
+    def field(self, name):
+        return run("dpkg-deb", "-f", self.package, name).strip()
+
+    def dpkg(self, *words):
+        # What it depends on is in the other database.
+        return run("dpkg", f"--root={self.root}", "--log=/dev/null", "--force-not-root", "--force-depends", *words)
+
+    def there(self):
+        """All that is in the folder, but for dpkg's own."""
+        return sorted(path.relative_to(self.root).as_posix() for path in self.root.rglob("*")
+                      if not path.relative_to(self.root).as_posix().startswith("var"))
+
+    def test_what_it_says_of_itself(self):
+        architecture = run("dpkg", "--print-architecture").strip()
+        self.assertEqual(self.package.name, f"libtakt-dev_{header_version()}_{architecture}.deb")
+        self.assertEqual((self.field("Package"), self.field("Version"), self.field("Architecture"), self.field("Section")),
+                         ("libtakt-dev", header_version(), architecture, "libdevel"))
+
+    def test_it_depends_on_what_its_files_need(self):
+        depends = self.field("Depends")
+        run("dpkg-deb", "-x", self.package, self.root)
+        packages = set()
+        if (self.root / "usr/include/takt/exporters/mlflow.hpp").exists():
+            self.assertIn("libcurl4-openssl-dev | libcurl4-gnutls-dev", depends)
+        for program in [*(self.root / "usr/bin").glob("*"), *(self.root / "usr/lib").rglob("*.so")]:
+            libraries = re.findall(r" => (/\S+)", run("ldd", program))
+            needed = re.findall(r"NEEDED +(\S+)", run("objdump", "-p", program))
+            for library in (library for library in libraries if os.path.basename(library) in needed):
+                # The database knows it by one of its two names where /lib is a link to /usr/lib.
+                found = subprocess.run(["dpkg", "-S", library, os.path.realpath(library)], stdout=subprocess.PIPE,
+                                       stderr=subprocess.DEVNULL, text=True, check=False).stdout
+                packages.add(found.split(":", 1)[0])
+        self.assertEqual({package for package in packages if not re.search(rf"(^|, ){re.escape(package)}( |,|$)", depends)}, set())
+        self.assertNotRegex(depends, "fmt|nlohmann|cli11")
+        self.assertEqual((self.root / "usr/bin/takt").exists(), "HAS_CLI" in os.environ)
+        self.assertEqual("libstdc++6" in packages, "HAS_CLI" in os.environ)
+
+    def test_installed_found_and_removed(self):
+        self.dpkg("-i", self.package)
+        self.assertIn("usr/include/takt/takt.hpp", self.there())
+        self.assertEqual(len(self.there()), len(run("dpkg-deb", "-c", self.package).splitlines()))
+        for consumer in ("find_package", "mlflow"):
+            if consumer == "mlflow" and "usr/include/takt/exporters/mlflow.hpp" not in self.there():
+                continue
+            build = self.root / "var/build" / consumer
+            run(arguments.cmake, "-G", arguments.generator, "-S", ROOT / "tests/consumer" / consumer, "-B", build,
+                f"-DCMAKE_CXX_COMPILER={arguments.compiler}", f"-DCMAKE_PREFIX_PATH={self.root / 'usr'}")
+            run(arguments.cmake, "--build", build)
+            self.assertIn(str(self.root / "usr"), (build / "CMakeCache.txt").read_text(encoding="utf-8"))
+            run(build / "consumer", cwd=build)
+        if "HAS_CLI" in os.environ:
+            self.assertIn(header_version(), run(self.root / "usr/bin/takt", "--version"))
+        self.dpkg("-r", "libtakt-dev")
+        self.assertEqual(self.there(), [])
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    for option in ("--build", "--cmake", "--cpack", "--generator", "--compiler"):
+        parser.add_argument(option, required=True)
+    arguments, rest = parser.parse_known_args()
+    if not all(shutil.which(tool) for tool in ("dpkg", "dpkg-deb", "dpkg-shlibdeps")):
+        print("not checked: no dpkg, or no dpkg-shlibdeps")
+        sys.exit(77)
+    unittest.main(argv=[sys.argv[0], *rest])
