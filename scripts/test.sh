@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-# Builds Takt and runs its tests: scripts/test.sh [--full]
+# Builds Takt and runs its tests: scripts/test.sh [--full] [--nightly]
 #
 # Without options: one build with g++ where every warning is an error, and all tests.
 # --full: also with clang++, AddressSanitizer (and its leak check) and UndefinedBehaviorSanitizer, and with g++ and
-#         ThreadSanitizer; then the library's sources by a compiler for aarch64, clang-format, clang-tidy and shellcheck.
+#         ThreadSanitizer; then the library's sources by a compiler for aarch64, clang-format, clang-tidy and shellcheck. Tests
+#         that none of these would change (label `once`) run in the first build only.
+# --nightly: also long simulations and random inputs (label `nightly`), in each build.
 #
 # Installs what is missing with apt-get where it may, and says what to install where it may not. Build folders
 # (build-<leg>) are kept. A test that hangs on time (label `timed`) and fails is run once more, alone. At the end stands again what
@@ -17,16 +19,21 @@ source scripts/lib.sh
 source scripts/leg.sh
 
 full=false
-case ${1:-} in
-  "") ;;
-  --full) full=true ;;
-  -h | --help) usage "$0" && exit ;;
-  *) usage "$0" >&2 && exit 2 ;;
-esac
+nightly=()
+for option in "$@"; do
+  case $option in
+    --full) full=true ;;
+    --nightly) nightly=(-C nightly) ;;
+    -h | --help) usage "$0" && exit ;;
+    *) usage "$0" >&2 && exit 2 ;;
+  esac
+done
 
-# leg <preset>: configure, build and test. A build that breaks is one failure.
+# leg <preset> [option of ctest]...: configure, build and test. A build that breaks is one failure. Second tries go by the number
+# of a test, which these options do not change, but which they would have to count themselves.
 leg() {
-  local preset=$1 log=build-$1/test.log
+  local preset=$1 log=build-$1/test.log tests=(ctest --preset "$1" "${nightly[@]}")
+  shift
   say "$preset"
   mkdir -p "build-$preset"
   if ! build "$preset" 2>&1 | tee "build-$preset/build.log"; then
@@ -35,8 +42,8 @@ leg() {
     return
   fi
   # One more than there are cores: some tests wait for servers and disks.
-  ctest --preset "$preset" -j"$(($(nproc) + 1))" </dev/null 2>&1 | tee "$log" || true
-  judge "$preset" "$log" ctest --preset "$preset"
+  "${tests[@]}" "$@" -j"$(($(nproc) + 1))" </dev/null 2>&1 | tee "$log" || true
+  judge "$preset" "$log" "${tests[@]}"
   say "the slowest of $preset"
   slowest "$log"
 }
@@ -96,8 +103,8 @@ if $full; then need_packages "${FULL_PACKAGES[@]}"; fi
 
 leg ci
 if $full; then
-  leg asan
-  leg tsan
+  leg asan -LE '^once$'
+  leg tsan -LE '^once$'
   check aarch64 aarch64
   for tool in clang-format clang-tidy; do
     if is_version_14 "$tool"; then

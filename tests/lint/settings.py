@@ -38,7 +38,7 @@ def workflow_problems(path, said):
     commands = [step["run"] for step in steps if "run" in step]
     for command in commands:
         yield from command_problems(path, command)
-    for wanted in ("scripts/test.sh", "scripts/test.sh --full"):
+    for wanted in ("scripts/test.sh", "scripts/test.sh --full", "scripts/test.sh --nightly"):
         if path.endswith("/test.yml") and wanted not in commands:
             yield f"{path}: no step runs {wanted}"
 
