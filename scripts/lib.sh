@@ -14,7 +14,7 @@ TEST_PACKAGES=(catch2:/usr/include/catch2 python3:python3 "python3-venv:import e
   pkg-config:pkg-config binutils:objdump ccache:ccache)
 if command -v dpkg >/dev/null; then TEST_PACKAGES+=(dpkg-dev:dpkg-shlibdeps); fi
 # shellcheck disable=SC2034
-FULL_PACKAGES=(clang:clang++ clang-format:clang-format clang-tidy:clang-tidy shellcheck:shellcheck
+FULL_PACKAGES=(clang:clang++ doxygen:doxygen clang-format:clang-format clang-tidy:clang-tidy shellcheck:shellcheck
   valgrind:valgrind g++-aarch64-linux-gnu:aarch64-linux-gnu-g++ libamdhip64-dev:/usr/include/hip/hip_runtime_api.h)
 
 say() { printf '== %s\n' "$*"; }

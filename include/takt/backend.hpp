@@ -79,6 +79,7 @@ class BackendTraits {
       has_mark && has_retain && has_elapsed && has_release && has_names && std::is_copy_constructible_v<B>;
 };
 
+/// Whether B has what every Backend needs.
 template <class B>
 inline constexpr bool is_backend = BackendTraits<B>::is_backend;
 

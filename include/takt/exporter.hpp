@@ -10,6 +10,7 @@ TAKT_BEGIN_NAMESPACE
 
 struct Snapshot;
 
+/// What an exporter did with a snapshot.
 enum class ExportResult {
   ok,     ///< taken: rows, metrics and spans of this snapshot are not shown again
   retry,  ///< not now: the same, and newer ones, are shown again at the next period

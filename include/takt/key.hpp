@@ -112,16 +112,24 @@ struct PredefinedKey {
 };
 }  // namespace detail
 
+/// One pass over the data.
 inline constexpr Key Epoch = detail::PredefinedKey::make("Epoch", Kind::other, detail::kEpochKey);
+/// One step: the outermost one on a thread makes a row.
 inline constexpr Key Batch = detail::PredefinedKey::make("Batch", Kind::other, detail::kBatchKey);
+/// The forward pass.
 inline constexpr Key Forward = detail::PredefinedKey::make("Forward", Kind::compute, 3);
+/// The backward pass.
 inline constexpr Key Backward = detail::PredefinedKey::make("Backward", Kind::compute, 4);
+/// Communication with other ranks.
 inline constexpr Key Comm = detail::PredefinedKey::make("Comm", Kind::comm, 5);
+/// Reading and writing of data.
 inline constexpr Key IO = detail::PredefinedKey::make("IO", Kind::io, 6);
+/// What has no key of its own.
 inline constexpr Key Other = detail::PredefinedKey::make("Other", Kind::other, detail::kOtherKey);
 
-/// For what a stream waits for, around the call that makes it wait (docs/gpu.md): exposed communication, and exposed IO.
+/// A stream waits for communication, around the call that makes it wait (docs/gpu.md).
 inline constexpr Key CommWait{"CommWait", Kind::wait};
+/// Likewise for IO.
 inline constexpr Key IOWait{"IOWait", Kind::wait};
 
 /// The key of a name made at run time. Registers the name at first use (a lock and an allocation), then costs a look-up:

@@ -85,6 +85,7 @@ struct Uncaught {
   std::vector<std::uint32_t> open;   ///< regions of that thread, outermost first; indices into Snapshot::paths
 };
 
+/// A thread that has recorded something.
 struct ThreadInfo {
   std::uint32_t id = 0;  ///< number in the process, in the order of first recording
   std::string name;      ///< from name_thread(), or "thread <id>"

@@ -14,11 +14,12 @@ using Mark = std::uint64_t;
 
 /// What a backend can say about the time between two marks.
 struct Elapsed {
+  /// Whether there is a time.
   enum class State : std::uint8_t {
-    ready,
-    pending,
-    failed,
-    missed  ///< a later replay of the same graph may have written over it
+    ready,    ///< `ns` is it
+    pending,  ///< not yet: ask again
+    failed,   ///< there will be none
+    missed    ///< a later replay of the same graph may have written over it
   };
   State state = State::pending;
   std::int64_t ns = 0;  ///< 0 or more; only where state is ready
@@ -31,6 +32,7 @@ struct Elapsed {
 
 /// What a device tells a report about itself. Texts are not owned, and live as long as the process.
 struct DeviceReport {
+  /// Spans that were not timed for one cause.
   struct Skips {
     const char* what = nullptr;  ///< stable identifier such as "skipped_capturing"; nullptr ends the list
     std::uint64_t count = 0;
@@ -123,6 +125,7 @@ using DefaultStreams = LegacyStreams;
 template <class S, class = void>
 struct StreamTraits {};
 
+/// A StreamRef is its own.
 template <>
 struct StreamTraits<StreamRef> {
   static StreamRef ref(const StreamRef& stream) noexcept { return stream; }

@@ -26,6 +26,7 @@ TAKT_EXPORT void name_thread(const char* name) noexcept;
 /// Switches recording off and on for the whole process: regions that begin while it is off are not timed and cost one look
 /// at a flag; those already open are still recorded when they end. Any thread.
 TAKT_EXPORT void set_enabled(bool on) noexcept;
+/// Whether recording is on. Any thread.
 TAKT_EXPORT bool enabled() noexcept;
 
 /// Waits until the device results of the calling thread, and of threads that have ended, are in; at most `timeout`. Returns

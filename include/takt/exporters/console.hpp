@@ -12,9 +12,15 @@ TAKT_BEGIN_NAMESPACE
 
 /// How the table is drawn.
 struct ConsoleOptions {
-  std::FILE* stream = nullptr;                                             ///< not owned; nullptr: stdout
-  enum class Color { automatic, always, never } color = Color::automatic;  ///< automatic: see docs/report.md
-  int width = 0;  ///< columns; 0: of the terminal, 100 where there is none; at least 40
+  /// When there are colours.
+  enum class Color {
+    automatic,  ///< as docs/report.md says
+    always,
+    never
+  };
+  std::FILE* stream = nullptr;     ///< not owned; nullptr: stdout
+  Color color = Color::automatic;  ///< when the table has colours
+  int width = 0;                   ///< columns; 0: of the terminal, 100 where there is none; at least 40
 };
 
 /// The table of a snapshot as text. Any thread.

@@ -48,6 +48,7 @@ class TAKT_EXPORT CudaBackend {
 
 static_assert(is_backend<CudaBackend>);
 
+/// A Scope takes a backend, for the stream that it was made for.
 template <>
 struct StreamTraits<CudaBackend> {
   static StreamRef ref(const CudaBackend& backend) noexcept { return backend.ref(); }

@@ -103,6 +103,7 @@ inline constexpr DeviceOps event_ops{
     },
     []() noexcept { return !Api::hushes(); }};
 
+/// A Scope takes a backend, for the stream that it was made for.
 template <class Api>
 struct StreamTraits<EventBackend<Api>> {
   static StreamRef ref(const EventBackend<Api>& backend) noexcept { return {&event_ops<Api>, backend.stream()}; }

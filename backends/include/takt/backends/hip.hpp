@@ -48,6 +48,7 @@ class TAKT_EXPORT HipBackend {
 
 static_assert(is_backend<HipBackend>);
 
+/// A Scope takes a backend, for the stream that it was made for.
 template <>
 struct StreamTraits<HipBackend> {
   static StreamRef ref(const HipBackend& backend) noexcept { return backend.ref(); }

@@ -152,6 +152,7 @@ class ManualBackend {
 
 static_assert(is_backend<ManualBackend>);
 
+/// A Scope takes a backend, whose clock stands for a stream.
 template <>
 struct StreamTraits<ManualBackend> {
   static StreamRef ref(const ManualBackend& backend) noexcept { return backend.stream(); }

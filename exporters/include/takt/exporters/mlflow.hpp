@@ -15,7 +15,7 @@ struct MantikOptions {
   std::string password;  ///< [MANTIK_PASSWORD] sent to api_url only, and kept nowhere
   std::string api_url;   ///< [MANTIK_API_URL] where tokens come from; empty: https://api.cloud.mantik.ai
   /// Where tokens are kept; empty: ~/.mantik/tokens.json, which Mantik's Python client shares, and for an api_url of another host
-  /// ~/.mantik/tokens-<host>%3A<port>.json, as that file does not say of which platform its tokens are.
+  /// `~/.mantik/tokens-<host>%3A<port>.json`, as that file does not say of which platform its tokens are.
   std::string token_file;
 };
 

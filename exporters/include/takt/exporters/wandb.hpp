@@ -45,7 +45,7 @@ struct WandbOptions {
   std::string sweep_id;                     ///< [WANDB_SWEEP_ID]
   bool silent = false;                      ///< [WANDB_SILENT, WANDB_QUIET] does not say how to upload
   bool every_step = false;                  ///< a row for each step, instead of one for each ten seconds
-  /// What W&B's overview of a run shows of program and machine: docs/wandb.md#what-is-told-of-program-and-machine.
+  /// What W&B's overview of a run shows of program and machine: docs/wandb.md, "What is told of program and machine".
   bool metadata = true;   ///< [WANDB_X_DISABLE_META=true: false] program, arguments, folder, CPU, memory, GPUs
   bool arguments = true;  ///< of the program, without what looks like a secret; only with metadata
   std::string program;    ///< [WANDB_PROGRAM] empty: as it was called
