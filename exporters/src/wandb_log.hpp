@@ -4,8 +4,7 @@
 
 #include <takt/config.hpp>
 
-#include "descriptor.hpp"
-#include "folder_files.hpp"
+#include "growing_file.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -25,44 +24,13 @@ void append_wandb_record(std::string& log, std::uint64_t position, std::string_v
 /// What such a file begins with; it counts as part of the first block. Any thread.
 std::string_view wandb_log_header() noexcept;
 
-/// A transaction log under way: only ever appended to, whole records. What the disk does not take is kept, and written later.
-/// One thread at a time.
-class WandbLog {
+/// A transaction log under way: a file of whole records. One thread at a time.
+class WandbLog : public GrowingFile {
  public:
-  WandbLog() = default;
-  ~WandbLog() = default;  // closes; what was not flushed is not in the file
-  WandbLog(const WandbLog&) = delete;
-  WandbLog& operator=(const WandbLog&) = delete;
-
-  /// Makes the file (0600), which must not exist. Each returns false, with errno, where that cannot be done.
+  /// Makes the file (0600), which must not exist. Returns false, with errno, where that cannot be done.
   bool create(const std::string& path);
   bool create(std::shared_ptr<const FolderFiles> folder, const std::string& name);
-  /// Opens one that is there, and changes nothing: it may be read from, and gone on with by go_on().
-  bool open(std::shared_ptr<const FolderFiles> folder, const std::string& name);
-  bool read(std::uint64_t offset, std::size_t most, std::string& bytes) const;
-  bool look(struct stat& status) const { return file_.look(status); }
-  /// Goes on behind `bytes`; what is there beyond goes. REQUIRES: a record ends there, and nobody else writes to it.
-  bool go_on(std::uint64_t bytes);
-  bool flush();
-  /// Waits for the disk.
-  bool sync();
-
   void append(std::string_view record);
-  /// Bytes that are in the file.
-  std::uint64_t written() const noexcept { return written_; }
-  /// Bytes that are not.
-  std::size_t backlog() const noexcept { return buffer_.size(); }
-  /// Forgets what is not written yet. Nothing can be appended afterwards.
-  void discard() noexcept { buffer_ = std::string(); }
-
- private:
-  bool hold();
-
-  Descriptor file_;
-  std::shared_ptr<const FolderFiles> folder_;
-  std::string name_;
-  std::uint64_t written_ = 0;
-  std::string buffer_;
 };
 
 }  // namespace detail
