@@ -26,7 +26,7 @@ constexpr int kFailuresToReport = 3;
 
 /// Makes `path` and its missing parents, mode 0700 whatever the umask. Refuses a last component that is a symbolic link.
 /// Returns false and says in `error` what failed and what to do. One thread at a time per path.
-bool make_directories(const std::string& path, std::string& error);
+TAKT_EXPORT bool make_directories(const std::string& path, std::string& error);
 
 /// How many bytes went out; errno says why not all.
 TAKT_EXPORT std::size_t write_all(int descriptor, std::string_view bytes) noexcept;

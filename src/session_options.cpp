@@ -91,6 +91,7 @@ constexpr EnvironmentVariable<Options> kSessionVariables[] = {
 std::vector<std::string_view> known_names() {
   std::vector<std::string_view> names = process_variable_names();
   for (const auto& variable : kSessionVariables) { names.emplace_back(variable.name); }
+  names.emplace_back("TAKT_TENSORBOARD_DIR");  // which an exporter reads
   std::sort(names.begin(), names.end());
   return names;
 }

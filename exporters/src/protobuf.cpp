@@ -2,13 +2,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "protobuf.hpp"
 
+#include <cstring>
+
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
 // Kinds of field: how a reader finds its end.
 constexpr std::uint32_t kVarint = 0;
+constexpr std::uint32_t kFixed64 = 1;
 constexpr std::uint32_t kSized = 2;
+constexpr std::uint32_t kFixed32 = 5;
+
+template <class Bits, class Real>
+Bits bits_of(Real value) {
+  static_assert(sizeof(Bits) == sizeof value);
+  Bits bits = 0;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
 
 }  // namespace
 
@@ -38,6 +50,30 @@ Protobuf& Protobuf::text(std::uint32_t field, std::string_view value) {
 
 Protobuf& Protobuf::message(std::uint32_t field, const Protobuf& value) {
   sized(field, value.bytes());
+  return *this;
+}
+
+/// The lowest `bytes` of it, the lowest first.
+void Protobuf::fixed(std::uint64_t bits, unsigned bytes) {
+  for (unsigned at = 0; at < bytes; ++at) { bytes_ += static_cast<char>((bits >> (8U * at)) & 0xFFU); }
+}
+
+Protobuf& Protobuf::real32(std::uint32_t field, float value) {
+  varint((field << 3U) | kFixed32);
+  fixed(bits_of<std::uint32_t>(value), sizeof value);
+  return *this;
+}
+
+Protobuf& Protobuf::real(std::uint32_t field, double value) {
+  varint((field << 3U) | kFixed64);
+  fixed(bits_of<std::uint64_t>(value), sizeof value);
+  return *this;
+}
+
+Protobuf& Protobuf::reals(std::uint32_t field, const std::vector<double>& values) {
+  varint((field << 3U) | kSized);
+  varint(values.size() * sizeof(double));
+  for (const double value : values) { fixed(bits_of<std::uint64_t>(value), sizeof value); }
   return *this;
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -21,12 +22,18 @@ class Protobuf {
   Protobuf& text(std::uint32_t field, std::string_view value);
   /// An empty message is there, too.
   Protobuf& message(std::uint32_t field, const Protobuf& value);
+  /// A float or a double. Zero is there, too, as one of a oneof has to be.
+  Protobuf& real32(std::uint32_t field, float value);
+  Protobuf& real(std::uint32_t field, double value);
+  /// Several doubles, packed.
+  Protobuf& reals(std::uint32_t field, const std::vector<double>& values);
 
   const std::string& bytes() const noexcept { return bytes_; }
 
  private:
   void varint(std::uint64_t value);
   void sized(std::uint32_t field, std::string_view value);
+  void fixed(std::uint64_t bits, unsigned bytes);
 
   std::string bytes_;
 };

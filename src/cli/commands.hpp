@@ -29,13 +29,15 @@ struct SyncWishes {
   bool every_step = false;  ///< as of MlflowOptions; for runs of which nothing was sent yet
   bool all_ranks = false;
   int patience_s = 60;  ///< without an answer that takes something
-  std::string to;       ///< "mlflow", "mantik", "wandb", or empty: one of the former two, as the variables say
+  std::string to;       ///< "mlflow", "mantik", "wandb", "tensorboard", or empty: one of the former two, as the variables say
 };
 
 /// `takt sync`: delivers what has not been delivered.
 int sync(const std::vector<std::string>& runs, const SyncWishes& wishes);
 /// The same for "wandb".
 int sync_to_wandb(const std::vector<std::string>& runs, const SyncWishes& wishes);
+/// The same for "tensorboard".
+int sync_to_tensorboard(const std::vector<std::string>& runs, const SyncWishes& wishes);
 
 /// `takt trace`: writes a time line.
 int trace(const std::string& run, const std::string& file);

@@ -82,16 +82,17 @@ int run_command(int count, char** arguments) {
       "Deliver what has not been delivered; status 0: all is, 3: something "
       "remains. The server and who asks are told by the "
       "variables of MLflow's, Mantik's and W&B's own clients: MLFLOW_TRACKING_URI, WANDB_API_KEY and "
-      "so on. Without a key of W&B's its log is written, for wandb sync");
+      "so on. Without a key of W&B's its log is written, for wandb sync. For TensorBoard a file is written");
   sync->add_option("RUN", runs, kRuns);
   sync->add_option("--to", wishes.to, "Where to; default: mantik where its variables are set, or else mlflow")
-      ->check(CLI::IsMember({"mlflow", "mantik", "wandb"}));
+      ->check(CLI::IsMember({"mlflow", "mantik", "wandb", "tensorboard"}));
   sync->add_option("--patience", wishes.patience_s, "Seconds to go on for while the server takes nothing; default: 60")
       ->check(CLI::Range(0, 1'000'000));
   sync->add_flag("--every-step", wishes.every_step, "A point for each step; for runs of which nothing was sent yet");
   sync->add_flag("--all-ranks", wishes.all_ranks, "A run for each rank; for runs of which nothing was sent yet");
   sync->callback([&] {
     chosen = [&] {
+      if (wishes.to == "tensorboard") { return takt::cli::sync_to_tensorboard(runs, wishes); }
       return wishes.to == "wandb" ? takt::cli::sync_to_wandb(runs, wishes) : takt::cli::sync(runs, wishes);
     };
   });

@@ -432,6 +432,47 @@ class Command(rig.Case):
         self.assertRegex(done.stdout, "rows written; this uploads it: wandb sync ")
         self.assertEqual(done.stderr, "")
 
+    def test_sync_to_tensorboard_writes_one_file_and_changes_it_only_for_more(self):
+        self.run_program("names")
+        log = self.scratch / "logs"
+        for env in ({}, {"TAKT_TENSORBOARD_DIR": log}):
+            for _ in range(2):
+                done = self.takt("sync", "--to", "tensorboard", self.runs, **env)
+                self.assertRegex(done.stdout, r"values are in .*/events\.out\.tfevents\..*\.takt\n$")
+                self.assertEqual(done.stderr, "")
+        [file], [other] = (list(folder.rglob("events*")) for folder in (self.runs, log))
+        self.assertEqual([each.name for each in file.parent.iterdir()], [file.name])
+        self.assertEqual(file.read_bytes(), other.read_bytes())
+        self.assertEqual(other.parent, log / self.folder().parent.name / self.folder().name)
+        whole, number = file.read_bytes(), file.stat().st_ino
+        os.truncate(file, 100)  # as a killed program may leave it
+        self.takt("sync", "--to", "tensorboard", self.runs)
+        self.assertEqual(file.read_bytes(), whole)
+        self.assertNotEqual(file.stat().st_ino, number)
+        file.write_bytes(whole + b"more")
+        self.assertIn("has more than the journal", self.takt("sync", "--to", "tensorboard", self.runs, status=4).stderr)
+        self.assertEqual(file.read_bytes(), whole + b"more")
+
+    def test_sync_to_tensorboard_leaves_other_ranks_to_all_ranks(self):
+        self.run_program("names", TAKT_RANK=1, TAKT_WORLD_SIZE=2, TAKT_RUN_ID="x")
+        self.assertIn("rank 0 speaks", self.takt("sync", "--to", "tensorboard", self.runs).stdout)
+        self.assertEqual(list(self.runs.rglob("tensorboard*")), [])
+        self.takt("sync", "--to", "tensorboard", "--all-ranks", self.runs)
+        self.assertEqual(len(list(self.runs.rglob("events*"))), 1)
+
+    def test_sync_to_tensorboard_on_a_full_disk_changes_nothing(self):
+        self.run_program("names")
+        self.takt("sync", "--to", "tensorboard", self.runs)
+        [file] = self.runs.rglob("events*")
+        os.truncate(file, 100)
+        command = [COMMAND, "sync", "--to", "tensorboard", str(self.runs)]
+        started = rig.Started(command, rig.environment(), subprocess.DEVNULL, subprocess.PIPE, 1000,
+                              lambda: signal.signal(signal.SIGXFSZ, signal.SIG_IGN))
+        ended = started.end(60 * rig.SLACK)
+        self.assertEqual(ended.status, 1, ended)
+        self.assertIn("make room", ended.err)
+        self.assertEqual([(each, each.stat().st_size) for each in file.parent.iterdir()], [(file, 100)])
+
     def test_pipes_and_links_in_the_place_of_files_are_not_waited_for(self):
         for run in ("one", "two"):
             self.run_program("names", TAKT_RUN_ID=run)

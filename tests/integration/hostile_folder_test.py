@@ -17,8 +17,8 @@ import rig
 COMMAND = os.environ["COMMAND"]
 HAS_MLFLOW = "HAS_MLFLOW" in os.environ
 NAMES = ("journal-00000.tjl", "journal-00001.tjl", "mlflow.json", "mlflow.json.part", "mlflow.json.part.old", "mlflow.lease",
-         "wandb.json", "wandb.json.part", "wandb.json.part.old", "wandb.lease", "summary.json", "summary.json.part", "steps.csv",
-         "trace.json", "trace.json.part")
+         "wandb.json", "wandb.json.part", "wandb.json.part.old", "wandb.lease", "tensorboard", "tensorboard.lease", "summary.json",
+         "summary.json.part", "steps.csv", "trace.json", "trace.json.part")
 HOLES = 1 << 34
 
 
@@ -43,6 +43,7 @@ class HostileFolder(rig.Case):
         super().setUp()
         self.outside = self.scratch / "outside"
         self.wandb = self.scratch / "of takt"
+        self.logs = self.scratch / "logs of takt"
         self.run_program("hang", stdin=subprocess.DEVNULL)
         self.good = self.scratch / "good"
         os.rename(self.folder(), self.good)
@@ -50,7 +51,7 @@ class HostileFolder(rig.Case):
 
     def prepare(self):
         """A run folder that can be planted in, and beside it what must not change."""
-        for folder in (self.outside, self.wandb, self.runs):
+        for folder in (self.outside, self.wandb, self.logs, self.runs):
             shutil.rmtree(folder, ignore_errors=True)
         run = self.runs / "run" / "rank-0-0-1"
         shutil.copytree(self.good, run)
@@ -76,6 +77,8 @@ class HostileFolder(rig.Case):
         yield ("trace", run, "-o", self.scratch / "time line.json"), {}
         yield ("sync", "--to", "wandb", run), sync
         yield ("sync", "--to", "wandb", run.parent), sync
+        yield ("sync", "--to", "tensorboard", run), {}
+        yield ("sync", "--to", "tensorboard", run), {"TAKT_TENSORBOARD_DIR": self.logs}
         if HAS_MLFLOW:
             yield ("sync", "--to", "mlflow", "--patience", "0", run), {"MLFLOW_TRACKING_URI": "http://127.0.0.1:1"}
 
@@ -86,7 +89,7 @@ class HostileFolder(rig.Case):
         for words, variables in self.commands(run):
             done = subprocess.run([COMMAND, *map(str, words)], capture_output=True, check=False, timeout=60 * rig.SLACK,
                                   cwd=self.scratch, env=rig.environment(HOME=self.scratch, **variables))
-            self.assertIn(done.returncode, (0, 1, 3), (words, done))
+            self.assertIn(done.returncode, (0, 1, 3, 4), (words, done))
             self.assertEqual(tree(self.outside), before, words)
             for text in (done.stdout, done.stderr):
                 for each in text.decode():
@@ -94,7 +97,7 @@ class HostileFolder(rig.Case):
                                                        "\u202e\u2066\u200b\u200f\ufeff"), (words, text))
         # Nor is it linked to, or copied to where it would be uploaded from.
         secret = (self.outside / "secret").read_bytes()
-        for path in self.wandb.rglob("*"):
+        for path in (*self.wandb.rglob("*"), *self.logs.rglob("*")):
             self.assertFalse(path.is_symlink(), path)
             if path.is_file():
                 self.assertNotIn(secret, path.read_bytes(), path)
@@ -166,6 +169,19 @@ class HostileFolder(rig.Case):
                 subprocess.run([COMMAND, *map(str, words)], capture_output=True, check=False, timeout=60, cwd=self.scratch,
                                env=rig.environment(HOME=self.scratch, **variables))
                 self.assertEqual(tree(self.outside), before, words)
+
+    def test_what_is_planted_where_an_event_file_goes_leads_nowhere(self):
+        run, _ = self.prepare()
+        sync = [COMMAND, "sync", "--to", "tensorboard", str(run)]
+        subprocess.run(sync, check=True, timeout=60, env=rig.environment())
+        [name] = os.listdir(run / "tensorboard")
+        for how in ("secret", "nowhere", "folder", "relative", "hardlink", "pipe", "directory", "device", "holes", "noise"):
+            for planted in (name, "takt-sync.part"):
+                with self.subTest(how, planted=planted):
+                    run, _ = self.prepare()
+                    (run / "tensorboard").mkdir()
+                    self.plant(run / "tensorboard", planted, how)
+                    self.try_all(run)
 
     def cursor(self, run):
         self.wandb.mkdir(exist_ok=True)

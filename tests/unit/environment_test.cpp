@@ -29,7 +29,8 @@ const std::string kKnown =
     "TAKT_MEMORY_MB "
     "TAKT_PERIOD_MS TAKT_PROFILER_RANK "
     "TAKT_RANK TAKT_RANKS "
-    "TAKT_RUN_ID TAKT_SIGTERM TAKT_TABLE TAKT_TRACE TAKT_TRACE_EVENTS TAKT_UNCAUGHT TAKT_WARMUP TAKT_WORLD_SIZE";
+    "TAKT_RUN_ID TAKT_SIGTERM TAKT_TABLE TAKT_TENSORBOARD_DIR TAKT_TRACE TAKT_TRACE_EVENTS TAKT_UNCAUGHT "
+    "TAKT_WARMUP TAKT_WORLD_SIZE";
 
 /// Everything that a variable can set, in one line.
 std::string spell(const SessionOptions& o) {
@@ -224,6 +225,9 @@ TEST_CASE("a variable that does not exist is named with the nearest that does, w
         Lines{"not a variable of Takt: TAKT_MEMORY (nearest: TAKT_MEMORY_MB)" + kKnown});
   CHECK(complaints("TAKT_DISABLED", "1") ==
         Lines{"not a variable of Takt: TAKT_DISABLED (nearest: TAKT_DISABLE)" + kKnown});
+  CHECK(complaints("TAKT_TENSORBORD_DIR", "logs") ==
+        Lines{"not a variable of Takt: TAKT_TENSORBORD_DIR (nearest: TAKT_TENSORBOARD_DIR)" + kKnown});
+  CHECK(complaints("TAKT_TENSORBOARD_DIR", "logs").empty());
   CHECK(complaints("TAKT_", "1").size() == 1);
   CHECK(complaints("TAKTICS", "1").empty());
 }
