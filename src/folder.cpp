@@ -132,6 +132,7 @@ TAKT_COLD void Folder::fold_special(const Event* words) noexcept {
   node->begin_write(tree_.position());
   if (code == kSkippedCode) {
     node->skipped.add(1);
+    tree_.step_skipped(node);
   } else {
     Counter& sum = code == kItemsCode ? node->items : node->bytes;
     sum.set(bounded_sum(sum.own(), words[1]));

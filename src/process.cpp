@@ -23,6 +23,7 @@ namespace detail {
 __thread Event* cursor TAKT_INITIAL_EXEC = nullptr;
 alignas(Arena) FirstArena first_arena{{}, {kModeNotStarted}, {}};
 std::atomic<bool> tracing{false};
+std::atomic<std::uint64_t> switched_on{0};
 
 namespace {
 
@@ -175,6 +176,8 @@ TAKT_COLD Recorder* attach_thread() noexcept {
 void set_enabled(bool on) noexcept {
   detail::start_process();
   if (on) {
+    // Counted first: who sees that recording is on counts its steps from there.
+    if (!enabled()) { detail::switched_on.fetch_add(1, std::memory_order_relaxed); }
     detail::mode().fetch_and(~static_cast<std::uint32_t>(detail::kModeDisabled), std::memory_order_relaxed);
   } else {
     detail::mode().fetch_or(detail::kModeDisabled, std::memory_order_relaxed);

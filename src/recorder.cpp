@@ -383,12 +383,13 @@ void Recorder::step_ended(Node* batch) noexcept {
   bool has_row = false;
   if (StepSeries* series = series_of(batch)) {
     Outbox* const box = need_outbox();
-    const bool boundary = series != last_series_ || tree_.boundaries() != last_boundaries_;
+    const std::uint64_t boundaries = tree_.boundaries() + switched_on.load(std::memory_order_relaxed);
+    const bool boundary = series != last_series_ || boundaries != last_boundaries_;
     if (has_next_step_) { series->set_step(next_step_); }
     has_row = series->finish_step(tree_, box, boundary) && box != nullptr;
     if (box != nullptr) { ask_for_collection(*box); }
     last_series_ = series;
-    last_boundaries_ = tree_.boundaries();
+    last_boundaries_ = boundaries;
   }
   if (batch->series == nullptr) { batch->missed_rows = true; }
   if (!has_row) { shared_.steps_without_rows.fetch_add(1, std::memory_order_relaxed); }

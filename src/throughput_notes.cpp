@@ -26,6 +26,13 @@ std::string why_no_interval(const Throughput& throughput) {
   }
 }
 
+const char* why_no_throughput(const Snapshot& snapshot, const Series& series) {
+  if (series.path < snapshot.paths.size() && snapshot.paths[series.path].skipped != 0) {
+    return "not all steps were timed";
+  }
+  return series.throughput.excluded_steps == 0 ? "no step period after warm-up" : "all step periods are left out";
+}
+
 std::string items_rate(const Throughput& throughput) {
   const std::string rate = human_rate(throughput.items_per_s) + " samples/s, ";
   if (throughput.no_interval != NoInterval::none) { return rate + "no interval: " + why_no_interval(throughput); }
@@ -71,14 +78,14 @@ void add_throughput(const Snapshot& snapshot, const Series& series, std::vector<
   const Throughput& throughput = series.throughput;
   const std::string where = path_label(snapshot, series.path) + " on " + thread_label(snapshot, series.thread);
   if (throughput.steps == 0) {
-    lines.push_back(fmt::format("{}: no throughput, no step period after warm-up", where));
+    lines.push_back(fmt::format("{}: no throughput, {}", where, why_no_throughput(snapshot, series)));
   } else {
     const std::string items = throughput.items == 0 ? "" : items_rate(throughput) + "; ";
     lines.push_back(fmt::format("{}: {}{} steps/s", where, items, human_rate(throughput.steps_per_s)));
     between_line(snapshot, series, lines);
   }
   if (throughput.excluded_steps == 0) { return; }
-  lines.push_back(fmt::format("  left out: {} period{}, {} (Epoch boundaries or other Batches inside)",
+  lines.push_back(fmt::format("  left out: {} period{}, {} (Epoch boundaries, other Batches or steps not timed inside)",
                               human_count(throughput.excluded_steps), plural(throughput.excluded_steps),
                               human_time(static_cast<double>(throughput.excluded_ns))));
 }

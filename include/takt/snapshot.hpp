@@ -105,7 +105,7 @@ struct Throughput {
   std::uint64_t steps = 0;           ///< step periods that count
   std::uint64_t items = 0;           ///< in these
   std::uint64_t period_ns = 0;       ///< sum of these
-  std::uint64_t excluded_steps = 0;  ///< periods left out: an Epoch boundary or another Batch path lay inside
+  std::uint64_t excluded_steps = 0;  ///< left out: an Epoch boundary, another Batch path or untimed steps inside
   std::uint64_t excluded_ns = 0;
   std::uint64_t windows = 0;  ///< windows of consecutive steps that the interval rests on
   double items_per_s = 0;     ///< items / period; 0 without items

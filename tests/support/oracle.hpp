@@ -211,6 +211,7 @@ class Oracle {
     Path path;
     const bool placed = place(key, path);
     ++(placed ? values_[path] : overflow_).skipped;
+    if (placed && key == kBatch && !step_open_) { boundary_ = true; }
   }
   void add(Key key, std::uint64_t length) {
     Path path;

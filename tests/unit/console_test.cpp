@@ -282,7 +282,7 @@ TEST_CASE("names cannot command the terminal") {
 TEST_CASE("throughput has an interval or says why not, and what it leaves out") {
   const std::string text = table(sample_snapshot());
   CHECK(contains(text, "Epoch/Batch on main: 703 samples/s, 95 % CI [699, 708], n = 24 windows; 11.0 steps/s\n"));
-  CHECK(contains(text, "  left out: 2 periods, 1.71 s (Epoch boundaries or other Batches inside)\n"));
+  CHECK(contains(text, "  left out: 2 periods, 1.71 s (Epoch boundaries, other Batches or steps not timed inside)\n"));
   const std::string no = "Epoch/Validation/Batch on main: 8 752 samples/s, no interval: ";
   CHECK(contains(text, no + "48 step periods, it takes 128; 34.2 steps/s\n"));
 
@@ -296,7 +296,12 @@ TEST_CASE("throughput has an interval or says why not, and what it leaves out") 
   snapshot.series[0].throughput.items = 0;
   snapshot.series[1].throughput = takt::Throughput();
   CHECK(contains(table(snapshot), "Epoch/Batch on main: 11.0 steps/s\n"));
-  CHECK(contains(table(snapshot), "Epoch/Validation/Batch on main: no throughput, no step period after warm-up\n"));
+  const std::string none = "Epoch/Validation/Batch on main: no throughput, ";
+  CHECK(contains(table(snapshot), none + "no step period after warm-up\n"));
+  snapshot.series[1].throughput.excluded_steps = 4;
+  CHECK(contains(table(snapshot), none + "all step periods are left out\n  left out: 4 periods, "));
+  snapshot.paths[snapshot.series[1].path].skipped = 40;
+  CHECK(contains(table(snapshot), none + "not all steps were timed\n"));
 }
 
 TEST_CASE("what lies between two Batches is named where it is much of the period") {

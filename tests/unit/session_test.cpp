@@ -830,6 +830,31 @@ TEST_CASE("Session: threads that come and go while somebody reads do not pile up
   REQUIRE(takt::detail::registry().shared().budget.used() < before + (4U << 20U));
 }
 
+TEST_CASE("Session: throughput leaves out periods in which recording was off") {
+  SessionOptions options = by_hand();
+  options.warmup = 0;
+  Session session("half off", options);
+  std::thread([] {
+    for (int step = 0; step < 12; ++step) {
+      takt::set_enabled(step < 5 || step == 8);
+      step_below("half off", 10);
+    }
+    takt::set_enabled(true);
+    takt::set_enabled(true);  // changes nothing
+  }).join();
+  session.poll();
+  const Snapshot snapshot = takt::snapshot();
+  const takt::Series* found = nullptr;
+  for (const takt::Series& series : snapshot.series) {
+    if (snapshot.path_name(series.path) == "half off/Batch") { found = &series; }
+  }
+  REQUIRE(found != nullptr);
+  REQUIRE(found->steps == 6);
+  REQUIRE(found->throughput.steps == 4);
+  REQUIRE(found->throughput.items == 40);
+  REQUIRE(found->throughput.excluded_steps == 1);
+}
+
 TEST_CASE("Session: while timing is switched off regions are not recorded, metrics are") {
   Session session("off", by_hand());
   const MemoryExporter memory;

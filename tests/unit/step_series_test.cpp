@@ -82,6 +82,34 @@ TEST_CASE_METHOD(RecorderFixture,
   REQUIRE(all[4].step == 2);
 }
 
+TEST_CASE_METHOD(RecorderFixture, "StepSeries: a period in which steps were not timed is left out of throughput") {
+  recorder->tree().set_warmup(0);
+  const auto step = [this] {
+    region(kBatch, 10);
+    pass(5);
+  };
+  step();
+  step();
+  recorder->skip(kBatch);
+  pass(15);
+  step();
+  const Region batch = begin(kBatch);
+  recorder->skip(kBatch);  // inside a step, it is none
+  pass(10);
+  end(batch);
+  const Region validation = begin(kA);
+  recorder->skip(kBatch);  // of another path
+  pass(100);
+  end(validation);
+  step();
+  step();
+  const Throughput throughput = static_cast<const StepSeries*>(node({kBatch})->series)->windows().read();
+  REQUIRE(throughput.steps == 3);
+  REQUIRE(throughput.period_ns == 15 + 15 + 15);
+  REQUIRE(throughput.excluded_steps == 2);
+  REQUIRE(throughput.excluded_ns == 30 + 110);
+}
+
 TEST_CASE_METHOD(RecorderFixture, "StepSeries: paths beyond the 64th share a cell, by self time") {
   for (int step = 0; step < 2; ++step) {
     const Region batch = begin(kBatch);

@@ -208,8 +208,12 @@ class Tree {
     lost_step_ = nullptr;
     return lost;
   }
-  /// Epochs begun and ended so far.
+  /// Epochs begun and ended, and steps that were not timed, so far.
   std::uint64_t boundaries() const noexcept { return boundaries_; }
+  /// A region at `node` was entered and not timed. Of a step it is known then that it was there, and not when.
+  void step_skipped(const Node* node) noexcept {
+    if (node->role == Role::batch && step_id_.own() == 0) { ++boundaries_; }
+  }
 
   // Set-up and house-keeping.
   void set_warmup(std::uint64_t batches) noexcept { warmup_batches_.set(batches); }
