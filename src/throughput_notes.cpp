@@ -40,18 +40,31 @@ std::string items_rate(const Throughput& throughput) {
                      human_rate(throughput.items_high), human_count(throughput.windows));
 }
 
-/// The region beside the Batches of a series that took longest; kNoParent where there is none.
-std::uint32_t largest_beside(const Snapshot& snapshot, std::uint32_t batch) {
-  std::uint32_t largest = PathStats::kNoParent;
+/// What a region took of each step, on average.
+double ns_a_step(const PathStats& path, const Series& series) {
+  return static_cast<double>(path.host.total_ns()) / static_cast<double>(series.steps);
+}
+
+/// Of what lies between two Batches, the region that took most. Only one that ran about once a step or more, in a time that has
+/// room there: any other ran elsewhere, or seldom. Where several threads record it is not known what ran where.
+std::string most_between(const Snapshot& snapshot, const Series& series, double between) {
+  if (snapshot.threads.size() > 1) { return ""; }
+  const std::uint32_t parent = snapshot.paths[series.path].parent;
+  bool is_empty = true;
+  std::uint32_t most = PathStats::kNoParent;
   for (std::uint32_t path = 0; path < snapshot.paths.size(); ++path) {
     const PathStats& each = snapshot.paths[path];
-    const bool beside = path != batch && each.parent == snapshot.paths[batch].parent && each.host.n() != 0;
-    if (!beside) { continue; }
-    if (largest == PathStats::kNoParent || each.host.total_ns() > snapshot.paths[largest].host.total_ns()) {
-      largest = path;
-    }
+    if (path == series.path || each.parent != parent || each.host.n() + each.skipped == 0) { continue; }
+    is_empty = false;
+    const bool every_step = each.skipped == 0 && each.host.n() >= series.steps / 2 + series.steps % 2;
+    const double took = ns_a_step(each, series);
+    if (!every_step || took > between) { continue; }
+    if (most == PathStats::kNoParent || took > ns_a_step(snapshot.paths[most], series)) { most = path; }
   }
-  return largest;
+  if (is_empty) { return "; no region is there"; }
+  if (most == PathStats::kNoParent) { return ""; }
+  return fmt::format("; {} takes {} of it", path_label(snapshot, most),
+                     human_time(ns_a_step(snapshot.paths[most], series)));
 }
 
 /// What a period holds beside its Batch, where that is a tenth of it or more.
@@ -65,11 +78,8 @@ void between_line(const Snapshot& snapshot, const Series& series, std::vector<st
   const double period = static_cast<double>(throughput.period_ns) / static_cast<double>(throughput.steps);
   const double between = period - batch;
   if (batch <= 0 || between < kWorthALine * period) { return; }
-  const std::uint32_t beside = largest_beside(snapshot, series.path);
-  const std::string what =
-      beside == PathStats::kNoParent ? "no region is there" : "the longest is " + path_label(snapshot, beside);
-  lines.push_back(fmt::format("  between two Batches: {} of each period of {} ({}); {}", human_time(between),
-                              human_time(period), percent(between, period), what));
+  lines.push_back(fmt::format("  between two Batches: {} of each period of {} ({}){}", human_time(between),
+                              human_time(period), percent(between, period), most_between(snapshot, series, between)));
 }
 
 }  // namespace
