@@ -40,6 +40,26 @@ void sampled_line(const Snapshot& snapshot, std::uint32_t index, std::vector<std
                               human_count(path.host.n() + path.skipped), moved));
 }
 
+bool is_inside_batch(const Snapshot& snapshot, std::uint32_t index) {
+  std::uint32_t above = snapshot.paths[index].parent;
+  while (above != PathStats::kNoParent && snapshot.paths[above].name != Batch.name()) {
+    above = snapshot.paths[above].parent;
+  }
+  return above != PathStats::kNoParent;
+}
+
+/// Who begins a Batch before the one before has ended finds fewer steps than there were.
+void inner_batches_line(const Snapshot& snapshot, std::vector<std::string>& lines) {
+  std::uint64_t inner = 0;
+  for (std::uint32_t path = 0; path < snapshot.paths.size(); ++path) {
+    const PathStats& each = snapshot.paths[path];
+    if (each.name == Batch.name() && is_inside_batch(snapshot, path)) { inner += each.host.n() + each.skipped; }
+  }
+  if (inner == 0) { return; }
+  lines.push_back(fmt::format("{} Batch{} began inside another one: only the outermost are steps", human_count(inner),
+                              inner == 1 ? "" : "es"));
+}
+
 /// A region is never longer than what it is in, unless its time was not measured there. One that is open has no time yet.
 void longer_line(const Snapshot& snapshot, std::uint32_t index, std::vector<std::string>& lines) {
   const PathStats& path = snapshot.paths[index];
@@ -102,6 +122,7 @@ void add_path_notes(const Snapshot& snapshot, std::vector<std::string>& lines) {
   const std::vector<std::uint64_t> inside = regions_inside(snapshot);
   std::vector<std::string> longer;
   std::vector<std::string> own_cost;
+  inner_batches_line(snapshot, lines);
   for (std::uint32_t path = 0; path < snapshot.paths.size(); ++path) {
     sampled_line(snapshot, path, lines);
     missing_spans_lines(snapshot, path, lines);

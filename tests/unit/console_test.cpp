@@ -409,6 +409,20 @@ TEST_CASE("what sampling moved is told where it happened") {
   CHECK(contains(table(snapshot, 200), line + "; what was inside the others stands one level higher\n"));
 }
 
+TEST_CASE("Batches that began inside another one are no steps, and counted") {
+  Snapshot snapshot = one_second();
+  const std::uint32_t batch = add_path(snapshot, "Batch", add_path(snapshot, "Epoch"));
+  snapshot.paths[batch].host.add(kMs);
+  CHECK_FALSE(contains(table(snapshot), "inside another one"));
+  const std::uint32_t inner = add_path(snapshot, "Batch", add_path(snapshot, "Forward", batch));
+  CHECK_FALSE(contains(table(snapshot), "inside another one"));
+  snapshot.paths[inner].host.add(kMs);
+  CHECK(contains(table(snapshot), "\n1 Batch began inside another one: only the outermost are steps\n"));
+  snapshot.paths[inner].skipped = 2;
+  snapshot.paths[add_path(snapshot, "Batch", inner)].host.add(kMs);
+  CHECK(contains(table(snapshot), "\n4 Batches began inside another one: only the outermost are steps\n"));
+}
+
 TEST_CASE("a region that is longer than what it is in is told of, unless that is still open") {
   Snapshot snapshot = one_second();
   const std::uint32_t outer = add_path(snapshot, "Outer");
