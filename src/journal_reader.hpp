@@ -57,6 +57,8 @@ class TAKT_EXPORT JournalReader {
   std::uint64_t checked_bytes() const noexcept { return checked_bytes_; }
   /// The run has ended and said so.
   bool ended() const noexcept { return state_.ended(); }
+  /// How many states of the run were read; the first one is from its beginning.
+  std::uint64_t states() const noexcept { return state_.states(); }
   /// Wall clock of the newest state, 0 before the first.
   std::int64_t last_time_unix_ns() const noexcept { return state_.last_time_unix_ns(); }
   /// Why a segment was not read at all; empty: each one was.

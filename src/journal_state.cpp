@@ -339,6 +339,7 @@ bool JournalState::use(PeriodRecord& period) {
   state_.process = period.process;
   state_.failed = period.failed;
   last_time_unix_ns_ = period.time_unix_ns;
+  ++states_;
   row_sequences_.clear();
   metric_sequences_.clear();
   return true;

@@ -34,6 +34,7 @@ class JournalState {
 
   bool ended() const noexcept { return ended_; }
   std::int64_t last_time_unix_ns() const noexcept { return last_time_unix_ns_; }
+  std::uint64_t states() const noexcept { return states_; }
 
  private:
   using Sequences = std::unordered_set<std::uint64_t>;
@@ -82,6 +83,7 @@ class JournalState {
   GapRecord gap_;
   bool ended_ = false;
   std::int64_t last_time_unix_ns_ = 0;
+  std::uint64_t states_ = 0;
 };
 
 }  // namespace detail

@@ -194,6 +194,7 @@ Rank read_rank(const std::string& directory, const Taker& take) {
   rank.damage = reader.damage();
   rank.error = reader.error();
   rank.frames = reader.frames();
+  rank.states = reader.states();
   look_at_files(rank);
   return rank;
 }
@@ -208,22 +209,25 @@ bool tell_lost(const std::string& directory, const std::string& name) {
 }
 
 std::string describe(const Rank& rank) {
+  const bool is_new = rank.states < 2;  // where it was when it began says nothing of what came then
+  const std::string where = open_places(rank.snapshot);
   switch (rank.ending) {
     case Ending::finished:
       return "finished";
     case Ending::failed:
       return rank.snapshot.uncaught.happened ? death_of(rank.snapshot) : "failed, as the program said";
     case Ending::killed:
-      return "ended by SIGTERM" + open_places(rank.snapshot);
+      return "ended by SIGTERM" + where;
     case Ending::running:
-      return "still running" + open_places(rank.snapshot) + "; " + heard(rank.sign_unix_ns);
+      return "still running" + (is_new ? ", its first state is not written yet" : where) + "; " +
+             heard(rank.sign_unix_ns);
     case Ending::died:
-      return "died" + open_places(rank.snapshot) + "; " + heard(rank.sign_unix_ns);
+      return "died" + (is_new ? " before its first state was written" : where) + "; " + heard(rank.sign_unix_ns);
     case Ending::silent:
       break;
   }
-  return "died, or " + detail::printable(rank.snapshot.run.host) + " is cut off, last seen" +
-         open_places(rank.snapshot) + "; " + heard(rank.sign_unix_ns);
+  return "died, or " + detail::printable(rank.snapshot.run.host) + " is cut off, " +
+         (is_new ? "before its first state was written" : "last seen" + where) + "; " + heard(rank.sign_unix_ns);
 }
 
 std::string why_closed(const std::string& directory) {

@@ -40,6 +40,7 @@ struct Rank {
   detail::JournalReader::Damage damage;
   std::string error;  ///< what could not be read at all
   std::uint64_t frames = 0;
+  std::uint64_t states = 0;  ///< as of which the journal tells the run; the first one is from its beginning
   std::uint64_t rows = 0;
   std::vector<SeriesSteps> steps;
   std::uint64_t metrics = 0;

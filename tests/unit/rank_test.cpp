@@ -47,6 +47,9 @@ Snapshot run_of(const std::string& host, std::int64_t pid, bool finished = false
 
 void write_journal(const std::string& folder, const Snapshot& snapshot) {
   takt::detail::JournalExporter exporter(folder, plain_journal());
+  Snapshot beginning;
+  beginning.run = snapshot.run;
+  exporter.begin(beginning);
   REQUIRE(exporter.export_snapshot(snapshot) == takt::ExportResult::ok);
 }
 
@@ -69,6 +72,29 @@ TEST_CASE("a journal without an end, of a process that is gone: it died in its i
   const std::string text = takt::cli::describe(rank);
   CHECK(contains(text, "died in Epoch > Comm?[2J, open 312 s (thread main?[2J); last heard of at "));
   CHECK_FALSE(contains(text, "\x1b"));
+}
+
+TEST_CASE("of a process that died before its first state was written it is not told where") {
+  const Scratch scratch;
+  const auto begin = [&](const std::string& folder, const Snapshot& snapshot) {
+    REQUIRE(::mkdir(scratch.path(folder).c_str(), 0700) == 0);
+    takt::detail::JournalExporter(scratch.path(folder), plain_journal()).begin(snapshot);
+    return takt::cli::describe(takt::cli::read_rank(scratch.path(folder)));
+  };
+  Snapshot snapshot = run_of(this_host(), kNobody);  // a region is open when the Session begins
+  CHECK(contains(begin("open", snapshot), "died before its first state was written; last heard of at "));
+  snapshot.open.clear();
+  CHECK(contains(begin("dead", snapshot), "died before its first state was written; last heard of at "));
+  snapshot.run.pid = ::getpid();
+  CHECK(contains(begin("alive", snapshot), "still running, its first state is not written yet; last heard of at "));
+  const Rank elsewhere = [] {
+    Rank rank;
+    rank.snapshot.run.host = "elsewhere";
+    rank.states = 1;
+    return rank;
+  }();
+  CHECK(contains(takt::cli::describe(elsewhere),
+                 "died, or elsewhere is cut off, before its first state was written; last heard of at "));
 }
 
 TEST_CASE("a journal without an end, of a process that is there: it runs") {
