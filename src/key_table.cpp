@@ -5,14 +5,11 @@
 #include "fault.hpp"
 #include "immortal.hpp"
 #include "repaired_name.hpp"
-#include "text.hpp"
 #include "words.hpp"
 
-#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <new>
-#include <string>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -22,28 +19,7 @@ constexpr const char* kOverflowName = "(overflow)";
 
 inline constexpr Key kOverflow = PredefinedKey::make(kOverflowName, Kind::other, kOverflowKey);
 
-bool needs_repair(std::string_view name) noexcept {
-  if (name.empty() || name.size() > RepairedName::kMostBytes) { return true; }
-  for (const char c : name) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) { return true; }
-  }
-  return false;
-}
-
 }  // namespace
-
-RepairedName::RepairedName(std::string_view name) noexcept {
-  if (name.empty()) { name = "(unnamed)"; }
-  size_ = std::min(name.size(), kMostBytes);
-  // A character of UTF-8 has up to three continuation bytes; where there are more in a row, it is not UTF-8.
-  for (int more = 0; more < 3 && size_ < name.size() && is_continuation(name[size_]); ++more) { --size_; }
-  for (std::size_t at = 0; at < size_; ++at) {
-    text_[at] = static_cast<unsigned char>(name[at]) < 0x20 || name[at] == 0x7F ? '?' : name[at];
-  }
-  text_[size_] = '\0';
-}
-
-std::string repaired_name(std::string_view name) { return std::string(RepairedName(name)); }
 
 KeyTable& key_table() noexcept {
   static Immortal<KeyTable> table;  // never destroyed: static destructors may still record
@@ -126,11 +102,7 @@ KeyIndex KeyTable::resolve(const Key& key) noexcept {
   const char* name = key.name() == nullptr ? "" : key.name();
   KeyIndex index = find(key.hash());
   if (index == kNoKey) {
-    if (needs_repair(name)) {
-      report_fault("key_name", Words("the key \"", RepairedName(name),
-                                     "\" was given by a name that is empty, longer than 200 bytes, or holds control "
-                                     "characters; it is reported as written here."));
-    }
+    tell_repaired("key_name", "key", name);
     index = add(name, key.hash(), key.kind());
     if (index == kNoKey) { return kOverflowKey; }  // for now: the next use asks for memory again
   }

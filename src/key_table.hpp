@@ -7,8 +7,6 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
-#include <string>
-#include <string_view>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -57,9 +55,6 @@ class KeyTable {
 };
 
 KeyTable& key_table() noexcept;
-
-/// `name` without control characters and of at most 200 bytes, cut between code points.
-std::string repaired_name(std::string_view name);
 
 }  // namespace detail
 TAKT_END_NAMESPACE

@@ -4,7 +4,6 @@
 
 #include "fault.hpp"
 #include "immortal.hpp"
-#include "key_table.hpp"
 #include "repaired_name.hpp"
 #include "words.hpp"
 
@@ -36,6 +35,7 @@ std::uint64_t MetricNames::number(std::string_view name) noexcept {
 
 TAKT_COLD std::uint64_t MetricNames::add(std::string_view name, std::uint64_t hash) noexcept {
   bool full = false;
+  std::uint64_t added = 0;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     std::size_t at = 0;
@@ -44,10 +44,14 @@ TAKT_COLD std::uint64_t MetricNames::add(std::string_view name, std::uint64_t ha
     if (const Entry* entry = full ? nullptr : make(name, hash)) {
       ++count_;
       slot_[at].store(entry, std::memory_order_release);  // partner: find()
-      return at + 1;
+      added = at + 1;
     }
   }
   // Without the lock: the handler that hears of it may give metrics of its own.
+  if (added != 0) {
+    tell_repaired("metric_name", "metric", name);
+    return added;
+  }
   if (!full) {
     without_memory_.fetch_add(1, std::memory_order_relaxed);
     report_fault("metrics.memory", Words("no memory is left for the name of the metric \"", RepairedName(name),

@@ -8,6 +8,7 @@
 #include "not_cancelled.hpp"
 #include "pinned.hpp"
 #include "process_environment.hpp"
+#include "repaired_name.hpp"
 
 #include <takt/takt.hpp>
 
@@ -191,7 +192,9 @@ bool enabled() noexcept {
 
 void name_thread(const char* name) noexcept {
   if (detail::Recorder* recorder = detail::this_recorder()) {
-    detail::registry().name_thread(recorder->thread(), name == nullptr ? "" : name);
+    const std::string_view given = name == nullptr ? "" : name;
+    detail::tell_repaired("thread_name", "thread", given);
+    detail::registry().name_thread(recorder->thread(), given);
   }
 }
 

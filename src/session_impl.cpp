@@ -10,6 +10,7 @@
 #include "not_cancelled.hpp"
 #include "own_cost.hpp"
 #include "quiet_signals.hpp"
+#include "repaired_name.hpp"
 #include "run_directory.hpp"
 #include "run_identity.hpp"
 #include "termination.hpp"
@@ -224,6 +225,7 @@ void SessionImpl::start_worker(const std::shared_ptr<ExportWorker>& worker) noex
 }
 
 void SessionImpl::set_param(std::string_view name, std::string_view value) {
+  tell_repaired("param_name", "parameter", name);
   std::string key = repaired_name(name);
   std::string text(value);
   const std::lock_guard<std::mutex> lock(data_);
@@ -231,6 +233,7 @@ void SessionImpl::set_param(std::string_view name, std::string_view value) {
 }
 
 void SessionImpl::set_tag(std::string_view name, std::string_view value) {
+  tell_repaired("tag_name", "tag", name);
   std::string key = repaired_name(name);
   std::string text(value);
   const std::lock_guard<std::mutex> lock(data_);

@@ -134,8 +134,8 @@ inline constexpr Key IOWait{"IOWait", Kind::wait};
 
 /// The key of a name made at run time. Registers the name at first use (a lock and an allocation), then costs a look-up:
 /// keep the reference outside the loop. The reference stays valid for the life of the process. Control characters are
-/// replaced by '?', names are cut at 200 bytes, and the first such repair is reported; beyond detail::kMaxKeys names the
-/// overflow key is returned and counted. Never throws. Any thread.
+/// replaced by '?', a name beyond 200 bytes is cut and ends in a hash of all of it, and the first such repair is reported; beyond
+/// detail::kMaxKeys names the overflow key is returned and counted. Never throws. Any thread.
 TAKT_EXPORT const Key& key(const char* name, Kind kind = Kind::other) noexcept;
 
 TAKT_END_NAMESPACE

@@ -86,7 +86,8 @@ class TAKT_EXPORT Session {
     add(std::unique_ptr<Exporter>(new std::decay_t<E>(std::forward<E>(exporter))));
   }
 
-  /// Hyper-parameters and tags that travel with the timings; a later value of the same name wins. Any thread, takes a lock.
+  /// Hyper-parameters and tags that travel with the timings; a later value of the same name wins. Names are repaired as those of
+  /// keys are, and the first such repair is reported. Any thread, takes a lock.
   void param(std::string_view name, std::string_view value);
   void param(std::string_view name, const char* value) { param(name, std::string_view(value)); }
   template <class T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>

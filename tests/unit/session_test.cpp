@@ -284,6 +284,7 @@ TEST_CASE("Session: names are repaired, values are kept as they are") {
   const std::string control = "a\x1b[31m\nb";
   const std::string repaired = "a?[31m?b";
   const std::string huge(10'000, 'x');
+  const std::string cut = std::string(191, 'x') + "_76bb4805";
   const std::string no_text(10'000, '\x80');  // continuation bytes: nowhere to cut between characters
   for (const std::string& name : {control, huge, no_text, std::string()}) {
     session.param(name, name);
@@ -295,9 +296,9 @@ TEST_CASE("Session: names are repaired, values are kept as they are") {
   REQUIRE(last.params.at(repaired) == control);
   REQUIRE(last.tags.at(repaired) == control);
   REQUIRE(metrics_of(memory, repaired).size() == 1);
-  REQUIRE(last.params.at(std::string(200, 'x')) == huge);
-  REQUIRE(last.tags.at(std::string(200, 'x')) == huge);
-  REQUIRE(metrics_of(memory, std::string(200, 'x')).size() == 1);
+  REQUIRE(last.params.at(cut) == huge);
+  REQUIRE(last.tags.at(cut) == huge);
+  REQUIRE(metrics_of(memory, cut).size() == 1);
   REQUIRE(last.params.at("(unnamed)").empty());
   REQUIRE(metrics_of(memory, "(unnamed)").size() == 1);
   for (const auto& [name, value] : last.params) {
@@ -305,6 +306,37 @@ TEST_CASE("Session: names are repaired, values are kept as they are") {
     REQUIRE(name.size() <= 200);
   }
   REQUIRE(last.params.size() == 4);
+}
+
+TEST_CASE("Session: names that differ only where they are cut stay two, and each kind of them is told once") {
+  const CaughtFaults faults;
+  Session session("long names", by_hand());
+  const MemoryExporter memory;
+  session.add(memory);
+  const std::string start(250, 'm');
+  for (const char* const end : {"/train", "/val"}) {
+    session.param(start + end, end);
+    session.tag(start + end, end);
+    session.metric(start + end, 1);
+  }
+  session.poll();
+  const Snapshot last = memory.last();
+  REQUIRE(last.params.size() == 2);
+  REQUIRE(last.tags.size() == 2);
+  for (const auto& [name, value] : last.params) {
+    REQUIRE(name.size() == 200);
+    REQUIRE(last.tags.at(name) == value);
+    REQUIRE(metrics_of(memory, name).size() == 1);
+    if (value == "/train") {
+      for (const char* const kind : {"parameter", "tag", "metric"}) {
+        REQUIRE(contains(faults.text(), "the " + std::string(kind) + " \"" + name + "\" was given by a name that is"));
+      }
+    }
+  }
+  REQUIRE(faults.lines().size() == 3);
+  takt::name_thread("");
+  REQUIRE(contains(faults.text(), "the thread \"(unnamed)\" was given by"));
+  takt::name_thread("main");
 }
 
 TEST_CASE("Session: two Batch paths and two threads are separate series, each with its own count") {
