@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "commands.hpp"
-#include "rank.hpp"
-#include "run_folder.hpp"
-#include "text.hpp"
+#include "base/text.hpp"
+#include "cli/commands.hpp"
+#include "cli/rank.hpp"
+#include "cli/run_folder.hpp"
 
 #include <fmt/format.h>
 

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "delivery.hpp"
+#include "cli/delivery.hpp"
 
 #include <takt/error.hpp>
 
-#include "file.hpp"
-#include "journal_reader.hpp"
-#include "mlflow_cursor.hpp"
-#include "text.hpp"
+#include "base/file.hpp"
+#include "base/text.hpp"
+#include "journal/journal_reader.hpp"
+#include "mlflow/mlflow_cursor.hpp"
 
 #include <limits>
 #include <utility>

@@ -4,10 +4,10 @@
 
 #include <takt/exporters/mlflow.hpp>
 
-#include "file_lease.hpp"
-#include "folder_files.hpp"
-#include "mlflow_client.hpp"
-#include "rank.hpp"
+#include "base/folder_files.hpp"
+#include "cli/rank.hpp"
+#include "mlflow/mlflow_client.hpp"
+#include "trackers/file_lease.hpp"
 
 #include <chrono>
 #include <cstdint>

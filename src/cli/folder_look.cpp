@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "folder_look.hpp"
+#include "cli/folder_look.hpp"
 
-#include "text.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <cstddef>

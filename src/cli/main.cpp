@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <takt/config.hpp>
 
-#include "commands.hpp"
-#include "nearest.hpp"
-#include "text.hpp"
+#include "base/nearest.hpp"
+#include "base/text.hpp"
+#include "cli/commands.hpp"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "merge.hpp"
+#include "cli/merge.hpp"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "progress.hpp"
+#include "cli/progress.hpp"
 
-#include "text.hpp"
+#include "base/text.hpp"
 
 #include <fmt/format.h>
 

@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "rank.hpp"
+#include "cli/rank.hpp"
 
-#include "folder_files.hpp"
-#include "folder_look.hpp"
-#include "journal_format.hpp"
-#include "losses.hpp"
-#include "nanoseconds.hpp"
-#include "other_process.hpp"
-#include "text.hpp"
+#include "base/folder_files.hpp"
+#include "base/nanoseconds.hpp"
+#include "base/other_process.hpp"
+#include "base/text.hpp"
+#include "cli/folder_look.hpp"
+#include "journal/journal_format.hpp"
+#include "report/losses.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>

@@ -4,7 +4,7 @@
 
 #include <takt/snapshot.hpp>
 
-#include "journal_reader.hpp"
+#include "journal/journal_reader.hpp"
 
 #include <cstdint>
 #include <functional>

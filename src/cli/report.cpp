@@ -3,13 +3,13 @@
 #include <takt/error.hpp>
 #include <takt/exporters/console.hpp>
 
-#include "commands.hpp"
-#include "csv_rows.hpp"
-#include "merge.hpp"
-#include "rank.hpp"
-#include "report_document.hpp"
-#include "run_folder.hpp"
-#include "text.hpp"
+#include "base/text.hpp"
+#include "cli/commands.hpp"
+#include "cli/merge.hpp"
+#include "cli/rank.hpp"
+#include "cli/report_document.hpp"
+#include "cli/run_folder.hpp"
+#include "report/csv_rows.hpp"
 
 #include <fmt/format.h>
 

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "report_document.hpp"
+#include "cli/report_document.hpp"
 
 #include <takt/exporters/json.hpp>
 
-#include "csv_rows.hpp"
-#include "text.hpp"
+#include "base/text.hpp"
+#include "report/csv_rows.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

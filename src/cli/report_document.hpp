@@ -4,7 +4,7 @@
 
 #include <takt/snapshot.hpp>
 
-#include "rank.hpp"
+#include "cli/rank.hpp"
 
 #include <string>
 #include <vector>

@@ -1,17 +1,17 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "run_folder.hpp"
+#include "cli/run_folder.hpp"
 
 #include <takt/error.hpp>
 #include <takt/session.hpp>
 
-#include "commands.hpp"
-#include "file.hpp"
-#include "folder_files.hpp"
-#include "folder_look.hpp"
-#include "journal_format.hpp"
-#include "rank.hpp"
-#include "text.hpp"
+#include "base/file.hpp"
+#include "base/folder_files.hpp"
+#include "base/text.hpp"
+#include "cli/commands.hpp"
+#include "cli/folder_look.hpp"
+#include "cli/rank.hpp"
+#include "journal/journal_format.hpp"
 
 #include <algorithm>
 #include <cstdio>

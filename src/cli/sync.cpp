@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <takt/error.hpp>
 
-#include "commands.hpp"
-#include "delivery.hpp"
-#include "mlflow_messages.hpp"
-#include "progress.hpp"
-#include "rank.hpp"
-#include "run_folder.hpp"
-#include "text.hpp"
+#include "base/text.hpp"
+#include "cli/commands.hpp"
+#include "cli/delivery.hpp"
+#include "cli/progress.hpp"
+#include "cli/rank.hpp"
+#include "cli/run_folder.hpp"
+#include "mlflow/mlflow_messages.hpp"
 
 #include <fmt/format.h>
 

@@ -3,13 +3,13 @@
 #include <takt/error.hpp>
 #include <takt/exporters/tensorboard.hpp>
 
-#include "commands.hpp"
-#include "file_lease.hpp"
-#include "journal_reader.hpp"
-#include "rank.hpp"
-#include "run_folder.hpp"
-#include "tensorboard_run.hpp"
-#include "text.hpp"
+#include "base/text.hpp"
+#include "cli/commands.hpp"
+#include "cli/rank.hpp"
+#include "cli/run_folder.hpp"
+#include "journal/journal_reader.hpp"
+#include "tensorboard/tensorboard_run.hpp"
+#include "trackers/file_lease.hpp"
 
 #include <fmt/format.h>
 

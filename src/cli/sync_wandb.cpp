@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <takt/error.hpp>
 
-#include "commands.hpp"
-#include "progress.hpp"
-#include "rank.hpp"
-#include "run_folder.hpp"
-#include "text.hpp"
-#include "wandb_config.hpp"
-#include "wandb_delivery.hpp"
-#include "wandb_folder.hpp"
+#include "base/text.hpp"
+#include "cli/commands.hpp"
+#include "cli/progress.hpp"
+#include "cli/rank.hpp"
+#include "cli/run_folder.hpp"
+#include "cli/wandb_delivery.hpp"
+#include "wandb/wandb_config.hpp"
+#include "wandb/wandb_folder.hpp"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <takt/error.hpp>
 
-#include "commands.hpp"
+#include "cli/commands.hpp"
 
 TAKT_BEGIN_NAMESPACE
 namespace cli {

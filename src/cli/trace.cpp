@@ -3,10 +3,10 @@
 #include <takt/error.hpp>
 #include <takt/exporters/trace.hpp>
 
-#include "commands.hpp"
-#include "rank.hpp"
-#include "run_folder.hpp"
-#include "text.hpp"
+#include "base/text.hpp"
+#include "cli/commands.hpp"
+#include "cli/rank.hpp"
+#include "cli/run_folder.hpp"
 
 #include <fmt/format.h>
 

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "wandb_delivery.hpp"
+#include "cli/wandb_delivery.hpp"
 
 #include <takt/error.hpp>
 
-#include "file.hpp"
-#include "journal_reader.hpp"
-#include "rank.hpp"
-#include "wandb_cursor.hpp"
+#include "base/file.hpp"
+#include "cli/rank.hpp"
+#include "journal/journal_reader.hpp"
+#include "wandb/wandb_cursor.hpp"
 
 #include <utility>
 

@@ -4,10 +4,10 @@
 
 #include <takt/exporters/wandb.hpp>
 
-#include "file_lease.hpp"
-#include "folder_files.hpp"
-#include "wandb_run.hpp"
-#include "wandb_upload.hpp"
+#include "base/folder_files.hpp"
+#include "trackers/file_lease.hpp"
+#include "wandb/wandb_run.hpp"
+#include "wandb/wandb_upload.hpp"
 
 #include <chrono>
 #include <cstdint>

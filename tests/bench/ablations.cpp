@@ -4,7 +4,7 @@
 // What the design was decided by: the same work done another way.
 #include "driver.hpp"
 
-#include "process.hpp"
+#include "process/process.hpp"
 #include "tls_models.hpp"
 
 #include <takt/detail/tree.hpp>

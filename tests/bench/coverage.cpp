@@ -7,8 +7,8 @@
 // 1 where the promise of docs/report.md is broken.
 #include <takt/snapshot.hpp>
 
+#include "record/throughput_windows.hpp"
 #include "support/random.hpp"
-#include "throughput_windows.hpp"
 
 #include <cmath>
 #include <cstdint>

@@ -4,7 +4,7 @@
 // What regions cost, beside the floor under every timer: takt_bench [--quick]
 #include "driver.hpp"
 
-#include "process.hpp"
+#include "process/process.hpp"
 
 #include <cstdio>
 #include <cstring>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "driver.hpp"
 
-#include "process.hpp"
+#include "process/process.hpp"
 
 #include <takt/takt.hpp>
 

@@ -4,10 +4,10 @@
 // Any bytes as the values of the variables that Takt reads and as the name of the run. The input is a list of records, each
 // a byte that picks the variable and what follows up to the next newline. Builds with libFuzzer, or with
 // standalone_main.cpp.
-#include "environment.hpp"
-#include "fault.hpp"
-#include "process_environment.hpp"
-#include "run_identity.hpp"
+#include "base/environment.hpp"
+#include "base/fault.hpp"
+#include "process/process_environment.hpp"
+#include "session/run_identity.hpp"
 
 #include "support/scoped_env.hpp"
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who may include whom. Every #include of the library is resolved to an area, and each area names those it may use."""
+"""Who may include whom. Every #include is resolved to an area or a room, and each names those that it may use."""
 
 import re
 import tree
@@ -8,19 +8,33 @@ import tree
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]', re.MULTILINE)
 PUBLIC_FOLDERS = {"include": "core", "backends/include": "backends", "exporters/include": "exporters"}
 
-# By file name for headers; a .cpp file next to them may use `system` and `third party` too.
-MAY_USE = {
-    "core": {"core", "standard"},
-    "backends": {"backends", "core", "standard"},
-    "exporters": {"exporters", "core", "standard"},
-    "src": {"src", "core", "standard", "system"},
-    "backends/src": {"backends/src", "backends", "core", "standard", "system"},
-    "exporters/src": {"exporters/src", "exporters", "core", "standard", "system"},
-}
+PUBLIC = {"core", "standard"}
+# What headers of an area may include; a .cpp file next to them may use `system` and `third party` too.
+MAY_USE = {"core": PUBLIC, "backends": {"backends"} | PUBLIC, "exporters": {"exporters"} | PUBLIC,
+           "backends/src": {"backends/src", "backends", "system"} | PUBLIC}
 CPP_MAY_USE = {"system", "third party"}
-# What exporters, which are libraries of their own, may use of libtakt's private part: it is exported, or nothing but constants.
-SHARED_WITH_EXPORTERS = {"crc32c.hpp", "descriptor.hpp", "fault.hpp", "file.hpp", "folder_files.hpp", "journal_reader.hpp",
-                         "json_text.hpp", "losses.hpp", "nanoseconds.hpp", "other_process.hpp"}
+# The rooms of the sources, each with those that it may include besides itself. An arrow that is not here is against the direction:
+# docs/design.md says what each room is for.
+ROOMS = {
+    "base": set(),
+    "record": {"base"},
+    "collect": {"base", "record"},
+    "process": {"base", "record", "collect"},
+    "journal": {"base"},
+    "report": {"base"},
+    "session": {"base", "record", "collect", "process", "journal", "report"},
+    "http": {"base"},
+    "trackers": {"base"},
+    "mlflow": {"base", "journal", "report", "http", "trackers"},
+    "wandb": {"base", "journal", "report", "http", "trackers"},
+    "tensorboard": {"base", "journal", "report", "trackers"},
+    "profilers": {"base"},
+    "cli": {"base", "journal", "report", "trackers", "mlflow", "wandb", "tensorboard"},
+}
+# Of libtakt's rooms the exporters, which are libraries of their own, may use what is exported, or nothing but constants.
+LIBTAKT = {"base", "record", "collect", "process", "journal", "report", "session"}
+SHARED_WITH_EXPORTERS = {"base/crc32c.hpp", "base/descriptor.hpp", "base/fault.hpp", "base/file.hpp", "base/folder_files.hpp", "base/json_text.hpp",
+                         "base/nanoseconds.hpp", "base/other_process.hpp", "journal/journal_reader.hpp", "report/losses.hpp"}
 # The front door of training code brings the CPU clock along. Nothing else crosses.
 EXCEPTIONS = {("include/takt/takt.hpp", "takt/backends/cpu.hpp")}
 
@@ -37,20 +51,25 @@ THIRD_PARTY = re.compile(r"(fmt|nlohmann|CLI|curl|nvtx3|catch2|benchmark|spdlog)
 
 
 def area_of_file(path):
+    """core, backends, exporters, backends/src, or a room of the sources."""
     for folder, area in PUBLIC_FOLDERS.items():
         if path.startswith(folder + "/"):
             return area
-    for area in ("backends/src", "exporters/src", "src"):
-        if path.startswith(area + "/"):
-            return area
-    return None
+    if path.startswith("backends/src/"):
+        return "backends/src"
+    room = re.match(r"(?:exporters/)?src/(?:(\w+)/)?", path)
+    return room[1] or "no room"
 
 
 def area_of_include(path, quote, name):
-    if quote == '"' and area_of_file(path) == "exporters/src" and not (tree.root() / path).with_name(name).is_file():
-        return "exporters/src" if name in SHARED_WITH_EXPORTERS else "src"
+    if quote == '"' and name.startswith("takt/"):
+        return "a public header in quotes"
+    if quote == '"' and path.startswith("backends/src/"):
+        return "backends/src"
     if quote == '"':
-        return area_of_file(path) if path.endswith(".cpp") or not name.startswith("takt/") else "quoted public header"
+        room = name.split("/")[0] if "/" in name else "without its room"
+        crosses = path.startswith("exporters/") and room in LIBTAKT and name not in SHARED_WITH_EXPORTERS
+        return f"private to libtakt ({room})" if crosses else room
     for folder, area in PUBLIC_FOLDERS.items():
         if (tree.root() / folder / name).is_file():
             return area
@@ -61,19 +80,28 @@ def area_of_include(path, quote, name):
     return "third party" if THIRD_PARTY.match(name) else "system"
 
 
+def allowed_in(area, path):
+    if area in ROOMS:
+        allowed = ROOMS[area] | {area, "system"} | PUBLIC
+        allowed |= {"exporters"} if path.startswith(("exporters/", "src/cli/", "src/report/")) else set()
+    else:
+        allowed = MAY_USE.get(area, set())
+    return allowed | (CPP_MAY_USE if path.endswith(".cpp") else set())
+
+
 def main():
     problems = []
     checked = 0
     for path, text in tree.files(tree.CODE, ("include", "src", "backends", "exporters")):
         area = area_of_file(path)
-        if area is None or path.startswith("src/cli/"):
-            continue
-        allowed = MAY_USE[area] | (CPP_MAY_USE if path.endswith(".cpp") else set())
+        allowed = allowed_in(area, path)
+        if not allowed:
+            problems.append(f"{path}: {area} is not in the table of rooms")
         for quote, name in INCLUDE.findall(text):
             checked += 1
             used = area_of_include(path, quote, name)
             if used not in allowed and (path, name) not in EXCEPTIONS:
-                problems.append(f"{path}: <{name}> is {used}; {area} may include {', '.join(sorted(allowed))}")
+                problems.append(f"{path}: {name} is {used}; {area} may include {', '.join(sorted(allowed))}")
     print(f"{checked} includes")
     tree.finish(problems if checked else ["no include found"])
 

@@ -36,11 +36,11 @@ def problems():
         if f'"{path.parent.name}"' not in tests:
             yield f"no test names {path.parent.relative_to(tree.root())}"
     print(f"{count} journals, versions {sorted(versions)}, types {sorted(types)}")
-    newest = numbers("src/journal_format.hpp", r"kJournalVersion = (\d+);")
+    newest = numbers("src/journal/journal_format.hpp", r"kJournalVersion = (\d+);")
     for version in range(1, max(newest) + 1):
         if version not in versions:
             yield f"no journal in tests/data is of version {version}"
-    text = (tree.root() / "src/journal_format.hpp").read_text(encoding="utf-8")
+    text = (tree.root() / "src/journal/journal_format.hpp").read_text(encoding="utf-8")
     known = re.search(r"enum class FrameType[^{]*\{(.*?)\};", text, re.DOTALL)[1]
     for name, kind in re.findall(r"(\w+) = (\d+),", known):
         if int(kind) not in types:

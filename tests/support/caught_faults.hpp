@@ -4,7 +4,7 @@
 
 #include <takt/error.hpp>
 
-#include "fault.hpp"
+#include "base/fault.hpp"
 
 #include <mutex>
 #include <string>

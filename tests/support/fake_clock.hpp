@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "clock.hpp"
+#include "record/clock.hpp"
 
 #include <atomic>
 #include <cstdint>

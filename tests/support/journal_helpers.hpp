@@ -5,9 +5,9 @@
 #include <takt/exporters/json.hpp>
 #include <takt/snapshot.hpp>
 
-#include "journal_changes.hpp"
-#include "journal_reader.hpp"
-#include "journal_writer.hpp"
+#include "journal/journal_changes.hpp"
+#include "journal/journal_reader.hpp"
+#include "journal/journal_writer.hpp"
 #include "support/random.hpp"
 #include "support/snapshot_builder.hpp"
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "collector.hpp"
-#include "recorder.hpp"
+#include "collect/collector.hpp"
+#include "record/recorder.hpp"
 
 #include "support/fake_clock.hpp"
 

@@ -14,8 +14,8 @@
 #include <takt/session.hpp>
 #include <takt/takt.hpp>
 
-#include "wandb_log.hpp"
-#include "wandb_records.hpp"
+#include "wandb/wandb_log.hpp"
+#include "wandb/wandb_records.hpp"
 
 #include <atomic>
 #include <chrono>

@@ -1,0 +1,202 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mlflow/mlflow_cursor.hpp"
+
+#include "base/json_text.hpp"
+#include "trackers/json_walk.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+// The first one had six metrics a region, and none that was no number, so that its numbers of points mean others.
+constexpr const char* kFirstSchema = "takt-mlflow/1";
+constexpr const char* kSchema = "takt-mlflow/2";
+constexpr const char* kSources[] = {"row", "metric", "total"};
+
+JsonText object_of(const std::map<std::string, std::string>& texts) {
+  JsonText object = JsonText::object();
+  for (const auto& [name, text] : texts) { object.add(name, text); }
+  return object;
+}
+
+JsonText settled_of(const MlflowCursor& cursor) {
+  JsonText settled = JsonText::object();
+  for (std::size_t source = 0; source < std::size(kSources); ++source) {
+    JsonText ranges = JsonText::array();
+    for (const auto& [first, end] : cursor.settled[source].ranges()) { ranges.push_back(JsonText{first, end}); }
+    settled.add(kSources[source], ranges);
+  }
+  return settled;
+}
+
+/// What is in a cursor's text, by where it is.
+struct CursorText {
+  std::map<std::string, std::map<std::string, std::string>> texts;
+  std::map<std::string, std::uint64_t> numbers;  // and flags
+  std::map<std::string, std::vector<std::uint64_t>> bounds;
+  std::set<std::string> holders;  // objects and arrays
+
+  void take(const JsonStop& stop) {
+    const bool of_range = stop.inside.compare(0, 9, "/settled/") == 0;
+    if (stop.kind == JsonStop::Kind::object || stop.kind == JsonStop::Kind::array) {
+      holders.insert(stop.inside + "/" + stop.name);
+    } else if (stop.is_text()) {
+      texts[stop.inside][stop.name] = stop.text;
+    } else if (of_range && stop.kind == JsonStop::Kind::integer) {
+      bounds[stop.inside.substr(9, stop.inside.rfind('/') - 9)].push_back(static_cast<std::uint64_t>(stop.integer));
+    } else if (stop.inside.empty() && stop.kind != JsonStop::Kind::end) {
+      numbers[stop.name] = static_cast<std::uint64_t>(stop.integer);
+    }
+  }
+  /// Where it is not there `whole` becomes false.
+  template <class Value>
+  void get(const std::map<std::string, Value>& from, const char* name, Value& to) {
+    const auto found = from.find(name);
+    if (found == from.end()) {
+      whole = false;
+    } else {
+      to = found->second;
+    }
+  }
+  void get(const char* name, std::string& to) { get(texts[""], name, to); }
+  void get(const char* name, std::uint64_t& to) { get(numbers, name, to); }
+  void get(const char* name, bool& to) {
+    std::uint64_t number = 0;
+    get(name, number);
+    to = number != 0;
+  }
+  void get(const char* name, std::map<std::string, std::string>& to) {
+    whole = whole && holders.count(std::string("/") + name) != 0;
+    to = texts[std::string("/") + name];
+  }
+  void get(const char* source, MlflowSettled& to) {
+    whole = whole && holders.count(std::string("/settled/") + source) != 0;
+    const std::vector<std::uint64_t>& all = bounds[source];
+    whole = whole && all.size() % 2 == 0;
+    for (std::size_t at = 0; at + 1 < all.size(); at += 2) { to.add(all[at], all[at + 1]); }
+  }
+
+  bool whole = true;
+};
+
+}  // namespace
+
+void MlflowSettled::add(std::uint64_t first, std::uint64_t end) {
+  if (first >= end) { return; }
+  auto at = ends_.upper_bound(first);
+  if (at != ends_.begin() && std::prev(at)->second >= first) {
+    --at;
+    first = at->first;
+    end = std::max(end, at->second);
+  }
+  while (at != ends_.end() && at->first <= end) {
+    end = std::max(end, at->second);
+    at = ends_.erase(at);
+  }
+  ends_.emplace(first, end);
+}
+
+bool MlflowSettled::has(std::uint64_t number) const {
+  const auto after = ends_.upper_bound(number);
+  return after != ends_.begin() && number < std::prev(after)->second;
+}
+
+void MlflowSettled::cut(std::uint64_t first) {
+  ends_.erase(ends_.lower_bound(first), ends_.end());
+  if (!ends_.empty()) { ends_.rbegin()->second = std::min(ends_.rbegin()->second, first); }
+}
+
+std::uint64_t MlflowSettled::count() const {
+  std::uint64_t sum = 0;
+  for (const auto& [first, end] : ends_) { sum += end - first; }
+  return sum;
+}
+
+void forget_end(MlflowCursor& cursor) {
+  cursor.settled[0].cut(cursor.killed_rows);
+  cursor.settled[2] = MlflowSettled();
+  cursor.attached.clear();
+  cursor.killed_bytes = 0;
+  cursor.killed_rows = 0;
+}
+
+std::string mlflow_cursor_file(const std::string& folder) { return folder + "/mlflow.json"; }
+std::string mlflow_lease_file(const std::string& folder) { return folder + "/mlflow.lease"; }
+
+std::string mlflow_cursor_owner(const RunInfo& run) {
+  return run.id + " rank " + std::to_string(run.rank) + " attempt " + std::to_string(run.attempt) + " pid " +
+         std::to_string(run.pid) + " on " + run.host;
+}
+
+std::string format_cursor(const MlflowCursor& cursor) {
+  JsonText attached = JsonText::array();
+  for (const std::string& each : cursor.attached) { attached.push_back(each); }
+  const JsonText document = {
+      {"schema", cursor.first_schema ? kFirstSchema : kSchema},
+      {"of", cursor.of},
+      {"server", cursor.server},
+      {"run_id", cursor.run_id},
+      {"nonce", cursor.nonce},
+      {"source", cursor.source},
+      {"commit", cursor.commit},
+      {"experiment_name", cursor.experiment_name},
+      {"experiment_id", cursor.experiment_id},
+      {"joined_run", cursor.joined_run},
+      {"every_step", cursor.every_step},
+      {"all_ranks", cursor.all_ranks},
+      {"artifacts", cursor.artifacts},
+      {"first_row", cursor.first_row},
+      {"first_metric", cursor.first_metric},
+      {"params", object_of(cursor.params)},
+      {"tags", object_of(cursor.tags)},
+      {"settled", settled_of(cursor)},
+      {"status", cursor.status},
+      {"attached", attached},
+      {"left_out", cursor.left_out},
+      {"killed_bytes", cursor.killed_bytes},
+      {"killed_rows", cursor.killed_rows},
+  };
+  return document.text() + "\n";
+}
+
+bool parse_cursor(const std::string& text, MlflowCursor& cursor) {
+  CursorText all;
+  if (!walk_json(text, [&](const JsonStop& stop) { all.take(stop); })) { return false; }
+  std::map<std::string, std::string>& texts = all.texts[""];
+  cursor.first_schema = texts["schema"] == kFirstSchema;
+  if (!cursor.first_schema && texts["schema"] != kSchema) { return false; }
+  cursor.of = texts["of"];
+  cursor.commit = texts["commit"];
+  cursor.killed_bytes = all.numbers["killed_bytes"];
+  cursor.killed_rows = all.numbers["killed_rows"];
+  all.get("server", cursor.server);
+  all.get("run_id", cursor.run_id);
+  all.get("nonce", cursor.nonce);
+  all.get("source", cursor.source);
+  all.get("experiment_name", cursor.experiment_name);
+  all.get("experiment_id", cursor.experiment_id);
+  all.get("joined_run", cursor.joined_run);
+  all.get("every_step", cursor.every_step);
+  all.get("all_ranks", cursor.all_ranks);
+  all.get("artifacts", cursor.artifacts);
+  all.get("first_row", cursor.first_row);
+  all.get("first_metric", cursor.first_metric);
+  all.get("params", cursor.params);
+  all.get("tags", cursor.tags);
+  for (std::size_t source = 0; source < std::size(kSources); ++source) {
+    all.get(kSources[source], cursor.settled[source]);
+  }
+  all.get("status", cursor.status);
+  std::map<std::string, std::string> attached;  // by number
+  all.get("attached", attached);
+  for (const auto& [number, name] : attached) { cursor.attached.insert(name); }
+  all.get("left_out", cursor.left_out);
+  return all.whole;
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

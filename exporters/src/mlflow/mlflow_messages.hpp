@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/exporters/mlflow.hpp>
+#include <takt/snapshot.hpp>
+
+#include "http/http.hpp"
+#include "trackers/metric_points.hpp"
+
+#include <chrono>
+#include <string>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+// What MLflow is told, and what its answers mean. All: any thread.
+
+/// The tag by which a run is found whose creation was not answered.
+constexpr const char* kMlflowNonce = "takt.create_nonce";
+
+/// The tag of a child, whose value is the id of its parent.
+constexpr const char* kMlflowParent = "mlflow.parentRunId";
+
+/// Where Mantik gives tokens, and where its tracking server is, unless the options say otherwise.
+constexpr const char* kMantikApi = "https://api.cloud.mantik.ai";
+constexpr const char* kMantikTracking = "https://api.cloud.mantik.ai/tracking";
+
+/// A file that belongs to a run.
+struct MlflowAttachment {
+  std::string name;
+  std::string type;
+  std::string text;
+  std::string file;  ///< sent instead of text, where there is a name: trace.json of a run folder
+};
+
+/// Whether the options name a server; Mantik's needs no URL.
+bool mlflow_has_server(const MlflowOptions& options);
+/// Whether requests carry a token of Mantik's, and no other credentials.
+bool mlflow_is_mantik(const MlflowOptions& options);
+HttpOptions mlflow_http_options(const MlflowOptions& options, std::chrono::milliseconds connect,
+                                std::chrono::milliseconds total);
+
+bool is_json_object(const std::string& body);
+/// The string at a JSON pointer such as "/run/info/run_id"; empty where there is none.
+std::string json_string(const std::string& body, const char* pointer);
+
+/// Bytes of what a server says about a run with many metrics, or long ones.
+constexpr std::size_t kMostMlflowReply = std::size_t{32} << 20U;
+
+HttpRequest mlflow_get(const std::string& endpoint);
+/// The run as it is there, with the latest point of each metric.
+HttpRequest mlflow_get_run(const std::string& run_id);
+HttpRequest mlflow_post(const std::string& endpoint, std::string body);
+/// \param artifact_path as of mlflow_artifact_path().
+HttpRequest mlflow_put(const std::string& artifact_path, const MlflowAttachment& attachment);
+
+/// Text that nobody else has.
+std::string mlflow_nonce();
+/// For runs/create, but the experiment_id.
+/// \param source name of the program.
+/// \param commit of its sources; may be empty.
+std::string mlflow_create_body(const RunInfo& run, const MlflowOptions& options, const std::string& nonce,
+                               const std::string& source, const std::string& commit);
+/// `body`, an object, with one member more in front.
+std::string with_member(const char* name, const std::string& value, const std::string& body);
+/// Where below the URL files of a run go, encoded; empty where a client cannot bring them.
+std::string mlflow_artifact_path(const std::string& artifact_uri);
+
+/// Not the request's fault: the same may be taken later.
+bool mlflow_may_pass(int status);
+/// No other request would fare better.
+bool mlflow_ends_it(int status);
+/// What the request is for, a run or the experiment of a new one, is in the server's bin.
+bool mlflow_is_deleted(const HttpReply& reply);
+/// What the server said, in a line, without what is secret to `http`.
+std::string mlflow_told(const HttpReply& reply, const Http& http);
+/// What to do about it, as the end of a line; may be empty.
+std::string mlflow_cure(const HttpReply& reply);
+/// A value in the request is longer than this server takes.
+bool mlflow_is_too_long(const HttpReply& reply);
+/// A server without a database keeps a metric in a file of its name, and cannot have "step" beside "step/forward".
+bool mlflow_is_clash(const HttpReply& reply);
+/// The server has that value already, and is one that does not take it twice.
+bool mlflow_is_there(const HttpReply& reply);
+
+/// Whether the URI is one that MLflow's own clients understand and Takt does not: a folder, a database, Databricks. Any thread.
+bool mlflow_is_no_server(const std::string& tracking_uri);
+/// Says so, once in a process.
+void report_no_server();
+/// Which names became what there.
+/// \param number of such lines before, of one client: there are few of them, as causes are.
+void report_renamed(const MetricPoints::Renamed& renamed, int number);
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <takt/exporters/nvtx.hpp>
+
+#include "profilers/range_stack.hpp"
+
+#include <nvtx3/nvToolsExt.h>
+
+#include <atomic>
+#include <utility>
+
+TAKT_BEGIN_NAMESPACE
+namespace {
+
+/// nullptr: no profiler listens.
+nvtxDomainHandle_t domain() noexcept {
+  static const nvtxDomainHandle_t made = [] {
+    const nvtxDomainHandle_t its = nvtxDomainCreateA("takt");
+    if (its == nullptr) { return its; }
+    for (const auto& [kind, name] :
+         {std::pair(Kind::compute, "compute"), std::pair(Kind::comm, "comm"), std::pair(Kind::io, "io"),
+          std::pair(Kind::wait, "wait"), std::pair(Kind::other, "other")}) {
+      nvtxDomainNameCategoryA(its, static_cast<std::uint32_t>(kind) + 1, name);
+    }
+    return its;
+  }();
+  return made;
+}
+
+/// The name as the profiler knows it. Two threads that register one at once are given the same.
+nvtxStringHandle_t registered(const Key& key) noexcept {
+  static std::atomic<nvtxStringHandle_t> strings[detail::kMaxKeys] = {};
+  const detail::KeyIndex index = key.predefined_index() != detail::kNoKey ? key.predefined_index() : key.index();
+  nvtxStringHandle_t its = strings[index].load(std::memory_order_relaxed);
+  if (its == nullptr) {
+    its = nvtxDomainRegisterStringA(domain(), key.name());
+    strings[index].store(its, std::memory_order_relaxed);
+  }
+  return its;
+}
+
+struct Nvtx {
+  static void push(const Key& key, std::int64_t batch) noexcept {
+    nvtxEventAttributes_t range = {};
+    range.version = NVTX_VERSION;
+    range.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+    range.category = static_cast<std::uint32_t>(key.kind()) + 1;
+    if (batch >= 0) {
+      range.payloadType = NVTX_PAYLOAD_TYPE_INT64;
+      range.payload.llValue = batch;
+    }
+    range.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
+    range.message.registered = registered(key);
+    nvtxDomainRangePushEx(domain(), &range);
+  }
+  static void pop() noexcept { nvtxDomainRangePop(domain()); }
+};
+
+}  // namespace
+
+NvtxRanges::NvtxRanges() noexcept
+    : active_(domain() != nullptr && add_listener(detail::RangeStack<Nvtx>::listener())) {}
+
+NvtxRanges::~NvtxRanges() {
+  if (active_) { remove_listener(detail::RangeStack<Nvtx>::listener()); }
+}
+
+TAKT_END_NAMESPACE

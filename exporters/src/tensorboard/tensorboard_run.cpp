@@ -1,0 +1,135 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tensorboard/tensorboard_run.hpp"
+
+#include "base/fault.hpp"
+#include "base/file.hpp"
+#include "base/nanoseconds.hpp"
+#include "tensorboard/tensorboard_events.hpp"
+
+#include <fmt/format.h>
+
+#include <cctype>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+constexpr std::size_t kLongestHost = 64;
+
+double wall_time_s(const MetricPoint& point) { return static_cast<double>(point.timestamp_ms) / 1e3; }
+
+/// The one of that name in `from`, made where it is missing.
+FolderFiles entered(const FolderFiles& from, const std::string& name, std::string& error) {
+  from.make_folder(name);  // which may be there
+  FolderFiles inner = from.folder(name);
+  const int why = errno;
+  if (error.empty() && !inner.is_open()) { error = tensorboard_fault("make the folder", from.path(name), why); }
+  return inner;
+}
+
+}  // namespace
+
+std::shared_ptr<const FolderFiles> tensorboard_folder(const std::string& logdir, const RunInfo& run,
+                                                      const FolderFiles& run_folder, std::string& error) {
+  if (logdir.empty()) { return std::make_shared<FolderFiles>(entered(run_folder, "tensorboard", error)); }
+  const FolderFiles root(logdir);
+  std::string ignored;
+  if (!root.is_open() && !make_directories(logdir, ignored)) {
+    error = tensorboard_fault("make the folder", logdir, errno);
+  }
+  const std::string own = fmt::format("rank-{}-{}-{}", run.rank, run.attempt, run.pid);
+  const std::string named = name_part(run.directory);
+  return std::make_shared<FolderFiles>(
+      entered(entered(root, run.id, error), is_entry_name(named) ? named : own, error));
+}
+
+std::string tensorboard_fault(const char* what, const std::string& path, int number) {
+  return fmt::format("cannot {} {}: {}; make room, or set TAKT_TENSORBOARD_DIR to a folder that can be written", what,
+                     path, std::system_category().message(number));
+}
+
+std::string tensorboard_file(const RunInfo& run, bool every_step) {
+  std::string host = run.host.substr(0, kLongestHost);
+  for (char& each : host) {
+    if (std::isalnum(static_cast<unsigned char>(each)) == 0 && each != '-' && each != '.') { each = '_'; }
+  }
+  return fmt::format("events.out.tfevents.{:010}.{}.{}.{}", run.start_unix_ns / kSecondNs, host, run.pid,
+                     every_step ? "takt-steps" : "takt");
+}
+
+TensorboardRun::TensorboardRun(bool every_step, std::size_t most_backlog)
+    : points_(every_step), most_backlog_(most_backlog) {
+  points_.keep_nans();
+  points_.keep_names();
+  names_.take_utf8();
+}
+
+bool TensorboardRun::create(std::shared_ptr<const FolderFiles> folder, const std::string& name, const RunInfo& run) {
+  path_ = folder->path(name);
+  if (!file_.create(std::move(folder), name)) { return false; }
+  file_.append_bytes(tfrecord(version_event(static_cast<double>(run.start_unix_ns) / 1e9).bytes()));
+  return true;
+}
+
+void TensorboardRun::append(const Protobuf& event) {
+  ++values_;
+  file_.append_bytes(tfrecord(event.bytes()));
+}
+
+bool TensorboardRun::take(const Snapshot& snapshot) {
+  if (stopped_) { return false; }
+  std::vector<MetricPoint> points;
+  points_.take(snapshot, points);
+  for (const MetricPoint& each : points) {
+    append(scalar_event(wall_time_s(each), each.step, points_.key(each.key), each.value));
+  }
+  if (snapshot.finished && !std::exchange(finished_, true)) { add_histograms(snapshot, points.back()); }
+  flush();
+  return !stopped_;
+}
+
+/// Of the whole run, as in summary.json: what a window knows of a region are the times of its steps, not of its calls.
+void TensorboardRun::add_histograms(const Snapshot& snapshot, const MetricPoint& last) {
+  for (std::uint32_t path = 0; path < snapshot.paths.size(); ++path) {
+    for (const bool device : {false, true}) {
+      const Summary& durations = device ? snapshot.paths[path].device : snapshot.paths[path].host;
+      if (durations.measured_n() == 0) { continue; }
+      const std::string name = (device ? "total/durations/gpu/" : "total/durations/time/") + snapshot.path_name(path);
+      append(histogram_event(wall_time_s(last), last.step, names_.of(name), durations));
+    }
+  }
+}
+
+bool TensorboardRun::flush() {
+  if (stopped_ || file_.backlog() == 0) { return !stopped_; }
+  if (!file_.is_in_place()) {
+    stop(path_ + " was removed");
+    return false;
+  }
+  if (file_.flush()) { return true; }
+  const std::string why = tensorboard_fault("write", path_, errno);
+  if (file_.backlog() > most_backlog_) {
+    stop(why);
+  } else {
+    report_fault_once("tensorboard.write " + path_,
+                      why + ". What is missing is kept, and written when that can be done");
+  }
+  return false;
+}
+
+void TensorboardRun::stop(const std::string& why) {
+  stopped_ = true;
+  file_.discard();
+  report_fault_once("tensorboard.stopped " + path_,
+                    why +
+                        ". Nothing more is written for TensorBoard; the run goes on. takt sync --to tensorboard writes "
+                        "it all from the run folder");
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

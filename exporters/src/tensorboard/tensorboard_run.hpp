@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/snapshot.hpp>
+
+#include "trackers/growing_file.hpp"
+#include "trackers/metric_points.hpp"
+#include "trackers/protobuf.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// In the run folder: who writes the event file. (docs/files.md)
+constexpr const char* kTensorboardLease = "tensorboard.lease";
+
+/// The folder for a process's event file, made where it is missing: in `logdir`, or, where that is empty, in the run folder. Links
+/// below these are not followed. Not open where that cannot be done: `error` says why, and what to do. One thread at a time.
+std::shared_ptr<const FolderFiles> tensorboard_folder(const std::string& logdir, const RunInfo& run,
+                                                      const FolderFiles& run_folder, std::string& error);
+/// "cannot <what> <path>: <reason of `number`>; <what to do>". Any thread.
+std::string tensorboard_fault(const char* what, const std::string& path, int number);
+/// The name of the file, the same each time. Any thread.
+std::string tensorboard_file(const RunInfo& run, bool every_step);
+/// Writes snapshots into an event file. One thread at a time.
+class TensorboardRun {
+ public:
+  /// \param most_backlog bytes that are kept for a disk that takes none; then nothing more is written.
+  explicit TensorboardRun(bool every_step, std::size_t most_backlog = std::size_t{8} << 20U);
+
+  /// Makes the file, which must not exist. Returns false, with errno, where that cannot be done.
+  bool create(std::shared_ptr<const FolderFiles> folder, const std::string& name, const RunInfo& run);
+  /// Returns false where nothing more will be written; a line has said why.
+  bool take(const Snapshot& snapshot);
+  /// Writes what the disk did not take before. Returns whether all is written.
+  bool flush();
+  /// The same, and waits for the disk.
+  bool sync() { return flush() && file_.sync(); }
+
+  std::uint64_t bytes() const noexcept { return file_.written(); }
+  std::uint64_t values() const noexcept { return values_; }  ///< and histograms, so far
+
+ private:
+  void append(const Protobuf& event);
+  void add_histograms(const Snapshot& snapshot, const MetricPoint& last);
+  void stop(const std::string& why);
+
+  MetricPoints points_;
+  TrackerNames names_;  // of histograms
+  GrowingFile file_;
+  std::string path_;
+  std::size_t most_backlog_;
+  std::uint64_t values_ = 0;
+  bool finished_ = false;
+  bool stopped_ = false;
+};
+
+}  // namespace detail
+TAKT_END_NAMESPACE

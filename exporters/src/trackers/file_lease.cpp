@@ -1,0 +1,162 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "trackers/file_lease.hpp"
+
+#include "base/file.hpp"
+#include "base/nanoseconds.hpp"
+#include "base/other_process.hpp"
+
+#include <cerrno>
+#include <climits>
+#include <cstdint>
+#include <cstdlib>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+std::string this_host() {
+  char host[HOST_NAME_MAX + 1] = {};
+  if (::gethostname(host, HOST_NAME_MAX) != 0) { host[0] = '?'; }
+  return host;
+}
+
+/// "<host> <pid> <PID namespace>"; versions before this one do not write, or read, the last.
+std::string this_process() {
+  return this_host() + " " + std::to_string(::getpid()) + " " + std::to_string(pid_namespace()) + "\n";
+}
+
+bool is_same(const struct stat& one, const struct stat& other) {
+  return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+std::string first_bytes(const Descriptor& file) {
+  char text[512];
+  const ssize_t count = ::pread(file.number(), text, sizeof text, 0);
+  return {text, count > 0 ? static_cast<std::size_t>(count) : 0U};
+}
+
+}  // namespace
+
+bool FileLease::take(const std::string& file) {
+  return take(std::make_shared<FolderFiles>(folder_part(file)), name_part(file));
+}
+
+bool FileLease::take(std::shared_ptr<const FolderFiles> folder, const std::string& name) {
+  folder_ = std::move(folder);
+  name_ = name;
+  broken_ = false;
+  for (int round = 0; round < 2; ++round) {
+    descriptor_ = folder_->create(name_, O_RDWR);
+    if (held()) {
+      write_all(descriptor_.number(), this_process());
+      touched_ = std::chrono::steady_clock::now();
+      return true;
+    }
+    if (errno != EEXIST) {
+      problem_ = explain_fault("make", folder_->path(name_), errno);
+      broken_ = true;
+      return false;
+    }
+    struct stat seen = {};
+    if (!is_stale(seen)) { return false; }
+    if (!remove(seen)) { break; }
+  }
+  problem_ = "another process was faster";
+  return false;
+}
+
+/// Removes the one that was `seen`, and no other: whoever saw it at the same time may have its own in that place by now. Returns
+/// whether there is room for a new one.
+bool FileLease::remove(const struct stat& seen) const {
+  // A name that nobody else takes.
+  const std::string aside = name_ + "." + this_host() + "." + std::to_string(::getpid()) + "." +
+                            std::to_string(reinterpret_cast<std::uintptr_t>(this));
+  if (!folder_->rename(name_, aside)) { return errno == ENOENT; }
+  struct stat moved = {};
+  // Numbers of files are used again, so that the time counts as well.
+  if (folder_->look(aside, moved) && is_same(moved, seen) && moved.st_mtim.tv_sec == seen.st_mtim.tv_sec &&
+      moved.st_mtim.tv_nsec == seen.st_mtim.tv_nsec) {
+    folder_->remove(aside);
+    return true;
+  }
+  folder_->rename(aside, name_);
+  return false;
+}
+
+bool FileLease::is_stale(struct stat& status) {
+  const Descriptor file = folder_->open(name_, O_RDONLY);
+  if (!file.look(status)) {
+    const bool gone = errno == ENOENT;  // given back meanwhile
+    if (!gone) {
+      problem_ = explain_fault("read", folder_->path(name_), errno);
+      broken_ = true;
+    }
+    return gone;
+  }
+  const std::string text = first_bytes(file);
+  const std::size_t blank = text.find(' ');
+  const std::string host = text.substr(0, blank);
+  char* behind_pid = nullptr;
+  const std::int64_t pid = blank == std::string::npos ? 0 : std::strtoll(text.c_str() + blank, &behind_pid, 10);
+  const std::uint64_t names = behind_pid == nullptr ? 0 : std::strtoull(behind_pid, nullptr, 10);
+  const std::int64_t sign = status.st_mtim.tv_sec * kSecondNs + status.st_mtim.tv_nsec;
+  const Life life = life_of(host, pid, sign, names);
+  if (life == Life::gone) { return true; }
+  timespec now = {};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  const std::int64_t age = now.tv_sec - status.st_mtim.tv_sec;
+  if (text.empty()) {  // whose process had no time to write its name, or was killed before
+    problem_ = "a process is about to deliver it (" + folder_->path(name_) + "); if it is gone, that counts in " +
+               std::to_string(kRefresh.count()) + " s";
+    return age > kRefresh.count();
+  }
+  if (life == Life::unknown && age > kStale.count()) { return true; }
+  problem_ = "process " + std::to_string(pid) + " on " + host + " is delivering it (" + folder_->path(name_) +
+             ", touched " + std::to_string(age) + " s ago)";
+  return false;
+}
+
+/// The program may have closed it, and taken its number: then it is opened again, if it is the same.
+bool FileLease::is_ours() {
+  if (!descriptor_.is_ours()) {
+    report_closed_file(folder_->path(name_));
+    Descriptor again = folder_->open(name_, O_RDWR);
+    if (!again.is_open() || !again.is_same(descriptor_) || first_bytes(again) != this_process()) { return false; }
+    descriptor_ = std::move(again);
+  }
+  struct stat named = {};
+  return folder_->look(name_, named) && descriptor_.is_file_of(named);
+}
+
+bool FileLease::refresh() {
+  if (!held()) { return false; }
+  const auto now = std::chrono::steady_clock::now();
+  if (now - touched_ < kRefresh) { return true; }
+  if (!is_ours()) {
+    problem_ = "another process has taken it over, because this one gave no sign of life";
+    descriptor_.close();
+    return false;
+  }
+  touched_ = now;
+  ::futimens(descriptor_.number(), nullptr);
+  return true;
+}
+
+void FileLease::release() noexcept {
+  if (!held()) { return; }
+  try {
+    if (is_ours()) { folder_->remove(name_); }
+  } catch (...) {
+    // Out of memory: it counts as left behind once this process is gone.
+  }
+  descriptor_.close();
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/config.hpp>
+
+#include "base/descriptor.hpp"
+#include "base/folder_files.hpp"
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include <sys/stat.h>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// The right to do something alone, such as to deliver a run: a file that one process makes, and touches again and again.
+/// Whoever finds one that was not touched for kStale, or whose process is gone, or that is empty for kRefresh, takes it. Needs
+/// no locks, so that it works on network file systems. Of two that take the same stale one at once, one has it; of three, two may
+/// until refresh() tells one of them. One thread at a time.
+class FileLease {
+ public:
+  static constexpr std::chrono::seconds kRefresh{5};
+  static constexpr std::chrono::seconds kStale{120};
+
+  FileLease() = default;
+  /// Leaves the file where it is: see release().
+  ~FileLease() = default;
+  FileLease(const FileLease&) = delete;
+  FileLease& operator=(const FileLease&) = delete;
+
+  /// Returns whether this process has it now; if not, problem() says why.
+  bool take(const std::string& file);
+  bool take(std::shared_ptr<const FolderFiles> folder, const std::string& name);
+  /// Touches it when it is time to. Returns whether it is still this process's.
+  bool refresh();
+  /// Others need not wait.
+  void release() noexcept;
+
+  bool held() const noexcept { return descriptor_.is_open(); }
+  const std::string& problem() const noexcept { return problem_; }
+  /// After take(): nobody has it, as far as one can tell; the file cannot be made, or read, and waiting does not help.
+  bool is_broken() const noexcept { return broken_; }
+
+ private:
+  bool is_stale(struct stat& status);
+  bool remove(const struct stat& seen) const;
+  bool is_ours();
+
+  Descriptor descriptor_;
+  std::shared_ptr<const FolderFiles> folder_;
+  std::string name_;
+  std::string problem_;
+  bool broken_ = false;
+  std::chrono::steady_clock::time_point touched_;
+};
+
+/// Gives a lease back at the end of a block, whatever ends that.
+class LeaseReturn {
+ public:
+  /// \param lease not owned.
+  explicit LeaseReturn(FileLease& lease) noexcept : lease_(lease) {}
+  ~LeaseReturn() { lease_.release(); }
+  LeaseReturn(const LeaseReturn&) = delete;
+  LeaseReturn& operator=(const LeaseReturn&) = delete;
+
+ private:
+  FileLease& lease_;
+};
+
+}  // namespace detail
+TAKT_END_NAMESPACE

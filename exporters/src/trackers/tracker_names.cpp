@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "trackers/tracker_names.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+constexpr std::size_t kHashLength = 9;  // "_" and 8 digits
+
+/// FNV-1a: the same on every machine, as names have to be.
+std::uint32_t hash(std::string_view text, std::uint32_t salt) {
+  std::uint32_t hash = 2166136261U ^ salt;
+  for (const char each : text) { hash = (hash ^ static_cast<unsigned char>(each)) * 16777619U; }
+  return hash;
+}
+
+bool is_safe(char each) {
+  return (each >= 'a' && each <= 'z') || (each >= 'A' && each <= 'Z') || (each >= '0' && each <= '9') || each == '_' ||
+         each == '-' || each == '.' || each == ' ' || each == '/';
+}
+
+/// One '_' for each code point that is not safe.
+std::string only_safe(std::string_view name) {
+  std::string out;
+  for (const char each : name) {
+    const bool continues = (static_cast<unsigned char>(each) & 0xC0U) == 0x80U;
+    if (is_safe(each)) {
+      out += each;
+    } else if (!continues) {
+      out += '_';
+    }
+  }
+  return out;
+}
+
+/// As posixpath.normpath() would leave it, but that ".." takes nothing with it.
+std::string normal(std::string_view name) {
+  std::string out;
+  while (!name.empty()) {
+    const std::string_view segment = name.substr(0, name.find('/'));
+    name.remove_prefix(segment.size() < name.size() ? segment.size() + 1 : segment.size());
+    if (segment.empty() || segment == "." || segment == "..") { continue; }
+    out.append(out.empty() ? "" : "/").append(segment);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string tracker_name(std::string_view name, std::size_t longest, std::uint32_t salt) {
+  std::string out = normal(only_safe(name));
+  if (out == name && out.size() <= longest && !out.empty() && salt == 0) { return out; }
+  if (out.size() > longest - kHashLength) { out.resize(longest - kHashLength); }
+  return out + fmt::format("_{:08x}", hash(name, salt));
+}
+
+std::string valid_utf8(std::string_view text) {
+  using Json = nlohmann::json;
+  return Json::parse(Json(std::string(text)).dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
+}
+
+std::string utf8_name(std::string_view name, std::uint32_t salt) {
+  std::string out = valid_utf8(name);
+  if (out == name && !out.empty() && salt == 0) { return out; }
+  return out + fmt::format("_{:08x}", hash(name, salt));
+}
+
+std::string TrackerNames::stem(const std::string& name, std::size_t room) const {
+  return takes_utf8_ ? utf8_name(name) : tracker_name(name, kLongest - room);
+}
+
+const std::string& TrackerNames::of(const std::string& name) {
+  const auto found = safe_.find(name);
+  if (found != safe_.end()) { return found->second; }
+  const auto with = [&](std::uint32_t salt) {
+    return takes_utf8_ ? utf8_name(name, salt) : tracker_name(name, kLongest, salt);
+  };
+  std::string safe = with(0);
+  for (std::uint32_t salt = 1; used_.count(safe) != 0; ++salt) { safe = with(salt); }
+  if (safe != name) { ++changed_; }
+  used_.insert(safe);
+  return safe_.emplace(name, std::move(safe)).first->second;
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "wandb/wandb_cursor.hpp"
+
+#include <nlohmann/json.hpp>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+
+constexpr const char* kSchema = "takt-wandb/1";
+
+}  // namespace
+
+std::string wandb_cursor_file(const std::string& folder) { return folder + "/wandb.json"; }
+std::string wandb_lease_file(const std::string& folder) { return folder + "/wandb.lease"; }
+
+std::string format_wandb_cursor(const WandbCursor& cursor) {
+  const OrderedJson document = {
+      {"schema", kSchema},
+      {"log", cursor.log},
+      {"bytes", cursor.bytes},
+      {"records", cursor.records},
+      {"rows", cursor.rows},
+      {"start_unix_ns", cursor.start_unix_ns},
+      {"every_step", cursor.every_step},
+      {"first_row", cursor.first_row},
+      {"first_metric", cursor.first_metric},
+      {"points", cursor.points},
+      {"gap", cursor.gap},
+      {"ended", cursor.ended},
+      {"server", cursor.server},
+      {"run", cursor.run},
+      {"lines", cursor.lines},
+      {"behind",
+       {{"resumed", cursor.behind.resumed},
+        {"lines", cursor.behind.lines},
+        {"step", cursor.behind.step},
+        {"runtime_s", cursor.behind.runtime_s}}},
+      {"complete", cursor.complete},
+      {"resume", static_cast<int>(cursor.resume)},
+  };
+  return document.dump(1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+}
+
+bool parse_wandb_cursor(const std::string& text, WandbCursor& cursor) {
+  try {
+    const OrderedJson document = OrderedJson::parse(text);
+    if (document.at("schema") != kSchema) { return false; }
+    document.at("log").get_to(cursor.log);
+    document.at("bytes").get_to(cursor.bytes);
+    document.at("records").get_to(cursor.records);
+    document.at("rows").get_to(cursor.rows);
+    document.at("start_unix_ns").get_to(cursor.start_unix_ns);
+    document.at("every_step").get_to(cursor.every_step);
+    document.at("first_row").get_to(cursor.first_row);
+    document.at("first_metric").get_to(cursor.first_metric);
+    document.at("points").get_to(cursor.points);
+    document.at("gap").get_to(cursor.gap);
+    document.at("ended").get_to(cursor.ended);
+    document.at("server").get_to(cursor.server);
+    document.at("run").get_to(cursor.run);
+    document.at("lines").get_to(cursor.lines);
+    if (document.contains("behind")) {  // older ones overwrote what was there before
+      const OrderedJson& behind = document.at("behind");
+      behind.at("resumed").get_to(cursor.behind.resumed);
+      behind.at("lines").get_to(cursor.behind.lines);
+      behind.at("step").get_to(cursor.behind.step);
+      behind.at("runtime_s").get_to(cursor.behind.runtime_s);
+    }
+    document.at("complete").get_to(cursor.complete);
+    const int resume = document.value("resume", 0);
+    if (resume < 0 || resume > static_cast<int>(WandbResume::never)) { return false; }
+    cursor.resume = static_cast<WandbResume>(resume);
+    return true;
+  } catch (const OrderedJson::exception&) { return false; }
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

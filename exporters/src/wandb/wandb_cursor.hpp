@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/exporters/wandb.hpp>
+
+#include "trackers/metric_points.hpp"
+#include "wandb/wandb_resume.hpp"
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// How far a run was written for W&B, and sent, so that another process can go on. In a file of its own beside the journal;
+/// without credentials.
+struct WandbCursor {
+  std::string log;           ///< the file, absolute; empty: none was begun
+  std::uint64_t bytes = 0;   ///< of it that are whole records
+  std::int64_t records = 0;  ///< in these
+  std::int64_t rows = 0;     ///< likewise
+  std::int64_t start_unix_ns = 0;
+  bool every_step = false;
+  std::uint64_t first_row = 0;  ///< of those that were seen
+  std::uint64_t first_metric = 0;
+  std::array<std::uint64_t, MetricPoint::kSources> points{};  ///< by source: so many are in it, from the first on
+  bool gap = false;         ///< there are further ones behind a gap, of which nobody knows the numbers
+  bool ended = false;       ///< the log has its end
+  std::string server;       ///< where it was sent; empty: nowhere
+  std::string run;          ///< there: "entity/project/id"
+  std::uint64_t lines = 0;  ///< that are there, of the log
+  WandbBehind behind;       ///< what was there before
+  bool complete = false;    ///< all is there
+  /// What it has to do with a run of the same id.
+  WandbResume resume = WandbResume::unset;
+};
+
+// All: any thread.
+
+/// Of a run folder.
+std::string wandb_cursor_file(const std::string& folder);
+std::string wandb_lease_file(const std::string& folder);
+
+std::string format_wandb_cursor(const WandbCursor& cursor);
+/// False for a text that is no cursor, or of a newer version.
+bool parse_wandb_cursor(const std::string& text, WandbCursor& cursor);
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,330 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "wandb/wandb_environment.hpp"
+
+#include "base/file.hpp"
+#include "base/nanoseconds.hpp"
+#include "trackers/git_state.hpp"
+#include "trackers/tracker_names.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include <sys/utsname.h>
+#include <unistd.h>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+namespace fs = std::filesystem;
+using Metadata = nlohmann::ordered_json;
+
+constexpr std::size_t kMostOfSystemFile = std::size_t{4} << 20U;
+constexpr std::size_t kMostArgs = 1000;
+constexpr const char* kMasked = "***";
+
+// Fields of EnvironmentRecord.
+enum : std::uint32_t {
+  kOs = 1,
+  kStartedAt = 3,
+  kArgs = 5,
+  kProgram = 6,
+  kGit = 9,
+  kRoot = 11,
+  kHost = 12,
+  kExecutable = 14,
+  kCpuCount = 16,
+  kCpuCountLogical = 17,
+  kGpuType = 18,
+  kGpuCount = 19,
+  kMemory = 21,
+  kGpuNvidia = 24,
+  kWriterId = 199
+};
+
+std::string system_file(const std::string& path) {
+  std::string text;
+  return read_from(path, 0, kMostOfSystemFile, text) ? text : "";
+}
+
+/// What is behind "<name>  :" in each line of `text`.
+std::vector<std::string> values_of(const std::string& text, const std::string& name) {
+  std::vector<std::string> values;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::string line = text.substr(at, text.find('\n', at) - at);
+    at += line.size() + 1;
+    const std::size_t colon = line.find(':');
+    if (colon == std::string::npos || line.compare(0, name.size(), name) != 0) { continue; }
+    if (line.find_first_not_of(" \t", name.size()) != colon) { continue; }
+    const std::size_t begin = line.find_first_not_of(" \t", colon + 1);
+    values.push_back(begin == std::string::npos ? "" : line.substr(begin, line.find_last_not_of(" \t") + 1 - begin));
+  }
+  return values;
+}
+
+std::vector<std::string> sorted_entries(const std::string& folder) {
+  std::vector<std::string> paths;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    paths.push_back(at->path().string());
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+void read_cpus(const std::string& system, WandbEnvironment& environment) {
+  const std::string text = system_file(system + "/proc/cpuinfo");
+  const std::vector<std::string> packages = values_of(text, "physical id");
+  const std::vector<std::string> cores = values_of(text, "core id");
+  std::set<std::pair<std::string, std::string>> found;
+  for (std::size_t at = 0; at < std::min(packages.size(), cores.size()); ++at) {
+    found.emplace(packages[at], cores[at]);
+  }
+  environment.cpus_logical = static_cast<std::int64_t>(values_of(text, "processor").size());
+  environment.cpus = found.empty() ? environment.cpus_logical : static_cast<std::int64_t>(found.size());
+}
+
+void read_memory(const std::string& system, WandbEnvironment& environment) {
+  for (const std::string& value : values_of(system_file(system + "/proc/meminfo"), "MemTotal")) {
+    environment.memory_bytes = std::strtoll(value.c_str(), nullptr, 10) * 1024;
+  }
+}
+
+/// As their drivers tell it in files: asking a library of theirs would make contexts, and take time.
+void read_gpus(const std::string& system, WandbEnvironment& environment) {
+  for (const std::string& gpu : sorted_entries(system + "/proc/driver/nvidia/gpus")) {
+    for (const std::string& model : values_of(system_file(gpu + "/information"), "Model")) {
+      environment.gpus.push_back(valid_utf8(model));
+    }
+  }
+  environment.has_nvidia = !environment.gpus.empty();
+  if (environment.has_nvidia) { return; }
+  for (const std::string& card : sorted_entries(system + "/sys/class/drm")) {
+    const std::string name = fs::path(card).filename().string();
+    if (name.compare(0, 4, "card") != 0 || name.find('-') != std::string::npos) { continue; }
+    const std::string model = system_file(card + "/device/product_name");
+    const std::string line = model.substr(0, model.find('\n'));
+    if (!line.empty()) { environment.gpus.push_back(valid_utf8(line)); }
+  }
+}
+
+void read_command(const std::string& system, const WandbOptions& options, WandbEnvironment& environment) {
+  const std::string text = system_file(system + "/proc/self/cmdline");
+  std::vector<std::string> words;
+  for (std::size_t at = 0; at < text.size() && words.size() <= kMostArgs;) {
+    words.push_back(valid_utf8(text.substr(at, text.find('\0', at) - at)));
+    at = text.find('\0', at);
+    at += at == std::string::npos ? 0 : 1;
+    if (at == std::string::npos) { break; }
+  }
+  std::error_code error;
+  environment.executable = valid_utf8(fs::read_symlink(system + "/proc/self/exe", error).string());
+  environment.root = valid_utf8(fs::current_path(error).string());
+  environment.program = valid_utf8(options.program);
+  if (words.empty()) { return; }
+  if (environment.program.empty()) { environment.program = words.front(); }
+  words.erase(words.begin());
+  if (options.arguments) { environment.args = without_secrets(std::move(words), options.api_key); }
+}
+
+bool ends_with(const std::string& text, const std::string& end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+/// Whether an option is called after a secret: "--api-key", "HF_TOKEN", "db.password".
+bool names_secret(const std::string& name) {
+  std::string word;
+  const auto is_secret = [&word] {
+    const std::array<const char*, 8> ends = {"key",    "token",      "secret", "password",
+                                             "passwd", "passphrase", "pwd",    "auth"};
+    return word == "pass" || word == "credentials" || word == "bearer" || word == "authorization" ||
+           std::any_of(ends.begin(), ends.end(), [&word](const char* end) { return ends_with(word, end); });
+  };
+  for (const char each : name) {
+    const auto byte = static_cast<unsigned char>(each);
+    if (std::isalnum(byte) != 0) {
+      word += static_cast<char>(std::tolower(byte));
+      continue;
+    }
+    if (is_secret()) { return true; }
+    word.clear();
+  }
+  return is_secret();
+}
+
+std::string rfc3339(std::int64_t seconds, std::int64_t ns) {
+  const auto time = static_cast<std::time_t>(seconds);
+  std::tm parts = {};
+  ::gmtime_r(&time, &parts);
+  std::array<char, 32> text = {};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &parts);
+  return fmt::format("{}.{:09}Z", text.data(), ns);
+}
+
+/// Field 1 and 2 of a message that has numbers.
+std::pair<std::int64_t, std::int64_t> numbers_in(std::string_view message) {
+  std::pair<std::int64_t, std::int64_t> found;
+  for (ProtobufFields at(message); at.next();) {
+    if (at.field() == 1) { found.first = at.number(); }
+    if (at.field() == 2) { found.second = at.number(); }
+  }
+  return found;
+}
+
+Metadata texts_in(std::string_view message, const char* first, const char* second) {
+  Metadata found = Metadata::object();
+  for (ProtobufFields at(message); at.next();) {
+    if (at.field() == 1) { found[first] = std::string(at.bytes()); }
+    if (at.field() == 2 && second != nullptr) { found[second] = std::string(at.bytes()); }
+  }
+  return found;
+}
+
+void put_field(const ProtobufFields& at, Metadata& json) {
+  const std::string text(at.bytes());
+  switch (at.field()) {
+    case kOs:
+      json["os"] = text;
+      break;
+    case kStartedAt:
+      json["startedAt"] = rfc3339(numbers_in(text).first, numbers_in(text).second);
+      break;
+    case kArgs:
+      json["args"].push_back(text);
+      break;
+    case kProgram:
+      json["program"] = text;
+      break;
+    case kGit:
+      json["git"] = texts_in(text, "remote", "commit");
+      break;
+    case kRoot:
+      json["root"] = text;
+      break;
+    case kHost:
+      json["host"] = text;
+      break;
+    case kExecutable:
+      json["executable"] = text;
+      break;
+    case kCpuCount:
+      json["cpu_count"] = at.number();
+      break;
+    case kCpuCountLogical:
+      json["cpu_count_logical"] = at.number();
+      break;
+    case kGpuType:
+      json["gpu"] = text;
+      break;
+    case kGpuCount:
+      json["gpu_count"] = at.number();
+      break;
+    case kMemory:
+      json["memory"] = {{"total", std::to_string(numbers_in(text).first)}};  // 64 bits are text there
+      break;
+    case kGpuNvidia:
+      json["gpu_nvidia"].push_back(texts_in(text, "name", nullptr));
+      break;
+    case kWriterId:
+      json["writerId"] = text;
+      break;
+    default:
+      break;
+  }
+}
+
+}  // namespace
+
+WandbEnvironment wandb_environment(const WandbOptions& options, const std::string& system) {
+  WandbEnvironment environment;
+  std::error_code error;
+  if (options.git) {
+    GitState git = git_state("", options.git_remote);
+    // A job's working directory is often none of the code.
+    if (git.root.empty()) {
+      git = git_state(fs::read_symlink(system + "/proc/self/exe", error).parent_path().string(), options.git_remote);
+    }
+    environment.commit = valid_utf8(options.git_commit.empty() ? git.commit : options.git_commit);
+    environment.remote =
+        valid_utf8(options.git_remote_url.empty() ? git.remote : without_credentials(options.git_remote_url));
+  }
+  if (!options.metadata) { return environment; }
+  environment.known = true;
+  struct utsname name = {};
+  if (::uname(&name) == 0) { environment.os = fmt::format("{}-{}-{}", name.sysname, name.release, name.machine); }
+  read_command(system, options, environment);
+  read_cpus(system, environment);
+  read_memory(system, environment);
+  read_gpus(system, environment);
+  return environment;
+}
+
+std::vector<std::string> without_secrets(std::vector<std::string> args, const std::string& secret) {
+  bool next_is_secret = false;
+  for (std::string& arg : args) {
+    const std::size_t equals = arg.find('=');
+    const bool is_option = !arg.empty() && arg.front() == '-';
+    if (std::exchange(next_is_secret, false) && !is_option) {
+      arg = kMasked;
+      continue;
+    }
+    if (names_secret(arg.substr(0, equals))) {
+      if (equals != std::string::npos) { arg = arg.substr(0, equals + 1) + kMasked; }
+      next_is_secret = equals == std::string::npos && is_option;
+      continue;
+    }
+    if (arg.find("://") != std::string::npos && arg.find('@') != std::string::npos) {
+      const std::size_t begin = equals < arg.find("://") ? equals + 1 : 0;
+      arg = arg.substr(0, begin) + without_credentials(arg.substr(begin));
+    }
+    for (std::size_t at = 0; !secret.empty() && (at = arg.find(secret)) != std::string::npos;) {
+      arg.replace(at, secret.size(), kMasked);
+    }
+  }
+  return args;
+}
+
+Protobuf wandb_environment_message(const WandbEnvironment& environment, const std::string& host,
+                                   std::int64_t start_unix_ns, const std::string& writer_id) {
+  Protobuf message;
+  message.text(kOs, environment.os);
+  message.message(kStartedAt, Protobuf().number(1, start_unix_ns / kSecondNs).number(2, start_unix_ns % kSecondNs));
+  for (const std::string& arg : environment.args) { message.text(kArgs, arg); }
+  message.text(kProgram, environment.program);
+  if (!environment.commit.empty() || !environment.remote.empty()) {
+    message.message(kGit, Protobuf().text(1, environment.remote).text(2, environment.commit));
+  }
+  message.text(kRoot, environment.root).text(kHost, host).text(kExecutable, environment.executable);
+  message.number(kCpuCount, environment.cpus).number(kCpuCountLogical, environment.cpus_logical);
+  if (!environment.gpus.empty()) { message.text(kGpuType, environment.gpus.front()); }
+  message.number(kGpuCount, static_cast<std::int64_t>(environment.gpus.size()));
+  message.message(kMemory, Protobuf().number(1, environment.memory_bytes));
+  for (const std::string& gpu : environment.gpus) {
+    if (environment.has_nvidia) { message.message(kGpuNvidia, Protobuf().text(1, gpu)); }
+  }
+  return message.text(kWriterId, writer_id);
+}
+
+WandbMetadata wandb_metadata(std::string_view message) {
+  Metadata json = Metadata::object();
+  for (ProtobufFields at(message); at.next();) { put_field(at, json); }
+  WandbMetadata metadata;
+  metadata.json = json.dump(-1, ' ', false, Metadata::error_handler_t::replace);
+  metadata.writer_id = json.value("writerId", "");
+  metadata.program = json.value("program", "");
+  return metadata;
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

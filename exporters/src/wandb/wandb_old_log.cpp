@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "wandb/wandb_old_log.hpp"
+
+#include "trackers/tracker_names.hpp"
+#include "wandb/wandb_log_reader.hpp"
+#include "wandb/wandb_replay.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <unistd.h>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+using OldConfig = nlohmann::json;
+
+/// As WandbConfig writes it.
+bool is_of_run(const std::string& config, const RunInfo& run) {
+  const OldConfig takt = OldConfig::parse(config, nullptr, false);
+  const auto is = [&](const char* name, const OldConfig& value) {
+    const auto found = takt.is_object() ? takt.find(name) : takt.end();
+    return takt.is_object() && found != takt.end() && *found == value;
+  };
+  return is("run_id", valid_utf8(run.id)) && is("host", valid_utf8(run.host)) && is("rank", run.rank) &&
+         is("attempt", run.attempt);
+}
+
+std::string owner_fault(const WandbLog& log, std::uint64_t bytes) {
+  struct stat status = {};
+  if (!log.look(status)) { return "it cannot be looked at"; }
+  if (status.st_uid != ::geteuid()) { return "it belongs to another user"; }
+  if (status.st_nlink != 1) { return "it is there under another name as well (a hard link)"; }
+  if (static_cast<std::uint64_t>(status.st_size) < bytes) {
+    return fmt::format("it has {} bytes, and {} when it was left", status.st_size, bytes);
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string wandb_old_log_fault(const WandbLog& log, const std::string& path, const WandbCursor& cursor,
+                                const RunInfo& run, const std::string& id, WandbSummary& summary) {
+  if (std::string fault = owner_fault(log, cursor.bytes); !fault.empty()) { return fault; }
+  WandbLogReader reader(
+      path, [&](std::uint64_t offset, std::size_t most, std::string& bytes) { return log.read(offset, most, bytes); });
+  WandbReplay replay;
+  std::string record;
+  std::int64_t records = 0;
+  while (reader.position() < cursor.bytes) {
+    const WandbLogReader::Found found = reader.next(record);
+    if (found == WandbLogReader::Found::damage) { return reader.problem(); }
+    if (found == WandbLogReader::Found::nothing) { break; }
+    ++records;
+    replay.take(record);
+    replay.take_lines();
+    summary.add({0, wandb_row_items(record)});
+  }
+  if (reader.position() != cursor.bytes) {
+    return fmt::format("no record ends at byte {}, where it was left", cursor.bytes);
+  }
+  if (replay.identity().id != id || !is_of_run(replay.config_value("takt"), run)) {
+    return "it is that of another run";
+  }
+  const auto rows = static_cast<std::int64_t>(replay.lines());
+  if (records != cursor.records || rows != cursor.rows) {
+    return fmt::format("it has {} records and {} rows up to byte {}, and had {} and {} when it was left", records, rows,
+                       cursor.bytes, cursor.records, cursor.rows);
+  }
+  return "";
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

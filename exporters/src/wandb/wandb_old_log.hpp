@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/snapshot.hpp>
+
+#include "wandb/wandb_cursor.hpp"
+#include "wandb/wandb_log.hpp"
+#include "wandb/wandb_rows.hpp"
+
+#include <string>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// Whether the open `log` is what `cursor` says: that of `run`, under the name `id`, this user's own, with the end of a record where it was left,
+/// and as many records and rows up to there. Anybody may have written the cursor, and nothing is changed here.
+/// \param path for people.
+/// \param summary gets the rows.
+/// Returns why not; empty: it is. One thread at a time.
+std::string wandb_old_log_fault(const WandbLog& log, const std::string& path, const WandbCursor& cursor,
+                                const RunInfo& run, const std::string& id, WandbSummary& summary);
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,261 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "wandb/wandb_replay.hpp"
+
+#include "trackers/protobuf.hpp"
+#include "wandb/wandb_environment.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+/// A key and a value, of an item of config, summary or history.
+WandbItem item_of(std::string_view message) {
+  WandbItem item;
+  for (ProtobufFields at(message); at.next();) {
+    if (at.field() == 1) { item.key = at.bytes(); }
+    if (at.field() == 16) { item.json = at.bytes(); }
+  }
+  return item;
+}
+
+/// Field 1 repeated. Returns whether there was any.
+bool add_items(std::string_view message, std::map<std::string, std::string>& to) {
+  bool any = false;
+  for (ProtobufFields at(message); at.next();) {
+    if (at.field() != 1) { continue; }
+    WandbItem item = item_of(at.bytes());
+    to[item.key] = std::move(item.json);
+    any = true;
+  }
+  return any;
+}
+
+std::string object_of(const std::map<std::string, std::string>& values) {
+  std::string text;
+  for (const auto& [name, json] : values) { text += (text.empty() ? "{" : ",") + wandb_json(name) + ":" + json; }
+  return text.empty() ? "{}" : text + "}";
+}
+
+}  // namespace
+
+WandbItems wandb_row_items(std::string_view record) {
+  WandbItems items;
+  for (ProtobufFields at(record); at.next();) {
+    if (at.field() != 2) { continue; }
+    for (ProtobufFields item(at.bytes()); item.next();) {
+      if (item.field() == 1) { items.push_back(item_of(item.bytes())); }
+    }
+  }
+  return items;
+}
+
+bool WandbReplay::take(std::string_view record) {
+  ProtobufFields at(record);
+  bool any = false;
+  while (at.next()) {
+    any = true;
+    switch (at.field()) {
+      case 2:
+        take_row(at.bytes());
+        break;
+      case 3:
+        summary_version_ += take_summary(at.bytes()) ? 1 : 0;
+        break;
+      case 5:
+        config_version_ += add_items(at.bytes(), config_) ? 1 : 0;
+        break;
+      case 6:
+        for (ProtobufFields file(at.bytes()); file.next();) { files_.push_back(item_of(file.bytes()).key); }
+        break;
+      case 12:
+        take_metric(at.bytes());
+        break;
+      case 17:
+        take_run(at.bytes());
+        break;
+      case 18: {
+        exit_code_ = 0;
+        for (ProtobufFields field(at.bytes()); field.next();) {
+          if (field.field() == 1) { exit_code_ = static_cast<int>(field.number()); }
+        }
+        break;
+      }
+      case 26:
+        take_environment(at.bytes());
+        break;
+      default:
+        break;
+    }
+  }
+  return any;
+}
+
+void WandbReplay::take_environment(std::string_view message) {
+  const WandbMetadata metadata = wandb_metadata(message);
+  environment_ = metadata.json;
+  writer_id_ = metadata.writer_id;
+  identity_.program = metadata.program;
+  ++config_version_;
+}
+
+bool WandbReplay::take_summary(std::string_view message) {
+  bool any = false;
+  for (ProtobufFields at(message); at.next();) {
+    if (at.field() != 1) { continue; }
+    const WandbItem item = item_of(at.bytes());
+    summary_[item.key] = moved(item);
+    any = true;
+  }
+  return any;
+}
+
+/// What counts from the beginning of the run, where that began before the log.
+std::string WandbReplay::moved(const WandbItem& item) const {
+  if (!behind_.resumed) { return item.json; }
+  if (item.key == "_step") { return std::to_string(std::strtoll(item.json.c_str(), nullptr, 10) + behind_.step); }
+  if (item.key == "_runtime") {
+    return wandb_json(std::strtod(item.json.c_str(), nullptr) + static_cast<double>(behind_.runtime_s));
+  }
+  if (item.key != "_wandb") { return item.json; }
+  std::string text;
+  for (const WandbItem& each : wandb_members(item.json)) {
+    const std::int64_t runtime_s = std::strtoll(each.json.c_str(), nullptr, 10) + behind_.runtime_s;
+    text += (text.empty() ? "{" : ",") + wandb_json(each.key) + ":" +
+            (each.key == "runtime" ? std::to_string(runtime_s) : each.json);
+  }
+  return text.empty() ? item.json : text + "}";
+}
+
+void WandbReplay::go_on_behind(const WandbThere& there, const WandbBehind& behind) {
+  behind_ = behind;
+  for (const WandbItem& item : there.summary) { summary_[item.key] = item.json; }
+  for (const WandbItem& item : there.config) {
+    if (item.key != "_wandb") {
+      config_before_[item.key] = item.json;
+      continue;
+    }
+    // What people have set up at W&B; the rest is each writer's own.
+    for (const WandbItem& own : wandb_members(item.json)) {
+      if (own.key == "viz" || own.key == "visualize" || own.key == "mask/class_labels") {
+        wandb_before_[own.key] = own.json;
+      }
+    }
+  }
+}
+
+void WandbReplay::take_run(std::string_view message) {
+  for (ProtobufFields at(message); at.next();) {
+    const std::string text(at.bytes());
+    switch (at.field()) {
+      case 1:
+        identity_.id = text;
+        break;
+      case 2:
+        identity_.entity = text;
+        break;
+      case 3:
+        identity_.project = text;
+        break;
+      case 4:
+        add_items(at.bytes(), config_);
+        break;
+      case 6:
+        identity_.group = text;
+        break;
+      case 7:
+        identity_.job_type = text;
+        break;
+      case 8:
+        identity_.name = text;
+        break;
+      case 9:
+        identity_.notes = text;
+        break;
+      case 10:
+        identity_.tags.push_back(text);
+        break;
+      case 12:
+        identity_.sweep_id = text;
+        break;
+      case 13:
+        identity_.host = text;
+        break;
+      case 21:
+        for (ProtobufFields git(at.bytes()); git.next();) {
+          if (git.field() == 1) { identity_.remote = git.bytes(); }
+          if (git.field() == 2) { identity_.commit = git.bytes(); }
+        }
+        break;
+      default:
+        break;
+    }
+  }
+  ++config_version_;
+}
+
+void WandbReplay::take_row(std::string_view message) {
+  std::string line;
+  for (ProtobufFields at(message); at.next();) {
+    if (at.field() != 1) { continue; }
+    const WandbItem item = item_of(at.bytes());
+    line += (line.empty() ? "{" : ",") + wandb_json(item.key) + ":" + moved(item);
+  }
+  lines_.push_back(line.empty() ? "{}" : line + "}");
+  line_bytes_ += lines_.back().size();
+  ++lines_so_far_;
+}
+
+void WandbReplay::take_metric(std::string_view message) {
+  Metric metric;
+  for (ProtobufFields at(message); at.next();) {
+    if (at.field() == 1) { metric.name = at.bytes(); }
+    if (at.field() == 2) { metric.glob = at.bytes(); }
+    if (at.field() == 4) { metric.axis = at.bytes(); }
+    if (at.field() != 6) { continue; }
+    for (ProtobufFields option(at.bytes()); option.next();) { metric.step_sync |= option.field() == 1; }
+  }
+  metrics_.push_back(metric);
+  ++config_version_;
+}
+
+std::vector<std::string> WandbReplay::take_lines() {
+  line_bytes_ = 0;
+  return std::exchange(lines_, {});
+}
+
+std::string WandbReplay::summary() const { return object_of(summary_); }
+
+std::string WandbReplay::config_value(const std::string& name) const {
+  const auto found = config_.find(name);
+  return found == config_.end() ? "null" : found->second;
+}
+
+std::string WandbReplay::config(const std::string& producer) const {
+  std::map<std::string, std::string> values;
+  for (const auto& [name, json] : config_before_) { values[name] = "{\"value\":" + json + "}"; }
+  for (const auto& [name, json] : config_) { values[name] = "{\"value\":" + json + "}"; }
+  // A metric is a MetricRecord with the numbers of fields as names; its axis is a number from 1 on in this list.
+  std::string metrics;
+  for (const Metric& each : metrics_) {
+    std::string text = each.glob.empty() ? "\"1\":" + wandb_json(each.name) : "\"2\":" + wandb_json(each.glob);
+    const auto axis = std::find_if(metrics_.begin(), metrics_.end(),
+                                   [&](const Metric& one) { return !each.axis.empty() && one.name == each.axis; });
+    if (axis != metrics_.end()) { text += ",\"5\":" + std::to_string(axis - metrics_.begin() + 1); }
+    const std::string options = each.step_sync ? (each.glob.empty() ? "1,3" : "1") : (each.glob.empty() ? "3" : "");
+    metrics += (metrics.empty() ? "{" : ",{") + text + ",\"6\":[" + options + "],\"7\":[]}";
+  }
+  // Resuming takes a run without "t" for one that never began.
+  std::string own = "\"t\":{\"12\":" + wandb_json(producer) + "},\"m\":[" + metrics + "]";
+  if (!environment_.empty()) { own += ",\"e\":{" + wandb_json(writer_id_) + ":" + environment_ + "}"; }
+  for (const auto& [name, json] : wandb_before_) { own += "," + wandb_json(name) + ":" + json; }
+  values["_wandb"] = "{\"value\":{" + own + "}}";
+  return object_of(values);
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

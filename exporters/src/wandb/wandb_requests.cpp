@@ -1,0 +1,240 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "wandb/wandb_requests.hpp"
+
+#include "wandb/wandb_key.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+
+// As the official client words it.
+constexpr const char* kUpsert =
+    "mutation UpsertBucket ($id: String, $name: String, $project: String, $entity: String, $groupName: String, "
+    "$description: String, $displayName: String, $notes: String, $commit: String, $config: JSONString, $host: String, "
+    "$debug: Boolean, $program: String, $repo: String, $jobType: String, $state: String, $sweep: String, $tags: "
+    "[String!], $summaryMetrics: JSONString) { upsertBucket(input: {id:$id,name:$name,groupName:$groupName,"
+    "modelName:$project,entityName:$entity,description:$description,displayName:$displayName,notes:$notes,"
+    "config:$config,commit:$commit,host:$host,debug:$debug,jobProgram:$program,jobRepo:$repo,jobType:$jobType,"
+    "state:$state,sweep:$sweep,tags:$tags,summaryMetrics:$summaryMetrics}) { bucket { id name displayName description "
+    "config sweepName project { id name entity { id name } } historyLineCount } inserted } }";
+constexpr const char* kResumeStatus =
+    "query RunResumeStatus ($project: String, $entity: String, $name: String!) { model(name: $project, entityName: "
+    "$entity) { id name entity { id name } bucket(name: $name, missingOk: true) { id name summaryMetrics displayName "
+    "logLineCount historyLineCount eventsLineCount historyTail eventsTail config tags notes wandbConfig(keys: [\"t\"]) "
+    "} } }";
+constexpr const char* kCreateFiles =
+    "mutation CreateRunFiles ($entity: String!, $project: String!, $run: String!, $files: [String!]!) { "
+    "createRunFiles(input: {entityName:$entity,projectName:$project,runName:$run,files:$files}) { runID uploadHeaders "
+    "files { name uploadUrl } } }";
+
+// It repeats the config.
+constexpr std::size_t kMostReply = std::size_t{32} << 20U;
+
+OrderedJson parse(const std::string& body) { return OrderedJson::parse(body, nullptr, false); }
+
+/// The value at a JSON pointer; null where there is none.
+OrderedJson at(const OrderedJson& whole, const char* pointer) {
+  const OrderedJson::json_pointer place(pointer);
+  return whole.is_structured() && whole.contains(place) ? whole.at(place) : OrderedJson();
+}
+
+std::string text_at(const OrderedJson& whole, const char* pointer) {
+  const OrderedJson found = at(whole, pointer);
+  return found.is_string() ? found.get<std::string>() : "";
+}
+
+OrderedJson or_null(const std::string& text) { return text.empty() ? OrderedJson() : OrderedJson(text); }
+
+std::string dump(const OrderedJson& value) { return value.dump(-1, ' ', false, OrderedJson::error_handler_t::replace); }
+
+HttpRequest post(std::string path, std::string body) {
+  HttpRequest request;
+  request.method = "POST";
+  request.path = std::move(path);
+  request.content_type = "application/json";
+  request.body = std::move(body);
+  request.most_reply = kMostReply;
+  return request;
+}
+
+HttpRequest graphql(const char* query, const char* name, OrderedJson variables, const WandbOptions& options) {
+  HttpRequest request =
+      post("/graphql", dump({{"query", query}, {"variables", std::move(variables)}, {"operationName", name}}));
+  // They say who began a run that a service's key writes.
+  if (!options.username.empty()) { request.headers.push_back("X-WANDB-USERNAME: " + options.username); }
+  if (!options.user_email.empty()) { request.headers.push_back("X-WANDB-USER-EMAIL: " + options.user_email); }
+  return request;
+}
+
+bool is_header(const std::string& line) {
+  return line.find(':') != std::string::npos &&
+         std::none_of(line.begin(), line.end(), [](char each) { return static_cast<unsigned char>(each) < 32; });
+}
+
+}  // namespace
+
+HttpOptions wandb_http_options(const WandbOptions& options, std::chrono::milliseconds connect) {
+  HttpOptions http;
+  http.url = options.base_url.empty() ? kWandbUrl : options.base_url;
+  http.username = "api";
+  http.password = options.api_key;
+  http.insecure_tls = options.insecure_tls;
+  // SSL_CERT_FILE is often set for all programs; who says that nobody is to check means this one.
+  if (!options.insecure_tls) { http.ca_path = options.server_cert_path; }
+  http.connect = connect;
+  http.total = options.request_timeout;
+  http.names.cause = "wandb";
+  http.names.url = "WANDB_BASE_URL";
+  http.names.credentials = "WANDB_API_KEY";
+  http.names.insecure_tls = "WANDB_INSECURE_DISABLE_SSL";
+  http.names.ca_path = "SSL_CERT_FILE";
+  http.names.no_url = "Set it to that of your server, or unset it for https://api.wandb.ai";
+  return http;
+}
+
+HttpRequest wandb_upsert(const WandbIdentity& identity, bool whole, const std::string& config,
+                         const WandbOptions& options) {
+  const auto first = [&](const std::string& text) { return whole ? or_null(text) : OrderedJson(); };
+  const OrderedJson variables = {{"id", first(identity.storage_id)},
+                                 {"name", identity.id},
+                                 {"project", or_null(identity.project)},
+                                 {"entity", or_null(identity.entity)},
+                                 {"groupName", first(identity.group)},
+                                 {"description", OrderedJson()},
+                                 {"displayName", first(identity.name)},
+                                 {"notes", first(identity.notes)},
+                                 {"commit", first(identity.commit)},
+                                 {"config", config},
+                                 {"host", first(identity.host)},
+                                 {"debug", OrderedJson()},
+                                 {"program", first(identity.program)},
+                                 {"repo", first(identity.remote)},
+                                 {"jobType", first(identity.job_type)},
+                                 {"state", OrderedJson()},
+                                 {"sweep", first(identity.sweep_id)},
+                                 {"tags", whole && !identity.tags.empty() ? OrderedJson(identity.tags) : OrderedJson()},
+                                 {"summaryMetrics", OrderedJson()}};
+  return graphql(kUpsert, "UpsertBucket", variables, options);
+}
+
+bool wandb_upserted(const std::string& body, WandbPlace& place, std::uint64_t& lines) {
+  const OrderedJson reply = parse(body);
+  WandbPlace found = {text_at(reply, "/data/upsertBucket/bucket/project/entity/name"),
+                      text_at(reply, "/data/upsertBucket/bucket/project/name"),
+                      text_at(reply, "/data/upsertBucket/bucket/name")};
+  if (found.entity.empty() || found.project.empty() || found.run.empty()) { return false; }
+  place = std::move(found);
+  const OrderedJson count = at(reply, "/data/upsertBucket/bucket/historyLineCount");
+  lines = count.is_number_unsigned() ? count.get<std::uint64_t>() : 0;
+  return true;
+}
+
+HttpRequest wandb_resume_status(const WandbIdentity& identity, const WandbOptions& options) {
+  const OrderedJson variables = {
+      {"project", or_null(identity.project)}, {"entity", or_null(identity.entity)}, {"name", identity.id}};
+  return graphql(kResumeStatus, "RunResumeStatus", variables, options);
+}
+
+HttpRequest wandb_stream(const WandbPlace& place, const WandbStream& what, std::uint64_t behind) {
+  OrderedJson body = OrderedJson::object();
+  if (!what.lines.empty()) {
+    body["files"]["wandb-history.jsonl"] = {{"offset", behind + what.offset}, {"content", what.lines}};
+  }
+  if (!what.summary.empty()) { body["files"]["wandb-summary.json"] = {{"offset", 0}, {"content", {what.summary}}}; }
+  if (!what.uploaded.empty()) { body["uploaded"] = what.uploaded; }
+  if (what.complete) {
+    body["complete"] = true;
+    body["exitcode"] = what.exit_code;
+  }
+  return post("/files/" + url_encoded(place.entity) + "/" + url_encoded(place.project) + "/" + url_encoded(place.run) +
+                  "/file_stream",
+              dump(body));
+}
+
+HttpRequest wandb_create_files(const WandbPlace& place, const std::vector<std::string>& names,
+                               const WandbOptions& options) {
+  const OrderedJson variables = {
+      {"entity", place.entity}, {"project", place.project}, {"run", place.run}, {"files", names}};
+  return graphql(kCreateFiles, "CreateRunFiles", variables, options);
+}
+
+bool wandb_created_files(const std::string& body, std::vector<WandbTarget>& targets) {
+  const OrderedJson reply = parse(body);
+  const OrderedJson files = at(reply, "/data/createRunFiles/files");
+  if (!files.is_array()) { return false; }
+  std::vector<std::string> headers;
+  for (const OrderedJson& each : at(reply, "/data/createRunFiles/uploadHeaders")) {
+    if (each.is_string() && is_header(each.get<std::string>())) { headers.push_back(each); }
+  }
+  targets.clear();
+  for (const OrderedJson& each : files) {
+    WandbTarget target = {text_at(each, "/name"), text_at(each, "/uploadUrl"), headers};
+    if (!target.name.empty() && !target.url.empty()) { targets.push_back(std::move(target)); }
+  }
+  return true;
+}
+
+std::string wandb_errors(const std::string& body) {
+  const OrderedJson errors = at(parse(body), "/errors");
+  if (!errors.is_array() || errors.empty()) { return ""; }
+  const std::string said = text_at(errors, "/0/message");
+  return said.empty() ? "an error without words" : said;
+}
+
+bool wandb_wants_stop(const std::string& body) { return at(parse(body), "/stopped") == OrderedJson(true); }
+
+bool wandb_may_pass(WandbKind kind, int status) {
+  if (status >= 200 && status < 400) { return false; }
+  switch (status) {
+    case 409:  // of an upsert: another one is under way
+      return kind == WandbKind::upsert;
+    case 400:
+    case 401:
+    case 403:
+    case 404:
+    case 410:
+    case 413:
+    case 422:
+    case 501:
+      return false;
+    default:
+      return true;
+  }
+}
+
+std::string wandb_told(const HttpReply& reply, const Http& http) {
+  const std::string errors = wandb_errors(reply.body);
+  return http.told(reply, errors.empty() ? text_at(parse(reply.body), "/error") : errors);
+}
+
+std::string wandb_cure(const HttpReply& reply) {
+  switch (reply.status) {
+    case 401:
+      return ". Set WANDB_API_KEY, or the password in netrc, to a key that the server knows";
+    case 403:
+      return ". The key's user may not write there; check WANDB_ENTITY and WANDB_PROJECT";
+    case 404:
+      return ". Check WANDB_BASE_URL, WANDB_ENTITY and WANDB_PROJECT";
+    case 409:
+      return ". Somebody else writes to this run, or it was deleted; leave WANDB_RUN_ID unset";
+    default:
+      break;
+  }
+  if (reply.status >= 300 && reply.status < 400) {
+    return ". Redirections are not followed; set WANDB_BASE_URL to where it is: " +
+           reply.location.substr(0, reply.location.find('?'));
+  }
+  return "";
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/exporters/wandb.hpp>
+
+#include "http/http.hpp"
+#include "wandb/wandb_records.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+// What W&B's server is told, and what its answers mean: as spoken by the official client 0.31, which is the only description of it
+// that there is. All: any thread.
+
+HttpOptions wandb_http_options(const WandbOptions& options, std::chrono::milliseconds connect);
+
+/// Where a run is: as the server says, which may know the default ones.
+struct WandbPlace {
+  std::string entity;
+  std::string project;
+  std::string run;
+};
+
+/// Makes the run of that id, or changes it.
+/// \param whole false: of an existing one, only the config is told.
+HttpRequest wandb_upsert(const WandbIdentity& identity, bool whole, const std::string& config,
+                         const WandbOptions& options);
+/// False, where the answer does not say it.
+/// \param lines of the run's history that the server has; 0 where it does not say.
+bool wandb_upserted(const std::string& body, WandbPlace& place, std::uint64_t& lines);
+
+/// Asks what the server has of the run of that id.
+HttpRequest wandb_resume_status(const WandbIdentity& identity, const WandbOptions& options);
+
+/// What a request to file_stream carries.
+struct WandbStream {
+  std::uint64_t offset = 0;  ///< lines of the log that the server has
+  std::vector<std::string> lines;
+  std::string summary;                ///< empty: not changed
+  std::vector<std::string> uploaded;  ///< names of files that are there now
+  bool complete = false;
+  int exit_code = 0;
+};
+/// One with nothing in it says that the run is alive.
+/// \param behind lines that the server has from before the log.
+HttpRequest wandb_stream(const WandbPlace& place, const WandbStream& what, std::uint64_t behind);
+
+/// Asks where files go.
+HttpRequest wandb_create_files(const WandbPlace& place, const std::vector<std::string>& names,
+                               const WandbOptions& options);
+struct WandbTarget {
+  std::string name;
+  std::string url;                   ///< holds the right to write there: a secret
+  std::vector<std::string> headers;  ///< to be sent with it
+};
+bool wandb_created_files(const std::string& body, std::vector<WandbTarget>& targets);
+
+/// What a GraphQL answer calls wrong, in a line; empty: nothing.
+std::string wandb_errors(const std::string& body);
+/// Someone has pressed "stop" at W&B.
+bool wandb_wants_stop(const std::string& body);
+
+enum class WandbKind { resume, upsert, stream, create_files, file };
+/// Not the request's fault: the same may be taken later.
+bool wandb_may_pass(WandbKind kind, int status);
+/// What the server said, in a line, without what is secret to `http`.
+std::string wandb_told(const HttpReply& reply, const Http& http);
+/// What to do about it, as the end of a line; may be empty.
+std::string wandb_cure(const HttpReply& reply);
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,327 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "wandb/wandb_run.hpp"
+
+#include <takt/error.hpp>
+#include <takt/exporters/console.hpp>
+#include <takt/exporters/json.hpp>
+
+#include "base/fault.hpp"
+#include "base/file.hpp"
+#include "base/nanoseconds.hpp"
+#include "report/losses.hpp"
+#include "trackers/tracker_names.hpp"
+#include "wandb/wandb_folder.hpp"
+#include "wandb/wandb_old_log.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <sys/stat.h>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr std::int64_t kSummaryNs = 5 * kSecondNs;
+constexpr milliseconds kLook(20);
+constexpr int kTableColumns = 120;
+constexpr std::uint64_t kMostOutput = std::uint64_t{4} << 20U;  // in a period
+constexpr int kSigtermExit = 143;                               // as a shell tells it
+
+}  // namespace
+
+WandbRun::WandbRun(const WandbOptions& options, std::size_t most_backlog)
+    : options_(options),
+      root_(wandb_root(options.directory)),
+      most_backlog_(most_backlog),
+      output_(options.output_log),
+      points_(options.every_step),
+      rows_(0) {
+  points_.keep_nans();
+  points_.keep_names();
+}
+
+bool WandbRun::begin(const Snapshot& snapshot) {
+  begun_ = stopped_ = true;  // until there is something to write to
+  WandbIdentity identity = wandb_identity(snapshot.run, options_, new_wandb_id());
+  identity.commit = environment_.commit;
+  identity.remote = environment_.remote;
+  std::string error;
+  folder_ = make_wandb_folder(root_, identity.start_unix_ns, identity.id, error);
+  const std::string name = "run-" + identity.id + ".wandb";
+  const std::string file = folder_ + "/" + name;
+  files_ = std::make_shared<FolderFiles>(FolderFiles(root_).folder(name_part(folder_)));
+  if (error.empty() && !log_.create(files_, name)) { error = wandb_fault("make", file, errno); }
+  if (!error.empty()) {
+    stop(error);
+    return false;
+  }
+  stopped_ = false;
+  cursor_.log = file;
+  cursor_.start_unix_ns = identity.start_unix_ns;
+  cursor_.every_step = options_.every_step;
+  cursor_.resume = options_.run_id.empty() ? WandbResume::unset : options_.resume;
+  rows_ = WandbRows(identity.start_unix_ns);
+  log_.append(records_.header(wandb_producer()));
+  log_.append(records_.run(identity, config_.changed(snapshot)));
+  if (environment_.known) {
+    // A run may be gone on with: each of its processes is a writer.
+    const std::string writer =
+        valid_utf8(fmt::format("{}-{}-{}", snapshot.run.id, snapshot.run.rank, identity.start_unix_ns));
+    log_.append(
+        records_.environment(wandb_environment_message(environment_, identity.host, identity.start_unix_ns, writer)));
+  }
+  log_.append(records_.axis(kWandbStep));
+  log_.append(records_.axis(kWandbEpoch));
+  log_.append(records_.drawn_over("*", kWandbStep));
+  if (options_.mode == WandbMode::online && options_.api_key.empty() && !options_.silent) {
+    report_fault_once("wandb.online " + folder_,
+                      "there is no key for W&B (WANDB_API_KEY, or netrc), so that nothing is sent while the run goes "
+                      "on; this uploads it, now or later: wandb sync " +
+                          shell_word(folder_));
+  }
+  return true;
+}
+
+void WandbRun::keep_cursor(const std::string& file) {
+  cursor_folder_ = std::make_shared<FolderFiles>(folder_part(file));
+  cursor_name_ = name_part(file);
+}
+
+void WandbRun::keep_cursor(std::shared_ptr<const FolderFiles> folder) {
+  cursor_folder_ = std::move(folder);
+  cursor_name_ = name_part(wandb_cursor_file(""));
+}
+
+void WandbRun::resume(const WandbCursor& cursor, const RunInfo& run) {
+  const auto fail = [&](const std::string& why) {
+    throw Error(why + ". Nothing was changed. To begin a new run at W&B, remove what says how far it got: " +
+                (cursor_folder_ == nullptr ? "wandb.json" : cursor_folder_->path(cursor_name_)));
+  };
+  WandbPlaceOfLog place;
+  if (!parse_place_of_log(cursor.log, place)) {
+    fail("wandb.json names " + cursor.log + ", where Takt writes no log of W&B's");
+  }
+  files_ = std::make_shared<FolderFiles>(FolderFiles(place.root).folder(place.folder));
+  if (!log_.open(files_, place.file)) { fail(wandb_fault("go on with", cursor.log, errno)); }
+  const std::string fault = wandb_old_log_fault(log_, cursor.log, cursor, run, place.id, summary_);
+  if (!fault.empty()) { fail(cursor.log + " is not as it was left: " + fault); }
+  if (!log_.go_on(cursor.bytes)) { fail(wandb_fault("go on with", cursor.log, errno)); }
+  if (!cursor.ended) { files_->remove(place.file + ".synced"); }  // the client would pass it over
+  begun_ = true;
+  ended_ = finished_ = cursor.ended;
+  cursor_ = resumed_ = cursor;
+  folder_ = cursor.log.substr(0, cursor.log.rfind('/'));
+  options_.every_step = cursor.every_step;
+  records_.resume(cursor.records);
+  rows_ = WandbRows(cursor.start_unix_ns);
+  rows_.resume(cursor.rows);
+  points_ = MetricPoints(cursor.every_step);
+  points_.keep_nans();
+  points_.keep_names();
+  points_.begin_at(cursor.first_row, cursor.first_metric);
+  if (cursor.gap) {
+    report_fault("wandb.gap", "the program was shown more than it could write in time; what follows is not added to " +
+                                  cursor.log + ". The run folder has it all");
+  }
+}
+
+bool WandbRun::sending(const std::string& server, const std::string& run, const WandbBehind& behind) {
+  cursor_.behind = behind;
+  sent(server, run, server == cursor_.server ? cursor_.lines : 0, false);
+  return save();
+}
+
+void WandbRun::sent(const std::string& server, const std::string& run, std::uint64_t lines, bool complete) {
+  if (run.empty()) { return; }  // the server has not answered yet
+  cursor_.server = server;
+  cursor_.run = run;
+  cursor_.lines = lines;
+  cursor_.complete = complete;
+  save();
+}
+
+/// Only where the log has all that was taken: whoever goes on begins with what was not. Returns whether nobody would go on elsewhere.
+bool WandbRun::save() {
+  if (cursor_folder_ == nullptr) { return true; }
+  if (cursor_.log.empty() || stopped_ || log_.backlog() != 0) { return false; }
+  cursor_.bytes = log_.written();
+  cursor_.records = records_.number();
+  cursor_.rows = rows_.next();
+  cursor_.first_row = points_.first_row();
+  cursor_.first_metric = points_.first_metric();
+  cursor_.ended = ended_;
+  std::string text = format_wandb_cursor(cursor_);
+  if (text == cursor_saved_) { return true; }
+  WholeFile file;
+  if (file.open(cursor_folder_, cursor_name_) && file.write(text) && file.commit()) {
+    cursor_saved_ = std::move(text);
+    return true;
+  }
+  report_fault("wandb.cursor", "takt sync would not know how far W&B's log got: " + file.error());
+  return false;
+}
+
+void WandbRun::stop(const std::string& why) {
+  stopped_ = true;
+  log_.discard();
+  report_fault_once("wandb.stopped " + (folder_.empty() ? root_ : folder_),
+                    why + ". Nothing more is written for W&B; the run goes on");
+}
+
+void WandbRun::open(const Snapshot& snapshot) {
+  if (!begun_ && begin(snapshot)) { flush(); }
+}
+
+bool WandbRun::take(const Snapshot& snapshot) {
+  if (!begun_ && !begin(snapshot)) { return false; }
+  if (stopped_) { return false; }
+  const WandbItems config = config_.changed(snapshot);
+  if (!config.empty()) { log_.append(records_.config(config)); }
+  add_rows(snapshot);
+  if (const std::string& directory = snapshot.run.directory;
+      !snapshot.spans.empty() || (snapshot.finished && !directory.empty() && may_exist(directory + "/trace.json"))) {
+    trace_ = directory;
+  }
+  wall_ns_ = snapshot.wall_ns;
+  exit_code_ = snapshot.killed ? kSigtermExit : snapshot.failed ? 1 : 0;
+  if (snapshot.finished && !finished_) {
+    finished_ = true;
+    const LostRecords lost = lost_records(snapshot.losses);
+    if (lost.any()) { lost_ = lost.words(); }
+    if (options_.files) {
+      const FolderFiles folder = attachments();
+      attach("summary.json", write_new_file(folder, "summary.json", format_json(snapshot)));
+      attach("table.txt", write_new_file(folder, "table.txt", format_table(snapshot, kTableColumns, false)));
+    }
+  }
+  output_.copy(files_->folder("files"), kMostOutput);
+  // The first one waits for something to tell: rows may be held back until their step has ended.
+  const bool is_first = summary_due_ns_ == 0 && wall_ns_ < kSummaryNs && !summary_.has_changed();
+  if (finished_ || (wall_ns_ >= summary_due_ns_ && !is_first)) { add_summary(wall_ns_); }
+  flush();
+  return !stopped_;
+}
+
+void WandbRun::add_rows(const Snapshot& snapshot) {
+  std::vector<MetricPoint> made;
+  points_.take(snapshot, made);
+  epochs_.take(snapshot);
+  std::vector<MetricPoint> points = held_.take(made, snapshot);
+  points.erase(std::remove_if(points.begin(), points.end(), [&](const MetricPoint& each) { return !is_new(each); }),
+               points.end());
+  for (const WandbRows::Row& row : rows_.take(points, points_, epochs_)) {
+    log_.append(records_.history(row.items, row.number));
+    summary_.add(row);
+  }
+}
+
+/// Whether it is not in the log of the process before.
+bool WandbRun::is_new(const MetricPoint& point) {
+  const auto source = static_cast<std::size_t>(point.source);
+  const bool of_end = point.source == MetricPoint::Source::total;
+  if (point.index == MetricPoint::kNoIndex) {
+    cursor_.gap = true;
+    return !resumed_.gap;
+  }
+  if (point.index < resumed_.points[source] || (resumed_.gap && !of_end)) { return false; }
+  cursor_.points[source] = point.index + 1;
+  return true;
+}
+
+void WandbRun::add_summary(std::int64_t wall_ns) {
+  summary_due_ns_ = wall_ns + kSummaryNs;
+  WandbItems changed = summary_.changed();
+  changed.push_back({"_wandb", fmt::format(R"({{"runtime":{}}})", wall_ns / kSecondNs)});  // what W&B shows as duration
+  if (!lost_.empty()) { changed.push_back({"takt/lost", '"' + lost_ + '"'}); }
+  log_.append(records_.summary(changed));
+}
+
+FolderFiles WandbRun::attachments() {
+  const FolderFiles files = files_->folder("files");
+  files.make_folder("takt");
+  return files.folder("takt");
+}
+
+/// errno is that of what was written.
+void WandbRun::attach(const char* name, bool written) {
+  const std::string path = std::string("takt/") + name;
+  if (written) {
+    log_.append(records_.file(path));
+  } else {
+    missing_ = true;
+    report_fault("wandb.file", wandb_fault("write", folder_ + "/files/" + path, errno) + ". It is not attached");
+  }
+}
+
+/// Another thread writes it; it has its name when it is whole.
+void WandbRun::attach_trace(Time until) {
+  const std::string path = trace_ + "/trace.json";
+  while (!may_exist(path) && steady_clock::now() + kLook < until) { std::this_thread::sleep_for(kLook); }
+  if (!may_exist(path)) {
+    missing_ = true;
+    report_fault("wandb.file", path + " was not finished in time, and is not attached. More time: TAKT_EXIT_MS");
+    return;
+  }
+  // The folder that the journal was read from, whatever its path leads to by now.
+  const bool same = cursor_folder_ != nullptr && cursor_folder_->path() == trace_;
+  const FolderFiles named(trace_);
+  const bool attached = attach_time_line(same ? *cursor_folder_ : named, attachments(), until);
+  if (!attached && (errno == ENOEXEC || errno == ELOOP || errno == ENXIO)) {
+    missing_ = true;
+    report_fault("wandb.file", path + " is not a time line of Takt's, and is not attached; remove it");
+    return;
+  }
+  attach("trace.json", attached);
+}
+
+/// That of a killed process is there already.
+void WandbRun::attach_output() {
+  const FolderFiles files = files_->folder("files");
+  output_.copy(files, WandbOutput::kMostBytes);
+  struct stat status = {};
+  if (files.look(WandbOutput::kName, status) && S_ISREG(status.st_mode)) {
+    log_.append(records_.file(WandbOutput::kName));
+  }
+}
+
+bool WandbRun::flush() {
+  if (!begun_ || log_.backlog() == 0) { return !stopped_; }
+  if (stopped_) { return false; }
+  if (log_.flush()) {
+    save();
+    return true;
+  }
+  const std::string why = wandb_fault("write", folder_, errno);
+  if (log_.backlog() > most_backlog_) {
+    stop(why);
+  } else {
+    report_fault_once("wandb.write " + folder_, why + ". What is missing is kept, and written when that can be done");
+  }
+  return false;
+}
+
+bool WandbRun::finish(Time until) {
+  if (!begun_ || stopped_ || ended_) { return !stopped_; }
+  if (finished_) {
+    if (options_.files && !trace_.empty()) { attach_trace(until); }
+    attach_output();
+    ended_ = true;
+    log_.append(records_.exit(exit_code_, wall_ns_ / kSecondNs));
+  }
+  const bool written = flush() && log_.sync();
+  save();
+  return written && ended_ && !missing_;
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

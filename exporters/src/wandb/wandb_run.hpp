@@ -1,0 +1,117 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/exporters/wandb.hpp>
+#include <takt/snapshot.hpp>
+
+#include "base/folder_files.hpp"
+#include "trackers/metric_points.hpp"
+#include "wandb/wandb_config.hpp"
+#include "wandb/wandb_cursor.hpp"
+#include "wandb/wandb_environment.hpp"
+#include "wandb/wandb_epochs.hpp"
+#include "wandb/wandb_held_points.hpp"
+#include "wandb/wandb_log.hpp"
+#include "wandb/wandb_output.hpp"
+#include "wandb/wandb_records.hpp"
+#include "wandb/wandb_rows.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// A run of W&B on disk: takes snapshots, and writes down what follows from them. One thread at a time.
+class WandbRun {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  /// \param most_backlog bytes that are kept for a disk that takes none; then nothing more is written.
+  explicit WandbRun(const WandbOptions& options, std::size_t most_backlog = std::size_t{8} << 20U);
+
+  /// From now on `file` says how far the log got, and was sent. Before take().
+  void keep_cursor(const std::string& file);
+  /// The same in a run folder, where it has its own name.
+  void keep_cursor(std::shared_ptr<const FolderFiles> folder);
+  /// Goes on with the log of a process that is gone: what is in it is passed over when it is taken again. Before take().
+  /// \param run whose log it has to be.
+  /// \throws takt::Error where that log is not as it was left, or not this run's; then nothing has changed.
+  void resume(const WandbCursor& cursor, const RunInfo& run);
+
+  /// What is known of the program and its machine. Before open().
+  void describe(WandbEnvironment environment) { environment_ = std::move(environment); }
+  /// Makes the log, with what is known of the run, unless there is one.
+  void open(const Snapshot& snapshot);
+  /// Returns false where nothing more will be written; a line has said why.
+  bool take(const Snapshot& snapshot);
+  /// Writes what the disk did not take before. Returns whether all is written.
+  bool flush();
+  /// The end, after the last snapshot. Waits until `until` for files that others are still writing. Returns whether all that
+  /// was taken, and its end, is written.
+  bool finish(Time until);
+
+  /// The least numbers of rows and metrics that are new to it; 0 before the first.
+  std::uint64_t next_row() const noexcept { return points_.next_row(); }
+  std::uint64_t next_metric() const noexcept { return points_.next_metric(); }
+
+  /// Both are empty before there is a log.
+  const std::string& folder() const noexcept { return folder_; }
+  const std::string& log_file() const noexcept { return cursor_.log; }
+  const WandbCursor& cursor() const noexcept { return cursor_; }
+  /// The server has it from now on. Returns whether the cursor says so, where one is kept.
+  bool sending(const std::string& server, const std::string& run, const WandbBehind& behind);
+  /// What is known of its sending, for the cursor.
+  void sent(const std::string& server, const std::string& run, std::uint64_t lines, bool complete);
+
+ private:
+  bool begin(const Snapshot& snapshot);
+  void add_rows(const Snapshot& snapshot);
+  bool is_new(const MetricPoint& point);
+  bool save();
+  void add_summary(std::int64_t wall_ns);
+  FolderFiles attachments();
+  void attach(const char* name, bool written);
+  void attach_trace(Time until);
+  void attach_output();
+  void stop(const std::string& why);
+
+  WandbOptions options_;
+  WandbEnvironment environment_;
+  std::string root_;
+  std::size_t most_backlog_;
+  std::string folder_;
+  std::shared_ptr<const FolderFiles> files_;  // in it
+  WandbOutput output_;
+  WandbLog log_;
+  WandbRecords records_;
+  WandbConfig config_;
+  MetricPoints points_;
+  WandbEpochs epochs_;
+  WandbHeldPoints held_;
+  WandbRows rows_;
+  WandbSummary summary_;
+  std::int64_t summary_due_ns_ = 0;  // since the start of the run
+  std::string trace_;                // the folder, where there will be one
+  WandbCursor cursor_;
+  WandbCursor resumed_;                               // as it was when this process began
+  std::shared_ptr<const FolderFiles> cursor_folder_;  // none: no cursor is kept
+  std::string cursor_name_;
+  std::string cursor_saved_;
+  std::int64_t wall_ns_ = 0;
+  bool begun_ = false;
+  bool stopped_ = false;
+  std::string lost_;       // what the run has lost, in words
+  bool finished_ = false;  // the last snapshot was taken
+  int exit_code_ = 0;
+  bool ended_ = false;
+  bool missing_ = false;  // a file
+};
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,392 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "wandb/wandb_upload.hpp"
+
+#include "base/fault.hpp"
+#include "http/backoff.hpp"
+#include "http/http.hpp"
+#include "wandb/wandb_config.hpp"
+#include "wandb/wandb_files.hpp"
+#include "wandb/wandb_folder.hpp"
+#include "wandb/wandb_log_tail.hpp"
+#include "wandb/wandb_requests.hpp"
+#include "wandb/wandb_stop.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+#include <vector>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+using Time = WandbUpload::Time;
+
+constexpr milliseconds kLongestRateWait(60'000);
+constexpr milliseconds kNotePause(20);  // where a disk takes no note
+
+bool is_good(const HttpReply& reply) { return reply.status >= 200 && reply.status < 300; }
+
+bool is_object(const std::string& body) { return nlohmann::json::parse(body, nullptr, false).is_object(); }
+
+}  // namespace
+
+struct WandbUpload::Impl {
+  Impl(const WandbOptions& given, const std::string& log_file, WandbSent sent_before, Begun write_down,
+       const WandbTimes& given_times)
+      : options(given),
+        times(given_times),
+        folder(log_file.substr(0, log_file.rfind('/'))),
+        log(log_file),
+        in_folder(std::make_shared<FolderFiles>(folder)),
+        http(wandb_http_options(given, given_times.tries.connect)),
+        files(given, given_times.tries.connect, given_times.file, in_folder),
+        tail(log_file, in_folder),
+        replay(tail.replay()),
+        before(std::move(sent_before)),
+        begun(std::move(write_down)),
+        behind(before.behind),
+        backoff(given_times.tries) {}
+
+  bool deliver(Time until, bool all);
+  bool prepare(bool all);
+  bool prepare_run(bool is_due);
+  bool write_down();
+  void read();
+  bool prepare_end();
+  void start();
+  void answered(const HttpReply& reply);
+  void resume_told(const HttpReply& reply);
+  void upserted(const HttpReply& reply);
+  void not_understood(const HttpReply& reply);
+  void streamed(const HttpReply& reply);
+  void files_created(const HttpReply& reply);
+  void file_sent(const HttpReply& reply);
+  void pace(const HttpReply& reply);
+  void try_again(const HttpReply& reply);
+  void succeeded();
+  void stop(const std::string& why);
+  void report(const char* cause, const std::string& line) const { report_fault(cause, http.without_secrets(line)); }
+  bool ask(WandbKind what, HttpRequest with);
+  std::string command() const {
+    return wandb_upload_command(folder, before.run_folder, options.resume, before.begun || told_lines);
+  }
+
+  WandbOptions options;
+  WandbTimes times;
+  std::string folder;
+  std::string log;
+  std::shared_ptr<const FolderFiles> in_folder;
+  Http http;
+  WandbFiles files;
+  WandbLogTail tail;
+  const WandbReplay& replay;
+  WandbSent before;
+  Begun begun;
+  WandbBehind behind;
+  WandbThere there;  // where the run goes on
+  Backoff backoff;
+
+  WandbKind kind = WandbKind::upsert;
+  HttpRequest request;   // the same until it is answered
+  bool pending = false;  // there is one
+  bool sent = false;     // it is under way
+  WandbPlace place;      // empty before the server has told it
+  std::string run;
+  WandbStream stream;
+  std::uint64_t lines = 0;  // that the server has
+  std::uint64_t told_config = 0;
+  std::uint64_t told_summary = 0;
+  std::uint64_t asked_version = 0;  // of what the request tells
+
+  Time due{};
+  Time last_sent{};
+  Time not_before{};   // after a failure
+  Time paced_until{};  // by the server's allowance
+  bool hurried = false;
+  bool ended = false;
+  bool stopped = false;
+  bool told_stop = false;
+  bool knows_there = false;   // what the server has of the run
+  bool written_down = false;  // behind what it is
+  bool told_lines = false;    // or may have
+  std::uint64_t answers = 0;
+};
+
+bool WandbUpload::Impl::deliver(Time until, bool all) {
+  while (!stopped && !ended) {
+    if (!sent) {
+      if (!prepare(all)) {
+        const bool waits = !run.empty() && !written_down;
+        if (waits) { std::this_thread::sleep_until(std::min(until, steady_clock::now() + kNotePause)); }
+        return !stopped && !waits;
+      }
+      // Trying again soon costs one request; waiting longer than the program lasts costs the data.
+      if (all && !backoff.asked_to_wait() && !std::exchange(hurried, true)) { not_before = Time(); }
+      if (const Time begin = std::max(not_before, paced_until); begin > steady_clock::now()) {
+        if (begin >= until) { return false; }
+        std::this_thread::sleep_until(begin);
+      }
+      start();
+    }
+    HttpReply reply;
+    Http& used = kind == WandbKind::file ? files.http() : http;
+    if (!used.wait(until, reply)) { return false; }
+    sent = false;
+    answered(reply);
+    if (steady_clock::now() >= until) { break; }
+  }
+  return ended && !stopped;
+}
+
+/// Whether there is a request to send now.
+bool WandbUpload::Impl::prepare(bool all) {
+  if (pending) { return true; }
+  read();
+  if (stopped || !replay.begun()) { return false; }
+  if (place.run.empty() && !knows_there && (options.resume != WandbResume::unset || before.behind.resumed)) {
+    return ask(WandbKind::resume, wandb_resume_status(replay.identity(), options));
+  }
+  const bool end = replay.exit_code().has_value();
+  const Time now = steady_clock::now();
+  const bool is_due = all || end || now >= due;
+  if (prepare_run(is_due)) { return true; }
+  if (!write_down()) { return false; }
+  const bool news = !stream.lines.empty() || told_summary != replay.summary_version();
+  if (is_due && news) {
+    stream.summary = told_summary == replay.summary_version() ? "" : replay.summary();
+    asked_version = replay.summary_version();
+    told_lines = told_lines || !stream.lines.empty();
+    return ask(WandbKind::stream, wandb_stream(place, stream, behind.lines));
+  }
+  if (end) { return prepare_end(); }
+  if (now < last_sent + times.heartbeat) { return false; }
+  stream.summary.clear();
+  asked_version = told_summary;
+  return ask(WandbKind::stream, wandb_stream(place, stream, behind.lines));
+}
+
+/// Whether the server is to be told of the run, or of its config, now.
+bool WandbUpload::Impl::prepare_run(bool is_due) {
+  const bool whole = place.run.empty();
+  if (!whole && (!is_due || told_config == replay.config_version())) { return false; }
+  asked_version = replay.config_version();
+  WandbIdentity identity = replay.identity();
+  if (!whole) {
+    identity.entity = place.entity;
+    identity.project = place.project;
+  } else if (behind.resumed) {
+    // What nobody has said anew stays as it is there.
+    identity.storage_id = there.storage_id;
+    if (options.name.empty()) { identity.name.clear(); }
+    if (identity.tags.empty()) { identity.tags = there.tags; }
+    if (identity.notes.empty()) { identity.notes = there.notes; }
+  }
+  return ask(WandbKind::upsert, wandb_upsert(identity, whole, replay.config(wandb_producer()), options));
+}
+
+/// Behind what the run is, for whoever goes on with the log.
+bool WandbUpload::Impl::write_down() {
+  written_down = written_down || begun == nullptr || begun(run, behind);
+  return written_down;
+}
+
+void WandbUpload::Impl::read() {
+  if (!tail.read(stream, before.lines)) { return stop(tail.problem()); }
+  lines = std::max(lines, stream.offset);
+}
+
+/// All rows are there: files, and then the end.
+bool WandbUpload::Impl::prepare_end() {
+  switch (files.next(replay, http.url())) {
+    case WandbFiles::Next::places:
+      return ask(WandbKind::create_files, wandb_create_files(place, files.names(), options));
+    case WandbFiles::Next::file:
+      return ask(WandbKind::file, files.request());
+    case WandbFiles::Next::nothing:
+      break;
+  }
+  stream = WandbStream();
+  stream.uploaded = files.sent();
+  stream.complete = true;
+  stream.exit_code = *replay.exit_code();
+  asked_version = told_summary;
+  return ask(WandbKind::stream, wandb_stream(place, stream, behind.lines));
+}
+
+bool WandbUpload::Impl::ask(WandbKind what, HttpRequest with) {
+  kind = what;
+  request = std::move(with);
+  pending = true;
+  return true;
+}
+
+void WandbUpload::Impl::start() {
+  (kind == WandbKind::file ? files.http() : http).start(request);
+  sent = true;
+  last_sent = steady_clock::now();
+  if (kind == WandbKind::stream) { due = last_sent + times.transmit; }
+}
+
+void WandbUpload::Impl::answered(const HttpReply& reply) {
+  pace(reply);
+  switch (kind) {
+    case WandbKind::resume:
+      return resume_told(reply);
+    case WandbKind::upsert:
+      return upserted(reply);
+    case WandbKind::stream:
+      return streamed(reply);
+    case WandbKind::create_files:
+      return files_created(reply);
+    case WandbKind::file:
+      return file_sent(reply);
+  }
+}
+
+/// What is left of the server's allowance is shared out over its time.
+void WandbUpload::Impl::pace(const HttpReply& reply) {
+  if (reply.rate_remaining < 0 || reply.rate_reset_s <= 0) { return; }
+  const double wait_s = std::min(reply.rate_reset_s, 3600.0) / std::max(reply.rate_remaining, 1.0);
+  const milliseconds wait(static_cast<std::int64_t>(wait_s * 1e3));
+  paced_until = steady_clock::now() + std::min(wait, kLongestRateWait);
+}
+
+void WandbUpload::Impl::succeeded() {
+  pending = hurried = false;
+  ++answers;
+  backoff.reset();
+}
+
+void WandbUpload::Impl::resume_told(const HttpReply& reply) {
+  if (!is_good(reply) || !wandb_resume_told(reply.body, there)) { return not_understood(reply); }
+  const bool ours = before.begun;
+  const std::string why = ours ? "" : wandb_resume_refusal(options.resume, there.begun, replay.identity().id);
+  if (!why.empty()) { return stop(why); }
+  knows_there = true;
+  if (there.begun && !ours) { behind = there.behind; }
+  behind.resumed = behind.resumed || (there.begun && !ours);
+  if (behind.resumed) {
+    tail.start(there, behind);
+    stream = WandbStream();
+  }
+  succeeded();
+}
+
+void WandbUpload::Impl::upserted(const HttpReply& reply) {
+  std::uint64_t known = 0;
+  if (is_good(reply) && wandb_upserted(reply.body, place, known)) {
+    // As the official client: what the server has of a run is never overwritten.
+    if (!before.begun && run.empty() && known != 0) { behind.lines = known; }
+    run = place.entity + "/" + place.project + "/" + place.run;
+    told_config = asked_version;
+    return succeeded();
+  }
+  not_understood(reply);
+}
+
+/// Of a request of GraphQL without which nothing else can be sent.
+void WandbUpload::Impl::not_understood(const HttpReply& reply) {
+  const std::string errors = is_good(reply) ? wandb_errors(reply.body) : "";
+  if (!errors.empty()) { return stop(errors); }
+  if (is_good(reply) || wandb_may_pass(kind, reply.status)) { return try_again(reply); }
+  stop(wandb_told(reply, http) + wandb_cure(reply));
+}
+
+void WandbUpload::Impl::streamed(const HttpReply& reply) {
+  if (!is_good(reply) && !wandb_may_pass(kind, reply.status)) {
+    return stop(wandb_told(reply, http) + wandb_cure(reply));
+  }
+  if (!is_good(reply) || !is_object(reply.body)) { return try_again(reply); }
+  lines += stream.lines.size();
+  told_summary = asked_version;
+  stream.lines.clear();
+  if (wandb_wants_stop(reply.body) && !std::exchange(told_stop, true)) { tell_wandb_stop(options.on_stop); }
+  if (stream.complete) {
+    ended = true;
+    if (files.missing() == 0) { write_new_file(*in_folder, name_part(log) + ".synced", ""); }
+  }
+  succeeded();
+}
+
+void WandbUpload::Impl::files_created(const HttpReply& reply) {
+  std::vector<WandbTarget> targets;
+  if (is_good(reply) && wandb_created_files(reply.body, targets)) {
+    files.placed(std::move(targets));
+    return succeeded();
+  }
+  const bool refused = is_good(reply) ? !wandb_errors(reply.body).empty() : !wandb_may_pass(kind, reply.status);
+  if (!refused) { return try_again(reply); }
+  files.give_up();
+  report("wandb.file", "W&B takes no files: " + wandb_told(reply, http) + wandb_cure(reply));
+  succeeded();
+}
+
+void WandbUpload::Impl::file_sent(const HttpReply& reply) {
+  switch (files.answered(reply)) {
+    case WandbFiles::Outcome::taken:
+      return succeeded();
+    case WandbFiles::Outcome::again:
+      return try_again(reply);
+    case WandbFiles::Outcome::lost:
+      pending = false;
+      return;
+  }
+}
+
+void WandbUpload::Impl::try_again(const HttpReply& reply) {
+  backoff.failed();
+  not_before = steady_clock::now() + backoff.wait(reply);
+  const bool file = kind == WandbKind::file;
+  const std::string told = file ? fmt::format("HTTP {} {}", reply.status, reply.error) : wandb_told(reply, http);
+  report("wandb.away", fmt::format("W&B at {} does not answer as it should: {}. It is tried again; {} has everything",
+                                   http.url(), told, folder));
+}
+
+void WandbUpload::Impl::stop(const std::string& why) {
+  stopped = true;
+  pending = false;
+  stream = WandbStream();
+  report("wandb.refused", fmt::format("nothing more is sent to W&B at {}: {}. The run goes on; this uploads it: {}",
+                                      http.url(), why, command()));
+}
+
+bool WandbUpload::available() noexcept { return true; }
+void WandbUpload::check(const WandbOptions& options) { const Http probe(wandb_http_options(options, milliseconds(1))); }
+
+WandbUpload::WandbUpload(const WandbOptions& options, const std::string& log_file, WandbSent sent, Begun begun,
+                         const WandbTimes& times)
+    : impl_(std::make_unique<Impl>(options, log_file, std::move(sent), std::move(begun), times)) {}
+WandbUpload::~WandbUpload() = default;
+
+bool WandbUpload::deliver(Time until, bool all) { return impl_->deliver(until, all); }
+
+void WandbUpload::give_up_files() {
+  Impl& impl = *impl_;
+  const bool waits = impl.kind == WandbKind::file || (impl.kind == WandbKind::create_files && !impl.sent);
+  if (impl.ended) { return; }
+  if (impl.pending && waits) {
+    impl.pending = impl.sent = false;
+    impl.not_before = Time();
+  }
+  impl.files.give_up();
+}
+
+bool WandbUpload::ended() const noexcept { return impl_->ended; }
+bool WandbUpload::complete() const noexcept { return impl_->ended && impl_->files.missing() == 0; }
+bool WandbUpload::stopped() const noexcept { return impl_->stopped; }
+std::uint64_t WandbUpload::lines() const noexcept { return impl_->lines; }
+std::uint64_t WandbUpload::answers() const noexcept { return impl_->answers; }
+bool WandbUpload::asking() const noexcept { return impl_->sent; }
+const std::string& WandbUpload::url() const noexcept { return impl_->http.url(); }
+const std::string& WandbUpload::run() const noexcept { return impl_->run; }
+std::string WandbUpload::command() const { return impl_->command(); }
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/exporters/wandb.hpp>
+
+#include "http/sender_times.hpp"
+#include "wandb/wandb_resume.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// How long is waited for what. Tests wait less.
+struct WandbTimes {
+  SenderTimes tries;                            ///< those for connecting and between tries
+  std::chrono::milliseconds transmit{15'000};   ///< from one request with rows to the next, at the least
+  std::chrono::milliseconds heartbeat{30'000};  ///< of silence, at the most
+  std::chrono::milliseconds file{600'000};      ///< that a file may take
+};
+
+/// What was sent of a log before.
+struct WandbSent {
+  bool begun = false;       ///< the server has the run from this log: `behind` holds
+  std::uint64_t lines = 0;  ///< of the log, that the server has
+  WandbBehind behind;
+  std::string run_folder;  ///< where `takt sync` goes on with it; empty: there is none
+};
+
+/// Sends a log of W&B to its server while it grows, as the official client does: line n of the log is line n behind those that the
+/// server had before the log, so that a line that is sent again from here overwrites itself. Memory is that of one request. One
+/// thread at a time.
+class WandbUpload {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  /// Whether there is a way to send from here: not without libcurl.
+  static bool available() noexcept;
+  /// \throws takt::Error for a server or files of certificates that cannot work.
+  static void check(const WandbOptions& options);
+
+  /// Writes down, for whoever goes on, that the server has `run` from now on, and behind what. False: not now, and no line is
+  /// sent before it has, as nobody could tell later which of the server's lines are the log's.
+  using Begun = std::function<bool(const std::string& run, const WandbBehind& behind)>;
+
+  /// \param log_file in the folder of the run; it may not be there yet.
+  /// \param sent by an earlier process.
+  /// \param begun empty: nobody goes on.
+  /// \throws takt::Error as check().
+  WandbUpload(const WandbOptions& options, const std::string& log_file, WandbSent sent = {}, Begun begun = {},
+              const WandbTimes& times = {});
+  ~WandbUpload();
+  WandbUpload(const WandbUpload&) = delete;
+  WandbUpload& operator=(const WandbUpload&) = delete;
+
+  /// Sends until `until`; a request that has not ended by then goes on in the next call. Returns whether nothing is left that is
+  /// due.
+  /// \param all what is there is due, and not only what has waited long enough. The end of the log is always due.
+  bool deliver(Time until, bool all = false);
+  /// Says that the run has ended without files that are not there yet.
+  void give_up_files();
+
+  /// The server knows that the run has ended. With all its files, the log is marked as uploaded, which the client heeds.
+  bool ended() const noexcept;
+  bool complete() const noexcept;
+  /// Nothing more will be sent; a line has said why.
+  bool stopped() const noexcept;
+  std::uint64_t lines() const noexcept;    ///< that the server has
+  std::uint64_t answers() const noexcept;  ///< that brought it on
+  bool asking() const noexcept;            ///< a request is under way, which has a time limit of its own
+  /// Where it sends to, without user and password.
+  const std::string& url() const noexcept;
+  const std::string& run() const noexcept;  ///< "entity/project/id", as the server says; empty before it has
+  /// What uploads what is left without putting anything there twice.
+  std::string command() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace detail
+TAKT_END_NAMESPACE

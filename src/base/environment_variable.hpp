@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "base/environment.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <new>
+#include <string>
+#include <string_view>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// One variable and the member it sets.
+template <class Options>
+struct EnvironmentVariable {
+  const char* name;
+  const char* noun;  ///< completes "TAKT_X=abc is not ..."
+  std::int64_t low;  ///< bounds of a number; low > high: not a number
+  std::int64_t high;
+  bool (*set)(std::string_view value, Options& options);  ///< false: not understood, nothing changed
+  std::string (*get)(const Options& options);             ///< as the variable would spell it
+};
+
+template <class Options, bool Options::*Member>
+constexpr EnvironmentVariable<Options> flag_variable(const char* name) {
+  return {name,
+          "0 or 1",
+          1,
+          0,
+          [](std::string_view value, Options& options) { return parse_flag(value, options.*Member); },
+          [](const Options& options) { return std::string(options.*Member ? "1" : "0"); }};
+}
+
+/// An upper bound that no sensible value comes near is told only to someone who met it.
+template <class Options>
+std::string expected_by(const EnvironmentVariable<Options>& variable, std::string_view value) {
+  std::string text = variable.noun;
+  if (variable.low > variable.high) { return text; }
+  text += " of " + std::to_string(variable.low) + " or more";
+  const bool only_digits = value.find_first_not_of("0123456789") == std::string_view::npos;
+  const bool tell = only_digits || variable.high < std::numeric_limits<int>::max() - 1;
+  return tell ? text + " and at most " + std::to_string(variable.high) : text;
+}
+
+/// Sets what the environment says; what is not understood is reported, and left as it is.
+template <class Options, std::size_t N>
+void read_variables(const EnvironmentVariable<Options> (&variables)[N], Options& options) {
+  for (const EnvironmentVariable<Options>& variable : variables) {
+    const std::string_view value = environment_value(variable.name);
+    if (value.empty() || variable.set(value, options)) { continue; }
+    try {
+      report_bad_value(variable.name, value, expected_by(variable, value), variable.get(options));
+    } catch (const std::bad_alloc&) { report_bad_value(variable.name, value, "a value it can have", "the default"); }
+  }
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,223 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/fault.hpp"
+
+#include "base/descriptor.hpp"
+#include "base/nanoseconds.hpp"
+#include "base/not_cancelled.hpp"
+#include "base/quiet_signals.hpp"
+#include "base/text.hpp"
+#include "base/write_patience.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cstddef>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <new>
+
+#include <poll.h>
+#include <unistd.h>
+
+TAKT_BEGIN_NAMESPACE
+
+Error::~Error() = default;
+
+namespace detail {
+namespace {
+
+constexpr std::int64_t kQuietNs = 300 * kSecondNs;
+constexpr std::int64_t kForEver = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kNeverSpoke = std::numeric_limits<std::int64_t>::min();
+constexpr std::size_t kCauses = 64;
+constexpr std::size_t kLongestLine = 2048;
+constexpr int kPatienceMs = 100;
+
+struct Cause {
+  std::atomic<std::size_t> hash{0};  // 0: free
+  std::atomic<std::int64_t> quiet_until_ns{kNeverSpoke};
+  std::atomic<std::uint64_t> held_back{0};
+};
+
+struct Target {
+  ErrorHandler handler;
+  void* context;
+  const Target* next;
+};
+
+// Constant-initialised and never destroyed: a fault before main() or after static destruction is told like any other.
+// Nothing is locked, so a fork cannot leave a lock in the child that a thread of the parent held.
+// All orders are relaxed but those of the targets: a cause carries no data but its own numbers.
+Cause g_causes[kCauses + 1];                    // the last one is for all causes beyond the bound
+std::atomic<const Target*> g_targets{nullptr};  // every handler ever set; leaked, as another thread may be calling one
+std::atomic<const Target*> g_target{nullptr};   // the one in use; nullptr: stderr
+
+std::atomic<bool> g_stuck{false};  // stderr, as last seen
+
+Cause& find_cause(std::string_view name) noexcept {
+  const std::size_t hash = std::hash<std::string_view>{}(name) | 1U;
+  for (std::size_t index = 0; index < kCauses; ++index) {
+    std::size_t found = g_causes[index].hash.load(std::memory_order_relaxed);
+    if (found == 0 && g_causes[index].hash.compare_exchange_strong(found, hash, std::memory_order_relaxed)) {
+      return g_causes[index];
+    }
+    if (found == hash) { return g_causes[index]; }
+  }
+  return g_causes[kCauses];
+}
+
+/// Of several threads that ask at once, the one whose exchange succeeds speaks.
+bool may_speak(Cause& cause, std::int64_t now_ns, std::int64_t until_ns) noexcept {
+  std::int64_t quiet = cause.quiet_until_ns.load(std::memory_order_relaxed);
+  if (now_ns >= quiet && cause.quiet_until_ns.compare_exchange_strong(quiet, until_ns, std::memory_order_relaxed)) {
+    return true;
+  }
+  cause.held_back.fetch_add(1, std::memory_order_relaxed);
+  return false;
+}
+
+/// "takt: ", one line of bounded length that cannot be mistaken for two (parts of it may come from a hostile environment or
+/// server), and room for the end of it.
+class Line {
+ public:
+  explicit Line(std::string_view text) noexcept {
+    append(kPrefix);
+    while (!text.empty()) {
+      const auto byte = static_cast<unsigned char>(text.front());
+      std::string_view rest = text;
+      const std::string_view next = next_printable(rest);
+      const std::string_view shown = byte < 0x20 || byte == 0x7F ? " " : next;
+      if (size_ + shown.size() > kPrefix.size() + kLongestLine) { break; }
+      append(shown);
+      text = rest;
+    }
+    if (!text.empty()) { append(" ..."); }
+  }
+
+  void append_held_back(std::uint64_t count) noexcept {
+    if (count == 0) { return; }
+    char digits[24];
+    const char* const end = std::to_chars(digits, digits + sizeof digits, count).ptr;
+    append(" (and ");
+    append(std::string_view(digits, static_cast<std::size_t>(end - digits)));
+    append(" more like it, held back)");
+  }
+
+  /// Without the prefix.
+  const char* c_str() noexcept {
+    text_[size_] = '\0';
+    return text_ + kPrefix.size();
+  }
+
+  std::string_view for_stderr() noexcept {
+    text_[size_] = '\n';
+    return {text_, size_ + 1};
+  }
+
+ private:
+  static constexpr std::string_view kPrefix = "takt: ";
+  static constexpr std::size_t kAround = 80;  // all but the text
+
+  void append(std::string_view text) noexcept {
+    std::memcpy(text_ + size_, text.data(), text.size());
+    size_ += text.size();
+  }
+
+  char text_[kLongestLine + kAround];
+  std::size_t size_ = 0;
+};
+
+/// One write, so that lines of several processes do not mix. Gives up on a stderr that takes nothing: a pipe that nobody
+/// empties must not hold up the end of a run.
+void write_to_stderr(std::string_view line) noexcept {
+  if (is_file_by_chance(STDERR_FILENO)) { return; }
+  const QuietSignals quiet;
+  pollfd ready = {STDERR_FILENO, POLLOUT, 0};
+  // One that has been waited for in vain is not waited for again before it has taken something.
+  const int patience = g_stuck.load(std::memory_order_relaxed) ? 0 : fault_patience.left_ms(kPatienceMs);
+  const bool takes = poll(&ready, 1, patience) == 1;
+  g_stuck.store(!takes, std::memory_order_relaxed);
+  if (!takes || (ready.revents & POLLOUT) == 0) { return; }
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+}
+
+void deliver(Line& line) noexcept {
+  const NotCancelled whole;
+  // Acquire pairs with the release in set_error_handler: handler and context are seen as a pair.
+  const Target* const target = g_target.load(std::memory_order_acquire);
+  if (target == nullptr) { return write_to_stderr(line.for_stderr()); }
+  try {
+    target->handler(line.c_str(), target->context);
+  } catch (...) {
+    // A handler must not throw; the line is told all the same.
+    write_to_stderr(line.for_stderr());
+  }
+}
+
+void report(std::string_view name, std::string_view text, std::int64_t now_ns, std::int64_t until_ns) noexcept {
+  Cause& cause = find_cause(name);
+  // The shared cause stands for many: one that speaks once must not silence it for ever.
+  if (&cause == &g_causes[kCauses] && until_ns == kForEver) { until_ns = now_ns + kQuietNs; }
+  if (!may_speak(cause, now_ns, until_ns)) { return; }
+  const int error = errno;
+  Line line(text);
+  line.append_held_back(cause.held_back.exchange(0, std::memory_order_relaxed));
+  deliver(line);
+  errno = error;
+}
+
+std::int64_t steady_ns() noexcept {
+  return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// The same pair set again is found again, so that setting and restoring a handler for ever stays bounded.
+const Target* make_target(ErrorHandler handler, void* context) noexcept {
+  const Target* first = g_targets.load(std::memory_order_acquire);  // with the release below
+  for (const Target* target = first; target != nullptr; target = target->next) {
+    if (target->handler == handler && target->context == context) { return target; }
+  }
+  Target* const target = new (std::nothrow) Target{handler, context, first};
+  if (target == nullptr) { return nullptr; }
+  while (!g_targets.compare_exchange_weak(target->next, target, std::memory_order_release, std::memory_order_relaxed)) {
+  }
+  return target;
+}
+
+}  // namespace
+
+void report_fault_at(std::string_view cause, std::string_view line, std::int64_t now_ns) noexcept {
+  report(cause, line, now_ns, now_ns + kQuietNs);
+}
+
+void report_fault(std::string_view cause, std::string_view line) noexcept { report_fault_at(cause, line, steady_ns()); }
+
+void report_fault_once(std::string_view cause, std::string_view line) noexcept {
+  report(cause, line, steady_ns(), kForEver);
+}
+
+void fault_after_fork() noexcept {
+  for (Cause& cause : g_causes) { cause.held_back.store(0, std::memory_order_relaxed); }
+  fault_patience.forget();
+  table_patience.forget();
+}
+
+void forget_faults() noexcept {
+  for (Cause& cause : g_causes) {
+    cause.hash.store(0, std::memory_order_relaxed);
+    cause.quiet_until_ns.store(kNeverSpoke, std::memory_order_relaxed);
+    cause.held_back.store(0, std::memory_order_relaxed);
+  }
+}
+
+}  // namespace detail
+
+void set_error_handler(ErrorHandler handler, void* context) noexcept {
+  const detail::Target* const target = handler == nullptr ? nullptr : detail::make_target(handler, context);
+  // Release pairs with the acquire in deliver.
+  detail::g_target.store(target, std::memory_order_release);
+}
+
+TAKT_END_NAMESPACE

@@ -1,0 +1,173 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/folder_files.hpp"
+
+#include "base/file.hpp"
+
+#include <cerrno>
+#include <utility>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+constexpr int kFolderFlags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+
+bool check_name(std::string_view name) noexcept {
+  if (is_entry_name(name)) { return true; }
+  errno = EINVAL;
+  return false;
+}
+
+}  // namespace
+
+bool is_entry_name(std::string_view name) noexcept {
+  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string_view::npos &&
+         name.find('\0') == std::string_view::npos;
+}
+
+std::string folder_part(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) { return "."; }
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+std::string name_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+FolderFiles::FolderFiles(std::string path) : path_(std::move(path)) {}
+
+FolderFiles FolderFiles::folder(const std::string& name) const {
+  FolderFiles inner;
+  inner.path_ = path(name);
+  inner.follows_ = false;
+  inner.was_open_ = true;  // now or never: its path may lead somewhere else later
+  const int here = at();
+  if (here < 0 || !check_name(name)) { return inner; }
+  inner.descriptor_ = Descriptor(::openat(here, name.c_str(), kFolderFlags | O_NOFOLLOW));
+  return inner;
+}
+
+int FolderFiles::open_folder() const { return ::open(path_.c_str(), kFolderFlags | (follows_ ? 0 : O_NOFOLLOW)); }
+
+/// The program may have closed it. A folder that is not the one that it was is none.
+int FolderFiles::at() const {
+  if (descriptor_.is_ours()) { return descriptor_.number(); }
+  if (path_.empty() || (was_open_ && !descriptor_.is_open())) {
+    errno = ENOENT;
+    return -1;
+  }
+  Descriptor again(open_folder());
+  if (!again.is_open()) { return -1; }
+  if (was_open_ && !again.is_same(descriptor_)) {
+    errno = ENOENT;
+    return -1;
+  }
+  was_open_ = true;
+  descriptor_ = std::move(again);
+  return descriptor_.number();
+}
+
+Descriptor FolderFiles::open(const std::string& name, int flags) const {
+  struct stat status = {};
+  if (!look(name, status)) { return Descriptor(); }
+  if (!S_ISREG(status.st_mode)) {  // before it is opened: that alone can make a device do something
+    errno = S_ISLNK(status.st_mode) ? ELOOP : ENXIO;
+    return Descriptor();
+  }
+  Descriptor file(::openat(at(), name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  if (file.is_open() && !file.is_file_of(status)) {  // somebody was faster
+    errno = ENOENT;
+    return Descriptor();
+  }
+  return file;
+}
+
+Descriptor FolderFiles::create(const std::string& name, int flags) const {
+  const int here = at();
+  if (here < 0 || !check_name(name)) { return Descriptor(); }
+  Descriptor file(::openat(here, name.c_str(), flags | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kFileMode));
+  // The umask may have taken the owner's own bits away.
+  if (file.is_open() && ::fchmod(file.number(), kFileMode) != 0) {
+    const int why = errno;
+    ::unlinkat(here, name.c_str(), 0);
+    file.close();
+    errno = why;
+  }
+  return file;
+}
+
+bool FolderFiles::read(const std::string& name, std::uint64_t offset, std::size_t most, std::string& bytes) const {
+  const Descriptor file = open(name, O_RDONLY);
+  return file.is_open() && read_at(file.number(), offset, most, bytes);
+}
+
+bool FolderFiles::read_whole(const std::string& name, std::size_t most, std::string& bytes) const {
+  const Descriptor file = open(name, O_RDONLY);
+  struct stat status = {};
+  if (!file.look(status)) { return false; }
+  if (static_cast<std::uint64_t>(status.st_size) > most) {
+    errno = EFBIG;
+    return false;
+  }
+  return read_at(file.number(), 0, most, bytes);
+}
+
+bool FolderFiles::look(const std::string& name, struct stat& status) const {
+  const int here = at();
+  return here >= 0 && check_name(name) && ::fstatat(here, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+bool FolderFiles::may_exist(const std::string& name) const {
+  struct stat status = {};
+  return look(name, status) || errno != ENOENT;
+}
+
+std::vector<std::string> FolderFiles::names() const {
+  std::vector<std::string> found;
+  const int here = at();
+  Descriptor listing(here < 0 ? -1 : ::openat(here, ".", kFolderFlags));  // with a place of its own
+  DIR* const folder = listing.is_open() ? ::fdopendir(listing.number()) : nullptr;
+  if (folder == nullptr) { return found; }
+  for (const dirent* entry = ::readdir(folder); entry != nullptr; entry = ::readdir(folder)) {
+    if (is_entry_name(entry->d_name)) { found.emplace_back(entry->d_name); }
+  }
+  listing.forget();
+  ::closedir(folder);
+  return found;
+}
+
+bool FolderFiles::make_folder(const std::string& name) const {
+  struct stat status = {};
+  const int here = at();
+  if (here < 0 || !check_name(name) || ::mkdirat(here, name.c_str(), S_IRWXU) != 0 || !look(name, status)) {
+    return false;
+  }
+  // An umask may take the owner's own bits away.
+  return (status.st_mode & S_IRWXU) == S_IRWXU ||
+         ::fchmodat(here, name.c_str(), (status.st_mode & 07000U) | S_IRWXU, 0) == 0;
+}
+
+bool FolderFiles::rename(const std::string& from, const std::string& to) const {
+  const int here = at();
+  return here >= 0 && check_name(from) && check_name(to) && ::renameat(here, from.c_str(), here, to.c_str()) == 0;
+}
+
+bool FolderFiles::remove(const std::string& name) const {
+  const int here = at();
+  return here >= 0 && check_name(name) && ::unlinkat(here, name.c_str(), 0) == 0;
+}
+
+bool FolderFiles::link(const Descriptor& file, const std::string& name) const {
+  const int here = at();
+  if (here < 0 || !check_name(name)) { return false; }
+  // By its number, as under its name there may be another one by now.
+  const std::string number = "/proc/self/fd/" + std::to_string(file.number());
+  return ::linkat(AT_FDCWD, number.c_str(), here, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

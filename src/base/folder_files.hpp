@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/config.hpp>
+
+#include "base/descriptor.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sys/stat.h>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// The files of one folder, into which anybody may have put anything. The folder is opened once, and stays the same whatever
+/// becomes of its path. A name is that of an entry: it leads nowhere else, is no link, and what is opened is a regular file,
+/// so that nobody waits for a pipe or wakes a device. Each returns false, or what is not open, with errno: ELOOP for a link, ENXIO for
+/// what is no file, EINVAL for what is no name. One thread at a time. Exported for the exporters that are libraries of their own.
+class TAKT_EXPORT FolderFiles {
+ public:
+  FolderFiles() = default;
+  /// \param path is followed where it is a link: whoever names a folder means where that leads. It need not be there yet.
+  explicit FolderFiles(std::string path);
+  /// The folder `name` in this one.
+  FolderFiles folder(const std::string& name) const;
+
+  /// Whether it is there, and the same as ever.
+  bool is_open() const { return at() >= 0; }
+  const std::string& path() const noexcept { return path_; }
+  std::string path(const std::string& name) const { return path_ + "/" + name; }
+
+  /// \param flags O_RDONLY, O_WRONLY or O_RDWR.
+  Descriptor open(const std::string& name, int flags) const;
+  /// A new one (0600 whatever the umask), which must not exist.
+  Descriptor create(const std::string& name, int flags) const;
+  /// Appends what the file holds from `offset` on, `most` bytes of it at most.
+  bool read(const std::string& name, std::uint64_t offset, std::size_t most, std::string& bytes) const;
+  /// The whole file, EFBIG where that is more than `most` bytes.
+  bool read_whole(const std::string& name, std::size_t most, std::string& bytes) const;
+
+  /// Of the entry itself, as it stands.
+  bool look(const std::string& name, struct stat& status) const;
+  /// Whether there is something of that name, or nobody can tell.
+  bool may_exist(const std::string& name) const;
+  /// Of all entries, in any order.
+  std::vector<std::string> names() const;
+
+  /// A new one (0700, and the set-group-id bit that it inherits).
+  bool make_folder(const std::string& name) const;
+  bool rename(const std::string& from, const std::string& to) const;
+  bool remove(const std::string& name) const;
+  /// Gives `file` another name, which must not exist.
+  bool link(const Descriptor& file, const std::string& name) const;
+
+ private:
+  int at() const;
+  int open_folder() const;
+
+  std::string path_;
+  bool follows_ = true;
+  mutable Descriptor descriptor_;
+  mutable bool was_open_ = false;
+};
+
+/// Whether `name` can be that of an entry: not empty, "." or "..", without a slash or a zero byte. Any thread.
+TAKT_EXPORT bool is_entry_name(std::string_view name) noexcept;
+
+/// "a/b" of "a/b/c", "." of "c".
+TAKT_EXPORT std::string folder_part(const std::string& path);
+/// "c" of "a/b/c".
+TAKT_EXPORT std::string name_part(const std::string& path);
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/json_text.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+/// A name need not be UTF-8.
+std::string dumped(const nlohmann::json& scalar) {
+  return scalar.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace
+
+JsonText::JsonText(double number) : text_(dumped(number)) {}
+JsonText::JsonText(std::string_view text) : kind_(Kind::string), text_(dumped(text)) {}
+
+JsonText::JsonText(std::initializer_list<JsonText> members)
+    : JsonText(std::all_of(members.begin(), members.end(), [](const JsonText& each) { return each.is_member(); })
+                   ? object()
+                   : array()) {
+  for (const JsonText& each : members) {
+    if (is_array()) {
+      push_back(each);
+    } else {
+      append(std::string(each.element(0)).append(":").append(each.element(1)));
+    }
+  }
+}
+
+/// Before the bracket that closes.
+void JsonText::append(std::string_view member) {
+  text_.reserve(text_.size() + member.size() + 1);
+  const char last = text_.back();
+  text_.pop_back();
+  if (text_.size() > 1) { text_ += ','; }
+  text_.append(member);
+  text_ += last;
+}
+
+void JsonText::push_back(const JsonText& element) {
+  if (ends_.empty()) { first_is_string_ = element.kind_ == Kind::string; }
+  ends_.reserve(ends_.size() + 1);
+  append(element.text_);
+  ends_.push_back(text_.size() - 1);
+}
+
+void JsonText::add(std::string_view name, const JsonText& value) {
+  append(dumped(name).append(":").append(value.text_));
+}
+
+std::string_view JsonText::element(std::size_t index) const noexcept {
+  const std::size_t begin = index == 0 ? 1 : ends_[index - 1] + 1;
+  return std::string_view(text_).substr(begin, ends_[index] - begin);
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

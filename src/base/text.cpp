@@ -1,0 +1,237 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <iterator>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+constexpr const char* kEllipsis = "\xE2\x80\xA6";
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+constexpr const char* kPrefixes[] = {"", "k", "M", "G", "T", "P", "E"};
+
+struct TimeUnit {
+  double ns;
+  const char* name;
+};
+constexpr TimeUnit kTimeUnits[] = {{1, "ns"}, {1e3, "us"}, {1e6, "ms"}, {1e9, "s"}, {60e9, "min"}, {3600e9, "h"}};
+
+/// Bytes of the well-formed code point that `text` begins with, 0 where there is none (Unicode 15, table 3-7).
+std::size_t code_point_bytes(std::string_view text) noexcept {
+  const auto lead = static_cast<unsigned char>(text[0]);
+  const std::size_t bytes = lead < 0x80U                    ? 1U
+                            : lead >= 0xC2U && lead < 0xE0U ? 2U
+                            : lead >= 0xE0U && lead < 0xF0U ? 3U
+                            : lead >= 0xF0U && lead < 0xF5U ? 4U
+                                                            : 0U;
+  if (bytes < 2) { return bytes; }
+  if (text.size() < bytes || !std::all_of(text.begin() + 1, text.begin() + bytes, is_continuation)) { return 0; }
+  const auto second = static_cast<unsigned char>(text[1]);
+  const bool overlong = (lead == 0xE0U && second < 0xA0U) || (lead == 0xF0U && second < 0x90U);
+  const bool beyond = (lead == 0xEDU && second >= 0xA0U) || (lead == 0xF4U && second >= 0x90U);
+  return overlong || beyond ? 0 : bytes;
+}
+
+/// Of a well-formed code point.
+std::uint32_t value_of(std::string_view code_point) noexcept {
+  const auto byte = [&](std::size_t at) {
+    return static_cast<std::uint32_t>(static_cast<unsigned char>(code_point[at]));
+  };
+  if (code_point.size() == 1) { return byte(0); }
+  std::uint32_t value = byte(0) & (0xFFU >> (code_point.size() + 1));
+  for (std::size_t at = 1; at < code_point.size(); ++at) { value = (value << 6U) | (byte(at) & 0x3FU); }
+  return value;
+}
+
+struct Range {
+  std::uint32_t first;
+  std::uint32_t last;
+};
+// In order. What a terminal may take as a command, what turns the order of what is shown, and what shows as nothing: behind each
+// of them a name can look like another one.
+constexpr Range kUnseen[] = {
+    {0x0000, 0x001F},    // C0
+    {0x007F, 0x009F},    // DEL and C1
+    {0x00AD, 0x00AD},    // soft hyphen
+    {0x034F, 0x034F},    // grapheme joiner
+    {0x061C, 0x061C},    // Arabic letter mark
+    {0x115F, 0x1160},    // Hangul fillers
+    {0x17B4, 0x17B5},    // Khmer vowels that are not shown
+    {0x180B, 0x180F},    // Mongolian separators
+    {0x200B, 0x200F},    // zero width, and marks of direction
+    {0x2028, 0x202E},    // separators of lines and paragraphs, embeddings and overrides
+    {0x2060, 0x206F},    // joiners, isolates, and what was for shaping
+    {0x3164, 0x3164},    // Hangul filler
+    {0xFEFF, 0xFEFF},    // byte order mark
+    {0xFFA0, 0xFFA0},    // Hangul filler
+    {0xFFF0, 0xFFFB},    // annotations
+    {0x1BCA0, 0x1BCA3},  // shorthand
+    {0x1D173, 0x1D17A},  // music
+    {0xE0000, 0xE0FFF},  // tags and selectors
+};
+
+bool is_unseen(std::uint32_t code_point) noexcept {
+  const Range* const range = std::lower_bound(std::begin(kUnseen), std::end(kUnseen), code_point,
+                                              [](const Range& one, std::uint32_t value) { return one.last < value; });
+  return range != std::end(kUnseen) && range->first <= code_point;
+}
+
+/// Bytes of the first `columns` code points of well-formed text.
+std::size_t bytes_of_columns(std::string_view text, std::size_t columns) noexcept {
+  std::size_t at = 0;
+  for (; at < text.size(); ++at) {
+    if (!is_continuation(text[at]) && columns-- == 0) { break; }
+  }
+  return at;
+}
+
+/// The last space up to byte `end` at which a line may break, 0 without one. A number keeps its unit, and its thousands.
+std::size_t last_break(std::string_view text, std::size_t end) noexcept {
+  const auto is_digit = [](char byte) { return byte >= '0' && byte <= '9'; };
+  std::size_t space = text.rfind(' ', end);
+  while (space != std::string_view::npos && space > 0) {
+    if (!is_digit(text[space - 1])) { return space; }
+    space = text.rfind(' ', space - 1);
+  }
+  return 0;
+}
+
+std::string three_digits(double value) {
+  return fmt::format("{:.{}f}", value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0);
+}
+
+/// Scales to the first prefix under which three digits are enough.
+std::string with_prefix(double value, const char* unit) {
+  std::size_t prefix = 0;
+  while (value >= 999.5 && prefix + 1 < std::size(kPrefixes)) {
+    value /= 1000;
+    ++prefix;
+  }
+  return fmt::format("{} {}{}", three_digits(value), kPrefixes[prefix], unit);
+}
+
+std::string grouped(std::uint64_t value) {
+  std::string digits = std::to_string(value);
+  for (std::size_t at = digits.size(); at > 3;) {
+    at -= 3;
+    digits.insert(at, 1, ' ');
+  }
+  return digits;
+}
+
+}  // namespace
+
+std::string_view next_printable(std::string_view& text) noexcept {
+  const std::size_t bytes = code_point_bytes(text);
+  const std::string_view here = text.substr(0, std::max<std::size_t>(bytes, 1));
+  text.remove_prefix(here.size());
+  if (bytes == 0) { return kReplacement; }
+  return is_unseen(value_of(here)) ? std::string_view("?") : here;
+}
+
+std::string printable(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) { out += next_printable(text); }
+  return out;
+}
+
+std::string printable_lines(std::string_view text) {
+  std::string out;
+  for (std::size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
+    out += printable(text.substr(0, end)) + "\n";
+    text.remove_prefix(end + 1);
+  }
+  return out + printable(text);
+}
+
+std::string printable_json(std::string_view json) {
+  std::string out;
+  out.reserve(json.size());
+  while (!json.empty()) {
+    const std::size_t bytes = std::max<std::size_t>(code_point_bytes(json), 1);
+    const std::string_view here = json.substr(0, bytes);
+    json.remove_prefix(bytes);
+    const std::uint32_t value = value_of(here);
+    if (value < 0x20U || !is_unseen(value)) {
+      out += here;
+    } else if (value <= 0xFFFFU) {
+      out += fmt::format("\\u{:04x}", value);
+    } else {
+      out += fmt::format("\\u{:04x}\\u{:04x}", 0xD7C0U + (value >> 10U), 0xDC00U + (value & 0x3FFU));
+    }
+  }
+  return out;
+}
+
+std::size_t columns_of(std::string_view text) noexcept {
+  return text.size() - static_cast<std::size_t>(std::count_if(text.begin(), text.end(), is_continuation));
+}
+
+std::string fit(const std::string& text, std::size_t columns) {
+  const std::size_t all = columns_of(text);
+  if (all <= columns) { return text; }
+  const std::size_t at_end = (columns - 1) / 2;
+  const std::size_t at_start = columns - 1 - at_end;
+  return text.substr(0, bytes_of_columns(text, at_start)) + kEllipsis +
+         text.substr(bytes_of_columns(text, all - at_end));
+}
+
+std::string fit_end(const std::string& text, std::size_t columns) {
+  const std::size_t all = columns_of(text);
+  if (all <= columns) { return text; }
+  return kEllipsis + text.substr(bytes_of_columns(text, all - (columns - 1)));
+}
+
+std::vector<std::string> wrap(const std::string& text, std::size_t columns) {
+  std::vector<std::string> lines;
+  std::string_view rest = text;
+  std::string_view indent;
+  while (columns_of(indent) + columns_of(rest) > columns) {
+    const std::size_t room = bytes_of_columns(rest, columns - indent.size());
+    const std::size_t space = last_break(rest, room);
+    lines.push_back(std::string(indent).append(rest.substr(0, space == 0 ? room : space)));
+    rest.remove_prefix(space == 0 ? room : space + 1);
+    indent = "  ";
+  }
+  lines.push_back(std::string(indent).append(rest));
+  return lines;
+}
+
+std::string human_time(double ns) {
+  const TimeUnit* unit = kTimeUnits;
+  while (ns / unit->ns >= 999.5 && unit + 1 != std::end(kTimeUnits)) { ++unit; }
+  const double value = ns / unit->ns;
+  if (unit == kTimeUnits && value == std::floor(value)) { return fmt::format("{:.0f} ns", value); }
+  return fmt::format("{} {}", three_digits(value), unit->name);
+}
+
+std::string human_count(std::uint64_t count) {
+  return count < 1'000'000 ? grouped(count) : with_prefix(static_cast<double>(count), "");
+}
+
+std::string human_rate(double per_second) {
+  if (per_second < 99.95) { return three_digits(per_second); }
+  if (per_second < 999'999.5) { return grouped(static_cast<std::uint64_t>(std::llround(per_second))); }
+  return with_prefix(per_second, "");
+}
+
+std::string human_bytes(double bytes) {
+  return bytes < 999.5 ? fmt::format("{:.0f} B", bytes) : with_prefix(bytes, "B");
+}
+
+std::string percent(double part, double whole) {
+  if (whole <= 0) { return "-"; }
+  const double share = 100 * part / whole;
+  return share != 0 && share < 0.05 ? fmt::format("{:.2g} %", share) : fmt::format("{:.1f} %", share);
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,200 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "journal/journal_format.hpp"
+
+#include "base/crc32c.hpp"
+
+#include <charconv>
+#include <cstring>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+constexpr std::string_view kMagic = "TAKTJRNL";
+constexpr std::string_view kPrefix = "journal-";
+constexpr std::string_view kSuffix = ".tjl";
+constexpr std::uint32_t kByteOrder = 0x01020304;
+constexpr std::uint32_t kByteOrderSwapped = 0x04030201;
+constexpr std::uint32_t kFrameMagic = 0x6D724674;  // "tFrm"
+constexpr std::size_t kDigits = 5;
+
+/// Offsets in the header of a segment.
+enum HeaderField : std::size_t {
+  kVersionAt = 8,
+  kOrderAt = 12,
+  kNumberAt = 16,
+  kFlagsAt = 20,
+  kJournalAt = 24,
+  kStartAt = 32,
+  kSequenceAt = 40,
+  kHeaderCrcAt = 60
+};
+/// Offsets in the header of a frame.
+enum FrameField : std::size_t { kMagicAt = 0, kLengthAt = 4, kCrcAt = 8, kTypeAt = 12, kFrameSequenceAt = 16 };
+
+template <class T>
+void store(char* at, T value) noexcept {
+  for (std::size_t byte = 0; byte < sizeof(T); ++byte) { at[byte] = static_cast<char>(value >> (8U * byte)); }
+}
+
+template <class T>
+T load(const char* at) noexcept {
+  std::uint64_t value = 0;
+  for (std::size_t byte = 0; byte < sizeof(T); ++byte) {
+    value |= std::uint64_t{static_cast<unsigned char>(at[byte])} << (8U * byte);
+  }
+  return static_cast<T>(value);
+}
+
+/// Of all that a frame says: its length, and from the type to the end of the payload.
+std::uint32_t checksum(const char* frame, std::size_t length) noexcept {
+  const std::uint32_t begun = crc32c({frame + kLengthAt, sizeof(std::uint32_t)});
+  return crc32c({frame + kTypeAt, kFrameHeaderBytes - kTypeAt + length}, begun);
+}
+
+std::size_t padded(std::size_t bytes) { return (bytes + kFrameAlignment - 1) / kFrameAlignment * kFrameAlignment; }
+
+}  // namespace
+
+void append_header(std::string& out, const SegmentHeader& header) {
+  char bytes[kSegmentHeaderBytes] = {};
+  std::memcpy(bytes, kMagic.data(), kMagic.size());
+  store(bytes + kVersionAt, header.version);
+  store(bytes + kOrderAt, kByteOrder);
+  store(bytes + kNumberAt, header.number);
+  store(bytes + kFlagsAt, std::uint32_t{0});
+  store(bytes + kJournalAt, header.journal);
+  store(bytes + kStartAt, static_cast<std::uint64_t>(header.start_unix_ns));
+  store(bytes + kSequenceAt, header.first_sequence);
+  store(bytes + kHeaderCrcAt, crc32c({bytes, kHeaderCrcAt}));
+  out.append(bytes, sizeof bytes);
+}
+
+HeaderState parse_header(std::string_view bytes, SegmentHeader& header) noexcept {
+  if (bytes.size() < kSegmentHeaderBytes || bytes.substr(0, kMagic.size()) != kMagic) { return HeaderState::damaged; }
+  const char* const at = bytes.data();
+  // A header of another byte order has its checksum in that order, too.
+  if (load<std::uint32_t>(at + kOrderAt) == kByteOrderSwapped) { return HeaderState::swapped; }
+  if (load<std::uint32_t>(at + kHeaderCrcAt) != crc32c(bytes.substr(0, kHeaderCrcAt))) { return HeaderState::damaged; }
+  header.version = load<std::uint32_t>(at + kVersionAt);
+  if (header.version > kJournalVersion) { return HeaderState::newer; }
+  header.number = load<std::uint32_t>(at + kNumberAt);
+  header.journal = load<std::uint64_t>(at + kJournalAt);
+  header.start_unix_ns = load<std::int64_t>(at + kStartAt);
+  header.first_sequence = load<std::uint64_t>(at + kSequenceAt);
+  return HeaderState::good;
+}
+
+std::string segment_name(std::uint32_t number) {
+  std::string digits = std::to_string(number);
+  if (digits.size() < kDigits) { digits.insert(0, kDigits - digits.size(), '0'); }
+  return std::string(kPrefix).append(digits).append(kSuffix);
+}
+
+bool parse_segment_name(std::string_view name, std::uint32_t& number) noexcept {
+  if (name.size() < kPrefix.size() + kDigits + kSuffix.size()) { return false; }
+  if (name.substr(0, kPrefix.size()) != kPrefix || name.substr(name.size() - kSuffix.size()) != kSuffix) {
+    return false;
+  }
+  const char* const end = name.data() + name.size() - kSuffix.size();
+  const auto [stopped, error] = std::from_chars(name.data() + kPrefix.size(), end, number);
+  return error == std::errc() && stopped == end;
+}
+
+std::size_t frame_bytes(std::string_view bytes) noexcept {
+  if (bytes.size() < kFrameHeaderBytes || load<std::uint32_t>(bytes.data() + kMagicAt) != kFrameMagic) { return 0; }
+  const std::size_t length = padded(load<std::uint32_t>(bytes.data() + kLengthAt));
+  return length > bytes.size() - kFrameHeaderBytes ? 0 : kFrameHeaderBytes + length;
+}
+
+bool parse_frame(std::string_view bytes, Frame& frame) noexcept {
+  frame.bytes = frame_bytes(bytes);
+  if (frame.bytes == 0) { return false; }
+  const std::size_t length = load<std::uint32_t>(bytes.data() + kLengthAt);
+  if (load<std::uint32_t>(bytes.data() + kCrcAt) != checksum(bytes.data(), length)) { return false; }
+  frame.type = load<std::uint16_t>(bytes.data() + kTypeAt);
+  frame.sequence = load<std::uint64_t>(bytes.data() + kFrameSequenceAt);
+  frame.payload = bytes.substr(kFrameHeaderBytes, length);
+  return true;
+}
+
+void Encoder::varint(std::uint64_t value) {
+  for (; value >= 0x80U; value >>= 7U) { out_.push_back(static_cast<char>(value | 0x80U)); }
+  out_.push_back(static_cast<char>(value));
+}
+
+void Encoder::real(double value) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof bits);
+  char bytes[sizeof bits];
+  store(bytes, bits);
+  out_.append(bytes, sizeof bytes);
+}
+
+void Encoder::text(std::string_view value) {
+  number(value.size());
+  out_.append(value);
+}
+
+std::uint64_t Decoder::varint() noexcept {
+  std::uint64_t value = 0;
+  for (unsigned shift = 0; ok_ && shift < 64; shift += 7) {
+    if (left_.empty()) { break; }
+    const auto byte = static_cast<unsigned char>(left_.front());
+    left_.remove_prefix(1);
+    if (shift == 63 && byte > 1) { break; }  // beyond 64 bits
+    value |= std::uint64_t{byte & 0x7FU} << shift;
+    if (byte < 0x80U) { return value; }
+  }
+  ok_ = false;
+  return 0;
+}
+
+void Decoder::real(double& value) noexcept {
+  std::uint64_t bits = 0;
+  ok_ = ok_ && left_.size() >= sizeof bits;
+  if (!ok_) { return; }
+  bits = load<std::uint64_t>(left_.data());
+  std::memcpy(&value, &bits, sizeof value);
+  left_.remove_prefix(sizeof bits);
+}
+
+void Decoder::text(std::string& value) {
+  std::uint64_t length = 0;
+  number(length);
+  ok_ = ok_ && length <= left_.size();
+  if (!ok_) { return; }
+  value = left_.substr(0, length);
+  left_.remove_prefix(length);
+}
+
+void Decoder::kind(Kind& value) noexcept {
+  std::uint32_t number_of_kind = 0;
+  number(number_of_kind);
+  // A kind that was added later is one that this reader has no word for.
+  if (ok_) {
+    value = number_of_kind < static_cast<std::uint32_t>(Kind::other) ? static_cast<Kind>(number_of_kind) : Kind::other;
+  }
+}
+
+void FrameBuffer::add_raw(std::uint16_t type, std::string_view payload) {
+  const std::size_t start = bytes_.size();
+  bytes_.resize(start + kFrameHeaderBytes);
+  bytes_.append(payload);
+  close_frame(start, type);
+}
+
+void FrameBuffer::close_frame(std::size_t start, std::uint16_t type) {
+  const std::size_t length = bytes_.size() - start - kFrameHeaderBytes;
+  bytes_.resize(start + kFrameHeaderBytes + padded(length));
+  char* const frame = bytes_.data() + start;
+  store(frame + kMagicAt, kFrameMagic);
+  store(frame + kLengthAt, static_cast<std::uint32_t>(length));
+  store(frame + kTypeAt, type);
+  store(frame + kFrameSequenceAt, sequence_++);
+  store(frame + kCrcAt, checksum(frame, length));
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

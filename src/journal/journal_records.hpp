@@ -1,0 +1,345 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/snapshot.hpp>
+
+#include "journal/summary_access.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+// What the frames of a journal say. One function for each record spells it and reads it, so that the two cannot differ: with an
+// Encoder the record is const, with a Decoder it is filled in. Fields may be added at the end of a record; a reader ignores
+// what follows the fields that it knows, and asks whether there are more() before those that came later. Every record says what
+// is, not what has changed: reading one twice, or missing an earlier one, does no harm.
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+struct PathRecord {
+  std::uint32_t index = 0;
+  std::string name;
+  Kind kind = Kind::other;
+  std::uint32_t parent = PathStats::kNoParent;
+  std::uint32_t depth = 0;
+};
+
+struct ThreadRecord {
+  std::uint32_t index = 0;
+  ThreadInfo thread;
+};
+
+struct SeriesRecord {
+  std::uint32_t index = 0;
+  Series series;
+};
+
+/// A parameter or a tag.
+struct NoteRecord {
+  std::string name;
+  std::string value;
+};
+
+struct BucketRecord {
+  std::uint32_t step = 0;  ///< from the bucket before, or from bucket 0
+  std::uint64_t count = 0;
+};
+
+struct SummaryRecord {
+  SummaryScalars scalars;
+  std::vector<BucketRecord> buckets;  ///< those that have another count than in the segment so far
+};
+
+/// All numbers of one path.
+struct TotalsRecord {
+  std::uint32_t path = 0;
+  std::uint64_t self_ns = 0;
+  std::uint64_t items = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t skipped = 0;
+  std::uint64_t device_pending = 0;
+  std::uint64_t device_lost = 0;
+  SummaryRecord host;
+  bool has_device = false;
+  SummaryRecord device;
+};
+
+/// The numbers of a path beside its summaries, between a TotalsRecord and PathStats.
+template <class From, class To>
+void copy_numbers(const From& from, To& to) {
+  to.self_ns = from.self_ns;
+  to.items = from.items;
+  to.bytes = from.bytes;
+  to.skipped = from.skipped;
+  to.device_pending = from.device_pending;
+  to.device_lost = from.device_lost;
+}
+
+struct LossesRecord {
+  std::vector<Loss> losses;
+};
+
+struct OpenRecord {
+  std::vector<OpenRegion> open;
+};
+
+struct DevicesRecord {
+  std::vector<DeviceInfo> devices;
+};
+
+struct TimeLinesRecord {
+  std::vector<TimeLineInfo> lines;
+};
+
+/// A row that waits for device values, as it stood when it was first told of.
+struct EarlyRecord {
+  Row row;
+};
+
+struct AmendedCell {
+  std::uint32_t place = 0;  ///< among the cells of the row; behind the last: of its Batch, which had none
+  std::uint32_t path = 0;
+  std::int64_t device_ns = 0;
+};
+
+/// All that is known by now of a row that waited.
+struct RowAmendment {
+  std::uint64_t early = 0;
+  bool settled = false;  ///< there will be no other
+  std::uint64_t sequence = 0;
+  bool complete = false;
+  std::vector<AmendedCell> cells;  ///< those with a device value
+};
+
+/// What the journal leaves out, or may lose with the power, since the start of the run.
+struct GapRecord {
+  std::uint64_t rows = 0;
+  std::uint64_t metrics = 0;
+  std::uint64_t unconfirmed = 0;  ///< segments that the disk did not confirm
+};
+
+/// Ends the frames of one export.
+struct PeriodRecord {
+  std::int64_t wall_ns = 0;
+  std::int64_t uncovered_ns = 0;
+  std::int64_t overhead_ns = 0;
+  std::int64_t time_unix_ns = 0;
+  bool failed = false;
+  ProcessTimes process;
+};
+
+struct EndRecord {
+  bool finished = false;
+  bool failed = false;
+  bool killed = false;
+};
+
+/// Lets a template take `Record` and `const Record`, and nothing else.
+template <class T, class Record>
+using OnlyFor = std::enable_if_t<std::is_same_v<std::remove_const_t<T>, Record>, int>;
+
+template <class Coder, class... Numbers>
+void visit_numbers(Coder& coder, Numbers&... numbers) {
+  (coder.number(numbers), ...);
+}
+
+template <class Coder, class Record, OnlyFor<Record, RunInfo> = 0>
+void visit(Coder& coder, Record& run) {
+  coder.text(run.name);
+  coder.text(run.id);
+  visit_numbers(coder, run.rank, run.world_size, run.local_rank, run.attempt);
+  coder.text(run.rank_source);
+  coder.text(run.host);
+  visit_numbers(coder, run.pid, run.start_unix_ns);
+  coder.text(run.directory);
+  if (coder.more()) { coder.number(run.pid_namespace); }
+}
+
+template <class Coder, class Record, OnlyFor<Record, ClockInfo> = 0>
+void visit(Coder& coder, Record& clock) {
+  coder.text(clock.name);
+  coder.text(clock.reason);
+  coder.real(clock.frequency_hz);
+  coder.real(clock.error_ppm);
+  visit_numbers(coder, clock.empty_region_ns, clock.fallbacks);
+  if (!coder.more()) { return; }  // the first version ended here
+  coder.real(clock.worst_error_ppm);
+  coder.number(clock.error_since_ns);
+  coder.real(clock.region_cost_ns);
+}
+
+template <class Coder, class Record, OnlyFor<Record, PathRecord> = 0>
+void visit(Coder& coder, Record& path) {
+  coder.number(path.index);
+  coder.text(path.name);
+  coder.kind(path.kind);
+  visit_numbers(coder, path.parent, path.depth);
+}
+
+template <class Coder, class Record, OnlyFor<Record, ThreadRecord> = 0>
+void visit(Coder& coder, Record& record) {
+  visit_numbers(coder, record.index, record.thread.id);
+  coder.text(record.thread.name);
+  coder.number(record.thread.ended);
+}
+
+/// What a journal of an earlier version says by the windows alone.
+inline NoInterval interval_by_windows(const Throughput& throughput) noexcept {
+  return throughput.windows < 3 ? NoInterval::few_steps : NoInterval::none;
+}
+inline NoInterval no_interval_of(std::uint32_t why) noexcept {
+  return static_cast<NoInterval>(std::min(why, static_cast<std::uint32_t>(NoInterval::correlated)));
+}
+
+template <class Coder, class Record, OnlyFor<Record, SeriesRecord> = 0>
+void visit(Coder& coder, Record& record) {
+  auto& series = record.series;
+  auto& through = series.throughput;
+  visit_numbers(coder, record.index, series.path, series.thread, series.steps, series.warmup_steps);
+  visit_numbers(coder, through.steps, through.items, through.period_ns, through.excluded_steps, through.excluded_ns,
+                through.windows);
+  for (auto* rate : {&through.items_per_s, &through.items_low, &through.items_high, &through.steps_per_s}) {
+    coder.real(*rate);
+  }
+  if (!coder.more()) {  // the first version ended here
+    if constexpr (!std::is_const_v<Record>) { through.no_interval = interval_by_windows(through); }
+    return;
+  }
+  auto why = static_cast<std::uint32_t>(through.no_interval);
+  visit_numbers(coder, why, through.stalls);
+  if constexpr (!std::is_const_v<Record>) { through.no_interval = no_interval_of(why); }
+}
+
+template <class Coder, class Record, OnlyFor<Record, NoteRecord> = 0>
+void visit(Coder& coder, Record& note) {
+  coder.text(note.name);
+  coder.text(note.value);
+}
+
+template <class Coder, class Record, OnlyFor<Record, SummaryRecord> = 0>
+void visit(Coder& coder, Record& summary) {
+  auto& scalars = summary.scalars;
+  visit_numbers(coder, scalars.n, scalars.total, scalars.squares_low, scalars.squares_high, scalars.min, scalars.max,
+                scalars.first_n, scalars.first_total, scalars.first_max, scalars.warmup_n, scalars.warmup_total,
+                scalars.unbinned);
+  coder.list(summary.buckets, [](auto& inner, auto& bucket) { visit_numbers(inner, bucket.step, bucket.count); });
+}
+
+template <class Coder, class Record, OnlyFor<Record, TotalsRecord> = 0>
+void visit(Coder& coder, Record& totals) {
+  visit_numbers(coder, totals.path, totals.self_ns, totals.items, totals.bytes, totals.skipped, totals.device_pending,
+                totals.device_lost);
+  visit(coder, totals.host);
+  coder.number(totals.has_device);
+  if (totals.has_device) { visit(coder, totals.device); }
+}
+
+template <class Coder, class Record, OnlyFor<Record, LossesRecord> = 0>
+void visit(Coder& coder, Record& record) {
+  coder.list(record.losses, [](auto& inner, auto& loss) {
+    inner.text(loss.what);
+    inner.text(loss.where);
+    inner.number(loss.count);
+  });
+}
+
+template <class Coder, class Record, OnlyFor<Record, OpenRecord> = 0>
+void visit(Coder& coder, Record& record) {
+  coder.list(record.open, [](auto& inner, auto& open) { visit_numbers(inner, open.path, open.thread, open.open_ns); });
+}
+
+template <class Coder, class Record, OnlyFor<Record, DevicesRecord> = 0>
+void visit(Coder& coder, Record& record) {
+  coder.list(record.devices, [](auto& inner, auto& device) {
+    inner.text(device.name);
+    inner.text(device.unavailable);
+    inner.text(device.caveat);
+  });
+}
+
+template <class Coder, class Record, OnlyFor<Record, TimeLinesRecord> = 0>
+void visit(Coder& coder, Record& record) {
+  coder.list(record.lines, [](auto& inner, auto& line) {
+    auto& overlap = line.overlap;
+    inner.text(line.device);
+    visit_numbers(inner, line.number, line.clock_error_ns, line.spans, line.clamped, line.steps);
+    visit_numbers(inner, overlap.span_ns, overlap.compute_ns, overlap.comm_ns, overlap.io_ns,
+                  overlap.comm_exposed_least_ns, overlap.io_exposed_least_ns, overlap.idle_least_ns, overlap.undecided);
+  });
+  if (!coder.more()) { return; }  // the first version ended here
+  for (auto& line : record.lines) {
+    auto& overlap = line.overlap;
+    visit_numbers(coder, overlap.comm_exposed_ns, overlap.io_exposed_ns, overlap.other_exposed_ns);
+  }
+}
+
+/// What an early row has instead of a number, and everything else.
+template <class Coder, class Number, class Record>
+void visit_row(Coder& coder, Number& number, Record& row) {
+  visit_numbers(coder, number, row.series, row.step, row.begin_ns, row.host_ns, row.period_ns, row.items, row.warmup,
+                row.complete);
+  coder.list(row.cells, [](auto& inner, auto& cell) {
+    visit_numbers(inner, cell.path, cell.calls, cell.host_ns, cell.device_ns);
+  });
+}
+
+template <class Coder, class Record, OnlyFor<Record, Row> = 0>
+void visit(Coder& coder, Record& row) {
+  visit_row(coder, row.sequence, row);
+}
+
+template <class Coder, class Record, OnlyFor<Record, EarlyRecord> = 0>
+void visit(Coder& coder, Record& record) {
+  visit_row(coder, record.row.early, record.row);
+}
+
+template <class Coder, class Record, OnlyFor<Record, RowAmendment> = 0>
+void visit(Coder& coder, Record& record) {
+  visit_numbers(coder, record.early, record.settled, record.sequence, record.complete);
+  coder.list(record.cells,
+             [](auto& inner, auto& cell) { visit_numbers(inner, cell.place, cell.path, cell.device_ns); });
+}
+
+template <class Coder, class Record, OnlyFor<Record, Metric> = 0>
+void visit(Coder& coder, Record& metric) {
+  coder.number(metric.sequence);
+  coder.text(metric.name);
+  coder.real(metric.value);
+  visit_numbers(coder, metric.step, metric.time_unix_ns);
+}
+
+template <class Coder, class Record, OnlyFor<Record, PeriodRecord> = 0>
+void visit(Coder& coder, Record& period) {
+  visit_numbers(coder, period.wall_ns, period.uncovered_ns, period.overhead_ns, period.time_unix_ns, period.failed);
+  if (!coder.more()) { return; }  // the first version ended here
+  auto& process = period.process;
+  visit_numbers(coder, process.cpu_ns, process.stopped_ns, process.suspended_ns, process.before_ns);
+  if (coder.more()) { coder.number(process.earlier_sessions); }
+}
+
+template <class Coder, class Record, OnlyFor<Record, GapRecord> = 0>
+void visit(Coder& coder, Record& gap) {
+  visit_numbers(coder, gap.rows, gap.metrics);
+  if (coder.more()) { coder.number(gap.unconfirmed); }
+}
+
+template <class Coder, class Record, OnlyFor<Record, Uncaught> = 0>
+void visit(Coder& coder, Record& uncaught) {
+  coder.text(uncaught.type);
+  coder.text(uncaught.message);
+  coder.number(uncaught.thread);
+  coder.list(uncaught.open, [](auto& inner, auto& path) { inner.number(path); });
+}
+
+template <class Coder, class Record, OnlyFor<Record, EndRecord> = 0>
+void visit(Coder& coder, Record& end) {
+  visit_numbers(coder, end.finished, end.failed);
+  if (coder.more()) { coder.number(end.killed); }
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

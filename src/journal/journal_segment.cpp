@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "journal/journal_segment.hpp"
+
+#include "base/file.hpp"
+#include "journal/journal_format.hpp"
+
+#include <cerrno>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+bool JournalSegment::fail(const char* what, int error) {
+  error_ = explain_fault(what, path_, error);
+  return false;
+}
+
+bool JournalSegment::open(const std::string& directory, std::uint32_t number) {
+  close();
+  path_ = directory + "/" + segment_name(number);
+  bytes_ = 0;
+  descriptor_ =
+      Descriptor(::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kFileMode));
+  if (!is_open()) { return fail("make", errno); }
+  // The umask may have taken the owner's own bits away.
+  if (::fchmod(descriptor_.number(), kFileMode) == 0) { return true; }
+  const int why = errno;
+  remove();
+  return fail("set the mode of", why);
+}
+
+bool JournalSegment::append(std::string_view bytes) {
+  if (!is_ours()) { return fail("write", EBADF); }
+  const std::size_t done = write_all(descriptor_.number(), bytes);
+  if (done == bytes.size()) {
+    bytes_ += done;
+    return true;
+  }
+  const int why = errno;
+  // Where this fails a reader steps over what is left.
+  if (done != 0 && ::ftruncate(descriptor_.number(), static_cast<off_t>(bytes_)) != 0) { bytes_ += done; }
+  return fail("write", why);
+}
+
+void JournalSegment::close() noexcept { descriptor_.close(); }
+
+void JournalSegment::remove() noexcept {
+  struct stat named = {};
+  const bool ours = ::lstat(path_.c_str(), &named) == 0 && descriptor_.is_file_of(named);
+  close();
+  if (ours) { ::unlink(path_.c_str()); }
+}
+
+bool JournalSegment::has_name() const noexcept {
+  struct stat status = {};
+  return descriptor_.look(status) && status.st_nlink != 0;
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

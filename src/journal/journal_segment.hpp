@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/config.hpp>
+
+#include "base/descriptor.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// One file of a journal, while it is written: new (0600, O_EXCL, O_NOFOLLOW, O_CLOEXEC) and only appended to. One thread at
+/// a time.
+class JournalSegment {
+ public:
+  JournalSegment() = default;
+  ~JournalSegment() { close(); }
+  JournalSegment(const JournalSegment&) = delete;
+  JournalSegment& operator=(const JournalSegment&) = delete;
+
+  /// Each returns false and says why, and what to do, in error().
+  bool open(const std::string& directory, std::uint32_t number);
+  /// All of it by one write(2), or, as far as the disk lets it, nothing: what went out of it is cut off again.
+  bool append(std::string_view bytes);
+
+  void close() noexcept;
+  /// Closes and removes it.
+  void remove() noexcept;
+  /// The file, still open, which is the caller's from now on.
+  Descriptor release() noexcept { return std::move(descriptor_); }
+
+  bool is_open() const noexcept { return descriptor_.is_open(); }
+  /// False once the program has closed the file behind Takt's back.
+  bool is_ours() const noexcept { return descriptor_.is_ours(); }
+  /// False once somebody has removed the file: what is written then goes nowhere.
+  bool has_name() const noexcept;
+  /// -1 where there is none.
+  int descriptor() const noexcept { return descriptor_.is_ours() ? descriptor_.number() : -1; }
+  const std::string& path() const noexcept { return path_; }
+  std::size_t bytes() const noexcept { return bytes_; }
+  const std::string& error() const noexcept { return error_; }
+
+ private:
+  bool fail(const char* what, int error);
+
+  Descriptor descriptor_;
+  std::size_t bytes_ = 0;
+  std::string path_;
+  std::string error_;
+};
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,367 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "journal/journal_state.hpp"
+
+#include "journal/journal_blocks.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+// More than a process can have. A file that tells of more is not worth the memory.
+constexpr std::uint32_t kMostPaths = 1U << 16U;
+constexpr std::uint32_t kMostThreads = 1U << 20U;
+constexpr std::uint32_t kMostSeries = 1U << 20U;
+
+constexpr std::uint32_t kMostDepth = 128;
+constexpr std::size_t kLongestPathName = 200;
+constexpr std::size_t kMostEarly = std::size_t{1} << 20U;
+
+constexpr const char* kLost = "(lost)";
+
+bool has_buckets(const SummaryRecord& record) {
+  std::uint64_t bucket = 0;
+  for (const BucketRecord& each : record.buckets) {
+    bucket += each.step;
+    if (bucket >= Histogram::buckets()) { return false; }
+  }
+  return true;
+}
+
+void restore(Summary& summary, const SummaryRecord& record) {
+  unsigned bucket = 0;
+  for (const BucketRecord& each : record.buckets) {
+    bucket += each.step;
+    SummaryAccess::set_count(summary, bucket, each.count);
+  }
+  SummaryAccess::set_scalars(summary, record.scalars);
+}
+
+template <class T>
+void move_to_end(std::vector<T>& from, std::vector<T>& to) {
+  to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+  from.clear();
+}
+
+/// Puts to the top what stands deeper than regions can be nested: whoever walks up, or spells out where a path is, has to come to
+/// an end soon. Returns how many that were.
+std::uint64_t cut_depth(std::vector<PathStats>& paths) {
+  std::uint64_t cut = 0;
+  for (PathStats& path : paths) {
+    path.depth = path.parent == PathStats::kNoParent ? 0 : paths[path.parent].depth + 1;
+    if (path.depth < kMostDepth) { continue; }
+    path.parent = PathStats::kNoParent;
+    path.depth = 0;
+    ++cut;
+  }
+  return cut;
+}
+
+}  // namespace
+
+void JournalState::clear() {
+  // Rows that nobody has seen yet are still true.
+  release_early();
+  std::vector<Row> rows = std::move(rows_);
+  std::vector<Metric> metrics = std::move(metrics_);
+  *this = JournalState();
+  rows_ = std::move(rows);
+  metrics_ = std::move(metrics);
+}
+
+void JournalState::move_into(Snapshot& snapshot) {
+  std::vector<Row> rows = std::move(snapshot.rows);
+  std::vector<Metric> metrics = std::move(snapshot.metrics);
+  move_to_end(rows_, rows);
+  move_to_end(metrics_, metrics);
+  snapshot = state_;
+  const std::uint64_t cut = cut_depth(snapshot.paths);
+  snapshot.rows = std::move(rows);
+  snapshot.metrics = std::move(metrics);
+  if (gap_.rows != 0) { snapshot.losses.push_back({"not_in_journal", "rows", gap_.rows}); }
+  if (cut != 0) { snapshot.losses.push_back({"nested_too_deep", "paths", cut}); }
+  if (gap_.metrics != 0) { snapshot.losses.push_back({"not_in_journal", "metrics", gap_.metrics}); }
+  if (gap_.unconfirmed != 0) { snapshot.losses.push_back({"not_confirmed", "journal", gap_.unconfirmed}); }
+}
+
+JournalState::Answer JournalState::apply(const Frame& frame) {
+  const bool is_known = (frame.type >= static_cast<std::uint16_t>(FrameType::run) &&
+                         frame.type <= static_cast<std::uint16_t>(FrameType::metrics)) ||
+                        frame.type == static_cast<std::uint16_t>(FrameType::exception);
+  if (!is_known) { return Answer::unknown; }
+  return dispatch(static_cast<FrameType>(frame.type), frame) ? Answer::taken : Answer::unreadable;
+}
+
+template <class Record>
+bool JournalState::take(const Frame& frame, bool (JournalState::*into)(Record&)) {
+  Record record;
+  Decoder decoder(frame.payload);
+  visit(decoder, record);
+  return decoder.ok() && (this->*into)(record);
+}
+
+bool JournalState::dispatch(FrameType type, const Frame& frame) {
+  switch (type) {
+    case FrameType::run:
+      return take<RunInfo>(frame, &JournalState::use);
+    case FrameType::clock:
+      return take<ClockInfo>(frame, &JournalState::use);
+    case FrameType::path:
+      return take<PathRecord>(frame, &JournalState::use);
+    case FrameType::thread:
+      return take<ThreadRecord>(frame, &JournalState::use);
+    case FrameType::series:
+      return take<SeriesRecord>(frame, &JournalState::use);
+    case FrameType::param:
+      return take<NoteRecord>(frame, &JournalState::use_param);
+    case FrameType::tag:
+      return take<NoteRecord>(frame, &JournalState::use_tag);
+    case FrameType::totals:
+      return take<TotalsRecord>(frame, &JournalState::use);
+    case FrameType::losses:
+      return take<LossesRecord>(frame, &JournalState::use);
+    case FrameType::open:
+      return take<OpenRecord>(frame, &JournalState::use);
+    case FrameType::row:
+      return take<Row>(frame, &JournalState::use);
+    case FrameType::metric:
+      return take<Metric>(frame, &JournalState::use);
+    case FrameType::gap:
+      return take<GapRecord>(frame, &JournalState::use);
+    case FrameType::period:
+      return take<PeriodRecord>(frame, &JournalState::use);
+    case FrameType::end:
+      return take<EndRecord>(frame, &JournalState::use);
+    case FrameType::devices:
+      return take<DevicesRecord>(frame, &JournalState::use);
+    case FrameType::early:
+      return take<EarlyRecord>(frame, &JournalState::use);
+    case FrameType::amendment:
+      return take<RowAmendment>(frame, &JournalState::use);
+    case FrameType::time_lines:
+      return take<TimeLinesRecord>(frame, &JournalState::use);
+    case FrameType::rows:
+      return use_rows(frame);
+    case FrameType::metrics:
+      return use_metrics(frame);
+    case FrameType::exception:
+      return take<Uncaught>(frame, &JournalState::use);
+  }
+  return false;
+}
+
+bool JournalState::has_path(std::uint32_t index) {
+  if (index >= kMostPaths) { return false; }
+  for (std::size_t next = state_.paths.size(); next <= index; ++next) { state_.paths.emplace_back().name = kLost; }
+  return true;
+}
+
+bool JournalState::has_thread(std::uint32_t index) {
+  if (index >= kMostThreads) { return false; }
+  for (std::size_t next = state_.threads.size(); next <= index; ++next) { state_.threads.emplace_back().name = kLost; }
+  return true;
+}
+
+bool JournalState::has_series(std::uint32_t index) {
+  if (index >= kMostSeries) { return false; }
+  if (index >= state_.series.size()) {
+    if (!has_path(0) || !has_thread(0)) { return false; }  // where the ones in between point to
+    state_.series.resize(index + 1U);
+  }
+  return true;
+}
+
+bool JournalState::use(RunInfo& run) {
+  state_.run = std::move(run);
+  return true;
+}
+
+bool JournalState::use(ClockInfo& clock) {
+  state_.clock = std::move(clock);
+  return true;
+}
+
+bool JournalState::use(PathRecord& record) {
+  // Parents stand before their children: whoever walks up comes to an end.
+  const bool at_top = record.parent == PathStats::kNoParent;
+  if ((!at_top && record.parent >= record.index) || !has_path(record.index)) { return false; }
+  PathStats& path = state_.paths[record.index];
+  path.name = record.name.substr(0, kLongestPathName);
+  path.kind = record.kind;
+  path.parent = record.parent;
+  path.depth = record.depth;
+  return true;
+}
+
+bool JournalState::use(ThreadRecord& record) {
+  if (!has_thread(record.index)) { return false; }
+  state_.threads[record.index] = std::move(record.thread);
+  return true;
+}
+
+bool JournalState::use(SeriesRecord& record) {
+  if (!has_path(record.series.path) || !has_thread(record.series.thread) || !has_series(record.index)) { return false; }
+  state_.series[record.index] = record.series;
+  return true;
+}
+
+bool JournalState::use_param(NoteRecord& note) {
+  state_.params[note.name] = std::move(note.value);
+  return true;
+}
+
+bool JournalState::use_tag(NoteRecord& note) {
+  state_.tags[note.name] = std::move(note.value);
+  return true;
+}
+
+bool JournalState::use(TotalsRecord& record) {
+  if (!has_buckets(record.host) || !has_buckets(record.device) || !has_path(record.path)) { return false; }
+  PathStats& path = state_.paths[record.path];
+  copy_numbers(record, path);
+  restore(path.host, record.host);
+  if (record.has_device) { restore(path.device, record.device); }
+  return true;
+}
+
+bool JournalState::use(LossesRecord& record) {
+  state_.losses = std::move(record.losses);
+  return true;
+}
+
+bool JournalState::use(OpenRecord& record) {
+  const bool sound = std::all_of(record.open.begin(), record.open.end(), [this](const OpenRegion& each) {
+    return has_path(each.path) && has_thread(each.thread);
+  });
+  if (sound) { state_.open = std::move(record.open); }
+  return sound;
+}
+
+bool JournalState::has_all_of(const Row& row) {
+  return has_series(row.series) && std::all_of(row.cells.begin(), row.cells.end(), [this](const Cell& each) {
+           return each.path == Cell::kOther || has_path(each.path);
+         });
+}
+
+void JournalState::add(Row&& row) {
+  if (!row_sequences_.insert(row.sequence).second) { return; }
+  next_row_ = std::max(next_row_, row.sequence + 1);
+  rows_.push_back(std::move(row));
+}
+
+bool JournalState::use(Row& row) {
+  const bool sound = has_all_of(row);
+  if (sound) { add(std::move(row)); }
+  return sound;
+}
+
+bool JournalState::use_rows(const Frame& frame) {
+  std::vector<Row> rows;
+  bool sound = read_rows(frame.payload, rows);
+  for (Row& row : rows) { sound = use(row) && sound; }
+  return sound;
+}
+
+bool JournalState::use_metrics(const Frame& frame) {
+  std::vector<Metric> metrics;
+  const bool sound = read_metrics(frame.payload, metrics);
+  for (Metric& metric : metrics) { use(metric); }
+  return sound;
+}
+
+bool JournalState::use(EarlyRecord& record) {
+  if (!has_all_of(record.row)) { return false; }
+  record.row.complete = false;
+  const std::uint64_t number = std::exchange(record.row.early, 0);
+  early_.insert_or_assign(number, std::move(record.row));
+  if (early_.size() > kMostEarly) { release_early(); }  // no process lets so many wait
+  return true;
+}
+
+bool JournalState::use(RowAmendment& amendment) {
+  const auto found = early_.find(amendment.early);
+  if (found == early_.end()) { return true; }  // told before, or its row is lost and counted
+  Row& row = found->second;
+  for (const AmendedCell& each : amendment.cells) {
+    if (each.place > row.cells.size() || (each.path != Cell::kOther && !has_path(each.path))) { return false; }
+    if (each.place == row.cells.size()) { row.cells.push_back({each.path, 1, row.host_ns, Cell::kAbsent}); }
+    row.cells[each.place].device_ns = each.device_ns;
+  }
+  if (amendment.settled) {
+    row.sequence = amendment.sequence;
+    row.complete = amendment.complete;
+    add(std::move(row));
+    early_.erase(found);
+  }
+  return true;
+}
+
+bool JournalState::release_early() {
+  const bool any = !early_.empty();
+  for (auto& [number, row] : early_) {
+    row.sequence = next_row_;
+    add(std::move(row));
+  }
+  early_.clear();
+  return any;
+}
+
+bool JournalState::use(DevicesRecord& record) {
+  state_.devices = std::move(record.devices);
+  return true;
+}
+
+bool JournalState::use(TimeLinesRecord& record) {
+  state_.time_lines = std::move(record.lines);
+  std::uint32_t index = 0;
+  for (TimeLineInfo& each : state_.time_lines) { each.overlap.time_line = index++; }
+  return true;
+}
+
+bool JournalState::use(Metric& metric) {
+  if (metric_sequences_.insert(metric.sequence).second) { metrics_.push_back(std::move(metric)); }
+  return true;
+}
+
+bool JournalState::use(GapRecord& gap) {
+  gap_ = gap;
+  return true;
+}
+
+bool JournalState::use(PeriodRecord& period) {
+  state_.wall_ns = period.wall_ns;
+  state_.uncovered_ns = period.uncovered_ns;
+  state_.overhead_ns = period.overhead_ns;
+  state_.process = period.process;
+  state_.failed = period.failed;
+  last_time_unix_ns_ = period.time_unix_ns;
+  ++states_;
+  row_sequences_.clear();
+  metric_sequences_.clear();
+  return true;
+}
+
+bool JournalState::use(Uncaught& uncaught) {
+  const bool sound =
+      std::all_of(uncaught.open.begin(), uncaught.open.end(), [this](std::uint32_t path) { return has_path(path); }) &&
+      (uncaught.thread == Uncaught::kNoThread || has_thread(uncaught.thread));
+  if (!sound) { return false; }
+  state_.uncaught = std::move(uncaught);
+  state_.uncaught.happened = true;
+  return true;
+}
+
+bool JournalState::use(EndRecord& end) {
+  state_.finished = end.finished;
+  state_.failed = end.failed;
+  state_.killed = end.killed;
+  ended_ = true;
+  return true;
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

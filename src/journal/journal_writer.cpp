@@ -1,0 +1,204 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "journal/journal_writer.hpp"
+
+#include "base/fault.hpp"
+#include "base/file.hpp"
+#include "base/nanoseconds.hpp"
+#include "journal/journal_blocks.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <utility>
+
+#include <sys/random.h>
+#include <unistd.h>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+constexpr std::int64_t kSyncPeriodNs = 10 * kSecondNs;
+constexpr std::int64_t kLookPeriodNs = 10 * kSecondNs;
+constexpr std::int64_t kThinPeriodNs = 60 * kSecondNs;
+constexpr double kMostKeptFree = 1U << 30U;  // a share of a large disk is more than anybody misses
+
+// The end of a run waits for the disk this long at most; the kernel writes on without the process.
+constexpr std::chrono::milliseconds kLastSync(200);
+
+std::uint64_t random_number() noexcept {
+  std::uint64_t number = 0;
+  if (::getrandom(&number, sizeof number, GRND_NONBLOCK) == static_cast<ssize_t>(sizeof number)) { return number; }
+  return static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count()) ^
+         (static_cast<std::uint64_t>(::getpid()) << 48U);
+}
+
+PeriodRecord period_of(const Snapshot& snapshot) {
+  PeriodRecord period;
+  period.wall_ns = snapshot.wall_ns;
+  period.uncovered_ns = snapshot.uncovered_ns;
+  period.overhead_ns = snapshot.overhead_ns;
+  period.time_unix_ns = snapshot.run.start_unix_ns + snapshot.wall_ns;
+  period.failed = snapshot.failed;
+  period.process = snapshot.process;
+  return period;
+}
+
+}  // namespace
+
+JournalExporter::JournalExporter(std::string directory, JournalOptions options)
+    : directory_(std::move(directory)),
+      options_(options),
+      journal_(random_number()),
+      sync_(directory_, options.threads) {}
+
+JournalExporter::~JournalExporter() = default;
+
+/// A disk that refuses is told of at once: a run that is killed early has nothing else.
+void JournalExporter::begin(const Snapshot& snapshot) {
+  if (export_snapshot(snapshot) != ExportResult::retry) { return; }
+  report_fault(name(), segment_.error() + ". Until the disk takes it, a kill loses the run");
+}
+
+ExportResult JournalExporter::export_snapshot(const Snapshot& snapshot) {
+  if (ended_) { return ExportResult::drop; }
+  try {
+    return write(snapshot);
+  } catch (const std::exception&) {
+    // Out of memory. What the segment says and what it is taken to say may differ by now.
+    leave_segment();
+    return ExportResult::retry;
+  }
+}
+
+ExportResult JournalExporter::write(const Snapshot& snapshot) {
+  check_room(snapshot);
+  GapRecord gap = gap_;
+  const bool thin = last_words_ || no_room_ || closed_bytes_ + segment_.bytes() >= options_.max_bytes;
+  if (thin) {
+    const std::size_t owed = rows_.owed(snapshot);
+    gap.rows += snapshot.rows.size() - owed;
+    gap.metrics += snapshot.metrics.size();
+    report_fault_once("journal.full", "the journal in " + directory_ +
+                                          (last_words_ ? " found no room on the disk"
+                                           : no_room_  ? " leaves the rest of the disk free"
+                                                       : " has used up its budget (TAKT_JOURNAL_MB)") +
+                                          ": steps and metrics are left out of it from now on, totals are not");
+    if (!snapshot.finished && owed == 0 && snapshot.wall_ns - written_at_ns_ < kThinPeriodNs) {
+      set_gap(gap);
+      return ExportResult::ok;
+    }
+  }
+  FrameBuffer frames(next_sequence_);
+  if (!begin_segment(snapshot, frames)) { return refuse(snapshot); }
+  gap.unconfirmed = gap_.unconfirmed;
+  changes_.add_state(frames, snapshot);
+  rows_.add(frames, snapshot, thin);
+  if (!thin) { add_metrics(frames, snapshot.metrics); }
+  changes_.add_gap(frames, gap);
+  if (snapshot.uncaught.happened) { frames.add(FrameType::exception, snapshot.uncaught); }
+  if (snapshot.finished) { frames.add(FrameType::end, EndRecord{true, snapshot.failed, snapshot.killed}); }
+  frames.add(FrameType::period, period_of(snapshot));
+  if (!segment_.append(frames.bytes())) { return refuse(snapshot); }
+  rows_.written();
+  set_gap(gap);
+  next_sequence_ = frames.next_sequence();
+  written_at_ns_ = snapshot.wall_ns;
+  ended_ = snapshot.finished;
+  failures_ = 0;
+  sync_at_times(snapshot);
+  return ExportResult::ok;
+}
+
+void JournalExporter::set_gap(const GapRecord& gap) noexcept {
+  gap_ = gap;
+  left_out_rows_.store(gap.rows, std::memory_order_relaxed);
+  left_out_metrics_.store(gap.metrics, std::memory_order_relaxed);
+}
+
+/// Has a segment open, a new one where there is none or the current one will not do; the head of a new one is in `frames`.
+bool JournalExporter::begin_segment(const Snapshot& snapshot, FrameBuffer& frames) {
+  if (segment_.is_open()) {
+    const bool closed = !segment_.is_ours();
+    if (closed) { report_closed_file(segment_.path()); }
+    const bool gone = !closed && !segment_.has_name();
+    if (gone) {
+      report_fault_once("journal.gone",
+                        "the journal in " + directory_ + " was removed while it was written; what was in it is lost");
+    }
+    // After a failed sync nobody knows what of it is on the disk: the new segment says all but rows and metrics again.
+    const bool unconfirmed = sync_.take_failure();
+    gap_.unconfirmed += unconfirmed ? 1 : 0;
+    if (closed || gone || unconfirmed || segment_.bytes() >= options_.segment_bytes) { leave_segment(); }
+  }
+  if (segment_.is_open()) { return true; }
+  reserve_.take(directory_);
+  changes_.clear();
+  // A number is never used twice, so that a reader who has begun with a file need not ask whether it is the same still.
+  SegmentHeader header;
+  header.number = next_segment_++;
+  if (!segment_.open(directory_, header.number)) { return false; }
+  header.journal = journal_;
+  header.start_unix_ns = snapshot.run.start_unix_ns;
+  header.first_sequence = next_sequence_;
+  frames.add_header(header);
+  return true;
+}
+
+/// The next export begins a new one.
+void JournalExporter::leave_segment() noexcept {
+  if (!segment_.is_open()) { return; }
+  if (segment_.bytes() == 0) {
+    segment_.remove();
+    return;
+  }
+  closed_bytes_ += segment_.bytes();
+  sync_.adopt(segment_.release());
+}
+
+/// At the end of the run the reserve takes at least the totals, and how much is missing.
+ExportResult JournalExporter::refuse(const Snapshot& snapshot) {
+  if (!snapshot.finished || last_words_ || !reserve_.give()) { return refuse(snapshot.finished); }
+  last_words_ = true;
+  leave_segment();
+  return write(snapshot);
+}
+
+ExportResult JournalExporter::refuse(bool finished) {
+  ++failures_;
+  if (finished || failures_ == kFailuresToReport) { report_fault(name(), segment_.error()); }
+  leave_segment();
+  return ExportResult::retry;
+}
+
+void JournalExporter::check_room(const Snapshot& snapshot) {
+  if (snapshot.wall_ns - looked_at_ns_ < kLookPeriodNs) { return; }
+  looked_at_ns_ = snapshot.wall_ns;
+  struct statvfs disk = {};
+  // Some file systems have no size to tell.
+  if (options_.disk(directory_.c_str(), &disk) != 0 || disk.f_blocks == 0) { return; }
+  const double unit = static_cast<double>(disk.f_frsize);
+  const double kept = std::min(static_cast<double>(disk.f_blocks) * unit * options_.keep_free, kMostKeptFree);
+  no_room_ = static_cast<double>(disk.f_bavail) * unit < kept;
+}
+
+void JournalExporter::sync_at_times(const Snapshot& snapshot) {
+  if (snapshot.wall_ns - synced_at_ns_ < kSyncPeriodNs) { return; }
+  synced_at_ns_ = snapshot.wall_ns;
+  sync_.start(segment_.descriptor());
+}
+
+bool JournalExporter::shutdown(std::chrono::milliseconds deadline) {
+  try {
+    leave_segment();
+    sync_.start(-1);
+    sync_.wait(std::min(deadline / 4, kLastSync));
+  } catch (const std::exception&) {
+    // Out of memory: what was written stays written.
+  }
+  return !last_words_;
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

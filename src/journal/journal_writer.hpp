@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/exporter.hpp>
+#include <takt/snapshot.hpp>
+
+#include "journal/journal_changes.hpp"
+#include "journal/journal_format.hpp"
+#include "journal/journal_reserve.hpp"
+#include "journal/journal_rows.hpp"
+#include "journal/journal_segment.hpp"
+#include "journal/journal_sync.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include <sys/statvfs.h>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+struct JournalOptions {
+  std::size_t max_bytes = std::size_t{256} << 20U;  ///< beyond: no rows and metrics, and totals once a minute
+  std::size_t segment_bytes = std::size_t{8}
+                              << 20U;  ///< a file is closed by the export after the one that reaches this
+  double keep_free =
+      0.05;  ///< share of the disk, of at most 1 GiB, that is not the journal's; below it as beyond max_bytes
+  int (*disk)(const char*, struct statvfs*) = &::statvfs;  ///< by which its size and what is free are known
+  bool threads = true;                                     ///< false: nothing is written through to the disk
+};
+
+/// Appends what is new to the journal of a run (docs/journal.md): one write(2) an export, so that a process that is killed has
+/// lost at most one period. While nothing can be written it answers `retry`.
+class JournalExporter final : public Exporter {
+ public:
+  /// \param directory of the run, which is there.
+  explicit JournalExporter(std::string directory, JournalOptions options = {});
+  ~JournalExporter() override;
+
+  const char* name() const noexcept override { return "journal"; }
+  ExportResult export_snapshot(const Snapshot& snapshot) override;
+  bool shutdown(std::chrono::milliseconds deadline) override;
+  void begin(const Snapshot& snapshot) override;
+
+  /// What it has no room for. Any thread.
+  std::uint64_t left_out_rows() const noexcept { return left_out_rows_.load(std::memory_order_relaxed); }
+  std::uint64_t left_out_metrics() const noexcept { return left_out_metrics_.load(std::memory_order_relaxed); }
+
+ private:
+  ExportResult write(const Snapshot& snapshot);
+  bool begin_segment(const Snapshot& snapshot, FrameBuffer& frames);
+  void leave_segment() noexcept;
+  ExportResult refuse(bool finished);
+  void set_gap(const GapRecord& gap) noexcept;
+  ExportResult refuse(const Snapshot& snapshot);
+  void check_room(const Snapshot& snapshot);
+  void sync_at_times(const Snapshot& snapshot);
+
+  const std::string directory_;
+  const JournalOptions options_;
+  const std::uint64_t journal_;
+  JournalSegment segment_;
+  JournalChanges changes_;
+  JournalRows rows_;
+  JournalSync sync_;
+  JournalReserve reserve_;
+  GapRecord gap_;
+  std::atomic<std::uint64_t> left_out_rows_{0};  // those of gap_
+  std::atomic<std::uint64_t> left_out_metrics_{0};
+  std::uint32_t next_segment_ = 0;
+  std::uint64_t next_sequence_ = 0;
+  std::size_t closed_bytes_ = 0;  // in all segments but the current one
+  bool no_room_ = false;          // on the disk
+  bool last_words_ = false;       // the disk is full, and the run ends: without rows
+  bool ended_ = false;
+  int failures_ = 0;  // in a row
+  // On the clock of snapshots; far back, so that everything is due at first.
+  std::int64_t written_at_ns_ = kLongAgo;
+  std::int64_t looked_at_ns_ = kLongAgo;
+  std::int64_t synced_at_ns_ = 0;
+
+  static constexpr std::int64_t kLongAgo = -3'600'000'000'000;
+};
+
+}  // namespace detail
+TAKT_END_NAMESPACE

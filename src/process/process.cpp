@@ -1,0 +1,212 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "process/process.hpp"
+
+#include "base/background.hpp"
+#include "base/fault.hpp"
+#include "base/immortal.hpp"
+#include "base/not_cancelled.hpp"
+#include "base/repaired_name.hpp"
+#include "process/process_environment.hpp"
+#include "record/pinned.hpp"
+
+#include <takt/takt.hpp>
+
+#include <pthread.h>
+#include <algorithm>
+#include <array>
+#include <mutex>
+#include <new>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+__thread Event* cursor TAKT_INITIAL_EXEC = nullptr;
+alignas(Arena) FirstArena first_arena{{}, {kModeNotStarted}, {}};
+std::atomic<bool> tracing{false};
+std::atomic<std::uint64_t> switched_on{0};
+
+namespace {
+
+// A cursor without room that belongs to no arena: of a thread that has already given its recorder back.
+Event* const kPastEnd = reinterpret_cast<Event*>(kBlockBytes);
+// Likewise, of a thread that is being given one: a signal handler of its finds none yet.
+Event* const kAttaching = reinterpret_cast<Event*>(2 * kBlockBytes);
+
+std::atomic<Registry*> current_registry{nullptr};
+Registry* parents_registry = nullptr;  // in a forked child
+std::atomic<std::uint32_t> current_generation{0};
+std::atomic<bool> off_by_environment{false};
+std::atomic<bool> has_exit_key{false};
+pthread_key_t exit_key;
+std::atomic<bool> follows_forks{false};
+std::atomic<std::uint64_t> cpu_at_start_ns{0};
+
+/// Runs when a thread ends, after the destructors of its thread_local objects.
+void at_thread_exit(void*) noexcept {
+  Recorder* recorder = existing_recorder();
+  if (recorder == nullptr || recorder->generation() != generation()) { return; }
+  const NotCancelled whole;
+  registry().thread_ends(*recorder);
+  store_cursor(kPastEnd);
+}
+
+/// The child has the parent's recorders, but they are the parent's: they are let go, untouched. Locks may be held by threads
+/// that do not exist here, so what has one gets a new one.
+void after_fork_in_child() noexcept {
+  mode().fetch_or(kModeForked, std::memory_order_relaxed);
+  current_generation.fetch_add(1, std::memory_order_relaxed);
+  if (Registry* parents = current_registry.exchange(nullptr, std::memory_order_relaxed)) { parents_registry = parents; }
+  store_cursor(nullptr);
+  tracing.store(false, std::memory_order_relaxed);
+  gpu_polling.store(false, std::memory_order_relaxed);
+  key_table().after_fork();
+  metric_names().after_fork();
+  fault_after_fork();
+  background_after_fork();
+  cpu_at_start_ns.store(0, std::memory_order_relaxed);  // the child's processor time begins at 0
+}
+
+/// What may want memory, until there is some: a thread without the first could not say that it ends, a child without the second
+/// would go on with its parent's run.
+bool find_exit_key() noexcept {
+  if (!has_exit_key.load(std::memory_order_acquire)) {
+    report_fault("exit_key",
+                 "the process has no pthread key left, by which a thread tells that it ends; nothing is timed");
+    return false;
+  }
+  if (!follows_forks.exchange(true, std::memory_order_relaxed)) {
+    if (pthread_atfork(nullptr, nullptr, after_fork_in_child) != 0) {
+      follows_forks.store(false, std::memory_order_relaxed);
+    }
+  }
+  return true;
+}
+
+std::once_flag& started() noexcept {
+  static std::once_flag flag;
+  return flag;
+}
+
+}  // namespace
+
+Clock& process_clock() noexcept {
+  static Immortal<Clock> clock(read_process_environment().clock);  // never destroyed
+  return *clock;
+}
+
+void start_process() noexcept {
+  std::call_once(started(), []() noexcept {
+    const NotCancelled whole;
+    pin_library();
+    has_exit_key.store(pthread_key_create(&exit_key, at_thread_exit) == 0, std::memory_order_release);
+    find_exit_key();
+    const bool disabled = read_process_environment().disabled;
+    cpu_at_start_ns.store(posix_ns(CLOCK_PROCESS_CPUTIME_ID), std::memory_order_relaxed);
+    process_clock();
+    off_by_environment.store(disabled, std::memory_order_relaxed);
+    if (disabled) { mode().fetch_or(kModeDisabled, std::memory_order_relaxed); }
+    mode().fetch_and(~static_cast<std::uint32_t>(kModeNotStarted), std::memory_order_release);
+  });
+}
+
+Registry& registry() {
+  Registry* here = current_registry.load(std::memory_order_acquire);
+  if (here != nullptr) { return *here; }
+  start_process();
+  auto* fresh = new Registry(process_clock(), key_table(), generation());
+  fresh->parents = parents_registry;
+  if (current_registry.compare_exchange_strong(here, fresh, std::memory_order_acq_rel)) { return *fresh; }
+  delete fresh;
+  return *here;
+}
+
+Registry* find_registry() noexcept {
+  try {
+    return &registry();
+  } catch (const std::bad_alloc&) { return nullptr; }
+}
+
+std::uint64_t cpu_ns_at_start() noexcept { return cpu_at_start_ns.load(std::memory_order_relaxed); }
+
+std::uint32_t generation() noexcept { return current_generation.load(std::memory_order_relaxed); }
+
+void adopt_process() noexcept {
+  start_process();
+  mode().fetch_and(~static_cast<std::uint32_t>(kModeForked), std::memory_order_relaxed);
+}
+
+bool switched_off() noexcept {
+  start_process();
+  return off_by_environment.load(std::memory_order_relaxed);
+}
+
+Recorder* existing_recorder() noexcept {
+  Event* at = load_cursor();
+  return at == nullptr || at == kPastEnd || at == kAttaching ? nullptr
+                                                             : Recorder::of(reinterpret_cast<std::uintptr_t>(at));
+}
+
+Recorder* this_recorder() noexcept {
+  if (Recorder* recorder = existing_recorder()) { return recorder; }
+  if ((mode().load(std::memory_order_relaxed) & kModeForked) != 0) { return nullptr; }
+  return attach_thread();
+}
+
+TAKT_COLD Recorder* attach_thread() noexcept {
+  const NotCancelled whole;
+  Event* const before = load_cursor();
+  if (before == kAttaching) { return nullptr; }  // in a signal handler
+  store_cursor(kAttaching);
+  Registry* const registry = find_registry();
+  Recorder* recorder = nullptr;
+  // First the place for what is to be known when the thread ends: without that it must have no recorder. It may want memory.
+  if (registry == nullptr) {
+    report_fault("memory", "no memory is left to record anything");
+  } else if (before == kPastEnd || !find_exit_key() || pthread_setspecific(exit_key, registry) != 0) {
+    registry->count_unrecorded();
+  } else {
+    recorder = registry->attach();  // sets the cursor
+  }
+  if (recorder == nullptr) { store_cursor(before); }
+  return recorder;
+}
+
+}  // namespace detail
+
+void set_enabled(bool on) noexcept {
+  detail::start_process();
+  if (on) {
+    // Counted first: who sees that recording is on counts its steps from there.
+    if (!enabled()) { detail::switched_on.fetch_add(1, std::memory_order_relaxed); }
+    detail::mode().fetch_and(~static_cast<std::uint32_t>(detail::kModeDisabled), std::memory_order_relaxed);
+  } else {
+    detail::mode().fetch_or(detail::kModeDisabled, std::memory_order_relaxed);
+  }
+}
+
+bool enabled() noexcept {
+  detail::start_process();
+  return (detail::mode().load(std::memory_order_relaxed) & (detail::kModeDisabled | detail::kModeForked)) == 0;
+}
+
+void name_thread(const char* name) noexcept {
+  if (detail::Recorder* recorder = detail::this_recorder()) {
+    const std::string_view given = name == nullptr ? "" : name;
+    detail::tell_repaired("thread_name", "thread", given);
+    detail::registry().name_thread(recorder->thread(), given);
+  }
+}
+
+bool complete(std::chrono::milliseconds timeout) noexcept {
+  constexpr std::chrono::milliseconds kLongest = std::chrono::hours(24 * 365);
+  const detail::NotCancelled whole;
+  const auto limit = std::clamp(timeout, std::chrono::milliseconds(0), kLongest);
+  detail::Registry* const registry = detail::find_registry();
+  if (registry == nullptr) { return true; }  // nothing was recorded
+  const std::uint64_t deadline =
+      detail::process_clock().now_ns() + static_cast<std::uint64_t>(limit.count()) * 1'000'000U;
+  return registry->complete(detail::existing_recorder(), deadline);
+}
+
+TAKT_END_NAMESPACE

@@ -1,0 +1,336 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <takt/takt.hpp>
+
+#include "process/process.hpp"
+#include "record/listeners.hpp"
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+KeyIndex admitted(const Key& key) noexcept {
+  if ((mode().load(std::memory_order_acquire) & kModeNotStarted) != 0) { start_process(); }
+  if ((mode().load(std::memory_order_relaxed) & (kModeDisabled | kModeForked)) != 0) { return kNoKey; }
+  return key_table().resolve(key);
+}
+
+namespace {
+
+Region flags_of(KeyIndex key) noexcept {
+  const bool monotonic = (mode().load(std::memory_order_relaxed) & kModeMonotonic) != 0;
+  return (key == kBatchKey ? kRegionFolds : Region{0}) | (monotonic ? kRegionUnusual : Region{0});
+}
+
+Region begin_checked(Recorder& recorder, KeyIndex key, StreamRef stream) noexcept {
+  unsigned told = 0;
+  if ((mode().load(std::memory_order_relaxed) & kModeListening) != 0) { told = tell_begin(key_table().entry(key)); }
+  const Region flags = flags_of(key) | (told != 0 ? kRegionUnusual : Region{0});
+  Region region = 0;
+  {
+    const Recorder::Inside inside(recorder);
+    if (inside.interrupts()) {
+      registry().shared().count_interrupted();
+    } else {
+      region = stream.ops == nullptr ? recorder.begin(key, flags) : recorder.begin_device(key, flags, stream);
+    }
+  }
+  if (told != 0 && (region == 0 || !recorder.told(region, told))) { tell_end(told, key_table().entry(key)); }
+  return region;
+}
+
+KeyIndex key_of(Region region) noexcept {
+  const Event code = event_at(region) & kCodeMask;  // a begin stays in its place while its region is open
+  return code >= kBeginCode && code < kFirstSpecialCode ? static_cast<KeyIndex>(code - kBeginCode) : kNoKey;
+}
+
+/// Returns whether it was open, as far as is known.
+bool end_of_other_thread(Region region, Recorder& opener) noexcept {
+  const std::uint64_t end_ns = process_clock().now_ns();
+  if (const unsigned told = opener.take_told(region)) { tell_end(told, key_table().entry(key_of(region))); }
+  DeviceBegin begin;
+  const bool device = opener.take_device(region, begin);
+  Recorder* here = this_recorder();
+  if (here == nullptr) {  // counted there; the opener, at least, is not to wait for it
+    begin.release();
+    opener.leave_notice(region_id(region), end_ns);
+    return true;
+  }
+  const Recorder::Inside inside(*here);
+  if (inside.interrupts()) {
+    registry().shared().count_interrupted();
+    begin.release();
+    opener.leave_notice(region_id(region), end_ns);
+    return true;
+  }
+  const DeviceBegin end = begin.marked ? DeviceBegin::now(begin.stream, process_clock()) : DeviceBegin{begin.stream};
+  bool open = true;
+  Node* node = registry().end_elsewhere(*here, opener, region, end_ns, key_of(region), open);
+  if (!device) { return open; }
+  if (end.marked && node != nullptr && node != here->tree().overflow()) {
+    here->add_device(node, begin, end);
+    here->glance(begin.stream);
+    return open;
+  }
+  begin.release();
+  end.release();
+  here->device_skipped(node == nullptr ? TreeKey{kNoKey} : node->key, nullptr);
+  return open;
+}
+
+/// Ends a region in a signal handler that has come in the midst of a fold: as if it had ended on another thread, but untimed.
+TAKT_COLD void end_in_handler(Recorder& here, Region region) noexcept {
+  here.take_told(region);
+  here.leave_notice(region_id(region), process_clock().now_ns());
+  registry().shared().count_interrupted();
+}
+
+/// The stream of an open region, which may be another thread's.
+StreamRef stream_of(Region region) noexcept {
+  if (region == 0 || (region & kRegionUnusual) == 0) { return {}; }
+  const Recorder* opener = Recorder::of(region & ~kRegionFlags);
+  return opener->generation() == generation() ? opener->stream_of(region) : StreamRef{};
+}
+
+/// The listeners that are to hear of the end of `region`, and its key, which is not known afterwards.
+struct Told {
+  Told(Recorder& recorder, Region region) noexcept
+      : listeners((region & kRegionUnusual) == 0 ? 0 : recorder.take_told(region)), key(key_of(region)) {}
+  void tell() const noexcept {
+    if (listeners != 0) { tell_end(listeners, key_table().entry(key)); }
+  }
+  unsigned listeners;
+  KeyIndex key;
+};
+
+/// Begins a step as most do, which is what begin_region does. 0 where that is not enough.
+TAKT_ALWAYS_INLINE Region begin_usual_step(const Key& key) noexcept {
+  Event* const at = load_cursor();
+  if (key.predefined_index() != kBatchKey || mode().load(std::memory_order_relaxed) != 0 || !has_room(at)) { return 0; }
+  if (Recorder::of(reinterpret_cast<std::uintptr_t>(at))->is_inside()) { return 0; }
+  const Event event = begin_event(kBatchKey, ticks());
+  put(at, event);
+  store_cursor(at + 1);
+  put(at, event);  // again: until the store to the cursor, a signal handler may have written here
+  return reinterpret_cast<Region>(at) | kRegionFolds;
+}
+
+/// What has to be seen to at the end of a step, beside its own.
+TAKT_ALWAYS_INLINE void step_is_over(Recorder& here) noexcept {
+  Registry& all = registry();
+  all.poll_orphans();
+  if (TAKT_UNLIKELY(here.has_untold())) {
+    all.tell_forgotten(here);
+    here.forget_untold();
+  }
+}
+
+/// Ends a step of this thread of which nothing is to be noted. \param at the cursor, with room.
+TAKT_ALWAYS_INLINE void end_usual_step(Region region, Event* at) noexcept {
+  Recorder& here = *Recorder::of(reinterpret_cast<std::uintptr_t>(at));
+  Recorder::Inside inside(here);
+  if (TAKT_UNLIKELY(inside.interrupts())) { return end_in_handler(here, region); }
+  here.end_step(region, at);
+  inside.leave();
+  step_is_over(here);
+}
+
+TAKT_NOINLINE Region begin_unusual_region(const Key& key) noexcept {
+  Recorder* recorder = mode().load(std::memory_order_relaxed) == 0 ? existing_recorder() : nullptr;
+  const bool batch = key.index() == kNoKey && key.predefined_index() == kBatchKey;
+  if (recorder != nullptr && (batch || key.index() != kNoKey)) {
+    const Recorder::Inside inside(*recorder);
+    if (inside.interrupts()) {
+      registry().shared().count_interrupted();
+      return 0;
+    }
+    return batch ? recorder->begin(kBatchKey, kRegionFolds) : recorder->begin(key.index(), 0);  // the block was full
+  }
+  return begin_on(key, StreamRef{});
+}
+
+}  // namespace
+
+Region begin_slow(const Key& key) noexcept {
+  const Region step = begin_usual_step(key);
+  return TAKT_LIKELY(step != 0) ? step : begin_unusual_region(key);
+}
+
+Region begin_on(const Key& key, StreamRef stream) noexcept {
+  const KeyIndex index = admitted(key);
+  Recorder* recorder = index == kNoKey ? nullptr : this_recorder();
+  return recorder == nullptr ? 0 : begin_checked(*recorder, index, stream);
+}
+
+Region begin_sampled(const Key& key, std::uint32_t every, StreamRef stream) noexcept {
+  const KeyIndex index = admitted(key);
+  Recorder* recorder = index == kNoKey ? nullptr : this_recorder();
+  if (recorder == nullptr) { return 0; }
+  {
+    const Recorder::Inside inside(*recorder);
+    if (inside.interrupts()) {
+      registry().shared().count_interrupted();
+      return 0;
+    }
+    if (!recorder->sampled(index, every)) {
+      recorder->skip(index);
+      return 0;
+    }
+  }
+  return begin_checked(*recorder, index, stream);
+}
+
+namespace {
+
+TAKT_NOINLINE void end_unusual_region(Region region) noexcept {
+  Recorder* opener = Recorder::of(region & ~kRegionFlags);
+  if (opener->generation() != generation()) { return; }  // begun before a fork, by the parent
+  Recorder* here = existing_recorder();
+  if (opener != here) {
+    end_of_other_thread(region, *opener);
+    return;
+  }
+  Recorder::Inside inside(*here);
+  if (TAKT_UNLIKELY(inside.interrupts())) { return end_in_handler(*here, region); }
+  if ((region & kRegionFlags) == 0) {
+    here->end_plain(region);
+    return;
+  }
+  const Told told(*here, region);
+  here->end(region);
+  inside.leave();
+  told.tell();
+  if ((region & kRegionFolds) != 0) { step_is_over(*here); }
+}
+
+}  // namespace
+
+void end_slow(Region region) noexcept {
+  Event* const at = load_cursor();
+  // One comparison for: a step, of this thread, and no other flag.
+  const std::uintptr_t differs = (reinterpret_cast<std::uintptr_t>(at) ^ region) & ~kPlainBits;
+  const bool usual = differs == kRegionFolds && has_room(at) && mode().load(std::memory_order_relaxed) == 0;
+  if (TAKT_LIKELY(usual)) {
+    end_usual_step(region, at);
+  } else {
+    end_unusual_region(region);
+  }
+}
+
+namespace {
+
+/// Whether the region of a handle may be open: false, counted with its name, where it has ended, as far as this thread can tell.
+bool handle_holds(Recorder& opener, Region region, Event begun) noexcept {
+  Recorder* const here = this_recorder();
+  if (here == nullptr) { return event_at(region) == begun; }
+  const Recorder::Inside inside(*here);
+  if (inside.interrupts()) { return event_at(region) == begun; }
+  if (event_at(region) == begun && (&opener != here || here->is_open(region))) { return true; }
+  here->mistake(Mishap::end_without_start, static_cast<KeyIndex>((begun & kCodeMask) - kBeginCode));
+  return false;
+}
+
+}  // namespace
+
+bool end_handle(Region region, Event begun) noexcept {
+  Recorder& opener = *Recorder::of(region & ~kRegionFlags);
+  if (opener.generation() != generation()) { return true; }  // begun before a fork, by the parent
+  const bool own = &opener == existing_recorder();
+  const bool open = own && event_at(region) == begun && opener.has_just_begun(region);
+  if (TAKT_UNLIKELY(!open) && !handle_holds(opener, region, begun)) { return false; }
+  if (!own) { return end_of_other_thread(region, opener); }
+  end_slow(region);
+  return true;
+}
+
+bool note_amount_of(Region region, Event begun, Amount what, std::int64_t amount) noexcept {
+  Recorder& opener = *Recorder::of(region & ~kRegionFlags);
+  if (opener.generation() == generation() && !handle_holds(opener, region, begun)) { return false; }
+  note_amount(region, what, amount);
+  return true;
+}
+
+Region end_innermost(const Key& key) noexcept {
+  // Not admitted(): what is open is still recorded while recording is switched off.
+  const bool off = (mode().load(std::memory_order_acquire) & (kModeNotStarted | kModeForked)) != 0;
+  Recorder* recorder = off ? nullptr : this_recorder();
+  if (recorder == nullptr) { return 0; }
+  const KeyIndex index = key_table().resolve(key);
+  Region region = 0;
+  {
+    const Recorder::Inside inside(*recorder);
+    if (inside.interrupts()) {
+      registry().shared().count_interrupted();
+      return 0;
+    }
+    region = recorder->innermost(index, (mode().load(std::memory_order_relaxed) & kModeDisabled) != 0);
+  }
+  if (region != 0) { end_slow(region | kRegionUnusual | (index == kBatchKey ? kRegionFolds : Region{0})); }
+  return region;
+}
+
+Region lap_slow(Region region, const Key& key) noexcept {
+  Recorder* here = existing_recorder();
+  const KeyIndex index = admitted(key);
+  const bool mine = region != 0 && here != nullptr && Recorder::of(region & ~kRegionFlags) == here &&
+                    here->generation() == generation();
+  if (!mine || index == kNoKey) {                // nothing to share a clock read with
+    const StreamRef stream = stream_of(region);  // before the end takes it
+    if (region != 0) { end_slow(region); }
+    return stream.ops == nullptr ? begin_slow(key) : begin_on(key, stream);
+  }
+  Recorder::Inside inside(*here);
+  if (inside.interrupts()) {
+    end_in_handler(*here, region);
+    return 0;
+  }
+  const Told before(*here, region);
+  Region next = here->lap(region, index, flags_of(index));
+  inside.leave();
+  before.tell();
+  if ((mode().load(std::memory_order_relaxed) & kModeListening) == 0) { return next; }
+  const unsigned told = tell_begin(key_table().entry(index));
+  if (told == 0) { return next; }
+  if (next != 0 && here->told(next, told)) { return next | kRegionUnusual; }
+  tell_end(told, key_table().entry(index));
+  return next;
+}
+
+void note_amount(Region region, Amount what, std::int64_t amount) noexcept {
+  if (region == 0) { return; }
+  Recorder* opener = Recorder::of(region & ~kRegionFlags);
+  if (opener->generation() != generation()) { return; }
+  // Only the opener's own thread can add to its tree; elsewhere the amount is lost, and counted there.
+  Recorder* const here = opener == existing_recorder() ? opener : this_recorder();
+  if (here == nullptr) { return; }
+  const Recorder::Inside inside(*here);
+  if (inside.interrupts()) {
+    registry().shared().count_interrupted();
+  } else if (opener == here) {
+    opener->amount(region, what, amount);
+  } else {
+    here->mistake(Mishap::bad_amount, key_of(region));
+  }
+}
+
+/// \param ns 2^63 or more: negative, a mistake.
+void record_ns(const Key& key, std::uint64_t ns) noexcept {
+  const KeyIndex index = admitted(key);
+  Recorder* recorder = index == kNoKey ? nullptr : this_recorder();
+  if (recorder == nullptr) { return; }
+  const Recorder::Inside inside(*recorder);
+  if (inside.interrupts()) {
+    registry().shared().count_interrupted();
+  } else if (static_cast<std::int64_t>(ns) < 0) {
+    recorder->mistake(Mishap::bad_amount, index);
+  } else {
+    recorder->add(index, ns);
+  }
+}
+
+}  // namespace detail
+
+void record(const Key& key, std::chrono::nanoseconds duration) noexcept {
+  detail::record_ns(key, static_cast<std::uint64_t>(duration.count()));
+}
+
+TAKT_END_NAMESPACE

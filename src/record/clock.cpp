@@ -1,0 +1,263 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "record/clock.hpp"
+
+#include "base/fault.hpp"
+
+#include <takt/detail/hot.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+std::uint64_t counter_ticks() noexcept { return takt::detail::ticks(); }
+
+// RAW is what the counter must agree with: NTP may slew MONOTONIC by up to 500 ppm.
+std::uint64_t raw_ns() noexcept { return posix_ns(CLOCK_MONOTONIC_RAW); }
+std::uint64_t monotonic_ns() noexcept { return posix_ns(CLOCK_MONOTONIC); }
+
+#if defined(__x86_64__)
+// The kernel compares the counters of all cores at boot and goes on watching; what it has given up, it no longer lists.
+bool kernel_offers_tsc() noexcept {
+  std::FILE* file = std::fopen("/sys/devices/system/clocksource/clocksource0/available_clocksource", "re");
+  if (file == nullptr) { return true; }
+  char text[256] = {};
+  const bool read = std::fgets(text, sizeof(text), file) != nullptr;
+  std::fclose(file);
+  return !read || std::strstr(text, "tsc") != nullptr;
+}
+
+bool counter_invariant(const char*& reason) noexcept {
+  unsigned a = 0;
+  unsigned b = 0;
+  unsigned c = 0;
+  unsigned d = 0;
+  constexpr unsigned kInvariantTsc = 1U << 8U;  // CPUID 80000007h EDX[8]: same rate in all P-, C- and T-states
+  if (__get_cpuid(0x80000007U, &a, &b, &c, &d) == 0 || (d & kInvariantTsc) == 0) {
+    reason = "the processor does not promise an invariant TSC";
+    return false;
+  }
+  if (!kernel_offers_tsc()) {
+    reason = "the kernel has given up the TSC as unstable";
+    return false;
+  }
+  return true;
+}
+#elif defined(__aarch64__)
+bool counter_invariant(const char*&) noexcept { return true; }  // the generic timer's rate is constant by architecture
+#else
+bool counter_invariant(const char*& reason) noexcept {
+  reason = "no counter is known for this architecture";
+  return false;
+}
+#endif
+
+void stop_using_counter() noexcept { mode().fetch_or(kModeMonotonic, std::memory_order_release); }
+
+constexpr const char* kCounterName =
+#if defined(__aarch64__)
+    "cntvct";
+#else
+    "tsc";
+#endif
+
+}  // namespace
+
+Clock::Clock(ClockChoice choice) noexcept
+    : Clock(choice, Hardware{counter_ticks, raw_ns, counter_invariant, monotonic_ns, stop_using_counter}) {}
+
+Clock::Clock(ClockChoice choice, const Hardware& hardware) noexcept : hardware_(hardware) {
+  start_unix_ns_ = static_cast<std::int64_t>(posix_ns(CLOCK_REALTIME));
+  begin_monotonic();
+  const char* reason = "";
+  if (choice == ClockChoice::monotonic) {
+    use_monotonic("TAKT_CLOCK=monotonic");
+  } else if (choice == ClockChoice::automatic && !hardware_.invariant(reason)) {
+    use_monotonic(reason);
+  } else if (!calibrate() && choice == ClockChoice::automatic) {
+    use_monotonic("the counter did not keep within 50 ppm of CLOCK_MONOTONIC_RAW while it was measured");
+  } else {
+    source_.store(ClockSource::counter, std::memory_order_release);
+    reason_ = choice == ClockChoice::tsc ? "TAKT_CLOCK=tsc" : "invariant, and agrees with CLOCK_MONOTONIC_RAW";
+  }
+  worst_error_ppm_.store(0, std::memory_order_relaxed);  // of a counter that was tried and not used
+  measure_empty_region();
+}
+
+/// The tightest of several readings of the reference between two of the counter.
+Clock::Anchor Clock::anchor() const noexcept {
+  Anchor best;
+  best.window = ~std::uint64_t{0};
+  for (int attempt = 0; attempt < 16; ++attempt) {
+    const std::uint64_t before = hardware_.ticks();
+    const std::uint64_t ns = hardware_.reference_ns();
+    const std::uint64_t after = hardware_.ticks();
+    if (after - before < best.window) { best = Anchor{before + (after - before) / 2, ns, after - before}; }
+  }
+  return best;
+}
+
+/// Bound on the error of a rate taken between two anchors: half a window at each end, and what lies between two ticks.
+double Clock::error_ppm(const Anchor& a, const Anchor& b, double multiplier) const noexcept {
+  const double uncertain_ns = (static_cast<double>(a.window + b.window) / 2 + 1) * multiplier;
+  return uncertain_ns / static_cast<double>(b.ns - a.ns) * 1e6;
+}
+
+/// Measures the rate over two spans of 0.4 ms or more, which must agree as well as they are known: an anchor is off by 10 ns
+/// or more, which is 25 ppm of such a span. What that hides, recheck() finds. A thread that is held up in the first still gets
+/// a second that is long enough to tell.
+bool Clock::calibrate() noexcept {
+  constexpr std::uint64_t kSpanNs = 400'000;
+  Anchor anchors[3];
+  anchors[0] = anchor();
+  for (int span = 1; span < 3; ++span) {
+    while (hardware_.reference_ns() < anchors[span - 1].ns + kSpanNs) {}
+    anchors[span] = anchor();
+    if (anchors[span].ticks <= anchors[span - 1].ticks || anchors[span].ns <= anchors[span - 1].ns) { return false; }
+  }
+  const auto rate = [&](int from, int to) {
+    return static_cast<double>(anchors[to].ns - anchors[from].ns) /
+           static_cast<double>(anchors[to].ticks - anchors[from].ticks);
+  };
+  first_ = last_ = anchors[0];
+  const double multiplier = rate(0, 2);
+  segment_[0] =
+      Segment{first_.ticks, ~std::uint64_t{0}, 0, static_cast<std::uint64_t>(std::llround(multiplier * 4294967296.0))};
+  const double disagreement = std::abs(rate(0, 1) / rate(1, 2) - 1) * 1e6;
+  error_ppm_.store(std::max(disagreement, error_ppm(anchors[0], anchors[2], multiplier)), std::memory_order_relaxed);
+  next_check_ns_.store(first_.ns + next_refine_ns_, std::memory_order_relaxed);
+  const double unknown = error_ppm(anchors[0], anchors[1], multiplier) + error_ppm(anchors[1], anchors[2], multiplier);
+  return disagreement <= kMaxErrorPpm + unknown;
+}
+
+void Clock::begin_monotonic() noexcept {
+  monotonic_raw_zero_.store(hardware_.reference_ns(), std::memory_order_relaxed);
+  monotonic_zero_.store(hardware_.monotonic_ns(), std::memory_order_relaxed);
+}
+
+void Clock::use_monotonic(const char* reason) noexcept {
+  reason_.store(reason, std::memory_order_relaxed);
+  note_error(0);
+  if (hardware_.leaving != nullptr) { hardware_.leaving(); }
+  source_.store(ClockSource::monotonic,
+                std::memory_order_release);  // partner: source(); who sees it sees the mode, too
+}
+
+/// A better bound holds from now on; what is told of the time before is the worst there was.
+void Clock::note_error(double ppm) noexcept {
+  const double before = error_ppm_.exchange(ppm, std::memory_order_relaxed);
+  if (before > worst_error_ppm_.load(std::memory_order_relaxed)) {
+    worst_error_ppm_.store(before, std::memory_order_relaxed);
+  }
+}
+
+/// By how much the rate of the system's clock differs from the reference since it is used, at most: NTP slews the one and not
+/// the other. Over a short time the two readings say nothing, and it is what the kernel lets NTP do at most.
+double Clock::slewed_ppm() const noexcept {
+  constexpr double kMostPpm = 500;
+  constexpr double kShortNs = 10e6;
+  const std::uint64_t before = hardware_.reference_ns();
+  const std::uint64_t monotonic = hardware_.monotonic_ns() - monotonic_zero_.load(std::memory_order_relaxed);
+  const std::uint64_t after = hardware_.reference_ns();
+  const std::uint64_t zero = monotonic_raw_zero_.load(std::memory_order_relaxed);
+  const auto raw = static_cast<double>(before - zero);
+  if (raw < kShortNs) { return kMostPpm; }
+  const double differs = std::abs(static_cast<double>(monotonic) - raw) + static_cast<double>(after - before) + 100;
+  return differs / raw * 1e6;
+}
+
+bool Clock::recheck() noexcept {
+  if (source() != ClockSource::counter) { return true; }
+  const std::uint64_t now = hardware_.reference_ns();
+  if (now < next_check_ns_.load(std::memory_order_relaxed) || checking_.exchange(true, std::memory_order_acquire)) {
+    return true;
+  }
+  const Anchor here = anchor();
+  const std::uint32_t count = segments_.load(std::memory_order_relaxed);
+  const double used = static_cast<double>(segment_[count - 1].multiplier) / 4294967296.0;
+  bool good = here.ticks > last_.ticks && here.ns > last_.ns;
+  if (good) {
+    const double seen = static_cast<double>(here.ns - last_.ns) / static_cast<double>(here.ticks - last_.ticks);
+    const double allowed = kMaxErrorPpm + error_ppm(last_, here, used) + error_ppm_.load(std::memory_order_relaxed);
+    good = std::abs(seen / used - 1) * 1e6 <= allowed;
+  }
+  if (!good) {
+    // The axis goes on from where the counter has brought it, at the pace of the other clock, and never back.
+    const std::uint64_t since = here.ns > last_.ns ? here.ns - last_.ns : 0;
+    const std::uint64_t reached =
+        std::max(to_ns(ClockSource::counter, here.ticks), to_ns(ClockSource::counter, last_.ticks) + since);
+    begin_monotonic();
+    monotonic_base_ns_.store(reached, std::memory_order_relaxed);
+    fallbacks_.fetch_add(1, std::memory_order_relaxed);
+    use_monotonic("the counter left CLOCK_MONOTONIC_RAW by more than 50 ppm while running");
+    report_fault("clock",
+                 "the processor's counter no longer agrees with CLOCK_MONOTONIC_RAW; timing goes on with "
+                 "clock_gettime, regions open meanwhile are discarded. TAKT_CLOCK=monotonic avoids the counter.");
+  } else if (here.ns - first_.ns >= next_refine_ns_ && count < segment_.size()) {
+    refine(here);
+  }
+  last_ = here;
+  const std::uint64_t wait = std::min<std::uint64_t>(1'000'000'000, first_.ns + next_refine_ns_ - here.ns);
+  next_check_ns_.store(here.ns + wait, std::memory_order_relaxed);
+  checking_.store(false, std::memory_order_release);
+  return good;
+}
+
+/// The rate over the whole time so far holds from a little later on: what other threads are converting meanwhile, and have
+/// converted by the rate before, lies before that.
+void Clock::refine(const Anchor& here) noexcept {
+  const std::uint32_t count = segments_.load(std::memory_order_relaxed);
+  const double better = static_cast<double>(here.ns - first_.ns) / static_cast<double>(here.ticks - first_.ticks);
+  const std::uint64_t from = here.ticks + static_cast<std::uint64_t>(static_cast<double>(kRefineAheadNs) / better);
+  segment_[count] = Segment{from, ~std::uint64_t{0}, segment_[count - 1].to_ns(from),
+                            static_cast<std::uint64_t>(std::llround(better * 4294967296.0))};
+  if (hardware_.ticks() >= from) { return; }  // held up for so long: another time
+  note_error(error_ppm(first_, here, better));
+  segments_.store(count + 1, std::memory_order_release);  // partner: segment()
+  next_refine_ns_ *= 10;
+}
+
+/// What a region with nothing in it reports: the clock read that ends it, and the two stores between.
+void Clock::measure_empty_region() noexcept {
+  constexpr int kTries = 101;
+  static Event sink[2];
+  std::array<std::int64_t, kTries> length{};
+  const ClockSource source = this->source();
+  for (std::int64_t& each : length) {
+    const std::uint64_t begin = source == ClockSource::counter ? takt::detail::ticks() : ticks(source);
+    __atomic_store_n(&sink[0], begin, __ATOMIC_RELAXED);
+    __atomic_store_n(&sink[1], begin, __ATOMIC_RELEASE);
+    const std::uint64_t end = source == ClockSource::counter ? takt::detail::ticks() : ticks(source);
+    each = static_cast<std::int64_t>(to_ns(source, end) - to_ns(source, begin));
+  }
+  std::nth_element(length.begin(), length.begin() + kTries / 2, length.end());
+  empty_region_ns_ = length[kTries / 2];
+}
+
+ClockInfo Clock::info() const {
+  ClockInfo info;
+  const bool counter = source() == ClockSource::counter;
+  info.name = counter ? kCounterName : "clock_gettime(CLOCK_MONOTONIC)";
+  info.reason = reason_.load(std::memory_order_relaxed);
+  const std::uint32_t segment = segments_.load(std::memory_order_acquire) - 1;
+  info.frequency_hz = counter ? 4294967296.0 * 1e9 / static_cast<double>(segment_[segment].multiplier) : 1e9;
+  info.error_ppm = counter ? error_ppm_.load(std::memory_order_relaxed) : slewed_ppm();
+  info.worst_error_ppm = worst_error_ppm_.load(std::memory_order_relaxed);
+  info.error_since_ns = static_cast<std::int64_t>(counter ? segment_[segment].base_ns
+                                                          : monotonic_base_ns_.load(std::memory_order_relaxed));
+  info.empty_region_ns = empty_region_ns_;
+  info.fallbacks = fallbacks_.load(std::memory_order_relaxed);
+  return info;
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,360 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "record/device_queue.hpp"
+
+#include <takt/exposed.hpp>
+
+#include "record/device_look.hpp"
+#include "record/key_table.hpp"
+#include "record/recorder.hpp"
+
+#include <sched.h>
+#include <string_view>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+Mishap mishap_of(Elapsed::State state) noexcept {
+  return state == Elapsed::State::pending  ? Mishap::device_unresolved
+         : state == Elapsed::State::missed ? Mishap::graph_missed
+                                           : Mishap::device_failed;
+}
+
+/// What a region of Kind::wait at this place waits for.
+Exposed::For waits_for(const Node* node) noexcept {
+  return Exposed::what([node](std::string_view& name, Kind& kind) mutable noexcept {
+    if (node->parent == nullptr) { return false; }  // the root is no region
+    const Key& key = key_table().entry(static_cast<KeyIndex>(node->key));
+    name = key.name();
+    kind = key.kind();
+    node = node->parent;
+    return true;
+  });
+}
+
+}  // namespace
+
+void add_span_to(Summary& device, std::uint64_t ns, bool warmup, MemoryBudget* budget) noexcept {
+  if (warmup) {
+    device.add_warmup(ns);
+  } else if (device.n() == 0) {
+    device.add_first(ns, budget);
+  } else {
+    device.add(ns, budget);
+  }
+}
+
+DeviceBegin DeviceBegin::now(StreamRef stream, const Clock& clock) noexcept {
+  DeviceBegin begin{stream, 0, false, 0};
+  const bool traced = stream.ops->locate != nullptr && tracing.load(std::memory_order_relaxed);
+  if (TAKT_UNLIKELY(traced)) { begin.submitted_ns = clock.now_ns(); }
+  begin.marked = stream.ops->mark(stream.handle, begin.mark);
+  if (TAKT_UNLIKELY(traced) && begin.marked && stream.ops->offer != nullptr) {
+    stream.ops->offer(stream.handle, begin.mark);
+  }
+  return begin;
+}
+
+std::atomic<bool> wait_when_full{false};
+
+std::atomic<bool> gpu_polling{false};
+
+void DeviceQueue::wait(Recorder& recorder, StreamRef stream) noexcept {
+  Lane* lane = find(stream);
+  if (lane == nullptr || lane->head == lane->tail.own() || stream.ops->wait == nullptr) { return; }
+  const bool shared = lane->shared.own();
+  while (shared && !lane->use.enter(LaneUse::kOwner)) { sched_yield(); }
+  const Span& oldest = lane->span[lane->head % kPending];
+  if (oldest.is_known() || stream.ops->wait(stream.handle, oldest.end)) { look_at(recorder, *lane, true, true); }
+  if (shared) { lane->use.leave(LaneUse::kOwner); }
+}
+
+bool DeviceQueue::has_room(StreamRef stream) noexcept {
+  const Lane* lane = lane_of(stream);
+  return lane != nullptr && lane->tail.own() - lane->head < kPending;
+}
+
+bool DeviceQueue::opened(std::uint32_t id, const DeviceBegin& begin) noexcept {
+  for (Open& open : open_) {
+    if (open.id.load(std::memory_order_acquire) != 0) { continue; }
+    open.begin = begin;
+    open.id.store(id, std::memory_order_release);  // partner: take()
+    return true;
+  }
+  begin.release();  // deeper than anything that is timed
+  return false;
+}
+
+StreamRef DeviceQueue::stream_of(std::uint32_t id) const noexcept {
+  for (const Open& open : open_) {
+    if (open.id.load(std::memory_order_acquire) == id) { return open.begin.stream; }
+  }
+  return {};
+}
+
+bool DeviceQueue::take(std::uint32_t id, DeviceBegin& begin) noexcept {
+  for (Open& open : open_) {
+    if (open.id.load(std::memory_order_acquire) != id) { continue; }
+    const DeviceBegin found = open.begin;
+    std::uint32_t expected = id;
+    if (!open.id.compare_exchange_strong(expected, 0, std::memory_order_acq_rel)) { continue; }
+    begin = found;
+    return true;
+  }
+  return false;
+}
+
+void DeviceQueue::forget_open() noexcept {
+  for (const Open& open : open_) {
+    DeviceBegin begin;
+    if (const std::uint32_t id = open.id.load(std::memory_order_acquire); id != 0 && take(id, begin)) {
+      begin.release();
+    }
+  }
+}
+
+DeviceQueue::Lane* DeviceQueue::find(StreamRef stream) noexcept {
+  for (unsigned lane = 0; lane < lanes_.own(); ++lane) {
+    if (lane_[lane]->stream == stream) { return lane_[lane]; }
+  }
+  return nullptr;
+}
+
+DeviceQueue::Lane* DeviceQueue::lane_of(StreamRef stream) noexcept {
+  if (Lane* lane = find(stream)) { return lane; }
+  device_kinds().add(stream.ops);
+  if (const unsigned lanes = lanes_.own(); lanes < kStreams) {
+    Lane* lane = allocate<Lane>(&budget_);
+    if (lane == nullptr) { return nullptr; }
+    lane->stream = stream;
+    lane_[lanes] = lane;
+    lanes_.set(lanes + 1);  // partner: ask() and Hold
+    return lane;
+  }
+  // As many streams as there are lanes: an idle one changes its stream.
+  for (Lane* lane : lane_) {
+    const bool shared = lane->shared.own();
+    if (lane->head != lane->tail.own() || (shared && !lane->use.enter(LaneUse::kOwner))) { continue; }
+    lane->stream = stream;
+    lane->patience.looked(0, 0);
+    lane->shared.set(false);  // the new one may be of another kind
+    if (shared) { lane->use.leave(LaneUse::kOwner); }
+    return lane;
+  }
+  return nullptr;
+}
+
+void DeviceQueue::ended(Recorder& recorder, Node* node, StepSeries* series, bool warmup, const DeviceBegin& begin,
+                        const DeviceBegin& end) noexcept {
+  Lane* lane = lane_of(begin.stream);
+  if (lane == nullptr || lane->tail.own() - lane->head >= kPending) {  // filled up while the region was open
+    recorder.device_skipped(node->key, series);
+    begin.release();
+    end.release();
+    return;
+  }
+  const std::uint32_t tail = lane->tail.own();
+  if (TAKT_UNLIKELY(end.submitted_ns != 0) && lane->times.own() == nullptr) {
+    lane->times.set(allocate<Times>(&budget_));
+  }
+  if (Times* times = lane->times.own()) { times->of[tail % kPending] = {begin.submitted_ns, end.submitted_ns}; }
+  std::uint32_t cell = kNoCell;
+  if (TAKT_UNLIKELY(gpu_polling.load(std::memory_order_relaxed))) { cell = share(recorder, *lane, node, series); }
+  lane->span[tail % kPending] =
+      Span{begin.mark, end.mark, node, series, series == nullptr ? 0 : series->row(), cell, warmup};
+  if (series != nullptr) { series->device_begun(); }
+  const Recorder::Change change(recorder);
+  node->begin_write(recorder.tree().position());
+  node->device_pending.add(1);
+  node->end_write(recorder.tree().position());
+  pending_.add(1);
+  lane->tail.set(tail + 1);  // partner: ask_some(). Last, so that who sees it answered sees it pending, too
+}
+
+/// Lets others ask for the results of `lane`. Returns the cell of the row that a span of `node` is to be told to.
+TAKT_COLD std::uint32_t DeviceQueue::share(Recorder& recorder, Lane& lane, const Node* node,
+                                           StepSeries* series) noexcept {
+  if (!lane.shared.own()) {
+    const DeviceOps& ops = *lane.stream.ops;
+    if (ops.may_poll == nullptr || !ops.may_poll()) { return kNoCell; }
+    lane.shared.set(true);  // partner: ask_lane() and Hold
+  }
+  if (lane.times.own() != nullptr && lane.sights.own() == nullptr) { lane.sights.set(allocate<Sights>(&budget_)); }
+  if (series == nullptr) { return kNoCell; }
+  return series->is_own(node) ? kBatchCell : series->cell_of(recorder.tree(), node);
+}
+
+void DeviceQueue::poll(Recorder& recorder, bool all) noexcept {
+  for (unsigned lane = 0; lane < lanes_.own(); ++lane) { poll_lane(recorder, *lane_[lane], all); }
+}
+
+void DeviceQueue::poll(Recorder& recorder, StreamRef stream) noexcept {
+  if (Lane* lane = find(stream)) {
+    poll_lane(recorder, *lane, true);
+  } else {
+    poll(recorder, true);  // which may leave a lane for it
+  }
+}
+
+void DeviceQueue::glance(Recorder& recorder, StreamRef stream) noexcept {
+  Lane* lane = find(stream);
+  if (lane == nullptr || !lane->patience.is_over()) { return; }
+  poll_lane(recorder, *lane, false);
+}
+
+void DeviceQueue::poll_lane(Recorder& recorder, Lane& lane, bool all) noexcept {
+  if (TAKT_LIKELY(!lane.shared.own())) {
+    look_at(recorder, lane, all, true);
+  } else if (lane.use.enter(LaneUse::kOwner)) {  // whoever else is there asks or reads: there is nothing to miss
+    look_at(recorder, lane, all, all || !gpu_polling.load(std::memory_order_relaxed));
+    lane.use.leave(LaneUse::kOwner);
+  }
+}
+
+void DeviceQueue::look_at(Recorder& recorder, Lane& lane, bool all, bool asks) noexcept {
+  const std::uint64_t before = lane.head == lane.tail.own() ? 0 : pending_.own();
+  take_in(recorder, lane, all, asks);
+  lane.patience.looked(before, pending_.own());
+}
+
+/// \param asks the device; otherwise takes in only what others have asked for.
+void DeviceQueue::take_in(Recorder& recorder, Lane& lane, bool all, bool asks) noexcept {
+  const StreamRef stream = lane.stream;
+  const std::uint32_t tail = lane.tail.own();
+  DeviceLook asking(stream);
+  const auto look = [&](std::uint32_t at) {
+    Span& span = lane.span[at % kPending];
+    if (span.done) { return true; }
+    Elapsed result{span.answer.get(), static_cast<std::int64_t>(span.begin)};
+    if (result.state == Elapsed::State::pending && asks) { result = asking.elapsed(span.begin, span.end); }
+    if (result.state != Elapsed::State::pending) { settle(recorder, lane, span, result); }
+    return span.done;
+  };
+  std::uint32_t before = 0;
+  do {
+    before = lane.head;
+    lane.head = drain(lane.head, tail, look);
+  } while (all && lane.head != before);
+  if (lane.head == tail || stream.ops->in_order) { return; }
+  // Most streams finish in order, so the rest is pending too, mostly: one look further on finds those that came out of order.
+  if (!all) {
+    const std::uint32_t behind = tail - lane.head - 1;
+    if (behind != 0) { look(lane.head + 1 + lane.probe++ % behind); }
+    return;
+  }
+  for (std::uint32_t at = lane.head; at != tail; ++at) { look(at); }
+  while (lane.head != tail && lane.span[lane.head % kPending].done) { ++lane.head; }
+}
+
+void DeviceQueue::settle(Recorder& recorder, Lane& lane, Span& span, Elapsed result) noexcept {
+  Tree& tree = recorder.tree();
+  Node* node = span.node;
+  const Recorder::Change change(recorder);
+  const std::uint64_t position = tree.position();
+  Summary* device = result.state == Elapsed::State::ready ? tree.device_of(node) : nullptr;
+  const auto ns = static_cast<std::uint64_t>(result.ns < 0 ? 0 : result.ns);
+  node->begin_write(position);
+  node->device_pending.set(node->device_pending.own() - 1);
+  if (device == nullptr) {
+    node->device_lost.add(1);
+  } else {
+    add_span_to(*device, ns, span.warmup, &budget_);
+  }
+  node->end_write(position);
+  if (device == nullptr) { tree.count(mishap_of(result.state), node->key); }
+  if (device != nullptr && TAKT_UNLIKELY(tracing.load(std::memory_order_relaxed)) &&
+      !span.told) {  // before the row is told: with this it may be whole
+    trace(recorder, lane, span);
+  }
+  if (span.series != nullptr && !span.told) {
+    span.series->device_done(tree, recorder.outbox(), span.row, node,
+                             device == nullptr ? -1 : static_cast<std::int64_t>(ns));
+  }
+  if (span.answer.get() == Elapsed::State::pending) {
+    lane.stream.ops->release(lane.stream.handle, span.begin);
+    lane.stream.ops->release(lane.stream.handle, span.end);
+  }
+  span.done = true;
+  pending_.set(pending_.own() - 1);
+}
+
+/// A span has resolved while a time line is recorded: where it lies.
+TAKT_COLD void DeviceQueue::trace(const Recorder& recorder, const Lane& lane, const Span& span) noexcept {
+  Outbox* outbox = recorder.outbox();
+  if (outbox == nullptr) { return; }
+  const bool answered = span.answer.get() != Elapsed::State::pending;
+  const Sights* sights = lane.sights.get();
+  const Seen nowhere;
+  const Seen seen = !answered           ? look_where(lane.stream, span, recorder.clock())
+                    : sights != nullptr ? sights->of[&span - lane.span]
+                                        : nowhere;
+  outbox->put(place_of(recorder, lane, span, seen), Record::Type::device_span);
+}
+
+/// Of a span whose marks have been reached, and are still held.
+DeviceQueue::Seen DeviceQueue::look_where(StreamRef stream, const Span& span, const Clock& clock) noexcept {
+  Seen seen;
+  seen.ns = clock.now_ns();
+  seen.placed = stream.ops->locate != nullptr && stream.ops->locate(stream.handle, span.begin, seen.begin) &&
+                stream.ops->locate(stream.handle, span.end, seen.end) && seen.begin.line == seen.end.line;
+  return seen;
+}
+
+DeviceSpanRecord DeviceQueue::place_of(const Recorder& recorder, const Lane& lane, const Span& span,
+                                       const Seen& seen) noexcept {
+  DeviceSpanRecord record;
+  const Times* times = lane.times.get();
+  const Submitted submitted = times == nullptr ? Submitted() : times->of[&span - lane.span];
+  record.seen_ns = seen.ns;
+  record.device = lane.stream.ops->name;
+  record.stream = lane.stream.handle;
+  record.key = span.node->key;
+  record.waits_for = static_cast<std::uint64_t>(waits_for(span.node));
+  record.thread = recorder.thread();
+  // The begin may be from before the time line.
+  if (submitted.begin_ns != 0 && submitted.end_ns != 0 && seen.placed) {
+    record.line = seen.begin.line;
+    record.begin_ns = seen.begin.ns;
+    record.end_ns = seen.end.ns;
+    record.error_ns = seen.begin.error_ns + seen.end.error_ns;
+    record.begin_submitted_ns = submitted.begin_ns;
+    record.end_submitted_ns = submitted.end_ns;
+  }
+  if (span.series != nullptr) {
+    record.series = span.series->id();
+    record.row = span.row;
+  }
+  return record;
+}
+
+void DeviceQueue::abandon(Recorder& recorder) noexcept {
+  for (unsigned index = 0; index < lanes_.own(); ++index) {
+    Lane& lane = *lane_[index];
+    const bool shared = lane.shared.own();
+    // A driver that does not come back keeps its asker there, and what it was asked about pending.
+    if (shared && !lane.use.enter_soon(LaneUse::kOwner)) { continue; }
+    for (const std::uint32_t tail = lane.tail.own(); lane.head != tail; ++lane.head) {
+      Span& span = lane.span[lane.head % kPending];
+      if (span.done) { continue; }
+      settle(recorder, lane, span, Elapsed{span.answer.get(), static_cast<std::int64_t>(span.begin)});
+    }
+    if (shared) { lane.use.leave(LaneUse::kOwner); }
+  }
+}
+
+void DeviceKinds::add(const DeviceOps* ops) noexcept {
+  if (ops->report == nullptr) { return; }
+  for (auto& place : ops_) {
+    const DeviceOps* there = nullptr;
+    if (place.compare_exchange_strong(there, ops, std::memory_order_acq_rel) || there == ops) { return; }
+  }
+}
+
+DeviceKinds& device_kinds() noexcept {
+  static DeviceKinds kinds;
+  return kinds;
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <takt/listener.hpp>
+
+#include "base/immortal.hpp"
+#include "record/listeners.hpp"
+
+#include <takt/detail/hot.hpp>
+
+#include <atomic>
+#include <mutex>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+constexpr unsigned kMaxListeners = 8;
+
+// A slot belongs to one listener for ever: a region that is open when its listener goes may still report its end.
+struct Slot {
+  Listener listener;
+  std::atomic<bool> begins{false};
+};
+Slot g_slots[kMaxListeners];
+std::atomic<unsigned> g_used{0};
+
+std::mutex& slots_lock() noexcept {
+  static Immortal<std::mutex> lock;
+  return *lock;
+}
+
+bool same(unsigned slot, const Listener& listener) noexcept {
+  const Listener& its = g_slots[slot].listener;
+  return its.begin == listener.begin && its.end == listener.end && its.context == listener.context;
+}
+
+}  // namespace
+
+unsigned tell_begin(const Key& key) noexcept {
+  unsigned told = 0;
+  for (unsigned slot = 0; slot < g_used.load(std::memory_order_acquire); ++slot) {
+    if (!g_slots[slot].begins.load(std::memory_order_acquire)) { continue; }
+    told |= 1U << slot;
+    if (g_slots[slot].listener.begin != nullptr) { g_slots[slot].listener.begin(key, g_slots[slot].listener.context); }
+  }
+  return told;
+}
+
+void tell_end(unsigned told, const Key& key) noexcept {
+  for (unsigned slot = kMaxListeners; slot-- > 0;) {
+    if ((told >> slot & 1U) != 0 && g_slots[slot].listener.end != nullptr) {
+      g_slots[slot].listener.end(key, g_slots[slot].listener.context);
+    }
+  }
+}
+
+}  // namespace detail
+
+bool add_listener(const Listener& listener) noexcept {
+  const std::lock_guard<std::mutex> lock(detail::slots_lock());
+  const unsigned used = detail::g_used.load(std::memory_order_relaxed);
+  unsigned slot = 0;
+  while (slot < used &&
+         (detail::g_slots[slot].begins.load(std::memory_order_relaxed) || !detail::same(slot, listener))) {
+    ++slot;
+  }
+  if (slot == detail::kMaxListeners) { return false; }
+  if (slot == used) { detail::g_slots[slot].listener = listener; }
+  detail::g_slots[slot].begins.store(true, std::memory_order_release);
+  if (slot == used) { detail::g_used.store(slot + 1, std::memory_order_release); }
+  detail::mode().fetch_or(detail::kModeListening, std::memory_order_release);
+  return true;
+}
+
+void remove_listener(const Listener& listener) noexcept {
+  const std::lock_guard<std::mutex> lock(detail::slots_lock());
+  bool any = false;
+  for (unsigned slot = 0; slot < detail::g_used.load(std::memory_order_relaxed); ++slot) {
+    if (detail::same(slot, listener)) { detail::g_slots[slot].begins.store(false, std::memory_order_release); }
+    any = any || detail::g_slots[slot].begins.load(std::memory_order_relaxed);
+  }
+  if (!any) {
+    detail::mode().fetch_and(~static_cast<std::uint32_t>(detail::kModeListening), std::memory_order_release);
+  }
+}
+
+TAKT_END_NAMESPACE

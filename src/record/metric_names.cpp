@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "record/metric_names.hpp"
+
+#include "base/fault.hpp"
+#include "base/immortal.hpp"
+#include "base/repaired_name.hpp"
+#include "base/words.hpp"
+
+#include <new>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+MetricNames& metric_names() noexcept {
+  static Immortal<MetricNames> names;  // never destroyed, like everything a thread may still use at exit
+  return *names;
+}
+
+std::uint64_t MetricNames::find(std::string_view name, std::uint64_t hash, std::size_t& at) const noexcept {
+  for (at = hash % (2 * kMaxNames);; at = (at + 1) % (2 * kMaxNames)) {
+    const Entry* entry = slot_[at].load(std::memory_order_acquire);  // partner: number()
+    if (entry == nullptr) { return 0; }
+    if (entry->hash == hash && entry->given == name) { return at + 1; }
+  }
+}
+
+std::uint64_t MetricNames::number(std::string_view name) noexcept {
+  std::uint64_t hash = 14695981039346656037U;
+  for (const char c : name) { hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U; }
+  std::size_t at = 0;
+  if (const std::uint64_t number = find(name, hash, at)) { return number; }
+  return add(name, hash);
+}
+
+TAKT_COLD std::uint64_t MetricNames::add(std::string_view name, std::uint64_t hash) noexcept {
+  bool full = false;
+  std::uint64_t added = 0;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    std::size_t at = 0;
+    if (const std::uint64_t number = find(name, hash, at)) { return number; }
+    full = count_ == kMaxNames;
+    if (const Entry* entry = full ? nullptr : make(name, hash)) {
+      ++count_;
+      slot_[at].store(entry, std::memory_order_release);  // partner: find()
+      added = at + 1;
+    }
+  }
+  // Without the lock: the handler that hears of it may give metrics of its own.
+  if (added != 0) {
+    tell_repaired("metric_name", "metric", name);
+    return added;
+  }
+  if (!full) {
+    without_memory_.fetch_add(1, std::memory_order_relaxed);
+    report_fault("metrics.memory", Words("no memory is left for the name of the metric \"", RepairedName(name),
+                                         "\"; what is given for it is dropped until there is some."));
+    return 0;
+  }
+  refused_.fetch_add(1, std::memory_order_relaxed);
+  report_fault("metrics", Words("there are more than 1 024 metric names; \"", RepairedName(name),
+                                "\" and later ones are dropped. Use few names, with the step as their axis."));
+  return 0;
+}
+
+/// nullptr without memory.
+const MetricNames::Entry* MetricNames::make(std::string_view name, std::uint64_t hash) noexcept {
+  try {
+    return new Entry{hash, std::string(name), repaired_name(name)};
+  } catch (const std::bad_alloc&) { return nullptr; }
+}
+
+const std::string& MetricNames::name(std::uint64_t number) const noexcept {
+  static Immortal<std::string> none("(no name)");  // of a metric that was dropped; so short that it needs no memory
+  const Entry* entry =
+      number == 0 || number > 2 * kMaxNames ? nullptr : slot_[number - 1].load(std::memory_order_acquire);
+  return entry == nullptr ? *none : entry->name;
+}
+
+void MetricNames::after_fork() noexcept {
+  ::new (static_cast<void*>(&mutex_)) std::mutex;
+}  // another thread may hold it
+
+}  // namespace detail
+TAKT_END_NAMESPACE

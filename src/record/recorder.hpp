@@ -1,0 +1,269 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/detail/hot.hpp>
+#include <takt/detail/notices.hpp>
+#include <takt/detail/tree.hpp>
+
+#include "record/clock.hpp"
+#include "record/device_queue.hpp"
+#include "record/folder.hpp"
+#include "record/key_table.hpp"
+#include "record/outbox.hpp"
+#include "record/shared.hpp"
+#include "record/step_series.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// All that one thread records into. Leaked on purpose and used again by later threads.
+/// Owner thread only, unless a function says otherwise; of a thread that has ended, whoever holds Registry's collect lock.
+class Recorder {
+ public:
+  /// nullptr where there is no memory.
+  static Recorder* create(Clock& clock, Shared& shared, std::uint32_t generation) noexcept;
+  /// The recorder whose arena `address` points into.
+  static Recorder* of(std::uintptr_t address) noexcept {
+    const std::uintptr_t arena = (address - 1) & ~kArenaMask;  // a full arena's cursor is one past it
+    return reinterpret_cast<Recorder*>(reinterpret_cast<const Arena*>(arena)->event[0]);
+  }
+
+  /// Makes this the recorder of the calling thread, and no longer.
+  void attach(std::uint32_t thread, std::uint64_t warmup) noexcept;
+  void detach_thread() noexcept;
+
+  Region begin(KeyIndex key, Region flags) noexcept;
+  Region begin_device(KeyIndex key, Region flags, StreamRef stream) noexcept;
+  void end(Region region) noexcept;
+  /// The same for a region of which nothing is to be noted.
+  void end_plain(Region region) noexcept;
+  /// The same for a step with no other flag, of the calling thread, by the processor's counter.
+  /// \param at the thread's cursor, with room.
+  void end_step(Region region, Event* at) noexcept;
+  /// Remembers which listeners were told of the begin of a region, and tells once. Taking: any thread. False without room.
+  bool told(Region region, unsigned listeners) noexcept;
+  unsigned take_told(Region region) noexcept;
+  /// The device mark at which a region began. Any thread.
+  bool take_device(Region region, DeviceBegin& begin) noexcept { return devices_.take(region_id(region), begin); }
+  /// The stream of an open region that has one. Any thread that may end it.
+  StreamRef stream_of(Region region) const noexcept { return devices_.stream_of(region_id(region)); }
+  /// A device span that began on another thread ends here, at `node` of this tree. Takes over both marks.
+  void add_device(Node* node, const DeviceBegin& begin, const DeviceBegin& end) noexcept {
+    devices_.ended(*this, node, nullptr, false, begin, end);
+  }
+  /// The place of `key` inside `around`, or, where that is nullptr, inside the region that is open.
+  Node* child(Node* around, KeyIndex key) noexcept;
+  /// A device span without host time, between two marks at `node`. Takes over both.
+  void add_span(Node* node, const DeviceBegin& begin, const DeviceBegin& end) noexcept;
+  Region lap(Region region, KeyIndex key, Region flags) noexcept;
+  /// The innermost open region of `key`; 0 if there is none, which counts as a mistake unless `tolerant`.
+  Region innermost(KeyIndex key, bool tolerant) noexcept;
+  void mistake(Mishap mishap, KeyIndex key) noexcept;
+  /// Whether `region`, which began here, has not ended.
+  bool is_open(Region region) noexcept;
+  /// Whether `region`, which began here, is so new that it is open for sure: without a fold, which the end needs anyway.
+  bool has_just_begun(Region region) noexcept;
+  /// A begin and an end as a Scope makes them, to measure what they cost.
+  void plain_pair(KeyIndex key) noexcept;
+  void amount(Region region, Amount what, std::int64_t amount) noexcept;
+  void skip(KeyIndex key) noexcept;
+  /// Whether this is the one in `every` regions of `key` to be timed.
+  bool sampled(KeyIndex key, std::uint32_t every) noexcept;
+  void add(KeyIndex key, std::uint64_t length_ns) noexcept;
+  void metric(std::uint64_t name, double value, const std::int64_t* step) noexcept;
+  void set_step(std::int64_t step) noexcept;
+
+  /// Folds what has been recorded; afterwards there is room for a few events.
+  void fold() noexcept;
+  /// Takes in device results that are ready. `all`: looks at every one, not only at the oldest.
+  void poll(bool all = false) noexcept { devices_.poll(*this, all); }
+  /// Of one stream, all.
+  void poll(StreamRef stream) noexcept {
+    fold();
+    devices_.poll(*this, stream);
+  }
+  void glance(StreamRef stream) noexcept { devices_.glance(*this, stream); }
+  bool device_pending() const noexcept { return devices_.pending() != 0; }
+  /// Asks devices for results on behalf of the owner, who takes them in later. Any thread.
+  void ask_devices() noexcept { devices_.ask(*this); }
+  DeviceQueue& devices() noexcept { return devices_; }
+  /// Gives up device results that are still pending, counted.
+  void abandon_devices() noexcept { devices_.abandon(*this); }
+
+  /// Another thread has ended `region`, which belongs to this one. Any thread.
+  bool leave_notice(std::uint32_t id, std::uint64_t end_ns) noexcept { return notices_.leave(id, end_ns); }
+
+  /// Copies what is not folded yet. Any thread that keeps the owner from ending meanwhile (Registry's lock).
+  void copy(Unfolded& copy) const noexcept;
+
+  /// Around all that the owner does but for a plain begin or end: a signal handler that times a region in the midst of it does not
+  /// come in here a second time.
+  class Inside {
+   public:
+    explicit Inside(Recorder& recorder) noexcept : recorder_(recorder), before_(recorder.inside_.own()) {
+      recorder_.inside_.set(true);
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+    }
+    ~Inside() { leave(); }
+    void leave() noexcept {
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+      recorder_.inside_.set(before_);
+    }
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+    bool interrupts() const noexcept { return before_; }
+
+   private:
+    Recorder& recorder_;
+    const bool before_;
+  };
+
+  /// Whether something of the owner's is under way, so that who asks is a signal handler.
+  bool is_inside() const noexcept { return inside_.own(); }
+
+  /// Around a change of the tree that no event stands for: it gets a position of its own, so that readers see it whole.
+  class Change {
+   public:
+    explicit Change(Recorder& recorder) noexcept : recorder_(recorder) {
+      recorder_.sequence_.add(1);
+      recorder_.tree_.set_position(recorder_.position_.own());
+    }
+    ~Change() {
+      recorder_.position_.add(1);
+      recorder_.sequence_.add(1);
+    }
+    Change(const Change&) = delete;
+    Change& operator=(const Change&) = delete;
+
+   private:
+    Recorder& recorder_;
+  };
+
+  /// A device span that was asked for is not taken; `series`: the one whose open step misses it, may be nullptr.
+  void device_skipped(TreeKey key, StepSeries* series) noexcept;
+
+  /// A region that began with `opener` has ended on this thread: for the time line.
+  void trace_elsewhere(const Recorder& opener, Region region, KeyIndex key, std::uint64_t begin_ns,
+                       std::uint64_t end_ns) noexcept;
+
+  Tree& tree() noexcept { return tree_; }
+  const Tree& tree() const noexcept { return tree_; }
+  Outbox* outbox() const noexcept { return outbox_.load(std::memory_order_acquire); }
+  Clock& clock() const noexcept { return clock_; }
+  ClockSource source() const noexcept { return source_.get(); }
+  std::uint32_t thread() const noexcept { return thread_.get(); }
+  std::uint32_t generation() const noexcept { return generation_; }
+  bool owner_alive() const noexcept { return home_.load(std::memory_order_acquire) != &parked_; }
+  /// The rows of a Batch path, made at need; nullptr where there is no room.
+  StepSeries* series_of(Node* batch) noexcept;
+  /// The rows of the Batch that is open; nullptr without one.
+  StepSeries* open_series() noexcept;
+  /// The rows in which a region of `node` that has just ended appears; nullptr: in none.
+  StepSeries* series_for(const Node* node) noexcept;
+  /// Whether regions were given up as forgotten that tell_forgotten() has not told.
+  bool has_untold() const noexcept { return has_untold_; }
+  void forget_untold() noexcept { has_untold_ = false; }
+  /// Says on stderr which regions were given up. Any thread.
+  void tell_forgotten(const KeyTable& keys);
+  /// Gives up regions that are still open, counted as never ended. Of a thread that has ended.
+  void abandon_open() noexcept;
+  /// Forgets everything; for the next thread. Nothing may be open or pending.
+  void recycle() noexcept;
+
+ private:
+  Recorder(Arena& arena, Clock& clock, Shared& shared, std::uint32_t generation) noexcept;
+  std::uint64_t now() const noexcept { return clock_.ticks(source_.own()); }
+  Event* own_cursor() const noexcept {
+    return __atomic_load_n(home_.load(std::memory_order_relaxed), __ATOMIC_RELAXED);
+  }
+  void set_own_cursor(Event* to) noexcept {
+    __atomic_store_n(home_.load(std::memory_order_relaxed), to, __ATOMIC_RELEASE);
+  }
+  std::uint32_t unfolded() noexcept;
+  std::uint32_t resume_after_signal() noexcept;
+  Event* room_for(unsigned events) noexcept;
+  void next_block() noexcept;
+  void record(const Event* events, unsigned count) noexcept;
+  template <class Stamp>
+  Region begin_at(KeyIndex key, Region flags, Stamp stamp) noexcept;
+  void fold_until(Event* to) noexcept;
+  void take_notices(Event* to) noexcept;
+  void take_news() noexcept;
+  using Places = std::array<std::uint64_t, kBlocks>;
+  template <class Use>
+  void each_open_id(Use use) const noexcept;
+  Places taken_places() const noexcept;
+  std::size_t free_block() noexcept;
+  Region begin_between(KeyIndex key, std::uint64_t ticks) noexcept;
+  /// Where events go on.
+  Ruler& ruler() noexcept {
+    ruler_.go_on(source_.own(), last_ticks_.own());
+    return ruler_;
+  }
+  std::uint32_t place_of(const Event* event) const noexcept { return static_cast<std::uint32_t>(event - arena_.event); }
+  void follow_clock() noexcept;
+  void step_ended(Node* batch) noexcept;
+  void step_lost(Node* batch) noexcept;
+  std::int64_t current_step() const noexcept;
+  Outbox* need_outbox() noexcept;
+  Outbox* new_outbox() noexcept;
+  StepSeries* new_series(Node* batch) noexcept;
+  void ask_for_collection(Outbox& box) noexcept;
+  void trace(const Event* events, std::uint32_t count, std::uint32_t place, std::uint64_t ticks,
+             std::uint64_t unmatched = 0) noexcept;
+  void take_end(Region region) noexcept;
+  void region_ended(Region region, Node* node) noexcept;
+  void device_region_ended(Region region, Node* node) noexcept;
+  Node* step_of(Region region, Node* last_ended) const noexcept;
+  DeviceBegin mark(StreamRef stream) noexcept;
+  void device_opened(Region region, const DeviceBegin& begin) noexcept;
+  void device_ended(Node* node, const DeviceBegin& begin, const DeviceBegin& end) noexcept;
+  KeyIndex key_of(std::uint32_t id) const noexcept;
+  bool is_step(const Node* node) const noexcept {
+    return node->role == Role::batch && tree_.step().node == node && !tree_.step().open;
+  }
+
+  Arena& arena_;
+  Clock& clock_;
+  Shared& shared_;
+  std::uint32_t generation_;
+  Relaxed<std::uint32_t> thread_;
+  std::atomic<Event**> home_;  // where this recorder's cursor lives: the thread's own, or parked_
+  Event* parked_ = nullptr;
+  Counter sequence_;        // odd while folding
+  Relaxed<Event*> folded_;  // the first event not folded yet
+  Counter position_;        // events folded so far
+  Relaxed<bool> inside_;    // see Inside
+  Counter last_ticks_;
+  Relaxed<ClockSource> source_;
+  Ruler ruler_;
+  Node* last_ended_ = nullptr;
+  Notices notices_;
+  std::atomic<Outbox*> outbox_{nullptr};
+  StepSeries* last_series_ = nullptr;
+  std::uint64_t last_boundaries_ = 0;
+  std::array<std::uint32_t, 64> sample_count_{};  // by key, folded: see sampled()
+  std::array<KeyIndex, 64> sample_key_{};
+  std::uint64_t rechecked_ns_ = 0;
+  bool has_untold_ = false;
+  std::atomic<std::uint64_t> told_given_up_{0};
+  bool has_next_step_ = false;  // set_step() was called since the last step ended
+  std::int64_t next_step_ = 0;
+  std::array<std::atomic<std::uint32_t>, Tree::kMaxDepth> told_{};  // id of a region << 8 | listeners told; 0: free
+  DeviceQueue devices_;
+  Tree tree_;
+};
+
+/// Whether events are kept for a time line.
+extern std::atomic<bool> tracing;
+/// How often recording was switched on again (takt::set_enabled). A step's end that finds another number than the one before may have
+/// steps behind it that nobody saw.
+extern std::atomic<std::uint64_t> switched_on;
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/detail/memory.hpp>
+
+#include "record/alarm.hpp"
+#include "record/outbox_pool.hpp"
+#include "record/series_list.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// What the recorders of a process have in common. Outlives them. Any thread.
+struct Shared {
+  explicit Shared(std::size_t memory_bytes) noexcept : budget(memory_bytes) {}
+
+  MemoryBudget budget;
+  OutboxPool outbox_pool{4U << 20U};
+  Alarm alarm;  ///< rings when outboxes fill up: whoever collects should not wait for the end of the period
+  SeriesList series;
+
+  // What the figures do not contain.
+  std::atomic<std::uint64_t> interrupted{0};  ///< events that a signal handler found in its way, see Recorder::Inside
+  std::atomic<std::uint64_t> steps_without_rows{0};
+  std::atomic<std::uint64_t> metrics_without_room{0};
+
+  void count_interrupted() noexcept { interrupted.fetch_add(1, std::memory_order_relaxed); }
+  void ask_for_collection() noexcept {
+    if (outbox_pool.used() >= outbox_pool.limit() / 8) { alarm.ring(); }
+  }
+};
+
+}  // namespace detail
+TAKT_END_NAMESPACE

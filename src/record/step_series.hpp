@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/detail/tree.hpp>
+
+#include "record/outbox.hpp"
+#include "record/throughput_windows.hpp"
+
+#include <cstdint>
+#include <vector>
+
+TAKT_BEGIN_NAMESPACE
+
+namespace detail {
+
+/// The steps of one Batch path on one thread: makes a row of each from what the tree has gained since the last one, so
+/// that rows cost nothing between the ends of Batches. Owning thread only, but for throughput.
+class StepSeries {
+ public:
+  static constexpr unsigned kColumns = 64;
+
+  /// \param late steps have ended of which this knows nothing: there will be a row from the next one on.
+  StepSeries(Node* batch, bool late) noexcept : batch_(batch), late_(late) {}
+
+  void set_id(std::uint32_t id) noexcept { id_ = id; }
+  std::uint32_t id() const noexcept { return id_; }
+  std::uint64_t row() const noexcept { return row_; }   ///< number of the row being made
+  std::int64_t step() const noexcept { return step_; }  ///< number of the step being made, or to come
+  void set_step(std::int64_t step) noexcept { step_ = step; }
+  std::int64_t last_step() const noexcept { return last_step_; }  ///< number of the one that ended last
+
+  /// A device span of this row is waited for.
+  void device_begun() noexcept {
+    ++device_pending_;
+    ++device_spans_;
+  }
+  /// Whether a span of `node` is the Batch's own, and else in which cell of its rows it counts: CellRecord::node.
+  bool is_own(const Node* node) const noexcept { return node == batch_; }
+  std::uint32_t cell_of(Tree& tree, const Node* node) noexcept {
+    return find_column(tree, node) == &rest_column_ ? CellRecord::kOther : node->index;
+  }
+  /// A device span of this row will not come.
+  void device_lost() noexcept { ++device_lost_; }
+  /// A device span of the row `row` has an outcome; -1: it was lost.
+  void device_done(Tree& tree, Outbox* outbox, std::uint64_t row, Node* node, std::int64_t ns) noexcept;
+
+  /// The step in `tree` has ended: writes its row. `boundary` says that, since this series' last step, an Epoch
+  /// began or ended, a Batch of another path ended, or steps may not have been timed. Returns false where that would be a row of more than this step.
+  bool finish_step(Tree& tree, Outbox* outbox, bool boundary) noexcept;
+  /// A step has ended of which there is no row: what it left in the tree belongs to none.
+  void skip_step(Tree& tree) noexcept;
+
+  const ThroughputWindows& windows() const noexcept { return windows_; }
+  std::uint64_t steps() const noexcept { return steps_.get(); }
+  std::uint64_t warmup_steps() const noexcept { return warmup_steps_.get(); }
+
+ private:
+  struct Column {
+    Node* node = nullptr;
+    std::uint64_t total_ns = 0;  // as of the last row
+    std::uint64_t calls = 0;
+    std::int64_t device_ns = 0;  // of this row so far
+    std::uint32_t device_calls = 0;
+  };
+
+  void find_columns(Tree& tree) noexcept;
+  void add_columns(Tree& tree) noexcept;
+  Column* column_of(const Node* node) noexcept;
+  Column* find_column(Tree& tree, const Node* node) noexcept;
+  std::uint64_t* write_cells(std::uint64_t* to, const Tree::Step& step) noexcept;
+  std::uint64_t* write_rest(std::uint64_t* to) const noexcept;
+  Column rest_now() const noexcept;
+  void write_row(const Tree& tree, Outbox& outbox, std::int64_t period_ns) noexcept;
+  void keep_totals() noexcept;
+  void keep_rest() noexcept;
+  void next_step(Tree& tree) noexcept;
+  void note_period(const Tree::Step& step, std::int64_t period_ns, bool boundary) noexcept;
+
+  std::uint32_t id_ = 0;
+  Node* batch_;
+  bool late_;
+  Column column_[kColumns];
+  unsigned columns_ = 0;
+  std::vector<const Node*> rest_;  // paths without a column; together they make one cell
+  Column rest_column_;
+  Column own_column_;  // of the Batch's own device span; its host time is that of the row
+  std::uint32_t seen_nodes_ = 0;
+  std::uint64_t row_ = 0;
+  std::int64_t step_ = 0;
+  std::int64_t last_step_ = 0;
+  bool has_last_ = false;
+  std::uint64_t last_end_ns_ = 0;
+  std::uint64_t last_items_ = 0;
+  std::uint32_t device_spans_ = 0;
+  std::uint32_t device_pending_ = 0;
+  std::uint32_t device_lost_ = 0;
+  Counter steps_, warmup_steps_;
+  ThroughputWindows windows_;
+};
+
+}  // namespace detail
+TAKT_END_NAMESPACE

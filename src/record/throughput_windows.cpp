@@ -1,0 +1,198 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "record/throughput_windows.hpp"
+
+#include <takt/snapshot.hpp>
+
+#include <sched.h>
+#include <cmath>
+#include <limits>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// What one window took, and how much it did.
+struct WindowShare {
+  double items = 0;
+  double ns = 0;
+};
+
+namespace {
+
+/// 97.5 % quantile of Student's t: from tables up to ten degrees of freedom, above by the expansion in 1/n of Abramowitz
+/// and Stegun 26.7.5, which is then within 0.02 %.
+double student_t975(std::uint64_t degrees) noexcept {
+  constexpr double kSmall[] = {0, 12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281};
+  if (degrees <= 10) { return kSmall[degrees]; }
+  const double z = 1.959964;
+  const double n = static_cast<double>(degrees);
+  const double z3 = z * z * z;
+  const double z5 = z3 * z * z;
+  const double z7 = z5 * z * z;
+  return z + (z3 + z) / (4 * n) + (5 * z5 + 16 * z3 + 3 * z) / (96 * n * n) +
+         (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * n * n * n);
+}
+
+/// What windows say of the ratio of items and time, linearised: by how much each took longer than its items take on average.
+struct Scatter {
+  double items = 0;       ///< of all windows
+  double ns_an_item = 0;  ///< likewise
+  double squares = 0;     ///< sum of the squares of what windows took longer, in ns squared
+  double neighbours = 0;  ///< sum of the products of what one and the next took longer
+
+  /// How alike neighbours are: -1 to 1.
+  double correlation() const noexcept { return squares > 0 ? neighbours / squares : 0; }
+};
+
+Scatter scatter_of(const WindowShare* windows, std::uint64_t count) noexcept {
+  Scatter scatter;
+  double ns = 0;
+  for (std::uint64_t at = 0; at < count; ++at) {
+    scatter.items += windows[at].items;
+    ns += windows[at].ns;
+  }
+  if (scatter.items <= 0) { return scatter; }
+  scatter.ns_an_item = ns / scatter.items;
+  double before = 0;
+  for (std::uint64_t at = 0; at < count; ++at) {
+    const double longer = windows[at].ns - scatter.ns_an_item * windows[at].items;
+    scatter.squares += longer * longer;
+    scatter.neighbours += longer * before;
+    before = longer;
+  }
+  return scatter;
+}
+
+}  // namespace
+
+void ThroughputWindows::add(std::uint64_t items, std::uint64_t period_ns) noexcept {
+  const std::uint64_t version = version_.own();
+  version_.set(version + 1);
+  steps_.add(1);
+  items_.set(bounded_sum(items_.own(), items));
+  ns_.set(bounded_sum(ns_.own(), period_ns));
+  // What is in the windows is no more than these sums; at their end there is no rate any more.
+  if (items_.own() < kMostSum && ns_.own() < kMostSum) {
+    add_to_window(items, period_ns);
+    add_powers(period_ns);
+  }
+  version_.set(version + 2);
+}
+
+void ThroughputWindows::add_powers(std::uint64_t period_ns) noexcept {
+  const auto ns = static_cast<double>(period_ns);
+  if (TAKT_UNLIKELY(steps_.own() == 1)) { first_ns_ = ns; }
+  const double differs = ns - first_ns_;
+  double power = 1;
+  for (Relaxed<double>& sum : power_) { sum.add(power *= differs); }
+}
+
+inline void ThroughputWindows::add_to_window(std::uint64_t items, std::uint64_t period_ns) noexcept {
+  Window& window = window_[full_.own()];
+  window.items.add(items);
+  window.ns.add(period_ns);
+  open_steps_.add(1);
+  if (TAKT_UNLIKELY(open_steps_.own() == per_window_.own())) { next_window(); }
+}
+
+TAKT_COLD void ThroughputWindows::next_window() noexcept {
+  unsigned full = full_.own();
+  open_steps_.set(0);
+  if (++full == kWindows) {
+    for (unsigned pair = 0; pair < kWindows / 2; ++pair) {
+      window_[pair].items.set(window_[2 * pair].items.own() + window_[2 * pair + 1].items.own());
+      window_[pair].ns.set(window_[2 * pair].ns.own() + window_[2 * pair + 1].ns.own());
+    }
+    full = kWindows / 2;
+    per_window_.set(per_window_.own() * 2);
+  }
+  full_.set(full);
+  window_[full] = Window();
+}
+
+void ThroughputWindows::exclude(std::uint64_t period_ns) noexcept {
+  const std::uint64_t version = version_.own();
+  version_.set(version + 1);
+  excluded_steps_.add(1);
+  excluded_ns_.set(bounded_sum(excluded_ns_.own(), period_ns));
+  version_.set(version + 2);
+}
+
+/// All that a reader looks at between two looks at the version.
+struct ThroughputWindows::Interval {
+  WindowShare window[kWindows];
+  double power[kPowers] = {};
+
+  double stalls(std::uint64_t steps) const noexcept;
+  void judge(Throughput& result) const noexcept;
+};
+
+/// How many equal stalls would make this scatter: (sum of squares)^2 / sum of fourth powers, which is steps by kurtosis. k stalls
+/// among steps that are alike give k; steps that scatter like a bell give a third of themselves.
+double ThroughputWindows::Interval::stalls(std::uint64_t steps) const noexcept {
+  const double n = static_cast<double>(steps);
+  const double mean = power[0] / n;
+  const double squares = power[1] - n * mean * mean;
+  const double fourths =
+      power[3] - 4 * mean * power[2] + 6 * mean * mean * power[1] - 3 * n * mean * mean * mean * mean;
+  // Nothing but rounding: all periods are the same.
+  if (squares <= 1e-12 * power[1] || fourths <= 0) { return std::numeric_limits<double>::max(); }
+  return squares * squares / fourths;
+}
+
+/// The interval of items by time. It is one of the ratio, as the estimate is: of what windows took longer than their items take on
+/// average. Neighbours that are alike make it wider by (1 + r) / (1 - r), as in a series of the first order, and n windows are
+/// worth n (1 - r) / (1 + r). It is even in the logarithm, so that no end is below 0.
+void ThroughputWindows::Interval::judge(Throughput& result) const noexcept {
+  if (result.windows < kFewestWindows) { return; }
+  const double stalls = this->stalls(result.steps);
+  if (stalls < kFewestStalls) {
+    result.no_interval = NoInterval::few_stalls;
+    result.stalls = static_cast<std::uint64_t>(std::llround(stalls));
+    return;
+  }
+  const Scatter scatter = scatter_of(window, result.windows);
+  if (scatter.items <= 0) { return; }
+  const double n = static_cast<double>(result.windows);
+  const double r = scatter.correlation();
+  if (n * (1 - r) < kFewestIndependent * (1 + r)) {
+    result.no_interval = NoInterval::correlated;
+    return;
+  }
+  const double wider = r > 0 ? (1 + r) / (1 - r) : 1;
+  const double deviation = std::sqrt(scatter.squares * n / (n - 1) * wider) / scatter.items / scatter.ns_an_item;
+  const double half = std::exp(student_t975(result.windows - 1) * deviation);
+  result.no_interval = NoInterval::none;
+  result.items_low = result.items_per_s / half;
+  result.items_high = result.items_per_s * half;
+}
+
+Throughput ThroughputWindows::read() const noexcept {
+  Throughput result;
+  Interval interval;
+  for (;;) {
+    const std::uint64_t version = version_.get();
+    result.steps = steps_.get();
+    result.items = items_.get();
+    result.period_ns = ns_.get();
+    result.excluded_steps = excluded_steps_.get();
+    result.excluded_ns = excluded_ns_.get();
+    result.windows = full_.get();
+    for (unsigned window = 0; window < result.windows && window < kWindows; ++window) {
+      interval.window[window] = {static_cast<double>(window_[window].items.get()),
+                                 static_cast<double>(window_[window].ns.get())};
+    }
+    for (unsigned at = 0; at < kPowers; ++at) { interval.power[at] = power_[at].get(); }
+    if ((version & 1U) == 0 && version_.get() == version) { break; }
+    sched_yield();
+  }
+  if (result.period_ns == 0) { return result; }
+  const double seconds = static_cast<double>(result.period_ns) * 1e-9;
+  result.items_per_s = static_cast<double>(result.items) / seconds;
+  result.steps_per_s = static_cast<double>(result.steps) / seconds;
+  interval.judge(result);
+  return result;
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

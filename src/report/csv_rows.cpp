@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "report/csv_rows.hpp"
+
+#include <takt/exposed.hpp>
+
+#include "base/text.hpp"
+
+#include <fmt/format.h>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+/// Behind `out`, without the cost of a format: there are many.
+void add(std::string& out, std::int64_t number) {
+  const fmt::format_int digits(number);
+  out.append(digits.data(), digits.size());
+}
+
+void add_present(std::string& out, std::int64_t ns) {
+  if (ns >= 0) { add(out, ns); }
+}
+
+}  // namespace
+
+std::string csv_field(const std::string& name) {
+  std::string text = printable(name);
+  if (text.find_first_of(",\"") == std::string::npos) { return text; }
+  std::string out = "\"";
+  for (const char each : text) { out.append(each == '"' ? 2 : 1, each); }
+  return out += '"';
+}
+
+std::string_view CsvRows::head() noexcept {
+  return "step,series,batch_path,thread,begin_ns,batch_ns,period_ns,items,warmup,complete,path,calls,host_ns,device_"
+         "ns,exposed_comm_ns,exposed_io_ns\n";
+}
+
+CsvRows::CsvRows(const Snapshot& snapshot) : snapshot_(snapshot) {
+  for (std::uint32_t path = 0; path < snapshot.paths.size(); ++path) {
+    paths_.push_back(csv_field(snapshot.path_name(path)));
+  }
+}
+
+std::string CsvRows::of(const Row& row, std::string_view prefix) const {
+  const std::string head = std::string(prefix) + columns_of_row(row);
+  const Exposed exposed = Exposed::of(snapshot_, row);
+  std::string tail = ",";
+  add_present(tail, exposed.comm_ns);
+  tail += ',';
+  add_present(tail, exposed.io_ns);
+  tail += '\n';
+  if (row.cells.empty()) { return head + ",,,," + tail; }
+  std::string out;
+  for (const Cell& cell : row.cells) {
+    out.append(head).append(1, ',').append(path(cell.path)).append(1, ',');
+    add(out, cell.calls);
+    out += ',';
+    add(out, cell.host_ns);
+    out += ',';
+    add_present(out, cell.device_ns);
+    out += tail;
+  }
+  return out;
+}
+
+std::string CsvRows::columns_of_row(const Row& row) const {
+  const Series series = row.series < snapshot_.series.size() ? snapshot_.series[row.series] : Series();
+  const std::string thread =
+      series.thread < snapshot_.threads.size() ? csv_field(snapshot_.threads[series.thread].name) : std::string();
+  std::string out;
+  const auto add_column = [&out](std::int64_t number) {
+    add(out, number);
+    out += ',';
+  };
+  add_column(row.step);
+  add_column(row.series);
+  out.append(path(series.path)).append(1, ',').append(thread).append(1, ',');
+  add_column(row.begin_ns);
+  add_column(row.host_ns);
+  add_present(out, row.period_ns);
+  out += ',';
+  add_column(row.items);
+  out.append(row.warmup ? "1," : "0,").append(row.complete ? "1" : "0");
+  return out;
+}
+
+std::string_view CsvRows::path(std::uint32_t index) const {
+  return index < paths_.size() ? std::string_view(paths_[index]) : std::string_view("other");
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

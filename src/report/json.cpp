@@ -1,0 +1,436 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <takt/exporters/json.hpp>
+#include <takt/exposed.hpp>
+
+#include "base/fault.hpp"
+#include "base/file.hpp"
+#include "base/json_text.hpp"
+#include "base/text.hpp"
+#include "base/words.hpp"
+
+#include <cmath>
+#include <cstddef>
+#include <functional>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+TAKT_BEGIN_NAMESPACE
+namespace {
+
+using Json = detail::JsonText;
+
+constexpr const char* kSchema = "takt-summary/1";
+constexpr std::int64_t kPeriodNs = 10'000'000'000;
+constexpr std::size_t kPiece = std::size_t{1} << 20U;  // of the text, in memory
+
+/// JSON has no NaN and no infinities.
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
+template <class T>
+Json number_if(bool known, T value) {
+  return known ? Json(value) : Json();
+}
+
+Json strings(const std::map<std::string, std::string>& values) {
+  Json out = Json::object();
+  for (const auto& [name, value] : values) { out.add(name, value); }
+  return out;
+}
+
+Json histogram(const Histogram& counts) {
+  Json out = Json::array();
+  counts.each([&out](unsigned bucket, std::uint64_t count) { out.push_back({Histogram::lowest_ns(bucket), count}); });
+  return out;
+}
+
+Json summary(const Summary& summary) {
+  const Stats stats = summary.stats();
+  const bool measured = summary.measured_n() != 0;
+  return {
+      {"n", stats.n},
+      {"warmup_n", stats.warmup_n},
+      {"total_ns", stats.total_ns},
+      {"warmup_total_ns", stats.warmup_total_ns},
+      {"first_ns", number_if(summary.first_n() != 0, stats.first_ns)},
+      {"mean_ns", number_if(measured, stats.mean_ns)},
+      {"stdev_ns", number_if(summary.measured_n() > 1, stats.stdev_ns)},
+      {"min_ns", number_if(measured, stats.min_ns)},
+      {"max_ns", number_if(measured, stats.max_ns)},
+      {"p50_ns", number_if(has_percentile(summary, 0.5), stats.p50_ns)},
+      {"p90_ns", number_if(has_percentile(summary, 0.9), stats.p90_ns)},
+      {"p99_ns", number_if(has_percentile(summary, 0.99), stats.p99_ns)},
+      {"p999_ns", number_if(has_percentile(summary, 0.999), stats.p999_ns)},
+      {"unbinned", summary.histogram().unbinned()},
+      {"histogram", histogram(summary.histogram())},
+  };
+}
+
+Json device_summary(const Summary& device) { return device.n() == 0 ? Json() : summary(device); }
+
+Json run(const Snapshot& snapshot) {
+  const RunInfo& run = snapshot.run;
+  return {
+      {"name", run.name},
+      {"id", run.id},
+      {"rank", run.rank},
+      {"world_size", run.world_size},
+      {"local_rank", run.local_rank},
+      {"attempt", run.attempt},
+      {"rank_source", run.rank_source},
+      {"host", run.host},
+      {"pid", run.pid},
+      {"start_unix_ns", run.start_unix_ns},
+      {"directory", run.directory},
+  };
+}
+
+Json clock(const ClockInfo& clock) {
+  return {
+      {"name", clock.name},
+      {"reason", clock.reason},
+      {"frequency_hz", number(clock.frequency_hz)},
+      {"error_ppm", number(clock.error_ppm)},
+      {"worst_error_ppm", number(clock.worst_error_ppm)},
+      {"error_since_ns", clock.error_since_ns},
+      {"empty_region_ns", clock.empty_region_ns},
+      {"fallbacks", clock.fallbacks},
+      {"region_cost_ns", number_if(clock.region_cost_ns > 0, clock.region_cost_ns)},
+  };
+}
+
+Json process(const ProcessTimes& times) {
+  return {
+      {"cpu_ns", number_if(times.cpu_ns != ProcessTimes::kUnknown, times.cpu_ns)},
+      {"stopped_ns", times.stopped_ns},
+      {"suspended_ns", times.suspended_ns},
+      {"before_session_ns", times.before_ns},
+      {"earlier_sessions", times.earlier_sessions},
+  };
+}
+
+Json share_of_parent(const Snapshot& snapshot, std::uint32_t path) {
+  const double share = snapshot.share_of_parent(path);
+  return share < 0 ? Json() : number(share);
+}
+
+Json path(const Snapshot& snapshot, std::uint32_t index) {
+  const PathStats& path = snapshot.paths[index];
+  return {
+      {"name", path.name},
+      {"path", snapshot.path_name(index)},
+      {"parent", number_if(path.parent != PathStats::kNoParent, path.parent)},
+      {"depth", path.depth},
+      {"kind", to_string(path.kind)},
+      {"self_ns", path.self_ns},
+      {"share_of_parent", share_of_parent(snapshot, index)},
+      {"items", path.items},
+      {"bytes", path.bytes},
+      {"skipped", path.skipped},
+      {"host", summary(path.host)},
+      {"device", device_summary(path.device)},
+      {"device_pending", path.device_pending},
+      {"device_lost", path.device_lost},
+  };
+}
+
+/// The totals of one key, wherever in the tree it stands.
+struct KeyTotal {
+  std::vector<const PathStats*> paths;
+  std::uint64_t self_ns = 0;
+  std::uint64_t items = 0;
+  std::uint64_t bytes = 0;
+  Summary host;
+  Summary device;
+};
+
+bool inside_itself(const Snapshot& snapshot, const PathStats& path) {
+  for (std::uint32_t above = path.parent; above != PathStats::kNoParent; above = snapshot.paths[above].parent) {
+    if (snapshot.paths[above].name == path.name) { return true; }
+  }
+  return false;
+}
+
+std::vector<KeyTotal> key_totals(const Snapshot& snapshot) {
+  std::vector<KeyTotal> totals;
+  std::map<std::string, std::size_t> places;
+  for (const PathStats& path : snapshot.paths) {
+    const std::size_t place = places.emplace(path.name, totals.size()).first->second;
+    if (place == totals.size()) { totals.emplace_back(); }
+    KeyTotal& total = totals[place];
+    total.paths.push_back(&path);
+  }
+  return totals;
+}
+
+/// Added up one key at a time: all of them at once would take as much memory as what was recorded.
+Json key(const Snapshot& snapshot, const KeyTotal& total) {
+  PathStats sum;
+  for (const PathStats* path : total.paths) {
+    sum.self_ns = detail::bounded_sum(sum.self_ns, path->self_ns);
+    sum.items = detail::bounded_sum(sum.items, path->items);
+    sum.bytes = detail::bounded_sum(sum.bytes, path->bytes);
+    // The outermost of a recursion holds the time of the inner ones already.
+    if (inside_itself(snapshot, *path)) { continue; }
+    sum.host.merge(path->host);
+    sum.device.merge(path->device);
+  }
+  return {
+      {"name", total.paths.front()->name},
+      {"kind", to_string(total.paths.front()->kind)},
+      {"self_ns", sum.self_ns},
+      {"items", sum.items},
+      {"bytes", sum.bytes},
+      {"host", summary(sum.host)},
+      {"device", device_summary(sum.device)},
+  };
+}
+
+/// null where there is an interval.
+Json no_interval(const Throughput& throughput) {
+  switch (throughput.no_interval) {
+    case NoInterval::few_steps:
+      return "few_steps";
+    case NoInterval::few_stalls:
+      return "few_stalls";
+    case NoInterval::correlated:
+      return "correlated";
+    case NoInterval::none:
+      break;
+  }
+  return {};
+}
+
+Json throughput(const Throughput& throughput) {
+  const bool items = throughput.items != 0 && throughput.period_ns != 0;
+  const bool interval = items && throughput.no_interval == NoInterval::none;
+  return {
+      {"steps", throughput.steps},
+      {"items", throughput.items},
+      {"period_ns", throughput.period_ns},
+      {"excluded_steps", throughput.excluded_steps},
+      {"excluded_ns", throughput.excluded_ns},
+      {"windows", throughput.windows},
+      {"items_per_s", items ? number(throughput.items_per_s) : Json()},
+      {"items_low", interval ? number(throughput.items_low) : Json()},
+      {"items_high", interval ? number(throughput.items_high) : Json()},
+      {"no_interval", no_interval(throughput)},
+      {"stalls", number_if(throughput.no_interval == NoInterval::few_stalls, throughput.stalls)},
+      {"steps_per_s", throughput.period_ns != 0 ? number(throughput.steps_per_s) : Json()},
+  };
+}
+
+Json threads(const Snapshot& snapshot) {
+  Json out = Json::array();
+  for (const ThreadInfo& each : snapshot.threads) {
+    out.push_back({{"id", each.id}, {"name", each.name}, {"ended", each.ended}});
+  }
+  return out;
+}
+
+Json series(const Snapshot& snapshot) {
+  Json out = Json::array();
+  for (const Series& each : snapshot.series) {
+    out.push_back({
+        {"path", each.path},
+        {"thread", each.thread},
+        {"steps", each.steps},
+        {"warmup_steps", each.warmup_steps},
+        {"throughput", throughput(each.throughput)},
+    });
+  }
+  return out;
+}
+
+Json open_regions(const Snapshot& snapshot) {
+  Json out = Json::array();
+  for (const OpenRegion& each : snapshot.open) {
+    out.push_back({{"path", each.path}, {"thread", each.thread}, {"open_ns", each.open_ns}});
+  }
+  return out;
+}
+
+/// What the process died of; null where it did not.
+Json uncaught(const Snapshot& snapshot) {
+  const Uncaught& death = snapshot.uncaught;
+  if (!death.happened) { return {}; }
+  Json open = Json::array();
+  for (const auto path : death.open) { open.push_back(path); }
+  return {{"type", number_if(!death.type.empty(), death.type)},
+          {"message", death.message},
+          {"thread", number_if(death.thread != Uncaught::kNoThread, death.thread)},
+          {"open", open}};
+}
+
+Json devices(const Snapshot& snapshot) {
+  Json out = Json::array();
+  for (const DeviceInfo& each : snapshot.devices) {
+    out.push_back({{"name", each.name},
+                   {"unavailable", number_if(!each.unavailable.empty(), each.unavailable)},
+                   {"caveat", number_if(!each.caveat.empty(), each.caveat)}});
+  }
+  return out;
+}
+
+Json exposed(const Exposed& exposed) {
+  const auto known = [](std::int64_t ns) { return number_if(ns != Exposed::kAbsent, ns); };
+  return {{"comm_ns", known(exposed.comm_ns)}, {"io_ns", known(exposed.io_ns)}, {"other_ns", known(exposed.other_ns)}};
+}
+
+Json time_lines(const Snapshot& snapshot) {
+  Json out = Json::array();
+  for (const TimeLineInfo& each : snapshot.time_lines) {
+    const Overlap& overlap = each.overlap;
+    out.push_back({
+        {"device", each.device},
+        {"number", each.number},
+        {"gpu_clock_error_ns", each.clock_error_ns},
+        {"spans", each.spans},
+        {"clamped", each.clamped},
+        {"steps", each.steps},
+        {"span_ns", overlap.span_ns},
+        {"compute_ns", overlap.compute_ns},
+        {"comm_ns", overlap.comm_ns},
+        {"io_ns", overlap.io_ns},
+        {"comm_exposed_least_ns", overlap.comm_exposed_least_ns},
+        {"io_exposed_least_ns", overlap.io_exposed_least_ns},
+        {"idle_least_ns", overlap.idle_least_ns},
+        {"undecided", overlap.undecided},
+        {"exposed", exposed(Exposed::on(overlap))},
+    });
+  }
+  return out;
+}
+
+Json losses(const Snapshot& snapshot) {
+  Json out = Json::array();
+  for (const Loss& each : snapshot.losses) {
+    out.push_back({{"what", each.what}, {"where", each.where}, {"count", each.count}});
+  }
+  return out;
+}
+
+using Sink = std::function<bool(const std::string&)>;
+
+/// One line a member, and one an element of its arrays: small, and still something that grep and diff can work with. Elements with
+/// histograms are made one at a time: a document of them takes many times as much memory as what it says.
+class Lines {
+ public:
+  /// \param take is given the text in pieces; false: it takes no more.
+  explicit Lines(const Sink& take) : take_(take) {}
+
+  void member(const char* name, const Json& value) {
+    begin(name);
+    if (!value.is_array()) {
+      out_ += detail::printable_json(value.text());
+      return;
+    }
+    bool any = false;
+    for (std::size_t at = 0; at < value.size(); ++at) { element(any, value.element(at)); }
+    out_ += any ? "\n]" : "[]";
+  }
+  template <class Values, class Element>
+  void array(const char* name, const Values& values, Element make) {
+    begin(name);
+    bool any = false;
+    for (const auto& each : values) { element(any, make(each).text()); }
+    out_ += any ? "\n]" : "[]";
+  }
+  bool finish() {
+    out_ += "\n}\n";
+    hand_over();
+    return taken_;
+  }
+
+ private:
+  void begin(const char* name) { out_ += (std::exchange(begun_, true) ? ",\n" : "{\n") + Json(name).text() + ": "; }
+  void element(bool& any, std::string_view text) {
+    out_.append(std::exchange(any, true) ? ",\n " : "[\n ").append(detail::printable_json(text));
+    if (out_.size() >= kPiece) { hand_over(); }
+  }
+  void hand_over() {
+    taken_ = taken_ && take_(out_);
+    out_.clear();
+  }
+
+  const Sink& take_;
+  std::string out_;
+  bool begun_ = false;
+  bool taken_ = true;
+};
+
+bool write_json(const Snapshot& snapshot, const Sink& take) {
+  Lines lines(take);
+  lines.member("schema", kSchema);
+  lines.member("run", run(snapshot));
+  lines.member("clock", clock(snapshot.clock));
+  lines.member("wall_ns", snapshot.wall_ns);
+  lines.member("uncovered_ns", snapshot.uncovered_ns);
+  lines.member("overhead_ns", snapshot.overhead_ns);
+  lines.member("process", process(snapshot.process));
+  lines.member("finished", snapshot.finished);
+  lines.member("failed", snapshot.failed);
+  lines.member("killed", snapshot.killed);
+  lines.member("uncaught", uncaught(snapshot));
+  lines.member("params", strings(snapshot.params));
+  lines.member("tags", strings(snapshot.tags));
+  std::uint32_t index = 0;
+  lines.array("paths", snapshot.paths, [&](const PathStats&) { return path(snapshot, index++); });
+  lines.array("keys", key_totals(snapshot), [&](const KeyTotal& total) { return key(snapshot, total); });
+  lines.member("threads", threads(snapshot));
+  lines.member("series", series(snapshot));
+  lines.member("open", open_regions(snapshot));
+  lines.member("devices", devices(snapshot));
+  lines.member("exposed", exposed(Exposed::of(snapshot)));
+  lines.member("time_lines", time_lines(snapshot));
+  lines.member("losses", losses(snapshot));
+  return lines.finish();
+}
+
+bool write_whole(const std::string& path, const Snapshot& snapshot, std::string& error) {
+  detail::WholeFile file;
+  if (!file.open(path)) {
+    error = file.error();
+    return false;
+  }
+  // Half a summary is worth nothing, and the space may be what is missing.
+  try {
+    if (write_json(snapshot, [&file](const std::string& text) { return file.write(text); }) && file.commit()) {
+      return true;
+    }
+    error = file.error();
+  } catch (const std::bad_alloc&) {
+    file.discard();
+    throw;
+  }
+  file.discard();
+  return false;
+}
+
+}  // namespace
+
+std::string format_json(const Snapshot& snapshot) {
+  std::string text;
+  write_json(snapshot, [&text](const std::string& piece) {
+    text += piece;
+    return true;
+  });
+  return text;
+}
+
+ExportResult JsonExporter::export_snapshot(const Snapshot& snapshot) {
+  if (!snapshot.finished && snapshot.wall_ns - written_at_ns_ < kPeriodNs) { return ExportResult::ok; }
+  try {
+    std::string error;
+    if (write_whole(path_, snapshot, error)) {
+      written_at_ns_ = snapshot.wall_ns;
+      return ExportResult::ok;
+    }
+    detail::report_fault("json", error);
+  } catch (const std::bad_alloc&) { detail::report_fault("json", detail::Words("no memory is left to write ", path_)); }
+  // Rows are not in this file, so that nothing is lost by taking them; the last summary is worth another try.
+  return snapshot.finished ? ExportResult::retry : ExportResult::ok;
+}
+
+TAKT_END_NAMESPACE

@@ -1,0 +1,309 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "report/notes.hpp"
+
+#include <takt/exposed.hpp>
+
+#include "base/text.hpp"
+#include "report/path_notes.hpp"
+#include "report/throughput_notes.hpp"
+
+#include <fmt/format.h>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+std::string time_of(std::uint64_t ns) { return human_time(static_cast<double>(ns)); }
+
+/// Amounts over the total time of the region. Of a sampled region the time is that of a part of the calls only, so that
+/// no rate can be told.
+void amount_lines(const Snapshot& snapshot, std::uint32_t index, Lines& lines) {
+  const PathStats& path = snapshot.paths[index];
+  const double seconds = static_cast<double>(path.host.total_ns()) / 1e9;
+  const bool rated = path.skipped == 0 && seconds > 0;
+  const std::string inside = rated ? " in " + time_of(path.host.total_ns()) : ", no rate: not all calls were timed";
+  const auto say = [&](const std::string& rate, const std::string& amount) {
+    lines.push_back(fmt::format("{}: {}{}{}", path_label(snapshot, index), rated ? rate + ", " : "", amount, inside));
+  };
+  if (path.bytes != 0) {
+    const auto bytes = static_cast<double>(path.bytes);
+    say(rated ? human_bytes(bytes / seconds) + "/s" : "", human_bytes(bytes));
+  }
+  // The items of a Batch are in its throughput, which leaves out what does not belong to a step.
+  if (path.items != 0 && path.name != Batch.name()) {
+    const auto items = static_cast<double>(path.items);
+    say(rated ? human_rate(items / seconds) + " items/s" : "", human_count(path.items) + " items");
+  }
+}
+
+/// "cuda 0 1.20 ms, cuda 1 30.0 ms"; empty where there are not several devices with a time line.
+std::string exposed_by_device(const Snapshot& snapshot, std::int64_t Exposed::*member) {
+  std::string text;
+  for (const TimeLineInfo& line : snapshot.time_lines) {
+    const std::int64_t ns = Exposed::on(line.overlap).*member;
+    if (snapshot.time_lines.size() < 2 || ns == Exposed::kAbsent) { continue; }
+    text += fmt::format("{}{} {} {}", text.empty() ? "" : ", ", printable(line.device), line.number,
+                        human_time(static_cast<double>(ns)));
+  }
+  return text;
+}
+
+/// For what streams waited, as told by regions around the waits.
+void exposed_lines(const Snapshot& snapshot, Lines& lines) {
+  const Exposed exposed = Exposed::of(snapshot);
+  const auto say = [&](const char* what, Exposed::For which, std::int64_t Exposed::*member) {
+    const std::int64_t ns = exposed.*member;
+    if (ns == Exposed::kAbsent) { return; }
+    std::uint64_t waits = 0;
+    for (std::uint32_t path = 0; path < snapshot.paths.size(); ++path) {
+      if (Exposed::what(snapshot, path) == which) { waits += snapshot.paths[path].device.n(); }
+    }
+    lines.push_back(fmt::format("exposed {}: {}, {} wait{} of streams", what, human_time(static_cast<double>(ns)),
+                                human_count(waits), plural(waits)));
+    const std::string devices = exposed_by_device(snapshot, member);
+    if (!devices.empty()) { lines.push_back("  in steps: " + devices); }
+  };
+  say("communication", Exposed::For::comm, &Exposed::comm_ns);
+  say("IO", Exposed::For::io, &Exposed::io_ns);
+  say("waits for other things", Exposed::For::other, &Exposed::other_ns);
+}
+
+/// What the spans of a device say by themselves: a span is not work, so that only bounds can be told.
+void overlap_lines(const Snapshot& snapshot, Lines& lines) {
+  for (const TimeLineInfo& line : snapshot.time_lines) {
+    if (line.steps == 0) { continue; }
+    const Overlap& overlap = line.overlap;
+    const auto time = [](std::int64_t ns) { return human_time(static_cast<double>(ns)); };
+    const auto part = [&](const char* what, std::int64_t ns, std::int64_t exposed_ns) {
+      return ns == 0 ? std::string()
+                     : fmt::format("{} {}, of it \u2265 {} exposed; ", what, time(ns), time(exposed_ns));
+    };
+    lines.push_back(fmt::format("{} {}, spans alone, {} steps of {}: {}{}idle \u2265 {}", printable(line.device),
+                                line.number, human_count(line.steps), time(overlap.span_ns),
+                                part("communication", overlap.comm_ns, overlap.comm_exposed_least_ns),
+                                part("IO", overlap.io_ns, overlap.io_exposed_least_ns), time(overlap.idle_least_ns)));
+    if (overlap.undecided == 0) { continue; }
+    lines.push_back(
+        fmt::format("  {} communication{} wholly inside computing: hidden or waited for, spans cannot tell; "
+                    "put a region of CommWait around the stream's wait",
+                    human_count(overlap.undecided), plural(overlap.undecided)));
+  }
+}
+
+void warmup_lines(const Snapshot& snapshot, Lines& lines) {
+  for (std::uint32_t index = 0; index < snapshot.paths.size(); ++index) {
+    std::uint64_t steps = 0;
+    for (const Series& series : snapshot.series) { steps += series.path == index ? series.warmup_steps : 0; }
+    if (steps == 0) { continue; }
+    lines.push_back(fmt::format("warm-up: first {} Batch{} of {}, {}: in n, total, self and share only",
+                                human_count(steps), steps == 1 ? "" : "es", path_label(snapshot, index),
+                                time_of(snapshot.paths[index].host.warmup_total_ns())));
+  }
+}
+
+/// Times that are in the figures, and in which nothing ran: what a reader has to know before the rest.
+void halted_lines(const Snapshot& snapshot, Lines& lines) {
+  const ProcessTimes& process = snapshot.process;
+  const auto time = [](std::int64_t ns) { return human_time(static_cast<double>(ns)); };
+  if (process.stopped_ns != 0) {
+    lines.push_back(fmt::format("the process did not run for {} (stopped or starved)", time(process.stopped_ns)));
+  }
+  if (process.suspended_ns != 0) {
+    lines.push_back(fmt::format("the machine slept for {}: not in these times", time(process.suspended_ns)));
+  }
+}
+
+void process_lines(const Snapshot& snapshot, Lines& lines) {
+  const auto wall = static_cast<double>(snapshot.wall_ns);
+  const auto before = static_cast<double>(snapshot.process.before_ns);
+  const auto cpu = static_cast<double>(snapshot.process.cpu_ns);
+  if (before >= kWorthALine * wall && before > 0) {
+    lines.push_back(fmt::format("run: begins with the first recording, {} before the Session", human_time(before)));
+  }
+  const std::int64_t earlier = snapshot.process.earlier_sessions;
+  if (earlier != 0) {
+    lines.push_back(
+        fmt::format("run: totals, shares, steps and throughput hold what was recorded in {} earlier Session{} of "
+                    "this process, too",
+                    earlier, earlier == 1 ? "" : "s"));
+  }
+  if (snapshot.process.cpu_ns == ProcessTimes::kUnknown) { return; }
+  lines.push_back(
+      fmt::format("processor time: {} in {} of wall ({})", human_time(cpu), human_time(wall), percent(cpu, wall)));
+}
+
+void clock_line(const ClockInfo& clock, Lines& lines) {
+  std::string text = fmt::format("clock: {}, rate within {:.3g} ppm", printable(clock.name), clock.error_ppm);
+  if (clock.error_since_ns != 0) {
+    text += fmt::format(" since {} (before: {:.3g} ppm)", human_time(static_cast<double>(clock.error_since_ns)),
+                        clock.worst_error_ppm);
+  }
+  text += ", an empty region reads " + human_time(static_cast<double>(clock.empty_region_ns));
+  if (clock.fallbacks != 0) {
+    text += fmt::format(", changed {} time{} while running", clock.fallbacks, plural(clock.fallbacks));
+  }
+  lines.push_back(text);
+}
+
+void run_lines(const Snapshot& snapshot, Lines& lines) {
+  const auto wall = static_cast<double>(snapshot.wall_ns);
+  const auto uncovered = static_cast<double>(snapshot.uncovered_ns);
+  const auto overhead = static_cast<double>(snapshot.overhead_ns);
+  lines.push_back(fmt::format("no region: {} of {} ({}) on the thread of the Session", human_time(uncovered),
+                              human_time(wall), percent(uncovered, wall)));
+  lines.push_back(fmt::format("Takt's own cost: {} ({} of wall), an estimate over all threads, its own included",
+                              human_time(overhead), percent(overhead, wall)));
+  process_lines(snapshot, lines);
+  clock_line(snapshot.clock, lines);
+  if (snapshot.threads.size() > 1) {
+    lines.push_back(
+        fmt::format("threads: {}, whose times are added up: a share can pass 100 %", snapshot.threads.size()));
+  }
+  if (snapshot.run.world_size > 1 && snapshot.run.rank >= 0) {
+    lines.push_back(fmt::format("ranks: {} of {} alone, the others are not in this report", snapshot.run.rank,
+                                snapshot.run.world_size));
+  }
+}
+
+/// What a loss means for the figures. Identifiers without a line here are printed as they are.
+struct Meaning {
+  const char* what;
+  const char* text;
+};
+constexpr Meaning kMeanings[] = {
+    {"end_without_start", "ends without a start: ignored"},
+    {"never_ended", "regions that were never ended: not timed"},
+    {"ended_late",
+     "regions that ended after they had been given up: in n and total, but not in self time and step rows"},
+    {"ended_on_another_thread", "regions ended on another thread: in n and total, but not in self time and step rows"},
+    {"clock_changed", "regions open while the clock was replaced: not timed"},
+    {"overflow", "regions or keys beyond 3 968 open, 64 deep, 4 096 paths or the memory bound: only in \"(overflow)\""},
+    {"keys_over_bound", "keys beyond 4 000, or uses of one: only in \"(overflow)\""},
+    {"key_kind_conflict", "keys that were given with two kinds: the first one holds"},
+    {"keys_without_memory", "uses of new keys for which there was no memory: only in \"(overflow)\""},
+    {"metrics_without_memory", "metrics with new names for which there was no memory: dropped"},
+    {"interrupted_by_signal", "regions that a signal handler timed, or came upon, in the midst of Takt: not timed"},
+    {"metrics_over_bound", "metrics beyond 1 024 names: dropped"},
+    {"threads_without_memory",
+     "regions of threads that began when memory for recording was spent, or had ended: not timed"},
+    {"items_or_bytes_not_positive", "items(), bytes() or record() of a number that cannot be: ignored"},
+    {"sums_at_limit", "sums of times, items or bytes that have reached 2^63 - 1, and stay there"},
+    {"steps_beyond_last_number", "steps after number 2^63 - 1: they have that number, too"},
+    {"device_skipped", "stream spans without room or mark: not timed on the device"},
+    {"device_failed", "stream spans that the device could not tell: not timed on the device"},
+    {"device_unresolved", "stream spans not finished at the end: not timed on the device"},
+    {"graph_samples_missed", "replays of a graph that the next one followed too closely: their spans were not read"},
+    {"skipped_capturing", "marks not made, as the stream was being captured into a graph"},
+    {"skipped_no_context", "marks not made, as the calling thread had no context for the stream"},
+    {"skipped_pending_error", "marks not made, so that the application still finds its own error"},
+    {"skipped_no_event", "marks not made: no further event could be had"},
+    {"skipped_refused", "marks not made: the driver refused them"},
+    {"skipped_other_stream", "stream spans that ended on another stream or device than they began on: not timed there"},
+    {"skipped_contexts", "marks not made: there are more than 64 contexts"},
+    {"skipped_not_capturing", "marks of a graph not made, as its stream was not being captured"},
+    {"skipped_graph_unsupported",
+     "marks of a graph not made: this kind of device, or driver, cannot time inside graphs"},
+    {"waited_when_full",
+     "times that the host waited for the device, as TAKT_GPU_WAIT asks for: its times contain that"},
+    {"lost_device_error", "stream spans lost to a fault of the device"},
+    {"clamped_negative", "stream spans that the device reported as negative: counted as 0"},
+    {"device_spans_unplaced", "stream spans whose place in time is not known: not in the time line"},
+    {"steps_without_rows", "steps without a row: there was no memory for it, or there are more than 1 024 series"},
+    {"spans_lost", "spans whose begin had no room, or another clock: not in the time line"},
+    {"rows_not_taken", "steps whose rows nobody took in time: lost but for the totals"},
+    {"metrics_not_taken", "metrics that nobody took in time: lost"},
+    {"spans_not_taken", "spans that nobody took in time: not in the time line"},
+    {"rows_incomplete", "step rows that left before all stream spans were in"},
+    {"rows_dropped", "steps whose rows came faster than they were taken: lost but for the totals"},
+    {"metrics_dropped", "metrics that came faster than they were taken: lost"},
+    {"metrics_without_room", "metrics of threads for which there was no memory: lost"},
+    {"device_values_dropped", "stream spans that came faster than they were taken: not in step rows"},
+    {"spans_dropped", "spans that came faster than they were taken: not in the time line"},
+    {"not_in_journal", "step rows or metrics that the journal left out for want of room"},
+    {"not_in_csv", "steps beyond the bound of steps.csv: not in it (takt report --steps has what the journal has)"},
+    {"not_confirmed", "files that the disk did not confirm: what was in them may not outlive a power cut"},
+    {"not_exported", "step rows, metrics or spans that an exporter did not take"},
+};
+
+constexpr const char* kNeverEnded = "never_ended";
+
+/// Mistakes that make figures wrong: what a reader has to know before any of them.
+void mistake_lines(const Snapshot& snapshot, Lines& lines) {
+  for (const Loss& loss : snapshot.losses) {
+    if (loss.what != kNeverEnded) { continue; }
+    lines.push_back(fmt::format("mistake: {} was never ended, {} time{}: not timed", fit_end(printable(loss.where), 60),
+                                human_count(loss.count), plural(loss.count)));
+  }
+}
+
+std::string meaning_of(const Loss& loss) {
+  for (const Meaning& meaning : kMeanings) {
+    if (loss.what == meaning.what) { return meaning.text; }
+  }
+  return printable(loss.what);
+}
+
+void death_line(const Snapshot& snapshot, Lines& lines) {
+  const Uncaught& death = snapshot.uncaught;
+  if (!death.happened) { return; }
+  const std::string what = death.type.empty() ? "std::terminate() without an exception" : "an uncaught " + death.type;
+  const std::string message = death.message.empty() ? "" : " (\"" + fit(printable(death.message), 500) + "\")";
+  const std::string where =
+      death.open.empty() ? "outside all regions" : "in " + path_label(snapshot, death.open.back());
+  lines.push_back(fmt::format("died of {}{} {}", printable(what), message, where));
+}
+
+void missing_lines(const Snapshot& snapshot, Lines& lines) {
+  for (const DeviceInfo& device : snapshot.devices) {
+    const std::string name = printable(device.name);
+    if (!device.unavailable.empty()) {
+      lines.push_back(fmt::format("{} is unavailable: {}", name, printable(device.unavailable)));
+    }
+    if (!device.caveat.empty()) { lines.push_back(fmt::format("{}: {}", name, printable(device.caveat))); }
+  }
+  for (const OpenRegion& open : snapshot.open) {
+    lines.push_back(fmt::format("unfinished: {} on thread {}, open {}", path_label(snapshot, open.path),
+                                thread_label(snapshot, open.thread), human_time(static_cast<double>(open.open_ns))));
+  }
+  for (const Loss& loss : snapshot.losses) {
+    if (loss.what == kNeverEnded) { continue; }  // stands first
+    const std::string where = loss.where.empty() ? "" : " (" + fit_end(printable(loss.where), 60) + ")";
+    lines.push_back(fmt::format("note: {} x {}{}", human_count(loss.count), meaning_of(loss), where));
+  }
+}
+
+}  // namespace
+
+std::string thread_label(const Snapshot& snapshot, std::uint32_t thread) {
+  return thread < snapshot.threads.size() ? fit(printable(snapshot.threads[thread].name), 40)
+                                          : fmt::format("thread {}", thread);
+}
+
+std::string path_label(const Snapshot& snapshot, std::uint32_t path, std::size_t columns) {
+  if (path >= snapshot.paths.size()) { return "?"; }
+  return fit_end(printable(snapshot.path_name(path)), columns);
+}
+
+Notes notes_of(const Snapshot& snapshot) {
+  Notes notes;
+  const auto paths = static_cast<std::uint32_t>(snapshot.paths.size());
+  mistake_lines(snapshot, notes.mistakes);
+  for (const Series& series : snapshot.series) { add_throughput(snapshot, series, notes.rates); }
+  for (std::uint32_t path = 0; path < paths; ++path) { amount_lines(snapshot, path, notes.rates); }
+  exposed_lines(snapshot, notes.rates);
+  overlap_lines(snapshot, notes.rates);
+  halted_lines(snapshot, notes.caveats);
+  warmup_lines(snapshot, notes.caveats);
+  run_lines(snapshot, notes.caveats);
+  add_path_notes(snapshot, notes.caveats);
+  death_line(snapshot, notes.caveats);
+  missing_lines(snapshot, notes.caveats);
+  if (!snapshot.run.directory.empty()) { notes.caveats.push_back("files: " + printable(snapshot.run.directory)); }
+  return notes;
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

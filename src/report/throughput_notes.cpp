@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "report/throughput_notes.hpp"
+
+#include "base/text.hpp"
+#include "report/notes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+/// Why there is no interval, for people.
+std::string why_no_interval(const Throughput& throughput) {
+  switch (throughput.no_interval) {
+    case NoInterval::few_stalls:
+      return fmt::format("about {} stall{} make the scatter, it takes 10", human_count(throughput.stalls),
+                         plural(throughput.stalls));
+    case NoInterval::correlated:
+      return fmt::format("its {} windows are still like their neighbours", throughput.windows);
+    default:
+      return fmt::format("{} step periods, it takes 128", human_count(throughput.steps));
+  }
+}
+
+const char* why_no_throughput(const Snapshot& snapshot, const Series& series) {
+  if (series.path < snapshot.paths.size() && snapshot.paths[series.path].skipped != 0) {
+    return "not all steps were timed";
+  }
+  return series.throughput.excluded_steps == 0 ? "no step period after warm-up" : "all step periods are left out";
+}
+
+std::string items_rate(const Throughput& throughput) {
+  const std::string rate = human_rate(throughput.items_per_s) + " samples/s, ";
+  if (throughput.no_interval != NoInterval::none) { return rate + "no interval: " + why_no_interval(throughput); }
+  return fmt::format("{}95 % CI [{}, {}], n = {} windows", rate, human_rate(throughput.items_low),
+                     human_rate(throughput.items_high), human_count(throughput.windows));
+}
+
+/// What a region took of each step, on average.
+double ns_a_step(const PathStats& path, const Series& series) {
+  return static_cast<double>(path.host.total_ns()) / static_cast<double>(series.steps);
+}
+
+/// Of what lies between two Batches, the region that took most. Only one that ran about once a step or more, in a time that has
+/// room there: any other ran elsewhere, or seldom. Where several threads record it is not known what ran where.
+std::string most_between(const Snapshot& snapshot, const Series& series, double between) {
+  if (snapshot.threads.size() > 1) { return ""; }
+  const std::uint32_t parent = snapshot.paths[series.path].parent;
+  bool is_empty = true;
+  std::uint32_t most = PathStats::kNoParent;
+  for (std::uint32_t path = 0; path < snapshot.paths.size(); ++path) {
+    const PathStats& each = snapshot.paths[path];
+    if (path == series.path || each.parent != parent || each.host.n() + each.skipped == 0) { continue; }
+    is_empty = false;
+    const bool every_step = each.skipped == 0 && each.host.n() >= series.steps / 2 + series.steps % 2;
+    const double took = ns_a_step(each, series);
+    if (!every_step || took > between) { continue; }
+    if (most == PathStats::kNoParent || took > ns_a_step(snapshot.paths[most], series)) { most = path; }
+  }
+  if (is_empty) { return "; no region is there"; }
+  if (most == PathStats::kNoParent) { return ""; }
+  return fmt::format("; {} takes {} of it", path_label(snapshot, most),
+                     human_time(ns_a_step(snapshot.paths[most], series)));
+}
+
+/// What a period holds beside its Batch, where that is a tenth of it or more.
+void between_line(const Snapshot& snapshot, const Series& series, std::vector<std::string>& lines) {
+  const auto same = [&series](const Series& each) { return each.path == series.path; };
+  // Of several threads, the Batches of one are not known.
+  const bool alone = std::count_if(snapshot.series.begin(), snapshot.series.end(), same) == 1;
+  if (!alone || series.path >= snapshot.paths.size()) { return; }
+  const Throughput& throughput = series.throughput;
+  const double batch = snapshot.paths[series.path].host.mean_ns();
+  const double period = static_cast<double>(throughput.period_ns) / static_cast<double>(throughput.steps);
+  const double between = period - batch;
+  if (batch <= 0 || between < kWorthALine * period) { return; }
+  lines.push_back(fmt::format("  between two Batches: {} of each period of {} ({}){}", human_time(between),
+                              human_time(period), percent(between, period), most_between(snapshot, series, between)));
+}
+
+}  // namespace
+
+void add_throughput(const Snapshot& snapshot, const Series& series, std::vector<std::string>& lines) {
+  const Throughput& throughput = series.throughput;
+  const std::string where = path_label(snapshot, series.path) + " on " + thread_label(snapshot, series.thread);
+  if (throughput.steps == 0) {
+    lines.push_back(fmt::format("{}: no throughput, {}", where, why_no_throughput(snapshot, series)));
+  } else {
+    const std::string items = throughput.items == 0 ? "" : items_rate(throughput) + "; ";
+    lines.push_back(fmt::format("{}: {}{} steps/s", where, items, human_rate(throughput.steps_per_s)));
+    between_line(snapshot, series, lines);
+  }
+  if (throughput.excluded_steps == 0) { return; }
+  lines.push_back(fmt::format("  left out: {} period{}, {} (Epoch boundaries, other Batches or steps not timed inside)",
+                              human_count(throughput.excluded_steps), plural(throughput.excluded_steps),
+                              human_time(static_cast<double>(throughput.excluded_ns))));
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,224 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "session/export_worker.hpp"
+
+#include "base/fault.hpp"
+#include "base/words.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <new>
+#include <utility>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+std::size_t bytes_of(const Harvest& harvest) noexcept {
+  std::size_t bytes = sizeof(Harvest) + harvest.metrics.size() * sizeof(Metric) + harvest.spans.size() * sizeof(Span);
+  for (const std::vector<Row>* rows : {&harvest.rows, &harvest.early}) {
+    for (const Row& row : *rows) {
+      bytes += sizeof(Row) + row.cells.size() * sizeof(Cell) + row.overlaps.size() * sizeof(Overlap);
+    }
+  }
+  return bytes;
+}
+
+/// Early rows come again.
+std::size_t count_of(const Harvest& harvest) noexcept {
+  return harvest.rows.size() + harvest.metrics.size() + harvest.spans.size();
+}
+
+std::chrono::milliseconds until(Time deadline) {
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+  return std::max(left, std::chrono::milliseconds(0));
+}
+
+}  // namespace
+
+void ExportWorker::make_room() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (backlog_.size() == backlog_.capacity()) { backlog_.reserve(std::max<std::size_t>(2 * backlog_.size(), 16)); }
+}
+
+void ExportWorker::offer(const std::shared_ptr<const Snapshot>& snapshot,
+                         const std::shared_ptr<const Harvest>& harvest) noexcept {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (done_) { return; }
+  snapshot_ = snapshot;
+  if (count_of(*harvest) + harvest->early.size() != 0) {
+    backlog_.push_back(harvest);
+    backlog_bytes_ += bytes_of(*harvest);
+    trim();
+  }
+  fresh_ = true;
+  changed_.notify_all();
+}
+
+void ExportWorker::finish_by(Time deadline) noexcept {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  last_ = true;
+  deadline_ = deadline;
+  changed_.notify_all();
+}
+
+/// Under the lock.
+void ExportWorker::trim() noexcept {
+  std::size_t dropped = 0;
+  for (; backlog_bytes_ > kMaxBacklog && dropped + 1 < backlog_.size(); ++dropped) {
+    lost_ += count_of(*backlog_[dropped]);
+    backlog_bytes_ -= bytes_of(*backlog_[dropped]);
+  }
+  if (dropped == 0) { return; }
+  backlog_.erase(backlog_.begin(), backlog_.begin() + static_cast<std::ptrdiff_t>(dropped));
+  report_fault(
+      Words("backlog.", name()),
+      Words("the exporter \"", name(), "\" takes too long; its oldest rows are dropped. They are in the run folder."));
+}
+
+/// Calls the exporter with all it has not taken.
+ExportResult ExportWorker::show(const Snapshot& offered, const Harvests& shown) {
+  Snapshot snapshot = offered;
+  for (const auto& harvest : shown) {
+    snapshot.rows.insert(snapshot.rows.end(), harvest->rows.begin(), harvest->rows.end());
+    snapshot.metrics.insert(snapshot.metrics.end(), harvest->metrics.begin(), harvest->metrics.end());
+    snapshot.spans.insert(snapshot.spans.end(), harvest->spans.begin(), harvest->spans.end());
+    snapshot.early.insert(snapshot.early.end(), harvest->early.begin(), harvest->early.end());
+  }
+  try {
+    return exporter_->export_snapshot(snapshot);
+  } catch (const std::exception& error) {
+    report_fault(Words("exporter.", name()), Words("the exporter \"", name(), "\" failed: ", error.what()));
+  } catch (...) { report_fault(Words("exporter.", name()), Words("the exporter \"", name(), "\" failed")); }
+  return ExportResult::drop;
+}
+
+/// What becomes of what was shown. Returns whether it is to be shown again.
+bool ExportWorker::answered(ExportResult result, const Harvests& shown) noexcept {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  asked_again_ = result == ExportResult::retry;
+  dropped_ = result == ExportResult::drop;
+  if (asked_again_) { return true; }
+  for (const auto& harvest : shown) {
+    if (result == ExportResult::drop) { lost_ += count_of(*harvest); }
+    // What was shown may have been dropped from the front meanwhile.
+    const auto found = std::find(backlog_.begin(), backlog_.end(), harvest);
+    if (found == backlog_.end()) { continue; }
+    backlog_bytes_ -= bytes_of(*harvest);
+    backlog_.erase(found);
+  }
+  return false;
+}
+
+void ExportWorker::begin_once() noexcept {
+  const std::lock_guard<std::mutex> one(beginning_);
+  std::shared_ptr<const Snapshot> opening;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    opening.swap(opening_);
+  }
+  if (opening == nullptr) { return; }
+  try {
+    exporter_->begin(*opening);
+  } catch (const std::exception& error) {
+    report_fault(Words("exporter.", name()), Words("the exporter \"", name(), "\" could not begin: ", error.what()));
+  } catch (...) { report_fault(Words("exporter.", name()), Words("the exporter \"", name(), "\" could not begin")); }
+  const std::lock_guard<std::mutex> lock(mutex_);
+  begun_ = true;
+  changed_.notify_all();
+}
+
+bool ExportWorker::wait_begun(Time deadline) noexcept {
+  std::unique_lock<std::mutex> lock(mutex_);
+  return changed_.wait_until(lock, deadline, [this] { return begun_; });
+}
+
+/// Without memory for the snapshot it is as if the exporter had asked to see it again.
+bool ExportWorker::show_or_wait(Harvests& shown) noexcept {
+  std::shared_ptr<const Snapshot> snapshot;
+  ExportResult result = ExportResult::retry;
+  try {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      fresh_ = false;
+      snapshot = snapshot_;
+      shown = backlog_;  // at one moment with the snapshot, whose indices its rows use
+    }
+    if (snapshot == nullptr) { return false; }
+    result = show(*snapshot, shown);
+  } catch (const std::bad_alloc&) {
+    report_fault(Words("exporter.", name()),
+                 Words("no memory is left to call the exporter \"", name(), "\"; what is new for it waits"));
+  }
+  return answered(result, shown);
+}
+
+void ExportWorker::run_once() noexcept {
+  begin_once();
+  bool last = false;
+  Time deadline;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (done_ || (!fresh_ && !last_)) { return; }
+    last = last_;
+    deadline = deadline_;
+  }
+  Harvests shown;
+  const bool again = show_or_wait(shown);
+  if (last && (!again || until(deadline).count() == 0)) { shut_down(deadline); }
+}
+
+void ExportWorker::shut_down(Time deadline) noexcept {
+  bool delivered = false;
+  try {
+    delivered = exporter_->shutdown(until(deadline));
+  } catch (const std::exception& error) {
+    report_fault(Words("exporter.", name()),
+                 Words("the exporter \"", name(), "\" failed while it shut down: ", error.what()));
+  } catch (...) {
+    report_fault(Words("exporter.", name()), Words("the exporter \"", name(), "\" failed while it shut down"));
+  }
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (const auto& harvest : backlog_) { lost_ += count_of(*harvest); }
+  delivered_ = delivered && backlog_.empty() && !asked_again_;
+  if (!delivered_) {
+    report_fault(Words("exporter.", name()), Words("the exporter \"", name(), "\" could not deliver everything"));
+  }
+  delivered_ = delivered_ && !dropped_;  // which the exporter has told itself
+  backlog_.clear();
+  backlog_bytes_ = 0;
+  done_ = true;
+  changed_.notify_all();
+}
+
+void ExportWorker::run() noexcept {
+  for (;;) {
+    {
+      std::unique_lock<std::mutex> lock(mutex_);
+      changed_.wait(lock, [this] { return fresh_ || last_ || opening_ != nullptr; });
+    }
+    run_once();
+    std::unique_lock<std::mutex> lock(mutex_);
+    if (done_) { return; }
+    if (last_) { changed_.wait_for(lock, std::min(until(deadline_), kPause)); }
+  }
+}
+
+bool ExportWorker::wait(Time deadline) noexcept {
+  std::unique_lock<std::mutex> lock(mutex_);
+  return changed_.wait_until(lock, deadline, [this] { return done_; });
+}
+
+bool ExportWorker::delivered() noexcept {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return delivered_;
+}
+
+std::uint64_t ExportWorker::lost() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return lost_;
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "session/own_cost.hpp"
+
+#include "base/background.hpp"
+#include "base/immortal.hpp"
+#include "process/process.hpp"
+#include "record/step_series.hpp"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <new>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+/// How long `work` takes, in ns: the median of some tries, as in some of them the thread may have had to wait for a core.
+template <class Work>
+double median_ns(Work work) noexcept {
+  std::array<std::uint64_t, 21> took{};
+  for (std::uint64_t& each : took) {
+    const std::uint64_t begin = process_clock().now_ns();
+    work();
+    each = process_clock().now_ns() - begin;
+  }
+  std::nth_element(took.begin(), took.begin() + took.size() / 2, took.end());
+  return static_cast<double>(took[took.size() / 2]);
+}
+
+/// A recorder of nobody's thread, to try things on; never destroyed. nullptr where there is no memory.
+Recorder* scratch_recorder() noexcept {
+  static Immortal<Shared> shared(1U << 20U);
+  static Recorder* const scratch = Recorder::create(process_clock(), *shared, generation());
+  return scratch;
+}
+
+/// Rows of a series of its own, whose Batch has so many paths below it, in ns a row.
+double measure_row_ns(unsigned columns) {
+  constexpr int kRows = 20;
+  Tree tree(kEpochKey, kBatchKey);
+  Node* const batch = tree.child(tree.root(), kBatchKey);
+  for (unsigned column = 0; column < columns; ++column) {
+    tree.child(batch, static_cast<KeyIndex>(kOtherKey + column));
+  }
+  StepSeries series(batch, false);
+  OutboxPool pool(std::size_t{64} << 10U);
+  return median_ns([&] {
+           Outbox outbox(pool);
+           if (!outbox.usable()) { return; }
+           for (int row = 0; row < kRows; ++row) { series.finish_step(tree, &outbox, false); }
+         }) /
+         kRows;
+}
+
+/// What cutting off the events of a Batch costs: they would be folded anyway, but many at a time.
+double measure_fold_ns() noexcept {
+  constexpr int kFolds = 20;
+  Recorder* const scratch = scratch_recorder();
+  if (scratch == nullptr) { return 0; }
+  const double each = median_ns([scratch] {
+                        for (int fold = 0; fold < kFolds; ++fold) {
+                          scratch->plain_pair(kOtherKey);
+                          scratch->fold();
+                        }
+                      }) /
+                      kFolds;
+  return std::max(0.0, each - region_cost_ns());
+}
+
+RowCost measure_row_cost() noexcept {
+  try {
+    constexpr unsigned kSome = 8;
+    const double without = measure_row_ns(0);
+    return {without + measure_fold_ns(), std::max(0.0, measure_row_ns(kSome) - without) / kSome};
+  } catch (const std::bad_alloc&) { return {}; }
+}
+
+/// The columns of the rows of each path, as far as it is a Batch with rows: the paths below it.
+std::vector<std::uint32_t> columns_below(const Snapshot& snapshot) {
+  std::vector<std::uint32_t> below(snapshot.paths.size());
+  for (std::size_t path = snapshot.paths.size(); path-- > 0;) {
+    const std::uint32_t parent = snapshot.paths[path].parent;
+    if (parent < path) { below[parent] += below[path] + 1; }
+  }
+  return below;
+}
+
+double rows_ns(const Snapshot& snapshot) {
+  double ns = 0;
+  const std::vector<std::uint32_t> below = columns_below(snapshot);
+  for (const Series& series : snapshot.series) {
+    if (series.path >= below.size()) { continue; }
+    const double columns = std::min(below[series.path], StepSeries::kColumns);
+    ns += static_cast<double>(series.steps) * (row_cost().row_ns + columns * row_cost().column_ns);
+  }
+  return ns;
+}
+
+}  // namespace
+
+double region_cost_ns() noexcept {
+  static const double cost = [] {
+    constexpr int kRegions = 100;
+    Recorder* const scratch = scratch_recorder();
+    if (scratch == nullptr) { return 0.0; }
+    return median_ns([scratch] {
+             for (int region = 0; region < kRegions; ++region) { scratch->plain_pair(kOtherKey); }
+           }) /
+           kRegions;
+  }();
+  return cost;
+}
+
+const RowCost& row_cost() noexcept {
+  static const RowCost cost = measure_row_cost();
+  return cost;
+}
+
+std::int64_t overhead_ns(const Snapshot& snapshot) noexcept {
+  std::uint64_t regions = 0;
+  for (const PathStats& path : snapshot.paths) { regions += path.host.n() + path.skipped; }
+  double ns = static_cast<double>(regions) * region_cost_ns();
+  try {
+    ns += rows_ns(snapshot);
+  } catch (const std::bad_alloc&) {}  // an estimate that lacks something
+  return static_cast<std::int64_t>(ns) + background_cpu_ns();
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,320 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "session/run_identity.hpp"
+
+#include "base/environment.hpp"
+#include "base/fault.hpp"
+#include "base/file.hpp"
+#include "base/other_process.hpp"
+#include "session/run_directory.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <ctime>
+#include <fstream>
+#include <limits>
+#include <sstream>
+#include <system_error>
+#include <vector>
+
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+constexpr int kMaxWorldSize = std::numeric_limits<int>::max();
+constexpr std::size_t kLongestRunName = 48;
+constexpr const char* kRankOption = "TAKT_RANK or SessionOptions::rank";
+constexpr const char* kSizeOption = "TAKT_WORLD_SIZE or SessionOptions::world_size";
+
+bool is_set(const char* variable) { return !environment_value(variable).empty(); }
+
+// ---- rank and world size ----
+
+/// RANK alone is a word that anybody may use; the three together are torchrun's, or set by hand in its way.
+bool is_torchrun() { return is_set("RANK") && is_set("WORLD_SIZE") && is_set("LOCAL_RANK"); }
+
+/// The shell that runs a batch script has SLURM_PROCID=0 and the job's SLURM_NTASKS, but is one process and no task: only
+/// srun makes tasks, and gives each a step.
+bool is_slurm_task() { return is_set("SLURM_STEP_ID") || !is_set("SLURM_JOB_ID"); }
+
+using Names = std::array<const char*, 2>;  // the first that is set counts
+
+struct Launcher {
+  const char* name;
+  const char* rank;
+  Names size;
+  Names local_rank;
+  bool (*applies)();  // nullptr: always
+};
+
+/// What is nearer to the process comes first: a launcher started by another one knows the ranks, the outer one only
+/// knows the launchers. So Slurm is last.
+constexpr Launcher kLaunchers[] = {
+    {"torchrun", "RANK", {"WORLD_SIZE"}, {"LOCAL_RANK"}, is_torchrun},
+    {"Open MPI", "OMPI_COMM_WORLD_RANK", {"OMPI_COMM_WORLD_SIZE"}, {"OMPI_COMM_WORLD_LOCAL_RANK"}, nullptr},
+    {"PMIx", "PMIX_RANK", {}, {"PMIX_LOCAL_RANK"}, nullptr},
+    {"PMI", "PMI_RANK", {"PMI_SIZE"}, {"MPI_LOCALRANKID", "PMI_LOCAL_RANK"}, nullptr},
+    {"MVAPICH2", "MV2_COMM_WORLD_RANK", {"MV2_COMM_WORLD_SIZE"}, {"MV2_COMM_WORLD_LOCAL_RANK"}, nullptr},
+    {"PALS", "PALS_RANKID", {}, {"PALS_LOCAL_RANKID"}, nullptr},
+    {"Flux", "FLUX_TASK_RANK", {"FLUX_JOB_SIZE"}, {"FLUX_TASK_LOCAL_ID"}, nullptr},
+    {"Slurm", "SLURM_PROCID", {"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"}, {"SLURM_LOCALID"}, is_slurm_task},
+};
+
+/// A number from a launcher, with the variable it came from; variable == nullptr: there is none.
+struct Number {
+  int value = 0;
+  const char* variable = nullptr;
+
+  explicit operator bool() const { return variable != nullptr; }
+};
+
+Number read_number(const char* variable, int low, const char* noun) {
+  const std::string_view text = environment_value(variable);
+  std::int64_t number = 0;
+  if (text.empty()) { return {}; }
+  if (!parse_number(text, low, kMaxWorldSize - 1, number)) {
+    report_bad_value(variable, text, noun, "what other variables say");
+    return {};
+  }
+  return {static_cast<int>(number), variable};
+}
+
+Number read_first(const Names& variables, int low, const char* noun) {
+  for (const char* const variable : variables) {
+    const Number number = variable == nullptr ? Number{} : read_number(variable, low, noun);
+    if (number) { return number; }
+  }
+  return {};
+}
+
+/// What one launcher says about this process.
+struct Claim {
+  const Launcher* launcher;
+  Number rank;
+  Number size;
+  Number local_rank;
+};
+
+std::vector<Claim> read_claims() {
+  std::vector<Claim> claims;
+  for (const Launcher& launcher : kLaunchers) {
+    if (launcher.applies != nullptr && !launcher.applies()) { continue; }
+    const Number rank = read_number(launcher.rank, 0, "a rank of 0 or more");
+    if (!rank) { continue; }
+    claims.push_back({&launcher, rank, read_first(launcher.size, 1, "a number of ranks of 1 or more"),
+                      read_first(launcher.local_rank, 0, "a rank of 0 or more")});
+  }
+  return claims;
+}
+
+std::string spell(const Number& number) { return std::string(number.variable) + "=" + std::to_string(number.value); }
+
+/// Whether `other` cannot be the launcher of the launcher that `used` is: that one counts fewer processes.
+bool contradicts(const Claim& used, const Claim& other) {
+  if (!used.size || !other.size || other.rank.value >= other.size.value) { return false; }
+  return other.size.value > used.size.value ||
+         (other.size.value == used.size.value && other.rank.value != used.rank.value);
+}
+
+void report_conflict(const std::vector<Claim>& claims) {
+  // torchrun itself (not someone who sets its variables by hand) numbers its processes as it likes; whatever started it
+  // counts something else.
+  const bool by_torchrun = claims.front().launcher == kLaunchers && is_set("TORCHELASTIC_RUN_ID");
+  const Claim& used = claims.front();
+  const auto other =
+      std::find_if(claims.begin() + 1, claims.end(), [&](const Claim& c) { return contradicts(used, c); });
+  if (by_torchrun || other == claims.end()) { return; }
+  report_fault_once("rank.conflict", spell(used.rank) + ", " + spell(used.size) + " (" + used.launcher->name +
+                                         ") and " + spell(other->rank) + ", " + spell(other->size) + " (" +
+                                         other->launcher->name +
+                                         ") cannot both be right; using the first; unset what is stale, or set "
+                                         "TAKT_RANK and TAKT_WORLD_SIZE");
+}
+
+/// -1 is "from the launcher"; any other value that cannot be is told of.
+Number read_option(int value, int low, int high, const char* option) {
+  if (value >= low && value <= high) { return {value, option}; }
+  if (value != -1) {
+    report_fault_once(option, std::string(option) + " cannot be " + std::to_string(value) + "; using the launcher's");
+  }
+  return {};
+}
+
+/// PMIx and PALS tell a rank but no world size: another launcher that agrees about the rank may know it.
+Number find_size(const std::vector<Claim>& claims, const Number& rank) {
+  for (const Claim& claim : claims) {
+    if (claim.size && (rank.variable == kRankOption || claim.rank.value == rank.value)) { return claim.size; }
+  }
+  return {};
+}
+
+Number find_local_rank(const std::vector<Claim>& claims, const Number& rank) {
+  for (const Claim& claim : claims) {
+    if (claim.local_rank && (rank.variable == kRankOption || claim.rank.value == rank.value)) {
+      return claim.local_rank;
+    }
+  }
+  return {};
+}
+
+/// A rank at or beyond the world size: the rank is kept, as it keeps files apart, and the world counted as just larger.
+int repair_size(const Number& rank, const Number& size) {
+  if (size && rank.value < size.value) { return size.value; }
+  if (!size && !rank) { return 1; }
+  const std::string says = size ? "is not below " + spell(size) : "comes without a world size";
+  report_fault_once("rank.size", spell(rank) + " " + says + "; counting " + std::to_string(rank.value + 1) +
+                                     " ranks; set TAKT_WORLD_SIZE");
+  return rank.value + 1;
+}
+
+std::string describe_source(const Number& rank, const Number& size) {
+  if (!rank) { return size ? size.variable : "default"; }
+  if (!size) { return rank.variable; }
+  return std::string(rank.variable) + ", " + size.variable;
+}
+
+void find_rank(const SessionOptions& options, RunInfo& run) {
+  const std::vector<Claim> claims = read_claims();
+  Number rank = read_option(options.rank, 0, kMaxWorldSize - 1, kRankOption);
+  Number size = read_option(options.world_size, 1, kMaxWorldSize, kSizeOption);
+  if (!rank && !claims.empty()) {
+    rank = claims.front().rank;
+    if (!size) { report_conflict(claims); }
+  }
+  if (rank && !size) { size = find_size(claims, rank); }
+  if (!rank && size && size.value > 1) {
+    report_fault_once("rank.missing", "a world size of " + std::to_string(size.value) +
+                                          " comes without a rank; using rank 0; set TAKT_RANK");
+  }
+  run.rank = rank.value;
+  run.world_size = repair_size(rank, size);
+  run.local_rank = find_local_rank(claims, rank).value;
+  run.rank_source = describe_source(rank, size);
+  run.attempt = read_first({"TORCHELASTIC_RESTART_COUNT", "SLURM_RESTART_COUNT"}, 0, "a count of 0 or more").value;
+}
+
+// ---- run id ----
+
+/// mpirun starts the ranks of its own node outside of the Slurm step that its daemons on the other nodes run in, so the
+/// step is not shared by all ranks. With srun --mpi=pmix, which sets none of these, it is.
+bool is_step_shared() {
+  return !is_set("OMPI_COMM_WORLD_RANK") && !is_set("PMI_RANK") && !is_set("MV2_COMM_WORLD_RANK");
+}
+
+struct IdSource {
+  const char* prefix;
+  const char* variable;
+  const char* second = nullptr;        // follows the first one, after a dot
+  bool (*second_applies)() = nullptr;  // nullptr: always
+};
+
+constexpr IdSource kIdSources[] = {
+    {"", "TORCHELASTIC_RUN_ID"},
+    {"slurm-", "SLURM_JOB_ID", "SLURM_STEP_ID", is_step_shared},
+    {"pmix-", "PMIX_NAMESPACE"},
+    {"flux-", "FLUX_JOB_ID"},
+    {"pals-", "PALS_APID"},
+    {"pbs-", "PBS_JOBID"},
+    {"lsf-", "LSB_JOBID", "LSB_JOBINDEX"},
+    {"ompi-", "OMPI_MCA_ess_base_jobid"},
+};
+
+std::string id_from_launcher() {
+  for (const IdSource& source : kIdSources) {
+    const std::string_view value = environment_value(source.variable);
+    // "none" is what torchrun sets when it was given no id.
+    if (value.empty() || value == "none") { continue; }
+    std::string id = source.prefix + std::string(value);
+    if (source.second != nullptr && is_set(source.second) &&
+        (source.second_applies == nullptr || source.second_applies())) {
+      id.append(".").append(environment_value(source.second));
+    }
+    return id;
+  }
+  return {};
+}
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts = {};
+  ::gmtime_r(&now, &parts);
+  char text[32];
+  return {text, std::strftime(text, sizeof text, "%Y%m%dT%H%M%SZ", &parts)};
+}
+
+/// Process number and start of the parent, which ranks that were started together on one node share; the start keeps
+/// apart two runs whose parents have the same number.
+std::string describe_parent() {
+  const pid_t parent = ::getppid();
+  std::ifstream file("/proc/" + std::to_string(parent) + "/stat");
+  std::string line;
+  std::getline(file, line);
+  // proc(5): the second field is the program's name in parentheses, which may hold anything; the 22nd is the start.
+  const std::size_t name_end = line.rfind(')');
+  std::string start;
+  if (name_end != std::string::npos) {
+    std::istringstream fields(line.substr(name_end + 1));
+    for (int field = 3; field <= 22 && fields >> start; ++field) {}
+  }
+  return "p" + std::to_string(parent) + (start.empty() ? start : "." + start);
+}
+
+/// Of ranks of whom no variable names the run. On one node the parent tells runs apart; beyond it, nothing does.
+std::string id_from_meeting_point(const RunInfo& run) {
+  const bool meets = is_set("MASTER_ADDR") && is_set("MASTER_PORT");
+  std::int64_t here = run.world_size;
+  const bool known = parse_number(environment_value("LOCAL_WORLD_SIZE"), 1, kMaxWorldSize, here);
+  const bool several_nodes = here < run.world_size;
+  std::string id;
+  if (meets) { id.append(environment_value("MASTER_ADDR")).append("-").append(environment_value("MASTER_PORT")); }
+  if (!meets || !several_nodes) { id += (meets ? "-" : "") + describe_parent(); }
+  if (run.rank == 0 && (several_nodes || !known)) {
+    report_fault_once("run_id.made_up", "no variable names the run for all of its " + std::to_string(run.world_size) +
+                                            " ranks; using " + path_component(id, kLongestRunId) +
+                                            (meets && several_nodes ? ", which later runs that meet there share"
+                                                                    : ", which ranks on other nodes do not share") +
+                                            "; set TAKT_RUN_ID, or give torchrun an --rdzv-id");
+  }
+  return id;
+}
+
+std::string find_run_id(const SessionOptions& options, const RunInfo& run) {
+  if (!options.run_id.empty()) { return options.run_id; }
+  std::string id = id_from_launcher();
+  if (!id.empty()) { return id; }
+  return run.world_size > 1 ? id_from_meeting_point(run) : utc_now() + "-" + std::to_string(run.pid);
+}
+
+std::string host_name() {
+  char name[HOST_NAME_MAX + 1] = {};
+  return ::gethostname(name, HOST_NAME_MAX) == 0 ? name : "unknown";
+}
+
+}  // namespace
+
+RunInfo identify_run(const std::string& name, const SessionOptions& options) {
+  RunInfo run;
+  run.name = name.empty() ? "takt" : name;
+  run.host = host_name();
+  run.pid_namespace = pid_namespace();
+  run.pid = ::getpid();
+  find_rank(options, run);
+  const std::string start = path_component(run.name, kLongestRunName) + "-";
+  run.id = start + path_component(find_run_id(options, run), kLongestRunId - start.size());
+  return run;
+}
+
+int identify_rank(const SessionOptions& options) {
+  RunInfo run;
+  find_rank(options, run);
+  return run.rank;
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

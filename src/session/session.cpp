@@ -1,0 +1,163 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <takt/detail/rank.hpp>
+#include <takt/session.hpp>
+
+#include "base/fault.hpp"
+#include "base/not_cancelled.hpp"
+#include "session/own_cost.hpp"
+#include "session/run_identity.hpp"
+#include "session/session_impl.hpp"
+
+#include <fmt/format.h>
+
+#include <sched.h>
+#include <atomic>
+#include <cstdlib>
+#include <exception>
+#include <utility>
+
+TAKT_BEGIN_NAMESPACE
+namespace {
+
+std::atomic<detail::SessionImpl*> current{nullptr};
+
+detail::SessionImpl* current_session() noexcept {
+  detail::SessionImpl* session = current.load(std::memory_order_acquire);
+  return session != nullptr && session->ours() ? session : nullptr;
+}
+
+/// exit() in the middle of main() runs no destructors of main's objects.
+void close_at_exit() {
+  if (detail::SessionImpl* session = current_session()) { session->close(); }
+}
+
+/// One thread at a time makes a Session. Not a mutex: a thread of the parent that held one at a fork would never let go.
+class Opening {
+ public:
+  Opening() noexcept {
+    const std::uint32_t mine = detail::generation() + 1;
+    std::uint32_t holder = holder_.load(std::memory_order_relaxed);
+    while (holder == mine || !holder_.compare_exchange_weak(holder, mine, std::memory_order_acquire)) {
+      sched_yield();
+      holder = holder_.load(std::memory_order_relaxed);
+    }
+  }
+  ~Opening() { holder_.store(0, std::memory_order_release); }
+  Opening(const Opening&) = delete;
+  Opening& operator=(const Opening&) = delete;
+
+ private:
+  static std::atomic<std::uint32_t> holder_;  // generation of the process that is at it, plus one; 0: nobody
+};
+std::atomic<std::uint32_t> Opening::holder_{0};
+
+/// Makes the implementation, unless there is a Session already.
+detail::SessionImpl* open(std::string name, SessionOptions options) {
+  const detail::NotCancelled whole;
+  const Opening one_at_a_time;
+  if (const detail::SessionImpl* other = current_session()) {
+    throw Error("takt: there is a Session already, \"" + other->run().name +
+                "\"; a process has one at a time. Close it first "
+                "(Session::close()), or use that one.");
+  }
+  detail::adopt_process();
+  auto* session = new detail::SessionImpl(std::move(name), std::move(options));
+  static const detail::SessionImpl* newest = nullptr;
+  session->older = std::exchange(newest, session);
+  static bool closes_at_exit = false;
+  closes_at_exit = closes_at_exit || std::atexit(close_at_exit) == 0;
+  if (!closes_at_exit) {
+    detail::report_fault("exit",
+                         "no memory is left to have exit() close the Session; close it before, by its destructor");
+  }
+  current.store(session, std::memory_order_release);
+  return session;
+}
+
+}  // namespace
+
+int detail::this_rank() noexcept {
+  if (const detail::SessionImpl* session = current_session()) { return session->run().rank; }
+  try {
+    return detail::identify_rank(SessionOptions::from_env());
+  } catch (...) {
+    return 0;  // out of memory
+  }
+}
+
+Session::Session(std::string name, SessionOptions options)
+    : impl_(open(std::move(name), std::move(options))), exceptions_(std::uncaught_exceptions()) {}
+
+Session::~Session() {
+  if (!impl_->ours()) { return; }  // in a forked child: the run is the parent's
+  if (std::uncaught_exceptions() > exceptions_) { impl_->fail(); }
+  close();
+}
+
+void Session::add(std::unique_ptr<Exporter> exporter) {
+  if (exporter == nullptr) { throw Error("takt: Session::add() was given no exporter"); }
+  if (impl_->ours()) { impl_->add(std::move(exporter)); }
+}
+
+void Session::param(std::string_view name, std::string_view value) {
+  if (impl_->ours()) { impl_->set_param(name, value); }
+}
+
+void Session::param_real(std::string_view name, double value, bool single_precision) {
+  // The shortest text that reads back as the same number.
+  param(name,
+        std::string_view(single_precision ? fmt::format("{}", static_cast<float>(value)) : fmt::format("{}", value)));
+}
+
+void Session::tag(std::string_view name, std::string_view value) {
+  if (impl_->ours()) { impl_->set_tag(name, value); }
+}
+
+void Session::metric(std::string_view name, double value) noexcept { impl_->metric(name, value, nullptr); }
+
+void Session::metric(std::string_view name, double value, std::int64_t step) noexcept {
+  impl_->metric(name, value, &step);
+}
+
+void Session::step(std::int64_t number) noexcept {
+  if (!impl_->ours()) { return; }
+  if (detail::Recorder* recorder = detail::this_recorder()) { recorder->set_step(number); }
+}
+
+void Session::fail() noexcept { impl_->fail(); }
+
+void Session::print() {
+  if (impl_->ours()) { impl_->print(); }
+}
+
+Snapshot Session::snapshot() { return impl_->ours() ? impl_->snapshot(false) : Snapshot{}; }
+
+void Session::poll() {
+  if (impl_->ours()) { impl_->poll(); }
+}
+
+bool Session::close() noexcept {
+  if (!impl_->ours()) { return true; }
+  const bool done = impl_->close();
+  detail::SessionImpl* mine = impl_;
+  current.compare_exchange_strong(mine, nullptr, std::memory_order_acq_rel);
+  return done;
+}
+
+const RunInfo& Session::run() const noexcept { return impl_->run(); }
+
+Snapshot snapshot() {
+  if (detail::SessionImpl* session = current_session()) { return session->snapshot(false); }
+  Snapshot snapshot;
+  snapshot.run.name = "takt";
+  const std::uint64_t now_ns = detail::process_clock().now_ns();
+  detail::registry().read(snapshot, now_ns);
+  snapshot.clock = detail::process_clock().info();
+  snapshot.clock.region_cost_ns = detail::region_cost_ns();
+  snapshot.wall_ns = static_cast<std::int64_t>(now_ns);
+  snapshot.overhead_ns = detail::overhead_ns(snapshot);
+  return snapshot;
+}
+
+TAKT_END_NAMESPACE

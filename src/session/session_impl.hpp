@@ -1,0 +1,140 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/session.hpp>
+
+#include "base/words.hpp"
+#include "process/process.hpp"
+#include "report/losses.hpp"
+#include "session/export_worker.hpp"
+#include "session/gpu_poller.hpp"
+#include "session/process_watch.hpp"
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+TAKT_BEGIN_NAMESPACE
+class CsvExporter;
+
+namespace detail {
+
+class JournalExporter;
+
+/// What a Session is made of. Leaked: its threads may still be in an exporter when the process exits.
+///
+/// Exporters of the run folder and the terminal are `local`: they share one thread, in order. Each one that the user adds
+/// has a thread of its own, so that none delays another. Without background threads all are called by poll() and close().
+class SessionImpl {
+ public:
+  SessionImpl(std::string name, SessionOptions options);
+
+  void add(std::unique_ptr<Exporter> exporter);
+  void set_param(std::string_view name, std::string_view value);
+  void set_tag(std::string_view name, std::string_view value);
+  void fail() noexcept { failed_.store(true, std::memory_order_relaxed); }
+  void metric(std::string_view name, double value, const std::int64_t* step) noexcept;
+  Snapshot snapshot(bool finished);
+  void print();
+  void poll();
+  bool close() noexcept { return end(false); }
+  /// The process dies of an exception that nobody caught, or of std::terminate(): the run ends as failed, unless it has ended. Not
+  /// on the thread that dies, which may hold any lock.
+  void end_uncaught(Uncaught death) noexcept;
+  /// Has the background thread do that, where no other can be had. Returns false where there is none.
+  bool die_in_background() noexcept;
+  /// SIGTERM ends the process as soon as this is over: the run ends as killed, unless it has ended already.
+  void end_killed() noexcept { end(true); }
+
+  const RunInfo& run() const noexcept { return run_; }
+  /// False in a forked child: this is the parent's run.
+  bool ours() const noexcept { return generation_ == generation(); }
+
+  const SessionImpl* older = nullptr;  ///< the Session before, so that leak checkers know that none is forgotten
+
+ private:
+  void open_folder();
+  void add_local_exporters();
+  void start_threads() noexcept;
+  void start_worker(const std::shared_ptr<ExportWorker>& worker) noexcept;
+  void begin_local() noexcept;
+  void wait_for_beginning() noexcept;
+  static void wait_for_beginning_of(ExportWorker& worker) noexcept;
+  void background() noexcept;
+  void sleep() noexcept;
+  bool collect(bool last);
+  bool collect_all(Time deadline);
+  bool try_to_collect(bool last) noexcept;
+  bool try_to_collect_all(Time deadline) noexcept;
+  void deliver();
+  void add_left_out(Snapshot& snapshot) const;
+  bool has_left_out() const noexcept;
+  void tell_lost(const Snapshot& snapshot);
+  bool is_wanted() noexcept;
+  bool end(bool killed) noexcept;
+  bool end_by(Time deadline) noexcept;
+  bool end_elsewhere(std::unique_lock<std::mutex>& lock) noexcept;
+  [[noreturn]] void end_alone() noexcept;
+  void stay_with_left_behind() noexcept;
+  void finish() noexcept;
+  bool finish_workers() noexcept;
+  bool run_local(Time deadline) noexcept;
+  bool show_local() noexcept;
+  std::shared_ptr<ExportWorker> worker(std::size_t index) noexcept;
+  Words limit() const noexcept { return Words("TAKT_EXIT_MS=", options_.exit_ms, " ms"); }
+
+  const std::string name_;
+  const SessionOptions options_;
+  const std::uint32_t generation_;
+  RunInfo run_;
+  std::uint64_t start_ns_ = 0;  // on the clock of the process
+  std::int64_t uncovered_before_ns_ = 0;
+  std::int64_t overhead_before_ns_ = 0;
+  std::vector<Loss> losses_before_;  // of earlier runs of the process
+  std::atomic<bool> lossy_{false};   // steps or metrics were lost since
+  bool background_ = false;
+  bool homeless_ = false;  // files are wanted, and there is no folder for them
+  bool alone_ = false;     // see end_alone()
+  const bool silent_;      // TAKT_DISABLE=1: no thread, no file, no exporter, no table
+  const std::int64_t earlier_sessions_;
+  std::atomic<bool> failed_{false};
+  GpuPoller gpu_poller_;
+  ProcessWatch watch_;
+  std::atomic<bool> killed_{false};
+  std::atomic<bool> dying_{false};  // the background is to write down of what
+
+  std::mutex data_;  // params, tags, the list of workers
+  std::map<std::string, std::string> params_;
+  std::map<std::string, std::string> tags_;
+  std::vector<std::shared_ptr<ExportWorker>> local_;
+  const JournalExporter* journal_ = nullptr;  // among them, for what they leave out
+  const CsvExporter* csv_ = nullptr;
+  std::vector<std::shared_ptr<ExportWorker>> added_;
+  bool ended_ = false;  // too late for another exporter
+  Uncaught uncaught_;   // of which the process dies
+
+  std::mutex collecting_;  // one collection at a time, so that exporters see rows in order
+  // Taken from the threads, and, for want of memory, not offered to every exporter yet. Under collecting_.
+  std::shared_ptr<Harvest> harvest_;
+  bool took_last_ = false;  // nothing more is to be taken
+  std::mutex state_;
+  std::condition_variable changed_;
+  bool begun_ = false;      // the exporters of the run folder
+  bool due_ = false;        // the background is to work now
+  bool showing_ = false;    // a thread is calling the exporters that have none of their own
+  bool closed_ = false;     // close() was called
+  bool closing_ = false;    // the background is to do its last work
+  bool finished_ = false;   // the last work has been done
+  bool delivered_ = false;  // all of it
+  Time deadline_;           // of closing; constant from closed_ on
+};
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,148 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <takt/session.hpp>
+
+#include "base/environment_variable.hpp"
+#include "base/fault.hpp"
+#include "base/nearest.hpp"
+#include "process/process_environment.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include <unistd.h>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+constexpr std::int64_t kMaxInt = std::numeric_limits<int>::max();
+constexpr std::size_t kLongestShown = 64;
+constexpr std::size_t kMostUnknownShown = 8;
+
+template <auto Member, std::int64_t Low, std::int64_t High, std::int64_t Unit>
+constexpr EnvironmentVariable<SessionOptions> number_variable(const char* name, const char* noun) {
+  return {name,
+          noun,
+          Low,
+          High,
+          [](std::string_view value, SessionOptions& options) {
+            std::int64_t parsed = 0;
+            if (!parse_number(value, Low, High, parsed)) { return false; }
+            options.*Member = static_cast<std::decay_t<decltype(options.*Member)>>(parsed * Unit);
+            return true;
+          },
+          [](const SessionOptions& options) {
+            const auto now = static_cast<std::int64_t>(options.*Member) / Unit;
+            return now < Low ? std::string("the launcher's") : std::to_string(now);
+          }};
+}
+
+template <std::string SessionOptions::*Member>
+constexpr EnvironmentVariable<SessionOptions> text_variable(const char* name) {
+  return {name,
+          "a text",
+          1,
+          0,
+          [](std::string_view value, SessionOptions& options) {
+            options.*Member = value;
+            return true;
+          },
+          [](const SessionOptions& options) { return options.*Member; }};
+}
+
+bool set_all_ranks(std::string_view value, SessionOptions& options) {
+  if (value != "0" && value != "all") { return false; }
+  options.all_ranks = value == "all";
+  return true;
+}
+
+std::string get_all_ranks(const SessionOptions& options) { return options.all_ranks ? "all" : "0"; }
+
+using Options = SessionOptions;
+constexpr EnvironmentVariable<Options> kSessionVariables[] = {
+    number_variable<&Options::csv_bytes, 0, 1 << 20, 1 << 20>("TAKT_CSV_MB", "a number of MiB"),
+    text_variable<&Options::directory>("TAKT_DIR"),
+    number_variable<&Options::exit_ms, 0, kMaxInt, 1>("TAKT_EXIT_MS", "a number of milliseconds"),
+    flag_variable<Options, &Options::files>("TAKT_FILES"),
+    flag_variable<Options, &Options::journal>("TAKT_JOURNAL"),
+    number_variable<&Options::journal_bytes, 0, 1 << 20, 1 << 20>("TAKT_JOURNAL_MB", "a number of MiB"),
+    number_variable<&Options::gpu_poll_ms, 0, kMaxInt, 1>("TAKT_GPU_POLL_MS", "a number of milliseconds"),
+    flag_variable<Options, &Options::gpu_wait>("TAKT_GPU_WAIT"),
+    number_variable<&Options::memory_bytes, 1, 1 << 20, 1 << 20>("TAKT_MEMORY_MB", "a number of MiB"),
+    number_variable<&Options::period_ms, 10, kMaxInt, 1>("TAKT_PERIOD_MS", "a number of milliseconds"),
+    number_variable<&Options::rank, 0, kMaxInt - 1, 1>("TAKT_RANK", "a rank"),
+    {"TAKT_RANKS", "0 or all", 1, 0, set_all_ranks, get_all_ranks},
+    text_variable<&Options::run_id>("TAKT_RUN_ID"),
+    flag_variable<Options, &Options::end_on_sigterm>("TAKT_SIGTERM"),
+    flag_variable<Options, &Options::table>("TAKT_TABLE"),
+    flag_variable<Options, &Options::trace>("TAKT_TRACE"),
+    number_variable<&Options::trace_events, 0, 1'000'000'000'000, 1>("TAKT_TRACE_EVENTS", "a number of spans"),
+    flag_variable<Options, &Options::end_on_uncaught>("TAKT_UNCAUGHT"),
+    number_variable<&Options::warmup, 0, kMaxInt, 1>("TAKT_WARMUP", "a number of Batches"),
+    number_variable<&Options::world_size, 1, kMaxInt, 1>("TAKT_WORLD_SIZE", "a number of ranks"),
+};
+
+std::vector<std::string_view> known_names() {
+  std::vector<std::string_view> names = process_variable_names();
+  for (const auto& variable : kSessionVariables) { names.emplace_back(variable.name); }
+  names.emplace_back("TAKT_TENSORBOARD_DIR");  // which an exporter reads
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+bool begins_with(std::string_view text, std::string_view start) { return text.substr(0, start.size()) == start; }
+
+/// Variables of Takt's build, tests, benchmarks and examples, which are often exported in the same shell.
+bool is_ignored(std::string_view name) {
+  return name == "TAKT_ENABLED" || begins_with(name, "TAKT_GPU_") || begins_with(name, "TAKT_WITH_") ||
+         begins_with(name, "TAKT_BENCH") || begins_with(name, "TAKT_EXAMPLE");
+}
+
+/// Names only: the value of a variable that is not Takt's may be anybody's secret.
+std::vector<std::string> unknown_names(const std::vector<std::string_view>& known) {
+  std::vector<std::string> unknown;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view line = *entry;
+    const std::size_t equals = line.find('=');
+    const std::string_view name = line.substr(0, equals);
+    const bool empty = equals == std::string_view::npos || equals + 1 == line.size();
+    if (empty || !begins_with(name, "TAKT_") || is_ignored(name)) { continue; }
+    if (!std::binary_search(known.begin(), known.end(), name)) { unknown.emplace_back(name.substr(0, kLongestShown)); }
+  }
+  std::sort(unknown.begin(), unknown.end());
+  return unknown;
+}
+
+void report_unknown_variables() {
+  const std::vector<std::string_view> known = known_names();
+  const std::vector<std::string> unknown = unknown_names(known);
+  if (unknown.empty()) { return; }
+  std::string line = "not a variable of Takt: ";
+  const std::size_t shown = std::min(unknown.size(), kMostUnknownShown);
+  for (std::size_t index = 0; index < shown; ++index) {
+    line.append(index == 0 ? "" : ", ").append(unknown[index]);
+    line.append(" (nearest: ").append(nearest(unknown[index], known.data(), known.size())).append(")");
+  }
+  if (shown < unknown.size()) { line += " and " + std::to_string(unknown.size() - shown) + " more"; }
+  line += "; known:";
+  for (const std::string_view name : known) { line.append(" ").append(name); }
+  report_fault_once("environment.unknown", line);
+}
+
+}  // namespace
+}  // namespace detail
+
+SessionOptions SessionOptions::from_env() {
+  SessionOptions options;
+  detail::read_variables(detail::kSessionVariables, options);
+  detail::report_unknown_variables();
+  return options;
+}
+
+TAKT_END_NAMESPACE

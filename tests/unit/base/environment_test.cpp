@@ -1,0 +1,264 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/environment.hpp"
+
+#include <takt/session.hpp>
+
+#include "process/process_environment.hpp"
+
+#include "support/catch.hpp"
+#include "support/caught_faults.hpp"
+#include "support/scoped_env.hpp"
+
+#include <string>
+#include <vector>
+
+using namespace takt;
+using detail::ProcessEnvironment;
+using detail::read_process_environment;
+using support::CaughtFaults;
+using support::ScopedEnvironment;
+
+namespace {
+
+using Lines = std::vector<std::string>;
+
+const std::string kKnown =
+    "; known: TAKT_CLOCK TAKT_CSV_MB TAKT_DIR TAKT_DISABLE TAKT_EXIT_MS TAKT_FILES TAKT_GPU_POLL_MS TAKT_GPU_WAIT "
+    "TAKT_JOURNAL TAKT_JOURNAL_MB "
+    "TAKT_MEMORY_MB "
+    "TAKT_PERIOD_MS TAKT_PROFILER_RANK "
+    "TAKT_RANK TAKT_RANKS "
+    "TAKT_RUN_ID TAKT_SIGTERM TAKT_TABLE TAKT_TENSORBOARD_DIR TAKT_TRACE TAKT_TRACE_EVENTS TAKT_UNCAUGHT "
+    "TAKT_WARMUP TAKT_WORLD_SIZE";
+
+/// Everything that a variable can set, in one line.
+std::string spell(const SessionOptions& o) {
+  const std::vector<long long> numbers = {o.files,
+                                          o.table,
+                                          o.trace,
+                                          static_cast<long long>(o.trace_events),
+                                          o.exit_ms,
+                                          o.period_ms,
+                                          o.background,
+                                          o.warmup,
+                                          static_cast<long long>(o.memory_bytes),
+                                          o.rank,
+                                          o.world_size,
+                                          o.all_ranks,
+                                          o.journal,
+                                          static_cast<long long>(o.journal_bytes),
+                                          static_cast<long long>(o.csv_bytes),
+                                          o.gpu_wait,
+                                          o.gpu_poll_ms,
+                                          o.end_on_sigterm,
+                                          o.end_on_uncaught};
+  std::string text = o.directory + "|" + o.run_id;
+  for (const long long number : numbers) { text += "|" + std::to_string(number); }
+  return text;
+}
+
+/// The lines that one value of one variable draws.
+Lines complaints(const char* name, const std::string& value) {
+  const ScopedEnvironment environment({{name, value}});
+  const CaughtFaults caught;
+  SessionOptions::from_env();
+  read_process_environment();
+  return caught.lines();
+}
+
+}  // namespace
+
+TEST_CASE("an environment without variables leaves the defaults and says nothing") {
+  const ScopedEnvironment environment;
+  const CaughtFaults caught;
+  CHECK(spell(SessionOptions::from_env()) ==
+        "takt-runs||1|1|0|1000000|2000|1000|1|10|33554432|-1|-1|0|1|268435456|268435456|0|0|0|1");
+  CHECK_FALSE(read_process_environment().disabled);
+  CHECK(read_process_environment().clock == detail::ClockChoice::automatic);
+  CHECK(read_process_environment().profiler_rank == detail::kAllRanks);
+  CHECK(caught.text().empty());
+}
+
+TEST_CASE("each variable sets its twin in code and nothing else") {
+  struct Case {
+    const char* name;
+    const char* value;
+    void (*twin)(SessionOptions&);
+  };
+  const Case cases[] = {
+      {"TAKT_DIR", "/scratch/me", [](SessionOptions& o) { o.directory = "/scratch/me"; }},
+      {"TAKT_FILES", "0", [](SessionOptions& o) { o.files = false; }},
+      {"TAKT_GPU_POLL_MS", "50", [](SessionOptions& o) { o.gpu_poll_ms = 50; }},
+      {"TAKT_GPU_WAIT", "1", [](SessionOptions& o) { o.gpu_wait = true; }},
+      {"TAKT_JOURNAL", "0", [](SessionOptions& o) { o.journal = false; }},
+      {"TAKT_JOURNAL_MB", "3", [](SessionOptions& o) { o.journal_bytes = 3U << 20U; }},
+      {"TAKT_CSV_MB", "0", [](SessionOptions& o) { o.csv_bytes = 0; }},
+      {"TAKT_SIGTERM", "1", [](SessionOptions& o) { o.end_on_sigterm = true; }},
+      {"TAKT_UNCAUGHT", "0", [](SessionOptions& o) { o.end_on_uncaught = false; }},
+      {"TAKT_TABLE", "0", [](SessionOptions& o) { o.table = false; }},
+      {"TAKT_TRACE", "1", [](SessionOptions& o) { o.trace = true; }},
+      {"TAKT_TRACE_EVENTS", "7", [](SessionOptions& o) { o.trace_events = 7; }},
+      {"TAKT_EXIT_MS", "0", [](SessionOptions& o) { o.exit_ms = 0; }},
+      {"TAKT_PERIOD_MS", "10", [](SessionOptions& o) { o.period_ms = 10; }},
+      {"TAKT_WARMUP", "0", [](SessionOptions& o) { o.warmup = 0; }},
+      {"TAKT_MEMORY_MB", "64", [](SessionOptions& o) { o.memory_bytes = 64U << 20U; }},
+      {"TAKT_RUN_ID", "lr-sweep", [](SessionOptions& o) { o.run_id = "lr-sweep"; }},
+      {"TAKT_RANK", "3", [](SessionOptions& o) { o.rank = 3; }},
+      {"TAKT_WORLD_SIZE", "8", [](SessionOptions& o) { o.world_size = 8; }},
+      {"TAKT_RANKS", "all", [](SessionOptions& o) { o.all_ranks = true; }},
+  };
+  for (const Case& c : cases) {
+    INFO(c.name);
+    const ScopedEnvironment environment({{c.name, c.value}});
+    const CaughtFaults caught;
+    SessionOptions expected;
+    c.twin(expected);
+    CHECK(spell(SessionOptions::from_env()) == spell(expected));
+    CHECK(spell(expected) != spell(SessionOptions()));
+    CHECK(caught.text().empty());
+  }
+}
+
+TEST_CASE("recording can be disabled and the clock chosen before there is a Session") {
+  const CaughtFaults caught;
+  {
+    const ScopedEnvironment environment({{"TAKT_DISABLE", "1"}, {"TAKT_CLOCK", "tsc"}});
+    CHECK(read_process_environment().disabled);
+    CHECK(read_process_environment().clock == detail::ClockChoice::tsc);
+  }
+  const ScopedEnvironment environment({{"TAKT_DISABLE", "0"}, {"TAKT_CLOCK", "monotonic"}});
+  CHECK_FALSE(read_process_environment().disabled);
+  CHECK(read_process_environment().clock == detail::ClockChoice::monotonic);
+  CHECK(caught.text().empty());
+}
+
+TEST_CASE("a profiler window is for one rank or for all") {
+  for (const auto& [value, rank] : {std::pair("0", 0), std::pair("7", 7), std::pair("all", detail::kAllRanks)}) {
+    const ScopedEnvironment environment({{"TAKT_PROFILER_RANK", value}});
+    const CaughtFaults caught;
+    CHECK(detail::profiler_rank() == rank);
+    CHECK(caught.text().empty());
+  }
+}
+
+TEST_CASE("a switch understands the usual words in any case") {
+  for (const char* const word : {"1", "true", "ON", "Yes"}) {
+    const ScopedEnvironment environment({{"TAKT_TRACE", word}});
+    CHECK(SessionOptions::from_env().trace);
+  }
+  for (const char* const word : {"0", "False", "off", "no"}) {
+    const ScopedEnvironment environment({{"TAKT_FILES", word}});
+    CHECK_FALSE(SessionOptions::from_env().files);
+  }
+}
+
+TEST_CASE("a value that is not understood is reported with the values that are, and the default kept") {
+  const std::vector<std::pair<std::pair<const char*, const char*>, const char*>> cases = {
+      {{"TAKT_EXIT_MS", "abc"}, "TAKT_EXIT_MS=abc is not a number of milliseconds of 0 or more; using 2000"},
+      {{"TAKT_EXIT_MS", "-1"}, "TAKT_EXIT_MS=-1 is not a number of milliseconds of 0 or more; using 2000"},
+      {{"TAKT_EXIT_MS", "2s"}, "TAKT_EXIT_MS=2s is not a number of milliseconds of 0 or more; using 2000"},
+      {{"TAKT_EXIT_MS", "2147483648"},
+       "TAKT_EXIT_MS=2147483648 is not a number of milliseconds of 0 or more and at most 2147483647; using 2000"},
+      {{"TAKT_PERIOD_MS", "9.5"}, "TAKT_PERIOD_MS=9.5 is not a number of milliseconds of 10 or more; using 1000"},
+      {{"TAKT_WARMUP", "1e1"}, "TAKT_WARMUP=1e1 is not a number of Batches of 0 or more; using 10"},
+      {{"TAKT_MEMORY_MB", "0"}, "TAKT_MEMORY_MB=0 is not a number of MiB of 1 or more and at most 1048576; using 32"},
+      {{"TAKT_MEMORY_MB", "1048577"},
+       "TAKT_MEMORY_MB=1048577 is not a number of MiB of 1 or more and at most 1048576; using 32"},
+      {{"TAKT_MEMORY_MB", "1G"}, "TAKT_MEMORY_MB=1G is not a number of MiB of 1 or more and at most 1048576; using 32"},
+      {{"TAKT_TRACE_EVENTS", "lots"}, "TAKT_TRACE_EVENTS=lots is not a number of spans of 0 or more; using 1000000"},
+      {{"TAKT_RANK", "-1"}, "TAKT_RANK=-1 is not a rank of 0 or more; using the launcher's"},
+      {{"TAKT_WORLD_SIZE", "x"}, "TAKT_WORLD_SIZE=x is not a number of ranks of 1 or more; using the launcher's"},
+      {{"TAKT_RANKS", "some"}, "TAKT_RANKS=some is not 0 or all; using 0"},
+      {{"TAKT_FILES", "2"}, "TAKT_FILES=2 is not 0 or 1; using 1"},
+      {{"TAKT_SIGTERM", "term"}, "TAKT_SIGTERM=term is not 0 or 1; using 0"},
+      {{"TAKT_CLOCK", "sundial"}, "TAKT_CLOCK=sundial is not tsc, monotonic or automatic; using automatic"},
+      {{"TAKT_PROFILER_RANK", "some"}, "TAKT_PROFILER_RANK=some is not a rank or all; using all"},
+      {{"TAKT_PROFILER_RANK", "-1"}, "TAKT_PROFILER_RANK=-1 is not a rank or all; using all"},
+      {{"TAKT_DISABLE", "maybe"}, "TAKT_DISABLE=maybe is not 0 or 1; using 0"},
+  };
+  for (const auto& [variable, line] : cases) {
+    CHECK(complaints(variable.first, variable.second) == Lines{line});
+    const ScopedEnvironment environment({{variable.first, variable.second}});
+    CHECK(spell(SessionOptions::from_env()) == spell(SessionOptions()));
+  }
+}
+
+TEST_CASE("the ends of a range are in it") {
+  const ScopedEnvironment environment({{"TAKT_MEMORY_MB", "1048576"},
+                                       {"TAKT_RANK", "2147483646"},
+                                       {"TAKT_WORLD_SIZE", "2147483647"},
+                                       {"TAKT_TRACE_EVENTS", "1000000000000"},
+                                       {"TAKT_EXIT_MS", "2147483647"}});
+  const CaughtFaults caught;
+  const SessionOptions options = SessionOptions::from_env();
+  CHECK(options.memory_bytes == std::size_t{1} << 40U);
+  CHECK(options.rank == 2147483646);
+  CHECK(options.world_size == 2147483647);
+  CHECK(options.trace_events == 1'000'000'000'000U);
+  CHECK(options.exit_ms == 2147483647);
+  CHECK(caught.text().empty());
+  CHECK(complaints("TAKT_PERIOD_MS", "9").size() == 1);
+  CHECK(complaints("TAKT_MEMORY_MB", "1").empty());
+  CHECK(complaints("TAKT_RANK", "2147483647").size() == 1);
+}
+
+TEST_CASE("an empty value counts as unset") {
+  for (const char* const name : {"TAKT_DIR", "TAKT_EXIT_MS", "TAKT_FILES", "TAKT_CLOCK", "TAKT_NO_SUCH_THING"}) {
+    CHECK(complaints(name, "").empty());
+    const ScopedEnvironment environment({{name, ""}});
+    CHECK(spell(SessionOptions::from_env()) == spell(SessionOptions()));
+  }
+}
+
+TEST_CASE("each variable is complained about, once") {
+  const ScopedEnvironment environment({{"TAKT_EXIT_MS", "abc"}, {"TAKT_WARMUP", "abc"}, {"TAKT_CLOK", "tsc"}});
+  const CaughtFaults caught;
+  for (int session = 0; session < 3; ++session) { SessionOptions::from_env(); }
+  CHECK(caught.lines().size() == 3);
+}
+
+TEST_CASE("a variable that does not exist is named with the nearest that does, without its value") {
+  CHECK(complaints("TAKT_EXITMS", "password") ==
+        Lines{"not a variable of Takt: TAKT_EXITMS (nearest: TAKT_EXIT_MS)" + kKnown});
+  CHECK(complaints("TAKT_MEMORY", "64") ==
+        Lines{"not a variable of Takt: TAKT_MEMORY (nearest: TAKT_MEMORY_MB)" + kKnown});
+  CHECK(complaints("TAKT_DISABLED", "1") ==
+        Lines{"not a variable of Takt: TAKT_DISABLED (nearest: TAKT_DISABLE)" + kKnown});
+  CHECK(complaints("TAKT_TENSORBORD_DIR", "logs") ==
+        Lines{"not a variable of Takt: TAKT_TENSORBORD_DIR (nearest: TAKT_TENSORBOARD_DIR)" + kKnown});
+  CHECK(complaints("TAKT_TENSORBOARD_DIR", "logs").empty());
+  CHECK(complaints("TAKT_", "1").size() == 1);
+  CHECK(complaints("TAKTICS", "1").empty());
+}
+
+TEST_CASE("variables of the build, the benchmarks and the examples are left alone") {
+  for (const char* const name :
+       {"TAKT_GPU_ARCH", "TAKT_WITH_CUDA", "TAKT_ENABLED", "TAKT_BENCH_N", "TAKT_BENCHMARKS", "TAKT_EXAMPLE_STEPS"}) {
+    CHECK(complaints(name, "1").empty());
+  }
+  CHECK(complaints("TAKT_ENABLED_", "1").size() == 1);
+}
+
+TEST_CASE("many unknown variables are one line, and long names and values a bounded one") {
+  ScopedEnvironment environment;
+  for (int index = 0; index < 20; ++index) { environment.set(("TAKT_NO_" + std::to_string(index)).c_str(), "1"); }
+  environment.set(("TAKT_AA" + std::string(100'000, 'A')).c_str(), "1");
+  environment.set("TAKT_WARMUP", std::string(100'000, 'y'));
+  const CaughtFaults caught;
+  SessionOptions::from_env();
+  REQUIRE(caught.lines().size() == 2);
+  CHECK(caught.lines()[0] ==
+        "TAKT_WARMUP=" + std::string(64, 'y') + "... is not a number of Batches of 0 or more; using 10");
+  CHECK(caught.lines()[1].find("TAKT_" + std::string(59, 'A') + " (nearest: ") != std::string::npos);
+  CHECK(caught.lines()[1].find("), TAKT_NO_0 (nearest: TAKT_") != std::string::npos);
+  CHECK(caught.lines()[1].find(" and 13 more; known: TAKT_CLOCK ") != std::string::npos);
+}
+
+TEST_CASE("no environment at all is an empty one") {
+  const ScopedEnvironment environment;
+  const CaughtFaults caught;
+  ::clearenv();
+  CHECK(spell(SessionOptions::from_env()) == spell(SessionOptions()));
+  CHECK(caught.text().empty());
+}

@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/text.hpp"
+
+#include "support/catch.hpp"
+
+#include <limits>
+#include <string>
+#include <vector>
+
+using namespace takt::detail;
+using Wrapped = std::vector<std::string>;
+
+TEST_CASE("times have three digits and change unit where they would have four") {
+  CHECK(human_time(0) == "0 ns");
+  CHECK(human_time(7) == "7 ns");
+  CHECK(human_time(45.31) == "45.3 ns");
+  CHECK(human_time(999) == "999 ns");
+  CHECK(human_time(999.6) == "1.00 us");
+  CHECK(human_time(1234) == "1.23 us");
+  CHECK(human_time(9'996) == "10.0 us");
+  CHECK(human_time(99'960) == "100 us");
+  CHECK(human_time(999'499) == "999 us");
+  CHECK(human_time(999'500) == "1.00 ms");
+  CHECK(human_time(12.34e6) == "12.3 ms");
+  CHECK(human_time(312e9) == "312 s");
+  CHECK(human_time(1000e9) == "16.7 min");
+  CHECK(human_time(259'200e9) == "72.0 h");
+  CHECK(human_time(static_cast<double>(std::numeric_limits<std::uint64_t>::max())) == "5124096 h");
+}
+
+TEST_CASE("counts are exact below a million") {
+  CHECK(human_count(0) == "0");
+  CHECK(human_count(999) == "999");
+  CHECK(human_count(1000) == "1 000");
+  CHECK(human_count(999'999) == "999 999");
+  CHECK(human_count(1'234'567) == "1.23 M");
+  CHECK(human_count(std::numeric_limits<std::uint64_t>::max()) == "18.4 E");
+}
+
+TEST_CASE("rates, bytes and shares are short and do not round to nothing") {
+  CHECK(human_rate(0.5) == "0.50");
+  CHECK(human_rate(12.34) == "12.3");
+  CHECK(human_rate(99.96) == "100");
+  CHECK(human_rate(1234.4) == "1 234");
+  CHECK(human_rate(999'999.6) == "1.00 M");
+  CHECK(human_bytes(512) == "512 B");
+  CHECK(human_bytes(999.6) == "1.00 kB");
+  CHECK(human_bytes(1.234e9) == "1.23 GB");
+  CHECK(percent(1, 4) == "25.0 %");
+  CHECK(percent(0, 4) == "0.0 %");
+  CHECK(percent(1, 100'000) == "0.001 %");
+  CHECK(percent(3, 2) == "150.0 %");
+  CHECK(percent(1, 0) == "-");
+}
+
+TEST_CASE("text for a terminal holds no control characters and is UTF-8") {
+  CHECK(printable("plain \xC3\xA9 \xE6\x97\xA5 \xF0\x9F\x98\x80") == "plain \xC3\xA9 \xE6\x97\xA5 \xF0\x9F\x98\x80");
+  CHECK(printable("a\x1b[2Jb\nc\x7f") == "a?[2Jb?c?");
+  CHECK(printable("C1 \xC2\x9B, not \xC2\xA0") == "C1 ?, not \xC2\xA0");
+  const std::string bad = GENERATE("\xFF", "\x80", "\xC3", "\xC0", "\xF5");
+  CHECK(printable(bad + "x") == "\xEF\xBF\xBDx");
+}
+
+TEST_CASE("text for a terminal holds nothing that turns the order of what is shown, or that shows as nothing") {
+  const std::string unseen = GENERATE("\xE2\x80\xAE", "\xE2\x80\xAA", "\xE2\x81\xA6", "\xE2\x81\xA9", "\xE2\x80\x8B",
+                                      "\xE2\x80\x8E", "\xE2\x80\x8F", "\xE2\x80\xA8", "\xE2\x80\xA9", "\xD8\x9C",
+                                      "\xC2\xAD", "\xEF\xBB\xBF", "\xE2\x81\xA0", "\xE3\x85\xA4", "\xF3\xA0\x80\x81");
+  CHECK(printable("a" + unseen + "b") == "a?b");
+  CHECK(printable_lines("a" + unseen + "\nb" + unseen + "\n") == "a?\nb?\n");
+}
+
+TEST_CASE("JSON for a terminal means the same and holds nothing that commands it") {
+  CHECK(printable_json("{\"a\": \"\xE2\x80\xAE \xC2\x9B \x7F \xF3\xA0\x80\x81 \xC3\xA9\",\n 1}") ==
+        "{\"a\": \"\\u202e \\u009b \\u007f \\udb40\\udc01 \xC3\xA9\",\n 1}");
+  CHECK(printable_json("\xE2\x80\x90 \xE2\x80\xA7") == "\xE2\x80\x90 \xE2\x80\xA7");  // beside those
+}
+
+TEST_CASE("malformed sequences do not hide what follows them") {
+  const std::string replaced = "\xEF\xBF\xBD";
+  CHECK(printable("\xE0\x80\x80") == replaced + replaced + replaced);                 // overlong
+  CHECK(printable("\xED\xA0\x80") == replaced + replaced + replaced);                 // a surrogate
+  CHECK(printable("\xF4\x90\x80\x80") == replaced + replaced + replaced + replaced);  // beyond U+10FFFF
+  CHECK(printable("\xE6\x97") == replaced + replaced);
+  CHECK(printable("\xE6\x97"
+                  "A") == replaced + replaced + "A");
+}
+
+TEST_CASE("text is cut between code points, with an ellipsis") {
+  const std::string text = "\xE6\x97\xA5\xE6\x9C\xAC\xE8\xAA\x9E";
+  CHECK(columns_of(text) == 3);
+  CHECK(fit(text, 3) == text);
+  CHECK(fit(text, 2) == "\xE6\x97\xA5\xE2\x80\xA6");
+  CHECK(fit("encoder.layers.10.attention", 12) == "encode\xE2\x80\xA6ntion");
+  CHECK(fit("encoder.layers.10.attention", 11) == "encod\xE2\x80\xA6ntion");
+  CHECK(fit(text, 1) == "\xE2\x80\xA6");
+  CHECK(fit_end(text, 3) == text);
+  CHECK(fit_end(text, 2) == "\xE2\x80\xA6\xE8\xAA\x9E");
+}
+
+TEST_CASE("lines break at spaces, never between a number and its unit, and inside words that are too long") {
+  CHECK(wrap("", 10) == Wrapped{""});
+  CHECK(wrap("exactly 10", 10) == Wrapped{"exactly 10"});
+  CHECK(wrap("one two three", 9) == Wrapped{"one two", "  three"});
+  CHECK(wrap("rate is 1 234 us/s here", 14) == Wrapped{"rate is", "  1 234 us/s", "  here"});
+  CHECK(wrap("abcdefghijklm", 6) == Wrapped{"abcdef", "  ghij", "  klm"});
+  CHECK(wrap("\xC3\xA9\xC3\xA9\xC3\xA9", 3) == Wrapped{"\xC3\xA9\xC3\xA9\xC3\xA9"});
+}

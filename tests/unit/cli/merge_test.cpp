@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/merge.hpp"
+
+#include "support/catch.hpp"
+#include "support/snapshot_builder.hpp"
+
+#include <string>
+#include <vector>
+
+using namespace takt_test;
+using takt::Snapshot;
+
+namespace {
+
+/// Epoch > (children, in this order), each called as often as its place says.
+Snapshot rank_with(int rank, const std::vector<std::string>& children) {
+  Snapshot snapshot;
+  snapshot.run.rank = rank;
+  snapshot.run.world_size = 2;
+  snapshot.wall_ns = 100 * (rank + 1);
+  snapshot.finished = true;
+  add_thread(snapshot, "main");
+  const std::uint32_t epoch = add_path(snapshot, "Epoch");
+  snapshot.paths[epoch].host.add(50);
+  for (const std::string& name : children) {
+    const std::uint32_t path = add_path(snapshot, name, epoch);
+    for (std::uint32_t call = 0; call < path; ++call) { snapshot.paths[path].host.add(10); }
+  }
+  add_series(snapshot, epoch, 0);
+  snapshot.open.push_back({static_cast<std::uint32_t>(children.size()), 0, 7});
+  return snapshot;
+}
+
+std::vector<std::string> names(const Snapshot& snapshot) {
+  std::vector<std::string> out;
+  for (std::uint32_t path = 0; path < snapshot.paths.size(); ++path) { out.push_back(snapshot.path_name(path)); }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("ranks are added up by path, whatever the order that each met them in") {
+  const Snapshot sum = takt::cli::merged({rank_with(0, {"A", "B"}), rank_with(1, {"C", "B", "A"})});
+  CHECK(names(sum) == std::vector<std::string>{"Epoch", "Epoch/A", "Epoch/B", "Epoch/C"});
+  CHECK(sum.paths[0].host.n() == 2);
+  CHECK(sum.paths[1].host.n() == 1 + 3);
+  CHECK(sum.paths[2].host.n() == 2 + 2);
+  CHECK(sum.paths[2].host.total_ns() == 40);
+  CHECK(sum.wall_ns == 200);
+  CHECK(sum.run.rank == -1);
+  CHECK(sum.run.world_size == 2);
+  REQUIRE(sum.open.size() == 2);
+  CHECK(sum.path_name(sum.open[0].path) == "Epoch/B");
+  CHECK(sum.path_name(sum.open[1].path) == "Epoch/A");
+  CHECK(sum.threads[sum.open[1].thread].name == "rank 1, main");
+  CHECK(sum.threads[sum.series[1].thread].name == "rank 1, main");
+}
+
+TEST_CASE("kinds of devices are listed once, and by rank where ranks speak of them differently") {
+  std::vector<Snapshot> ranks;
+  for (int rank = 0; rank < 4; ++rank) { ranks.push_back(rank_with(rank, {})); }
+  for (const int rank : {0, 1}) { ranks[static_cast<std::size_t>(rank)].devices = {{"cuda", "", "one queue"}}; }
+  for (const int rank : {2, 3}) { ranks[static_cast<std::size_t>(rank)].devices = {{"cuda", "no driver", ""}}; }
+  const Snapshot sum = takt::cli::merged(ranks);
+  REQUIRE(sum.devices.size() == 2);
+  CHECK(sum.devices[0].name == "cuda");
+  CHECK(sum.devices[0].caveat == "one queue");
+  CHECK(sum.devices[1].name == "cuda (rank 2)");
+  CHECK(sum.devices[1].unavailable == "no driver");
+}
+
+TEST_CASE("time lines of devices are listed for each rank") {
+  std::vector<Snapshot> ranks = {rank_with(0, {}), rank_with(1, {})};
+  for (Snapshot& each : ranks) {
+    each.time_lines.emplace_back().device = "cuda";
+    each.time_lines.back().steps = 3;
+  }
+  const Snapshot sum = takt::cli::merged(ranks);
+  REQUIRE(sum.time_lines.size() == 2);
+  CHECK(sum.time_lines[0].device == "rank 0, cuda");
+  CHECK(sum.time_lines[1].device == "rank 1, cuda");
+  CHECK(sum.time_lines[1].steps == 3);
+  CHECK(sum.time_lines[1].overlap.time_line == 1);
+}
+
+TEST_CASE("a path that one rank has below another one stands below it, also where it came late") {
+  Snapshot late = rank_with(1, {"A"});
+  const std::uint32_t top = add_path(late, "Decode");
+  add_path(late, "deep", 1);
+  late.paths[top].host.add(1);
+  const Snapshot sum = takt::cli::merged({rank_with(0, {"A", "B"}), late});
+  CHECK(names(sum) == std::vector<std::string>{"Epoch", "Epoch/A", "Epoch/A/deep", "Epoch/B", "Decode"});
+  for (std::uint32_t path = 0; path < sum.paths.size(); ++path) {
+    const std::uint32_t parent = sum.paths[path].parent;
+    CHECK((parent == takt::PathStats::kNoParent || parent < path));
+  }
+}
+
+TEST_CASE("the same name of another kind is another path") {
+  Snapshot other = rank_with(1, {"A"});
+  other.paths[1].kind = takt::Kind::io;
+  CHECK(names(takt::cli::merged({rank_with(0, {"A"}), other})).size() == 3);
+}
+
+TEST_CASE("a run of several ranks has failed when one has, and ended when all have") {
+  Snapshot failed = rank_with(1, {});
+  failed.failed = true;
+  CHECK(takt::cli::merged({rank_with(0, {}), failed}).failed);
+  CHECK_FALSE(takt::cli::merged({rank_with(0, {}), failed}).killed);
+  failed.killed = true;
+  CHECK(takt::cli::merged({rank_with(0, {}), failed}).killed);
+  failed.finished = false;
+  CHECK_FALSE(takt::cli::merged({rank_with(0, {}), failed}).finished);
+}

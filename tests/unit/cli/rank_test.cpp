@@ -1,0 +1,324 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/rank.hpp"
+
+#include <takt/error.hpp>
+
+#include "base/other_process.hpp"
+#include "cli/run_folder.hpp"
+#include "journal/journal_state.hpp"
+#include "journal/journal_writer.hpp"
+#include "support/catch.hpp"
+#include "support/journal_helpers.hpp"
+#include "support/other_processes.hpp"
+#include "support/scratch.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace takt_test;
+using takt::Snapshot;
+using takt::cli::Ending;
+using takt::cli::Rank;
+
+namespace {
+
+Snapshot run_of(const std::string& host, std::int64_t pid, bool finished = false) {
+  Snapshot snapshot;
+  snapshot.run.host = host;
+  snapshot.run.pid = pid;
+  snapshot.wall_ns = 1'000'000'000;
+  snapshot.finished = finished;
+  add_thread(snapshot, "main\x1b[2J");
+  add_path(snapshot, "Epoch");
+  add_path(snapshot, "Comm\x1b[2J", 0);
+  if (!finished) { snapshot.open = {{0, 0, 400'000'000'000}, {1, 0, 312'000'000'000}}; }
+  return snapshot;
+}
+
+void write_journal(const std::string& folder, const Snapshot& snapshot) {
+  takt::detail::JournalExporter exporter(folder, plain_journal());
+  Snapshot beginning;
+  beginning.run = snapshot.run;
+  exporter.begin(beginning);
+  REQUIRE(exporter.export_snapshot(snapshot) == takt::ExportResult::ok);
+}
+
+/// As if nothing had been written for so long.
+void age(const std::string& folder, long seconds) {
+  timespec times[2] = {};
+  ::clock_gettime(CLOCK_REALTIME, &times[0]);
+  times[0].tv_sec -= seconds;
+  times[1] = times[0];
+  REQUIRE(::utimensat(AT_FDCWD, (folder + "/journal-00000.tjl").c_str(), times, 0) == 0);
+}
+
+}  // namespace
+
+TEST_CASE("a journal without an end, of a process that is gone: it died in its innermost open region") {
+  const Scratch scratch;
+  write_journal(scratch.path("."), run_of(this_host(), kNobody));
+  const Rank rank = takt::cli::read_rank(scratch.path("."));
+  CHECK(rank.ending == Ending::died);
+  const std::string text = takt::cli::describe(rank);
+  CHECK(contains(text, "died in Epoch > Comm?[2J, open 312 s (thread main?[2J); last heard of at "));
+  CHECK_FALSE(contains(text, "\x1b"));
+}
+
+TEST_CASE("of a process that died before its first state was written it is not told where") {
+  const Scratch scratch;
+  const auto begin = [&](const std::string& folder, const Snapshot& snapshot) {
+    REQUIRE(::mkdir(scratch.path(folder).c_str(), 0700) == 0);
+    takt::detail::JournalExporter(scratch.path(folder), plain_journal()).begin(snapshot);
+    return takt::cli::describe(takt::cli::read_rank(scratch.path(folder)));
+  };
+  Snapshot snapshot = run_of(this_host(), kNobody);  // a region is open when the Session begins
+  CHECK(contains(begin("open", snapshot), "died before its first state was written; last heard of at "));
+  snapshot.open.clear();
+  CHECK(contains(begin("dead", snapshot), "died before its first state was written; last heard of at "));
+  snapshot.run.pid = ::getpid();
+  CHECK(contains(begin("alive", snapshot), "still running, its first state is not written yet; last heard of at "));
+  const Rank elsewhere = [] {
+    Rank rank;
+    rank.snapshot.run.host = "elsewhere";
+    rank.states = 1;
+    return rank;
+  }();
+  CHECK(contains(takt::cli::describe(elsewhere),
+                 "died, or elsewhere is cut off, before its first state was written; last heard of at "));
+}
+
+TEST_CASE("a journal without an end, of a process that is there: it runs") {
+  const Scratch scratch;
+  write_journal(scratch.path("."), run_of(this_host(), ::getpid()));
+  CHECK(takt::cli::read_rank(scratch.path(".")).ending == Ending::running);
+}
+
+TEST_CASE("a process that began after the journal was last written is another one of the same number") {
+  const Scratch scratch;
+  write_journal(scratch.path("."), run_of(this_host(), ::getpid()));
+  age(scratch.path("."), 400'000'000);
+  CHECK(takt::cli::read_rank(scratch.path(".")).ending == Ending::died);
+}
+
+TEST_CASE("of a process on another machine, silence is all that can be told") {
+  const Scratch scratch;
+  write_journal(scratch.path("."), run_of("elsewhere.invalid", ::getpid()));
+  CHECK(takt::cli::read_rank(scratch.path(".")).ending == Ending::running);
+  age(scratch.path("."), 300);
+  const Rank rank = takt::cli::read_rank(scratch.path("."));
+  CHECK(rank.ending == Ending::silent);
+  CHECK(contains(takt::cli::describe(rank), "died, or elsewhere.invalid is cut off, last seen in Epoch"));
+}
+
+TEST_CASE("of a process that a container gave its number, silence is all that can be told") {
+  const Scratch scratch;
+  Snapshot snapshot = run_of(this_host(), kNobody);
+  snapshot.run.pid_namespace = takt::detail::pid_namespace() + 1;
+  write_journal(scratch.path("."), snapshot);
+  CHECK(takt::cli::read_rank(scratch.path(".")).ending == Ending::running);
+  age(scratch.path("."), 300);
+  CHECK(takt::cli::read_rank(scratch.path(".")).ending == Ending::silent);
+}
+
+TEST_CASE("an end is an end, whoever may live") {
+  const Scratch scratch;
+  Snapshot snapshot = run_of(this_host(), ::getpid(), true);
+  SECTION("good") {
+    write_journal(scratch.path("."), snapshot);
+    CHECK(takt::cli::read_rank(scratch.path(".")).ending == Ending::finished);
+  }
+  SECTION("bad") {
+    snapshot.failed = true;
+    write_journal(scratch.path("."), snapshot);
+    CHECK(takt::cli::read_rank(scratch.path(".")).ending == Ending::failed);
+  }
+  SECTION("by SIGTERM") {
+    snapshot.failed = snapshot.killed = true;
+    snapshot.open = {{0, 0, 400'000'000'000}, {1, 0, 312'000'000'000}};
+    write_journal(scratch.path("."), snapshot);
+    const Rank rank = takt::cli::read_rank(scratch.path("."));
+    CHECK(rank.ending == Ending::killed);
+    CHECK(rank.snapshot.killed);
+    CHECK(takt::cli::describe(rank) == "ended by SIGTERM in Epoch > Comm?[2J, open 312 s (thread main?[2J)");
+  }
+}
+
+TEST_CASE("rows are shown in parts, each once and in order, and kept no longer") {
+  const Scratch scratch;
+  GrowingRun run(7);
+  {
+    takt::detail::JournalExporter exporter(scratch.path("."), plain_journal(4000));
+    for (int period = 0; period < 60; ++period) { exporter.export_snapshot(run.next()); }
+    exporter.export_snapshot(run.next(true));
+  }
+  std::vector<takt::Row> rows;
+  std::vector<takt::Metric> metrics;
+  int parts = 0;
+  const Rank rank = takt::cli::read_rank(scratch.path("."), [&](const Snapshot& part) {
+    ++parts;
+    rows.insert(rows.end(), part.rows.begin(), part.rows.end());
+    metrics.insert(metrics.end(), part.metrics.begin(), part.metrics.end());
+  });
+  CHECK(parts > 3);
+  CHECK(static_cast<std::size_t>(parts) <= rank.segments);
+  CHECK(same_rows(rows, run.all_rows));
+  CHECK(same_metrics(metrics, run.all_metrics));
+  CHECK(rank.rows == rows.size());
+  CHECK(rank.snapshot.rows.empty());
+  CHECK(takt::cli::damages(rank).empty());
+}
+
+TEST_CASE("a process is alive, gone, or out of sight") {
+  using takt::detail::Life;
+  const std::int64_t future = std::int64_t{1} << 62U;
+  const std::uint64_t ours = takt::detail::pid_namespace();
+  REQUIRE(ours != 0);
+  CHECK(takt::detail::life_of(this_host(), ::getpid(), future, ours) == Life::alive);
+  CHECK(takt::detail::life_of(this_host(), ::getpid(), 0, ours) == Life::gone);
+  CHECK(takt::detail::life_of(this_host(), kNobody, future, ours) == Life::gone);
+  CHECK(takt::detail::life_of("elsewhere.invalid", kNobody, future, ours) == Life::unknown);
+  CHECK(takt::detail::life_of(this_host(), kNobody, future, 0) == Life::gone);
+  CHECK(takt::detail::life_of(this_host(), kNobody, future, ours + 1) == Life::unknown);
+}
+
+TEST_CASE("a process that has ended is gone, also while nobody has waited for it") {
+  using takt::detail::Life;
+  const std::int64_t future = std::int64_t{1} << 62U;
+  const pid_t child = ::fork();
+  if (child == 0) { ::_exit(0); }
+  siginfo_t told = {};
+  REQUIRE(::waitid(P_PID, static_cast<id_t>(child), &told, WEXITED | WNOWAIT) == 0);
+  CHECK(takt::detail::life_of(this_host(), child, future, 0) == Life::gone);
+  CHECK(::waitpid(child, nullptr, 0) == child);
+}
+
+TEST_CASE("a process whose main() has left by pthread_exit is alive while a thread of it is") {
+  using takt::detail::Life;
+  const std::int64_t future = std::int64_t{1} << 62U;
+  int ends[2] = {};
+  REQUIRE(::pipe(ends) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::close(ends[1]);
+    std::thread([end = ends[0]] {
+      char byte = 0;
+      while (::read(end, &byte, 1) < 0) {}
+      ::_exit(0);
+    }).detach();
+    ::syscall(SYS_exit, 0);
+  }
+  ::close(ends[0]);
+  const std::string file = "/proc/" + std::to_string(child) + "/stat";
+  while (!contains(read_text(file), ") Z ")) { std::this_thread::yield(); }
+  CHECK(takt::detail::life_of(this_host(), child, future, 0) == Life::alive);
+  ::close(ends[1]);
+  siginfo_t told = {};
+  REQUIRE(::waitid(P_PID, static_cast<id_t>(child), &told, WEXITED | WNOWAIT) == 0);
+  CHECK(takt::detail::life_of(this_host(), child, future, 0) == Life::gone);
+  CHECK(::waitpid(child, nullptr, 0) == child);
+}
+
+TEST_CASE("what is cut off at the end is torn once the process is gone, and still to come while it is there") {
+  const Scratch scratch;
+  const std::int64_t pid = GENERATE(std::int64_t{kNobody}, std::int64_t{::getpid()});
+  write_journal(scratch.path("."), run_of(this_host(), pid));
+  const std::string file = scratch.path("journal-00000.tjl");
+  const std::string whole = read_text(file);
+  write_text(file, whole + whole.substr(takt::detail::kSegmentHeaderBytes, 30));
+  const Rank rank = takt::cli::read_rank(scratch.path("."));
+  CHECK(rank.damage.torn_tail_bytes == (pid == kNobody ? 30 : 0));
+  CHECK(takt::cli::damages(rank).size() == (pid == kNobody ? 1 : 0));
+}
+
+TEST_CASE("of an uncaught exception the type, what it says and where it was thrown are told") {
+  const Scratch scratch;
+  Snapshot snapshot = run_of(this_host(), kNobody, true);
+  snapshot.failed = true;
+  snapshot.uncaught = {true, "std::runtime_error", "no \x1b[2Jdata", 0, {0, 1}};
+  write_journal(scratch.path("."), snapshot);
+  const Rank rank = takt::cli::read_rank(scratch.path("."));
+  CHECK(rank.ending == Ending::failed);
+  CHECK(rank.damage.unknown_frames == 0);
+  CHECK(takt::cli::describe(rank) ==
+        "died of an uncaught std::runtime_error (\"no ?[2Jdata\") in Epoch > Comm?[2J (thread main?[2J)");
+}
+
+TEST_CASE("of std::terminate() without an exception, on a thread without regions, that is told") {
+  const Scratch scratch;
+  Snapshot snapshot = run_of(this_host(), kNobody, true);
+  snapshot.failed = true;
+  snapshot.uncaught.happened = true;
+  write_journal(scratch.path("."), snapshot);
+  CHECK(takt::cli::describe(takt::cli::read_rank(scratch.path("."))) ==
+        "died of std::terminate() without an exception outside all regions (thread one that recorded nothing)");
+}
+
+TEST_CASE("an exception that speaks of paths or threads that cannot be is unreadable, and harms nothing") {
+  takt::detail::JournalState state;
+  takt::detail::FrameBuffer frames(0);
+  frames.add(takt::detail::FrameType::exception, takt::Uncaught{true, "type", "message", 0, {0x7FFFFFFF}});
+  frames.add(takt::detail::FrameType::exception, takt::Uncaught{true, "type", "message", 0x7FFFFFFF, {}});
+  std::string_view left = frames.bytes();
+  for (takt::detail::Frame frame; parse_frame(left, frame); left.remove_prefix(frame.bytes)) {
+    CHECK(state.apply(frame) == takt::detail::JournalState::Answer::unreadable);
+  }
+  CHECK(left.empty());
+}
+
+TEST_CASE("a folder without a journal is described by what is in it") {
+  const Scratch scratch;
+  const auto why = [&scratch] { return takt::cli::why_unreadable(takt::cli::read_rank(scratch.path("."))); };
+  CHECK(contains(why(), " is empty: the program that made it wrote nothing there"));
+  for (const char* const name : {"a.txt", "b\x1b[2J", "c", "d"}) { write_text(scratch.path(name), "mine"); }
+  CHECK(contains(why(), " holds no run of Takt's, but a.txt, b?[2J, c and 1 more"));
+  CHECK_FALSE(contains(why(), "TAKT_JOURNAL"));
+  for (const char* const name : {"a.txt", "b\x1b[2J", "c", "d"}) { ::unlink(scratch.path(name).c_str()); }
+  write_text(scratch.path("summary.json"), "{}");
+  CHECK(contains(why(),
+                 "is of a run without a journal: it was switched off (TAKT_JOURNAL=0), or removed; there are "
+                 "summary.json. summary.json has the totals"));
+}
+
+TEST_CASE("a folder in which no run is found is described by what is in it") {
+  const Scratch scratch;
+  std::vector<std::string> remarks;
+  const auto why = [&] {
+    try {
+      takt::cli::rank_folders(scratch.path("."), remarks);
+    } catch (const takt::Error& error) { return std::string(error.what()); }
+    return std::string();
+  };
+  CHECK(contains(why(), ": it is empty; "));
+  write_text(scratch.path("notes"), "mine");
+  CHECK(contains(why(), ": it holds no run of Takt's, but notes; "));
+}
+
+TEST_CASE("steps whose rows are not in the journal are counted by the totals") {
+  const Scratch scratch;
+  Snapshot snapshot = run_of(this_host(), kNobody);
+  add_series(snapshot, 0, 0);
+  add_series(snapshot, 0, 0);
+  snapshot.series[0].steps = 6938;
+  snapshot.series[1].steps = 10;
+  for (std::int64_t step = 0; step < 20; ++step) {
+    add_row(snapshot, step < 10 ? 1 : 0, static_cast<std::uint64_t>(step));
+  }
+  write_journal(scratch.path("."), snapshot);
+  const Rank rank = takt::cli::read_rank(scratch.path("."));
+  REQUIRE(rank.steps.size() == 2);
+  CHECK(rank.steps[0].path == "Epoch");
+  CHECK(rank.steps[0].steps == 6938);
+  CHECK(rank.steps[0].rows == 10);
+  CHECK(rank.steps[1].steps == 10);
+  CHECK(rank.steps[1].rows == 10);
+}

@@ -1,0 +1,147 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "collect/step_overlap.hpp"
+
+#include "support/catch.hpp"
+#include "support/random.hpp"
+
+#include <cstdint>
+#include <vector>
+
+using takt::Exposed;
+using takt::Kind;
+using takt::Overlap;
+using takt::detail::overlap_of;
+using takt::detail::PlacedSpan;
+
+namespace {
+
+constexpr std::uint32_t kMain = 0;
+constexpr std::uint32_t kSide = 1;
+
+PlacedSpan span(std::uint32_t stream, Kind kind, std::int64_t begin, std::int64_t end) {
+  return {stream, kind, false, begin, end, Exposed::For::nothing};
+}
+
+Overlap of(std::vector<PlacedSpan> spans) { return overlap_of(spans); }
+
+}  // namespace
+
+TEST_CASE("overlap: a communication beside computing that goes on is hidden, as far as anybody can tell") {
+  const Overlap step = of({span(kMain, Kind::compute, 0, 100), span(kSide, Kind::comm, 30, 60)});
+  CHECK(step.compute_ns == 100);
+  CHECK(step.comm_ns == 30);
+  CHECK(step.comm_exposed_least_ns == 0);
+  CHECK(step.idle_least_ns == 0);
+  CHECK(step.undecided == 1);
+}
+
+TEST_CASE("overlap: with the wait inside the computing told, a communication there is exposed for so long") {
+  const Overlap step =
+      of({span(kSide, Kind::comm, 40, 100), span(kMain, Kind::wait, 70, 100), span(kMain, Kind::compute, 0, 100)});
+  CHECK(step.compute_ns == 70);
+  CHECK(step.comm_ns == 60);
+  CHECK(step.comm_exposed_least_ns == 30);
+  CHECK(step.undecided == 0);
+  CHECK(step.span_ns == 100);
+  CHECK(step.idle_least_ns == 0);  // the communication ran
+}
+
+TEST_CASE("overlap: waits that are told of are added up by what they wait for, and steps add up") {
+  std::vector<PlacedSpan> spans = {span(kMain, Kind::wait, 0, 10), span(kMain, Kind::wait, 20, 25),
+                                   span(kSide, Kind::wait, 20, 30), span(kSide, Kind::wait, 21, 22)};
+  spans[0].waits_for = spans[1].waits_for = Exposed::For::comm;
+  spans[2].waits_for = Exposed::For::other;  // and the last one lies in it
+  const Overlap step = of(spans);
+  CHECK(step.comm_exposed_ns == 15);
+  CHECK(step.io_exposed_ns == Overlap::kAbsent);
+  CHECK(step.other_exposed_ns == 10);
+  Overlap sum;
+  takt::detail::add_overlap(sum, step);
+  takt::detail::add_overlap(sum, of({span(kMain, Kind::compute, 0, 10)}));
+  takt::detail::add_overlap(sum, step);
+  CHECK(sum.comm_exposed_ns == 30);
+  CHECK(sum.io_exposed_ns == Overlap::kAbsent);
+}
+
+TEST_CASE("overlap: what sticks out on either side is exposed, and gaps are idle") {
+  const Overlap step = of({span(kMain, Kind::compute, 10, 20), span(kMain, Kind::compute, 40, 60),
+                           span(kSide, Kind::comm, 15, 45), span(kSide, Kind::io, 70, 80)});
+  CHECK(step.comm_exposed_least_ns == 20);
+  CHECK(step.io_ns == 10);
+  CHECK(step.io_exposed_least_ns == 10);
+  CHECK(step.span_ns == 70);
+  CHECK(step.idle_least_ns == 10);
+  CHECK(step.undecided == 0);
+}
+
+TEST_CASE("overlap: a wait alone is no work, and a Batch around all says nothing") {
+  std::vector<PlacedSpan> spans = {span(kMain, Kind::compute, 0, 40), span(kMain, Kind::wait, 40, 70)};
+  spans.push_back({kMain, Kind::other, true, 0, 100});
+  const Overlap step = of(spans);
+  CHECK(step.span_ns == 100);
+  CHECK(step.idle_least_ns == 60);
+}
+
+TEST_CASE("overlap: a region without a kind is of the one around it, alone, it may be computing") {
+  const Overlap inside =
+      of({span(kMain, Kind::other, 20, 80), span(kMain, Kind::compute, 0, 100), span(kSide, Kind::comm, 30, 60)});
+  CHECK(inside.compute_ns == 100);
+  CHECK(inside.comm_exposed_least_ns == 0);
+  const Overlap alone = of({span(kMain, Kind::other, 0, 100), span(kSide, Kind::comm, 30, 60)});
+  CHECK(alone.compute_ns == 0);
+  CHECK(alone.comm_exposed_least_ns == 0);
+  CHECK(alone.idle_least_ns == 0);
+}
+
+TEST_CASE("overlap: on one stream the innermost region tells what is done") {
+  const Overlap step = of({span(kMain, Kind::comm, 40, 70), span(kMain, Kind::compute, 0, 100)});
+  CHECK(step.compute_ns == 70);
+  CHECK(step.comm_ns == 30);
+  CHECK(step.comm_exposed_least_ns == 30);
+  CHECK(step.undecided == 0);
+  // The same marks for both: what resolved first lies inside.
+  const Overlap same = of({span(kMain, Kind::comm, 0, 100), span(kMain, Kind::compute, 0, 100)});
+  CHECK(same.comm_ns == 100);
+}
+
+TEST_CASE("overlap: computing on two streams covers together") {
+  const Overlap step =
+      of({span(0, Kind::compute, 0, 50), span(1, Kind::compute, 40, 100), span(2, Kind::comm, 30, 90)});
+  CHECK(step.compute_ns == 100);
+  CHECK(step.comm_exposed_least_ns == 0);
+  CHECK(step.undecided == 1);
+}
+
+TEST_CASE("overlap: it agrees with counting every nanosecond") {
+  takt_test::Random random(takt_test::test_seed());
+  constexpr std::int64_t kLength = 60;
+  for (int round = 0; round < 500; ++round) {
+    std::vector<PlacedSpan> spans;
+    bool compute[kLength] = {};
+    bool comm[kLength] = {};
+    std::int64_t begin = kLength;
+    std::int64_t end = 0;
+    for (std::uint32_t stream = 0; stream < 4; ++stream) {  // one after the other on each
+      for (std::int64_t at = static_cast<std::int64_t>(random.below(9)); at < kLength - 10;) {
+        const Kind kind = stream < 2 ? Kind::compute : Kind::comm;
+        const std::int64_t until = at + 1 + static_cast<std::int64_t>(random.below(9));
+        spans.push_back(span(stream, kind, at, until));
+        for (std::int64_t ns = at; ns < until; ++ns) { (kind == Kind::comm ? comm : compute)[ns] = true; }
+        begin = std::min(begin, at);
+        end = std::max(end, until);
+        at = until + static_cast<std::int64_t>(random.below(9));
+      }
+    }
+    std::int64_t exposed = 0;
+    std::int64_t idle = 0;
+    for (std::int64_t ns = begin; ns < end; ++ns) {
+      exposed += comm[ns] && !compute[ns] ? 1 : 0;
+      idle += !comm[ns] && !compute[ns] ? 1 : 0;
+    }
+    const Overlap step = overlap_of(spans);
+    REQUIRE(step.comm_exposed_least_ns == exposed);
+    REQUIRE(step.idle_least_ns == idle);
+    REQUIRE(step.span_ns == end - begin);
+  }
+}

@@ -1,0 +1,112 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+
+// What a program has set its exporters up with outlives a kill right behind Session::add(), long before the first period.
+#include <takt/exporters/wandb.hpp>
+#include <takt/session.hpp>
+
+#include "cli/wandb_delivery.hpp"
+#include "support/catch.hpp"
+#include "support/child.hpp"
+#include "support/scratch.hpp"
+#include "wandb/wandb_cursor.hpp"
+
+#ifdef HAS_MLFLOW
+#include <takt/exporters/mlflow.hpp>
+
+#include "cli/delivery.hpp"
+#include "mlflow/mlflow_cursor.hpp"
+#include "support/fake_mlflow.hpp"
+#endif
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include <signal.h>
+#include <unistd.h>
+
+using namespace takt_test;
+using std::chrono::milliseconds;
+
+namespace {
+
+/// The folder of a run whose program is killed as soon as it has added `make()`.
+template <class Make>
+std::string killed_run(const Scratch& scratch, const Make& make) {
+  support::Child child([&] {
+    takt::SessionOptions options;
+    options.directory = scratch.path("runs");
+    options.table = false;
+    options.period_ms = 3'600'000;
+    takt::Session session("early", options);
+    session.add(make());
+    ::kill(::getpid(), SIGKILL);
+    return std::string();
+  });
+  child.wait();
+  std::string folder;
+  for (const auto& each : std::filesystem::recursive_directory_iterator(scratch.path("runs"))) {
+    if (each.path().filename().string().rfind("rank-", 0) == 0) { folder = each.path().string(); }
+  }
+  REQUIRE_FALSE(folder.empty());
+  return folder;
+}
+
+}  // namespace
+
+#ifdef HAS_MLFLOW
+TEST_CASE("killed right after add(): takt sync makes the run that the program's exporter for MLflow would have made") {
+  const Scratch scratch;
+  const std::string folder = killed_run(scratch, [] {
+    takt::MlflowOptions options;
+    options.tracking_uri = "http://127.0.0.1:1";
+    options.experiment_name = "set in code";
+    options.every_step = true;
+    options.artifacts = false;
+    return std::make_unique<takt::MlflowExporter>(options);
+  });
+  takt::detail::MlflowCursor cursor;
+  REQUIRE(takt::detail::parse_cursor(read_text(takt::detail::mlflow_cursor_file(folder)), cursor));
+  CHECK(cursor.experiment_name == "set in code");
+  CHECK(cursor.every_step);
+  CHECK_FALSE(cursor.artifacts);
+  CHECK_FALSE(cursor.nonce.empty());
+
+  FakeMlflow server;
+  takt::MlflowOptions options;
+  options.tracking_uri = server.url();
+  const takt::cli::Delivered delivered = takt::cli::Delivery(folder, options, milliseconds(60'000)).run();
+  CHECK(delivered.outcome == takt::cli::Delivered::Outcome::all);
+  CHECK(server.requests("experiments/get-by-name?experiment_name=set%20in%20code") == 1);
+  REQUIRE(server.runs().size() == 1);
+  CHECK(server.run().nonce == cursor.nonce);
+  CHECK(server.run().status == "KILLED");
+  CHECK(server.run().files.empty());
+}
+#endif
+
+TEST_CASE("killed right after add(): takt sync goes on with the log that the program's exporter for W&B has begun") {
+  const Scratch scratch;
+  takt::WandbOptions given;
+  given.mode = takt::WandbMode::offline;
+  given.directory = scratch.path("");
+  given.silent = true;
+  given.project = "set-in-code";
+  given.every_step = true;
+  const std::string folder = killed_run(scratch, [&] { return std::make_unique<takt::WandbExporter>(given); });
+  takt::detail::WandbCursor cursor;
+  REQUIRE(takt::detail::parse_wandb_cursor(read_text(takt::detail::wandb_cursor_file(folder)), cursor));
+  CHECK(cursor.every_step);
+  CHECK(cursor.records > 0);
+  CHECK(contains(read_text(cursor.log), "set-in-code"));
+
+  given.project.clear();
+  given.every_step = false;
+  const takt::cli::WandbDelivered delivered = takt::cli::WandbDelivery(folder, given, milliseconds(60'000)).run();
+  CHECK(delivered.outcome == takt::cli::WandbDelivered::Outcome::written);
+  REQUIRE(takt::detail::parse_wandb_cursor(read_text(takt::detail::wandb_cursor_file(folder)), cursor));
+  CHECK(cursor.ended);
+  CHECK(cursor.every_step);
+}

@@ -1,0 +1,921 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mlflow/mlflow_client.hpp"
+
+#include <takt/error.hpp>
+#include <takt/exporters/mlflow.hpp>
+
+#include "http/backoff.hpp"
+#include "support/catch.hpp"
+#include "support/caught_faults.hpp"
+#include "support/fake_http.hpp"
+#include "support/patience.hpp"
+#include "support/scoped_env.hpp"
+#include "support/scratch.hpp"
+#include "support/snapshot_builder.hpp"
+#include "support/stolen_descriptors.hpp"
+#include "trackers/tracker_names.hpp"
+#include "trackers/user_name.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <pwd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+using takt::MlflowOptions;
+using takt::Snapshot;
+using takt::detail::MlflowClient;
+using takt::detail::SenderTimes;
+using namespace takt_test;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+namespace {
+
+const std::string kRun = R"({"run":{"info":{"run_id":"r1","artifact_uri":"mlflow-artifacts:/0/r1/artifacts"}}})";
+
+SenderTimes quick() {
+  SenderTimes times;
+  times.connect = times.total = milliseconds(20'000);
+  times.first_wait = milliseconds(2);
+  times.longest_wait = milliseconds(8);
+  times.longest_retry_after = milliseconds(150);
+  return times;
+}
+
+MlflowOptions options_for(const FakeHttp& server) {
+  MlflowOptions options;
+  options.tracking_uri = server.url();
+  options.token = "s3cr3t-token";
+  options.artifacts = false;
+  return options;
+}
+
+bool is(const FakeRequest& request, const char* endpoint) { return contains(request.path, endpoint); }
+
+FakeAnswer failing(int status, const std::string& message = "no") {
+  FakeAnswer answer;
+  answer.status = status;
+  answer.body = R"({"error_code":"X","message":")" + message + "\"}";
+  return answer;
+}
+
+FakeAnswer usual(const FakeRequest& request) {
+  FakeAnswer answer;
+  if (is(request, "runs/create")) { answer.body = kRun; }
+  return answer;
+}
+
+/// `count` metrics named loss.
+Snapshot with_metrics(std::int64_t count) {
+  Snapshot snapshot;
+  snapshot.run.name = "test";
+  for (std::int64_t step = 0; step < count; ++step) {
+    takt::Metric metric;
+    metric.sequence = static_cast<std::uint64_t>(step);
+    metric.name = "loss";
+    metric.value = 0.5 * static_cast<double>(step);
+    metric.step = step;
+    metric.time_unix_ns = 1'700'000'000'000'000'000 + step;
+    snapshot.metrics.push_back(metric);
+  }
+  return snapshot;
+}
+
+/// Code points.
+std::size_t points_of(const std::string& text) {
+  return static_cast<std::size_t>(std::count_if(
+      text.begin(), text.end(), [](char each) { return (static_cast<unsigned char>(each) & 0xC0U) != 0x80U; }));
+}
+
+bool deliver(MlflowClient& client, int ms = 60'000) { return client.deliver(steady_clock::now() + milliseconds(ms)); }
+
+std::vector<FakeRequest> of(const FakeHttp& server, const char* endpoint) {
+  std::vector<FakeRequest> found;
+  for (const FakeRequest& request : server.requests()) {
+    if (is(request, endpoint)) { found.push_back(request); }
+  }
+  return found;
+}
+
+/// A port whose connections nobody accepts, and which has no room for more.
+class FullBacklog {
+ public:
+  FullBacklog() {
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* const plain = reinterpret_cast<sockaddr*>(&address);
+    for (int& each : sockets_) { each = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); }
+    ::bind(sockets_[0], plain, size);
+    ::listen(sockets_[0], 0);
+    ::getsockname(sockets_[0], plain, &size);
+    port_ = ntohs(address.sin_port);
+    for (std::size_t at = 1; at < sockets_.size(); ++at) { ::connect(sockets_[at], plain, size); }
+  }
+  ~FullBacklog() {
+    for (const int each : sockets_) { ::close(each); }
+  }
+  FullBacklog(const FullBacklog&) = delete;
+  FullBacklog& operator=(const FullBacklog&) = delete;
+  std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
+
+ private:
+  std::array<int, 5> sockets_{};
+  int port_ = 0;
+};
+
+/// What a server says to every request, and the line that comes of it.
+std::string told_for(const FakeAnswer& answer) {
+  const support::CaughtFaults faults;
+  FakeHttp server([&](const FakeRequest&) { return answer; });
+  MlflowClient client(options_for(server), quick());
+  client.take(with_metrics(3));
+  CHECK(takt_test::until([&] { return !faults.lines().empty(); }, [&] { CHECK_FALSE(deliver(client, 100)); }));
+  CHECK_FALSE(contains(faults.text(), "s3cr3t"));
+  return faults.text() + (client.stopped() ? "STOPPED" : "");
+}
+
+}  // namespace
+
+TEST_CASE("MLflow client: parameters, tags and points go in requests of their own, within the limits", "[timed]") {
+  FakeHttp server(usual);
+  MlflowClient client(options_for(server), quick());
+  Snapshot snapshot = with_metrics(2501);
+  for (int number = 0; number < 101; ++number) { snapshot.params[std::to_string(number)] = "x"; }
+  snapshot.tags["purpose"] = "bad \xFF UTF-8";
+  client.take(snapshot);
+  REQUIRE(deliver(client));
+  CHECK(client.complete());
+  std::vector<std::size_t> sizes;
+  for (const FakeRequest& request : of(server, "log-batch")) {
+    const auto body = nlohmann::json::parse(request.body);
+    CHECK(body.size() == 2);
+    CHECK(body["run_id"] == "r1");
+    for (const char* const kind : {"params", "tags", "metrics"}) {
+      if (body.contains(kind)) { sizes.push_back(body[kind].size()); }
+    }
+    CHECK(contains(request.headers, "authorization: Bearer s3cr3t-token"));
+    CHECK(contains(request.headers, "content-type: application/json"));
+  }
+  CHECK(sizes == std::vector<std::size_t>{100, 1, 1, 1000, 1000, 501});
+  CHECK(client.queue().settled(takt::detail::MetricPoint::Source::metric) == 2501);
+  const auto point = nlohmann::json::parse(of(server, "log-batch").back().body)["metrics"][500];
+  CHECK(point["step"].is_number_integer());
+  CHECK(point["timestamp"] == 1'700'000'000'000);
+  CHECK(point["value"] == 1250.0);
+}
+
+TEST_CASE("MLflow client: what may pass is tried again, with the same bytes", "[timed]") {
+  const int status = GENERATE(0, 408, 429, 500, 502, 503, 504);
+  int bad = 2;
+  FakeHttp server([&](const FakeRequest& request) {
+    if (!is(request, "log-batch") || bad-- <= 0) { return usual(request); }
+    FakeAnswer answer = failing(status);
+    answer.cut = status == 0;
+    return answer;
+  });
+  MlflowClient client(options_for(server), quick());
+  client.take(with_metrics(5));
+  REQUIRE(deliver(client));
+  CHECK(client.complete());
+  const auto batches = of(server, "log-batch");
+  REQUIRE(batches.size() == 3);
+  CHECK(batches[0].body == batches[1].body);
+  CHECK(batches[0].body == batches[2].body);
+}
+
+TEST_CASE("MLflow client: a page instead of JSON is not an answer", "[timed]") {
+  bool bad = true;
+  FakeHttp server([&](const FakeRequest& request) {
+    FakeAnswer answer = usual(request);
+    if (is(request, "log-batch") && std::exchange(bad, false)) { answer.body = "<html>Log in first</html>"; }
+    return answer;
+  });
+  MlflowClient client(options_for(server), quick());
+  client.take(with_metrics(5));
+  REQUIRE(deliver(client));
+  CHECK(of(server, "log-batch").size() == 2);
+}
+
+TEST_CASE(
+    "MLflow client: a server that fails over a request three times, and over parts of it, does not get it again from "
+    "here",
+    "[timed]") {
+  FakeHttp server([](const FakeRequest& request) { return is(request, "log-batch") ? failing(500) : usual(request); });
+  MlflowClient client(options_for(server), quick());
+  client.take(with_metrics(5));
+  REQUIRE(deliver(client));
+  CHECK(of(server, "log-batch").size() == 5);  // the last one for a single point, as whose metric the others are
+  CHECK(client.queue().left_out() == 0);
+  CHECK(client.queue().lost() == 5);
+  CHECK(client.queue().settled() == 0);  // the next one sends it
+  CHECK(client.owed() == 5);
+  CHECK_FALSE(client.complete());
+}
+
+TEST_CASE("MLflow client: Retry-After is kept to, up to a bound, and nonsense in it is not", "[timed]") {
+  const auto [header, least_ms] = GENERATE(table<std::string, int>(
+      {{"1", 140}, {"99999999999", 140}, {"Fri, 31 Dec 9999 23:59:59 GMT", 140}, {"soon", 0}, {"-5", 0}, {"", 0}}));
+  bool bad = true;
+  FakeHttp server([&, text = header](const FakeRequest& request) {
+    if (!is(request, "log-batch") || !std::exchange(bad, false)) { return usual(request); }
+    FakeAnswer answer = failing(429);
+    answer.headers = "Retry-After: " + text + "\r\n";
+    return answer;
+  });
+  MlflowClient client(options_for(server), quick());
+  client.take(with_metrics(5));
+  REQUIRE(deliver(client));
+  const auto batches = of(server, "log-batch");
+  REQUIRE(batches.size() == 2);
+  const auto waited = batches[1].at - batches[0].at;
+  INFO(header);
+  CHECK(waited >= milliseconds(least_ms));
+  CHECK(waited < milliseconds(20'000));  // the machine may be busy
+}
+
+TEST_CASE(
+    "MLflow client: unless a test says otherwise, a server has 5 s to connect, 30 s to answer, 5 minutes to ask for") {
+  const SenderTimes times;
+  CHECK(times.connect == std::chrono::seconds(5));
+  CHECK(times.total == std::chrono::seconds(30));
+  CHECK(times.first_wait == std::chrono::seconds(1));
+  CHECK(times.longest_wait == std::chrono::minutes(1));
+  const takt::detail::HttpOptions http;
+  CHECK(http.connect == times.connect);
+  CHECK(http.total == times.total);
+  takt::detail::HttpReply reply;
+  reply.status = 429;
+  reply.retry_after_s = 86'400;
+  CHECK(takt::detail::Backoff(times).wait(reply) == std::chrono::minutes(5));
+}
+
+TEST_CASE("MLflow client: a run whose creation was not answered is looked for before another one is made", "[timed]") {
+  const bool stored = GENERATE(true, false);
+  std::string nonce;
+  bool first = true;
+  FakeHttp server([&](const FakeRequest& request) {
+    FakeAnswer answer = usual(request);
+    if (is(request, "runs/create") && std::exchange(first, false)) {
+      const auto body = nlohmann::json::parse(request.body);
+      for (const auto& tag : body["tags"]) {
+        if (tag["key"] == "takt.create_nonce") { nonce = tag["value"]; }
+      }
+      answer.cut = true;
+    }
+    if (is(request, "runs/search")) {
+      const bool asked = contains(request.body, "tags.`takt.create_nonce` = '" + nonce + "'");
+      answer.body = asked && stored ? R"({"runs":[{"info":{"run_id":"found"}}]})" : "{}";
+    }
+    return answer;
+  });
+  MlflowClient client(options_for(server), quick());
+  client.take(with_metrics(1));
+  REQUIRE(deliver(client));
+  CHECK(of(server, "runs/create").size() == (stored ? 1 : 2));
+  CHECK(client.run_id() == (stored ? "found" : "r1"));
+}
+
+TEST_CASE("MLflow client: a point that is refused is found and left out, the others arrive", "[timed]") {
+  std::size_t taken = 0;
+  FakeHttp server([&](const FakeRequest& request) {
+    if (!is(request, "log-batch")) { return usual(request); }
+    if (contains(request.body, "\"step\":777,")) { return failing(400, "bad value"); }
+    taken += nlohmann::json::parse(request.body)["metrics"].size();
+    return usual(request);
+  });
+  const support::CaughtFaults faults;
+  MlflowClient client(options_for(server), quick());
+  client.take(with_metrics(1000));
+  REQUIRE(deliver(client));
+  CHECK(taken == 999);
+  CHECK(client.queue().left_out() == 1);
+  CHECK(of(server, "log-batch").size() < 30);
+  CHECK(contains(faults.text(), "bad value"));
+}
+
+TEST_CASE("MLflow client: fifty points refused in a row are the last, forty-nine are not", "[timed]") {
+  const int bad = GENERATE(49, 50);
+  const support::CaughtFaults faults;
+  std::size_t taken = 0;
+  FakeHttp server([&](const FakeRequest& request) {
+    if (!is(request, "log-batch")) { return usual(request); }
+    const auto metrics = nlohmann::json::parse(request.body)["metrics"];
+    if (metrics.front()["step"] < bad) { return failing(400, "bad value"); }
+    taken += metrics.size();
+    return usual(request);
+  });
+  MlflowClient client(options_for(server), quick());
+  client.take(with_metrics(80));
+  CHECK(deliver(client) == (bad == 49));
+  CHECK(client.stopped() == (bad == 50));
+  CHECK(client.queue().left_out() == static_cast<std::uint64_t>(bad));
+  CHECK(taken == (bad == 49 ? 31 : 0));
+  CHECK(contains(faults.text(), "it refuses every value: ") == (bad == 50));
+}
+
+TEST_CASE("MLflow client: what will not pass stops it with one line that names the cure", "[timed]") {
+  CHECK(contains(told_for(failing(401)),
+                 "MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN"));
+  CHECK(contains(told_for(failing(403, "Invalid Host header")), "Invalid Host header. The user may not"));
+  CHECK(contains(told_for(failing(403)), "--allowed-hosts"));
+  CHECK(contains(told_for(failing(404)), "Check MLFLOW_TRACKING_URI"));
+  CHECK(contains(told_for(failing(401)), "STOPPED"));
+  CHECK_FALSE(contains(told_for(failing(503, "wait for s3cr3t-token")), "STOPPED"));
+  told_for(failing(503, std::string(292, 'x') + "s3cr3t-token"));  // which is longer than what is shown
+}
+
+TEST_CASE("MLflow client: a run that was deleted on the server stops it, instead of one value after another",
+          "[timed]") {
+  const std::string says = GENERATE("The run r1 must be in the 'active' state. Current state is deleted.",
+                                    "The run r1 must be in 'active' lifecycle_stage.");  // without a database
+  const support::CaughtFaults faults;
+  FakeHttp server(
+      [&](const FakeRequest& request) { return is(request, "runs/create") ? usual(request) : failing(400, says); });
+  MlflowClient client(options_for(server), quick());
+  client.take(with_metrics(100));
+  CHECK_FALSE(deliver(client));
+  CHECK(client.stopped());
+  CHECK(client.queue().left_out() == 0);
+  CHECK(of(server, "log-batch").size() == 1);
+  CHECK(contains(faults.text(), "mlflow runs restore --run-id r1"));
+}
+
+TEST_CASE("MLflow client: a server on this machine is not looked for behind a proxy", "[timed]") {
+  support::ScopedEnvironment environment({{"http_proxy", "http://127.0.0.1:1"}});
+  environment.unset("no_proxy");
+  environment.unset("NO_PROXY");
+  FakeHttp server(usual);
+  MlflowClient client(options_for(server), quick());
+  client.take(with_metrics(1));
+  CHECK(deliver(client));
+  CHECK(takt::detail::is_on_this_machine("http://[::1]:5000/path"));
+  CHECK_FALSE(takt::detail::is_on_this_machine("http://127.example.org"));
+}
+
+TEST_CASE("MLflow client: a secret made of what blots it out is blotted out once") {
+  takt::detail::HttpOptions options;
+  options.token = "*";
+  options.password = "***";
+  CHECK(takt::detail::without_secrets("a * b", options) == "a *** b");
+}
+
+TEST_CASE("MLflow client: nothing follows a redirection to another host", "[timed]") {
+  FakeHttp other(usual);
+  FakeAnswer answer = failing(307);
+  answer.headers = "Location: " + other.url() + "/elsewhere?token=x\r\n";
+  const std::string told = told_for(answer);
+  CHECK(contains(told, "set MLFLOW_TRACKING_URI to where it is: " + other.url() + "/elsewhere."));
+  CHECK(other.requests().empty());
+}
+
+TEST_CASE("MLflow client: a reply without end is cut off", "[timed]") {
+  FakeAnswer answer;
+  answer.endless = 1'000'000'000;
+  FakeHttp server([&](const FakeRequest&) { return answer; });
+  MlflowClient client(options_for(server), quick());
+  client.take(with_metrics(1));
+  CHECK_FALSE(client.deliver(steady_clock::now() + milliseconds(20)));
+  CHECK(server.endless_sent() < 100'000'000);
+}
+
+TEST_CASE("MLflow client: nobody there, or nobody who speaks, costs no more than the time given", "[timed]") {
+  const auto [kind, says] = GENERATE(table<std::string, std::string>({{"closed", "onnect"},
+                                                                      {"full", "no connection within 300 ms"},
+                                                                      {"silent", "no reply within 300 ms"},
+                                                                      {"slow", "no reply within 300 ms"}}));
+  const support::CaughtFaults faults;
+  FakeAnswer answer;
+  answer.silent = kind == "silent";
+  answer.slow = kind == "slow";
+  FakeHttp server([&, given = answer](const FakeRequest&) { return given; });
+  const FullBacklog full;
+  MlflowOptions options = options_for(server);
+  if (kind == "closed") { options.tracking_uri = "http://127.0.0.1:1"; }
+  if (kind == "full") { options.tracking_uri = full.url(); }
+  SenderTimes times = quick();
+  times.connect = times.total = milliseconds(300);
+  MlflowClient client(options, times);
+  client.take(with_metrics(3));
+  const auto begin = steady_clock::now();
+  CHECK_FALSE(deliver(client, 700));
+  CHECK(steady_clock::now() - begin < milliseconds(15'000));  // the machine may be busy
+  CHECK(takt_test::until([&] { return !faults.lines().empty(); }, [&] { CHECK_FALSE(deliver(client, 700)); }));
+  CHECK(client.queue().points() == 3);
+  INFO(kind << ": " << faults.text());
+  CHECK(contains(faults.text(), says));
+  CHECK(faults.lines().size() == 1);
+}
+
+TEST_CASE("MLflow client: an experiment is made where there is none, and one that is deleted is spoken of", "[timed]") {
+  int made = 0;
+  FakeHttp server([&](const FakeRequest& request) {
+    FakeAnswer answer = usual(request);
+    if (is(request, "get-by-name") && made < 2) {
+      answer = failing(404);
+      answer.body = R"({"error_code":"RESOURCE_DOES_NOT_EXIST"})";
+    } else if (is(request, "get-by-name")) {
+      answer.body = R"({"experiment":{"experiment_id":"7","lifecycle_stage":"active"}})";
+    }
+    if (is(request, "experiments/create")) {
+      answer = failing(400);
+      answer.body = R"({"error_code":"RESOURCE_ALREADY_EXISTS"})";  // another rank was faster
+      made = 2;
+    }
+    return answer;
+  });
+  MlflowOptions options = options_for(server);
+  options.experiment_name = "a b/c";
+  MlflowClient client(options, quick());
+  client.take(with_metrics(1));
+  REQUIRE(deliver(client));
+  CHECK(contains(server.requests()[0].path, "experiment_name=a%20b%2Fc"));
+  CHECK(nlohmann::json::parse(of(server, "runs/create")[0].body)["experiment_id"] == "7");
+
+  const support::CaughtFaults faults;
+  FakeHttp second([](const FakeRequest&) {
+    FakeAnswer answer;
+    answer.body = R"({"experiment":{"experiment_id":"7","lifecycle_stage":"deleted"}})";
+    return answer;
+  });
+  options.tracking_uri = second.url();
+  MlflowClient late(options, quick());
+  late.take(with_metrics(1));
+  CHECK_FALSE(deliver(late));
+  CHECK(contains(faults.text(), "mlflow experiments restore -x 7"));
+}
+
+TEST_CASE(
+    "MLflow client: where name and id are of two experiments, the run goes to that of the name, and a line says so",
+    "[timed]") {
+  const support::CaughtFaults faults;
+  const bool exists = GENERATE(true, false);
+  FakeHttp server([&](const FakeRequest& request) {
+    FakeAnswer answer = usual(request);
+    if (is(request, "get-by-name")) {
+      answer.body = R"({"experiment":{"experiment_id":"7","lifecycle_stage":"active"}})";
+      if (!exists) {
+        answer = failing(404);
+        answer.body = R"({"error_code":"RESOURCE_DOES_NOT_EXIST"})";
+      }
+    }
+    if (is(request, "experiments/create")) { answer.body = R"({"experiment_id":"7"})"; }
+    return answer;
+  });
+  MlflowOptions options = options_for(server);
+  options.experiment_name = "mine";
+  const auto told = [&](const char* id) {
+    options.experiment_id = id;
+    const std::size_t before = faults.lines().size();
+    MlflowClient client(options, quick());
+    client.take(with_metrics(1));
+    REQUIRE(deliver(client));
+    CHECK(nlohmann::json::parse(of(server, "runs/create").back().body)["experiment_id"] == "7");
+    return faults.lines().size() - before;
+  };
+  CHECK(told("7") == 0);
+  CHECK(told("") == 0);
+  CHECK(told("8") == 1);
+  CHECK(
+      contains(faults.text(), "MLFLOW_EXPERIMENT_ID is 8, but the experiment \"mine\" of MLFLOW_EXPERIMENT_NAME is 7"));
+}
+
+TEST_CASE("MLflow client: an experiment that is named by its id and is deleted is spoken of, with the cure",
+          "[timed]") {
+  const bool database = GENERATE(true, false);
+  const support::CaughtFaults faults;
+  FakeHttp server([&](const FakeRequest&) {
+    return database ? failing(400, "The experiment 7 must be in the 'active' state. Current state is deleted.")
+                    : failing(500, "Could not create run under non-active experiment with ID 7.");
+  });
+  MlflowOptions options = options_for(server);
+  options.experiment_id = "7";
+  MlflowClient client(options, quick());
+  client.take(with_metrics(1));
+  CHECK_FALSE(deliver(client));
+  CHECK(client.stopped());
+  CHECK(server.requests().size() == 1);
+  CHECK(contains(faults.text(), "MLFLOW_EXPERIMENT_ID, or bring it back: mlflow experiments restore -x 7"));
+}
+
+TEST_CASE("MLflow client: a run that has begun in a deleted experiment is told how to begin anew in another one",
+          "[timed]") {
+  const support::CaughtFaults faults;
+  FakeHttp server([&](const FakeRequest&) {
+    FakeAnswer answer;
+    answer.body = R"({"experiment":{"experiment_id":"7","lifecycle_stage":"deleted"}})";
+    return answer;
+  });
+  const Scratch scratch;
+  const std::string file = scratch.path("mlflow.json");
+  MlflowClient client(options_for(server), quick());
+  client.keep_cursor(file);
+  takt::detail::MlflowCursor cursor;
+  cursor.experiment_name = "mine";
+  client.resume(cursor);
+  client.take(with_metrics(1));
+  CHECK_FALSE(deliver(client));
+  CHECK(contains(faults.text(),
+                 "remove " + file + " and choose another one in MLFLOW_EXPERIMENT_NAME, or bring it back"));
+}
+
+TEST_CASE("MLflow client: the end of a run brings status and attachments, with a length", "[timed]") {
+  FakeHttp server(usual);
+  MlflowOptions options = options_for(server);
+  options.artifacts = true;
+  MlflowClient client(options, quick());
+  Snapshot snapshot = sample_snapshot();
+  const Scratch scratch;
+  snapshot.run.directory = scratch.path("");
+  snapshot.failed = true;
+  snapshot.spans.emplace_back();
+  write_text(scratch.path("trace.json"), "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n]}");
+  client.take(snapshot);
+  REQUIRE(deliver(client));
+  const auto update = of(server, "runs/update");
+  REQUIRE(update.size() == 1);
+  CHECK(nlohmann::json::parse(update[0].body)["status"] == "FAILED");
+  CHECK(nlohmann::json::parse(update[0].body)["end_time"] == snapshot.run.start_unix_ns / 1'000'000 + 62'400);
+  const auto puts = of(server, "mlflow-artifacts/artifacts/0/r1/artifacts/takt/");
+  REQUIRE(puts.size() == 3);
+  CHECK(puts[2].body == read_text(scratch.path("trace.json")));
+  for (const FakeRequest& put : puts) {
+    CHECK(put.method == "PUT");
+    CHECK(contains(put.headers, "content-length: "));
+    CHECK_FALSE(contains(put.headers, "transfer-encoding"));
+  }
+}
+
+TEST_CASE("MLflow client: user and password in the URL are used, and never shown", "[timed]") {
+  FakeHttp server(usual);
+  MlflowOptions options = options_for(server);
+  options.tracking_uri = "http://ada:p%40ss@" + server.url().substr(7) + "/prefix/";
+  MlflowClient client(options, quick());
+  client.take(with_metrics(1));
+  REQUIRE(deliver(client));
+  CHECK(contains(server.requests()[0].headers, "authorization: Basic YWRhOnBAc3M="));
+  CHECK(server.requests()[0].path == "/prefix/api/2.0/mlflow/runs/create");
+}
+
+TEST_CASE("MLflow options: what only MLflow's own clients understand gives a line, and the program goes on") {
+  MlflowOptions options;
+  for (const char* const uri : {"sqlite:///mlflow.db", "databricks", "databricks://profile", "file:/tmp/mlruns",
+                                "./mlruns", "/data/mlruns", "postgresql+psycopg2://user:s3cr3t@host/db"}) {
+    const support::CaughtFaults faults;
+    options.tracking_uri = uri;
+    takt::MlflowExporter exporter(options);
+    CHECK(exporter.export_snapshot(with_metrics(3)) == takt::ExportResult::ok);
+    CHECK(exporter.shutdown(milliseconds(1000)));
+    CHECK(faults.lines().size() == 1);
+    CHECK(contains(faults.text(), "mlflow server --backend-store-uri"));
+    CHECK(contains(faults.text(), "takt sync"));
+    CHECK_FALSE(contains(faults.text(), "s3cr3t"));
+  }
+}
+
+TEST_CASE("MLflow options that cannot work are refused with what to do") {
+  MlflowOptions options;
+  CHECK_THROWS_AS(takt::MlflowExporter(options), takt::Error);
+  for (const char* const uri : {"localhost:5000", "ftp://host"}) {
+    options.tracking_uri = uri;
+    CHECK_THROWS_WITH(takt::MlflowExporter(options), takt_test::containing("not an http:// or https:// URL"));
+  }
+  options.tracking_uri = "http://127.0.0.1:5000";
+  options.token = "two\nlines";
+  CHECK_THROWS_AS(takt::MlflowExporter(options), takt::Error);
+}
+
+TEST_CASE("MLflow options: credentials go over https, or stay on this machine") {
+  using takt::detail::check_http_options;
+  const support::CaughtFaults faults;
+  const auto may_send = [](const char* url, bool insecure = false) {
+    takt::detail::HttpOptions options;
+    options.url = url;
+    options.insecure_tls = insecure;
+    return check_http_options(options);
+  };
+  CHECK(may_send("https://mlflow.example.org/tracking/"));
+  CHECK(may_send("http://127.0.0.1:5000"));
+  CHECK(may_send("http://localhost:5000"));
+  CHECK(may_send("http://[::1]:5000"));
+  CHECK_FALSE(may_send("http://mlflow.example.org"));
+  CHECK_FALSE(may_send("http://127.example.org"));
+  CHECK(may_send("http://mlflow.example.org", true));
+}
+
+TEST_CASE("MLflow options come from MLflow's variables and its file of credentials") {
+  const Scratch home;
+  ::mkdir(home.path(".mlflow").c_str(), 0700);
+  write_text(home.path(".mlflow/credentials"),
+             "[other]\nmlflow_tracking_username = x\n[mlflow]\nmlflow_tracking_username = "
+             "ada\nmlflow_tracking_password = pass\n");
+  support::ScopedEnvironment environment({{"HOME", home.path("")}, {"MLFLOW_TRACKING_URI", " http://h:1/p/ "}});
+  for (const char* const name : {"MLFLOW_TRACKING_USERNAME", "MLFLOW_TRACKING_PASSWORD", "MLFLOW_TRACKING_TOKEN"}) {
+    environment.unset(name);
+  }
+  MlflowOptions options = MlflowOptions::from_env();
+  CHECK(options.tracking_uri == "http://h:1/p/");
+  CHECK(options.username == "ada");
+  CHECK(options.password == "pass");
+  environment.set("MLFLOW_TRACKING_PASSWORD", "other");
+  environment.set("MLFLOW_TRACKING_INSECURE_TLS", "True");
+  environment.set("MLFLOW_TRACKING_SERVER_CERT_PATH", "/authority.pem");
+  environment.set("MLFLOW_TRACKING_CLIENT_CERT_PATH", "/client.pem");
+  environment.set("MLFLOW_EXPERIMENT_NAME", "e");
+  options = MlflowOptions::from_env();
+  CHECK(options.username == "ada");
+  CHECK(options.password == "other");
+  CHECK(options.insecure_tls);
+  CHECK(options.server_cert_path == "/authority.pem");
+  CHECK(options.client_cert_path == "/client.pem");
+  CHECK(options.experiment_name == "e");
+}
+
+TEST_CASE("MLflow options: a file of credentials that cannot be read is spoken of, one that is not there is not") {
+  const Scratch home;
+  support::ScopedEnvironment environment({{"HOME", home.path("")}});
+  for (const char* const name : {"MLFLOW_TRACKING_USERNAME", "MLFLOW_TRACKING_PASSWORD"}) { environment.unset(name); }
+  const support::CaughtFaults faults;
+  MlflowOptions::from_env();
+  CHECK(faults.lines().empty());
+  ::mkdir(home.path(".mlflow").c_str(), 0700);
+  ::mkdir(home.path(".mlflow/credentials").c_str(), 0700);  // which root cannot read either
+  MlflowOptions::from_env();
+  CHECK(contains(faults.text(), "credentials cannot be read"));
+  CHECK(contains(faults.text(), "chmod 600"));
+}
+
+TEST_CASE("MLflow exporter: other ranks send nothing, and a forked child neither", "[timed]") {
+  FakeHttp server(usual);
+  MlflowOptions options = options_for(server);
+  Snapshot snapshot = with_metrics(3);
+  snapshot.run.rank = 1;
+  snapshot.run.world_size = 2;
+  takt::MlflowExporter second(options);
+  CHECK(second.export_snapshot(snapshot) == takt::ExportResult::ok);
+  CHECK(second.shutdown(milliseconds(60'000)));
+  CHECK(server.requests().empty());
+
+  takt::MlflowExporter parent(options);
+  snapshot.run.rank = 0;
+  CHECK(in_child([&] {
+          takt::MlflowExporter child = std::move(parent);
+          return child.export_snapshot(snapshot) == takt::ExportResult::drop && !child.shutdown(milliseconds(1000)) ? 0
+                                                                                                                    : 1;
+        }) == 0);
+  CHECK(server.requests().empty());
+  CHECK(parent.export_snapshot(snapshot) == takt::ExportResult::ok);
+  CHECK(parent.shutdown(milliseconds(60'000)));
+  CHECK(of(server, "log-batch").size() == 1);
+}
+
+TEST_CASE("MLflow exporter: each rank a run of its own, if so wished, below the run that is named", "[timed]") {
+  FakeHttp server(usual);
+  MlflowOptions options = options_for(server);
+  options.all_ranks = true;
+  options.run_id = "parent";
+  Snapshot snapshot = with_metrics(3);
+  snapshot.run.rank = 7;
+  snapshot.run.world_size = 8;
+  takt::MlflowExporter exporter(options);
+  exporter.export_snapshot(snapshot);
+  CHECK(exporter.shutdown(milliseconds(60'000)));
+  const auto created = of(server, "runs/create");
+  REQUIRE(created.size() == 1);
+  CHECK(contains(created[0].body, R"("run_name":"test rank-0007")"));
+  CHECK(contains(created[0].body, R"({"key":"mlflow.parentRunId","value":"parent"})"));
+}
+
+TEST_CASE("MLflow client: a child goes to the experiment of its parent, which it names by a tag", "[timed]") {
+  const support::CaughtFaults faults;
+  const bool there = GENERATE(true, false);
+  FakeHttp server([&](const FakeRequest& request) {
+    FakeAnswer answer = usual(request);
+    if (is(request, "runs/get?run_id=above")) {
+      answer = there ? answer : failing(404);
+      if (there) { answer.body = R"({"run":{"info":{"run_id":"above","experiment_id":"42"}}})"; }
+    }
+    return answer;
+  });
+  MlflowOptions options = options_for(server);
+  options.experiment_id = "7";
+  MlflowClient client(options, quick());
+  Snapshot snapshot = with_metrics(1);
+  snapshot.tags["mlflow.parentRunId"] = "above";
+  client.take(snapshot);
+  CHECK(deliver(client));
+  const auto created = of(server, "runs/create");
+  REQUIRE(created.size() == 1);
+  CHECK(nlohmann::json::parse(created[0].body)["experiment_id"] == (there ? "42" : "7"));
+  CHECK(contains(faults.text(),
+                 there ? "the run above, the parent of this one, is in 42" : "does not know the run above"));
+}
+
+TEST_CASE("MLflow client: the user is whom the variables name, or whose process it is", "[timed]") {
+  support::ScopedEnvironment environment({});
+  for (const char* const name : {"LOGNAME", "USER", "LNAME", "USERNAME"}) { environment.unset(name); }
+  const passwd* const entry = ::getpwuid(::getuid());
+  REQUIRE(entry != nullptr);
+  CHECK(takt::detail::user_name() == entry->pw_name);
+  environment.set("USER", "ada");
+  CHECK(takt::detail::user_name() == "ada");
+  environment.set("LOGNAME", "grace");
+  CHECK(takt::detail::user_name() == "grace");
+}
+
+TEST_CASE("MLflow client: which name became what is in the line about it, of all kinds of names", "[timed]") {
+  const support::CaughtFaults faults;
+  FakeHttp server(usual);
+  MlflowClient client(options_for(server), quick());
+  Snapshot snapshot = with_metrics(1);
+  snapshot.metrics[0].name = "val/mAP@0.5";
+  snapshot.metrics.push_back(snapshot.metrics[0]);
+  snapshot.metrics[1].sequence = 1;
+  snapshot.metrics[1].name = "total/mine";
+  snapshot.params["lr (max)"] = "1";
+  snapshot.tags["who?"] = "me";
+  client.take(snapshot);
+  client.take(snapshot);
+  REQUIRE(faults.lines().size() == 1);
+  for (const char* const each : {"val/mAP@0.5", "lr (max)", "who?"}) {
+    CHECK(contains(faults.text(), '"' + std::string(each) + "\" is \"" + takt::detail::tracker_name(each, 250) + '"'));
+  }
+  CHECK(contains(faults.text(), "\"total/mine\" is \"user/total/mine\""));
+}
+
+TEST_CASE("MLflow client: a value is as long as the server takes it", "[timed]") {
+  const support::CaughtFaults faults;
+  const std::size_t most = GENERATE(std::size_t{500}, std::size_t{6000});
+  std::map<std::string, std::string> params;
+  FakeHttp server([&](const FakeRequest& request) {
+    const auto body = nlohmann::json::parse(request.body, nullptr, false);
+    if (!is(request, "log-batch") || !body.contains("params")) { return usual(request); }
+    for (const auto& each : body["params"]) {
+      if (points_of(each["value"]) > most) {
+        return failing(400, "had length 6000, which exceeded length limit of 500");
+      }
+    }
+    for (const auto& each : body["params"]) { params[each["key"]] = each["value"]; }
+    return usual(request);
+  });
+  MlflowClient client(options_for(server), quick());
+  Snapshot snapshot = with_metrics(1);
+  for (int number = 0; number < 40; ++number) { snapshot.params["short " + std::to_string(number)] = "x"; }
+  for (int number = 0; number < 40; ++number) {
+    snapshot.params["long " + std::to_string(number)] = std::string(7000, 'x');
+  }
+  snapshot.params["odd"].clear();
+  for (int number = 0; number < 6000; ++number) { snapshot.params["odd"] += "\xC3\xA9"; }
+  client.take(snapshot);
+  REQUIRE(deliver(client));
+  CHECK(client.complete());
+  CHECK(params.size() == 81);
+  CHECK(params["long 7"] == std::string(most, 'x'));
+  CHECK(points_of(params["odd"]) == most);
+  CHECK(params["short 7"] == "x");
+  CHECK(of(server, "log-batch").size() <= 5);
+  CHECK(contains(faults.text(),
+                 "is longer than the " + std::to_string(most) + " characters that this MLflow server takes"));
+}
+
+TEST_CASE("MLflow client: one metric that a server cannot keep does not cost the others", "[timed]") {
+  const support::CaughtFaults faults;
+  const Scratch scratch;
+  const std::size_t many = GENERATE(std::size_t{1}, std::size_t{96});
+  std::map<std::string, std::set<std::int64_t>> kept;
+  std::size_t copies = 0;
+  FakeHttp server([&](const FakeRequest&
+                          request) {  // as a server does that keeps them in files: up to the one it fails over
+    const auto body = nlohmann::json::parse(request.body, nullptr, false);
+    FakeAnswer answer = usual(request);
+    if (is(request, "runs/get?")) {
+      nlohmann::json latest = nlohmann::json::array();
+      for (const auto& [key, steps] : kept) {
+        latest.push_back({{"key", key}, {"step", *steps.rbegin()}, {"timestamp", 1'700'000'000'000}, {"value", 1.0}});
+      }
+      answer.body = nlohmann::json{{"run", {{"data", {{"metrics", latest}}}}}}.dump();
+    }
+    if (!is(request, "log-batch") || !body.contains("metrics")) { return answer; }
+    for (const auto& each : body["metrics"]) {
+      if (each["key"] == "step/fwd") { return failing(500, "[Errno 20] Not a directory: '/metrics/step/fwd'"); }
+      if (!kept[each["key"]].insert(each["step"].get<std::int64_t>()).second) { ++copies; }
+    }
+    return answer;
+  });
+  MlflowClient client(options_for(server), quick());
+  client.keep_cursor(scratch.path("mlflow.json"));
+  Snapshot snapshot = with_metrics(0);
+  for (std::size_t at = 0; at < 192 * many; ++at) {
+    takt::Metric metric;
+    metric.sequence = at;
+    const std::size_t which = at % 192;
+    metric.name = which == 50 ? "step" : which == 100 ? "step/fwd" : "m" + std::to_string(which);
+    metric.value = 1.0;
+    metric.step = static_cast<std::int64_t>(at / 192);
+    metric.time_unix_ns = 1'700'000'000'000'000'000;
+    snapshot.metrics.push_back(metric);
+  }
+  client.take(snapshot);
+  REQUIRE(deliver(client));
+  CHECK(client.queue().lost() == many);
+  CHECK(client.queue().settled() == 191 * many);
+  CHECK(kept.size() == 191);
+  CHECK(kept["step"].size() == many);
+  CHECK(copies == 0);
+  CHECK(contains(faults.text(), "MLflow fails over \"step/fwd\""));
+  CHECK(contains(faults.text(), "rename one of the two"));
+  CHECK(contains(faults.text(), "takt sync " + scratch.path("x").substr(0, scratch.path("x").size() - 2)));
+}
+
+TEST_CASE("MLflow client: what is no number is sent as such, and not a second time where the server has it",
+          "[timed]") {
+  const bool told = GENERATE(true, false);
+  const support::CaughtFaults faults;
+  bool first = true;
+  FakeHttp server([&](const FakeRequest& request) {
+    FakeAnswer answer = usual(request);
+    if (is(request, "runs/get?")) {
+      answer.body = R"({"run":{"data":{"metrics":[)"
+                    R"({"key":"loss","step":2,"timestamp":1700000000000,"value":"NaN"}]}}})";
+      if (!told) { answer = failing(403); }
+    }
+    if (is(request, "log-batch") && contains(request.body, "NaN")) {
+      if (std::exchange(first, false)) {
+        answer.cut = true;
+      } else {
+        answer = failing(400, "(sqlite3.IntegrityError) UNIQUE constraint failed: metrics.key");
+      }
+    }
+    return answer;
+  });
+  MlflowClient client(options_for(server), quick());
+  Snapshot snapshot = with_metrics(3);
+  snapshot.metrics[2].value = std::numeric_limits<double>::quiet_NaN();
+  client.take(snapshot);
+  REQUIRE(deliver(client));
+  CHECK(contains(of(server, "log-batch")[0].body, R"("value":"NaN")"));
+  CHECK(client.queue().settled() == 3);
+  CHECK(client.queue().left_out() == 0);
+  CHECK(client.complete());
+  CHECK((of(server, "log-batch").size() == 1) == told);
+}
+
+TEST_CASE("MLflow queue: beyond its bound the oldest points go, counted") {
+  const support::CaughtFaults faults;
+  takt::detail::MlflowQueue queue(10);
+  std::vector<takt::detail::MetricPoint> points(25);
+  for (std::size_t at = 0; at < points.size(); ++at) { points[at].step = static_cast<std::int64_t>(at); }
+  queue.add_points(points);
+  CHECK(queue.points() == 10);
+  CHECK(queue.lost() == 15);
+  CHECK(queue.settled(takt::detail::MetricPoint::Source::row) == 0);  // they can be sent from the journal
+  CHECK(contains(faults.text(), "15 of its oldest points are dropped"));
+}
+
+TEST_CASE("MLflow client: a connection whose number the program has taken for its own is not written to", "[timed]") {
+  const support::CaughtFaults faults;
+  const Scratch scratch;
+  FakeHttp server(usual);
+  const MlflowOptions options = options_for(server);
+  const auto port = static_cast<in_port_t>(std::stoi(server.url().substr(server.url().rfind(':') + 1)));
+  std::vector<int> taken;
+  {
+    MlflowClient client(options, quick());
+    client.take(with_metrics(1));
+    REQUIRE(deliver(client));
+    for (int number = 3; number < 1024; ++number) {
+      sockaddr_in peer = {};
+      socklen_t size = sizeof peer;
+      if (::getpeername(number, reinterpret_cast<sockaddr*>(&peer), &size) != 0 || ntohs(peer.sin_port) != port) {
+        continue;
+      }
+      steal(number, scratch.path("program's " + std::to_string(number)));
+      taken.push_back(number);
+    }
+    REQUIRE(!taken.empty());
+    client.take(with_metrics(3));
+    CHECK(deliver(client));
+  }
+  CHECK(contains(faults.text(), "closed a file that is not its own"));
+  for (const int number : taken) {
+    CHECK(::fcntl(number, F_GETFD) != -1);
+    CHECK(read_text(scratch.path("program's " + std::to_string(number))).empty());
+    ::close(number);
+  }
+}

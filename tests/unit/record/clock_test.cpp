@@ -1,0 +1,293 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "record/clock.hpp"
+
+#include "support/catch.hpp"
+#include "support/caught_faults.hpp"
+#include "support/fake_clock.hpp"
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+using takt::detail::Clock;
+using takt::detail::ClockSource;
+using Choice = takt::detail::ClockChoice;
+using takt_test::FakeClock;
+using takt_test::TestClock;
+
+namespace {
+constexpr std::uint64_t kSecond = 1'000'000'000;
+}
+
+TEST_CASE("Clock: a counter that is invariant and keeps time is used") {
+  TestClock time;
+  REQUIRE(time.clock.source() == ClockSource::counter);
+  const std::uint64_t before = time.now_ns();
+  time.fake.advance(12'345);
+  REQUIRE(time.now_ns() - before == 12'345);
+  REQUIRE(time.clock.info().frequency_hz == Approx(1e9).epsilon(1e-9));
+  REQUIRE(time.clock.info().fallbacks == 0);
+  REQUIRE(time.fake.left() == 0);
+}
+
+TEST_CASE("Clock: a counter of any rate gives ns") {
+  for (const std::uint64_t per_mille : {24U, 100U, 2'495U, 3'700U}) {  // 24 MHz to 3.7 GHz
+    FakeClock fake;
+    fake.set_rate(per_mille);
+    Clock clock(Choice::tsc, fake.hardware());
+    fake.run(false);
+    const std::uint64_t before = clock.now_ns();
+    fake.advance(10 * kSecond);
+    INFO("rate " << per_mille);
+    REQUIRE(static_cast<double>(clock.now_ns() - before) == Approx(10e9).epsilon(2e-4));
+    REQUIRE(clock.info().frequency_hz == Approx(1e6 * static_cast<double>(per_mille)).epsilon(2e-4));
+  }
+}
+
+TEST_CASE("Clock: without a promise of invariance the system's clock is used") {
+  FakeClock fake;
+  fake.set_invariant(false);
+  Clock clock(Choice::automatic, fake.hardware());
+  REQUIRE(clock.source() == ClockSource::monotonic);
+  REQUIRE(clock.info().reason == "the fake is not invariant");
+  REQUIRE(clock.info().name == "clock_gettime(CLOCK_MONOTONIC)");
+  REQUIRE(fake.left() == 1);
+  const std::uint64_t before = clock.now_ns();
+  fake.advance(777);
+  REQUIRE(clock.now_ns() - before == 777);
+  REQUIRE(clock.recheck());
+}
+
+TEST_CASE("Clock: the choice of the environment holds") {
+  FakeClock fake;
+  SECTION("the system's clock, whatever the counter promises") {
+    Clock clock(Choice::monotonic, fake.hardware());
+    REQUIRE(clock.source() == ClockSource::monotonic);
+    REQUIRE(clock.info().reason == "TAKT_CLOCK=monotonic");
+  }
+  SECTION("the counter, though it promises nothing") {
+    fake.set_invariant(false);
+    Clock clock(Choice::tsc, fake.hardware());
+    REQUIRE(clock.source() == ClockSource::counter);
+    REQUIRE(clock.info().reason == "TAKT_CLOCK=tsc");
+  }
+}
+
+TEST_CASE("Clock: checking the counter takes 1 ms of the first use, and no more") {
+  FakeClock fake;  // its time passes while it is read, and only then
+  const auto reference_ns = fake.hardware().reference_ns;
+  const std::uint64_t before = reference_ns();
+  const Clock clock(Choice::automatic, fake.hardware());
+  REQUIRE(clock.source() == ClockSource::counter);
+  REQUIRE(reference_ns() - before <= 1'000'000);
+}
+
+TEST_CASE("Clock: a counter that does not move is not used") {
+  FakeClock fake;
+  fake.set_rate(0);
+  Clock clock(Choice::automatic, fake.hardware());
+  REQUIRE(clock.source() == ClockSource::monotonic);
+}
+
+TEST_CASE("Clock: a counter is not blamed for what lies between two of its ticks") {
+  for (const std::uint64_t per_mille : {24U, 40U, 100U}) {  // 24 MHz to 100 MHz
+    for (std::uint64_t start = 0; start < 50; ++start) {
+      FakeClock fake;
+      fake.set_rate(per_mille);
+      fake.advance(start);
+      const Clock clock(Choice::automatic, fake.hardware());
+      INFO("rate " << per_mille << ", begun " << start << " ns later");
+      REQUIRE(clock.source() == ClockSource::counter);
+    }
+  }
+}
+
+TEST_CASE("Clock: a counter whose rate changes while it is measured is not used") {
+  FakeClock fake;
+  static const FakeClock* steady;
+  steady = &fake;
+  Clock::Hardware hardware = fake.hardware();
+  hardware.ticks = []() noexcept {
+    const std::uint64_t passed = steady->ticks() - 1'000'000;
+    return passed + passed * passed / 2'000'000'000;  // 400 ppm faster over the second span
+  };
+  const Clock clock(Choice::automatic, hardware);
+  REQUIRE(clock.source() == ClockSource::monotonic);
+  REQUIRE(clock.info().reason == "the counter did not keep within 50 ppm of CLOCK_MONOTONIC_RAW while it was measured");
+}
+
+TEST_CASE("Clock: a thread that is held up while it measures does not blame the counter") {
+  for (const std::uint64_t ns : {300'000U, 700'000U, 799'000U, 5'000'000U}) {
+    FakeClock fake;
+    fake.set_rate(333);  // readings are off by up to a tick, which is 3 ns
+    fake.hold_up_after(1000, ns);
+    Clock clock(Choice::automatic, fake.hardware());
+    INFO("for " << ns << " ns");
+    REQUIRE(clock.source() == ClockSource::counter);
+  }
+}
+
+TEST_CASE("Clock: a counter whose rate drifts away is given up, and time goes on from where it was") {
+  const support::CaughtFaults faults;
+  TestClock time;
+  for (int second = 0; second < 5; ++second) {
+    time.fake.advance(2 * kSecond);
+    REQUIRE(time.clock.recheck());
+  }
+  time.fake.set_rate(1001);  // 1 000 ppm
+  time.fake.advance(2 * kSecond);
+  const std::uint64_t before = time.now_ns();
+  REQUIRE(!time.clock.recheck());
+  REQUIRE(time.clock.source() == ClockSource::monotonic);
+  REQUIRE(time.fake.left() == 1);
+  REQUIRE(time.now_ns() >= before);
+  REQUIRE(time.now_ns() - before < 1000);
+  time.fake.advance(kSecond);
+  REQUIRE(time.now_ns() - before < kSecond + 1000);
+  REQUIRE(time.clock.info().fallbacks == 1);
+  REQUIRE(faults.lines().size() == 1);
+  REQUIRE(faults.text().find("TAKT_CLOCK=monotonic avoids") != std::string::npos);
+  REQUIRE(time.clock.recheck());  // once
+}
+
+TEST_CASE("Clock: a counter that is set back is given up, and time does not go back") {
+  const support::CaughtFaults faults;
+  TestClock time;
+  time.fake.advance(3 * kSecond);
+  REQUIRE(time.clock.recheck());
+  time.fake.advance(kSecond + 100);
+  const std::uint64_t reached = time.now_ns();
+  time.fake.move_counter(-static_cast<std::int64_t>(3 * kSecond));
+  REQUIRE(!time.clock.recheck());
+  REQUIRE(time.now_ns() >= reached);
+  REQUIRE(time.now_ns() < reached + 1000);
+}
+
+TEST_CASE("Clock: a counter that jumps ahead is given up, and time does not go back") {
+  const support::CaughtFaults faults;
+  TestClock time;
+  time.fake.advance(3 * kSecond);
+  REQUIRE(time.clock.recheck());
+  time.fake.move_counter(static_cast<std::int64_t>(3600 * kSecond));
+  time.fake.advance(2 * kSecond);
+  const std::uint64_t reached = time.now_ns();
+  REQUIRE(!time.clock.recheck());
+  REQUIRE(time.now_ns() >= reached);
+}
+
+TEST_CASE("Clock: a small error of the first measurement is refined away without a step") {
+  FakeClock fake;
+  fake.set_rate(1000);
+  Clock clock(Choice::automatic, fake.hardware());
+  fake.run(false);
+  REQUIRE(clock.source() == ClockSource::counter);
+  // From now on 40 ppm faster than measured: within what is allowed, and much more than should stay.
+  std::uint64_t last = clock.now_ns();
+  std::uint64_t passed = 0;
+  const auto pass = [&](std::uint64_t ns, int steps) {
+    for (int step = 0; step < steps; ++step) {
+      fake.advance(ns);
+      fake.move_counter(static_cast<std::int64_t>(ns / 25'000));
+      passed += ns;
+      clock.recheck();
+      const std::uint64_t now = clock.now_ns();
+      REQUIRE(now >= last);
+      REQUIRE(now - last <= ns + ns / 10'000 + 1);
+      REQUIRE(now - last >= ns - ns / 10'000 - 1);
+      last = now;
+    }
+  };
+  pass(1'000'000, 2000);
+  pass(kSecond, 600);
+  REQUIRE(clock.source() == ClockSource::counter);
+  REQUIRE(clock.info().frequency_hz == Approx(1.00004e9).epsilon(2e-6));
+  const std::uint64_t before = clock.now_ns();
+  passed = 0;
+  pass(kSecond, 60);
+  REQUIRE(static_cast<double>(clock.now_ns() - before) == Approx(60e9).epsilon(2e-6));
+  REQUIRE(clock.info().error_ppm < 1);
+}
+
+TEST_CASE("Clock: the bound on the rate is told of the time for which it holds, and the one before it") {
+  TestClock time;
+  const double at_first = time.clock.info().error_ppm;
+  REQUIRE(at_first > 1);
+  REQUIRE(time.clock.info().error_since_ns == 0);
+  REQUIRE(time.clock.info().worst_error_ppm == 0.0);
+  for (int second = 0; second < 200; ++second) {
+    time.fake.advance(kSecond);
+    REQUIRE(time.clock.recheck());
+  }
+  const takt::ClockInfo info = time.clock.info();
+  REQUIRE(info.error_ppm < at_first / 1000);
+  REQUIRE(info.worst_error_ppm == at_first);
+  REQUIRE(info.error_since_ns >= 100'000'000'000);
+  REQUIRE(info.error_since_ns <= 102'000'000'000);
+}
+
+TEST_CASE("Clock: what NTP does to the system's clock is measured against the one that it leaves alone") {
+  FakeClock fake;
+  fake.set_invariant(false);
+  Clock::Hardware hardware = fake.hardware();
+  static std::uint64_t slewed_from;
+  static const Clock::Hardware* plain;
+  const Clock::Hardware unslewed = hardware;
+  plain = &unslewed;
+  slewed_from = hardware.monotonic_ns();
+  hardware.monotonic_ns = []() noexcept {
+    const std::uint64_t now = plain->monotonic_ns();
+    return now + (now - slewed_from) / 5000;  // 200 ppm faster
+  };
+  const Clock clock(Choice::automatic, hardware);
+  fake.run(false);
+  REQUIRE(clock.source() == ClockSource::monotonic);
+  REQUIRE(clock.info().error_ppm == 500);  // nobody can tell yet; NTP may do so much
+  fake.advance(100 * kSecond);
+  REQUIRE(clock.info().error_ppm == Approx(200).epsilon(0.01));
+  REQUIRE(clock.info().worst_error_ppm == 0.0);
+}
+
+TEST_CASE("Clock: a better rate does not hold for readings that others may have converted already") {
+  TestClock time;
+  time.fake.advance(5'000'000);
+  time.fake.move_counter(300);  // the next rate differs
+  time.fake.advance(5'100'000);
+  const std::uint64_t reading = time.clock.ticks(ClockSource::counter);
+  const Clock::Segment before = time.clock.segment(ClockSource::counter, reading);
+  const std::uint64_t ns = time.clock.to_ns(ClockSource::counter, reading);
+  time.clock.recheck();
+  REQUIRE(time.clock.to_ns(ClockSource::counter, reading) == ns);
+  REQUIRE(time.clock.segment(ClockSource::counter, reading).multiplier == before.multiplier);
+  const std::uint64_t soon = reading + 10'000'000;
+  REQUIRE(time.clock.segment(ClockSource::counter, soon).multiplier == before.multiplier);
+  const Clock::Segment later = time.clock.segment(ClockSource::counter, reading + 30'000'000);
+  REQUIRE(later.multiplier != before.multiplier);
+  REQUIRE(later.to_ns(later.from_ticks) == before.to_ns(later.from_ticks));
+}
+
+TEST_CASE("Clock: a reading from before the start is 0") {
+  TestClock time;
+  REQUIRE(time.clock.to_ns(ClockSource::counter, 5) == 0);
+  REQUIRE(time.clock.to_ns(ClockSource::counter, time.clock.first_ticks(ClockSource::counter)) == 0);
+}
+
+TEST_CASE("Clock: the one of this machine agrees with CLOCK_MONOTONIC_RAW and never goes back", "[timed]") {
+  const Clock& clock = [&]() -> const Clock& {
+    static const Clock real(Choice::automatic);
+    return real;
+  }();
+  const std::uint64_t first = clock.now_ns();
+  const std::uint64_t raw = takt::detail::posix_ns(CLOCK_MONOTONIC_RAW);
+  std::uint64_t last = first;
+  while (takt::detail::posix_ns(CLOCK_MONOTONIC_RAW) - raw < 20'000'000) {
+    const std::uint64_t now = clock.now_ns();
+    REQUIRE(now >= last);
+    last = now;
+  }
+  const auto mine = static_cast<double>(clock.now_ns() - first);
+  const auto its = static_cast<double>(takt::detail::posix_ns(CLOCK_MONOTONIC_RAW) - raw);
+  REQUIRE(mine == Approx(its).epsilon(0.05));  // (the thread may have had to wait between two of these readings)
+  REQUIRE(clock.info().empty_region_ns >= 0);
+  REQUIRE(clock.info().empty_region_ns < 100'000);
+}

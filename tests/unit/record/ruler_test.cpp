@@ -1,0 +1,147 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "record/ruler.hpp"
+
+#include "base/nanoseconds.hpp"
+
+#include "support/catch.hpp"
+#include "support/fake_clock.hpp"
+#include "support/random.hpp"
+
+#include <cstdint>
+
+using namespace takt::detail;
+using Choice = ClockChoice;
+using takt_test::FakeClock;
+using takt_test::Random;
+using takt_test::TestClock;
+
+namespace {
+
+Event stamped(std::uint64_t ticks, Random& random) { return (ticks << kCodeBits) + random.below(kCodeMask + 1); }
+
+/// Steps as of real events: mostly short ones, some of any length, some back a little.
+std::uint64_t step_from(std::uint64_t ticks, Random& random) {
+  switch (random.below(8)) {
+    case 0:
+      return ticks + random.below(std::uint64_t{1} << random.below(45));
+    case 1:
+      return ticks - random.below(1000);
+    case 2:
+      return ticks;
+    default:
+      return ticks + random.below(3000);
+  }
+}
+
+/// Every time is the one that the clock gives, at any rate of the counter: of a ruler that is new for each block, and of one that
+/// goes on.
+template <class Step>
+void compare(const Clock& clock, std::uint64_t ticks, Random& random, Step step) {
+  Ruler ruler(clock, ClockSource::counter, ticks);
+  Ruler kept = ruler;
+  std::uint64_t last = ticks;
+  for (int round = 0; round < 20'000; ++round) {
+    if (round % static_cast<int>(kBlockEvents) == 0) {
+      ruler = Ruler(clock, ClockSource::counter, last);
+      kept.go_on(ClockSource::counter, last);
+    }
+    const Event event = stamped(step(last), random);
+    last = unwrap(event, last);
+    REQUIRE(ruler.ns_of(event) == clock.to_ns(ClockSource::counter, last));
+    REQUIRE(kept.ns_of(event) == clock.to_ns(ClockSource::counter, last));
+    REQUIRE(ruler.last_ns() == clock.to_ns(ClockSource::counter, last));
+    REQUIRE(ruler.last_ticks() == last);
+    REQUIRE(kept.last_ticks() == last);
+  }
+}
+
+void compare(const Clock& clock, std::uint64_t ticks, Random& random) {
+  compare(clock, ticks, random, [&random](std::uint64_t last) { return step_from(last, random); });
+}
+
+}  // namespace
+
+TEST_CASE("Ruler: its times are the clock's, whatever the rate and however events follow each other") {
+  Random random(7);
+  for (const std::uint64_t per_mille : {1U, 24U, 100U, 1'000U, 2'495U, 5'000U}) {
+    FakeClock fake;
+    fake.set_rate(per_mille);
+    const Clock clock(Choice::tsc, fake.hardware());
+    fake.run(false);
+    INFO("rate " << per_mille);
+    compare(clock, fake.ticks(), random);
+  }
+}
+
+TEST_CASE("Ruler: it follows the clock through rates that were measured anew") {
+  Random random(8);
+  FakeClock fake;
+  fake.set_rate(2'495);
+  Clock clock(Choice::tsc, fake.hardware());
+  fake.run(false);
+  const std::uint64_t first = fake.ticks();
+  for (int check = 0; check < 6; ++check) {
+    fake.advance(2 * kSecondNs);
+    clock.recheck();
+  }
+  const std::uint64_t end = fake.ticks();
+  for (std::uint64_t ticks = first; ticks < end; ticks += (end - first) / 50) { compare(clock, ticks, random); }
+}
+
+TEST_CASE("Ruler: one that goes on keeps to the clock over the longest of short steps, whatever the rate") {
+  Random random(10);
+  for (const std::uint64_t per_mille : {2U, 3U, 24U, 1'000U, 5'000U}) {
+    FakeClock fake;
+    fake.set_rate(per_mille);
+    const Clock clock(Choice::tsc, fake.hardware());
+    fake.run(false);
+    INFO("rate " << per_mille);
+    compare(clock, fake.ticks(), random, [](std::uint64_t last) { return last + 65'535; });
+    compare(clock, fake.ticks(), random, [&random](std::uint64_t last) { return last + 65'000 + random.below(600); });
+    compare(clock, fake.ticks(), random, [&random](std::uint64_t last) { return last + random.below(300); });
+  }
+}
+
+TEST_CASE("Ruler: one that goes on takes up a rate that is measured meanwhile, where it begins to hold") {
+  FakeClock fake;
+  fake.set_rate(24);  // so slow that all of this is near
+  Clock clock(Choice::tsc, fake.hardware());
+  fake.run(false);
+  fake.advance(5'000'000);
+  fake.move_counter(8);  // the next rate differs
+  Ruler ruler(clock, ClockSource::counter, fake.ticks());
+  const std::uint32_t segments = clock.segments();
+  for (int step = 0; step < 100; ++step) {
+    fake.advance(1'000'000);
+    if (step == 10) { clock.recheck(); }
+    ruler.go_on(ClockSource::counter, ruler.last_ticks());
+    REQUIRE(ruler.ns_of(fake.ticks() << kCodeBits) == clock.to_ns(ClockSource::counter, fake.ticks()));
+  }
+  REQUIRE(clock.segments() == segments + 1);
+}
+
+TEST_CASE("Ruler: a length is the difference of two times, and only near ones are told") {
+  Random random(9);
+  const TestClock time;
+  int told = 0;
+  for (int round = 0; round < 20'000; ++round) {
+    const std::uint64_t ticks = time.fake.ticks() + random.below(1000 * kSecondNs);
+    Ruler ruler(time.clock, ClockSource::counter, ticks);
+    const std::uint64_t from = step_from(ticks, random);
+    const std::uint64_t to = step_from(from, random);
+    std::uint64_t length = 0;
+    if (ruler.length_of(stamped(from, random), stamped(to, random), length)) {
+      ++told;
+      REQUIRE(from >= ticks);
+      REQUIRE(to >= from);
+      REQUIRE(length == time.clock.to_ns(ClockSource::counter, to) - time.clock.to_ns(ClockSource::counter, from));
+      REQUIRE(length < std::uint64_t{1} << 32U);
+      REQUIRE(ruler.last_ticks() == to);
+    } else {
+      REQUIRE((from < ticks || to < from || from - ticks > 60'000 || to - from > 60'000));
+      REQUIRE(ruler.last_ticks() == ticks);
+    }
+  }
+  REQUIRE(told > 5'000);
+}

@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "session/own_cost.hpp"
+
+#include "base/background.hpp"
+#include "support/catch.hpp"
+#include "support/patience.hpp"
+#include "support/snapshot_builder.hpp"
+
+#include <atomic>
+#include <cstdint>
+
+using takt::Snapshot;
+using takt::detail::overhead_ns;
+using takt::detail::region_cost_ns;
+using takt::detail::row_cost;
+
+TEST_CASE("own cost: regions, and the rows that they are in, with their columns") {
+  Snapshot snapshot;
+  const std::uint32_t batch = takt_test::add_path(snapshot, "Batch");
+  for (int call = 0; call < 1000; ++call) { snapshot.paths[batch].host.add(5); }
+  const auto nothing = static_cast<double>(overhead_ns(Snapshot()));
+  const auto regions = static_cast<double>(overhead_ns(snapshot)) - nothing;
+  REQUIRE(region_cost_ns() > 0);
+  REQUIRE(regions == Approx(1000 * region_cost_ns()).margin(2));
+
+  snapshot.series.resize(1);
+  snapshot.series[0].steps = 1000;
+  const auto rows = static_cast<double>(overhead_ns(snapshot)) - nothing;
+  REQUIRE(row_cost().row_ns > 0);
+  REQUIRE(rows - regions == Approx(1000 * row_cost().row_ns).margin(2));
+
+  takt_test::add_path(snapshot, "Inner", takt_test::add_path(snapshot, "Outer", batch));
+  const auto columns = static_cast<double>(overhead_ns(snapshot)) - nothing;
+  REQUIRE(columns - rows == Approx(2000 * row_cost().column_ns).margin(2));
+}
+
+TEST_CASE("own cost: what background threads take is in it, while they run and when they have ended") {
+  static std::atomic<bool> worked{false};
+  static std::atomic<bool> stop{false};
+  const std::int64_t before = takt::detail::background_cpu_ns();
+  const auto spin = [](void*) {
+    takt_test::until([] { return takt::detail::background_cpu_ns() != 0; }, [] {});
+    worked = true;
+    takt_test::until([] { return stop.load(); }, [] {});
+  };
+  REQUIRE(takt::detail::start_background("spin", spin, nullptr));
+  REQUIRE(takt_test::until([] { return worked.load(); }, [] {}));
+  const std::int64_t running = takt::detail::background_cpu_ns();
+  REQUIRE(running > before);
+  REQUIRE(overhead_ns(Snapshot()) >= running);
+  stop = true;
+  // Ended or not, it has used more by now and what it has used stays.
+  REQUIRE(takt_test::until([running] { return takt::detail::background_cpu_ns() > running; }, [] {}));
+}

@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "session/process_watch.hpp"
+
+#include "support/catch.hpp"
+
+#include <cstdint>
+
+using takt::ProcessTimes;
+using takt::detail::ProcessWatch;
+
+namespace {
+
+constexpr std::uint64_t kWatched = 1'000'000'000;
+
+/// A machine whose clocks are moved by hand. One at a time.
+struct FakeMachine {
+  FakeMachine() { now() = Now{}; }
+  static ProcessWatch::Clocks clocks() {
+    return {[]() noexcept { return now().monotonic; }, []() noexcept { return now().monotonic + now().asleep; },
+            []() noexcept { return now().cpu; }};
+  }
+  static void pass(std::uint64_t ns, std::uint64_t cpu_ns) {
+    now().monotonic += ns;
+    now().cpu += cpu_ns;
+  }
+  static void sleep(std::uint64_t ns) { now().asleep += ns; }
+
+ private:
+  struct Now {
+    std::uint64_t monotonic = 100 * kWatched;
+    std::uint64_t asleep = 7 * kWatched;  // before the run
+    std::uint64_t cpu = 5 * kWatched;
+  };
+  static Now& now() {
+    static Now now;
+    return now;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("ProcessWatch: processor time counts from the start of the run") {
+  FakeMachine machine;
+  ProcessWatch watch(FakeMachine::clocks());
+  watch.begin_at_cpu(4 * kWatched);
+  watch.set_before(11);
+  FakeMachine::pass(10 * kWatched, 3 * kWatched);
+  const ProcessTimes times = watch.read();
+  REQUIRE(times.cpu_ns == 4'000'000'000);
+  REQUIRE(times.stopped_ns == 0);
+  REQUIRE(times.suspended_ns == 0);
+  REQUIRE(times.before_ns == 11);
+}
+
+TEST_CASE("ProcessWatch: a thread that comes late in a process that got no processor time was stopped with it") {
+  FakeMachine machine;
+  ProcessWatch watch(FakeMachine::clocks());
+  const auto nap = [&watch](std::uint64_t ns, std::uint64_t cpu_ns) {
+    watch.sleeps();
+    FakeMachine::pass(ns, cpu_ns);
+    watch.wakes(kWatched);
+  };
+  SECTION("in time, or rung for before") {
+    nap(kWatched / 10, 0);
+    nap(kWatched, 0);
+    REQUIRE(watch.read().stopped_ns == 0);
+  }
+  SECTION("a little late: a busy machine") {
+    nap(kWatched + ProcessWatch::kLateNs - 1, 0);
+    REQUIRE(watch.read().stopped_ns == 0);
+  }
+  SECTION("late, and nothing ran: twice") {
+    nap(4 * kWatched, kWatched / 2);
+    nap(2 * kWatched, 0);
+    REQUIRE(watch.read().stopped_ns == 4'000'000'000);
+  }
+  SECTION("late, but the others ran") {
+    nap(4 * kWatched, 4 * kWatched);
+    REQUIRE(watch.read().stopped_ns == 0);
+  }
+}
+
+TEST_CASE("ProcessWatch: a machine that sleeps is told from a process that is stopped") {
+  FakeMachine machine;
+  ProcessWatch watch(FakeMachine::clocks());
+  watch.sleeps();
+  FakeMachine::pass(kWatched, 0);
+  FakeMachine::sleep(30 * kWatched);
+  watch.wakes(kWatched);
+  REQUIRE(watch.read().stopped_ns == 0);
+  REQUIRE(watch.read().suspended_ns == 30'000'000'000);
+}
+
+TEST_CASE("ProcessWatch: the clocks of this machine") {
+  const ProcessWatch watch;
+  const ProcessTimes times = watch.read();
+  REQUIRE(times.cpu_ns > 0);
+  REQUIRE(times.stopped_ns == 0);
+}

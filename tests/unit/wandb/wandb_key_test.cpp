@@ -1,0 +1,135 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "wandb/wandb_key.hpp"
+
+#include <takt/error.hpp>
+#include <takt/exporters/wandb.hpp>
+
+#include "support/catch.hpp"
+#include "support/caught_faults.hpp"
+#include "support/scoped_env.hpp"
+#include "support/scratch.hpp"
+
+#include <filesystem>
+#include <string>
+
+#include <sys/stat.h>
+
+using takt::WandbOptions;
+using takt::detail::netrc_password;
+using takt::detail::wandb_key_problem;
+using takt::detail::wandb_netrc_key;
+using namespace takt_test;
+
+namespace {
+
+const std::string kKey = "0123456789abcdef0123456789abcdef01234567";
+const std::string kNetrc = "machine api.wandb.ai\n  login user\n  password " + kKey + "\n";
+
+}  // namespace
+
+TEST_CASE("A key of W&B has 40 characters or more, after what a server of one's own puts in front") {
+  CHECK(wandb_key_problem(kKey).empty());
+  CHECK(wandb_key_problem("local-" + kKey).empty());
+  CHECK(wandb_key_problem("head.payload.sign-ature").empty());
+  CHECK(contains(wandb_key_problem(kKey.substr(1)), "39 characters"));
+  CHECK(contains(wandb_key_problem("local-" + kKey.substr(1)), "39 characters"));
+  CHECK(contains(wandb_key_problem(kKey + " "), "letters"));
+  CHECK(contains(wandb_key_problem("local-"), "letters"));
+  CHECK_FALSE(wandb_key_problem("a.b.").empty());
+  CHECK_FALSE(contains(wandb_key_problem("short-secret"), "secret"));
+}
+
+TEST_CASE("A key that W&B would not take is an error that does not show it") {
+  const support::ScopedEnvironment environment({{"WANDB_API_KEY", "too-short"}, {"WANDB_DIR", "/not/used"}});
+  CHECK_THROWS_WITH(takt::WandbExporter::from_env(), takt_test::containing("WANDB_API_KEY"));
+  CHECK_THROWS_WITH(takt::WandbExporter::from_env(), !takt_test::containing("too-short"));
+  support::ScopedEnvironment offline({{"WANDB_API_KEY", "too-short"}, {"WANDB_MODE", "offline"}});
+  CHECK_NOTHROW(takt::WandbExporter::from_env());
+}
+
+TEST_CASE("A netrc is read as its own readers do") {
+  CHECK(netrc_password(kNetrc, "api.wandb.ai") == kKey);
+  CHECK(netrc_password(kNetrc, "API.wandb.ai") == kKey);
+  CHECK(netrc_password(kNetrc, "wandb.ai").empty());
+  CHECK(netrc_password("machine a password 1 machine b login x password 2", "b") == "2");
+  CHECK(netrc_password("machine a login password password 1", "a") == "1");
+  CHECK(netrc_password("# machine a password 0\nmachine a password \"1 \\\"2\"", "a") == "1 \"2");
+  CHECK(netrc_password("machine b:8080 password 1", "b:8080") == "1");
+  CHECK(netrc_password("macdef m\nmachine a password 1\n\nmachine a password 2", "a") == "2");
+  CHECK(netrc_password("default password 1", "a").empty());
+  CHECK(netrc_password("machine a default password 1", "a").empty());
+  CHECK(netrc_password("machine a password", "a").empty());
+  CHECK(netrc_password("", "a").empty());
+}
+
+TEST_CASE("The key comes from NETRC, ~/.netrc or ~/_netrc, for the host of the server alone") {
+  const Scratch scratch;
+  const support::ScopedEnvironment environment({{"HOME", scratch.path("")}, {"NETRC", ""}});
+  const support::CaughtFaults faults;
+  CHECK(wandb_netrc_key("").empty());
+  write_text(scratch.path("_netrc"), kNetrc);
+  ::chmod(scratch.path("_netrc").c_str(), 0600);
+  CHECK(wandb_netrc_key("") == kKey);
+  CHECK(wandb_netrc_key("https://api.wandb.ai/") == kKey);
+  CHECK(wandb_netrc_key("https://elsewhere.org").empty());
+  CHECK(wandb_netrc_key("https://user@elsewhere.org:8080/api.wandb.ai").empty());
+  write_text(scratch.path("dotfiles"), "machine elsewhere.org:8080 password x");
+  ::chmod(scratch.path("dotfiles").c_str(), 0600);
+  std::filesystem::create_symlink(scratch.path("dotfiles"), scratch.path(".netrc"));
+  CHECK(wandb_netrc_key("").empty());
+  CHECK(wandb_netrc_key("https://elsewhere.org:8080") == "x");
+  CHECK(faults.lines().empty());
+}
+
+TEST_CASE("A netrc that others can read is used, and a line says how to change that, without the key") {
+  const Scratch scratch;
+  write_text(scratch.path("mine"), kNetrc);
+  ::chmod(scratch.path("mine").c_str(), 0640);
+  const support::ScopedEnvironment environment({{"NETRC", scratch.path("mine")}});
+  const support::CaughtFaults faults;
+  CHECK(wandb_netrc_key("") == kKey);
+  CHECK(contains(faults.text(), "chmod 600"));
+  CHECK_FALSE(contains(faults.text(), kKey));
+}
+
+TEST_CASE("A variable for the key goes before netrc, and offline asks for none") {
+  const Scratch scratch;
+  write_text(scratch.path("mine"), kNetrc);
+  ::chmod(scratch.path("mine").c_str(), 0600);
+  support::ScopedEnvironment environment({{"NETRC", scratch.path("mine")}});
+  CHECK(WandbOptions::from_env().api_key == kKey);
+  environment.set("WANDB_MODE", "offline");
+  CHECK(WandbOptions::from_env().api_key.empty());
+  environment.unset("WANDB_MODE");
+  environment.set("WANDB_API_KEY", "other");
+  CHECK(WandbOptions::from_env().api_key == "other");
+}
+
+TEST_CASE("W&B options: those about the server are read") {
+  support::ScopedEnvironment environment({{"WANDB_BASE_URL", " https://wandb.example.org/ "},
+                                          {"WANDB_USERNAME", "ada"},
+                                          {"WANDB_USER_EMAIL", "ada@example.org"},
+                                          {"WANDB_INSECURE_DISABLE_SSL", "true"},
+                                          {"SSL_CERT_FILE", "/etc/own.pem"},
+                                          {"WANDB_HTTP_TIMEOUT", "7.5"},
+                                          {"WANDB_QUIET", "1"},
+                                          {"NETRC", "/not/there"}});
+  const support::CaughtFaults faults;
+  WandbOptions options = WandbOptions::from_env();
+  CHECK(options.base_url == "https://wandb.example.org/");
+  CHECK(options.username == "ada");
+  CHECK(options.user_email == "ada@example.org");
+  CHECK(options.insecure_tls);
+  CHECK(options.server_cert_path == "/etc/own.pem");
+  CHECK(options.request_timeout.count() >= 7500);
+  CHECK(options.request_timeout.count() <= 7501);
+  CHECK(options.silent);
+  CHECK(faults.lines().empty());
+  environment.set("WANDB_HTTP_TIMEOUT", "soon");
+  environment.set("WANDB_RESUME", "perhaps");
+  environment.set("WANDB_IDENTITY_TOKEN_FILE", "/some/file");
+  options = WandbOptions::from_env();
+  CHECK(options.request_timeout.count() == 30'000);
+  CHECK(faults.lines().size() == 3);
+}

@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "wandb/wandb_log.hpp"
+
+#include "trackers/crc32.hpp"
+
+#include "support/catch.hpp"
+#include "support/scratch.hpp"
+#include "support/wandb_reader.hpp"
+
+#include <cerrno>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+using takt::detail::append_wandb_record;
+using takt::detail::crc32;
+using takt::detail::wandb_log_header;
+using takt::detail::WandbLog;
+using takt_test::wandb_log_records;
+
+namespace {
+
+constexpr std::size_t kBlock = 32768;
+
+std::string record_of(std::size_t size) {
+  std::string record(size, '\0');
+  for (std::size_t at = 0; at < size; ++at) { record[at] = static_cast<char>('a' + (at * 7 + size) % 26); }
+  return record;
+}
+
+/// A log whose next byte is number `position`, and what is in it.
+std::string log_until(std::size_t position, std::vector<std::string>& records) {
+  std::string log(wandb_log_header());
+  records = {record_of(position - log.size() - 7)};
+  append_wandb_record(log, log.size(), records[0]);
+  return log;
+}
+
+}  // namespace
+
+TEST_CASE("CRC-32 is that of zlib") {
+  CHECK(crc32("123456789") == 0xCBF43926U);
+  CHECK(crc32("6789", crc32("12345")) == 0xCBF43926U);
+  CHECK(crc32("") == 0);
+}
+
+TEST_CASE("W&B log: records of every size at every place near the end of a block come back") {
+  const std::vector<std::size_t> sizes = {0,           1,          6,          7,      8,          100,
+                                          kBlock - 14, kBlock - 8, kBlock - 7, kBlock, 2 * kBlock, 100'000};
+  for (std::size_t before_end = 0; before_end <= 24; ++before_end) {
+    for (const std::size_t size : sizes) {
+      INFO(size << " bytes, " << before_end << " before the end");
+      std::vector<std::string> expected;
+      std::string log = log_until(kBlock - before_end, expected);
+      for (const std::size_t each : {size, std::size_t{3}}) {
+        expected.push_back(record_of(each));
+        append_wandb_record(log, log.size(), expected.back());
+      }
+      CHECK(wandb_log_records(log) == expected);
+    }
+  }
+}
+
+TEST_CASE("W&B log: where the head of a chunk just fits in a block it is there without content") {
+  std::vector<std::string> expected;
+  std::string log = log_until(kBlock - 7, expected);
+  append_wandb_record(log, log.size(), "x");
+  CHECK(log.substr(kBlock - 3, 3) == std::string("\0\0\2", 3));
+  CHECK(log.size() == kBlock + 8);
+}
+
+TEST_CASE("W&B log: what the disk does not take is written when it does, and the file is whole") {
+  takt_test::Scratch scratch;
+  const std::string path = scratch.path("run-a.wandb");
+  const std::string big = record_of(50'000);
+  const int status = takt_test::in_child([&] {
+    WandbLog log;
+    if (!log.create(path)) { return 1; }
+    log.append("first");
+    if (!log.flush() || log.backlog() != 0) { return 2; }
+    takt_test::limit_file_size(10'000);
+    log.append(big);
+    if (log.flush() || errno != EFBIG || log.backlog() < 40'000) { return 3; }
+    log.append("last");
+    if (log.flush()) { return 4; }
+    takt_test::limit_file_size(0);
+    return log.flush() && log.sync() && log.backlog() == 0 ? 0 : 5;
+  });
+  REQUIRE(status == 0);
+  CHECK(wandb_log_records(takt_test::read_text(path)) == std::vector<std::string>{"first", big, "last"});
+  CHECK(takt_test::mode_of(path) == 0600);
+}
+
+TEST_CASE("W&B log: a file that is there, and a link, are left alone") {
+  takt_test::Scratch scratch;
+  takt_test::write_text(scratch.path("there"), "precious");
+  REQUIRE(symlink(scratch.path("there").c_str(), scratch.path("link").c_str()) == 0);
+  for (const char* const name : {"there", "link"}) {
+    WandbLog log;
+    CHECK_FALSE(log.create(scratch.path(name)));
+    CHECK(errno == EEXIST);
+  }
+  CHECK(takt_test::read_text(scratch.path("there")) == "precious");
+}

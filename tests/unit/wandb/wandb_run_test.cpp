@@ -1,0 +1,452 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "wandb/wandb_run.hpp"
+
+#include <takt/exporters/wandb.hpp>
+
+#include "wandb/wandb_folder.hpp"
+
+#include "support/catch.hpp"
+#include "support/caught_faults.hpp"
+#include "support/scratch.hpp"
+#include "support/snapshot_builder.hpp"
+#include "support/wandb_reader.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <sys/stat.h>
+
+using namespace takt_test;
+using std::chrono::milliseconds;
+using takt::ExportResult;
+using takt::Snapshot;
+using takt::WandbExporter;
+using takt::WandbMode;
+using takt::WandbOptions;
+
+namespace {
+
+// Fields of a record.
+constexpr std::uint64_t kHistory = 2;
+constexpr std::uint64_t kSummary = 3;
+constexpr std::uint64_t kConfig = 5;
+constexpr std::uint64_t kFiles = 6;
+constexpr std::uint64_t kRun = 17;
+constexpr std::uint64_t kExit = 18;
+constexpr std::uint64_t kHeader = 21;
+constexpr std::uint64_t kEnvironment = 26;
+
+std::vector<std::string> entries(const std::string& folder) {
+  std::vector<std::string> found;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) { found.push_back(entry.path().string()); }
+  return found;
+}
+
+struct Rig {
+  Rig() {
+    options.directory = scratch.path("");
+    options.mode = WandbMode::offline;
+    snapshot.run.name = "digits";
+    snapshot.run.id = "digits-7";
+    snapshot.run.start_unix_ns = 1'700'000'000'000'000'000;
+    snapshot.params["lr"] = "0.25";
+  }
+
+  void metric(double value, std::int64_t step) {
+    snapshot.metrics.push_back(
+        {static_cast<std::uint64_t>(step), "loss", value, step, snapshot.run.start_unix_ns + step * 1'000'000'000});
+    snapshot.wall_ns = step * 1'000'000'000;
+  }
+
+  /// Shows what is there, which then is not there any more.
+  ExportResult show(WandbExporter& exporter) {
+    const ExportResult result = exporter.export_snapshot(snapshot);
+    snapshot.metrics.clear();
+    return result;
+  }
+
+  /// Of the only run there is.
+  std::string folder() const {
+    const std::vector<std::string> folders = entries(scratch.path("wandb"));
+    REQUIRE(folders.size() == 1);
+    return folders[0];
+  }
+  std::string log_file() const {
+    const std::string name = std::filesystem::path(folder()).filename().string();
+    return folder() + "/run-" + name.substr(name.rfind('-') + 1) + ".wandb";
+  }
+  std::vector<WandbMessage> records() const {
+    std::vector<WandbMessage> found;
+    for (const std::string& record : wandb_log_records(read_text(log_file()))) { found.emplace_back(record); }
+    return found;
+  }
+  std::vector<WandbMessage> records(std::uint64_t field) const {
+    std::vector<WandbMessage> found;
+    for (const WandbMessage& record : records()) {
+      if (record.has(field)) { found.push_back(record.message(field)); }
+    }
+    return found;
+  }
+
+  Scratch scratch;
+  WandbOptions options;
+  Snapshot snapshot;
+};
+
+}  // namespace
+
+TEST_CASE("W&B run: the log begins with header and run, and ends with summary, files and exit") {
+  Rig rig;
+  WandbExporter exporter(rig.options);
+  rig.metric(std::numeric_limits<double>::quiet_NaN(), 0);
+  CHECK(rig.show(exporter) == ExportResult::ok);
+  rig.metric(0.25, 1);
+  rig.snapshot.finished = true;
+  CHECK(rig.show(exporter) == ExportResult::ok);
+  CHECK(exporter.shutdown(milliseconds(60'000)));
+  const std::vector<WandbMessage> records = rig.records();
+  std::int64_t number = 0;
+  for (const WandbMessage& record : records) { CHECK(record.numbers.at(1) == ++number); }
+  CHECK(records[0].has(kHeader));
+  CHECK(records[1].message(kRun).message(4).items().at("lr") == "0.25");
+  CHECK(records.back().has(kExit));
+  const std::vector<WandbMessage> history = rig.records(kHistory);
+  REQUIRE(history.size() == 3);  // and the totals
+  CHECK(history[0].items().at("loss") == "NaN");
+  CHECK(history[1].items().at("loss") == "0.25");
+  CHECK(history[1].message(2).numbers.at(1) == 1);
+  CHECK(rig.records(kSummary).back().items().at("loss") == "0.25");
+  CHECK(rig.records(kFiles).size() == 2);
+  CHECK(rig.records(kExit)[0].numbers.count(1) == 0);
+  CHECK(contains(read_text(rig.folder() + "/files/takt/summary.json"), "digits-7"));
+  CHECK(exists(rig.folder() + "/files/takt/table.txt"));
+}
+
+TEST_CASE("W&B run: what was logged in a step and the time of the step stand in one row, with the epoch it was in") {
+  Rig rig;
+  rig.options.every_step = true;
+  const std::uint32_t epoch = add_path(rig.snapshot, "Epoch");
+  add_series(rig.snapshot, add_path(rig.snapshot, "Batch", epoch), 0);
+  WandbExporter exporter(rig.options);
+  for (std::uint64_t step = 0; step < 6; ++step) {
+    const auto begin_ns = static_cast<std::int64_t>(step) * 1'000'000'000;
+    rig.metric(1, static_cast<std::int64_t>(step));
+    if (step % 2 == 1) {  // a period ends within the step
+      rig.show(exporter);
+      rig.snapshot.rows.clear();
+    }
+    takt::Row& row = add_row(rig.snapshot, 0, step);
+    row.begin_ns = begin_ns - 500'000'000;
+    row.host_ns = 900'000'000;
+    row.period_ns = step % 3 == 0 ? -1 : 1'000'000'000;
+    if (step % 3 == 2) { rig.snapshot.paths[epoch].host.add(1); }
+  }
+  rig.snapshot.wall_ns = 6'000'000'000;
+  rig.snapshot.finished = true;
+  rig.show(exporter);
+  const std::vector<WandbMessage> history = rig.records(kHistory);
+  REQUIRE(history.size() == 7);  // and the totals
+  for (std::size_t step = 0; step < 6; ++step) {
+    const auto items = history[step].items();
+    INFO("step " << step);
+    CHECK(items.at("takt/step") == std::to_string(step));
+    CHECK(items.count("loss") == 1);
+    CHECK(items.at("time/Epoch/Batch/step_s") == "0.9");
+    CHECK(items.at("takt/epoch") == (step < 3 ? "0" : "1"));
+  }
+  CHECK(history[6].items().count("total/wall_s") == 1);
+}
+
+TEST_CASE("W&B run: the log says what code it is of and what ran, and nothing of it where that is not wished") {
+  const bool wished = GENERATE(false, true);
+  Rig rig;
+  rig.options.metadata = wished;
+  rig.options.git_commit = "c0ffee";
+  rig.options.git_remote_url = "https://me:secret@host/a";
+  rig.options.git = wished;
+  WandbExporter exporter(rig.options);
+  rig.show(exporter);
+  const WandbMessage run = rig.records(kRun).at(0);
+  CHECK(run.has(21) == wished);
+  CHECK(rig.records(kEnvironment).size() == (wished ? 1 : 0));
+  const std::string log = read_text(rig.log_file());
+  CHECK(contains(log, "c0ffee") == wished);
+  CHECK(contains(log, "https://host/a") == wished);
+  CHECK_FALSE(contains(log, "secret"));
+}
+
+TEST_CASE("W&B run: the output that the user names is attached, that of a killed program as far as it got") {
+  Rig rig;
+  rig.options.output_log = rig.scratch.path("out.txt");
+  WandbExporter exporter(rig.options);
+  rig.show(exporter);
+  CHECK_FALSE(exists(rig.folder() + "/files/output.log"));
+  write_text(rig.options.output_log, "one\n");
+  rig.show(exporter);
+  CHECK(read_text(rig.folder() + "/files/output.log") == "one\n");
+  CHECK(mode_of(rig.folder() + "/files/output.log") == 0600);
+  write_text(rig.options.output_log, "one\ntwo\n");
+  rig.snapshot.finished = true;
+  rig.show(exporter);
+  CHECK(exporter.shutdown(milliseconds(60'000)));
+  CHECK(read_text(rig.folder() + "/files/output.log") == "one\ntwo\n");
+  CHECK(rig.records(kFiles).back().message(1).text(1) == "output.log");
+}
+
+TEST_CASE("W&B run: what is no file in the place of the output is neither waited for nor attached") {
+  const support::CaughtFaults faults;
+  Rig rig;
+  rig.options.output_log = rig.scratch.path("pipe");
+  REQUIRE(::mkfifo(rig.options.output_log.c_str(), 0600) == 0);
+  WandbExporter exporter(rig.options);
+  rig.snapshot.finished = true;
+  rig.show(exporter);
+  CHECK(exporter.shutdown(milliseconds(60'000)));
+  CHECK_FALSE(exists(rig.folder() + "/files/output.log"));
+  CHECK(contains(faults.text(), "output_log"));
+}
+
+TEST_CASE("W&B run: its folder has the name of W&B's own, and is the user's alone") {
+  ::setenv("TZ", "UTC-2", 1);
+  ::tzset();
+  Rig rig;
+  rig.options.run_id = "abcd1234";
+  WandbExporter exporter(rig.options);
+  rig.show(exporter);
+  CHECK(rig.folder() == rig.scratch.path("") + "wandb/offline-run-20231115_001320-abcd1234");
+  CHECK(mode_of(rig.scratch.path("wandb")) == 0700);
+  CHECK(mode_of(rig.folder()) == 0700);
+  CHECK(mode_of(rig.folder() + "/files") == 0700);
+  CHECK(mode_of(rig.log_file()) == 0600);
+}
+
+TEST_CASE("W&B run: a folder .wandb is used where there is one") {
+  Rig rig;
+  std::filesystem::create_directory(rig.scratch.path(".wandb"));
+  WandbExporter exporter(rig.options);
+  rig.show(exporter);
+  CHECK(entries(rig.scratch.path(".wandb")).size() == 1);
+  CHECK_FALSE(exists(rig.scratch.path("wandb")));
+}
+
+TEST_CASE("W&B run: all that was shown is in the file before the next snapshot, and a summary every few seconds") {
+  Rig rig;
+  WandbExporter exporter(rig.options);
+  for (std::int64_t step = 0; step < 12; ++step) {
+    rig.metric(static_cast<double>(step), step);
+    rig.show(exporter);
+    CHECK(rig.records(kHistory).size() == static_cast<std::size_t>(step) + 1);
+  }
+  const std::vector<WandbMessage> summaries = rig.records(kSummary);
+  REQUIRE(summaries.size() == 3);  // at 0, 5 and 10 s
+  CHECK(summaries[1].items().at("loss") == "5.0");
+  CHECK(rig.records(kExit).empty());
+}
+
+TEST_CASE("W&B run: a failed one exits with 1") {
+  Rig rig;
+  WandbExporter exporter(rig.options);
+  rig.snapshot.finished = rig.snapshot.failed = true;
+  rig.snapshot.wall_ns = 61'500'000'000;
+  rig.show(exporter);
+  CHECK(exporter.shutdown(milliseconds(60'000)));
+  CHECK(rig.records(kExit).at(0).numbers.at(1) == 1);
+  CHECK(rig.records(kExit).at(0).numbers.at(2) == 61);
+}
+
+TEST_CASE("W&B run: one that SIGTERM ended exits as a shell tells that") {
+  Rig rig;
+  WandbExporter exporter(rig.options);
+  rig.snapshot.finished = rig.snapshot.failed = rig.snapshot.killed = true;
+  rig.show(exporter);
+  CHECK(exporter.shutdown(milliseconds(60'000)));
+  CHECK(rig.records(kExit).at(0).numbers.at(1) == 143);
+}
+
+TEST_CASE("W&B run: parameters of later are there, too") {
+  Rig rig;
+  WandbExporter exporter(rig.options);
+  rig.show(exporter);
+  rig.show(exporter);
+  CHECK(rig.records(kConfig).empty());
+  rig.snapshot.params["late"] = "yes";
+  rig.show(exporter);
+  REQUIRE(rig.records(kConfig).size() == 1);
+  const std::map<std::string, std::string> expected = {{"late", "\"yes\""}};
+  CHECK(rig.records(kConfig)[0].items() == expected);
+}
+
+TEST_CASE("W&B run: a trace is attached when it is whole, and missed when it does not come") {
+  Rig rig;
+  takt::Span span;
+  rig.snapshot.spans.push_back(span);
+  rig.snapshot.run.directory = rig.scratch.path("run");
+  std::filesystem::create_directory(rig.scratch.path("run"));
+  rig.snapshot.finished = true;
+  SECTION("there") {
+    WandbExporter exporter(rig.options);
+    rig.show(exporter);
+    write_text(rig.scratch.path("run/trace.json"), "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n]}");
+    CHECK(exporter.shutdown(milliseconds(60'000)));
+    CHECK(rig.records(kFiles).size() == 3);
+    CHECK(read_text(rig.folder() + "/files/takt/trace.json") == "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n]}");
+  }
+  SECTION("not there") {
+    const support::CaughtFaults faults;
+    WandbExporter exporter(rig.options);
+    rig.show(exporter);
+    CHECK_FALSE(exporter.shutdown(milliseconds(50)));
+    CHECK(contains(faults.text(), "trace.json was not finished in time"));
+    CHECK(rig.records().back().has(kExit));
+  }
+}
+
+TEST_CASE("W&B run: two that begin in the same second have folders of their own") {
+  Rig rig;
+  WandbExporter first(rig.options);
+  WandbExporter second(rig.options);
+  CHECK(rig.show(first) == ExportResult::ok);
+  CHECK(rig.show(second) == ExportResult::ok);
+  CHECK(entries(rig.scratch.path("wandb")).size() == 2);
+}
+
+TEST_CASE("W&B run: two of one id in the same second: the second one says what to do, once, and writes nothing") {
+  Rig rig;
+  rig.options.run_id = "mine";
+  WandbExporter first(rig.options);
+  WandbExporter second(rig.options);
+  const support::CaughtFaults faults;
+  CHECK(rig.show(first) == ExportResult::ok);
+  CHECK(rig.show(second) == ExportResult::drop);
+  CHECK(rig.show(second) == ExportResult::drop);
+  CHECK_FALSE(second.shutdown(milliseconds(10)));
+  REQUIRE(faults.lines().size() == 1);
+  CHECK(contains(faults.text(), "Give each run a WANDB_RUN_ID of its own"));
+}
+
+TEST_CASE("W&B run: a folder that cannot be made is one line that names the cure") {
+  Rig rig;
+  write_text(rig.scratch.path("file"), "");
+  rig.options.directory = rig.scratch.path("file/below");
+  const support::CaughtFaults faults;
+  WandbExporter exporter(rig.options);
+  CHECK(rig.show(exporter) == ExportResult::drop);
+  CHECK(rig.show(exporter) == ExportResult::drop);
+  REQUIRE(faults.lines().size() == 1);
+  CHECK(contains(faults.text(), "Not a directory; make room, or set WANDB_DIR to a folder that can be written"));
+}
+
+TEST_CASE("W&B run: a full disk is one line, what is missing is written when there is room") {
+  Rig rig;
+  const int status = in_child([&] {
+    const support::CaughtFaults faults;
+    WandbExporter exporter(rig.options);
+    rig.show(exporter);
+    limit_file_size(600);
+    for (std::int64_t step = 0; step < 50; ++step) {
+      rig.metric(1, step);
+      if (rig.show(exporter) != ExportResult::ok) { return 1; }
+    }
+    if (exporter.flush(milliseconds(10))) { return 2; }
+    const std::string said = faults.text();
+    if (faults.lines().size() != 1 || !contains(said, "File too large; make room, or set WANDB_DIR")) { return 3; }
+    limit_file_size(0);
+    rig.snapshot.finished = true;
+    rig.show(exporter);
+    return exporter.shutdown(milliseconds(60'000)) ? 0 : 4;
+  });
+  REQUIRE(status == 0);
+  CHECK(rig.records(kHistory).size() == 51);
+  CHECK(rig.records().back().has(kExit));
+}
+
+TEST_CASE("W&B run: a disk that stays full ends it, in bounded memory") {
+  Rig rig;
+  const int status = in_child([&] {
+    const support::CaughtFaults faults;
+    takt::detail::WandbRun run(rig.options, 2'000);
+    limit_file_size(600);
+    std::int64_t taken = 0;
+    for (std::int64_t step = 0; step < 100; ++step) {
+      rig.metric(1, step);
+      if (run.take(rig.snapshot)) { ++taken; }
+      rig.snapshot.metrics.clear();
+    }
+    if (taken < 5 || taken > 50) { return 1; }
+    limit_file_size(0);
+    return contains(faults.text(), "Nothing more is written for W&B") && !run.finish({}) ? 0 : 2;
+  });
+  CHECK(status == 0);
+  CHECK(read_text(rig.log_file()).size() == 600);
+}
+
+TEST_CASE("W&B run: online says once how to upload, and silent does not") {
+  Rig rig;
+  rig.options.mode = WandbMode::online;
+  const support::CaughtFaults faults;
+  SECTION("online") {
+    WandbExporter exporter(rig.options);
+    rig.show(exporter);
+    rig.show(exporter);
+    REQUIRE(faults.lines().size() == 1);
+    CHECK(contains(faults.text(), "wandb sync " + rig.folder() + "\n"));
+  }
+  SECTION("silent") {
+    rig.options.silent = true;
+    WandbExporter exporter(rig.options);
+    rig.show(exporter);
+    CHECK(faults.lines().empty());
+  }
+}
+
+TEST_CASE("W&B run: disabled, and ranks other than 0, leave nothing") {
+  Rig rig;
+  SECTION("disabled") { rig.options.mode = WandbMode::disabled; }
+  SECTION("rank 1") {
+    rig.snapshot.run.rank = 1;
+    rig.snapshot.run.world_size = 2;
+  }
+  WandbExporter exporter(rig.options);
+  rig.snapshot.finished = true;
+  CHECK(rig.show(exporter) == ExportResult::ok);
+  CHECK(exporter.shutdown(milliseconds(10)));
+  CHECK_FALSE(exists(rig.scratch.path("wandb")));
+}
+
+TEST_CASE("W&B run: every rank writes if so wished") {
+  Rig rig;
+  rig.options.all_ranks = true;
+  rig.snapshot.run.rank = 1;
+  rig.snapshot.run.world_size = 2;
+  WandbExporter exporter(rig.options);
+  rig.show(exporter);
+  CHECK(rig.records(kRun).at(0).text(6) == "digits-7");
+}
+
+TEST_CASE("W&B run: the child of a fork leaves the parent's file alone") {
+  Rig rig;
+  WandbExporter exporter(rig.options);
+  rig.metric(1, 0);
+  rig.show(exporter);
+  const std::string before = read_text(rig.log_file());
+  CHECK(in_child([&] {
+          rig.metric(2, 1);
+          const bool dropped = exporter.export_snapshot(rig.snapshot) == ExportResult::drop;
+          return dropped && !exporter.flush(milliseconds(10)) && !exporter.shutdown(milliseconds(10)) ? 0 : 1;
+        }) == 0);
+  CHECK(read_text(rig.log_file()) == before);
+}
+
+TEST_CASE("A word of a shell") {
+  CHECK(takt::detail::shell_word("/a/b-c_1.wandb") == "/a/b-c_1.wandb");
+  CHECK(takt::detail::shell_word("/a b/it's") == "'/a b/it'\\''s'");
+}
