@@ -80,6 +80,11 @@ def area_of_include(path, quote, name):
     return "third party" if THIRD_PARTY.match(name) else "system"
 
 
+def missing_in_design():
+    pages = (tree.root() / "docs/design.md").read_text(encoding="utf-8")
+    return [f"docs/design.md: no room {room}" for room in ROOMS if f"src/{room}/`" not in pages]
+
+
 def allowed_in(area, path):
     if area in ROOMS:
         allowed = ROOMS[area] | {area, "system"} | PUBLIC
@@ -89,8 +94,17 @@ def allowed_in(area, path):
     return allowed | (CPP_MAY_USE if path.endswith(".cpp") else set())
 
 
+def circles():
+    """Each room may use those above it alone, so that no circle crosses a room."""
+    above = set()
+    for room, used in ROOMS.items():
+        yield from ((room, other) for other in used - above)
+        above.add(room)
+
+
 def main():
-    problems = []
+    problems = [f"{room}: {used} stands below it in the table of rooms: a circle" for room, used in circles()]
+    problems += missing_in_design()
     checked = 0
     for path, text in tree.files(tree.CODE, ("include", "src", "backends", "exporters")):
         area = area_of_file(path)
