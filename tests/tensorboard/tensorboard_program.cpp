@@ -80,7 +80,7 @@ bool train(const char* given, int steps, long long pause_us, const std::string& 
     batch.items(32);
     session.metric("loss", special(step));
     if (step % 10 == 0) { session.metric("val/mAP@0.5", 1.0 / (step + 1)); }
-    if (step == 9) { session.metric("gr\xC3\xB6\xC3\x9F\x65 \xF0\x9F\x9A\x80", 0.5); }
+    if (step == 0) { session.metric("gr\xC3\xB6\xC3\x9F\x65 \xF0\x9F\x9A\x80", 0.5); }
   }
   return session.close();
 }

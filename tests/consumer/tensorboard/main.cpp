@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <takt/exporters/tensorboard.hpp>
-#include <takt/snapshot.hpp>
+#include <takt/session.hpp>
 
 #include <filesystem>
 
@@ -16,11 +16,10 @@ bool has_file(const char* folder) {
 int main() {
   takt::TensorboardOptions options;
   options.directory = "logs";
-  takt::Snapshot snapshot;
-  snapshot.run.id = "run";
-  snapshot.finished = true;
   std::filesystem::remove_all(options.directory);
-  takt::TensorboardExporter exporter(options);
-  const bool taken = exporter.export_snapshot(snapshot) == takt::ExportResult::ok;
-  return taken && exporter.shutdown(std::chrono::milliseconds(10'000)) && has_file("logs") ? 0 : 1;
+  takt::SessionOptions quiet;
+  quiet.files = quiet.table = false;
+  takt::Session session("run", quiet);
+  session.add(takt::TensorboardExporter(options));
+  return session.close() && has_file("logs") ? 0 : 1;
 }

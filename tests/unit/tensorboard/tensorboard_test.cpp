@@ -120,6 +120,7 @@ TEST_CASE("TensorBoard: a file is there before the first value, and holds whole 
   exporter.begin(rig.snapshot);
   CHECK(name_part(rig.file()) == "events.out.tfevents.1700000000.a_host_.._b.42.takt");
   CHECK(rig.messages() == 1);
+  CHECK(exists(rig.snapshot.run.directory + "/" + kTensorboardLease));
   CHECK(mode_of(rig.file()) == 0600);
   CHECK(mode_of(folder_part(rig.file())) == 0700);
   CHECK(rig.show(exporter, 1) == ExportResult::ok);
@@ -209,6 +210,9 @@ TEST_CASE("TensorBoard: in a folder of one's own each process has a folder, what
   CHECK(exists(own + tensorboard_file(rig.snapshot.run, false)));
   CHECK(mode_of(rig.options.directory) == 0700);
   std::string error;
+  rig.snapshot.run.directory += "-1";  // of a second Session of the process
+  CHECK(tensorboard_folder(rig.options.directory, rig.snapshot.run, {}, error)->path() ==
+        rig.options.directory + "/digits-7/rank-0-0-42-1");
   rig.snapshot.run.directory.clear();
   rig.snapshot.run.attempt = 3;
   CHECK(tensorboard_folder(rig.options.directory, rig.snapshot.run, {}, error)->path() ==
