@@ -54,7 +54,10 @@ std::string most_between(const Snapshot& snapshot, const Series& series, double 
   std::uint32_t most = PathStats::kNoParent;
   for (std::uint32_t path = 0; path < snapshot.paths.size(); ++path) {
     const PathStats& each = snapshot.paths[path];
-    if (path == series.path || each.parent != parent || each.host.n() + each.skipped == 0) { continue; }
+    if (path == series.path || each.host.n() + each.skipped == 0) { continue; }
+    // A Batch that began inside one and outlived it is between two of them.
+    is_empty = is_empty && (each.parent != series.path || each.name != Batch.name());
+    if (each.parent != parent) { continue; }
     is_empty = false;
     const bool every_step = each.skipped == 0 && each.host.n() >= series.steps / 2 + series.steps % 2;
     const double took = ns_a_step(each, series);
