@@ -289,13 +289,29 @@ struct Snapshot {
     }
     return sum;
   }
+  /// Whether regions at this place are longer than what is around them because they hold others of this key, which count here as
+  /// well: a path has at most 64 keys, and a recursion goes on at the innermost place of its keys. One thread at a time.
+  bool holds_repetitions(std::uint32_t path) const {
+    constexpr std::uint32_t kMostKeys = 64;
+    const std::uint32_t parent = paths[path].parent;
+    if (parent == PathStats::kNoParent || time_so_far_ns(path) <= time_so_far_ns(parent)) { return false; }
+    std::uint32_t above = parent;
+    while (above != PathStats::kNoParent && paths[above].name != paths[path].name) { above = paths[above].parent; }
+    for (std::uint32_t deepest = path; above != PathStats::kNoParent && deepest < paths.size(); ++deepest) {
+      if (paths[deepest].depth + 1 < kMostKeys) { continue; }
+      std::uint32_t at = deepest;
+      while (at != PathStats::kNoParent && at != path) { at = paths[at].parent; }
+      if (at == path) { return true; }
+    }
+    return false;
+  }
   /// Of the time so far in the region around it, or at the top of the run's, by how much this place took: 0 to 1, more where
-  /// threads add up; negative where that is 0 ns. Any thread.
+  /// threads add up; negative where that is 0 ns, and where holds_repetitions() is true. Any thread.
   double share_of_parent(std::uint32_t path) const noexcept {
     const std::uint32_t parent = paths[path].parent;
     const double whole =
         parent == PathStats::kNoParent ? static_cast<double>(wall_ns) : static_cast<double>(time_so_far_ns(parent));
-    return whole > 0 ? static_cast<double>(time_so_far_ns(path)) / whole : -1;
+    return whole > 0 && !holds_repetitions(path) ? static_cast<double>(time_so_far_ns(path)) / whole : -1;
   }
 };
 

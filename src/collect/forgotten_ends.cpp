@@ -83,7 +83,7 @@ TAKT_COLD Region Recorder::begin_between(KeyIndex key, std::uint64_t ticks) noex
     ++place;
   }
   if (place == kBlocks * kBlockEvents) {
-    mistake(Mishap::overflow, key);
+    mistake(Mishap::no_place, key);
     return 0;
   }
   Event* const at = &arena_.event[place];

@@ -44,6 +44,8 @@ const char* mishap_name(Mishap mishap) noexcept {
       return "steps_beyond_last_number";
     case Mishap::ended_late:
       return "ended_late";
+    case Mishap::no_place:
+      return "no_place";
   }
   return "unknown";
 }

@@ -116,7 +116,7 @@ unsigned GraphRegions::begin(const Key& key, StreamRef stream) noexcept {
   if (index == detail::kNoKey) { return detail::GraphState::kNone; }
   const unsigned region = state_ == nullptr ? detail::GraphState::kNone : state_->begin(index, stream);
   detail::Recorder* const here = detail::this_recorder();
-  if (region == detail::GraphState::kNone && here != nullptr) { here->mistake(detail::Mishap::overflow, index); }
+  if (region == detail::GraphState::kNone && here != nullptr) { here->mistake(detail::Mishap::no_place, index); }
   return region;
 }
 

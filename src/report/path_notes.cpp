@@ -60,14 +60,27 @@ void inner_batches_line(const Snapshot& snapshot, std::vector<std::string>& line
                               inner == 1 ? "" : "es"));
 }
 
+/// What may have made the regions at `index` longer than those around them.
+std::string why_longer(const Snapshot& snapshot, std::uint32_t index) {
+  if (snapshot.holds_repetitions(index)) { return "a path ends at 64 keys, and it takes what begins inside it, too"; }
+  const std::string around = snapshot.path_name(snapshot.paths[index].parent);
+  const bool forgotten = std::any_of(snapshot.losses.begin(), snapshot.losses.end(), [&](const Loss& loss) {
+    return loss.what == "never_ended" && loss.where == around;
+  });
+  std::string text = "from record(), or from ends that came after that one's";
+  if (forgotten) { text += ", or as that one was not always ended"; }
+  if (snapshot.threads.size() > 1) { text += ", or from several threads"; }
+  return text;
+}
+
 /// A region is never longer than what it is in, unless its time was not measured there. One that is open has no time yet.
 void longer_line(const Snapshot& snapshot, std::uint32_t index, std::vector<std::string>& lines) {
   const PathStats& path = snapshot.paths[index];
   if (path.parent == PathStats::kNoParent || is_open(snapshot, path.parent)) { return; }
   const PathStats& above = snapshot.paths[path.parent];
   if (above.host.n() == 0 || path.host.total_ns() <= above.host.total_ns()) { return; }
-  lines.push_back(fmt::format("{} is longer than the region it is in: from record(), or from several threads",
-                              path_label(snapshot, index)));
+  lines.push_back(fmt::format("{} is longer than the region it is in: {}", path_label(snapshot, index),
+                              why_longer(snapshot, index)));
 }
 
 /// Beside what a region measures it takes time of the one around it. Said where that is a tenth of what that one calls its own.

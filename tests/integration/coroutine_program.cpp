@@ -121,7 +121,7 @@ int many_on_four_threads() {
   int failed = expect(gained("waits") == kMany, "each of many is counted once");
   failed += expect(gained("inside") == kMany * kHops, "and each of its regions");
   failed += expect(counts_of(snapshot, "(overflow)").calls == 0, "none is in the overflow");
-  for (const char* const loss : {"overflow", "never_ended", "end_without_start", "ended_late"}) {
+  for (const char* const loss : {"overflow", "no_place", "never_ended", "end_without_start", "ended_late"}) {
     failed += expect(losses_of(snapshot, loss) == losses_of(before, loss), loss);
   }
   return failed + expect(snapshot.open.empty(), "none is open");

@@ -200,7 +200,7 @@ class Oracle {
     return &spans_.back();
   }
   /// There was no room for its begin.
-  void refused(Key key) { mishap("overflow", key); }
+  void refused(Key key) { mishap("no_place", key); }
 
   /// Of a region that was given up and had begun on a device.
   void device_given_up(std::uint32_t id) {

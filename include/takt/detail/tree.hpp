@@ -27,8 +27,9 @@ enum class Mishap : std::uint8_t {
   graph_missed,       ///< a device span of a graph that was replayed again before it could be read
   step_at_end,        ///< a step behind the last number that there is, which it gets, too
   ended_late,         ///< a region that ended after it had been given up as forgotten: in n and total only
+  no_place,           ///< a region beyond all that can be open, or be in a graph: not timed
 };
-inline constexpr int kMishaps = 12;
+inline constexpr int kMishaps = 13;
 
 /// The open regions of one thread and what has been folded of the ended ones: events in, summaries out. Times are in ns on
 /// one monotonic axis. Owning thread only, but for what Node and Frame say of readers.

@@ -270,7 +270,7 @@ TEST_CASE_METHOD(
   for (int region = 0; region < 70; ++region) { takt::GraphRegion r(many, takt::IO, on()); }
   REQUIRE(driver.end_capture(stream));
   CHECK(driver.graph(stream).nodes.size() == 128);
-  CHECK(losses("overflow") == 6);
+  CHECK(losses("no_place") == 6);
   all_well();
 }
 

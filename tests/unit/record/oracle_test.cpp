@@ -67,6 +67,8 @@ const char* name_of(Mishap mishap) {
       return "ended_elsewhere";
     case Mishap::clock_changed:
       return "clock_changed";
+    case Mishap::no_place:
+      return "no_place";
     case Mishap::overflow:
       return "overflow";
     case Mishap::bad_amount:

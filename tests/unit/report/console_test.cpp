@@ -328,6 +328,9 @@ TEST_CASE("of what lies between two Batches the region that took most is named, 
   series.throughput.period_ns = 200 * kMs;
   const std::string line = "  between two Batches: 10.0 ms of each period of 20.0 ms (50.0 %)";
   CHECK(contains(table(snapshot), line + "; no region is there\n"));
+  Snapshot overlapping = snapshot;
+  overlapping.paths[add_path(overlapping, "Batch", batch)].host.add(kMs);
+  CHECK(contains(table(overlapping), line + "\n"));
   add(add_path(snapshot, "Load"), 1, 60 * kMs);  // before the loop
   add(add_path(snapshot, "Seldom"), 4, 5 * kMs);
   const std::uint32_t sampled = add_path(snapshot, "Sampled");
@@ -431,10 +434,47 @@ TEST_CASE("a region that is longer than what it is in is told of, unless that is
   snapshot.paths[inner].host.add(kMs);
   CHECK_FALSE(contains(table(snapshot), "longer than"));
   snapshot.paths[inner].host.add(kMs);
-  CHECK(contains(table(snapshot),
-                 "Outer/Given is longer than the region it is in: from record(), or from several threads"));
+  const std::string line =
+      "Outer/Given is longer than the region it is in: from record(), or from ends that came after that one's";
+  CHECK(contains(table(snapshot, 200), line + "\n"));
+  snapshot.losses = {{"never_ended", "Outer", 1}};
+  CHECK(contains(table(snapshot, 200), line + ", or as that one was not always ended\n"));
+  snapshot.losses.clear();
+  add_thread(snapshot, "main");
+  add_thread(snapshot, "second");
+  CHECK(contains(table(snapshot, 200), line + ", or from several threads\n"));
   snapshot.open.push_back({outer, 0, 5});
   CHECK_FALSE(contains(table(snapshot), "longer than"));
+}
+
+TEST_CASE("where a recursion has come to the end of a path there is no share, and it is told why") {
+  Snapshot snapshot = one_second();
+  std::uint32_t path = add_path(snapshot, "Outer");
+  std::vector<std::uint32_t> all = {path};
+  for (int depth = 1; depth < 64; ++depth) {
+    path = add_path(snapshot, depth % 2 == 0 ? "Even" : "Odd", path);
+    all.push_back(path);
+  }
+  for (const std::uint32_t each : all) { snapshot.paths[each].host.add(kMs); }
+  CHECK_FALSE(contains(table(snapshot), "longer than"));
+  CHECK(snapshot.share_of_parent(path) == 1);
+  snapshot.paths[all[62]].host.add(9 * kMs);
+  CHECK(snapshot.share_of_parent(all[62]) == -1);
+  CHECK(snapshot.share_of_parent(all[63]) == 0.1);
+  snapshot.paths[all[63]].host.add(19 * kMs);
+  CHECK(snapshot.share_of_parent(all[63]) == -1);
+  const std::string text = table(snapshot, 800);
+  CHECK(contains(
+      text,
+      "Odd is longer than the region it is in: a path ends at 64 keys, and it takes what begins inside it, too\n"));
+  CHECK(contains(
+      text,
+      "Even is longer than the region it is in: a path ends at 64 keys, and it takes what begins inside it, too\n"));
+  CHECK(contains(text, "\nOuter"));
+  snapshot.paths[all[1]].host.add(kMs);  // as of several threads, and none inside itself
+  CHECK(snapshot.share_of_parent(all[1]) == 2);
+  snapshot.paths[all[63]].name = "Other";
+  CHECK(snapshot.share_of_parent(all[63]) == 2);
 }
 
 TEST_CASE("what Takt costs a region that holds many small ones is told, for a few of them") {
@@ -460,10 +500,10 @@ TEST_CASE("what Takt costs a region that holds many small ones is told, for a fe
 
 TEST_CASE("what a loss means is said in words, not by its identifier") {
   for (const char* const what :
-       {"end_without_start", "ended_late", "ended_on_another_thread", "clock_changed", "overflow", "keys_over_bound",
-        "key_kind_conflict", "metrics_over_bound", "threads_without_memory", "items_or_bytes_not_positive",
-        "steps_without_rows", "spans_lost", "rows_not_taken", "rows_incomplete", "rows_dropped", "metrics_dropped",
-        "not_in_csv", "not_exported"}) {
+       {"end_without_start", "ended_late", "ended_on_another_thread", "clock_changed", "overflow", "no_place",
+        "keys_over_bound", "key_kind_conflict", "metrics_over_bound", "threads_without_memory",
+        "items_or_bytes_not_positive", "steps_without_rows", "spans_lost", "rows_not_taken", "rows_incomplete",
+        "rows_dropped", "metrics_dropped", "not_in_csv", "not_exported"}) {
     Snapshot snapshot = sample_snapshot();
     snapshot.losses = {{what, "", 7}};
     const std::string text = table(snapshot);
