@@ -225,9 +225,9 @@ struct ProcessTimes {
   static constexpr std::int64_t kUnknown = -1;
 
   std::int64_t cpu_ns = kUnknown;  ///< processor time of all its threads
-  std::int64_t stopped_ns = 0;  ///< in which it was due to run and did not: stopped by a signal, or without a processor
-  std::int64_t suspended_ns = 0;  ///< in which the machine slept; not in `wall_ns`
-  std::int64_t before_ns = 0;     ///< of `wall_ns`, from the first recording to the start of the Session
+  std::int64_t stopped_ns = 0;     ///< at least so long it was due to run and did not: stopped, or without a processor
+  std::int64_t suspended_ns = 0;   ///< in which the machine slept; not in `wall_ns`
+  std::int64_t before_ns = 0;      ///< of `wall_ns`, from the first recording to the start of the Session
   /// Sessions of this process that have ended. What was recorded in them is in the totals, steps and throughput, too.
   std::int64_t earlier_sessions = 0;
 };

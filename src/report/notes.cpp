@@ -109,7 +109,7 @@ void halted_lines(const Snapshot& snapshot, Lines& lines) {
   const ProcessTimes& process = snapshot.process;
   const auto time = [](std::int64_t ns) { return human_time(static_cast<double>(ns)); };
   if (process.stopped_ns != 0) {
-    lines.push_back(fmt::format("the process did not run for {} (stopped or starved)", time(process.stopped_ns)));
+    lines.push_back(fmt::format("the process did not run for at least {} (stopped or starved)", time(process.stopped_ns)));
   }
   if (process.suspended_ns != 0) {
     lines.push_back(fmt::format("the machine slept for {}: not in these times", time(process.suspended_ns)));

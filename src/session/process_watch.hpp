@@ -36,7 +36,7 @@ class ProcessWatch {
   /// The thread goes to sleep.
   void sleeps() noexcept;
   /// It is awake, and wanted to be after `most_ns` at the latest. Where that is long over, and the process got next to no processor
-  /// time meanwhile, it did not run.
+  /// time meanwhile, it did not run: at least from then on, as the stop may have begun at any time of the sleep.
   void wakes(std::uint64_t most_ns) noexcept;
 
   ProcessTimes read() const noexcept;

@@ -39,7 +39,7 @@ class Stopped(rig.Case):
         self.assertGreater(process["stopped_ns"], STOP_S / 2 * 1e9)
         self.assertLess(process["stopped_ns"], stopped_ns + rig.LATE * 1e9)
         self.assertEqual(process["suspended_ns"], 0)
-        self.assertIn("the process did not run for ", ended.out)
+        self.assertIn("the process did not run for at least ", ended.out)
 
     def test_not_stopped(self):
         process, _, ended = self.run_with(0)

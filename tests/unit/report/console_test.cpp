@@ -388,7 +388,7 @@ TEST_CASE("where nothing ran is told before all else") {
   snapshot.process.suspended_ns = 30'000'000'000;
   snapshot.process.before_ns = 20'000'000'000;
   const std::string text = table(snapshot);
-  const std::size_t stopped = text.find("the process did not run for 3.00 s (stopped or starved)\n");
+  const std::size_t stopped = text.find("the process did not run for at least 3.00 s (stopped or starved)\n");
   CHECK(stopped < text.find("warm-up: "));
   CHECK(contains(text, "the machine slept for 30.0 s: not in these times\n"));
   CHECK(contains(text, "run: begins with the first recording, 20.0 s before the Session\n"));

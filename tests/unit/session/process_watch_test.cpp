@@ -75,6 +75,13 @@ TEST_CASE("ProcessWatch: a thread that comes late in a process that got no proce
     nap(2 * kWatched, 0);
     REQUIRE(watch.read().stopped_ns == 4'000'000'000);
   }
+  SECTION("stopped in the midst of its sleep: what it wanted to sleep on is not told") {
+    watch.sleeps();
+    FakeMachine::pass(kWatched / 10, 0);
+    FakeMachine::pass(3 * kWatched, 0);
+    watch.wakes(kWatched);
+    REQUIRE(watch.read().stopped_ns == 2'100'000'000);
+  }
   SECTION("late, but the others ran") {
     nap(4 * kWatched, 4 * kWatched);
     REQUIRE(watch.read().stopped_ns == 0);
