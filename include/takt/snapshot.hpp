@@ -87,6 +87,8 @@ struct Uncaught {
 
 /// A thread that has recorded something.
 struct ThreadInfo {
+  static constexpr const char* kFurther = "further threads";  ///< name of one that stands for all beyond the 4 095th
+
   std::uint32_t id = 0;  ///< number in the process, in the order of first recording
   std::string name;      ///< from name_thread(), or "thread <id>"
   bool ended = false;

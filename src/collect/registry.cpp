@@ -136,7 +136,7 @@ std::uint32_t Registry::add_thread() {
     ThreadInfo info;
     info.id = static_cast<std::uint32_t>(threads_.size());
     info.name = gettid() == getpid()         ? "main"
-                : info.id + 1 == kMaxThreads ? "further threads"
+                : info.id + 1 == kMaxThreads ? ThreadInfo::kFurther
                                              : "thread " + std::to_string(info.id);
     threads_.push_back(info);
   }

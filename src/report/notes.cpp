@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
@@ -109,7 +111,8 @@ void halted_lines(const Snapshot& snapshot, Lines& lines) {
   const ProcessTimes& process = snapshot.process;
   const auto time = [](std::int64_t ns) { return human_time(static_cast<double>(ns)); };
   if (process.stopped_ns != 0) {
-    lines.push_back(fmt::format("the process did not run for at least {} (stopped or starved)", time(process.stopped_ns)));
+    lines.push_back(
+        fmt::format("the process did not run for at least {} (stopped or starved)", time(process.stopped_ns)));
   }
   if (process.suspended_ns != 0) {
     lines.push_back(fmt::format("the machine slept for {}: not in these times", time(process.suspended_ns)));
@@ -159,8 +162,10 @@ void run_lines(const Snapshot& snapshot, Lines& lines) {
   process_lines(snapshot, lines);
   clock_line(snapshot.clock, lines);
   if (snapshot.threads.size() > 1) {
-    lines.push_back(
-        fmt::format("threads: {}, whose times are added up: a share can pass 100 %", snapshot.threads.size()));
+    const bool shared = std::any_of(snapshot.threads.begin(), snapshot.threads.end(),
+                                    [](const ThreadInfo& thread) { return thread.name == ThreadInfo::kFurther; });
+    lines.push_back(fmt::format("threads: {}{}, whose times are added up: a share can pass 100 %",
+                                human_count(snapshot.threads.size()), shared ? " or more" : ""));
   }
   if (snapshot.run.world_size > 1 && snapshot.run.rank >= 0) {
     lines.push_back(fmt::format("ranks: {} of {} alone, the others are not in this report", snapshot.run.rank,

@@ -374,6 +374,8 @@ TEST_CASE("the report says what its figures contain and what they do not") {
   CHECK(contains(text, "clock: tsc, rate within 0.4 ppm since 10.0 s (before: 21 ppm), an empty region reads 17 ns, "));
   CHECK(contains(text, "changed 1 time while running\n"));
   CHECK(contains(text, "threads: 2, whose times are added up: a share can pass 100 %\n"));
+  snapshot.threads.back().name = "further threads";
+  CHECK(contains(table(snapshot), "threads: 2 or more, whose times are added up: a share can pass 100 %\n"));
   CHECK(contains(text, "stream spans not in this report: Epoch/Batch/Backward, 2 pending, 3 lost\n"));
   CHECK(contains(text, "unfinished: Decode on thread loader, open 3.12 s\n"));
   CHECK(contains(text, "note: 1 x ends without a start: ignored (Optimizer)\n"));
