@@ -9,6 +9,7 @@
 #include "cli/folder_look.hpp"
 #include "journal/journal_format.hpp"
 #include "report/losses.hpp"
+#include "report/notes.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -80,8 +81,8 @@ std::string open_places(const Snapshot& snapshot) {
   for (const auto& [thread, open] : innermost) {
     const std::string name =
         thread < snapshot.threads.size() ? detail::fit(detail::printable(snapshot.threads[thread].name), 40) : "?";
-    text += fmt::format("{}{}, open {} (thread {})", text.empty() ? " in " : "; in ", place(snapshot, open.path),
-                        detail::human_time(static_cast<double>(open.open_ns)), name);
+    text += fmt::format("{}{}, open {} ({})", text.empty() ? " in " : "; in ", place(snapshot, open.path),
+                        detail::human_time(static_cast<double>(open.open_ns)), detail::on_thread(name));
   }
   return text.empty() ? " outside all regions" : text;
 }
@@ -96,7 +97,7 @@ std::string death_of(const Snapshot& snapshot) {
   const bool known = death.thread < snapshot.threads.size();
   const std::string thread =
       known ? detail::fit(detail::printable(snapshot.threads[death.thread].name), 40) : "one that recorded nothing";
-  return text + " (thread " + thread + ")";
+  return text + " (" + detail::on_thread(thread) + ")";
 }
 
 std::string heard(std::int64_t sign_unix_ns) {

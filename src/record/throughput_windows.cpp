@@ -5,6 +5,7 @@
 #include <takt/snapshot.hpp>
 
 #include <sched.h>
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -148,7 +149,8 @@ void ThroughputWindows::Interval::judge(Throughput& result) const noexcept {
   const double stalls = this->stalls(result.steps);
   if (stalls < kFewestStalls) {
     result.no_interval = NoInterval::few_stalls;
-    result.stalls = static_cast<std::uint64_t>(std::llround(stalls));
+    // Rounded to ten it would be said of ten that they are too few.
+    result.stalls = static_cast<std::uint64_t>(std::llround(std::min(stalls, kFewestStalls - 1)));
     return;
   }
   const Scatter scatter = scatter_of(window, result.windows);

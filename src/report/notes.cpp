@@ -271,8 +271,9 @@ void missing_lines(const Snapshot& snapshot, Lines& lines) {
     if (!device.caveat.empty()) { lines.push_back(fmt::format("{}: {}", name, printable(device.caveat))); }
   }
   for (const OpenRegion& open : snapshot.open) {
-    lines.push_back(fmt::format("unfinished: {} on thread {}, open {}", path_label(snapshot, open.path),
-                                thread_label(snapshot, open.thread), human_time(static_cast<double>(open.open_ns))));
+    lines.push_back(fmt::format("unfinished: {} on {}, open {}", path_label(snapshot, open.path),
+                                on_thread(thread_label(snapshot, open.thread)),
+                                human_time(static_cast<double>(open.open_ns))));
   }
   for (const Loss& loss : snapshot.losses) {
     if (loss.what == kNeverEnded) { continue; }  // stands first

@@ -26,6 +26,10 @@ std::string path_label(const Snapshot& snapshot, std::uint32_t path, std::size_t
 
 /// The name of a thread for people: printable, at most 40 columns. Any thread.
 std::string thread_label(const Snapshot& snapshot, std::uint32_t thread);
+/// "thread loader" of "loader", and "thread 1" of a thread of that name, which nobody has named. Any thread.
+inline std::string on_thread(const std::string& label) {
+  return label.rfind("thread ", 0) == 0 ? label : "thread " + label;
+}
 inline const char* plural(std::uint64_t n) noexcept { return n == 1 ? "" : "s"; }
 
 /// What is a smaller share of a figure than this is not worth a line below the table.

@@ -17,8 +17,8 @@ namespace {
 std::string why_no_interval(const Throughput& throughput) {
   switch (throughput.no_interval) {
     case NoInterval::few_stalls:
-      return fmt::format("about {} stall{} make the scatter, it takes 10", human_count(throughput.stalls),
-                         plural(throughput.stalls));
+      return fmt::format("about {} the scatter, it takes 10",
+                         throughput.stalls == 1 ? "1 stall makes" : human_count(throughput.stalls) + " stalls make");
     case NoInterval::correlated:
       return fmt::format("its {} windows are still like their neighbours", throughput.windows);
     default:

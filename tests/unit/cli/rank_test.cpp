@@ -72,6 +72,9 @@ TEST_CASE("a journal without an end, of a process that is gone: it died in its i
   const std::string text = takt::cli::describe(rank);
   CHECK(contains(text, "died in Epoch > Comm?[2J, open 312 s (thread main?[2J); last heard of at "));
   CHECK_FALSE(contains(text, "\x1b"));
+  Rank unnamed = rank;
+  unnamed.snapshot.threads[0].name = "thread 0";
+  CHECK(contains(takt::cli::describe(unnamed), "open 312 s (thread 0); last heard of at "));
 }
 
 TEST_CASE("of a process that died before its first state was written it is not told where") {

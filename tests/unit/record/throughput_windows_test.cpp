@@ -167,6 +167,16 @@ TEST_CASE("ThroughputWindows: a stall in the first step is one as well") {
   REQUIRE(windows.read().stalls == 1);
 }
 
+TEST_CASE("ThroughputWindows: nearly ten stalls are nine, as ten would do") {
+  ThroughputWindows windows;
+  for (std::uint64_t step = 0; step < 10'000; ++step) {
+    const std::uint64_t longer = step % 1000 != 500 ? 0 : step == 500 ? 250 : 300;
+    windows.add(64, kUsualNs + longer * kUsualNs);
+  }
+  REQUIRE(windows.read().no_interval == NoInterval::few_stalls);
+  REQUIRE(windows.read().stalls == 9);
+}
+
 TEST_CASE("ThroughputWindows: a pace that changes slowly has no interval") {
   takt_test::Random random(5);
   SECTION("a drift") {

@@ -291,6 +291,8 @@ TEST_CASE("throughput has an interval or says why not, and what it leaves out") 
   held_out.no_interval = takt::NoInterval::few_stalls;
   held_out.stalls = 3;
   CHECK(contains(table(snapshot, 200), no + "about 3 stalls make the scatter, it takes 10; 34.2 steps/s\n"));
+  held_out.stalls = 1;
+  CHECK(contains(table(snapshot, 200), no + "about 1 stall makes the scatter, it takes 10; 34.2 steps/s\n"));
   held_out.no_interval = takt::NoInterval::correlated;
   CHECK(contains(table(snapshot, 200), no + "its 6 windows are still like their neighbours; 34.2 steps/s\n"));
   snapshot.series[0].throughput.items = 0;
@@ -374,10 +376,12 @@ TEST_CASE("the report says what its figures contain and what they do not") {
   CHECK(contains(text, "clock: tsc, rate within 0.4 ppm since 10.0 s (before: 21 ppm), an empty region reads 17 ns, "));
   CHECK(contains(text, "changed 1 time while running\n"));
   CHECK(contains(text, "threads: 2, whose times are added up: a share can pass 100 %\n"));
-  snapshot.threads.back().name = "further threads";
+  snapshot.threads.back().name = takt::ThreadInfo::kFurther;
   CHECK(contains(table(snapshot), "threads: 2 or more, whose times are added up: a share can pass 100 %\n"));
   CHECK(contains(text, "stream spans not in this report: Epoch/Batch/Backward, 2 pending, 3 lost\n"));
   CHECK(contains(text, "unfinished: Decode on thread loader, open 3.12 s\n"));
+  snapshot.threads[snapshot.open.back().thread].name = "thread 1";
+  CHECK(contains(table(snapshot), "unfinished: Decode on thread 1, open 3.12 s\n"));
   CHECK(contains(text, "note: 1 x ends without a start: ignored (Optimizer)\n"));
 }
 
