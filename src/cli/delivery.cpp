@@ -82,7 +82,10 @@ Delivered Delivery::deliver(const RunInfo& run, const Watcher& watch) {
   // Without a number of bytes it was no guess: the program has said so.
   const bool guessed = cursor.status == "KILLED" && cursor.killed_bytes != 0;
   if (guessed && cursor.killed_bytes != bytes) { detail::forget_end(cursor); }
-  detail::MlflowClient client(options_, times_, std::numeric_limits<std::size_t>::max());
+  MlflowOptions options = options_;
+  // It would be that of another run: each has its own in its folder, but for one that was to join a run and has not.
+  if (cursor.joined_run.empty() || !cursor.run_id.empty()) { options.run_id.clear(); }
+  detail::MlflowClient client(options, times_, std::numeric_limits<std::size_t>::max());
   client.keep_cursor(files_);
   if (begun) { client.resume(cursor); }
 

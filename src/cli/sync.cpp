@@ -31,8 +31,6 @@ MlflowOptions options_for(const SyncWishes& wishes) {
   if (!detail::mlflow_has_server(options)) {
     throw Error("MLFLOW_TRACKING_URI is not set; set it to the URL of a server, such as http://127.0.0.1:5000");
   }
-  // It would be that of another run: each has its own in its folder.
-  options.run_id.clear();
   options.every_step = wishes.every_step;
   options.all_ranks = options.all_ranks || wishes.all_ranks;
   return options;

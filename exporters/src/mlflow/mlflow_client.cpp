@@ -66,6 +66,7 @@ void MlflowClient::keep_cursor(std::shared_ptr<const FolderFiles> folder) {
 
 void MlflowClient::resume(const MlflowCursor& cursor) {
   resumed_ = true;
+  if (cursor.run_id.empty()) { instead_ = {options_.experiment_name, options_.experiment_id, options_.run_id}; }
   options_.experiment_name = cursor.experiment_name;
   options_.experiment_id = cursor.experiment_id;
   options_.run_id = cursor.joined_run;
@@ -514,7 +515,12 @@ void MlflowClient::give_up_attachments() {
 
 void MlflowClient::found_experiment(const std::string& body) {
   experiment_id_ = json_string(body, "/experiment/experiment_id");
-  if (json_string(body, "/experiment/lifecycle_stage") == "deleted") { return stop_deleted_experiment(); }
+  if (json_string(body, "/experiment/lifecycle_stage") == "deleted") {
+    if (!turn_to_options("the experiment \"" + options_.experiment_name + "\" is deleted")) {
+      stop_deleted_experiment();
+    }
+    return;
+  }
   compare_experiment();
   stage_ = resumed_ ? Stage::find_run : Stage::create_run;
 }
@@ -535,10 +541,34 @@ void MlflowClient::adopt(const std::string& body, const std::string& place) {
   stage_ = Stage::data;
 }
 
+/// Where no run was made as the cursor says, nor ever will be, what the options say holds instead, once. False: they say the same, or
+/// nothing.
+bool MlflowClient::turn_to_options(const std::string& why) {
+  Place place = std::exchange(instead_, {});
+  if (stage_ != Stage::join_run) { place.run_id = options_.run_id; }  // of another rank it is the parent
+  const bool says = !place.experiment_name.empty() || !place.experiment_id.empty() ||
+                    (stage_ == Stage::join_run && !place.run_id.empty());
+  const bool same = place.run_id == options_.run_id && place.experiment_name == options_.experiment_name &&
+                    place.experiment_id == options_.experiment_id;
+  if (!says || same) { return false; }
+  report("mlflow.turned", "MLflow at " + http_.url() + " refuses what the run was begun with: " + why +
+                              ". It goes where MLFLOW_EXPERIMENT_NAME, MLFLOW_EXPERIMENT_ID and MLFLOW_RUN_ID say now");
+  const bool joins = stage_ == Stage::join_run && !place.run_id.empty();
+  options_.experiment_name = std::move(place.experiment_name);
+  options_.experiment_id = std::move(place.experiment_id);
+  options_.run_id = std::move(place.run_id);
+  rounds_ = 0;
+  if (!joins) { begin_in_experiment(); }
+  return true;
+}
+
 /// It will never be taken like this.
 void MlflowClient::refused(const HttpReply& reply) {
   const std::string code = json_string(reply.body, "/error_code");
   const bool no_experiment = stage_ == Stage::find_experiment && code == "RESOURCE_DOES_NOT_EXIST";
+  const bool no_place = reply.status == 404 || reply.status == 400 || mlflow_is_deleted(reply);
+  const bool no_run = stage_ == Stage::find_run || stage_ == Stage::create_run || stage_ == Stage::join_run;
+  if (no_place && no_run && turn_to_options(mlflow_told(reply, http_))) { return backoff_.reset(); }
   if (no_experiment && login_ != nullptr) {
     stop("there is no experiment \"" + options_.experiment_name + "\" at Mantik, where they are made on the platform " +
          "only; make it there, or set MLFLOW_EXPERIMENT_ID to the number of another one");
@@ -559,7 +589,9 @@ void MlflowClient::refused(const HttpReply& reply) {
     stop("the run " + run_id_ + " is not there, but at " + former_server_ + "; set MLFLOW_TRACKING_URI to that, or " +
          "remove " + cursor_file_ + " to send everything to a new run");
   } else if (stage_ != Stage::data || queue_.empty() || mlflow_ends_it(reply.status)) {
-    stop(mlflow_told(reply, http_) + (login_ != nullptr && reply.status == 401 ? kMantikCure : mlflow_cure(reply)));
+    const bool anew = reply.status == 404 && run_id_.empty();
+    stop(mlflow_told(reply, http_) + (login_ != nullptr && reply.status == 401 ? kMantikCure : mlflow_cure(reply)) +
+         (anew ? with_sync(", which ", " reads anew") : ""));
   } else {
     refused_data(reply);
   }
@@ -648,12 +680,9 @@ void MlflowClient::stop_deleted() {
 
 void MlflowClient::stop_deleted_experiment() {
   const std::string& name = options_.experiment_name;
-  // A run that has begun stays where it is, whatever the variables say now.
-  const std::string other = resumed_ ? "remove " + cursor_file_ + " and choose" : "choose";
   const std::string which =
-      name.empty()
-          ? experiment_id_ + " is deleted; " + other + " another one in MLFLOW_EXPERIMENT_ID"
-          : "\"" + name + "\" is deleted but keeps its name; " + other + " another one in MLFLOW_EXPERIMENT_NAME";
+      name.empty() ? experiment_id_ + " is deleted; choose another one in MLFLOW_EXPERIMENT_ID"
+                   : "\"" + name + "\" is deleted but keeps its name; choose another one in MLFLOW_EXPERIMENT_NAME";
   stop("the experiment " + which + ", or bring it back: mlflow experiments restore -x " + experiment_id_);
 }
 

@@ -44,7 +44,8 @@ class MlflowClient {
   /// The same in a run folder, where it has its own name.
   void keep_cursor(std::shared_ptr<const FolderFiles> folder);
   /// Goes on where another process stopped: what it has delivered is passed over when it is taken again. Of the options, only
-  /// those about the server count. Before take().
+  /// those about the server count; as long as there is no run, also experiment and run to join, where the server refuses those of
+  /// the cursor. Before take().
   void resume(const MlflowCursor& cursor);
 
   /// Of the program's sources; empty: not known. Before take().
@@ -131,12 +132,20 @@ class MlflowClient {
   void stop(const std::string& why);
   void stop_deleted();
   void stop_deleted_experiment();
+  bool turn_to_options(const std::string& why);
   bool uploading() const noexcept;
   bool is_there(const std::string& file);
   void tell_renamed();
   std::string sync_command() const;
   std::string with_sync(const char* before, const char* behind) const;
   void report(const char* cause, const std::string& line) const;
+
+  /// Where a run is to be.
+  struct Place {
+    std::string experiment_name;
+    std::string experiment_id;
+    std::string run_id;
+  };
 
   MlflowOptions options_;
   Http http_;
@@ -156,6 +165,7 @@ class MlflowClient {
   std::string cursor_saved_;
   std::string cursor_problem_;
   bool resumed_ = false;
+  Place instead_;              // of that of the cursor; empty: none
   bool first_schema_ = false;  // by a version that made other points
   std::string source_;
   std::string commit_;

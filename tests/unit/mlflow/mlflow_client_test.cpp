@@ -531,8 +531,67 @@ TEST_CASE("MLflow client: a run that has begun in a deleted experiment is told h
   client.resume(cursor);
   client.take(with_metrics(1));
   CHECK_FALSE(deliver(client));
-  CHECK(contains(faults.text(),
-                 "remove " + file + " and choose another one in MLFLOW_EXPERIMENT_NAME, or bring it back"));
+  CHECK(contains(faults.text(), "keeps its name; choose another one in MLFLOW_EXPERIMENT_NAME, or bring it back"));
+  CHECK_FALSE(contains(faults.text(), "remove"));
+}
+
+TEST_CASE("MLflow client: where no run was made, what the variables say now holds in place of what the server refuses",
+          "[timed]") {
+  const support::CaughtFaults faults;
+  const std::string wrong = GENERATE("id", "name", "run", "run for an experiment");
+  INFO(wrong);
+  FakeHttp server([&](const FakeRequest& request) {
+    FakeAnswer answer = usual(request);
+    const bool creates = is(request, "runs/create") && contains(request.body, "\"wrong\"");
+    if (creates || contains(request.path, "run_id=wrong")) { answer = failing(404, "not there"); }
+    if (is(request, "get-by-name")) {
+      answer.body = R"({"experiment":{"experiment_id":"7","lifecycle_stage":"deleted"}})";
+    }
+    if (is(request, "runs/get")) { answer.body = answer.status == 200 ? kRun : answer.body; }
+    return answer;
+  });
+  takt::detail::MlflowCursor cursor;
+  (wrong == "id" ? cursor.experiment_id : wrong == "name" ? cursor.experiment_name : cursor.joined_run) = "wrong";
+  MlflowOptions options = options_for(server);
+  (wrong == "run" ? options.run_id : options.experiment_id) = wrong == "run" ? "r1" : "8";
+  const Scratch scratch;
+  const std::string file = scratch.path("mlflow.json");
+  {
+    MlflowOptions none = options_for(server);
+    MlflowClient client(none, quick());
+    client.keep_cursor(file);
+    client.resume(cursor);
+    client.take(with_metrics(1));
+    CHECK_FALSE(deliver(client));
+    CHECK(contains(client.trouble(), wrong == "name" ? "choose another one" : " reads anew"));
+  }
+  MlflowClient client(options, quick());
+  client.keep_cursor(file);
+  REQUIRE(takt::detail::parse_cursor(read_text(file), cursor));
+  client.resume(cursor);
+  client.take(with_metrics(1));
+  CHECK(deliver(client));
+  CHECK(client.run_id() == "r1");
+  CHECK(contains(faults.text(), "refuses what the run was begun with"));
+  CHECK(of(server, "runs/create").size() == (wrong == "id" ? 3U : wrong == "run" ? 0U : 1U));
+  if (wrong != "run") {
+    CHECK(nlohmann::json::parse(of(server, "runs/create").back().body)["experiment_id"] == "8");
+    CHECK(contains(read_text(file), "\"experiment_id\":\"8\""));
+  }
+}
+
+TEST_CASE("MLflow client: what a run was begun with holds where the server takes it, whatever the variables say now",
+          "[timed]") {
+  FakeHttp server(usual);
+  takt::detail::MlflowCursor cursor;
+  cursor.experiment_id = "7";
+  MlflowOptions options = options_for(server);
+  options.experiment_id = "8";
+  MlflowClient client(options, quick());
+  client.resume(cursor);
+  client.take(with_metrics(1));
+  CHECK(deliver(client));
+  CHECK(nlohmann::json::parse(of(server, "runs/create").back().body)["experiment_id"] == "7");
 }
 
 TEST_CASE("MLflow client: the end of a run brings status and attachments, with a length", "[timed]") {
