@@ -3,10 +3,13 @@
 #include "session/own_cost.hpp"
 
 #include "base/background.hpp"
+#include "process/process.hpp"
 #include "support/catch.hpp"
 #include "support/patience.hpp"
 #include "support/snapshot_builder.hpp"
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 
@@ -33,6 +36,19 @@ TEST_CASE("own cost: regions, and the rows that they are in, with their columns"
   takt_test::add_path(snapshot, "Inner", takt_test::add_path(snapshot, "Outer", batch));
   const auto columns = static_cast<double>(overhead_ns(snapshot)) - nothing;
   REQUIRE(columns - rows == Approx(2000 * row_cost().column_ns).margin(2));
+}
+
+// With the system's clock, too: own_cost.by_the_system_clock runs it so.
+TEST_CASE("own cost: a region costs about as much as its two readings of the clock, or more", "[timed]") {
+  const takt::detail::Clock& clock = takt::detail::process_clock();
+  std::array<std::uint64_t, 101> took{};
+  for (std::uint64_t& each : took) {
+    const std::uint64_t begin = clock.now_ns();
+    for (int count = 0; count < 200; ++count) { clock.ticks(clock.source()); }
+    each = clock.now_ns() - begin;
+  }
+  std::nth_element(took.begin(), took.begin() + took.size() / 2, took.end());
+  REQUIRE(region_cost_ns() > 0.7 * static_cast<double>(took[took.size() / 2]) / 100);
 }
 
 TEST_CASE("own cost: what background threads take is in it, while they run and when they have ended") {
