@@ -84,7 +84,7 @@ void longer_line(const Snapshot& snapshot, std::uint32_t index, std::vector<std:
 }
 
 /// Beside what a region measures it takes time of the one around it. Said where that is a tenth of what that one calls its own.
-/// \param inside regions that began right inside this one.
+/// \param inside regions that were timed right inside this one.
 void own_cost_line(const Snapshot& snapshot, std::uint32_t index, std::uint64_t inside,
                    std::vector<std::string>& lines) {
   const PathStats& path = snapshot.paths[index];
@@ -98,11 +98,11 @@ void own_cost_line(const Snapshot& snapshot, std::uint32_t index, std::uint64_t 
                               human_count(inside)));
 }
 
-/// How many regions began right inside each.
+/// How many regions were timed right inside each. Those that every() passed over cost less by far.
 std::vector<std::uint64_t> regions_inside(const Snapshot& snapshot) {
   std::vector<std::uint64_t> inside(snapshot.paths.size());
   for (const PathStats& path : snapshot.paths) {
-    if (path.parent < inside.size()) { inside[path.parent] += path.host.n() + path.skipped; }
+    if (path.parent < inside.size()) { inside[path.parent] += path.host.n(); }
   }
   return inside;
 }

@@ -11,6 +11,8 @@ namespace detail {
 
 /// What one region costs the thread that times it, in ns, folding included; measured once, in about 0.1 ms. Any thread.
 double region_cost_ns() noexcept;
+/// The same of one that every() passes over.
+double skipped_cost_ns() noexcept;
 
 /// What the end of a Batch costs beside that, in ns: cutting off its events, and the row with its columns.
 struct RowCost {

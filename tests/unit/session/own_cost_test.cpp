@@ -17,6 +17,7 @@ using takt::Snapshot;
 using takt::detail::overhead_ns;
 using takt::detail::region_cost_ns;
 using takt::detail::row_cost;
+using takt::detail::skipped_cost_ns;
 
 TEST_CASE("own cost: regions, and the rows that they are in, with their columns") {
   Snapshot snapshot;
@@ -36,6 +37,16 @@ TEST_CASE("own cost: regions, and the rows that they are in, with their columns"
   takt_test::add_path(snapshot, "Inner", takt_test::add_path(snapshot, "Outer", batch));
   const auto columns = static_cast<double>(overhead_ns(snapshot)) - nothing;
   REQUIRE(columns - rows == Approx(2000 * row_cost().column_ns).margin(2));
+}
+
+TEST_CASE("own cost: a region that is passed over costs less than one that is timed", "[timed]") {
+  Snapshot snapshot;
+  snapshot.paths[takt_test::add_path(snapshot, "Sampled")].skipped = 1000;
+  const auto nothing = static_cast<double>(overhead_ns(Snapshot()));
+  const auto skipped = static_cast<double>(overhead_ns(snapshot)) - nothing;
+  REQUIRE(skipped_cost_ns() > 0);
+  REQUIRE(skipped == Approx(1000 * skipped_cost_ns()).margin(2));
+  REQUIRE(skipped_cost_ns() < region_cost_ns());
 }
 
 // With the system's clock, too: own_cost.by_the_system_clock runs it so.
