@@ -9,6 +9,7 @@
 #include <chrono>
 #include <exception>
 #include <new>
+#include <string_view>
 #include <utility>
 
 TAKT_BEGIN_NAMESPACE
@@ -72,9 +73,11 @@ void ExportWorker::trim() noexcept {
   }
   if (dropped == 0) { return; }
   backlog_.erase(backlog_.begin(), backlog_.begin() + static_cast<std::ptrdiff_t>(dropped));
+  const bool is_journal = std::string_view(name()) == "journal";
   report_fault(
       Words("backlog.", name()),
-      Words("the exporter \"", name(), "\" takes too long; its oldest rows are dropped. They are in the run folder."));
+      Words("the exporter \"", name(), "\" takes too long; its oldest rows are dropped. ",
+            is_journal ? "They are lost; is its disk full, or slow?" : "What the journal has of them stays there."));
 }
 
 /// Calls the exporter with all it has not taken.

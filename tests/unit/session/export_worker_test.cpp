@@ -41,6 +41,7 @@ struct Log {
   std::vector<bool> finished;
   int shutdowns = 0;
   milliseconds deadline{-1};
+  const char* name = "scripted";
 };
 
 /// An exporter that answers what the test says.
@@ -49,7 +50,7 @@ class Scripted final : public takt::Exporter {
   using Answer = std::function<ExportResult(std::size_t call)>;
   explicit Scripted(Log& log, Answer answer = nullptr, std::function<bool()> shutdown = nullptr)
       : log_(log), answer_(std::move(answer)), shutdown_(std::move(shutdown)) {}
-  const char* name() const noexcept override { return "scripted"; }
+  const char* name() const noexcept override { return log_.name; }
   ExportResult export_snapshot(const Snapshot& snapshot) override {
     std::vector<std::int64_t> steps;
     for (const takt::Row& row : snapshot.rows) { steps.push_back(row.step); }
@@ -237,7 +238,9 @@ TEST_CASE("ExportWorker: an exception stays inside, is told, and counts as drop"
 
 TEST_CASE("ExportWorker: keeps a bounded backlog, the oldest goes first, counted and told") {
   const support::CaughtFaults faults;
+  const bool is_journal = GENERATE(false, true);
   Log log;
+  if (is_journal) { log.name = "journal"; }
   ExportWorker worker(std::make_unique<Scripted>(log, [](std::size_t) { return ExportResult::retry; }));
   constexpr std::size_t kRows = 1000;
   std::size_t offered = 0;
@@ -255,7 +258,9 @@ TEST_CASE("ExportWorker: keeps a bounded backlog, the oldest goes first, counted
   REQUIRE(shown.back() == 199);
   REQUIRE(worker.lost() == offered - shown.size());
   REQUIRE(faults.lines().size() == 1);
-  REQUIRE(contains(faults.text(), "\"scripted\" takes too long"));
+  REQUIRE(contains(faults.text(), "\"" + std::string(log.name) + "\" takes too long"));
+  // Of what the journal has not taken nothing is in the run folder.
+  REQUIRE(contains(faults.text(), is_journal ? "They are lost" : "What the journal has of them stays there."));
 }
 
 TEST_CASE("ExportWorker: the last snapshot is shown until it is taken, then the exporter is shut down, once") {
