@@ -96,18 +96,20 @@ SessionImpl::SessionImpl(std::string name, SessionOptions options)
     recorder->tree().set_warmup(static_cast<std::uint64_t>(std::max(options_.warmup, 0)));
     registry.set_main_thread(recorder->thread());
   }
-  // What was recorded before the first Session is adopted, and with it the time; a later one begins here.
-  if (had_session.load(std::memory_order_relaxed)) {
-    start_ns_ = process_clock().now_ns();
-    Snapshot before;
-    registry.read(before, start_ns_);
+  // What was recorded before the first Session is adopted, and with it the time; any other one begins here.
+  Snapshot before;
+  const std::uint64_t now_ns = process_clock().now_ns();
+  registry.read(before, now_ns);
+  const bool recorded = !before.paths.empty() || !before.open.empty() || !before.losses.empty();
+  if (had_session.load(std::memory_order_relaxed) || !recorded) {
+    start_ns_ = now_ns;
     uncovered_before_ns_ = before.uncovered_ns;
     overhead_before_ns_ = overhead_ns(before);
     losses_before_ = std::move(before.losses);
     watch_.begin_at_cpu(posix_ns(CLOCK_PROCESS_CPUTIME_ID));
   } else {
     watch_.begin_at_cpu(cpu_ns_at_start());
-    watch_.set_before(static_cast<std::int64_t>(process_clock().now_ns()));
+    watch_.set_before(static_cast<std::int64_t>(now_ns));
   }
   run_.start_unix_ns = process_clock().start_unix_ns() + static_cast<std::int64_t>(start_ns_);
   open_folder();

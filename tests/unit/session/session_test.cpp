@@ -141,6 +141,15 @@ TEST_CASE("Session: the rank that it was given in code is the process's while it
   CHECK(takt::detail::this_rank() == before);
 }
 
+TEST_CASE("Session: where nothing was recorded before it, the run begins with it") {
+  REQUIRE(takt::enabled());  // the process's clock goes from here on
+  const std::uint64_t begin_ns = takt::detail::process_clock().now_ns();
+  Session session("nothing before", by_hand());
+  const Snapshot first = session.snapshot();
+  REQUIRE(first.process.before_ns == 0);
+  REQUIRE(first.wall_ns <= static_cast<std::int64_t>(takt::detail::process_clock().now_ns() - begin_ns));
+}
+
 TEST_CASE("Session: what was recorded before it is adopted") {
   step_below("before");
   std::thread([] { step_below("before"); }).join();
