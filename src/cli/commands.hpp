@@ -29,7 +29,8 @@ struct SyncWishes {
   bool every_step = false;  ///< as of MlflowOptions; for runs of which nothing was sent yet
   bool all_ranks = false;
   int patience_s = 60;  ///< without an answer that takes something
-  std::string to;       ///< "mlflow", "mantik", "wandb", "tensorboard", or empty: one of the former two, as the variables say
+  std::string
+      to;  ///< "mlflow", "mantik", "wandb", "tensorboard", or empty: one of the former two, as the variables say
 };
 
 /// `takt sync`: delivers what has not been delivered.
