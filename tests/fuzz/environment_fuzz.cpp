@@ -7,6 +7,7 @@
 #include "base/environment.hpp"
 #include "base/fault.hpp"
 #include "process/process_environment.hpp"
+#include "session/run_directory.hpp"
 #include "session/run_identity.hpp"
 
 #include "support/scoped_env.hpp"
