@@ -291,9 +291,9 @@ struct Snapshot {
     }
     return sum;
   }
-  /// Whether regions at this place are longer than what is around them because they hold others of this key, which count here as
-  /// well: a path has at most 64 keys, and a recursion goes on at the innermost place of its keys. One thread at a time.
-  bool holds_repetitions(std::uint32_t path) const {
+  /// Whether regions here are longer than what is around them because they hold others of their key, which count here, too:
+  /// a path has at most 64 keys, and a recursion goes on at the innermost place of its keys. Any thread.
+  bool holds_repetitions(std::uint32_t path) const noexcept {
     constexpr std::uint32_t kMostKeys = 64;
     const std::uint32_t parent = paths[path].parent;
     if (parent == PathStats::kNoParent || time_so_far_ns(path) <= time_so_far_ns(parent)) { return false; }

@@ -261,8 +261,8 @@ class Recorder {
 
 /// Whether events are kept for a time line.
 extern std::atomic<bool> tracing;
-/// How often recording was switched on again (takt::set_enabled). A step's end that finds another number than the one before may have
-/// steps behind it that nobody saw.
+/// How often recording was switched on again (takt::set_enabled). A step's end that finds another number than the one
+/// before may have steps behind it that nobody saw.
 extern std::atomic<std::uint64_t> switched_on;
 
 }  // namespace detail

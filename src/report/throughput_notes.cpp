@@ -45,8 +45,8 @@ double ns_a_step(const PathStats& path, const Series& series) {
   return static_cast<double>(path.host.total_ns()) / static_cast<double>(series.steps);
 }
 
-/// Of what lies between two Batches, the region that took most. Only one that ran about once a step or more, in a time that has
-/// room there: any other ran elsewhere, or seldom. Where several threads record it is not known what ran where.
+/// Of what lies between two Batches, the region that took most. Only one that ran about once a step or more, in a time that
+/// has room there: any other ran elsewhere, or seldom. Where several threads record it is not known what ran where.
 std::string most_between(const Snapshot& snapshot, const Series& series, double between) {
   if (snapshot.threads.size() > 1) { return ""; }
   const std::uint32_t parent = snapshot.paths[series.path].parent;
