@@ -689,7 +689,8 @@ void MlflowClient::stop_deleted_experiment() {
 void MlflowClient::tell_renamed() {
   MetricPoints::Renamed renamed = points_.take_renamed();
   for (auto& each : queue_.take_renamed()) { renamed.push_back(std::move(each)); }
-  if (!renamed.empty()) { report_renamed(renamed, renamed_lines_++); }
+  const char* const takes = "MLflow takes letters, digits, blanks and _-./ in names";
+  if (!renamed.empty()) { report_renamed("mlflow.names.", takes, renamed, renamed_lines_++); }
 }
 
 /// What sends to MLflow, later.

@@ -155,16 +155,6 @@ void report_no_server() {
       "then takt sync <run folder> sends this run, too");
 }
 
-void report_renamed(const MetricPoints::Renamed& renamed, int number) {
-  constexpr int kMostLines = 4;
-  if (renamed.empty()) { return; }
-  std::string line = "MLflow takes letters, digits, blanks and _-./ in names, and Takt keeps some for itself. There ";
-  for (std::size_t at = 0; at < renamed.size(); ++at) {
-    line += fmt::format("{}\"{}\" is \"{}\"", at == 0 ? "" : ", ", renamed[at].first, renamed[at].second);
-  }
-  report_fault("mlflow.names." + std::to_string(std::min(number, kMostLines)), line);
-}
-
 std::string mlflow_told(const HttpReply& reply, const Http& http) {
   return http.told(reply, json_string(reply.body, "/message"));
 }

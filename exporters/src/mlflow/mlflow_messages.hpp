@@ -88,9 +88,6 @@ bool mlflow_is_there(const HttpReply& reply);
 bool mlflow_is_no_server(const std::string& tracking_uri);
 /// Says so, once in a process.
 void report_no_server();
-/// Which names became what there.
-/// \param number of such lines before, of one client: there are few of them, as causes are.
-void report_renamed(const MetricPoints::Renamed& renamed, int number);
 
 }  // namespace detail
 TAKT_END_NAMESPACE

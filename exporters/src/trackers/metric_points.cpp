@@ -5,6 +5,7 @@
 #include <takt/exposed.hpp>
 
 #include "base/nanoseconds.hpp"
+#include "base/fault.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -314,6 +315,16 @@ std::uint32_t MetricPoints::key_of_user(const std::string& name) {
   const std::uint32_t key = key_of(name_of_user(name));
   if (key == known && keys_[key] != name) { renamed_.emplace_back(name, keys_[key]); }
   return key;
+}
+
+void report_renamed(const std::string& cause, const std::string& takes, const MetricPoints::Renamed& renamed,
+                    int number) {
+  constexpr int kMostLines = 4;
+  std::string line = takes + ", and Takt keeps some for itself. There ";
+  for (std::size_t at = 0; at < renamed.size(); ++at) {
+    line += (at == 0 ? "\"" : ", \"") + renamed[at].first + "\" is \"" + renamed[at].second + "\"";
+  }
+  report_fault(cause + std::to_string(std::min(number, kMostLines)), line);
 }
 
 }  // namespace detail

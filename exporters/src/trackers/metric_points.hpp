@@ -157,5 +157,11 @@ class MetricPoints {
   std::map<std::pair<std::uint32_t, bool>, Leaves> exposed_leaves_;  // by series, and whether of IO
 };
 
+/// Which names became what at a tracker.
+/// \param takes which ones it takes.
+/// \param number of such lines before, of one run: there are few of them, as causes are.
+void report_renamed(const std::string& cause, const std::string& takes, const MetricPoints::Renamed& renamed,
+                    int number);
+
 }  // namespace detail
 TAKT_END_NAMESPACE

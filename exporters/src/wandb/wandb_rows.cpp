@@ -23,6 +23,7 @@ const std::string& WandbRows::key(std::uint32_t number, const MetricPoints& name
   if (is_new) {
     const std::string& name = names.key(number);
     place->second = is_reserved(name) ? "user/" + name : name;
+    if (place->second != name) { renamed_.emplace_back(name, place->second); }
   }
   return place->second;
 }

@@ -42,6 +42,8 @@ class WandbRows {
 
   /// The rows of `points`, in their order. Values of one step that follow each other stand in one row; totals are by themselves.
   std::vector<Row> take(const std::vector<MetricPoint>& points, const MetricPoints& names, const WandbEpochs& epochs);
+  /// Names that became another one since the last call.
+  MetricPoints::Renamed take_renamed() { return std::exchange(renamed_, {}); }
 
  private:
   void end(Row& row, const MetricPoint& last, const WandbEpochs& epochs);
@@ -51,6 +53,7 @@ class WandbRows {
   std::size_t most_bytes_;
   std::int64_t next_ = 0;
   std::map<std::uint32_t, std::string> keys_;
+  MetricPoints::Renamed renamed_;
 };
 
 /// The newest value of each name: W&B's server takes it from here, and not from the rows. One thread at a time.

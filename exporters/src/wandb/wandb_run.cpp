@@ -223,6 +223,13 @@ void WandbRun::add_rows(const Snapshot& snapshot) {
     log_.append(records_.history(row.items, row.number));
     summary_.add(row);
   }
+  tell_renamed();
+}
+
+void WandbRun::tell_renamed() {
+  MetricPoints::Renamed renamed = points_.take_renamed();
+  for (auto& each : rows_.take_renamed()) { renamed.push_back(std::move(each)); }
+  if (!renamed.empty()) { report_renamed("wandb.names.", "W&B takes UTF-8 in names", renamed, renamed_lines_++); }
 }
 
 /// Whether it is not in the log of the process before.

@@ -72,6 +72,7 @@ class WandbRun {
  private:
   bool begin(const Snapshot& snapshot);
   void add_rows(const Snapshot& snapshot);
+  void tell_renamed();
   bool is_new(const MetricPoint& point);
   bool save();
   void add_summary(std::int64_t wall_ns);
@@ -95,6 +96,7 @@ class WandbRun {
   WandbEpochs epochs_;
   WandbHeldPoints held_;
   WandbRows rows_;
+  int renamed_lines_ = 0;
   WandbSummary summary_;
   std::int64_t summary_due_ns_ = 0;  // since the start of the run
   std::string trace_;                // the folder, where there will be one

@@ -252,6 +252,22 @@ TEST_CASE("W&B run: all that was shown is in the file before the next snapshot, 
   CHECK(rig.records(kExit).empty());
 }
 
+TEST_CASE("W&B run: names that Takt or W&B keeps become others, and a line says which") {
+  const support::CaughtFaults faults;
+  Rig rig;
+  WandbExporter exporter(rig.options);
+  for (const char* const name : {"time/x", "total/y", "_step", "loss"}) {
+    rig.metric(1, static_cast<std::int64_t>(rig.snapshot.metrics.size()));
+    rig.snapshot.metrics.back().name = name;
+  }
+  rig.show(exporter);
+  rig.snapshot.finished = true;
+  rig.show(exporter);
+  REQUIRE(faults.lines().size() == 1);
+  CHECK(contains(faults.text(), R"("time/x" is "user/time/x", "total/y" is "user/total/y", "_step" is "user/_step")"));
+  CHECK_FALSE(contains(faults.text(), "loss"));
+}
+
 TEST_CASE("W&B run: a failed one exits with 1") {
   Rig rig;
   WandbExporter exporter(rig.options);
