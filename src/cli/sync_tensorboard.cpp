@@ -75,7 +75,9 @@ EventsSaid write_events(const std::string& folder, const std::shared_ptr<const d
   if (!placed) { target->remove(kUnderWay); }
   if (!lease.held()) { return {kRemains, lease.problem()}; }
   if (!whole || (is_more && !placed)) { throw Error(detail::tensorboard_fault("write", path, why)); }
-  if (events.bytes() < before) { return {kLossy, path + " has more than the journal, and stays as it is"}; }
+  if (events.bytes() < before) {
+    return {kLossy, path + " has more than the journal, and stays as it is; remove it to have what the journal has"};
+  }
   const std::string values = fmt::format("{} values are in {}", detail::human_count(events.values()), path);
   return ended ? EventsSaid{0, values} : EventsSaid{kRemains, values + " so far; the run goes on"};
 }
