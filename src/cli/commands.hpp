@@ -29,8 +29,8 @@ struct SyncWishes {
   bool every_step = false;  ///< as of MlflowOptions; for runs of which nothing was sent yet
   bool all_ranks = false;
   int patience_s = 60;  ///< without an answer that takes something
-  std::string
-      to;  ///< "mlflow", "mantik", "wandb", "tensorboard", or empty: one of the former two, as the variables say
+  /// "mlflow", "mantik", "wandb" or "tensorboard"; empty: one of the first two, as the variables say.
+  std::string to;
 };
 
 /// `takt sync`: delivers what has not been delivered.

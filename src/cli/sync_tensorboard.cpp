@@ -68,7 +68,8 @@ EventsSaid write_events(const std::string& folder, const std::shared_ptr<const d
   const std::string path = target->path(name);
   const std::uint64_t before = size_of(*target, name);
   const bool whole = written && events.sync();
-  // The same values take the same bytes. Who reads the file that is there would not notice that another one took its place.
+  // The same values take the same bytes. Who reads the file that is there would not notice that another one took its
+  // place.
   const bool is_more = whole && events.bytes() > before;
   const bool placed = is_more && target->rename(kUnderWay, name);
   const int why = errno;

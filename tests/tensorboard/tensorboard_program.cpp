@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Trains nothing, in steps, and writes it for TensorBoard. What it was given is written to a file in bits, so that the test can compare
-// without trusting the exporter.
+// Trains nothing, in steps, and writes it for TensorBoard. What it was given is written to a file in bits, so that the
+// test can compare without trusting the exporter.
 //   tensorboard_program <file for what was given> <steps> <pause in us after each step> <every_step | windows | without>
 //     ends earlier where there is a file <file for what was given>.end
 #include <takt/exporters/memory.hpp>

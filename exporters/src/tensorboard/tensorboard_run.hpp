@@ -20,8 +20,9 @@ namespace detail {
 /// In the run folder: who writes the event file. (docs/files.md)
 constexpr const char* kTensorboardLease = "tensorboard.lease";
 
-/// The folder for a process's event file, made where it is missing: in `logdir`, or, where that is empty, in the run folder. Links
-/// below these are not followed. Not open where that cannot be done: `error` says why, and what to do. One thread at a time.
+/// The folder for a process's event file, made where it is missing: in `logdir`, or, where that is empty, in the run
+/// folder. Links below these are not followed. Not open where that cannot be done: `error` says why, and what to do.
+/// One thread at a time.
 std::shared_ptr<const FolderFiles> tensorboard_folder(const std::string& logdir, const RunInfo& run,
                                                       const FolderFiles& run_folder, std::string& error);
 /// "cannot <what> <path>: <reason of `number`>; <what to do>". Any thread.

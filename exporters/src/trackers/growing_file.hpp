@@ -16,7 +16,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// A file under way that is only ever appended to. What the disk does not take is kept, and written later. One thread at a time.
+/// A file under way that is only ever appended to. What the disk does not take is kept, and written later. One thread
+/// at a time.
 class GrowingFile {
  public:
   GrowingFile() = default;

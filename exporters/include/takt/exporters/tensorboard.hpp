@@ -10,10 +10,10 @@
 
 TAKT_BEGIN_NAMESPACE
 
-/// Where a run's event file goes, and what is in it. from_env() reads the variables in brackets; what is set in code wins.
+/// Where a run's event file goes, and what is in it. from_env() reads the variables in brackets; code wins.
 struct TensorboardOptions {
-  /// [TAKT_TENSORBOARD_DIR] a folder for TensorBoard's --logdir, in which each process has <run id>/<its folder's name>; empty:
-  /// "tensorboard" in the run folder.
+  /// [TAKT_TENSORBOARD_DIR] a folder for TensorBoard's --logdir, in which each process has <run id>/<its folder's
+  /// name>; empty: "tensorboard" in the run folder.
   std::string directory;
   bool every_step = false;  ///< a point for each step, instead of one for each ten seconds
   bool all_ranks = false;   ///< [TAKT_RANKS=all] a file for each rank, instead of rank 0 alone
@@ -22,9 +22,9 @@ struct TensorboardOptions {
   TAKT_EXPORT static TensorboardOptions from_env();
 };
 
-/// Writes what a run records into an event file, which TensorBoard reads while it grows: docs/tensorboard.md. What the disk does not
-/// take is kept up to 8 MiB and written later; beyond, or where the file was removed, nothing more is written: one line says so, and
-/// what is shown from then on is counted as lost to this exporter.
+/// Writes what a run records into an event file, which TensorBoard reads while it grows: docs/tensorboard.md. What the
+/// disk does not take is kept up to 8 MiB and written later; beyond, or where the file was removed, nothing more is
+/// written: one line says so, and what is shown from then on is counted as lost to this exporter.
 class TAKT_EXPORT TensorboardExporter final : public Exporter {
  public:
   static TensorboardExporter from_env();
