@@ -14,8 +14,11 @@ TEST_PACKAGES=(catch2:/usr/include/catch2 python3:python3 "python3-venv:import e
   pkg-config:pkg-config binutils:objdump ccache:ccache)
 if command -v dpkg >/dev/null; then TEST_PACKAGES+=(dpkg-dev:dpkg-shlibdeps); fi
 # shellcheck disable=SC2034
-FULL_PACKAGES=(clang:clang++ doxygen:doxygen clang-format:clang-format clang-tidy:clang-tidy shellcheck:shellcheck
+FULL_PACKAGES=(clang:clang++ clang-format:clang-format clang-tidy:clang-tidy shellcheck:shellcheck
   valgrind:valgrind g++-aarch64-linux-gnu:aarch64-linux-gnu-g++ libamdhip64-dev:/usr/include/hip/hip_runtime_api.h)
+# What not every distribution has, or not in this version.
+# shellcheck disable=SC2034
+WANTED_PACKAGES=(doxygen:doxygen g++-11:g++-11 abigail-tools:abidw)
 
 say() { printf '== %s\n' "$*"; }
 
@@ -30,6 +33,14 @@ present() {
     import*) python3 -c "$1" 2>/dev/null ;;
     *) command -v "$1" >/dev/null ;;
   esac
+}
+
+# want_packages package:probe... installs what is missing and can be had; the tests that need the others are skipped.
+want_packages() {
+  local entry
+  for entry in "$@"; do
+    (need_packages "$entry") || say "going on without ${entry%%:*}"
+  done
 }
 
 # need_packages package:probe... installs what is missing, or says how to.

@@ -99,7 +99,10 @@ aarch64() {
 shell() { for_files -name '*.sh' -o -path ./.ci/run -- shellcheck -x; }
 
 need_packages "${BUILD_PACKAGES[@]}" "${TEST_PACKAGES[@]}"
-if $full; then need_packages "${FULL_PACKAGES[@]}"; fi
+if $full; then
+  need_packages "${FULL_PACKAGES[@]}"
+  want_packages "${WANTED_PACKAGES[@]}"
+fi
 
 leg ci
 if $full; then

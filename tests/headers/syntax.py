@@ -1,0 +1,40 @@
+# SPDX-FileCopyrightText: The Takt authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Has another compiler read every source of a build, by the commands of that build: syntax.py <compiler> <compile_commands.json>."""
+
+import concurrent.futures
+import json
+import os
+import pathlib
+import shlex
+import subprocess
+import sys
+
+
+def command_of(entry, compiler):
+    """The entry's command, for that compiler, and without a result."""
+    words = shlex.split(entry["command"])
+    words = words[next(at for at, word in enumerate(words) if word.startswith("-")):]  # behind ccache and the other compiler
+    result = words.index("-o")
+    return [compiler, *words[:result], *words[result + 2:], "-fsyntax-only", "-Werror"]
+
+
+def main():
+    compiler, database = sys.argv[1], pathlib.Path(sys.argv[2])
+    entries = json.loads(database.read_text(encoding="utf-8"))
+
+    def compiled(entry):
+        return subprocess.run(command_of(entry, compiler), cwd=entry["directory"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True, check=False)
+
+    with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL", 2))) as pool:
+        results = list(pool.map(compiled, entries))
+    for result in results:
+        if result.returncode != 0 or result.stdout:
+            print(shlex.join(result.args), result.stdout, sep="\n")
+    failed = sum(result.returncode != 0 for result in results)
+    print(f"{compiler}: {len(results)} sources, {failed} failed")
+    sys.exit(1 if failed or not results else 0)
+
+
+main()
