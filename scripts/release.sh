@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Makes a release of the commit that is checked out: scripts/release.sh [--dry-run] VERSION
 #
-# Checks that the tree is clean, that include/takt/config.hpp (from which CMake reads the version), README.md and CHANGELOG.md
-# say VERSION, the latter with today's date in UTC, and that there is no such tag. Then runs scripts/test.sh, makes the
+# Checks that the tree is clean, that include/takt/config.hpp (from which CMake reads the version), README.md and
+# CHANGELOG.md say VERSION, the latter with today's date in UTC, and that there is no such tag. Then runs scripts/test.sh, makes the
 # annotated tag vVERSION, and writes dist/takt-VERSION.tar.gz and its .sha256. The same commit gives the same bytes.
 # Nothing is pushed.
 #
@@ -36,16 +36,18 @@ header_version() {
 }
 
 # entries: what CHANGELOG.md lists below the heading of this version.
-entries() { awk -v heading="## [$version] - " 'index($0, "## ") == 1 { below = index($0, heading) == 1 } below && /^- /' CHANGELOG.md; }
+entries() {
+  awk -v heading="## [$version] - " 'index($0, "## ") == 1 { below = index($0, heading) == 1 } below && /^- /' CHANGELOG.md
+}
 
 check() {
-  local today headings
-  today=$(date -u +%F)
+  local heading headings
+  heading="## [$version] - $(date -u +%F)"
   [[ -z $(git status --porcelain) ]] || refuse "the tree is not clean; commit or remove what \`git status\` lists"
   [[ $(header_version) == "$version" ]] || refuse "include/takt/config.hpp says $(header_version), not $version"
   grep -qF "This is version $version." README.md || refuse "README.md does not say \"This is version $version.\""
   headings=$(grep -F "## [$version]" CHANGELOG.md || true)
-  [[ $headings == "## [$version] - $today" ]] || refuse "CHANGELOG.md has to have one heading \"## [$version] - $today\"; it has: ${headings:-none}"
+  [[ $headings == "$heading" ]] || refuse "CHANGELOG.md has to have one heading \"$heading\"; it has: ${headings:-none}"
   [[ -n $(entries) ]] || refuse "CHANGELOG.md lists nothing below the heading of $version"
   ! git rev-parse -q --verify "refs/tags/v$version" >/dev/null || refuse "there is a tag v$version"
 }

@@ -32,8 +32,8 @@ class ReferenceTest(unittest.TestCase):
         cls.folder = pathlib.Path(scratch.name)
         settings = (ROOT / "docs/Doxyfile").read_text(encoding="utf-8")
         settings += f"\nOUTPUT_DIRECTORY = \"{cls.folder}\"\nGENERATE_XML = YES\n"
-        done = subprocess.run(["doxygen", "-"], input=settings, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              check=False, timeout=240)
+        done = subprocess.run(["doxygen", "-"], input=settings, cwd=ROOT, text=True, check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=240)
         cls.status, cls.said = done.returncode, done.stdout
         cls.compounds = [xml.etree.ElementTree.parse(path).getroot().find("compounddef")
                          for path in sorted((cls.folder / "xml").glob("*.xml")) if path.name not in ("index.xml", "Doxyfile.xml")]

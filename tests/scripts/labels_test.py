@@ -17,8 +17,8 @@ ONCE = ("mlflow.", "wandb.", "consumer.", "headers.", "package.", "reference.", 
 
 def tests(*options):
     """The labels of each test, by its name."""
-    done = subprocess.run([CTEST, "--test-dir", BUILD, "--show-only=json-v1", *options], check=True, stdout=subprocess.PIPE, text=True,
-                          stdin=subprocess.DEVNULL, timeout=120)
+    done = subprocess.run([CTEST, "--test-dir", BUILD, "--show-only=json-v1", *options], check=True, text=True,
+                          stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=120)
     labels = {}
     for test in json.loads(done.stdout)["tests"]:
         properties = {each["name"]: each["value"] for each in test.get("properties", [])}

@@ -29,7 +29,8 @@ class ReleaseTest(unittest.TestCase):
         self.replace("include/takt/config.hpp", "_MAJOR 0\n", "_MAJOR 7\n")
         self.version = "7." + ".".join(self.header(part) for part in ("MINOR", "PATCH"))
         self.write("README.md", f"This is version {self.version}.\n")
-        self.write("CHANGELOG.md", f"## [Unreleased]\n\n## [{self.version}] - {TODAY}\n\n### Added\n\n- All.\n\n## [0.0.1] - 2020-01-01\n")
+        self.write("CHANGELOG.md", f"## [Unreleased]\n\n## [{self.version}] - {TODAY}\n\n### Added\n\n- All.\n\n"
+                                   "## [0.0.1] - 2020-01-01\n\n- Some.\n")
         self.write("scripts/test.sh", "echo tested\n")
         self.git("init", "-q")
         self.commit()
