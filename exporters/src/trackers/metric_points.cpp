@@ -4,8 +4,8 @@
 
 #include <takt/exposed.hpp>
 
-#include "base/nanoseconds.hpp"
 #include "base/fault.hpp"
+#include "base/nanoseconds.hpp"
 
 #include <algorithm>
 #include <cmath>
