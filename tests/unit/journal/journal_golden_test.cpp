@@ -17,7 +17,7 @@ using namespace takt_test;
 namespace {
 
 std::string folder_of_release(const char* release) {
-  return (std::filesystem::path(__FILE__).parent_path().parent_path() / "data" / release).string();
+  return (std::filesystem::path(__FILE__).parent_path().parent_path().parent_path() / "data" / release).string();
 }
 
 takt::TimeLineInfo line_with_waits() {
