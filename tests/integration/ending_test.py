@@ -139,7 +139,8 @@ class Ending(rig.Case):
         self.assertTrue(self.ended.err.startswith("mine\n"))
         self.assertIn("what():  out of data", self.ended.err)
         self.end("uncaught_by_second_session", 7)
-        self.assertEqual(self.ended.err, "mine\n")
+        self.assertEqual(self.ended.err.splitlines()[1:], ["mine"])
+        self.assertIn("not the first Session of this process", self.ended.err)
         deaths = [self.summary(folder)["uncaught"] for folder in self.folders() if folder.parent.name.startswith("second")]
         self.assertEqual([death["message"] for death in deaths], ["second"])
 
