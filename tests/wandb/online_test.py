@@ -25,6 +25,8 @@ from wandb_server import WandbServer
 COMMAND = os.environ["COMMAND"]
 # What a client says of a run that it has made already, beside the id and the config.
 LATER_UPSERT = {"project": IDENTITY["WANDB_PROJECT"], "entity": IDENTITY["WANDB_ENTITY"]}
+# What a program hears that logs a name of W&B's own.
+RENAMED = 'takt: W&B takes UTF-8 in names, and Takt keeps some for itself. There "_step" is "user/_step"\n'
 HTML = (200, "text/html", b"<html>please log in</html>")
 
 
@@ -67,7 +69,7 @@ class OnlineTest(WandbCase):
                        "WANDB_SWEEP_ID": "sw33p", **resume}
                 ended = self.run_to_end(TAKT_TRACE=1, WANDB_RUN_ID="ours", **who)
                 self.check_no_key(ended)
-                self.assertEqual(ended.err, "")
+                self.assertEqual(ended.err, RENAMED)
                 run = self.only_run()
                 self.check_rows(run.rows())
                 self.check_files(run)
@@ -214,7 +216,7 @@ class OnlineTest(WandbCase):
         self.check_rows(self.only_run().rows())
         self.assertEqual(sorted(self.only_run().files), sorted([*OURS[:2], "wandb-summary.json", "config.yaml",
                                                                        "wandb-metadata.json"]))
-        self.assertEqual(ended.err, "")
+        self.assertEqual(ended.err, RENAMED)
 
     def test_a_server_that_nobody_is_to_check_is_named(self):
         self.serve_with_tls()
@@ -362,7 +364,7 @@ class OnlineTest(WandbCase):
             self.server.asked = []
             before = list(self.server.run("first").history)
             ended, _ = self.begin_again(name, resume, True, **IDENTITY)
-            self.assertEqual(ended.err, "")
+            self.assertEqual(ended.err, RENAMED)
             ours = self.server.run("first")
             self.assertEqual(ours.history[:len(before)], before)
             told[name] = Sequence(self.server.asked, "first")
