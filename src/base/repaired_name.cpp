@@ -3,6 +3,7 @@
 #include "base/repaired_name.hpp"
 
 #include "base/fault.hpp"
+#include "base/short_hash.hpp"
 #include "base/text.hpp"
 #include "base/words.hpp"
 
@@ -16,13 +17,6 @@ namespace {
 constexpr std::size_t kHashDigits = 8;
 
 bool is_control(char byte) noexcept { return static_cast<unsigned char>(byte) < 0x20 || byte == 0x7F; }
-
-/// FNV-1a of 32 bits.
-std::uint32_t short_hash(std::string_view text) noexcept {
-  std::uint32_t hash = 2166136261U;
-  for (const char c : text) { hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U; }
-  return hash;
-}
 
 }  // namespace
 

@@ -31,10 +31,10 @@ ROOMS = {
     "profilers": {"base"},
     "cli": {"base", "journal", "report", "trackers", "mlflow", "wandb", "tensorboard"},
 }
-# Of libtakt's rooms the exporters, which are libraries of their own, may use what is exported, or nothing but constants.
+# Of libtakt's rooms the exporters, which are libraries of their own, may use what is exported, or stands whole in its header.
 LIBTAKT = {"base", "record", "collect", "process", "journal", "report", "session"}
 SHARED_WITH_EXPORTERS = {"base/crc32c.hpp", "base/descriptor.hpp", "base/fault.hpp", "base/file.hpp", "base/folder_files.hpp", "base/json_text.hpp",
-                         "base/nanoseconds.hpp", "base/other_process.hpp", "journal/journal_reader.hpp", "report/losses.hpp"}
+                         "base/nanoseconds.hpp", "base/other_process.hpp", "base/short_hash.hpp", "journal/journal_reader.hpp", "report/losses.hpp"}
 # The front door of training code brings the CPU clock along. Nothing else crosses.
 EXCEPTIONS = {("include/takt/takt.hpp", "takt/backends/cpu.hpp")}
 

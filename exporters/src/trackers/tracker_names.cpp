@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "trackers/tracker_names.hpp"
 
+#include "base/short_hash.hpp"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -10,13 +12,6 @@ namespace detail {
 namespace {
 
 constexpr std::size_t kHashLength = 9;  // "_" and 8 digits
-
-/// FNV-1a: the same on every machine, as names have to be.
-std::uint32_t hash(std::string_view text, std::uint32_t salt) {
-  std::uint32_t hash = 2166136261U ^ salt;
-  for (const char each : text) { hash = (hash ^ static_cast<unsigned char>(each)) * 16777619U; }
-  return hash;
-}
 
 bool is_safe(char each) {
   return (each >= 'a' && each <= 'z') || (each >= 'A' && each <= 'Z') || (each >= '0' && each <= '9') || each == '_' ||
@@ -55,7 +50,7 @@ std::string tracker_name(std::string_view name, std::size_t longest, std::uint32
   std::string out = normal(only_safe(name));
   if (out == name && out.size() <= longest && !out.empty() && salt == 0) { return out; }
   if (out.size() > longest - kHashLength) { out.resize(longest - kHashLength); }
-  return out + fmt::format("_{:08x}", hash(name, salt));
+  return out + fmt::format("_{:08x}", short_hash(name, salt));
 }
 
 std::string valid_utf8(std::string_view text) {
@@ -66,7 +61,7 @@ std::string valid_utf8(std::string_view text) {
 std::string utf8_name(std::string_view name, std::uint32_t salt) {
   std::string out = valid_utf8(name);
   if (out == name && !out.empty() && salt == 0) { return out; }
-  return out + fmt::format("_{:08x}", hash(name, salt));
+  return out + fmt::format("_{:08x}", short_hash(name, salt));
 }
 
 std::string TrackerNames::stem(const std::string& name, std::size_t room) const {
