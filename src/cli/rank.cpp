@@ -117,16 +117,18 @@ std::int64_t last_sign(const std::string& directory) {
   return latest;
 }
 
-/// Of each series what its totals count, and what its rows do.
-std::vector<SeriesSteps> compare_steps(const Snapshot& snapshot, std::vector<std::uint64_t> rows) {
+/// Of each series what its totals count beyond what `earlier` Sessions had counted, and what its rows do.
+std::vector<SeriesSteps> compare_steps(const Snapshot& snapshot, std::vector<std::uint64_t> earlier,
+                                       std::vector<std::uint64_t> rows) {
   std::vector<SeriesSteps> all;
+  earlier.resize(std::max(earlier.size(), snapshot.series.size()));
   rows.resize(std::max(rows.size(), snapshot.series.size()));
   for (std::size_t at = 0; at < snapshot.series.size(); ++at) {
     const Series& series = snapshot.series[at];
     const std::string where = detail::fit_end(detail::printable(snapshot.path_name(series.path)), 120);
-    // The rows of a period may be of later steps than its totals; and of an earlier Session's steps the rows are elsewhere.
-    const bool all_here = snapshot.process.earlier_sessions == 0;
-    all.push_back({where, all_here ? std::max(series.steps, rows[at]) : rows[at], rows[at]});
+    const std::uint64_t steps = series.steps - std::min(series.steps, earlier[at]);
+    // The rows of a period may be of later steps than its totals; and those of steps between two Sessions are here, too.
+    all.push_back({where, std::max(steps, rows[at]), rows[at]});
   }
   return all;
 }
@@ -190,7 +192,7 @@ Rank read_rank(const std::string& directory, const Taker& take) {
     if (reader.ended()) { rank.ending = told_ending(rank.snapshot); }
   }
   if (reader.release_early(rank.snapshot)) { show(); }
-  rank.steps = compare_steps(rank.snapshot, std::move(rows));
+  rank.steps = compare_steps(rank.snapshot, reader.earlier_steps(), std::move(rows));
   rank.sign_unix_ns = last_sign(directory);
   rank.damage = reader.damage();
   rank.error = reader.error();

@@ -27,7 +27,7 @@ enum class Ending {
 /// The steps of one series.
 struct SeriesSteps {
   std::string path;         ///< of its Batch, for people
-  std::uint64_t steps = 0;  ///< that have ended
+  std::uint64_t steps = 0;  ///< that have ended, without those of earlier Sessions of the process
   std::uint64_t rows = 0;   ///< of these, in the journal
 };
 

@@ -59,6 +59,9 @@ class TAKT_EXPORT JournalReader {
   bool ended() const noexcept { return state_.ended(); }
   /// How many states of the run were read; the first one is from its beginning.
   std::uint64_t states() const noexcept { return state_.states(); }
+  /// The steps of each series, by number, that earlier Sessions of the process had counted as the run began. There may be fewer
+  /// than there are series: of the others none.
+  const std::vector<std::uint64_t>& earlier_steps() const noexcept { return state_.earlier_steps(); }
   /// Wall clock of the newest state, 0 before the first.
   std::int64_t last_time_unix_ns() const noexcept { return state_.last_time_unix_ns(); }
   /// Why a segment was not read at all; empty: each one was.

@@ -339,7 +339,9 @@ bool JournalState::use(PeriodRecord& period) {
   state_.process = period.process;
   state_.failed = period.failed;
   last_time_unix_ns_ = period.time_unix_ns;
-  ++states_;
+  if (++states_ == 1 && period.process.earlier_sessions != 0) {
+    for (const Series& series : state_.series) { earlier_steps_.push_back(series.steps); }
+  }
   row_sequences_.clear();
   metric_sequences_.clear();
   return true;

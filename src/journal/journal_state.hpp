@@ -35,6 +35,8 @@ class JournalState {
   bool ended() const noexcept { return ended_; }
   std::int64_t last_time_unix_ns() const noexcept { return last_time_unix_ns_; }
   std::uint64_t states() const noexcept { return states_; }
+  /// Of each series, by number, what earlier Sessions of the process had counted as the run began; short: nothing of the others.
+  const std::vector<std::uint64_t>& earlier_steps() const noexcept { return earlier_steps_; }
 
  private:
   using Sequences = std::unordered_set<std::uint64_t>;
@@ -84,6 +86,7 @@ class JournalState {
   bool ended_ = false;
   std::int64_t last_time_unix_ns_ = 0;
   std::uint64_t states_ = 0;
+  std::vector<std::uint64_t> earlier_steps_;
 };
 
 }  // namespace detail

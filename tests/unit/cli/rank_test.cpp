@@ -325,3 +325,20 @@ TEST_CASE("steps whose rows are not in the journal are counted by the totals") {
   CHECK(rank.steps[1].steps == 10);
   CHECK(rank.steps[1].rows == 10);
 }
+
+TEST_CASE("steps that earlier Sessions of the process have counted are not missed") {
+  const Scratch scratch;
+  Snapshot snapshot = run_of(this_host(), kNobody);
+  snapshot.process.earlier_sessions = 1;
+  add_series(snapshot, 0, 0);
+  snapshot.series[0].steps = 400;
+  takt::detail::JournalExporter exporter(scratch.path("."), plain_journal());
+  exporter.begin(snapshot);
+  snapshot.series[0].steps = 500;
+  for (std::int64_t step = 400; step < 490; ++step) { add_row(snapshot, 0, static_cast<std::uint64_t>(step)); }
+  REQUIRE(exporter.export_snapshot(snapshot) == takt::ExportResult::ok);
+  const Rank rank = takt::cli::read_rank(scratch.path("."));
+  REQUIRE(rank.steps.size() == 1);
+  CHECK(rank.steps[0].steps == 100);
+  CHECK(rank.steps[0].rows == 90);
+}
