@@ -6,8 +6,9 @@ include(GNUInstallDirs)
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 
-# takt_find(<target> <package> <least version, or "" for any>): find_package where there is no such target yet. A project around
-# this one, which links what links the target, has to see it too; before CMake 3.24 find_package cannot be asked for that.
+# takt_find(<target> <package> <least version, or "" for any>): find_package where there is no such target yet. A
+# project around this one, which links what links the target, has to see it too; before CMake 3.24 find_package cannot
+# be asked for that.
 function(takt_find target package version)
   if(TARGET ${target})
     return()
@@ -46,8 +47,8 @@ endif()
 takt_require(${TAKT_FMT} fmt 8 libfmt-dev)
 takt_require(nlohmann_json::nlohmann_json nlohmann_json 3.9 nlohmann-json3-dev)
 
-# takt_look_for(<part> <what it is> <target> <package> <least version> <Debian's name for it>): what an optional part needs
-# beyond that. Sets TAKT_HAS_<part> as TAKT_WITH_<part> says.
+# takt_look_for(<part> <what it is> <target> <package> <least version> <Debian's name for it>): what an optional part
+# needs beyond that. Sets TAKT_HAS_<part> as TAKT_WITH_<part> says.
 function(takt_look_for part what target package version debian)
   set(wanted "${TAKT_WITH_${part}}")
   set(found OFF)

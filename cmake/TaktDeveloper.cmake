@@ -4,6 +4,7 @@
 # Flags for Takt's own code. Neither target is installed, and warnings never reach code that links takt::takt.
 add_library(takt_warnings INTERFACE)
 target_compile_options(takt_warnings INTERFACE -Wall -Wextra -Wconversion -Wshadow -Wpedantic)
+target_compile_definitions(takt_warnings INTERFACE TAKT_LIBRARY) # it has the macros of include/takt/detail/macros_begin.hpp
 if(TAKT_WARNINGS_AS_ERRORS)
   target_compile_options(takt_warnings INTERFACE -Werror)
 endif()
@@ -11,11 +12,13 @@ endif()
 # Everything in the build that links takt has the same sanitizer, or none.
 add_library(takt_sanitizer INTERFACE)
 if(NOT TAKT_SANITIZE MATCHES "^(|address|undefined|address,undefined|thread)$")
-  message(FATAL_ERROR "TAKT_SANITIZE is '${TAKT_SANITIZE}'; it can be address; undefined; address,undefined; thread; or empty.")
+  message(FATAL_ERROR "TAKT_SANITIZE is '${TAKT_SANITIZE}'; it can be address; undefined; address,undefined; thread; "
+                      "or empty.")
 elseif(TAKT_SANITIZE)
   target_compile_options(takt_sanitizer INTERFACE -fsanitize=${TAKT_SANITIZE} -fno-omit-frame-pointer)
   target_compile_options(takt_sanitizer INTERFACE -fno-sanitize-recover=all)
-  # The functions of drivers are declared without the vendors' types, and called through pointers to what they are declared as.
+  # The functions of drivers are declared without the vendors' types, and called through pointers to what they are
+  # declared as.
   target_compile_options(takt_sanitizer INTERFACE $<$<CXX_COMPILER_ID:Clang>:-fno-sanitize=function>)
   target_link_options(takt_sanitizer INTERFACE -fsanitize=${TAKT_SANITIZE})
 endif()

@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 
 # The names that find_package(takt COMPONENTS ...) knows. One export set each, so that asking for `headers` looks for
 # nothing else. A component comes after those it needs.
-set(TAKT_COMPONENTS headers takt cuda hip roctx tensorboard wandb)
+set(TAKT_COMPONENTS headers takt cuda hip mpi roctx tensorboard wandb)
 foreach(optional mlflow nvtx)
   string(TOUPPER ${optional} part)
   if(TAKT_HAS_${part})
@@ -50,8 +50,8 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/takt-config-version.cmake
 install(FILES ${PROJECT_BINARY_DIR}/takt-config.cmake ${PROJECT_BINARY_DIR}/takt-config-version.cmake
         DESTINATION ${package_dir})
 
-# pkg-config: paths relative to the .pc file, so that the tree can be moved. A static libtakt is the only one there is in
-# its tree, so what it needs stands in Libs.
+# pkg-config: paths relative to the .pc file, so that the tree can be moved. A static libtakt is the only one there is
+# in its tree, so what it needs stands in Libs.
 set(pc_dir ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig)
 file(RELATIVE_PATH TAKT_PC_PREFIX ${pc_dir} ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" TAKT_PC_PREFIX "${TAKT_PC_PREFIX}")

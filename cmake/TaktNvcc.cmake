@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
 
-# nvcc, for the example and the checks that are written in CUDA. Nothing that is installed needs it. Sets TAKT_HAS_NVCC as
-# TAKT_WITH_NVCC says. Included at the top, since a language is for a folder and those below.
+# nvcc, for the example and the checks that are written in CUDA. Nothing that is installed needs it. Sets TAKT_HAS_NVCC
+# as TAKT_WITH_NVCC says. Included at the top, since a language is for a folder and those below.
 include(CheckLanguage)
 
 set(TAKT_HAS_NVCC OFF)
@@ -15,8 +15,8 @@ elseif(TAKT_SANITIZE)
 else()
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
-    # Where nobody asks for an architecture CMake takes nvcc's own: the oldest one that it still likes, as code and as PTX for all
-    # later ones. One is enough to compile the sources and to run anywhere.
+    # Where nobody asks for an architecture CMake takes nvcc's own: the oldest one that it still likes, as code and as
+    # PTX for all later ones. One is enough to compile the sources and to run anywhere.
     enable_language(CUDA)
     set(TAKT_HAS_NVCC ON)
     message(STATUS "Takt: the CUDA example and the checks on a GPU are built, with nvcc ${CMAKE_CUDA_COMPILER_VERSION}")

@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
 
-# What `cpack` makes of the install rules: libtakt-dev_<version>_<architecture>.deb. fmt and nlohmann/json are needed to build Takt
-# only; libcurl's headers are looked for by those who link an exporter that sends.
+# What `cpack` makes of the install rules: libtakt-dev_<version>_<architecture>.deb. fmt and nlohmann/json are needed to
+# build Takt only; libcurl's headers are looked for by those who link an exporter that sends.
 set(CPACK_GENERATOR DEB)
 set(CPACK_SOURCE_GENERATOR "")  # scripts/release.sh makes the source archive
 set(CPACK_PACKAGE_NAME libtakt-dev)

@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A whole training program: a small convolutional network learns handwritten digits, without any framework, and Takt says
-// where the time of each step goes. Succeeds when the network gets 95 % of the images right that it has not seen before.
-// Run it with --help for its options; the table comes at the end, and files in the run's folder.
+// A whole training program: a small convolutional network learns handwritten digits, without any framework, and Takt
+// says where the time of each step goes. Succeeds when the network gets 95 % of the images right that it has not seen
+// before. Run it with --help for its options; the table comes at the end, and files in the run's folder.
 #include "digits_data.hpp"
 #include "digits_net.hpp"
 
+#include <takt/scope.hpp>
 #include <takt/session.hpp>
-#include <takt/takt.hpp>
 
 #include <CLI/CLI.hpp>
 

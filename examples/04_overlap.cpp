@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Regions need not nest. Timer::start() returns a handle, and end(handle) closes exactly that region: in any order, and on
-// another thread if need be. Here a read overlaps the computation that began after it, and the thread that finishes the
-// computation is not the one that began it.
+// Regions need not nest. Timer::start() returns a handle, and end(handle) closes exactly that region: in any order, and
+// on another thread if need be. Here a read overlaps the computation that began after it, and the thread that finishes
+// the computation is not the one that began it.
 #include <takt/takt.hpp>
 
 #include <cstdio>

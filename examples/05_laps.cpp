@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // Phases that follow each other need no block each: lap() ends one region and begins the next with a single look at the
-// clock, so there is no gap between them and it costs less than two scopes.
+// clock, so that nothing between them is untimed, and it costs less than two scopes.
 // The phases of a step then add up to the step.
+#include <takt/scope.hpp>
 #include <takt/session.hpp>
-#include <takt/takt.hpp>
 
 #include <cstdint>
 #include <cstdio>

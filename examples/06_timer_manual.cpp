@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A Timer keeps the statistics of its regions and hands them back as plain numbers. With the Manual backend its clock moves
-// only when it is told to, so that a test of your own code gets the same numbers every time and never sleeps.
+// A Timer keeps the statistics of its regions and hands them back as plain numbers. With the Manual backend its clock
+// moves only when it is told to, so that a test of your own code gets the same numbers every time and never sleeps.
 // The same Timer times the host with CpuBackend and a GPU stream with CudaBackend or HipBackend.
 #include <takt/backends/manual.hpp>
 #include <takt/takt.hpp>

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A program whose main() is not C++, such as a climate model in Fortran, reaches Takt through a few functions with C linkage.
-// A Timer that joined the process does the work: it begins and ends regions by hand, and they go where those of Scopes go.
-// main() below calls only these functions, as Fortran would; docs/integrating.md has the interface on that side.
+// A program whose main() is not C++, such as a climate model in Fortran, reaches Takt through a few functions with C
+// linkage. A Timer that joined the process does the work: it begins and ends regions by hand, and they go where those
+// of Scopes go. main() below calls only these functions, as Fortran would; docs/integrating.md has the interface on
+// that side.
 #include <takt/session.hpp>
 #include <takt/takt.hpp>
 
@@ -44,7 +45,7 @@ extern "C" void shim_end(const takt::Key* key) noexcept { timer().end(*key); }
 
 int main() {
   if (shim_open("model") != 0) { return 1; }
-  const takt::Key* step = shim_key("Batch", 4);  // each end of a "Batch" makes a step row
+  const takt::Key* step = shim_key("Batch", 4);  // each end of a "Batch" makes a row
   const takt::Key* physics = shim_key("physics", 0);
   const takt::Key* halo = shim_key("halo", 1);
   double temperature = 300;

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// How to test instrumented code of your own: a Session without threads, files and table, an exporter that keeps what it is
-// shown, and in place of a GPU a device whose clock moves when it is told to. Nothing sleeps, and the spans of the device are
-// the same in every run.
+// How to test instrumented code of your own: a Session without threads, files and table, an exporter that keeps what it
+// is shown, and in place of a GPU a device whose clock moves when it is told to. Nothing sleeps, and the spans of the
+// device are the same in every run.
 #include <takt/backends/manual.hpp>
 #include <takt/exporters/memory.hpp>
 #include <takt/session.hpp>

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A Backend of one's own: an accelerator that works through a queue on a thread of its own and stamps marks as it comes to
-// them. The conformance suite proves the Backend; then a Scope and a Timer use it.
+// A Backend of one's own: an accelerator that works through a queue on a thread of its own and stamps marks as it comes
+// to them. The conformance suite proves the Backend; then a Scope and a Timer use it.
+#include <takt/backend.hpp>
 #include <takt/conformance.hpp>
 #include <takt/session.hpp>
 #include <takt/takt.hpp>

@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A network learns handwritten digits; timings, parameters and metrics go to an MLflow server. MLFLOW_TRACKING_URI says which;
-// without it the program says so and trains all the same. docs/mlflow.md has the commands for a server to try it with,
-// docs/mantik.md those for Mantik.
+// A network learns handwritten digits; timings, parameters and metrics go to an MLflow server. MLFLOW_TRACKING_URI says
+// which; without it the program says so and trains all the same. docs/mlflow.md has the commands for a server to try it
+// with, docs/mantik.md those for Mantik.
 #include "digits_data.hpp"
 #include "digits_net.hpp"
 
 #include <takt/exporters/mlflow.hpp>
+#include <takt/scope.hpp>
 #include <takt/session.hpp>
-#include <takt/takt.hpp>
 
 #include <cstddef>
 #include <cstdint>

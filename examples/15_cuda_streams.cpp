@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Regions on CUDA streams. It is built without anything of CUDA, and times only the host where there is no driver; HIP is the
-// same with <takt/backends/hip.hpp>, takt::HipBackend and takt::hip. In place of CUstream_st* stands the program's cudaStream_t.
+// Regions on CUDA streams. It is built without anything of CUDA, and times only the host where there is no driver; HIP
+// is the same with <takt/backends/hip.hpp>, takt::HipBackend and takt::hip. In place of CUstream_st* stands the
+// program's cudaStream_t.
 #include <takt/backends/cuda.hpp>
 #include <takt/graph.hpp>
 #include <takt/session.hpp>

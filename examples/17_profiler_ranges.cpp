@@ -6,7 +6,7 @@
 // Without a profiler both do nothing. For rocprof it is <takt/exporters/roctx.hpp> and takt::RoctxRanges.
 #include <takt/backends/profiler_window.hpp>
 #include <takt/exporters/nvtx.hpp>
-#include <takt/takt.hpp>
+#include <takt/scope.hpp>
 
 #include <cstdint>
 #include <cstdio>

@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A training step on a GPU: a network with one hidden layer learns a function, by kernels of its own. While a batch is in work the
-// next one is copied on a second stream, and the host runs at most two steps ahead. Takt shows the host's time and the stream span of
-// each phase side by side, and adds no wait of its own. Succeeds when the loss fell to a quarter, and the first losses are those that
-// the host finds for the same batches. Without a device it says so and exits with 77. Arguments, each followed by a whole number:
+// A training step on a GPU: a network with one hidden layer learns a function, by kernels of its own. While a batch is
+// in work the next one is copied on a second stream, and the host runs at most two steps ahead. Takt shows the host's
+// time and the stream span of each phase side by side, and adds no wait of its own. Succeeds when the loss fell to a
+// quarter, and the first losses are those that the host finds for the same batches. Without a device it says so and
+// exits with 77. Arguments, each followed by a whole number:
 //
 //     --steps 200  --samples 256  --width 128 (inputs and hidden units)  --pieces 1 (kernels of the hidden layer, each a region)
 //     --check 3 (steps that the host repeats; it takes its time, and 0 also asks nothing of the loss)
@@ -15,8 +16,8 @@
 #else
 #include <takt/backends/cuda.hpp>
 #endif
+#include <takt/scope.hpp>
 #include <takt/session.hpp>
-#include <takt/takt.hpp>
 
 #include "gpu_net.hpp"
 #include "gpu_runtime.hpp"

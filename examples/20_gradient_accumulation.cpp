@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Gradients of several micro-batches are added up before the optimiser moves the weights once. Takt's step is the optimiser's:
-// the Batch stands around all of its micro-batches, and these have a key of their own. So there is one row a step, with the
-// time of its micro-batches, and samples per second are those of the training.
+// Gradients of several micro-batches are added up before the optimiser moves the weights once. Takt's step is the
+// optimiser's: the Batch stands around all of its micro-batches, and these have a key of their own. So there is one row
+// a step, with the time of its micro-batches, and samples per second are those of the training.
 #include <takt/exporters/memory.hpp>
+#include <takt/scope.hpp>
 #include <takt/session.hpp>
-#include <takt/takt.hpp>
 
 #include <cmath>
 #include <cstdint>

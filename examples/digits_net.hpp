@@ -30,6 +30,7 @@ class Weights {
   const float* bias() const { return row(In); }
   float* gradient_row(std::size_t in) { return &gradient_[in * Out]; }
   float* bias_gradient() { return gradient_row(In); }
+  std::vector<float>& gradient() { return gradient_; }
 
   /// One step of gradient descent with momentum. The gradient starts over from 0.
   void step(float rate, float momentum) {
@@ -87,6 +88,7 @@ class Dense {
     }
   }
   void step(float rate, float momentum) { weights_.step(rate, momentum); }
+  std::vector<float>& gradient() { return weights_.gradient(); }
 
  private:
   Weights<In, Out> weights_;
@@ -115,6 +117,7 @@ class Convolution {
     });
   }
   void step(float rate, float momentum) { weights_.step(rate, momentum); }
+  std::vector<float>& gradient() { return weights_.gradient(); }
 
  private:
   /// Calls visit(input, number of the weight, output pixel) for each pair that the window joins.
@@ -177,6 +180,11 @@ class Network {
     convolution_.step(rate, kMomentum);
     hidden_.step(rate, kMomentum);
     output_.step(rate, kMomentum);
+  }
+
+  /// The gradients of the three layers, for those who train with several processes.
+  std::array<std::vector<float>*, 3> gradients() {
+    return {&convolution_.gradient(), &hidden_.gradient(), &output_.gradient()};
   }
 
   /// How many images of the batch that forward() saw last it got right.

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// A network with one hidden layer, as operations on single elements. A kernel does an operation for all elements at once, the host one
-// after the other: so the host can check what the GPU learns.
+// A network with one hidden layer, as operations on single elements. A kernel does an operation for all elements at
+// once, the host one after the other: so the host can check what the GPU learns.
 
 #include "gpu_runtime.hpp"
 

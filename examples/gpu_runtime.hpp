@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// CUDA's runtime or HIP's, whichever compiler reads this: their functions differ by a prefix. GPU(Malloc) is cudaMalloc or hipMalloc.
+// CUDA's runtime or HIP's, whichever compiler reads this: their functions differ by a prefix. GPU(Malloc) is cudaMalloc
+// or hipMalloc.
 
 #include <cstddef>
 #include <cstdio>

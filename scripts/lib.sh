@@ -15,6 +15,7 @@ TEST_PACKAGES=(catch2:/usr/include/catch2 python3:python3 "python3-venv:import e
 if command -v dpkg >/dev/null; then TEST_PACKAGES+=(dpkg-dev:dpkg-shlibdeps); fi
 # shellcheck disable=SC2034
 FULL_PACKAGES=(clang:clang++ clang-format:clang-format clang-tidy:clang-tidy shellcheck:shellcheck
+  libopenmpi-dev:mpicxx.openmpi openmpi-bin:mpirun.openmpi libmpich-dev:mpicxx.mpich mpich:mpirun.mpich
   valgrind:valgrind g++-aarch64-linux-gnu:aarch64-linux-gnu-g++ libamdhip64-dev:/usr/include/hip/hip_runtime_api.h)
 # What not every distribution has, or not in this version.
 # shellcheck disable=SC2034

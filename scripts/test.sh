@@ -4,7 +4,7 @@
 # Builds Takt and runs its tests: scripts/test.sh [--full] [--nightly]
 #
 # Without options: one build with g++ where every warning is an error, and all tests.
-# --full: also with clang++, AddressSanitizer (and its leak check) and UndefinedBehaviorSanitizer, and with g++ and
+# --full: also with clang++ 14, AddressSanitizer (and its leak check) and UndefinedBehaviorSanitizer, and with g++ and
 #         ThreadSanitizer; then the library's sources by a compiler for aarch64, clang-format, clang-tidy and shellcheck. Tests
 #         that none of these would change (label `once`) run in the first build only.
 # --nightly: also long simulations and random inputs (label `nightly`), in each build.
@@ -72,7 +72,7 @@ for_files() {
   find . -path './build*' -prune -o -path ./.git -prune -o \( "${tests[@]}" \) -print0 | xargs -0 -r "$@"
 }
 
-includes=(-Iinclude -Ibackends/include -Iexporters/include -Isrc -Iexporters/src)
+includes=(-DTAKT_LIBRARY -Iinclude -Ibackends/include -Iexporters/include -Isrc -Iexporters/src)
 
 # Formatters and linters change from one major version to the next: only the one the settings were written for decides.
 is_version_14() { "$1" --version | grep -q 'version 14\.'; }
@@ -104,8 +104,15 @@ if $full; then
   want_packages "${WANTED_PACKAGES[@]}"
 fi
 
+say "compilers: $(g++ --version | head -1)$(if command -v clang++ >/dev/null; then echo "; $(clang++ --version | head -1)"; fi)"
 leg ci
 if $full; then
+  # The leg asan is what holds the library and its tests to clang++ 14, the oldest that Takt is for.
+  if is_version_14 clang++; then
+    note "clang++ 14" 1 0 "builds asan: $(clang++ --version | head -1)"
+  else
+    note "clang++ 14" 0 0 "not checked: asan is built with $(clang++ --version | grep -o 'version [0-9]*' | head -1)"
+  fi
   leg asan -LE '^once$'
   leg tsan -LE '^once$'
   check aarch64 aarch64

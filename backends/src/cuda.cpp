@@ -15,10 +15,10 @@ using Events = EventBackend<detail::CudaApi>;
 bool CudaBackend::mark(Mark& mark) noexcept { return Events(stream_).mark(mark); }
 void CudaBackend::retain(Mark mark) noexcept { Events(stream_).retain(mark); }
 Elapsed CudaBackend::elapsed(Mark begin, Mark end) noexcept { return Events(stream_).elapsed(begin, end); }
-Elapsed CudaBackend::elapsed(Mark begin, Mark end, Look& look) noexcept {
-  return Events(stream_).elapsed(begin, end, look);
+Elapsed CudaBackend::elapsed(Mark begin, Mark end, Questions& questions) noexcept {
+  return Events(stream_).elapsed(begin, end, questions);
 }
-void CudaBackend::looked(Look& look) noexcept { Events(stream_).looked(look); }
+void CudaBackend::end_questions(Questions& questions) noexcept { Events(stream_).end_questions(questions); }
 void CudaBackend::release(Mark mark) noexcept { Events(stream_).release(mark); }
 DeviceReport CudaBackend::report() noexcept { return Events::report(); }
 StreamRef CudaBackend::ref() const noexcept { return {&event_ops<detail::CudaApi>, stream_}; }

@@ -68,8 +68,8 @@ EventStatus status_of(int error) noexcept {
   return is_fault(error) ? lose(error) : EventStatus::refused;
 }
 
-/// Of a question about an event, which is ours: if the driver does not know it, its context has been reset. One that slipped
-/// into a capture that began meanwhile will never have a time.
+/// Of a question about an event, which is ours: if the driver does not know it, its context has been reset. One that
+/// slipped into a capture that began meanwhile will never have a time.
 EventStatus status_of_event(int error) noexcept {
   if (error == kInvalidHandle) { return lose(error); }
   return error == kCapturedEvent ? EventStatus::refused : status_of(error);
@@ -149,7 +149,8 @@ EventStatus CudaApi::record_in_graph(Event event, Stream stream) noexcept {
   return status_of(CudaDriver::get().event_record_with_flags(event, stream, kRecordExternal));
 }
 
-/// A context that was destroyed has no number any more, or another one made since has its place. Before CUDA 12 nobody can tell.
+/// A context that was destroyed has no number any more, or another one made since has its place. Before CUDA 12 nobody
+/// can tell.
 EventStatus CudaApi::alive(const EventContextId& id) noexcept {
   CudaDriver& driver = CudaDriver::get();
   if (driver.context_id == nullptr) { return EventStatus::done; }

@@ -33,7 +33,7 @@ struct CudaApi {
   static EventStatus wait(Event event) noexcept;
   static std::uint64_t now_ns() noexcept;
   static bool exchange_mode(int& mode) noexcept { return CudaDriver::get().exchange_capture_mode(&mode) == 0; }
-  static bool hushes() noexcept { return false; }  // the relaxed mode is enough
+  static bool pauses_at_captures() noexcept { return false; }  // the relaxed mode is enough
   static bool visit(const EventContextId& id) noexcept;
   static void leave() noexcept;
 };

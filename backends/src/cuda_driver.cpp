@@ -40,7 +40,7 @@ CudaDriver* load() noexcept {
     driver->availability.lose(error == kStubLibrary ? "libcuda.so.1 is the stub for linking, not a driver"
                                                     : "the driver does not work");
   } else {
-    loaded.store(driver, std::memory_order_release);
+    loaded.store(driver, std::memory_order_release);  // pairs with the load after a fork
     pthread_atfork(nullptr, nullptr, []() noexcept { loaded.load()->availability.after_fork_in_child(); });
   }
   return driver;

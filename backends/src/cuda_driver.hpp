@@ -11,8 +11,8 @@ struct CUstream_st;
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// The functions of libcuda.so.1 that Takt uses: those of the driver, so that the last error of the CUDA runtime stays the
-/// application's. Enumerations are int here; tests/device proves that each is as in the vendor's header.
+/// The functions of libcuda.so.1 that Takt uses: those of the driver, so that the last error of the CUDA runtime stays
+/// the application's. Enumerations are int here; tests/device proves that each is as in the vendor's header.
 struct CudaDriver {
   int (*driver_version)(int* version) = nullptr;
   int (*error_name)(int error, const char** name) = nullptr;
@@ -37,8 +37,8 @@ struct CudaDriver {
   /// Looks for it at the first call: a program that does not ask to wait has no business with it. False: there is none.
   bool find_synchronize() noexcept;
 
-  /// Loaded at the first call. That initialises nothing and makes no context: a process that forks before it uses CUDA may do
-  /// so afterwards. Any thread.
+  /// Loaded at the first call. That initialises nothing and makes no context: a process that forks before it uses CUDA
+  /// may do so afterwards. Any thread.
   static CudaDriver& get() noexcept;
 };
 

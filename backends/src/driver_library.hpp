@@ -49,11 +49,11 @@ class DriverLibrary {
 /// Whether a device can be used in this process, and if not, why. Any thread.
 class Availability {
  public:
-  const char* reason() const noexcept { return reason_.load(std::memory_order_acquire); }
+  const char* reason() const noexcept { return reason_.load(std::memory_order_acquire); }  // pairs with lose()
   /// For good. The first reason stays.
   void lose(const char* reason) noexcept {
     const char* none = nullptr;
-    reason_.compare_exchange_strong(none, reason, std::memory_order_acq_rel);
+    reason_.compare_exchange_strong(none, reason, std::memory_order_acq_rel);  // pairs with reason()
   }
   /// From now on a child of this process must not touch the device.
   void used() noexcept {

@@ -15,10 +15,10 @@ using Events = EventBackend<detail::HipApi>;
 bool HipBackend::mark(Mark& mark) noexcept { return Events(stream_).mark(mark); }
 void HipBackend::retain(Mark mark) noexcept { Events(stream_).retain(mark); }
 Elapsed HipBackend::elapsed(Mark begin, Mark end) noexcept { return Events(stream_).elapsed(begin, end); }
-Elapsed HipBackend::elapsed(Mark begin, Mark end, Look& look) noexcept {
-  return Events(stream_).elapsed(begin, end, look);
+Elapsed HipBackend::elapsed(Mark begin, Mark end, Questions& questions) noexcept {
+  return Events(stream_).elapsed(begin, end, questions);
 }
-void HipBackend::looked(Look& look) noexcept { Events(stream_).looked(look); }
+void HipBackend::end_questions(Questions& questions) noexcept { Events(stream_).end_questions(questions); }
 void HipBackend::release(Mark mark) noexcept { Events(stream_).release(mark); }
 DeviceReport HipBackend::report() noexcept { return Events::report(); }
 StreamRef HipBackend::ref() const noexcept { return {&event_ops<detail::HipApi>, stream_}; }

@@ -11,8 +11,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// What EventBackend needs of HIP. A context is a device here. No call is made while the application has an error to read, and
-/// what a failing call leaves behind is taken back at once: the last error is the application's alone.
+/// What EventBackend needs of HIP. A context is a device here. No call is made while the application has an error to
+/// read, and what a failing call leaves behind is taken back at once: the last error is the application's alone.
 struct HipApi {
   using Stream = ihipStream_t*;
   using Event = ihipEvent_t*;
@@ -35,7 +35,7 @@ struct HipApi {
   static EventStatus wait(Event event) noexcept;
   static std::uint64_t now_ns() noexcept;
   static bool exchange_mode(int& mode) noexcept;
-  static bool hushes() noexcept { return true; }  // ROCm honours the relaxed mode only since 2026
+  static bool pauses_at_captures() noexcept { return true; }  // ROCm honours the relaxed mode only since 2026
   static bool visit(const EventContextId&) noexcept { return false; }
   static void leave() noexcept {}
 };

@@ -34,7 +34,7 @@ HipRuntime* load() noexcept {
     runtime->availability.lose(library.missing());
     return runtime;
   }
-  loaded.store(runtime, std::memory_order_release);
+  loaded.store(runtime, std::memory_order_release);  // pairs with the load after a fork
   pthread_atfork(nullptr, nullptr, []() noexcept { loaded.load()->availability.after_fork_in_child(); });
   return runtime;
 }
@@ -42,12 +42,13 @@ HipRuntime* load() noexcept {
 }  // namespace
 
 bool HipRuntime::has_device() noexcept {
+  // Pairs with the release below.
   if (asked_.load(std::memory_order_acquire)) { return availability.reason() == nullptr; }
   int count = 0;
   const int error = device_count(&count);
   if (error != 0) { get_last_error(); }
   if (error != 0 || count == 0) { availability.lose(kNoDeviceReason); }
-  asked_.store(true, std::memory_order_release);
+  asked_.store(true, std::memory_order_release);  // pairs with the acquire above
   return error == 0 && count > 0;
 }
 

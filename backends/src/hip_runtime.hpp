@@ -15,8 +15,8 @@ namespace detail {
 constexpr int kHipNoDevice = 100;
 constexpr int kHipInvalidDevice = 101;
 
-/// The functions of libamdhip64 that Takt uses. Enumerations are int here; tests/device proves that each is as in the vendor's
-/// header.
+/// The functions of libamdhip64 that Takt uses. Enumerations are int here; tests/device proves that each is as in the
+/// vendor's header.
 struct HipRuntime {
   int (*peek_last_error)() = nullptr;
   int (*get_last_error)() = nullptr;
@@ -37,8 +37,8 @@ struct HipRuntime {
   /// Looks for it at the first call: a program that does not ask to wait has no business with it. False: there is none.
   bool find_synchronize() noexcept;
 
-  /// Whether the calling thread has an error of the application's to read. Any call would overwrite that: before HIP 7 even one
-  /// that succeeds. Changes nothing.
+  /// Whether the calling thread has an error of the application's to read. Any call would overwrite that: before HIP 7
+  /// even one that succeeds. Changes nothing.
   bool has_pending_error() noexcept;
   /// Whether there is a device; asks once. Only while no error is pending.
   bool has_device() noexcept;

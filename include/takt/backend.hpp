@@ -2,11 +2,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+// The door of those who make a Backend. Training code needs none of it.
+
 #include <takt/config.hpp>
+#include <takt/detail/backend_traits.hpp>
+#include <takt/device.hpp>
+#include <takt/elapsed.hpp>
 #include <takt/stream.hpp>
 
 #include <cstdint>
 #include <type_traits>
+
+#include <takt/detail/macros_begin.hpp>
 
 TAKT_BEGIN_NAMESPACE
 
@@ -14,37 +21,34 @@ TAKT_BEGIN_NAMESPACE
 ///
 ///     static constexpr const char* name;                            // for reports
 ///     static constexpr bool immediate;                              // elapsed() is never pending
-///     bool mark(Mark& mark) noexcept;                               // takes a reading; false where that cannot be done
+///     bool mark(Mark& mark) noexcept;                               // takes a reading; false where it cannot
 ///     void retain(Mark mark) noexcept;                              // one more release() will come
 ///     Elapsed elapsed(Mark begin, Mark end) noexcept;               // ready, pending or failed; never waits
 ///     void release(Mark mark) noexcept;                             // the reading is not needed any more
 ///
-/// and may have
+/// and may have, for Timers and Scopes,
 ///
-///     std::uint64_t host_ns() noexcept;                             // it is a monotonic host clock itself: Timer uses that
-///     static constexpr bool in_order = true;                        // results of a stream come in the order of its marks
+///     static constexpr bool in_order = true;                        // results of a stream come as its marks did
+///     Elapsed elapsed(Mark begin, Mark end, Questions&) noexcept;   // as one of several questions, and
+///     void end_questions(Questions&) noexcept;                      // the end of these; both or neither
+///
+/// for Timers
+///
+///     std::uint64_t host_ns() noexcept;                             // it is a monotonic host clock itself
+///
+/// and for Scopes, each as DeviceOps (takt/device.hpp) says,
+///
 ///     static DeviceReport report() noexcept;                        // what reports say of it
-///     Elapsed elapsed(Mark begin, Mark end, Look& look) noexcept;   // the same, of several in a row; then
-///     void looked(Look& look) noexcept;
 ///     bool locate(Mark mark, DevicePlace& place) noexcept;          // where a mark that is ready lies on a time line
 ///     void offer(Mark mark) noexcept;                               // with it: others may be measured from this mark
+///     bool graph_mark(Mark& mark) noexcept;                         // a mark of a graph that is being captured
+///     bool wait(Mark mark) noexcept;                                // only where the program asks for that
+///     static bool may_poll() noexcept;                              // whether a thread of Takt's own may ask
 ///
 /// A mark is released once for the mark() and once for each retain(). Any thread may call any of them.
 /// docs/backends.md tells how to write one; takt/conformance.hpp proves it.
 template <class B>
-class BackendTraits {
-  template <class T>
-  using HasMark = std::is_same<bool, decltype(std::declval<T&>().mark(std::declval<Mark&>()))>;
-  template <class T>
-  using HasRetain = std::is_void<decltype(std::declval<T&>().retain(Mark{}))>;
-  template <class T>
-  using HasElapsed = std::is_same<Elapsed, decltype(std::declval<T&>().elapsed(Mark{}, Mark{}))>;
-  template <class T>
-  using HasRelease = std::is_void<decltype(std::declval<T&>().release(Mark{}))>;
-  template <class T>
-  using HasNames = std::bool_constant<(T::name != nullptr) && (T::immediate || !T::immediate)>;
-  template <class T>
-  using IsInOrder = std::bool_constant<T::in_order>;
+class DeviceTraits {
   template <class T>
   using HasReport = std::is_same<DeviceReport, decltype(T::report())>;
   template <class T>
@@ -52,11 +56,11 @@ class BackendTraits {
   template <class T>
   using HasOffer = std::is_void<decltype(std::declval<T&>().offer(Mark{}))>;
   template <class T>
-  using HasHostNs = std::is_same<std::uint64_t, decltype(std::declval<T&>().host_ns())>;
-
+  using HasGraphMark = std::is_same<bool, decltype(std::declval<T&>().graph_mark(std::declval<Mark&>()))>;
   template <class T>
-  using HasLook = std::is_same<Elapsed, decltype(std::declval<T&>().looked(std::declval<Look&>()),
-                                                 std::declval<T&>().elapsed(Mark{}, Mark{}, std::declval<Look&>()))>;
+  using HasWait = std::is_same<bool, decltype(std::declval<T&>().wait(Mark{}))>;
+  template <class T>
+  using HasMayPoll = std::is_same<bool, decltype(T::may_poll())>;
 
   template <template <class> class Check, class T, class = void>
   struct Passes : std::false_type {};
@@ -64,85 +68,71 @@ class BackendTraits {
   struct Passes<Check, T, std::void_t<Check<T>>> : Check<T> {};
 
  public:
-  static constexpr bool has_mark = Passes<HasMark, B>::value;
-  static constexpr bool has_retain = Passes<HasRetain, B>::value;
-  static constexpr bool has_elapsed = Passes<HasElapsed, B>::value;
-  static constexpr bool has_release = Passes<HasRelease, B>::value;
-  static constexpr bool has_names = Passes<HasNames, B>::value;
-  static constexpr bool has_host_ns = Passes<HasHostNs, B>::value;
   static constexpr bool has_report = Passes<HasReport, B>::value;
-  static constexpr bool has_look = Passes<HasLook, B>::value;
   static constexpr bool has_locate = Passes<HasLocate, B>::value;
   static constexpr bool has_offer = Passes<HasOffer, B>::value;
-  static constexpr bool in_order = Passes<IsInOrder, B>::value;
-  static constexpr bool is_backend =
-      has_mark && has_retain && has_elapsed && has_release && has_names && std::is_copy_constructible_v<B>;
+  static constexpr bool has_graph_mark = Passes<HasGraphMark, B>::value;
+  static constexpr bool has_wait = Passes<HasWait, B>::value;
+  static constexpr bool has_may_poll = Passes<HasMayPoll, B>::value;
 };
 
-/// Whether B has what every Backend needs.
-template <class B>
-inline constexpr bool is_backend = BackendTraits<B>::is_backend;
-
 namespace detail {
 
-template <class B>
-constexpr auto report_of() noexcept -> DeviceReport (*)() noexcept {
-  if constexpr (BackendTraits<B>::has_report) {
-    return &B::report;
+/// The Backend that a handle stands for: made of a pointer to the device, or of a reference to it.
+template <class B, class Device>
+B backend_of(void* handle) noexcept {
+  if constexpr (std::is_constructible_v<B, Device*>) {
+    return B(static_cast<Device*>(handle));
   } else {
-    return nullptr;
+    return B(*static_cast<Device*>(handle));
   }
 }
 
 template <class B, class Device>
-constexpr auto offer_of() noexcept -> void (*)(void*, Mark) noexcept {
-  if constexpr (BackendTraits<B>::has_offer) {
-    return [](void* device, Mark mark) noexcept { B(*static_cast<Device*>(device)).offer(mark); };
-  } else {
-    return nullptr;
-  }
-}
-
-template <class B, class Device>
-constexpr auto locate_of() noexcept -> bool (*)(void*, Mark, DevicePlace&) noexcept {
-  if constexpr (BackendTraits<B>::has_locate) {
-    return [](void* device, Mark mark, DevicePlace& place) noexcept {
-      return B(*static_cast<Device*>(device)).locate(mark, place);
+constexpr DeviceOps device_ops_of() noexcept {
+  using Traits = BackendTraits<B>;
+  using Extra = DeviceTraits<B>;
+  DeviceOps ops{
+      B::name,
+      Traits::in_order,
+      [](void* handle, Mark& mark) noexcept { return backend_of<B, Device>(handle).mark(mark); },
+      [](void* handle, Mark mark) noexcept { backend_of<B, Device>(handle).retain(mark); },
+      [](void* handle, Mark begin, Mark end) noexcept { return backend_of<B, Device>(handle).elapsed(begin, end); },
+      [](void* handle, Mark mark) noexcept { backend_of<B, Device>(handle).release(mark); }};
+  if constexpr (Traits::has_questions) {
+    ops.ask = [](void* handle, Mark begin, Mark end, Questions& questions) noexcept {
+      return backend_of<B, Device>(handle).elapsed(begin, end, questions);
     };
-  } else {
-    return nullptr;
+    ops.end_questions = [](void* handle, Questions& questions) noexcept {
+      backend_of<B, Device>(handle).end_questions(questions);
+    };
   }
+  if constexpr (Extra::has_report) { ops.report = &B::report; }
+  if constexpr (Extra::has_offer) {
+    ops.offer = [](void* handle, Mark mark) noexcept { backend_of<B, Device>(handle).offer(mark); };
+  }
+  if constexpr (Extra::has_locate) {
+    ops.locate = [](void* handle, Mark mark, DevicePlace& place) noexcept {
+      return backend_of<B, Device>(handle).locate(mark, place);
+    };
+  }
+  if constexpr (Extra::has_graph_mark) {
+    ops.graph_mark = [](void* handle, Mark& mark) noexcept { return backend_of<B, Device>(handle).graph_mark(mark); };
+  }
+  if constexpr (Extra::has_wait) {
+    ops.wait = [](void* handle, Mark mark) noexcept { return backend_of<B, Device>(handle).wait(mark); };
+  }
+  if constexpr (Extra::has_may_poll) { ops.may_poll = &B::may_poll; }
+  return ops;
 }
 
 }  // namespace detail
 
-/// The DeviceOps of a Backend that is made from a `Device&`, for StreamTraits; a StreamRef's handle is then a `Device*`.
+/// The DeviceOps of a Backend that is made from a `Device*` or a `Device&`, with whatever of the contract the Backend
+/// has. For StreamTraits; a StreamRef's handle is then a `Device*`.
 template <class B, class Device>
-inline constexpr DeviceOps device_ops{
-    B::name,
-    BackendTraits<B>::in_order,
-    [](void* device, Mark& mark) noexcept { return B(*static_cast<Device*>(device)).mark(mark); },
-    [](void* device, Mark mark) noexcept { B(*static_cast<Device*>(device)).retain(mark); },
-    [](void* device, Mark begin, Mark end) noexcept { return B(*static_cast<Device*>(device)).elapsed(begin, end); },
-    [](void* device, Mark mark) noexcept { B(*static_cast<Device*>(device)).release(mark); },
-    detail::report_of<B>(),
-    detail::offer_of<B, Device>(),
-    detail::locate_of<B, Device>()};
+inline constexpr DeviceOps device_ops = detail::device_ops_of<B, Device>();
 
-namespace detail {
-
-/// One readable line for each thing a type lacks.
-template <class B>
-constexpr void require_backend() noexcept {
-  static_assert(BackendTraits<B>::has_names,
-                "takt: a Backend needs `static constexpr const char* name` and `static constexpr bool immediate`");
-  static_assert(BackendTraits<B>::has_mark, "takt: a Backend needs `bool mark(takt::Mark&) noexcept`");
-  static_assert(BackendTraits<B>::has_retain, "takt: a Backend needs `void retain(takt::Mark) noexcept`");
-  static_assert(BackendTraits<B>::has_elapsed,
-                "takt: a Backend needs `takt::Elapsed elapsed(takt::Mark, takt::Mark) noexcept`");
-  static_assert(BackendTraits<B>::has_release, "takt: a Backend needs `void release(takt::Mark) noexcept`");
-  static_assert(std::is_copy_constructible_v<B>, "takt: a Backend is a value that can be copied");
-}
-
-}  // namespace detail
 TAKT_END_NAMESPACE
+
+#include <takt/detail/macros_end.hpp>

@@ -13,10 +13,12 @@
 #include <utility>
 #include <vector>
 
+#include <takt/detail/macros_begin.hpp>
+
 TAKT_BEGIN_NAMESPACE
 
-/// Proves a Backend, in the tree or out of it, without a test framework: returns what it does not fulfil, one line each;
-/// an empty list means that it conforms. The suite needs a driver that knows the backend:
+/// Proves a Backend, in the tree or out of it, without a test framework: returns what it does not fulfil, one line
+/// each; an empty list means that it conforms. The suite needs a driver that knows the backend:
 ///
 ///     struct Driver {
 ///       MyBackend backend();              // the backend under test; copies share one clock
@@ -41,6 +43,7 @@ class Conformance {
     check_order();
     check_sharing();
     check_pending();
+    check_questions();
     check_host_clock();
     check_threads();
     check_timer();
@@ -141,6 +144,27 @@ class Conformance {
     backend.release(end);
   }
 
+  void check_questions() {
+    if constexpr (BackendTraits<Backend>::has_questions) {
+      Backend backend = driver_.backend();
+      Mark begin = 0;
+      Mark end = 0;
+      if (!mark(backend, begin)) { return; }
+      driver_.work();
+      if (!mark(backend, end)) { return; }
+      const Elapsed alone = result(backend, begin, end);
+      Questions questions;
+      for (int time = 0; time < 2; ++time) {
+        const Elapsed each = backend.elapsed(begin, end, questions);
+        require(each.state == alone.state && each.ns == alone.ns,
+                "elapsed() answers the same as one of several questions");
+      }
+      backend.end_questions(questions);
+      backend.release(begin);
+      backend.release(end);
+    }
+  }
+
   void check_host_clock() {
     if constexpr (BackendTraits<Backend>::has_host_ns) {
       Backend backend = driver_.backend();
@@ -213,3 +237,5 @@ std::vector<std::string> check_conformance(Driver& driver) {
 }
 
 TAKT_END_NAMESPACE
+
+#include <takt/detail/macros_end.hpp>

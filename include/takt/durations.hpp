@@ -3,10 +3,12 @@
 #pragma once
 
 #include <takt/config.hpp>
+#include <takt/detail/size.hpp>
 
-#include <cstddef>
 #include <cstdint>
 #include <new>
+
+#include <takt/detail/macros_begin.hpp>
 
 TAKT_BEGIN_NAMESPACE
 
@@ -60,3 +62,5 @@ class Durations {
 };
 
 TAKT_END_NAMESPACE
+
+#include <takt/detail/macros_end.hpp>

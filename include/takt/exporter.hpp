@@ -6,6 +6,8 @@
 
 #include <chrono>
 
+#include <takt/detail/macros_begin.hpp>
+
 TAKT_BEGIN_NAMESPACE
 
 struct Snapshot;
@@ -18,8 +20,9 @@ enum class ExportResult {
 };
 
 /// Takes finished values somewhere. Session calls it on a thread of its own, never on a training thread (without
-/// background threads: in poll() and close()); one thread at a time. It may block: that delays no other exporter. (Those
-/// that the Session itself has, for the terminal and the run folder, share one thread.) Exceptions count as `drop`.
+/// background threads: in poll() and close()); one thread at a time. It may block: that delays no other exporter.
+/// (Those that the Session itself has, for the terminal and the run folder, share one thread.) Exceptions count as
+/// `drop`. docs/exporters.md tells how to write one; takt/exporter_conformance.hpp proves it.
 class Exporter {
  public:
   virtual ~Exporter() = default;
@@ -34,8 +37,9 @@ class Exporter {
   }
   /// The last call. Returns false if not all could be delivered by `deadline`.
   virtual bool shutdown(std::chrono::milliseconds deadline) { return flush(deadline); }
-  /// The first call: what is known when the exporter is added, without rows and metrics. For what has to be there however early
-  /// the process is killed. Whoever adds the exporter waits for it, a second at most: write files, and ask no server.
+  /// The first call: what is known when the exporter is added, without rows and metrics. For what has to be there
+  /// however early the process is killed. Whoever adds the exporter waits for it, a second at most: write files, and
+  /// ask no server.
   virtual void begin(const Snapshot& snapshot) { (void)snapshot; }
 
  protected:
@@ -47,3 +51,5 @@ class Exporter {
 };
 
 TAKT_END_NAMESPACE
+
+#include <takt/detail/macros_end.hpp>

@@ -10,11 +10,13 @@
 #include <limits>
 #include <string_view>
 
+#include <takt/detail/macros_begin.hpp>
+
 TAKT_BEGIN_NAMESPACE
 
-/// Time in which streams stood still until something else was done: the stream spans of regions of Kind::wait, the outermost
-/// where they nest. Of several streams that wait at once, each counts; so of several devices, which only on() keeps apart. A
-/// value; a snapshot may be read on any thread.
+/// Time in which streams stood still until something else was done: the stream spans of regions of Kind::wait, the
+/// outermost where they nest. Of several streams that wait at once, each counts; so of several devices, which only on()
+/// keeps apart. A value; a snapshot may be read on any thread.
 struct Exposed {
   static constexpr std::int64_t kAbsent = -1;  ///< no region waited for this, or no span of one is known
 
@@ -44,7 +46,8 @@ struct Exposed {
     });
   }
   /// The same of a region that is kept in another way.
-  /// \param next (std::string_view& name, Kind& kind): the region, then what it lies in, from the inside; false: no more.
+  /// \param next (std::string_view& name, Kind& kind): the region, then what it lies in, from the inside; false: no
+  /// more.
   template <class Next>
   static For what(Next next) {
     std::string_view name;
@@ -93,3 +96,5 @@ struct Exposed {
 };
 
 TAKT_END_NAMESPACE
+
+#include <takt/detail/macros_end.hpp>

@@ -8,6 +8,8 @@
 
 #include <cstdint>
 
+#include <takt/detail/macros_begin.hpp>
+
 #if TAKT_ENABLED
 
 TAKT_BEGIN_NAMESPACE
@@ -24,12 +26,12 @@ class GraphState;
 ///     ...
 ///     { takt::GraphReplay replay(regions, stream);  cudaGraphLaunch(executable, stream); }
 ///
-/// A region puts two event nodes into the graph, which each replay records anew. It has no host time; its stream span is taken
-/// from a replay only where nothing but that replay can have written it: once it has finished, and before the next one is
-/// announced. Other replays count as graph_samples_missed. At most 64 regions; docs/gpu.md tells the rest.
+/// A region puts two event nodes into the graph, which each replay records again. It has no host time; its stream span
+/// is taken from a replay only where nothing but that replay can have written it: once it has finished, and before the
+/// next one is announced. Other replays count as graph_samples_missed. At most 64 regions; docs/gpu.md tells the rest.
 ///
-/// Has to live until the graph is not launched any more; every launch has to be announced by a GraphReplay. One for each
-/// captured graph. One thread at a time, as for the graph.
+/// Has to live until the graph is not launched any more; every launch has to be announced by a GraphReplay. One for
+/// each captured graph. One thread at a time, as for the graph.
 class TAKT_EXPORT GraphRegions {
  public:
   GraphRegions() noexcept;
@@ -49,9 +51,9 @@ class TAKT_EXPORT GraphRegions {
   detail::GraphState* state_;  // nullptr: no memory
 };
 
-/// A region of a graph, from here to the end of the block, while `stream` is being captured. Regions nest. Where events cannot
-/// be put into the graph (stream not being captured, HIP, a driver before CUDA 11.1) that is counted, and the graph is as
-/// without it. Never throws or waits. On the thread that captures.
+/// A region of a graph, from here to the end of the block, while `stream` is being captured. Regions nest. Where events
+/// cannot be put into the graph (stream not being captured, HIP, a driver before CUDA 11.1) that is counted, and the
+/// graph is as without it. Never throws or waits. On the thread that captures.
 class [[nodiscard]] GraphRegion {
  public:
   template <class S, class Streams = detail::DefaultStreams>
@@ -66,8 +68,8 @@ class [[nodiscard]] GraphRegion {
   const unsigned region_;
 };
 
-/// Stands around one launch of the graph on `stream`: its regions appear inside the region that is open on this thread. Costs
-/// one event on `stream`, behind the graph. Never throws or waits. One at a time for one graph; any thread.
+/// Stands around one launch of the graph on `stream`: its regions appear inside the region that is open on this thread.
+/// Costs one event on `stream`, behind the graph. Never throws or waits. One at a time for one graph; any thread.
 class [[nodiscard]] GraphReplay {
  public:
   template <class S, class Streams = detail::DefaultStreams>
@@ -125,3 +127,5 @@ class [[nodiscard]] GraphReplay {
 TAKT_END_OFF_NAMESPACE
 
 #endif
+
+#include <takt/detail/macros_end.hpp>

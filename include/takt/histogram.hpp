@@ -4,10 +4,12 @@
 
 #include <takt/detail/counter.hpp>
 #include <takt/detail/memory.hpp>
+#include <takt/detail/size.hpp>
 
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
+
+#include <takt/detail/macros_begin.hpp>
 
 TAKT_BEGIN_NAMESPACE
 
@@ -46,8 +48,8 @@ class Histogram {
     Page* page = nullptr;
     std::uint64_t bucket = ns;
     if (TAKT_LIKELY(ns >= kSubBuckets)) {
-      // A double has octave and bucket side by side, as exponent and first bits of the mantissa. Many processors find the
-      // highest bit of an integer in eight steps, and make a double of it in two.
+      // A double has octave and bucket side by side, as exponent and first bits of the mantissa. Many processors find
+      // the highest bit of an integer in eight steps, and make a double of it in two.
       const auto value = static_cast<double>(static_cast<std::int64_t>(ns));
       std::uint64_t bits = 0;
       __builtin_memcpy(&bits, &value, sizeof bits);
@@ -72,11 +74,12 @@ class Histogram {
     unbinned_.add(other.unbinned_.get());
   }
 
-  /// Puts all counts into as few bytes as they need, one to three a bucket as a rule, which copies share; adding to it unpacks it
-  /// again. For values that are looked at, or kept: no other thread may look meanwhile. Without memory it stays as it is.
-  void pack() noexcept;
-  /// Becomes a packed copy of `other`, which may be written meanwhile.
-  void copy_packed(const Histogram& other) noexcept;
+  /// Puts all counts into as few bytes as they need, one to three a bucket as a rule, which copies share; adding to it
+  /// unpacks it again. For values that are looked at, or kept: no other thread may look meanwhile. Without memory it
+  /// stays as it is. In libtakt.
+  TAKT_EXPORT void pack() noexcept;
+  /// Becomes a packed copy of `other`, which may be written meanwhile. In libtakt.
+  TAKT_EXPORT void copy_packed(const Histogram& other) noexcept;
 
   /// Sets all counts to 0 and keeps the pages.
   void clear() noexcept {
@@ -89,10 +92,10 @@ class Histogram {
 
   /// How many durations lie in bucket `bucket` (0 to buckets() - 1).
   std::uint64_t count(unsigned bucket) const noexcept {
-    const Page* page = pages_[bucket / kSubBuckets].load(std::memory_order_acquire);
+    const Page* page = pages_[bucket / kSubBuckets].load(std::memory_order_acquire);  // pairs with grow()
     if (page != nullptr) { return page->total(bucket % kSubBuckets); }
     std::uint64_t found = 0;
-    if (packed_.load(std::memory_order_acquire) != nullptr) {
+    if (packed_.load(std::memory_order_acquire) != nullptr) {  // pairs with the release in copy() and in pack()
       each([&](unsigned at, std::uint64_t count) { found = at == bucket ? count : found; });
     }
     return found;
@@ -100,9 +103,10 @@ class Histogram {
   /// Calls `visit(bucket, count)` for each bucket with something in it, in order.
   template <class Visit>
   void each(Visit visit) const {
+    // Pairs with copy(), pack().
     if (const Packed* packed = packed_.load(std::memory_order_acquire)) { return packed->each(visit); }
     for (unsigned index = 0; index < kPages; ++index) {
-      const Page* page = pages_[index].load(std::memory_order_acquire);
+      const Page* page = pages_[index].load(std::memory_order_acquire);  // pairs with grow()
       for (unsigned slot = 0; page != nullptr && slot < kSubBuckets; ++slot) {
         if (const std::uint64_t count = page->total(slot)) { visit(index * kSubBuckets + slot, count); }
       }
@@ -118,9 +122,10 @@ class Histogram {
   std::uint64_t unbinned() const noexcept { return unbinned_.get(); }
   /// Bytes of pages in use, or, packed, of what copies share.
   std::size_t bytes() const noexcept {
-    const Packed* packed = packed_.load(std::memory_order_acquire);
+    const Packed* packed = packed_.load(std::memory_order_acquire);  // pairs with copy(), pack()
     std::size_t sum = packed == nullptr ? 0 : sizeof(Packed) + packed->size;
     for (const auto& slot : pages_) {
+      // Pairs with grow() and carry().
       for (const Page* page = slot.load(std::memory_order_acquire); page != nullptr;
            page = page->high.load(std::memory_order_acquire)) {
         sum += sizeof(Page);
@@ -168,7 +173,7 @@ class Histogram {
     std::atomic<Page*> high{nullptr};  // counts of 2^32, for the run that gets there
 
     std::uint64_t total(unsigned slot) const noexcept {
-      const Page* above = high.load(std::memory_order_acquire);
+      const Page* above = high.load(std::memory_order_acquire);  // pairs with carry()
       return count[slot].get() + (above == nullptr ? 0 : above->total(slot) << 32U);
     }
     void clear() noexcept {
@@ -177,8 +182,9 @@ class Histogram {
     }
   };
 
-  /// Counts that nobody changes, with those who share them. Its bytes follow it: for each bucket with something in it the step
-  /// from the one before (the first: from 0) and its count, 7 bits a byte, lowest first, the top bit set in all but the last.
+  /// Counts that nobody changes, with those who share them. Its bytes follow it: for each bucket with something in it
+  /// the step from the one before (the first: from 0) and its count, 7 bits a byte, lowest first, the top bit set in
+  /// all but the last.
   struct Packed {
     std::atomic<std::size_t> owners{1};
     std::size_t size = 0;
@@ -224,7 +230,7 @@ class Histogram {
     if (page == nullptr) {
       unbinned_.add(1);
     } else {
-      pages_[index].store(page, std::memory_order_release);  // partner: the acquire in count()
+      pages_[index].store(page, std::memory_order_release);  // pairs with the acquire in count()
     }
     return page;
   }
@@ -237,7 +243,7 @@ class Histogram {
         unbinned_.add(std::uint64_t{amount} << 32U);
         return;
       }
-      page.high.store(above, std::memory_order_release);
+      page.high.store(above, std::memory_order_release);  // pairs with Page::total()
     }
     above->count[slot].add(amount);
   }
@@ -269,5 +275,7 @@ class Histogram {
 };
 
 TAKT_END_NAMESPACE
+
+#include <takt/detail/macros_end.hpp>
 
 #include <takt/detail/histogram_packed.hpp>

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <takt/config.hpp>
+#include <takt/detail/size.hpp>
 
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
+
+#include <takt/detail/macros_begin.hpp>
 
 TAKT_BEGIN_NAMESPACE
 
@@ -24,7 +26,8 @@ constexpr const char* to_string(Kind kind) noexcept {
 
 namespace detail {
 
-/// 64-bit FNV-1a (Fowler, Noll, Vo; RFC 9923). Two names with one hash are one key: at 4 000 names the odds are 1 in 2e12.
+/// 64-bit FNV-1a (Fowler, Noll, Vo; RFC 9923). Two names with one hash are one key: at 4 000 names the odds are 1 in
+/// 2e12.
 constexpr std::uint64_t hash_name(const char* name) noexcept {
   std::uint64_t hash = 14695981039346656037U;
   for (; *name != '\0'; ++name) { hash = (hash ^ static_cast<unsigned char>(*name)) * 1099511628211U; }
@@ -35,7 +38,7 @@ constexpr std::uint64_t hash_name(const char* name) noexcept {
 using KeyIndex = std::uint16_t;
 inline constexpr KeyIndex kNoKey = 0;        ///< not yet registered
 inline constexpr KeyIndex kEpochKey = 1;     ///< marks a boundary that throughput leaves out
-inline constexpr KeyIndex kBatchKey = 2;     ///< its end makes a step row
+inline constexpr KeyIndex kBatchKey = 2;     ///< its end makes a row
 inline constexpr KeyIndex kOtherKey = 7;     ///< the last of the seven predefined keys
 inline constexpr KeyIndex kOverflowKey = 8;  ///< takes keys and paths beyond the bounds
 inline constexpr KeyIndex kFirstUserKey = 9;
@@ -53,12 +56,13 @@ struct PredefinedKey;
 /// reported. The name must outlive the key (use takt::key() for a name made at run time). Any thread.
 class Key {
  public:
-  /// \param name UTF-8 without control characters, at most 200 bytes; others are repaired when first used, and reported.
+  /// \param name UTF-8 without control characters, at most 200 bytes; others are repaired when first used, and
+  /// reported.
   /// \param kind what the region spends its time on.
   constexpr explicit Key(const char* name, Kind kind = Kind::other) noexcept
       : name_(name), hash_(detail::hash_name(name)), kind_(kind) {}
 
-  /// A copy is the same key; it looks its number up anew.
+  /// A copy is the same key; it looks its number up again.
   constexpr Key(const Key& other) noexcept
       : name_(other.name_),
         hash_(other.hash_),
@@ -132,10 +136,13 @@ inline constexpr Key CommWait{"CommWait", Kind::wait};
 /// Likewise for IO.
 inline constexpr Key IOWait{"IOWait", Kind::wait};
 
-/// The key of a name made at run time. Registers the name at first use (a lock and an allocation), then costs a look-up:
-/// keep the reference outside the loop. The reference stays valid for the life of the process. Control characters are
-/// replaced by '?', a name beyond 200 bytes is cut and ends in a hash of all of it, and the first such repair is reported; beyond
-/// detail::kMaxKeys names the overflow key is returned and counted. Never throws. Any thread.
+/// The key of a name made at run time. Registers the name at first use (a lock and an allocation), then costs a
+/// look-up: keep the reference outside the loop. The reference stays valid for the life of the process. Control
+/// characters are replaced by '?', a name beyond 200 bytes is cut and ends in a hash of all of it, and the first such
+/// repair is reported; beyond detail::kMaxKeys names the overflow key is returned and counted. Never throws. Any
+/// thread.
 TAKT_EXPORT const Key& key(const char* name, Kind kind = Kind::other) noexcept;
 
 TAKT_END_NAMESPACE
+
+#include <takt/detail/macros_end.hpp>

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <takt/detail/hot.hpp>
+#include <takt/detail/size.hpp>
 #include <takt/key.hpp>
 #include <takt/stream.hpp>
 
-#include <cstddef>
 #include <cstdint>
+
+#include <takt/detail/macros_begin.hpp>
 
 TAKT_BEGIN_NAMESPACE
 
@@ -28,10 +30,11 @@ TAKT_BEGIN_NAMESPACE
 ///
 ///     { takt::Scope s(takt::Forward);  net.forward(); }
 ///
-/// Never throws, and waits only where the program asks for it (SessionOptions::gpu_wait). Takes a lock only at the first region of
-/// a thread, the first use of a key, the first end of a Batch path, and where a region ends on another thread; allocates there,
-/// and for new places and new powers of two in durations. Scopes nest; they may also end in another order, or on another thread
-/// (a coroutine that resumed elsewhere). One thread at a time for one Scope; not in signal handlers.
+/// Never throws, and waits only where the program asks for it (SessionOptions::gpu_wait). Takes a lock only at the
+/// first region of a thread, the first use of a key, the first end of a Batch path, and where a region ends on another
+/// thread; allocates there, and for new places and new powers of two in durations. Scopes nest; they may also end in
+/// another order, or on another thread (a coroutine that resumed elsewhere). One thread at a time for one Scope; not in
+/// signal handlers.
 class [[nodiscard]] Scope {
  public:
   /// Host time.
@@ -58,7 +61,8 @@ class [[nodiscard]] Scope {
   /// Ends this region and begins one of `key` with the same clock read; from now on the Scope is that region. With a
   /// stream, one mark serves both.
   TAKT_ALWAYS_INLINE void lap(const Key& key) noexcept { region_ = detail::lap_region(region_, key); }
-  /// Adds `n` items (samples, tokens) to this region, 1 or more; a Batch's make throughput. Others are counted as mistakes.
+  /// Adds `n` items (samples, tokens) to this region, 1 or more; a Batch's make throughput. Others are counted as
+  /// mistakes.
   void items(std::int64_t n) noexcept { detail::note_amount(region_, detail::Amount::items, n); }
   /// Adds `n` bytes moved, 1 or more; the report gives GB/s.
   void bytes(std::int64_t n) noexcept { detail::note_amount(region_, detail::Amount::bytes, n); }
@@ -66,6 +70,15 @@ class [[nodiscard]] Scope {
  private:
   detail::Region region_;
 };
+
+/// Names the calling thread in reports and on the time line. Takes a lock. Any thread.
+TAKT_EXPORT void name_thread(const char* name) noexcept;
+
+/// Switches recording off and on for the whole process: regions that begin while it is off are not timed and cost one
+/// look at a flag; those already open are still recorded when they end. Any thread.
+TAKT_EXPORT void set_enabled(bool on) noexcept;
+/// Whether recording is on. Any thread.
+TAKT_EXPORT bool enabled() noexcept;
 
 TAKT_END_NAMESPACE
 
@@ -92,6 +105,10 @@ class [[nodiscard]] Scope {
   void bytes(std::int64_t) noexcept {}
 };
 
+inline void name_thread(const char*) noexcept {}
+inline void set_enabled(bool) noexcept {}
+inline bool enabled() noexcept { return false; }
+
 TAKT_END_OFF_NAMESPACE
 
 #endif
@@ -100,3 +117,5 @@ TAKT_END_OFF_NAMESPACE
 #define TAKT_CONCAT(a, b) TAKT_CONCAT_(a, b)
 /// A Scope without a name: TAKT_SCOPE(takt::Backward); its arguments are those of Scope's constructors.
 #define TAKT_SCOPE(...) ::takt::Scope TAKT_CONCAT(takt_scope_, __LINE__)(__VA_ARGS__)
+
+#include <takt/detail/macros_end.hpp>

@@ -14,6 +14,8 @@
 #include <type_traits>
 #include <utility>
 
+#include <takt/detail/macros_begin.hpp>
+
 TAKT_BEGIN_NAMESPACE
 
 namespace detail {
@@ -34,11 +36,12 @@ struct SessionOptions {
   int exit_ms = 2000;                      ///< [TAKT_EXIT_MS] the most that closing may take, in ms, 0 or more
   int period_ms = 1000;    ///< [TAKT_PERIOD_MS] between two looks at what was recorded, in ms, 10 or more
   bool background = true;  ///< false: no threads; the program calls poll() itself
-  /// [TAKT_SIGTERM=0|1] SIGTERM ends the run as killed, within exit_ms, and then the process, as ever. Needs background
-  /// threads. Where the program has a handler of its own, that one decides, and Takt only writes down what there is.
+  /// [TAKT_SIGTERM=0|1] SIGTERM ends the run as killed, within exit_ms, and then the process, as always. Needs
+  /// background threads. Where the program has a handler of its own, that one decides, and Takt only writes down what
+  /// there is.
   bool end_on_sigterm = false;
-  /// [TAKT_UNCAUGHT=0|1] an exception that nobody catches is written down, and ends the run as failed within exit_ms; then the
-  /// terminate handler that was there before is called, as ever.
+  /// [TAKT_UNCAUGHT=0|1] an exception that nobody catches is written down, and ends the run as failed within exit_ms;
+  /// then the terminate handler that was there before is called, as always.
   bool end_on_uncaught = true;
   bool gpu_wait =
       false;  ///< [TAKT_GPU_WAIT] waits for a GPU that is 1 024 regions of a stream behind, instead of skipping
@@ -49,10 +52,11 @@ struct SessionOptions {
   std::string run_id;                     ///< [TAKT_RUN_ID] shared by all ranks; empty: from the launcher, or made up
   int rank = -1;                          ///< [TAKT_RANK] -1: from the launcher
   int world_size = -1;                    ///< [TAKT_WORLD_SIZE] -1: from the launcher
+  int local_rank = -1;                    ///< among those of its node; -1: from the launcher
   bool all_ranks = false;                 ///< [TAKT_RANKS=0|all] every rank is a run of its own: each prints
 
-  /// The defaults, changed by the environment. A value that is not understood is reported once with the values that are,
-  /// and left at its default; so is a TAKT_ variable that does not exist.
+  /// The defaults, changed by the environment. A value that is not understood is reported once with the values that
+  /// are, and left at its default; so is a TAKT_ variable that does not exist.
   TAKT_EXPORT static SessionOptions from_env();
 };
 
@@ -62,13 +66,14 @@ TAKT_END_NAMESPACE
 
 TAKT_BEGIN_NAMESPACE
 
-/// One run: identity, files, threads, exporters. Make it first in main(). What was recorded before is adopted. Not needed
-/// in order to time something. At most one at a time: a second one throws takt::Error.
+/// One run: identity, files, threads, exporters. Make it first in main(). What was recorded before is adopted. Not
+/// needed in order to time something. At most one at a time: a second one throws takt::Error.
 class TAKT_EXPORT Session {
  public:
   /// \param name of the run or experiment, for people; also the start of the run folder's name.
   /// When it returns, the journal has begun; a disk that takes nothing holds it up for a second at most.
-  /// \throws takt::Error if there is a Session already. Faults of the surroundings (a folder that cannot be written) do not
+  /// \throws takt::Error if there is a Session already. Faults of the surroundings (a folder that cannot be written) do
+  /// not
   ///         throw: they are reported, the run goes on in memory, and close() returns false.
   [[nodiscard]] explicit Session(std::string name, SessionOptions options = SessionOptions::from_env());
   /// Closes the run; an exception on its way through marks it failed. Takes at most `exit_ms`.
@@ -76,9 +81,9 @@ class TAKT_EXPORT Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  /// Adds an exporter, by value or by unique_ptr. Its totals are those of the whole run; of rows and metrics it sees what
-  /// nobody has collected yet, all of them if it is added within a period of the start. What it was set up with is written down
-  /// when this returns; that takes a second at most. Any thread.
+  /// Adds an exporter, by value or by unique_ptr. Its totals are those of the whole run; of rows and metrics it sees
+  /// what nobody has collected yet, all of them if it is added within a period of the start. What it was set up with is
+  /// written down when this returns; that takes a second at most. Any thread.
   /// \throws takt::Error for a nullptr, or after close().
   void add(std::unique_ptr<Exporter> exporter);
   template <class E, std::enable_if_t<std::is_base_of_v<Exporter, std::decay_t<E>>, int> = 0>
@@ -86,8 +91,8 @@ class TAKT_EXPORT Session {
     add(std::unique_ptr<Exporter>(new std::decay_t<E>(std::forward<E>(exporter))));
   }
 
-  /// Hyper-parameters and tags that travel with the timings; a later value of the same name wins. Names are repaired as those of
-  /// keys are, and the first such repair is reported. Any thread, takes a lock.
+  /// Hyper-parameters and tags that travel with the timings; a later value of the same name wins. Names are repaired as
+  /// those of keys are, and the first such repair is reported. Any thread, takes a lock.
   void param(std::string_view name, std::string_view value);
   void param(std::string_view name, const char* value) { param(name, std::string_view(value)); }
   template <class T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>
@@ -116,13 +121,13 @@ class TAKT_EXPORT Session {
   void print();
   /// The run so far, without rows. Any thread.
   Snapshot snapshot();
-  /// Does at once what the background does each period: collects, and shows exporters what is new. With background threads
-  /// it does not wait for the exporters. Any thread.
+  /// Does at once what the background does each period: collects, and shows exporters what is new. With background
+  /// threads it does not wait for the exporters. Any thread.
   void poll();
   /// Ends the run: last snapshot to every exporter, files, table. Further calls do nothing. Returns false if something
-  /// was not done, or not taken by an exporter, within `exit_ms`, if steps or metrics were lost on the way, or if files were
-  /// wanted and there was no folder for them. Without background threads an exporter that does not come back holds it up. Any
-  /// thread.
+  /// was not done, or not taken by an exporter, within `exit_ms`, if steps or metrics were lost on the way, or if files
+  /// were wanted and there was no folder for them. Without background threads an exporter that does not come back holds
+  /// it up. Any thread.
   bool close() noexcept;
 
   const RunInfo& run() const noexcept;
@@ -177,3 +182,5 @@ inline Snapshot snapshot() { return {}; }
 TAKT_END_OFF_NAMESPACE
 
 #endif
+
+#include <takt/detail/macros_end.hpp>

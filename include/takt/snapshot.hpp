@@ -4,12 +4,15 @@
 
 #include <takt/config.hpp>
 #include <takt/key.hpp>
+#include <takt/row.hpp>
 #include <takt/summary.hpp>
 
 #include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
+
+#include <takt/detail/macros_begin.hpp>
 
 TAKT_BEGIN_NAMESPACE
 
@@ -127,54 +130,6 @@ struct Series {
   Throughput throughput;
 };
 
-/// One column of a step row.
-struct Cell {
-  static constexpr std::uint32_t kOther = 0xFFFFFFFF;
-  static constexpr std::int64_t kAbsent = -1;
-
-  std::uint32_t path = kOther;  ///< index into Snapshot::paths; kOther: all paths beyond the 64th together
-  std::uint32_t calls = 0;
-  std::int64_t host_ns = 0;          ///< total of the calls in this step
-  std::int64_t device_ns = kAbsent;  ///< total stream span, kAbsent where there is none or it was lost
-};
-
-/// What the stream spans of a step say of one device by themselves, or of many steps together. A span tells when work was on a
-/// stream, not when the device was busy with it: what is called `least` is at least so much. Only with tracing on.
-struct Overlap {
-  std::uint32_t time_line = 0;  ///< index into Snapshot::time_lines
-  std::int64_t span_ns = 0;     ///< from the first begin to the last end
-  std::int64_t compute_ns = 0;  ///< under spans of Kind::compute, what regions of other kinds inside them took left out
-  std::int64_t comm_ns = 0;     ///< under spans of Kind::comm
-  std::int64_t io_ns = 0;       ///< under spans of Kind::io
-  std::int64_t comm_exposed_least_ns = 0;  ///< under spans of Kind::comm and none of Kind::compute
-  std::int64_t io_exposed_least_ns = 0;    ///< likewise of Kind::io
-  std::int64_t idle_least_ns = 0;          ///< under no span but those of Kind::wait, Batch and Epoch
-  std::uint64_t undecided = 0;  ///< communications inside one compute span: hidden or waited for, nobody can tell
-  // Exactly, where regions of Kind::wait tell: for what streams of this device waited. kAbsent: there are none.
-  static constexpr std::int64_t kAbsent = -1;
-  std::int64_t comm_exposed_ns = kAbsent;
-  std::int64_t io_exposed_ns = kAbsent;
-  std::int64_t other_exposed_ns = kAbsent;
-};
-
-/// One step: an outermost Batch of one thread. An exporter sees a row once, when all its device values are known, or
-/// after 1 024 later rows, or at shutdown.
-struct Row {
-  std::uint64_t sequence = 0;   ///< number of this row in the process, from 0, without gaps but for declared losses
-  std::uint32_t series = 0;     ///< index into Snapshot::series
-  std::int64_t step = 0;        ///< counts from 0 in each series; Session::step() sets it
-  std::int64_t begin_ns = 0;    ///< since the start of the run
-  std::int64_t host_ns = 0;     ///< length of the Batch
-  std::int64_t period_ns = -1;  ///< since the end of the Batch before; -1: none, or left out of throughput
-  std::int64_t items = 0;
-  bool warmup = false;
-  bool complete = true;  ///< false: device values are missing
-  std::vector<Cell> cells;
-  /// One a device; empty without tracing, and where a stream span has no place or is missing.
-  std::vector<Overlap> overlaps;
-  std::uint64_t early = 0;  ///< its number in Snapshot::early, from 1; 0: it was not there
-};
-
 /// A number the user logged.
 struct Metric {
   std::uint64_t sequence = 0;
@@ -234,15 +189,16 @@ struct ProcessTimes {
   std::int64_t earlier_sessions = 0;
 };
 
-/// Whether the share `q` (0 to 1) of the calls after warm-up is another figure than the longest one: whether at least one call in
-/// 1 / (1 - q) lies above it. So p90 is there from 10 calls on, p95 from 20, p99 from 100, and the median always. Any thread.
+/// Whether the share `q` (0 to 1) of the calls after warm-up is another figure than the longest one: whether at least
+/// one call in 1 / (1 - q) lies above it. So p90 is there from 10 calls on, p95 from 20, p99 from 100, and the median
+/// always. Any thread.
 inline bool has_percentile(const Summary& summary, double q) noexcept {
   const auto n = static_cast<double>(summary.measured_n());
   return q <= 0.5 ? n > 0 : n * (1 - q) > 1 - 1e-9;
 }
 
-/// Finished values: all that an exporter sees. A value; safe to keep. Indices stay the same from one snapshot of a process
-/// to the next; paths, threads and series are only ever appended.
+/// Finished values: all that an exporter sees. A value; safe to keep. Indices stay the same from one snapshot of a
+/// process to the next; paths, threads and series are only ever appended.
 struct Snapshot {
   RunInfo run;
   ClockInfo clock;
@@ -280,8 +236,8 @@ struct Snapshot {
     const PathStats& here = paths[path];
     return here.parent == PathStats::kNoParent ? here.name : path_name(here.parent) + "/" + here.name;
   }
-  /// ns in the regions at this place so far: of those that have ended, and of those that are open. What has ended inside an open
-  /// one is part of this, and of no region that has ended. Any thread.
+  /// ns in the regions at this place so far: of those that have ended, and of those that are open. What has ended
+  /// inside an open one is part of this, and of no region that has ended. Any thread.
   std::uint64_t time_so_far_ns(std::uint32_t path) const noexcept {
     std::uint64_t sum = paths[path].host.total_ns();
     for (const OpenRegion& each : open) {
@@ -291,8 +247,8 @@ struct Snapshot {
     }
     return sum;
   }
-  /// Whether regions here are longer than what is around them because they hold others of their key, which count here, too:
-  /// a path has at most 64 keys, and a recursion goes on at the innermost place of its keys. Any thread.
+  /// Whether regions here are longer than what is around them because they hold others of their key, which count here,
+  /// too: a path has at most 64 keys, and a recursion goes on at the innermost place of its keys. Any thread.
   bool holds_repetitions(std::uint32_t path) const noexcept {
     constexpr std::uint32_t kMostKeys = 64;
     const std::uint32_t parent = paths[path].parent;
@@ -307,8 +263,8 @@ struct Snapshot {
     }
     return false;
   }
-  /// Of the time so far in the region around it, or at the top of the run's, by how much this place took: 0 to 1, more where
-  /// threads add up; negative where that is 0 ns, and where holds_repetitions() is true. Any thread.
+  /// Of the time so far in the region around it, or at the top of the run's, by how much this place took: 0 to 1, more
+  /// where threads add up; negative where that is 0 ns, and where holds_repetitions() is true. Any thread.
   double share_of_parent(std::uint32_t path) const noexcept {
     const std::uint32_t parent = paths[path].parent;
     const double whole =
@@ -318,3 +274,5 @@ struct Snapshot {
 };
 
 TAKT_END_NAMESPACE
+
+#include <takt/detail/macros_end.hpp>

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include <takt/detail/macros_begin.hpp>
+
 TAKT_BEGIN_NAMESPACE
 
 /// What a Summary says, as plain numbers. Times are in nanoseconds. n, total_ns and first_ns hold every call; the rest
@@ -27,3 +29,5 @@ struct Stats {
 };
 
 TAKT_END_NAMESPACE
+
+#include <takt/detail/macros_end.hpp>

@@ -9,15 +9,17 @@
 #include <cstdint>
 #include <initializer_list>
 
+#include <takt/detail/macros_begin.hpp>
+
 TAKT_BEGIN_NAMESPACE
 
 namespace detail {
 __extension__ typedef unsigned __int128 Wide;
 }
 
-/// All that is kept of the durations of one region, in integers: count, total, sum of squares (128 bit), minimum, maximum,
-/// first calls, warm-up calls, and a histogram. It never grows with the number of durations (at most about 12 kB), and its sums
-/// stay at 2^63 - 1 rather than wrap.
+/// All that is kept of the durations of one region, in integers: count, total, sum of squares (128 bit), minimum,
+/// maximum, first calls, warm-up calls, and a histogram. It never grows with the number of durations (at most about 12
+/// kB), and its sums stay at 2^63 - 1 rather than wrap.
 /// `merge` is commutative and associative: any order of merging gives the same bits.
 /// One thread at a time for writing; any thread may read while one writes, each field being whole by itself.
 class Summary {
@@ -73,16 +75,13 @@ class Summary {
 
   /// Forgets everything and keeps the histogram's pages.
   void clear() noexcept {
-    for (detail::Counter* each : {&n_, &total_, &squares_low_, &squares_high_, &max_, &first_n_, &first_total_,
-                                  &first_max_, &warmup_n_, &warmup_total_}) {
-      each->set(0);
-    }
+    for (auto field : kNumbers) { (this->*field).set(0); }
     min_.set(~std::uint64_t{0});
     histogram_.clear();
   }
 
-  /// Whether the total has reached 2^63 - 1 ns (292 years), where it stays; so does the sum of squares at its own end then, and
-  /// there is no deviation.
+  /// Whether the total has reached 2^63 - 1 ns (292 years), where it stays; so does the sum of squares at its own end
+  /// then, and there is no deviation.
   bool is_full() const noexcept { return total_ns() >= detail::kMostSum; }
   /// Writer only: whether nothing was added yet.
   bool is_empty() const noexcept { return n_.own() == 0; }
@@ -117,8 +116,8 @@ class Summary {
   /// Sample standard deviation after warm-up in ns: sqrt((sum of squares - total^2/n) / (n - 1)), in 128-bit integers
   /// until the last division, so that it does not cancel.
   double stdev_ns() const noexcept;
-  /// The duration in ns at or below which a share `q` (0 to 1) of the calls after warm-up lies: within 0.78 %, and never
-  /// outside minimum and maximum.
+  /// The duration in ns at or below which a share `q` (0 to 1) of the calls after warm-up lies: within 0.78 %, and
+  /// never outside minimum and maximum.
   std::uint64_t percentile_ns(double q) const noexcept {
     const std::uint64_t value = histogram_.percentile_ns(q);
     return value < min_ns() ? min_ns() : value > max_ns() ? max_ns() : value;
@@ -148,17 +147,20 @@ class Summary {
   }
 
   void copy_numbers(const Summary& other) noexcept {
-    for (auto field : {&Summary::n_, &Summary::total_, &Summary::squares_low_, &Summary::squares_high_, &Summary::min_,
-                       &Summary::max_, &Summary::first_n_, &Summary::first_total_, &Summary::first_max_,
-                       &Summary::warmup_n_, &Summary::warmup_total_}) {
-      this->*field = other.*field;
-    }
+    for (auto field : kNumbers) { this->*field = other.*field; }
+    min_ = other.min_;
   }
 
   detail::Counter n_, total_, squares_low_, squares_high_;
   detail::Counter min_{~std::uint64_t{0}};
   detail::Counter max_, first_n_, first_total_, first_max_, warmup_n_, warmup_total_;
   Histogram histogram_;
+
+  /// All that begins with 0: all but the least.
+  static constexpr detail::Counter Summary::*kNumbers[] = {
+      &Summary::n_,        &Summary::total_,       &Summary::squares_low_, &Summary::squares_high_,
+      &Summary::max_,      &Summary::first_n_,     &Summary::first_total_, &Summary::first_max_,
+      &Summary::warmup_n_, &Summary::warmup_total_};
 };
 
 inline double Summary::stdev_ns() const noexcept {
@@ -197,3 +199,5 @@ inline Stats Summary::stats() const noexcept {
 }
 
 TAKT_END_NAMESPACE
+
+#include <takt/detail/macros_end.hpp>

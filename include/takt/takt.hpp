@@ -12,25 +12,18 @@
 
 #include <chrono>
 
+#include <takt/detail/macros_begin.hpp>
+
 #if TAKT_ENABLED
 
 TAKT_BEGIN_NAMESPACE
 
-/// Adds a region of `key` that was timed elsewhere, inside the region that is open here; no self time. A negative duration
-/// is counted as a mistake. Any thread; cheap, but not as cheap as a Scope.
+/// Adds a region of `key` that was timed elsewhere, inside the region that is open here; no self time. A negative
+/// duration is counted as a mistake. Any thread; cheap, but not as cheap as a Scope.
 TAKT_EXPORT void record(const Key& key, std::chrono::nanoseconds duration) noexcept;
 
-/// Names the calling thread in reports and on the time line. Takes a lock. Any thread.
-TAKT_EXPORT void name_thread(const char* name) noexcept;
-
-/// Switches recording off and on for the whole process: regions that begin while it is off are not timed and cost one look
-/// at a flag; those already open are still recorded when they end. Any thread.
-TAKT_EXPORT void set_enabled(bool on) noexcept;
-/// Whether recording is on. Any thread.
-TAKT_EXPORT bool enabled() noexcept;
-
-/// Waits until the device results of the calling thread, and of threads that have ended, are in; at most `timeout`. Returns
-/// whether they are. Any thread.
+/// Waits until the device results of the calling thread, and of threads that have ended, are in; at most `timeout`.
+/// Returns whether they are. Any thread.
 TAKT_EXPORT bool complete(std::chrono::milliseconds timeout) noexcept;
 
 TAKT_END_NAMESPACE
@@ -40,11 +33,10 @@ TAKT_END_NAMESPACE
 TAKT_BEGIN_OFF_NAMESPACE
 
 inline void record(const Key&, std::chrono::nanoseconds) noexcept {}
-inline void name_thread(const char*) noexcept {}
-inline void set_enabled(bool) noexcept {}
-inline bool enabled() noexcept { return false; }
 inline bool complete(std::chrono::milliseconds) noexcept { return true; }
 
 TAKT_END_OFF_NAMESPACE
 
 #endif
+
+#include <takt/detail/macros_end.hpp>

@@ -100,8 +100,8 @@ bool start_background(const char* name, void (*work)(void*), void* argument) noe
 }
 
 bool alone_in_process() noexcept {
-  // "<pid> (<name>) <state> ...": the state is that of the main thread, the 18th number behind it is how many threads there are,
-  // the main thread among them until the last one has ended.
+  // "<pid> (<name>) <state> ...": the state is that of the main thread, the 18th number behind it is how many threads
+  // there are, the main thread among them until the last one has ended.
   const int file = ::open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
   if (file < 0) { return false; }
   char text[512];

@@ -102,10 +102,10 @@ Descriptor Descriptor::copy() const noexcept {
 void report_closed_file(const std::string& path) noexcept {
   try {
     report_fault_once("descriptor", "the program has closed a file that is not its own (" + path +
-                                        "), which is opened anew; it should close the descriptors that it has "
+                                        "), which is opened again; it should close the descriptors that it has "
                                         "opened, and no others");
   } catch (...) {
-    // Out of memory: the file is opened anew all the same.
+    // Out of memory: the file is opened again all the same.
   }
 }
 

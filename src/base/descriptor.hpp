@@ -12,9 +12,9 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// A file that Takt holds open. The program may close it behind Takt's back, and get its number for a file of its own: that one is
-/// neither written to nor closed from here. Never 0, 1 or 2: where these were closed, what the program prints would go into the
-/// file. One thread at a time. Exported for the exporters that are libraries of their own.
+/// A file that Takt holds open. The program may close it behind Takt's back, and get its number for a file of its own:
+/// that one is neither written to nor closed from here. Never 0, 1 or 2: where these were closed, what the program
+/// prints would go into the file. One thread at a time. Exported for the exporters that are libraries of their own.
 class TAKT_EXPORT Descriptor {
  public:
   Descriptor() = default;
@@ -50,8 +50,8 @@ class TAKT_EXPORT Descriptor {
 /// A descriptor that was made just now, under a number above 2; -1, with errno, where there is none.
 TAKT_EXPORT int above_standard_streams(int made) noexcept;
 
-/// Whether `number`, of a standard stream, was closed when the program began, and is that of a file by now which is not opened for
-/// appending: data of the program's own, which got the number by chance. Any thread, and in signal handlers.
+/// Whether `number`, of a standard stream, was closed when the program began, and is that of a file by now which is not
+/// opened for appending: data of the program's own, which got the number by chance. Any thread, and in signal handlers.
 TAKT_EXPORT bool is_file_by_chance(int number) noexcept;
 
 /// Says once that the program has closed files of Takt's.

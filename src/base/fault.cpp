@@ -79,8 +79,8 @@ bool may_speak(Cause& cause, std::int64_t now_ns, std::int64_t until_ns) noexcep
   return false;
 }
 
-/// "takt: ", one line of bounded length that cannot be mistaken for two (parts of it may come from a hostile environment or
-/// server), and room for the end of it.
+/// "takt: ", one line of bounded length that cannot be mistaken for two (parts of it may come from a hostile
+/// environment or server), and room for the end of it.
 class Line {
  public:
   explicit Line(std::string_view text) noexcept {
@@ -130,13 +130,13 @@ class Line {
   std::size_t size_ = 0;
 };
 
-/// One write, so that lines of several processes do not mix. Gives up on a stderr that takes nothing: a pipe that nobody
-/// empties must not hold up the end of a run.
+/// One write, so that lines of several processes do not mix. Gives up on a stderr that takes nothing: a pipe that
+/// nobody empties must not hold up the end of a run.
 void write_to_stderr(std::string_view line) noexcept {
   if (is_file_by_chance(STDERR_FILENO)) { return; }
   const QuietSignals quiet;
   pollfd ready = {STDERR_FILENO, POLLOUT, 0};
-  // One that has been waited for in vain is not waited for again before it has taken something.
+  // A stream that took nothing is not waited for again before it has taken something.
   const int patience = g_stuck.load(std::memory_order_relaxed) ? 0 : fault_patience.left_ms(kPatienceMs);
   const bool takes = poll(&ready, 1, patience) == 1;
   g_stuck.store(!takes, std::memory_order_relaxed);
@@ -146,7 +146,7 @@ void write_to_stderr(std::string_view line) noexcept {
 
 void deliver(Line& line) noexcept {
   const NotCancelled whole;
-  // Acquire pairs with the release in set_error_handler: handler and context are seen as a pair.
+  // Pairs with the release in set_error_handler(). Handler and context are seen as a pair.
   const Target* const target = g_target.load(std::memory_order_acquire);
   if (target == nullptr) { return write_to_stderr(line.for_stderr()); }
   try {
@@ -175,7 +175,7 @@ std::int64_t steady_ns() noexcept {
 
 /// The same pair set again is found again, so that setting and restoring a handler for ever stays bounded.
 const Target* make_target(ErrorHandler handler, void* context) noexcept {
-  const Target* first = g_targets.load(std::memory_order_acquire);  // with the release below
+  const Target* first = g_targets.load(std::memory_order_acquire);  // pairs with the release below
   for (const Target* target = first; target != nullptr; target = target->next) {
     if (target->handler == handler && target->context == context) { return target; }
   }
@@ -216,7 +216,7 @@ void forget_faults() noexcept {
 
 void set_error_handler(ErrorHandler handler, void* context) noexcept {
   const detail::Target* const target = handler == nullptr ? nullptr : detail::make_target(handler, context);
-  // Release pairs with the acquire in deliver.
+  // Pairs with the acquire in deliver().
   detail::g_target.store(target, std::memory_order_release);
 }
 

@@ -10,10 +10,11 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Tells the ErrorHandler of a fault: at most one line a `cause` (a short stable identifier) and five minutes, the number
-/// of lines held back in between being added to the next. 64 causes are told apart, further ones share one. Control
-/// characters in `line` become spaces and what is beyond 2 kB is cut off. Allocates nothing, takes no lock, keeps errno.
-/// Never throws. Any thread but one inside a Scope. Exported for the exporters that are libraries of their own.
+/// Tells the ErrorHandler of a fault: at most one line a `cause` (a short stable identifier) and five minutes, the
+/// number of lines held back in between being added to the next. 64 causes are told apart, further ones share one.
+/// Control characters in `line` become spaces and what is beyond 2 kB is cut off. Allocates nothing, takes no lock,
+/// keeps errno. Never throws. Any thread but one inside a Scope. Exported for the exporters that are libraries of their
+/// own.
 TAKT_EXPORT void report_fault(std::string_view cause, std::string_view line) noexcept;
 
 /// As report_fault, but a cause speaks once in the life of the process.

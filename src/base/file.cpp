@@ -32,8 +32,8 @@ std::string reason_of(int error) {
 /// lstat, so that a symbolic link is seen as one.
 bool look_at(const std::string& path, struct stat& status) { return ::lstat(path.c_str(), &status) == 0; }
 
-/// What mkdir made is 0700 less the umask; an umask that takes the owner's own bits too would leave a folder that cannot
-/// be used. The other bits stay: on shared file systems set-group-id decides whose quota pays.
+/// What mkdir made is 0700 less the umask; an umask that takes the owner's own bits too would leave a folder that
+/// cannot be used. The other bits stay: on shared file systems set-group-id decides whose quota pays.
 bool give_owner_bits(const std::string& path) {
   struct stat status = {};
   if (!look_at(path, status) || !S_ISDIR(status.st_mode)) { return false; }

@@ -24,15 +24,15 @@ constexpr mode_t kFileMode = S_IRUSR | S_IWUSR;
 /// In a row, of writes. A full disk often has room again a second later; that is not worth a word.
 constexpr int kFailuresToReport = 3;
 
-/// Makes `path` and its missing parents, mode 0700 whatever the umask. Refuses a last component that is a symbolic link.
-/// Returns false and says in `error` what failed and what to do. One thread at a time per path.
+/// Makes `path` and its missing parents, mode 0700 whatever the umask. Refuses a last component that is a symbolic
+/// link. Returns false and says in `error` what failed and what to do. One thread at a time per path.
 TAKT_EXPORT bool make_directories(const std::string& path, std::string& error);
 
 /// How many bytes went out; errno says why not all.
 TAKT_EXPORT std::size_t write_all(int descriptor, std::string_view bytes) noexcept;
 
-/// Appends what the file holds from `offset` on, `most` bytes of it at most. False, with errno, where it cannot be read;
-/// neither is a link followed nor a pipe waited for.
+/// Appends what the file holds from `offset` on, `most` bytes of it at most. False, with errno, where it cannot be
+/// read; neither is a link followed nor a pipe waited for.
 TAKT_EXPORT bool read_from(const std::string& path, std::uint64_t offset, std::size_t most, std::string& bytes);
 /// The same of an open one.
 TAKT_EXPORT bool read_at(int descriptor, std::uint64_t offset, std::size_t most, std::string& bytes);
@@ -44,8 +44,8 @@ TAKT_EXPORT bool may_exist(const std::string& path) noexcept;
 TAKT_EXPORT std::string explain_fault(const char* what, const std::string& path, int error);
 
 /// A file that appears under its name only when it is whole: written to "<path>.part" (0600, O_EXCL, O_NOFOLLOW,
-/// O_CLOEXEC), renamed by commit(). A failed write keeps what was written. Where the program closes it, it goes on with the same
-/// .part, opened anew. One thread at a time. Exported for the exporters that are libraries of their own.
+/// O_CLOEXEC), renamed by commit(). A failed write keeps what was written. Where the program closes it, it goes on with
+/// the same .part, opened again. One thread at a time. Exported for the exporters that are libraries of their own.
 class TAKT_EXPORT WholeFile {
  public:
   WholeFile() = default;

@@ -17,19 +17,21 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// The files of one folder, into which anybody may have put anything. The folder is opened once, and stays the same whatever
-/// becomes of its path. A name is that of an entry: it leads nowhere else, is no link, and what is opened is a regular file,
-/// so that nobody waits for a pipe or wakes a device. Each returns false, or what is not open, with errno: ELOOP for a link, ENXIO for
-/// what is no file, EINVAL for what is no name. One thread at a time. Exported for the exporters that are libraries of their own.
+/// The files of one folder, into which anybody may have put anything. The folder is opened once, and stays the same
+/// whatever becomes of its path. A name is that of an entry: it leads nowhere else, is no link, and what is opened is a
+/// regular file, so that nobody waits for a pipe or wakes a device. Each returns false, or what is not open, with
+/// errno: ELOOP for a link, ENXIO for what is no file, EINVAL for what is no name. One thread at a time. Exported for
+/// the exporters that are libraries of their own.
 class TAKT_EXPORT FolderFiles {
  public:
   FolderFiles() = default;
-  /// \param path is followed where it is a link: whoever names a folder means where that leads. It need not be there yet.
+  /// \param path is followed where it is a link: whoever names a folder means where that leads. It need not be there
+  /// yet.
   explicit FolderFiles(std::string path);
   /// The folder `name` in this one.
   FolderFiles folder(const std::string& name) const;
 
-  /// Whether it is there, and the same as ever.
+  /// Whether it is there, and the same as before.
   bool is_open() const { return at() >= 0; }
   const std::string& path() const noexcept { return path_; }
   std::string path(const std::string& name) const { return path_ + "/" + name; }

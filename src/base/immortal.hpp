@@ -10,8 +10,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// A T in static storage that is never destroyed, as threads may use it to the very end, and that needs no memory to be there. For
-/// a `static` in a function.
+/// A T in static storage that is never destroyed, as threads may use it to the very end, and that needs no memory to be
+/// there. For a `static` in a function.
 template <class T>
 class Immortal {
  public:

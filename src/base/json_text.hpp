@@ -14,8 +14,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// A JSON value as its text, written in braces as with nlohmann::json. That one's destructor wants memory for what holds others,
-/// and ends the program where there is none; here only what makes a value may throw.
+/// A JSON value as its text, written in braces as with nlohmann::json. That one's destructor wants memory for what
+/// holds others, and ends the program where there is none; here only what makes a value may throw.
 /// Exported for the exporters that are libraries of their own.
 class TAKT_EXPORT JsonText {
  public:

@@ -10,8 +10,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Of `count` known words (1 or more) the one with the fewest letters to change, add or take away to get it from `word`, which is
-/// perhaps misspelt. Of long words the first 64 bytes count. Any thread.
+/// Of `count` known words (1 or more) the one with the fewest letters to change, add or take away to get it from
+/// `word`, which is perhaps misspelt. Of long words the first 64 bytes count. Any thread.
 std::string_view nearest(std::string_view word, const std::string_view* known, std::size_t count) noexcept;
 
 }  // namespace detail

@@ -9,8 +9,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// While it lives, pthread_cancel() of this thread waits: a write or a wait in here is a place where it could be carried out, by
-/// unwinding, which a function that cannot throw turns into the end of the program.
+/// While it lives, pthread_cancel() of this thread waits: a write or a wait in here is a place where it could be
+/// carried out, by unwinding, which a function that cannot throw turns into the end of the program.
 class NotCancelled {
  public:
   NotCancelled() noexcept { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }

@@ -60,8 +60,8 @@ ProcEntry entry_of(std::int64_t pid) {
   return entry;
 }
 
-/// It has ended, and nobody has asked how: usual in containers, whose first process waits for nobody. Where threads are left, it
-/// was only main() that ended, by pthread_exit.
+/// It has ended, and nobody has asked how: usual in containers, whose first process waits for nobody. Where threads are
+/// left, it was only main() that ended, by pthread_exit.
 bool is_dead(const ProcEntry& entry) {
   return entry.state == 'X' || entry.state == 'x' || (entry.state == 'Z' && entry.threads <= 1);
 }

@@ -17,8 +17,8 @@ enum class Life {
   unknown,  ///< it runs, or ran, on another machine, or in a container that numbers processes by itself
 };
 
-/// Of this process: two that have the same one, on one machine, call the same process by the same number. 0 where it cannot
-/// be told. Any thread.
+/// Of this process: two that have the same one, on one machine, call the same process by the same number. 0 where it
+/// cannot be told. Any thread.
 TAKT_EXPORT std::uint64_t pid_namespace() noexcept;
 
 /// \param host,pid of the process, in this machine's own words.

@@ -12,8 +12,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// While it lives, a write of this thread cannot end the program by SIGPIPE (nobody reads any more) or SIGXFSZ (a file at its
-/// limit): it fails instead. Blocks both, and on the way out takes back what was raised meanwhile. Keeps errno.
+/// While it lives, a write of this thread cannot end the program by SIGPIPE (nobody reads any more) or SIGXFSZ (a file
+/// at its limit): it fails instead. Blocks both, and on the way out takes back what was raised meanwhile. Keeps errno.
 class QuietSignals {
  public:
   QuietSignals() noexcept {

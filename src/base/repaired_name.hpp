@@ -11,8 +11,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// A name without control characters and of at most 200 bytes; put together without memory. One that is cut, between code points,
-/// ends in '_' and eight hexadecimal digits, a hash of all of it.
+/// A name without control characters and of at most 200 bytes; put together without memory. One that is cut, between
+/// code points, ends in '_' and eight hexadecimal digits, a hash of all of it.
 class RepairedName {
  public:
   static constexpr std::size_t kMostBytes = 200;

@@ -23,7 +23,8 @@ class StreamFile {
   /// \param exporter name() of the exporter, static storage: the cause that faults are reported under.
   StreamFile(std::string path, const char* exporter) : path_(std::move(path)), exporter_(exporter) {}
 
-  /// Opens the file at first, with `head`. `ok`: append what is_new(), then call end(). All else is the export's answer.
+  /// Opens the file at first, with `head`. `ok`: append what is_new(), then call end(). All else is the export's
+  /// answer.
   ExportResult begin(std::string_view head, bool finished);
   /// False for a record that was appended in an export that had to answer `retry`.
   bool is_new(std::uint64_t sequence) const { return taken_.count(sequence) == 0; }

@@ -54,8 +54,8 @@ struct Range {
   std::uint32_t first;
   std::uint32_t last;
 };
-// In order. What a terminal may take as a command, what turns the order of what is shown, and what shows as nothing: behind each
-// of them a name can look like another one.
+// In order. What a terminal may take as a command, what turns the order of what is shown, and what shows as nothing:
+// behind each of them a name can look like another one.
 constexpr Range kUnseen[] = {
     {0x0000, 0x001F},    // C0
     {0x007F, 0x009F},    // DEL and C1
@@ -92,7 +92,8 @@ std::size_t bytes_of_columns(std::string_view text, std::size_t columns) noexcep
   return at;
 }
 
-/// The last space up to byte `end` at which a line may break, 0 without one. A number keeps its unit, and its thousands.
+/// The last space up to byte `end` at which a line may break, 0 without one. A number keeps its unit, and its
+/// thousands.
 std::size_t last_break(std::string_view text, std::size_t end) noexcept {
   const auto is_digit = [](char byte) { return byte >= '0' && byte <= '9'; };
   std::size_t space = text.rfind(' ', end);

@@ -14,8 +14,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// A text put together without memory: a fault has to be told where there is none, and by functions that cannot throw. What is
-/// beyond 2 kB is cut off, as report_fault() does.
+/// A text put together without memory: a fault has to be told where there is none, and by functions that cannot throw.
+/// What is beyond 2 kB is cut off, as report_fault() does.
 class Words {
  public:
   /// \param parts texts and whole numbers.

@@ -13,7 +13,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// How long somebody may wait for a pipe or a terminal that takes nothing: while a run ends, to a moment that is known. Any thread.
+/// How long somebody may wait for a pipe or a terminal that takes nothing: while a run ends, to a moment that is known.
+/// Any thread.
 class WritePatience {
  public:
   using Time = std::chrono::steady_clock::time_point;

@@ -18,9 +18,15 @@ constexpr int kLossy = 4;    ///< all that is there is delivered, but the run ha
 
 enum class ReportForm { table, json, csv, steps };
 
+struct ReportWishes {
+  ReportForm form = ReportForm::table;
+  int rank = -1;          ///< of this one alone; -1: of all
+  bool per_rank = false;  ///< of each rank, too
+};
+
 /// `takt report`: prints what the runs say. Each of these returns the exit status.
 /// \throws takt::Error for what the user has to change.
-int report(const std::vector<std::string>& runs, ReportForm form);
+int report(const std::vector<std::string>& runs, const ReportWishes& wishes);
 
 /// `takt check`: prints what is whole and what is lost.
 int check(const std::vector<std::string>& runs);
@@ -29,16 +35,11 @@ struct SyncWishes {
   bool every_step = false;  ///< as of MlflowOptions; for runs of which nothing was sent yet
   bool all_ranks = false;
   int patience_s = 60;  ///< without an answer that takes something
-  /// "mlflow", "mantik", "wandb" or "tensorboard"; empty: one of the first two, as the variables say.
-  std::string to;
+  std::string to;       ///< the name of a destination; empty: mlflow or mantik, as the variables say
 };
 
 /// `takt sync`: delivers what has not been delivered.
 int sync(const std::vector<std::string>& runs, const SyncWishes& wishes);
-/// The same for "wandb".
-int sync_to_wandb(const std::vector<std::string>& runs, const SyncWishes& wishes);
-/// The same for "tensorboard".
-int sync_to_tensorboard(const std::vector<std::string>& runs, const SyncWishes& wishes);
 
 /// `takt trace`: writes a time line.
 int trace(const std::string& run, const std::string& file);

@@ -5,6 +5,7 @@
 #include "base/nearest.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
+#include "cli/destinations.hpp"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -13,6 +14,7 @@
 #include <cstdio>
 #include <exception>
 #include <functional>
+#include <limits>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -39,6 +41,88 @@ bool tell_nearest(const CLI::App& app, std::string_view word) {
   return true;
 }
 
+/// What was asked for.
+struct Call {
+  std::vector<std::string> runs;
+  std::string run;
+  std::string file;
+  bool json = false;
+  bool csv = false;
+  bool steps = false;
+  takt::cli::ReportWishes which;
+  takt::cli::SyncWishes wishes;
+  std::function<int()> command;
+};
+
+// Each adds a command, which becomes `call.command` where it is the one. `call` outlives the parsing.
+
+void add_report(CLI::App& app, Call& call) {
+  CLI::App* const report = app.add_subcommand(
+      "report", "Print the table of a finished, running or killed run, and which rank makes the others wait");
+  report->add_option("RUN", call.runs, kRuns);
+  CLI::Option_group* const forms = report->add_option_group("Form", "instead of the table");
+  forms->add_flag("--json", call.json, "One JSON document: how each rank stands, and the totals");
+  forms->add_flag("--csv", call.csv, "CSV, a line for each path");
+  forms->add_flag("--steps", call.steps, "CSV, a line for each step and path");
+  forms->require_option(0, 1);
+  takt::cli::ReportWishes& which = call.which;
+  CLI::Option* const one = report->add_option("--rank", which.rank, "The table of this rank alone")
+                               ->check(CLI::Range(0, std::numeric_limits<int>::max()));
+  report->add_flag("--per-rank", which.per_rank, "The table of each rank, too")->excludes(one);
+  report->callback([&call] {
+    call.which.form = call.json    ? takt::cli::ReportForm::json
+                      : call.csv   ? takt::cli::ReportForm::csv
+                      : call.steps ? takt::cli::ReportForm::steps
+                                   : takt::cli::ReportForm::table;
+    call.command = [&call] { return takt::cli::report(call.runs, call.which); };
+  });
+}
+
+void add_check(CLI::App& app, Call& call) {
+  CLI::App* const check =
+      app.add_subcommand("check", "Say what is whole and what is lost; status 0: all is whole, nothing is lost");
+  check->add_option("RUN", call.runs, kRuns);
+  check->callback([&call] { call.command = [&call] { return takt::cli::check(call.runs); }; });
+}
+
+void add_sync(CLI::App& app, Call& call) {
+  std::vector<std::string> names;
+  std::string help =
+      "Deliver what has not been delivered; status 0: all is, 3: something remains. Variables tell where to:";
+  for (const takt::cli::Destination& each : takt::cli::destinations()) {
+    names.emplace_back(each.name);
+    help += fmt::format("\n{}: {}", each.name, each.options);
+  }
+  CLI::App* const sync = app.add_subcommand("sync", help);
+  takt::cli::SyncWishes& wishes = call.wishes;
+  sync->add_option("RUN", call.runs, kRuns);
+  sync->add_option("--to", wishes.to, "Where to; default: mantik where its variables are set, or else mlflow")
+      ->check(CLI::IsMember(names));
+  sync->add_option("--patience", wishes.patience_s, "Seconds to go on for while the server takes nothing; default: 60")
+      ->check(CLI::Range(0, 1'000'000));
+  sync->add_flag("--every-step", wishes.every_step, "A point for each step; for runs of which nothing was sent yet");
+  sync->add_flag("--all-ranks", wishes.all_ranks, "A run for each rank; for runs of which nothing was sent yet");
+  sync->callback([&call] { call.command = [&call] { return takt::cli::sync(call.runs, call.wishes); }; });
+}
+
+void add_trace(CLI::App& app, Call& call) {
+  CLI::App* const trace = app.add_subcommand("trace", "Write a time line of steps for https://ui.perfetto.dev");
+  trace->add_option("RUN", call.run, "As above, of one process");
+  trace->add_option("-o,--output", call.file, "The file to write")->required();
+  trace->callback([&call] { call.command = [&call] { return takt::cli::trace(call.run, call.file); }; });
+}
+
+/// Says what is wrong with the arguments, or what was asked about them. Returns the status.
+int tell_usage(const CLI::App& app, const CLI::ParseError& error, int count, char** arguments) {
+  if (count > 1 && tell_nearest(app, arguments[1])) { return takt::cli::kUsage; }
+  std::ostringstream out;
+  std::ostringstream err;
+  const int status = app.exit(error, out, err);  // it repeats what it was given
+  std::fputs(takt::detail::printable_lines(out.str()).c_str(), stdout);
+  std::fputs(takt::detail::printable_lines(err.str()).c_str(), stderr);
+  return status == 0 ? 0 : takt::cli::kUsage;
+}
+
 int run_command(int count, char** arguments) {
   CLI::App app(
       "What runs that were timed with Takt have left in their folders.\nExit status: 0 fine, 1 nothing found, not "
@@ -47,73 +131,15 @@ int run_command(int count, char** arguments) {
   app.set_version_flag("--version",
                        fmt::format("takt {}.{}.{}", TAKT_VERSION_MAJOR, TAKT_VERSION_MINOR, TAKT_VERSION_PATCH));
   app.require_subcommand(1);
-  std::vector<std::string> runs;
-  std::string run;
-  std::string file;
-  std::function<int()> chosen;
-
-  CLI::App* const report =
-      app.add_subcommand("report", "Print the table of a finished, running or killed run; ranks are added up");
-  report->add_option("RUN", runs, kRuns);
-  bool json = false;
-  bool csv = false;
-  bool steps = false;
-  CLI::Option_group* const forms = report->add_option_group("Form", "instead of the table");
-  forms->add_flag("--json", json, "One JSON document: how each rank stands, and the totals");
-  forms->add_flag("--csv", csv, "CSV, a line for each path");
-  forms->add_flag("--steps", steps, "CSV, a line for each step and path");
-  forms->require_option(0, 1);
-  report->callback([&] {
-    const auto form = json    ? takt::cli::ReportForm::json
-                      : csv   ? takt::cli::ReportForm::csv
-                      : steps ? takt::cli::ReportForm::steps
-                              : takt::cli::ReportForm::table;
-    chosen = [&runs, form] { return takt::cli::report(runs, form); };
-  });
-
-  CLI::App* const check =
-      app.add_subcommand("check", "Say what is whole and what is lost; status 0: all is whole, nothing is lost");
-  check->add_option("RUN", runs, kRuns);
-  check->callback([&] { chosen = [&runs] { return takt::cli::check(runs); }; });
-
-  takt::cli::SyncWishes wishes;
-  CLI::App* const sync = app.add_subcommand(
-      "sync",
-      "Deliver what has not been delivered; status 0: all is, 3: something "
-      "remains. The server and who asks are told by the "
-      "variables of MLflow's, Mantik's and W&B's own clients: MLFLOW_TRACKING_URI, WANDB_API_KEY and "
-      "so on. Without a key of W&B's its log is written, for wandb sync. For TensorBoard a file is written");
-  sync->add_option("RUN", runs, kRuns);
-  sync->add_option("--to", wishes.to, "Where to; default: mantik where its variables are set, or else mlflow")
-      ->check(CLI::IsMember({"mlflow", "mantik", "wandb", "tensorboard"}));
-  sync->add_option("--patience", wishes.patience_s, "Seconds to go on for while the server takes nothing; default: 60")
-      ->check(CLI::Range(0, 1'000'000));
-  sync->add_flag("--every-step", wishes.every_step, "A point for each step; for runs of which nothing was sent yet");
-  sync->add_flag("--all-ranks", wishes.all_ranks, "A run for each rank; for runs of which nothing was sent yet");
-  sync->callback([&] {
-    chosen = [&] {
-      if (wishes.to == "tensorboard") { return takt::cli::sync_to_tensorboard(runs, wishes); }
-      return wishes.to == "wandb" ? takt::cli::sync_to_wandb(runs, wishes) : takt::cli::sync(runs, wishes);
-    };
-  });
-
-  CLI::App* const trace = app.add_subcommand("trace", "Write a time line of steps for https://ui.perfetto.dev");
-  trace->add_option("RUN", run, "As above, of one process");
-  trace->add_option("-o,--output", file, "The file to write")->required();
-  trace->callback([&] { chosen = [&] { return takt::cli::trace(run, file); }; });
-
+  Call call;
+  add_report(app, call);
+  add_check(app, call);
+  add_sync(app, call);
+  add_trace(app, call);
   try {
     app.parse(count, arguments);
-  } catch (const CLI::ParseError& error) {
-    if (count > 1 && tell_nearest(app, arguments[1])) { return takt::cli::kUsage; }
-    std::ostringstream out;
-    std::ostringstream err;
-    const int status = app.exit(error, out, err);  // it repeats what it was given
-    std::fputs(takt::detail::printable_lines(out.str()).c_str(), stdout);
-    std::fputs(takt::detail::printable_lines(err.str()).c_str(), stderr);
-    return status == 0 ? 0 : takt::cli::kUsage;
-  }
-  const int status = chosen();
+  } catch (const CLI::ParseError& error) { return tell_usage(app, error, count, arguments); }
+  const int status = call.command();
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) { return status; }
   std::fputs("takt: not all that was asked for could be written to the standard output; is the disk full?\n", stderr);
   return takt::cli::kBroken;

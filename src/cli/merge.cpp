@@ -127,7 +127,8 @@ class Merge {
   std::map<std::tuple<std::uint32_t, std::string, Kind>, std::uint32_t> places_;
 };
 
-/// Of paths that ranks met in another order, parents stand before their children all the same, but children not below them.
+/// Of paths that ranks met in another order, parents stand before their children all the same, but children not below
+/// them.
 void put_in_order(Snapshot& snapshot) {
   const std::size_t count = snapshot.paths.size();
   std::vector<std::vector<std::uint32_t>> children(count + 1);  // the last: of the top

@@ -6,7 +6,7 @@
 #include "base/nanoseconds.hpp"
 #include "base/other_process.hpp"
 #include "base/text.hpp"
-#include "cli/folder_look.hpp"
+#include "cli/folder_contents.hpp"
 #include "journal/journal_format.hpp"
 #include "report/losses.hpp"
 #include "report/notes.hpp"
@@ -127,7 +127,8 @@ std::vector<SeriesSteps> compare_steps(const Snapshot& snapshot, std::vector<std
     const Series& series = snapshot.series[at];
     const std::string where = detail::fit_end(detail::printable(snapshot.path_name(series.path)), 120);
     const std::uint64_t steps = series.steps - std::min(series.steps, earlier[at]);
-    // The rows of a period may be of later steps than its totals; and those of steps between two Sessions are here, too.
+    // The rows of a period may be of later steps than its totals; and those of steps between two Sessions are here,
+    // too.
     all.push_back({where, std::max(steps, rows[at]), rows[at]});
   }
   return all;

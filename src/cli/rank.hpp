@@ -5,6 +5,7 @@
 #include <takt/snapshot.hpp>
 
 #include "journal/journal_reader.hpp"
+#include "ranks/rank_steps.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -43,6 +44,7 @@ struct Rank {
   std::uint64_t states = 0;  ///< as of which the journal tells the run; the first one is from its beginning
   std::uint64_t rows = 0;
   std::vector<SeriesSteps> steps;
+  detail::RankSteps kept_steps;  ///< for the comparison of ranks
   std::uint64_t metrics = 0;
   std::size_t segments = 0;
   std::uint64_t bytes = 0;
@@ -56,8 +58,8 @@ using Taker = std::function<void(const Snapshot&)>;
 /// Reads the journal once from the start to its end, in parts, each of which is shown to `take`.
 Rank read_rank(const std::string& directory, const Taker& take = {});
 
-/// Says on stderr what the run has lost on the way to its journal, with `name` in front, and returns whether it has: a delivery of
-/// all that is there is not one of all that was.
+/// Says on stderr what the run has lost on the way to its journal, with `name` in front, and returns whether it has: a
+/// delivery of all that is there is not one of all that was.
 bool tell_lost(const std::string& directory, const std::string& name);
 
 /// How it stands, also after more of it was read into `snapshot`.

@@ -10,6 +10,8 @@
 #include "cli/report_document.hpp"
 #include "cli/run_folder.hpp"
 #include "report/csv_rows.hpp"
+#include "report/job_report.hpp"
+#include "report/page.hpp"
 
 #include <fmt/format.h>
 
@@ -25,6 +27,9 @@ namespace cli {
 namespace {
 
 constexpr std::size_t kMostNamed = 16;
+constexpr std::size_t kStepsOfAllRanks = 1U << 20U;  // that are compared; of one rank 4 096 at most
+constexpr std::size_t kFewestSteps = 64;
+constexpr std::size_t kMostSteps = 4096;
 constexpr int kMostRanks = 1 << 20;  // more than any machine runs
 
 void remark(const std::string& line) { std::fprintf(stderr, "takt: %s\n", line.c_str()); }
@@ -102,6 +107,21 @@ std::vector<int> missing_ranks(const std::vector<Rank>& ranks, int world) {
   return missing;
 }
 
+/// How the ranks lie beside each other, and who makes whom wait.
+void compare(const std::vector<Snapshot>& snapshots, RunReport& report) {
+  std::vector<detail::RankOfJob> ranks;
+  for (std::size_t at = 0; at < snapshots.size(); ++at) {
+    const RunInfo& run = snapshots[at].run;
+    detail::merge_into(report.job.record, detail::record_of(snapshots[at]));
+    ranks.push_back({{static_cast<std::uint32_t>(run.rank), run.host, ""}, &report.ranks[at].kept_steps});
+  }
+  const detail::StepTimes times = detail::step_times_of(ranks);
+  if (times.ranks().empty()) { return; }  // no rank has steps
+  report.job.verdicts = detail::verdicts_of(times);
+  report.job.efficiency = detail::efficiency_of(times);
+  report.job.steps = times.steps();
+}
+
 RunReport add_up(std::vector<Rank> attempts) {
   RunReport report;
   const Attempt newest = newest_attempt(attempts);
@@ -112,7 +132,9 @@ RunReport add_up(std::vector<Rank> attempts) {
     snapshots.push_back(each.snapshot);
     snapshots.back().run.directory = each.directory;  // it may have been moved
   }
-  report.sum = snapshots.size() == 1 ? snapshots.front() : merged(snapshots);
+  const bool one = snapshots.size() == 1;
+  report.job.sum = one ? snapshots.front() : merged(snapshots);
+  if (!one) { compare(snapshots, report); }
   return report;
 }
 
@@ -134,45 +156,73 @@ void print_endings(const RunReport& run) {
              names, run.missing.size() > kMostNamed ? ", ..." : "");
 }
 
-void print_tables(const std::vector<RunReport>& runs) {
+void print_table(const RunReport& run) {
+  if (run.ranks.size() == 1) { return ConsoleExporter().print(run.job.sum); }
+  const bool color = detail::wants_color(stdout, ConsoleOptions::Color::automatic);
+  fmt::print("{}", detail::format_job(run.job, detail::width_of(stdout, 0), color));
+}
+
+void print_tables(const std::vector<RunReport>& runs, bool per_rank) {
   for (const RunReport& run : runs) {
-    ConsoleExporter().print(run.sum);
+    print_table(run);
     print_endings(run);
+    for (const Rank& rank : run.ranks) {
+      if (per_rank && run.ranks.size() > 1) { ConsoleExporter().print(rank.snapshot); }
+    }
     std::fflush(stdout);
   }
 }
 
-}  // namespace
-
-int report(const std::vector<std::string>& runs, ReportForm form) {
-  std::vector<std::string> remarks;
-  const std::vector<std::string> folders = rank_folders(runs, remarks);
-  for (const std::string& each : remarks) { remark(each); }
-  StepPrinter steps;
+/// The ranks of each run, and whether all of them were readable.
+struct RanksRead {
   std::vector<std::vector<Rank>> by_run;
-  std::map<std::string, std::size_t> places;  // by run id
   bool all = true;
+};
+
+/// Reads the folders; prints rows on the way, if these are asked for.
+RanksRead read_ranks(const std::vector<std::string>& folders, const ReportWishes& wishes) {
+  RanksRead ranks;
+  std::map<std::string, std::size_t> places;  // by run id
+  StepPrinter steps;
+  const auto is_wanted = [&](const RunInfo& run) { return wishes.rank < 0 || run.rank == wishes.rank; };
+  const std::size_t most =
+      std::clamp(kStepsOfAllRanks / std::max<std::size_t>(folders.size(), 1), kFewestSteps, kMostSteps);
   for (const std::string& folder : folders) {
+    detail::RankSteps kept(most);
     Rank rank = read_rank(folder, [&](const Snapshot& snapshot) {
-      if (form == ReportForm::steps) { steps.print(snapshot); }
+      if (wishes.form != ReportForm::steps) { return kept.add(snapshot); }
+      if (is_wanted(snapshot.run)) { steps.print(snapshot); }
     });
     if (!rank.readable()) {
       remark(why_unreadable(rank));
-      all = false;
+      ranks.all = false;
       continue;
     }
-    const auto [place, is_new] = places.emplace(rank.snapshot.run.id, by_run.size());
-    if (is_new) { by_run.emplace_back(); }
-    by_run[place->second].push_back(std::move(rank));
+    rank.kept_steps = std::move(kept);
+    const auto [place, is_new] = places.emplace(rank.snapshot.run.id, ranks.by_run.size());
+    if (is_new) { ranks.by_run.emplace_back(); }
+    if (is_wanted(rank.snapshot.run)) { ranks.by_run[place->second].push_back(std::move(rank)); }
   }
-  if (form == ReportForm::steps) { return all ? 0 : kBroken; }
+  return ranks;
+}
+
+}  // namespace
+
+int report(const std::vector<std::string>& runs, const ReportWishes& wishes) {
+  std::vector<std::string> remarks;
+  const std::vector<std::string> folders = rank_folders(runs, remarks);
+  for (const std::string& each : remarks) { remark(each); }
+  RanksRead ranks = read_ranks(folders, wishes);
   std::vector<RunReport> reports;
-  reports.reserve(by_run.size());
-  for (std::vector<Rank>& each : by_run) { reports.push_back(add_up(std::move(each))); }
-  if (form == ReportForm::table) { print_tables(reports); }
-  if (form == ReportForm::json) { fmt::print("{}", report_json(reports)); }
-  if (form == ReportForm::csv) { fmt::print("{}", report_csv(reports)); }
-  return all ? 0 : kBroken;
+  for (std::vector<Rank>& each : ranks.by_run) {
+    if (each.empty()) { throw Error(fmt::format("there is no rank {} in this run", wishes.rank)); }
+    reports.push_back(add_up(std::move(each)));
+    if (wishes.rank >= 0) { reports.back().missing.clear(); }
+  }
+  if (wishes.form == ReportForm::table) { print_tables(reports, wishes.per_rank); }
+  if (wishes.form == ReportForm::json) { fmt::print("{}", report_json(reports)); }
+  if (wishes.form == ReportForm::csv) { fmt::print("{}", report_csv(reports)); }
+  return ranks.all ? 0 : kBroken;
 }
 
 }  // namespace cli

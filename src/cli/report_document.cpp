@@ -5,7 +5,9 @@
 #include <takt/exporters/json.hpp>
 
 #include "base/text.hpp"
+#include "ranks/finding_json.hpp"
 #include "report/csv_rows.hpp"
+#include "report/job_throughput.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -45,6 +47,18 @@ Json uncaught_json(const Snapshot& snapshot) {
   return {{"type", death.type}, {"message", death.message}, {"thread", thread}, {"open", open}};
 }
 
+Json paths_json(const Snapshot& snapshot) {
+  Json paths = Json::array();
+  for (std::uint32_t path = 0; path < snapshot.paths.size(); ++path) {
+    const PathStats& each = snapshot.paths[path];
+    paths.push_back({{"path", snapshot.path_name(path)},
+                     {"n", each.host.n()},
+                     {"total_ns", each.host.total_ns()},
+                     {"self_ns", each.self_ns}});
+  }
+  return paths;
+}
+
 Json rank_json(const Rank& rank) {
   Json open = Json::array();
   for (const OpenRegion& each : rank.snapshot.open) {
@@ -61,15 +75,81 @@ Json rank_json(const Rank& rank) {
       {"state", word_of(rank.ending)},
       {"last_sign_unix_ns", rank.sign_unix_ns},
       {"wall_ns", rank.snapshot.wall_ns},
+      {"paths", paths_json(rank.snapshot)},
       {"open", open},
       {"uncaught", uncaught_json(rank.snapshot)},
       {"damage", damages(rank)},
   };
 }
 
+Json spread_json(const detail::RankSpread& spread) {
+  return {{"ranks", spread.ranks},         {"mean_ns", spread.mean_ns()},    {"min_ns", spread.least.ns},
+          {"min_rank", spread.least.rank}, {"max_ns", spread.most.ns},       {"max_rank", spread.most.rank},
+          {"stdev_ns", spread.stdev_ns()}, {"imbalance", spread.imbalance()}};
+}
+
+Json job_paths_json(const detail::JobReport& job) {
+  Json paths = Json::array();
+  for (std::uint32_t path = 0; path < job.sum.paths.size(); ++path) {
+    const detail::RankPath* const over_ranks = detail::find_path(job.record, job.sum, path);
+    if (over_ranks == nullptr || over_ranks->host_totals.ranks == 0) { continue; }
+    paths.push_back({{"path", job.sum.path_name(path)},
+                     {"n", over_ranks->host.n()},
+                     {"total", spread_json(over_ranks->host_totals)},
+                     {"share", detail::share_of_job(job.record, *over_ranks)}});
+    if (over_ranks->device_totals.ranks != 0) { paths.back()["device_total"] = spread_json(over_ranks->device_totals); }
+  }
+  return paths;
+}
+
+Json throughput_json(const Snapshot& sum) {
+  Json all = Json::array();
+  for (const detail::JobThroughput& each : detail::job_throughputs(sum)) {
+    const Throughput& throughput = each.throughput;
+    const bool known = throughput.no_interval == NoInterval::none;
+    all.push_back({{"path", sum.path_name(each.path)},
+                   {"items", throughput.items},
+                   {"period_ns", throughput.period_ns},
+                   {"items_per_s", throughput.items_per_s},
+                   {"items_per_s_low", known ? Json(throughput.items_low) : Json()},
+                   {"items_per_s_high", known ? Json(throughput.items_high) : Json()},
+                   {"steps_per_s", throughput.steps_per_s},
+                   {"slowest", sum.threads[sum.series[each.slowest].thread].name}});
+  }
+  return all;
+}
+
+Json job_json(const detail::JobReport& job) {
+  Json findings = Json::array();
+  for (const detail::RankVerdict& each : job.verdicts) {
+    findings.push_back(Json::parse(detail::finding_json(each.finding).text()));
+  }
+  Json efficiency;
+  if (job.efficiency.parallel > 0) {
+    efficiency = {{"load_balance", job.efficiency.load_balance},
+                  {"communication", job.efficiency.communication},
+                  {"parallel", job.efficiency.parallel}};
+  }
+  return {{"wall", spread_json(job.record.wall)},
+          {"findings", findings},
+          {"efficiency", efficiency},
+          {"throughput", throughput_json(job.sum)},
+          {"paths", job_paths_json(job)}};
+}
+
 std::string number(double value, bool known) { return known ? fmt::format("{:.3f}", value) : ""; }
 
-std::string csv_line(const Snapshot& sum, std::uint32_t index) {
+/// Empty for one rank alone.
+std::string over_ranks(const detail::JobReport& job, std::uint32_t index) {
+  const detail::RankPath* const path = detail::find_path(job.record, job.sum, index);
+  if (path == nullptr || path->host_totals.ranks == 0) { return ",,,,,"; }
+  const detail::RankSpread& spread = path->host_totals;
+  return fmt::format(",{},{},{},{},{}", spread.ranks, spread.least.ns, spread.least.rank, spread.most.ns,
+                     spread.most.rank);
+}
+
+std::string csv_line(const detail::JobReport& job, std::uint32_t index) {
+  const Snapshot& sum = job.sum;
   const PathStats& path = sum.paths[index];
   const Summary& host = path.host;
   const bool measured = host.measured_n() != 0;
@@ -83,7 +163,7 @@ std::string csv_line(const Snapshot& sum, std::uint32_t index) {
   add(measured, host.max_ns());
   line += fmt::format(",{},{},{}", path.items, path.bytes, path.skipped);
   line += path.device.n() == 0 ? ",," : fmt::format(",{},{}", path.device.n(), path.device.total_ns());
-  return line + "\n";
+  return line + over_ranks(job, index) + "\n";
 }
 
 }  // namespace
@@ -93,21 +173,22 @@ std::string report_json(const std::vector<RunReport>& runs) {
   for (const RunReport& run : runs) {
     Json ranks = Json::array();
     for (const Rank& rank : run.ranks) { ranks.push_back(rank_json(rank)); }
-    list.push_back({{"run_id", run.sum.run.id},
+    list.push_back({{"run_id", run.job.sum.run.id},
                     {"ranks", ranks},
                     {"missing_ranks", run.missing},
-                    {"summary", Json::parse(format_json(run.sum))}});
+                    {"job", run.ranks.size() > 1 ? job_json(run.job) : Json()},
+                    {"summary", Json::parse(format_json(run.job.sum))}});
   }
-  const Json document = {{"schema", "takt-report/1"}, {"runs", list}};
+  const Json document = {{"schema", "takt-report/2"}, {"runs", list}};
   return detail::printable_json(document.dump(1, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
 std::string report_csv(const std::vector<RunReport>& runs) {
   std::string text =
       "run_id,path,kind,n,total_ns,self_ns,mean_ns,stdev_ns,min_ns,p50_ns,p90_ns,p99_ns,max_ns,items,bytes,skipped,"
-      "device_n,device_total_ns\n";
+      "device_n,device_total_ns,ranks,least_total_ns,least_rank,most_total_ns,most_rank\n";
   for (const RunReport& run : runs) {
-    for (std::uint32_t path = 0; path < run.sum.paths.size(); ++path) { text += csv_line(run.sum, path); }
+    for (std::uint32_t path = 0; path < run.job.sum.paths.size(); ++path) { text += csv_line(run.job, path); }
   }
   return text;
 }

@@ -5,6 +5,7 @@
 #include <takt/snapshot.hpp>
 
 #include "cli/rank.hpp"
+#include "report/job_report.hpp"
 
 #include <string>
 #include <vector>
@@ -16,10 +17,10 @@ namespace cli {
 struct RunReport {
   std::vector<Rank> ranks;   ///< in order; of each, its last attempt
   std::vector<int> missing;  ///< ranks of which there is no journal
-  Snapshot sum;
+  detail::JobReport job;     ///< of one rank its sum alone
 };
 
-/// By schema "takt-report/1", docs/command.md.
+/// By schema "takt-report/2", docs/command.md.
 std::string report_json(const std::vector<RunReport>& runs);
 /// A line for each path.
 std::string report_csv(const std::vector<RunReport>& runs);

@@ -9,7 +9,7 @@
 #include "base/folder_files.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
-#include "cli/folder_look.hpp"
+#include "cli/folder_contents.hpp"
 #include "cli/rank.hpp"
 #include "journal/journal_format.hpp"
 
@@ -33,8 +33,8 @@ bool is_folder(const fs::path& path) {
   return fs::is_directory(path, error);
 }
 
-/// Of the entries of a folder whose name and status are wanted, the paths, sorted. What is below the folder that somebody has named is
-/// not followed where it is a link: it could lead anywhere, and what delivers a run writes there.
+/// Of the entries of a folder whose name and status are wanted, the paths, sorted. What is below the folder that
+/// somebody has named is not followed where it is a link: it could lead anywhere, and what delivers a run writes there.
 template <class Wanted>
 Paths entries(const fs::path& folder, Wanted wanted) {
   Paths found;

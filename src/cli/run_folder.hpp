@@ -11,8 +11,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace cli {
 
-/// The folders of the ranks that `given` means: one itself, those of a run, or those of the newest run in a folder of runs.
-/// The last is told in `remarks`.
+/// The folders of the ranks that `given` means: one itself, those of a run, or those of the newest run in a folder of
+/// runs. The last is told in `remarks`.
 /// \throws takt::Error where there is none, saying what to do.
 std::vector<std::string> rank_folders(const std::string& given, std::vector<std::string>& remarks);
 

@@ -5,8 +5,7 @@
 #include <takt/error.hpp>
 
 #include "base/file.hpp"
-#include "cli/rank.hpp"
-#include "journal/journal_reader.hpp"
+#include "cli/patience.hpp"
 #include "wandb/wandb_cursor.hpp"
 
 #include <utility>
@@ -17,114 +16,73 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
-using Outcome = WandbDelivered::Outcome;
 
-constexpr milliseconds kUploadSlice(200);  // between two looks at the lease and the bar
 constexpr std::size_t kWandbCursorBytes = std::size_t{1} << 20U;
+
+detail::WandbCursor read_wandb_cursor(const FolderTurn& turn) {
+  detail::WandbCursor cursor;
+  std::string text;
+  if (turn.is_begun() && (!turn.read_cursor(kWandbCursorBytes, text) || !detail::parse_wandb_cursor(text, cursor))) {
+    throw Error(turn.cursor_file() +
+                " cannot be read, so that nobody knows what was written. Remove it to write and send everything as a "
+                "new run of W&B's");
+  }
+  return cursor;
+}
 
 }  // namespace
 
 WandbDelivery::WandbDelivery(std::string folder, WandbOptions options, milliseconds patience, detail::WandbTimes times)
-    : folder_(std::move(folder)),
-      files_(std::make_shared<detail::FolderFiles>(folder_)),
-      options_(std::move(options)),
-      patience_(patience),
-      times_(times) {}
+    : folder_(std::move(folder)), options_(std::move(options)), patience_(patience), times_(times) {}
 
 WandbDelivered WandbDelivery::run(const Watcher& watch) {
   WandbDelivered delivered;
-  Snapshot first;
-  if (!detail::JournalReader(files_).read_part(first)) {
-    delivered.outcome = Outcome::unreadable;
-    delivered.why = why_unreadable(read_rank(folder_));
-    return delivered;
-  }
-  if (!lease_.take(files_, detail::name_part(detail::wandb_lease_file("")))) {
-    if (lease_.is_broken()) { throw Error(lease_.problem()); }
-    delivered.outcome = Outcome::busy;
-    delivered.why = lease_.problem();
-    return delivered;
-  }
-  const detail::LeaseReturn back(lease_);
-  return deliver(first.run, watch);
+  FolderTurn turn(folder_, detail::kWandb);
+  if (turn.begin(options_.all_ranks, delivered.outcome, delivered.why)) { deliver(turn, watch, delivered); }
+  return delivered;
 }
 
-WandbDelivered WandbDelivery::deliver(const RunInfo& from, const Watcher& watch) {
-  WandbDelivered delivered;
-  const std::string cursor_file = detail::wandb_cursor_file(folder_);
-  detail::WandbCursor cursor;
-  const std::string cursor_name = detail::name_part(cursor_file);
-  const bool begun = files_->may_exist(cursor_name);
-  std::string text;
-  if (begun &&
-      (!files_->read_whole(cursor_name, kWandbCursorBytes, text) || !detail::parse_wandb_cursor(text, cursor))) {
-    throw Error(cursor_file +
-                " cannot be read, so that nobody knows what was written. Remove it to write and send everything as a "
-                "new run of W&B's");
-  }
+void WandbDelivery::deliver(FolderTurn& turn, const Watcher& watch, WandbDelivered& delivered) {
+  const detail::WandbCursor cursor = read_wandb_cursor(turn);
   detail::WandbRun run(options_);
-  run.keep_cursor(files_);
-  if (begun) { run.resume(cursor, from); }
-  const bool whole = cursor.ended || write(run, begun, delivered);
+  run.keep_cursor(turn.files());
+  if (turn.is_begun()) { run.resume(cursor, turn.run()); }
+  const bool whole = cursor.ended || write(run, turn, delivered);
   delivered.folder = run.folder();
   delivered.run = run.cursor().run;
   delivered.resume = run.cursor().resume;
   delivered.rows = static_cast<std::uint64_t>(run.cursor().rows);
   delivered.sent = run.cursor().lines;
-  if (!whole) { return delivered; }
+  if (!whole) { return; }
   const bool ended = run.cursor().ended;
   if (run.cursor().complete || (ended && detail::may_exist(run.log_file() + ".synced"))) {
     delivered.outcome = Outcome::all;
-    return delivered;
+    return;
   }
   delivered.outcome = ended ? Outcome::written : Outcome::so_far;
-  if (options_.mode != WandbMode::online) { return delivered; }
+  if (options_.mode != WandbMode::online) { return; }
   if (!detail::WandbUpload::available()) {
     delivered.why = "this takt is built without libcurl";
   } else if (options_.api_key.empty()) {
     delivered.why = "there is no key (WANDB_API_KEY)";
   } else {
-    send(run, watch, delivered);
+    send(run, turn, watch, delivered);
   }
-  return delivered;
 }
 
-bool WandbDelivery::write(detail::WandbRun& run, bool begun, WandbDelivered& delivered) {
-  detail::JournalReader reader(files_);
-  Snapshot snapshot;
-  bool taken = true;
-  const auto take = [&] {
-    snapshot.run.directory = folder_;  // it may have been moved
-    taken = run.take(snapshot) && lease_.refresh();
-    snapshot.rows.clear();
-    snapshot.metrics.clear();
-  };
-  while (taken && reader.read_part(snapshot)) {
-    if (!begun && snapshot.run.rank != 0 && !options_.all_ranks) {
-      delivered.outcome = Outcome::not_sent;
-      delivered.why = "rank 0 speaks for the run (--all-ranks changes that)";
-      return false;
-    }
-    take();
-  }
-  const Ending ending = ending_of(folder_, reader, snapshot);
-  bool ended = has_ended(ending);
-  const bool silent = ending == Ending::silent && is_given_up(folder_);
-  if (taken && (ending == Ending::died || silent)) {
-    reader.finish(snapshot);
-    reader.release_early(snapshot);  // nobody will tell their device values any more
-    // It may have said that it ended between the reading and the look at it.
-    if (!reader.ended()) { snapshot.failed = true; }
-    snapshot.finished = ended = true;
-    take();
-  }
+bool WandbDelivery::write(detail::WandbRun& run, FolderTurn& turn, WandbDelivered& delivered) const {
+  const FolderTurn::Reading reading = turn.read([&](Snapshot& snapshot, FolderTurn::Part part) {
+    if (part == FolderTurn::Part::death) { snapshot.failed = true; }
+    return run.take(snapshot) && turn.lasts();
+  });
   // The trace is whole by now, if there is one.
-  const bool written = taken && (ended ? run.finish(steady_clock::now()) || run.cursor().ended : run.flush());
-  if (!written) { delivered.why = lease_.held() ? "the log for W&B cannot be written" : lease_.problem(); }
+  const bool written =
+      reading.whole && (reading.ended ? run.finish(steady_clock::now()) || run.cursor().ended : run.flush());
+  if (!written) { delivered.why = turn.is_lost() ? turn.problem() : "the log for W&B cannot be written"; }
   return written;
 }
 
-void WandbDelivery::send(detail::WandbRun& run, const Watcher& watch, WandbDelivered& delivered) {
+void WandbDelivery::send(detail::WandbRun& run, FolderTurn& turn, const Watcher& watch, WandbDelivered& delivered) {
   const detail::WandbCursor cursor = run.cursor();
   const std::string url = detail::WandbUpload(options_, run.log_file()).url();
   detail::WandbSent sent;
@@ -139,16 +97,13 @@ void WandbDelivery::send(detail::WandbRun& run, const Watcher& watch, WandbDeliv
     return run.sending(url, name, behind);
   };
   detail::WandbUpload upload(options_, run.log_file(), sent, begun, times_);
-  auto last_success = steady_clock::now();
-  std::uint64_t before = 0;
+  Patience patience(patience_);
   bool idle = false;
-  while (!idle && !upload.stopped() && lease_.refresh()) {
-    idle = upload.deliver(steady_clock::now() + kUploadSlice, true);
+  while (!idle && !upload.stopped() && turn.lasts()) {
+    idle = upload.deliver(steady_clock::now() + kDeliverySlice, true);
     run.sent(url, upload.run(), upload.lines(), upload.complete());
     if (watch) { watch(upload.lines(), delivered.rows); }
-    const auto now = steady_clock::now();
-    if (std::exchange(before, upload.answers()) != upload.answers()) { last_success = now; }
-    if (now - last_success > patience_ && !upload.asking()) { break; }
+    if (!patience.lasts(upload.answers(), upload.asking())) { break; }
   }
   delivered.run = upload.run();
   delivered.sent = upload.lines();
@@ -156,7 +111,7 @@ void WandbDelivery::send(detail::WandbRun& run, const Watcher& watch, WandbDeliv
     delivered.outcome = Outcome::all;
   } else if (!idle || cursor.ended) {
     delivered.outcome = Outcome::some;
-    delivered.why = !lease_.held()     ? lease_.problem()
+    delivered.why = turn.is_lost()     ? turn.problem()
                     : upload.stopped() ? "W&B refuses the run"
                     : upload.ended()   ? "W&B did not take all files"
                                        : "W&B does not take it now";

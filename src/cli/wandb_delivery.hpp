@@ -4,15 +4,12 @@
 
 #include <takt/exporters/wandb.hpp>
 
-#include "base/folder_files.hpp"
-#include "trackers/file_lease.hpp"
+#include "cli/folder_turn.hpp"
 #include "wandb/wandb_run.hpp"
 #include "wandb/wandb_upload.hpp"
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <string>
 
 TAKT_BEGIN_NAMESPACE
@@ -20,15 +17,6 @@ namespace cli {
 
 /// What came of the delivery of one folder.
 struct WandbDelivered {
-  enum class Outcome {
-    all,        ///< W&B has it, and knows that the run has ended
-    written,    ///< the log has it, for "wandb sync": there is no key, or sending is not wished
-    so_far,     ///< either of these, but the run goes on
-    some,       ///< not everything could be sent or written
-    busy,       ///< another process is at it
-    not_sent,   ///< this rank has no run of its own
-    unreadable  ///< nothing was found
-  };
   Outcome outcome = Outcome::some;
   std::string why;         ///< for `some` and those behind it; for those before it, why nothing was sent that was to be
   std::uint64_t rows = 0;  ///< in the log
@@ -38,13 +26,10 @@ struct WandbDelivered {
   WandbResume resume = WandbResume::unset;  ///< what it has to do with a run of the same id
 };
 
-/// Writes what the journal in a folder has and W&B's log has not, as the exporter in the program would have, and sends the log where
-/// there is a key. One thread at a time.
+/// Writes what the journal in a folder has and W&B's log has not, as the exporter in the program would have, and sends
+/// the log where there is a key. One thread at a time.
 class WandbDelivery {
  public:
-  /// Told of rows that W&B has, and of all.
-  using Watcher = std::function<void(std::uint64_t, std::uint64_t)>;
-
   WandbDelivery(std::string folder, WandbOptions options, std::chrono::milliseconds patience,
                 detail::WandbTimes times = {});
 
@@ -52,17 +37,15 @@ class WandbDelivery {
   WandbDelivered run(const Watcher& watch = {});
 
  private:
-  WandbDelivered deliver(const RunInfo& run, const Watcher& watch);
-  /// Returns false, with the outcome, where the log cannot be written as far as the journal goes.
-  bool write(detail::WandbRun& run, bool begun, WandbDelivered& delivered);
-  void send(detail::WandbRun& run, const Watcher& watch, WandbDelivered& delivered);
+  void deliver(FolderTurn& turn, const Watcher& watch, WandbDelivered& delivered);
+  /// Returns false, with why, where the log cannot be written as far as the journal goes.
+  bool write(detail::WandbRun& run, FolderTurn& turn, WandbDelivered& delivered) const;
+  void send(detail::WandbRun& run, FolderTurn& turn, const Watcher& watch, WandbDelivered& delivered);
 
   std::string folder_;
-  std::shared_ptr<const detail::FolderFiles> files_;
   WandbOptions options_;
   std::chrono::milliseconds patience_;
   detail::WandbTimes times_;
-  detail::FileLease lease_;
 };
 
 }  // namespace cli

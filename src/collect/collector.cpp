@@ -3,8 +3,7 @@
 #include "collect/collector.hpp"
 
 #include "record/device_queue.hpp"
-
-#include <takt/detail/event.hpp>
+#include "record/event_run.hpp"
 
 #include <cstring>
 #include <new>
@@ -199,35 +198,52 @@ void Collector::place_device_spans() {
       });
 }
 
+/// Makes spans of events.
+struct Collector::EventSpans : EventVisitor {
+  EventSpans(Collector& owner, std::vector<OpenSpan>& begun, const EventsRecord& record, std::uint32_t number)
+      : collector(owner),
+        open(begun),
+        source(static_cast<ClockSource>(record.source)),
+        thread(number),
+        ticks(record.last_ticks) {}
+
+  bool begin(std::uint64_t place, Event event, std::uint64_t key) {
+    open[place] = OpenSpan{key, source, ns_of(event)};
+    return true;
+  }
+  bool end(std::uint64_t /*place*/, Event event, std::uint32_t id) {
+    const OpenSpan span = std::exchange(open[id], OpenSpan{});
+    if (span.key != 0 && span.source != source) {
+      // The clock was changed meanwhile, and this may still be a reading of the one before.
+      ++collector.lost_spans_;
+      return true;
+    }
+    const std::uint64_t ns = ns_of(event);
+    if (span.key != 0) {
+      collector.add_span(thread, span.key, span.begin_ns, ns);
+    } else {
+      ++collector.lost_spans_;  // its begin fell to a full outbox
+    }
+    return true;
+  }
+  std::uint64_t ns_of(Event event) {
+    ticks = unwrap(event, ticks);
+    return collector.clock_.to_ns(source, ticks);
+  }
+
+  Collector& collector;
+  std::vector<OpenSpan>& open;
+  const ClockSource source;
+  const std::uint32_t thread;
+  std::uint64_t ticks;
+};
+
 void Collector::take_events(const EventsRecord& record, const Recorder* from, std::uint32_t thread) {
   std::vector<OpenSpan>& open = open_spans_[from];
   open.resize(kBlocks * kBlockEvents);
-  const auto* event = reinterpret_cast<const Event*>(&record + 1);
-  const std::size_t count = (record.bytes - sizeof(EventsRecord)) / sizeof(Event);
-  const auto source = static_cast<ClockSource>(record.source);
-  std::uint64_t ticks = record.last_ticks;
-  for (std::size_t at = 0; at < count; ++at) {
-    const Event code = event[at] & kCodeMask;
-    if (code >= kFirstSpecialCode) {
-      at += code == kSkippedCode ? 0 : 1;
-      continue;
-    }
-    if (code < kBeginCode && open[code].key != 0 && open[code].source != source) {
-      open[code].key = 0;  // the clock was changed meanwhile, and this may still be a reading of the one before
-      ++lost_spans_;
-      continue;
-    }
-    ticks = unwrap(event[at], ticks);
-    const std::uint64_t ns = clock_.to_ns(source, ticks);
-    if (code >= kBeginCode) {
-      open[record.place + at] = OpenSpan{code - kBeginCode, source, ns};
-    } else if (open[code].key != 0) {
-      add_span(thread, open[code].key, open[code].begin_ns, ns);
-      open[code].key = 0;
-    } else {
-      ++lost_spans_;  // its begin fell to a full outbox
-    }
-  }
+  const auto count = static_cast<std::uint32_t>((record.bytes - sizeof(EventsRecord)) / sizeof(Event));
+  const EventRun run{reinterpret_cast<const Event*>(&record + 1), count, record.place};
+  visit_events(run, EventSpans(*this, open, record, thread));
 }
 
 void Collector::add_span(std::uint32_t thread, std::uint64_t key, std::uint64_t begin_ns, std::uint64_t end_ns) {

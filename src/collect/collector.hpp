@@ -59,7 +59,7 @@ class Collector {
   void forget(const Recorder* recorder) { open_spans_.erase(recorder); }
   /// Hands over what is ready; `all`: rows that still wait, too, incomplete.
   Harvest harvest(bool all);
-  /// What was dropped because nobody took it.
+  /// What was dropped because no Session took it.
   struct Dropped {
     std::uint64_t rows = 0;
     std::uint64_t metrics = 0;
@@ -76,13 +76,14 @@ class Collector {
     std::uint64_t number = 0;  ///< in its series
     std::uint32_t device_pending = 0;
     std::uint32_t device_spans = 0;
-    bool is_new = true;  // has not been harvested as it stands
+    bool is_new = true;  // has changed since it was harvested
   };
   struct OpenSpan {
     std::uint64_t key = 0;
     ClockSource source = ClockSource::counter;
     std::uint64_t begin_ns = 0;
   };
+  struct EventSpans;
   using Paths = std::vector<std::uint32_t>;
 
   void count_dropped(Record::Type type) noexcept;

@@ -17,9 +17,9 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// The time lines of the devices of this process, and what their spans say of steps: takes spans that have resolved, places
-/// them on the host's time line, and keeps those of a step until its row is whole. Times of the host are on the clock of the
-/// process. One thread at a time (Registry's collect lock).
+/// The time lines of the devices of this process, and what their spans say of steps: takes spans that have resolved,
+/// places them on the host's time line, and keeps those of a step until its row is whole. Times of the host are on the
+/// clock of the process. One thread at a time (Registry's collect lock).
 class DeviceTimeLines {
  public:
   static constexpr std::size_t kLines = 64;

@@ -10,7 +10,8 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-// By which part a correction may stretch or shorten the time since the one before: the lengths of spans are wrong by as much.
+// By which part a correction may stretch or shorten the time since the one before: the lengths of spans are wrong by
+// as much.
 constexpr double kMostStretch = 0.01;
 
 }  // namespace
@@ -49,8 +50,9 @@ bool HostOffset::is_recent(const Window& window) const {
   return static_cast<double>(window.number) * kWindowNs > newest_ns_ - kWindows * kWindowNs;
 }
 
-/// What the bounds leave possible: between an event and a later one the host's clock has gone on by at most the time from the
-/// one's submission to the other's being seen, and by at least the time from the one's being seen to the other's submission.
+/// What the bounds leave possible: between an event and a later one the host's clock has gone on by at most the time
+/// from the one's submission to the other's being seen, and by at least the time from the one's being seen to the
+/// other's submission.
 HostOffset::Rates HostOffset::rates() const {
   Rates rates;
   Rates found = rates;

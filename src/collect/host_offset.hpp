@@ -13,14 +13,15 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Turns times of a device into times of the host, and says how far off they may be. Nothing is synchronised for it: the host
-/// gave an event to the device before the device came to it, and saw it finished after. These two bounds of every event, the
-/// tightest of each second of the last minute, are carried to any time by what the same bounds leave of the clocks' rates:
-/// what is possible lies between, and its middle is the answer. (Two-sided bounds as in clock synchronisation of traces:
-/// Duda, Harrus, Haddad, Bernard, "Estimating global time in distributed systems", ICDCS 1987.)
+/// Turns times of a device into times of the host, and says how far off they may be. Nothing is synchronised for it:
+/// the host gave an event to the device before the device came to it, and saw it finished after. These two bounds of
+/// every event, the tightest of each second of the last minute, are carried to any time by what the same bounds leave
+/// of the clocks' rates: what is possible lies between, and its middle is the answer. (Two-sided bounds as in clock
+/// synchronisation of traces: Duda, Harrus, Haddad, Bernard, "Estimating global time in distributed systems", ICDCS
+/// 1987.)
 ///
-/// The bound rests on two assumptions: the clocks' rates differ by at most kMostPpm, and in a minute by kWanderPpm from their
-/// mean. Pure arithmetic; times in ns. One thread at a time.
+/// The bound rests on two assumptions: the clocks' rates differ by at most kMostPpm, and in a minute by kWanderPpm
+/// from their mean. Pure arithmetic; times in ns. One thread at a time.
 class HostOffset {
  public:
   static constexpr double kMostPpm = 200;  ///< quartz is within 100 ppm
@@ -30,10 +31,12 @@ class HostOffset {
   static constexpr unsigned kWindows = 60;
   static constexpr std::size_t kKnots = 4096;
 
-  /// An event at `device_ns` was recorded by the host at `submitted_ns` or later, and seen finished at `seen_ns` or earlier.
+  /// An event at `device_ns` was recorded by the host at `submitted_ns` or later, and seen finished at `seen_ns` or
+  /// earlier.
   void add(double device_ns, std::uint64_t submitted_ns, std::uint64_t seen_ns);
-  /// From here on at() is settled for all that has been added. It is joined to what was settled before, without a step, so
-  /// that spans of one stream stay in order; a large correction takes some time, and is in the bound for so long.
+  /// From here on at() is settled for all that has been added. It is joined to what was settled before, without a
+  /// step, so that spans of one stream stay in order; a large correction takes some time, and is in the bound for so
+  /// long.
   void settle();
 
   struct Time {

@@ -140,7 +140,7 @@ class Activity {
     }
   }
 
-  /// Where a stream computed all the while, and nobody says when it waited.
+  /// Where a stream computed all the while, and no span says when it waited.
   bool is_undecided(const PlacedSpan& comm) const {
     return std::any_of(unsure_.begin(), unsure_.end(), [&comm](const Interval& each) {
       return each.first <= comm.begin_ns && comm.end_ns <= each.second;

@@ -21,9 +21,9 @@ struct PlacedSpan {
   Exposed::For waits_for = Exposed::For::nothing;
 };
 
-/// What the spans of one step on one device say of overlap, by the union of intervals. On each stream the innermost span
-/// tells the kind; one of Kind::other is of the kind that it lies in, and where it lies in none, it may be computing.
-/// Reorders `spans`, which are at least one.
+/// What the spans of one step on one device say of overlap, by the union of intervals. On each stream the innermost
+/// span tells the kind; one of Kind::other is of the kind that it lies in, and where it lies in none, it may be
+/// computing. Reorders `spans`, which are at least one.
 Overlap overlap_of(std::vector<PlacedSpan>& spans);
 
 /// Adds up what steps say. The time line is that of `sum`.

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-// Rows and metrics in a journal, many in a frame, each spelled by what differs from the one before: at a high rate they are
-// nearly all that a journal holds. Byte by byte in docs/journal.md. One thread at a time.
+// Rows and metrics in a journal, many in a frame, each spelled by what differs from the one before: at a high rate they
+// are nearly all that a journal holds. Byte by byte in docs/journal.md. One thread at a time.
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {

@@ -44,9 +44,7 @@ bool same(const Summary& a, const Summary& b) {
 }
 
 bool same(const PathStats& a, const PathStats& b) {
-  return same(a.host, b.host) && same(a.device, b.device) && a.self_ns == b.self_ns && a.items == b.items &&
-         a.bytes == b.bytes && a.skipped == b.skipped && a.device_pending == b.device_pending &&
-         a.device_lost == b.device_lost;
+  return same(a.host, b.host) && same(a.device, b.device) && numbers_of(a) == numbers_of(b);
 }
 
 }  // namespace
@@ -86,12 +84,12 @@ void JournalChanges::add_totals(FrameBuffer& out, const Snapshot& snapshot) {
     if (!is_new && same(now, said)) { continue; }
     TotalsRecord record;
     record.path = static_cast<std::uint32_t>(index);
-    copy_numbers(now, record);
+    numbers_of(record) = numbers_of(now);
     record.host = changes(now.host, said.host);
     record.has_device = now.device.n() != 0;
     if (record.has_device) { record.device = changes(now.device, said.device); }
     out.add(FrameType::totals, record);
-    copy_numbers(now, said);
+    numbers_of(said) = numbers_of(now);
     said.host = now.host;
     said.device = now.device;
   }
@@ -130,7 +128,7 @@ void JournalChanges::add_notes(FrameBuffer& out, FrameType type, const Notes& no
 void JournalChanges::add_lists(FrameBuffer& out, const Snapshot& snapshot) {
   LossesRecord losses;
   for (const Loss& each : snapshot.losses) {
-    if (each.what != "not_in_journal") { losses.losses.push_back(each); }  // the frame of the gap says that
+    if (each.what != "not_in_journal") { losses.losses.push_back(each); }  // the frame of that loss says that
   }
   add_changed(out, FrameType::losses, losses, losses_);
   add_changed(out, FrameType::devices, DevicesRecord{snapshot.devices}, devices_);

@@ -33,20 +33,6 @@ enum HeaderField : std::size_t {
 /// Offsets in the header of a frame.
 enum FrameField : std::size_t { kMagicAt = 0, kLengthAt = 4, kCrcAt = 8, kTypeAt = 12, kFrameSequenceAt = 16 };
 
-template <class T>
-void store(char* at, T value) noexcept {
-  for (std::size_t byte = 0; byte < sizeof(T); ++byte) { at[byte] = static_cast<char>(value >> (8U * byte)); }
-}
-
-template <class T>
-T load(const char* at) noexcept {
-  std::uint64_t value = 0;
-  for (std::size_t byte = 0; byte < sizeof(T); ++byte) {
-    value |= std::uint64_t{static_cast<unsigned char>(at[byte])} << (8U * byte);
-  }
-  return static_cast<T>(value);
-}
-
 /// Of all that a frame says: its length, and from the type to the end of the payload.
 std::uint32_t checksum(const char* frame, std::size_t length) noexcept {
   const std::uint32_t begun = crc32c({frame + kLengthAt, sizeof(std::uint32_t)});
@@ -117,65 +103,6 @@ bool parse_frame(std::string_view bytes, Frame& frame) noexcept {
   frame.sequence = load<std::uint64_t>(bytes.data() + kFrameSequenceAt);
   frame.payload = bytes.substr(kFrameHeaderBytes, length);
   return true;
-}
-
-void Encoder::varint(std::uint64_t value) {
-  for (; value >= 0x80U; value >>= 7U) { out_.push_back(static_cast<char>(value | 0x80U)); }
-  out_.push_back(static_cast<char>(value));
-}
-
-void Encoder::real(double value) {
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, &value, sizeof bits);
-  char bytes[sizeof bits];
-  store(bytes, bits);
-  out_.append(bytes, sizeof bytes);
-}
-
-void Encoder::text(std::string_view value) {
-  number(value.size());
-  out_.append(value);
-}
-
-std::uint64_t Decoder::varint() noexcept {
-  std::uint64_t value = 0;
-  for (unsigned shift = 0; ok_ && shift < 64; shift += 7) {
-    if (left_.empty()) { break; }
-    const auto byte = static_cast<unsigned char>(left_.front());
-    left_.remove_prefix(1);
-    if (shift == 63 && byte > 1) { break; }  // beyond 64 bits
-    value |= std::uint64_t{byte & 0x7FU} << shift;
-    if (byte < 0x80U) { return value; }
-  }
-  ok_ = false;
-  return 0;
-}
-
-void Decoder::real(double& value) noexcept {
-  std::uint64_t bits = 0;
-  ok_ = ok_ && left_.size() >= sizeof bits;
-  if (!ok_) { return; }
-  bits = load<std::uint64_t>(left_.data());
-  std::memcpy(&value, &bits, sizeof value);
-  left_.remove_prefix(sizeof bits);
-}
-
-void Decoder::text(std::string& value) {
-  std::uint64_t length = 0;
-  number(length);
-  ok_ = ok_ && length <= left_.size();
-  if (!ok_) { return; }
-  value = left_.substr(0, length);
-  left_.remove_prefix(length);
-}
-
-void Decoder::kind(Kind& value) noexcept {
-  std::uint32_t number_of_kind = 0;
-  number(number_of_kind);
-  // A kind that was added later is one that this reader has no word for.
-  if (ok_) {
-    value = number_of_kind < static_cast<std::uint32_t>(Kind::other) ? static_cast<Kind>(number_of_kind) : Kind::other;
-  }
 }
 
 void FrameBuffer::add_raw(std::uint16_t type, std::string_view payload) {

@@ -2,18 +2,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <takt/key.hpp>
+#include <takt/config.hpp>
+
+#include "base/encoding.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <string_view>
-#include <type_traits>
-#include <vector>
 
-// Format "takt-journal/2", byte by byte in docs/journal.md: how a segment file begins, what a frame is, and how values are
-// spelled in one. Everything is little-endian. What the frames say is in journal_records.hpp.
+// Format "takt-journal/2", byte by byte in docs/journal.md: how a segment file begins, and what a frame is. Everything
+// is little-endian. How values are spelled in a frame is in base/encoding.hpp, and what the frames say in
+// journal_records.hpp.
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -86,82 +86,6 @@ std::size_t frame_bytes(std::string_view bytes) noexcept;
 
 /// Whether a whole and undamaged frame stands at the start of `bytes`.
 bool parse_frame(std::string_view bytes, Frame& frame) noexcept;
-
-/// Spells values into a payload.
-class Encoder {
- public:
-  explicit Encoder(std::string& out) : out_(out) {}
-
-  /// Unsigned: 7 bits a byte, lowest first, the top bit set where more follow. Signed: the same, with the sign lowest.
-  template <class T>
-  void number(T value) {
-    static_assert(std::is_integral_v<T>);
-    if constexpr (std::is_signed_v<T>) {
-      const auto wide = static_cast<std::int64_t>(value);
-      varint((static_cast<std::uint64_t>(wide) << 1U) ^ static_cast<std::uint64_t>(wide >> 63U));
-    } else {
-      varint(value);
-    }
-  }
-  /// For values that came to a record later: older journals end before them.
-  static constexpr bool more() noexcept { return true; }
-  void real(double value);
-  void text(std::string_view value);
-  void kind(Kind value) { number(static_cast<std::uint32_t>(value)); }
-  template <class T, class Visit>
-  void list(const std::vector<T>& values, Visit visit) {
-    number(values.size());
-    for (const T& value : values) { visit(*this, value); }
-  }
-
- private:
-  void varint(std::uint64_t value);
-
-  std::string& out_;
-};
-
-/// Reads what an Encoder spelled. Bytes may be anything: it never reads beyond them, and after the first value that is not
-/// there, or does not fit, every further one fails too and nothing is changed.
-class Decoder {
- public:
-  explicit Decoder(std::string_view bytes) noexcept : left_(bytes) {}
-
-  bool ok() const noexcept { return ok_; }
-  bool more() const noexcept { return !left_.empty(); }
-
-  template <class T>
-  void number(T& value) noexcept {
-    static_assert(std::is_integral_v<T>);
-    const std::uint64_t raw = varint();
-    if constexpr (std::is_signed_v<T>) {
-      const auto wide = static_cast<std::int64_t>((raw >> 1U) ^ (~(raw & 1U) + 1));
-      ok_ = ok_ && wide >= std::numeric_limits<T>::min() && wide <= std::numeric_limits<T>::max();
-      if (ok_) { value = static_cast<T>(wide); }
-    } else {
-      ok_ = ok_ && raw <= std::numeric_limits<T>::max();
-      if (ok_) { value = static_cast<T>(raw); }
-    }
-  }
-  void real(double& value) noexcept;
-  void text(std::string& value);
-  void kind(Kind& value) noexcept;
-  template <class T, class Visit>
-  void list(std::vector<T>& values, Visit visit) {
-    std::uint64_t count = 0;
-    number(count);
-    ok_ = ok_ && count <= left_.size();  // each takes a byte or more
-    for (std::uint64_t at = 0; ok_ && at < count; ++at) {
-      values.emplace_back();
-      visit(*this, values.back());
-    }
-  }
-
- private:
-  std::uint64_t varint() noexcept;
-
-  std::string_view left_;
-  bool ok_ = true;
-};
 
 /// Frames one behind the other, as they go to a file.
 class FrameBuffer {

@@ -14,12 +14,13 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-// What damaged frames say of their length may overlap, and each of these is looked through whole. No accident makes that
-// more than the bytes there are; beyond this many times of it somebody wants to keep the reader busy.
+// What damaged frames say of their length may overlap, and each of these is looked through whole. No accident makes
+// that more than the bytes there are; beyond this many times of it somebody wants to keep the reader busy.
 constexpr std::uint64_t kMostSearched = 8;
 constexpr std::size_t kPartBytes = std::size_t{1} << 20U;
 constexpr std::size_t kAllBytes = std::size_t{16} << 20U;  // of most segments
-// Writers leave a segment at 8 MiB, and write no frame that comes near this; more is there to fill memory, or to take for ever.
+// Writers leave a segment at 8 MiB, and write no frame that comes near this; more is there to fill memory, or to take
+// for ever.
 constexpr std::size_t kLongestFrame = std::size_t{32} << 20U;
 constexpr std::uint64_t kMostSegment = std::uint64_t{1} << 30U;
 
@@ -142,7 +143,8 @@ std::size_t JournalReader::take_header(std::string_view bytes, bool closed) {
   return kSegmentHeaderBytes;
 }
 
-/// The first place from `at` on where a frame stands, the end where there is none. Adds to `searched` what was looked through.
+/// The first place from `at` on where a frame stands, the end where there is none. Adds to `searched` what was looked
+/// through.
 std::size_t JournalReader::find_frame(std::string_view bytes, std::size_t at, std::uint64_t& searched, Frame& frame) {
   for (; at + kFrameHeaderBytes <= bytes.size(); at += kFrameAlignment) {
     const std::size_t claimed = frame_bytes(bytes.substr(at));
@@ -182,7 +184,8 @@ std::size_t JournalReader::take_frames(std::string_view bytes, bool closed) {
 void JournalReader::take(const Frame& frame) {
   news_ = true;
   ++frames_;
-  // Lower numbers than expected come again after an export that was cut off; what they replace was not taken for written.
+  // Lower numbers than expected come again after an export that was cut off; what they replace was not taken for
+  // written.
   if (frame.sequence > expected_) { damage_.lost_frames += frame.sequence - expected_; }
   expected_ = frame.sequence + 1;
   const JournalState::Answer answer = state_.apply(frame);

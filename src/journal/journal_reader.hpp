@@ -17,15 +17,15 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Reads the journal of a run, also while it is written. Whatever is in the files, it ends, stays inside its memory, and tells
-/// what it could not read. One thread at a time. Exported for the exporters that are libraries of their own.
+/// Reads the journal of a run, also while it is written. Whatever is in the files, it ends, stays inside its memory,
+/// and tells what it could not read. One thread at a time. Exported for the exporters that are libraries of their own.
 class TAKT_EXPORT JournalReader {
  public:
   /// What a journal does not tell any more.
   struct Damage {
     std::uint64_t damaged_bytes = 0;      ///< stepped over, up to the next good frame
     std::uint64_t torn_tail_bytes = 0;    ///< cut off at the end of a segment
-    std::uint64_t lost_frames = 0;        ///< frames that were written and are not there, by the gaps in their numbers
+    std::uint64_t lost_frames = 0;        ///< frames that were written and are not there, by their numbers
     std::uint64_t unknown_frames = 0;     ///< of a type that this version has no name for
     std::uint64_t unreadable_frames = 0;  ///< undamaged, but what they say cannot be
   };
@@ -34,17 +34,18 @@ class TAKT_EXPORT JournalReader {
   explicit JournalReader(const std::string& directory);
   explicit JournalReader(std::shared_ptr<const FolderFiles> folder);
 
-  /// Reads what was appended since the last call. If there was something: `snapshot` becomes the newest state, rows and metrics
-  /// are added to those that it has, and it returns true. Else `snapshot` is left as it is.
+  /// Reads what was appended since the last call. If there was something: `snapshot` becomes the newest state, rows and
+  /// metrics are added to those that it has, and it returns true. Else `snapshot` is left as it is.
   bool read(Snapshot& snapshot);
-  /// The same, but stops behind the first piece, of about a MiB, that had something new: of a long run, nobody wants all rows
-  /// at once.
+  /// The same, but stops behind the first piece, of about a MiB, that had something new: of a long run, nobody wants
+  /// all rows at once.
   bool read_part(Snapshot& snapshot);
-  /// Nobody writes to the journal any more: reads the rest, and counts as torn what is cut off at the end. Otherwise as read().
+  /// Nobody writes to the journal any more: reads the rest, and counts as torn what is cut off at the end. Otherwise as
+  /// read().
   bool finish(Snapshot& snapshot);
 
-  /// Nobody will tell the device values that rows wait for: adds these rows as they stand, behind all others. Returns whether
-  /// there were any.
+  /// Nobody will tell the device values that rows wait for: adds these rows as they stand, behind all others. Returns
+  /// whether there were any.
   bool release_early(Snapshot& snapshot);
 
   /// Whether there is a journal at all.
@@ -59,8 +60,8 @@ class TAKT_EXPORT JournalReader {
   bool ended() const noexcept { return state_.ended(); }
   /// How many states of the run were read; the first one is from its beginning.
   std::uint64_t states() const noexcept { return state_.states(); }
-  /// The steps of each series, by number, that earlier Sessions of the process had counted as the run began. There may be fewer
-  /// than there are series: of the others none.
+  /// The steps of each series, by number, that earlier Sessions of the process had counted as the run began. There may
+  /// be fewer than there are series: of the others none.
   const std::vector<std::uint64_t>& earlier_steps() const noexcept { return state_.earlier_steps(); }
   /// Wall clock of the newest state, 0 before the first.
   std::int64_t last_time_unix_ns() const noexcept { return state_.last_time_unix_ns(); }

@@ -4,18 +4,19 @@
 
 #include <takt/snapshot.hpp>
 
-#include "journal/summary_access.hpp"
+#include "base/summary_access.hpp"
 
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <vector>
 
-// What the frames of a journal say. One function for each record spells it and reads it, so that the two cannot differ: with an
-// Encoder the record is const, with a Decoder it is filled in. Fields may be added at the end of a record; a reader ignores
-// what follows the fields that it knows, and asks whether there are more() before those that came later. Every record says what
-// is, not what has changed: reading one twice, or missing an earlier one, does no harm.
+// What the frames of a journal say. One function for each record spells it and reads it, so that the two cannot differ:
+// with an Encoder the record is const, with a Decoder it is filled in. Fields may be added at the end of a record; a
+// reader ignores what follows the fields that it knows, and asks whether there are more() before those that came later.
+// Every record says what is, not what has changed: reading one twice, or missing an earlier one, does no harm.
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -68,15 +69,10 @@ struct TotalsRecord {
   SummaryRecord device;
 };
 
-/// The numbers of a path beside its summaries, between a TotalsRecord and PathStats.
-template <class From, class To>
-void copy_numbers(const From& from, To& to) {
-  to.self_ns = from.self_ns;
-  to.items = from.items;
-  to.bytes = from.bytes;
-  to.skipped = from.skipped;
-  to.device_pending = from.device_pending;
-  to.device_lost = from.device_lost;
+/// References to the numbers of a path beside its summaries, of a TotalsRecord or PathStats, in the order of the frame.
+template <class Path>
+auto numbers_of(Path& path) noexcept {
+  return std::tie(path.self_ns, path.items, path.bytes, path.skipped, path.device_pending, path.device_lost);
 }
 
 struct LossesRecord {
@@ -231,8 +227,8 @@ void visit(Coder& coder, Record& summary) {
 
 template <class Coder, class Record, OnlyFor<Record, TotalsRecord> = 0>
 void visit(Coder& coder, Record& totals) {
-  visit_numbers(coder, totals.path, totals.self_ns, totals.items, totals.bytes, totals.skipped, totals.device_pending,
-                totals.device_lost);
+  coder.number(totals.path);
+  std::apply([&coder](auto&... numbers) { visit_numbers(coder, numbers...); }, numbers_of(totals));
   visit(coder, totals.host);
   coder.number(totals.has_device);
   if (totals.has_device) { visit(coder, totals.device); }

@@ -11,8 +11,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Room on the disk for the last words of a journal: a file without a name, that goes with the process. Where the file system has no
-/// such files, or no room for it, there is none. One thread at a time.
+/// Room on the disk for the last words of a journal: a file without a name, that goes with the process. Where the file
+/// system has no such files, or no room for it, there is none. One thread at a time.
 class JournalReserve {
  public:
   /// Takes it, unless it has some.

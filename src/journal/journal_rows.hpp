@@ -14,8 +14,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// How rows go into a journal: one whose device values are in as it stands; another one early, and what comes later as an
-/// amendment to that. Knows which early rows the journal has, in whichever segment. One thread at a time.
+/// How rows go into a journal: one whose device values are in as it stands; another one early, and what comes later as
+/// an amendment to that. Knows which early rows the journal has, in whichever segment. One thread at a time.
 class JournalRows {
  public:
   /// Rows of `snapshot` that only lack their amendment.

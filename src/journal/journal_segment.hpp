@@ -15,8 +15,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// One file of a journal, while it is written: new (0600, O_EXCL, O_NOFOLLOW, O_CLOEXEC) and only appended to. One thread at
-/// a time.
+/// One file of a journal, while it is written: new (0600, O_EXCL, O_NOFOLLOW, O_CLOEXEC) and only appended to. One
+/// thread at a time.
 class JournalSegment {
  public:
   JournalSegment() = default;

@@ -47,8 +47,8 @@ void move_to_end(std::vector<T>& from, std::vector<T>& to) {
   from.clear();
 }
 
-/// Puts to the top what stands deeper than regions can be nested: whoever walks up, or spells out where a path is, has to come to
-/// an end soon. Returns how many that were.
+/// Puts to the top what stands deeper than regions can be nested: whoever walks up, or spells out where a path is, has
+/// to come to an end soon. Returns how many that were.
 std::uint64_t cut_depth(std::vector<PathStats>& paths) {
   std::uint64_t cut = 0;
   for (PathStats& path : paths) {
@@ -88,70 +88,48 @@ void JournalState::move_into(Snapshot& snapshot) {
   if (gap_.unconfirmed != 0) { snapshot.losses.push_back({"not_confirmed", "journal", gap_.unconfirmed}); }
 }
 
-JournalState::Answer JournalState::apply(const Frame& frame) {
-  const bool is_known = (frame.type >= static_cast<std::uint16_t>(FrameType::run) &&
-                         frame.type <= static_cast<std::uint16_t>(FrameType::metrics)) ||
-                        frame.type == static_cast<std::uint16_t>(FrameType::exception);
-  if (!is_known) { return Answer::unknown; }
-  return dispatch(static_cast<FrameType>(frame.type), frame) ? Answer::taken : Answer::unreadable;
-}
-
-template <class Record>
-bool JournalState::take(const Frame& frame, bool (JournalState::*into)(Record&)) {
+template <class Record, bool (JournalState::*Into)(Record&)>
+bool JournalState::take(const Frame& frame) {
   Record record;
   Decoder decoder(frame.payload);
   visit(decoder, record);
-  return decoder.ok() && (this->*into)(record);
+  return decoder.ok() && (this->*Into)(record);
 }
 
-bool JournalState::dispatch(FrameType type, const Frame& frame) {
-  switch (type) {
-    case FrameType::run:
-      return take<RunInfo>(frame, &JournalState::use);
-    case FrameType::clock:
-      return take<ClockInfo>(frame, &JournalState::use);
-    case FrameType::path:
-      return take<PathRecord>(frame, &JournalState::use);
-    case FrameType::thread:
-      return take<ThreadRecord>(frame, &JournalState::use);
-    case FrameType::series:
-      return take<SeriesRecord>(frame, &JournalState::use);
-    case FrameType::param:
-      return take<NoteRecord>(frame, &JournalState::use_param);
-    case FrameType::tag:
-      return take<NoteRecord>(frame, &JournalState::use_tag);
-    case FrameType::totals:
-      return take<TotalsRecord>(frame, &JournalState::use);
-    case FrameType::losses:
-      return take<LossesRecord>(frame, &JournalState::use);
-    case FrameType::open:
-      return take<OpenRecord>(frame, &JournalState::use);
-    case FrameType::row:
-      return take<Row>(frame, &JournalState::use);
-    case FrameType::metric:
-      return take<Metric>(frame, &JournalState::use);
-    case FrameType::gap:
-      return take<GapRecord>(frame, &JournalState::use);
-    case FrameType::period:
-      return take<PeriodRecord>(frame, &JournalState::use);
-    case FrameType::end:
-      return take<EndRecord>(frame, &JournalState::use);
-    case FrameType::devices:
-      return take<DevicesRecord>(frame, &JournalState::use);
-    case FrameType::early:
-      return take<EarlyRecord>(frame, &JournalState::use);
-    case FrameType::amendment:
-      return take<RowAmendment>(frame, &JournalState::use);
-    case FrameType::time_lines:
-      return take<TimeLinesRecord>(frame, &JournalState::use);
-    case FrameType::rows:
-      return use_rows(frame);
-    case FrameType::metrics:
-      return use_metrics(frame);
-    case FrameType::exception:
-      return take<Uncaught>(frame, &JournalState::use);
+JournalState::Answer JournalState::apply(const Frame& frame) {
+  struct Use {
+    FrameType type;
+    bool (JournalState::*of)(const Frame&);
+  };
+  static constexpr Use kUses[] = {
+      {FrameType::run, &JournalState::take<RunInfo, &JournalState::use>},
+      {FrameType::clock, &JournalState::take<ClockInfo, &JournalState::use>},
+      {FrameType::path, &JournalState::take<PathRecord, &JournalState::use>},
+      {FrameType::thread, &JournalState::take<ThreadRecord, &JournalState::use>},
+      {FrameType::series, &JournalState::take<SeriesRecord, &JournalState::use>},
+      {FrameType::param, &JournalState::take<NoteRecord, &JournalState::use_param>},
+      {FrameType::tag, &JournalState::take<NoteRecord, &JournalState::use_tag>},
+      {FrameType::totals, &JournalState::take<TotalsRecord, &JournalState::use>},
+      {FrameType::losses, &JournalState::take<LossesRecord, &JournalState::use>},
+      {FrameType::open, &JournalState::take<OpenRecord, &JournalState::use>},
+      {FrameType::row, &JournalState::take<Row, &JournalState::use>},
+      {FrameType::metric, &JournalState::take<Metric, &JournalState::use>},
+      {FrameType::gap, &JournalState::take<GapRecord, &JournalState::use>},
+      {FrameType::period, &JournalState::take<PeriodRecord, &JournalState::use>},
+      {FrameType::end, &JournalState::take<EndRecord, &JournalState::use>},
+      {FrameType::devices, &JournalState::take<DevicesRecord, &JournalState::use>},
+      {FrameType::early, &JournalState::take<EarlyRecord, &JournalState::use>},
+      {FrameType::amendment, &JournalState::take<RowAmendment, &JournalState::use>},
+      {FrameType::time_lines, &JournalState::take<TimeLinesRecord, &JournalState::use>},
+      {FrameType::rows, &JournalState::use_rows},
+      {FrameType::metrics, &JournalState::use_metrics},
+      {FrameType::exception, &JournalState::take<Uncaught, &JournalState::use>},
+  };
+  for (const Use& use : kUses) {
+    if (static_cast<std::uint16_t>(use.type) != frame.type) { continue; }
+    return (this->*use.of)(frame) ? Answer::taken : Answer::unreadable;
   }
-  return false;
+  return Answer::unknown;
 }
 
 bool JournalState::has_path(std::uint32_t index) {
@@ -222,7 +200,7 @@ bool JournalState::use_tag(NoteRecord& note) {
 bool JournalState::use(TotalsRecord& record) {
   if (!has_buckets(record.host) || !has_buckets(record.device) || !has_path(record.path)) { return false; }
   PathStats& path = state_.paths[record.path];
-  copy_numbers(record, path);
+  numbers_of(path) = numbers_of(record);
   restore(path.host, record.host);
   if (record.has_device) { restore(path.device, record.device); }
   return true;

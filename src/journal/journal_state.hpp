@@ -15,8 +15,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// What the frames of a journal add up to. What a frame refers to and no frame has told of, because that was lost, gets the
-/// name "(lost)", so that every index in the snapshot leads somewhere. One thread at a time.
+/// What the frames of a journal add up to. What a frame refers to and no frame has told of, because that was lost, gets
+/// the name "(lost)", so that every index in the snapshot leads somewhere. One thread at a time.
 class JournalState {
  public:
   enum class Answer { taken, unknown, unreadable };
@@ -35,15 +35,15 @@ class JournalState {
   bool ended() const noexcept { return ended_; }
   std::int64_t last_time_unix_ns() const noexcept { return last_time_unix_ns_; }
   std::uint64_t states() const noexcept { return states_; }
-  /// Of each series, by number, what earlier Sessions of the process had counted as the run began; short: nothing of the others.
+  /// Of each series, by number, what earlier Sessions of the process had counted as the run began; short: nothing of
+  /// the others.
   const std::vector<std::uint64_t>& earlier_steps() const noexcept { return earlier_steps_; }
 
  private:
   using Sequences = std::unordered_set<std::uint64_t>;
 
-  template <class Record>
-  bool take(const Frame& frame, bool (JournalState::*into)(Record&));
-  bool dispatch(FrameType type, const Frame& frame);
+  template <class Record, bool (JournalState::*Into)(Record&)>
+  bool take(const Frame& frame);
 
   bool use(RunInfo& run);
   bool use(ClockInfo& clock);

@@ -13,8 +13,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Has files written through to the disk, so that they outlive a power cut. That can take seconds: a thread of its own waits,
-/// for as long as there is something to do, and nobody waits for it who does not want to. One thread at a time.
+/// Has files written through to the disk, so that they outlive a power cut. That can take seconds: a thread of its own
+/// waits, for as long as there is something to do, and nobody waits for it who does not want to. One thread at a time.
 class JournalSync {
  public:
   /// \param directory of the files: their names have to reach the disk, too.

@@ -117,7 +117,8 @@ void JournalExporter::set_gap(const GapRecord& gap) noexcept {
   left_out_metrics_.store(gap.metrics, std::memory_order_relaxed);
 }
 
-/// Has a segment open, a new one where there is none or the current one will not do; the head of a new one is in `frames`.
+/// Has a segment open, a new one where there is none or the current one will not do; the head of a new one is in
+/// `frames`.
 bool JournalExporter::begin_segment(const Snapshot& snapshot, FrameBuffer& frames) {
   if (segment_.is_open()) {
     const bool closed = !segment_.is_ours();

@@ -33,8 +33,8 @@ struct JournalOptions {
   bool threads = true;                                     ///< false: nothing is written through to the disk
 };
 
-/// Appends what is new to the journal of a run (docs/journal.md): one write(2) an export, so that a process that is killed has
-/// lost at most one period. While nothing can be written it answers `retry`.
+/// Appends what is new to the journal of a run (docs/journal.md): one write(2) an export, so that a process that is
+/// killed has lost at most one period. While nothing can be written it answers `retry`.
 class JournalExporter final : public Exporter {
  public:
   /// \param directory of the run, which is there.

@@ -41,10 +41,10 @@ void GraphState::end(unsigned number) noexcept {
 
 void GraphState::launching(Recorder* here) noexcept {
   const bool pending = here != nullptr && users_.load(std::memory_order_relaxed) != 1;
-  if (pending) { here->poll(ref()); }  // the last moment for the replay before
+  if (pending) { here->poll(ref()); }  // the last moment at which the replay before can be read
   launches_.fetch_add(
-      1, std::memory_order_seq_cst);   // partner: elapsed(). Before the launch, so that its writes tell of it
-  if (pending) { here->poll(ref()); }  // what is missed for good
+      1, std::memory_order_seq_cst);   // pairs with elapsed(). Before the launch, so that its writes tell of it
+  if (pending) { here->poll(ref()); }  // what could not be read is missed now, for good
 }
 
 void GraphState::launched(Recorder* here, StreamRef stream) noexcept {
@@ -68,7 +68,7 @@ void GraphState::launched(Recorder* here, StreamRef stream) noexcept {
 
 Elapsed GraphState::elapsed(Mark behind, Mark number) noexcept {
   const std::uint64_t launch = launch_of(number);
-  if (launches_.load(std::memory_order_seq_cst) != launch) { return Elapsed::missed(); }
+  if (launches_.load(std::memory_order_seq_cst) != launch) { return Elapsed::missed(); }  // pairs with launching()
   const Region& region = region_[region_of(number)];
   const StreamRef stream = region.end.stream;
   const Elapsed reached = stream.ops->elapsed(stream.handle, behind, behind);
@@ -91,7 +91,7 @@ void GraphState::release(Mark mark) noexcept {
 void GraphState::drop() noexcept {
   // Acquire and release: the last user sees what the others have found out.
   if (users_.fetch_sub(1, std::memory_order_acq_rel) != 1) { return; }
-  // A replay that may be on its way would write into events that serve somebody else by then.
+  // A replay that may be on its way would write into events that another region uses by then.
   if (finished_.load(std::memory_order_relaxed) == launches_.load(std::memory_order_relaxed)) { forget_events(); }
   delete this;
 }
@@ -116,7 +116,7 @@ unsigned GraphRegions::begin(const Key& key, StreamRef stream) noexcept {
   if (index == detail::kNoKey) { return detail::GraphState::kNone; }
   const unsigned region = state_ == nullptr ? detail::GraphState::kNone : state_->begin(index, stream);
   detail::Recorder* const here = detail::this_recorder();
-  if (region == detail::GraphState::kNone && here != nullptr) { here->mistake(detail::Mishap::no_place, index); }
+  if (region == detail::GraphState::kNone && here != nullptr) { here->count_loss(detail::LossKind::no_place, index); }
   return region;
 }
 

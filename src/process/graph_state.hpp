@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <takt/stream.hpp>
+#include <takt/device.hpp>
 
 #include "record/recorder.hpp"
 
@@ -13,10 +13,10 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// What GraphRegions is made of: a device of its own for DeviceQueue, whose spans are those of one region in one replay. Behind
-/// each launch stands an ordinary mark. When that has been reached, all replays up to this launch have written the events of
-/// the graph (replays of one graph run one after the other, on whichever streams they are launched), and none after it has as
-/// long as no further launch was announced.
+/// What GraphRegions is made of: a device of its own for DeviceQueue, whose spans are those of one region in one
+/// replay. Behind each launch stands an ordinary mark. When that has been reached, all replays up to this launch have
+/// written the events of the graph (replays of one graph run one after the other, on whichever streams they are
+/// launched), and none after it has as long as no further launch was announced.
 ///
 /// Used by its GraphRegions and by each span that is pending, the last of which deletes it.
 class GraphState {

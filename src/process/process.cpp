@@ -51,8 +51,8 @@ void at_thread_exit(void*) noexcept {
   store_cursor(kPastEnd);
 }
 
-/// The child has the parent's recorders, but they are the parent's: they are let go, untouched. Locks may be held by threads
-/// that do not exist here, so what has one gets a new one.
+/// The child has the parent's recorders, but they are the parent's: they are let go, untouched. Locks may be held by
+/// threads that do not exist here, so what has one gets a new one.
 void after_fork_in_child() noexcept {
   mode().fetch_or(kModeForked, std::memory_order_relaxed);
   current_generation.fetch_add(1, std::memory_order_relaxed);
@@ -67,10 +67,10 @@ void after_fork_in_child() noexcept {
   cpu_at_start_ns.store(0, std::memory_order_relaxed);  // the child's processor time begins at 0
 }
 
-/// What may want memory, until there is some: a thread without the first could not say that it ends, a child without the second
-/// would go on with its parent's run.
+/// Tries until there is memory for both. A thread without the key could not say that it ends; a child without the
+/// handler would go on with its parent's run.
 bool find_exit_key() noexcept {
-  if (!has_exit_key.load(std::memory_order_acquire)) {
+  if (!has_exit_key.load(std::memory_order_acquire)) {  // pairs with start_process()
     report_fault("exit_key",
                  "the process has no pthread key left, by which a thread tells that it ends; nothing is timed");
     return false;
@@ -99,6 +99,7 @@ void start_process() noexcept {
   std::call_once(started(), []() noexcept {
     const NotCancelled whole;
     pin_library();
+    // Release: pairs with find_exit_key().
     has_exit_key.store(pthread_key_create(&exit_key, at_thread_exit) == 0, std::memory_order_release);
     find_exit_key();
     const bool disabled = read_process_environment().disabled;
@@ -106,16 +107,18 @@ void start_process() noexcept {
     process_clock();
     off_by_environment.store(disabled, std::memory_order_relaxed);
     if (disabled) { mode().fetch_or(kModeDisabled, std::memory_order_relaxed); }
+    // Release: pairs with admitted() and end_innermost().
     mode().fetch_and(~static_cast<std::uint32_t>(kModeNotStarted), std::memory_order_release);
   });
 }
 
 Registry& registry() {
-  Registry* here = current_registry.load(std::memory_order_acquire);
+  Registry* here = current_registry.load(std::memory_order_acquire);  // pairs with the exchange below
   if (here != nullptr) { return *here; }
   start_process();
   auto* fresh = new Registry(process_clock(), key_table(), generation());
   fresh->parents = parents_registry;
+  // Release: pairs with the load above; acquire: with the exchange of the thread that was first.
   if (current_registry.compare_exchange_strong(here, fresh, std::memory_order_acq_rel)) { return *fresh; }
   delete fresh;
   return *here;
@@ -160,7 +163,8 @@ TAKT_COLD Recorder* attach_thread() noexcept {
   store_cursor(kAttaching);
   Registry* const registry = find_registry();
   Recorder* recorder = nullptr;
-  // First the place for what is to be known when the thread ends: without that it must have no recorder. It may want memory.
+  // First the place by which the end of the thread is known: it may need memory, and a thread without it must have no
+  // recorder.
   if (registry == nullptr) {
     report_fault("memory", "no memory is left to record anything");
   } else if (before == kPastEnd || !find_exit_key() || pthread_setspecific(exit_key, registry) != 0) {
@@ -177,7 +181,7 @@ TAKT_COLD Recorder* attach_thread() noexcept {
 void set_enabled(bool on) noexcept {
   detail::start_process();
   if (on) {
-    // Counted first: who sees that recording is on counts its steps from there.
+    // Counted first: a thread that sees that recording is on counts its steps from there.
     if (!enabled()) { detail::switched_on.fetch_add(1, std::memory_order_relaxed); }
     detail::mode().fetch_and(~static_cast<std::uint32_t>(detail::kModeDisabled), std::memory_order_relaxed);
   } else {

@@ -9,8 +9,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// The recorder of the calling thread, made at need; nullptr where the thread is not to be recorded: memory is spent, the
-/// thread is past its end, or this is a forked child without a Session.
+/// The recorder of the calling thread, made at need; nullptr where the thread is not to be recorded: memory is spent,
+/// the thread is past its end, or this is a forked child without a Session.
 Recorder* this_recorder() noexcept;
 /// The same for a thread that has none. For this_recorder().
 Recorder* attach_thread() noexcept;

@@ -12,8 +12,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Process-wide switches, which need no Session: the first two are read at the first recording. Values that are not understood
-/// are reported (fault cause "environment.<variable>") and left at their default.
+/// Process-wide switches, which need no Session: the first two are read at the first recording. Values that are not
+/// understood are reported (fault cause "environment.<variable>") and left at their default.
 struct ProcessEnvironment {
   bool disabled = false;                       ///< TAKT_DISABLE=1
   ClockChoice clock = ClockChoice::automatic;  ///< TAKT_CLOCK=tsc|monotonic

@@ -9,6 +9,7 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 
 KeyIndex admitted(const Key& key) noexcept {
+  // Pairs with start_process().
   if ((mode().load(std::memory_order_acquire) & kModeNotStarted) != 0) { start_process(); }
   if ((mode().load(std::memory_order_relaxed) & (kModeDisabled | kModeForked)) != 0) { return kNoKey; }
   return key_table().resolve(key);
@@ -39,8 +40,7 @@ Region begin_checked(Recorder& recorder, KeyIndex key, StreamRef stream) noexcep
 }
 
 KeyIndex key_of(Region region) noexcept {
-  const Event code = event_at(region) & kCodeMask;  // a begin stays in its place while its region is open
-  return code >= kBeginCode && code < kFirstSpecialCode ? static_cast<KeyIndex>(code - kBeginCode) : kNoKey;
+  return begun_key(event_at(region));  // a begin stays in its place while its region is open
 }
 
 /// Returns whether it was open, as far as is known.
@@ -64,11 +64,11 @@ bool end_of_other_thread(Region region, Recorder& opener) noexcept {
   }
   const DeviceBegin end = begin.marked ? DeviceBegin::now(begin.stream, process_clock()) : DeviceBegin{begin.stream};
   bool open = true;
-  Node* node = registry().end_elsewhere(*here, opener, region, end_ns, key_of(region), open);
+  Node* node = registry().open_regions().end_elsewhere(*here, opener, region, end_ns, key_of(region), open);
   if (!device) { return open; }
   if (end.marked && node != nullptr && node != here->tree().overflow()) {
     here->add_device(node, begin, end);
-    here->glance(begin.stream);
+    here->poll_if_due(begin.stream);
     return open;
   }
   begin.release();
@@ -77,7 +77,8 @@ bool end_of_other_thread(Region region, Recorder& opener) noexcept {
   return open;
 }
 
-/// Ends a region in a signal handler that has come in the midst of a fold: as if it had ended on another thread, but untimed.
+/// Ends a region in a signal handler that came while Recorder was at work: as if it had ended on another thread, but
+/// it is not timed.
 TAKT_COLD void end_in_handler(Recorder& here, Region region) noexcept {
   here.take_told(region);
   here.leave_notice(region_id(region), process_clock().now_ns());
@@ -119,7 +120,7 @@ TAKT_ALWAYS_INLINE void step_is_over(Recorder& here) noexcept {
   Registry& all = registry();
   all.poll_orphans();
   if (TAKT_UNLIKELY(here.has_untold())) {
-    all.tell_forgotten(here);
+    all.open_regions().tell_forgotten(here);
     here.forget_untold();
   }
 }
@@ -218,14 +219,15 @@ void end_slow(Region region) noexcept {
 
 namespace {
 
-/// Whether the region of a handle may be open: false, counted with its name, where it has ended, as far as this thread can tell.
+/// Whether the region of a handle may be open: false, counted with its name, where it has ended, as far as this thread
+/// can tell.
 bool handle_holds(Recorder& opener, Region region, Event begun) noexcept {
   Recorder* const here = this_recorder();
   if (here == nullptr) { return event_at(region) == begun; }
   const Recorder::Inside inside(*here);
   if (inside.interrupts()) { return event_at(region) == begun; }
   if (event_at(region) == begun && (&opener != here || here->is_open(region))) { return true; }
-  here->mistake(Mishap::end_without_start, static_cast<KeyIndex>((begun & kCodeMask) - kBeginCode));
+  here->count_loss(LossKind::end_without_start, begun_key(begun));
   return false;
 }
 
@@ -251,6 +253,7 @@ bool note_amount_of(Region region, Event begun, Amount what, std::int64_t amount
 
 Region end_innermost(const Key& key) noexcept {
   // Not admitted(): what is open is still recorded while recording is switched off.
+  // Acquire: pairs with start_process().
   const bool off = (mode().load(std::memory_order_acquire) & (kModeNotStarted | kModeForked)) != 0;
   Recorder* recorder = off ? nullptr : this_recorder();
   if (recorder == nullptr) { return 0; }
@@ -308,11 +311,11 @@ void note_amount(Region region, Amount what, std::int64_t amount) noexcept {
   } else if (opener == here) {
     opener->amount(region, what, amount);
   } else {
-    here->mistake(Mishap::bad_amount, key_of(region));
+    here->count_loss(LossKind::bad_amount, key_of(region));
   }
 }
 
-/// \param ns 2^63 or more: negative, a mistake.
+/// \param ns 2^63 or more: negative, a loss.
 void record_ns(const Key& key, std::uint64_t ns) noexcept {
   const KeyIndex index = admitted(key);
   Recorder* recorder = index == kNoKey ? nullptr : this_recorder();
@@ -321,7 +324,7 @@ void record_ns(const Key& key, std::uint64_t ns) noexcept {
   if (inside.interrupts()) {
     registry().shared().count_interrupted();
   } else if (static_cast<std::int64_t>(ns) < 0) {
-    recorder->mistake(Mishap::bad_amount, index);
+    recorder->count_loss(LossKind::bad_amount, index);
   } else {
     recorder->add(index, ns);
   }

@@ -26,6 +26,7 @@ long futex(std::atomic<std::uint32_t>& word, int what, std::uint32_t value, cons
 void Alarm::wait(std::chrono::milliseconds most) noexcept {
   const auto until = steady_clock::now() + most;
   std::uint32_t quiet = kQuiet;
+  // Acquire, here and below: pairs with ring().
   if (!state_.compare_exchange_strong(quiet, kAsleep, std::memory_order_acquire) && quiet == kRung) { return; }
   while (state_.load(std::memory_order_acquire) == kAsleep) {
     const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(until - steady_clock::now()).count();
@@ -39,7 +40,7 @@ void Alarm::wait(std::chrono::milliseconds most) noexcept {
   state_.compare_exchange_strong(asleep, kQuiet, std::memory_order_acquire);
 }
 
-/// Keeps errno: whoever records may be about to look at it.
+/// Keeps errno: the program may be about to read it.
 void Alarm::wake() noexcept {
   const int before = errno;
   futex(state_, FUTEX_WAKE, 1, nullptr);

@@ -11,18 +11,18 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Wakes the thread that collects. ring() takes no lock, and is a system call only if somebody may be asleep and nobody has rung
-/// since the last clear(). Any thread.
+/// Wakes the thread that collects. ring() takes no lock, and is a system call only if a thread may be asleep and it
+/// has not rung since the last clear(). Any thread.
 class Alarm {
  public:
   void ring() noexcept {
     if (state_.load(std::memory_order_relaxed) == kRung) { return; }
-    if (state_.exchange(kRung, std::memory_order_release) == kAsleep) { wake(); }  // partner: clear()
+    if (state_.exchange(kRung, std::memory_order_release) == kAsleep) { wake(); }  // pairs with clear()
   }
-  /// What happened before the ring is seen after this. Whoever sleeps goes on sleeping.
+  /// The caller sees what happened before the ring. A thread that sleeps goes on sleeping.
   void clear() noexcept {
     std::uint32_t rung = kRung;
-    state_.compare_exchange_strong(rung, kQuiet, std::memory_order_acquire);  // partner: ring()
+    state_.compare_exchange_strong(rung, kQuiet, std::memory_order_acquire);  // pairs with ring()
   }
   /// Sleeps until it has rung, for at most `most`. One thread at a time.
   void wait(std::chrono::milliseconds most) noexcept;

@@ -46,7 +46,7 @@ bool DeviceQueue::ask_some(const Clock& clock, Lane& lane) noexcept {
     stream.ops->release(stream.handle, span.begin);
     stream.ops->release(stream.handle, span.end);
     span.begin = static_cast<Mark>(result.ns < 0 ? 0 : result.ns);
-    span.answer.set(result.state);  // partner: is_known()
+    span.answer.set(result.state);  // pairs with is_known()
     return true;
   };
   std::uint32_t before = 0;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <takt/detail/node.hpp>
-#include <takt/stream.hpp>
+#include <takt/elapsed.hpp>
 
 #include "record/outbox.hpp"
 

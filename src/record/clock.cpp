@@ -61,6 +61,7 @@ bool counter_invariant(const char*& reason) noexcept {
 }
 #endif
 
+// Pairs with nothing: others see by Clock::source_ that the counter is given up.
 void stop_using_counter() noexcept { mode().fetch_or(kModeMonotonic, std::memory_order_release); }
 
 constexpr const char* kCounterName =
@@ -86,7 +87,7 @@ Clock::Clock(ClockChoice choice, const Hardware& hardware) noexcept : hardware_(
   } else if (!calibrate() && choice == ClockChoice::automatic) {
     use_monotonic("the counter did not keep within 50 ppm of CLOCK_MONOTONIC_RAW while it was measured");
   } else {
-    source_.store(ClockSource::counter, std::memory_order_release);
+    source_.store(ClockSource::counter, std::memory_order_release);  // pairs with source()
     reason_ = choice == ClockChoice::tsc ? "TAKT_CLOCK=tsc" : "invariant, and agrees with CLOCK_MONOTONIC_RAW";
   }
   worst_error_ppm_.store(0, std::memory_order_relaxed);  // of a counter that was tried and not used
@@ -112,9 +113,9 @@ double Clock::error_ppm(const Anchor& a, const Anchor& b, double multiplier) con
   return uncertain_ns / static_cast<double>(b.ns - a.ns) * 1e6;
 }
 
-/// Measures the rate over two spans of 0.4 ms or more, which must agree as well as they are known: an anchor is off by 10 ns
-/// or more, which is 25 ppm of such a span. What that hides, recheck() finds. A thread that is held up in the first still gets
-/// a second that is long enough to tell.
+/// Measures the rate over two spans of 0.4 ms or more, which must agree as well as they are known: an anchor is off by
+/// 10 ns or more, which is 25 ppm of such a span. What that hides, recheck() finds. A thread that is held up in the
+/// first still gets a second that is long enough to tell.
 bool Clock::calibrate() noexcept {
   constexpr std::uint64_t kSpanNs = 400'000;
   Anchor anchors[3];
@@ -149,7 +150,7 @@ void Clock::use_monotonic(const char* reason) noexcept {
   note_error(0);
   if (hardware_.leaving != nullptr) { hardware_.leaving(); }
   source_.store(ClockSource::monotonic,
-                std::memory_order_release);  // partner: source(); who sees it sees the mode, too
+                std::memory_order_release);  // pairs with source(); a thread that sees it sees the mode, too
 }
 
 /// A better bound holds from now on; what is told of the time before is the worst there was.
@@ -160,8 +161,8 @@ void Clock::note_error(double ppm) noexcept {
   }
 }
 
-/// By how much the rate of the system's clock differs from the reference since it is used, at most: NTP slews the one and not
-/// the other. Over a short time the two readings say nothing, and it is what the kernel lets NTP do at most.
+/// By how much the rate of the system's clock differs from the reference since it is used, at most: NTP slews the one
+/// and not the other. Over a short time the two readings say nothing, and it is what the kernel lets NTP do at most.
 double Clock::slewed_ppm() const noexcept {
   constexpr double kMostPpm = 500;
   constexpr double kShortNs = 10e6;
@@ -178,6 +179,7 @@ double Clock::slewed_ppm() const noexcept {
 bool Clock::recheck() noexcept {
   if (source() != ClockSource::counter) { return true; }
   const std::uint64_t now = hardware_.reference_ns();
+  // Acquire: pairs with the release at the end of the check before, on whichever thread.
   if (now < next_check_ns_.load(std::memory_order_relaxed) || checking_.exchange(true, std::memory_order_acquire)) {
     return true;
   }
@@ -208,12 +210,12 @@ bool Clock::recheck() noexcept {
   last_ = here;
   const std::uint64_t wait = std::min<std::uint64_t>(1'000'000'000, first_.ns + next_refine_ns_ - here.ns);
   next_check_ns_.store(here.ns + wait, std::memory_order_relaxed);
-  checking_.store(false, std::memory_order_release);
+  checking_.store(false, std::memory_order_release);  // pairs with the exchange above
   return good;
 }
 
-/// The rate over the whole time so far holds from a little later on: what other threads are converting meanwhile, and have
-/// converted by the rate before, lies before that.
+/// The rate over the whole time so far holds from a little later on: what other threads are converting meanwhile, and
+/// have converted by the rate before, lies before that.
 void Clock::refine(const Anchor& here) noexcept {
   const std::uint32_t count = segments_.load(std::memory_order_relaxed);
   const double better = static_cast<double>(here.ns - first_.ns) / static_cast<double>(here.ticks - first_.ticks);
@@ -222,7 +224,7 @@ void Clock::refine(const Anchor& here) noexcept {
                             static_cast<std::uint64_t>(std::llround(better * 4294967296.0))};
   if (hardware_.ticks() >= from) { return; }  // held up for so long: another time
   note_error(error_ppm(first_, here, better));
-  segments_.store(count + 1, std::memory_order_release);  // partner: segment()
+  segments_.store(count + 1, std::memory_order_release);  // pairs with segment()
   next_refine_ns_ *= 10;
 }
 
@@ -235,7 +237,7 @@ void Clock::measure_empty_region() noexcept {
   for (std::int64_t& each : length) {
     const std::uint64_t begin = source == ClockSource::counter ? takt::detail::ticks() : ticks(source);
     __atomic_store_n(&sink[0], begin, __ATOMIC_RELAXED);
-    __atomic_store_n(&sink[1], begin, __ATOMIC_RELEASE);
+    __atomic_store_n(&sink[1], begin, __ATOMIC_RELEASE);  // pairs with nothing: what store_cursor() costs
     const std::uint64_t end = source == ClockSource::counter ? takt::detail::ticks() : ticks(source);
     each = static_cast<std::int64_t>(to_ns(source, end) - to_ns(source, begin));
   }
@@ -248,7 +250,7 @@ ClockInfo Clock::info() const {
   const bool counter = source() == ClockSource::counter;
   info.name = counter ? kCounterName : "clock_gettime(CLOCK_MONOTONIC)";
   info.reason = reason_.load(std::memory_order_relaxed);
-  const std::uint32_t segment = segments_.load(std::memory_order_acquire) - 1;
+  const std::uint32_t segment = segments_.load(std::memory_order_acquire) - 1;  // pairs with refine()
   info.frequency_hz = counter ? 4294967296.0 * 1e9 / static_cast<double>(segment_[segment].multiplier) : 1e9;
   info.error_ppm = counter ? error_ppm_.load(std::memory_order_relaxed) : slewed_ppm();
   info.worst_error_ppm = worst_error_ppm_.load(std::memory_order_relaxed);

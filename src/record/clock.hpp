@@ -18,9 +18,10 @@ enum class ClockSource : std::uint32_t { counter, monotonic };
 /// What the user wants it to be (TAKT_CLOCK).
 enum class ClockChoice : std::uint8_t { automatic, tsc, monotonic };
 
-/// Tells what the clock of the process reads and turns ticks into ns since it was started. The processor's counter is used
-/// where it is invariant and keeps within 50 ppm of CLOCK_MONOTONIC_RAW; its rate is measured in under 1 ms at the start
-/// and again over ever longer spans while running. Each better rate holds from then on, joined without a step.
+/// Tells what the clock of the process reads and turns ticks into ns since it was started. The processor's counter is
+/// used where it is invariant and keeps within 50 ppm of CLOCK_MONOTONIC_RAW; its rate is measured in under 1 ms at
+/// the start and again over ever longer spans while running. Each better rate holds from then on, joined without a
+/// step.
 class Clock {
  public:
   static constexpr double kMaxErrorPpm = 50;
@@ -37,6 +38,7 @@ class Clock {
   explicit Clock(ClockChoice choice) noexcept;
   Clock(ClockChoice choice, const Hardware& hardware) noexcept;
 
+  /// Acquire: pairs with the release stores to source_, before which the origin of the clock is set.
   ClockSource source() const noexcept { return source_.load(std::memory_order_acquire); }
   /// Now, in ticks of `source`. Any thread.
   std::uint64_t ticks(ClockSource source) const noexcept {
@@ -64,7 +66,7 @@ class Clock {
   /// For reports. Any thread.
   ClockInfo info() const;
 
-  /// How ticks become ns, from some time on and until the rate was measured anew.
+  /// How ticks become ns, from some time on and until the rate was measured again.
   struct Segment {
     std::uint64_t from_ticks = 0;
     std::uint64_t until_ticks = ~std::uint64_t{0};
@@ -76,7 +78,8 @@ class Clock {
       return base_ns + static_cast<std::uint64_t>((static_cast<Wide>(ticks - from_ticks) * multiplier) >> 32U);
     }
   };
-  /// How many segments there are; they are never changed, and one that comes holds only from a little later on. Any thread.
+  /// How many segments there are; they are never changed, and one that comes holds only from a little later on. Any
+  /// thread. Acquire: pairs with refine().
   std::uint32_t segments() const noexcept { return segments_.load(std::memory_order_acquire); }
   /// The segment that holds `ticks`, for loops that convert many. Any thread.
   Segment segment(ClockSource source, std::uint64_t ticks) const noexcept {
@@ -84,7 +87,7 @@ class Clock {
       return Segment{monotonic_zero_.load(std::memory_order_relaxed), ~std::uint64_t{0},
                      monotonic_base_ns_.load(std::memory_order_relaxed), std::uint64_t{1} << 32U};
     }
-    const std::uint32_t count = segments_.load(std::memory_order_acquire);
+    const std::uint32_t count = segments_.load(std::memory_order_acquire);  // pairs with refine()
     std::uint32_t at = count - 1;
     while (at > 0 && ticks < segment_[at].from_ticks) { --at; }
     Segment segment = segment_[at];
@@ -120,7 +123,7 @@ class Clock {
   Anchor last_;  // of the re-checks; only touched while checking_
   std::atomic<bool> checking_{false};
   std::atomic<std::uint64_t> next_check_ns_{0};  // on the reference
-  std::uint64_t next_refine_ns_ = 10'000'000;    // age of the clock at which its rate is measured anew
+  std::uint64_t next_refine_ns_ = 10'000'000;    // age of the clock at which its rate is measured again
   std::atomic<double> error_ppm_{0};
   std::atomic<double> worst_error_ppm_{0};            // of the time before that
   std::atomic<std::uint64_t> monotonic_raw_zero_{0};  // the reference when monotonic_zero_ was read

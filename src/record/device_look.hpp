@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <takt/device.hpp>
 #include <takt/stream.hpp>
 
 TAKT_BEGIN_NAMESPACE
@@ -11,20 +12,22 @@ namespace detail {
 class DeviceLook {
  public:
   /// \param foreign on a thread of Takt's own.
-  explicit DeviceLook(StreamRef stream, bool foreign = false) noexcept : stream_(stream) { look_.foreign = foreign; }
+  explicit DeviceLook(StreamRef stream, bool foreign = false) noexcept : stream_(stream) {
+    questions_.foreign = foreign;
+  }
   ~DeviceLook() {
-    if (stream_.ops->look != nullptr) { stream_.ops->looked(stream_.handle, look_); }
+    if (stream_.ops->ask != nullptr) { stream_.ops->end_questions(stream_.handle, questions_); }
   }
   DeviceLook(const DeviceLook&) = delete;
   DeviceLook& operator=(const DeviceLook&) = delete;
   Elapsed elapsed(Mark begin, Mark end) noexcept {
-    return stream_.ops->look != nullptr ? stream_.ops->look(stream_.handle, begin, end, look_)
-                                        : stream_.ops->elapsed(stream_.handle, begin, end);
+    return stream_.ops->ask != nullptr ? stream_.ops->ask(stream_.handle, begin, end, questions_)
+                                       : stream_.ops->elapsed(stream_.handle, begin, end);
   }
 
  private:
   const StreamRef stream_;
-  Look look_;
+  Questions questions_;
 };
 
 }  // namespace detail

@@ -15,10 +15,10 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-Mishap mishap_of(Elapsed::State state) noexcept {
-  return state == Elapsed::State::pending  ? Mishap::device_unresolved
-         : state == Elapsed::State::missed ? Mishap::graph_missed
-                                           : Mishap::device_failed;
+LossKind loss_of(Elapsed::State state) noexcept {
+  return state == Elapsed::State::pending  ? LossKind::device_unresolved
+         : state == Elapsed::State::missed ? LossKind::graph_missed
+                                           : LossKind::device_failed;
 }
 
 /// What a region of Kind::wait at this place waits for.
@@ -77,9 +77,9 @@ bool DeviceQueue::has_room(StreamRef stream) noexcept {
 
 bool DeviceQueue::opened(std::uint32_t id, const DeviceBegin& begin) noexcept {
   for (Open& open : open_) {
-    if (open.id.load(std::memory_order_acquire) != 0) { continue; }
+    if (open.id.load(std::memory_order_acquire) != 0) { continue; }  // pairs with take(), which has emptied it
     open.begin = begin;
-    open.id.store(id, std::memory_order_release);  // partner: take()
+    open.id.store(id, std::memory_order_release);  // pairs with take()
     return true;
   }
   begin.release();  // deeper than anything that is timed
@@ -88,6 +88,7 @@ bool DeviceQueue::opened(std::uint32_t id, const DeviceBegin& begin) noexcept {
 
 StreamRef DeviceQueue::stream_of(std::uint32_t id) const noexcept {
   for (const Open& open : open_) {
+    // Acquire: pairs with opened().
     if (open.id.load(std::memory_order_acquire) == id) { return open.begin.stream; }
   }
   return {};
@@ -95,9 +96,10 @@ StreamRef DeviceQueue::stream_of(std::uint32_t id) const noexcept {
 
 bool DeviceQueue::take(std::uint32_t id, DeviceBegin& begin) noexcept {
   for (Open& open : open_) {
-    if (open.id.load(std::memory_order_acquire) != id) { continue; }
+    if (open.id.load(std::memory_order_acquire) != id) { continue; }  // pairs with opened()
     const DeviceBegin found = open.begin;
     std::uint32_t expected = id;
+    // Acquire: pairs with opened(); release: with its look for a free place.
     if (!open.id.compare_exchange_strong(expected, 0, std::memory_order_acq_rel)) { continue; }
     begin = found;
     return true;
@@ -108,6 +110,7 @@ bool DeviceQueue::take(std::uint32_t id, DeviceBegin& begin) noexcept {
 void DeviceQueue::forget_open() noexcept {
   for (const Open& open : open_) {
     DeviceBegin begin;
+    // Acquire: pairs with opened().
     if (const std::uint32_t id = open.id.load(std::memory_order_acquire); id != 0 && take(id, begin)) {
       begin.release();
     }
@@ -129,7 +132,7 @@ DeviceQueue::Lane* DeviceQueue::lane_of(StreamRef stream) noexcept {
     if (lane == nullptr) { return nullptr; }
     lane->stream = stream;
     lane_[lanes] = lane;
-    lanes_.set(lanes + 1);  // partner: ask() and Hold
+    lanes_.set(lanes + 1);  // pairs with ask() and Hold
     return lane;
   }
   // As many streams as there are lanes: an idle one changes its stream.
@@ -137,7 +140,7 @@ DeviceQueue::Lane* DeviceQueue::lane_of(StreamRef stream) noexcept {
     const bool shared = lane->shared.own();
     if (lane->head != lane->tail.own() || (shared && !lane->use.enter(LaneUse::kOwner))) { continue; }
     lane->stream = stream;
-    lane->patience.looked(0, 0);
+    lane->patience.polled(0, 0);
     lane->shared.set(false);  // the new one may be of another kind
     if (shared) { lane->use.leave(LaneUse::kOwner); }
     return lane;
@@ -169,7 +172,7 @@ void DeviceQueue::ended(Recorder& recorder, Node* node, StepSeries* series, bool
   node->device_pending.add(1);
   node->end_write(recorder.tree().position());
   pending_.add(1);
-  lane->tail.set(tail + 1);  // partner: ask_some(). Last, so that who sees it answered sees it pending, too
+  lane->tail.set(tail + 1);  // pairs with ask_some(). Last, so that a reader which sees its answer sees it pending, too
 }
 
 /// Lets others ask for the results of `lane`. Returns the cell of the row that a span of `node` is to be told to.
@@ -178,7 +181,7 @@ TAKT_COLD std::uint32_t DeviceQueue::share(Recorder& recorder, Lane& lane, const
   if (!lane.shared.own()) {
     const DeviceOps& ops = *lane.stream.ops;
     if (ops.may_poll == nullptr || !ops.may_poll()) { return kNoCell; }
-    lane.shared.set(true);  // partner: ask_lane() and Hold
+    lane.shared.set(true);  // pairs with ask_lane() and Hold
   }
   if (lane.times.own() != nullptr && lane.sights.own() == nullptr) { lane.sights.set(allocate<Sights>(&budget_)); }
   if (series == nullptr) { return kNoCell; }
@@ -197,7 +200,7 @@ void DeviceQueue::poll(Recorder& recorder, StreamRef stream) noexcept {
   }
 }
 
-void DeviceQueue::glance(Recorder& recorder, StreamRef stream) noexcept {
+void DeviceQueue::poll_if_due(Recorder& recorder, StreamRef stream) noexcept {
   Lane* lane = find(stream);
   if (lane == nullptr || !lane->patience.is_over()) { return; }
   poll_lane(recorder, *lane, false);
@@ -206,7 +209,7 @@ void DeviceQueue::glance(Recorder& recorder, StreamRef stream) noexcept {
 void DeviceQueue::poll_lane(Recorder& recorder, Lane& lane, bool all) noexcept {
   if (TAKT_LIKELY(!lane.shared.own())) {
     look_at(recorder, lane, all, true);
-  } else if (lane.use.enter(LaneUse::kOwner)) {  // whoever else is there asks or reads: there is nothing to miss
+  } else if (lane.use.enter(LaneUse::kOwner)) {  // else another thread asks or reads: its results come at the next poll
     look_at(recorder, lane, all, all || !gpu_polling.load(std::memory_order_relaxed));
     lane.use.leave(LaneUse::kOwner);
   }
@@ -215,7 +218,7 @@ void DeviceQueue::poll_lane(Recorder& recorder, Lane& lane, bool all) noexcept {
 void DeviceQueue::look_at(Recorder& recorder, Lane& lane, bool all, bool asks) noexcept {
   const std::uint64_t before = lane.head == lane.tail.own() ? 0 : pending_.own();
   take_in(recorder, lane, all, asks);
-  lane.patience.looked(before, pending_.own());
+  lane.patience.polled(before, pending_.own());
 }
 
 /// \param asks the device; otherwise takes in only what others have asked for.
@@ -237,7 +240,8 @@ void DeviceQueue::take_in(Recorder& recorder, Lane& lane, bool all, bool asks) n
     lane.head = drain(lane.head, tail, look);
   } while (all && lane.head != before);
   if (lane.head == tail || stream.ops->in_order) { return; }
-  // Most streams finish in order, so the rest is pending too, mostly: one look further on finds those that came out of order.
+  // Most streams finish in order, so that mostly the rest is pending, too. One question further on finds what came out
+  // of order.
   if (!all) {
     const std::uint32_t behind = tail - lane.head - 1;
     if (behind != 0) { look(lane.head + 1 + lane.probe++ % behind); }
@@ -262,7 +266,7 @@ void DeviceQueue::settle(Recorder& recorder, Lane& lane, Span& span, Elapsed res
     add_span_to(*device, ns, span.warmup, &budget_);
   }
   node->end_write(position);
-  if (device == nullptr) { tree.count(mishap_of(result.state), node->key); }
+  if (device == nullptr) { tree.count(loss_of(result.state), node->key); }
   if (device != nullptr && TAKT_UNLIKELY(tracing.load(std::memory_order_relaxed)) &&
       !span.told) {  // before the row is told: with this it may be whole
     trace(recorder, lane, span);
@@ -347,6 +351,7 @@ void DeviceKinds::add(const DeviceOps* ops) noexcept {
   if (ops->report == nullptr) { return; }
   for (auto& place : ops_) {
     const DeviceOps* there = nullptr;
+    // Release: pairs with at().
     if (place.compare_exchange_strong(there, ops, std::memory_order_acq_rel) || there == ops) { return; }
   }
 }

@@ -4,6 +4,7 @@
 
 #include <takt/detail/drain.hpp>
 #include <takt/detail/tree.hpp>
+#include <takt/device.hpp>
 #include <takt/stream.hpp>
 
 #include "record/answered_span.hpp"
@@ -36,8 +37,9 @@ struct DeviceBegin {
 /// The device spans of one thread: of regions still open, and, in one ring a stream, those whose result has not come.
 /// Never waits. Same threads as Recorder, but for ask() and Hold.
 ///
-/// While a thread of Takt's own asks devices (gpu_polling), a ring is *shared*: ask() leaves results in its places, and gives
-/// their marks back; the owner takes them in when it comes by, and asks itself only where it has to know.
+/// While a thread of Takt's own asks devices (gpu_polling), a ring is *shared*: ask() leaves results in its places,
+/// and gives their marks back. The owner takes the results in at its next poll; it asks the device itself only where
+/// it has to know.
 class DeviceQueue {
  public:
   static constexpr std::uint32_t kPending = 1024;  ///< a stream; a span beyond is skipped and counted
@@ -48,7 +50,7 @@ class DeviceQueue {
 
   /// Whether another span on `stream` can be waited for.
   bool has_room(StreamRef stream) noexcept;
-  /// Waits for the oldest span on `stream`, and takes in what is ready then. Not where that cannot be done.
+  /// Waits for the oldest span on `stream`, and takes in what is ready then. Does nothing where the device cannot wait.
   void wait(Recorder& recorder, StreamRef stream) noexcept;
   /// Keeps the begin of region `id`. Takes over the mark; returns false, having released it, where there is no room.
   bool opened(std::uint32_t id, const DeviceBegin& begin) noexcept;
@@ -58,19 +60,21 @@ class DeviceQueue {
   bool take(std::uint32_t id, DeviceBegin& begin) noexcept;
   /// Gives up the begins of all open regions.
   void forget_open() noexcept;
-  /// The region of `node` lies between two marks; its result is waited for. Takes over both marks. Nothing may be unfolded.
+  /// The region of `node` lies between two marks; its result is waited for. Takes over both marks. Nothing may be
+  /// unfolded.
   void ended(Recorder& recorder, Node* node, StepSeries* series, bool warmup, const DeviceBegin& begin,
              const DeviceBegin& end) noexcept;
 
-  /// Takes in results that are ready, of every stream. `all`: all of them, also those of a stream that come out of order.
+  /// Takes in results that are ready, of every stream. `all`: all of them, also those of a stream that come out of
+  /// order.
   void poll(Recorder& recorder, bool all) noexcept;
   /// All of one stream; of every one where that has no lane.
   void poll(Recorder& recorder, StreamRef stream) noexcept;
-  /// The same for one stream, at the end of a region: after a look in vain, not before there is more to be found.
-  void glance(Recorder& recorder, StreamRef stream) noexcept;
+  /// The same for one stream, at the end of a region, unless the device had nothing when it was asked last (Patience).
+  void poll_if_due(Recorder& recorder, StreamRef stream) noexcept;
   void abandon(Recorder& recorder) noexcept;
 
-  /// Asks for results on behalf of the owner, of shared rings that nobody is at. Any thread.
+  /// Asks for results on behalf of the owner, of shared rings that no other thread uses at the moment. Any thread.
   void ask(const Recorder& recorder) noexcept;
   /// While it lives, the owner takes nothing in. One thread at a time (Registry's collect lock).
   class Hold {
@@ -133,7 +137,7 @@ class DeviceQueue {
     StreamRef stream;                   // another one only while the ring is empty
     Relaxed<Times*> times = nullptr;    // made while a time line is recorded
     Relaxed<Sights*> sights = nullptr;  // likewise, of a shared ring
-    std::uint32_t head = 0;             // moved only by the owner, who is in then where the ring is shared
+    std::uint32_t head = 0;             // moved only by the owner, which has entered `use` where the ring is shared
     Relaxed<std::uint32_t> tail;
     std::uint32_t probe = 0;
     Relaxed<bool> shared;
@@ -189,15 +193,15 @@ extern std::atomic<bool> wait_when_full;
 /// Whether a thread of Takt's own asks devices for results, so that threads that record need not.
 extern std::atomic<bool> gpu_polling;
 
-/// The kinds of devices of this process that have something to report, in the order in which their streams were first seen.
-/// Any thread.
+/// The kinds of devices of this process that have something to report, in the order in which their streams were first
+/// seen. Any thread.
 class DeviceKinds {
  public:
   static constexpr unsigned kMost = 16;  ///< further ones are timed, but have no place in reports
   void add(const DeviceOps* ops) noexcept;
   /// nullptr beyond the last one.
   const DeviceOps* at(unsigned index) const noexcept {
-    return index < kMost ? ops_[index].load(std::memory_order_acquire) : nullptr;
+    return index < kMost ? ops_[index].load(std::memory_order_acquire) : nullptr;  // pairs with add()
   }
 
  private:

@@ -42,7 +42,7 @@ KeyTable::KeyTable() noexcept {
 
 KeyIndex KeyTable::find(std::uint64_t hash) const noexcept {
   for (std::uint32_t at = static_cast<std::uint32_t>(hash) % kSlots;; at = (at + 1) % kSlots) {
-    const KeyIndex index = slot_[at].load(std::memory_order_acquire);  // partner: insert()
+    const KeyIndex index = slot_[at].load(std::memory_order_acquire);  // pairs with insert()
     if (index == kNoKey || entry(index).hash() == hash) { return index; }
   }
 }
@@ -80,10 +80,10 @@ KeyIndex KeyTable::insert(const char* name, std::uint64_t hash, Kind kind) noexc
     return kNoKey;
   }
   ++count_;
-  entry_[index].store(key, std::memory_order_release);
+  entry_[index].store(key, std::memory_order_release);  // pairs with entry()
   std::uint32_t at = static_cast<std::uint32_t>(hash) % kSlots;
   while (slot_[at].load(std::memory_order_relaxed) != kNoKey) { at = (at + 1) % kSlots; }
-  slot_[at].store(index, std::memory_order_release);  // partner: find()
+  slot_[at].store(index, std::memory_order_release);  // pairs with find()
   return index;
 }
 

@@ -38,8 +38,8 @@ bool same(unsigned slot, const Listener& listener) noexcept {
 
 unsigned tell_begin(const Key& key) noexcept {
   unsigned told = 0;
-  for (unsigned slot = 0; slot < g_used.load(std::memory_order_acquire); ++slot) {
-    if (!g_slots[slot].begins.load(std::memory_order_acquire)) { continue; }
+  for (unsigned slot = 0; slot < g_used.load(std::memory_order_acquire); ++slot) {  // pairs with add_listener()
+    if (!g_slots[slot].begins.load(std::memory_order_acquire)) { continue; }        // pairs with add_listener()
     told |= 1U << slot;
     if (g_slots[slot].listener.begin != nullptr) { g_slots[slot].listener.begin(key, g_slots[slot].listener.context); }
   }
@@ -66,8 +66,9 @@ bool add_listener(const Listener& listener) noexcept {
   }
   if (slot == detail::kMaxListeners) { return false; }
   if (slot == used) { detail::g_slots[slot].listener = listener; }
-  detail::g_slots[slot].begins.store(true, std::memory_order_release);
+  detail::g_slots[slot].begins.store(true, std::memory_order_release);  // pairs with tell_begin(), like the next
   if (slot == used) { detail::g_used.store(slot + 1, std::memory_order_release); }
+  // Pairs with nothing: the loads of the mode are relaxed, so that a begin may come before the listener is heard of.
   detail::mode().fetch_or(detail::kModeListening, std::memory_order_release);
   return true;
 }
@@ -76,6 +77,7 @@ void remove_listener(const Listener& listener) noexcept {
   const std::lock_guard<std::mutex> lock(detail::slots_lock());
   bool any = false;
   for (unsigned slot = 0; slot < detail::g_used.load(std::memory_order_relaxed); ++slot) {
+    // Release: pairs with tell_begin().
     if (detail::same(slot, listener)) { detail::g_slots[slot].begins.store(false, std::memory_order_release); }
     any = any || detail::g_slots[slot].begins.load(std::memory_order_relaxed);
   }

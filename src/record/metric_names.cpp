@@ -19,7 +19,7 @@ MetricNames& metric_names() noexcept {
 
 std::uint64_t MetricNames::find(std::string_view name, std::uint64_t hash, std::size_t& at) const noexcept {
   for (at = hash % (2 * kMaxNames);; at = (at + 1) % (2 * kMaxNames)) {
-    const Entry* entry = slot_[at].load(std::memory_order_acquire);  // partner: number()
+    const Entry* entry = slot_[at].load(std::memory_order_acquire);  // pairs with add()
     if (entry == nullptr) { return 0; }
     if (entry->hash == hash && entry->given == name) { return at + 1; }
   }
@@ -43,7 +43,7 @@ TAKT_COLD std::uint64_t MetricNames::add(std::string_view name, std::uint64_t ha
     full = count_ == kMaxNames;
     if (const Entry* entry = full ? nullptr : make(name, hash)) {
       ++count_;
-      slot_[at].store(entry, std::memory_order_release);  // partner: find()
+      slot_[at].store(entry, std::memory_order_release);  // pairs with find()
       added = at + 1;
     }
   }
@@ -73,6 +73,7 @@ const MetricNames::Entry* MetricNames::make(std::string_view name, std::uint64_t
 
 const std::string& MetricNames::name(std::uint64_t number) const noexcept {
   static Immortal<std::string> none("(no name)");  // of a metric that was dropped; so short that it needs no memory
+  // Acquire: pairs with add().
   const Entry* entry =
       number == 0 || number > 2 * kMaxNames ? nullptr : slot_[number - 1].load(std::memory_order_acquire);
   return entry == nullptr ? *none : entry->name;

@@ -13,7 +13,7 @@ bool Outbox::grow(std::size_t bytes, Record::Type type) noexcept {
     return false;
   }
   write_->bytes = static_cast<std::uint32_t>(written_);
-  write_->next.store(next, std::memory_order_release);  // partner: front()
+  write_->next.store(next, std::memory_order_release);  // pairs with front()
   write_ = next;
   written_ = 0;
   return true;

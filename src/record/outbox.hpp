@@ -15,8 +15,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// A queue of records with one writing and one reading thread, in blocks of a pool; never blocks, drops what there is no
-/// room for and counts it by type.
+/// A queue of records with one writing and one reading thread, in blocks of a pool; never blocks, drops what there is
+/// no room for and counts it by type.
 class Outbox {
  public:
   static constexpr std::size_t kMostBytes = sizeof(OutboxPool::Block::data);  ///< of a record
@@ -31,14 +31,15 @@ class Outbox {
 
   bool usable() const noexcept { return read_ != nullptr; }
 
-  /// Writing thread: room for a record of `bytes` in one piece, nullptr (counted) where there is none. Fill it and push().
+  /// Writing thread: room for a record of `bytes` in one piece, nullptr (counted) where there is none. Fill it and
+  /// push().
   void* reserve(std::size_t bytes, Record::Type type) noexcept {
     if (TAKT_LIKELY(written_ + bytes <= kMostBytes)) { return write_->data + written_; }
     return grow(bytes, type) ? write_->data : nullptr;
   }
   void push(std::size_t bytes) noexcept {
     written_ += bytes;
-    head_.store(head_.load(std::memory_order_relaxed) + bytes, std::memory_order_release);  // partner: end()
+    head_.store(head_.load(std::memory_order_relaxed) + bytes, std::memory_order_release);  // pairs with end()
   }
   /// Writing thread: a whole record.
   template <class T>
@@ -61,11 +62,13 @@ class Outbox {
   }
 
   /// Reading thread: the place behind the newest record, for front().
+  /// Acquire: pairs with push().
   std::uint64_t end() const noexcept { return head_.load(std::memory_order_acquire); }
   /// Reading thread: the oldest record before `end`, nullptr if there is none.
   const Record* front(std::uint64_t end) noexcept {
     if (tail_ == end) { return nullptr; }
     // What is before `end` and not in this block is in the next one.
+    // Acquire: pairs with grow().
     if (read_->next.load(std::memory_order_acquire) != nullptr && read_bytes_ == read_->bytes) { next_block(); }
     return reinterpret_cast<const Record*>(read_->data + read_bytes_);
   }
@@ -86,7 +89,7 @@ class Outbox {
   TAKT_COLD bool grow(std::size_t bytes, Record::Type type) noexcept;
   void next_block() noexcept {
     OutboxPool::Block* const done = read_;
-    read_ = done->next.load(std::memory_order_acquire);  // partner: grow()
+    read_ = done->next.load(std::memory_order_acquire);  // pairs with grow()
     read_bytes_ = 0;
     pool_.give(done);
   }

@@ -15,7 +15,7 @@ OutboxPool::~OutboxPool() {
 
 void OutboxPool::set_limit(std::size_t bytes) noexcept {
   limit_.store(std::clamp(bytes / kBlockBytes, std::size_t{1}, kMostBlocks), std::memory_order_relaxed);
-  if (reserved_.load(std::memory_order_acquire) != 0) { (void)reserve(); }
+  if (reserved_.load(std::memory_order_acquire) != 0) { (void)reserve(); }  // pairs with reserve()
 }
 
 /// Has memory for as many blocks as the limit is, or for half as many, and so on, where there is less.
@@ -33,17 +33,17 @@ bool OutboxPool::reserve() noexcept {
   Piece& piece = piece_[pieces_++];
   piece.first = reserved;
   piece.blocks = blocks;
-  piece.memory.store(static_cast<unsigned char*>(memory), std::memory_order_release);  // partner: place_of()
+  piece.memory.store(static_cast<unsigned char*>(memory), std::memory_order_release);  // pairs with place_of()
   for (std::size_t block = reserved; block < reserved + blocks; ++block) {
-    free_[block / 64].fetch_or(std::uint64_t{1} << (block % 64), std::memory_order_release);  // partner: take()
+    free_[block / 64].fetch_or(std::uint64_t{1} << (block % 64), std::memory_order_release);  // pairs with take()
   }
-  reserved_.store(reserved + blocks, std::memory_order_release);
+  reserved_.store(reserved + blocks, std::memory_order_release);  // pairs with take()
   return true;
 }
 
 unsigned char* OutboxPool::place_of(std::size_t block) const noexcept {
   for (const Piece& piece : piece_) {
-    unsigned char* const memory = piece.memory.load(std::memory_order_acquire);  // partner: reserve()
+    unsigned char* const memory = piece.memory.load(std::memory_order_acquire);  // pairs with reserve()
     if (memory == nullptr) { break; }
     if (block - piece.first < piece.blocks) { return memory + (block - piece.first) * kBlockBytes; }
   }
@@ -51,12 +51,12 @@ unsigned char* OutboxPool::place_of(std::size_t block) const noexcept {
 }
 
 OutboxPool::Block* OutboxPool::take() noexcept {
-  if (reserved_.load(std::memory_order_acquire) == 0 && !reserve()) { return nullptr; }
+  if (reserved_.load(std::memory_order_acquire) == 0 && !reserve()) { return nullptr; }  // pairs with reserve()
   if (used_.fetch_add(1, std::memory_order_relaxed) < limit_.load(std::memory_order_relaxed)) {
-    const std::size_t words = (reserved_.load(std::memory_order_acquire) + 63) / 64;
+    const std::size_t words = (reserved_.load(std::memory_order_acquire) + 63) / 64;  // pairs with reserve()
     std::size_t word = hint_.load(std::memory_order_relaxed) % words;
     for (std::size_t tried = 0; tried < words; ++tried, word = (word + 1) % words) {
-      std::uint64_t bits = free_[word].load(std::memory_order_acquire);  // partners: give(), reserve()
+      std::uint64_t bits = free_[word].load(std::memory_order_acquire);  // pairs with give(), reserve()
       while (bits != 0) {
         const auto bit = static_cast<unsigned>(__builtin_ctzll(bits));
         if (!free_[word].compare_exchange_weak(bits, bits & (bits - 1), std::memory_order_acquire)) { continue; }
@@ -73,7 +73,7 @@ OutboxPool::Block* OutboxPool::take() noexcept {
 
 void OutboxPool::give(Block* block) noexcept {
   const std::uint32_t index = block->index;
-  free_[index / 64].fetch_or(std::uint64_t{1} << (index % 64), std::memory_order_release);  // partner: take()
+  free_[index / 64].fetch_or(std::uint64_t{1} << (index % 64), std::memory_order_release);  // pairs with take()
   hint_.store(index / 64, std::memory_order_relaxed);
   used_.fetch_sub(1, std::memory_order_relaxed);
 }

@@ -12,9 +12,9 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// The memory of all outboxes of a process, in blocks, so that a burst on one thread may take what others leave. A block is
-/// taken and given back without a lock; memory for them is had at once, when a limit is set or the first one is taken, and
-/// touched only as far as it is used. Any thread.
+/// The memory of all outboxes of a process, in blocks, so that a burst on one thread may take what others leave. A
+/// block is taken and given back without a lock; memory for all of them is taken in one piece, when a limit is set or
+/// the first block is taken, and touched only as far as it is used. Any thread.
 class OutboxPool {
  public:
   static constexpr std::size_t kBlockBytes = 4096;
@@ -32,7 +32,7 @@ class OutboxPool {
   OutboxPool(const OutboxPool&) = delete;
   OutboxPool& operator=(const OutboxPool&) = delete;
 
-  /// What may be taken from now on, in bytes; at most 256 MiB. What is taken already stays so.
+  /// How much may be taken from now on, in bytes; at most 256 MiB. Blocks that are taken already stay taken.
   void set_limit(std::size_t bytes) noexcept;
   std::size_t limit() const noexcept { return limit_.load(std::memory_order_relaxed) * kBlockBytes; }
   std::size_t used() const noexcept { return used_.load(std::memory_order_relaxed) * kBlockBytes; }

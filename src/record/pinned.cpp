@@ -12,8 +12,8 @@ namespace {
 
 std::atomic<bool> g_pinned{false};
 
-/// By whoever loads it, who has the loader's lock in his hand: at the first use, a thread that the loading waits for would wait
-/// for that lock.
+/// Runs while the library is loaded, on the thread that holds the loader's lock. At the first use it would be too
+/// late: the thread that loads may wait for one that uses Takt, and that one would wait for the lock.
 __attribute__((constructor)) void pin_when_loaded() { pin_library(); }
 
 }  // namespace

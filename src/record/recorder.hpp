@@ -8,11 +8,13 @@
 
 #include "record/clock.hpp"
 #include "record/device_queue.hpp"
-#include "record/folder.hpp"
+#include "record/fold.hpp"
 #include "record/key_table.hpp"
-#include "record/outbox.hpp"
+#include "record/sampling.hpp"
 #include "record/shared.hpp"
-#include "record/step_series.hpp"
+#include "record/step_rows.hpp"
+#include "record/thread_outbox.hpp"
+#include "record/told_regions.hpp"
 
 #include <array>
 #include <atomic>
@@ -22,7 +24,8 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 
 /// All that one thread records into. Leaked on purpose and used again by later threads.
-/// Owner thread only, unless a function says otherwise; of a thread that has ended, whoever holds Registry's collect lock.
+/// Owner thread only, unless a function says otherwise; of a thread that has ended, the thread that holds Registry's
+/// collect lock.
 class Recorder {
  public:
   /// nullptr where there is no memory.
@@ -45,9 +48,10 @@ class Recorder {
   /// The same for a step with no other flag, of the calling thread, by the processor's counter.
   /// \param at the thread's cursor, with room.
   void end_step(Region region, Event* at) noexcept;
-  /// Remembers which listeners were told of the begin of a region, and tells once. Taking: any thread. False without room.
-  bool told(Region region, unsigned listeners) noexcept;
-  unsigned take_told(Region region) noexcept;
+  /// Remembers which listeners were told of the begin of a region, and tells once. Taking: any thread. False without
+  /// room.
+  bool told(Region region, unsigned listeners) noexcept { return told_.add(region_id(region), listeners); }
+  unsigned take_told(Region region) noexcept { return told_.take(region_id(region)); }
   /// The device mark at which a region began. Any thread.
   bool take_device(Region region, DeviceBegin& begin) noexcept { return devices_.take(region_id(region), begin); }
   /// The stream of an open region that has one. Any thread that may end it.
@@ -59,37 +63,40 @@ class Recorder {
   /// The place of `key` inside `around`, or, where that is nullptr, inside the region that is open.
   Node* child(Node* around, KeyIndex key) noexcept;
   /// A device span without host time, between two marks at `node`. Takes over both.
-  void add_span(Node* node, const DeviceBegin& begin, const DeviceBegin& end) noexcept;
+  void add_span(Node* node, const DeviceBegin& begin, const DeviceBegin& end) noexcept {
+    device_ended(node, begin, end);
+  }
   Region lap(Region region, KeyIndex key, Region flags) noexcept;
-  /// The innermost open region of `key`; 0 if there is none, which counts as a mistake unless `tolerant`.
+  /// The innermost open region of `key`; 0 if there is none, which counts as a loss unless `tolerant`.
   Region innermost(KeyIndex key, bool tolerant) noexcept;
-  void mistake(Mishap mishap, KeyIndex key) noexcept;
+  void count_loss(LossKind kind, KeyIndex key) noexcept;
   /// Whether `region`, which began here, has not ended.
   bool is_open(Region region) noexcept;
-  /// Whether `region`, which began here, is so new that it is open for sure: without a fold, which the end needs anyway.
+  /// Whether `region`, which began here, is so new that it is open for sure: without a fold, which the end needs
+  /// anyway.
   bool has_just_begun(Region region) noexcept;
   /// A begin and an end as a Scope makes them, to measure what they cost.
   void plain_pair(KeyIndex key) noexcept;
   void amount(Region region, Amount what, std::int64_t amount) noexcept;
   void skip(KeyIndex key) noexcept;
   /// Whether this is the one in `every` regions of `key` to be timed.
-  bool sampled(KeyIndex key, std::uint32_t every) noexcept;
+  bool sampled(KeyIndex key, std::uint32_t every) noexcept { return sampling_.takes(key, every); }
   void add(KeyIndex key, std::uint64_t length_ns) noexcept;
   void metric(std::uint64_t name, double value, const std::int64_t* step) noexcept;
-  void set_step(std::int64_t step) noexcept;
+  void set_step(std::int64_t step) noexcept { rows_.set_step(step); }
 
   /// Folds what has been recorded; afterwards there is room for a few events.
   void fold() noexcept;
-  /// Takes in device results that are ready. `all`: looks at every one, not only at the oldest.
+  /// Takes in device results that are ready. `all`: asks for every one, not only for the oldest.
   void poll(bool all = false) noexcept { devices_.poll(*this, all); }
   /// Of one stream, all.
   void poll(StreamRef stream) noexcept {
     fold();
     devices_.poll(*this, stream);
   }
-  void glance(StreamRef stream) noexcept { devices_.glance(*this, stream); }
+  void poll_if_due(StreamRef stream) noexcept { devices_.poll_if_due(*this, stream); }
   bool device_pending() const noexcept { return devices_.pending() != 0; }
-  /// Asks devices for results on behalf of the owner, who takes them in later. Any thread.
+  /// Asks devices for results on behalf of the owner, which takes them in later. Any thread.
   void ask_devices() noexcept { devices_.ask(*this); }
   DeviceQueue& devices() noexcept { return devices_; }
   /// Gives up device results that are still pending, counted.
@@ -101,8 +108,8 @@ class Recorder {
   /// Copies what is not folded yet. Any thread that keeps the owner from ending meanwhile (Registry's lock).
   void copy(Unfolded& copy) const noexcept;
 
-  /// Around all that the owner does but for a plain begin or end: a signal handler that times a region in the midst of it does not
-  /// come in here a second time.
+  /// Stands around all that the owner does but for a plain begin or end. A signal handler that comes in the midst of
+  /// it sees so by interrupts(), and leaves the recorder alone.
   class Inside {
    public:
     explicit Inside(Recorder& recorder) noexcept : recorder_(recorder), before_(recorder.inside_.own()) {
@@ -123,7 +130,7 @@ class Recorder {
     const bool before_;
   };
 
-  /// Whether something of the owner's is under way, so that who asks is a signal handler.
+  /// Whether the owner is at work here. Then a caller on its thread is a signal handler.
   bool is_inside() const noexcept { return inside_.own(); }
 
   /// Around a change of the tree that no event stands for: it gets a position of its own, so that readers see it whole.
@@ -153,18 +160,13 @@ class Recorder {
 
   Tree& tree() noexcept { return tree_; }
   const Tree& tree() const noexcept { return tree_; }
-  Outbox* outbox() const noexcept { return outbox_.load(std::memory_order_acquire); }
+  Outbox* outbox() const noexcept { return outbox_.get(); }
   Clock& clock() const noexcept { return clock_; }
   ClockSource source() const noexcept { return source_.get(); }
   std::uint32_t thread() const noexcept { return thread_.get(); }
   std::uint32_t generation() const noexcept { return generation_; }
+  /// Acquire: pairs with detach_thread().
   bool owner_alive() const noexcept { return home_.load(std::memory_order_acquire) != &parked_; }
-  /// The rows of a Batch path, made at need; nullptr where there is no room.
-  StepSeries* series_of(Node* batch) noexcept;
-  /// The rows of the Batch that is open; nullptr without one.
-  StepSeries* open_series() noexcept;
-  /// The rows in which a region of `node` that has just ended appears; nullptr: in none.
-  StepSeries* series_for(const Node* node) noexcept;
   /// Whether regions were given up as forgotten that tell_forgotten() has not told.
   bool has_untold() const noexcept { return has_untold_; }
   void forget_untold() noexcept { has_untold_ = false; }
@@ -181,6 +183,7 @@ class Recorder {
   Event* own_cursor() const noexcept {
     return __atomic_load_n(home_.load(std::memory_order_relaxed), __ATOMIC_RELAXED);
   }
+  /// Publishes the events before `to`. Release: pairs with copy().
   void set_own_cursor(Event* to) noexcept {
     __atomic_store_n(home_.load(std::memory_order_relaxed), to, __ATOMIC_RELEASE);
   }
@@ -206,16 +209,13 @@ class Recorder {
     return ruler_;
   }
   std::uint32_t place_of(const Event* event) const noexcept { return static_cast<std::uint32_t>(event - arena_.event); }
+  /// What stands from `from` to `to`, the next to be folded.
+  EventRun run_of(const Event* from, const Event* to) const noexcept {
+    return {from, static_cast<std::uint32_t>(to - from), place_of(from), position_.own()};
+  }
   void follow_clock() noexcept;
   void step_ended(Node* batch) noexcept;
-  void step_lost(Node* batch) noexcept;
-  std::int64_t current_step() const noexcept;
-  Outbox* need_outbox() noexcept;
-  Outbox* new_outbox() noexcept;
-  StepSeries* new_series(Node* batch) noexcept;
-  void ask_for_collection(Outbox& box) noexcept;
-  void trace(const Event* events, std::uint32_t count, std::uint32_t place, std::uint64_t ticks,
-             std::uint64_t unmatched = 0) noexcept;
+  void trace(const EventRun& run, std::uint64_t ticks, std::uint64_t unmatched = 0) noexcept;
   void take_end(Region region) noexcept;
   void region_ended(Region region, Node* node) noexcept;
   void device_region_ended(Region region, Node* node) noexcept;
@@ -224,9 +224,6 @@ class Recorder {
   void device_opened(Region region, const DeviceBegin& begin) noexcept;
   void device_ended(Node* node, const DeviceBegin& begin, const DeviceBegin& end) noexcept;
   KeyIndex key_of(std::uint32_t id) const noexcept;
-  bool is_step(const Node* node) const noexcept {
-    return node->role == Role::batch && tree_.step().node == node && !tree_.step().open;
-  }
 
   Arena& arena_;
   Clock& clock_;
@@ -244,26 +241,19 @@ class Recorder {
   Ruler ruler_;
   Node* last_ended_ = nullptr;
   Notices notices_;
-  std::atomic<Outbox*> outbox_{nullptr};
-  StepSeries* last_series_ = nullptr;
-  std::uint64_t last_boundaries_ = 0;
-  std::array<std::uint32_t, 64> sample_count_{};  // by key, folded: see sampled()
-  std::array<KeyIndex, 64> sample_key_{};
+  ThreadOutbox outbox_;
+  Sampling sampling_;
   std::uint64_t rechecked_ns_ = 0;
   bool has_untold_ = false;
   std::atomic<std::uint64_t> told_given_up_{0};
-  bool has_next_step_ = false;  // set_step() was called since the last step ended
-  std::int64_t next_step_ = 0;
-  std::array<std::atomic<std::uint32_t>, Tree::kMaxDepth> told_{};  // id of a region << 8 | listeners told; 0: free
+  ToldRegions told_;
   DeviceQueue devices_;
   Tree tree_;
+  StepRows rows_;
 };
 
 /// Whether events are kept for a time line.
 extern std::atomic<bool> tracing;
-/// How often recording was switched on again (takt::set_enabled). A step's end that finds another number than the one
-/// before may have steps behind it that nobody saw.
-extern std::atomic<std::uint64_t> switched_on;
 
 }  // namespace detail
 TAKT_END_NAMESPACE

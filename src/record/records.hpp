@@ -13,8 +13,8 @@ namespace detail {
 
 class Recorder;
 
-/// What a thread hands to the collector, as plain records. Sizes are multiples of 8. Rows and metrics come at high rates, so
-/// theirs are packed (PackedRow, PackedMetric).
+/// What a thread hands to the collector, as plain records. Sizes are multiples of 8. Rows and metrics come at high
+/// rates, so theirs are packed (RowRecord, PackedMetric).
 struct Record {
   enum class Type : std::uint8_t { row, amendment, metric, packed_metric, events, span, device_span };
   static constexpr int kTypes = 7;
@@ -54,8 +54,8 @@ struct CellRecord {
   std::int64_t device_ns = -1;  ///< -1: none yet
 };
 
-/// A cell in one word where it fits: 12 bits of node, 16 of calls, 36 of time, which is 68 s. Else calls are 0 in that word, and
-/// what it would have said follows in three.
+/// A cell in one word where it fits: 12 bits of node, 16 of calls, 36 of time, which is 68 s. Else calls are 0 in that
+/// word, and what it would have said follows in three.
 class PackedCell {
  public:
   static constexpr std::size_t kMostWords = 4;
@@ -125,8 +125,8 @@ struct MetricRecord : Record {
   std::int64_t step = 0;
   std::uint64_t ns = 0;  ///< on the clock of the process
 };
-/// A metric soon after another one at the same step, in two words: the first has 16 bits of size, 8 of type, 12 of name and 28 of the
-/// time since the metric before.
+/// A metric soon after another one at the same step, in two words: the first has 16 bits of size, 8 of type, 12 of
+/// name and 28 of the time since the metric before.
 struct PackedMetric {
   static constexpr unsigned kNameBits = 12;
   static constexpr unsigned kTimeBits = 28;

@@ -6,7 +6,7 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 
 void Ruler::start_at(std::uint64_t ticks) noexcept {
-  segments_ = clock_->segments();  // before the look at them, so that one that comes meanwhile is noticed
+  segments_ = clock_->segments();  // before they are read, so that go_on() notices one that comes meanwhile
   const Clock::Segment segment = clock_->segment(source_, ticks);
   origin_ticks_ = ticks;
   last_ = ticks << kCodeBits >> kCodeBits;

@@ -20,8 +20,8 @@ class Ruler {
     start_at(last_ticks);
   }
 
-  /// Goes on from `last_ticks`, for another block of events: mostly it stands there, and the clock's rate is the same still.
-  /// What has been stamped by then lies before the time from which a better rate will hold (Clock::refine).
+  /// Goes on from `last_ticks`, for another block of events: mostly it stands there, and the clock's rate is the same
+  /// still. What has been stamped by then lies before the time from which a better rate will hold (Clock::refine).
   TAKT_ALWAYS_INLINE void go_on(ClockSource source, std::uint64_t last_ticks) noexcept {
     const bool stands_here = last_ticks == this->last_ticks() && last_ticks - origin_ticks_ < kFarthest / 2;
     if (TAKT_LIKELY(stands_here && source == source_ && segments_ == clock_->segments())) { return; }
@@ -41,7 +41,8 @@ class Ruler {
     way_ += step * multiplier_;
     return last_ns();
   }
-  /// The time from one event to the next, where both are near, so that it is less than 2^32 ns. Else returns false and nothing changes.
+  /// The time from one event to the next, where both are near, so that it is less than 2^32 ns. Else returns false and
+  /// nothing changes.
   TAKT_ALWAYS_INLINE bool length_of(Event begin, Event end, std::uint64_t& ns) noexcept {
     const std::uint64_t at = end >> kCodeBits;
     const std::uint64_t step = (begin >> kCodeBits) - last_;

@@ -16,7 +16,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// The series of steps of all threads, those of threads that have ended included. Its lock is held for moments. Any thread.
+/// The series of steps of all threads, those of threads that have ended included. Its lock is held for moments. Any
+/// thread.
 class SeriesList {
  public:
   static constexpr std::size_t kMost = 1024;

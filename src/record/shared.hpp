@@ -21,11 +21,12 @@ struct Shared {
 
   MemoryBudget budget;
   OutboxPool outbox_pool{4U << 20U};
-  Alarm alarm;  ///< rings when outboxes fill up: whoever collects should not wait for the end of the period
+  Alarm alarm;  ///< rings when outboxes fill up: the collector is not to wait for the end of its period
   SeriesList series;
 
   // What the figures do not contain.
-  std::atomic<std::uint64_t> interrupted{0};  ///< events that a signal handler found in its way, see Recorder::Inside
+  /// What signal handlers recorded that came while Recorder was at work (Recorder::Inside).
+  std::atomic<std::uint64_t> interrupted{0};
   std::atomic<std::uint64_t> steps_without_rows{0};
   std::atomic<std::uint64_t> metrics_without_room{0};
 

@@ -117,7 +117,7 @@ bool StepSeries::finish_step(Tree& tree, Outbox* outbox, bool boundary) noexcept
 TAKT_ALWAYS_INLINE void StepSeries::next_step(Tree& tree) noexcept {
   last_step_ = step_;
   if (TAKT_UNLIKELY(step_ == std::numeric_limits<std::int64_t>::max())) {
-    tree.count(Mishap::step_at_end, batch_->key);
+    tree.count(LossKind::step_at_end, batch_->key);
   } else {
     ++step_;
   }
@@ -190,8 +190,8 @@ TAKT_ALWAYS_INLINE std::uint64_t* StepSeries::write_cells(std::uint64_t* to, con
   return TAKT_LIKELY(rest_.empty() && rest_column_.device_calls == 0) ? to : write_rest(to);
 }
 
-/// Paths without a column may lie inside each other, so that their self times are what adds up to the time of their calls.
-/// Durations that were given have none.
+/// Paths without a column may lie inside each other, so that their self times are what adds up to the time of their
+/// calls. Durations that were given have none.
 StepSeries::Column StepSeries::rest_now() const noexcept {
   Column sum;
   for (const Node* node : rest_) {
@@ -220,7 +220,7 @@ TAKT_COLD void StepSeries::keep_totals() noexcept {
   keep_rest();
 }
 
-/// What is no column.
+/// Brings what no column has up to this step: the rest, the items, and the Batch's own device spans.
 TAKT_ALWAYS_INLINE void StepSeries::keep_rest() noexcept {
   if (TAKT_UNLIKELY(!rest_.empty() || rest_column_.device_calls != 0)) { rest_column_ = rest_now(); }
   last_items_ = batch_->items.own();

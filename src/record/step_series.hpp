@@ -45,8 +45,9 @@ class StepSeries {
   /// A device span of the row `row` has an outcome; -1: it was lost.
   void device_done(Tree& tree, Outbox* outbox, std::uint64_t row, Node* node, std::int64_t ns) noexcept;
 
-  /// The step in `tree` has ended: writes its row. `boundary`: since this series' last step an Epoch began or ended, another
-  /// path's Batch ended, or steps may not have been timed. Returns false where that would be a row of more than this step.
+  /// The step in `tree` has ended: writes its row. `boundary`: since this series' last step an Epoch began or ended,
+  /// another path's Batch ended, or steps may not have been timed. Returns false where that would be a row of more
+  /// than this step.
   bool finish_step(Tree& tree, Outbox* outbox, bool boundary) noexcept;
   /// A step has ended of which there is no row: what it left in the tree belongs to none.
   void skip_step(Tree& tree) noexcept;

@@ -20,8 +20,8 @@ struct WindowShare {
 
 namespace {
 
-/// 97.5 % quantile of Student's t: from tables up to ten degrees of freedom, above by the expansion in 1/n of Abramowitz
-/// and Stegun 26.7.5, which is then within 0.02 %.
+/// 97.5 % quantile of Student's t: from tables up to ten degrees of freedom, above by the expansion in 1/n of
+/// Abramowitz and Stegun 26.7.5, which is then within 0.02 %.
 double student_t975(std::uint64_t degrees) noexcept {
   constexpr double kSmall[] = {0, 12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281};
   if (degrees <= 10) { return kSmall[degrees]; }
@@ -34,7 +34,8 @@ double student_t975(std::uint64_t degrees) noexcept {
          (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * n * n * n);
 }
 
-/// What windows say of the ratio of items and time, linearised: by how much each took longer than its items take on average.
+/// What windows say of the ratio of items and time, linearised: by how much each took longer than its items take on
+/// average.
 struct Scatter {
   double items = 0;       ///< of all windows
   double ns_an_item = 0;  ///< likewise
@@ -119,7 +120,7 @@ void ThroughputWindows::exclude(std::uint64_t period_ns) noexcept {
   version_.set(version + 2);
 }
 
-/// All that a reader looks at between two looks at the version.
+/// All that a reader copies between two reads of the version.
 struct ThroughputWindows::Interval {
   WindowShare window[kWindows];
   double power[kPowers] = {};
@@ -128,8 +129,8 @@ struct ThroughputWindows::Interval {
   void judge(Throughput& result) const noexcept;
 };
 
-/// How many equal stalls would make this scatter: (sum of squares)^2 / sum of fourth powers, which is steps by kurtosis. k stalls
-/// among steps that are alike give k; steps that scatter like a bell give a third of themselves.
+/// How many equal stalls would make this scatter: (sum of squares)^2 / sum of fourth powers, which is steps by
+/// kurtosis. k stalls among steps that are alike give k; steps that scatter like a bell give a third of themselves.
 double ThroughputWindows::Interval::stalls(std::uint64_t steps) const noexcept {
   const double n = static_cast<double>(steps);
   const double mean = power[0] / n;
@@ -141,9 +142,9 @@ double ThroughputWindows::Interval::stalls(std::uint64_t steps) const noexcept {
   return squares * squares / fourths;
 }
 
-/// The interval of items by time. It is one of the ratio, as the estimate is: of what windows took longer than their items take on
-/// average. Neighbours that are alike make it wider by (1 + r) / (1 - r), as in a series of the first order, and n windows are
-/// worth n (1 - r) / (1 + r). It is even in the logarithm, so that no end is below 0.
+/// The interval of items by time. It is one of the ratio, as the estimate is: of what windows took longer than their
+/// items take on average. Neighbours that are alike make it wider by (1 + r) / (1 - r), as in a series of the first
+/// order, and n windows are worth n (1 - r) / (1 + r). It is even in the logarithm, so that no end is below 0.
 void ThroughputWindows::Interval::judge(Throughput& result) const noexcept {
   if (result.windows < kFewestWindows) { return; }
   const double stalls = this->stalls(result.steps);

@@ -12,9 +12,10 @@ struct Throughput;
 
 namespace detail {
 
-/// Items and time of consecutive steps, folded into at most 64 windows of equal numbers of steps: when all are full, pairs
-/// are joined. Beside them how heavy the tail of the periods is. Both together tell how well the throughput is known, and whether
-/// anybody can tell (docs/decisions/0026-figures-say-what-they-know.md). One writer; any thread may read (see Node::version).
+/// Items and time of consecutive steps, folded into at most 64 windows of equal numbers of steps: when all are full,
+/// pairs are joined. Beside them how heavy the tail of the periods is. Both together tell how well the throughput is
+/// known, and whether anybody can tell (docs/decisions/0026-figures-say-what-they-know.md). One writer; any thread may
+/// read (see Node::version).
 class ThroughputWindows {
  public:
   static constexpr unsigned kWindows = 64;
@@ -46,7 +47,8 @@ class ThroughputWindows {
   Relaxed<unsigned> full_;  // windows before it
   Window window_[kWindows + 1];
   double first_ns_ = 0;  // the first period
-  // Sums of the first four powers of what periods differ from the first one: of the periods themselves they would cancel.
+  // Sums of the first four powers of what periods differ from the first one: of the periods themselves they would
+  // cancel.
   Relaxed<double> power_[kPowers];
 };
 

@@ -1,15 +1,50 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Copies of a Tree, and the sum of several. Here, as a Timer with a recorder of its own, whose Tree is all header, needs neither.
+// Copies of a Tree, the sum of several, and its values set to zero. In the library: a Timer with books of its own,
+// whose Tree is all header, needs none of these.
 
-#include <takt/detail/tree.hpp>
+#include "record/tree_state.hpp"
+
+#include <sched.h>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
+namespace {
+
+constexpr Counter Node::*kNodeCounters[] = {&Node::items,          &Node::bytes,       &Node::skipped,
+                                            &Node::device_pending, &Node::device_lost, &Node::never_ended};
+
+/// Copies the values of `from` while its owner may be writing it.
+void read_node(const Node& from, Node& to, MemoryBudget* budget) noexcept {
+  for (;;) {
+    const std::uint64_t version = from.version.get();
+    if ((version & 1U) != 0) {  // the owner needs some nanoseconds, or its turn on this core
+      sched_yield();
+      continue;
+    }
+    to.inner_ns.set(from.inner_ns.get());
+    to.away_calls.set(from.away_calls.get());
+    to.host.copy_packed(from.host);
+    for (auto field : kNodeCounters) { (to.*field).set((from.*field).get()); }
+    if (const Summary* device = from.device.load(std::memory_order_acquire)) {  // pairs with device_of()
+      Summary* copy = to.device.load(std::memory_order_relaxed);
+      if (copy == nullptr) { copy = allocate<Summary>(budget); }
+      if (copy != nullptr) { copy->copy_packed(*device); }
+      to.device.store(copy, std::memory_order_relaxed);
+    }
+    if (from.version.get() == version) {
+      to.version.set(version);
+      return;
+    }
+  }
+}
+
+}  // namespace
 
 TAKT_COLD void Tree::save(State& state) const noexcept {
-  // The owner may be at work, so that these belong to different moments: then the reader looks again, but not beyond the ends.
+  // The owner may be at work, so that these belong to different moments. Then the reader will start again; until it
+  // does, the bounds keep it inside the arrays.
   const Frame* const base = base_.get();
   const Frame* const late = late_.get();
   const auto depth = static_cast<std::size_t>(top_.get() - base);
@@ -24,12 +59,11 @@ TAKT_COLD void Tree::save(State& state) const noexcept {
   state.warm = warm_.get();
   state.step = step_id_.get();
   state.covered_ns = covered_ns();
-  state.mishaps = mishap_count_.get();
   for (unsigned level = 0; level < state.depth; ++level) { state.frames[level] = base[level + 1]; }
   for (unsigned index = 0; late != nullptr && index < state.late; ++index) {
     state.frames[state.depth + index] = late[index];
   }
-  for (unsigned slot = 0; slot < state.mishaps && slot < kMishapSlots; ++slot) { state.mishap[slot] = mishap_[slot]; }
+  state.losses = losses_;
 }
 
 /// \param values false: shape and open regions alone.
@@ -47,8 +81,7 @@ TAKT_COLD void Tree::copy(const Tree& other, const State& state, bool values) no
     if (values) { read_node(*from, *to, budget_); }
   }
   if (values) { read_node(other.overflow_, overflow_, budget_); }
-  for (unsigned slot = 0; slot < state.mishaps; ++slot) { mishap_[slot] = state.mishap[slot]; }
-  mishap_count_.set(state.mishaps);
+  losses_ = state.losses;
   copy_frames(other, state);
   deep_ = state.too_deep;
   warm_.set(state.warm);
@@ -57,7 +90,7 @@ TAKT_COLD void Tree::copy(const Tree& other, const State& state, bool values) no
 }
 
 TAKT_COLD void Tree::copy_frames(const Tree& other, const State& state) noexcept {
-  overlapped_ = true;  // perhaps: what begins next looks
+  overlapped_ = true;  // perhaps: the next begin finds out
   discarded_ = false;
   const unsigned depth = state.depth <= room() || grow() || state.depth <= room() + 1 ? state.depth : room();
   Frame* const frames = this->frames();
@@ -81,7 +114,7 @@ TAKT_COLD void Tree::merge(const Tree& other) noexcept {
     to.host.merge(from.host, budget_);
     to.host.pack();  // one at a time: all of them unpacked would need as much memory as what was recorded
     for (auto field : kNodeCounters) { (to.*field).set(bounded_sum((to.*field).get(), (from.*field).get())); }
-    if (const Summary* device = from.device.load(std::memory_order_acquire)) {
+    if (const Summary* device = from.device.load(std::memory_order_acquire)) {  // pairs with device_of()
       if (Summary* sum = device_of(&to)) {
         sum->merge(*device, budget_);
         sum->pack();
@@ -96,13 +129,37 @@ TAKT_COLD void Tree::merge(const Tree& other) noexcept {
     const Node* from = other.node(index);
     Node* to = place(from, place);
     add(*from, *to);
-    if (to == &overflow_ && from->host.n() != 0) { count(Mishap::overflow, from->key, from->host.n()); }
+    if (to == &overflow_ && from->host.n() != 0) { count(LossKind::overflow, from->key, from->host.n()); }
   }
   add(other.overflow_, overflow_);
   frames()[0].child_ns.add(other.covered_ns());
-  for (unsigned slot = 0; slot < other.mishaps(); ++slot) {
-    count(other.mishap(slot).mishap.get(), other.mishap(slot).key.get(), other.mishap(slot).count.get());
+  const LossCounts& losses = other.losses();
+  for (unsigned slot = 0; slot < losses.size(); ++slot) {
+    count(losses[slot].kind.get(), losses[slot].key.get(), losses[slot].count.get());
   }
+}
+
+TAKT_COLD void Tree::clear_values() noexcept {
+  const auto clear = [](Node& node) {
+    node.inner_ns.set(0);
+    node.away_calls.set(0);
+    node.away_ns = 0;
+    node.given_ns = 0;
+    node.host.clear();
+    node.usual_key = kNotUsual;
+    node.called.set(false);
+    node.nests.set(false);
+    for (auto field : kNodeCounters) { (node.*field).set(0); }
+    if (Summary* device = node.device.load(std::memory_order_relaxed)) { device->clear(); }
+  };
+  for (std::uint32_t index = 0; index < nodes(); ++index) { clear(*node(index)); }
+  clear(overflow_);
+  frames()[0].child_ns.set(0);
+  losses_.clear();
+  late_count_.set(0);
+  news_ = false;
+  step_ = Step{};
+  lost_step_ = nullptr;
 }
 
 }  // namespace detail

@@ -12,11 +12,12 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// A name as a field of CSV by RFC 4180: printable, as such files are also looked at on terminals; one with a separator in it
-/// is quoted, and its quotes are doubled. Any thread.
+/// A name as a field of CSV by RFC 4180: printable, as such files are also looked at on terminals; one with a separator
+/// in it is quoted, and its quotes are doubled. Any thread.
 std::string csv_field(const std::string& name);
 
-/// The lines of steps.csv. Names are quoted once, not once a line. The snapshot has to outlive it. One thread at a time.
+/// The lines of steps.csv. Names are quoted once, not once a line. The snapshot has to outlive it. One thread at a
+/// time.
 class CsvRows {
  public:
   static std::string_view head() noexcept;

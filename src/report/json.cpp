@@ -8,13 +8,12 @@
 #include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "base/words.hpp"
+#include "report/json_lines.hpp"
 
 #include <cmath>
 #include <cstddef>
-#include <functional>
 #include <new>
 #include <string>
-#include <utility>
 #include <vector>
 
 TAKT_BEGIN_NAMESPACE
@@ -24,7 +23,6 @@ using Json = detail::JsonText;
 
 constexpr const char* kSchema = "takt-summary/1";
 constexpr std::int64_t kPeriodNs = 10'000'000'000;
-constexpr std::size_t kPiece = std::size_t{1} << 20U;  // of the text, in memory
 
 /// JSON has no NaN and no infinities.
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
@@ -135,15 +133,8 @@ Json path(const Snapshot& snapshot, std::uint32_t index) {
   };
 }
 
-/// The totals of one key, wherever in the tree it stands.
-struct KeyTotal {
-  std::vector<const PathStats*> paths;
-  std::uint64_t self_ns = 0;
-  std::uint64_t items = 0;
-  std::uint64_t bytes = 0;
-  Summary host;
-  Summary device;
-};
+/// The places in the tree of each key, in the order in which keys come.
+using PathsOfKey = std::vector<const PathStats*>;
 
 bool inside_itself(const Snapshot& snapshot, const PathStats& path) {
   for (std::uint32_t above = path.parent; above != PathStats::kNoParent; above = snapshot.paths[above].parent) {
@@ -152,22 +143,21 @@ bool inside_itself(const Snapshot& snapshot, const PathStats& path) {
   return false;
 }
 
-std::vector<KeyTotal> key_totals(const Snapshot& snapshot) {
-  std::vector<KeyTotal> totals;
+std::vector<PathsOfKey> paths_of_keys(const Snapshot& snapshot) {
+  std::vector<PathsOfKey> keys;
   std::map<std::string, std::size_t> places;
   for (const PathStats& path : snapshot.paths) {
-    const std::size_t place = places.emplace(path.name, totals.size()).first->second;
-    if (place == totals.size()) { totals.emplace_back(); }
-    KeyTotal& total = totals[place];
-    total.paths.push_back(&path);
+    const std::size_t place = places.emplace(path.name, keys.size()).first->second;
+    if (place == keys.size()) { keys.emplace_back(); }
+    keys[place].push_back(&path);
   }
-  return totals;
+  return keys;
 }
 
 /// Added up one key at a time: all of them at once would take as much memory as what was recorded.
-Json key(const Snapshot& snapshot, const KeyTotal& total) {
+Json key(const Snapshot& snapshot, const PathsOfKey& paths) {
   PathStats sum;
-  for (const PathStats* path : total.paths) {
+  for (const PathStats* path : paths) {
     sum.self_ns = detail::bounded_sum(sum.self_ns, path->self_ns);
     sum.items = detail::bounded_sum(sum.items, path->items);
     sum.bytes = detail::bounded_sum(sum.bytes, path->bytes);
@@ -177,8 +167,8 @@ Json key(const Snapshot& snapshot, const KeyTotal& total) {
     sum.device.merge(path->device);
   }
   return {
-      {"name", total.paths.front()->name},
-      {"kind", to_string(total.paths.front()->kind)},
+      {"name", paths.front()->name},
+      {"kind", to_string(paths.front()->kind)},
       {"self_ns", sum.self_ns},
       {"items", sum.items},
       {"bytes", sum.bytes},
@@ -311,57 +301,8 @@ Json losses(const Snapshot& snapshot) {
   return out;
 }
 
-using Sink = std::function<bool(const std::string&)>;
-
-/// One line a member, and one an element of its arrays: small, and still something that grep and diff can work with. Elements with
-/// histograms are made one at a time: a document of them takes many times as much memory as what it says.
-class Lines {
- public:
-  /// \param take is given the text in pieces; false: it takes no more.
-  explicit Lines(const Sink& take) : take_(take) {}
-
-  void member(const char* name, const Json& value) {
-    begin(name);
-    if (!value.is_array()) {
-      out_ += detail::printable_json(value.text());
-      return;
-    }
-    bool any = false;
-    for (std::size_t at = 0; at < value.size(); ++at) { element(any, value.element(at)); }
-    out_ += any ? "\n]" : "[]";
-  }
-  template <class Values, class Element>
-  void array(const char* name, const Values& values, Element make) {
-    begin(name);
-    bool any = false;
-    for (const auto& each : values) { element(any, make(each).text()); }
-    out_ += any ? "\n]" : "[]";
-  }
-  bool finish() {
-    out_ += "\n}\n";
-    hand_over();
-    return taken_;
-  }
-
- private:
-  void begin(const char* name) { out_ += (std::exchange(begun_, true) ? ",\n" : "{\n") + Json(name).text() + ": "; }
-  void element(bool& any, std::string_view text) {
-    out_.append(std::exchange(any, true) ? ",\n " : "[\n ").append(detail::printable_json(text));
-    if (out_.size() >= kPiece) { hand_over(); }
-  }
-  void hand_over() {
-    taken_ = taken_ && take_(out_);
-    out_.clear();
-  }
-
-  const Sink& take_;
-  std::string out_;
-  bool begun_ = false;
-  bool taken_ = true;
-};
-
-bool write_json(const Snapshot& snapshot, const Sink& take) {
-  Lines lines(take);
+bool write_json(const Snapshot& snapshot, const detail::JsonLines::Sink& take) {
+  detail::JsonLines lines(take);
   lines.member("schema", kSchema);
   lines.member("run", run(snapshot));
   lines.member("clock", clock(snapshot.clock));
@@ -377,7 +318,7 @@ bool write_json(const Snapshot& snapshot, const Sink& take) {
   lines.member("tags", strings(snapshot.tags));
   std::uint32_t index = 0;
   lines.array("paths", snapshot.paths, [&](const PathStats&) { return path(snapshot, index++); });
-  lines.array("keys", key_totals(snapshot), [&](const KeyTotal& total) { return key(snapshot, total); });
+  lines.array("keys", paths_of_keys(snapshot), [&](const PathsOfKey& paths) { return key(snapshot, paths); });
   lines.member("threads", threads(snapshot));
   lines.member("series", series(snapshot));
   lines.member("open", open_regions(snapshot));

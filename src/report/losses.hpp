@@ -11,8 +11,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Step rows and metrics that were recorded and are in no file and on no server: what a bound of memory, of names or of the
-/// journal's size has cost. Any thread. Exported for the exporters that are libraries of their own.
+/// Rows and metrics that were recorded and are in no file and on no server: lost to a bound of memory, of names or
+/// of the journal's size. Any thread. Exported for the exporters that are libraries of their own.
 struct LostRecords {
   std::uint64_t rows = 0;
   std::uint64_t metrics = 0;
@@ -23,11 +23,12 @@ struct LostRecords {
   TAKT_EXPORT std::string words() const;
 };
 TAKT_EXPORT LostRecords lost_records(const std::vector<Loss>& losses);
-/// Those, and what was shown to the journal in vain, as to a disk that stayed full for too long: whoever reads the journal has not
-/// got that either, an exporter in the program may have. Any thread.
+/// Those, and what the journal did not take, because a disk stayed full for too long. Who reads the journal does not
+/// get that; an exporter in the program may have got it. Any thread.
 LostRecords lost_before_journal(const std::vector<Loss>& losses);
 
-/// Takes from `losses` the lost steps and metrics that `before` had: an earlier run of the process has lost them. Any thread.
+/// Takes from `losses` the lost steps and metrics that `before` had: an earlier run of the process has lost them. Any
+/// thread.
 void leave_out_lost(std::vector<Loss>& losses, const std::vector<Loss>& before);
 
 }  // namespace detail

@@ -18,6 +18,9 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
+int ranks_in(const Snapshot& snapshot) { return is_job(snapshot) ? snapshot.run.world_size : 1; }
+const char* of_ranks(const Snapshot& snapshot) { return is_job(snapshot) ? " of all ranks" : ""; }
+
 std::string time_of(std::uint64_t ns) { return human_time(static_cast<double>(ns)); }
 
 /// Amounts over the total time of the region. Of a sampled region the time is that of a part of the calls only, so that
@@ -26,18 +29,20 @@ void amount_lines(const Snapshot& snapshot, std::uint32_t index, Lines& lines) {
   const PathStats& path = snapshot.paths[index];
   const double seconds = static_cast<double>(path.host.total_ns()) / 1e9;
   const bool rated = path.skipped == 0 && seconds > 0;
-  const std::string inside = rated ? " in " + time_of(path.host.total_ns()) : ", no rate: not all calls were timed";
+  const std::string inside = rated ? " in " + time_of(path.host.total_ns()) + (is_job(snapshot) ? " of all ranks" : "")
+                                   : ", no rate: not all calls were timed";
+  const char* const each = is_job(snapshot) ? "/s a rank, " : "/s, ";
   const auto say = [&](const std::string& rate, const std::string& amount) {
-    lines.push_back(fmt::format("{}: {}{}{}", path_label(snapshot, index), rated ? rate + ", " : "", amount, inside));
+    lines.push_back(fmt::format("{}: {}{}{}", path_label(snapshot, index), rated ? rate + each : "", amount, inside));
   };
   if (path.bytes != 0) {
     const auto bytes = static_cast<double>(path.bytes);
-    say(rated ? human_bytes(bytes / seconds) + "/s" : "", human_bytes(bytes));
+    say(rated ? human_bytes(bytes / seconds) : "", human_bytes(bytes));
   }
   // The items of a Batch are in its throughput, which leaves out what does not belong to a step.
   if (path.items != 0 && path.name != Batch.name()) {
     const auto items = static_cast<double>(path.items);
-    say(rated ? human_rate(items / seconds) + " items/s" : "", human_count(path.items) + " items");
+    say(rated ? human_rate(items / seconds) + " items" : "", human_count(path.items) + " items");
   }
 }
 
@@ -100,8 +105,9 @@ void warmup_lines(const Snapshot& snapshot, Lines& lines) {
     std::uint64_t steps = 0;
     for (const Series& series : snapshot.series) { steps += series.path == index ? series.warmup_steps : 0; }
     if (steps == 0) { continue; }
-    lines.push_back(fmt::format("warm-up: first {} Batch{} of {}, {}: in n, total, self and share only",
+    lines.push_back(fmt::format("warm-up: first {} Batch{} of {}{}, {}: in n, total, self and share only",
                                 human_count(steps), steps == 1 ? "" : "es", path_label(snapshot, index),
+                                is_job(snapshot) ? ", of all ranks together" : "",
                                 time_of(snapshot.paths[index].host.warmup_total_ns())));
   }
 }
@@ -123,6 +129,7 @@ void process_lines(const Snapshot& snapshot, Lines& lines) {
   const auto wall = static_cast<double>(snapshot.wall_ns);
   const auto before = static_cast<double>(snapshot.process.before_ns);
   const auto cpu = static_cast<double>(snapshot.process.cpu_ns);
+  const double ranks = ranks_in(snapshot);
   if (before >= kWorthALine * wall && before > 0) {
     lines.push_back(fmt::format("run: begins with the first recording, {} before the Session", human_time(before)));
   }
@@ -134,8 +141,8 @@ void process_lines(const Snapshot& snapshot, Lines& lines) {
                     earlier, earlier == 1 ? "" : "s"));
   }
   if (snapshot.process.cpu_ns == ProcessTimes::kUnknown) { return; }
-  lines.push_back(
-      fmt::format("processor time: {} in {} of wall ({})", human_time(cpu), human_time(wall), percent(cpu, wall)));
+  lines.push_back(fmt::format("processor time: {} in {} of wall{} ({})", human_time(cpu), human_time(wall * ranks),
+                              of_ranks(snapshot), percent(cpu, wall * ranks)));
 }
 
 void clock_line(const ClockInfo& clock, Lines& lines) {
@@ -155,13 +162,14 @@ void run_lines(const Snapshot& snapshot, Lines& lines) {
   const auto wall = static_cast<double>(snapshot.wall_ns);
   const auto uncovered = static_cast<double>(snapshot.uncovered_ns);
   const auto overhead = static_cast<double>(snapshot.overhead_ns);
-  lines.push_back(fmt::format("no region: {} of {} ({}) on the thread of the Session", human_time(uncovered),
-                              human_time(wall), percent(uncovered, wall)));
-  lines.push_back(fmt::format("Takt's own cost: {} ({} of wall), an estimate over all threads, its own included",
-                              human_time(overhead), percent(overhead, wall)));
+  lines.push_back(fmt::format("no region: {} of {} ({}) on the thread of the Session{}", human_time(uncovered),
+                              human_time(wall), percent(uncovered, wall),
+                              is_job(snapshot) ? ", on the rank where that is most" : ""));
+  lines.push_back(fmt::format("Takt's own cost: {} ({} of wall{}), an estimate over all threads, its own included",
+                              human_time(overhead), percent(overhead, wall * ranks_in(snapshot)), of_ranks(snapshot)));
   process_lines(snapshot, lines);
   clock_line(snapshot.clock, lines);
-  if (snapshot.threads.size() > 1) {
+  if (snapshot.threads.size() > static_cast<std::size_t>(ranks_in(snapshot))) {
     const bool shared = std::any_of(snapshot.threads.begin(), snapshot.threads.end(),
                                     [](const ThreadInfo& thread) { return thread.name == ThreadInfo::kFurther; });
     lines.push_back(fmt::format("threads: {}{}, whose times are added up: a share can pass 100 %",
@@ -298,7 +306,11 @@ Notes notes_of(const Snapshot& snapshot) {
   Notes notes;
   const auto paths = static_cast<std::uint32_t>(snapshot.paths.size());
   mistake_lines(snapshot, notes.mistakes);
-  for (const Series& series : snapshot.series) { add_throughput(snapshot, series, notes.rates); }
+  if (is_job(snapshot)) {
+    add_job_throughput(snapshot, notes.rates);
+  } else {
+    for (const Series& series : snapshot.series) { add_throughput(snapshot, series, notes.rates); }
+  }
   for (std::uint32_t path = 0; path < paths; ++path) { amount_lines(snapshot, path, notes.rates); }
   exposed_lines(snapshot, notes.rates);
   overlap_lines(snapshot, notes.rates);

@@ -12,14 +12,17 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// What stands around the table, a statement a line, unwrapped: above it the mistakes that make figures wrong, below it rates,
-/// then what the figures contain and what they do not. Printable. Any thread.
+/// What stands around the table, a statement a line, unwrapped: above it the mistakes that make figures wrong, below it
+/// rates, then what the figures contain and what they do not. Printable. Any thread.
 struct Notes {
   std::vector<std::string> mistakes;
   std::vector<std::string> rates;
   std::vector<std::string> caveats;
 };
 Notes notes_of(const Snapshot& snapshot);
+
+/// Whether it is of several ranks together.
+inline bool is_job(const Snapshot& snapshot) noexcept { return snapshot.run.rank < 0; }
 
 /// The name of a path for people: printable, at most `columns`, cut at the start. Any thread.
 std::string path_label(const Snapshot& snapshot, std::uint32_t path, std::size_t columns = 60);

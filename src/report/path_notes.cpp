@@ -73,7 +73,8 @@ std::string why_longer(const Snapshot& snapshot, std::uint32_t index) {
   return text;
 }
 
-/// A region is never longer than what it is in, unless its time was not measured there. One that is open has no time yet.
+/// A region is never longer than what it is in, unless its time was not measured there. One that is open has no time
+/// yet.
 void longer_line(const Snapshot& snapshot, std::uint32_t index, std::vector<std::string>& lines) {
   const PathStats& path = snapshot.paths[index];
   if (path.parent == PathStats::kNoParent || is_open(snapshot, path.parent)) { return; }
@@ -83,7 +84,8 @@ void longer_line(const Snapshot& snapshot, std::uint32_t index, std::vector<std:
                               why_longer(snapshot, index)));
 }
 
-/// Beside what a region measures it takes time of the one around it. Said where that is a tenth of what that one calls its own.
+/// Beside what a region measures it takes time of the one around it. Said where that is a tenth of what that one calls
+/// its own.
 /// \param inside regions that were timed right inside this one.
 void own_cost_line(const Snapshot& snapshot, std::uint32_t index, std::uint64_t inside,
                    std::vector<std::string>& lines) {

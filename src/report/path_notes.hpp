@@ -10,8 +10,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Appends what the figures of single paths do not contain, or contain beside what one expects. A statement a line, printable.
-/// Any thread.
+/// Appends what the figures of single paths do not contain, or contain beside what one expects. A statement a line,
+/// printable. Any thread.
 void add_path_notes(const Snapshot& snapshot, std::vector<std::string>& lines);
 
 }  // namespace detail

@@ -3,6 +3,7 @@
 #include "report/throughput_notes.hpp"
 
 #include "base/text.hpp"
+#include "report/job_throughput.hpp"
 #include "report/notes.hpp"
 
 #include <fmt/format.h>
@@ -45,8 +46,9 @@ double ns_a_step(const PathStats& path, const Series& series) {
   return static_cast<double>(path.host.total_ns()) / static_cast<double>(series.steps);
 }
 
-/// Of what lies between two Batches, the region that took most. Only one that ran about once a step or more, in a time that
-/// has room there: any other ran elsewhere, or seldom. Where several threads record it is not known what ran where.
+/// Of what lies between two Batches, the region that took most. Only one that ran about once a step or more, in a time
+/// that has room there: any other ran elsewhere, or seldom. Where several threads record it is not known what ran
+/// where.
 std::string most_between(const Snapshot& snapshot, const Series& series, double between) {
   if (snapshot.threads.size() > 1) { return ""; }
   const std::uint32_t parent = snapshot.paths[series.path].parent;
@@ -86,6 +88,20 @@ void between_line(const Snapshot& snapshot, const Series& series, std::vector<st
 }
 
 }  // namespace
+
+void add_job_throughput(const Snapshot& snapshot, std::vector<std::string>& lines) {
+  const std::vector<JobThroughput> jobs = job_throughputs(snapshot);
+  for (const JobThroughput& job : jobs) {
+    const Throughput& throughput = job.throughput;
+    const std::string items = throughput.items == 0 ? "" : items_rate(throughput) + "; ";
+    lines.push_back(fmt::format("{} of all ranks: {}{} steps/s, by the slowest ({})", path_label(snapshot, job.path),
+                                items, human_rate(throughput.steps_per_s),
+                                thread_label(snapshot, snapshot.series[job.slowest].thread)));
+  }
+  if (jobs.empty() && !snapshot.series.empty()) {
+    lines.emplace_back("no throughput: on no rank a step period counts");
+  }
+}
 
 void add_throughput(const Snapshot& snapshot, const Series& series, std::vector<std::string>& lines) {
   const Throughput& throughput = series.throughput;

@@ -125,8 +125,8 @@ struct TraceExporter::Impl {
     first = false;
   }
 
-  /// A thread is named when it is first seen, not at the end, so that a killed run has names too; and again when its name
-  /// has changed.
+  /// A thread is named when it is first seen, not at the end, so that a killed run has names too; and again when its
+  /// name has changed.
   void name_tracks(const Snapshot& snapshot) {
     const std::int64_t process = process_of(snapshot.run);
     if (first) {
@@ -183,7 +183,8 @@ struct TraceExporter::Impl {
     return fmt::format("{} ({})", name, snapshot.threads[stream.thread].name);
   }
 
-  /// Threads hand over late what ended on others, and streams what is done: lanes are given by the ends, lines written in order.
+  /// Threads hand over late what ended on others, and streams what is done: lanes are given by the ends, lines written
+  /// in order.
   void add_spans(const Snapshot& snapshot) {
     std::vector<Placed> placed;
     std::vector<Placed*> by_end;

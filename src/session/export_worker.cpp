@@ -160,15 +160,17 @@ bool ExportWorker::show_or_wait(Harvests& shown) noexcept {
 void ExportWorker::run_once() noexcept {
   begin_once();
   bool last = false;
+  bool is_taken = false;  // what was offered last: its thread may have been quicker than the word that it was the last
   Time deadline;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (done_ || (!fresh_ && !last_)) { return; }
+    is_taken = !fresh_ && !asked_again_;
     last = last_;
     deadline = deadline_;
   }
   Harvests shown;
-  const bool again = show_or_wait(shown);
+  const bool again = !is_taken && show_or_wait(shown);
   if (last && (!again || until(deadline).count() == 0)) { shut_down(deadline); }
 }
 

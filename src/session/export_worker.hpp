@@ -20,8 +20,8 @@ namespace detail {
 
 using Time = std::chrono::steady_clock::time_point;
 
-/// Feeds one exporter: keeps what it has not acknowledged (8 MiB at the most, then the oldest goes, counted) and calls it,
-/// on a thread of its own or on the caller's. A fault of the exporter stays in here.
+/// Feeds one exporter: keeps what it has not acknowledged (8 MiB at the most, then the oldest goes, counted) and calls
+/// it, on a thread of its own or on the caller's. What the exporter throws stays in here.
 class ExportWorker {
  public:
   static constexpr std::chrono::milliseconds kPause{20};  ///< between two tries at the end
@@ -37,14 +37,15 @@ class ExportWorker {
   void begin_once() noexcept;
   /// Waits until it has begun; false if it has not by `deadline`. Any thread.
   bool wait_begun(Time deadline) noexcept;
-  /// Sees to it that the next offer() needs no memory. Throws std::bad_alloc where there is none. One thread at a time with that.
+  /// Sees to it that the next offer() needs no memory. Throws std::bad_alloc where there is none. One thread at a time
+  /// with that.
   void make_room();
   /// Gives new values; returns at once. Any thread, after make_room().
   void offer(const std::shared_ptr<const Snapshot>& snapshot, const std::shared_ptr<const Harvest>& harvest) noexcept;
   /// The last snapshot has been offered; everything is to be done by `deadline`.
   void finish_by(Time deadline) noexcept;
-  /// Shows the exporter what was offered, if anything was; after the last snapshot, shuts it down, unless it asks to see
-  /// the same again and there is time: then call again. One thread at a time.
+  /// Shows the exporter what was offered, if anything was; after the last snapshot, shuts it down, unless it asks to
+  /// see the same again and there is time: then call again. One thread at a time.
   void run_once() noexcept;
   /// run_once() until it is finished. Call it on a thread that may wait.
   void run() noexcept;

@@ -11,16 +11,18 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// A thread that asks devices for the results that others wait for (Registry::ask_devices). It has nothing else to do, so that
-/// nothing else waits where a driver does not come back. Must outlive its thread, which is left behind then.
+/// A thread that asks devices for the results that others wait for (Registry::ask_devices). It does nothing else, so
+/// that nothing else waits for a driver that does not return. Must outlive its thread, which is left behind in that
+/// case.
 class GpuPoller {
  public:
   /// From now on threads that record leave the asking to this one. False where no thread can be had.
   bool start(std::chrono::milliseconds period) noexcept;
-  /// Without a thread: whoever calls ask() is the one.
+  /// Without a thread: who calls ask() does the asking.
   void start_by_hand() noexcept;
   static void ask() noexcept;
-  /// Asks once more, and ends; waits for that until `deadline`. Returns whether it came to that. Nothing without start().
+  /// Asks once more, and ends; waits for that until `deadline`. Returns whether it ended in time. Nothing without
+  /// start().
   bool stop(std::chrono::steady_clock::time_point deadline) noexcept;
 
  private:

@@ -16,7 +16,8 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-/// How long `work` takes, in ns: the median of some tries, as in some of them the thread may have had to wait for a core.
+/// How long `work` takes, in ns: the median of some tries, as in some of them the thread may have had to wait for a
+/// core.
 template <class Work>
 double median_ns(Work work) noexcept {
   std::array<std::uint64_t, 21> took{};

@@ -22,8 +22,8 @@ struct RowCost {
 /// Measured once, in about 0.1 ms. Any thread.
 const RowCost& row_cost() noexcept;
 
-/// Takt's own cost so far, in ns: regions and rows of a snapshot by what one costs, and the processor time of the threads that
-/// Takt has started. Any thread.
+/// Takt's own cost so far, in ns: regions and rows of a snapshot by what one costs, and the processor time of the
+/// threads that Takt has started. Any thread.
 std::int64_t overhead_ns(const Snapshot& snapshot) noexcept;
 
 }  // namespace detail

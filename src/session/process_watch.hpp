@@ -10,8 +10,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Tells whether the process runs at all: how much processor time it gets, for how long it was stopped, for how long the machine
-/// slept. Who sleeps and wakes is one thread; any thread may read.
+/// Tells whether the process runs at all: how much processor time it gets, for how long it was stopped, for how long
+/// the machine slept. One thread sleeps and wakes; any thread may read.
 class ProcessWatch {
  public:
   /// Of the system; tests put their own in its place. In ns.
@@ -35,8 +35,9 @@ class ProcessWatch {
 
   /// The thread goes to sleep.
   void sleeps() noexcept;
-  /// It is awake, and wanted to be after `most_ns` at the latest. Where that is long over, and the process got next to no processor
-  /// time meanwhile, it did not run: at least from then on, as the stop may have begun at any time of the sleep.
+  /// It is awake, and wanted to be after `most_ns` at the latest. Where it is much later, and the process got next to
+  /// no processor time meanwhile, the process did not run: at least from that moment on, as the stop may have begun at
+  /// any time of the sleep.
   void wakes(std::uint64_t most_ns) noexcept;
 
   ProcessTimes read() const noexcept;

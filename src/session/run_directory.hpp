@@ -15,8 +15,8 @@ namespace detail {
 constexpr std::size_t kLongestRunId = 120;
 
 /// `text` as one component of a path that nobody trips over: ASCII letters, digits, '_', '-' and '.', not two dots in
-/// a row, not beginning with '-' or '.', never empty, at most `longest` bytes (32 or more). Of a text that had to be cut
-/// the end is a hash of all of it. What is safe already stays as it is.
+/// a row, not beginning with '-' or '.', never empty, at most `longest` bytes (32 or more). Of a text that had to be
+/// cut the end is a hash of all of it. What is safe already stays as it is.
 std::string path_component(std::string_view text, std::size_t longest);
 
 /// Makes <options.directory>/<run.id>/rank-<rank>-<attempt>-<pid>/ (0700, never an existing one: a suffix is added) and

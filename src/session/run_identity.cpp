@@ -39,8 +39,8 @@ bool is_set(const char* variable) { return !environment_value(variable).empty();
 /// RANK alone is a word that anybody may use; the three together are torchrun's, or set by hand in its way.
 bool is_torchrun() { return is_set("RANK") && is_set("WORLD_SIZE") && is_set("LOCAL_RANK"); }
 
-/// The shell that runs a batch script has SLURM_PROCID=0 and the job's SLURM_NTASKS, but is one process and no task: only
-/// srun makes tasks, and gives each a step.
+/// The shell that runs a batch script has SLURM_PROCID=0 and the job's SLURM_NTASKS, but is one process and no task:
+/// only srun makes tasks, and gives each a step.
 bool is_slurm_task() { return is_set("SLURM_STEP_ID") || !is_set("SLURM_JOB_ID"); }
 
 using Names = std::array<const char*, 2>;  // the first that is set counts
@@ -194,7 +194,7 @@ void find_rank(const SessionOptions& options, RunInfo& run) {
   }
   run.rank = rank.value;
   run.world_size = repair_size(rank, size);
-  run.local_rank = find_local_rank(claims, rank).value;
+  run.local_rank = options.local_rank >= 0 ? options.local_rank : find_local_rank(claims, rank).value;
   run.rank_source = describe_source(rank, size);
   run.attempt = read_first({"TORCHELASTIC_RESTART_COUNT", "SLURM_RESTART_COUNT"}, 0, "a count of 0 or more").value;
 }
@@ -286,9 +286,9 @@ std::string id_from_meeting_point(const RunInfo& run) {
 
 std::string find_run_id(const SessionOptions& options, const RunInfo& run) {
   if (!options.run_id.empty()) { return options.run_id; }
+  if (run.world_size == 1) { return new_run_id(); }
   std::string id = id_from_launcher();
-  if (!id.empty()) { return id; }
-  return run.world_size > 1 ? id_from_meeting_point(run) : utc_now() + "-" + std::to_string(run.pid);
+  return id.empty() ? id_from_meeting_point(run) : id;
 }
 
 std::string host_name() {
@@ -308,6 +308,11 @@ RunInfo identify_run(const std::string& name, const SessionOptions& options) {
   const std::string start = path_component(run.name, kLongestRunName) + "-";
   run.id = start + path_component(find_run_id(options, run), kLongestRunId - start.size());
   return run;
+}
+
+std::string new_run_id() {
+  std::string id = id_from_launcher();
+  return id.empty() ? utc_now() + "-" + std::to_string(::getpid()) : id;
 }
 
 int identify_rank(const SessionOptions& options) {

@@ -23,7 +23,7 @@ namespace {
 std::atomic<detail::SessionImpl*> current{nullptr};
 
 detail::SessionImpl* current_session() noexcept {
-  detail::SessionImpl* session = current.load(std::memory_order_acquire);
+  detail::SessionImpl* session = current.load(std::memory_order_acquire);  // pairs with open()
   return session != nullptr && session->ours() ? session : nullptr;
 }
 
@@ -32,23 +32,25 @@ void close_at_exit() {
   if (detail::SessionImpl* session = current_session()) { session->close(); }
 }
 
-/// One thread at a time makes a Session. Not a mutex: a thread of the parent that held one at a fork would never let go.
+/// One thread at a time makes a Session. Not a mutex: a thread of the parent that held one at a fork would never let
+/// go.
 class Opening {
  public:
   Opening() noexcept {
     const std::uint32_t mine = detail::generation() + 1;
     std::uint32_t holder = holder_.load(std::memory_order_relaxed);
+    // Pairs with ~Opening().
     while (holder == mine || !holder_.compare_exchange_weak(holder, mine, std::memory_order_acquire)) {
       sched_yield();
       holder = holder_.load(std::memory_order_relaxed);
     }
   }
-  ~Opening() { holder_.store(0, std::memory_order_release); }
+  ~Opening() { holder_.store(0, std::memory_order_release); }  // pairs with Opening()
   Opening(const Opening&) = delete;
   Opening& operator=(const Opening&) = delete;
 
  private:
-  static std::atomic<std::uint32_t> holder_;  // generation of the process that is at it, plus one; 0: nobody
+  static std::atomic<std::uint32_t> holder_;  // generation of the process that makes one, plus one; 0: none
 };
 std::atomic<std::uint32_t> Opening::holder_{0};
 
@@ -71,7 +73,7 @@ detail::SessionImpl* open(std::string name, SessionOptions options) {
     detail::report_fault("exit",
                          "no memory is left to have exit() close the Session; close it before, by its destructor");
   }
-  current.store(session, std::memory_order_release);
+  current.store(session, std::memory_order_release);  // pairs with current_session()
   return session;
 }
 
@@ -141,7 +143,7 @@ bool Session::close() noexcept {
   if (!impl_->ours()) { return true; }
   const bool done = impl_->close();
   detail::SessionImpl* mine = impl_;
-  current.compare_exchange_strong(mine, nullptr, std::memory_order_acq_rel);
+  current.compare_exchange_strong(mine, nullptr, std::memory_order_acq_rel);  // pairs with current_session()
   return done;
 }
 

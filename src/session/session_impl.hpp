@@ -30,8 +30,9 @@ class JournalExporter;
 
 /// What a Session is made of. Leaked: its threads may still be in an exporter when the process exits.
 ///
-/// Exporters of the run folder and the terminal are `local`: they share one thread, in order. Each one that the user adds
-/// has a thread of its own, so that none delays another. Without background threads all are called by poll() and close().
+/// Exporters of the run folder and the terminal are `local`: they share one thread, in order. Each one that the user
+/// adds has a thread of its own, so that none delays another. Without background threads all are called by poll() and
+/// close().
 class SessionImpl {
  public:
   SessionImpl(std::string name, SessionOptions options);
@@ -45,8 +46,8 @@ class SessionImpl {
   void print();
   void poll();
   bool close() noexcept { return end(false); }
-  /// The process dies of an exception that nobody caught, or of std::terminate(): the run ends as failed, unless it has ended. Not
-  /// on the thread that dies, which may hold any lock.
+  /// The process dies of an exception that nobody caught, or of std::terminate(): the run ends as failed, unless it has
+  /// ended. Not on the thread that dies, which may hold any lock.
   void end_uncaught(Uncaught death) noexcept;
   /// Has the background thread do that, where no other can be had. Returns false where there is none.
   bool die_in_background() noexcept;
@@ -60,6 +61,8 @@ class SessionImpl {
   const SessionImpl* older = nullptr;  ///< the Session before, so that leak checkers know that none is forgotten
 
  private:
+  void bound_memory();
+  void begin_books();
   void open_folder();
   void add_local_exporters();
   void start_threads() noexcept;
@@ -89,6 +92,9 @@ class SessionImpl {
   bool show_local() noexcept;
   std::shared_ptr<ExportWorker> worker(std::size_t index) noexcept;
   Words limit() const noexcept { return Words("TAKT_EXIT_MS=", options_.exit_ms, " ms"); }
+
+  // The Session that takes what is recorded. One that could not finish in time leaves it to its successor.
+  static std::atomic<const SessionImpl*> collector_;
 
   const std::string name_;
   const SessionOptions options_;

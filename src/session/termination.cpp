@@ -68,7 +68,7 @@ void die_of_sigterm() noexcept {
 /// Only what POSIX calls async-signal-safe: it may have interrupted anything.
 void on_sigterm(int signal, siginfo_t* info, void* context) {
   const int error = errno;
-  const Plan& plan = *g_plan.load(std::memory_order_acquire);  // pairs with the release in publish()
+  const Plan& plan = *g_plan.load(std::memory_order_acquire);  // pairs with publish()
   const std::uint64_t once = 1;
   const bool rung = ::getpid() == plan.pid && plan.bell != nullptr && plan.bell->is_ours() &&
                     ::write(plan.bell->number(), &once, sizeof once) == sizeof once;
@@ -106,7 +106,7 @@ bool publish(const Action& before, const Descriptor* bell) noexcept {
   }
   const Plan* const next = new (std::nothrow) Plan{before, bell, ::getpid(), last};
   if (next == nullptr) { return false; }
-  g_plan.store(next, std::memory_order_release);  // pairs with those who load it
+  g_plan.store(next, std::memory_order_release);  // pairs with all who load it
   return true;
 }
 
@@ -159,7 +159,7 @@ void watch(void* watch_of_process) {
     if (got != static_cast<ssize_t>(sizeof rung)) { return; }  // likewise
     if (rung >= kLeave && may_leave(here)) { return; }
     if (rung % kLeave == 0) { continue; }
-    if (is_handler(g_plan.load(std::memory_order_acquire)->before)) {  // pairs with the release in publish()
+    if (is_handler(g_plan.load(std::memory_order_acquire)->before)) {  // pairs with publish()
       write_down(here);
     } else {
       end_process(here);
@@ -173,7 +173,7 @@ Watch* this_watch() noexcept {
   auto* const fresh = new (std::nothrow) Watch;  // never destroyed: its thread stays
   if (fresh == nullptr) { return nullptr; }
   fresh->older = last;
-  g_watch.store(fresh, std::memory_order_release);
+  g_watch.store(fresh, std::memory_order_release);  // pairs with the acquire above
   return fresh;
 }
 
@@ -208,7 +208,7 @@ void end_on_sigterm(SessionImpl& session) noexcept {
 }
 
 void leave_sigterm(const SessionImpl& session) noexcept {
-  Watch* const here = g_watch.load(std::memory_order_acquire);  // pairs with the release in this_watch()
+  Watch* const here = g_watch.load(std::memory_order_acquire);  // pairs with this_watch()
   if (here == nullptr || here->generation != generation()) { return; }
   const std::lock_guard<std::mutex> lock(here->mutex);
   if (here->session != &session) { return; }

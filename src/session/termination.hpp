@@ -9,13 +9,13 @@ namespace detail {
 
 class SessionImpl;
 
-/// From here on SIGTERM ends the run of `session` as killed, and then the process, with the status it has ever had. A handler
-/// that the program had set before is called as ever, and decides: then what was recorded is only written down. A SIGTERM that the
-/// program ignores stays ignored. The handler of Takt's does nothing but ring for a thread. One thread at a time.
+/// From here on SIGTERM ends the run of `session` as killed, and then ends the process as SIGTERM always does. A
+/// handler that the program has set before is still called, and decides: what was recorded is then written down, and no
+/// more. A SIGTERM that the program ignores stays ignored. Takt's handler only wakes a thread. One thread at a time.
 void end_on_sigterm(SessionImpl& session) noexcept;
 
-/// The run has ended: SIGTERM does what it did before, unless another handler was set meanwhile, which stays. Does nothing for
-/// any other `session` than the newest that was given above. Any thread.
+/// The run has ended: SIGTERM does what it did before, unless another handler was set meanwhile, which stays. Does
+/// nothing for any other `session` than the newest that was given above. Any thread.
 void leave_sigterm(const SessionImpl& session) noexcept;
 
 }  // namespace detail

@@ -30,8 +30,8 @@ constexpr std::size_t kLongestMessage = 1000;
 constexpr std::int64_t kLookNs = 1'000'000;
 constexpr int kMostTimes = 3;  // of a thread; more is a circle of handlers
 
-/// What the thread that dies leaves for the one that writes it down. It allocates nothing: there may be no memory, or the lock of
-/// the allocator may be its own.
+/// What the thread that dies leaves for the one that writes it down. It allocates nothing: there may be no memory, or
+/// the lock of the allocator may be its own.
 struct Death {
   char type[kLongestType + 1];  // as the compiler spells it; empty: there is no exception
   char message[kLongestMessage + 1];
@@ -94,6 +94,7 @@ std::string message_of_death() {
 void wait_for_writing() noexcept {
   const Time deadline =
       std::chrono::steady_clock::now() + std::chrono::milliseconds(g_most_ms.load(std::memory_order_relaxed));
+  // Pairs with write_down_death().
   while (!g_death.written.load(std::memory_order_acquire) && std::chrono::steady_clock::now() < deadline) {
     const timespec look = {0, kLookNs};
     ::nanosleep(&look, nullptr);
@@ -117,11 +118,12 @@ void have_it_written(SessionImpl& session) noexcept {
 }
 
 [[noreturn]] void on_terminate() noexcept {
-  SessionImpl* const session = g_mortal.load(std::memory_order_acquire);  // partner: end_on_uncaught()
+  SessionImpl* const session = g_mortal.load(std::memory_order_acquire);  // pairs with end_on_uncaught()
   const bool is_mortal = session != nullptr && session->ours() && g_most_ms.load(std::memory_order_relaxed) > 0;
   const int depth = ++times_here;
   Stage alive = Stage::alive;
   if (depth > kMostTimes) { std::abort(); }
+  // Pairs with itself, on another thread that dies at the same time.
   if (depth == 1 && is_mortal && g_stage.compare_exchange_strong(alive, Stage::noting, std::memory_order_acq_rel)) {
     note_death();
     have_it_written(*session);
@@ -151,7 +153,7 @@ void write_down_death(SessionImpl& session) noexcept {
   }
   death.happened = true;
   session.end_uncaught(std::move(death));
-  g_death.written.store(true, std::memory_order_release);  // partner: wait_for_writing()
+  g_death.written.store(true, std::memory_order_release);  // pairs with wait_for_writing()
 }
 
 void name_open_regions(Snapshot& snapshot) {
@@ -163,7 +165,7 @@ void name_open_regions(Snapshot& snapshot) {
 
 void end_on_uncaught(SessionImpl& session, std::chrono::milliseconds most) noexcept {
   g_most_ms.store(most.count(), std::memory_order_relaxed);
-  g_mortal.store(&session, std::memory_order_release);  // partner: on_terminate()
+  g_mortal.store(&session, std::memory_order_release);  // pairs with on_terminate()
   const std::terminate_handler now = std::get_terminate();
   if (now == on_terminate) { return; }
   g_before.store(now, std::memory_order_relaxed);

@@ -14,8 +14,9 @@ namespace detail {
 
 class SessionImpl;
 
-/// From here on an exception that nobody catches, or std::terminate() without one, is written down and ends the run of `session`,
-/// within `most`; then the terminate handler that was there before is called, as if Takt were not there. One thread at a time.
+/// From here on an exception that nobody catches, or std::terminate() without one, is written down and ends the run of
+/// `session`, within `most`; then the terminate handler that was there before is called, as without Takt. One
+/// thread at a time.
 void end_on_uncaught(SessionImpl& session, std::chrono::milliseconds most) noexcept;
 
 /// Ends the run of `session` with what the thread that dies has noted. Not on that thread.
@@ -24,8 +25,8 @@ void write_down_death(SessionImpl& session) noexcept;
 /// Fills in which regions of the thread that dies are open.
 void name_open_regions(Snapshot& snapshot);
 
-/// The run has ended: the handler that was there before is back, unless another one was set meanwhile, which stays. Does nothing
-/// for any other `session` than the newest that was given above. Any thread.
+/// The run has ended: the handler that was there before is back, unless another one was set meanwhile, which stays.
+/// Does nothing for any other `session` than the newest that was given above. Any thread.
 void leave_uncaught(const SessionImpl& session) noexcept;
 
 }  // namespace detail

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// How many step rows and metrics a second reach the journal without loss.
+// How many rows and metrics a second reach the journal without loss.
 //   takt_rates [seconds]                                     what docs/benchmarks.md shows: the highest rates, some seconds each
 //   takt_rates rows <a second> <threads> <seconds>           steps of 8 columns at that rate, all threads together
 //   takt_rates metrics <a burst> <threads> <seconds>         so many metrics at once, once a second, on each thread

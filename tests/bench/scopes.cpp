@@ -11,7 +11,7 @@
 namespace takt_bench {
 namespace {
 
-// Keys of the training loop that make no step rows: those are measured apart.
+// Keys of the training loop that make no rows: those are measured apart.
 inline constexpr takt::Key kEpoch{"bench Epoch"};
 inline constexpr takt::Key kBatch{"bench Batch"};
 

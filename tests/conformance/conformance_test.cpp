@@ -40,7 +40,7 @@ struct ManualDriver {
 struct Faulty {
   static constexpr const char* name = "faulty";
   static constexpr bool immediate = false;
-  enum class Fault { negative, forgets_retain, refuses, never_ready };
+  enum class Fault { negative, forgets_retain, refuses, never_ready, contradicts };
 
   bool mark(takt::Mark& mark) noexcept { return fault != Fault::refuses && inner.mark(mark); }
   void retain(takt::Mark mark) noexcept {
@@ -52,6 +52,12 @@ struct Faulty {
     if (fault == Fault::never_ready) { elapsed = takt::Elapsed::failed(); }
     return elapsed;
   }
+  takt::Elapsed elapsed(takt::Mark begin, takt::Mark end, takt::Questions&) noexcept {
+    takt::Elapsed elapsed = this->elapsed(begin, end);
+    if (fault == Fault::contradicts) { elapsed.ns += 1; }
+    return elapsed;
+  }
+  void end_questions(takt::Questions&) noexcept {}
   void release(takt::Mark mark) noexcept { inner.release(mark); }
 
   takt::ManualBackend inner;
@@ -93,6 +99,9 @@ TEST_CASE("the suite notices a backend that breaks its contract") {
   CHECK(names(takt::check_conformance(refuses), "takes a reading"));
   FaultyDriver never(Faulty::Fault::never_ready);
   CHECK(names(takt::check_conformance(never), "ready once the work has finished"));
+  FaultyDriver contradicts(Faulty::Fault::contradicts);
+  CHECK(takt::check_conformance(contradicts) ==
+        std::vector<std::string>(2, "elapsed() answers the same as one of several questions"));
 }
 
 TEST_CASE("types that are no backend are told apart") {

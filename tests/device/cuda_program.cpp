@@ -118,7 +118,7 @@ void fault() {
   std::printf("query %d\n", cuda.query(stream));
 }
 
-/// The context is destroyed, and made anew, with spans pending.
+/// The context is destroyed, and made again, with spans pending.
 void reset() {
   const Application cuda;
   CUstream_st* stream = cuda.stream();

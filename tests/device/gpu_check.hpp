@@ -94,7 +94,7 @@ class Pinned {
   T* data_ = nullptr;
 };
 
-/// Holds a stream, so that work can be queued behind it and then runs without gaps.
+/// Holds a stream, so that work can be queued behind it and then runs without pauses.
 class Gate {
  public:
   explicit Gate(cudaStream_t stream) : open_(1) { gate(stream, open_.data()); }

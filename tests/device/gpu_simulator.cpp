@@ -329,7 +329,7 @@ void simulated_gate(SimulatedStream* stream, const volatile int* open) {
 void simulated_fault(SimulatedStream* stream) {
   submit(stream, {SimulatedStream::Kind::fault, 0, 0, nullptr, nullptr, nullptr});
 }
-/// The context is destroyed, and made anew.
+/// The context is destroyed, and made again.
 int simulated_reset() {
   return call([] { return ++context_number, 0; });
 }

@@ -168,7 +168,7 @@ void other_stream(const std::string& id) {
   other.finish();
 }
 
-/// G5: a gap in which the host is busy is in the span around it, and not in those of the kernels.
+/// G5: a pause in which the host is busy is in the span around it, and not in those of the kernels.
 template <class B>
 void gap(const std::string& id) {
   const Stream stream;

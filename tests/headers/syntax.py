@@ -16,7 +16,8 @@ def command_of(entry, compiler):
     words = shlex.split(entry["command"])
     words = words[next(at for at, word in enumerate(words) if word.startswith("-")):]  # behind ccache and the other compiler
     result = words.index("-o")
-    return [compiler, *words[:result], *words[result + 2:], "-fsyntax-only", "-Werror"]
+    # The build's compiler may take C++17 by default, without an option that says so.
+    return [compiler, "-std=c++17", *words[:result], *words[result + 2:], "-fsyntax-only", "-Werror"]
 
 
 def main():

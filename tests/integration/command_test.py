@@ -34,7 +34,7 @@ class Command(rig.Case):
 
     def report(self, *words, **how):
         document = json.loads(self.takt("report", "--json", *words, **how).stdout)
-        self.assertEqual(document["schema"], "takt-report/1")
+        self.assertEqual(document["schema"], "takt-report/2")
         self.assertEqual(len(document["runs"]), 1)
         return document["runs"][0]
 
@@ -153,7 +153,7 @@ class Command(rig.Case):
         comm = path_of(killed, "Batch/Comm")
         self.assertEqual((comm["device"]["n"], comm["device"]["total_ns"], comm["device_pending"]), (3, 15_000_000, 1))
         self.assertEqual(comm, path_of(running, "Batch/Comm"))
-        self.assertIn(",3,15000000\n", self.takt("report", "--csv", self.runs).stdout)
+        self.assertIn(",3,15000000,", self.takt("report", "--csv", self.runs).stdout)
         table = self.takt("report", self.runs).stdout
         self.assertRegex(table, r"  Comm +4 .* 15\.0 ms ")
         self.assertIn("talkative is unavailable: its driver is ?[31mred\n", table)
@@ -199,8 +199,31 @@ class Command(rig.Case):
         totals = [self.summary(folder)["paths"][0]["host"]["total_ns"] for folder in self.folders()]
         self.assertEqual(report["summary"]["paths"][0]["host"]["total_ns"], sum(totals))
         out = self.takt("report", self.runs).stdout
-        self.assertIn("3 ranks together", out)
+        self.assertIn("3 ranks, took", out)
         self.assertIn("2 of 5 ranks are not in this report: 2, 4", out)
+
+    def test_what_ranks_have_is_told_of_all_and_of_each(self):
+        for rank in (0, 1, 3):
+            self.run_program("names", TAKT_RUN_ID="beside", TAKT_RANK=rank, TAKT_WORLD_SIZE=4)
+        report = self.report(self.runs)
+        totals = {each["rank"]: each["paths"][0]["total_ns"] for each in report["ranks"]}
+        path = report["job"]["paths"][0]
+        total = path["total"]
+        self.assertEqual(path["path"], report["ranks"][0]["paths"][0]["path"])
+        self.assertEqual(total["ranks"], 3)
+        self.assertEqual((total["min_ns"], total["max_ns"]), (min(totals.values()), max(totals.values())))
+        self.assertEqual(totals[total["max_rank"]], total["max_ns"])
+        self.assertAlmostEqual(total["mean_ns"], sum(totals.values()) / 3, delta=1)
+        self.assertLessEqual(path["share"], 1)
+        row = next(csv.DictReader(io.StringIO(self.takt("report", "--csv", self.runs).stdout)))
+        self.assertEqual((row["ranks"], int(row["most_total_ns"])), ("3", total["max_ns"]))
+        each = self.takt("report", "--per-rank", self.runs).stdout
+        self.assertEqual([each.count(f"rank {rank} of 4, took") for rank in range(4)], [1, 1, 0, 1])
+        alone = self.takt("report", "--rank", 3, self.runs).stdout
+        self.assertIn("rank 3 of 4, took", alone)
+        self.assertNotIn("3 ranks, took", alone)
+        self.assertIn("there is no rank 2 in this run", self.takt("report", "--rank", 2, self.runs, status=1).stderr)
+        self.assertIsNone(self.report("--rank", 3, self.runs)["job"])
 
     def test_of_several_runs_the_newest_and_it_says_so(self):
         self.run_program("names", TAKT_RUN_ID="zzz")
@@ -227,7 +250,7 @@ class Command(rig.Case):
         self.run_ranks(range(4), world=4, attempt=0)
         self.run_ranks(range(2), world=2, attempt=1)
         done = self.takt("report", self.runs)
-        self.assertIn("2 ranks together", done.stdout)
+        self.assertIn("2 ranks, took", done.stdout)
         self.assertNotIn("not in this report", done.stdout)
         self.assertEqual(done.stderr.count("is of an earlier attempt; not in this report: "), 4)
         report = self.report(self.runs)
@@ -248,7 +271,7 @@ class Command(rig.Case):
         self.assertIn("there are 2000000000 ranks, which cannot be", done.stderr)
         self.assertEqual(self.report(self.runs)["missing_ranks"], [])
 
-    # Damage, and nothing
+    # A damaged journal, and nothing
 
     def damaged(self):
         self.run_program("names", TAKT_PERIOD_MS=10)

@@ -33,7 +33,7 @@ def install(python, what, *arguments):
 
 
 def fetch(what, packages, folder):
-    """A virtual environment with `packages`, made anew where an earlier build wanted others; returns its Python."""
+    """A virtual environment with `packages`, made again where an earlier build wanted others; returns its Python."""
     python = str(folder / "bin" / "python")
     ready, listed = folder / "takt-ready", "\n".join(packages)
     if not ready.exists() or ready.read_text(encoding="utf-8") != listed:

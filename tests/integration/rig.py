@@ -136,7 +136,7 @@ class Case(unittest.TestCase):
         return [frame[20:20 + int.from_bytes(frame[:4], "little")] for frame in frames if frame[8:10] == bytes((kind, 0))]
 
     def rows_in_journal(self, folder=None):
-        """How many step rows its frames say that they have."""
+        """How many rows its frames say that they have."""
         def numbers(payload):
             value = shift = 0
             for byte in payload:

@@ -21,22 +21,23 @@ ROOMS = {
     "collect": {"base", "record"},
     "process": {"base", "record", "collect"},
     "journal": {"base"},
-    "report": {"base"},
-    "session": {"base", "record", "collect", "process", "journal", "report"},
+    "ranks": {"base"},
+    "report": {"base", "ranks"},
+    "session": {"base", "record", "collect", "process", "journal", "report", "ranks"},
     "http": {"base"},
-    "trackers": {"base"},
+    "trackers": {"base", "journal"},
     "mlflow": {"base", "journal", "report", "http", "trackers"},
     "wandb": {"base", "journal", "report", "http", "trackers"},
     "tensorboard": {"base", "journal", "report", "trackers"},
     "profilers": {"base"},
-    "cli": {"base", "journal", "report", "trackers", "mlflow", "wandb", "tensorboard"},
+    "cli": {"base", "journal", "ranks", "report", "trackers", "mlflow", "wandb", "tensorboard"},
 }
 # Of libtakt's rooms the exporters, which are libraries of their own, may use what is exported, or stands whole in its header.
-LIBTAKT = {"base", "record", "collect", "process", "journal", "report", "session"}
+LIBTAKT = {"base", "record", "collect", "process", "journal", "report", "ranks", "session"}
 SHARED_WITH_EXPORTERS = {"base/crc32c.hpp", "base/descriptor.hpp", "base/fault.hpp", "base/file.hpp", "base/folder_files.hpp", "base/json_text.hpp",
                          "base/nanoseconds.hpp", "base/other_process.hpp", "base/short_hash.hpp", "journal/journal_reader.hpp", "report/losses.hpp"}
-# The front door of training code brings the CPU clock along. Nothing else crosses.
-EXCEPTIONS = {("include/takt/takt.hpp", "takt/backends/cpu.hpp")}
+# The front door of training code brings the CPU clock along, and the program's MPI comes by one header. Nothing else crosses.
+EXCEPTIONS = {("include/takt/takt.hpp", "takt/backends/cpu.hpp"), ("include/takt/mpi.hpp", "mpi.h")}
 
 # <time.h> and <sched.h> are POSIX and come with every libstdc++ header that knows threads; the recorder needs
 # clock_gettime and sched_yield inline.

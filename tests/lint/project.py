@@ -1,11 +1,13 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether the pages about the project itself are there and true: SECURITY.md names every variable that holds a secret."""
+"""Whether the pages about the project itself are there and true: SECURITY.md names every variable that holds a secret, and the files
+that CONTRIBUTING.md and docs/design.md name are there."""
 
 import re
 import tree
 
 SECRET = re.compile(r"`((?:[A-Z]+_)+(?:PASSWORD|TOKEN|API_KEY|SECRET))`")
+NAMED = re.compile(r"`((?:include|src|backends|exporters|examples|tests|docs|cmake|scripts)/[\w./*-]+?)/?`")
 
 
 def security_problems():
@@ -19,8 +21,16 @@ def security_problems():
             yield f"SECURITY.md does not say what happens to {secret}, which {path.name} names"
 
 
+def file_problems():
+    """A name in code that begins with a folder of the repository; `*` and a missing suffix stand for any."""
+    for page in ("CONTRIBUTING.md", "docs/design.md"):
+        for name in sorted(set(NAMED.findall((tree.root() / page).read_text(encoding="utf-8")))):
+            if not any(True for each in (name, name + ".*") for _ in tree.root().glob(each)):
+                yield f"{page}: there is no {name}"
+
+
 def main():
-    tree.finish([*security_problems()])
+    tree.finish([*security_problems(), *file_problems()])
 
 
 main()

@@ -3,11 +3,12 @@
 """Whether the documentation still says what the repository does. In every .md file:
 
 * a ```cpp block stands below `<!-- snippet: examples/01_digits.cpp training-loop -->` and is what that file has between
-  `// [snippet: training-loop]` and `// [end]`, or below `<!-- not compiled: reason -->`;
+  `// [snippet: training-loop]` and `// [end]`, or below `<!-- not compiled: reason -->`; a ```cmake block may, with `#`
+  for `//`;
 * a relative link leads to a file, and its #anchor to a heading there;
 * a script that a ```sh block names is there.
 
-`snippets.py <root> --update` writes the blocks anew."""
+`snippets.py <root> --update` writes the blocks again."""
 
 import pathlib
 import re
@@ -17,10 +18,10 @@ import tree
 
 SNIPPET = re.compile(r"^<!-- snippet: (\S+) (\S+) -->$")
 NOT_COMPILED = re.compile(r"^<!-- not compiled: \S.* -->$")
-BEGIN = re.compile(r"^\s*// \[snippet: (\S+)\]$")
-END = re.compile(r"^\s*// \[end\]$")
+BEGIN = re.compile(r"^\s*(?://|#) \[snippet: (\S+)\]$")
+END = re.compile(r"^\s*(?://|#) \[end\]$")
 FENCE = re.compile(r"^\s*(`{3,})\s*(\S*)")
-LINK = re.compile(r"(?<!\\)\]\(<?([^()\s>]+)>?\)|^\[[^\]]+\]:\s+(\S+)")
+LINK = re.compile(r"(?<!\\)\]\(<?([^()\s>]+)>?\)|^\[[^\]]+\]:\s+(\S+)|\bsrc(?:set)?=\"([^\"]+)\"")
 SCRIPT = re.compile(r"(?<![\w./$~-])(?:\./)?((?:[\w-]+/)*[\w-]+\.(?:sh|py))\b")
 HIDDEN = (".", "build")  # beginnings of folders that are none of ours
 
@@ -110,9 +111,9 @@ def code_problems(page, snippets, update):
     """Compares, or with `update` replaces, the blocks of C++; from the end, so that line numbers stay right."""
     changed = False
     for language, first, last in reversed(page.blocks):
-        if language not in ("cpp", "c++"):
-            continue
         marker = page.lines[first - 1] if first else ""
+        if language not in ("cpp", "c++") and not (language == "cmake" and SNIPPET.match(marker)):
+            continue
         where = f"{page.path}:{first + 1}"
         if NOT_COMPILED.match(marker):
             continue
@@ -143,7 +144,7 @@ def stray_markers(page):
 def link_problems(page, all_pages):
     for number, line in page.prose:
         for match in LINK.finditer(re.sub(r"`[^`]*`", "", line)):
-            target, _, anchor = (match.group(1) or match.group(2)).partition("#")
+            target, _, anchor = next(filter(None, match.groups())).partition("#")
             if re.match(r"[a-z+.-]+:", target):
                 continue
             full = (tree.root() / page.path).parent / target if target else tree.root() / page.path

@@ -41,7 +41,7 @@ IS_OLD = mlflow.__version__.startswith("2.")  # and takes shorter values
 
 
 def safe(name):
-    """As docs/mlflow.md says that names are made safe; written anew here."""
+    """As docs/mlflow.md says that names are made safe; computed here independently."""
     out = re.sub(r"[^A-Za-z0-9_\-. /]", "_", name)
     out = "/".join(each for each in out.split("/") if each not in ("", ".", ".."))
     if out == name and len(out) <= 250:
@@ -435,7 +435,7 @@ class MlflowTest(Case):
                               timeout=60 * rig.SLACK).stdout
 
     def of_windows(self, rows, start_ns):
-        """What docs/mlflow.md says of windows, made anew of the lines of each step: {key: Counter of (step, ms, value)} for what is
+        """What docs/mlflow.md says of windows, computed from the lines of each step: {key: Counter of (step, ms, value)} for what is
         exact, and {key: [((step, ms), value)]} for percentiles."""
         windows, begin = [[]], None
         for step in sorted(rows):

@@ -70,7 +70,7 @@ void round_of_ranges() {
   static std::optional<takt::Scope> second;
   first.emplace(takt::IO);
   second.emplace(takt::Comm);
-  first.reset();  // and the second one is begun anew
+  first.reset();  // and the second one begins again
   second.reset();
   deep(3);
 }

@@ -12,7 +12,7 @@
 
 namespace support {
 
-/// Collects the lines that are told while it lives; every cause may speak anew. One at a time.
+/// Collects the lines that are told while it lives; every cause may speak again. One at a time.
 class CaughtFaults {
  public:
   CaughtFaults() {

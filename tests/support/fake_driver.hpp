@@ -405,7 +405,7 @@ struct FakeApi {
   static inline const char* missing = nullptr;
   static inline thread_local bool error_pending = false;
   static inline bool has_graphs = true;
-  static inline bool is_hushed = false;
+  static inline bool pauses = false;
   static inline bool has_one_order = false;  // all streams are taken for one
 
   static const char* unavailable() noexcept { return missing; }
@@ -449,7 +449,7 @@ struct FakeApi {
     std::swap(current, mode);
     return true;
   }
-  static bool hushes() noexcept { return is_hushed; }
+  static bool pauses_at_captures() noexcept { return pauses; }
   // A thread without a context gets no answers until it visits one.
   static inline thread_local bool is_without_context = false;
   static inline thread_local int visits = 0;

@@ -111,7 +111,7 @@ class Oracle {
     pass(now);
     forget_before(key);
     if (frames() >= kMaxOpen) {
-      mishap("overflow", key);
+      lose("overflow", key);
       if (!has_deep()) { open_.push_back(Region{0, kNoKey, {}, true, true, now, 0}); }
       if (deep_.size() < kMaxDepth) {
         deep_[id] = key;
@@ -126,7 +126,7 @@ class Oracle {
     region.begin = now;
     region.overflow = !place(key, region.path);
     if (region.overflow) {
-      mishap("overflow", key);
+      lose("overflow", key);
     } else if (key == kEpoch) {
       boundary_ = true;
     } else if (key == kBatch && !step_open_) {
@@ -145,7 +145,7 @@ class Oracle {
     if (at == open_.end()) {
       if (end_late(id, now, true)) { return; }
       if (!end_deep(id)) {
-        mishap("end_without_start", kNoKey);
+        lose("end_without_start", kNoKey);
       } else if (!has_deep()) {
         close(find_deep(), now);
       }
@@ -184,15 +184,15 @@ class Oracle {
     values.host.add(length, warm_);
     ++values.away_n;
     values.away_total += length;
-    mishap("ended_elsewhere", path.empty() ? kNoKey : path.back());
+    lose("ended_elsewhere", path.empty() ? kNoKey : path.back());
     return !overflow;
   }
   /// The same of one that was too deep there: its begin is not known.
-  void end_deep_elsewhere() { mishap("ended_elsewhere", kNoKey); }
+  void end_deep_elsewhere() { lose("ended_elsewhere", kNoKey); }
   /// Its device span, which is in no row.
   Span* device_end_elsewhere(const Path& path, bool placed, std::uint64_t device_ns) {
     if (!placed) {
-      mishap("device_skipped", kNoKey);
+      lose("device_skipped", kNoKey);
       return nullptr;
     }
     ++values_[path].device_pending;
@@ -200,12 +200,12 @@ class Oracle {
     return &spans_.back();
   }
   /// There was no room for its begin.
-  void refused(Key key) { mishap("no_place", key); }
+  void refused(Key key) { lose("no_place", key); }
 
   /// Of a region that was given up and had begun on a device.
   void device_given_up(std::uint32_t id) {
     const Region* const region = find_late(id);
-    mishap("device_skipped", region == nullptr || region->overflow ? kNoKey : region->key);
+    lose("device_skipped", region == nullptr || region->overflow ? kNoKey : region->key);
   }
   void skip(Key key) {
     Path path;
@@ -216,7 +216,7 @@ class Oracle {
   void add(Key key, std::uint64_t length) {
     Path path;
     const bool placed = place(key, path);
-    if (!placed) { mishap("overflow", key); }
+    if (!placed) { lose("overflow", key); }
     Values& values = placed ? values_[path] : overflow_;
     values.host.add(length, warm_);
     values.given += length;
@@ -230,7 +230,7 @@ class Oracle {
   void bad_amount(std::uint32_t id) {
     const Region* const at = find_late(id);
     const auto deep = deep_.find(id);
-    mishap("bad_amount", at != nullptr ? at->key : deep != deep_.end() ? deep->second : kNoKey);
+    lose("bad_amount", at != nullptr ? at->key : deep != deep_.end() ? deep->second : kNoKey);
   }
 
   /// To be called before end() of a region that was put on a device. The span that is to be waited for; nullptr: none.
@@ -238,13 +238,13 @@ class Oracle {
     pass(now);
     const auto at = find(id);
     if (at == open_.end()) {
-      if (find_late(id) == nullptr && has_deep()) { mishap("device_skipped", kNoKey); }
+      if (find_late(id) == nullptr && has_deep()) { lose("device_skipped", kNoKey); }
       return nullptr;
     }
     Series* series = nullptr;
     if (step_open_ && !at->overflow && begins_with(at->path, step_path_)) { series = &series_of(step_path_); }
     if (at->overflow || !marked) {
-      mishap("device_skipped", at->overflow ? kNoKey : at->key);
+      lose("device_skipped", at->overflow ? kNoKey : at->key);
       if (series != nullptr) { series->open.complete = false; }
       return nullptr;
     }
@@ -276,7 +276,7 @@ class Oracle {
       }
     } else {
       ++values.device_lost;
-      mishap(outcome == Outcome::failed ? "device_failed" : "device_unresolved", span->path.back());
+      lose(outcome == Outcome::failed ? "device_failed" : "device_unresolved", span->path.back());
       if (row != nullptr) { row->complete = false; }
     }
     for (auto at = spans_.begin(); at != spans_.end(); ++at) {
@@ -320,7 +320,7 @@ class Oracle {
   const std::map<Path, Values>& values() const { return values_; }
   const Values& overflow() const { return overflow_; }
   const std::vector<Path>& paths() const { return paths_; }
-  const std::map<std::pair<std::string, Key>, std::uint64_t>& mishaps() const { return mishaps_; }
+  const std::map<std::pair<std::string, Key>, std::uint64_t>& losses() const { return losses_; }
   const std::map<Path, Series>& series() const { return series_; }
   std::list<Span>& spans() { return spans_; }
 
@@ -362,7 +362,7 @@ class Oracle {
     return nullptr;
   }
   bool is_step(const Region& region) const { return step_open_ && !region.deep && region.id == step_; }
-  void mishap(const std::string& what, Key key) { ++mishaps_[{what, key}]; }
+  void lose(const std::string& what, Key key) { ++losses_[{what, key}]; }
 
   /// Where a region of `key` would begin now. False: in the overflow.
   bool place(Key key, Path& path) {
@@ -374,7 +374,7 @@ class Oracle {
     if (innermost == open_.end()) { return place_at({}, key, path); }
     if (innermost->overflow) { return false; }
     const Path inside = innermost->path;
-    // What has ended around those that are open begins anew at its own place, but not out of a Batch or an Epoch.
+    // What has ended around those that are open begins again at its own place, but not out of a Batch or an Epoch.
     for (Path around = inside; !around.empty() && !has_role(around); around.pop_back()) {
       const auto is_there = [&](const Region& region) { return !region.overflow && region.path == around; };
       if (around.back() == key && is_overlapped() && std::none_of(open_.begin(), open_.end(), is_there)) {
@@ -555,7 +555,7 @@ class Oracle {
     }
     open_.erase(at);
     const Key key = region.overflow ? kNoKey : region.key;
-    mishaps_[{"never_ended", key}] += region.deep ? deep_.size() + deeper_ : 1;
+    losses_[{"never_ended", key}] += region.deep ? deep_.size() + deeper_ : 1;
     if (region.deep) {
       deep_.clear();
       deeper_ = 0;
@@ -573,10 +573,10 @@ class Oracle {
       const Region region = *at;
       late_.erase(at);
       const Key key = region.overflow ? kNoKey : region.key;
-      --mishaps_[{"never_ended", key}];
+      --losses_[{"never_ended", key}];
       if (!region.overflow) { nests_.insert(region.path); }
       if (!here) { return true; }
-      mishap("ended_late", key);
+      lose("ended_late", key);
       Values& values = region.overflow ? overflow_ : values_[region.path];
       values.host.add(now - region.begin, warm_);
       ++values.away_n;
@@ -715,7 +715,7 @@ class Oracle {
   Values overflow_;
   std::vector<Path> paths_;  // in the order in which they were met
   std::set<Path> known_;
-  std::map<std::pair<std::string, Key>, std::uint64_t> mishaps_;
+  std::map<std::pair<std::string, Key>, std::uint64_t> losses_;
   std::map<Path, Series> series_;
   std::list<Span> spans_;
   bool step_open_ = false;

@@ -18,7 +18,7 @@ namespace takt_test {
 /// A recorder that belongs to no thread, on a clock that stands still unless moved.
 struct RecorderFixture {
   using KeyIndex = takt::detail::KeyIndex;
-  using Mishap = takt::detail::Mishap;
+  using LossKind = takt::detail::LossKind;
   using Node = takt::detail::Node;
   using Region = takt::detail::Region;
 
@@ -64,12 +64,12 @@ struct RecorderFixture {
     }
     return found;
   }
-  std::uint64_t mishaps(Mishap mishap) {
+  std::uint64_t losses(LossKind kind) {
     recorder->fold();
     std::uint64_t sum = 0;
-    for (unsigned slot = 0; slot < recorder->tree().mishaps(); ++slot) {
-      const auto& each = recorder->tree().mishap(slot);
-      if (each.mishap.get() == mishap) { sum += each.count.get(); }
+    for (unsigned slot = 0; slot < recorder->tree().losses().size(); ++slot) {
+      const auto& each = recorder->tree().losses()[slot];
+      if (each.kind.get() == kind) { sum += each.count.get(); }
     }
     return sum;
   }

@@ -69,6 +69,8 @@ struct WandbMessage {
         texts[tag / 8].emplace_back(bytes.substr(at, size));
         if (texts[tag / 8].back().size() != size) { throw std::runtime_error("cut"); }
         at += size;
+      } else if (tag % 8 == 1 || tag % 8 == 5) {  // of which nobody asks the value
+        at += tag % 8 == 1 ? 8 : 4;
       } else {
         throw std::runtime_error("kind of field");
       }

@@ -11,8 +11,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// When what has failed is tried again: after a random part of 1 s, 2 s, 4 s ... 60 s, or when the server says. One thread at a
-/// time.
+/// When what has failed is tried again: after a random part of 1 s, 2 s, 4 s ... 60 s, or when the server says. One
+/// thread at a time.
 class Backoff {
  public:
   explicit Backoff(const SenderTimes& times) : times_(times), jitter_(std::random_device()()) {}

@@ -6,23 +6,19 @@
 
 #include "base/descriptor.hpp"
 #include "base/fault.hpp"
+#include "http/http_library.hpp"
+#include "http/http_sockets.hpp"
 
 #include <curl/curl.h>
 
 #include <algorithm>
-#include <cctype>
-#include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <mutex>
 #include <new>
 #include <utility>
 #include <vector>
 
-#include <dlfcn.h>
-#include <fcntl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -50,53 +46,33 @@ void append(List& list, const std::string& line) {
   }
 }
 
-/// -1 for what is none.
-double number_in(std::string_view text) {
-  const std::string copy(text);
-  char* end = nullptr;
-  const double number = std::strtod(copy.c_str(), &end);
-  return end == copy.c_str() || !std::isfinite(number) || number < 0 ? -1 : number;
-}
-
-bool is_open_number(const Descriptor& socket) { return ::fcntl(socket.number(), F_GETFD) != -1; }
-
-/// Who is left behind at the end of the process may be in the middle of a connection. On the way out of exit() OpenSSL would
-/// free what that works with, and the process would crash; what it keeps instead goes with the process.
-void keep_openssl_at_exit() {
-  using Init = int (*)(std::uint64_t options, const void* settings);
-  constexpr std::uint64_t kNoAtExit = 0x00080000;  // OPENSSL_INIT_NO_ATEXIT of <openssl/crypto.h>, 1.1.1 and later
-  // libcurl may have been built on something else; then there is no such function.
-  if (const auto init = reinterpret_cast<Init>(::dlsym(RTLD_DEFAULT, "OPENSSL_init_crypto"))) {
-    init(kNoAtExit, nullptr);
-  }
-}
-
 }  // namespace
 
 struct Http::Impl {
   explicit Impl(const HttpOptions& given) : options(given) {}
   ~Impl() {
-    if (!has_sockets()) { leave(); }
+    if (!sockets.are_ours()) { leave(); }
     if (busy) { curl_multi_remove_handle(multi.get(), easy.get()); }
   }
 
   void set_up();
   void authorize(CURL* handle);
+  void secure(CURL* handle) const;
   bool open_file();
   void prepare();
+  bool has_ended(CURLcode& code);
+  steady_clock::duration time_left();
   void end(CURLcode code, HttpReply& reply);
   static std::size_t write(char* bytes, std::size_t size, std::size_t count, void* self);
   static std::size_t read_header(char* bytes, std::size_t size, std::size_t count, void* self);
   static int seek(void* file, curl_off_t offset, int origin);
   static curl_socket_t open_socket(void* self, curlsocktype purpose, curl_sockaddr* address);
   static int close_socket(void* self, curl_socket_t socket);
-  bool has_sockets() const;
-  void forget_closed();
   void leave() noexcept;
   void abandon();
 
   HttpOptions options;
-  std::vector<Descriptor> sockets;     // outlive multi
+  HttpSockets sockets;                 // outlive multi
   bool withheld = false;               // credentials, from a connection that everybody can read
   std::unique_ptr<CURLM, Free> multi;  // outlives easy
   std::unique_ptr<CURL, FreeEasy> easy;
@@ -104,8 +80,7 @@ struct Http::Impl {
   List headers;
   std::unique_ptr<std::FILE, Free> file;
   std::string body;  // of the reply
-  double rate_remaining = -1;
-  double rate_reset_s = -1;
+  HttpRate rate;
   bool too_long = false;
   bool busy = false;
   bool connected = false;
@@ -132,38 +107,18 @@ void Http::Impl::authorize(CURL* handle) {
   }
 }
 
-/// What the program has closed, and has for its own by now, is neither written to nor closed.
 curl_socket_t Http::Impl::open_socket(void* self, curlsocktype /*purpose*/, curl_sockaddr* address) {
-  auto& impl = *static_cast<Impl*>(self);
-  Descriptor made(::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol));
-  if (!made.is_open()) { return CURL_SOCKET_BAD; }
-  close_socket(self, made.number());  // what had this number is closed
-  impl.sockets.push_back(std::move(made));
-  return impl.sockets.back().number();
+  const int made = static_cast<Impl*>(self)->sockets.open(address->family, address->socktype, address->protocol);
+  return made < 0 ? CURL_SOCKET_BAD : made;
 }
 
 int Http::Impl::close_socket(void* self, curl_socket_t socket) {
-  auto& sockets = static_cast<Impl*>(self)->sockets;
-  const auto found =
-      std::find_if(sockets.begin(), sockets.end(), [&](const Descriptor& each) { return each.number() == socket; });
-  if (found != sockets.end()) { sockets.erase(found); }
+  static_cast<Impl*>(self)->sockets.close(socket);
   return 0;
 }
 
-/// None of their numbers is that of another file by now. One that is closed is nobody's: libcurl notices.
-bool Http::Impl::has_sockets() const {
-  return std::none_of(sockets.begin(), sockets.end(),
-                      [](const Descriptor& each) { return is_open_number(each) && !each.is_ours(); });
-}
-
-/// Some that did not come to a connection libcurl closes by itself.
-void Http::Impl::forget_closed() {
-  sockets.erase(
-      std::remove_if(sockets.begin(), sockets.end(), [](const Descriptor& each) { return !is_open_number(each); }),
-      sockets.end());
-}
-
-/// The program has closed a connection. To clean it up would be to say goodbye under a number that may be that of a file of its own.
+/// The program has closed a connection. To clean it up would be to say goodbye under a number that may be that of a
+/// file of its own.
 void Http::Impl::leave() noexcept {
   try {
     // Kept where leak checkers find them.
@@ -175,7 +130,7 @@ void Http::Impl::leave() noexcept {
     (void)easy.release();
     (void)multi.release();
   }
-  sockets.clear();
+  sockets.forget();
   busy = false;
 }
 
@@ -187,11 +142,7 @@ void Http::Impl::abandon() {
 }
 
 void Http::Impl::set_up() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    keep_openssl_at_exit();
-    curl_global_init(CURL_GLOBAL_DEFAULT);
-  });
+  set_up_http_library();
   withheld = !check_http_options(options);
   if (options.insecure_tls && options.ca_path.empty()) {
     report_fault_once(std::string(options.names.cause) + ".insecure", std::string(options.names.insecure_tls) +
@@ -214,18 +165,8 @@ std::size_t Http::Impl::write(char* bytes, std::size_t size, std::size_t count, 
 }
 
 std::size_t Http::Impl::read_header(char* bytes, std::size_t size, std::size_t count, void* self) {
-  auto& impl = *static_cast<Impl*>(self);
-  const std::string_view line(bytes, size * count);
-  const std::string_view kRemaining = "ratelimit-remaining:";
-  const std::string_view kReset = "ratelimit-reset:";
-  const auto begins_with = [&](std::string_view name) {
-    return line.size() > name.size() && std::equal(name.begin(), name.end(), line.begin(), [](char want, char is) {
-             return want == std::tolower(static_cast<unsigned char>(is));
-           });
-  };
-  if (begins_with(kRemaining)) { impl.rate_remaining = number_in(line.substr(kRemaining.size())); }
-  if (begins_with(kReset)) { impl.rate_reset_s = number_in(line.substr(kReset.size())); }
-  return line.size();
+  static_cast<Impl*>(self)->rate.read({bytes, size * count});
+  return size * count;
 }
 
 int Http::Impl::seek(void* file, curl_off_t offset, int origin) {
@@ -251,6 +192,18 @@ bool Http::Impl::open_file() {
   return true;
 }
 
+void Http::Impl::secure(CURL* handle) const {
+  const bool trust_all = options.insecure_tls && options.ca_path.empty();
+  curl_easy_setopt(handle, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+  curl_easy_setopt(handle, CURLOPT_SSL_VERIFYPEER, trust_all ? 0L : 1L);
+  curl_easy_setopt(handle, CURLOPT_SSL_VERIFYHOST, trust_all ? 0L : 2L);
+  if (!options.ca_path.empty()) { curl_easy_setopt(handle, CURLOPT_CAINFO, options.ca_path.c_str()); }
+  if (!options.client_cert_path.empty()) {
+    curl_easy_setopt(handle, CURLOPT_SSLCERT, options.client_cert_path.c_str());
+    curl_easy_setopt(handle, CURLOPT_SSLKEY, options.client_cert_path.c_str());
+  }
+}
+
 void Http::Impl::prepare() {
   CURL* const handle = easy.get();
   curl_easy_reset(handle);  // keeps connections
@@ -269,15 +222,7 @@ void Http::Impl::prepare() {
   // A proxy would look for it on its own machine.
   if (is_on_this_machine(options.url)) { curl_easy_setopt(handle, CURLOPT_NOPROXY, "*"); }
   curl_easy_setopt(handle, CURLOPT_FOLLOWLOCATION, 0L);
-  curl_easy_setopt(handle, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
-  const bool trust_all = options.insecure_tls && options.ca_path.empty();
-  curl_easy_setopt(handle, CURLOPT_SSL_VERIFYPEER, trust_all ? 0L : 1L);
-  curl_easy_setopt(handle, CURLOPT_SSL_VERIFYHOST, trust_all ? 0L : 2L);
-  if (!options.ca_path.empty()) { curl_easy_setopt(handle, CURLOPT_CAINFO, options.ca_path.c_str()); }
-  if (!options.client_cert_path.empty()) {
-    curl_easy_setopt(handle, CURLOPT_SSLCERT, options.client_cert_path.c_str());
-    curl_easy_setopt(handle, CURLOPT_SSLKEY, options.client_cert_path.c_str());
-  }
+  secure(handle);
   curl_easy_setopt(handle, CURLOPT_TCP_KEEPALIVE, 1L);
   curl_easy_setopt(handle, CURLOPT_FRESH_CONNECT, request.fresh ? 1L : 0L);
   curl_easy_setopt(handle, CURLOPT_USERAGENT, "takt");
@@ -323,8 +268,7 @@ void Http::Impl::end(CURLcode code, HttpReply& reply) {
   reply.body = std::move(body);
   reply.location = location == nullptr ? "" : location;
   reply.retry_after_s = std::max<std::int64_t>(0, after);
-  reply.rate_remaining = rate_remaining;
-  reply.rate_reset_s = rate_reset_s;
+  reply.rate = rate;
 }
 
 Http::Http(const HttpOptions& options) : impl_(std::make_unique<Impl>(options)) { impl_->set_up(); }
@@ -357,10 +301,10 @@ void Http::start(HttpRequest request) {
   impl.body.clear();
   impl.file.reset();
   impl.too_long = impl.connected = false;
-  impl.rate_remaining = impl.rate_reset_s = -1;
+  impl.rate = {};
   impl.error[0] = '\0';
   impl.waited = {};
-  if (!impl.has_sockets()) { impl.abandon(); }
+  if (!impl.sockets.are_ours()) { impl.abandon(); }
   if (impl.multi == nullptr || impl.easy == nullptr) { return; }  // out of memory
   impl.prepare();
   CURL* const handle = impl.easy.get();
@@ -381,12 +325,10 @@ void Http::start(HttpRequest request) {
 
 bool Http::wait(Time until, HttpReply& reply) {
   Impl& impl = *impl_;
-  CURLcode code = CURLE_OK;
-  bool ended = !impl.busy;
-  if (ended) { code = CURLE_FAILED_INIT; }
-  while (!ended) {
+  CURLcode code = CURLE_FAILED_INIT;
+  while (impl.busy) {
     const Time before = steady_clock::now();
-    if (!impl.has_sockets()) {
+    if (!impl.sockets.are_ours()) {
       const bool connected = impl.connected;
       impl.abandon();
       reply = HttpReply();
@@ -394,32 +336,15 @@ bool Http::wait(Time until, HttpReply& reply) {
       reply.error = "the program has closed the connection";
       return true;
     }
-    int running = 0;
-    curl_multi_perform(impl.multi.get(), &running);
-    int left = 0;
-    while (const CURLMsg* message = curl_multi_info_read(impl.multi.get(), &left)) {
-      if (message->msg == CURLMSG_DONE) {
-        code = message->data.result;
-        ended = true;
-      }
-    }
-    if (ended) { break; }
-    if (!impl.connected) {
-      curl_off_t connected_us = 0;
-      curl_easy_getinfo(impl.easy.get(), CURLINFO_PRETRANSFER_TIME_T, &connected_us);
-      impl.connected = connected_us > 0;
-    }
-    const auto total = std::max(impl.options.total, impl.request.total);
-    const auto most = impl.connected ? total : std::min(impl.options.connect, total);
-    if (impl.waited >= most) {
+    if (impl.has_ended(code)) { break; }
+    const steady_clock::duration left = impl.time_left();
+    if (left.count() <= 0) {
       code = CURLE_OPERATION_TIMEDOUT;
-      std::snprintf(impl.error, sizeof impl.error, "no %s within %lld ms", impl.connected ? "reply" : "connection",
-                    static_cast<long long>(most.count()));
       break;
     }
     const Time now = steady_clock::now();
     if (now >= until) { return false; }
-    const auto slice = std::min<steady_clock::duration>({until - now, most - impl.waited, milliseconds(1000)});
+    const auto slice = std::min<steady_clock::duration>({until - now, left, milliseconds(1000)});
     curl_multi_poll(impl.multi.get(), nullptr, 0, static_cast<int>(std::chrono::ceil<milliseconds>(slice).count()),
                     nullptr);
     impl.waited += steady_clock::now() - before;
@@ -427,8 +352,39 @@ bool Http::wait(Time until, HttpReply& reply) {
   impl.end(code, reply);
   if (impl.busy) { curl_multi_remove_handle(impl.multi.get(), impl.easy.get()); }
   impl.busy = false;
-  impl.forget_closed();
+  impl.sockets.forget_closed();
   return true;
+}
+
+/// Goes on with the transfer as far as that does not wait. Returns whether it has ended, with `code`.
+bool Http::Impl::has_ended(CURLcode& code) {
+  int running = 0;
+  curl_multi_perform(multi.get(), &running);
+  int left = 0;
+  bool ended = false;
+  while (const CURLMsg* message = curl_multi_info_read(multi.get(), &left)) {
+    if (message->msg == CURLMSG_DONE) {
+      code = message->data.result;
+      ended = true;
+    }
+  }
+  return ended;
+}
+
+/// That the server may still take; where that is none, `error` says for what.
+steady_clock::duration Http::Impl::time_left() {
+  if (!connected) {
+    curl_off_t connected_us = 0;
+    curl_easy_getinfo(easy.get(), CURLINFO_PRETRANSFER_TIME_T, &connected_us);
+    connected = connected_us > 0;
+  }
+  const auto total = std::max(options.total, request.total);
+  const auto most = connected ? total : std::min(options.connect, total);
+  if (waited >= most) {
+    std::snprintf(error, sizeof error, "no %s within %lld ms", connected ? "reply" : "connection",
+                  static_cast<long long>(most.count()));
+  }
+  return most - waited;
 }
 
 }  // namespace detail

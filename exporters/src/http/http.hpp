@@ -4,6 +4,8 @@
 
 #include <takt/config.hpp>
 
+#include "http/http_rate.hpp"
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -64,12 +66,11 @@ struct HttpReply {
   bool too_long = false;           ///< the reply, of which the rest was not read
   std::string location;            ///< of a redirection, which is never followed: it may lead anywhere
   std::int64_t retry_after_s = 0;  ///< 0: not said, or not understood
-  double rate_remaining = -1;  ///< RateLimit-Remaining and RateLimit-Reset: so many requests more in so many seconds;
-  double rate_reset_s = -1;    ///< likewise
+  HttpRate rate;
 };
 
-/// Takes user and password out of `url`, and its final slash. Returns whether credentials may be sent: not where everybody
-/// on the way can read them.
+/// Takes user and password out of `url`, and its final slash. Returns whether credentials may be sent: not where
+/// everybody on the way can read them.
 /// \throws takt::Error for what cannot work, saying what to do.
 bool check_http_options(HttpOptions& options);
 /// Scheme, host in lower case, and port; empty for what is no URL.
@@ -82,8 +83,8 @@ std::string without_secrets(std::string text, const HttpOptions& options);
 /// `text` as one segment of a URL.
 std::string url_encoded(std::string_view text);
 
-/// One request at a time, in slices: whoever waits can stop waiting at any time and go on later. A request runs out of time
-/// by the time it was waited for. Neither signals nor other threads are used by the caller's leave. One thread at a time.
+/// One request at a time, in slices: whoever waits can stop waiting at any time and go on later. A request runs out of
+/// time by the time it was waited for. It uses no signals. One thread at a time.
 class Http {
  public:
   using Time = std::chrono::steady_clock::time_point;

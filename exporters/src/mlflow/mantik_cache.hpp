@@ -13,9 +13,9 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// The file in which a user's processes share their tokens, Mantik's Python client being one of them. It is Mantik's, so that
-/// Takt writes there what that client does, but 0600 and whole at once. What cannot be used is told of once. One thread at a
-/// time.
+/// The file in which a user's processes share their tokens, Mantik's Python client being one of them. It is Mantik's,
+/// so that Takt writes there what that client does, but 0600 and whole at once. What cannot be used is told of once.
+/// One thread at a time.
 class MantikCache {
  public:
   /// \param file empty: nothing is shared.

@@ -20,7 +20,7 @@ using std::chrono::milliseconds;
 constexpr std::int64_t kMargin_s = 300;      // before a token ends
 constexpr std::int64_t kShortest_s = 10;     // for which a new one is used, whatever the clocks say
 constexpr std::int64_t kNextRefresh_s = 30;  // after one that failed, while the old token is valid
-constexpr milliseconds kLook(50);            // at what another process does
+constexpr milliseconds kPause(50);           // while another process asks
 constexpr std::size_t kMostReply = 65'536;
 
 std::string without_double_slashes(std::string url) {
@@ -108,8 +108,8 @@ bool MantikLogin::still_valid() const {
   return !tokens_.access.empty() && !rejected_ && times_.unix_s() < tokens_.expires_unix_s;
 }
 
-/// What other processes have left. Returns whether there is a good token now.
-bool MantikLogin::look() {
+/// Takes over what other processes have left. Returns whether there is a good token now.
+bool MantikLogin::adopt_cached() {
   MantikTokens found;
   if (cache_.read(found) && found.access != tokens_.access && found.expires_unix_s >= tokens_.expires_unix_s) {
     tokens_ = std::move(found);
@@ -134,14 +134,14 @@ void MantikLogin::start() {
 
 MantikLogin::State MantikLogin::obtain(Time until) {
   if (!http_.busy()) {
-    if (good() || look()) { return State::ready; }
+    if (good() || adopt_cached()) { return State::ready; }
     if (!cache_.lock()) {
       problem_.clear();
-      wait_ = kLook;
+      wait_ = kPause;
       return State::later;
     }
     // Whoever had the lock before may have left a token.
-    if (look()) {
+    if (adopt_cached()) {
       cache_.unlock();
       return State::ready;
     }

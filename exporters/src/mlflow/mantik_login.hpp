@@ -25,8 +25,9 @@ constexpr const char* kMantikNoExperiment =
 constexpr const char* kMantikCure =
     ". Mantik has just given this token: MLFLOW_TRACKING_URI and MANTIK_API_URL have to be of one platform";
 
-/// The token that requests to a tracking server of Mantik's carry: asked for with user name and password, shared with other
-/// processes, and asked for anew five minutes before it ends and when the server does not take it. One thread at a time.
+/// The token that requests to a tracking server of Mantik's carry: asked for with user name and password, shared with
+/// other processes, and asked for again five minutes before it ends and when the server does not take it. One thread at
+/// a time.
 class MantikLogin {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -48,7 +49,8 @@ class MantikLogin {
   std::chrono::milliseconds wait() const noexcept { return wait_; }
   const std::string& problem() const noexcept { return problem_; }
 
-  /// The tracking server did not take token(). Returns whether another one is worth a try: once, until one is accepted().
+  /// The tracking server did not take token(). Returns whether another one is worth a try: once, until one is
+  /// accepted().
   bool rejected();
   void accepted() noexcept { retried_ = false; }
   /// Other processes need not wait for a request that is still under way.
@@ -57,7 +59,7 @@ class MantikLogin {
  private:
   bool good() const;
   bool still_valid() const;
-  bool look();
+  bool adopt_cached();
   void start();
   State answered(const HttpReply& reply);
   State take(MantikTokens fresh);

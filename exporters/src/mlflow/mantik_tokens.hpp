@@ -19,8 +19,8 @@ struct MantikTokens {
 
 // All: any thread.
 
-/// Reads the body of an answer to tokens/create or tokens/refresh; the latter has no refresh token. False where there is no token
-/// in it that can be sent, or no time at which it ends.
+/// Reads the body of an answer to tokens/create or tokens/refresh; the latter has no refresh token. False where there
+/// is no token in it that can be sent, or no time at which it ends.
 bool parse_mantik_answer(const std::string& body, MantikTokens& tokens);
 
 /// Reads tokens.json of Mantik's Python client. False where it is not that.

@@ -2,41 +2,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mlflow/mlflow_client.hpp"
 
-#include <takt/exporters/console.hpp>
-#include <takt/exporters/json.hpp>
-
 #include "base/fault.hpp"
-#include "base/file.hpp"
-#include "base/json_text.hpp"
-#include "base/nanoseconds.hpp"
+#include "mlflow/mlflow_messages.hpp"
 #include "report/losses.hpp"
-#include "trackers/time_line_file.hpp"
 
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <memory>
 #include <thread>
 #include <utility>
-
-#include <sys/stat.h>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr int kMostServerErrors = 3;
-constexpr int kMostRefusals = 50;
-constexpr int kMostLoneFailures = 8;
-constexpr std::chrono::seconds kFilePatience(10);
-constexpr std::int64_t kMostFileBytes = 100'000'000;
 
-std::int64_t ms_of(const Snapshot& snapshot, std::int64_t since_start_ns) {
-  return (snapshot.run.start_unix_ns + since_start_ns) / kMillisecondNs;
-}
+bool is_success(const HttpReply& reply) { return reply.status >= 200 && reply.status < 300; }
 
 }  // namespace
 
@@ -45,31 +29,22 @@ MlflowClient::MlflowClient(const MlflowOptions& options, const SenderTimes& time
       http_(mlflow_http_options(options, times.connect, times.total)),
       login_(mlflow_is_mantik(options) ? std::make_unique<MantikLogin>(options, times) : nullptr),
       points_(options.every_step, MetricSet::few),
-      queue_(most_points),
-      source_(program_invocation_short_name),
-      create_nonce_(mlflow_nonce()),
+      most_points_(most_points),
+      lines_(http_, cursor_file_),
+      start_(options, lines_),
+      batches_(points_, lines_, most_points),
+      ending_(lines_, cursor_file_),
       backoff_(times) {
   points_.keep_nans();
 }
 
-void MlflowClient::keep_cursor(const std::string& file) {
-  cursor_file_ = file;
-  cursor_folder_ = std::make_shared<FolderFiles>(folder_part(file));
-  cursor_name_ = name_part(file);
-}
+void MlflowClient::keep_cursor(const std::string& file) { cursor_file_.keep(file); }
 
 void MlflowClient::keep_cursor(std::shared_ptr<const FolderFiles> folder) {
-  cursor_folder_ = std::move(folder);
-  cursor_file_ = mlflow_cursor_file(cursor_folder_->path());
-  cursor_name_ = name_part(cursor_file_);
+  cursor_file_.keep(std::move(folder), kMlflow.cursor);
 }
 
 void MlflowClient::resume(const MlflowCursor& cursor) {
-  resumed_ = true;
-  if (cursor.run_id.empty()) { instead_ = {options_.experiment_name, options_.experiment_id, options_.run_id}; }
-  options_.experiment_name = cursor.experiment_name;
-  options_.experiment_id = cursor.experiment_id;
-  options_.run_id = cursor.joined_run;
   options_.every_step = cursor.every_step;
   options_.all_ranks = cursor.all_ranks;
   options_.artifacts = cursor.artifacts;
@@ -77,37 +52,24 @@ void MlflowClient::resume(const MlflowCursor& cursor) {
   points_ = MetricPoints(cursor.every_step, first_schema_ ? MetricSet::full : MetricSet::few);
   if (!first_schema_) { points_.keep_nans(); }
   points_.begin_at(cursor.first_row, cursor.first_metric);
-  queue_.resume(cursor);
-  create_nonce_ = cursor.nonce;
-  source_ = cursor.source;
-  commit_ = cursor.commit;
-  former_server_ = cursor.server;
-  run_id_ = cursor.run_id;
-  told_status_ = cursor.status;
-  attached_ = cursor.attached;
+  start_.resume(cursor);
+  batches_.queue().resume(cursor);
+  ending_.resume(cursor);
   killed_bytes_ = cursor.killed_bytes;
   killed_rows_ = cursor.killed_rows;
 }
 
 MlflowCursor MlflowClient::cursor() const {
   MlflowCursor cursor;
-  cursor.server = http_.url().substr(0, http_.url().find('?'));
-  cursor.nonce = create_nonce_;
-  cursor.source = source_;
-  cursor.commit = commit_;
   cursor.first_schema = first_schema_;
-  cursor.experiment_name = options_.experiment_name;
-  cursor.experiment_id = options_.experiment_id;
-  cursor.joined_run = options_.run_id;
   cursor.every_step = options_.every_step;
   cursor.all_ranks = options_.all_ranks;
   cursor.artifacts = options_.artifacts;
   cursor.first_row = points_.first_row();
   cursor.first_metric = points_.first_metric();
-  cursor.run_id = run_id_;
-  queue_.tell(cursor);
-  cursor.status = told_status_;
-  cursor.attached = attached_;
+  start_.tell(cursor);
+  queue().tell(cursor);
+  ending_.tell(cursor);
   cursor.killed_bytes = killed_bytes_;
   cursor.killed_rows = killed_rows_;
   cursor.of = of_;
@@ -116,142 +78,57 @@ MlflowCursor MlflowClient::cursor() const {
 
 /// Before anything is sent that must not be sent twice, and after each answer.
 void MlflowClient::save() {
-  if (cursor_file_.empty()) { return; }
-  std::string text = format_cursor(cursor());
-  if (text == cursor_saved_) { return; }
-  WholeFile file;
-  if (file.open(cursor_folder_, cursor_name_) && file.write(text) && file.commit()) {
-    cursor_saved_ = std::move(text);
-    cursor_problem_.clear();
-  } else {
-    cursor_problem_ = file.error();
-    report("mlflow.cursor", "what MLflow has is not written down, so that " + sync_command() +
-                                " could send it again later: " + cursor_problem_);
-  }
+  if (!cursor_file_.is_kept() || cursor_file_.save(format_cursor(cursor()))) { return; }
+  lines_.report("mlflow.cursor", "what MLflow has is not written down, so that " + lines_.sync_command() +
+                                     " could send it again later: " + cursor_file_.problem());
 }
 
-void MlflowClient::take(const Snapshot& snapshot, bool killed, std::uint64_t journal_bytes) {
+bool MlflowClient::take(const Snapshot& snapshot, bool killed, std::uint64_t journal_bytes) {
   begin(snapshot);
-  if (stopped()) { return; }
-  choose_parent(snapshot);
+  if (stopped()) { return false; }
+  start_.choose_parent(snapshot);
   std::vector<MetricPoint> points;
   points_.take(snapshot, points);
   if (killed) {
     killed_bytes_ = journal_bytes;
     killed_rows_ = points_.before_end();
   }
-  queue_.add_params(snapshot.params);
-  queue_.add_tags(snapshot.tags);
+  MlflowQueue& queue = batches_.queue();
+  queue.add_params(snapshot.params);
+  queue.add_tags(snapshot.tags);
   const LostRecords lost = lost_records(snapshot.losses);
-  if (snapshot.finished && lost.any()) { queue_.add_tags({{"takt.lost", lost.words()}}); }
-  queue_.add_points(points);
-  traced_ = traced_ || !snapshot.spans.empty();
+  if (snapshot.finished && lost.any()) { queue.add_tags({{"takt.lost", lost.words()}}); }
+  queue.add_points(points);
+  if (!snapshot.spans.empty()) { ending_.note_trace(); }
   if (points_.nans() != 0) {
-    report("mlflow.nan",
-           fmt::format("{} metrics were not a number, which MLflow cannot be sent twice; they are left out",
-                       points_.nans()));
+    lines_.report("mlflow.nan",
+                  fmt::format("{} metrics were not a number, which MLflow cannot be sent twice; they are left out",
+                              points_.nans()));
   }
   tell_renamed();
-  if (snapshot.finished && !finished_) { finish(snapshot, killed); }
+  if (snapshot.finished && !ending_.finished()) {
+    ending_.finish(snapshot, killed, options_.artifacts);
+    // Trying again soon costs one request; waiting longer than the run lasts costs the data.
+    if (!backoff_.asked_to_wait()) { not_before_ = Time(); }
+  }
+  return true;
 }
 
 void MlflowClient::begin(const Snapshot& snapshot) {
   if (std::exchange(begun_, true)) { return; }
-  const RunInfo& run = snapshot.run;
-  of_ = mlflow_cursor_owner(run);
-  const bool child = run.rank != 0 && !options_.run_id.empty();
-  choose_parent(snapshot);
-  if (!run_id_.empty()) {
-    stage_ = Stage::resume_run;
-  } else if (!options_.run_id.empty() && !child) {
-    stage_ = Stage::join_run;
-  } else {
-    begin_in_experiment();
-  }
-  create_body_ = mlflow_create_body(run, options_, create_nonce_, source_, commit_);
+  of_ = mlflow_cursor_owner(snapshot.run);
+  start_.begin(snapshot);
+  stop_if(start_.stopped_by());
   save();
-}
-
-/// In that which the options say.
-void MlflowClient::begin_in_experiment() {
-  experiment_id_ = options_.experiment_id.empty() ? "0" : options_.experiment_id;
-  if (!options_.experiment_name.empty()) {
-    stage_ = Stage::find_experiment;
-    return;
-  }
-  const bool sought = parent_.empty() || sought_parent_;
-  if (login_ != nullptr && options_.experiment_id.empty() && sought) { return stop(kMantikNoExperiment); }
-  // Who stopped may have made a run without ever knowing.
-  stage_ = resumed_ ? Stage::find_run : Stage::create_run;
-}
-
-/// MLflow shows a child below its parent only where both are in one experiment.
-void MlflowClient::choose_parent(const Snapshot& snapshot) {
-  if (!parent_.empty()) { return; }
-  const bool child = snapshot.run.rank != 0 && !options_.run_id.empty();
-  const auto tag = snapshot.tags.find(kMlflowParent);
-  parent_ = child ? options_.run_id : tag == snapshot.tags.end() ? "" : tag->second;
-}
-
-/// Asks for the parent's experiment before anything is made in another one.
-void MlflowClient::seek_parent() noexcept {
-  const bool is_early = stage_ == Stage::find_experiment || stage_ == Stage::create_experiment ||
-                        stage_ == Stage::create_run || (stage_ == Stage::find_run && resumed_);
-  if (parent_.empty() || sought_parent_ || !is_early) { return; }
-  sought_parent_ = true;
-  stage_ = Stage::find_parent;
-}
-
-void MlflowClient::found_parent(const std::string& body) {
-  const std::string id = json_string(body, "/run/info/experiment_id");
-  if (id.empty()) { return begin_in_experiment(); }
-  experiment_id_ = id;
-  stage_ = resumed_ ? Stage::find_run : Stage::create_run;
-  if (options_.experiment_id.empty() || options_.experiment_id == id) { return; }
-  report("mlflow.experiment", "MLFLOW_EXPERIMENT_ID is " + options_.experiment_id + ", but the run " + parent_ +
-                                  ", the parent of this one, is in " + id + ", where the run goes, too");
-}
-
-void MlflowClient::finish(const Snapshot& snapshot, bool killed) {
-  finished_ = true;
-  status_ = killed || snapshot.killed ? "KILLED" : snapshot.failed ? "FAILED" : "FINISHED";
-  settle_status();
-  update_body_ = JsonText{{"end_time", ms_of(snapshot, snapshot.wall_ns)}, {"status", status_}}.text();
-  // Trying again soon costs one request; waiting longer than the run lasts costs the data.
-  if (!backoff_.asked_to_wait()) { not_before_ = Time(); }
-  if (!options_.artifacts) { return; }
-  attach({"summary.json", "application/json", format_json(snapshot), ""});
-  attach({"table.txt", "text/plain; charset=utf-8", format_table(snapshot, 120, false), ""});
-  // Another thread writes it meanwhile.
-  const std::string trace = snapshot.run.directory + "/trace.json";
-  const bool is_traced = !snapshot.run.directory.empty() && (traced_ || may_exist(trace));
-  if (is_traced) { attach({"trace.json", "application/json", "", trace}); }
-}
-
-/// Whether the server knows how the run ended. What the program has said there outlives the guess that it was killed.
-void MlflowClient::settle_status() {
-  if (status_ == "KILLED" && (told_status_ == "FINISHED" || told_status_ == "FAILED")) { status_ = told_status_; }
-  closed_ = finished_ && told_status_ == status_;
-}
-
-void MlflowClient::attach(MlflowAttachment attachment) {
-  if (attached_.count(attachment.name) == 0) { attachments_.push_back(std::move(attachment)); }
-}
-
-/// The first in the list was sent, or never will be.
-void MlflowClient::attached() {
-  attached_.insert(attachments_.front().name);
-  attachments_.pop_front();
-}
-
-bool MlflowClient::all_said() const noexcept {
-  return queue_.empty() && (!finished_ || (closed_ && attachments_.empty()));
 }
 
 bool MlflowClient::idle() const noexcept {
   if (stopped() || !begun_) { return true; }
-  return stage_ == Stage::data && all_said();
+  return start_.ready() && queue().empty() && ending_.all_said();
 }
+
+/// Files, as all else was taken.
+bool MlflowClient::uploading() const noexcept { return start_.ready() && queue().empty() && ending_.closed(); }
 
 bool MlflowClient::deliver(Time until) {
   while (!idle() || http_.busy()) {
@@ -260,12 +137,11 @@ bool MlflowClient::deliver(Time until) {
         if (not_before_ >= until) { return false; }
         std::this_thread::sleep_until(not_before_);
       }
-      if (uploading() && !attachments_.front().file.empty() && !is_there(attachments_.front().file)) { continue; }
+      if (uploading() && !ending_.is_there(not_before_)) { continue; }
       if (!logged_in(until)) {
         if (steady_clock::now() >= until) { return false; }
         continue;
       }
-      seek_parent();
       http_.start(request());
     }
     HttpReply reply;
@@ -287,128 +163,23 @@ bool MlflowClient::logged_in(Time until) {
     case MantikLogin::State::later:
       not_before_ = steady_clock::now() + login_->wait();
       if (!login_->problem().empty()) {
-        report("mantik.away", fmt::format("{}. It is tried again, {} points wait{}", login_->problem(), queue_.points(),
-                                          with_sync("; ", " sends what the run cannot")));
+        lines_.report("mantik.away",
+                      fmt::format("{}. It is tried again, {} points wait{}", login_->problem(), queue().points(),
+                                  lines_.with_sync("; ", " sends what the run cannot")));
       }
       return false;
     case MantikLogin::State::refused:
-      stop(login_->problem());
+      stop_if(login_->problem());
       return false;
     default:
       return false;
   }
 }
-
-/// Whether a file can be sent now; one that never can is taken from the list. It gets its name when it is whole.
-bool MlflowClient::is_there(const std::string& file) {
-  struct stat status = {};
-  const Time now = steady_clock::now();
-  if (file_until_ == Time()) { file_until_ = now + kFilePatience; }
-  // The folder that the journal was read from, whatever its path leads to by now.
-  const bool same = cursor_folder_ != nullptr && cursor_folder_->path() == folder_part(file);
-  const FolderFiles named(folder_part(file));
-  file_ = std::make_shared<const Descriptor>(open_time_line(same ? *cursor_folder_ : named));
-  const bool found = file_->look(status);
-  if (found && status.st_size <= kMostFileBytes) { return true; }
-  const bool foreign = !found && (errno == ENOEXEC || errno == ELOOP || errno == ENXIO);
-  if (found || foreign || now >= file_until_) {
-    ++missing_;
-    report("mlflow.artifact", file +
-                                  (found     ? " is larger than what MLflow servers take well"
-                                   : foreign ? " is not a time line of Takt's"
-                                             : " was not written") +
-                                  "; it is not attached" + with_sync(", and ", " does not attach it either"));
-    attached();
-  } else {
-    not_before_ = now + milliseconds(20);
-  }
-  return false;
-}
-
-bool MlflowClient::uploading() const noexcept { return stage_ == Stage::data && queue_.empty() && closed_; }
 
 HttpRequest MlflowClient::request() {
-  switch (stage_) {
-    case Stage::find_experiment:
-      return mlflow_get("experiments/get-by-name?experiment_name=" + url_encoded(options_.experiment_name));
-    case Stage::create_experiment:
-      return mlflow_post("experiments/create", with_member("name", options_.experiment_name, "{}"));
-    case Stage::data:
-      if (!queue_.empty()) { return request_of_queue(); }
-      if (!closed_) { return request_of_run(); }
-      return request_of_attachment();
-    default:
-      return request_of_run();
-  }
-}
-
-HttpRequest MlflowClient::request_of_attachment() const {
-  HttpRequest request = mlflow_put(artifact_root_, attachments_.front());
-  if (!attachments_.front().file.empty()) { request.file = file_; }
-  return request;
-}
-
-HttpRequest MlflowClient::request_of_queue() {
-  const std::string& body = queue_.body(run_id_, points_);
-  if (std::exchange(read_first_, false)) { read_back_.begin(queue_.sending(), points_, sent_before_); }
-  if (read_back_.busy()) { return read_back_.request(run_id_); }
-  HttpRequest request = mlflow_post("runs/log-batch", body);
-  request.fresh = true;  // libcurl must not send it again by itself
-  return request;
-}
-
-/// The one under way is done with; what the next one holds was not sent from here.
-void MlflowClient::next_request() {
-  const bool halved = queue_.halved();  // what is left of it was sent with what is done with
-  read_first_ = taken_over_ || halved;
-  sent_before_ = halved;
-}
-
-HttpRequest MlflowClient::request_of_run() const {
-  if (stage_ == Stage::find_parent) { return mlflow_get_run(parent_); }
-  if (stage_ == Stage::join_run) { return mlflow_get_run(options_.run_id); }
-  if (stage_ == Stage::resume_run) { return mlflow_get_run(run_id_); }
-  if (stage_ == Stage::find_run) {
-    JsonText ids = JsonText::array();
-    ids.push_back(experiment_id_);
-    const JsonText body = {{"experiment_ids", ids},
-                           {"filter", fmt::format("tags.`{}` = '{}'", kMlflowNonce, create_nonce_)},
-                           {"max_results", 1}};
-    return mlflow_post("runs/search", body.text());
-  }
-  if (stage_ == Stage::create_run) {
-    HttpRequest request = mlflow_post("runs/create", with_member("experiment_id", experiment_id_, create_body_));
-    request.fresh = true;  // libcurl must not send this one again by itself
-    return request;
-  }
-  const std::string& body = stage_ == Stage::reopen_run ? R"({"status":"RUNNING"})" : update_body_;
-  return mlflow_post("runs/update", with_member("run_id", run_id_, body));
-}
-
-/// The server's answer about what it has.
-void MlflowClient::read_back(const HttpReply& reply) {
-  const bool said = reply.status >= 200 && reply.status < 300;
-  if (said && login_ != nullptr) { login_->accepted(); }
-  // A server that fails over the question may take the points all the same.
-  const bool fails = reply.status == 500 && server_errors_ + 1 >= kMostServerErrors;
-  const bool never = reply.too_long || fails || (!said && !mlflow_may_pass(reply.status));
-  if (never) {
-    report("mlflow.unread",
-           "MLflow does not tell which points it has; where their delivery was not confirmed it may keep "
-           "two of one: " +
-               mlflow_told(reply, http_) + with_sync("; ", " asks again"));
-    read_back_.give_up();
-    server_errors_ = 0;
-  } else if (!said || !read_back_.answered(reply.body)) {
-    return try_again(reply);
-  }
-  ++answers_;
-  backoff_.waited();  // but tries count on: they are about the request that this prepares
-  if (!read_back_.busy() && !queue_.found(read_back_.there())) {
-    backoff_.reset();
-    refusals_ = 0;
-    next_request();
-  }
+  if (!start_.ready()) { return start_.request(); }
+  if (!queue().empty()) { return batches_.request(run_id()); }
+  return ending_.request(run_id(), start_.artifact_root());
 }
 
 /// Without memory for the answer the request is as if there had been none.
@@ -416,8 +187,8 @@ void MlflowClient::take_answer(const HttpReply& reply) {
   try {
     answered(reply);
   } catch (const std::exception&) {
-    if (stage_ == Stage::data && !read_back_.busy()) { read_first_ = sent_before_ = true; }
-    if (stage_ == Stage::create_run) { stage_ = Stage::find_run; }
+    if (start_.ready()) { batches_.may_be_there(); }
+    start_.answer_lost();
     throw;
   }
 }
@@ -425,286 +196,123 @@ void MlflowClient::take_answer(const HttpReply& reply) {
 void MlflowClient::answered(const HttpReply& reply) {
   // The same again, with another token.
   if (reply.status == 401 && login_ != nullptr && login_->rejected()) { return; }
-  if (read_back_.busy()) { return read_back(reply); }
-  const bool taken = reply.status >= 200 && reply.status < 300;
+  if (batches_.asks()) { return read_back(reply); }
+  const bool taken = is_success(reply);
   if (taken && (uploading() || is_json_object(reply.body))) {
-    // Where the answer to create_run never comes, looking for the run always succeeds.
-    if (stage_ != Stage::find_run) { backoff_.reset(); }
+    if (!start_.is_searching()) { backoff_.reset(); }
     ++answers_;
-    server_errors_ = refusals_ = lone_failures_ = 0;
+    server_errors_ = 0;
     if (login_ != nullptr) { login_->accepted(); }
     succeeded(reply.body);
   } else if (uploading() && !mlflow_may_pass(reply.status)) {
-    ++missing_;
-    report("mlflow.artifact", "MLflow did not take " + attachments_.front().name + ": " + mlflow_told(reply, http_) +
-                                  with_sync("; ", " does not attach it either"));
-    attached();
+    ending_.refused(reply);
   } else if (taken || (mlflow_may_pass(reply.status) && !mlflow_is_deleted(reply))) {
     try_again(reply);
   } else {
     refused(reply);
+    backoff_.reset();
   }
+}
+
+/// The server's answer about what it has.
+void MlflowClient::read_back(const HttpReply& reply) {
+  const bool said = is_success(reply);
+  if (said && login_ != nullptr) { login_->accepted(); }
+  // A server that fails over the question may take the points all the same.
+  const bool fails = reply.status == 500 && server_errors_ + 1 >= kMostServerErrors;
+  const bool never = reply.too_long || fails || (!said && !mlflow_may_pass(reply.status));
+  if (never) {
+    batches_.unreadable(reply);
+    server_errors_ = 0;
+  } else if (!said || !batches_.read(reply.body)) {
+    return try_again(reply);
+  }
+  ++answers_;
+  backoff_.waited();  // but tries count on: they are about the request that this prepares
+  if (batches_.is_settled()) { backoff_.reset(); }
 }
 
 void MlflowClient::succeeded(const std::string& body) {
-  switch (stage_) {
-    case Stage::find_parent:
-      found_parent(body);
-      return;
-    case Stage::find_experiment:
-      found_experiment(body);
-      return;
-    case Stage::create_experiment:
-      experiment_id_ = json_string(body, "/experiment_id");
-      compare_experiment();
-      stage_ = Stage::create_run;  // nobody can have made a run in it
-      return;
-    case Stage::find_run:
-      if (json_string(body, "/runs/0/info/run_id").empty()) {
-        stage_ = Stage::create_run;
-      } else {
-        backoff_.reset();
-        adopt(body, "/runs/0");
-      }
-      return;
-    case Stage::create_run:
-      adopt(body, "/run");
-      return;
-    case Stage::join_run:
-      adopt(body, "/run");
-      if (!stopped()) { stage_ = Stage::reopen_run; }
-      return;
-    case Stage::reopen_run:
-      stage_ = Stage::data;
-      return;
-    case Stage::resume_run:
-      if (json_string(body, "/run/info/lifecycle_stage") == "deleted") { return stop_deleted(); }
-      adopt(body, "/run");
-      if (stopped()) { return; }
-      if (const std::string status = json_string(body, "/run/info/status");
-          status == "FINISHED" || status == "FAILED") {
-        told_status_ = status;
-      }
-      settle_status();
-      if (closed_) { give_up_attachments(); }
-      read_first_ = taken_over_ = true;
-      return;
-    default:
-      break;
-  }
-  if (!queue_.empty()) {
-    queue_.accepted();
-    next_request();
-  } else if (!closed_) {
-    closed_ = true;
-    told_status_ = status_;
-    give_up_attachments();
+  if (!start_.ready()) {
+    start_succeeded(body);
+  } else if (!queue().empty()) {
+    batches_.accepted();
   } else {
-    attached();
+    ending_.accepted(start_.artifact_root());
   }
 }
 
-/// Where there is no way to send them.
-void MlflowClient::give_up_attachments() {
-  if (!artifact_root_.empty() || attachments_.empty()) { return; }
-  report("mlflow.artifact",
-         "this MLflow server keeps artifacts where only its Python client can put them; nothing is attached. Start it "
-         "with --serve-artifacts to change that");
-  while (!attachments_.empty()) { attached(); }
-}
-
-void MlflowClient::found_experiment(const std::string& body) {
-  experiment_id_ = json_string(body, "/experiment/experiment_id");
-  if (json_string(body, "/experiment/lifecycle_stage") == "deleted") {
-    if (!turn_to_options("the experiment \"" + options_.experiment_name + "\" is deleted")) {
-      stop_deleted_experiment();
-    }
-    return;
-  }
-  compare_experiment();
-  stage_ = resumed_ ? Stage::find_run : Stage::create_run;
-}
-
-/// MLflow's own client sends nothing to either; here the name may be the code's, which wins over variables.
-void MlflowClient::compare_experiment() const {
-  if (options_.experiment_id.empty() || options_.experiment_id == experiment_id_) { return; }
-  report("mlflow.experiment", "MLFLOW_EXPERIMENT_ID is " + options_.experiment_id + ", but the experiment \"" +
-                                  options_.experiment_name + "\" of MLFLOW_EXPERIMENT_NAME is " + experiment_id_ +
-                                  ", where the run goes; unset one of the two");
-}
-
-void MlflowClient::adopt(const std::string& body, const std::string& place) {
-  std::string id = json_string(body, (place + "/info/run_id").c_str());
-  if (id.empty()) { return stop("it answers without a run_id; is this an MLflow server?"); }
-  run_id_ = std::move(id);
-  artifact_root_ = mlflow_artifact_path(json_string(body, (place + "/info/artifact_uri").c_str()));
-  stage_ = Stage::data;
-}
-
-/// Where no run was made as the cursor says, nor ever will be, what the options say holds instead, once. False: they say the same, or
-/// nothing.
-bool MlflowClient::turn_to_options(const std::string& why) {
-  Place place = std::exchange(instead_, {});
-  if (stage_ != Stage::join_run) { place.run_id = options_.run_id; }  // of another rank it is the parent
-  const bool says = !place.experiment_name.empty() || !place.experiment_id.empty() ||
-                    (stage_ == Stage::join_run && !place.run_id.empty());
-  const bool same = place.run_id == options_.run_id && place.experiment_name == options_.experiment_name &&
-                    place.experiment_id == options_.experiment_id;
-  if (!says || same) { return false; }
-  report("mlflow.turned", "MLflow at " + http_.url() + " refuses what the run was begun with: " + why +
-                              ". It goes where MLFLOW_EXPERIMENT_NAME, MLFLOW_EXPERIMENT_ID and MLFLOW_RUN_ID say now");
-  const bool joins = stage_ == Stage::join_run && !place.run_id.empty();
-  options_.experiment_name = std::move(place.experiment_name);
-  options_.experiment_id = std::move(place.experiment_id);
-  options_.run_id = std::move(place.run_id);
-  rounds_ = 0;
-  if (!joins) { begin_in_experiment(); }
-  return true;
+void MlflowClient::start_succeeded(const std::string& body) {
+  start_.succeeded(body);
+  stop_if(start_.stopped_by());
+  if (!start_.ready()) { return; }
+  backoff_.reset();
+  if (!start_.was_taken_over()) { return; }
+  ending_.had_ended(start_.former_status(), start_.artifact_root());
+  batches_.take_over();
 }
 
 /// It will never be taken like this.
 void MlflowClient::refused(const HttpReply& reply) {
-  const std::string code = json_string(reply.body, "/error_code");
-  const bool no_experiment = stage_ == Stage::find_experiment && code == "RESOURCE_DOES_NOT_EXIST";
-  const bool no_place = reply.status == 404 || reply.status == 400 || mlflow_is_deleted(reply);
-  const bool no_run = stage_ == Stage::find_run || stage_ == Stage::create_run || stage_ == Stage::join_run;
-  if (no_place && no_run && turn_to_options(mlflow_told(reply, http_))) { return backoff_.reset(); }
-  if (no_experiment && login_ != nullptr) {
-    stop("there is no experiment \"" + options_.experiment_name + "\" at Mantik, where they are made on the platform " +
-         "only; make it there, or set MLFLOW_EXPERIMENT_ID to the number of another one");
-  } else if (no_experiment && rounds_++ < 3) {
-    stage_ = Stage::create_experiment;
-  } else if (stage_ == Stage::create_experiment && code == "RESOURCE_ALREADY_EXISTS" && rounds_++ < 3) {
-    stage_ = Stage::find_experiment;  // another rank was faster
-  } else if (mlflow_is_deleted(reply) && !run_id_.empty()) {
-    stop_deleted();
-  } else if (mlflow_is_deleted(reply) && stage_ == Stage::create_run) {
-    stop_deleted_experiment();
-  } else if (stage_ == Stage::find_parent && (reply.status == 404 || reply.status == 400)) {
-    begin_in_experiment();
-    report("mlflow.parent", "MLflow does not know the run " + parent_ +
-                                ", which is said to be the parent of this one, " +
-                                "so that this one goes where the options say: " + mlflow_told(reply, http_));
-  } else if (stage_ == Stage::resume_run && reply.status == 404 && former_server_ != http_.url()) {
-    stop("the run " + run_id_ + " is not there, but at " + former_server_ + "; set MLFLOW_TRACKING_URI to that, or " +
-         "remove " + cursor_file_ + " to send everything to a new run");
-  } else if (stage_ != Stage::data || queue_.empty() || mlflow_ends_it(reply.status)) {
-    const bool anew = reply.status == 404 && run_id_.empty();
-    stop(mlflow_told(reply, http_) + (login_ != nullptr && reply.status == 401 ? kMantikCure : mlflow_cure(reply)) +
-         (anew ? with_sync(", which ", " reads anew") : ""));
+  if (!start_.ready()) {
+    start_.refused(reply);
+    stop_if(start_.stopped_by());
+  } else if (mlflow_is_deleted(reply)) {
+    stop_if(start_.deletion());
+  } else if (queue().empty() || mlflow_ends_it(reply.status)) {
+    stop_if(start_.refusal(reply));
   } else {
-    refused_data(reply);
-  }
-  backoff_.reset();
-}
-
-void MlflowClient::refused_data(const HttpReply& reply) {
-  next_request();
-  if (queue_.is_lone_nan() && mlflow_is_there(reply)) {
-    queue_.found({true});
-  } else if (mlflow_is_too_long(reply) ? queue_.too_long() : queue_.refused()) {
-    report("mlflow.refused", "MLflow refuses a value, which is left out: " + mlflow_told(reply, http_) +
-                                 with_sync("; ", " does not send it either"));
-    if (++refusals_ >= kMostRefusals) { stop("it refuses every value: " + mlflow_told(reply, http_)); }
+    stop_if(batches_.refused(reply));
   }
 }
 
 void MlflowClient::try_again(const HttpReply& reply) {
   backoff_.failed();
   server_errors_ = reply.status == 500 ? server_errors_ + 1 : 0;
-  // Whether the run was made before the answer got lost, only the server knows.
-  if (stage_ == Stage::create_run && reply.status != 429) { stage_ = Stage::find_run; }
+  if (reply.status != 429) { start_.answer_lost(); }
   const bool may_be_there = reply.status == 0 ? reply.may_have_arrived : reply.status != 429;
-  if (may_be_there && stage_ == Stage::data && !read_back_.busy()) { read_first_ = sent_before_ = true; }
+  if (may_be_there && start_.ready()) { batches_.may_be_there(); }
   if (gave_up(reply)) { return; }
   not_before_ = steady_clock::now() + backoff_.wait(reply);
-  trouble_ = mlflow_told(reply, http_);
-  report("mlflow.away",
-         fmt::format("MLflow at {} does not answer as it should: {}. It is tried again, {} points wait{}", http_.url(),
-                     trouble_, queue_.points(), with_sync("; ", " sends what the run cannot")));
+  trouble_ = lines_.told(reply);
+  lines_.report(
+      "mlflow.away",
+      fmt::format("MLflow at {} does not answer as it should: {}. It is tried again, {} points wait{}", http_.url(),
+                  trouble_, queue().points(), lines_.with_sync("; ", " sends what the run cannot")));
 }
 
 /// Where the server fails over what it is sent, and would again, that is not sent from here any more.
 bool MlflowClient::gave_up(const HttpReply& reply) {
-  if (stage_ != Stage::data || read_back_.busy()) { return false; }
-  const bool at_once = !queue_.empty() && (queue_.halved() || mlflow_is_clash(reply));
-  if (server_errors_ < (at_once ? 1 : kMostServerErrors)) { return false; }
+  if (!start_.ready() || batches_.asks()) { return false; }
+  if (server_errors_ < (batches_.fails_at_once(reply) ? 1 : kMostServerErrors)) { return false; }
   backoff_.reset();
   server_errors_ = 0;
-  if (!queue_.empty()) {
-    give_up_request(reply);
+  if (!queue().empty()) {
+    batches_.failed(reply);
     return true;
   }
-  report("mlflow.failing", "MLflow fails over a request, which is not sent again from here: " +
-                               mlflow_told(reply, http_) + with_sync(". ", " sends it once MLflow does not"));
-  ++owed_;
-  if (!closed_) {
-    closed_ = true;  // but told_status_ stays: it was not told
-    give_up_attachments();
-  } else {
-    attachments_.pop_front();
-  }
+  lines_.report("mlflow.failing", "MLflow fails over a request, which is not sent again from here: " +
+                                      lines_.told(reply) + lines_.with_sync(". ", " sends it once MLflow does not"));
+  ending_.failed(start_.artifact_root());
   return true;
 }
 
-/// One value may be what the server fails over: the others are sent without it.
-void MlflowClient::give_up_request(const HttpReply& reply) {
-  if (lone_failures_ < kMostLoneFailures && queue_.halve()) { return; }
-  std::string what = "a request";
-  if (++lone_failures_ >= kMostLoneFailures) {
-    queue_.give_up_rest();
-  } else {
-    what = '"' + queue_.give_up_one(points_) + '"';
-  }
-  next_request();
-  const char* const cure = mlflow_is_clash(reply)
-                               ? ". A server without a database keeps no \"a\" beside \"a/b\": rename one of the two"
-                               : "";
-  report("mlflow.failing", "MLflow fails over " + what + ", which is not sent again from here: " +
-                               mlflow_told(reply, http_) + cure + with_sync(". ", " sends it once MLflow does not"));
-}
-
-void MlflowClient::stop(const std::string& why) {
-  stage_ = Stage::stopped;
+/// \param why empty: it goes on.
+void MlflowClient::stop_if(const std::string& why) {
+  if (why.empty() || stopped_) { return; }
+  stopped_ = true;
   trouble_ = http_.without_secrets(why);
-  read_back_.give_up();
-  queue_.clear();
-  attachments_.clear();
-  report("mlflow.stopped", "nothing is sent to MLflow at " + http_.url() + ": " + why + ". The run goes on" +
-                               with_sync("; ", " sends what is not there"));
-}
-
-void MlflowClient::stop_deleted() {
-  stop("the run " + run_id_ + " was deleted there; bring it back: mlflow runs restore --run-id " + run_id_);
-}
-
-void MlflowClient::stop_deleted_experiment() {
-  const std::string& name = options_.experiment_name;
-  const std::string which =
-      name.empty() ? experiment_id_ + " is deleted; choose another one in MLFLOW_EXPERIMENT_ID"
-                   : "\"" + name + "\" is deleted but keeps its name; choose another one in MLFLOW_EXPERIMENT_NAME";
-  stop("the experiment " + which + ", or bring it back: mlflow experiments restore -x " + experiment_id_);
+  batches_.stop();
+  ending_.stop();
+  lines_.report("mlflow.stopped", "nothing is sent to MLflow at " + http_.url() + ": " + why + ". The run goes on" +
+                                      lines_.with_sync("; ", " sends what is not there"));
 }
 
 void MlflowClient::tell_renamed() {
   MetricPoints::Renamed renamed = points_.take_renamed();
-  for (auto& each : queue_.take_renamed()) { renamed.push_back(std::move(each)); }
+  for (auto& each : batches_.queue().take_renamed()) { renamed.push_back(std::move(each)); }
   const char* const takes = "MLflow takes letters, digits, blanks and _-./ in names";
   if (!renamed.empty()) { report_renamed("mlflow.names.", takes, renamed, renamed_lines_++); }
-}
-
-/// What sends to MLflow, later.
-std::string MlflowClient::sync_command() const {
-  return "takt sync" + (cursor_folder_ == nullptr ? "" : " " + cursor_folder_->path());
-}
-
-/// The end of a line that says what it does; empty where there will be nothing that it could send.
-std::string MlflowClient::with_sync(const char* before, const char* behind) const {
-  return cursor_folder_ == nullptr ? "" : before + sync_command() + behind;
-}
-
-void MlflowClient::report(const char* cause, const std::string& line) const {
-  report_fault(cause, http_.without_secrets(line));
 }
 
 }  // namespace detail

@@ -124,9 +124,6 @@ void forget_end(MlflowCursor& cursor) {
   cursor.killed_rows = 0;
 }
 
-std::string mlflow_cursor_file(const std::string& folder) { return folder + "/mlflow.json"; }
-std::string mlflow_lease_file(const std::string& folder) { return folder + "/mlflow.lease"; }
-
 std::string mlflow_cursor_owner(const RunInfo& run) {
   return run.id + " rank " + std::to_string(run.rank) + " attempt " + std::to_string(run.attempt) + " pid " +
          std::to_string(run.pid) + " on " + run.host;

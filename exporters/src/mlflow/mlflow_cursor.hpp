@@ -4,6 +4,8 @@
 
 #include <takt/snapshot.hpp>
 
+#include "trackers/tracker.hpp"
+
 #include <array>
 #include <cstdint>
 #include <map>
@@ -14,6 +16,8 @@
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
+
+inline constexpr Tracker kMlflow{"mlflow", "MLflow", "takt sync", "mlflow.json", "mlflow.lease"};
 
 /// Numbers from 0 on, kept as ranges: mostly there is one. One thread at a time.
 class MlflowSettled {
@@ -32,15 +36,15 @@ class MlflowSettled {
   std::map<std::uint64_t, std::uint64_t> ends_;  // by first; neither overlapping nor touching
 };
 
-/// How far a run was delivered to MLflow, so that another process can go on. In a file of its own beside the journal; without
-/// credentials. One thread at a time.
+/// How far a run was delivered to MLflow, so that another process can go on. In a file of its own beside the journal;
+/// without credentials. One thread at a time.
 struct MlflowCursor {
   std::string of;      ///< the run, as mlflow_cursor_owner() names it; empty: versions before this one did not say
   std::string server;  ///< where the run is, for people
   std::string nonce;   ///< by which the run is found where its creation was not answered
   std::string source;  ///< name of the program
   std::string commit;  ///< of its sources; empty: unknown
-  // What the run was begun with, and has to be gone on with.
+  // What the run was begun with, and has to continue with.
   std::string experiment_name;
   std::string experiment_id;
   std::string joined_run;  ///< that somebody else had begun
@@ -64,10 +68,6 @@ struct MlflowCursor {
 
 /// For a run that was taken for killed and has gone on: what followed from its end is to be sent again.
 void forget_end(MlflowCursor& cursor);
-
-/// Of a run folder.
-std::string mlflow_cursor_file(const std::string& folder);
-std::string mlflow_lease_file(const std::string& folder);
 
 /// What tells a run, and a process of it, from all others.
 std::string mlflow_cursor_owner(const RunInfo& run);

@@ -84,7 +84,8 @@ bool mlflow_is_clash(const HttpReply& reply);
 /// The server has that value already, and is one that does not take it twice.
 bool mlflow_is_there(const HttpReply& reply);
 
-/// Whether the URI is one that MLflow's own clients understand and Takt does not: a folder, a database, Databricks. Any thread.
+/// Whether the URI is one that MLflow's own clients understand and Takt does not: a folder, a database, Databricks. Any
+/// thread.
 bool mlflow_is_no_server(const std::string& tracking_uri);
 /// Says so, once in a process.
 void report_no_server();

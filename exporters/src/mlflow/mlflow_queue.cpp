@@ -21,7 +21,8 @@ constexpr std::size_t kShortTag = 5000;
 
 std::string json_text(const std::string& text) { return JsonText(text).text(); }
 
-/// The shortest that reads back as the same bits. JSON has neither infinities nor what is no number: MLflow takes texts for them.
+/// The shortest that reads back as the same bits. JSON has neither infinities nor what is no number: MLflow takes texts
+/// for them.
 std::string number(double value) {
   if (std::isnan(value)) { return "\"NaN\""; }
   if (std::isinf(value)) { return value > 0 ? "\"Infinity\"" : "\"-Infinity\""; }

@@ -20,8 +20,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// What a server has not taken yet, and the bodies of the requests that bring it there: parameters, then tags, then points,
-/// never mixed, because a server that refuses one of them refuses the request. One thread at a time.
+/// What a server has not taken yet, and the bodies of the requests that bring it there: parameters, then tags, then
+/// points, never mixed, because a server that refuses one of them refuses the request. One thread at a time.
 class MlflowQueue {
  public:
   static constexpr std::size_t kMostBytes = std::size_t{8} << 20U;
@@ -59,12 +59,13 @@ class MlflowQueue {
   /// whether something was left out. Servers also refuse what they have already, if it is more than 100 points of
   /// several keys: halves of that they take.
   bool refused();
-  /// The same where a value is too long, which says that the server is one of those that take less: what waits is cut to that.
+  /// The same where a value is too long, which says that the server is one of those that take less: what waits is cut
+  /// to that.
   bool too_long();
   /// For what is in it, over which the server fails: tried again in halves, too. Returns false where it is alone.
   bool halve();
-  /// For what is in it, which is alone: not sent again from here, nor are other points of the metric, and not settled, so that the
-  /// next process sends them. Returns its name.
+  /// For what is in it, which is alone: not sent again from here, nor are other points of the metric, and not settled,
+  /// so that the next process sends them. Returns its name.
   std::string give_up_one(const MetricPoints& names);
   /// For what is in it: not sent again from here, and not settled, so that the next process sends it.
   void give_up();

@@ -47,7 +47,8 @@ struct Point {
   }
 };
 
-/// Shows each point in the text to `see`, and keeps none: histories may be long. Returns whether the text is a JSON object.
+/// Shows each point in the text to `see`, and keeps none: histories may be long. Returns whether the text is a JSON
+/// object.
 /// \param next_page what it says of another page.
 template <class See>
 bool for_each_point(const std::string& body, std::string& next_page, const See& see) {
@@ -122,8 +123,8 @@ bool MlflowReadBack::latest(const std::string& body) {
   });
 }
 
-/// What is later than the latest is not there. Of what is before it nobody knows, but where it is one of these points, and
-/// they rise: then the server was busy with this very request, and has had the earlier ones in it before.
+/// What is later than the latest is not there. Of what is before it nobody knows, but where it is one of these points,
+/// and they rise: then the server was busy with this very request, and has had the earlier ones in it before.
 void MlflowReadBack::compare(const std::string& key, const Places& at, const Place& latest) {
   const auto is_before = [&](std::size_t each) { return place_of(each) < latest; };
   bool found = false;

@@ -16,12 +16,12 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 
 /// Which points of a request a server has already, where nobody knows what became of the request: a server without a
-/// database (the file store) would keep what it is sent again twice. One question tells the latest point of each key, which
-/// mostly settles it; the history of a key is asked for where it does not. One thread at a time.
+/// database (the file store) would keep what it is sent again twice. One question tells the latest point of each key,
+/// which mostly settles it; the history of a key is asked for where it does not. One thread at a time.
 class MlflowReadBack {
  public:
-  /// \param one_request they were sent together, in this order, of which servers keep to. Otherwise it is not known how they
-  /// were sent, if at all.
+  /// \param one_request they were sent together, in this order, of which servers keep to. Otherwise it is not known how
+  /// they were sent, if at all.
   void begin(std::vector<MetricPoint> points, const MetricPoints& names, bool one_request);
   /// There is something to ask.
   bool busy() const noexcept { return busy_; }

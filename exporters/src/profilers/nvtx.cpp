@@ -27,7 +27,8 @@ nvtxDomainHandle_t domain() noexcept {
   return made;
 }
 
-/// The name as the profiler knows it. Two threads that register one at once are given the same.
+/// The name as the profiler knows it. Two threads that register one at once are given the same. relaxed: the load and
+/// the store below are each other's partners, and nothing is published by them but the handle itself.
 nvtxStringHandle_t registered(const Key& key) noexcept {
   static std::atomic<nvtxStringHandle_t> strings[detail::kMaxKeys] = {};
   const detail::KeyIndex index = key.predefined_index() != detail::kNoKey ? key.predefined_index() : key.index();

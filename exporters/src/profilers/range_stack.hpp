@@ -13,7 +13,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Keys of regions that ended on another thread than they began on. Any thread.
+/// Keys of regions that ended on another thread than they began on. Any thread. All of `count_` is relaxed: what
+/// changes it, and reads the keys by it, holds the mutex; any() alone does not, and may see a change late.
 class EndedElsewhere {
  public:
   bool any() const noexcept { return count_.load(std::memory_order_relaxed) != 0; }
@@ -24,7 +25,7 @@ class EndedElsewhere {
     keys_[std::min(count, kMost - 1)] = &key;
     count_.store(std::min(count + 1, kMost), std::memory_order_relaxed);
   }
-  /// Whether `key` was among them; once for each time it was added. Later, where another thread is looking.
+  /// Whether `key` was among them; once for each time it was added. Later, where another thread holds the mutex.
   bool take(const Key& key) noexcept {
     const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
     if (!lock) { return false; }
@@ -43,8 +44,9 @@ class EndedElsewhere {
   std::atomic<unsigned> count_{0};
 };
 
-/// The ranges that a profiler shows for this thread. It knows push and pop alone, while regions may end in another order, or on
-/// another thread. Tool: `static void push(const Key&, std::int64_t batch)`, -1 for none yet, and `static void pop()`.
+/// The ranges that a profiler shows for this thread. It knows push and pop alone, while regions may end in another
+/// order, or on another thread. Tool: `static void push(const Key&, std::int64_t batch)`, -1 for none yet, and `static
+/// void pop()`.
 template <class Tool>
 class RangeStack {
  public:

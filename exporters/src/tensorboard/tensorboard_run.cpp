@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tensorboard/tensorboard_run.hpp"
 
-#include "base/fault.hpp"
 #include "base/file.hpp"
 #include "base/nanoseconds.hpp"
 #include "tensorboard/tensorboard_events.hpp"
@@ -20,6 +19,7 @@ namespace detail {
 namespace {
 
 constexpr std::size_t kLongestHost = 64;
+constexpr std::uint64_t kWrittenAtOnce = 4096;  // values; a period may have a million
 
 double wall_time_s(const MetricPoint& point) { return static_cast<double>(point.timestamp_ms) / 1e3; }
 
@@ -63,7 +63,9 @@ std::string tensorboard_file(const RunInfo& run, bool every_step) {
 }
 
 TensorboardRun::TensorboardRun(bool every_step, std::size_t most_backlog)
-    : points_(every_step), most_backlog_(most_backlog) {
+    : points_(every_step),
+      backlog_(file_, kTensorboard, &tensorboard_fault, most_backlog,
+               ". takt sync --to tensorboard writes it all from the run folder") {
   points_.keep_nans();
   points_.keep_names();
   names_.take_utf8();
@@ -77,12 +79,12 @@ bool TensorboardRun::create(std::shared_ptr<const FolderFiles> folder, const std
 }
 
 void TensorboardRun::append(const Protobuf& event) {
-  ++values_;
   file_.append_bytes(tfrecord(event.bytes()));
+  if (++values_ % kWrittenAtOnce == 0) { flush(); }
 }
 
 bool TensorboardRun::take(const Snapshot& snapshot) {
-  if (stopped_) { return false; }
+  if (backlog_.is_given_up()) { return false; }
   std::vector<MetricPoint> points;
   points_.take(snapshot, points);
   for (const MetricPoint& each : points) {
@@ -90,7 +92,7 @@ bool TensorboardRun::take(const Snapshot& snapshot) {
   }
   if (snapshot.finished && !std::exchange(finished_, true)) { add_histograms(snapshot, points.back()); }
   flush();
-  return !stopped_;
+  return !backlog_.is_given_up();
 }
 
 /// Of the whole run, as in summary.json: what a window knows of a region are the times of its steps, not of its calls.
@@ -106,29 +108,8 @@ void TensorboardRun::add_histograms(const Snapshot& snapshot, const MetricPoint&
 }
 
 bool TensorboardRun::flush() {
-  if (stopped_ || file_.backlog() == 0) { return !stopped_; }
-  if (!file_.is_in_place()) {
-    stop(path_ + " was removed");
-    return false;
-  }
-  if (file_.flush()) { return true; }
-  const std::string why = tensorboard_fault("write", path_, errno);
-  if (file_.backlog() > most_backlog_) {
-    stop(why);
-  } else {
-    report_fault_once("tensorboard.write " + path_,
-                      why + ". What is missing is kept, and written when that can be done");
-  }
-  return false;
-}
-
-void TensorboardRun::stop(const std::string& why) {
-  stopped_ = true;
-  file_.discard();
-  report_fault_once("tensorboard.stopped " + path_,
-                    why +
-                        ". Nothing more is written for TensorBoard; the run goes on. takt sync --to tensorboard writes "
-                        "it all from the run folder");
+  if (file_.backlog() != 0 && !file_.is_in_place()) { backlog_.give_up(path_, path_ + " was removed"); }
+  return backlog_.write(path_);
 }
 
 }  // namespace detail

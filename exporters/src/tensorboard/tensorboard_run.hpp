@@ -4,7 +4,9 @@
 
 #include <takt/snapshot.hpp>
 
+#include "trackers/backlog.hpp"
 #include "trackers/growing_file.hpp"
+#include "trackers/journal_feed.hpp"
 #include "trackers/metric_points.hpp"
 #include "trackers/protobuf.hpp"
 
@@ -17,8 +19,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// In the run folder: who writes the event file. (docs/files.md)
-constexpr const char* kTensorboardLease = "tensorboard.lease";
+inline constexpr Tracker kTensorboard{"tensorboard", "TensorBoard", "takt sync --to tensorboard", nullptr,
+                                      "tensorboard.lease"};
 
 /// The folder for a process's event file, made where it is missing: in `logdir`, or, where that is empty, in the run
 /// folder. Links below these are not followed. Not open where that cannot be done: `error` says why, and what to do.
@@ -30,7 +32,7 @@ std::string tensorboard_fault(const char* what, const std::string& path, int num
 /// The name of the file, the same each time. Any thread.
 std::string tensorboard_file(const RunInfo& run, bool every_step);
 /// Writes snapshots into an event file. One thread at a time.
-class TensorboardRun {
+class TensorboardRun : public RunTaker {
  public:
   /// \param most_backlog bytes that are kept for a disk that takes none; then nothing more is written.
   explicit TensorboardRun(bool every_step, std::size_t most_backlog = std::size_t{8} << 20U);
@@ -38,7 +40,9 @@ class TensorboardRun {
   /// Makes the file, which must not exist. Returns false, with errno, where that cannot be done.
   bool create(std::shared_ptr<const FolderFiles> folder, const std::string& name, const RunInfo& run);
   /// Returns false where nothing more will be written; a line has said why.
-  bool take(const Snapshot& snapshot);
+  bool take(const Snapshot& snapshot) override;
+  std::uint64_t next_row() const noexcept override { return points_.next_row(); }
+  std::uint64_t next_metric() const noexcept override { return points_.next_metric(); }
   /// Writes what the disk did not take before. Returns whether all is written.
   bool flush();
   /// The same, and waits for the disk.
@@ -50,16 +54,14 @@ class TensorboardRun {
  private:
   void append(const Protobuf& event);
   void add_histograms(const Snapshot& snapshot, const MetricPoint& last);
-  void stop(const std::string& why);
 
   MetricPoints points_;
   TrackerNames names_;  // of histograms
   GrowingFile file_;
+  Backlog backlog_;
   std::string path_;
-  std::size_t most_backlog_;
   std::uint64_t values_ = 0;
   bool finished_ = false;
-  bool stopped_ = false;
 };
 
 }  // namespace detail

@@ -71,8 +71,8 @@ bool FileLease::take(std::shared_ptr<const FolderFiles> folder, const std::strin
   return false;
 }
 
-/// Removes the one that was `seen`, and no other: whoever saw it at the same time may have its own in that place by now. Returns
-/// whether there is room for a new one.
+/// Removes the one that was `seen`, and no other: whoever saw it at the same time may have its own in that place by
+/// now. Returns whether there is room for a new one.
 bool FileLease::remove(const struct stat& seen) const {
   // A name that nobody else takes.
   const std::string aside = name_ + "." + this_host() + "." + std::to_string(::getpid()) + "." +

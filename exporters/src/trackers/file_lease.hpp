@@ -16,10 +16,10 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// The right to do something alone, such as to deliver a run: a file that one process makes, and touches again and again.
-/// Whoever finds one that was not touched for kStale, or whose process is gone, or that is empty for kRefresh, takes it. Needs
-/// no locks, so that it works on network file systems. Of two that take the same stale one at once, one has it; of three, two may
-/// until refresh() tells one of them. One thread at a time.
+/// The right to do something alone, such as to deliver a run: a file that one process makes, and touches again and
+/// again. Whoever finds one that was not touched for kStale, or whose process is gone, or that is empty for kRefresh,
+/// takes it. Needs no locks, so that it works on network file systems. Of two that take the same stale one at once, one
+/// has it; of three, two may until refresh() tells one of them. One thread at a time.
 class FileLease {
  public:
   static constexpr std::chrono::seconds kRefresh{5};
@@ -55,19 +55,6 @@ class FileLease {
   std::string problem_;
   bool broken_ = false;
   std::chrono::steady_clock::time_point touched_;
-};
-
-/// Gives a lease back at the end of a block, whatever ends that.
-class LeaseReturn {
- public:
-  /// \param lease not owned.
-  explicit LeaseReturn(FileLease& lease) noexcept : lease_(lease) {}
-  ~LeaseReturn() { lease_.release(); }
-  LeaseReturn(const LeaseReturn&) = delete;
-  LeaseReturn& operator=(const LeaseReturn&) = delete;
-
- private:
-  FileLease& lease_;
 };
 
 }  // namespace detail

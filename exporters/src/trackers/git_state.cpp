@@ -27,7 +27,8 @@ constexpr std::size_t kMostOfPackedRefs = std::size_t{64} << 20U;  // a million 
 constexpr int kMostSymbolicRefs = 5;                               // as git has it
 constexpr std::string_view kBlanks = " \t\r\n";
 
-/// The file, empty where there is none, or more than `most` of it. Links are followed, as by git; a pipe is not waited for.
+/// The file, empty where there is none, or more than `most` of it. Links are followed, as by git; a pipe is not waited
+/// for.
 std::string git_file(const fs::path& path, std::size_t most = kMostOfGitFile) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat status = {};

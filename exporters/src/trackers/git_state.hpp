@@ -17,17 +17,18 @@ struct GitState {
   std::string remote;  ///< its address, without user, password and query, where they could be a secret
 };
 
-/// Reads the files of git for `directory` and the folders above it, on the same file system. Runs no program, writes nothing, and
-/// reads a bounded part of regular files only. Knows further work trees, submodules and packed references; not the references
-/// that git keeps in a reftable (no commit then), nor what the configuration includes from elsewhere or replaces in addresses.
+/// Reads the files of git for `directory` and the folders above it, on the same file system. Runs no program, writes
+/// nothing, and reads a bounded part of regular files only. Knows further work trees, submodules and packed references;
+/// not the references that git keeps in a reftable (no commit then), nor what the configuration includes from elsewhere
+/// or replaces in addresses.
 /// \param directory empty: the working directory.
 /// \param remote whose address is wanted; where there is none of that name, that of the first one.
 /// Any thread. Faults are no faults: what cannot be read is empty. Throws std::bad_alloc.
 GitState git_state(const std::string& directory = "", const std::string& remote = "origin");
 
 /// `address` of a repository without what gives a right to it: of "https://user:password@host/path?token" only
-/// "https://host/path", of "ssh://user:password@host/path" "ssh://user@host/path". "user@host:path" stays. Empty for what is no
-/// address but a command ("ext::..."), or has control characters. Any thread.
+/// "https://host/path", of "ssh://user:password@host/path" "ssh://user@host/path". "user@host:path" stays. Empty for
+/// what is no address but a command ("ext::..."), or has control characters. Any thread.
 std::string without_credentials(const std::string& address);
 
 }  // namespace detail

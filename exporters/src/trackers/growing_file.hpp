@@ -27,7 +27,7 @@ class GrowingFile {
 
   /// Makes the file (0600), which must not exist. Each returns false, with errno, where that cannot be done.
   bool create(std::shared_ptr<const FolderFiles> folder, const std::string& name);
-  /// Opens one that is there, and changes nothing: it may be read from, and gone on with by go_on().
+  /// Opens one that is there, and changes nothing: it may be read from, and continued by go_on().
   bool open(std::shared_ptr<const FolderFiles> folder, const std::string& name);
   bool read(std::uint64_t offset, std::size_t most, std::string& bytes) const;
   bool look(struct stat& status) const { return file_.look(status); }

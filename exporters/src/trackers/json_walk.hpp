@@ -29,9 +29,9 @@ struct JsonStop {
   bool is_number() const noexcept { return kind == Kind::integer || kind == Kind::real; }
 };
 
-/// Shows `see` what is in `text`, in order, and keeps none of it: nlohmann::json's values want memory where they end, and end the
-/// program where there is none. What is shown is gone when `see` returns. Returns whether the text is JSON; what comes before a
-/// mistake has been shown by then. Throws what `see` throws, and std::bad_alloc. Any thread.
+/// Shows `see` what is in `text`, in order, and keeps none of it: nlohmann::json's values want memory where they end,
+/// and end the program where there is none. What is shown is gone when `see` returns. Returns whether the text is JSON;
+/// what comes before a mistake has been shown by then. Throws what `see` throws, and std::bad_alloc. Any thread.
 bool walk_json(const std::string& text, const std::function<void(const JsonStop&)>& see);
 
 }  // namespace detail

@@ -127,8 +127,8 @@ void MetricPoints::close(const Snapshot& snapshot, std::uint32_t series, Window&
   window.follows = true;
 }
 
-/// The end of the run cuts the last window short. Figures of a step or two stand out among those of whole windows as if something
-/// had happened, so that less than half a window has no point of its own.
+/// The end of the run cuts the last window short. Figures of a step or two stand out among those of whole windows as if
+/// something had happened, so that less than half a window has no point of its own.
 void MetricPoints::close_last(const Snapshot& snapshot, std::uint32_t series, Window& window) {
   const bool is_short = window.end_ns - window.begin_ns < window_ns_ / 2;
   if (set_ == MetricSet::few && !every_step_ && window.follows && is_short) { return; }
@@ -151,8 +151,8 @@ void MetricPoints::add_columns(const Snapshot& snapshot, std::uint32_t series, c
   }
 }
 
-/// The three of a region: its mean, its share of `of_ns`, where there is something to share, and how far its steps lie apart; of
-/// one that is timed on a stream, for whose host times that says little, the mean there.
+/// The three of a region: its mean, its share of `of_ns`, where there is something to share, and how far its steps lie
+/// apart; of one that is timed on a stream, for whose host times that says little, the mean there.
 void MetricPoints::add_few(const Leaves& leaves, const Column& column, std::uint64_t of_ns, const Leaves* device,
                            const When& when) {
   put(leaves[kMean], seconds(column.host.mean_ns()), when);
@@ -189,8 +189,8 @@ void MetricPoints::add_totals(const Snapshot& snapshot) {
   put(key_of("total/overhead_s"), seconds(natural(snapshot.overhead_ns)), when);
 }
 
-/// A chart of one point says less than a table does: of few, only a run without steps has them, as it has no windows. Of a run
-/// that died, what is inside an open region is in that region's total.
+/// A chart of one point says less than a table does: of few, only a run without steps has them, as it has no windows.
+/// Of a run that died, what is inside an open region is in that region's total.
 void MetricPoints::add_totals_of_paths(const Snapshot& snapshot, const When& when) {
   const bool few = set_ == MetricSet::few;
   if (few && !snapshot.series.empty()) { return; }
@@ -271,7 +271,8 @@ void MetricPoints::put(std::uint32_t key, double value, const When& when) {
   out_->push_back({value, when.timestamp_ms, when.step, index, key, when.source});
 }
 
-/// "Epoch/Batch"; of a further series of the same Batch path "thread-3/Epoch/Batch", whose steps have numbers of their own.
+/// "Epoch/Batch"; of a further series of the same Batch path "thread-3/Epoch/Batch", whose steps have numbers of their
+/// own.
 std::string MetricPoints::series_name(const Snapshot& snapshot, std::uint32_t series) const {
   const Series& one = snapshot.series[series];
   const bool first = std::none_of(snapshot.series.begin(), snapshot.series.begin() + series,

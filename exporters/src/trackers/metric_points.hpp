@@ -23,7 +23,7 @@ struct MetricPoint {
   /// shared out to snapshots: which ones of each source were delivered is all that has to be known to go on from there.
   enum class Source : std::uint8_t { row, metric, total };
   static constexpr std::size_t kSources = 3;
-  static constexpr std::uint64_t kNoIndex = ~std::uint64_t{0};  ///< behind a gap, where nobody can tell the number
+  static constexpr std::uint64_t kNoIndex = ~std::uint64_t{0};  ///< behind a loss, where nobody can tell the number
 
   double value = 0;
   std::int64_t timestamp_ms = 0;
@@ -33,15 +33,15 @@ struct MetricPoint {
   Source source = Source::row;
 };
 
-/// How much of a region becomes metrics. Who goes on with a run has to keep to the one that it was begun with: the numbers of
-/// points hang on it.
+/// How much of a region becomes metrics. Who goes on with a run has to keep to the one that it was begun with: the
+/// numbers of points hang on it.
 enum class MetricSet : std::uint8_t {
   full,  ///< six metrics a region and window, and six of the whole run
   few,   ///< at most three a region; the rest is for summary.json
 };
 
-/// Turns rows and metrics into points: the same ones from the same rows and metrics, wherever and whenever. Knows no clock.
-/// Layout of names: docs/mlflow.md. One thread at a time.
+/// Turns rows and metrics into points: the same ones from the same rows and metrics, wherever and whenever. Knows no
+/// clock. Layout of names: docs/mlflow.md. One thread at a time.
 class MetricPoints {
  public:
   static constexpr std::int64_t kWindowNs = 10'000'000'000;

@@ -12,8 +12,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// One message in the wire format of protobuf, version 3. A number or text that is zero or empty takes no bytes, as that
-/// version has it. Fields stand in the order in which they were added. One thread at a time.
+/// One message in the wire format of protobuf, version 3. A number or text that is zero or empty takes no bytes, as
+/// that version has it. Fields stand in the order in which they were added. One thread at a time.
 class Protobuf {
  public:
   /// An int32, int64, enum or bool.

@@ -9,8 +9,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// trace.json of a run folder, open for reading. Whoever plants a file there cannot wish for what it begins with: what is none of
-/// Takt's time lines is not opened, with errno ENOEXEC. Any thread.
+/// trace.json of a run folder, open for reading. Whoever plants a file there cannot wish for what it begins with: what
+/// is none of Takt's time lines is not opened, with errno ENOEXEC. Any thread.
 Descriptor open_time_line(const FolderFiles& folder);
 
 }  // namespace detail

@@ -14,16 +14,17 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// `name` as every tracker takes it, MLflow being the strictest: ASCII letters, digits, '_', '-', '.', ' ' and '/', no empty,
-/// "." or ".." between slashes, at most `longest` bytes (16 or more). One bad name costs a server's whole batch. What is good
-/// already stays as it is; of all else the end is a hash of the original. `salt` other than 0 always adds a hash. Any thread.
+/// `name` as every tracker takes it, MLflow being the strictest: ASCII letters, digits, '_', '-', '.', ' ' and '/', no
+/// empty, "." or ".." between slashes, at most `longest` bytes (16 or more). One bad name costs a server's whole batch.
+/// What is good already stays as it is; of all else the end is a hash of the original. `salt` other than 0 always adds
+/// a hash. Any thread.
 std::string tracker_name(std::string_view name, std::size_t longest, std::uint32_t salt = 0);
 
 /// `text` with U+FFFD for what is not UTF-8. Any thread.
 std::string valid_utf8(std::string_view text);
 
-/// `name` as a tracker takes it that takes all but what is not UTF-8, which becomes U+FFFD. An empty name, one that is not UTF-8,
-/// and with `salt` other than 0 each one, has a hash of the original at its end. Any thread.
+/// `name` as a tracker takes it that takes all but what is not UTF-8, which becomes U+FFFD. An empty name, one that is
+/// not UTF-8, and with `salt` other than 0 each one, has a hash of the original at its end. Any thread.
 std::string utf8_name(std::string_view name, std::uint32_t salt = 0);
 
 /// Gives each name a safe one of its own, the same each time. One thread at a time.

@@ -30,7 +30,8 @@ WandbIdentity wandb_identity(const RunInfo& run, const WandbOptions& options, co
 /// The value of a parameter: a number or truth value where the text is one, so that W&B can sort by it. Any thread.
 std::string wandb_param(const std::string& name, const std::string& value);
 
-/// What W&B calls the config of a run: parameters, and below "tags" and "takt" what Takt knows more. One thread at a time.
+/// What W&B calls the config of a run: parameters, and below "tags" and "takt" what Takt knows more. One thread at a
+/// time.
 class WandbConfig {
  public:
   /// What is new or changed since the last call.

@@ -14,9 +14,6 @@ constexpr const char* kSchema = "takt-wandb/1";
 
 }  // namespace
 
-std::string wandb_cursor_file(const std::string& folder) { return folder + "/wandb.json"; }
-std::string wandb_lease_file(const std::string& folder) { return folder + "/wandb.lease"; }
-
 std::string format_wandb_cursor(const WandbCursor& cursor) {
   const OrderedJson document = {
       {"schema", kSchema},

@@ -5,6 +5,7 @@
 #include <takt/exporters/wandb.hpp>
 
 #include "trackers/metric_points.hpp"
+#include "trackers/tracker.hpp"
 #include "wandb/wandb_resume.hpp"
 
 #include <array>
@@ -14,8 +15,10 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// How far a run was written for W&B, and sent, so that another process can go on. In a file of its own beside the journal;
-/// without credentials.
+inline constexpr Tracker kWandb{"wandb", "W&B", "takt sync --to wandb", "wandb.json", "wandb.lease"};
+
+/// How far a run was written for W&B, and sent, so that another process can go on. In a file of its own beside the
+/// journal; without credentials.
 struct WandbCursor {
   std::string log;           ///< the file, absolute; empty: none was begun
   std::uint64_t bytes = 0;   ///< of it that are whole records
@@ -26,7 +29,7 @@ struct WandbCursor {
   std::uint64_t first_row = 0;  ///< of those that were seen
   std::uint64_t first_metric = 0;
   std::array<std::uint64_t, MetricPoint::kSources> points{};  ///< by source: so many are in it, from the first on
-  bool gap = false;         ///< there are further ones behind a gap, of which nobody knows the numbers
+  bool gap = false;         ///< there are further ones behind a loss, of which nobody knows the numbers
   bool ended = false;       ///< the log has its end
   std::string server;       ///< where it was sent; empty: nowhere
   std::string run;          ///< there: "entity/project/id"
@@ -38,10 +41,6 @@ struct WandbCursor {
 };
 
 // All: any thread.
-
-/// Of a run folder.
-std::string wandb_cursor_file(const std::string& folder);
-std::string wandb_lease_file(const std::string& folder);
 
 std::string format_wandb_cursor(const WandbCursor& cursor);
 /// False for a text that is no cursor, or of a newer version.

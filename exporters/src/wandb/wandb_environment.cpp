@@ -191,41 +191,49 @@ Metadata texts_in(std::string_view message, const char* first, const char* secon
   return found;
 }
 
+/// The name in the client's file of a field that is a text; null: it is none.
+const char* text_field(std::uint32_t field) {
+  switch (field) {
+    case kOs:
+      return "os";
+    case kProgram:
+      return "program";
+    case kRoot:
+      return "root";
+    case kHost:
+      return "host";
+    case kExecutable:
+      return "executable";
+    case kGpuType:
+      return "gpu";
+    case kWriterId:
+      return "writerId";
+    default:
+      return nullptr;
+  }
+}
+
 void put_field(const ProtobufFields& at, Metadata& json) {
   const std::string text(at.bytes());
+  if (const char* const name = text_field(at.field())) {
+    json[name] = text;
+    return;
+  }
   switch (at.field()) {
-    case kOs:
-      json["os"] = text;
-      break;
     case kStartedAt:
       json["startedAt"] = rfc3339(numbers_in(text).first, numbers_in(text).second);
       break;
     case kArgs:
       json["args"].push_back(text);
       break;
-    case kProgram:
-      json["program"] = text;
-      break;
     case kGit:
       json["git"] = texts_in(text, "remote", "commit");
-      break;
-    case kRoot:
-      json["root"] = text;
-      break;
-    case kHost:
-      json["host"] = text;
-      break;
-    case kExecutable:
-      json["executable"] = text;
       break;
     case kCpuCount:
       json["cpu_count"] = at.number();
       break;
     case kCpuCountLogical:
       json["cpu_count_logical"] = at.number();
-      break;
-    case kGpuType:
-      json["gpu"] = text;
       break;
     case kGpuCount:
       json["gpu_count"] = at.number();
@@ -235,9 +243,6 @@ void put_field(const ProtobufFields& at, Metadata& json) {
       break;
     case kGpuNvidia:
       json["gpu_nvidia"].push_back(texts_in(text, "name", nullptr));
-      break;
-    case kWriterId:
-      json["writerId"] = text;
       break;
     default:
       break;

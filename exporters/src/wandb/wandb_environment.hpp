@@ -14,7 +14,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// What W&B's page of a run shows of the program and the machine. Empty or 0: not known, or not to be told. Valid UTF-8.
+/// What W&B's page of a run shows of the program and the machine. Empty or 0: not known, or not to be told. Valid
+/// UTF-8.
 struct WandbEnvironment {
   bool known = false;  ///< false: nothing is told but the code
   std::string os;
@@ -33,13 +34,13 @@ struct WandbEnvironment {
 
 // All: any thread, while no other one changes environment or working directory.
 
-/// Of this process. Reads files of the system and of git; runs no program and wakes no GPU. Faults are no faults: what cannot be
-/// read is not known.
+/// Of this process. Reads files of the system and of git; runs no program and wakes no GPU. Faults are no faults: what
+/// cannot be read is not known.
 /// \param system in front of the system's paths, for tests.
 WandbEnvironment wandb_environment(const WandbOptions& options, const std::string& system = "");
 
-/// `args` without the values of options that are called after a secret ("--api-key=x", "--token x"), what `secret` is, and users and
-/// passwords in addresses.
+/// `args` without the values of options that are called after a secret ("--api-key=x", "--token x"), what `secret` is,
+/// and users and passwords in addresses.
 std::vector<std::string> without_secrets(std::vector<std::string> args, const std::string& secret);
 
 /// The message of a log's record.

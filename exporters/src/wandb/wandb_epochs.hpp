@@ -10,9 +10,9 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// How many Epoch regions had ended at some time. Snapshots count those that have ended by now, which is up to a period later;
-/// the steps between two snapshots tell where each one ended: the first step behind it has no period that counts for
-/// throughput. One thread at a time.
+/// How many Epoch regions had ended at some time. Snapshots count those that have ended by now, which is up to a period
+/// later; the steps between two snapshots tell where each one ended: the first step behind it has no period that counts
+/// for throughput. One thread at a time.
 class WandbEpochs {
  public:
   void take(const Snapshot& snapshot);

@@ -14,8 +14,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Points that wait for the rest of their step. What a program logs in a step is there before the step has ended, and what is
-/// measured of the step after that: a row can have both only if the first waits. One thread at a time.
+/// Points that wait for the rest of their step. What a program logs in a step is there before the step has ended, and
+/// what is measured of the step after that: a row can have both only if the first waits. One thread at a time.
 class WandbHeldPoints {
  public:
   static constexpr std::int64_t kOpenMs = 60'000;  ///< that a metric waits for the end of its step, at most
@@ -23,8 +23,8 @@ class WandbHeldPoints {
       2'000;  ///< that a step which has ended waits for a metric that follows it, at most
   static constexpr std::size_t kMost = 10'000;  ///< metrics that wait
 
-  /// What need not wait any more: the points of a step beside each other, and those of each source in their order, so that of
-  /// each source the first ones are out. All, once the snapshot is the last one.
+  /// What need not wait any more: the points of a step beside each other, and those of each source in their order, so
+  /// that of each source the first ones are out. All, once the snapshot is the last one.
   std::vector<MetricPoint> take(const std::vector<MetricPoint>& made, const Snapshot& snapshot);
 
  private:

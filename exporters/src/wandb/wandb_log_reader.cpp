@@ -32,7 +32,8 @@ WandbLogReader::WandbLogReader(std::string path) : path_(std::move(path)) {
   };
 }
 
-/// Reads on until there are so many bytes behind begin_. False where the file has not as many, with errno 0, or cannot be read.
+/// Reads on until there are so many bytes behind begin_. False where the file has not as many, with errno 0, or cannot
+/// be read.
 bool WandbLogReader::has(std::size_t bytes) {
   while (bytes_.size() < bytes) {
     const std::size_t before = bytes_.size();

@@ -25,8 +25,8 @@ class WandbLogTail {
 
   /// Reads from the first record on, once more where that was done before.
   void start(const WandbThere& there, const WandbBehind& behind);
-  /// Where `stream` has no lines: the next ones, as many as one request may carry. Those before `known` are passed over. False: what is
-  /// there is no such log; problem() says why.
+  /// Where `stream` has no lines: the next ones, as many as one request may carry. Those before `known` are passed
+  /// over. False: what is there is no such log; problem() says why.
   bool read(WandbStream& stream, std::uint64_t known);
 
   const WandbReplay& replay() const noexcept { return replay_; }

@@ -13,8 +13,9 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Whether the open `log` is what `cursor` says: that of `run`, under the name `id`, this user's own, with the end of a record where it was left,
-/// and as many records and rows up to there. Anybody may have written the cursor, and nothing is changed here.
+/// Whether the open `log` is what `cursor` says: that of `run`, under the name `id`, this user's own, with the end of a
+/// record where it was left, and as many records and rows up to there. Anybody may have written the cursor, and nothing
+/// is changed here.
 /// \param path for people.
 /// \param summary gets the rows.
 /// Returns why not; empty: it is. One thread at a time.

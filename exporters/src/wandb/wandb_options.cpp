@@ -107,8 +107,8 @@ constexpr std::string_view kFollowed[] = {
     "WANDB_SILENT",         "WANDB_SWEEP_ID",     "WANDB_TAGS",          "WANDB_INSECURE_DISABLE_SSL",
     "WANDB_USERNAME",       "WANDB_USER_EMAIL",   "WANDB_X_DISABLE_META"};
 
-// Those that are about what only the client has, so that a run is the same without: its caches, its process, Python, code and
-// artifacts that Takt never saves, and the agent of a sweep.
+// Those that are about what only the client has, so that a run is the same without: its caches, its process, Python,
+// code and artifacts that Takt never saves, and the agent of a sweep.
 constexpr std::string_view kWithoutEffect[] = {"WANDB_AGENT_DISABLE_FLAPPING",
                                                "WANDB_AGENT_KILL_DELAY",
                                                "WANDB_AGENT_MAX_INITIAL_FAILURES",
@@ -141,7 +141,8 @@ bool is_in(const std::string_view (&list)[Size], std::string_view name) {
   return std::find(std::begin(list), std::end(list), name) != std::end(list);
 }
 
-/// What would change the run with the client, and does not here, or is not known to it either. Names only: values may be secrets.
+/// What would change the run with the client, and does not here, or is not known to it either. Names only: values may
+/// be secrets.
 void say_what_is_not_done(const WandbOptions& options) {
   const bool wants_token = options.mode == WandbMode::online && options.api_key.empty();
   if (wants_token && !variable("WANDB_IDENTITY_TOKEN_FILE").empty()) {

@@ -13,8 +13,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// The output of a program, copied while it grows into the folder of its run at W&B: a program that is killed has it there, too. One
-/// thread at a time.
+/// The output of a program, copied while it grows into the folder of its run at W&B: a program that is killed has it
+/// there, too. One thread at a time.
 class WandbOutput {
  public:
   static constexpr const char* kName = "output.log";

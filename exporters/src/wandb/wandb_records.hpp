@@ -42,7 +42,7 @@ struct WandbIdentity {
   std::string commit;      ///< of the code
   std::string remote;      ///< address of its repository, without what gives a right to it
   std::string program;     ///< not in the record of the run, but in that of its environment
-  std::string storage_id;  ///< what the server calls a run that is gone on with; in no record
+  std::string storage_id;  ///< what the server calls a run that is continued; in no record
   std::int64_t start_unix_ns = 0;
   bool resume = false;  ///< for the client: behind the run of that id, if there is one
 };

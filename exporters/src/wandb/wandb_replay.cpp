@@ -148,51 +148,45 @@ void WandbReplay::go_on_behind(const WandbThere& there, const WandbBehind& behin
   }
 }
 
+/// Where a field of a run that is a text goes; null: it is none.
+std::string* WandbReplay::place_of(std::uint32_t field) noexcept {
+  switch (field) {
+    case 1:
+      return &identity_.id;
+    case 2:
+      return &identity_.entity;
+    case 3:
+      return &identity_.project;
+    case 6:
+      return &identity_.group;
+    case 7:
+      return &identity_.job_type;
+    case 8:
+      return &identity_.name;
+    case 9:
+      return &identity_.notes;
+    case 12:
+      return &identity_.sweep_id;
+    case 13:
+      return &identity_.host;
+    default:
+      return nullptr;
+  }
+}
+
 void WandbReplay::take_run(std::string_view message) {
   for (ProtobufFields at(message); at.next();) {
-    const std::string text(at.bytes());
-    switch (at.field()) {
-      case 1:
-        identity_.id = text;
-        break;
-      case 2:
-        identity_.entity = text;
-        break;
-      case 3:
-        identity_.project = text;
-        break;
-      case 4:
-        add_items(at.bytes(), config_);
-        break;
-      case 6:
-        identity_.group = text;
-        break;
-      case 7:
-        identity_.job_type = text;
-        break;
-      case 8:
-        identity_.name = text;
-        break;
-      case 9:
-        identity_.notes = text;
-        break;
-      case 10:
-        identity_.tags.push_back(text);
-        break;
-      case 12:
-        identity_.sweep_id = text;
-        break;
-      case 13:
-        identity_.host = text;
-        break;
-      case 21:
-        for (ProtobufFields git(at.bytes()); git.next();) {
-          if (git.field() == 1) { identity_.remote = git.bytes(); }
-          if (git.field() == 2) { identity_.commit = git.bytes(); }
-        }
-        break;
-      default:
-        break;
+    if (std::string* const place = place_of(at.field())) {
+      *place = at.bytes();
+    } else if (at.field() == 4) {
+      add_items(at.bytes(), config_);
+    } else if (at.field() == 10) {
+      identity_.tags.emplace_back(at.bytes());
+    } else if (at.field() == 21) {
+      for (ProtobufFields git(at.bytes()); git.next();) {
+        if (git.field() == 1) { identity_.remote = git.bytes(); }
+        if (git.field() == 2) { identity_.commit = git.bytes(); }
+      }
     }
   }
   ++config_version_;

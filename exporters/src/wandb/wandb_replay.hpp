@@ -21,8 +21,8 @@ namespace detail {
 /// The items of a row in `record`; none in a record of another kind. Any thread.
 WandbItems wandb_row_items(std::string_view record);
 
-/// What the records of a log say about its run, as W&B's server wants to be told. Reads what WandbRecords writes, and passes over
-/// what it does not know. One thread at a time.
+/// What the records of a log say about its run, as W&B's server wants to be told. Reads what WandbRecords writes, and
+/// passes over what it does not know. One thread at a time.
 class WandbReplay {
  public:
   /// What counts on, and what is kept, from before the log. Before take().
@@ -61,6 +61,7 @@ class WandbReplay {
   };
   using Values = std::map<std::string, std::string>;  // JSON
 
+  std::string* place_of(std::uint32_t field) noexcept;
   void take_run(std::string_view message);
   void take_row(std::string_view message);
   void take_metric(std::string_view message);

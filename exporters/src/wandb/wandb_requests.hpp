@@ -15,8 +15,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-// What W&B's server is told, and what its answers mean: as spoken by the official client 0.31, which is the only description of it
-// that there is. All: any thread.
+// What W&B's server is told, and what its answers mean: as spoken by the official client 0.31, which is the only
+// description of it that there is. All: any thread.
 
 HttpOptions wandb_http_options(const WandbOptions& options, std::chrono::milliseconds connect);
 

@@ -23,8 +23,8 @@ namespace detail {
 constexpr const char* kWandbStep = "takt/step";
 constexpr const char* kWandbEpoch = "takt/epoch";
 
-/// Makes rows of points. W&B wants rows counted upwards, where Takt has step numbers of several series that may start over: rows
-/// have numbers of their own, and the step number is one of their values. One thread at a time.
+/// Makes rows of points. W&B wants rows counted upwards, where Takt has step numbers of several series that may start
+/// over: rows have numbers of their own, and the step number is one of their values. One thread at a time.
 class WandbRows {
  public:
   struct Row {
@@ -40,7 +40,8 @@ class WandbRows {
   void resume(std::int64_t next) noexcept { next_ = next; }
   std::int64_t next() const noexcept { return next_; }
 
-  /// The rows of `points`, in their order. Values of one step that follow each other stand in one row; totals are by themselves.
+  /// The rows of `points`, in their order. Values of one step that follow each other stand in one row; totals are by
+  /// themselves.
   std::vector<Row> take(const std::vector<MetricPoint>& points, const MetricPoints& names, const WandbEpochs& epochs);
   /// Names that became another one since the last call.
   MetricPoints::Renamed take_renamed() { return std::exchange(renamed_, {}); }

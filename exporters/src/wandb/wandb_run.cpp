@@ -32,7 +32,7 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr std::int64_t kSummaryNs = 5 * kSecondNs;
-constexpr milliseconds kLook(20);
+constexpr milliseconds kTracePause(20);
 constexpr int kTableColumns = 120;
 constexpr std::uint64_t kMostOutput = std::uint64_t{4} << 20U;  // in a period
 constexpr int kSigtermExit = 143;                               // as a shell tells it
@@ -42,8 +42,8 @@ constexpr int kSigtermExit = 143;                               // as a shell te
 WandbRun::WandbRun(const WandbOptions& options, std::size_t most_backlog)
     : options_(options),
       root_(wandb_root(options.directory)),
-      most_backlog_(most_backlog),
       output_(options.output_log),
+      backlog_(log_, kWandb, &wandb_fault, most_backlog),
       points_(options.every_step),
       rows_(0) {
   points_.keep_nans();
@@ -71,18 +71,7 @@ bool WandbRun::begin(const Snapshot& snapshot) {
   cursor_.every_step = options_.every_step;
   cursor_.resume = options_.run_id.empty() ? WandbResume::unset : options_.resume;
   rows_ = WandbRows(identity.start_unix_ns);
-  log_.append(records_.header(wandb_producer()));
-  log_.append(records_.run(identity, config_.changed(snapshot)));
-  if (environment_.known) {
-    // A run may be gone on with: each of its processes is a writer.
-    const std::string writer =
-        valid_utf8(fmt::format("{}-{}-{}", snapshot.run.id, snapshot.run.rank, identity.start_unix_ns));
-    log_.append(
-        records_.environment(wandb_environment_message(environment_, identity.host, identity.start_unix_ns, writer)));
-  }
-  log_.append(records_.axis(kWandbStep));
-  log_.append(records_.axis(kWandbEpoch));
-  log_.append(records_.drawn_over("*", kWandbStep));
+  write_head(snapshot, identity);
   if (options_.mode == WandbMode::online && options_.api_key.empty() && !options_.silent) {
     report_fault_once("wandb.online " + folder_,
                       "there is no key for W&B (WANDB_API_KEY, or netrc), so that nothing is sent while the run goes "
@@ -92,20 +81,32 @@ bool WandbRun::begin(const Snapshot& snapshot) {
   return true;
 }
 
-void WandbRun::keep_cursor(const std::string& file) {
-  cursor_folder_ = std::make_shared<FolderFiles>(folder_part(file));
-  cursor_name_ = name_part(file);
+/// What the log begins with.
+void WandbRun::write_head(const Snapshot& snapshot, const WandbIdentity& identity) {
+  log_.append(records_.header(wandb_producer()));
+  log_.append(records_.run(identity, config_.changed(snapshot)));
+  if (environment_.known) {
+    // A run may be continued: each of its processes is a writer.
+    const std::string writer =
+        valid_utf8(fmt::format("{}-{}-{}", snapshot.run.id, snapshot.run.rank, identity.start_unix_ns));
+    log_.append(
+        records_.environment(wandb_environment_message(environment_, identity.host, identity.start_unix_ns, writer)));
+  }
+  log_.append(records_.axis(kWandbStep));
+  log_.append(records_.axis(kWandbEpoch));
+  log_.append(records_.drawn_over("*", kWandbStep));
 }
 
+void WandbRun::keep_cursor(const std::string& file) { cursor_file_.keep(file); }
+
 void WandbRun::keep_cursor(std::shared_ptr<const FolderFiles> folder) {
-  cursor_folder_ = std::move(folder);
-  cursor_name_ = name_part(wandb_cursor_file(""));
+  cursor_file_.keep(std::move(folder), kWandb.cursor);
 }
 
 void WandbRun::resume(const WandbCursor& cursor, const RunInfo& run) {
   const auto fail = [&](const std::string& why) {
     throw Error(why + ". Nothing was changed. To begin a new run at W&B, remove what says how far it got: " +
-                (cursor_folder_ == nullptr ? "wandb.json" : cursor_folder_->path(cursor_name_)));
+                (cursor_file_.is_kept() ? cursor_file_.path() : kWandb.cursor));
   };
   WandbPlaceOfLog place;
   if (!parse_place_of_log(cursor.log, place)) {
@@ -150,9 +151,10 @@ void WandbRun::sent(const std::string& server, const std::string& run, std::uint
   save();
 }
 
-/// Only where the log has all that was taken: whoever goes on begins with what was not. Returns whether nobody would go on elsewhere.
+/// Only where the log has all that was taken: whoever goes on begins with what was not. Returns whether nobody would go
+/// on elsewhere.
 bool WandbRun::save() {
-  if (cursor_folder_ == nullptr) { return true; }
+  if (!cursor_file_.is_kept()) { return true; }
   if (cursor_.log.empty() || stopped_ || log_.backlog() != 0) { return false; }
   cursor_.bytes = log_.written();
   cursor_.records = records_.number();
@@ -160,22 +162,14 @@ bool WandbRun::save() {
   cursor_.first_row = points_.first_row();
   cursor_.first_metric = points_.first_metric();
   cursor_.ended = ended_;
-  std::string text = format_wandb_cursor(cursor_);
-  if (text == cursor_saved_) { return true; }
-  WholeFile file;
-  if (file.open(cursor_folder_, cursor_name_) && file.write(text) && file.commit()) {
-    cursor_saved_ = std::move(text);
-    return true;
-  }
-  report_fault("wandb.cursor", "takt sync would not know how far W&B's log got: " + file.error());
+  if (cursor_file_.save(format_wandb_cursor(cursor_))) { return true; }
+  report_fault("wandb.cursor", "takt sync would not know how far W&B's log got: " + cursor_file_.problem());
   return false;
 }
 
 void WandbRun::stop(const std::string& why) {
   stopped_ = true;
-  log_.discard();
-  report_fault_once("wandb.stopped " + (folder_.empty() ? root_ : folder_),
-                    why + ". Nothing more is written for W&B; the run goes on");
+  backlog_.give_up(folder_.empty() ? root_ : folder_, why);
 }
 
 void WandbRun::open(const Snapshot& snapshot) {
@@ -273,16 +267,14 @@ void WandbRun::attach(const char* name, bool written) {
 /// Another thread writes it; it has its name when it is whole.
 void WandbRun::attach_trace(Time until) {
   const std::string path = trace_ + "/trace.json";
-  while (!may_exist(path) && steady_clock::now() + kLook < until) { std::this_thread::sleep_for(kLook); }
+  while (!may_exist(path) && steady_clock::now() + kTracePause < until) { std::this_thread::sleep_for(kTracePause); }
   if (!may_exist(path)) {
     missing_ = true;
     report_fault("wandb.file", path + " was not finished in time, and is not attached. More time: TAKT_EXIT_MS");
     return;
   }
   // The folder that the journal was read from, whatever its path leads to by now.
-  const bool same = cursor_folder_ != nullptr && cursor_folder_->path() == trace_;
-  const FolderFiles named(trace_);
-  const bool attached = attach_time_line(same ? *cursor_folder_ : named, attachments(), until);
+  const bool attached = attach_time_line(*cursor_file_.folder_at(trace_), attachments(), until);
   if (!attached && (errno == ENOEXEC || errno == ELOOP || errno == ENXIO)) {
     missing_ = true;
     report_fault("wandb.file", path + " is not a time line of Takt's, and is not attached; remove it");
@@ -304,16 +296,11 @@ void WandbRun::attach_output() {
 bool WandbRun::flush() {
   if (!begun_ || log_.backlog() == 0) { return !stopped_; }
   if (stopped_) { return false; }
-  if (log_.flush()) {
+  if (backlog_.write(folder_)) {
     save();
     return true;
   }
-  const std::string why = wandb_fault("write", folder_, errno);
-  if (log_.backlog() > most_backlog_) {
-    stop(why);
-  } else {
-    report_fault_once("wandb.write " + folder_, why + ". What is missing is kept, and written when that can be done");
-  }
+  stopped_ = backlog_.is_given_up();
   return false;
 }
 

@@ -6,6 +6,9 @@
 #include <takt/snapshot.hpp>
 
 #include "base/folder_files.hpp"
+#include "trackers/backlog.hpp"
+#include "trackers/cursor_file.hpp"
+#include "trackers/journal_feed.hpp"
 #include "trackers/metric_points.hpp"
 #include "wandb/wandb_config.hpp"
 #include "wandb/wandb_cursor.hpp"
@@ -28,10 +31,8 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 
 /// A run of W&B on disk: takes snapshots, and writes down what follows from them. One thread at a time.
-class WandbRun {
+class WandbRun : public RunTaker {
  public:
-  using Time = std::chrono::steady_clock::time_point;
-
   /// \param most_backlog bytes that are kept for a disk that takes none; then nothing more is written.
   explicit WandbRun(const WandbOptions& options, std::size_t most_backlog = std::size_t{8} << 20U);
 
@@ -39,7 +40,8 @@ class WandbRun {
   void keep_cursor(const std::string& file);
   /// The same in a run folder, where it has its own name.
   void keep_cursor(std::shared_ptr<const FolderFiles> folder);
-  /// Goes on with the log of a process that is gone: what is in it is passed over when it is taken again. Before take().
+  /// Goes on with the log of a process that is gone: what is in it is passed over when it is taken again. Before
+  /// take().
   /// \param run whose log it has to be.
   /// \throws takt::Error where that log is not as it was left, or not this run's; then nothing has changed.
   void resume(const WandbCursor& cursor, const RunInfo& run);
@@ -49,16 +51,15 @@ class WandbRun {
   /// Makes the log, with what is known of the run, unless there is one.
   void open(const Snapshot& snapshot);
   /// Returns false where nothing more will be written; a line has said why.
-  bool take(const Snapshot& snapshot);
+  bool take(const Snapshot& snapshot) override;
   /// Writes what the disk did not take before. Returns whether all is written.
   bool flush();
-  /// The end, after the last snapshot. Waits until `until` for files that others are still writing. Returns whether all that
-  /// was taken, and its end, is written.
+  /// The end, after the last snapshot. Waits until `until` for files that others are still writing. Returns whether all
+  /// that was taken, and its end, is written.
   bool finish(Time until);
 
-  /// The least numbers of rows and metrics that are new to it; 0 before the first.
-  std::uint64_t next_row() const noexcept { return points_.next_row(); }
-  std::uint64_t next_metric() const noexcept { return points_.next_metric(); }
+  std::uint64_t next_row() const noexcept override { return points_.next_row(); }
+  std::uint64_t next_metric() const noexcept override { return points_.next_metric(); }
 
   /// Both are empty before there is a log.
   const std::string& folder() const noexcept { return folder_; }
@@ -71,6 +72,7 @@ class WandbRun {
 
  private:
   bool begin(const Snapshot& snapshot);
+  void write_head(const Snapshot& snapshot, const WandbIdentity& identity);
   void add_rows(const Snapshot& snapshot);
   void tell_renamed();
   bool is_new(const MetricPoint& point);
@@ -85,11 +87,11 @@ class WandbRun {
   WandbOptions options_;
   WandbEnvironment environment_;
   std::string root_;
-  std::size_t most_backlog_;
   std::string folder_;
   std::shared_ptr<const FolderFiles> files_;  // in it
   WandbOutput output_;
   WandbLog log_;
+  Backlog backlog_;
   WandbRecords records_;
   WandbConfig config_;
   MetricPoints points_;
@@ -101,10 +103,8 @@ class WandbRun {
   std::int64_t summary_due_ns_ = 0;  // since the start of the run
   std::string trace_;                // the folder, where there will be one
   WandbCursor cursor_;
-  WandbCursor resumed_;                               // as it was when this process began
-  std::shared_ptr<const FolderFiles> cursor_folder_;  // none: no cursor is kept
-  std::string cursor_name_;
-  std::string cursor_saved_;
+  WandbCursor resumed_;  // as it was when this process began
+  CursorFile cursor_file_;
   std::int64_t wall_ns_ = 0;
   bool begun_ = false;
   bool stopped_ = false;

@@ -182,7 +182,7 @@ bool WandbUpload::Impl::prepare_run(bool is_due) {
     identity.entity = place.entity;
     identity.project = place.project;
   } else if (behind.resumed) {
-    // What nobody has said anew stays as it is there.
+    // What nobody has said again stays as it is there.
     identity.storage_id = there.storage_id;
     if (options.name.empty()) { identity.name.clear(); }
     if (identity.tags.empty()) { identity.tags = there.tags; }
@@ -252,8 +252,8 @@ void WandbUpload::Impl::answered(const HttpReply& reply) {
 
 /// What is left of the server's allowance is shared out over its time.
 void WandbUpload::Impl::pace(const HttpReply& reply) {
-  if (reply.rate_remaining < 0 || reply.rate_reset_s <= 0) { return; }
-  const double wait_s = std::min(reply.rate_reset_s, 3600.0) / std::max(reply.rate_remaining, 1.0);
+  if (reply.rate.remaining < 0 || reply.rate.reset_s <= 0) { return; }
+  const double wait_s = std::min(reply.rate.reset_s, 3600.0) / std::max(reply.rate.remaining, 1.0);
   const milliseconds wait(static_cast<std::int64_t>(wait_s * 1e3));
   paced_until = steady_clock::now() + std::min(wait, kLongestRateWait);
 }

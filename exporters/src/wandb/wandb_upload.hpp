@@ -32,9 +32,9 @@ struct WandbSent {
   std::string run_folder;  ///< where `takt sync` goes on with it; empty: there is none
 };
 
-/// Sends a log of W&B to its server while it grows, as the official client does: line n of the log is line n behind those that the
-/// server had before the log, so that a line that is sent again from here overwrites itself. Memory is that of one request. One
-/// thread at a time.
+/// Sends a log of W&B to its server while it grows, as the official client does: line n of the log is line n behind
+/// those that the server had before the log, so that a line that is sent again from here overwrites itself. Memory is
+/// that of one request. One thread at a time.
 class WandbUpload {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -44,8 +44,8 @@ class WandbUpload {
   /// \throws takt::Error for a server or files of certificates that cannot work.
   static void check(const WandbOptions& options);
 
-  /// Writes down, for whoever goes on, that the server has `run` from now on, and behind what. False: not now, and no line is
-  /// sent before it has, as nobody could tell later which of the server's lines are the log's.
+  /// Writes down, for whoever goes on, that the server has `run` from now on, and behind what. False: not now, and no
+  /// line is sent before it has, as nobody could tell later which of the server's lines are the log's.
   using Begun = std::function<bool(const std::string& run, const WandbBehind& behind)>;
 
   /// \param log_file in the folder of the run; it may not be there yet.
@@ -58,14 +58,15 @@ class WandbUpload {
   WandbUpload(const WandbUpload&) = delete;
   WandbUpload& operator=(const WandbUpload&) = delete;
 
-  /// Sends until `until`; a request that has not ended by then goes on in the next call. Returns whether nothing is left that is
-  /// due.
+  /// Sends until `until`; a request that has not ended by then goes on in the next call. Returns whether nothing is
+  /// left that is due.
   /// \param all what is there is due, and not only what has waited long enough. The end of the log is always due.
   bool deliver(Time until, bool all = false);
   /// Says that the run has ended without files that are not there yet.
   void give_up_files();
 
-  /// The server knows that the run has ended. With all its files, the log is marked as uploaded, which the client heeds.
+  /// The server knows that the run has ended. With all its files, the log is marked as uploaded, which the client
+  /// heeds.
   bool ended() const noexcept;
   bool complete() const noexcept;
   /// Nothing more will be sent; a line has said why.

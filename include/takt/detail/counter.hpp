@@ -6,12 +6,14 @@
 
 #include <cstdint>
 
+#include <takt/detail/macros_begin.hpp>
+
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
 /// A number with one writer and any readers. Copies like a plain integer; on x86-64 both directions are plain moves.
 /// The store is a release and the load an acquire so that a reader between two looks at a node's version cannot
-/// see a field newer than the version it saw first (partner: Node::begin_write, read_node).
+/// see a field newer than the version it saw first (pairs with Node::begin_write, read_node).
 template <class T>
 class Relaxed {
  public:
@@ -50,3 +52,5 @@ constexpr std::uint64_t bounded_sum(std::uint64_t sum, std::uint64_t more) noexc
 
 }  // namespace detail
 TAKT_END_NAMESPACE
+
+#include <takt/detail/macros_end.hpp>

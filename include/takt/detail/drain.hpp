@@ -7,13 +7,16 @@
 #include <atomic>
 #include <cstdint>
 
+#include <takt/detail/macros_begin.hpp>
+
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Takes in results of one stream from a ring, places `head` to `tail`, and asks the device about few of them: streams finish
-/// in order, so one place that is ready speaks for all before it. Looks at the first place, then 1, 2, 4, 8 ... places further
-/// on until one is pending, at most 2 + log2(n) places of n; then takes in what lies between.
-/// \param look at a place: takes its result in, or returns false while it is pending; true also where it has been taken in.
+/// Takes in results of one stream from a ring, places `head` to `tail`, and asks the device about few of them: streams
+/// finish in order, so one place that is ready speaks for all before it. Looks at the first place, then 1, 2, 4, 8 ...
+/// places further on until one is pending, at most 2 + log2(n) places of n; then takes in what lies between.
+/// \param look at a place: takes its result in, or returns false while it is pending; true also where it has been
+/// taken in.
 /// \return the first place that is pending now; places behind it may have been taken in as well.
 template <class Look>
 std::uint32_t drain(std::uint32_t head, std::uint32_t tail, Look look) noexcept {
@@ -29,19 +32,19 @@ std::uint32_t drain(std::uint32_t head, std::uint32_t tail, Look look) noexcept 
   return head;
 }
 
-/// How often the ends of regions look for results: after a look in vain, wherever that was, the next ones do not.
-/// Any thread; is_over() is for the one whose regions end.
+/// How often the ends of regions ask a device for results: where it was asked and had none, by whichever thread, the
+/// next ends do not ask. Any thread; is_over() is for the thread whose regions end.
 class Patience {
  public:
   static constexpr std::uint32_t kEnds = 15;
-  /// Whether this end is to look.
+  /// Whether this end is to ask.
   bool is_over() noexcept {
     const std::uint32_t left = left_.load(std::memory_order_relaxed);
     if (left != 0) { left_.store(left - 1, std::memory_order_relaxed); }
     return left == 0;
   }
-  /// \param before how many results were pending before the look, and `after` it.
-  void looked(std::uint64_t before, std::uint64_t after) noexcept {
+  /// The device was asked. \param before how many results were pending then, and `after` its answer.
+  void polled(std::uint64_t before, std::uint64_t after) noexcept {
     left_.store(before != 0 && before == after ? kEnds : 0, std::memory_order_relaxed);
   }
 
@@ -51,3 +54,5 @@ class Patience {
 
 }  // namespace detail
 TAKT_END_NAMESPACE
+
+#include <takt/detail/macros_end.hpp>

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <takt/config.hpp>
+#include <takt/detail/size.hpp>
 #include <takt/key.hpp>
 
-#include <cstddef>
 #include <cstdint>
+
+#include <takt/detail/macros_begin.hpp>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -19,25 +21,14 @@ using Event = std::uint64_t;
 inline constexpr unsigned kCodeBits = 13;
 inline constexpr Event kCodeMask = (Event{1} << kCodeBits) - 1;
 inline constexpr Event kBeginCode = 4096;  ///< + key index
-inline constexpr Event kFirstSpecialCode = kBeginCode + 4032;
-/// Special events carry no time; what they say follows in the next word or in the upper bits.
-inline constexpr Event kItemsCode = kFirstSpecialCode;        ///< upper bits: place of the begin; next word: amount
-inline constexpr Event kBytesCode = kFirstSpecialCode + 1;    ///< likewise
-inline constexpr Event kSkippedCode = kFirstSpecialCode + 2;  ///< upper bits: key index
-static_assert(kBeginCode + kMaxKeys <= kFirstSpecialCode, "every key needs a begin code");
+/// What few events use, and how to tell all of them apart, is in record/event_run.hpp.
 
-/// How many words an event takes.
-constexpr std::uint32_t words_of(Event event) noexcept {
-  const Event code = event & kCodeMask;
-  return code == kItemsCode || code == kBytesCode ? 2 : 1;
-}
-
-/// Where a thread's events stand until it folds them: blocks of 64, of which one is being filled. A block that holds the
-/// begin of an open region is not filled again before that region has ended, so the place of a begin identifies its
-/// region among the open ones, and the begin itself can still be read. With at most 64 open regions there is always a
-/// free block but for a begin in each of 64 different ones; then regions overflow.
-/// The first places of each block stay empty: a cursor at a block's first place means "no room", and that one test on the
-/// hot path also serves for a thread that has no arena yet (a null cursor).
+/// Where a thread's events stand until it folds them: blocks of 64, of which one is being filled. A block that holds
+/// the begin of an open region is not filled again before that region has ended, so the place of a begin identifies
+/// its region among the open ones, and the begin itself can still be read. With at most 64 open regions there is
+/// always a free block but for a begin in each of 64 different ones; then regions overflow. The first places of each
+/// block stay empty: a cursor at a block's first place means "no room", and that one test on the hot path also serves
+/// for a thread that has no arena yet (a null cursor).
 inline constexpr std::size_t kBlockEvents = 64;
 inline constexpr std::size_t kBlocks = 64;
 inline constexpr std::size_t kBlockFirst = 2;  ///< first place in use; an even number of them, so that pairs fit
@@ -76,3 +67,5 @@ constexpr std::uint64_t unwrap(Event event, std::uint64_t last) noexcept {
 
 }  // namespace detail
 TAKT_END_NAMESPACE
+
+#include <takt/detail/macros_end.hpp>

@@ -2,20 +2,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// A Histogram in few bytes: out of line, as nobody who records comes by here.
+// What becomes of a Histogram in few bytes: out of line, as nobody who records comes by here.
 
+#include <takt/detail/size.hpp>
 #include <takt/histogram.hpp>
 
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <new>
+
+#include <takt/detail/macros_begin.hpp>
 
 TAKT_BEGIN_NAMESPACE
 
 TAKT_COLD inline void Histogram::drop(Packed* packed) noexcept {
-  // Partner: itself, so that whoever frees it comes after all who have read it.
+  // Pairs with itself, so that whoever frees it comes after all who have read it.
   if (packed == nullptr || packed->owners.fetch_sub(1, std::memory_order_acq_rel) != 1) { return; }
   packed->~Packed();
   ::operator delete(packed);
@@ -32,42 +33,8 @@ TAKT_COLD inline void Histogram::drop_pages() noexcept {
   }
 }
 
-/// What each() visits; nullptr without memory. The owner may add meanwhile, so that there may be more than was measured.
-TAKT_COLD inline Histogram::Packed* Histogram::packed_copy() const noexcept {
-  for (;;) {
-    std::size_t size = 0;
-    unsigned last = 0;
-    each([&](unsigned bucket, std::uint64_t count) {
-      for (std::uint64_t number : {std::uint64_t{bucket - last}, count}) {
-        for (++size; number > 0x7F; number >>= 7U) { ++size; }
-      }
-      last = bucket;
-    });
-    void* memory = ::operator new(sizeof(Packed) + size, std::nothrow);
-    if (memory == nullptr) { return nullptr; }
-    auto* packed = new (memory) Packed();
-    unsigned char* at = packed->bytes();
-    const unsigned char* const end = at + size;
-    bool fits = true;
-    last = 0;
-    each([&](unsigned bucket, std::uint64_t count) {
-      for (std::uint64_t number : {std::uint64_t{bucket - last}, count}) {
-        for (bool more = fits; more; number >>= 7U) {
-          more = number > 0x7F;
-          fits = at != end;
-          if (!fits) { return; }
-          *at++ = static_cast<unsigned char>((number & 0x7FU) | (more ? 0x80U : 0U));
-        }
-      }
-      last = bucket;
-    });
-    packed->size = static_cast<std::size_t>(at - packed->bytes());
-    if (fits) { return packed; }
-    drop(packed);
-  }
-}
-
 TAKT_COLD inline void Histogram::copy(const Histogram& other) noexcept {
+  // Pairs with the release below, and that in pack().
   Packed* const shared = other.packed_.load(std::memory_order_acquire);
   if (shared == nullptr) {
     clear();
@@ -76,27 +43,8 @@ TAKT_COLD inline void Histogram::copy(const Histogram& other) noexcept {
   }
   shared->owners.fetch_add(1, std::memory_order_relaxed);
   release();
-  packed_.store(shared, std::memory_order_release);
+  packed_.store(shared, std::memory_order_release);  // pairs with each()
   unbinned_.set(other.unbinned_.get());
-}
-
-TAKT_COLD inline void Histogram::copy_packed(const Histogram& other) noexcept {
-  Packed* const packed = other.packed_.load(std::memory_order_acquire) == nullptr ? other.packed_copy() : nullptr;
-  if (packed == nullptr) {
-    copy(other);
-    return;
-  }
-  release();
-  packed_.store(packed, std::memory_order_release);
-  unbinned_.set(other.unbinned_.get());
-}
-
-TAKT_COLD inline void Histogram::pack() noexcept {
-  if (packed_.load(std::memory_order_relaxed) != nullptr) { return; }
-  Packed* const packed = packed_copy();
-  if (packed == nullptr) { return; }
-  drop_pages();
-  packed_.store(packed, std::memory_order_release);
 }
 
 TAKT_COLD inline void Histogram::unpack(detail::MemoryBudget* budget) noexcept {
@@ -109,3 +57,5 @@ TAKT_COLD inline void Histogram::unpack(detail::MemoryBudget* budget) noexcept {
 }
 
 TAKT_END_NAMESPACE
+
+#include <takt/detail/macros_end.hpp>

@@ -12,6 +12,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include <takt/detail/macros_begin.hpp>
+
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
@@ -20,7 +22,7 @@ namespace detail {
 TAKT_EXPORT extern __thread Event* cursor TAKT_INITIAL_EXEC;
 
 TAKT_ALWAYS_INLINE Event* load_cursor() noexcept { return __atomic_load_n(&cursor, __ATOMIC_RELAXED); }
-/// Publishes the events before `to`; partner: the acquire in Recorder::copy.
+/// Publishes the events before `to`; pairs with the acquire in Recorder::copy.
 TAKT_ALWAYS_INLINE void store_cursor(Event* to) noexcept { __atomic_store_n(&cursor, to, __ATOMIC_RELEASE); }
 TAKT_ALWAYS_INLINE void put(Event* at, Event event) noexcept { __atomic_store_n(at, event, __ATOMIC_RELAXED); }
 
@@ -34,11 +36,11 @@ enum ModeBits : std::uint32_t {
   kModeNotStarted = 1U << 20U,  ///< nothing was recorded yet: the clock is not known
 };
 
-/// The arena of the first thread that records, and the mode, on the page of its first events. After a step the processor
-/// has forgotten the pages of both: here they are one, and that is looked up while the cursor's is. Where events stand
-/// elsewhere, their page is known only when the cursor is, and one look-up waits for the other (tests/bench/cold.cpp).
-/// The mode has an empty place at the beginning of the last block of that page: other threads read it, and of the blocks
-/// there this is the last one to be filled.
+/// The arena of the first thread that records, and the mode, on the page of its first events. After a step the
+/// processor has forgotten the pages of both: here they are one, and that is looked up while the cursor's is. Where
+/// events stand elsewhere, their page is known only when the cursor is, and one look-up waits for the other
+/// (tests/bench/cold.cpp). The mode has an empty place at the beginning of the last block of that page: other threads
+/// read it, and of the blocks there this is the last one to be filled.
 struct FirstArena {
   static constexpr std::size_t kPlace = 7 * kBlockEvents;
   Event before[kPlace];
@@ -116,3 +118,5 @@ TAKT_ALWAYS_INLINE Region lap_region(Region region, const Key& key) noexcept {
 
 }  // namespace detail
 TAKT_END_NAMESPACE
+
+#include <takt/detail/macros_end.hpp>

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <takt/config.hpp>
+#include <takt/detail/size.hpp>
 
 #include <atomic>
-#include <cstddef>
 #include <new>
+
+#include <takt/detail/macros_begin.hpp>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -59,3 +61,5 @@ void deallocate(T* object, MemoryBudget* budget) noexcept {
 
 }  // namespace detail
 TAKT_END_NAMESPACE
+
+#include <takt/detail/macros_end.hpp>

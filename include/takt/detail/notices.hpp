@@ -8,12 +8,14 @@
 #include <cstdint>
 #include <new>
 
+#include <takt/detail/macros_begin.hpp>
+
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Regions that ended on another thread than they began on, left for the thread that they began on, which takes them when it
-/// comes by. One thread takes; any thread leaves and reads. There is room for as many as can be open; what a thread
-/// leaves behind when more than a few wait is allocated, and never freed before the whole.
+/// Regions that ended on another thread than they began on, left for the thread that they began on, which takes them
+/// at its next fold. One thread takes; any thread leaves and reads. There is room for as many as can be open; beyond
+/// the first few they stand in memory that is allocated, and freed with the whole.
 class Notices {
  public:
   static constexpr unsigned kFew = 128;
@@ -85,10 +87,11 @@ class Notices {
   void read(List& list) const noexcept {
     list.clear();
     for (unsigned chunk = 0; chunk < kMost / kFew; ++chunk) {
+      // Acquire: pairs with make(), and of the id with leave_in().
       const Chunk* const slots = chunk == 0 ? &first_ : more_[chunk - 1].load(std::memory_order_acquire);
       if (slots == nullptr) { break; }
       for (unsigned slot = 0; slot < kFew; ++slot) {
-        const std::uint32_t id = slots->slot[slot].id.load(std::memory_order_acquire);
+        const std::uint32_t id = slots->slot[slot].id.load(std::memory_order_acquire);  // pairs with leave_in()
         if (id == kFree || id == kBusy) { continue; }
         const std::uint64_t ns = slots->slot[slot].ns.load(std::memory_order_relaxed);
         if (!list.add(Notice{id, chunk * kFew + slot, ns})) { break; }  // the rest later
@@ -100,7 +103,7 @@ class Notices {
   void remove(const Notice& notice) noexcept {
     const unsigned chunk = notice.place / kFew;
     Chunk& slots = chunk == 0 ? first_ : *more_[chunk - 1].load(std::memory_order_relaxed);
-    slots.slot[notice.place % kFew].id.store(kFree, std::memory_order_release);  // partner: leave_in()
+    slots.slot[notice.place % kFew].id.store(kFree, std::memory_order_release);  // pairs with leave_in()
     slots.used.fetch_sub(1, std::memory_order_relaxed);
     count_.fetch_sub(1, std::memory_order_relaxed);
   }
@@ -118,9 +121,10 @@ class Notices {
   };
 
   static Chunk* make(std::atomic<Chunk*>& place) noexcept {
-    Chunk* there = place.load(std::memory_order_acquire);
+    Chunk* there = place.load(std::memory_order_acquire);  // pairs with the exchange below
     if (there != nullptr) { return there; }
     auto* const made = new (std::nothrow) Chunk;
+    // Release: pairs with the load above and in read().
     if (made == nullptr || place.compare_exchange_strong(there, made, std::memory_order_acq_rel)) { return made; }
     delete made;
     return there;
@@ -128,12 +132,12 @@ class Notices {
   bool leave_in(Chunk& chunk, std::uint32_t id, std::uint64_t ns) noexcept {
     for (Slot& slot : chunk.slot) {
       std::uint32_t expected = kFree;
-      // partner: remove()
+      // pairs with remove()
       if (!slot.id.compare_exchange_strong(expected, kBusy, std::memory_order_acquire)) { continue; }
       slot.ns.store(ns, std::memory_order_relaxed);
-      slot.id.store(id, std::memory_order_release);  // partner: read()
+      slot.id.store(id, std::memory_order_release);  // pairs with read()
       chunk.used.fetch_add(1, std::memory_order_relaxed);
-      count_.fetch_add(1, std::memory_order_release);
+      count_.fetch_add(1, std::memory_order_relaxed);
       return true;
     }
     return false;
@@ -146,3 +150,5 @@ class Notices {
 
 }  // namespace detail
 TAKT_END_NAMESPACE
+
+#include <takt/detail/macros_end.hpp>

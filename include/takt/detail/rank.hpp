@@ -4,6 +4,8 @@
 
 #include <takt/config.hpp>
 
+#include <takt/detail/macros_begin.hpp>
+
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
@@ -17,3 +19,5 @@ TAKT_EXPORT int profiler_rank() noexcept;
 
 }  // namespace detail
 TAKT_END_NAMESPACE
+
+#include <takt/detail/macros_end.hpp>

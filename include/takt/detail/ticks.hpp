@@ -7,6 +7,8 @@
 #include <time.h>
 #include <cstdint>
 
+#include <takt/detail/macros_begin.hpp>
+
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
@@ -15,6 +17,12 @@ inline std::uint64_t posix_ns(clockid_t clock) noexcept {
   timespec time{};
   clock_gettime(clock, &time);
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+/// Lets others run for some microseconds. For who waits, never for who records.
+inline void rest() noexcept {
+  const timespec brief{0, 20'000};
+  nanosleep(&brief, nullptr);
 }
 
 /// The processor's counter: one unserialised instruction, about 10 ns. Reading it may overlap with neighbouring work by
@@ -33,3 +41,5 @@ TAKT_ALWAYS_INLINE std::uint64_t ticks() noexcept {
 
 }  // namespace detail
 TAKT_END_NAMESPACE
+
+#include <takt/detail/macros_end.hpp>

@@ -2,17 +2,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// How a Timer with books of its own says which ends were forgotten. It needs no library for that, but where there is one, its
-// ErrorHandler hears of it.
+// How a Timer with books of its own says which ends were forgotten. It needs no library for that, but where there is
+// one, its ErrorHandler hears of it.
 
+#include <takt/detail/size.hpp>
 #include <takt/detail/timer_thread.hpp>
 
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
 
-// As in unistd.h, which would bring its whole to whoever times a region.
-extern "C" std::ptrdiff_t write(int file, const void* from, std::size_t bytes);
+#include <takt/detail/macros_begin.hpp>
+
+// As in <unistd.h>, all of which would otherwise come with takt.hpp.
+extern "C" __PTRDIFF_TYPE__ write(int file, const void* from, std::size_t bytes);
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -80,3 +82,5 @@ TAKT_COLD inline void tell_forgotten(TimerThread& thread) noexcept {
 
 }  // namespace detail
 TAKT_END_NAMESPACE
+
+#include <takt/detail/macros_end.hpp>

@@ -2,74 +2,38 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <takt/detail/loss_counts.hpp>
 #include <takt/detail/memory.hpp>
 #include <takt/detail/node.hpp>
+#include <takt/detail/node_table.hpp>
+#include <takt/detail/open_frame.hpp>
+#include <takt/detail/size.hpp>
+#include <takt/detail/too_deep.hpp>
 #include <takt/key.hpp>
 
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
+
+#include <takt/detail/macros_begin.hpp>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// What was done wrongly, or could not be kept. Counted by kind and key.
-enum class Mishap : std::uint8_t {
-  end_without_start,  ///< an end that no open region of this thread matches
-  never_ended,        ///< a region that was forgotten, or still open when its thread ended
-  ended_elsewhere,    ///< a region ended on another thread than it began on: allowed, without self time
-  clock_changed,      ///< a region open while the clock was replaced; not timed
-  overflow,           ///< a region without room in the tree: beyond 64 deep, 4 096 paths, or the memory
-  bad_amount,         ///< items() or bytes() of 0 or less
-  device_skipped,     ///< no room, or no mark, for a device span
-  device_failed,      ///< a device span that its backend could not give
-  device_unresolved,  ///< a device span that had not finished when the run ended
-  graph_missed,       ///< a device span of a graph that was replayed again before it could be read
-  step_at_end,        ///< a step behind the last number that there is, which it gets, too
-  ended_late,         ///< a region that ended after it had been given up as forgotten: in n and total only
-  no_place,           ///< a region beyond all that can be open, or be in a graph: not timed
-};
-inline constexpr int kMishaps = 13;
-
-/// The open regions of one thread and what has been folded of the ended ones: events in, summaries out. Times are in ns on
-/// one monotonic axis. Owning thread only, but for what Node and Frame say of readers.
+/// The open regions of one thread and what has been folded of the ended ones: events in, summaries out. Times are in
+/// ns on one monotonic axis. Owning thread only, but for what Node and Frame say of readers.
 ///
 /// Self time by the stack: a region's self time is its length less the time that regions above it on the stack covered.
-/// For an end in order that is one subtraction; only an end out of order looks further (close).
+/// For an end in order that is one subtraction; only an end out of order needs more (close).
 class Tree {
  public:
-  static constexpr unsigned kMaxDepth = 64;     ///< keys in a path, and open regions until more room is made
+  static constexpr unsigned kMaxDepth = detail::kMaxDepth;
   static constexpr unsigned kMaxOpen = 3968;    ///< open regions: as many as an arena has places
   static constexpr unsigned kMaxLate = 1024;    ///< regions given up that may still end
   static constexpr unsigned kMaxBatches = 8;    ///< Batches open inside each other
   static constexpr unsigned kPatientSteps = 8;  ///< how long a region outside of steps may outlive what it began in
   static constexpr std::uint32_t kMaxNodes = 4096;
 
-  /// An open region. frames_[0] is none, but the thread itself: what its child_ns holds is covered by regions.
-  struct Frame {
-    static constexpr std::uint32_t kStep = 1U << 24U;       ///< a step that it has outlived; four bits
-    static constexpr std::uint32_t kTaken = 1U << 28U;      ///< given up, and its owner knows
-    static constexpr std::uint32_t kLeft = 1U << 29U;       ///< the Batch or Epoch that it began in has ended
-    static constexpr std::uint32_t kRole = 1U << 30U;       ///< its end means more than its time
-    static constexpr std::uint32_t kDiscarded = 1U << 31U;  ///< its length would be wrong; count it only
-    static constexpr std::uint32_t kTooDeep = kStep - 1;    ///< the id of the frame that stands for all without room
-
-    Relaxed<Node*> node;
-    Counter begin_ns;
-    Counter child_ns;  ///< covered by regions that were above this one
-    /// The region's id, and flags, so that one comparison tells that an end is in order and nothing special.
-    Relaxed<std::uint32_t> id_flags;
-
-    std::uint32_t id() const noexcept { return id_flags.get() & (kStep - 1); }
-    bool discarded() const noexcept { return has(kDiscarded); }
-    bool has(std::uint32_t flag) const noexcept { return (id_flags.get() & flag) != 0; }
-    void set(std::uint32_t flag) noexcept { id_flags.set(id_flags.own() | flag); }
-  };
-  struct Count {
-    Relaxed<Mishap> mishap;
-    Counter key;
-    Counter count;
-  };
+  using Frame = OpenFrame;
 
   /// \param epoch_key with `batch_key` the keys with a Role.
   /// \param budget not owned, may be nullptr; memory for nodes and histogram pages is taken from it.
@@ -82,15 +46,14 @@ class Tree {
   }
   ~Tree() {
     clear_shape();
-    delete[] table_;
     give_frames(late_.own(), kMaxLate);
     if (frames() != few_) { give_frames(frames(), kMaxOpen + 2); }
   }
   Tree(const Tree&) = delete;
   Tree& operator=(const Tree&) = delete;
 
-  /// Opens a region of `key` inside the innermost open one. `id` must differ from those of all open regions, and be below
-  /// Frame::kTooDeep.
+  /// Opens a region of `key` inside the innermost open one. `id` must differ from those of all open regions, and be
+  /// below Frame::kTooDeep.
   TAKT_ALWAYS_INLINE void begin(TreeKey key, std::uint32_t id, std::uint64_t ns) noexcept {
     Frame* const top = top_.own();
     Node* node = usual_child(top->node.own(), key);
@@ -157,9 +120,10 @@ class Tree {
   Node* place_for(TreeKey key) noexcept { return overlapped_ ? place_overlapped(key) : below(innermost(), key); }
   Summary* device_of(Node* node) noexcept;
 
-  void count(Mishap mishap, TreeKey key, std::uint64_t times = 1) noexcept;
+  void count(LossKind what, TreeKey key, std::uint64_t times = 1) noexcept { losses_.add(what, key, times); }
 
   // Reading. Nodes are in order of creation, parents before children.
+  /// Acquire, here and in node(): pairs with make_child().
   std::uint32_t nodes() const noexcept { return node_count_.load(std::memory_order_acquire); }
   Node* node(std::uint32_t index) const noexcept {
     return chunks_[index / kChunk].load(std::memory_order_acquire)->node[index % kChunk];
@@ -180,8 +144,7 @@ class Tree {
   /// The node of the innermost open region.
   Node* innermost() noexcept { return top_.own()->node.own(); }
   std::uint64_t covered_ns() const noexcept { return base_.get()[0].child_ns.get(); }
-  unsigned mishaps() const noexcept { return mishap_count_.get(); }
-  const Count& mishap(unsigned index) const noexcept { return mishap_[index]; }
+  const LossCounts& losses() const noexcept { return losses_; }
   bool has_discarded() const noexcept { return discarded_; }
   /// How many open regions have no frame of their own, and the ids of the first 64 of these.
   std::uint64_t too_deep() const noexcept { return deep_.count.own(); }
@@ -220,46 +183,8 @@ class Tree {
   void set_warmup(std::uint64_t batches) noexcept { warmup_batches_.set(batches); }
   void set_position(std::uint64_t position) noexcept { position_ = position; }
   std::uint64_t position() const noexcept { return position_; }
-  /// Regions that are open without a frame of their own.
-  struct TooDeep {  // NOLINT(bugprone-reserved-identifier,readability-identifier-naming): of the copy clang makes up
-    Counter count;
-    Relaxed<unsigned> known;  // of these, those whose ids are kept
-    Relaxed<std::uint32_t> id[kMaxDepth];
-    void add(std::uint32_t begun) noexcept;
-    /// One has ended. False if it is none of them; one whose id is not kept stands for any other.
-    bool remove(std::uint32_t ended) noexcept;
-    bool holds(std::uint32_t open) const noexcept;
-  };
-  /// Copies of frames; more than 64 only where there is memory.
-  class Frames {
-   public:
-    Frames() noexcept = default;
-    ~Frames() { delete[] many_; }
-    Frames(const Frames&) = delete;
-    Frames& operator=(const Frames&) = delete;
-    bool reserve(unsigned count) noexcept;
-    unsigned room() const noexcept { return room_; }
-    Frame& operator[](unsigned index) noexcept { return many_ != nullptr ? many_[index] : few_[index]; }
-    const Frame& operator[](unsigned index) const noexcept { return many_ != nullptr ? many_[index] : few_[index]; }
-
-   private:
-    Frame few_[kMaxDepth + 1];
-    Frame* many_ = nullptr;
-    unsigned room_ = kMaxDepth + 1;
-  };
-  /// What readers must see as of one moment; the summaries carry positions of their own (Node::version).
-  struct State {
-    unsigned depth = 0;
-    unsigned late = 0;
-    std::uint32_t nodes = 0;
-    TooDeep too_deep;
-    std::uint64_t covered_ns = 0;
-    bool warm = false;
-    std::uint32_t step = 0;  // id of the open one, 0: none
-    unsigned mishaps = 0;
-    Frames frames;  // the open ones, then those given up
-    Count mishap[64];
-  };
+  /// What readers must see as of one moment (record/tree_state.hpp).
+  struct State;
   /// Any thread, while the owner folds nothing (Recorder checks that by its sequence number).
   void save(State& state) const noexcept;
   /// Becomes a copy of `other` as of `state`, on which events that its owner has not folded yet can be replayed. Any
@@ -267,8 +192,8 @@ class Tree {
   void copy_for_replay(const Tree& other, const State& state) noexcept { copy(other, state, true); }
   /// The same without the values: what is asked for is where regions stand.
   void copy_places(const Tree& other, const State& state) noexcept { copy(other, state, false); }
-  /// Adds all values of `other` (no writer meanwhile) to the same places here, and the mishaps. Here nobody records, so that
-  /// histograms are packed, and no other thread looks.
+  /// Adds all values of `other` (no writer meanwhile) to the same places here, and the losses. No thread records here,
+  /// and no other thread reads, so that histograms are packed.
   void merge(const Tree& other) noexcept;
   /// Forgets everything, and gives the memory back. Of a copy.
   void clear() noexcept { clear_shape(); }
@@ -287,7 +212,7 @@ class Tree {
     }
     news_ = false;
   }
-  /// Whether a step was lost or a region given up, of which nobody has taken note.
+  /// Whether a step was lost or a region given up since take_lost_step() and take_given_up() were called.
   bool has_news() const noexcept { return news_; }
   /// Forgets the oldest region that was given up; false if there is none.
   bool drop_late() noexcept;
@@ -378,14 +303,8 @@ class Tree {
   bool still_overlapped() const noexcept;
   bool is_open_at(const Node* node) const noexcept;
   Node* find_child(Node* parent, TreeKey key) noexcept;
-  Node* look_up(const Node* parent, TreeKey key) const noexcept;
+  Node* look_up(const Node* parent, TreeKey key) const noexcept { return table_.find(parent, key); }
   Node* make_child(Node* parent, TreeKey key) noexcept;
-  bool grow_table() noexcept;
-  void table_insert(Node* node) noexcept;
-  static std::size_t table_hash(const Node* parent, TreeKey key) noexcept {
-    const std::uint64_t mixed = (reinterpret_cast<std::uintptr_t>(parent) >> 6U) * 0x9E3779B97F4A7C15U + key;
-    return static_cast<std::size_t>((mixed * 0xD6E8FEB86659FD93U) >> 32U);
-  }
   void set_depth(unsigned depth) noexcept { top_.set(frames() + depth); }
   void set_special() noexcept {
     special_ = warm_.own() || replaying_;
@@ -401,12 +320,12 @@ class Tree {
   // What begins above a frame below it may be usual; none while special_ or overlapped_.
   Frame* usual_limit_ = few_ + kMaxDepth;
   Frame* limit_ = few_ + kMaxDepth;
-  bool special_ = false;  // warm_ || replaying_: one look on the way of every call
+  bool special_ = false;  // warm_ || replaying_: one test on the way of every call
   Relaxed<bool> warm_;
   bool replaying_ = false;
   bool overlapped_ = false;  // a region may have ended around one that is open
   bool discarded_ = false;   // an open region is not to be timed
-  bool news_ = false;        // regions were given up that nobody has taken
+  bool news_ = false;        // see has_news()
   Step step_;
   Relaxed<std::uint32_t> step_id_;  // of the open step, 0: none
   Node* lost_step_ = nullptr;
@@ -422,16 +341,15 @@ class Tree {
   Node root_, overflow_;
   std::atomic<Chunk*> chunks_[kMaxNodes / kChunk] = {};
   std::atomic<std::uint32_t> node_count_{0};
-  Node** table_ = nullptr;  // open addressing by (parent, key)
-  std::size_t table_size_ = 0;
-
-  static constexpr unsigned kMishapSlots = 64;
-  Relaxed<unsigned> mishap_count_;
-  Count mishap_[kMishapSlots];
+  NodeTable table_;
+  LossCounts losses_;
 };
 
 }  // namespace detail
 TAKT_END_NAMESPACE
 
+#include <takt/detail/macros_end.hpp>
+
 #include <takt/detail/tree_forgotten.hpp>
 #include <takt/detail/tree_impl.hpp>
+#include <takt/detail/tree_nodes.hpp>

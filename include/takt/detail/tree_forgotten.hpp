@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// What becomes of regions whose end does not come (docs/decisions/0022-forgotten-ends.md), and where regions begin while
-// others are open that outlived what they began in. Everything here is rare, and depends only on what is open and on which
-// paths there are, so that readers, who replay events on a copy, come to the same.
+// What becomes of regions whose end does not come (docs/decisions/0022-forgotten-ends.md), and where regions begin
+// while others are open that outlived what they began in. Everything here is rare, and depends only on what is open
+// and on which paths there are, so that readers, which replay events on a copy, come to the same.
 
 #include <takt/detail/tree.hpp>
+
+#include <takt/detail/macros_begin.hpp>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -50,8 +52,8 @@ inline bool Tree::is_placed(unsigned at, unsigned anchor) const noexcept {
   return true;
 }
 
-/// The frame in which a Batch or an Epoch belongs: the innermost one of which nothing around has ended. The step that is
-/// open counts as such a one, unless its Epoch is over.
+/// The frame in which a Batch or an Epoch belongs: the innermost one of which nothing around has ended. The open step
+/// counts as one of these, unless its Epoch is over.
 TAKT_COLD inline unsigned Tree::enclosing() const noexcept {
   unsigned anchor = step_frame();
   const Node* around = anchor == 0 ? &root_ : frames()[anchor].node.own()->parent;
@@ -74,9 +76,9 @@ inline unsigned Tree::innermost_now() const noexcept {
 }
 
 /// While regions are open that outlived what they began in. A Batch and an Epoch ignore them, so that a series of steps
-/// stays one. For any other key, what has ended around the innermost region begins anew at its own place, as regions that
-/// overlap in turn would make a path without end; not out of a Batch, whose row has what is below it. What has a place
-/// further out, and none inside a region that may have been forgotten, goes there.
+/// stays one. For any other key, what has ended around the innermost region begins again at its own place, as regions
+/// that overlap in turn would make a path without end; not out of a Batch, whose row has what is below it. What has a
+/// place further out, and none inside a region that may have been forgotten, goes there.
 TAKT_COLD inline Node* Tree::place_overlapped(TreeKey key) noexcept {
   if (!still_overlapped()) {
     overlapped_ = false;
@@ -151,8 +153,9 @@ TAKT_COLD inline void Tree::look_before_epoch() noexcept {
   if ((node == around || is_inside(around, node)) && look_up(node, batch_key_) != nullptr) { give_up_from(epoch); }
 }
 
-/// A Batch or an Epoch has ended that stood at `at`. What is above it and began inside has outlived it; what is below it and
-/// began inside an earlier call of it has now outlived a whole one more, and is forgotten. \param step it was one.
+/// A Batch or an Epoch has ended that stood at `at`. What is above it and began inside has outlived it; what is below
+/// it and began inside an earlier call of it has now outlived a whole one more, and is forgotten. \param step it was
+/// one.
 TAKT_COLD inline void Tree::role_ended(const Node* node, unsigned at, bool step) noexcept {
   if (node == &overflow_) { return; }
   for (unsigned above = at; above <= depth(); ++above) {
@@ -192,7 +195,7 @@ TAKT_COLD inline void Tree::give_up(unsigned at) noexcept {
   frames()[at - 1].child_ns.add(frame.child_ns.own());
   const bool deep = frame.id() == Frame::kTooDeep;
   const std::uint64_t regions = deep ? deep_.count.own() : 1;
-  count(Mishap::never_ended, node->key, regions);
+  count(LossKind::never_ended, node->key, regions);
   node->never_ended.add(regions);
   given_up_.add(1);
   news_ = true;
@@ -233,27 +236,29 @@ TAKT_COLD inline bool Tree::take_late(std::uint32_t id, Frame& taken) noexcept {
   return true;
 }
 
-/// The end of a region that was given up comes after all: it counts, without self time, as it is not known when it was the
-/// innermost one. nullptr if there is none of this id.
+/// The end of a region that was given up comes after all: it counts, without self time, as it is not known when it was
+/// the innermost one. nullptr if there is none of this id.
 TAKT_COLD inline Node* Tree::end_late(std::uint32_t id, std::uint64_t ns) noexcept {
   Frame taken;
   if (!take_late(id, taken)) { return nullptr; }
   Node* const node = taken.node.own();
   came_late(node);
   if (taken.discarded()) {
-    count(Mishap::clock_changed, node->key);
+    count(LossKind::clock_changed, node->key);
   } else {
-    count(Mishap::ended_late, node->key);
+    count(LossKind::ended_late, node->key);
     add_at(node, ns - taken.begin_ns.own());
   }
   return node;
 }
 
 inline void Tree::came_late(Node* node) noexcept {
-  count(Mishap::never_ended, node->key, ~std::uint64_t{0});  // one less: sums wrap as they should
+  count(LossKind::never_ended, node->key, ~std::uint64_t{0});  // one less: sums wrap as they should
   node->never_ended.add(~std::uint64_t{0});
   node->nests.set(true);
 }
 
 }  // namespace detail
 TAKT_END_NAMESPACE
+
+#include <takt/detail/macros_end.hpp>

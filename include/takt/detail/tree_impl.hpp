@@ -6,8 +6,9 @@
 
 #include <takt/detail/tree.hpp>
 
-#include <sched.h>
 #include <new>
+
+#include <takt/detail/macros_begin.hpp>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -36,8 +37,8 @@ TAKT_COLD inline void Tree::fold_self(Node* node, std::uint64_t self) noexcept {
   node->end_write(position_);
 }
 
-/// Begins a step as most do: outermost, beyond warm-up, at a place where one was before, nothing odd being open. Then nothing else
-/// needs a look: warm_ is false while no step is open. Else does nothing and returns false.
+/// Begins a step as most do: outermost, beyond warm-up, at a place where one was before, and no open region overlaps
+/// another. Then there is no more to do: warm_ is false while no step is open. Else does nothing and returns false.
 TAKT_ALWAYS_INLINE bool Tree::begin_usual_step(TreeKey key, std::uint32_t id, std::uint64_t ns) noexcept {
   Frame* const top = top_.own();
   if (key != batch_key_ || step_id_.own() != 0 || overlapped_ || top >= limit_) { return false; }
@@ -50,8 +51,8 @@ TAKT_ALWAYS_INLINE bool Tree::begin_usual_step(TreeKey key, std::uint32_t id, st
   return true;
 }
 
-/// Ends a step that is the innermost open region, beyond warm-up, nothing odd being open. Then what has to be done for a role is
-/// only this. Else does nothing and returns nullptr.
+/// Ends a step that is the innermost open region, beyond warm-up, and no open region overlaps another. Then this is
+/// all that its role asks for. Else does nothing and returns nullptr.
 TAKT_ALWAYS_INLINE Node* Tree::end_usual_step(std::uint32_t id, std::uint64_t ns, std::uint64_t position) noexcept {
   Frame* const top = top_.own();
   if (top->id_flags.own() != (id | Frame::kRole) || step_id_.own() != id || special_ || overlapped_) { return nullptr; }
@@ -90,7 +91,7 @@ TAKT_COLD inline void Tree::begin_odd(TreeKey key, std::uint32_t id, std::uint64
   if (node->role != Role::plain) { open_role(top[1], key, ns); }
 }
 
-/// Makes room for as many as can be open. Readers may still look at the few: they stay where they are.
+/// Makes room for as many as can be open. The few stay where they are, as readers may still read them.
 TAKT_COLD inline bool Tree::grow() noexcept {
   if (frames() != few_ || deep_.count.own() != 0) { return false; }
   Frame* const many = take_frames(kMaxOpen + 2);
@@ -118,7 +119,7 @@ inline void Tree::give_frames(Frame* frames, unsigned count) noexcept {
 
 /// All regions for which there are no frames share one, so that self time still adds up.
 TAKT_COLD inline void Tree::begin_too_deep(TreeKey key, std::uint32_t id, std::uint64_t ns) noexcept {
-  count(Mishap::overflow, key);
+  count(LossKind::overflow, key);
   deep_.add(id);
   if (deep_.count.own() != 1) { return; }
   const unsigned depth = this->depth() + 1;
@@ -128,29 +129,6 @@ TAKT_COLD inline void Tree::begin_too_deep(TreeKey key, std::uint32_t id, std::u
   frame.child_ns.set(0);
   frame.id_flags.set(Frame::kTooDeep | Frame::kRole);
   set_depth(depth);
-}
-
-TAKT_COLD inline void Tree::TooDeep::add(std::uint32_t begun) noexcept {
-  const unsigned last = known.own();
-  if (last < kMaxDepth) {
-    id[last].set(begun);
-    known.set(last + 1);
-  }
-  count.add(1);
-}
-
-TAKT_COLD inline bool Tree::TooDeep::remove(std::uint32_t ended) noexcept {
-  const unsigned last = known.own();
-  if (holds(ended)) {
-    unsigned at = 0;
-    while (id[at].own() != ended) { ++at; }
-    for (; at + 1 < last; ++at) { id[at] = id[at + 1]; }
-    known.set(last - 1);
-  } else if (count.own() == last) {
-    return false;
-  }
-  count.set(count.own() - 1);
-  return true;
 }
 
 inline unsigned Tree::too_deep_frame() const noexcept {
@@ -181,7 +159,7 @@ TAKT_COLD inline Node* Tree::close(unsigned at, std::uint64_t ns) noexcept {
   const std::uint64_t self = own - frame.child_ns.own();
   remove_frame(at);
   if (frame.discarded()) {
-    count(Mishap::clock_changed, node->key);
+    count(LossKind::clock_changed, node->key);
     find_discarded();
   } else {
     frames()[at - 1].child_ns.add(own);
@@ -226,7 +204,7 @@ TAKT_COLD inline void Tree::open_role(Frame& frame, TreeKey key, std::uint64_t n
   frame.id_flags.set(frame.id_flags.own() | Frame::kRole);
   Node* node = frame.node.own();
   if (node->role == Role::overflow) {
-    count(Mishap::overflow, key);
+    count(LossKind::overflow, key);
   } else if (node->role == Role::epoch) {
     ++boundaries_;
   } else if (step_id_.own() == 0) {
@@ -287,12 +265,6 @@ TAKT_COLD inline void Tree::discard_open() noexcept {
   discarded_ = discarded_ || late_count_.own() != 0;
 }
 
-TAKT_COLD inline bool Tree::TooDeep::holds(std::uint32_t open) const noexcept {
-  unsigned at = 0;
-  while (at < known.own() && id[at].own() != open) { ++at; }
-  return at < known.own();
-}
-
 TAKT_COLD inline const Tree::Frame* Tree::find(std::uint32_t id) const noexcept {
   for (unsigned at = depth(); at > 0; --at) {
     if (frames()[at].id() == id) { return &frames()[at]; }
@@ -315,7 +287,7 @@ TAKT_COLD inline void Tree::abandon_open() noexcept {
     Frame frame;
     detach(frames()[depth()].id(), frame);
     const std::uint64_t regions = frame.id() == Frame::kTooDeep ? deep_.count.own() : 1;
-    count(Mishap::never_ended, frame.node.own()->key, regions);
+    count(LossKind::never_ended, frame.node.own()->key, regions);
     frame.node.own()->never_ended.add(regions);
     given_up_.add(1);
   }
@@ -326,7 +298,7 @@ TAKT_COLD inline void Tree::abandon_open() noexcept {
 
 TAKT_COLD inline Node* Tree::add_here(TreeKey key, std::uint64_t length) noexcept {
   Node* node = place_for(key);
-  if (node == &overflow_) { count(Mishap::overflow, key); }
+  if (node == &overflow_) { count(LossKind::overflow, key); }
   fold(node, length, length, position_);
   node->given_ns = bounded_sum(node->given_ns, length);
   return node;
@@ -347,183 +319,7 @@ TAKT_COLD inline bool Tree::is_open_at(const Node* node) const noexcept {
   return false;
 }
 
-TAKT_COLD inline Node* Tree::find_child(Node* parent, TreeKey key) noexcept {
-  Node* const last = parent->last_child;
-  if (last->key == key && last != &overflow_) { return last; }  // usual, but for its role
-  if (parent == &overflow_) { return &overflow_; }
-  Node* found = look_up(parent, key);
-  if (found == nullptr) { found = make_child(parent, key); }
-  if (found != &overflow_) {
-    if (parent->last_child != &overflow_) { parent->last_child->next_guess = found; }
-    parent->last_child = found;
-  }
-  return found;
-}
-
-TAKT_COLD inline Node* Tree::look_up(const Node* parent, TreeKey key) const noexcept {
-  if (table_size_ == 0) { return nullptr; }
-  for (std::size_t at = table_hash(parent, key) & (table_size_ - 1); table_[at] != nullptr;
-       at = (at + 1) & (table_size_ - 1)) {
-    if (table_[at]->parent == parent && table_[at]->key == key) { return table_[at]; }
-  }
-  return nullptr;
-}
-
-/// The overflow node where there is no room.
-TAKT_COLD inline Node* Tree::make_child(Node* parent, TreeKey key) noexcept {
-  const std::uint32_t index = node_count_.load(std::memory_order_relaxed);
-  // The last place is kept for the overflow key: a tree that numbers the paths of many threads needs a path for it.
-  const bool last_is_mine = key == kOverflowKey && parent == &root_;
-  if (index >= (last_is_mine ? kMaxNodes : kMaxNodes - 1) || (index + 1 > table_size_ / 2 && !grow_table())) {
-    return &overflow_;
-  }
-  unsigned depth = 1;
-  for (const Node* above = parent; above != &root_; above = above->parent) { ++depth; }
-  if (depth > kMaxDepth) { return &overflow_; }  // Batches that overlap in turn make a path without end
-  Chunk* chunk = chunks_[index / kChunk].load(std::memory_order_relaxed);
-  if (chunk == nullptr) { chunk = allocate<Chunk>(budget_); }
-  Node* node = chunk == nullptr ? nullptr : allocate<Node>(budget_);
-  if (chunk != nullptr) { chunks_[index / kChunk].store(chunk, std::memory_order_release); }
-  if (node == nullptr) { return &overflow_; }
-  node->key = key;
-  node->role = key == epoch_key_ ? Role::epoch : key == batch_key_ ? Role::batch : Role::plain;
-  node->parent = parent;
-  node->index = index;
-  node->last_child = node->next_guess = &overflow_;
-  chunk->node[index % kChunk] = node;
-  table_insert(node);
-  node_count_.store(index + 1, std::memory_order_release);  // partner: nodes()
-  return node;
-}
-
-TAKT_COLD inline bool Tree::grow_table() noexcept {
-  const std::size_t size = table_size_ == 0 ? 64 : table_size_ * 2;
-  if (budget_ != nullptr && !budget_->take((size - table_size_) * sizeof(Node*))) { return false; }
-  auto** table = new (std::nothrow) Node*[size]();
-  if (table == nullptr) {
-    if (budget_ != nullptr) { budget_->give((size - table_size_) * sizeof(Node*)); }
-    return false;
-  }
-  delete[] table_;
-  table_ = table;
-  table_size_ = size;
-  for (std::uint32_t index = 0; index < nodes(); ++index) { table_insert(node(index)); }
-  return true;
-}
-
-inline void Tree::table_insert(Node* node) noexcept {
-  std::size_t at = table_hash(node->parent, node->key) & (table_size_ - 1);
-  while (table_[at] != nullptr) { at = (at + 1) & (table_size_ - 1); }
-  table_[at] = node;
-}
-
-TAKT_COLD inline Summary* Tree::device_of(Node* node) noexcept {
-  Summary* device = node->device.load(std::memory_order_relaxed);
-  if (device == nullptr) {
-    device = allocate<Summary>(budget_);
-    if (device != nullptr) { node->device.store(device, std::memory_order_release); }
-  }
-  return device;
-}
-
-TAKT_COLD inline void Tree::count(Mishap mishap, TreeKey key, std::uint64_t times) noexcept {
-  const unsigned used = mishap_count_.own();
-  for (unsigned slot = 0; slot < used; ++slot) {
-    if (mishap_[slot].mishap.own() == mishap && mishap_[slot].key.own() == key) {
-      mishap_[slot].count.add(times);
-      return;
-    }
-  }
-  // The last slots are one a mishap, without a name, so that the count stays whole when there are too many keys.
-  const unsigned named = kMishapSlots - kMishaps;
-  const bool full = used >= named && key != 0;
-  if (full) {
-    count(mishap, 0, times);
-    return;
-  }
-  Count& slot = mishap_[used];
-  slot.mishap.set(mishap);
-  slot.key.set(key);
-  slot.count.set(times);
-  mishap_count_.set(used + 1);
-}
-
-inline bool Tree::Frames::reserve(unsigned count) noexcept {
-  if (count <= room_) { return true; }
-  auto* const many = new (std::nothrow) Frame[count];
-  if (many == nullptr) { return false; }
-  delete[] many_;
-  many_ = many;
-  room_ = count;
-  return true;
-}
-
-inline constexpr Counter Node::*kNodeCounters[] = {&Node::items,          &Node::bytes,       &Node::skipped,
-                                                   &Node::device_pending, &Node::device_lost, &Node::never_ended};
-
-/// Copies the values of `from` while its owner may be writing it.
-inline void read_node(const Node& from, Node& to, MemoryBudget* budget) noexcept {
-  for (;;) {
-    const std::uint64_t version = from.version.get();
-    if ((version & 1U) != 0) {  // the owner needs some nanoseconds, or its turn on this core
-      sched_yield();
-      continue;
-    }
-    to.inner_ns.set(from.inner_ns.get());
-    to.away_calls.set(from.away_calls.get());
-    to.host.copy_packed(from.host);
-    for (auto field : kNodeCounters) { (to.*field).set((from.*field).get()); }
-    if (const Summary* device = from.device.load(std::memory_order_acquire)) {
-      Summary* copy = to.device.load(std::memory_order_relaxed);
-      if (copy == nullptr) { copy = allocate<Summary>(budget); }
-      if (copy != nullptr) { copy->copy_packed(*device); }
-      to.device.store(copy, std::memory_order_relaxed);
-    }
-    if (from.version.get() == version) {
-      to.version.set(version);
-      return;
-    }
-  }
-}
-
-TAKT_COLD inline void Tree::clear_values() noexcept {
-  const auto clear = [](Node& node) {
-    node.inner_ns.set(0);
-    node.away_calls.set(0);
-    node.away_ns = 0;
-    node.given_ns = 0;
-    node.host.clear();
-    node.usual_key = kNotUsual;
-    node.called.set(false);
-    node.nests.set(false);
-    for (auto field : kNodeCounters) { (node.*field).set(0); }
-    if (Summary* device = node.device.load(std::memory_order_relaxed)) { device->clear(); }
-  };
-  for (std::uint32_t index = 0; index < nodes(); ++index) { clear(*node(index)); }
-  clear(overflow_);
-  frames()[0].child_ns.set(0);
-  mishap_count_.set(0);
-  late_count_.set(0);
-  news_ = false;
-  step_ = Step{};
-  lost_step_ = nullptr;
-}
-
-TAKT_COLD inline void Tree::clear_shape() noexcept {
-  for (std::uint32_t index = 0; index < nodes(); ++index) {
-    deallocate(node(index)->device.load(std::memory_order_relaxed), budget_);
-    deallocate(node(index), budget_);
-  }
-  for (auto& chunk : chunks_) { deallocate(chunk.exchange(nullptr, std::memory_order_relaxed), budget_); }
-  node_count_.store(0, std::memory_order_relaxed);
-  deallocate(overflow_.device.exchange(nullptr, std::memory_order_relaxed), budget_);
-  root_.last_child = &overflow_;
-  deep_.count.set(0);
-  deep_.known.set(0);
-  late_count_.set(0);
-  for (std::size_t at = 0; at < table_size_; ++at) { table_[at] = nullptr; }
-  set_depth(0);
-}
-
 }  // namespace detail
 TAKT_END_NAMESPACE
+
+#include <takt/detail/macros_end.hpp>

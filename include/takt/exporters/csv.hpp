@@ -10,10 +10,13 @@
 #include <memory>
 #include <string>
 
+#include <takt/detail/macros_begin.hpp>
+
 TAKT_BEGIN_NAMESPACE
 
-/// Writes step rows to a CSV file in long form, one line a step and path (docs/files.md), as they come, to "<path>.part";
-/// renamed to its name at the end of the run. Steps beyond a bound are left out, counted and told of once.
+/// Writes rows to a CSV file in long form, one line a step and path (docs/files.md), as they come, to
+/// "<path>.part"; renamed to its name at the end of the run. Steps beyond a bound are left out, counted and told of
+/// once.
 class TAKT_EXPORT CsvExporter final : public Exporter {
  public:
   /// \param max_bytes of the file; what goes beyond is what one snapshot brings at most.
@@ -32,3 +35,5 @@ class TAKT_EXPORT CsvExporter final : public Exporter {
 };
 
 TAKT_END_NAMESPACE
+
+#include <takt/detail/macros_end.hpp>

@@ -9,6 +9,8 @@
 #include <string>
 #include <utility>
 
+#include <takt/detail/macros_begin.hpp>
+
 TAKT_BEGIN_NAMESPACE
 
 /// The summary of a snapshot as JSON by schema "takt-summary/1" (docs/files.md). Any thread.
@@ -28,3 +30,5 @@ class TAKT_EXPORT JsonExporter final : public Exporter {
 };
 
 TAKT_END_NAMESPACE
+
+#include <takt/detail/macros_end.hpp>

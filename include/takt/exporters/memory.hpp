@@ -9,10 +9,12 @@
 #include <memory>
 #include <vector>
 
+#include <takt/detail/macros_begin.hpp>
+
 TAKT_BEGIN_NAMESPACE
 
-/// Keeps what it is shown, for tests. Copies share one store, so keep one and add the other to the Session. Bounded: beyond
-/// `max_rows` the oldest rows, metrics and spans are forgotten. Any thread.
+/// Keeps what it is shown, for tests. Copies share one store, so keep one and add the other to the Session. Bounded:
+/// beyond `max_rows` the oldest rows, metrics and spans are forgotten. Any thread.
 class TAKT_EXPORT MemoryExporter final : public Exporter {
  public:
   explicit MemoryExporter(std::size_t max_rows = 100'000);
@@ -23,7 +25,8 @@ class TAKT_EXPORT MemoryExporter final : public Exporter {
   const char* name() const noexcept override { return "memory"; }
   ExportResult export_snapshot(const Snapshot& snapshot) override;
 
-  /// What the next exports answer, for tests of retry and drop. Nothing is kept of a snapshot that is not answered `ok`.
+  /// What the next exports answer, for tests of retry and drop. Nothing is kept of a snapshot that is not answered
+  /// `ok`.
   void answer(ExportResult result);
 
   Snapshot last() const;          ///< the newest snapshot, without its rows, metrics and spans
@@ -38,3 +41,5 @@ class TAKT_EXPORT MemoryExporter final : public Exporter {
 };
 
 TAKT_END_NAMESPACE
+
+#include <takt/detail/macros_end.hpp>

@@ -9,10 +9,12 @@
 #include <memory>
 #include <string>
 
+#include <takt/detail/macros_begin.hpp>
+
 TAKT_BEGIN_NAMESPACE
 
-/// Writes spans as Chrome trace-event JSON, which Perfetto and chrome://tracing open: one named track a thread. Spans are
-/// there only where SessionOptions::trace is on. Streams to "<path>.part", renamed at the end of the run.
+/// Writes spans as Chrome trace-event JSON, which Perfetto and chrome://tracing open: one named track a thread. Spans
+/// are there only where SessionOptions::trace is on. Streams to "<path>.part", renamed at the end of the run.
 class TAKT_EXPORT TraceExporter final : public Exporter {
  public:
   /// \param path of the file to write.
@@ -30,3 +32,5 @@ class TAKT_EXPORT TraceExporter final : public Exporter {
 };
 
 TAKT_END_NAMESPACE
+
+#include <takt/detail/macros_end.hpp>

@@ -70,7 +70,7 @@ struct DurationsTag {};
 struct ProbingTag {};
 struct SteadyTag {};
 struct CaptureTag {};
-struct HushTag {};
+struct PauseTag {};
 struct LookTag {};
 struct LostContextTag {};
 struct ManyContextsTag {};
@@ -153,7 +153,7 @@ TEST_CASE_METHOD(SteadyTest, "EventBackend: after warm-up no more events are mad
   driver.finish();
   recorder->poll(true);
   REQUIRE(node({kBatch, kA})->device.load()->n() == 40'000);
-  REQUIRE(mishaps(Mishap::device_skipped) == 0);
+  REQUIRE(losses(LossKind::device_skipped) == 0);
   all_well();
 }
 
@@ -170,15 +170,15 @@ TEST_CASE_METHOD(CaptureTest,
   REQUIRE(driver.end_capture(stream));
   end(open);
   REQUIRE(count("skipped_capturing") == 6);
-  REQUIRE(mishaps(Mishap::device_skipped) == 6);
+  REQUIRE(losses(LossKind::device_skipped) == 6);
   REQUIRE(spans(kB) == nullptr);
   all_well();
 }
 
-using HushTest = EventFixture<HushTag>;
+using HushTest = EventFixture<PauseTag>;
 TEST_CASE_METHOD(HushTest,
                  "EventBackend: where the relaxed mode is not to be trusted, nothing is asked after a capture") {
-  Api::is_hushed = true;
+  Api::pauses = true;
   region_on(kA, 10);
   driver.begin_capture(stream);
   for (int region = 0; region < 5; ++region) { region_on(kB, 10); }
@@ -187,13 +187,13 @@ TEST_CASE_METHOD(HushTest,
   REQUIRE(driver.end_capture(stream));
   end(open);
   REQUIRE(count("skipped_capturing") == 6);
-  REQUIRE(mishaps(Mishap::device_skipped) == 6);
+  REQUIRE(losses(LossKind::device_skipped) == 6);
   REQUIRE(spans(kB) == nullptr);
   driver.finish();
   const std::uint64_t before = driver.calls(Call::query);
   recorder->poll(true);
   REQUIRE(driver.calls(Call::query) == before);  // somebody was capturing just now
-  driver.pass(nanoseconds(Device::kHushNs));
+  driver.pass(nanoseconds(Device::kPauseNs));
   recorder->poll(true);
   REQUIRE(spans(kA)->total_ns() == 10);
   all_well();
@@ -233,7 +233,7 @@ TEST_CASE_METHOD(ErrorTest,
   driver.script(Call::elapsed, EventStatus::refused);
   recorder->poll(true);
   REQUIRE(spans(kA)->n() == 1);
-  REQUIRE(mishaps(Mishap::device_failed) == 1);
+  REQUIRE(losses(LossKind::device_failed) == 1);
   driver.script(Call::record, EventStatus::refused);
   region_on(kA, 30);
   REQUIRE(count("skipped_refused") == 1);
@@ -242,7 +242,7 @@ TEST_CASE_METHOD(ErrorTest,
   region_on(kB, 10);
   driver.script(Call::query, EventStatus::lost);
   recorder->poll(true);
-  REQUIRE(mishaps(Mishap::device_failed) == 3);
+  REQUIRE(losses(LossKind::device_failed) == 3);
   REQUIRE(count("lost_device_error") == 2);
   const auto calls = [this] {
     return driver.calls(Call::record) + driver.calls(Call::query) + driver.calls(Call::elapsed);
@@ -282,7 +282,7 @@ TEST_CASE_METHOD(FullTest, "EventBackend: a stream that never finishes costs a b
   REQUIRE(Device::instance().events() == events);
   REQUIRE(driver.calls(Call::record) == records);
   REQUIRE(driver.calls(Call::query) - queries <= 5000 + 5000 / 15);
-  REQUIRE(mishaps(Mishap::device_skipped) == 5000);
+  REQUIRE(losses(LossKind::device_skipped) == 5000);
   driver.finish();
   recorder->poll(true);
   REQUIRE(spans(kA)->n() == kPending);
@@ -297,7 +297,7 @@ TEST_CASE_METHOD(
   driver.allow_waiting();
   wait_when_full.store(true);
   for (std::uint32_t region = 0; region < kPending + 100; ++region) { region_on(kA, 1); }
-  REQUIRE(mishaps(Mishap::device_skipped) == 0);
+  REQUIRE(losses(LossKind::device_skipped) == 0);
   REQUIRE(driver.calls(Call::wait) == 100);
   REQUIRE(count("waited_when_full") == 100);
   REQUIRE(driver.queued(stream) > 2 * kPending);  // no longer than for the oldest
@@ -310,7 +310,7 @@ TEST_CASE_METHOD(
   region_on(kA, 1);
   REQUIRE(driver.end_capture(other));
   REQUIRE(driver.calls(Call::wait) == 101);
-  REQUIRE(mishaps(Mishap::device_skipped) == 5);
+  REQUIRE(losses(LossKind::device_skipped) == 5);
   wait_when_full.store(false);
   region_on(kA, 1);
   REQUIRE(driver.calls(Call::wait) == 101);
@@ -361,7 +361,7 @@ TEST_CASE_METHOD(MissingTest, "EventBackend: without a driver nothing is called,
   REQUIRE(std::string(Device::instance().report().unavailable) == "there is no driver");
   REQUIRE(driver.calls(Call::enter) == 0);
   REQUIRE(node({kA})->host.n() == 1);
-  REQUIRE(mishaps(Mishap::device_skipped) == 1);
+  REQUIRE(losses(LossKind::device_skipped) == 1);
   Api::missing = nullptr;
 }
 

@@ -149,8 +149,8 @@ class RandomTest : public RecorderFixture {
       CHECK(found[key].n == expected_[key].n);
       CHECK(found[key].total_ns == expected_[key].total_ns);
     }
-    CHECK(mishaps(Mishap::device_skipped) == skipped_);
-    CHECK(mishaps(Mishap::device_failed) == 0);
+    CHECK(losses(LossKind::device_skipped) == skipped_);
+    CHECK(losses(LossKind::device_failed) == 0);
     CHECK(!recorder->device_pending());
     CHECK(captures_lost_ == 0);
     CHECK(driver_.misuses() == std::vector<std::string>{});

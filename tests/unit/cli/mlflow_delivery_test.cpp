@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/delivery.hpp"
+#include "cli/mlflow_delivery.hpp"
 
 #include <takt/error.hpp>
 
 #include "base/other_process.hpp"
+#include "cli/rank.hpp"
 #include "journal/journal_writer.hpp"
 #include "mlflow/mlflow_cursor.hpp"
-#include "mlflow/mlflow_feed.hpp"
 #include "report/losses.hpp"
 #include "support/catch.hpp"
 #include "support/caught_faults.hpp"
@@ -16,6 +16,7 @@
 #include "support/other_processes.hpp"
 #include "support/random.hpp"
 #include "support/scratch.hpp"
+#include "trackers/journal_feed.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -35,14 +36,14 @@ using namespace takt_test;
 using std::chrono::milliseconds;
 using takt::MlflowOptions;
 using takt::Snapshot;
-using takt::cli::Delivered;
-using takt::cli::Delivery;
+using takt::cli::MlflowDelivered;
+using takt::cli::MlflowDelivery;
+using takt::detail::JournalFeed;
 using takt::detail::MlflowClient;
 using takt::detail::MlflowCursor;
-using takt::detail::MlflowFeed;
 using takt::detail::SenderTimes;
 using Mood = FakeMlflow::Mood;
-using Outcome = Delivered::Outcome;
+using takt::cli::Outcome;
 
 namespace {
 
@@ -108,9 +109,9 @@ FakeRun sent_live(const std::vector<Snapshot>& run, bool every_step) {
   return server.run();
 }
 
-Delivered deliver(const std::string& folder, const MlflowOptions& options,
-                  milliseconds patience = milliseconds(60'000)) {
-  return Delivery(folder, options, patience, quick()).run();
+MlflowDelivered deliver(const std::string& folder, const MlflowOptions& options,
+                        milliseconds patience = milliseconds(60'000)) {
+  return MlflowDelivery(folder, options, patience, quick()).run();
 }
 
 }  // namespace
@@ -124,7 +125,7 @@ TEST_CASE("a run that never saw a network gives the same points when it is deliv
   const Scratch scratch;
   const std::string folder = folder_with(scratch, run);
   FakeMlflow server;
-  const Delivered delivered = deliver(folder, options_for(server, every_step));
+  const MlflowDelivered delivered = deliver(folder, options_for(server, every_step));
   CHECK(delivered.outcome == Outcome::all);
   CHECK(delivered.points == live.points.size());
   const FakeRun later = server.run();
@@ -143,7 +144,7 @@ TEST_CASE("delivered twice, the second time asks the server for the run, and tel
   FakeMlflow server;
   REQUIRE(deliver(folder, options_for(server)).outcome == Outcome::all);
   const std::size_t requests = server.requests();
-  const Delivered again = deliver(folder, options_for(server));
+  const MlflowDelivered again = deliver(folder, options_for(server));
   CHECK(again.outcome == Outcome::all);
   CHECK(again.points == 0);
   CHECK(again.run_id == "r0");
@@ -160,13 +161,13 @@ TEST_CASE("that all is delivered is not said to a server that has nothing of it,
   REQUIRE(deliver(folder, options_for(server)).outcome == Outcome::all);
   FakeMlflow other;
   other.fail_over([](const FakeRequest&) { return true; }, 404);
-  const Delivered elsewhere = deliver(folder, options_for(other));
+  const MlflowDelivered elsewhere = deliver(folder, options_for(other));
   CHECK(elsewhere.outcome == Outcome::some);
   CHECK(contains(elsewhere.why, "the run r0 is not there, but at " + server.url()));
   CHECK(contains(elsewhere.why, "MLflow at " + other.url() + " refuses the run"));
-  CHECK(contains(elsewhere.why, "remove " + takt::detail::mlflow_cursor_file(folder)));
+  CHECK(contains(elsewhere.why, "remove " + takt::detail::kMlflow.cursor_file(folder)));
   FakeMlflow silent([](std::size_t) { return Mood::away; });
-  const Delivered nowhere = deliver(folder, options_for(silent), milliseconds(20));
+  const MlflowDelivered nowhere = deliver(folder, options_for(silent), milliseconds(20));
   CHECK(nowhere.outcome == Outcome::some);
   CHECK(contains(nowhere.why, "MLflow at " + silent.url() + " does not take it now"));
   CHECK(contains(faults.text(), "takt sync " + folder));
@@ -181,7 +182,7 @@ TEST_CASE("a run that another version has begun goes on with the points that thi
   cursor.first_schema = true;
   cursor.run_id = "r0";
   cursor.of = takt::detail::mlflow_cursor_owner(run.front().run);
-  write_text(takt::detail::mlflow_cursor_file(folder), takt::detail::format_cursor(cursor));
+  write_text(takt::detail::kMlflow.cursor_file(folder), takt::detail::format_cursor(cursor));
   FakeMlflow server;
   CHECK(deliver(folder, options_for(server)).outcome == Outcome::all);
   const FakeRun sent = server.run();
@@ -192,7 +193,7 @@ TEST_CASE("a run that another version has begun goes on with the points that thi
   CHECK(has("/p50_s"));
   CHECK(has("total/wall_s"));
   CHECK_FALSE(has("/share"));
-  REQUIRE(takt::detail::parse_cursor(read_text(takt::detail::mlflow_cursor_file(folder)), cursor));
+  REQUIRE(takt::detail::parse_cursor(read_text(takt::detail::kMlflow.cursor_file(folder)), cursor));
   CHECK(cursor.first_schema);
 }
 
@@ -212,11 +213,11 @@ TEST_CASE("whatever request a delivery stops at, the next one goes on: one run, 
       return number == away_from && reply_lost ? Mood::deaf_reply : Mood::away;
     });
     // Long enough that on a busy machine, too, it is the server that ends it, and not the patience in the middle of a reply.
-    const Delivered first = deliver(folder, options_for(server, true), milliseconds(400));
+    const MlflowDelivered first = deliver(folder, options_for(server, true), milliseconds(400));
     INFO("round " << round << ", away from request " << away_from << ", reply lost " << reply_lost);
     CHECK(first.outcome != Outcome::busy);
     back = true;
-    const Delivered second = deliver(folder, options_for(server, true));
+    const MlflowDelivered second = deliver(folder, options_for(server, true));
     CHECK(second.outcome == Outcome::all);
     were_there += first.was_there + second.was_there;
     CHECK(first.points + first.was_there + second.points + second.was_there == live.points.size());
@@ -236,7 +237,7 @@ TEST_CASE("a delivery without patience waits for the request that is under way",
     while (number == 0 && !looked) { std::this_thread::yield(); }
     return Mood::good;
   });
-  Delivery delivery(folder, options_for(server), milliseconds(0), takt::detail::SenderTimes());
+  MlflowDelivery delivery(folder, options_for(server), milliseconds(0), takt::detail::SenderTimes());
   CHECK(delivery.run([&](auto...) { looked = true; }).outcome == Outcome::all);
 }
 
@@ -275,7 +276,7 @@ TEST_CASE("what the program's own exporter has sent is not sent again", "[timed]
   CHECK(before > 50);
   MlflowOptions other = options_for(server, true);  // what the run was begun with holds
   other.experiment_id = "7";
-  const Delivered delivered = deliver(folder, other);
+  const MlflowDelivered delivered = deliver(folder, other);
   CHECK(delivered.outcome == Outcome::all);
   CHECK(delivered.points == live.points.size() - before);
   CHECK(server.runs().size() == 1);
@@ -328,7 +329,7 @@ TEST_CASE("what an exporter had to drop, because the server was away for long, i
   FakeMlflow server([&](std::size_t) { return away ? Mood::away : Mood::good; });
   {
     MlflowClient client(options_for(server, true), quick(), 100);
-    client.keep_cursor(takt::detail::mlflow_cursor_file(folder));
+    client.keep_cursor(takt::detail::kMlflow.cursor_file(folder));
     for (const Snapshot& each : run) { client.take(each); }
     away = false;
     client.deliver(std::chrono::steady_clock::now() + milliseconds(60'000));
@@ -350,8 +351,8 @@ struct Live {
     REQUIRE(::mkdir(folder.c_str(), 0700) == 0);
     journal = std::make_unique<takt::detail::JournalExporter>(folder, plain_journal(20'000));
     client = std::make_unique<MlflowClient>(options_for(server, true), quick(), kFew);
-    client->keep_cursor(takt::detail::mlflow_cursor_file(folder));
-    feed = std::make_unique<MlflowFeed>(*client, folder, kFew);
+    client->keep_cursor(takt::detail::kMlflow.cursor_file(folder));
+    feed = std::make_unique<JournalFeed>(*client, takt::detail::kMlflow, folder);
   }
   /// \param lag of the journal, in periods.
   void period(const Snapshot& snapshot, std::size_t lag = 0) {
@@ -378,7 +379,7 @@ struct Live {
   std::string folder;
   std::unique_ptr<takt::detail::JournalExporter> journal;
   std::unique_ptr<MlflowClient> client;
-  std::unique_ptr<MlflowFeed> feed;
+  std::unique_ptr<JournalFeed> feed;
   std::size_t most_points = 0;
   bool idle = false;
   bool away = false;
@@ -443,7 +444,7 @@ TEST_CASE("what was sent from memory, from the journal, and by takt sync after t
     CHECK(server.run().status == "RUNNING");
     program.client.reset();
     away = false;
-    const Delivered rest = deliver(program.folder, options_for(server));
+    const MlflowDelivered rest = deliver(program.folder, options_for(server));
     CHECK(rest.outcome == Outcome::all);
     CHECK(rest.points == live.points.size() - sent);  // recorded = delivered + in the journal
   }
@@ -483,7 +484,7 @@ TEST_CASE("what an exporter that was added late has not seen stays out: windows 
   FakeMlflow server;
   {
     MlflowClient client(options_for(server), quick());
-    client.keep_cursor(takt::detail::mlflow_cursor_file(folder));
+    client.keep_cursor(takt::detail::kMlflow.cursor_file(folder));
     for (std::size_t at = 0; at < 30; ++at) { client.take(seen[at]); }
     client.deliver(std::chrono::steady_clock::now() + milliseconds(60'000));
   }
@@ -518,7 +519,7 @@ TEST_CASE("what a server fails over remains, and the next delivery sends it", "[
   FakeMlflow server;
   server.fail_over(
       [&](const FakeRequest& request) { return contains(request.body, over) || contains(request.path, over); });
-  const Delivered first = deliver(folder, options_for(server));
+  const MlflowDelivered first = deliver(folder, options_for(server));
   INFO(over);
   CHECK(first.outcome == Outcome::some);
   CHECK(contains(first.why, "takt sync " + folder + " tries that again"));
@@ -542,11 +543,11 @@ TEST_CASE("what a server refuses for good is left out, and not counted as delive
   FakeMlflow server;
   server.fail_over([](const FakeRequest& request) { return contains(request.body, "total/throughput/steps_per_s"); },
                    400);
-  const Delivered first = deliver(folder, options_for(server));
+  const MlflowDelivered first = deliver(folder, options_for(server));
   CHECK(first.outcome == Outcome::all);
   CHECK(first.left_out == 1);
   CHECK(first.points == live.points.size() - 1);
-  const Delivered again = deliver(folder, options_for(server));
+  const MlflowDelivered again = deliver(folder, options_for(server));
   CHECK(again.outcome == Outcome::all);
   CHECK(again.points == 0);
 }
@@ -555,7 +556,7 @@ TEST_CASE("a delivery that cannot note how far it got sends nothing", "[timed]")
   const Scratch scratch;
   const std::string folder = folder_with(scratch, a_run(19, 5));
   FakeMlflow server;
-  const std::string file = takt::detail::mlflow_cursor_file(folder);
+  const std::string file = takt::detail::kMlflow.cursor_file(folder);
   REQUIRE(::mkdir((file + ".part").c_str(), 0700) == 0);
   CHECK_THROWS_WITH(deliver(folder, options_for(server)), takt_test::containing(file));
   CHECK(server.requests() == 0);
@@ -589,7 +590,7 @@ TEST_CASE("a run that has ended on the server was not killed, though its journal
   const auto run = a_run(21, 30);
   const Scratch scratch;
   const std::string folder = folder_with(scratch, {run.begin(), run.end() - 1});
-  const std::string cursor = takt::detail::mlflow_cursor_file(folder);
+  const std::string cursor = takt::detail::kMlflow.cursor_file(folder);
   FakeMlflow server;
   {
     MlflowClient client(options_for(server), quick());
@@ -615,7 +616,7 @@ TEST_CASE("a run that SIGTERM ended is killed on the server, and told once, whoe
   const bool live = GENERATE(true, false);
   if (live) {
     MlflowClient client(options_for(server), quick());
-    client.keep_cursor(takt::detail::mlflow_cursor_file(folder));
+    client.keep_cursor(takt::detail::kMlflow.cursor_file(folder));
     for (const Snapshot& each : run) { client.take(each); }
     REQUIRE(client.deliver(std::chrono::steady_clock::now() + milliseconds(60'000)));
   } else {
@@ -623,7 +624,7 @@ TEST_CASE("a run that SIGTERM ended is killed on the server, and told once, whoe
   }
   CHECK(server.run().status == "KILLED");
   const std::size_t requests = server.requests();
-  const Delivered again = deliver(folder, options_for(server));
+  const MlflowDelivered again = deliver(folder, options_for(server));
   CHECK(again.outcome == Outcome::all);
   CHECK(again.points + again.was_there == 0);
   CHECK(server.requests() == requests + 1);  // for the run
@@ -691,13 +692,13 @@ TEST_CASE("with the note of another run nothing is sent", "[timed]") {
   const std::string other = folder_with(elsewhere, run);
   FakeMlflow server;
   CHECK(deliver(other, options_for(server)).outcome == Outcome::all);
-  const std::string note = read_text(takt::detail::mlflow_cursor_file(other));
-  write_text(takt::detail::mlflow_cursor_file(folder), note);
+  const std::string note = read_text(takt::detail::kMlflow.cursor_file(other));
+  write_text(takt::detail::kMlflow.cursor_file(folder), note);
   const std::size_t requests = server.requests();
   CHECK_THROWS_WITH(deliver(folder, options_for(server)),
                     takt_test::containing("another") && takt_test::containing("Remove it"));
   CHECK(server.requests() == requests);
-  CHECK(read_text(takt::detail::mlflow_cursor_file(folder)) == note);
+  CHECK(read_text(takt::detail::kMlflow.cursor_file(folder)) == note);
 }
 
 TEST_CASE("what follows a gap in the journal arrives, whatever was delivered before", "[timed]") {
@@ -713,7 +714,7 @@ TEST_CASE("what follows a gap in the journal arrives, whatever was delivered bef
   FakeMlflow server;
   {
     MlflowClient client(options_for(server, true), quick());
-    client.keep_cursor(takt::detail::mlflow_cursor_file(folder));
+    client.keep_cursor(takt::detail::kMlflow.cursor_file(folder));
     for (std::size_t at = 0; at < 40; ++at) { client.take(run[at]); }
     client.deliver(std::chrono::steady_clock::now() + milliseconds(60'000));
   }
@@ -729,7 +730,7 @@ TEST_CASE("no credentials in what is written beside the journal, and nobody else
   MlflowOptions options = options_for(server);
   options.tracking_uri.insert(options.tracking_uri.find("//") + 2, "us3r:p4ssword@");
   REQUIRE(deliver(folder, options).outcome == Outcome::all);
-  const std::string file = takt::detail::mlflow_cursor_file(folder);
+  const std::string file = takt::detail::kMlflow.cursor_file(folder);
   const std::string text = read_text(file);
   CHECK(contains(text, "\"run_id\":\"r0\""));
   CHECK_FALSE(contains(text, "us3r"));
@@ -738,7 +739,7 @@ TEST_CASE("no credentials in what is written beside the journal, and nobody else
   struct stat status = {};
   REQUIRE(::stat(file.c_str(), &status) == 0);
   CHECK((status.st_mode & 0777U) == 0600U);
-  CHECK(::access(takt::detail::mlflow_lease_file(folder).c_str(), F_OK) != 0);
+  CHECK(::access(takt::detail::kMlflow.lease_file(folder).c_str(), F_OK) != 0);
 }
 
 TEST_CASE("a cursor that cannot be read stops a delivery: guessing would send things twice", "[timed]") {
@@ -747,16 +748,16 @@ TEST_CASE("a cursor that cannot be read stops a delivery: guessing would send th
   FakeMlflow server;
   const std::string text =
       GENERATE("", "{}", "{\"schema\":\"takt-mlflow/2\"}", "{\"schema\":\"takt-mlflow/3\"}", "[1,2", "null");
-  write_text(takt::detail::mlflow_cursor_file(folder), text);
+  write_text(takt::detail::kMlflow.cursor_file(folder), text);
   CHECK_THROWS_WITH(deliver(folder, options_for(server)), takt_test::containing("Remove it"));
   CHECK(server.requests() == 0);
-  CHECK(::access(takt::detail::mlflow_lease_file(folder).c_str(), F_OK) != 0);
+  CHECK(::access(takt::detail::kMlflow.lease_file(folder).c_str(), F_OK) != 0);
 }
 
 TEST_CASE("a lease holds while its process gives signs of life", "[timed]") {
   const Scratch scratch;
   const std::string folder = folder_with(scratch, a_run(13, 5));
-  const std::string file = takt::detail::mlflow_lease_file(folder);
+  const std::string file = takt::detail::kMlflow.lease_file(folder);
   FakeMlflow server;
   struct Case {
     std::string text;
@@ -783,7 +784,7 @@ TEST_CASE("a lease holds while its process gives signs of life", "[timed]") {
     times[0].tv_sec -= each.age_s;
     times[1] = times[0];
     REQUIRE(::utimensat(AT_FDCWD, file.c_str(), times, 0) == 0);
-    const Delivered delivered = deliver(folder, options_for(server));
+    const MlflowDelivered delivered = deliver(folder, options_for(server));
     CHECK(delivered.outcome == (each.free ? Outcome::all : Outcome::busy));
     CHECK((::access(file.c_str(), F_OK) != 0) == each.free);
   }

@@ -35,9 +35,9 @@ using std::chrono::milliseconds;
 using takt::Snapshot;
 using takt::WandbMode;
 using takt::WandbOptions;
+using takt::cli::Outcome;
 using takt::cli::WandbDelivered;
 using takt::cli::WandbDelivery;
-using Outcome = WandbDelivered::Outcome;
 
 namespace {
 
@@ -362,8 +362,8 @@ TEST_CASE("W&B delivery: a log that is gone, or shorter than it was, is an error
   } else {
     REQUIRE(::truncate(log.c_str(), 100) == 0);
   }
-  CHECK_THROWS_WITH(rig.deliver(), takt_test::containing(takt::detail::wandb_cursor_file(rig.folder)));
-  write_text(takt::detail::wandb_cursor_file(rig.folder), "{}");
+  CHECK_THROWS_WITH(rig.deliver(), takt_test::containing(takt::detail::kWandb.cursor_file(rig.folder)));
+  write_text(takt::detail::kWandb.cursor_file(rig.folder), "{}");
   CHECK_THROWS_WITH(rig.deliver(), takt_test::containing("Remove it"));
 }
 
@@ -445,7 +445,7 @@ struct HalfWritten : Rig {
     takt::WandbExporter exporter(options);
     for (std::size_t at = 0; at < 20; ++at) { exporter.export_snapshot(all[at]); }
   }
-  std::string cursor_file() const { return takt::detail::wandb_cursor_file(folder); }
+  std::string cursor_file() const { return takt::detail::kWandb.cursor_file(folder); }
   takt::detail::WandbCursor cursor() const {
     takt::detail::WandbCursor found;
     REQUIRE(takt::detail::parse_wandb_cursor(read_text(cursor_file()), found));

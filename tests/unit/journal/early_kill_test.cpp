@@ -14,7 +14,7 @@
 #ifdef HAS_MLFLOW
 #include <takt/exporters/mlflow.hpp>
 
-#include "cli/delivery.hpp"
+#include "cli/mlflow_delivery.hpp"
 #include "mlflow/mlflow_cursor.hpp"
 #include "support/fake_mlflow.hpp"
 #endif
@@ -68,7 +68,7 @@ TEST_CASE("killed right after add(): takt sync makes the run that the program's 
     return std::make_unique<takt::MlflowExporter>(options);
   });
   takt::detail::MlflowCursor cursor;
-  REQUIRE(takt::detail::parse_cursor(read_text(takt::detail::mlflow_cursor_file(folder)), cursor));
+  REQUIRE(takt::detail::parse_cursor(read_text(takt::detail::kMlflow.cursor_file(folder)), cursor));
   CHECK(cursor.experiment_name == "set in code");
   CHECK(cursor.every_step);
   CHECK_FALSE(cursor.artifacts);
@@ -77,8 +77,8 @@ TEST_CASE("killed right after add(): takt sync makes the run that the program's 
   FakeMlflow server;
   takt::MlflowOptions options;
   options.tracking_uri = server.url();
-  const takt::cli::Delivered delivered = takt::cli::Delivery(folder, options, milliseconds(60'000)).run();
-  CHECK(delivered.outcome == takt::cli::Delivered::Outcome::all);
+  const takt::cli::MlflowDelivered delivered = takt::cli::MlflowDelivery(folder, options, milliseconds(60'000)).run();
+  CHECK(delivered.outcome == takt::cli::Outcome::all);
   CHECK(server.requests("experiments/get-by-name?experiment_name=set%20in%20code") == 1);
   REQUIRE(server.runs().size() == 1);
   CHECK(server.run().nonce == cursor.nonce);
@@ -97,7 +97,7 @@ TEST_CASE("killed right after add(): takt sync goes on with the log that the pro
   given.every_step = true;
   const std::string folder = killed_run(scratch, [&] { return std::make_unique<takt::WandbExporter>(given); });
   takt::detail::WandbCursor cursor;
-  REQUIRE(takt::detail::parse_wandb_cursor(read_text(takt::detail::wandb_cursor_file(folder)), cursor));
+  REQUIRE(takt::detail::parse_wandb_cursor(read_text(takt::detail::kWandb.cursor_file(folder)), cursor));
   CHECK(cursor.every_step);
   CHECK(cursor.records > 0);
   CHECK(contains(read_text(cursor.log), "set-in-code"));
@@ -105,8 +105,8 @@ TEST_CASE("killed right after add(): takt sync goes on with the log that the pro
   given.project.clear();
   given.every_step = false;
   const takt::cli::WandbDelivered delivered = takt::cli::WandbDelivery(folder, given, milliseconds(60'000)).run();
-  CHECK(delivered.outcome == takt::cli::WandbDelivered::Outcome::written);
-  REQUIRE(takt::detail::parse_wandb_cursor(read_text(takt::detail::wandb_cursor_file(folder)), cursor));
+  CHECK(delivered.outcome == takt::cli::Outcome::written);
+  REQUIRE(takt::detail::parse_wandb_cursor(read_text(takt::detail::kWandb.cursor_file(folder)), cursor));
   CHECK(cursor.ended);
   CHECK(cursor.every_step);
 }

@@ -99,9 +99,9 @@ Snapshot at_the_end() {
 
 }  // namespace
 
-// Run by name to write the file anew, until the version that it is named after is released.
+// Run by name to write the file again, until the version that it is named after is released.
 TEST_CASE("journal: write the golden file of 0.1", "[.golden]") {
-  const CaughtFaults faults;  // that steps are left out
+  const support::CaughtFaults faults;  // that steps are left out
   JournalOptions options = plain_journal();
   options.max_bytes = 1;
   JournalExporter writer(folder_of_release("journal-0.1"), options);

@@ -358,7 +358,7 @@ TEST_CASE("journal: a folder without one is nothing new") {
   CHECK(is_undamaged(reader));
 }
 
-// Run by name to write the file anew, which only a new version of the format is a reason for.
+// Run by name to write the file again, which only a new version of the format is a reason for.
 TEST_CASE("journal: write the golden file", "[.golden]") {
   JournalExporter writer(golden_folder("journal-2"), plain_journal());
   Snapshot snapshot = sample_snapshot();

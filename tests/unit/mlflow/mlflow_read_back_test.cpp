@@ -62,7 +62,7 @@ std::vector<std::int64_t> rising(std::size_t count) {
   return steps;
 }
 
-/// As of a program that counts its steps anew, again and again.
+/// As of a program that counts its steps from 0, again and again.
 std::vector<std::int64_t> back_and_forth(std::size_t count) {
   std::vector<std::int64_t> steps = rising(count);
   for (std::int64_t& each : steps) { each = each % 26 * 1000 + each; }

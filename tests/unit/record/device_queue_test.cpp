@@ -88,7 +88,7 @@ TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: spans that fail are counted as l
   recorder->poll(true);
   REQUIRE(node({kA})->device_lost.get() == 2);
   REQUIRE(node({kA})->device_pending.get() == 0);
-  REQUIRE(mishaps(Mishap::device_failed) == 2);
+  REQUIRE(losses(LossKind::device_failed) == 2);
   REQUIRE(device.outstanding() == 0);
 }
 
@@ -101,7 +101,7 @@ TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: without a mark only the host is 
   end(open);
   REQUIRE(node({kA})->host.n() == 2);
   REQUIRE(node({kA})->device.load() == nullptr);
-  REQUIRE(mishaps(Mishap::device_skipped) == 2);
+  REQUIRE(losses(LossKind::device_skipped) == 2);
   REQUIRE(device.outstanding() == 0);
 }
 
@@ -110,7 +110,7 @@ TEST_CASE_METHOD(DeviceQueueTest,
   device.hold(true);
   for (std::uint32_t count = 0; count < DeviceQueue::kPending + 5; ++count) { region_on(kA, 1); }
   REQUIRE(node({kA})->device_pending.get() == DeviceQueue::kPending);
-  REQUIRE(mishaps(Mishap::device_skipped) == 5);
+  REQUIRE(losses(LossKind::device_skipped) == 5);
   REQUIRE(device.outstanding() == 2 * DeviceQueue::kPending);
   ManualClock other;
   const Region elsewhere = begin_on(kB, ManualBackend(other).stream());
@@ -120,7 +120,7 @@ TEST_CASE_METHOD(DeviceQueueTest,
   device.hold(false);
   device.resolve_all();
   region_on(kA, 1);  // nobody has polled in between
-  REQUIRE(mishaps(Mishap::device_skipped) == 5);
+  REQUIRE(losses(LossKind::device_skipped) == 5);
   recorder->poll(true);
   REQUIRE(span_of({kA}).n() == DeviceQueue::kPending + 1);
   REQUIRE(device.outstanding() == 0);
@@ -133,7 +133,7 @@ TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: laps share marks, and go on afte
     device.advance(nanoseconds(4));
     lap = recorder->lap(lap, kA, 0);
   }
-  REQUIRE(mishaps(Mishap::device_skipped) >= 10);
+  REQUIRE(losses(LossKind::device_skipped) >= 10);
   device.hold(false);
   device.resolve_all();
   for (int count = 0; count < 3; ++count) {
@@ -162,7 +162,7 @@ TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: idle streams make room for other
     end(open);
   }
   REQUIRE(node({kB})->device_pending.get() == DeviceQueue::kStreams);
-  REQUIRE(mishaps(Mishap::device_skipped) == 2);
+  REQUIRE(losses(LossKind::device_skipped) == 2);
   for (ManualClock& clock : clocks) { clock.resolve_all(); }
   recorder->poll(true);
   for (ManualClock& clock : clocks) { REQUIRE(clock.outstanding() == 0); }
@@ -175,7 +175,7 @@ TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: what is still pending at the end
   const Region open = begin_on(kC, stream());
   recorder->abandon_devices();
   REQUIRE(node({kA})->device_lost.get() == 1);
-  REQUIRE(mishaps(Mishap::device_unresolved) == 2);
+  REQUIRE(losses(LossKind::device_unresolved) == 2);
   REQUIRE(!recorder->device_pending());
   end(open);
   recorder->abandon_devices();
@@ -189,7 +189,7 @@ TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: regions too deep are not put on 
     end(open.back());
     open.pop_back();
   }
-  REQUIRE(mishaps(Mishap::device_skipped) == 16);
+  REQUIRE(losses(LossKind::device_skipped) == 16);
   REQUIRE(device.outstanding() == 0);
 }
 

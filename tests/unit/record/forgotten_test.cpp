@@ -64,10 +64,10 @@ struct ForgottenTest {
     }
     return batches;
   }
-  std::uint64_t count_of(Mishap mishap) const {
+  std::uint64_t count_of(LossKind kind) const {
     std::uint64_t sum = 0;
-    for (unsigned slot = 0; slot < tree.mishaps(); ++slot) {
-      if (tree.mishap(slot).mishap.get() == mishap) { sum += tree.mishap(slot).count.get(); }
+    for (unsigned slot = 0; slot < tree.losses().size(); ++slot) {
+      if (tree.losses()[slot].kind.get() == kind) { sum += tree.losses()[slot].count.get(); }
     }
     return sum;
   }
@@ -78,14 +78,14 @@ struct ForgottenTest {
 TEST_CASE_METHOD(ForgottenTest, "Forgotten: one inner region costs itself alone, and is given up after the next step") {
   for (int count = 0; count < 20; ++count) { step(); }
   step(Miss::embed);
-  REQUIRE(count_of(Mishap::never_ended) == 0);
+  REQUIRE(count_of(LossKind::never_ended) == 0);
   step();
-  REQUIRE(count_of(Mishap::never_ended) == 1);
+  REQUIRE(count_of(LossKind::never_ended) == 1);
   for (int count = 0; count < 20; ++count) { step(); }
   REQUIRE(tree.depth() == 0);
   REQUIRE(steps == 42);
   REQUIRE(paths() == "/2=42 /2/10=42 /2/10/11=41 /2/12=42 ");
-  REQUIRE(tree.mishaps() == 1);
+  REQUIRE(tree.losses().size() == 1);
   REQUIRE(tree.node(2)->never_ended.get() == 1);
 }
 
@@ -122,9 +122,9 @@ TEST_CASE_METHOD(ForgottenTest, "Forgotten: at every step, of every kind, the se
     REQUIRE(find_batches() == 1);
     REQUIRE(steps == 4);
   }
-  REQUIRE(count_of(Mishap::overflow) == 0);
+  REQUIRE(count_of(LossKind::overflow) == 0);
   REQUIRE(tree.depth() <= 3);
-  REQUIRE(count_of(Mishap::never_ended) >= 4998);
+  REQUIRE(count_of(LossKind::never_ended) >= 4998);
 }
 
 TEST_CASE_METHOD(ForgottenTest, "Forgotten: after a single Batch or a single jump, the next step begins anew") {
@@ -144,8 +144,8 @@ TEST_CASE_METHOD(ForgottenTest, "Forgotten: without a step before it, Batches pi
   for (int count = 0; count < 1000; ++count) { begin(kBatchKey); }
   REQUIRE(tree.depth() <= 8);
   REQUIRE(tree.nodes() <= 8);
-  REQUIRE(count_of(Mishap::overflow) == 0);
-  REQUIRE(count_of(Mishap::never_ended) >= 992);
+  REQUIRE(count_of(LossKind::overflow) == 0);
+  REQUIRE(count_of(LossKind::never_ended) >= 992);
 }
 
 TEST_CASE_METHOD(ForgottenTest, "Forgotten: between steps, the region is recognised when it begins again") {
@@ -156,7 +156,7 @@ TEST_CASE_METHOD(ForgottenTest, "Forgotten: between steps, the region is recogni
   }
   REQUIRE(tree.depth() == 0);
   REQUIRE(steps == 20);
-  REQUIRE(count_of(Mishap::never_ended) == 1);
+  REQUIRE(count_of(LossKind::never_ended) == 1);
   REQUIRE(paths() == "/13=19 /2=19 /2/10=19 /2/10/11=19 /2/12=19 /13/2=1 /13/2/10=1 /13/2/10/11=1 /13/2/12=1 ");
 }
 
@@ -170,7 +170,7 @@ TEST_CASE_METHOD(ForgottenTest, "Forgotten: inside a region between steps, no Ba
   }
   REQUIRE(tree.depth() == 0);
   REQUIRE(paths() == "/13=40 /13/11=39 /2=40 /2/10=40 /2/10/11=40 /2/12=40 ");
-  REQUIRE(count_of(Mishap::never_ended) == 1);
+  REQUIRE(count_of(LossKind::never_ended) == 1);
 }
 
 TEST_CASE_METHOD(ForgottenTest, "Forgotten: an Epoch, and what its last step left open") {
@@ -182,7 +182,7 @@ TEST_CASE_METHOD(ForgottenTest, "Forgotten: an Epoch, and what its last step lef
     step(epoch == 1 ? Miss::embed : epoch == 2 ? Miss::batch : Miss::nothing);
     region(kValidation);
     if (epoch != 3) { end(id); }
-    forgotten = count_of(Mishap::never_ended);
+    forgotten = count_of(LossKind::never_ended);
   }
   REQUIRE(forgotten == 3);
   REQUIRE(find_batches() == 1);
@@ -203,24 +203,24 @@ TEST_CASE_METHOD(ForgottenTest, "Forgotten: a region that spans the end of its s
     region(kValidation);
   }
   end(prefetch);
-  REQUIRE(tree.mishaps() == 0);
+  REQUIRE(tree.losses().size() == 0);
   REQUIRE(tree.depth() == 0);
   REQUIRE(paths() == "/2=13 /2/10=13 /2/10/11=3 /2/12=3 /2/13=10 /2/13/12=10 /14=10 ");
 }
 
 TEST_CASE_METHOD(ForgottenTest,
-                 "Forgotten: what ends after all is counted, without self time, and is no mistake any more") {
+                 "Forgotten: what ends after all is counted, without self time, and is no loss any more") {
   for (int count = 0; count < 3; ++count) { step(); }
   const std::uint32_t batch = begin(kBatchKey);
   const std::uint32_t io = begin(kIO);
   end(batch);
   step();
-  REQUIRE(count_of(Mishap::never_ended) == 1);
+  REQUIRE(count_of(LossKind::never_ended) == 1);
   REQUIRE(tree.late() == 1);
   REQUIRE(tree.is_open(io));
   REQUIRE(end(io));
-  REQUIRE(count_of(Mishap::never_ended) == 0);
-  REQUIRE(count_of(Mishap::ended_late) == 1);
+  REQUIRE(count_of(LossKind::never_ended) == 0);
+  REQUIRE(count_of(LossKind::ended_late) == 1);
   REQUIRE(tree.late() == 0);
   const Node* const node = tree.node(tree.nodes() - 1);
   REQUIRE(node->key == kIO);
@@ -239,7 +239,7 @@ TEST_CASE_METHOD(ForgottenTest,
     step();
     end(validation);
     REQUIRE(end(batch));
-    REQUIRE(tree.mishaps() == 0);
+    REQUIRE(tree.losses().size() == 0);
   }
   SECTION("without one: the first time costs that step") {
     for (int round = 0; round < 3; ++round) {
@@ -247,8 +247,8 @@ TEST_CASE_METHOD(ForgottenTest,
       for (int inner = 0; inner < 3; ++inner) { end(begin(kBatchKey)); }
       REQUIRE(end(batch));
     }
-    REQUIRE(count_of(Mishap::never_ended) == 0);
-    REQUIRE(count_of(Mishap::ended_late) == 1);
+    REQUIRE(count_of(LossKind::never_ended) == 0);
+    REQUIRE(count_of(LossKind::ended_late) == 1);
     REQUIRE(find_batches() == 2);
   }
   REQUIRE(tree.depth() == 0);
@@ -259,8 +259,8 @@ TEST_CASE_METHOD(ForgottenTest, "Forgotten: of those that may still end, the old
   step();
   REQUIRE(tree.late() == Tree::kMaxLate);
   REQUIRE(!tree.is_open(3));
-  REQUIRE(count_of(Mishap::never_ended) == 1030);
+  REQUIRE(count_of(LossKind::never_ended) == 1030);
   tree.abandon_open();
   REQUIRE(tree.late() == 0);
-  REQUIRE(count_of(Mishap::never_ended) == 1030);
+  REQUIRE(count_of(LossKind::never_ended) == 1030);
 }

@@ -57,33 +57,33 @@ constexpr Mix kMixes[] = {
     {"deep", 1, 90, 5, 1, 1, 5, 2},           {"more paths than there is room for", 40, 8, 10, 1, 2, 5, 3},
 };
 
-const char* name_of(Mishap mishap) {
-  switch (mishap) {
-    case Mishap::end_without_start:
+const char* name_of(LossKind kind) {
+  switch (kind) {
+    case LossKind::end_without_start:
       return "end_without_start";
-    case Mishap::never_ended:
+    case LossKind::never_ended:
       return "never_ended";
-    case Mishap::ended_elsewhere:
+    case LossKind::ended_elsewhere:
       return "ended_elsewhere";
-    case Mishap::clock_changed:
+    case LossKind::clock_changed:
       return "clock_changed";
-    case Mishap::no_place:
+    case LossKind::no_place:
       return "no_place";
-    case Mishap::overflow:
+    case LossKind::overflow:
       return "overflow";
-    case Mishap::bad_amount:
+    case LossKind::bad_amount:
       return "bad_amount";
-    case Mishap::device_skipped:
+    case LossKind::device_skipped:
       return "device_skipped";
-    case Mishap::device_failed:
+    case LossKind::device_failed:
       return "device_failed";
-    case Mishap::device_unresolved:
+    case LossKind::device_unresolved:
       return "device_unresolved";
-    case Mishap::graph_missed:
+    case LossKind::graph_missed:
       return "graph_samples_missed";
-    case Mishap::step_at_end:
+    case LossKind::step_at_end:
       return "step_at_end";
-    case Mishap::ended_late:
+    case LossKind::ended_late:
       return "ended_late";
   }
   return "?";
@@ -348,7 +348,8 @@ class Simulation {
     const DeviceBegin mark =
         begin.marked ? DeviceBegin::now(begin.stream, time_.clock) : DeviceBegin{begin.stream, 0, false};
     bool open = false;
-    Node* node = registry_.end_elsewhere(ender.recorder, opener.recorder, live.region, now(), kNoKey, open);
+    Node* node =
+        registry_.open_regions().end_elsewhere(ender.recorder, opener.recorder, live.region, now(), kNoKey, open);
     REQUIRE(node != nullptr);
     REQUIRE(open);
     bool placed = false;
@@ -463,7 +464,7 @@ class Simulation {
     Tree copy(kEpochKey, kBatchKey);
     copy.copy_for_replay(thread.recorder.tree(), unfolded.state);
     Ruler ruler(time_.clock, unfolded.source, unfolded.last_ticks);
-    Folder(copy, ruler).fold(unfolded);
+    Fold(copy, ruler).add(unfolded);
     thread.oracle.pass(now());
     compare_tree(thread, copy, false);
     SAME(copy.covered_ns(), thread.oracle.covered());
@@ -518,37 +519,37 @@ class Simulation {
     for (unsigned level = 0; level < tree.depth(); ++level) {
       SAME(tree.frame(level).id(), (open[level] == 0 ? Tree::Frame::kTooDeep : open[level]));
     }
-    Mishaps mishaps;
-    for (unsigned slot = 0; slot < tree.mishaps(); ++slot) {
-      const Tree::Count& each = tree.mishap(slot);
-      mishaps[{name_of(each.mishap.get()), each.key.get()}] += each.count.get();
+    Losses losses;
+    for (unsigned slot = 0; slot < tree.losses().size(); ++slot) {
+      const LossCounts::Count& each = tree.losses()[slot];
+      losses[{name_of(each.kind.get()), each.key.get()}] += each.count.get();
     }
-    auto wanted = oracle.mishaps();
-    for (auto* each : {&mishaps, &wanted}) {  // outcomes of devices are not known before they were looked at
+    auto wanted = oracle.losses();
+    for (auto* each : {&losses, &wanted}) {  // outcomes of devices are not known before they were looked at
       for (auto at = each->begin(); at != each->end();) {
         at = at->second == 0                                 ? each->erase(at)
              : !device && at->first.first == "device_failed" ? each->erase(at)
                                                              : std::next(at);
       }
     }
-    if (oracle.mishaps().size() <= 64 - kMishaps) {  // so many have a place with their key (Tree::count)
-      SAME(text_of(mishaps), text_of(wanted));
+    if (oracle.losses().size() <= 64 - kLossKinds) {  // so many have a place with their key (Tree::count)
+      SAME(text_of(losses), text_of(wanted));
     } else {
-      SAME(text_of(sums_of(mishaps)), text_of(sums_of(wanted)));
+      SAME(text_of(sums_of(losses)), text_of(sums_of(wanted)));
     }
   }
 
-  using Mishaps = std::map<std::pair<std::string, Oracle::Key>, std::uint64_t>;
-  static std::string text_of(const Mishaps& mishaps) {
+  using Losses = std::map<std::pair<std::string, Oracle::Key>, std::uint64_t>;
+  static std::string text_of(const Losses& losses) {
     std::string text;
-    for (const auto& [what, count] : mishaps) {
+    for (const auto& [what, count] : losses) {
       text += what.first + " " + std::to_string(what.second) + ": " + std::to_string(count) + "\n";
     }
     return text;
   }
-  static Mishaps sums_of(const Mishaps& mishaps) {
-    Mishaps sums;
-    for (const auto& [what, count] : mishaps) { sums[{what.first, 0}] += count; }
+  static Losses sums_of(const Losses& losses) {
+    Losses sums;
+    for (const auto& [what, count] : losses) { sums[{what.first, 0}] += count; }
     return sums;
   }
 

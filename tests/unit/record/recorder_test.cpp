@@ -27,7 +27,7 @@ std::unique_ptr<Tree> replay(const Recorder& recorder, const Clock& clock, const
   auto copy = std::make_unique<Tree>(kEpochKey, kBatchKey);
   copy->copy_for_replay(recorder.tree(), unfolded.state);
   Ruler ruler(clock, unfolded.source, unfolded.last_ticks);
-  Folder(*copy, ruler).fold(unfolded);
+  Fold(*copy, ruler).add(unfolded);
   return copy;
 }
 
@@ -78,7 +78,7 @@ TEST_CASE_METHOD(RecorderFixture, "Recorder: a reader that is overtaken counts n
       its.push_back(its.back() + time.now_ns() - open.back().since_ns);
       open.pop_back();
     } else if (choice == 17) {
-      recorder->mistake(Mishap::bad_amount, kA);  // a change without an event
+      recorder->count_loss(LossKind::bad_amount, kA);  // a change without an event
     } else if (choice == 18) {
       recorder->fold();
     } else {
@@ -125,7 +125,7 @@ TEST_CASE_METHOD(RecorderFixture, "Recorder: regions stay open over thousands of
   REQUIRE(node({kA})->self_ns() == 2);
   REQUIRE(node({kA, kB})->self_ns() == 0);
   REQUIRE(node({kA, kB, kC})->host.n() == 500'000);
-  REQUIRE(mishaps(Mishap::end_without_start) == 0);
+  REQUIRE(losses(LossKind::end_without_start) == 0);
 }
 
 TEST_CASE_METHOD(RecorderFixture,
@@ -141,18 +141,18 @@ TEST_CASE_METHOD(RecorderFixture,
     for (std::size_t filler = 0; filler < 31 && block + 1 < kBlocks; ++filler) { region(kB, 1); }  // on to the next
   }
   for (int more = 0; more < 200; ++more) { region(kC, 1); }  // the last block is full, and no other is free
-  REQUIRE(mishaps(Mishap::overflow) == 0);
+  REQUIRE(losses(LossKind::overflow) == 0);
   REQUIRE(recorder->tree().too_deep() == 0);
   while (const Region more = begin(kC)) { open.push_back(more); }
   REQUIRE(open.size() == Tree::kMaxOpen);
-  REQUIRE(mishaps(Mishap::no_place) == 1);
+  REQUIRE(losses(LossKind::no_place) == 1);
   // What needs no place of its own is still recorded.
   recorder->amount(open[5], Amount::items, 7);
   recorder->skip(kC);
   recorder->add(kC, 11);
   REQUIRE(begin(kC) == 0);
-  REQUIRE(mishaps(Mishap::no_place) == 2);
-  REQUIRE(mishaps(Mishap::overflow) == 0);
+  REQUIRE(losses(LossKind::no_place) == 2);
+  REQUIRE(losses(LossKind::overflow) == 0);
   pass(100);
   end(open[40]);
   open.erase(open.begin() + 40);
@@ -164,7 +164,7 @@ TEST_CASE_METHOD(RecorderFixture,
     end(open.back());
     open.pop_back();
   }
-  REQUIRE(mishaps(Mishap::end_without_start) == 0);
+  REQUIRE(losses(LossKind::end_without_start) == 0);
   REQUIRE(recorder->tree().depth() == 0);
   std::uint64_t ended = 0;
   std::uint64_t items = 0;
@@ -230,7 +230,7 @@ TEST_CASE_METHOD(RecorderFixture, "Recorder: regions on a counter that is given 
   REQUIRE(node({kBatch, kA})->host.n() == 0);
   REQUIRE(node({kBatch, kA, kB})->host.n() == 0);
   REQUIRE(node({kBatch, kA, kB, kC})->host.total_ns() == 50);
-  REQUIRE(mishaps(Mishap::clock_changed) == 4);
+  REQUIRE(losses(LossKind::clock_changed) == 4);
   REQUIRE(rows().empty());
   region(kA, 30);
   REQUIRE(node({kA})->host.total_ns() == 40);
@@ -304,7 +304,7 @@ TEST_CASE_METHOD(RecorderFixture, "Recorder: items and bytes belong to the regio
   REQUIRE(node({kA})->bytes.get() == 0);
   REQUIRE(node({kA, kB})->bytes.get() == 1'000'000'000'000);
   REQUIRE(node({kA, kB})->items.get() == 0);
-  REQUIRE(mishaps(Mishap::bad_amount) == 2);
+  REQUIRE(losses(LossKind::bad_amount) == 2);
 }
 
 TEST_CASE_METHOD(RecorderFixture,
@@ -329,9 +329,9 @@ TEST_CASE_METHOD(RecorderFixture, "Recorder: a region that is not timed is count
 
 TEST_CASE_METHOD(RecorderFixture, "Recorder: the innermost open region of a key is found, in the overflow too") {
   REQUIRE(recorder->innermost(kA, true) == 0);
-  REQUIRE(mishaps(Mishap::end_without_start) == 0);
+  REQUIRE(losses(LossKind::end_without_start) == 0);
   REQUIRE(recorder->innermost(kA, false) == 0);
-  REQUIRE(mishaps(Mishap::end_without_start) == 1);
+  REQUIRE(losses(LossKind::end_without_start) == 1);
   const Region first = begin(kA);
   const Region second = begin(kA);
   const Region third = begin(kB);
@@ -350,7 +350,7 @@ TEST_CASE_METHOD(RecorderFixture, "Recorder: the innermost open region of a key 
   }
   recorder->fold();
   REQUIRE(recorder->tree().depth() == 0);
-  REQUIRE(mishaps(Mishap::end_without_start) == 1);
+  REQUIRE(losses(LossKind::end_without_start) == 1);
 }
 
 TEST_CASE_METHOD(RecorderFixture, "Recorder: a region without a place in the tree is found by its key") {
@@ -375,10 +375,10 @@ TEST_CASE_METHOD(RecorderFixture, "Recorder: recycled, it knows nothing of the t
   recorder->amount(begin(kB), Amount::items, 5);
   recorder->fold();
   recorder->abandon_open();
-  REQUIRE(mishaps(Mishap::never_ended) == 1);
+  REQUIRE(losses(LossKind::never_ended) == 1);
   rows();
   recorder->recycle();
-  REQUIRE(mishaps(Mishap::never_ended) == 0);
+  REQUIRE(losses(LossKind::never_ended) == 0);
   REQUIRE(recorder->tree().step().node == nullptr);
   for (int step = 0; step < 2; ++step) {
     const Region outer = begin(kC);
@@ -414,7 +414,7 @@ TEST_CASE_METHOD(RecorderFixture, "Recorder: regions too deep keep their places 
   }
   recorder->fold();
   REQUIRE(recorder->tree().depth() == 0);
-  REQUIRE(mishaps(Mishap::end_without_start) == 0);
+  REQUIRE(losses(LossKind::end_without_start) == 0);
 }
 
 TEST_CASE_METHOD(RecorderFixture,
@@ -441,7 +441,7 @@ TEST_CASE_METHOD(RecorderFixture,
   end(around);
   recorder->fold();
   REQUIRE(recorder->tree().depth() == 0);
-  REQUIRE(mishaps(Mishap::end_without_start) == 0);
+  REQUIRE(losses(LossKind::end_without_start) == 0);
 }
 
 TEST_CASE_METHOD(RecorderFixture,

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // What one can work out by hand. Random sequences are in oracle_test.cpp.
-#include <takt/detail/tree.hpp>
+#include "record/tree_state.hpp"
 
 #include "support/catch.hpp"
 #include "support/random.hpp"
@@ -19,7 +19,7 @@ namespace {
 
 constexpr TreeKey kA = 10, kB = 11, kC = 12;
 
-/// A region without others inside, as Folder folds it.
+/// A region without others inside, as Fold adds it.
 void leaf(Tree& tree, TreeKey key, std::uint32_t id, std::uint64_t begin_ns, std::uint64_t end_ns,
           std::uint64_t position) {
   const Tree::Leaf usual = tree.usual_leaf(key);
@@ -47,20 +47,20 @@ const Node* find(const Tree& tree, std::initializer_list<TreeKey> path) {
   return found;
 }
 
-std::uint64_t count_of(const Tree& tree, Mishap mishap, TreeKey key) {
+std::uint64_t count_of(const Tree& tree, LossKind kind, TreeKey key) {
   std::uint64_t sum = 0;
-  for (unsigned slot = 0; slot < tree.mishaps(); ++slot) {
-    if (tree.mishap(slot).mishap.get() == mishap && tree.mishap(slot).key.get() == key) {
-      sum += tree.mishap(slot).count.get();
+  for (unsigned slot = 0; slot < tree.losses().size(); ++slot) {
+    if (tree.losses()[slot].kind.get() == kind && tree.losses()[slot].key.get() == key) {
+      sum += tree.losses()[slot].count.get();
     }
   }
   return sum;
 }
 
-std::uint64_t count_of(const Tree& tree, Mishap mishap) {
+std::uint64_t count_of(const Tree& tree, LossKind kind) {
   std::uint64_t sum = 0;
-  for (unsigned slot = 0; slot < tree.mishaps(); ++slot) {
-    if (tree.mishap(slot).mishap.get() == mishap) { sum += tree.mishap(slot).count.get(); }
+  for (unsigned slot = 0; slot < tree.losses().size(); ++slot) {
+    if (tree.losses()[slot].kind.get() == kind) { sum += tree.losses()[slot].count.get(); }
   }
   return sum;
 }
@@ -196,7 +196,7 @@ TEST_CASE_METHOD(TreeTest, "Tree: 3 968 regions may be open, in paths of 64 keys
   for (std::uint32_t level = 1; level < Tree::kMaxOpen; level += 2) { REQUIRE(tree.end(level + 1, 6000) != nullptr); }
   REQUIRE(tree.depth() == 0);
   REQUIRE(tree.overflow()->host.n() == 0);
-  REQUIRE(tree.mishaps() == 0);
+  REQUIRE(tree.losses().size() == 0);
   REQUIRE(self_of_all(tree) == 6000);
   REQUIRE(tree.covered_ns() == 6000);
   std::uint64_t calls = 0;
@@ -208,7 +208,7 @@ TEST_CASE_METHOD(TreeTest, "Tree: beyond 64 keys in a path a key that is not in 
   for (std::uint32_t level = 0; level < 64; ++level) { tree.begin(kA, level + 1, level); }
   tree.begin(kB, 65, 64);
   REQUIRE(tree.end(65, 70) == tree.overflow());
-  REQUIRE(count_of(tree, Mishap::overflow, kB) == 1);
+  REQUIRE(count_of(tree, LossKind::overflow, kB) == 1);
 }
 
 TEST_CASE_METHOD(SmallTreeTest,
@@ -224,8 +224,8 @@ TEST_CASE_METHOD(SmallTreeTest,
   REQUIRE(tree.overflow()->host.n() == 1);
   REQUIRE(tree.overflow()->host.total_ns() == 10);
   REQUIRE(tree.overflow()->self_ns() == 10);
-  REQUIRE(count_of(tree, Mishap::overflow, kB) == 1);
-  REQUIRE(count_of(tree, Mishap::overflow, kC) == 2);
+  REQUIRE(count_of(tree, LossKind::overflow, kB) == 1);
+  REQUIRE(count_of(tree, LossKind::overflow, kC) == 2);
   REQUIRE(tree.nodes() == 64);
   REQUIRE(self_of_all(tree) == 200);
   REQUIRE(tree.covered_ns() == 200);
@@ -285,7 +285,7 @@ TEST_CASE_METHOD(TreeTest, "Tree: beyond 4 095 paths regions are counted in the 
   REQUIRE(tree.overflow()->host.n() == 1 + 2952);
   REQUIRE(tree.overflow()->host.total_ns() == 1 + 2952 * 5);
   REQUIRE(tree.overflow()->self_ns() == 1 + 2952 * 5);
-  REQUIRE(count_of(tree, Mishap::overflow) == 1 + 2 * 2952);
+  REQUIRE(count_of(tree, LossKind::overflow) == 1 + 2 * 2952);
   REQUIRE(tree.covered_ns() == 25'000);
   REQUIRE(self_of_all(tree) == 25'000);
   tree.begin(100, 1, 60'000);
@@ -316,13 +316,13 @@ TEST_CASE_METHOD(TreeTest, "Tree: regions that overlap in turn without end do no
     in_turn(kA);
     REQUIRE(tree.nodes() == 2);
     REQUIRE(find(tree, {kA})->host.n() + find(tree, {kA, kA})->host.n() == 4998);
-    REQUIRE(count_of(tree, Mishap::overflow) == 0);
+    REQUIRE(count_of(tree, LossKind::overflow) == 0);
   }
   SECTION("of Batches every second one is a step") {
     in_turn(kBatchKey);
     REQUIRE(tree.nodes() == 2);
     REQUIRE(find(tree, {kBatchKey})->host.n() + find(tree, {kBatchKey, kBatchKey})->host.n() == 4998);
-    REQUIRE(tree.mishaps() == 0);
+    REQUIRE(tree.losses().size() == 0);
   }
 }
 
@@ -357,7 +357,7 @@ TEST_CASE_METHOD(TreeTest, "Tree: the first ten Batches of a path are warm-up, a
   REQUIRE(inside.measured_total_ns() == 9);
   REQUIRE(inside.first_n() == 1);
   tree.begin(kB, 1, 5000);
-  batch(5001);  // another path of Batches warms up anew
+  batch(5001);  // another path of Batches warms up again
   tree.end(1, 5012);
   REQUIRE(find(tree, {kB, kBatchKey})->host.warmup_n() == 1);
   REQUIRE(find(tree, {kB})->host.warmup_n() == 0);
@@ -468,8 +468,8 @@ TEST_CASE_METHOD(TreeTest, "Tree: discarded regions are counted, not timed, late
   REQUIRE(!tree.has_discarded());
   REQUIRE(find(tree, {kA})->host.n() == 0);
   REQUIRE(find(tree, {kA, kB, kC})->host.total_ns() == 5);
-  REQUIRE(count_of(tree, Mishap::clock_changed, kA) == 1);
-  REQUIRE(count_of(tree, Mishap::clock_changed, kB) == 1);
+  REQUIRE(count_of(tree, LossKind::clock_changed, kA) == 1);
+  REQUIRE(count_of(tree, LossKind::clock_changed, kB) == 1);
 }
 
 TEST_CASE_METHOD(TreeTest, "Tree: without memory everything is in the overflow") {
@@ -484,24 +484,24 @@ TEST_CASE_METHOD(TreeTest, "Tree: without memory everything is in the overflow")
   REQUIRE(small.overflow()->host.n() == 10);
   REQUIRE(small.overflow()->host.total_ns() == 50);
   REQUIRE(small.overflow()->host.histogram().unbinned() == 10);
-  REQUIRE(count_of(small, Mishap::overflow, kA) == 10);
-  REQUIRE(count_of(small, Mishap::overflow, kB) == 10);
+  REQUIRE(count_of(small, LossKind::overflow, kA) == 10);
+  REQUIRE(count_of(small, LossKind::overflow, kB) == 10);
   REQUIRE(nothing.used() == 0);
 }
 
-TEST_CASE_METHOD(TreeTest, "Tree: mishaps keep their sums when there are more keys than can be named") {
+TEST_CASE_METHOD(TreeTest, "Tree: losses keep their sums when there are more keys than can be named") {
   for (TreeKey key = 1; key <= 100; ++key) {
-    tree.count(Mishap::overflow, key);
-    tree.count(Mishap::bad_amount, key, 2);
+    tree.count(LossKind::overflow, key);
+    tree.count(LossKind::bad_amount, key, 2);
   }
-  for (int mishap = 0; mishap < kMishaps; ++mishap) { tree.count(static_cast<Mishap>(mishap), 999); }
-  REQUIRE(count_of(tree, Mishap::overflow) == 101);
-  REQUIRE(count_of(tree, Mishap::bad_amount) == 201);
-  REQUIRE(count_of(tree, Mishap::overflow, 1) == 1);
-  REQUIRE(count_of(tree, Mishap::device_failed) == 1);
-  REQUIRE(tree.mishaps() <= 64);
+  for (int kind = 0; kind < kLossKinds; ++kind) { tree.count(static_cast<LossKind>(kind), 999); }
+  REQUIRE(count_of(tree, LossKind::overflow) == 101);
+  REQUIRE(count_of(tree, LossKind::bad_amount) == 201);
+  REQUIRE(count_of(tree, LossKind::overflow, 1) == 1);
+  REQUIRE(count_of(tree, LossKind::device_failed) == 1);
+  REQUIRE(tree.losses().size() <= 64);
   unsigned named = 0;
-  for (unsigned slot = 0; slot < tree.mishaps(); ++slot) { named += tree.mishap(slot).key.get() != 0 ? 1 : 0; }
+  for (unsigned slot = 0; slot < tree.losses().size(); ++slot) { named += tree.losses()[slot].key.get() != 0 ? 1 : 0; }
   REQUIRE(named == 51);  // as docs/concepts.md says
 }
 
@@ -513,7 +513,7 @@ TEST_CASE_METHOD(TreeTest, "Tree: merging adds up the same places") {
   other.end(1, 20);
   other.node(1)->items.add(5);
   other.device_of(other.node(1))->add_first(44);
-  other.count(Mishap::bad_amount, kB, 3);
+  other.count(LossKind::bad_amount, kB, 3);
   tree.begin(kA, 1, 0);
   leaf(tree, kB, 2, 1, 2, 0);
   tree.end(1, 5);
@@ -526,7 +526,7 @@ TEST_CASE_METHOD(TreeTest, "Tree: merging adds up the same places") {
   REQUIRE(find(tree, {kA})->device.load()->total_ns() == 88);
   REQUIRE(find(tree, {kA, kB})->host.n() == 3);
   REQUIRE(find(tree, {kB})->host.total_ns() == 14);
-  REQUIRE(count_of(tree, Mishap::bad_amount, kB) == 6);
+  REQUIRE(count_of(tree, LossKind::bad_amount, kB) == 6);
   REQUIRE(tree.covered_ns() == 5 + 2 * 17);
 }
 
@@ -536,13 +536,13 @@ TEST_CASE_METHOD(TreeTest, "Tree: what has no place in the sum of trees goes to 
   leaf(other, kA, 1, 0, 7, 0);
   tree.merge(other);
   REQUIRE(tree.overflow()->host.total_ns() == 7);
-  REQUIRE(count_of(tree, Mishap::overflow, kA) == 1);
+  REQUIRE(count_of(tree, LossKind::overflow, kA) == 1);
 }
 
 TEST_CASE_METHOD(TreeTest, "Tree: clear_values() keeps paths and nothing else") {
   batch(0);
   leaf(tree, kA, 1, 20, 30, 0);
-  tree.count(Mishap::overflow, kA);
+  tree.count(LossKind::overflow, kA);
   tree.device_of(tree.node(0))->add(1);
   tree.clear_values();
   REQUIRE(tree.nodes() == 3);
@@ -551,7 +551,7 @@ TEST_CASE_METHOD(TreeTest, "Tree: clear_values() keeps paths and nothing else") 
     REQUIRE(tree.node(index)->self_ns() == 0);
   }
   REQUIRE(tree.node(0)->device.load()->n() == 0);
-  REQUIRE(tree.mishaps() == 0);
+  REQUIRE(tree.losses().size() == 0);
   REQUIRE(tree.covered_ns() == 0);
   REQUIRE(tree.step().node == nullptr);
   batch(100);
@@ -564,9 +564,9 @@ TEST_CASE_METHOD(SmallTreeTest, "Tree: abandoned regions are counted by key, tho
   tree.abandon_open();
   REQUIRE(tree.depth() == 0);
   REQUIRE(tree.too_deep() == 0);
-  REQUIRE(count_of(tree, Mishap::never_ended, kA) == 32);
-  REQUIRE(count_of(tree, Mishap::never_ended, kB) == 32);
-  REQUIRE(count_of(tree, Mishap::never_ended) == 67);
+  REQUIRE(count_of(tree, LossKind::never_ended, kA) == 32);
+  REQUIRE(count_of(tree, LossKind::never_ended, kB) == 32);
+  REQUIRE(count_of(tree, LossKind::never_ended) == 67);
   REQUIRE(tree.covered_ns() == 0);
 }
 
@@ -589,8 +589,8 @@ TEST_CASE_METHOD(TreeTest, "Tree: a copy goes on as the tree does") {
       REQUIRE(copy.node(index)->self_ns() == tree.node(index)->self_ns());
     }
     REQUIRE(copy.overflow()->host.total_ns() == tree.overflow()->host.total_ns());
-    for (int mishap = 0; mishap < kMishaps; ++mishap) {
-      REQUIRE(count_of(copy, static_cast<Mishap>(mishap)) == count_of(tree, static_cast<Mishap>(mishap)));
+    for (int kind = 0; kind < kLossKinds; ++kind) {
+      REQUIRE(count_of(copy, static_cast<LossKind>(kind)) == count_of(tree, static_cast<LossKind>(kind)));
     }
   };
 

@@ -280,6 +280,18 @@ TEST_CASE("ExportWorker: the last snapshot is shown until it is taken, then the 
   REQUIRE(worker.lost() == 0);
 }
 
+TEST_CASE("ExportWorker: a last snapshot that was taken before the end is told is not shown again") {
+  Log log;
+  ExportWorker worker(std::make_unique<Scripted>(log));
+  worker.offer(snapshot_of(true), harvest_of({1}));
+  worker.run_once();
+  worker.finish_by(after(kLong));
+  worker.run_once();
+  CHECK(log.steps == Steps{{1}});
+  CHECK(log.shutdowns == 1);
+  CHECK(worker.delivered());
+}
+
 TEST_CASE("ExportWorker: past the deadline it tries once more, shuts down, and counts what is left") {
   const support::CaughtFaults faults;
   Log log;

@@ -85,7 +85,7 @@ struct FullTag {};
 struct OffTag {};
 struct CaptureTag {};
 struct ModeTag {};
-struct HushTag {};
+struct PauseTag {};
 struct FailTag {};
 struct PartTag {};
 struct StuckTag {};
@@ -158,7 +158,7 @@ TEST_CASE_METHOD(FullTest, "GPU polling: a ring that is full of results, asked f
   const std::uint64_t before = questions();
   region_on(kA, 1);
   REQUIRE(questions() == before);
-  REQUIRE(mishaps(Mishap::device_skipped) == 0);
+  REQUIRE(losses(LossKind::device_skipped) == 0);
   REQUIRE(found(kA) == 2 * kPending);
   all_well();
 }
@@ -207,9 +207,9 @@ TEST_CASE_METHOD(ModeTest, "GPU polling: where the relaxed mode cannot be had, T
   all_well();
 }
 
-using HushTest = PollingFixture<HushTag>;
+using HushTest = PollingFixture<PauseTag>;
 TEST_CASE_METHOD(HushTest, "GPU polling: of a kind whose captures other threads can harm, only the owner asks") {
-  Api::is_hushed = true;
+  Api::pauses = true;
   region_on(kA, 10);  // whose end looks, as without polling
   driver.finish();
   const std::uint64_t before = questions();
@@ -246,7 +246,7 @@ TEST_CASE_METHOD(FailTest, "GPU polling: a span that the driver refuses is lost 
   recorder->poll();
   REQUIRE(found(kA) == 1);
   REQUIRE(lost(kA) == 1);
-  REQUIRE(mishaps(Mishap::device_failed) == 1);
+  REQUIRE(losses(LossKind::device_failed) == 1);
   REQUIRE(Device::instance().events() == Device::instance().free_events());
   all_well();
 }
@@ -295,7 +295,7 @@ TEST_CASE_METHOD(StuckTest, "GPU polling: an owner goes on while the other threa
   for (std::uint32_t region = 1; region < kPending + 5; ++region) { region_on(kA, 1); }
   recorder->poll();
   recorder->poll(true);
-  REQUIRE(mishaps(Mishap::device_skipped) == 5);
+  REQUIRE(losses(LossKind::device_skipped) == 5);
   recorder->abandon_devices();
   REQUIRE(recorder->device_pending());  // what somebody is asking about is not touched
   REQUIRE(node({kA})->device_pending.get() == kPending);

@@ -15,6 +15,7 @@
 #include <takt/exporters/memory.hpp>
 #include <takt/takt.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -318,7 +319,7 @@ TEST_CASE("Session: names are repaired, values are kept as they are") {
 }
 
 TEST_CASE("Session: names that differ only where they are cut stay two, and each kind of them is told once") {
-  const CaughtFaults faults;
+  const support::CaughtFaults faults;
   Session session("long names", by_hand());
   const MemoryExporter memory;
   session.add(memory);
@@ -1026,8 +1027,9 @@ TEST_CASE("Session: the journal and whoever is added begin at once, before the f
   session.add(std::make_unique<Beginner>(calls));
   REQUIRE(calls == std::vector<std::string>{"begin 0.1"});
   REQUIRE(session.close());
-  REQUIRE(calls.back() == "export");
-  REQUIRE(calls.size() == 2);
+  // Once, or twice where its thread was quick enough to see what was collected before the very last.
+  REQUIRE(calls.size() > 1);
+  REQUIRE(std::count(calls.begin(), calls.end(), "export") == static_cast<std::ptrdiff_t>(calls.size()) - 1);
 }
 
 TEST_CASE("Session: a beginning that fails, or does not end, is told and holds nothing up for long") {

@@ -120,7 +120,7 @@ TEST_CASE("TensorBoard: a file is there before the first value, and holds whole 
   exporter.begin(rig.snapshot);
   CHECK(name_part(rig.file()) == "events.out.tfevents.1700000000.a_host_.._b.42.takt");
   CHECK(rig.messages() == 1);
-  CHECK(exists(rig.snapshot.run.directory + "/" + kTensorboardLease));
+  CHECK(exists(rig.snapshot.run.directory + "/" + takt::detail::kTensorboard.lease));
   CHECK(mode_of(rig.file()) == 0600);
   CHECK(mode_of(folder_part(rig.file())) == 0700);
   CHECK(rig.show(exporter, 1) == ExportResult::ok);
@@ -134,7 +134,7 @@ TEST_CASE("TensorBoard: a file is there before the first value, and holds whole 
   const std::string whole = read_text(rig.file());
   CHECK(contains(whole, "total/wall_s"));
   CHECK(contains(whole, "total/durations/time/Load"));
-  CHECK_FALSE(exists(rig.snapshot.run.directory + "/" + kTensorboardLease));
+  CHECK_FALSE(exists(rig.snapshot.run.directory + "/" + takt::detail::kTensorboard.lease));
 }
 
 TEST_CASE("TensorBoard: what the disk does not take is written when it does, and beyond a bound all of it is counted") {

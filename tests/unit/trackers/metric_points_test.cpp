@@ -95,7 +95,7 @@ std::vector<Bare> of_source(const Rig& rig, MetricPoint::Source source) {
 
 TEST_CASE("Metric points: behind a gap they have no number, because others may have made more of them") {
   Rig rig(true);
-  rig.sequence = rig.metrics = 5;  // added late, which is no gap
+  rig.sequence = rig.metrics = 5;  // added late, which is no loss
   rig.add_step(0, 1'000'000);
   rig.add_metric("loss", 1.0, 0);
   rig.take();

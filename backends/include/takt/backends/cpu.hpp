@@ -2,15 +2,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <takt/backend.hpp>
+#include <takt/detail/backend_traits.hpp>
 #include <takt/detail/ticks.hpp>
+#include <takt/elapsed.hpp>
 
 #include <cstdint>
 
+#include <takt/detail/macros_begin.hpp>
+
 TAKT_BEGIN_NAMESPACE
 
-/// The host's monotonic clock, CLOCK_MONOTONIC in ns, for Timers of their own. (Scopes, and Timers that join the process,
-/// read the processor's counter where it can be trusted, at half the price.) Any thread.
+/// The host's monotonic clock, CLOCK_MONOTONIC in ns, for Timers of their own. (Scopes, and Timers that join the
+/// process, read the processor's counter where it can be trusted, at half the price.) Any thread.
 class CpuBackend {
  public:
   static constexpr const char* name = "cpu";
@@ -31,3 +34,5 @@ class CpuBackend {
 static_assert(is_backend<CpuBackend>);
 
 TAKT_END_NAMESPACE
+
+#include <takt/detail/macros_end.hpp>

@@ -8,20 +8,23 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <takt/detail/macros_begin.hpp>
+
 struct CUstream_st;  // cudaStream_t and CUstream point to it
 
 TAKT_BEGIN_NAMESPACE
 
-/// Times by CUDA events on a stream of the application's. Link takt::cuda; nothing of CUDA is needed to build, and without a
-/// driver at run time only the host is timed, which the report says. Never synchronises, makes no context, leaves the
-/// runtime's last error and captures alone. docs/gpu.md tells what a span is. Any thread.
+/// Times by CUDA events on a stream of the application's. Link takt::cuda; nothing of CUDA is needed to build, and
+/// without a driver at run time only the host is timed, which the report says. Never synchronises, makes no context,
+/// leaves the runtime's last error and captures alone. docs/gpu.md tells what a span is. Any thread.
 class TAKT_EXPORT CudaBackend {
  public:
   static constexpr const char* name = "cuda";
   static constexpr bool immediate = false;
   static constexpr bool in_order = true;
 
-  /// \param stream not owned; must not be destroyed inside a region. 0 is the default stream as this translation unit is
+  /// \param stream not owned; must not be destroyed inside a region. 0 is the default stream as this translation unit
+  /// is
   ///        compiled: the legacy one, or with CUDA_API_PER_THREAD_DEFAULT_STREAM that of the calling thread.
   template <class Streams = detail::DefaultStreams>
   CudaBackend(CUstream_st* stream, Streams = {}) noexcept  // NOLINT(google-explicit-constructor)
@@ -30,8 +33,8 @@ class TAKT_EXPORT CudaBackend {
   bool mark(Mark& mark) noexcept;
   void retain(Mark mark) noexcept;
   Elapsed elapsed(Mark begin, Mark end) noexcept;
-  Elapsed elapsed(Mark begin, Mark end, Look& look) noexcept;
-  void looked(Look& look) noexcept;
+  Elapsed elapsed(Mark begin, Mark end, Questions& questions) noexcept;
+  void end_questions(Questions& questions) noexcept;
   void release(Mark mark) noexcept;
   /// Why nothing is timed, and what was skipped, in this process.
   static DeviceReport report() noexcept;
@@ -64,3 +67,5 @@ struct StreamTraits<CUstream_st*> {
 };
 
 TAKT_END_NAMESPACE
+
+#include <takt/detail/macros_end.hpp>

@@ -12,11 +12,13 @@
 #include <mutex>
 #include <vector>
 
+#include <takt/detail/macros_begin.hpp>
+
 TAKT_BEGIN_NAMESPACE
 
-/// A clock for tests, advanced by hand. As a device it can hold results back, give them in any order, fail them, or refuse
-/// to take readings. It counts its marks, so that a test can see that none was lost. Must outlive all that uses it.
-/// Any thread.
+/// A clock for tests, advanced by hand. As a device it can hold results back, give them in any order, fail them, or
+/// refuse to take readings. It counts its marks, so that a test can see that none was lost. Must outlive all that uses
+/// it. Any thread.
 class ManualClock {
  public:
   ManualClock() = default;
@@ -159,3 +161,5 @@ struct StreamTraits<ManualBackend> {
 };
 
 TAKT_END_NAMESPACE
+
+#include <takt/detail/macros_end.hpp>

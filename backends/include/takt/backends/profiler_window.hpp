@@ -7,6 +7,8 @@
 
 #include <cstdint>
 
+#include <takt/detail/macros_begin.hpp>
+
 TAKT_BEGIN_NAMESPACE
 
 /// Has a CUDA profiler collect a range of steps only, as `nsys profile -c cudaProfilerApi` expects:
@@ -14,15 +16,16 @@ TAKT_BEGIN_NAMESPACE
 ///     takt::ProfilerWindow window(100, 110);
 ///     for (...) { window.step(step);  takt::Scope batch(takt::Batch);  ... }
 ///
-/// On all ranks, or on one: TAKT_PROFILER_RANK, or what is set in code, which wins. Link takt::cuda. Without a driver or a
-/// profiler it does nothing. Independent of whether Takt is switched off; needs no Session. One thread at a time.
+/// On all ranks, or on one: TAKT_PROFILER_RANK, or what is set in code, which wins. Link takt::cuda. Without a driver
+/// or a profiler it does nothing. Independent of whether Takt is switched off; needs no Session. One thread at a time.
 class TAKT_EXPORT ProfilerWindow {
  public:
   static constexpr int kAllRanks = detail::kAllRanks;
 
   /// \param first step of the window
   /// \param end   the step after its last one
-  /// \param rank the one to profile, or kAllRanks. The rank of this process is that of its Session, if there is one by now,
+  /// \param rank the one to profile, or kAllRanks. The rank of this process is that of its Session, if there is one by
+  /// now,
   ///        else what TAKT_RANK or the launcher says.
   ProfilerWindow(std::int64_t first, std::int64_t end, int rank = rank_from_env()) noexcept;
   /// Stops the profiler if it has started it.
@@ -46,3 +49,5 @@ class TAKT_EXPORT ProfilerWindow {
 };
 
 TAKT_END_NAMESPACE
+
+#include <takt/detail/macros_end.hpp>

@@ -7,20 +7,23 @@
 #include <memory>
 #include <string>
 
+#include <takt/detail/macros_begin.hpp>
+
 TAKT_BEGIN_NAMESPACE
 
-/// The login at Mantik, an MLflow server whose tokens end after an hour: docs/mantik.md. Both user name and password, or neither.
+/// The login at Mantik, an MLflow server whose tokens end after an hour: docs/mantik.md. Both user name and password,
+/// or neither.
 struct MantikOptions {
   std::string username;  ///< [MANTIK_USERNAME]
   std::string password;  ///< [MANTIK_PASSWORD] sent to api_url only, and kept nowhere
   std::string api_url;   ///< [MANTIK_API_URL] where tokens come from; empty: https://api.cloud.mantik.ai
-  /// Where tokens are kept; empty: ~/.mantik/tokens.json, which Mantik's Python client shares, and for an api_url of another host
-  /// `~/.mantik/tokens-<host>%3A<port>.json`, as that file does not say of which platform its tokens are.
+  /// Where tokens are kept; empty: ~/.mantik/tokens.json, which Mantik's Python client shares, and for an api_url of
+  /// another host `~/.mantik/tokens-<host>%3A<port>.json`, as that file does not say of which platform its tokens are.
   std::string token_file;
 };
 
-/// Where an MLflow server is, who asks, and what is sent. from_env() reads the variables in brackets, which are those of
-/// MLflow's own clients; what is set in code wins.
+/// Where an MLflow server is, who asks, and what is sent. from_env() reads the variables in brackets, which are those
+/// of MLflow's own clients; what is set in code wins.
 struct MlflowOptions {
   std::string tracking_uri;      ///< [MLFLOW_TRACKING_URI] http or https; a path in it is kept; may be empty for Mantik
   std::string username;          ///< [MLFLOW_TRACKING_USERNAME] else from ~/.mlflow/credentials
@@ -37,13 +40,14 @@ struct MlflowOptions {
   bool all_ranks = false;        ///< [TAKT_RANKS=all] a run for each rank, not rank 0 alone; children of run_id if set
   bool artifacts = true;         ///< attach summary.json, table.txt and trace.json at the end
 
-  /// The defaults, changed by the environment. The login at Mantik is used for a tracking_uri on the host of its api_url only.
+  /// The defaults, changed by the environment. The login at Mantik is used for a tracking_uri on the host of its
+  /// api_url only.
   TAKT_EXPORT static MlflowOptions from_env();
 };
 
-/// Sends what a run records to an MLflow server, 2.0 or later, or to Mantik: docs/mlflow.md. A server that is slow or away
-/// delays no step; what it has not taken is kept up to 8 MiB. What comes after that is read from the journal later; without one
-/// the oldest goes and is counted.
+/// Sends what a run records to an MLflow server, 2.0 or later, or to Mantik: docs/mlflow.md. A server that is slow or
+/// away delays no step; what it has not taken is kept up to 8 MiB. What comes after that is read from the journal
+/// later; without one the oldest goes and is counted.
 class TAKT_EXPORT MlflowExporter final : public Exporter {
  public:
   /// Without MLFLOW_TRACKING_URI, or a login at Mantik, it says so and sends nothing.
@@ -67,3 +71,5 @@ class TAKT_EXPORT MlflowExporter final : public Exporter {
 };
 
 TAKT_END_NAMESPACE
+
+#include <takt/detail/macros_end.hpp>

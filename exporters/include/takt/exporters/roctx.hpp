@@ -4,14 +4,17 @@
 
 #include <takt/config.hpp>
 
+#include <takt/detail/macros_begin.hpp>
+
 TAKT_BEGIN_NAMESPACE
 
-/// While it lives, every region that begins is a ROCTX range too, which rocprof shows on its thread's row under the key's
-/// name. Link takt::roctx. The library is looked for when the program runs: librocprofiler-sdk-roctx, else libroctx64.
+/// While it lives, every region that begins is a ROCTX range too, which rocprof shows on its thread's row under the
+/// key's name. Link takt::roctx. The library is looked for when the program runs: librocprofiler-sdk-roctx, else
+/// libroctx64.
 ///
-/// Ranges nest, with the consequences that NvtxRanges tells. Where there is no such library it does nothing; where there is
-/// one, each range costs a string's copy even without a profiler: make one for runs that are profiled. One at a time; any
-/// thread.
+/// Ranges nest, with the consequences that NvtxRanges tells. Where there is no such library it does nothing; where
+/// there is one, each range costs a string's copy even without a profiler: make one for runs that are profiled. One at
+/// a time; any thread.
 class TAKT_EXPORT RoctxRanges {
  public:
   RoctxRanges() noexcept;
@@ -27,3 +30,5 @@ class TAKT_EXPORT RoctxRanges {
 };
 
 TAKT_END_NAMESPACE
+
+#include <takt/detail/macros_end.hpp>

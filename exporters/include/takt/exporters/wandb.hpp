@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include <takt/detail/macros_begin.hpp>
+
 TAKT_BEGIN_NAMESPACE
 
 /// Where a run goes.
@@ -27,9 +29,9 @@ enum class WandbResume {
   never,  ///< "never": it is not sent where there is one
 };
 
-/// What a run on Weights & Biases is called and belongs to, what is written, and where it is sent. from_env() reads the variables in
-/// brackets, which are those of W&B's own client; what is set in code wins. The key is kept in memory only: neither files nor
-/// lines show it, and it goes to `base_url` alone.
+/// What a run on Weights & Biases is called and belongs to, what is written, and where it is sent. from_env() reads the
+/// variables in brackets, which are those of W&B's own client; what is set in code wins. The key is kept in memory
+/// only: neither files nor lines show it, and it goes to `base_url` alone.
 struct WandbOptions {
   WandbMode mode = WandbMode::online;  ///< [WANDB_MODE; WANDB_DISABLED=true: disabled]
   std::string directory;               ///< [WANDB_DIR] has, or gets, the folder "wandb"; empty: the working directory
@@ -54,11 +56,12 @@ struct WandbOptions {
   std::string git_remote = "origin";  ///< [WANDB_GIT_REMOTE] its name
   std::string git_commit;             ///< [WANDB_GIT_COMMIT] empty: from git's files
   std::string git_remote_url;         ///< [WANDB_GIT_REMOTE_URL] likewise
-  /// What the program, or whoever starts it, writes its output to: what is in it is attached as output.log. Takt redirects nothing.
-  /// Empty: no output is attached.
+  /// What the program, or whoever starts it, writes its output to: what is in it is attached as output.log. Takt
+  /// redirects nothing. Empty: no output is attached.
   std::string output_log;
-  /// Called once when somebody presses "stop" at W&B, by a thread of Takt's, between two requests: set a flag that the training loop
-  /// looks at. It must neither wait nor call a Session. What it throws is reported. Empty: a line says that nobody listens.
+  /// Called once when somebody presses "stop" at W&B, by a thread of Takt's, between two requests: set a flag that the
+  /// training loop looks at. It must neither wait nor call a Session. What it throws is reported. Empty: a line says
+  /// that nobody listens.
   std::function<void()> on_stop;
   bool all_ranks = false;        ///< [TAKT_RANKS=all] a run for each rank, in one group, instead of rank 0 alone
   bool files = true;             ///< attach summary.json, table.txt and trace.json at the end
@@ -76,14 +79,16 @@ struct WandbOptions {
   TAKT_EXPORT static WandbOptions from_env();
 };
 
-/// Writes what a run records as W&B's own client does offline, which "wandb sync" uploads, and with a key sends it to the server
-/// meanwhile: docs/wandb.md. What is sent is read from what was written, so that a server that is away takes no memory. What the
-/// disk does not take is kept up to 8 MiB and written later; beyond, nothing more is written or sent, and one line says so.
+/// Writes what a run records as W&B's own client does offline, which "wandb sync" uploads, and with a key sends it to
+/// the server meanwhile: docs/wandb.md. What is sent is read from what was written, so that a server that is away takes
+/// no memory. What the disk does not take is kept up to 8 MiB and written later; beyond, nothing more is written or
+/// sent, and one line says so.
 class TAKT_EXPORT WandbExporter final : public Exporter {
  public:
   /// \throws takt::Error for variables that W&B would not take, such as a key that is too short, saying what to do.
   static WandbExporter from_env();
-  /// \throws takt::Error for options that W&B would not take. Faults of disk and network do not throw: they are reported.
+  /// \throws takt::Error for options that W&B would not take. Faults of disk and network do not throw: they are
+  /// reported.
   explicit WandbExporter(const WandbOptions& options);
   ~WandbExporter() override;
   WandbExporter(WandbExporter&&) noexcept;
@@ -100,3 +105,5 @@ class TAKT_EXPORT WandbExporter final : public Exporter {
 };
 
 TAKT_END_NAMESPACE
+
+#include <takt/detail/macros_end.hpp>

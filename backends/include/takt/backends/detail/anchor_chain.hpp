@@ -4,7 +4,7 @@
 
 #include <takt/backends/detail/event_api.hpp>
 #include <takt/config.hpp>
-#include <takt/stream.hpp>
+#include <takt/device.hpp>
 
 #include <array>
 #include <atomic>
@@ -12,13 +12,15 @@
 #include <cstdint>
 #include <limits>
 
+#include <takt/detail/macros_begin.hpp>
+
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// The time line of one context. A driver tells the distance of two events only, as a float of milliseconds that is off by
-/// 0.25 us at 4 s and by 125 us at an hour. So every few seconds the event of a mark is kept as an anchor, each is measured
-/// from the one before and added up in double, and a mark is measured from an anchor close to it. Any thread. Never waits:
-/// while another thread places an anchor, one that has its place is used.
+/// The time line of one context. A driver tells the distance of two events only, as a float of milliseconds that is off
+/// by 0.25 us at 4 s and by 125 us at an hour. So every few seconds the event of a mark is kept as an anchor, each is
+/// measured from the one before and added up in double, and a mark is measured from an anchor close to it. Any thread.
+/// Never waits: while another thread places an anchor, one that has its place is used.
 template <class Api>
 class AnchorChain {
  public:
@@ -31,23 +33,23 @@ class AnchorChain {
   bool is_due(std::uint64_t now_ns) const noexcept { return now_ns >= due_ns_.load(std::memory_order_relaxed); }
   /// Makes `event`, which was recorded at `now_ns`, an anchor; `mark` is what it is held by.
   /// \param replaced the mark of the anchor that had to go, to be released; 0: none.
-  /// \return false where another thread is at it; `mark` is then not kept.
+  /// \return false where another thread adds or places one; `mark` is then not kept.
   bool add(Event event, Mark mark, std::uint64_t now_ns, Mark& replaced) noexcept {
     const Lock lock(busy_);
     if (!lock.held || !is_due(now_ns)) { return false; }
     const std::uint32_t number = newest() + 1;
     Anchor& anchor = anchor_[number % kAnchors];
-    anchor.number.store(kNone, std::memory_order_seq_cst);  // partner: distance()
+    anchor.number.store(kNone, std::memory_order_seq_cst);  // pairs with distance()
     anchor.placed.store(false, std::memory_order_relaxed);
     replaced = anchor.mark;
     anchor.mark = mark;
     anchor.event.store(event, std::memory_order_relaxed);
-    anchor.number.store(number, std::memory_order_release);
-    newest_.store(number, std::memory_order_release);
+    anchor.number.store(number, std::memory_order_release);  // pairs with place_of()
+    newest_.store(number, std::memory_order_release);        // pairs with newest()
     due_ns_.store(now_ns + kPeriodNs, std::memory_order_relaxed);
     return true;
   }
-  std::uint32_t newest() const noexcept { return newest_.load(std::memory_order_acquire); }
+  std::uint32_t newest() const noexcept { return newest_.load(std::memory_order_acquire); }  // pairs with add()
 
   /// Where `event`, which has finished, lies on this time line.
   /// \param anchor the newest one when it was recorded.
@@ -79,9 +81,10 @@ class AnchorChain {
   };
   /// Of whoever changes something; nobody waits for it.
   struct Lock {
+    // Pairs with the release of ~Lock().
     explicit Lock(std::atomic_flag& busy) noexcept : flag(busy), held(!busy.test_and_set(std::memory_order_acquire)) {}
     ~Lock() {
-      if (held) { flag.clear(std::memory_order_release); }
+      if (held) { flag.clear(std::memory_order_release); }  // pairs with Lock()
     }
     Lock(const Lock&) = delete;
     Lock& operator=(const Lock&) = delete;
@@ -89,7 +92,8 @@ class AnchorChain {
     const bool held;
   };
 
-  /// From anchor `number` to `event`, which may lie before it. False where the driver does not tell, or the anchor went meanwhile.
+  /// From anchor `number` to `event`, which may lie before it. False where the driver does not tell, or the anchor went
+  /// meanwhile.
   bool distance(std::uint32_t number, Event event, double& ns, double& error_ns) noexcept {
     Anchor& anchor = anchor_[number % kAnchors];
     const Event from = anchor.event.load(std::memory_order_relaxed);
@@ -98,12 +102,13 @@ class AnchorChain {
     const float next = std::nextafter(std::fabs(ms), std::numeric_limits<float>::infinity());
     error_ns = static_cast<double>(next - std::fabs(ms)) / 2 * 1e6;
     ns = static_cast<double>(ms) * 1e6;
-    return anchor.number.load(std::memory_order_seq_cst) == number;  // partner: add(), before it gives the event away
+    return anchor.number.load(std::memory_order_seq_cst) == number;  // pairs with add(), before it gives the event away
   }
 
   bool place_of(std::uint32_t number, double& ns) noexcept {
     Anchor& anchor = anchor_[number % kAnchors];
-    if (anchor.number.load(std::memory_order_acquire) != number) { return false; }
+    if (anchor.number.load(std::memory_order_acquire) != number) { return false; }  // pairs with add()
+    // Pairs with find_place().
     if (!anchor.placed.load(std::memory_order_acquire) && !find_place(number, anchor)) { return false; }
     ns = anchor.ns.load(std::memory_order_relaxed);
     return true;
@@ -124,7 +129,7 @@ class AnchorChain {
     }
     has_origin_ = true;
     anchor.ns.store(ns, std::memory_order_relaxed);
-    anchor.placed.store(true, std::memory_order_release);
+    anchor.placed.store(true, std::memory_order_release);  // pairs with place_of()
     return true;
   }
   std::uint32_t nearest_placed(std::uint32_t number) const noexcept {
@@ -149,3 +154,5 @@ class AnchorChain {
 
 }  // namespace detail
 TAKT_END_NAMESPACE
+
+#include <takt/detail/macros_end.hpp>

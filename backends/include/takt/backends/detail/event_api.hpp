@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include <takt/detail/macros_begin.hpp>
+
 TAKT_BEGIN_NAMESPACE
 
 /// What a driver answers to a call of EventBackend's.
@@ -32,3 +34,5 @@ struct EventContextId {
 };
 
 TAKT_END_NAMESPACE
+
+#include <takt/detail/macros_end.hpp>

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <takt/backends/detail/event_api.hpp>
-#include <takt/stream.hpp>
+#include <takt/device.hpp>
 
 #include <array>
 #include <atomic>
 #include <cstdint>
+
+#include <takt/detail/macros_begin.hpp>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -72,3 +74,5 @@ class EventCounts {
 
 }  // namespace detail
 TAKT_END_NAMESPACE
+
+#include <takt/detail/macros_end.hpp>

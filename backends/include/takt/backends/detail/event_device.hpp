@@ -7,7 +7,7 @@
 #include <takt/backends/detail/event_counts.hpp>
 #include <takt/backends/detail/event_pool.hpp>
 #include <takt/backends/detail/stream_progress.hpp>
-#include <takt/stream.hpp>
+#include <takt/device.hpp>
 
 #include <array>
 #include <atomic>
@@ -16,10 +16,12 @@
 #include <cstdint>
 #include <new>
 
+#include <takt/detail/macros_begin.hpp>
+
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// The program's errno: between a call that failed and its look at why, a region may end.
+/// The program's errno: a region may end between a call that failed and the program's question why.
 struct ErrnoKept {
   ErrnoKept() noexcept : kept(errno) {}
   ~ErrnoKept() { errno = kept; }
@@ -28,14 +30,14 @@ struct ErrnoKept {
   const int kept;
 };
 
-/// All that a process keeps of one kind of device: its contexts with their events, and what was not timed. Any thread; takes no
-/// lock, never waits for the device, and calls the driver only where that can be noticed by nobody.
+/// All that a process keeps of one kind of device: its contexts with their events, and what was not timed. Any thread;
+/// takes no lock, never waits for the device, and calls the driver only where that can be noticed by nobody.
 template <class Api>
 class EventDevice {
  public:
   using Stream = typename Api::Stream;
   static constexpr unsigned kContexts = 64;
-  static constexpr std::uint64_t kHushNs = 20'000'000;  ///< without a question after somebody was seen capturing
+  static constexpr std::uint64_t kPauseNs = 20'000'000;  ///< without a question after somebody was seen capturing
 
   /// Never destroyed: threads may outlive static objects.
   static EventDevice& instance() noexcept {
@@ -56,7 +58,8 @@ class EventDevice {
     return marked(*slot, Api::record(slot->event, stream), mark);
   }
 
-  /// Puts an event into the graph that `stream` is being captured into: each replay records it anew, until it is released.
+  /// Puts an event into the graph that `stream` is being captured into: each replay records it again, until it is
+  /// released.
   bool graph_mark(Stream stream, Mark& mark) noexcept {
     const ErrnoKept errno_kept;
     if (!may_mark()) { return false; }
@@ -70,7 +73,8 @@ class EventDevice {
     return marked(*slot, Api::record_in_graph(slot->event, stream), mark);
   }
 
-  /// While a time line is recorded: `mark`, which the calling thread has just made, is measured from the newest anchor, or is one.
+  /// While a time line is recorded: `mark`, which the calling thread has just made, is measured from the newest anchor,
+  /// or is one.
   void offer(Mark mark) noexcept {
     Slot& slot = slot_of(mark);
     AnchorChain<Api>& anchors = context_of(slot).anchors;
@@ -88,7 +92,7 @@ class EventDevice {
     Context& context = context_of(slot);
     if (Api::unavailable() != nullptr || context.lost.load(std::memory_order_relaxed)) { return false; }
     const ErrnoKept errno_kept;
-    if (is_hushed() || !Api::may_call()) { return false; }
+    if (is_paused() || !Api::may_call()) { return false; }
     const Relaxed relaxed;
     if (Api::alive(context.id) != EventStatus::done) { return false; }
     place.line = &context;
@@ -99,7 +103,7 @@ class EventDevice {
 
   void release(Mark mark) noexcept {
     Slot& slot = slot_of(mark);
-    // Acquire and release: whoever takes the slot next overwrites what other users have read.
+    // Pairs with itself. The next user of the slot overwrites what others have read.
     if (slot.uses.fetch_sub(1, std::memory_order_acq_rel) != 1) { return; }
     Pool& events = context_of(slot).events;
     if (slot.stream != nullptr && slot.stream->has_finished(slot.number)) {
@@ -110,37 +114,37 @@ class EventDevice {
   }
 
   Elapsed elapsed(Mark begin, Mark end) noexcept {
-    Look look;
-    const Elapsed result = elapsed(begin, end, look);
-    looked(look);
+    Questions questions;
+    const Elapsed result = elapsed(begin, end, questions);
+    end_questions(questions);
     return result;
   }
-  Elapsed elapsed(Mark begin, Mark end, Look& look) noexcept {
+  Elapsed elapsed(Mark begin, Mark end, Questions& questions) noexcept {
     Slot& from = slot_of(begin);
     Slot& to = slot_of(end);
     Context& context = context_of(to);
     if (Api::unavailable() != nullptr || context.lost.load(std::memory_order_relaxed)) { return lose(); }
-    // Stream 0 is another one on each device, and the per-thread stream on each thread. A driver takes events of two contexts
-    // for invalid ones; the distance of those of two streams says nothing.
+    // Stream 0 is another one on each device, and the per-thread stream on each thread. A driver takes events of two
+    // contexts for invalid ones; the distance of those of two streams says nothing.
     if (from.context != to.context || from.stream != to.stream) {
       counts_.add(EventCounts::kOtherStream);
       return Elapsed::failed();
     }
     const ErrnoKept errno_kept;
-    if (is_hushed() || !Api::may_call()) { return Elapsed::pending(); }
-    if (const EventStatus status = begin_look(context, look); status != EventStatus::done) {
+    if (is_paused() || !Api::may_call()) { return Elapsed::pending(); }
+    if (const EventStatus status = begin_asking(context, questions); status != EventStatus::done) {
       return answer(context, status);
     }
     if (context.events.is_low()) { grow_ahead(context); }
     // Of one mark the driver is asked itself: there will be no question for a time to correct what StreamProgress says.
     if (begin == end || to.stream == nullptr || !to.stream->has_finished(to.number)) {
-      const EventStatus status = ask(context, look, [&to] { return Api::query(to.event); });
+      const EventStatus status = ask(context, questions, [&to] { return Api::query(to.event); });
       if (status != EventStatus::done) { return answer(context, status); }
       if (to.stream != nullptr) { to.stream->set_finished(to.number); }
     }
     if (begin == end) { return Elapsed::ready(0); }
     float ms = 0;
-    const EventStatus status = ask(context, look, [&] { return Api::elapsed(from.event, to.event, ms); });
+    const EventStatus status = ask(context, questions, [&] { return Api::elapsed(from.event, to.event, ms); });
     if (status != EventStatus::done) { return answer(context, status); }
     if (ms < 0) { counts_.add(EventCounts::kNegative); }
     return Elapsed::ready(ms < 0 ? 0 : std::llround(static_cast<double>(ms) * 1e6));
@@ -153,18 +157,18 @@ class EventDevice {
     EventContextId id;
     if (Api::unavailable() != nullptr || context_of(slot).lost.load(std::memory_order_relaxed)) { return false; }
     if (!Api::may_call() || Api::enter(stream, id) != EventStatus::done) { return false; }
-    Look look;
+    Questions questions;
     const bool reached =
-        begin_look(context_of(slot), look) == EventStatus::done && Api::wait(slot.event) == EventStatus::done;
-    looked(look);
+        begin_asking(context_of(slot), questions) == EventStatus::done && Api::wait(slot.event) == EventStatus::done;
+    end_questions(questions);
     if (reached) { counts_.add(EventCounts::kWaited); }
     return reached;
   }
-  void looked(Look& look) noexcept {
+  void end_questions(Questions& questions) noexcept {
     const ErrnoKept errno_kept;
-    if (TAKT_UNLIKELY(look.visiting)) { Api::leave(); }
-    if (look.begun && look.mode != kUnknownMode) { Api::exchange_mode(look.mode); }
-    look = Look();
+    if (TAKT_UNLIKELY(questions.visiting)) { Api::leave(); }
+    if (questions.begun && questions.mode != kUnknownMode) { Api::exchange_mode(questions.mode); }
+    questions = Questions();
   }
 
   DeviceReport report() const noexcept {
@@ -172,7 +176,7 @@ class EventDevice {
     unsigned contexts = 0;
     unsigned lost = 0;
     for (const auto& place : contexts_) {
-      const Context* context = place.load(std::memory_order_acquire);
+      const Context* context = place.load(std::memory_order_acquire);  // pairs with context_of(id)
       if (context == nullptr) { break; }
       ++contexts;
       lost += context->lost.load(std::memory_order_relaxed) ? 1 : 0;
@@ -262,45 +266,47 @@ class EventDevice {
     mark = reinterpret_cast<std::uintptr_t>(&slot);
     return true;
   }
-  /// Once in a row of questions: what makes them harmless to captures, and whether there is a context to ask about. One that
-  /// has been reset took its events along.
-  EventStatus begin_look(const Context& context, Look& look) noexcept {
-    if (!look.begun) {
-      look.begun = true;
-      look.mode = kRelaxedMode;
-      if (!Api::exchange_mode(look.mode)) { look.mode = kUnknownMode; }
+  /// Once in a row of questions: what makes them harmless to captures, and whether there is a context to ask about. One
+  /// that has been reset took its events along.
+  EventStatus begin_asking(const Context& context, Questions& questions) noexcept {
+    if (!questions.begun) {
+      questions.begun = true;
+      questions.mode = kRelaxedMode;
+      if (!Api::exchange_mode(questions.mode)) { questions.mode = kUnknownMode; }
     }
-    if (look.context == &context) { return EventStatus::done; }
+    if (questions.context == &context) { return EventStatus::done; }
     EventStatus status = Api::alive(context.id);
-    if (TAKT_UNLIKELY(look.foreign) && status == EventStatus::done) { status = visit(context, look); }
-    if (status == EventStatus::done) { look.context = &context; }
+    if (TAKT_UNLIKELY(questions.foreign) && status == EventStatus::done) { status = visit(context, questions); }
+    if (status == EventStatus::done) { questions.context = &context; }
     return status;
   }
   /// A thread of Takt's own has no context, and without the relaxed mode its questions would end captures of others.
-  EventStatus visit(const Context& context, Look& look) noexcept {
-    look.context = nullptr;
-    if (look.visiting) { Api::leave(); }
-    look.visiting = look.mode != kUnknownMode && Api::visit(context.id);
-    return look.visiting ? EventStatus::done : EventStatus::no_context;
+  EventStatus visit(const Context& context, Questions& questions) noexcept {
+    questions.context = nullptr;
+    if (questions.visiting) { Api::leave(); }
+    questions.visiting = questions.mode != kUnknownMode && Api::visit(context.id);
+    return questions.visiting ? EventStatus::done : EventStatus::no_context;
   }
 
-  /// The question again as a visitor, where the calling thread, which takes in the results of one that has ended, has no context.
+  /// The question again as a visitor, where the calling thread, which takes in the results of one that has ended, has
+  /// no context.
   template <class Question>
-  EventStatus ask(const Context& context, Look& look, Question question) noexcept {
+  EventStatus ask(const Context& context, Questions& questions, Question question) noexcept {
     const EventStatus status = question();
-    if (TAKT_LIKELY(status != EventStatus::no_context) || look.visiting) { return status; }
-    if (visit(context, look) != EventStatus::done) { return status; }
-    look.context = &context;
+    if (TAKT_LIKELY(status != EventStatus::no_context) || questions.visiting) { return status; }
+    if (visit(context, questions) != EventStatus::done) { return status; }
+    questions.context = &context;
     return question();
   }
 
   /// The books of a context, made at its first mark; nullptr beyond the bound.
   Context* context_of(const EventContextId& id) noexcept {
     for (auto& place : contexts_) {
-      Context* there = place.load(std::memory_order_acquire);
+      Context* there = place.load(std::memory_order_acquire);  // pairs with the exchange below
       if (there == nullptr) {
         auto* fresh = new (std::nothrow) Context(id);
         if (fresh == nullptr) { return nullptr; }
+        // Pairs with all who load from contexts_.
         if (place.compare_exchange_strong(there, fresh, std::memory_order_acq_rel)) { return fresh; }
         delete fresh;
       }
@@ -330,20 +336,20 @@ class EventDevice {
   }
   /// While results are looked at, so that marks need not.
   void grow_ahead(Context& context) noexcept {
-    if (context.growing.exchange(true, std::memory_order_acquire)) { return; }
+    if (context.growing.exchange(true, std::memory_order_acquire)) { return; }  // pairs with the release below
     grow(context);
-    context.growing.store(false, std::memory_order_release);
+    context.growing.store(false, std::memory_order_release);  // pairs with the acquire above
   }
 
   bool skip(EventStatus status) noexcept {
-    if (status == EventStatus::capturing) { hush(); }
+    if (status == EventStatus::capturing) { pause(); }
     counts_.skipped(status);
     return false;
   }
   Elapsed answer(Context& context, EventStatus status) noexcept {
     note(context, status);
     if (status == EventStatus::lost) { return lose(); }
-    if (status == EventStatus::capturing) { hush(); }
+    if (status == EventStatus::capturing) { pause(); }
     return status == EventStatus::refused ? Elapsed::failed() : Elapsed::pending();
   }
   Elapsed lose() noexcept {
@@ -354,20 +360,21 @@ class EventDevice {
     if (status == EventStatus::lost) { context.lost.store(true, std::memory_order_relaxed); }
   }
 
-  void hush() noexcept {
-    if (Api::hushes()) { hushed_until_.store(Api::now_ns() + kHushNs, std::memory_order_relaxed); }
+  void pause() noexcept {
+    if (Api::pauses_at_captures()) { paused_until_.store(Api::now_ns() + kPauseNs, std::memory_order_relaxed); }
   }
-  bool is_hushed() noexcept {
-    const std::uint64_t until = hushed_until_.load(std::memory_order_relaxed);
+  bool is_paused() noexcept {
+    const std::uint64_t until = paused_until_.load(std::memory_order_relaxed);
     if (TAKT_LIKELY(until == 0)) { return false; }
     if (Api::now_ns() < until) { return true; }
-    hushed_until_.store(0, std::memory_order_relaxed);
+    paused_until_.store(0, std::memory_order_relaxed);
     return false;
   }
 
   std::uint32_t sum(std::uint32_t (Pool::*what)() const noexcept) const noexcept {
     std::uint32_t total = 0;
     for (const auto& place : contexts_) {
+      // Pairs with context_of(id).
       if (const Context* context = place.load(std::memory_order_acquire)) { total += (context->events.*what)(); }
     }
     return total;
@@ -375,8 +382,10 @@ class EventDevice {
 
   std::array<std::atomic<Context*>, kContexts> contexts_{};
   EventCounts counts_;
-  std::atomic<std::uint64_t> hushed_until_{0};
+  std::atomic<std::uint64_t> paused_until_{0};
 };
 
 }  // namespace detail
 TAKT_END_NAMESPACE
+
+#include <takt/detail/macros_end.hpp>

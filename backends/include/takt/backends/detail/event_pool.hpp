@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <new>
 
+#include <takt/detail/macros_begin.hpp>
+
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
@@ -27,8 +29,8 @@ struct EventSlot {
   std::atomic<std::uint32_t> next{0};  ///< in a list: index + 1, 0 at the end
 };
 
-/// The events of one context, used again and again and never destroyed: that can block, and at exit the driver may be gone.
-/// Grows by chunks up to a bound. Any thread; no locks.
+/// The events of one context, used again and again and never destroyed: that can block, and at exit the driver may be
+/// gone. Grows by chunks up to a bound. Any thread; no locks.
 template <class Event>
 class EventPool {
  public:
@@ -55,7 +57,8 @@ class EventPool {
     free_count_.fetch_add(1, std::memory_order_relaxed);
     push(free_, slot);
   }
-  /// Gives back a slot whose event may still stand in the queue of its stream. Recording it again now is undefined in HIP.
+  /// Gives back a slot whose event may still stand in the queue of its stream. Recording it again now is undefined in
+  /// HIP.
   void give_unfinished(Slot& slot) noexcept { push(unfinished_, slot); }
 
   /// Frees those of the unfinished that have finished.
@@ -91,8 +94,8 @@ class EventPool {
     if (chunks_.load(std::memory_order_relaxed) >= kChunks || !create(event)) { return false; }
     const std::uint32_t number = chunks_.fetch_add(1, std::memory_order_relaxed);
     auto* chunk = number < kChunks ? new (std::nothrow) Chunk : nullptr;
-    if (chunk == nullptr) { return false; }  // one event is left behind
-    chunk_[number].store(chunk, std::memory_order_release);
+    if (chunk == nullptr) { return false; }                  // one event is left behind
+    chunk_[number].store(chunk, std::memory_order_release);  // pairs with at()
     std::uint32_t made = 0;
     do {
       Slot& slot = (*chunk)[made];
@@ -114,20 +117,21 @@ class EventPool {
   using List = std::atomic<std::uint64_t>;  // index + 1 of the first slot; above it a count of changes
 
   Slot& at(std::uint32_t index) noexcept {
-    return (*chunk_[index / kChunk].load(std::memory_order_acquire))[index % kChunk];
+    return (*chunk_[index / kChunk].load(std::memory_order_acquire))[index % kChunk];  // pairs with grow()
   }
   static std::uint64_t changed(std::uint64_t head, std::uint32_t first) noexcept {
     return ((head >> 32U) + 1) << 32U | first;
   }
 
   Slot* pop(List& list) noexcept {
-    std::uint64_t head = list.load(std::memory_order_acquire);  // partner: push()
+    std::uint64_t head = list.load(std::memory_order_acquire);  // pairs with push()
     for (;;) {
       const auto first = static_cast<std::uint32_t>(head);
       if (first == 0) { return nullptr; }
       Slot& slot = at(first - 1);
       // Another thread may take it, and give it back, meanwhile: the count in the head tells.
       const std::uint64_t rest = changed(head, slot.next.load(std::memory_order_relaxed));
+      // Pairs with push().
       if (list.compare_exchange_weak(head, rest, std::memory_order_acq_rel, std::memory_order_acquire)) {
         return &slot;
       }
@@ -138,7 +142,7 @@ class EventPool {
     do {
       slot.next.store(static_cast<std::uint32_t>(head), std::memory_order_relaxed);
     } while (!list.compare_exchange_weak(head, changed(head, slot.index + 1), std::memory_order_acq_rel,
-                                         std::memory_order_relaxed));  // partner: pop()
+                                         std::memory_order_relaxed));  // pairs with pop()
   }
 
   List free_{0};
@@ -151,3 +155,5 @@ class EventPool {
 
 }  // namespace detail
 TAKT_END_NAMESPACE
+
+#include <takt/detail/macros_end.hpp>

@@ -8,13 +8,15 @@
 #include <atomic>
 #include <cstdint>
 
+#include <takt/detail/macros_begin.hpp>
+
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// How far a stream has come, by the numbers of its marks: as it works in order, one mark that was found finished speaks for
-/// all before it, and nobody has to ask for those. It may say so of one mark too many (two threads mark one stream at once, or
-/// a new stream has the address of an old one): the driver's own answer to the question for the time then still is "not ready".
-/// Any thread.
+/// How far a stream has come, by the numbers of its marks: as it works in order, one mark that was found finished
+/// speaks for all before it, and nobody has to ask for those. It may say so of one mark too many (two threads mark one
+/// stream at once, or a new stream has the address of an old one): the driver's own answer to the question for the time
+/// then still is "not ready". Any thread.
 struct StreamProgress {
   std::atomic<std::uintptr_t> stream{0};  ///< 0: free
   std::atomic<std::uint64_t> marks{0};
@@ -55,3 +57,5 @@ class StreamTable {
 
 }  // namespace detail
 TAKT_END_NAMESPACE
+
+#include <takt/detail/macros_end.hpp>

@@ -1,0 +1,298 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mlflow/mlflow_start.hpp"
+
+#include "base/json_text.hpp"
+#include "mlflow/mantik_login.hpp"
+#include "mlflow/mlflow_messages.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+MlflowStart::MlflowStart(const MlflowOptions& options, const MlflowLines& lines)
+    : lines_(lines),
+      is_mantik_(mlflow_is_mantik(options)),
+      options_(options),
+      source_(program_invocation_short_name),
+      nonce_(mlflow_nonce()) {}
+
+void MlflowStart::resume(const MlflowCursor& cursor) {
+  resumed_ = true;
+  if (cursor.run_id.empty()) { instead_ = {options_.experiment_name, options_.experiment_id, options_.run_id}; }
+  options_.experiment_name = cursor.experiment_name;
+  options_.experiment_id = cursor.experiment_id;
+  options_.run_id = cursor.joined_run;
+  nonce_ = cursor.nonce;
+  source_ = cursor.source;
+  commit_ = cursor.commit;
+  former_server_ = cursor.server;
+  run_id_ = cursor.run_id;
+}
+
+void MlflowStart::tell(MlflowCursor& cursor) const {
+  cursor.server = lines_.server().substr(0, lines_.server().find('?'));
+  cursor.nonce = nonce_;
+  cursor.source = source_;
+  cursor.commit = commit_;
+  cursor.experiment_name = options_.experiment_name;
+  cursor.experiment_id = options_.experiment_id;
+  cursor.joined_run = options_.run_id;
+  cursor.run_id = run_id_;
+}
+
+void MlflowStart::begin(const Snapshot& snapshot) {
+  const bool child = snapshot.run.rank != 0 && !options_.run_id.empty();
+  choose_parent(snapshot);
+  if (!run_id_.empty()) {
+    stage_ = Stage::resume_run;
+  } else if (!options_.run_id.empty() && !child) {
+    stage_ = Stage::join_run;
+  } else {
+    begin_in_experiment();
+  }
+  create_body_ = mlflow_create_body(snapshot.run, options_, nonce_, source_, commit_);
+}
+
+/// In that which the options say.
+void MlflowStart::begin_in_experiment() {
+  experiment_id_ = options_.experiment_id.empty() ? "0" : options_.experiment_id;
+  if (!options_.experiment_name.empty()) {
+    stage_ = Stage::find_experiment;
+    return;
+  }
+  const bool sought = parent_.empty() || sought_parent_;
+  if (is_mantik_ && options_.experiment_id.empty() && sought) {
+    stopped_by_ = kMantikNoExperiment;
+    return;
+  }
+  // Who stopped may have made a run without ever knowing.
+  stage_ = resumed_ ? Stage::find_run : Stage::create_run;
+}
+
+void MlflowStart::choose_parent(const Snapshot& snapshot) {
+  if (!parent_.empty()) { return; }
+  const bool child = snapshot.run.rank != 0 && !options_.run_id.empty();
+  const auto tag = snapshot.tags.find(kMlflowParent);
+  parent_ = child ? options_.run_id : tag == snapshot.tags.end() ? "" : tag->second;
+}
+
+/// Asks for the parent's experiment before anything is made in another one.
+void MlflowStart::seek_parent() noexcept {
+  const bool is_early = stage_ == Stage::find_experiment || stage_ == Stage::create_experiment ||
+                        stage_ == Stage::create_run || (stage_ == Stage::find_run && resumed_);
+  if (parent_.empty() || sought_parent_ || !is_early) { return; }
+  sought_parent_ = true;
+  stage_ = Stage::find_parent;
+}
+
+HttpRequest MlflowStart::request() {
+  seek_parent();
+  switch (stage_) {
+    case Stage::find_parent:
+      return mlflow_get_run(parent_);
+    case Stage::find_experiment:
+      return mlflow_get("experiments/get-by-name?experiment_name=" + url_encoded(options_.experiment_name));
+    case Stage::create_experiment:
+      return mlflow_post("experiments/create", with_member("name", options_.experiment_name, "{}"));
+    case Stage::find_run: {
+      JsonText ids = JsonText::array();
+      ids.push_back(experiment_id_);
+      const JsonText body = {{"experiment_ids", ids},
+                             {"filter", fmt::format("tags.`{}` = '{}'", kMlflowNonce, nonce_)},
+                             {"max_results", 1}};
+      return mlflow_post("runs/search", body.text());
+    }
+    case Stage::join_run:
+      return mlflow_get_run(options_.run_id);
+    case Stage::resume_run:
+      return mlflow_get_run(run_id_);
+    case Stage::reopen_run:
+      return mlflow_post("runs/update", with_member("run_id", run_id_, R"({"status":"RUNNING"})"));
+    default:
+      break;
+  }
+  HttpRequest request = mlflow_post("runs/create", with_member("experiment_id", experiment_id_, create_body_));
+  request.fresh = true;  // libcurl must not send this one again by itself
+  return request;
+}
+
+void MlflowStart::succeeded(const std::string& body) {
+  switch (stage_) {
+    case Stage::find_parent:
+      return found_parent(body);
+    case Stage::find_experiment:
+      return found_experiment(body);
+    case Stage::create_experiment:
+      experiment_id_ = json_string(body, "/experiment_id");
+      compare_experiment();
+      stage_ = Stage::create_run;  // nobody can have made a run in it
+      return;
+    case Stage::find_run:
+      return found_run(body);
+    case Stage::create_run:
+      return adopt(body, "/run");
+    case Stage::join_run:
+      adopt(body, "/run");
+      if (ready()) { stage_ = Stage::reopen_run; }
+      return;
+    case Stage::resume_run:
+      return found_former_run(body);
+    default:
+      stage_ = Stage::ready;
+  }
+}
+
+void MlflowStart::found_parent(const std::string& body) {
+  const std::string id = json_string(body, "/run/info/experiment_id");
+  if (id.empty()) { return begin_in_experiment(); }
+  experiment_id_ = id;
+  stage_ = resumed_ ? Stage::find_run : Stage::create_run;
+  if (options_.experiment_id.empty() || options_.experiment_id == id) { return; }
+  lines_.report("mlflow.experiment", "MLFLOW_EXPERIMENT_ID is " + options_.experiment_id + ", but the run " + parent_ +
+                                         ", the parent of this one, is in " + id + ", where the run goes, too");
+}
+
+void MlflowStart::found_experiment(const std::string& body) {
+  experiment_id_ = json_string(body, "/experiment/experiment_id");
+  if (json_string(body, "/experiment/lifecycle_stage") == "deleted") {
+    if (!turn_to_options("the experiment \"" + options_.experiment_name + "\" is deleted")) {
+      stopped_by_ = experiment_deletion();
+    }
+    return;
+  }
+  compare_experiment();
+  stage_ = resumed_ ? Stage::find_run : Stage::create_run;
+}
+
+void MlflowStart::found_run(const std::string& body) {
+  if (json_string(body, "/runs/0/info/run_id").empty()) {
+    stage_ = Stage::create_run;
+  } else {
+    adopt(body, "/runs/0");
+  }
+}
+
+void MlflowStart::found_former_run(const std::string& body) {
+  if (json_string(body, "/run/info/lifecycle_stage") == "deleted") {
+    stopped_by_ = deletion();
+    return;
+  }
+  adopt(body, "/run");
+  taken_over_ = ready();
+  former_status_ = json_string(body, "/run/info/status");
+}
+
+/// MLflow's own client sends nothing to either; here the name may be the code's, which wins over variables.
+void MlflowStart::compare_experiment() const {
+  if (options_.experiment_id.empty() || options_.experiment_id == experiment_id_) { return; }
+  lines_.report("mlflow.experiment", "MLFLOW_EXPERIMENT_ID is " + options_.experiment_id + ", but the experiment \"" +
+                                         options_.experiment_name + "\" of MLFLOW_EXPERIMENT_NAME is " +
+                                         experiment_id_ + ", where the run goes; unset one of the two");
+}
+
+void MlflowStart::adopt(const std::string& body, const std::string& place) {
+  std::string id = json_string(body, (place + "/info/run_id").c_str());
+  if (id.empty()) {
+    stopped_by_ = "it answers without a run_id; is this an MLflow server?";
+    return;
+  }
+  run_id_ = std::move(id);
+  artifact_root_ = mlflow_artifact_path(json_string(body, (place + "/info/artifact_uri").c_str()));
+  stage_ = Stage::ready;
+}
+
+/// Where no run was made as the cursor says, nor ever will be, what the options say holds instead, once. False: they
+/// say the same, or nothing.
+bool MlflowStart::turn_to_options(const std::string& why) {
+  Place place = std::exchange(instead_, {});
+  if (stage_ != Stage::join_run) { place.run_id = options_.run_id; }  // of another rank it is the parent
+  const bool says = !place.experiment_name.empty() || !place.experiment_id.empty() ||
+                    (stage_ == Stage::join_run && !place.run_id.empty());
+  const bool same = place.run_id == options_.run_id && place.experiment_name == options_.experiment_name &&
+                    place.experiment_id == options_.experiment_id;
+  if (!says || same) { return false; }
+  lines_.report("mlflow.turned",
+                "MLflow at " + lines_.server() + " refuses what the run was begun with: " + why +
+                    ". It goes where MLFLOW_EXPERIMENT_NAME, MLFLOW_EXPERIMENT_ID and MLFLOW_RUN_ID say now");
+  const bool joins = stage_ == Stage::join_run && !place.run_id.empty();
+  options_.experiment_name = std::move(place.experiment_name);
+  options_.experiment_id = std::move(place.experiment_id);
+  options_.run_id = std::move(place.run_id);
+  rounds_ = 0;
+  if (!joins) { begin_in_experiment(); }
+  return true;
+}
+
+void MlflowStart::answer_lost() noexcept {
+  if (stage_ == Stage::create_run) { stage_ = Stage::find_run; }
+}
+
+void MlflowStart::refused(const HttpReply& reply) {
+  const bool no_place = reply.status == 404 || reply.status == 400 || mlflow_is_deleted(reply);
+  const bool no_run = stage_ == Stage::find_run || stage_ == Stage::create_run || stage_ == Stage::join_run;
+  if (no_place && no_run && turn_to_options(lines_.told(reply))) { return; }
+  if (refused_experiment(reply)) { return; }
+  if (mlflow_is_deleted(reply) && !run_id_.empty()) {
+    stopped_by_ = deletion();
+  } else if (mlflow_is_deleted(reply) && stage_ == Stage::create_run) {
+    stopped_by_ = experiment_deletion();
+  } else if (stage_ == Stage::find_parent && (reply.status == 404 || reply.status == 400)) {
+    begin_in_experiment();
+    lines_.report("mlflow.parent", "MLflow does not know the run " + parent_ +
+                                       ", which is said to be the parent of this one, " +
+                                       "so that this one goes where the options say: " + lines_.told(reply));
+  } else if (stage_ == Stage::resume_run && reply.status == 404 && former_server_ != lines_.server()) {
+    stopped_by_ = "the run " + run_id_ + " is not there, but at " + former_server_ +
+                  "; set MLFLOW_TRACKING_URI to that, or remove " + lines_.cursor_file() +
+                  " to send everything to a new run";
+  } else {
+    stopped_by_ = refusal(reply);
+  }
+}
+
+/// For the requests about the experiment: whether that settles what comes next.
+bool MlflowStart::refused_experiment(const HttpReply& reply) {
+  const std::string code = json_string(reply.body, "/error_code");
+  const bool no_experiment = stage_ == Stage::find_experiment && code == "RESOURCE_DOES_NOT_EXIST";
+  if (no_experiment && is_mantik_) {
+    stopped_by_ =
+        "there is no experiment \"" + options_.experiment_name +
+        "\" at Mantik, where they are made on the platform only; make it there, or set MLFLOW_EXPERIMENT_ID to " +
+        "the number of another one";
+    return true;
+  }
+  if (no_experiment && rounds_++ < 3) {
+    stage_ = Stage::create_experiment;
+    return true;
+  }
+  if (stage_ == Stage::create_experiment && code == "RESOURCE_ALREADY_EXISTS" && rounds_++ < 3) {
+    stage_ = Stage::find_experiment;  // another rank was faster
+    return true;
+  }
+  return false;
+}
+
+std::string MlflowStart::refusal(const HttpReply& reply) const {
+  const bool anew = reply.status == 404 && run_id_.empty();
+  return lines_.told(reply) + (is_mantik_ && reply.status == 401 ? kMantikCure : mlflow_cure(reply)) +
+         (anew ? lines_.with_sync(", which ", " reads anew") : "");
+}
+
+std::string MlflowStart::deletion() const {
+  return "the run " + run_id_ + " was deleted there; bring it back: mlflow runs restore --run-id " + run_id_;
+}
+
+std::string MlflowStart::experiment_deletion() const {
+  const std::string& name = options_.experiment_name;
+  const std::string which =
+      name.empty() ? experiment_id_ + " is deleted; choose another one in MLFLOW_EXPERIMENT_ID"
+                   : "\"" + name + "\" is deleted but keeps its name; choose another one in MLFLOW_EXPERIMENT_NAME";
+  return "the experiment " + which + ", or bring it back: mlflow experiments restore -x " + experiment_id_;
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

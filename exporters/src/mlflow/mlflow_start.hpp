@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/exporters/mlflow.hpp>
+#include <takt/snapshot.hpp>
+
+#include "http/http.hpp"
+#include "mlflow/mlflow_cursor.hpp"
+#include "mlflow/mlflow_lines.hpp"
+
+#include <string>
+#include <utility>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// How a run comes to its place on the server: the experiment is found or made, and the run made, joined, or found
+/// again; what the server answers leads from one request to the next. One thread at a time.
+class MlflowStart {
+ public:
+  /// \param lines not owned.
+  MlflowStart(const MlflowOptions& options, const MlflowLines& lines);
+
+  /// Goes on where another process stopped. Before begin().
+  void resume(const MlflowCursor& cursor);
+  void tell(MlflowCursor& cursor) const;
+  /// Of the program's sources; empty: not known. Before begin().
+  void set_commit(std::string commit) { commit_ = std::move(commit); }
+
+  void begin(const Snapshot& snapshot);
+  /// MLflow shows a child below its parent only where both are in one experiment: a run that names one before it is
+  /// made goes there.
+  void choose_parent(const Snapshot& snapshot);
+
+  /// REQUIRES: begun, and neither ready() nor stopped.
+  HttpRequest request();
+  void succeeded(const std::string& body);
+  /// It will never be taken like this.
+  void refused(const HttpReply& reply);
+  /// Whether the run was made before the answer got lost, only the server knows.
+  void answer_lost() noexcept;
+
+  /// The run is there, and takes what is sent.
+  bool ready() const noexcept { return stage_ == Stage::ready; }
+  /// Where the answer to the making of a run never comes, looking for it always succeeds.
+  bool is_searching() const noexcept { return stage_ == Stage::find_run; }
+  /// Why there will be no run; empty: there may be.
+  const std::string& stopped_by() const noexcept { return stopped_by_; }
+
+  const std::string& run_id() const noexcept { return run_id_; }                ///< empty until the server has told it
+  const std::string& artifact_root() const noexcept { return artifact_root_; }  ///< path below the URL
+  /// It was another process's before.
+  bool was_taken_over() const noexcept { return taken_over_; }
+  /// Then: how it had ended there; empty: it had not.
+  const std::string& former_status() const noexcept { return former_status_; }
+
+  /// Why a request was refused, and what to do.
+  std::string refusal(const HttpReply& reply) const;
+  /// That the run was deleted, and what to do.
+  std::string deletion() const;
+
+ private:
+  enum class Stage {
+    find_parent,
+    find_experiment,
+    create_experiment,
+    find_run,
+    create_run,
+    join_run,
+    reopen_run,
+    resume_run,
+    ready
+  };
+  /// Where a run is to be.
+  struct Place {
+    std::string experiment_name;
+    std::string experiment_id;
+    std::string run_id;
+  };
+  void begin_in_experiment();
+  void seek_parent() noexcept;
+  void found_parent(const std::string& body);
+  void found_experiment(const std::string& body);
+  void found_run(const std::string& body);
+  void found_former_run(const std::string& body);
+  void compare_experiment() const;
+  void adopt(const std::string& body, const std::string& place);
+  bool turn_to_options(const std::string& why);
+  bool refused_experiment(const HttpReply& reply);
+  std::string experiment_deletion() const;
+
+  const MlflowLines& lines_;
+  const bool is_mantik_;
+  MlflowOptions options_;
+  Stage stage_ = Stage::find_experiment;
+  bool resumed_ = false;
+  Place instead_;  // of that of the cursor; empty: none
+  std::string source_;
+  std::string commit_;
+  std::string parent_;          // a run in whose experiment this one goes
+  bool sought_parent_ = false;  // or need not be
+  std::string former_server_;   // of the process before
+  std::string create_body_;
+  std::string nonce_;
+  std::string experiment_id_;
+  std::string run_id_;
+  std::string artifact_root_;
+  bool taken_over_ = false;
+  std::string former_status_;
+  int rounds_ = 0;  // between find_experiment and create_experiment
+  std::string stopped_by_;
+};
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/config.hpp>
+#include <takt/detail/memory.hpp>
+#include <takt/detail/size.hpp>
+
+#include <atomic>
+#include <cstdint>
+
+#include <takt/detail/macros_begin.hpp>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// Tells threads apart: no two that live at once have it at one address, and no two ever have the same number.
+struct ThreadToken {
+  std::uint64_t number;
+};
+inline std::atomic<std::uint64_t> thread_numbers{0};
+inline thread_local ThreadToken thread_token{0};
+
+inline const ThreadToken& this_thread_token() noexcept {
+  if (TAKT_UNLIKELY(thread_token.number == 0)) {
+    thread_token.number = thread_numbers.fetch_add(1, std::memory_order_relaxed) + 1;
+  }
+  return thread_token;
+}
+
+/// Something for each thread that uses one object, in lists by the address of the thread's token. An Entry is never
+/// taken out, and has `const ThreadToken* token` and `Entry* next`. A thread that comes at the address of one that has
+/// ended finds its entries. Any thread, but for the destructor.
+template <class Entry>
+class ThreadTable {
+ public:
+  ThreadTable() noexcept = default;
+  ~ThreadTable() {
+    for (auto& bucket : bucket_) {
+      for (Entry* entry = bucket.load(std::memory_order_relaxed); entry != nullptr;) {
+        Entry* const next = entry->next;
+        deallocate(entry, nullptr);
+        entry = next;
+      }
+    }
+  }
+  ThreadTable(const ThreadTable&) = delete;
+  ThreadTable& operator=(const ThreadTable&) = delete;
+
+  /// A new entry for the thread of `token`; nullptr without memory.
+  Entry* add(const ThreadToken& token) noexcept {
+    auto* const entry = allocate<Entry>(nullptr);
+    if (entry == nullptr) { return nullptr; }
+    std::atomic<Entry*>& bucket = bucket_of(token);
+    entry->token = &token;
+    entry->next = bucket.load(std::memory_order_relaxed);
+    // Pairs with the acquire in each().
+    while (!bucket.compare_exchange_weak(entry->next, entry, std::memory_order_release, std::memory_order_relaxed)) {}
+    return entry;
+  }
+  /// The entries that were made at the address of `token`, until `use` answers true.
+  template <class Use>
+  void each_at(const ThreadToken& token, Use use) const noexcept {
+    // Pairs with the release in add().
+    for (Entry* entry = bucket_of(token).load(std::memory_order_acquire); entry != nullptr; entry = entry->next) {
+      if (entry->token == &token && use(*entry)) { return; }
+    }
+  }
+  template <class Use>
+  void each(Use use) const noexcept {
+    for (const auto& bucket : bucket_) {
+      // Pairs with the release in add().
+      for (Entry* entry = bucket.load(std::memory_order_acquire); entry != nullptr; entry = entry->next) {
+        use(*entry);
+      }
+    }
+  }
+
+ private:
+  static constexpr unsigned kBuckets = 64;
+  static std::size_t index_of(const ThreadToken& token) noexcept {
+    return (reinterpret_cast<std::uintptr_t>(&token) >> 12U) % kBuckets;
+  }
+  std::atomic<Entry*>& bucket_of(const ThreadToken& token) noexcept { return bucket_[index_of(token)]; }
+  const std::atomic<Entry*>& bucket_of(const ThreadToken& token) const noexcept { return bucket_[index_of(token)]; }
+
+  std::atomic<Entry*> bucket_[kBuckets] = {};
+};
+
+}  // namespace detail
+TAKT_END_NAMESPACE
+
+#include <takt/detail/macros_end.hpp>

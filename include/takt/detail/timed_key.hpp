@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/detail/counter.hpp>
+#include <takt/detail/ticks.hpp>
+#include <takt/summary.hpp>
+
+#include <cstdint>
+
+#include <takt/detail/macros_begin.hpp>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// Adds to `sum` what the thread that counts `version` may be writing: it is odd meanwhile.
+inline void merge_whole(const Counter& version, const Summary& from, Summary& sum) noexcept {
+  for (;;) {
+    const std::uint64_t before = version.get();
+    const Summary copy = from;  // NOLINT(performance-unnecessary-copy-initialization): another thread may write `from`
+    if ((before & 1U) == 0 && version.get() == before) { return sum.merge(copy); }
+    rest();  // the writer needs some nanoseconds, or its turn on this core
+  }
+}
+
+/// What a Timer keeps of one key beside the tree: the most recent durations, and for backends whose results come later,
+/// their summary. One thread writes at a time; any may read.
+struct TimedKey {
+  static constexpr std::uint32_t kRecent = 1024;
+
+  std::uint64_t hash = 0;
+  char name[201] = "?";  ///< of the first region; constant once published
+  TimedKey* next = nullptr;
+  Counter version;  // odd while being written
+  Summary results;
+  Counter count;  // durations so far
+  Relaxed<std::int64_t> recent[kRecent];
+
+  void add(std::uint64_t ns, bool summarise) noexcept {
+    const std::uint64_t at = version.own();
+    version.set(at + 1);
+    if (summarise && results.n() == 0) {
+      results.add_first(ns);
+    } else if (summarise) {
+      results.add(ns);
+    }
+    recent[count.own() % kRecent].set(static_cast<std::int64_t>(ns));
+    count.add(1);
+    version.set(at + 2);
+  }
+  /// Any thread.
+  void merge_into(Summary& sum) const noexcept { merge_whole(version, results, sum); }
+};
+
+}  // namespace detail
+TAKT_END_NAMESPACE
+
+#include <takt/detail/macros_end.hpp>

@@ -1,0 +1,374 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/detail/backend_traits.hpp>
+#include <takt/detail/hot.hpp>
+#include <takt/detail/thread_table.hpp>
+#include <takt/detail/timer_forgotten.hpp>
+#include <takt/detail/timer_handle.hpp>
+#include <takt/detail/timer_thread.hpp>
+#include <takt/durations.hpp>
+#include <takt/key.hpp>
+#include <takt/summary.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+#include <takt/detail/macros_begin.hpp>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// A Timer with books of its own: a tree for each thread that uses it, and what a Backend has still to say. Needs no
+/// library.
+template <class B>
+class TimerBooks {
+ public:
+  explicit TimerBooks(B backend) noexcept : backend_(backend) {}
+  ~TimerBooks() {
+    threads_.each([this](Thread& thread) {
+      thread.results.give_up(backend_);
+      abandon(thread);
+    });
+  }
+  TimerBooks(const TimerBooks&) = delete;
+  TimerBooks& operator=(const TimerBooks&) = delete;
+
+  Handle start(const Key& key) noexcept {
+    Thread* thread = here();
+    if (thread == nullptr) { return {}; }
+    const Reading begin = read();
+    return start_at(*thread, key, host_ns(), begin);
+  }
+  void end(const Key& key) noexcept {
+    const std::uint64_t ns = host_ns();
+    Thread* thread = here();
+    if (thread == nullptr) { return; }
+    Reading begin;
+    std::uint32_t place = Thread::kNowhere;
+    std::uint32_t id = 0;
+    do {  // another thread may have been quicker, by a handle
+      place = thread->find_open(key.hash());
+      if (place == Thread::kNowhere) {
+        lose(*thread, LossKind::end_without_start, key.hash());
+        return;
+      }
+      id = thread->open_at(place).id.load(std::memory_order_relaxed);
+    } while (id == Thread::Open::kClaimed || !thread->claim(place, id, begin.mark, begin.taken));
+    end_here(*thread, id, ns, begin, read());
+  }
+  void end(const Handle& handle) noexcept {
+    if (handle.thread == nullptr) { return; }
+    const std::uint64_t ns = host_ns();
+    Thread* thread = here();
+    if (thread == nullptr) { return; }
+    Reading begin;
+    if (!handle.thread->claim(handle.place, handle.id, begin.mark, begin.taken)) {
+      lose(*thread, LossKind::end_without_start, handle.node->key);
+      return;
+    }
+    const Reading end = read();
+    if (thread == handle.thread) {
+      end_here(*thread, handle.id, ns, begin, end);
+    } else {
+      end_elsewhere(*thread, handle, ns, begin, end);
+    }
+  }
+  Handle lap(const Key& key) noexcept {
+    Thread* thread = here();
+    if (thread == nullptr) { return {}; }
+    const Reading shared = read();
+    const std::uint64_t ns = host_ns();
+    Reading begin;
+    const std::uint32_t last = thread->lap_id;
+    if (last != 0 && thread->claim(thread->lap_place, last, begin.mark, begin.taken)) {
+      if (shared.taken) { backend_.retain(shared.mark); }
+      end_here(*thread, last, ns, begin, shared);
+    }
+    const Handle handle = start_at(*thread, key, ns, shared);
+    thread->lap_id = handle.id;
+    thread->lap_place = handle.place;
+    return handle;
+  }
+  void record(const Key& key, std::chrono::nanoseconds duration) noexcept {
+    const auto ns = static_cast<std::uint64_t>(duration.count());
+    Thread* thread = here();
+    if (thread == nullptr) { return; }
+    if (duration.count() < 0) {
+      lose(*thread, LossKind::bad_amount, key.hash());
+      return;
+    }
+    next_position(*thread);
+    const Node* node = thread->tree.add_here(key.hash(), ns);
+    if constexpr (B::immediate) {
+      finish(*thread, node, ns, {}, {});
+    } else {
+      TimedKey* timed = node == thread->tree.overflow() ? nullptr : thread->key_of(node->key);
+      if (!thread->results.keep(backend_, {0, 0, timed, ns, true, is_outermost(*node)}, lost_)) {
+        lose(*thread, LossKind::device_skipped, node->key);
+      }
+      thread->results.poll_in_passing(backend_, lost_);
+    }
+  }
+  void add_amount(const Handle& handle, Amount what, std::int64_t n) noexcept {
+    if (handle.thread == nullptr) { return; }
+    Thread* const thread = here();
+    if (thread == nullptr) { return; }
+    const bool is_open =
+        thread == handle.thread && thread->open_at(handle.place).id.load(std::memory_order_relaxed) == handle.id;
+    if (n < 1 || !is_open) {
+      lose(*thread, n < 1 ? LossKind::bad_amount : LossKind::end_without_start, handle.node->key);
+      return;
+    }
+    Node* const node = thread->tree.node(handle.node->index);
+    Counter& sum = what == Amount::items ? node->items : node->bytes;
+    sum.set(bounded_sum(sum.own(), static_cast<std::uint64_t>(n)));
+  }
+  Summary summary(const Key& key) const noexcept {
+    if (B::immediate) { return host_summary(key); }
+    Summary sum;
+    threads_.each([&](const Thread& thread) {
+      if (const TimedKey* timed = thread.find(key.hash())) { timed->merge_into(sum); }
+    });
+    return sum;
+  }
+  Summary host_summary(const Key& key) const noexcept {
+    Summary sum;
+    threads_.each([&](const Thread& thread) {
+      for (std::uint32_t index = 0; index < thread.tree.nodes(); ++index) {
+        const Node* node = thread.tree.node(index);
+        if (node->key != key.hash() || !is_outermost(*node)) { continue; }
+        merge_whole(node->version, node->host, sum);
+      }
+    });
+    return sum;
+  }
+  std::uint64_t total(const Key& key, Counter Node::*counter) const noexcept {
+    std::uint64_t sum = 0;
+    threads_.each([&](const Thread& thread) {
+      for (std::uint32_t index = 0; index < thread.tree.nodes(); ++index) {
+        const Node* node = thread.tree.node(index);
+        if (node->key == key.hash()) { sum += (node->*counter).get(); }
+      }
+    });
+    return sum;
+  }
+  Durations times(const Key& key) const noexcept {
+    Durations times;
+    threads_.each([&](const Thread& thread) {
+      const TimedKey* timed = thread.find(key.hash());
+      if (timed == nullptr) { return; }
+      const std::uint64_t count = timed->count.get();
+      const std::uint64_t kept = count < TimedKey::kRecent ? count : TimedKey::kRecent;
+      for (std::uint64_t at = count - kept; at < count; ++at) {
+        times.push_back(timed->recent[at % TimedKey::kRecent].get());
+      }
+    });
+    return times;
+  }
+  bool complete(std::chrono::milliseconds timeout) noexcept {
+    const std::uint64_t begin = posix_ns(CLOCK_MONOTONIC);
+    constexpr std::chrono::milliseconds kMostWait = std::chrono::hours(24 * 365);
+    const auto limit_ms = timeout.count() < 0 ? 0 : timeout < kMostWait ? timeout.count() : kMostWait.count();
+    const auto limit = static_cast<std::uint64_t>(limit_ms) * 1'000'000U;
+    for (;;) {
+      threads_.each([this](Thread& thread) { thread.results.poll(backend_, true, lost_); });
+      if (pending() == 0) { return true; }
+      if (posix_ns(CLOCK_MONOTONIC) - begin >= limit) { return false; }
+      rest();
+    }
+  }
+  std::uint64_t pending() const noexcept {
+    std::uint64_t sum = 0;
+    threads_.each([&sum](const Thread& thread) { sum += thread.results.pending(); });
+    return sum;
+  }
+  std::uint64_t mistakes() const noexcept {
+    std::uint64_t sum = lost_.load(std::memory_order_relaxed);
+    threads_.each([&sum](const Thread& thread) {
+      for (unsigned slot = 0; slot < thread.tree.losses().size(); ++slot) {
+        const LossCounts::Count& each = thread.tree.losses()[slot];
+        if (each.kind.get() != LossKind::ended_late) { sum += each.count.get(); }  // which the figures contain
+      }
+    });
+    return sum;
+  }
+
+ private:
+  using Thread = TimerThread;
+  static constexpr unsigned kMaxUnended = 4;  ///< books kept for regions that ended threads left open, for each address
+
+  std::uint64_t host_ns() noexcept {
+    if constexpr (BackendTraits<B>::has_host_ns) {
+      return backend_.host_ns();
+    } else {
+      return posix_ns(CLOCK_MONOTONIC);
+    }
+  }
+  struct Reading {
+    Mark mark = 0;
+    bool taken = false;
+  };
+  Reading read() noexcept {
+    Reading reading;
+    if constexpr (!B::immediate) { reading.taken = backend_.mark(reading.mark); }
+    return reading;
+  }
+  void drop(const Reading& reading) noexcept {
+    if (reading.taken) { backend_.release(reading.mark); }
+  }
+  /// The books of the calling thread, made at its first region; nullptr, and counted, without memory.
+  Thread* here() noexcept {
+    const ThreadToken& token = this_thread_token();
+    Thread* found = nullptr;
+    Thread* vacant = nullptr;
+    Thread* oldest = nullptr;
+    unsigned unended = 0;
+    threads_.each_at(token, [&](Thread& thread) {
+      thread.take_notices();
+      if (thread.number.load(std::memory_order_relaxed) == token.number) {
+        found = &thread;
+        return true;
+      }
+      // A thread that has ended leaves its books to the next one at the same address, so that they stay as few as
+      // threads that live at once; but what it left open may still end elsewhere.
+      if (!thread.tree.is_unended()) {
+        vacant = &thread;
+      } else {
+        oldest = &thread;
+        ++unended;
+      }
+      return false;
+    });
+    if (found != nullptr) { return found; }
+    if (vacant == nullptr && unended >= kMaxUnended) {
+      abandon(*oldest);
+      vacant = oldest;
+    }
+    if (vacant == nullptr) { vacant = threads_.add(token); }
+    if (vacant == nullptr) {
+      lost_.fetch_add(1, std::memory_order_relaxed);
+      return nullptr;
+    }
+    vacant->lap_id = 0;
+    vacant->number.store(token.number, std::memory_order_relaxed);
+    return vacant;
+  }
+  /// Gives up the open regions of a thread that has ended.
+  void abandon(Thread& thread) noexcept {
+    for (std::uint32_t place = 0; place != thread.places; ++place) {
+      Reading begin;
+      const std::uint32_t id = thread.open_at(place).id.load(std::memory_order_relaxed);
+      if (id != Thread::Open::kClaimed && thread.claim(place, id, begin.mark, begin.taken)) { drop(begin); }
+    }
+    next_position(thread);
+    thread.tree.abandon_open();
+  }
+  /// Frees the places of regions that were given up too long ago to end. Whether there were any.
+  bool let_go(Thread& thread) noexcept {
+    bool any = false;
+    for (std::uint32_t place = 0; place != thread.places; ++place) {
+      Reading begin;
+      const std::uint32_t id = thread.open_at(place).id.load(std::memory_order_relaxed);
+      if (id == Thread::Open::kClaimed || thread.tree.is_open(id) || thread.tree.is_too_deep(id)) { continue; }
+      if (!thread.claim(place, id, begin.mark, begin.taken)) { continue; }
+      drop(begin);
+      any = true;
+    }
+    return any;
+  }
+  Handle start_at(Thread& thread, const Key& key, std::uint64_t ns, const Reading& begin) noexcept {
+    Handle handle;
+    handle.place = thread.free_place();
+    if (handle.place == Thread::kNowhere && let_go(thread)) { handle.place = thread.free_place(); }
+    if (handle.place == Thread::kNowhere) {
+      lose(thread, LossKind::overflow, key.hash());
+      drop(begin);
+      return handle;
+    }
+    handle.thread = &thread;
+    handle.begin_ns = ns;
+    handle.id = thread.new_id();
+    next_position(thread);
+    thread.tree.begin(key.hash(), handle.id, ns);
+    handle.node = thread.tree.innermost();
+    if (TAKT_UNLIKELY(!handle.node->called.own())) { thread.key_of(key.hash(), key.name()); }
+    Thread::Open& open = thread.open_at(handle.place);
+    open.order = thread.position;
+    open.key = key.hash();
+    open.mark = begin.mark;
+    open.marked = begin.taken;
+    open.id.store(handle.id, std::memory_order_release);  // pairs with claim()
+    if (TAKT_UNLIKELY(thread.tree.has_news())) { tell_forgotten(thread); }
+    return handle;
+  }
+  /// Ends the region `id`, which this thread has claimed from its own books.
+  void end_here(Thread& thread, std::uint32_t id, std::uint64_t ns, const Reading& begin, const Reading& end) noexcept {
+    const Tree::Frame* const frame = thread.tree.find(id);
+    const std::uint64_t begin_ns = frame == nullptr ? ns : frame->begin_ns.own();
+    next_position(thread);
+    const Node* node = thread.tree.end(id, ns);
+    if (thread.lap_id == id) { thread.lap_id = 0; }
+    if (node != nullptr) {
+      finish(thread, node, ns - begin_ns, begin, end);
+    } else {  // given up as forgotten, too long ago
+      drop(begin);
+      drop(end);
+    }
+    if (TAKT_UNLIKELY(thread.tree.has_news())) { tell_forgotten(thread); }
+  }
+  /// Folds a region of another thread under the same path here, without self time.
+  void end_elsewhere(Thread& thread, const Handle& handle, std::uint64_t ns, const Reading& begin,
+                     const Reading& end) noexcept {
+    const auto place = [&](const Node* node, const auto& self) -> Node* {
+      return node->parent == nullptr ? thread.tree.root() : thread.tree.child(self(node->parent, self), node->key);
+    };
+    next_position(thread);
+    const bool overflow = handle.node == handle.thread->tree.overflow();
+    Node* node = overflow ? thread.tree.overflow() : place(handle.node, place);
+    const std::uint64_t length = ns > handle.begin_ns ? ns - handle.begin_ns : 0;
+    thread.tree.add_at(node, length);
+    handle.thread->notices.leave(handle.id, ns);
+    finish(thread, node, length, begin, end);
+  }
+  /// A region has ended on this thread: keeps its length, or waits for the backend to tell it. Takes over both
+  /// readings.
+  void finish(Thread& thread, const Node* node, std::uint64_t length, const Reading& begin,
+              const Reading& end) noexcept {
+    const bool outermost = is_outermost(*node);
+    TimedKey* key = node == thread.tree.overflow() ? nullptr : thread.key_of(node->key);
+    if constexpr (B::immediate) {
+      if (key != nullptr && outermost) { key->add(length, false); }
+    } else {
+      if (!begin.taken || !end.taken ||
+          !thread.results.keep(backend_, {begin.mark, end.mark, key, 0, false, outermost}, lost_)) {
+        lose(thread, LossKind::device_skipped, node->key);
+        drop(begin);
+        drop(end);
+      }
+      thread.results.poll_in_passing(backend_, lost_);
+    }
+  }
+  static bool is_outermost(const Node& node) noexcept {
+    for (const Node* above = node.parent; above != nullptr; above = above->parent) {
+      if (above->key == node.key && above->parent != nullptr) { return false; }
+    }
+    return true;
+  }
+  void lose(Thread& thread, LossKind kind, std::uint64_t key) noexcept {
+    next_position(thread);
+    thread.tree.count(kind, key);
+  }
+  static void next_position(Thread& thread) noexcept { thread.tree.set_position(thread.position++); }
+
+  B backend_;
+  ThreadTable<Thread> threads_;
+  std::atomic<std::uint64_t> lost_{0};
+};
+
+}  // namespace detail
+TAKT_END_NAMESPACE
+
+#include <takt/detail/macros_end.hpp>

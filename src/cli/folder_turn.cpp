@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/folder_turn.hpp"
+
+#include <takt/error.hpp>
+
+#include "cli/rank.hpp"
+#include "journal/journal_reader.hpp"
+
+#include <utility>
+
+TAKT_BEGIN_NAMESPACE
+namespace cli {
+
+FolderTurn::FolderTurn(std::string folder, const detail::Tracker& tracker)
+    : folder_(std::move(folder)), tracker_(tracker), files_(std::make_shared<detail::FolderFiles>(folder_)) {}
+
+bool FolderTurn::begin(bool all_ranks, Outcome& outcome, std::string& why) {
+  Snapshot first;
+  if (!detail::JournalReader(files_).read_part(first)) {
+    outcome = Outcome::unreadable;
+    why = why_unreadable(read_rank(folder_));
+    return false;
+  }
+  run_ = first.run;
+  run_.directory = folder_;  // it may have been moved
+  if (!lease_.take(files_, tracker_.lease)) {
+    if (lease_.is_broken()) { throw Error(lease_.problem()); }
+    outcome = Outcome::busy;
+    why = lease_.problem();
+    return false;
+  }
+  is_begun_ = tracker_.cursor != nullptr && files_->may_exist(tracker_.cursor);
+  if (is_begun_ || run_.rank == 0 || all_ranks) { return true; }
+  outcome = Outcome::not_sent;
+  why = "rank 0 speaks for the run (--all-ranks changes that)";
+  return false;
+}
+
+bool FolderTurn::read_cursor(std::size_t most, std::string& text) const {
+  return files_->read_whole(tracker_.cursor, most, text);
+}
+
+FolderTurn::Reading FolderTurn::read(const Show& show) const {
+  detail::JournalReader reader(files_);
+  Snapshot snapshot;
+  const auto give = [&](Part part) {
+    snapshot.run.directory = folder_;  // it may have been moved
+    const bool taken = show(snapshot, part);
+    snapshot.rows.clear();
+    snapshot.metrics.clear();
+    return taken;
+  };
+  bool taken = true;
+  while (taken && reader.read_part(snapshot)) { taken = give(Part::rows); }
+  const Ending ending = ending_of(folder_, reader, snapshot);
+  const bool gone = taken && (ending == Ending::died || (ending == Ending::silent && is_given_up(folder_)));
+  if (!gone) { return {taken, has_ended(ending)}; }
+  if (reader.finish(snapshot)) { taken = give(Part::rows); }
+  // These it could have ended with, had it lived; if it does, they come again, and in another order.
+  reader.release_early(snapshot);
+  snapshot.finished = true;
+  // It may have said that it ended between the reading and the question whether it is there.
+  return {taken && give(reader.ended() ? Part::end : Part::death), true};
+}
+
+}  // namespace cli
+TAKT_END_NAMESPACE

@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/snapshot.hpp>
+
+#include "base/folder_files.hpp"
+#include "trackers/file_lease.hpp"
+#include "trackers/tracker.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+TAKT_BEGIN_NAMESPACE
+namespace cli {
+
+/// What came of the delivery of one folder.
+enum class Outcome {
+  all,        ///< nothing is left, and the run has ended there
+  written,    ///< all is in a file that another command sends: there is no key, or sending is not wished
+  so_far,     ///< nothing is left, but the run goes on
+  some,       ///< not everything could be delivered
+  busy,       ///< another process is at it
+  not_sent,   ///< this rank has no run of its own
+  unreadable  ///< nothing was found
+};
+
+/// Told of what was delivered, and of all that is known so far: points, or rows.
+using Watcher = std::function<void(std::uint64_t done, std::uint64_t whole)>;
+
+/// The turn of this process to deliver the folder of one rank to one tracker: what is the same for all of them. One
+/// thread at a time.
+class FolderTurn {
+ public:
+  FolderTurn(std::string folder, const detail::Tracker& tracker);
+  /// Gives the lease back.
+  ~FolderTurn() { lease_.release(); }
+  FolderTurn(const FolderTurn&) = delete;
+  FolderTurn& operator=(const FolderTurn&) = delete;
+
+  /// Reads what run it is, and takes the lease. Returns false, with the outcome and why, where there is nothing to
+  /// deliver from here.
+  /// \throws takt::Error where the lease cannot be had by anybody.
+  bool begin(bool all_ranks, Outcome& outcome, std::string& why);
+
+  const std::string& folder() const noexcept { return folder_; }
+  const std::shared_ptr<const detail::FolderFiles>& files() const noexcept { return files_; }
+  const RunInfo& run() const noexcept { return run_; }
+  /// Somebody has delivered a part of it: there is a cursor.
+  bool is_begun() const noexcept { return is_begun_; }
+  std::string cursor_file() const { return tracker_.cursor_file(folder_); }
+  /// Returns false where it cannot be read, or is longer than `most` bytes.
+  bool read_cursor(std::size_t most, std::string& text) const;
+
+  /// Whether the turn is still this process's; if not, problem() says why.
+  bool lasts() { return lease_.refresh(); }
+  bool is_lost() const noexcept { return !lease_.held(); }
+  const std::string& problem() const noexcept { return lease_.problem(); }
+
+  /// What a part of the journal is.
+  enum class Part {
+    rows,  ///< there may be more
+    end,   ///< the last: the run has said that it ended
+    death  ///< the last: its process is gone, and has not said so
+  };
+  /// Returns false where it takes no more.
+  using Show = std::function<bool(Snapshot& snapshot, Part part)>;
+  struct Reading {
+    bool whole;  ///< all parts were taken
+    bool ended;  ///< the run will not go on
+  };
+  /// Shows the run as the journal tells it, from its beginning, part by part.
+  Reading read(const Show& show) const;
+
+ private:
+  const std::string folder_;
+  const detail::Tracker tracker_;
+  const std::shared_ptr<const detail::FolderFiles> files_;
+  RunInfo run_;
+  bool is_begun_ = false;
+  detail::FileLease lease_;
+};
+
+}  // namespace cli
+TAKT_END_NAMESPACE

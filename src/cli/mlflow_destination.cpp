@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <takt/error.hpp>
+
+#include "base/text.hpp"
+#include "cli/destinations.hpp"
+#include "cli/mlflow_delivery.hpp"
+#include "mlflow/mlflow_messages.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+TAKT_BEGIN_NAMESPACE
+namespace cli {
+namespace {
+
+MlflowOptions mlflow_options_for(const SyncWishes& wishes) {
+  MlflowOptions options = MlflowOptions::from_env();
+  if (wishes.to == "mlflow") { options.mantik = {}; }
+  if (wishes.to == "mantik" && !detail::mlflow_is_mantik(options)) {
+    throw Error(
+        "there is no login at Mantik for --to mantik; set MANTIK_USERNAME and MANTIK_PASSWORD, and "
+        "MLFLOW_TRACKING_URI, if at all, to Mantik's tracking server");
+  }
+  if (!detail::mlflow_has_server(options)) {
+    throw Error("MLFLOW_TRACKING_URI is not set; set it to the URL of a server, such as http://127.0.0.1:5000");
+  }
+  options.every_step = wishes.every_step;
+  options.all_ranks = options.all_ranks || wishes.all_ranks;
+  return options;
+}
+
+std::string words_of(const MlflowDelivered& delivered) {
+  std::string now = fmt::format("{} points delivered now", detail::human_count(delivered.points));
+  if (delivered.was_there != 0) {
+    now += fmt::format(", {} were there already", detail::human_count(delivered.was_there));
+  }
+  const std::string run = "run " + delivered.run_id + " at " + delivered.server;
+  const std::string points = now + ", to " + run;
+  switch (delivered.outcome) {
+    case Outcome::all:
+      return delivered.points + delivered.was_there == 0 ? "all is delivered, to " + run : "complete; " + points;
+    case Outcome::so_far:
+      return points + "; the run goes on";
+    case Outcome::some:
+      return fmt::format("not complete: {}; {}, at least {} wait", delivered.why, now,
+                         detail::human_count(delivered.waiting));
+    default:
+      return delivered.why;
+  }
+}
+
+}  // namespace
+
+SyncFolder open_mlflow(const SyncWishes& wishes) {
+  const MlflowOptions options = mlflow_options_for(wishes);
+  const detail::MlflowClient probe(options);  // what cannot work for any folder is told once
+  const std::chrono::seconds patience(wishes.patience_s);
+  return [=](const std::string& folder, const Watcher& watch) {
+    const MlflowDelivered delivered = MlflowDelivery(folder, options, patience).run(watch);
+    Synced synced = {status_of(delivered.outcome), words_of(delivered), ""};
+    if (delivered.left_out != 0) {
+      synced.remark =
+          fmt::format("MLflow refused {} values, which are left out", detail::human_count(delivered.left_out));
+    }
+    return synced;
+  };
+}
+
+}  // namespace cli
+TAKT_END_NAMESPACE

@@ -1,0 +1,126 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <takt/detail/joined_timer.hpp>
+#include <takt/detail/thread_table.hpp>
+
+#include <atomic>
+#include <new>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// The region that the last lap() of one thread began; 0: none. Any thread may end it by its handle.
+struct ThreadLap {
+  const ThreadToken* token = nullptr;
+  std::atomic<std::uint64_t> number{0};
+  ThreadLap* next = nullptr;
+  std::atomic<Region> region{0};
+
+  /// What has ended is not the last lap's any more.
+  void forget(Region ended) noexcept {
+    Region last = region.load(std::memory_order_relaxed);
+    if (((last ^ ended) & ~kRegionFlags) == 0) { region.compare_exchange_strong(last, 0, std::memory_order_relaxed); }
+  }
+};
+
+namespace {
+
+/// Has nothing of its own but laps.
+class TimerInProcess final : public JoinedTimer {
+ public:
+  explicit TimerInProcess(StreamRef stream) noexcept : stream_(stream) {}
+
+  Handle start(const Key& key) noexcept override { return handle_of(begin_on(key, stream_), nullptr); }
+  void end(const Key& key) noexcept override {
+    const Region ended = end_innermost(key);
+    if (ThreadLap* lap = here()) { lap->forget(ended); }
+  }
+  void end(const Handle& handle) noexcept override {
+    if (handle.region == 0) { return; }
+    const bool is_here = event_at(handle.region) == handle.begun;  // else another region begins there by now
+    if (is_here && handle.lap != nullptr) { handle.lap->forget(handle.region); }
+    count_unless(end_handle(handle.region, handle.begun));
+  }
+  Handle lap(const Key& key) noexcept override {
+    ThreadLap* lap = here();
+    if (lap == nullptr) { lap = laps_.add(this_thread_token()); }
+    count_unless(lap != nullptr);
+    if (lap == nullptr) { return {}; }
+    lap->number.store(lap->token->number, std::memory_order_relaxed);
+    const Region last = lap->region.load(std::memory_order_relaxed);
+    const Handle handle = handle_of(last == 0 ? begin_on(key, stream_) : lap_slow(last, key), lap);
+    lap->region.store(handle.region, std::memory_order_relaxed);
+    return handle;
+  }
+  void record(const Key& key, std::chrono::nanoseconds duration) noexcept override {
+    record_ns(key, static_cast<std::uint64_t>(duration.count()));
+  }
+  void add_amount(const Handle& handle, Amount what, std::int64_t n) noexcept override {
+    count_unless(handle.region == 0 || note_amount_of(handle.region, handle.begun, what, n));
+  }
+  std::uint64_t mistakes() const noexcept override { return mistakes_.load(std::memory_order_relaxed); }
+  void leave() noexcept override { delete this; }
+
+ private:
+  static Handle handle_of(Region region, ThreadLap* lap) noexcept {
+    Handle handle;
+    handle.region = region;
+    handle.begun = event_at(region);
+    handle.lap = lap;
+    return handle;
+  }
+  /// That of the calling thread; nullptr if it has none yet. What a thread that has ended left there is forgotten.
+  ThreadLap* here() noexcept {
+    const ThreadToken& token = this_thread_token();
+    ThreadLap* found = nullptr;
+    laps_.each_at(token, [&found](ThreadLap& lap) {
+      found = &lap;
+      return true;
+    });
+    if (found != nullptr && found->number.load(std::memory_order_relaxed) != token.number) {
+      found->region.store(0, std::memory_order_relaxed);
+      found->number.store(token.number, std::memory_order_relaxed);
+    }
+    return found;
+  }
+  void count_unless(bool done) noexcept {
+    if (!done) { mistakes_.fetch_add(1, std::memory_order_relaxed); }
+  }
+
+  const StreamRef stream_;
+  ThreadTable<ThreadLap> laps_;
+  std::atomic<std::uint64_t> mistakes_{0};
+};
+
+/// Stands in for all for which there was no memory.
+class TimerOfNothing final : public JoinedTimer {
+ public:
+  Handle start(const Key&) noexcept override { return lose(); }
+  void end(const Key&) noexcept override {}
+  void end(const Handle&) noexcept override {}
+  Handle lap(const Key&) noexcept override { return lose(); }
+  void record(const Key&, std::chrono::nanoseconds) noexcept override { lose(); }
+  void add_amount(const Handle&, Amount, std::int64_t) noexcept override {}
+  std::uint64_t mistakes() const noexcept override { return mistakes_.load(std::memory_order_relaxed); }
+  void leave() noexcept override {}
+
+ private:
+  Handle lose() noexcept {
+    mistakes_.fetch_add(1, std::memory_order_relaxed);
+    return {};
+  }
+
+  std::atomic<std::uint64_t> mistakes_{0};
+};
+
+TimerOfNothing timer_of_nothing;
+
+}  // namespace
+
+JoinedTimer* join_process(StreamRef stream) noexcept {
+  JoinedTimer* const joined = new (std::nothrow) TimerInProcess(stream);
+  return joined != nullptr ? joined : &timer_of_nothing;
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

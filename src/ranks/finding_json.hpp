@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/finding.hpp>
+
+#include "base/json_text.hpp"
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// {"what", "sentence", "evidence": [{"name", "value", "unit"}], "cost": {"ns", "low_ns", "high_ns", "share"}}; `cost`
+/// and `unit` are null where there are none. Any thread.
+JsonText finding_json(const Finding& finding);
+
+}  // namespace detail
+TAKT_END_NAMESPACE

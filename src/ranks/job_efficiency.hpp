@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/config.hpp>
+
+#include "ranks/step_times.hpp"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// How well a job uses its ranks, by the names and definitions of POP: 0 to 1 each, 0 of a job that took no time.
+struct JobEfficiency {
+  double load_balance = 0;   ///< mean over largest busy time of ranks
+  double communication = 0;  ///< largest busy time over the time of the job
+  double parallel = 0;       ///< their product
+};
+JobEfficiency efficiency_of(const StepTimes& times) noexcept;
+
+/// What share of its steps a group waits: in a pipeline, the bubble of a stage.
+struct GroupWait {
+  std::string group;
+  std::size_t ranks = 0;
+  double share = 0;
+};
+/// In the order in which groups come first.
+std::vector<GroupWait> waits_of(const StepTimes& times);
+
+/// The share that each stage of a pipeline waits where all stages take equally long: (p - 1) / (m + p - 1) of p stages
+/// and m micro-batches. REQUIRES: one of each or more.
+constexpr double ideal_bubble(unsigned stages, unsigned micro_batches) noexcept {
+  return (stages - 1.0) / (micro_batches + (stages - 1.0));
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/key.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// A rank among those that are compared.
+struct JobRank {
+  std::uint32_t number = 0;
+  std::string host;
+  std::string group;  ///< "stage 2": it is compared with the ranks of the same group; empty: there are no groups
+};
+
+/// A region within a step. Its times are its own: what regions inside it took is left out.
+struct JobRegion {
+  std::string name;
+  Kind kind = Kind::other;
+
+  /// Whether a rank may spend its time there because others are late.
+  bool waits() const noexcept { return kind == Kind::comm || kind == Kind::wait; }
+};
+
+/// What each rank spent in each step that all of them have, in ns: the step itself, and its regions. Warm-up steps are
+/// left out by who fills it in. Ranks, regions and steps are named by their places. A value; one thread at a time.
+class StepTimes {
+ public:
+  StepTimes(std::vector<JobRank> ranks, std::vector<JobRegion> regions, std::size_t steps)
+      : ranks_(std::move(ranks)),
+        regions_(std::move(regions)),
+        steps_(steps),
+        ns_((regions_.size() + 1) * ranks_.size() * steps) {}
+
+  const std::vector<JobRank>& ranks() const noexcept { return ranks_; }
+  const std::vector<JobRegion>& regions() const noexcept { return regions_; }
+  std::size_t steps() const noexcept { return steps_; }
+
+  std::uint64_t& step_ns(std::size_t rank, std::size_t step) noexcept { return at(regions_.size(), rank, step); }
+  std::uint64_t step_ns(std::size_t rank, std::size_t step) const noexcept { return at(regions_.size(), rank, step); }
+  std::uint64_t& region_ns(std::size_t region, std::size_t rank, std::size_t step) noexcept {
+    return at(region, rank, step);
+  }
+  std::uint64_t region_ns(std::size_t region, std::size_t rank, std::size_t step) const noexcept {
+    return at(region, rank, step);
+  }
+  /// The step less its waiting; 0 where regions say that they waited longer than the step took.
+  std::uint64_t busy_ns(std::size_t rank, std::size_t step) const noexcept {
+    return less(rank, step, [](const JobRegion& region) { return region.waits(); });
+  }
+  std::vector<double> busy_by_step(std::size_t rank) const {
+    std::vector<double> busy;
+    for (std::size_t step = 0; step < steps_; ++step) { busy.push_back(static_cast<double>(busy_ns(rank, step))); }
+    return busy;
+  }
+  /// The step less all its regions.
+  std::uint64_t rest_ns(std::size_t rank, std::size_t step) const noexcept {
+    return less(rank, step, [](const JobRegion&) { return true; });
+  }
+  /// How long the steps took on the rank that took longest: the time of the job.
+  double job_ns() const noexcept {
+    std::uint64_t longest = 0;
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+      std::uint64_t sum = 0;
+      for (std::size_t step = 0; step < steps_; ++step) { sum += step_ns(rank, step); }
+      if (sum > longest) { longest = sum; }
+    }
+    return static_cast<double>(longest);
+  }
+
+ private:
+  template <class Which>
+  std::uint64_t less(std::size_t rank, std::size_t step, Which which) const noexcept {
+    std::uint64_t taken = 0;
+    for (std::size_t region = 0; region < regions_.size(); ++region) {
+      if (which(regions_[region])) { taken += region_ns(region, rank, step); }
+    }
+    const std::uint64_t whole = step_ns(rank, step);
+    return taken < whole ? whole - taken : 0;
+  }
+  std::size_t place(std::size_t layer, std::size_t rank, std::size_t step) const noexcept {
+    return (layer * ranks_.size() + rank) * steps_ + step;
+  }
+  std::uint64_t& at(std::size_t layer, std::size_t rank, std::size_t step) noexcept {
+    return ns_[place(layer, rank, step)];
+  }
+  std::uint64_t at(std::size_t layer, std::size_t rank, std::size_t step) const noexcept {
+    return ns_[place(layer, rank, step)];
+  }
+
+  std::vector<JobRank> ranks_;
+  std::vector<JobRegion> regions_;
+  std::size_t steps_ = 0;
+  std::vector<std::uint64_t> ns_;  // by region, then the steps themselves
+};
+
+}  // namespace detail
+TAKT_END_NAMESPACE

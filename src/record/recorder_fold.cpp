@@ -1,0 +1,137 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+
+// From events to the tree.
+#include "record/recorder.hpp"
+
+#include <sched.h>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+void Recorder::fold() noexcept {
+  if (TAKT_UNLIKELY(source_.own() != clock_.source())) { follow_clock(); }
+  const std::uint32_t count = unfolded();
+  Event* const from = folded_.own();
+  Event* const to = from + count;
+  if (TAKT_UNLIKELY(notices_.any())) { take_notices(to); }
+  fold_until(to);
+  if (TAKT_UNLIKELY(tree_.has_news())) { take_news(); }
+  if (!has_room(to)) { next_block(); }
+}
+
+TAKT_ALWAYS_INLINE void Recorder::fold_until(Event* to) noexcept {
+  Event* const from = folded_.own();
+  if (from == to) { return; }
+  const EventRun run = run_of(from, to);
+  const std::uint64_t ticks_before = last_ticks_.own();
+  sequence_.add(1);  // pairs with copy()
+  Fold fold(tree_, ruler());
+  fold.add(run);
+  last_ended_ = fold.last_ended();
+  last_ticks_.set(ruler_.last_ticks());
+  folded_.set(to);
+  position_.add(run.count);
+  sequence_.add(1);
+  if (TAKT_UNLIKELY(tracing.load(std::memory_order_relaxed))) { trace(run, ticks_before, fold.unmatched()); }
+}
+
+/// How many events there are to fold: all of one block.
+TAKT_ALWAYS_INLINE std::uint32_t Recorder::unfolded() noexcept {
+  Event* const from = folded_.own();
+  const auto count = static_cast<std::uint64_t>(own_cursor() - from);
+  const std::uint64_t left = kBlockEvents - place_of(from) % kBlockEvents;
+  return TAKT_LIKELY(count <= left) ? static_cast<std::uint32_t>(count) : resume_after_signal();
+}
+
+/// A signal handler came between a read of the cursor and the store to it. In the handler the block was folded and
+/// left, and the store has put the cursor back behind one event in the midst of what is folded. That event counts;
+/// more of them are lost.
+TAKT_COLD std::uint32_t Recorder::resume_after_signal() noexcept {
+  Event* const last = own_cursor() - 1;
+  const bool is_event = has_time(*last) && place_of(last) % kBlockEvents >= kBlockFirst;
+  shared_.count_interrupted();
+  sequence_.add(1);
+  folded_.set(is_event ? last : last + 1);
+  sequence_.add(1);
+  return is_event ? 1 : 0;
+}
+
+/// Takes regions that ended on other threads off the stack, each between what was recorded here before and after its
+/// end.
+TAKT_COLD void Recorder::take_notices(Event* to) noexcept {
+  Notices::List ended;
+  notices_.read(ended);
+  for (unsigned next = 0; next < ended.size(); ++next) {
+    const Notices::Notice& notice = ended[next];
+    const EventRun run = run_of(folded_.own(), to);
+    fold_until(arena_.event + Fold(tree_, ruler()).place_of_end(run, notice));
+    sequence_.add(1);
+    Tree::Frame taken;
+    tree_.detach(notice.id, taken);
+    notices_.remove(notice);
+    sequence_.add(1);
+    if (tree_.has_lost_step()) { rows_.lost(tree_.take_lost_step()); }
+  }
+}
+
+/// The counter has been given up: what is open or unfolded was stamped by it, and cannot be trusted.
+TAKT_COLD void Recorder::follow_clock() noexcept {
+  const std::uint32_t count = unfolded();
+  Event* const from = folded_.own();
+  const EventRun run = run_of(from, from + count);
+  if (count != 0 && tracing.load(std::memory_order_relaxed)) { trace(run, last_ticks_.own()); }
+  sequence_.add(1);
+  Fold fold(tree_, ruler());
+  fold.add_untrusted(run);
+  position_.add(count);
+  last_ended_ = fold.last_ended();
+  folded_.set(from + count);
+  source_.set(clock_.source());
+  last_ticks_.set(now());
+  rows_.break_period();
+  sequence_.add(1);
+}
+
+/// What the last fold has found out beside values.
+TAKT_COLD void Recorder::take_news() noexcept {
+  if (tree_.has_lost_step()) { rows_.lost(tree_.take_lost_step()); }
+  tree_.take_given_up([this](const Tree::Frame& frame) {
+    DeviceBegin begin;
+    if (devices_.take(frame.id(), begin)) {
+      begin.release();
+      device_skipped(frame.node.get()->key, nullptr);
+    }
+    take_told(reinterpret_cast<Region>(&arena_.event[frame.id()]));
+  });
+  has_untold_ = tree_.given_up() != told_given_up_.load(std::memory_order_relaxed);
+}
+
+void Recorder::copy(Unfolded& copy) const noexcept {
+  for (;;) {
+    const std::uint64_t sequence = sequence_.get();
+    if ((sequence & 1U) != 0) {
+      sched_yield();
+      continue;
+    }
+    const Event* const from = folded_.get();
+    const Event* const to =
+        __atomic_load_n(home_.load(std::memory_order_acquire), __ATOMIC_ACQUIRE);  // pairs with store_cursor
+    copy.last_ticks = last_ticks_.get();
+    copy.position = position_.get();
+    copy.source = source_.get();
+    copy.place = static_cast<std::uint32_t>(from - arena_.event);
+    copy.count = 0;
+    const Event* const end = arena_.event + kBlocks * kBlockEvents;  // `to` may be of another block than `from` by now
+    for (const Event* at = from; at < to && at < end && copy.count < kBlockEvents; ++at) {
+      // So that the sequence is read after the event; pairs with the fence in next_block().
+      copy.event[copy.count++] = __atomic_load_n(at, __ATOMIC_ACQUIRE);
+    }
+    tree_.save(copy.state);
+    notices_.read(copy.ended);
+    if (sequence_.get() == sequence) { return; }
+  }
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

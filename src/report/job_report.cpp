@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "report/job_report.hpp"
+
+#include "base/text.hpp"
+#include "report/notes.hpp"
+#include "report/page.hpp"
+#include "report/text_table.hpp"
+#include "report/title.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+std::string time_of(std::uint64_t ns) { return human_time(static_cast<double>(ns)); }
+
+std::vector<TextColumn> columns_of_job(bool some_lack_paths) {
+  return {{"n", 0},    {"mean", 0},      {"min", 3},   {"max", 0},
+          {"rank", 0}, {"imbalance", 1}, {"share", 2}, {"on ranks", 1, some_lack_paths}};
+}
+
+/// How a total lies over ranks.
+std::vector<std::string> cells_of(const RankSpread& spread) {
+  return {human_time(spread.mean_ns()), time_of(spread.least.ns), time_of(spread.most.ns),
+          fmt::format("{}", spread.most.rank), percent(spread.imbalance(), 1)};
+}
+
+TextTable::Line line_of_run(const RankRecord& record) {
+  TextTable::Line line{"run", 0, {""}};
+  const std::vector<std::string> cells = cells_of(record.wall);
+  line.cells.insert(line.cells.end(), cells.begin(), cells.end());
+  line.cells.insert(line.cells.end(), {"", fmt::format("{}", record.wall.ranks)});
+  return line;
+}
+
+TextTable::Line line_of(const JobReport& job, std::uint32_t index) {
+  const PathStats& path = job.sum.paths[index];
+  TextTable::Line line{printable(path.name), path.depth, {human_count(path.host.n())}};
+  const RankPath* const over_ranks = find_path(job.record, job.sum, index);
+  if (over_ranks == nullptr || over_ranks->host_totals.ranks == 0) {
+    line.cells.resize(8, "-");
+    return line;
+  }
+  const std::vector<std::string> cells = cells_of(over_ranks->host_totals);
+  line.cells.insert(line.cells.end(), cells.begin(), cells.end());
+  line.cells.push_back(percent(share_of_job(job.record, *over_ranks), 1));
+  line.cells.push_back(fmt::format("{} of {}", over_ranks->host_totals.ranks, job.record.wall.ranks));
+  return line;
+}
+
+TextTable table_of(const JobReport& job, std::size_t width) {
+  std::vector<TextTable::Line> lines = {line_of_run(job.record)};
+  for (std::uint32_t path = 0; path < job.sum.paths.size(); ++path) { lines.push_back(line_of(job, path)); }
+  const auto& paths = job.record.paths;
+  const bool some_lack_paths = std::any_of(paths.begin(), paths.end(), [&](const auto& each) {
+    return each.second.host_totals.ranks != job.record.wall.ranks;
+  });
+  return {columns_of_job(some_lack_paths), std::move(lines), width};
+}
+
+std::vector<std::string> findings_of(const JobReport& job) {
+  std::vector<std::string> lines;
+  for (const RankVerdict& each : job.verdicts) { lines.push_back(each.finding.sentence); }
+  return lines;
+}
+
+std::vector<std::string> efficiency_line(const JobReport& job) {
+  const JobEfficiency& efficiency = job.efficiency;
+  if (efficiency.parallel <= 0) { return {}; }
+  return {fmt::format("parallel efficiency {}: load balance {}, communication efficiency {}, over {} steps",
+                      percent(efficiency.parallel, 1), percent(efficiency.load_balance, 1),
+                      percent(efficiency.communication, 1), human_count(job.steps))};
+}
+
+}  // namespace
+
+double share_of_job(const RankRecord& record, const RankPath& path) noexcept {
+  const double whole = static_cast<double>(record.wall.most.ns) * static_cast<double>(record.wall.ranks);
+  const double sum = path.host_totals.mean_ns() * static_cast<double>(path.host_totals.ranks);
+  return whole > 0 ? sum / whole : 0;
+}
+
+const RankPath* find_path(const RankRecord& record, const Snapshot& sum, std::uint32_t path) {
+  RankPathName name;
+  for (std::uint32_t at = path; at < sum.paths.size(); at = sum.paths[at].parent) {
+    name.push_back(sum.paths[at].name);
+  }
+  std::reverse(name.begin(), name.end());
+  const auto found = record.paths.find(name);
+  return found == record.paths.end() ? nullptr : &found->second;
+}
+
+std::string format_job(const JobReport& job, int width, bool color) {
+  Page page(width, color);
+  const TextTable table = table_of(job, page.width());
+  const Notes notes = notes_of(job.sum);
+  page.gap();
+  page.add_part({title_of(job.sum)}, Page::Style::bold);
+  page.add_part(notes.mistakes, Page::Style::plain);
+  page.add_part(findings_of(job), Page::Style::bold);
+  page.add({table.head()}, Page::Style::bold);
+  page.add_part(table.body(), Page::Style::plain);
+  page.add(efficiency_line(job), Page::Style::plain);
+  page.add_part(notes.rates, Page::Style::plain);
+  page.add(notes.caveats, Page::Style::dim);
+  return page.text();
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/snapshot.hpp>
+
+#include "ranks/job_efficiency.hpp"
+#include "ranks/rank_record.hpp"
+#include "ranks/verdict.hpp"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// What several ranks of one run say together.
+struct JobReport {
+  Snapshot sum;       ///< their totals, path by path; its rank is -1
+  RankRecord record;  ///< how the totals of ranks lie beside each other
+  std::vector<RankVerdict> verdicts;
+  JobEfficiency efficiency;  ///< 0 without steps
+  std::size_t steps = 0;     ///< that verdicts and efficiency rest on
+};
+
+/// The page of a job: who makes whom wait, the table over ranks, rates, and what the figures do not contain.
+std::string format_job(const JobReport& job, int width, bool color);
+
+/// What share of the time of all ranks a path took: of the wall time of the job, times its ranks. 0 to 1 for what one
+/// thread of each rank did; 0 where there was no time.
+double share_of_job(const RankRecord& record, const RankPath& path) noexcept;
+
+/// The path's record; nullptr: none.
+const RankPath* find_path(const RankRecord& record, const Snapshot& sum, std::uint32_t path);
+
+}  // namespace detail
+TAKT_END_NAMESPACE

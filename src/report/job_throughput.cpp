@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "report/job_throughput.hpp"
+
+#include <algorithm>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+void add(const Snapshot& sum, std::size_t index, JobThroughput& job) {
+  const Throughput& one = sum.series[index].throughput;
+  const std::uint64_t items = job.throughput.items + one.items;
+  if (job.series++ == 0 || one.period_ns > job.throughput.period_ns) {
+    job.slowest = index;
+    job.throughput = one;
+  }
+  job.throughput.items = items;
+}
+
+/// The rate of all is known as well as the time of the slowest.
+void rate(const Throughput& slowest, Throughput& all) {
+  const double factor = slowest.items == 0 ? 0 : static_cast<double>(all.items) / static_cast<double>(slowest.items);
+  all.items_per_s =
+      slowest.period_ns == 0 ? 0 : static_cast<double>(all.items) * 1e9 / static_cast<double>(slowest.period_ns);
+  all.items_low = slowest.items_low * factor;
+  all.items_high = slowest.items_high * factor;
+}
+
+}  // namespace
+
+std::vector<JobThroughput> job_throughputs(const Snapshot& sum) {
+  std::vector<JobThroughput> jobs;
+  for (std::size_t index = 0; index < sum.series.size(); ++index) {
+    const Series& series = sum.series[index];
+    if (series.throughput.steps == 0) { continue; }
+    auto job =
+        std::find_if(jobs.begin(), jobs.end(), [&](const JobThroughput& each) { return each.path == series.path; });
+    if (job == jobs.end()) {
+      job = jobs.emplace(job);
+      job->path = series.path;
+    }
+    add(sum, index, *job);
+  }
+  for (JobThroughput& each : jobs) { rate(sum.series[each.slowest].throughput, each.throughput); }
+  return jobs;
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "base/json_text.hpp"
+#include "base/text.hpp"
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// A JSON document with a line for each member, and one for each element of a member's array: small, and still
+/// something that grep and diff can work with. Elements are made one at a time: those with histograms, all at once,
+/// would take many times as much memory as what they say. One thread at a time.
+class JsonLines {
+ public:
+  /// Takes the text in pieces. False: it takes no more.
+  using Sink = std::function<bool(const std::string&)>;
+
+  /// \param take has to outlive this.
+  explicit JsonLines(const Sink& take) : take_(take) {}
+
+  void member(const char* name, const JsonText& value) {
+    begin(name);
+    if (!value.is_array()) {
+      out_ += printable_json(value.text());
+      return;
+    }
+    bool any = false;
+    for (std::size_t at = 0; at < value.size(); ++at) { element(any, value.element(at)); }
+    out_ += any ? "\n]" : "[]";
+  }
+  /// \param make the JsonText of one of `values`.
+  template <class Values, class Make>
+  void array(const char* name, const Values& values, Make make) {
+    begin(name);
+    bool any = false;
+    for (const auto& each : values) { element(any, make(each).text()); }
+    out_ += any ? "\n]" : "[]";
+  }
+  /// Returns whether all of it was taken.
+  bool finish() {
+    out_ += "\n}\n";
+    hand_over();
+    return taken_;
+  }
+
+ private:
+  static constexpr std::size_t kPiece = std::size_t{1} << 20U;  // of the text, in memory
+
+  void begin(const char* name) { out_ += (std::exchange(begun_, true) ? ",\n" : "{\n") + JsonText(name).text() + ": "; }
+  void element(bool& any, std::string_view text) {
+    out_.append(std::exchange(any, true) ? ",\n " : "[\n ").append(printable_json(text));
+    if (out_.size() >= kPiece) { hand_over(); }
+  }
+  void hand_over() {
+    taken_ = taken_ && take_(out_);
+    out_.clear();
+  }
+
+  const Sink& take_;
+  std::string out_;
+  bool begun_ = false;
+  bool taken_ = true;
+};
+
+}  // namespace detail
+TAKT_END_NAMESPACE

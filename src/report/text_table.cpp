@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "report/text_table.hpp"
+
+#include "base/text.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+constexpr std::size_t kGap = 2;
+constexpr const char* kNameHead = "region";
+
+}  // namespace
+
+TextTable::TextTable(std::vector<TextColumn> columns, std::vector<Line> lines, std::size_t width)
+    : columns_(std::move(columns)), lines_(std::move(lines)), widths_(columns_.size()), has_room_(columns_.size()) {
+  measure();
+  choose(width);
+}
+
+void TextTable::measure() {
+  for (std::size_t column = 0; column < columns_.size(); ++column) {
+    widths_[column] = std::strlen(columns_[column].head);
+    for (const Line& line : lines_) { widths_[column] = std::max(widths_[column], line.cells[column].size()); }
+  }
+  name_width_ = std::strlen(kNameHead);
+  for (const Line& line : lines_) { name_width_ = std::max(name_width_, 2 * line.depth + columns_of(line.name)); }
+}
+
+void TextTable::show(unsigned priority, std::size_t room) {
+  std::size_t wanted = 0;
+  for (std::size_t column = 0; column < columns_.size(); ++column) {
+    if (columns_[column].priority == priority && columns_[column].shown) { wanted += kGap + widths_[column]; }
+  }
+  if (wanted == 0 || wanted > room) { return; }
+  cells_width_ += wanted;
+  for (std::size_t column = 0; column < columns_.size(); ++column) {
+    if (columns_[column].priority == priority && columns_[column].shown) { has_room_[column] = true; }
+  }
+}
+
+void TextTable::choose(std::size_t width) {
+  // A shorter name than this hides more than a column does.
+  const std::size_t name = std::min(name_width_, 3 * width / 10);
+  unsigned last = 0;
+  for (const TextColumn& each : columns_) { last = std::max(last, each.priority); }
+  show(0, std::numeric_limits<std::size_t>::max());
+  for (unsigned priority = 1; priority <= last; ++priority) {
+    const std::size_t used = name + cells_width_;
+    show(priority, width > used ? width - used : 0);
+  }
+  name_width_ = std::min(name_width_, width - std::min(width, cells_width_));
+}
+
+bool TextTable::shows(unsigned priority) const {
+  for (std::size_t column = 0; column < columns_.size(); ++column) {
+    if (columns_[column].priority == priority && has_room_[column]) { return true; }
+  }
+  return false;
+}
+
+std::string TextTable::head() const {
+  std::string text = kNameHead + std::string(name_width_ - std::min(name_width_, std::strlen(kNameHead)), ' ');
+  for (std::size_t column = 0; column < columns_.size(); ++column) { append_cell(text, column, columns_[column].head); }
+  return text;
+}
+
+std::vector<std::string> TextTable::body() const {
+  std::vector<std::string> out;
+  for (const Line& line : lines_) {
+    std::string text = name_cell(line);
+    for (std::size_t column = 0; column < columns_.size(); ++column) { append_cell(text, column, line.cells[column]); }
+    out.push_back(text.substr(0, text.find_last_not_of(' ') + 1));
+  }
+  return out;
+}
+
+/// Deep in the tree the indentation stops where it would leave no room for the name.
+std::string TextTable::name_cell(const Line& line) const {
+  const std::size_t indent = std::min(2 * line.depth, name_width_ / 2);
+  const std::string name = fit(line.name, name_width_ - indent);
+  return std::string(indent, ' ') + name + std::string(name_width_ - indent - columns_of(name), ' ');
+}
+
+void TextTable::append_cell(std::string& text, std::size_t column, const std::string& cell) const {
+  if (has_room_[column]) { text += std::string(kGap + widths_[column] - cell.size(), ' ') + cell; }
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

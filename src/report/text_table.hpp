@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/config.hpp>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// A column of figures.
+struct TextColumn {
+  const char* head;
+  unsigned priority;  ///< 0: always shown; else where there is room, 1 first. Columns of one priority go together
+  bool shown = true;  ///< false: never, whatever the room
+};
+
+/// A table of regions: their names as a tree, and columns of figures for which there is room. Printable text. One
+/// thread at a time.
+class TextTable {
+ public:
+  struct Line {
+    std::string name;
+    std::size_t depth = 0;
+    std::vector<std::string> cells;  ///< one a column
+  };
+
+  /// REQUIRES: each line has a cell for each column.
+  TextTable(std::vector<TextColumn> columns, std::vector<Line> lines, std::size_t width);
+
+  std::string head() const;
+  std::vector<std::string> body() const;
+  /// Whether the columns of a priority found room.
+  bool shows(unsigned priority) const;
+  /// Of a whole line.
+  std::size_t width() const noexcept { return name_width_ + cells_width_; }
+
+ private:
+  void measure();
+  void choose(std::size_t width);
+  void show(unsigned priority, std::size_t room);
+  std::string name_cell(const Line& line) const;
+  void append_cell(std::string& text, std::size_t column, const std::string& cell) const;
+
+  std::vector<TextColumn> columns_;
+  std::vector<Line> lines_;
+  std::vector<std::size_t> widths_;
+  std::vector<bool> has_room_;
+  std::size_t cells_width_ = 0;  // of those shown, the space between them included
+  std::size_t name_width_ = 0;
+};
+
+}  // namespace detail
+TAKT_END_NAMESPACE

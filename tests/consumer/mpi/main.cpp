@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+
+// The program that docs/ranks.md begins with; without mpirun it is one rank.
+// [snippet: train]
+#include <takt/mpi.hpp>
+#include <takt/takt.hpp>
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  {
+    takt::Session session("first", takt::mpi::options());  // all ranks are one run
+    for (int number = 0; number < 100; ++number) {
+      takt::Scope batch(takt::Batch);
+      takt::Scope comm(takt::Comm);
+      MPI_Barrier(MPI_COMM_WORLD);
+    }
+  }
+  MPI_Finalize();
+}
+// [end]

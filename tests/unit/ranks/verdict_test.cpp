@@ -1,0 +1,351 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "ranks/verdict.hpp"
+
+#include "ranks/step_window.hpp"
+#include "support/catch.hpp"
+#include "support/simulated_pipeline.hpp"
+#include "support/simulated_ranks.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
+
+using takt::Kind;
+using takt::detail::JobRank;
+using takt::detail::kLeastSteps;
+using takt::detail::RanksAre;
+using takt::detail::RankVerdict;
+using takt::detail::StepTimes;
+using takt::detail::verdicts_of;
+using takt_test::containing;
+using takt_test::Random;
+using takt_test::simulate;
+using takt_test::SimulatedJob;
+
+namespace {
+
+constexpr std::uint64_t kUs = 1000;
+
+/// Four ranks on two hosts with 5.5 ms of work each a step: rank 2 is 20.3 ms longer in Backward, but for two steps.
+StepTimes by_hand() {
+  StepTimes times({{0, "n0122", ""}, {1, "n0122", ""}, {2, "n0123", ""}, {3, "n0124", ""}},
+                  {{"Forward", Kind::compute}, {"Backward", Kind::compute}, {"Comm", Kind::comm}}, 60);
+  for (std::size_t step = 0; step < 60; ++step) {
+    for (std::size_t rank = 0; rank < 4; ++rank) {
+      const bool longer = rank == 2 && step != 7 && step != 33;
+      times.step_ns(rank, step) = 26'000 * kUs;
+      times.region_ns(0, rank, step) = 2'000 * kUs;
+      times.region_ns(1, rank, step) = (longer ? 23'800 : 3'500) * kUs;
+      times.region_ns(2, rank, step) =
+          times.step_ns(rank, step) - times.region_ns(0, rank, step) - times.region_ns(1, rank, step);
+    }
+  }
+  return times;
+}
+
+double evidence(const RankVerdict& verdict, const std::string& name) {
+  for (const takt::Evidence& each : verdict.finding.evidence) {
+    if (each.name == name) { return each.value; }
+  }
+  FAIL("no evidence called " << name);
+  return 0;
+}
+
+/// The one verdict of a job without groups.
+RankVerdict only_verdict(const StepTimes& times) {
+  const std::vector<RankVerdict> verdicts = verdicts_of(times);
+  REQUIRE(verdicts.size() == 1);
+  return verdicts.front();
+}
+
+/// Two stages of four ranks each, with a fifth rank of its own; the first stage has half as much work again. \param
+/// slow: a rank whose work takes a quarter longer.
+StepTimes pipeline(bool grouped, int slow = -1) {
+  constexpr std::size_t kReplicas = 4;
+  constexpr std::size_t kMicroBatches = 8;
+  constexpr double kStage[] = {1.5e6, 1e6};
+  std::vector<JobRank> ranks;
+  for (std::uint32_t rank = 0; rank < 2 * kReplicas; ++rank) {
+    ranks.push_back({rank, "node", grouped ? "stage " + std::to_string(rank / kReplicas) : ""});
+  }
+  StepTimes times(std::move(ranks), {{"Compute", Kind::compute}, {"Receive", Kind::wait}}, 60);
+  Random random(7);
+  for (std::size_t step = 0; step < 60; ++step) {
+    double longest = 0;
+    for (std::size_t replica = 0; replica < kReplicas; ++replica) {
+      std::vector<takt_test::StageTimes> stages;
+      for (const std::size_t stage : {0U, 1U}) {
+        const std::size_t rank = stage * kReplicas + replica;
+        const double factor = std::exp(0.03 * takt_test::normal(random)) * (static_cast<int>(rank) == slow ? 1.25 : 1);
+        stages.push_back({kStage[stage] * factor, 2 * kStage[stage] * factor});
+        times.region_ns(0, rank, step) = static_cast<std::uint64_t>(kMicroBatches * 3 * kStage[stage] * factor);
+      }
+      longest = std::max(longest, takt_test::simulate_1f1b(stages, kMicroBatches));
+    }
+    for (std::size_t rank = 0; rank < 2 * kReplicas; ++rank) {
+      times.step_ns(rank, step) = static_cast<std::uint64_t>(longest);
+      times.region_ns(1, rank, step) = times.step_ns(rank, step) - times.region_ns(0, rank, step);
+    }
+  }
+  return times;
+}
+
+int repeats() {
+  const char* text = std::getenv("TAKT_TEST_REPEATS");
+  return text != nullptr ? std::atoi(text) : takt_test::kSanitized ? 2 : 20;
+}
+
+}  // namespace
+
+TEST_CASE("Verdict: the slow rank, its region and its cost, by hand") {
+  const RankVerdict verdict = only_verdict(by_hand());
+  CHECK(verdict.state == RanksAre::slowed);
+  CHECK(verdict.finding.what == "slow_rank");
+  CHECK(verdict.finding.sentence ==
+        "rank 2 (host n0123) makes the others wait: Backward takes 20.3 ms longer than elsewhere in 58 of 60 steps; "
+        "1.18 s of 1.56 s. The others wait in Comm.");
+  REQUIRE(verdict.finding.cost);
+  CHECK(verdict.finding.cost->ns == Approx(58 * 20.3e6));
+  CHECK(verdict.finding.cost->share == Approx(58 * 20.3 / 1560));
+  CHECK(verdict.finding.cost->low_ns < verdict.finding.cost->ns);
+  CHECK(evidence(verdict, "rank") == 2);
+  CHECK(evidence(verdict, "mean_excess") == Approx(20.3 / 5.5));
+  CHECK(evidence(verdict, "positive_windows") == 10);
+  CHECK(evidence(verdict, "longer_steps") == 58);
+  CHECK(evidence(verdict, "steps") == 60);
+}
+
+TEST_CASE("Verdict: a rank that is longer in Comm alone makes nobody wait") {
+  StepTimes times = by_hand();
+  for (std::size_t step = 0; step < times.steps(); ++step) {
+    times.region_ns(1, 2, step) = 3'500 * kUs;
+    times.region_ns(2, 2, step) = 20'500 * kUs;
+    for (const std::size_t other : {0U, 1U, 3U}) {
+      times.step_ns(other, step) = 7'500 * kUs;
+      times.region_ns(2, other, step) = 2'000 * kUs;
+    }
+  }
+  const RankVerdict verdict = only_verdict(times);
+  CHECK(verdict.state == RanksAre::alike);
+  CHECK_FALSE(verdict.finding.cost);
+}
+
+TEST_CASE("Verdict: a rank that is faster than the others is not named") {
+  StepTimes times = by_hand();
+  for (std::size_t step = 0; step < times.steps(); ++step) {
+    times.region_ns(1, 2, step) = 500 * kUs;
+    times.region_ns(2, 2, step) = 23'500 * kUs;
+  }
+  CHECK(only_verdict(times).state == RanksAre::alike);
+}
+
+TEST_CASE("Verdict: time outside all regions is told as such") {
+  StepTimes times = by_hand();
+  for (std::size_t step = 0; step < times.steps(); ++step) { times.region_ns(1, 2, step) = 3'500 * kUs; }
+  const RankVerdict verdict = only_verdict(times);
+  REQUIRE(verdict.state == RanksAre::slowed);
+  CHECK(verdict.slowdown.region.empty());
+  CHECK_THAT(verdict.finding.sentence, containing("wait: what is in no region takes 20.3 ms longer"));
+}
+
+TEST_CASE("Verdict: what is longest outside regions is not laid upon a region that is a little longer") {
+  StepTimes times = by_hand();
+  for (std::size_t step = 0; step < times.steps(); ++step) { times.region_ns(1, 2, step) = 4'500 * kUs; }
+  const RankVerdict verdict = only_verdict(times);
+  REQUIRE(verdict.state == RanksAre::slowed);
+  CHECK(verdict.slowdown.region.empty());
+}
+
+TEST_CASE("Verdict: work is where a rank is slow, and waiting is where others wait") {
+  StepTimes times = by_hand();
+  for (std::size_t step = 0; step < times.steps(); ++step) {
+    times.step_ns(2, step) += 50'000 * kUs;  // rank 2 is longer in Comm by most, and the others in Forward
+    times.region_ns(2, 2, step) += 50'000 * kUs;
+    for (const std::size_t other : {0U, 1U, 3U}) {
+      times.step_ns(other, step) += 2'000 * kUs;
+      times.region_ns(0, other, step) += 2'000 * kUs;
+    }
+  }
+  const RankVerdict verdict = only_verdict(times);
+  REQUIRE(verdict.slowdown.ranks == std::vector<std::size_t>{2});
+  CHECK(verdict.slowdown.region == "Backward");
+  CHECK(verdict.slowdown.others_wait_in.empty());
+}
+
+TEST_CASE("Verdict: names from elsewhere command no terminal") {
+  StepTimes sample = by_hand();
+  std::vector<JobRank> ranks = sample.ranks();
+  ranks[2].host = "n\x1b[31m";
+  StepTimes times(ranks, {{"F", Kind::compute}, {"B\n", Kind::compute}, {"C", Kind::comm}}, 60);
+  for (std::size_t step = 0; step < 60; ++step) {
+    for (std::size_t rank = 0; rank < 4; ++rank) {
+      times.step_ns(rank, step) = sample.step_ns(rank, step);
+      for (const std::size_t region : {0U, 1U, 2U}) {
+        times.region_ns(region, rank, step) = sample.region_ns(region, rank, step);
+      }
+    }
+  }
+  CHECK_THAT(only_verdict(times).finding.sentence, containing("rank 2 (host n?[31m) makes the others wait: B? takes"));
+}
+
+TEST_CASE("Verdict: the host is named where several of its ranks are slow") {
+  SimulatedJob job;
+  job.ranks = 16;
+  job.ranks_per_host = 4;
+  job.slow = {4, 5, 6, 7};
+  job.slower = 0.2;
+  const RankVerdict verdict = only_verdict(simulate(job, 1));
+  CHECK(verdict.finding.what == "slow_host");
+  CHECK(verdict.slowdown.ranks == job.slow);
+  CHECK_THAT(verdict.finding.sentence,
+             containing("host node1 (ranks 4, 5, 6 and 7) makes the others wait: Backward takes"));
+  CHECK(verdict.finding.cost->ns == Approx(60 * 20e6).epsilon(0.1));  // once, not once a rank
+}
+
+TEST_CASE("Verdict: slow ranks of several hosts, or few of one host, are named themselves") {
+  SimulatedJob job;
+  job.ranks = 16;
+  job.slower = 0.2;
+  job.slow = {1, 9};
+  RankVerdict verdict = only_verdict(simulate(job, 1));
+  CHECK(verdict.finding.what == "slow_ranks");
+  CHECK_THAT(verdict.finding.sentence, containing("ranks 1 and 9 make the others wait: "));
+  job.slow = {1, 2};  // of the eight on their host
+  verdict = only_verdict(simulate(job, 1));
+  CHECK(verdict.finding.what == "slow_ranks");
+  job.ranks = 3;  // there is no other host
+  job.slow = {1, 2};
+  verdict = only_verdict(simulate(job, 1));
+  CHECK(verdict.finding.what == "slow_ranks");
+}
+
+TEST_CASE("Verdict: ranks that take turns are no culprit's fault") {
+  SimulatedJob job;
+  job.ranks = 4;
+  job.bursts = job.shared_bursts = 0;
+  job.taking_turns = true;
+  const RankVerdict verdict = only_verdict(simulate(job, 1));
+  CHECK(verdict.state == RanksAre::imbalanced);
+  CHECK(verdict.slowdown.ranks.empty());
+  CHECK_FALSE(verdict.finding.cost);
+  CHECK(verdict.imbalance.ns == Approx(60 * 50e6).epsilon(0.1));
+  CHECK(evidence(verdict, "imbalance_of_noise") < 0.5 * verdict.imbalance.ns);
+  CHECK_THAT(verdict.finding.sentence, containing("the ranks take turns: each step waits for its slowest rank, "));
+}
+
+TEST_CASE("Verdict: what noise makes ranks wait is known beforehand") {
+  for (const std::size_t ranks : {2U, 4U, 16U, 64U}) {
+    SimulatedJob job;
+    job.ranks = ranks;
+    job.steps = 1000;
+    job.bursts = 0;
+    const RankVerdict verdict = only_verdict(simulate(job, 3));
+    INFO(ranks << " ranks");
+    CHECK(verdict.state == RanksAre::alike);
+    CHECK(verdict.imbalance.noise_ns == Approx(verdict.imbalance.ns).epsilon(0.15));
+  }
+}
+
+TEST_CASE("Verdict: ranks that do the same are alike") {
+  SimulatedJob job;
+  job.ranks = 4;
+  job.bursts = 0;
+  const RankVerdict verdict = only_verdict(simulate(job, 1));
+  CHECK(verdict.finding.what == "ranks_alike");
+  CHECK_THAT(verdict.finding.sentence, containing("the ranks are alike (the busiest, rank "));
+  CHECK_THAT(verdict.finding.sentence, containing(" %, 60 steps)"));
+}
+
+TEST_CASE("Verdict: ranks are compared with those of their group alone") {
+  const RankVerdict together = only_verdict(pipeline(false));
+  CHECK(together.slowdown.ranks == std::vector<std::size_t>{0, 1, 2, 3});  // the stage with more work
+  for (const RankVerdict& each : verdicts_of(pipeline(true))) {
+    INFO(each.finding.sentence);
+    CHECK(each.state == RanksAre::alike);
+    CHECK(each.ranks.size() == 4);
+  }
+  const std::vector<RankVerdict> verdicts = verdicts_of(pipeline(true, 6));
+  REQUIRE(verdicts.size() == 2);
+  CHECK(verdicts[0].slowdown.ranks == std::vector<std::size_t>{6});  // what costs stands first
+  CHECK(verdicts[0].group == "stage 1");
+  CHECK_THAT(verdicts[0].finding.sentence,
+             containing("rank 6 (host node) makes the others of stage 1 wait: Compute takes"));
+  CHECK_THAT(verdicts[0].finding.sentence, containing("The others wait in Receive."));
+  CHECK(verdicts[1].state == RanksAre::alike);
+  CHECK_THAT(verdicts[1].finding.sentence, containing("the ranks of stage 0 are alike"));
+}
+
+TEST_CASE("Verdict: one rank, or a few steps, are not compared") {
+  SimulatedJob job;
+  job.ranks = 1;
+  CHECK(only_verdict(simulate(job, 1)).finding.sentence == "rank 0 is compared with nobody: it is the only one");
+  job.ranks = 2;
+  job.steps = kLeastSteps - 1;
+  job.slow = {1};
+  job.slower = 3;
+  const RankVerdict verdict = only_verdict(simulate(job, 1));
+  CHECK(verdict.finding.what == "too_few_steps");
+  CHECK(verdict.finding.sentence == "the ranks are not compared: 29 steps are too few, it takes 30");
+  job.steps = kLeastSteps;
+  CHECK(only_verdict(simulate(job, 1)).state == RanksAre::slowed);
+}
+
+// The truth of it. Always the same numbers, so that it cannot fail by chance.
+
+TEST_CASE("Verdict: a slow rank, its region and its cost are found among noise and bursts") {
+  int runs = 0;
+  int near = 0;
+  int inside = 0;
+  for (const std::size_t ranks : {2U, 4U, 16U, 64U}) {
+    for (const auto& [slower, steps] : {std::pair{0.2, 60U}, {0.05, 1000U}}) {
+      int named = 0;
+      int good = 0;  // costs
+      for (int round = 0; round < repeats(); ++round) {
+        SimulatedJob job;
+        job.ranks = ranks;
+        job.steps = steps;
+        job.slow = {static_cast<std::size_t>(round) % ranks};
+        job.slower = slower;
+        double injected_ns = 0;
+        const RankVerdict verdict = only_verdict(simulate(job, 1000 + static_cast<std::uint64_t>(round), &injected_ns));
+        if (verdict.slowdown.ranks != job.slow || verdict.slowdown.region != "Backward") { continue; }
+        ++named;
+        const takt::Cost& cost = *verdict.finding.cost;
+        good += slower == 0.2 ? std::fabs(cost.ns / injected_ns - 1) <= 0.1
+                              : cost.low_ns <= injected_ns && injected_ns <= cost.high_ns;
+      }
+      INFO(ranks << " ranks, +" << 100 * slower << " % in " << steps << " steps: named " << named << ", cost " << good
+                 << " of " << repeats());
+      CHECK(100 * (repeats() - named) <= repeats());
+      // The noise of two ranks moves a cost of 20 % over 60 steps by 4.6 % of it: one of thirty is beyond 10 %. And
+      // intervals hold 95 %.
+      CHECK(good >= 0.88 * repeats());
+      runs += slower == 0.2 ? repeats() : 0;
+      (slower == 0.2 ? near : inside) += good;
+    }
+  }
+  CHECK(near >= 0.95 * runs);
+  CHECK(inside >= 0.92 * runs);
+}
+
+TEST_CASE("Verdict: nobody is named where nobody is slow") {
+  for (const std::size_t ranks : {2U, 4U, 16U, 64U}) {
+    for (const std::size_t steps : {60U, 1000U}) {
+      const int rounds = 5 * repeats();
+      int named = 0;
+      for (int round = 0; round < rounds; ++round) {
+        SimulatedJob job;
+        job.ranks = ranks;
+        job.steps = steps;
+        named += only_verdict(simulate(job, 5000 + static_cast<std::uint64_t>(round))).state == RanksAre::slowed;
+      }
+      INFO(ranks << " ranks, " << steps << " steps: somebody in " << named << " of " << rounds);
+      CHECK(100 * named <= rounds);
+    }
+  }
+}

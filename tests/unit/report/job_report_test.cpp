@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "report/job_report.hpp"
+
+#include "report/job_throughput.hpp"
+
+#include "support/catch.hpp"
+#include "support/snapshot_builder.hpp"
+
+#include <cstdint>
+#include <string>
+
+using namespace takt_test;
+using takt::Snapshot;
+using takt::detail::JobReport;
+
+namespace {
+
+constexpr std::uint64_t kSecond = 1'000'000'000;
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+/// Batch > Forward on `ranks` ranks of 10 s; rank r is in Batch for 8 s, and in Forward for r + 1 s.
+JobReport some_job(std::uint32_t ranks) {
+  JobReport job;
+  job.sum.run.name = "net";
+  job.sum.run.id = "net-1";
+  job.sum.run.rank = -1;
+  job.sum.run.world_size = static_cast<int>(ranks);
+  job.sum.wall_ns = static_cast<std::int64_t>(10 * kSecond);
+  job.sum.finished = true;
+  const std::uint32_t batch = add_path(job.sum, "Batch");
+  const std::uint32_t forward = add_path(job.sum, "Forward", batch, takt::Kind::compute);
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    takt::Summary whole;
+    takt::Summary part;
+    whole.add(8 * kSecond);
+    part.add((rank + 1) * kSecond);
+    takt::detail::add_rank(job.record.wall, rank, 10 * kSecond);
+    takt::detail::add_path(job.record, rank, {"Batch"}, takt::Kind::other, whole, {});
+    takt::detail::add_path(job.record, rank, {"Batch", "Forward"}, takt::Kind::compute, part, {});
+    job.sum.paths[batch].host.merge(whole);
+    job.sum.paths[forward].host.merge(part);
+  }
+  return job;
+}
+
+void add_series_of(Snapshot& sum, const std::string& thread, std::uint64_t items, std::uint64_t period_ns) {
+  takt::Throughput& throughput = sum.series[add_series(sum, 0, add_thread(sum, thread))].throughput;
+  throughput.steps = 200;
+  throughput.items = items;
+  throughput.period_ns = period_ns;
+  throughput.items_per_s = static_cast<double>(items) * 1e9 / static_cast<double>(period_ns);
+  throughput.items_low = throughput.items_per_s * 0.9;
+  throughput.items_high = throughput.items_per_s * 1.1;
+  throughput.steps_per_s = 200e9 / static_cast<double>(period_ns);
+  throughput.windows = 40;
+  throughput.no_interval = takt::NoInterval::none;
+}
+
+}  // namespace
+
+TEST_CASE("the table of a job says how ranks lie beside each other, and which one has most") {
+  const std::string text = takt::detail::format_job(some_job(4), 100, false);
+  INFO(text);
+  CHECK(contains(text, "Takt: net, run net-1, 4 ranks, took 10.0 s"));
+  CHECK(contains(text, "region     n    mean     min     max  rank  imbalance   share\n"));
+  CHECK(contains(text, "Batch      4  8.00 s  8.00 s  8.00 s     0      0.0 %  80.0 %\n"));
+  // (1 + 2 + 3 + 4) s of 4 x 10 s
+  CHECK(contains(text, "  Forward  4  2.50 s  1.00 s  4.00 s     3     60.0 %  25.0 %\n"));
+  CHECK_FALSE(contains(text, "on ranks"));
+}
+
+TEST_CASE("the table of a job says on how many ranks a path is, where some lack one") {
+  JobReport job = some_job(4);
+  takt::Summary rare;
+  rare.add(kSecond);
+  takt::detail::add_path(job.record, 2, {"Checkpoint"}, takt::Kind::io, rare, {});
+  job.sum.paths[add_path(job.sum, "Checkpoint")].host.merge(rare);
+  const std::string text = takt::detail::format_job(job, 120, false);
+  INFO(text);
+  CHECK(contains(text, "1 of 4\n"));
+  CHECK(contains(text, "4 of 4\n"));
+  CHECK(contains(text, "2.5 %"));  // 1 s of 4 x 10 s
+}
+
+TEST_CASE("the page of a job begins with who makes whom wait") {
+  JobReport job = some_job(2);
+  job.verdicts.resize(1);
+  job.verdicts[0].finding.sentence = "rank 1 makes the others wait";
+  job.efficiency = {0.5, 0.8, 0.4};
+  job.steps = 60;
+  const std::string text = takt::detail::format_job(job, 100, false);
+  CHECK(text.find("rank 1 makes the others wait\n") < text.find("region "));
+  CHECK(contains(text,
+                 "parallel efficiency 40.0 %: load balance 50.0 %, communication efficiency 80.0 %, over 60 steps\n"));
+}
+
+TEST_CASE("the rate of a job is what all ranks did, over the time of the slowest") {
+  JobReport job = some_job(2);
+  add_series_of(job.sum, "rank 0, main", 6400, 2 * kSecond);
+  add_series_of(job.sum, "rank 1, main", 3200, 4 * kSecond);
+  const auto jobs = takt::detail::job_throughputs(job.sum);
+  REQUIRE(jobs.size() == 1);
+  CHECK(jobs[0].slowest == 1);
+  CHECK(jobs[0].throughput.items_per_s == Approx(2400));
+  CHECK(jobs[0].throughput.items_low == Approx(2160));
+  CHECK(jobs[0].throughput.items_high == Approx(2640));
+  const std::string text = takt::detail::format_job(job, 200, false);
+  CHECK(contains(text,
+                 "Batch of all ranks: 2 400 samples/s, 95 % CI [2 160, 2 640], n = 40 windows; 50.0 steps/s, by the "
+                 "slowest (rank 1, main)\n"));
+}
+
+TEST_CASE("a job without a step period has no rate, and says so") {
+  JobReport job = some_job(2);
+  add_series(job.sum, 0, add_thread(job.sum, "rank 0, main"));
+  CHECK(takt::detail::job_throughputs(job.sum).empty());
+  CHECK(contains(takt::detail::format_job(job, 100, false), "no throughput: on no rank a step period counts\n"));
+}
+
+TEST_CASE("what is of one rank and what is of all is told apart below the table of a job") {
+  JobReport job = some_job(4);
+  job.sum.overhead_ns = 400'000'000;
+  job.sum.process.cpu_ns = static_cast<std::int64_t>(20 * kSecond);
+  job.sum.uncovered_ns = static_cast<std::int64_t>(kSecond);
+  const std::string text = takt::detail::format_job(job, 200, false);
+  CHECK(contains(text, "Takt's own cost: 400 ms (1.0 % of wall of all ranks)"));
+  CHECK(contains(text, "processor time: 20.0 s in 40.0 s of wall of all ranks (50.0 %)"));
+  CHECK(contains(text,
+                 "no region: 1.00 s of 10.0 s (10.0 %) on the thread of the Session, on the rank where that is most"));
+}

@@ -1,0 +1,186 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "trackers/journal_feed.hpp"
+
+#include "journal/journal_writer.hpp"
+#include "support/catch.hpp"
+#include "support/caught_faults.hpp"
+#include "support/journal_helpers.hpp"
+#include "support/scratch.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <sys/stat.h>
+
+using namespace takt_test;
+using takt::Snapshot;
+using takt::detail::JournalFeed;
+using Numbers = std::vector<std::uint64_t>;
+
+namespace {
+
+constexpr takt::detail::Tracker kTracker{"abacus", "Abacus", "takt sync --to abacus", "abacus.json", "abacus.lease"};
+
+/// Takes what is new to it.
+struct Taker : takt::detail::RunTaker {
+  bool take(const Snapshot& snapshot) override {
+    for (const takt::Row& row : snapshot.rows) {
+      if (row.sequence >= next_row()) { rows.push_back(row.sequence); }
+    }
+    for (const takt::Metric& metric : snapshot.metrics) {
+      if (metric.sequence >= next_metric()) { metrics.push_back(metric.sequence); }
+    }
+    finished = finished || snapshot.finished;
+    return true;
+  }
+  std::uint64_t next_row() const noexcept override { return rows.empty() ? 0 : rows.back() + 1; }
+  std::uint64_t next_metric() const noexcept override { return metrics.empty() ? 0 : metrics.back() + 1; }
+  bool has_room() const noexcept override { return room; }
+
+  Numbers rows;
+  Numbers metrics;
+  bool finished = false;
+  bool room = true;
+};
+
+/// A run, its journal, and the feed of its exporter.
+struct Rig {
+  Rig() {
+    REQUIRE(::mkdir(folder.c_str(), 0700) == 0);
+    add_series(snapshot, add_path(snapshot, "Batch"), add_thread(snapshot, "main"));
+  }
+  /// A snapshot with those that come next.
+  Snapshot next(int rows, int metrics, bool finished = false) {
+    snapshot.rows.clear();
+    snapshot.metrics.clear();
+    for (; rows > 0; --rows) { add_row(snapshot, 0, next_row++); }
+    for (; metrics > 0; --metrics) { snapshot.metrics.push_back({next_metric++, "loss", 0.5, 0, 0}); }
+    snapshot.wall_ns += 1'000'000'000;
+    snapshot.finished = finished;
+    return snapshot;
+  }
+  void write(const Snapshot& each) { REQUIRE(journal.export_snapshot(each) == takt::ExportResult::ok); }
+
+  const support::CaughtFaults faults;
+  const Scratch scratch;
+  const std::string folder = scratch.path("rank-0-0-1");
+  takt::detail::JournalExporter journal{folder, plain_journal(20'000)};
+  Snapshot snapshot;
+  std::uint64_t next_row = 0;
+  std::uint64_t next_metric = 0;
+  Taker taker;
+  JournalFeed feed{taker, kTracker, folder};
+};
+
+Numbers up_to(std::uint64_t end) {
+  Numbers all;
+  for (std::uint64_t each = 0; each < end; ++each) { all.push_back(each); }
+  return all;
+}
+
+std::chrono::steady_clock::time_point soon() { return std::chrono::steady_clock::now() + std::chrono::seconds(20); }
+
+}  // namespace
+
+TEST_CASE("journal feed: what an exporter was held up for comes from the journal, once and in order") {
+  Rig rig;
+  for (int period = 0; period < 20; ++period) {
+    const bool last = period == 19;
+    const Snapshot now = rig.next(5, 1, last);
+    rig.write(now);
+    if (period < 5 || period >= 12) { CHECK(rig.feed.take(now)); }
+  }
+  CHECK(rig.feed.deliver(soon()));
+  CHECK(rig.taker.rows == up_to(100));
+  CHECK(rig.taker.metrics == up_to(20));
+  CHECK(rig.taker.finished);
+  CHECK(rig.faults.lines().size() == 1);
+  CHECK(contains(rig.faults.text(), "delivering to Abacus was held up"));
+}
+
+TEST_CASE("journal feed: without room what comes waits in the journal, and memory is left alone") {
+  Rig rig;
+  const Snapshot first = rig.next(5, 0);
+  rig.write(first);
+  rig.feed.take(first);
+  rig.taker.room = false;
+  for (int period = 0; period < 10; ++period) {
+    const Snapshot now = rig.next(5, 0, period == 9);
+    rig.write(now);
+    rig.feed.take(now);
+    CHECK(rig.feed.is_behind());
+  }
+  CHECK(rig.taker.rows == up_to(5));
+  CHECK(contains(rig.faults.text(), "takt sync --to abacus " + rig.folder));
+  rig.taker.room = true;
+  CHECK(rig.feed.deliver(soon()));
+  CHECK_FALSE(rig.feed.is_behind());
+  CHECK(rig.taker.rows == up_to(55));
+  CHECK(rig.taker.finished);
+}
+
+TEST_CASE("journal feed: a metric that was first shown while rows came from the journal is not passed over") {
+  Rig rig;
+  const Snapshot first = rig.next(5, 0);
+  rig.write(first);
+  rig.feed.take(first);
+  const Snapshot missed = rig.next(5, 0);
+  const Snapshot shown = rig.next(1, 1);
+  rig.feed.take(shown);
+  CHECK(rig.feed.is_behind());
+  rig.write(missed);
+  Snapshot row_alone = shown;  // its metric comes into the journal later
+  row_alone.metrics.clear();
+  rig.write(row_alone);
+  const Snapshot later = rig.next(0, 1);
+  rig.feed.take(later);
+  CHECK(rig.feed.is_behind());
+  Snapshot metrics = later;
+  metrics.metrics.insert(metrics.metrics.begin(), shown.metrics.begin(), shown.metrics.end());
+  rig.write(metrics);
+  const Snapshot end = rig.next(1, 0, true);
+  rig.write(end);
+  rig.feed.take(end);
+  CHECK(rig.feed.deliver(soon()));
+  CHECK(rig.taker.rows == up_to(12));
+  CHECK(rig.taker.metrics == up_to(2));
+}
+
+TEST_CASE("journal feed: an exporter that was there at the start is held up before its first row, too") {
+  Rig rig;
+  const int steps_before = GENERATE(0, 5);
+  rig.snapshot.series[0].steps = static_cast<std::uint64_t>(steps_before);
+  rig.feed.begin(rig.snapshot);
+  rig.write(rig.next(10, 2));
+  const Snapshot first_shown = rig.next(5, 1);
+  rig.write(first_shown);
+  rig.feed.take(first_shown);
+  CHECK(rig.feed.deliver(soon()));
+  CHECK(rig.taker.rows == up_to(15));
+  CHECK(rig.taker.metrics == up_to(3));
+}
+
+TEST_CASE("journal feed: whoever comes late lacks nothing, and without a journal nobody waits") {
+  Rig rig;
+  rig.write(rig.next(5, 1));
+  rig.snapshot.series[0].steps = 5;
+  rig.feed.begin(rig.snapshot);
+  const Snapshot first_shown = rig.next(5, 1);
+  rig.feed.take(first_shown);
+  CHECK_FALSE(rig.feed.is_behind());
+  CHECK(rig.taker.rows == Numbers{5, 6, 7, 8, 9});
+
+  Taker alone;
+  JournalFeed memory(alone, kTracker, "");
+  memory.take(first_shown);
+  rig.next(5, 1);
+  CHECK(memory.take(rig.next(5, 1, true)));
+  CHECK_FALSE(memory.is_behind());
+  CHECK(memory.deliver(soon()));
+  CHECK(alone.rows == Numbers{5, 6, 7, 8, 9, 15, 16, 17, 18, 19});
+  CHECK(alone.finished);
+  CHECK(rig.faults.text().empty());
+}
