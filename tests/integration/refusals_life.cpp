@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "refusals_life.hpp"
 
+#include "support/sanitized.hpp"
+
 #include <takt/listener.hpp>
 #include <takt/session.hpp>
 #include <takt/takt.hpp>
@@ -21,6 +23,8 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -238,6 +242,7 @@ int fork_one() {
     child = ::fork();
   }
   if (child == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // what hangs is not waited for
     { const takt::Scope ignored(takt::Forward); }
     Place place;
     place.is_for_ever = true;
@@ -286,7 +291,8 @@ int run(const Plan& plan) {
   }
   takt::remove_listener(listener);
   takt::complete(milliseconds(1));
-  int fault = fork_one();
+  // A sanitizer's allocator knows nothing of fork(): the child would hang where a thread of Takt's is inside of it.
+  int fault = takt_test::kSanitized ? kFine : fork_one();
   if (fault == kFine && plan.mode != Plan::Mode::ever) { fault = recover(*session); }
   if (fault != kFine) { return fault; }
   fault = close(*session);
