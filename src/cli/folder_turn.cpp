@@ -11,6 +11,15 @@
 
 TAKT_BEGIN_NAMESPACE
 namespace cli {
+namespace {
+
+bool leave_to_rank_0(Outcome& outcome, std::string& why) {
+  outcome = Outcome::not_sent;
+  why = "rank 0 speaks for the run (--all-ranks changes that)";
+  return false;
+}
+
+}  // namespace
 
 FolderTurn::FolderTurn(std::string folder, const detail::Tracker& tracker)
     : folder_(std::move(folder)), tracker_(tracker), files_(std::make_shared<detail::FolderFiles>(folder_)) {}
@@ -24,6 +33,8 @@ bool FolderTurn::begin(bool all_ranks, Outcome& outcome, std::string& why) {
   }
   run_ = first.run;
   run_.directory = folder_;  // it may have been moved
+  const bool may_send = run_.rank == 0 || all_ranks;
+  if (!may_send && tracker_.cursor == nullptr) { return leave_to_rank_0(outcome, why); }
   if (!lease_.take(files_, tracker_.lease)) {
     if (lease_.is_broken()) { throw Error(lease_.problem()); }
     outcome = Outcome::busy;
@@ -31,10 +42,7 @@ bool FolderTurn::begin(bool all_ranks, Outcome& outcome, std::string& why) {
     return false;
   }
   is_begun_ = tracker_.cursor != nullptr && files_->may_exist(tracker_.cursor);
-  if (is_begun_ || run_.rank == 0 || all_ranks) { return true; }
-  outcome = Outcome::not_sent;
-  why = "rank 0 speaks for the run (--all-ranks changes that)";
-  return false;
+  return may_send || is_begun_ || leave_to_rank_0(outcome, why);
 }
 
 bool FolderTurn::read_cursor(std::size_t most, std::string& text) const {

@@ -482,7 +482,10 @@ class Command(rig.Case):
 
     def test_sync_to_tensorboard_leaves_other_ranks_to_all_ranks(self):
         self.run_program("names", TAKT_RANK=1, TAKT_WORLD_SIZE=2, TAKT_RUN_ID="x")
+        lease = self.folder() / "tensorboard.lease"
+        lease.mkdir()  # as a lease that nobody can have
         self.assertIn("rank 0 speaks", self.takt("sync", "--to", "tensorboard", self.runs).stdout)
+        lease.rmdir()
         self.assertEqual(list(self.runs.rglob("tensorboard*")), [])
         self.takt("sync", "--to", "tensorboard", "--all-ranks", self.runs)
         self.assertEqual(len(list(self.runs.rglob("events*"))), 1)

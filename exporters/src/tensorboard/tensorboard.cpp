@@ -39,9 +39,14 @@ class TensorboardLive : public detail::LiveRun {
     return writes_ && feed_->take(snapshot) ? ExportResult::ok : ExportResult::drop;
   }
   bool flush(milliseconds deadline) override {
-    return writes_ && feed_->deliver(steady_clock::now() + deadline) && run_.flush();
+    if (!writes_) { return false; }
+    const bool delivered = feed_->deliver(steady_clock::now() + deadline);
+    return run_.flush() && delivered;
   }
-  bool finish(milliseconds deadline) override { return flush(deadline) && run_.sync(); }
+  bool finish(milliseconds deadline) override {
+    const bool delivered = flush(deadline);
+    return writes_ && run_.sync() && delivered;
+  }
   bool stopped() const noexcept override { return !writes_; }
 
  private:

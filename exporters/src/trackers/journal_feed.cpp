@@ -49,7 +49,14 @@ void JournalFeed::begin(const Snapshot& snapshot) {
   if (steps == 0) { metrics_.begin(0); }
 }
 
+/// Who has refused once is not asked again.
+bool JournalFeed::give(const Snapshot& snapshot) {
+  refused_ = refused_ || !taker_.take(snapshot);
+  return !refused_;
+}
+
 bool JournalFeed::take(const Snapshot& snapshot) {
+  if (refused_) { return false; }
   if (!has_journal_ && !directory_.empty() && journal_->exists()) {
     has_journal_ = true;
     taker_.found_journal();
@@ -61,12 +68,13 @@ bool JournalFeed::take(const Snapshot& snapshot) {
     params_ = snapshot.params;
     tags_ = snapshot.tags;
     behind_ = !has_caught_up(read_journal(steady_clock::now() + kReadTime), snapshot);
+    if (refused_) { return false; }
   }
   if (behind_ && snapshot.finished) {
     last_ = std::make_unique<const Snapshot>(snapshot);
     return true;  // what was shown before it is what the journal has to have
   }
-  const bool taken = behind_ || taker_.take(snapshot);
+  const bool taken = behind_ || give(snapshot);
   note(snapshot);
   return taken;
 }
@@ -105,7 +113,7 @@ bool JournalFeed::read_journal(Time until) {
     read_.params = params_;
     read_.tags = tags_;
     read_.run.directory = directory_;
-    const bool taken = taker_.take(read_);
+    const bool taken = give(read_);
     read_.rows.clear();
     read_.metrics.clear();
     if (!taken) { return true; }
@@ -124,10 +132,11 @@ bool JournalFeed::deliver(Time until) {
   for (;;) {
     const bool idle = taker_.deliver(until);
     if (!behind_ || !idle) { return idle; }
-    const bool at_end = read_journal(until);
+    const bool at_end = !refused_ && read_journal(until);
+    if (refused_) { return false; }
     if (last_ != nullptr && has_caught_up(at_end, *last_)) {
       behind_ = false;
-      taker_.take(*std::exchange(last_, nullptr));
+      give(*std::exchange(last_, nullptr));
     } else if (steady_clock::now() >= until || (at_end && last_ == nullptr)) {
       return false;
     } else if (at_end) {

@@ -68,7 +68,8 @@ class JournalFeed {
   void begin(const Snapshot& snapshot);
   /// Returns false where nothing more will be taken.
   bool take(const Snapshot& snapshot);
-  /// As the taker's deliver(), with what the journal has to add. Returns false where that is not all by `until`.
+  /// As the taker's deliver(), with what the journal has to add. Returns false where that is not all by `until`, and
+  /// where the taker takes no more of it.
   bool deliver(Time until);
   /// What the taker lacks is in the journal, not in memory.
   bool is_behind() const noexcept { return behind_; }
@@ -81,6 +82,7 @@ class JournalFeed {
     std::uint64_t first = 0;
     std::uint64_t next = 0;
   };
+  bool give(const Snapshot& snapshot);
   bool lacks(const Snapshot& snapshot) const;
   void fall_behind(const Snapshot& snapshot);
   void note(const Snapshot& snapshot);
@@ -93,7 +95,8 @@ class JournalFeed {
   std::unique_ptr<JournalReader> journal_;
   bool has_journal_ = false;
   bool behind_ = false;
-  Snapshot read_;  // of the journal
+  bool refused_ = false;  // by the taker: nothing more is read for it
+  Snapshot read_;         // of the journal
   // What the newest snapshot says: the journal may repeat an older value.
   std::map<std::string, std::string> params_;
   std::map<std::string, std::string> tags_;

@@ -43,13 +43,15 @@ void LiveDelivery::begin(const Snapshot& snapshot) {
   if (snapshot.run.rank != 0 && !all_ranks_) { run_.reset(); }
   if (run_ == nullptr || std::exchange(begun_, true)) { return; }
   directory_ = snapshot.run.directory;
-  std::string why;
-  const Claim claimed = claim(why);
-  if (!run_->begin(snapshot, claimed, why)) {
+  try {
+    std::string why;
+    const Claim claimed = claim(why);
+    if (!run_->begin(snapshot, claimed, why)) { return leave(); }
+  } catch (...) {  // no memory: what has half begun is not shown anything
     leave();
-  } else if (run_->stopped()) {
-    lease_.release();
+    throw;
   }
+  if (run_->stopped()) { lease_.release(); }
 }
 
 /// Others deliver it.

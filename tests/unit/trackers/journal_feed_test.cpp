@@ -27,6 +27,8 @@ constexpr takt::detail::Tracker kTracker{"abacus", "Abacus", "takt sync --to aba
 /// Takes what is new to it.
 struct Taker : takt::detail::RunTaker {
   bool take(const Snapshot& snapshot) override {
+    ++asked;
+    if (rows.size() >= most) { return false; }
     for (const takt::Row& row : snapshot.rows) {
       if (row.sequence >= next_row()) { rows.push_back(row.sequence); }
     }
@@ -44,6 +46,8 @@ struct Taker : takt::detail::RunTaker {
   Numbers metrics;
   bool finished = false;
   bool room = true;
+  std::size_t most = 1'000'000;
+  int asked = 0;
 };
 
 /// A run, its journal, and the feed of its exporter.
@@ -183,4 +187,19 @@ TEST_CASE("journal feed: whoever comes late lacks nothing, and without a journal
   CHECK(alone.rows == Numbers{5, 6, 7, 8, 9, 15, 16, 17, 18, 19});
   CHECK(alone.finished);
   CHECK(rig.faults.text().empty());
+}
+
+TEST_CASE("journal feed: who has given up while it read the journal is not asked again, nor waited for") {
+  Rig rig;
+  const Snapshot first = rig.next(5, 0);
+  rig.write(first);
+  CHECK(rig.feed.take(first));
+  for (int period = 0; period < 8; ++period) { rig.write(rig.next(5, 0)); }
+  rig.taker.most = 5;
+  CHECK_FALSE(rig.feed.take(rig.next(5, 0)));
+  CHECK(rig.feed.is_behind());
+  const int asked = rig.taker.asked;
+  CHECK_FALSE(rig.feed.take(rig.next(5, 0, true)));
+  CHECK_FALSE(rig.feed.deliver(std::chrono::steady_clock::time_point::max()));
+  CHECK(rig.taker.asked == asked);
 }

@@ -9,6 +9,7 @@
 #include "support/scratch.hpp"
 
 #include <memory>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +32,7 @@ struct Script {
   Claim claim = Claim::ours;
   std::string why;
   bool begins = true;
+  bool throws = false;
   bool stopped = false;
 };
 
@@ -41,6 +43,7 @@ class ScriptedRun : public takt::detail::LiveRun {
     script_.calls.emplace_back("begin");
     script_.claim = claim;
     script_.why = why;
+    if (script_.throws) { throw std::bad_alloc(); }
     return script_.begins;
   }
   ExportResult take(const takt::Snapshot&) override {
@@ -137,6 +140,17 @@ TEST_CASE("live delivery: one that has stopped leaves the run to takt sync at on
   rig.script.stopped = true;
   delivery->export_snapshot(rig.snapshot);
   CHECK_FALSE(exists(rig.lease()));
+}
+
+TEST_CASE("live delivery: a run that could not begin for lack of memory is shown nothing, and is left to others") {
+  Rig rig;
+  rig.script.throws = true;
+  const auto delivery = rig.delivery();
+  CHECK_THROWS_AS(delivery->begin(rig.snapshot), std::bad_alloc);
+  CHECK_FALSE(exists(rig.lease()));
+  CHECK(delivery->export_snapshot(rig.snapshot) == ExportResult::ok);
+  CHECK_FALSE(delivery->shutdown(milliseconds(0)));
+  CHECK(rig.script.calls == Calls{"begin"});
 }
 
 TEST_CASE("live delivery: the child of a fork delivers nothing, and leaves the lease to the parent") {
