@@ -163,6 +163,7 @@ Node* Recorder::child(Node* around, KeyIndex key) noexcept {
 void Recorder::step_ended(Node* batch) noexcept {
   if (TAKT_UNLIKELY(device_pending())) { poll(); }
   rows_.ended(batch);
+  tree_.step_told();
   // By the clock's own time, as the reference takes longer to read than a short step's row to write. A clock that
   // stands still is found by the collector.
   const std::uint64_t now_ns = tree_.step().end_ns;

@@ -165,6 +165,8 @@ class Tree {
     std::uint32_t id = 0;
   };
   const Step& step() const noexcept { return step_; }
+  /// The step that has ended has its row: a later region may have its id.
+  void step_told() noexcept { step_.id = 0; }
   /// The Batch of a step that ended without a time of its own since this was last taken, else nullptr.
   bool has_lost_step() const noexcept { return lost_step_ != nullptr; }
   Node* take_lost_step() noexcept {

@@ -684,3 +684,9 @@ TEST_CASE("Recorder: whatever is done to it, well or badly, it records as the mo
     }
   }
 }
+
+TEST_CASE("Recorder: a Batch without a place that has the number of the last step is not taken for that step") {
+  constexpr const Mix& kFull = kMixes[sizeof kMixes / sizeof kMixes[0] - 1];
+  Simulation simulation(kFull, 12);  // of which operation 23 204 is such an end
+  simulation.run(24'600);
+}
