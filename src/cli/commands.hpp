@@ -41,6 +41,20 @@ struct SyncWishes {
 /// `takt sync`: delivers what has not been delivered.
 int sync(const std::vector<std::string>& runs, const SyncWishes& wishes);
 
+enum class ScalingForm { table, json, csv };
+
+struct ScalingWishes {
+  std::vector<std::string> runs;
+  std::vector<std::string> without_loader;         ///< of the same sizes
+  std::vector<std::string> without_communication;  ///< likewise
+  bool weak = false;
+  bool strong = false;
+  ScalingForm form = ScalingForm::table;
+};
+
+/// `takt scaling`: prints what more ranks bring, and what keeps them from bringing more.
+int scaling(const ScalingWishes& wishes);
+
 /// `takt trace`: writes a time line.
 int trace(const std::string& run, const std::string& file);
 

@@ -51,6 +51,7 @@ struct Call {
   bool steps = false;
   takt::cli::ReportWishes which;
   takt::cli::SyncWishes wishes;
+  takt::cli::ScalingWishes scaling;
   std::function<int()> command;
 };
 
@@ -105,6 +106,29 @@ void add_sync(CLI::App& app, Call& call) {
   sync->callback([&call] { call.command = [&call] { return takt::cli::sync(call.runs, call.wishes); }; });
 }
 
+void add_scaling(CLI::App& app, Call& call) {
+  CLI::App* const scaling =
+      app.add_subcommand("scaling", "Compare runs of different sizes: speed-up, efficiency, and what holds them up");
+  takt::cli::ScalingWishes& wishes = call.scaling;
+  scaling->add_option("RUN", wishes.runs, "The folders of two runs or more, each of another number of ranks")
+      ->required();
+  scaling->add_option("--without-loader", wishes.without_loader,
+                      "Runs of the same sizes on data that is there already: tells the data stall");
+  scaling->add_option("--without-communication", wishes.without_communication,
+                      "Runs of the same sizes in which ranks do not communicate: tells what that costs");
+  CLI::Option* const weak =
+      scaling->add_flag("--weak", wishes.weak, "Each rank has the same work in all runs; default: as samples tell");
+  scaling->add_flag("--strong", wishes.strong, "All ranks together have the same work in all runs")->excludes(weak);
+  CLI::Option* const json = scaling->add_flag("--json", call.json, "One JSON document instead of the table");
+  scaling->add_flag("--csv", call.csv, "CSV, a line for each run")->excludes(json);
+  scaling->callback([&call] {
+    call.scaling.form = call.json  ? takt::cli::ScalingForm::json
+                        : call.csv ? takt::cli::ScalingForm::csv
+                                   : takt::cli::ScalingForm::table;
+    call.command = [&call] { return takt::cli::scaling(call.scaling); };
+  });
+}
+
 void add_trace(CLI::App& app, Call& call) {
   CLI::App* const trace = app.add_subcommand("trace", "Write a time line of steps for https://ui.perfetto.dev");
   trace->add_option("RUN", call.run, "As above, of one process");
@@ -135,6 +159,7 @@ int run_command(int count, char** arguments) {
   add_report(app, call);
   add_check(app, call);
   add_sync(app, call);
+  add_scaling(app, call);
   add_trace(app, call);
   try {
     app.parse(count, arguments);

@@ -532,6 +532,16 @@ class Command(rig.Case):
                               timeout=60 * rig.SLACK, env=rig.environment(MLFLOW_TRACKING_URI=server.url))
         self.assertEqual((done.returncode, server.statuses), (1, ["FINISHED"]), done.stderr)
 
+    # Runs of different sizes
+
+    def test_scaling_refuses_what_it_cannot_compare_and_says_what_to_do(self):
+        self.takt("scaling", status=2)
+        self.takt("scaling", "--weak", "--strong", self.runs, status=2)
+        self.takt("scaling", "--json", "--csv", self.runs, status=2)
+        self.run_program("names", TAKT_RUN_ID="one")
+        self.assertIn("counts no samples", self.takt("scaling", self.runs, status=1).stderr)
+        self.assertIn("there is no folder", self.takt("scaling", self.runs / "none", status=1).stderr)
+
     # Time line
 
     def test_trace_has_the_steps_and_what_was_open(self):

@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/job_run.hpp"
+
+#include <takt/error.hpp>
+
+#include "base/text.hpp"
+#include "cli/last_ranks.hpp"
+#include "cli/merge.hpp"
+#include "cli/rank.hpp"
+#include "cli/run_folder.hpp"
+#include "ranks/rank_steps.hpp"
+#include "report/job_throughput.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdio>
+#include <map>
+#include <utility>
+
+TAKT_BEGIN_NAMESPACE
+namespace cli {
+namespace {
+
+constexpr std::size_t kStepsOfARun = 1U << 20U;  // of all its ranks; of one rank 4 096 at most
+constexpr std::size_t kFewestStepsOfARank = 64;
+constexpr std::size_t kMostStepsOfARank = 4096;
+
+/// The processes of each run, in the order in which runs were named.
+struct RanksByRun {
+  std::vector<std::vector<Rank>> runs;
+  bool all = true;  // were readable
+};
+
+Rank read_with_steps(const std::string& folder, std::size_t most_steps) {
+  detail::RankSteps steps(most_steps);
+  Rank rank = read_rank(folder, [&](const Snapshot& snapshot) { steps.add(snapshot); });
+  rank.kept_steps = std::move(steps);
+  return rank;
+}
+
+RanksByRun read_by_run(const std::vector<std::string>& given) {
+  std::vector<std::string> remarks;
+  const std::vector<std::string> folders = rank_folders(given, remarks);
+  for (const std::string& each : remarks) { fmt::print(stderr, "takt: {}\n", each); }
+  const std::size_t most =
+      std::clamp(kStepsOfARun / std::max<std::size_t>(folders.size(), 1), kFewestStepsOfARank, kMostStepsOfARank);
+  RanksByRun read;
+  std::map<std::string, std::size_t> places;  // by run id
+  for (const std::string& folder : folders) {
+    Rank rank = read_with_steps(folder, most);
+    if (!rank.readable()) {
+      fmt::print(stderr, "takt: {}\n", why_unreadable(rank));
+      read.all = false;
+      continue;
+    }
+    const auto [place, is_new] = places.emplace(rank.snapshot.run.id, read.runs.size());
+    if (is_new) { read.runs.emplace_back(); }
+    read.runs[place->second].push_back(std::move(rank));
+  }
+  return read;
+}
+
+detail::JobEfficiency efficiency_of(const std::vector<Rank>& ranks) {
+  std::vector<detail::RankOfJob> of_job;
+  for (const Rank& each : ranks) {
+    const RunInfo& run = each.snapshot.run;
+    of_job.push_back({{static_cast<std::uint32_t>(run.rank), run.host, ""}, &each.kept_steps});
+  }
+  return detail::efficiency_of(detail::step_times_of(of_job));
+}
+
+Snapshot sum_of(const std::vector<Rank>& ranks) {
+  std::vector<Snapshot> snapshots;
+  for (const Rank& each : ranks) { snapshots.push_back(each.snapshot); }
+  return merged(snapshots);
+}
+
+/// Of the Batches with items the one that took longest: training rather than validation.
+void take_throughput(const Snapshot& sum, JobRun& run) {
+  for (const detail::JobThroughput& each : detail::job_throughputs(sum)) {
+    if (each.throughput.items == 0 || each.throughput.period_ns <= run.throughput.period_ns) { continue; }
+    run.path = sum.path_name(each.path);
+    run.throughput = each.throughput;
+  }
+  if (run.throughput.items == 0) {
+    throw Error(
+        fmt::format("run {} counts no samples, so that it has no rate to compare; call items(n) on the Batch, "
+                    "where n is how many the rank has in a step, and let it take more steps than warm-up",
+                    detail::printable(run.id)));
+  }
+}
+
+JobRun job_run_of(std::vector<Rank> of_run) {
+  const LastRanks last = last_ranks(std::move(of_run));
+  tell_left_out(last);
+  JobRun run;
+  run.id = last.ranks.front().snapshot.run.id;
+  run.ranks = last.world;
+  run.missing = last.missing();
+  take_throughput(sum_of(last.ranks), run);
+  run.efficiency = efficiency_of(last.ranks);
+  if (run.missing != 0) {
+    fmt::print(stderr,
+               "takt: {} of the {} ranks of run {} left no journal: their samples are not counted, so that its rate, "
+               "speed-up and efficiency are too low\n",
+               run.missing, run.ranks, detail::printable(run.id));
+  }
+  return run;
+}
+
+}  // namespace
+
+JobRuns read_job_runs(const std::vector<std::string>& given) {
+  RanksByRun read = read_by_run(given);
+  JobRuns runs;
+  runs.all = read.all;
+  for (std::vector<Rank>& each : read.runs) { runs.runs.push_back(job_run_of(std::move(each))); }
+  return runs;
+}
+
+}  // namespace cli
+TAKT_END_NAMESPACE

@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/commands.hpp"
+#include "cli/job_run.hpp"
+#include "cli/scaling_document.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <utility>
+
+TAKT_BEGIN_NAMESPACE
+namespace cli {
+
+int scaling(const ScalingWishes& wishes) {
+  bool all = true;
+  const auto read = [&all](const std::vector<std::string>& runs) {
+    if (runs.empty()) { return std::vector<JobRun>(); }
+    JobRuns found = read_job_runs(runs);
+    all = all && found.all;
+    return std::move(found.runs);
+  };
+  const detail::Scaling wanted = wishes.weak     ? detail::Scaling::weak
+                                 : wishes.strong ? detail::Scaling::strong
+                                                 : detail::Scaling::unclear;
+  const ScalingReport report =
+      scaling_report_of({read(wishes.runs), read(wishes.without_loader), read(wishes.without_communication), wanted});
+  for (const std::string& each : report.remarks) { fmt::print(stderr, "takt: {}\n", each); }
+  fmt::print("{}", wishes.form == ScalingForm::csv    ? scaling_csv(report)
+                   : wishes.form == ScalingForm::json ? scaling_json(report)
+                                                      : scaling_table(report));
+  return all ? 0 : kBroken;
+}
+
+}  // namespace cli
+TAKT_END_NAMESPACE

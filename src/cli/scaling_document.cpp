@@ -1,0 +1,194 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/scaling_document.hpp"
+
+#include "base/text.hpp"
+#include "report/csv_rows.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+TAKT_BEGIN_NAMESPACE
+namespace cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using detail::Scaling;
+using Cells = std::vector<std::string>;
+
+constexpr std::size_t kRunColumns = 60;
+
+std::string share(double value) { return fmt::format("{:.1f} %", 100 * value); }
+
+bool has_interval(const ScalingLine& line) { return line.run.throughput.items_high > 0; }
+
+std::string run_label(const std::string& id) { return detail::fit_end(detail::printable(id), kRunColumns); }
+
+std::string scaling_title(const ScalingReport& report) {
+  const ScalingLine& base = report.lines.front();
+  const double items = detail::ratio(base.row.run.items, static_cast<double>(base.row.run.steps));
+  const double a_rank = detail::ratio(items, static_cast<double>(base.run.ranks - base.run.missing));
+  const std::string path = detail::printable(base.run.path);
+  switch (report.scaling) {
+    case Scaling::weak:
+      return fmt::format("{}: weak scaling, {} samples a step and rank", path, detail::human_rate(a_rank));
+    case Scaling::strong:
+      return fmt::format("{}: strong scaling, {} samples a step of all ranks", path, detail::human_rate(items));
+    case Scaling::unclear:
+      break;
+  }
+  return path;
+}
+
+Cells scaling_cells(const ScalingLine& line) {
+  const Throughput& rate = line.run.throughput;
+  const detail::JobEfficiency& used = line.run.efficiency;
+  const auto known = [&](double value) { return used.parallel > 0 ? share(value) : std::string("-"); };
+  return {fmt::format("{}", line.run.ranks),
+          detail::human_rate(line.row.items_per_s),
+          has_interval(line)
+              ? fmt::format("{} to {}", detail::human_rate(rate.items_low), detail::human_rate(rate.items_high))
+              : "-",
+          fmt::format("{:.2f}", line.row.speed_up),
+          share(line.row.efficiency),
+          known(used.load_balance),
+          known(used.communication),
+          known(used.parallel),
+          run_label(line.run.id)};
+}
+
+/// Figures end below each other, and the last column begins so.
+std::string aligned(const std::vector<Cells>& lines) {
+  std::vector<std::size_t> widths(lines.front().size());
+  for (const Cells& line : lines) {
+    for (std::size_t at = 0; at < line.size(); ++at) { widths[at] = std::max(widths[at], line[at].size()); }
+  }
+  std::string text;
+  for (const Cells& line : lines) {
+    for (std::size_t at = 0; at + 1 < line.size(); ++at) {
+      text += std::string(widths[at] - line[at].size(), ' ') + line[at] + "  ";
+    }
+    text += line.back() + "\n";
+  }
+  return text;
+}
+
+double stall_of(const ScalingLine& line) {
+  return detail::data_stall(line.row.items_per_s, line.without_loader->items_per_s);
+}
+double communication_share_of(const ScalingLine& line) {
+  return detail::communication_share(line.row.items_per_s, line.without_communication->items_per_s);
+}
+double lengthening_of(const ScalingLine& line) {
+  return detail::communication_lengthening(line.row.items_per_s, line.without_communication->items_per_s);
+}
+
+std::string overheads_of(const ScalingLine& line) {
+  std::string text;
+  if (line.without_loader) {
+    text += fmt::format("{} ranks: data stall {} of the rate; without the loader {} samples/s ({})\n", line.run.ranks,
+                        share(stall_of(line)), detail::human_rate(line.without_loader->items_per_s),
+                        run_label(line.without_loader->id));
+  }
+  if (line.without_communication) {
+    text += fmt::format(
+        "{} ranks: communication takes {} of the rate, and makes steps longer by {}; without it {} samples/s ({})\n",
+        line.run.ranks, share(communication_share_of(line)), share(lengthening_of(line)),
+        detail::human_rate(line.without_communication->items_per_s), run_label(line.without_communication->id));
+  }
+  return text;
+}
+
+const char* scaling_word(Scaling scaling) {
+  return scaling == Scaling::weak ? "weak" : scaling == Scaling::strong ? "strong" : nullptr;
+}
+
+Json line_json(const ScalingLine& line) {
+  const Throughput& rate = line.run.throughput;
+  const detail::JobEfficiency& used = line.run.efficiency;
+  Json json = {{"run_id", line.run.id},
+               {"ranks", line.run.ranks},
+               {"missing_ranks", line.run.missing},
+               {"path", line.run.path},
+               {"steps", rate.steps},
+               {"items", rate.items},
+               {"period_ns", rate.period_ns},
+               {"items_per_s", line.row.items_per_s},
+               {"items_per_s_interval", nullptr},
+               {"speed_up", line.row.speed_up},
+               {"efficiency", line.row.efficiency},
+               {"job_efficiency", nullptr},
+               {"without_loader", nullptr},
+               {"without_communication", nullptr}};
+  if (has_interval(line)) { json["items_per_s_interval"] = {rate.items_low, rate.items_high}; }
+  if (used.parallel > 0) {
+    json["job_efficiency"] = {
+        {"load_balance", used.load_balance}, {"communication", used.communication}, {"parallel", used.parallel}};
+  }
+  if (line.without_loader) {
+    json["without_loader"] = {{"run_id", line.without_loader->id},
+                              {"items_per_s", line.without_loader->items_per_s},
+                              {"data_stall", stall_of(line)}};
+  }
+  if (line.without_communication) {
+    json["without_communication"] = {{"run_id", line.without_communication->id},
+                                     {"items_per_s", line.without_communication->items_per_s},
+                                     {"share", communication_share_of(line)},
+                                     {"lengthening", lengthening_of(line)}};
+  }
+  return json;
+}
+
+std::string field(bool known, double value) { return known ? fmt::format("{}", value) : ""; }
+
+}  // namespace
+
+std::string scaling_table(const ScalingReport& report) {
+  std::vector<Cells> lines = {{"ranks", "samples/s", "95 % interval", "speed-up", "efficiency", "load balance",
+                               "communication", "parallel", "run"}};
+  std::string overheads;
+  for (const ScalingLine& each : report.lines) {
+    lines.push_back(scaling_cells(each));
+    overheads += overheads_of(each);
+  }
+  return scaling_title(report) + "\n\n" + aligned(lines) + (overheads.empty() ? "" : "\n" + overheads);
+}
+
+std::string scaling_csv(const ScalingReport& report) {
+  std::string text =
+      "run_id,ranks,missing_ranks,path,steps,items,period_ns,items_per_s,items_low,items_high,speed_up,efficiency,"
+      "load_balance,communication,parallel,data_stall,communication_share,communication_lengthening\n";
+  for (const ScalingLine& each : report.lines) {
+    const Throughput& rate = each.run.throughput;
+    const detail::JobEfficiency& used = each.run.efficiency;
+    const bool has_steps = used.parallel > 0;
+    const bool loader = each.without_loader.has_value();
+    const bool communication = each.without_communication.has_value();
+    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", detail::csv_field(each.run.id),
+                        each.run.ranks, each.run.missing, detail::csv_field(each.run.path), rate.steps, rate.items,
+                        rate.period_ns, each.row.items_per_s, field(has_interval(each), rate.items_low),
+                        field(has_interval(each), rate.items_high), each.row.speed_up, each.row.efficiency,
+                        field(has_steps, used.load_balance), field(has_steps, used.communication),
+                        field(has_steps, used.parallel), field(loader, loader ? stall_of(each) : 0),
+                        field(communication, communication ? communication_share_of(each) : 0),
+                        field(communication, communication ? lengthening_of(each) : 0));
+  }
+  return text;
+}
+
+std::string scaling_json(const ScalingReport& report) {
+  Json runs = Json::array();
+  for (const ScalingLine& each : report.lines) { runs.push_back(line_json(each)); }
+  Json scaling;
+  if (scaling_word(report.scaling) != nullptr) { scaling = scaling_word(report.scaling); }
+  const Json document = {
+      {"schema", "takt-scaling/1"}, {"scaling", scaling}, {"runs", runs}, {"remarks", report.remarks}};
+  return detail::printable_json(document.dump(1, ' ', false, Json::error_handler_t::replace)) + "\n";
+}
+
+}  // namespace cli
+TAKT_END_NAMESPACE

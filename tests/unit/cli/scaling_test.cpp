@@ -1,0 +1,217 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <takt/error.hpp>
+
+#include "cli/job_run.hpp"
+#include "cli/scaling_document.hpp"
+#include "journal/journal_writer.hpp"
+#include "support/catch.hpp"
+#include "support/journal_helpers.hpp"
+#include "support/scratch.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <sys/stat.h>
+
+using namespace takt_test;
+using takt::Snapshot;
+using takt::cli::JobRun;
+using takt::cli::read_job_runs;
+using takt::cli::scaling_report_of;
+using takt::cli::ScalingReport;
+using takt::cli::ScalingRuns;
+using takt::detail::Scaling;
+
+namespace {
+
+constexpr std::uint64_t kSteps = 100;
+
+struct Job {
+  int ranks = 1;
+  std::uint64_t items = 0;  // of all ranks in all steps
+  int left_out = 0;         // ranks without a journal, from the last one on
+  int attempt = 0;
+  std::uint64_t period_ns = 10'000'000'000;
+};
+
+/// One rank of a job of `ranks` at so many samples in 100 steps, which take it `period_ns`.
+Snapshot rank_of(const std::string& id, const Job& job, int rank) {
+  Snapshot snapshot;
+  snapshot.run.id = id;
+  snapshot.run.rank = rank;
+  snapshot.run.world_size = job.ranks;
+  snapshot.run.attempt = job.attempt;
+  snapshot.run.start_unix_ns = 1 + job.attempt;
+  snapshot.wall_ns = static_cast<std::int64_t>(job.period_ns);
+  snapshot.finished = true;
+  add_series(snapshot, add_path(snapshot, "Batch"), add_thread(snapshot, "main"));
+  add_path(snapshot, "Comm", 0, takt::Kind::comm);
+  takt::Throughput& rate = snapshot.series[0].throughput;
+  rate.steps = kSteps;
+  rate.items = job.items / static_cast<std::uint64_t>(job.ranks);
+  rate.period_ns = job.period_ns - static_cast<std::uint64_t>(rank);  // the first one is slowest
+  rate.items_per_s = static_cast<double>(rate.items) * 1e9 / static_cast<double>(rate.period_ns);
+  rate.items_low = 0.99 * rate.items_per_s;
+  rate.items_high = 1.01 * rate.items_per_s;
+  for (std::uint64_t step = 0; step < kSteps; ++step) {
+    takt::Row& row = add_row(snapshot, 0, step);
+    row.cells = {{1, 1, 100, takt::Cell::kAbsent}};
+  }
+  return snapshot;
+}
+
+/// Journals in a folder of their own; returns which.
+std::string write_job(const Scratch& scratch, const std::string& id, const Job& job) {
+  const std::string run = scratch.path(id);
+  ::mkdir(run.c_str(), 0700);
+  for (int rank = 0; rank < job.ranks - job.left_out; ++rank) {
+    const std::string folder = run + "/rank-" + std::to_string(rank) + "-" + std::to_string(job.attempt);
+    REQUIRE(::mkdir(folder.c_str(), 0700) == 0);
+    const Snapshot snapshot = rank_of(id, job, rank);
+    takt::detail::JournalExporter exporter(folder, plain_journal());
+    Snapshot beginning;
+    beginning.run = snapshot.run;
+    exporter.begin(beginning);
+    REQUIRE(exporter.export_snapshot(snapshot) == takt::ExportResult::ok);
+  }
+  return run;
+}
+
+std::vector<JobRun> read(const std::vector<std::string>& folders) { return read_job_runs(folders).runs; }
+
+nlohmann::json json_of(const ScalingReport& report) { return nlohmann::json::parse(takt::cli::scaling_json(report)); }
+
+std::string what_is_wrong(const ScalingRuns& runs) {
+  try {
+    scaling_report_of(runs);
+  } catch (const takt::Error& error) { return error.what(); }
+  return "";
+}
+
+}  // namespace
+
+// The deep-learning tutorial of SC21: its plots, read by eye. Ranks are nodes there.
+
+TEST_CASE("takt scaling: the weak efficiency of the SC21 tutorial comes out of its journals") {
+  const Scratch scratch;
+  const ScalingReport report =
+      scaling_report_of({read({write_job(scratch, "all", {32, 32 * 20'656, 0, 0, 12'785'000'000}),
+                               write_job(scratch, "node", {1, 20'656})}),
+                         {},
+                         {},
+                         Scaling::unclear});
+  const nlohmann::json document = json_of(report);
+  REQUIRE(document["runs"].size() == 2);
+  CHECK(document["runs"][0]["ranks"] == 1);
+  CHECK(document["runs"][1]["ranks"] == 32);
+  CHECK(document["runs"][1]["items_per_s"].get<double>() == Approx(51'700).epsilon(1e-3));
+  CHECK(document["runs"][1]["efficiency"].get<double>() == Approx(0.78).margin(0.005));
+  CHECK(document["runs"][1]["speed_up"].get<double>() == Approx(32 * 0.78).margin(0.2));
+  CHECK(document["runs"][1]["job_efficiency"]["communication"].get<double>() == Approx(800.0 / 900));
+  CHECK(document["runs"][1]["items_per_s_interval"][0].get<double>() == Approx(0.99 * 51'700).epsilon(1e-3));
+  const std::string table = takt::cli::scaling_table(report);
+  CHECK(contains(table, "Batch: weak scaling, 207 samples a step and rank\n\nranks  samples/s     95 % interval"));
+  CHECK(contains(
+      table, "\n   32     51 701  51 184 to 52 218     25.03      78.2 %       100.0 %         88.9 %    88.9 %  all"));
+}
+
+TEST_CASE("takt scaling: the overheads of the SC21 tutorial, of one size, in both forms") {
+  const Scratch scratch;
+  const auto overhead_of = [&](const std::string& name, std::uint64_t rate, std::uint64_t without) {
+    const ScalingReport report = scaling_report_of({read({write_job(scratch, name, {4, rate * 4})}),
+                                                    {},
+                                                    read({write_job(scratch, name + "-alone", {4, without * 4})}),
+                                                    Scaling::unclear});
+    return json_of(report)["runs"][0]["without_communication"];
+  };
+  const nlohmann::json small = overhead_of("64", 68'000, 91'000);
+  CHECK(small["share"].get<double>() == Approx(0.25).margin(0.005));
+  CHECK(small["lengthening"].get<double>() == Approx(0.34).margin(0.005));
+  const nlohmann::json large = overhead_of("128", 86'500, 98'500);
+  CHECK(large["share"].get<double>() == Approx(0.12).margin(0.005));
+  CHECK(large["lengthening"].get<double>() == Approx(0.14).margin(0.005));
+  const ScalingReport stall = scaling_report_of({read({write_job(scratch, "full", {4, 51'700 * 4})}),
+                                                 read({write_job(scratch, "synthetic", {4, 68'000 * 4})}),
+                                                 {},
+                                                 Scaling::unclear});
+  CHECK(json_of(stall)["runs"][0]["without_loader"]["data_stall"].get<double>() == Approx(0.24).margin(0.005));
+  CHECK(contains(takt::cli::scaling_table(stall), "4 ranks: data stall 24.0 % of the rate; without the loader "));
+  CHECK(
+      contains(takt::cli::scaling_csv(stall), "\nfull,4,0,Batch,100,206800,10000000000,20680,20473.2,20886.8,1,1,1,"));
+  CHECK(contains(takt::cli::scaling_csv(stall), ",0.2397058823529412,,\n"));
+}
+
+TEST_CASE("takt scaling: weak and strong are told by the samples a step, and a wish that says otherwise is told") {
+  const Scratch scratch;
+  const std::vector<JobRun> weak = read({write_job(scratch, "1", {1, 6400}), write_job(scratch, "4", {4, 25'600})});
+  CHECK(scaling_report_of({weak, {}, {}, Scaling::unclear}).scaling == Scaling::weak);
+  CHECK(scaling_report_of({weak, {}, {}, Scaling::unclear}).remarks.empty());
+  const ScalingReport wished = scaling_report_of({weak, {}, {}, Scaling::strong});
+  CHECK(wished.scaling == Scaling::strong);
+  REQUIRE(wished.remarks.size() == 1);
+  CHECK(wished.remarks[0] == "by the samples a step this is weak scaling, not strong");
+  const std::vector<JobRun> neither = read({write_job(scratch, "a", {1, 6400}), write_job(scratch, "b", {4, 12'800})});
+  CHECK(contains(scaling_report_of({neither, {}, {}, Scaling::unclear}).remarks.at(0), "say --weak or --strong"));
+  CHECK(scaling_report_of({neither, {}, {}, Scaling::weak}).remarks.empty());
+}
+
+TEST_CASE("takt scaling: one size alone, and a run without samples, are refused with what to do") {
+  const Scratch scratch;
+  const std::vector<JobRun> one = read({write_job(scratch, "1", {2, 6400}), write_job(scratch, "2", {2, 6400})});
+  CHECK(contains(what_is_wrong({one, {}, {}, Scaling::unclear}),
+                 "each of these runs has 2 ranks: scaling compares sizes; name a run of another size too"));
+  const std::string without_items = write_job(scratch, "none", {2, 0});
+  CHECK_THROWS_WITH(read({without_items}),
+                    Catch::Matchers::Contains("run none counts no samples") && Catch::Matchers::Contains("items(n)"));
+}
+
+TEST_CASE("takt scaling: of two runs of the smallest size the first named is the one that others are compared with") {
+  const Scratch scratch;
+  const ScalingReport report =
+      scaling_report_of({read({write_job(scratch, "large", {4, 20'000}), write_job(scratch, "b", {2, 10'000}),
+                               write_job(scratch, "a", {2, 5000})}),
+                         {},
+                         {},
+                         Scaling::unclear});
+  REQUIRE(report.lines.size() == 3);
+  CHECK(report.lines[0].run.id == "b");
+  CHECK(report.lines[1].run.id == "a");
+  CHECK(report.lines[2].row.efficiency == Approx(1));
+  CHECK(contains(report.remarks.at(1), "several runs have 2 ranks, the fewest; the first named is compared with: b"));
+}
+
+TEST_CASE("takt scaling: runs without a loader stand beside those of their size, and what has none is told") {
+  const Scratch scratch;
+  const std::vector<JobRun> runs = read({write_job(scratch, "1", {1, 6400}), write_job(scratch, "4", {4, 25'600})});
+  const ScalingReport report =
+      scaling_report_of({runs,
+                         read({write_job(scratch, "4s", {4, 51'200}), write_job(scratch, "8s", {8, 51'200}),
+                               write_job(scratch, "4t", {4, 51'200})}),
+                         {},
+                         Scaling::unclear});
+  CHECK_FALSE(report.lines[0].without_loader.has_value());
+  REQUIRE(report.lines[1].without_loader.has_value());
+  CHECK(report.lines[1].without_loader->id == "4s");
+  REQUIRE(report.remarks.size() == 2);
+  CHECK(report.remarks[0] == "run 8s without loader is left out: no run with it has 8 ranks");
+  CHECK(report.remarks[1] == "run 4t without loader is left out: another one of its size was named before it");
+}
+
+TEST_CASE("takt scaling: a job counts with its ranks, those without a journal too, and with its newest attempt") {
+  const Scratch scratch;
+  const std::vector<JobRun> cut = read({write_job(scratch, "cut", {4, 25'600, 1})});
+  REQUIRE(cut.size() == 1);
+  CHECK(cut[0].ranks == 4);
+  CHECK(cut[0].missing == 1);
+  CHECK(cut[0].throughput.items == 19'200);
+  write_job(scratch, "again", {4, 25'600});
+  const std::vector<JobRun> again = read({write_job(scratch, "again", {2, 6400, 0, 1})});
+  REQUIRE(again.size() == 1);
+  CHECK(again[0].ranks == 2);
+  CHECK(again[0].missing == 0);
+  CHECK(again[0].throughput.items == 6400);
+}
