@@ -55,8 +55,8 @@ struct ScalingWishes {
 /// `takt scaling`: prints what more ranks bring, and what keeps them from bringing more.
 int scaling(const ScalingWishes& wishes);
 
-/// `takt trace`: writes a time line.
-int trace(const std::string& run, const std::string& file);
+/// `takt trace`: writes a time line of all ranks by one clock, or of this one alone; -1: of all.
+int trace(const std::string& run, const std::string& file, int rank);
 
 }  // namespace cli
 TAKT_END_NAMESPACE

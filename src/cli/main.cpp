@@ -130,10 +130,14 @@ void add_scaling(CLI::App& app, Call& call) {
 }
 
 void add_trace(CLI::App& app, Call& call) {
-  CLI::App* const trace = app.add_subcommand("trace", "Write a time line of steps for https://ui.perfetto.dev");
-  trace->add_option("RUN", call.run, "As above, of one process");
+  CLI::App* const trace =
+      app.add_subcommand("trace", "Write a time line of the steps of all ranks for https://ui.perfetto.dev");
+  trace->add_option("RUN", call.run, kRuns);
   trace->add_option("-o,--output", call.file, "The file to write")->required();
-  trace->callback([&call] { call.command = [&call] { return takt::cli::trace(call.run, call.file); }; });
+  trace->add_option("--rank", call.which.rank, "Of this rank alone")
+      ->check(CLI::Range(0, std::numeric_limits<int>::max()));
+  trace->callback(
+      [&call] { call.command = [&call] { return takt::cli::trace(call.run, call.file, call.which.rank); }; });
 }
 
 /// Says what is wrong with the arguments, or what was asked about them. Returns the status.

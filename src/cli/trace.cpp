@@ -4,7 +4,10 @@
 #include <takt/exporters/trace.hpp>
 
 #include "base/text.hpp"
+#include "cli/aligned_ranks.hpp"
 #include "cli/commands.hpp"
+#include "cli/job_trace.hpp"
+#include "cli/last_ranks.hpp"
 #include "cli/rank.hpp"
 #include "cli/run_folder.hpp"
 
@@ -14,6 +17,9 @@
 #include <cstdio>
 #include <limits>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 TAKT_BEGIN_NAMESPACE
 namespace cli {
@@ -64,23 +70,47 @@ class TimeLine {
   std::uint64_t next_ = 0;
 };
 
-}  // namespace
-
-int trace(const std::string& run, const std::string& file) {
-  std::vector<std::string> remarks;
-  const std::vector<std::string> folders =
-      rank_folders(run.empty() ? std::vector<std::string>() : std::vector<std::string>{run}, remarks);
-  for (const std::string& each : remarks) { std::fprintf(stderr, "takt: %s\n", each.c_str()); }
-  if (folders.size() != 1) {
-    throw Error(fmt::format("{} processes have a journal in this run; name the folder of one, such as {}",
-                            folders.size(), detail::printable(folders.front())));
-  }
+int trace_of_one(const std::string& folder, const std::string& file) {
   TimeLine line(file);
-  const Rank rank = read_rank(folders.front(), [&](const Snapshot& snapshot) { line.add_steps(snapshot); });
+  const Rank rank = read_rank(folder, [&](const Snapshot& snapshot) { line.add_steps(snapshot); });
   if (!rank.readable()) { throw Error(why_unreadable(rank)); }
   line.end(rank.snapshot);
   fmt::print("{}: {} slices, steps and what was open at the end\n", detail::printable(file), line.spans());
   return 0;
+}
+
+int trace_of_all(const std::vector<std::string>& folders, const std::string& file) {
+  const AlignedRanks run = read_aligned(folders);
+  JobTrace line(file);
+  line.write(run);
+  tell_alignment(run);
+  fmt::print("{}: {} slices of {} ranks, steps and what was open at the end\n", detail::printable(file), line.slices(),
+             run.ranks.size());
+  return run.all ? 0 : kBroken;
+}
+
+/// Of the newest attempt that has it, the folder of this rank.
+std::string folder_of_rank(const std::vector<std::string>& folders, int number) {
+  std::vector<Rank> found;
+  for (const std::string& folder : folders) {
+    Rank rank = read_rank(folder);
+    if (rank.readable() && rank.snapshot.run.rank == number) { found.push_back(std::move(rank)); }
+  }
+  if (found.empty()) { throw Error(fmt::format("there is no rank {} in this run", number)); }
+  const LastRanks last = last_ranks(std::move(found));
+  tell_left_out(last);
+  return last.ranks.front().directory;
+}
+
+}  // namespace
+
+int trace(const std::string& run, const std::string& file, int rank) {
+  std::vector<std::string> remarks;
+  const std::vector<std::string> folders =
+      rank_folders(run.empty() ? std::vector<std::string>() : std::vector<std::string>{run}, remarks);
+  for (const std::string& each : remarks) { std::fprintf(stderr, "takt: %s\n", each.c_str()); }
+  if (rank >= 0) { return trace_of_one(folder_of_rank(folders, rank), file); }
+  return folders.size() == 1 ? trace_of_one(folders.front(), file) : trace_of_all(folders, file);
 }
 
 }  // namespace cli

@@ -5,6 +5,7 @@
 #include "base/json_text.hpp"
 #include "base/stream_file.hpp"
 #include "base/text.hpp"
+#include "report/trace_events.hpp"
 #include "report/track_lanes.hpp"
 
 #include <fmt/format.h>
@@ -23,20 +24,7 @@ namespace {
 
 using Json = detail::JsonText;
 
-constexpr std::string_view kHead = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
-
-/// The format counts in microseconds; three decimals keep every nanosecond.
-std::string microseconds(std::int64_t ns) {
-  const auto magnitude = ns < 0 ? 0U - static_cast<std::uint64_t>(ns) : static_cast<std::uint64_t>(ns);
-  return fmt::format("{}{}.{:03}", ns < 0 ? "-" : "", magnitude / 1000, magnitude % 1000);
-}
-
 std::int64_t process_of(const RunInfo& run) { return run.pid != 0 ? run.pid : run.rank; }
-
-std::string metadata(const char* what, std::int64_t process, std::uint32_t thread, const Json& arguments) {
-  return fmt::format("{{\"name\":\"{}\",\"ph\":\"M\",\"pid\":{},\"tid\":{},\"args\":{}}}", what, process, thread,
-                     detail::printable_json(arguments.text()));
-}
 
 // Tracks of streams have numbers beyond those of threads, of which a process tells 4 096 apart.
 constexpr std::uint32_t kFirstStream = 1'000'001;
@@ -59,14 +47,8 @@ std::int64_t end_of(const Span& span) {
 }
 
 std::string event(const Snapshot& snapshot, const Span& span, std::uint32_t track) {
-  return fmt::format("{{\"name\":{},\"cat\":\"{}\",\"ph\":\"X\",\"ts\":{},\"dur\":{},\"pid\":{},\"tid\":{}}}",
-                     detail::printable_json(Json(span.name).text()), to_string(span.kind), microseconds(span.begin_ns),
-                     microseconds(span.duration_ns), process_of(snapshot.run), track);
-}
-
-std::string track_names(std::int64_t process, std::uint32_t track, const std::string& name, std::uint32_t order) {
-  return metadata("thread_name", process, track, {{"name", name}}) + ",\n" +
-         metadata("thread_sort_index", process, track, {{"sort_index", order}});
+  return detail::trace_slice({span.name, to_string(span.kind), span.begin_ns, span.duration_ns},
+                             process_of(snapshot.run), track);
 }
 
 std::string tail(const Snapshot& snapshot, std::uint64_t dropped) {
@@ -91,7 +73,7 @@ std::string tail(const Snapshot& snapshot, std::uint64_t dropped) {
       {"dropped_spans", dropped},   {"time_lines", lines},
       {"unavailable", unavailable}, {"losses", losses},
   };
-  return "\n],\"otherData\":" + detail::printable_json(other.text()) + "}\n";
+  return detail::trace_tail(other);
 }
 
 }  // namespace
@@ -131,18 +113,18 @@ struct TraceExporter::Impl {
     const std::int64_t process = process_of(snapshot.run);
     if (first) {
       const std::string label = fmt::format("{} rank {}", snapshot.run.name, snapshot.run.rank);
-      add(metadata("process_name", process, 0, {{"name", label}}));
+      add(detail::trace_metadata("process_name", process, 0, {{"name", label}}));
     }
     for (std::size_t index = 0; index < snapshot.threads.size(); ++index) {
       const ThreadInfo& thread = snapshot.threads[index];
       if (index < names.size() && names[index] == thread.name) { continue; }
       names.resize(std::max(names.size(), index + 1));
-      add(track_names(process, thread.id, thread.name, thread.id));
+      add(detail::track_names(process, thread.id, thread.name, thread.id));
       names[index] = thread.name;
     }
     for (; streams < snapshot.streams.size(); ++streams) {
       const auto track = static_cast<std::uint32_t>(kFirstStream + streams);
-      add(track_names(process, track, stream_name(snapshot, streams), track));
+      add(detail::track_names(process, track, stream_name(snapshot, streams), track));
     }
     for (FurtherLane& each : further) { name_lane(snapshot, each); }
   }
@@ -154,7 +136,7 @@ struct TraceExporter::Impl {
                                                                : fmt::format("thread {}", lane.track);
     name += fmt::format(" ({})", lane.number);
     if (name == lane.name) { return; }
-    add(track_names(process_of(snapshot.run), lane.own_track, name, lane.track));
+    add(detail::track_names(process_of(snapshot.run), lane.own_track, name, lane.track));
     lane.name = name;
   }
 
@@ -233,7 +215,7 @@ TraceExporter& TraceExporter::operator=(TraceExporter&&) noexcept = default;
 ExportResult TraceExporter::export_snapshot(const Snapshot& snapshot) {
   Impl& trace = *impl_;
   try {
-    const ExportResult begun = trace.file.begin(kHead, snapshot.finished);
+    const ExportResult begun = trace.file.begin(detail::kTraceHead, snapshot.finished);
     if (begun != ExportResult::ok) { return begun; }
     trace.name_tracks(snapshot);
     trace.add_spans(snapshot);

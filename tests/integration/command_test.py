@@ -560,11 +560,23 @@ class Command(rig.Case):
         self.assertEqual([round(each["ts"] * 1000) for each in slices[:3]],
                          [int(row["begin_ns"]) for row in rows if row["path"] == "Batch/IO"])
 
-    def test_trace_of_several_ranks_asks_for_one(self):
-        for rank in (0, 1):
-            self.run_program("names", TAKT_RUN_ID="two", TAKT_RANK=rank, TAKT_WORLD_SIZE=2)
-        self.assertIn("name the folder of one", self.takt("trace", self.runs, "-o", "x", status=1).stderr)
-        self.takt("trace", self.folders()[0], "-o", self.scratch / "no" / "x", status=1)
+    def test_trace_of_several_ranks_has_a_process_for_each(self):
+        for rank in (0, 2):
+            self.run_program("names", TAKT_RUN_ID="two", TAKT_RANK=rank, TAKT_WORLD_SIZE=3)
+        file = self.scratch / "trace.json"
+        done = self.takt("trace", self.runs, "-o", file)
+        self.assertIn("of 2 ranks", done.stdout)
+        self.assertIn("rank 2: clock not aligned with that of the first rank", done.stderr)
+        self.assertIn("1 of 3 ranks left no journal", done.stderr)
+        trace = json.loads(file.read_text(encoding="utf-8"))
+        names = [each["args"]["name"] for each in trace["traceEvents"] if each["name"] == "process_name"]
+        self.assertEqual([each.split(" (")[0] for each in names], ["rank 0", "rank 2"])
+        self.assertEqual((trace["otherData"]["clock_of_rank"], trace["otherData"]["missing_ranks"]), (0, 1))
+        self.takt("trace", self.runs, "--rank", 2, "-o", file)
+        self.assertEqual(json.loads(file.read_text(encoding="utf-8"))["otherData"]["rank"], 2)
+        for words in ([], ["--rank", 0]):
+            failed = self.takt("trace", self.runs, *words, "-o", self.scratch / "no" / "x", status=1)
+            self.assertIn("the time line was not written", failed.stderr)
 
 
 def path_of(summary, path):

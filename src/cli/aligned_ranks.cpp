@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/aligned_ranks.hpp"
+
+#include <takt/error.hpp>
+
+#include "base/text.hpp"
+#include "cli/last_ranks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdio>
+#include <map>
+#include <utility>
+
+TAKT_BEGIN_NAMESPACE
+namespace cli {
+namespace {
+
+// At each place. An end takes about 64 bytes.
+constexpr std::size_t kEndsOfAllRanks = 1U << 18U;
+constexpr std::size_t kFewestEnds = 64;
+constexpr std::size_t kMostEnds = 4096;
+
+std::int64_t plus(std::int64_t a, std::int64_t b) noexcept {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+
+std::string in_words(const AlignedRank& each) {
+  const detail::RankAlignment& alignment = each.alignment;
+  const int number = each.rank.snapshot.run.rank;
+  if (alignment.clock.is_known()) {
+    return fmt::format("rank {}: clock aligned by {} collectives ({}), within {}{}", number, alignment.ends,
+                       detail::fit_end(detail::printable(alignment.path), 60),
+                       detail::human_time(static_cast<double>(each.error_ns())),
+                       alignment.all_steps ? "" : "; of many steps, some were looked at");
+  }
+  const char* const why = alignment.path.empty() ? "no region of kind comm is in the steps of both"
+                                                 : "it takes 30 collectives that both have";
+  return fmt::format("rank {}: clock not aligned with that of the first rank, and left as it says: {} ({} found)",
+                     number, why, alignment.ends);
+}
+
+}  // namespace
+
+std::int64_t AlignedRank::common_ns(std::int64_t ns_of_run) const noexcept {
+  return alignment.clock.other_ns(plus(rank.snapshot.run.start_unix_ns, ns_of_run));
+}
+
+std::int64_t AlignedRank::error_ns() const noexcept {
+  if (!alignment.clock.is_known()) { return 0; }
+  const std::int64_t start = rank.snapshot.run.start_unix_ns;
+  return std::max(alignment.error_ns(start), alignment.error_ns(plus(start, rank.snapshot.wall_ns)));
+}
+
+AlignedRanks read_aligned(const std::vector<std::string>& folders) {
+  const std::size_t most =
+      std::clamp(kEndsOfAllRanks / std::max<std::size_t>(folders.size(), 1), kFewestEnds, kMostEnds);
+  std::map<std::string, detail::CollectiveEnds> ends;  // by folder
+  std::vector<Rank> read;
+  AlignedRanks run;
+  for (const std::string& folder : folders) {
+    detail::CollectiveEnds of_rank(most);
+    read.push_back(read_rank(folder, [&](const Snapshot& snapshot) { of_rank.add(snapshot); }));
+    if (read.back().readable()) {
+      ends.emplace(folder, std::move(of_rank));
+      continue;
+    }
+    fmt::print(stderr, "takt: {}\n", why_unreadable(read.back()));
+    read.pop_back();
+    run.all = false;
+  }
+  if (read.empty()) { throw Error("no rank of this run can be read"); }
+  LastRanks last = last_ranks(std::move(read));
+  tell_left_out(last);
+  run.missing = last.missing();
+  const detail::CollectiveEnds first = std::move(ends[last.ranks.front().directory]);
+  for (Rank& each : last.ranks) {
+    const bool is_first = run.ranks.empty();
+    const detail::RankAlignment alignment =
+        is_first ? detail::RankAlignment() : detail::align_ranks(ends[each.directory], first);
+    ends.erase(each.directory);
+    run.ranks.push_back({std::move(each), alignment, is_first});
+  }
+  return run;
+}
+
+void tell_alignment(const AlignedRanks& run) {
+  for (const AlignedRank& each : run.ranks) {
+    if (!each.is_first) { fmt::print(stderr, "takt: {}\n", in_words(each)); }
+  }
+  if (run.missing != 0) {
+    fmt::print(stderr, "takt: {} of {} ranks left no journal, and are not in it\n", run.missing,
+               run.missing + run.ranks.size());
+  }
+}
+
+}  // namespace cli
+TAKT_END_NAMESPACE

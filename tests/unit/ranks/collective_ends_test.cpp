@@ -1,0 +1,168 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "ranks/collective_ends.hpp"
+
+#include "support/catch.hpp"
+#include "support/snapshot_builder.hpp"
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+using namespace takt_test;
+using takt::Cell;
+using takt::Kind;
+using takt::Row;
+using takt::Snapshot;
+using takt::detail::align_ranks;
+using takt::detail::CollectiveEnds;
+using takt::detail::RankAlignment;
+
+namespace {
+
+constexpr std::int64_t kStart = 1'700'000'000'000'000'000;
+
+enum : std::uint32_t { kBatch, kBackward, kInner, kComm, kOptimizer };
+
+/// Batch with Backward, in which there is a Comm, then Comm and Optimizer.
+Snapshot rank_without_rows() {
+  Snapshot snapshot;
+  snapshot.run.start_unix_ns = kStart;
+  add_series(snapshot, add_path(snapshot, "Batch"), add_thread(snapshot, "main"));
+  add_path(snapshot, "Backward", kBatch, Kind::compute);
+  add_path(snapshot, "Inner", kBackward, Kind::comm);
+  add_path(snapshot, "Comm", kBatch, Kind::comm);
+  add_path(snapshot, "Optimizer", kBatch, Kind::compute);
+  return snapshot;
+}
+
+/// A step of 1 000 ns that begins 1 000 ns after the one before.
+Row& add_step(Snapshot& snapshot, std::uint64_t step, std::vector<Cell> cells) {
+  Row& row = add_row(snapshot, 0, step);
+  row.host_ns = 1000;
+  row.cells = std::move(cells);
+  return row;
+}
+
+CollectiveEnds ends_of(const Snapshot& snapshot, std::size_t most = 4096) {
+  CollectiveEnds ends(most);
+  ends.add(snapshot);
+  return ends;
+}
+
+CollectiveEnds::End end_of(const CollectiveEnds& ends, const std::string& path, std::int64_t step = 0) {
+  for (const CollectiveEnds::Collective& each : ends.collectives()) {
+    if (each.path == path) { return each.steps.at(step); }
+  }
+  FAIL("no collective " << path);
+  return {};
+}
+
+/// 100 steps in which all ranks leave Comm together; their clock is `ahead` and the Optimizer takes its own time.
+Snapshot rank_ahead(std::int64_t ahead, std::int64_t optimizer_ns) {
+  Snapshot snapshot = rank_without_rows();
+  for (std::uint64_t step = 0; step < 100; ++step) {
+    const auto varies = static_cast<std::int64_t>(step * 7919 % 100);
+    Row& row = add_step(snapshot, step, {{kComm, 1, 500, -1}, {kOptimizer, 1, optimizer_ns + varies, -1}});
+    row.host_ns = 500 + optimizer_ns + varies;
+    row.begin_ns = static_cast<std::int64_t>(step) * 1'000'000 + ahead;
+  }
+  return snapshot;
+}
+
+}  // namespace
+
+TEST_CASE("Collective ends: a collective ended before what the rank met later, and that leaves what no region covers") {
+  Snapshot snapshot = rank_without_rows();
+  add_step(snapshot, 0, {{kBackward, 1, 600, -1}, {kComm, 1, 200, -1}, {kOptimizer, 1, 150, -1}});
+  const CollectiveEnds::End end = end_of(ends_of(snapshot), "Batch/Comm");
+  CHECK(end.ns == kStart + 1000 - 150 - 25);
+  CHECK(end.unknown_ns == 50);
+}
+
+TEST_CASE("Collective ends: inside another region, what that one and the regions behind it took counts as well") {
+  Snapshot snapshot = rank_without_rows();
+  add_step(snapshot, 0, {{kBackward, 1, 600, -1}, {kInner, 1, 500, -1}, {kOptimizer, 1, 400, -1}});
+  const CollectiveEnds::End end = end_of(ends_of(snapshot), "Batch/Backward/Inner");
+  CHECK(end.ns == kStart + 1000 - 400 - 50);
+  CHECK(end.unknown_ns == 100);
+}
+
+TEST_CASE("Collective ends: of several calls in a step the last one may lie before or behind what was met later") {
+  Snapshot snapshot = rank_without_rows();
+  add_step(snapshot, 0, {{kBackward, 2, 600, -1}, {kComm, 2, 200, -1}, {kOptimizer, 1, 200, -1}});
+  const CollectiveEnds::End end = end_of(ends_of(snapshot), "Batch/Comm");
+  CHECK(end.ns == kStart + 1000 - 100);
+  CHECK(end.unknown_ns == 200);
+}
+
+TEST_CASE("Collective ends: steps without the collective, other kinds and other Batches have none") {
+  Snapshot snapshot = rank_without_rows();
+  add_path(snapshot, "Elsewhere", takt::PathStats::kNoParent, Kind::comm);
+  add_step(snapshot, 0, {{kBackward, 1, 600, -1}, {kComm, 0, 0, 77}, {5, 1, 10, -1}, {Cell::kOther, 1, 5, -1}});
+  CHECK(ends_of(snapshot).collectives().empty());
+}
+
+TEST_CASE("Collective ends: of many steps the same ones are kept on all ranks, and that is told") {
+  const CollectiveEnds all = ends_of(rank_ahead(0, 300));
+  const CollectiveEnds some = ends_of(rank_ahead(5000, 900), 64);
+  REQUIRE(some.collectives().size() == 1);
+  CHECK(some.collectives()[0].steps.size() <= 64);
+  CHECK(some.collectives()[0].stride > 1);
+  const RankAlignment alignment = align_ranks(some, all);
+  CHECK(alignment.ends == some.collectives()[0].steps.size());
+  CHECK_FALSE(alignment.all_steps);
+  CHECK(align_ranks(ends_of(rank_ahead(5000, 900)), all).all_steps);
+}
+
+TEST_CASE("Collective ends: a clock that is ahead is found by them, whatever ranks do behind") {
+  const CollectiveEnds first = ends_of(rank_ahead(0, 300));
+  const RankAlignment alignment = align_ranks(ends_of(rank_ahead(86'400'000'000'000, 100'000)), first);
+  REQUIRE(alignment.clock.is_known());
+  CHECK(alignment.path == "Batch/Comm");
+  CHECK(alignment.ends == 100);
+  const std::int64_t there = kStart + 86'400'000'000'000 + 50'000'000;
+  CHECK(alignment.clock.other_ns(there) - (kStart + 50'000'000) <= alignment.error_ns(there));
+  CHECK(alignment.clock.other_ns(there) - (kStart + 50'000'000) >= -alignment.error_ns(there));
+  CHECK(alignment.error_ns(there) < 100);
+}
+
+TEST_CASE("Collective ends: of two collectives the one that leaves less error counts") {
+  Snapshot first = rank_ahead(0, 300);
+  Snapshot other = rank_ahead(5000, 300);
+  for (Snapshot* each : {&first, &other}) {
+    for (Row& row : each->rows) {
+      row.host_ns += 1000;  // Backward, of which Inner is a part that lies anywhere in it
+      row.cells.push_back({kBackward, 1, 1000, -1});
+      row.cells.push_back({kInner, 1, 100, -1});
+    }
+  }
+  const RankAlignment alignment = align_ranks(ends_of(other), ends_of(first));
+  REQUIRE(alignment.clock.is_known());
+  CHECK(alignment.path == "Batch/Comm");
+  CHECK(alignment.unknown_ns < 10);
+}
+
+TEST_CASE("Collective ends: without a collective that both have nothing is known") {
+  Snapshot none = rank_without_rows();
+  for (std::uint64_t step = 0; step < 100; ++step) { add_step(none, step, {{kOptimizer, 1, 900, -1}}); }
+  const RankAlignment alignment = align_ranks(ends_of(none), ends_of(rank_ahead(0, 300)));
+  CHECK_FALSE(alignment.clock.is_known());
+  CHECK(alignment.path.empty());
+}
+
+TEST_CASE("Collective ends: of readings that cannot be something comes out, and nothing overflows") {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  Snapshot snapshot = rank_without_rows();
+  for (std::uint64_t step = 0; step < 40; ++step) {
+    Row& row = add_step(snapshot, step, {{kComm, 1, step % 2 == 0 ? kMost : kLeast, -1}, {kOptimizer, 1, kMost, -1}});
+    row.begin_ns = step % 3 == 0 ? kLeast : kMost;
+    row.host_ns = step % 5 == 0 ? kLeast : kMost;
+  }
+  const CollectiveEnds ends = ends_of(snapshot);
+  const RankAlignment alignment = align_ranks(ends, ends_of(rank_ahead(0, 300)));
+  CHECK(alignment.error_ns(kMost) > 0);
+  CHECK(alignment.error_ns(kLeast) > 0);
+}
