@@ -28,6 +28,11 @@ std::int64_t plus(std::int64_t a, std::int64_t b) noexcept {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
 }
 
+bool is_on_host_of(const Rank& rank, const Rank& first) {
+  const std::string& host = rank.snapshot.run.host;
+  return !host.empty() && host == first.snapshot.run.host;
+}
+
 std::string in_words(const AlignedRank& each) {
   const detail::RankAlignment& alignment = each.alignment;
   const int number = each.rank.snapshot.run.rank;
@@ -78,18 +83,19 @@ AlignedRanks read_aligned(const std::vector<std::string>& folders) {
   run.missing = last.missing();
   const detail::CollectiveEnds first = std::move(ends[last.ranks.front().directory]);
   for (Rank& each : last.ranks) {
-    const bool is_first = run.ranks.empty();
+    // Ranks of one host have one clock: their collectives, which end apart by chance, would only blur it.
+    const bool is_common = run.ranks.empty() || is_on_host_of(each, run.ranks.front().rank);
     const detail::RankAlignment alignment =
-        is_first ? detail::RankAlignment() : detail::align_ranks(ends[each.directory], first);
+        is_common ? detail::RankAlignment() : detail::align_ranks(ends[each.directory], first);
     ends.erase(each.directory);
-    run.ranks.push_back({std::move(each), alignment, is_first});
+    run.ranks.push_back({std::move(each), alignment, is_common});
   }
   return run;
 }
 
 void tell_alignment(const AlignedRanks& run) {
   for (const AlignedRank& each : run.ranks) {
-    if (!each.is_first) { fmt::print(stderr, "takt: {}\n", in_words(each)); }
+    if (!each.is_common) { fmt::print(stderr, "takt: {}\n", in_words(each)); }
   }
   if (run.missing != 0) {
     fmt::print(stderr, "takt: {} of {} ranks left no journal, and are not in it\n", run.missing,

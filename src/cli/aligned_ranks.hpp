@@ -14,11 +14,11 @@
 TAKT_BEGIN_NAMESPACE
 namespace cli {
 
-/// A rank whose times are told by the clock of the job's first rank.
+/// A rank whose times are told by the clock of the host of the job's first rank.
 struct AlignedRank {
   Rank rank;
   detail::RankAlignment alignment;  ///< its clock is not known of the first rank, and where it could not be aligned
-  bool is_first = false;            ///< its clock is the one that counts
+  bool is_common = false;           ///< its host's clock is the one that counts
 
   /// In ns since 1970, of a time since the start of the rank's run. Where the clock is not known, by its own.
   std::int64_t common_ns(std::int64_t ns_of_run) const noexcept;

@@ -29,7 +29,7 @@ detail::JsonText clock_json(const AlignedRank& each) {
   detail::JsonText json = {{"rank", run.rank}, {"host", run.host}, {"start_unix_ns", run.start_unix_ns}};
   const detail::RankAlignment& alignment = each.alignment;
   if (!alignment.clock.is_known()) {
-    json.add("clock", each.is_first ? "common" : "not aligned");
+    json.add("clock", each.is_common ? "common" : "not aligned");
     return json;
   }
   json.add("clock", "aligned");

@@ -185,6 +185,18 @@ TEST_CASE("takt trace: each rank is a process with its host, and has what was op
   CHECK(trace["otherData"]["losses"][0]["count"] == 3);
 }
 
+TEST_CASE("takt trace: ranks of one host have one clock, however far apart they leave collectives") {
+  const Scratch scratch;
+  TrueJob job({{0, 0}, {0, 0}}, 40);
+  job.rank(1).run.host = job.rank(0).run.host;
+  for (takt::Row& row : job.rank(1).rows) { row.cells[1].host_ns += kMs; }
+  const json trace = trace_of(scratch, job.write(scratch));
+  CHECK(trace["otherData"]["ranks"][1]["clock"] == "common");
+  const std::vector<std::int64_t> begins = begins_in(trace, 1);
+  REQUIRE(begins.size() == 40);
+  for (std::size_t step = 0; step < 40; ++step) { CHECK(begins[step] == job.begin_ns(1, step)); }
+}
+
 TEST_CASE("takt trace: a clock that cannot be aligned is left as it says, and that is told") {
   const Scratch scratch;
   TrueJob job({{0, 0}, {7'000'000, 0}}, 29);  // a line takes 30
