@@ -566,7 +566,7 @@ class Command(rig.Case):
         file = self.scratch / "trace.json"
         done = self.takt("trace", self.runs, "-o", file)
         self.assertIn("of 2 ranks", done.stdout)
-        self.assertIn("rank 2: clock not aligned with that of the first rank", done.stderr)
+        self.assertNotIn("clock", done.stderr)  # of one host there is one
         self.assertIn("1 of 3 ranks left no journal", done.stderr)
         trace = json.loads(file.read_text(encoding="utf-8"))
         names = [each["args"]["name"] for each in trace["traceEvents"] if each["name"] == "process_name"]
