@@ -27,9 +27,10 @@ namespace cli {
 namespace {
 
 constexpr std::size_t kMostNamed = 16;
-constexpr std::size_t kStepsOfAllRanks = 1U << 20U;  // that are compared; of one rank 4 096 at most
-constexpr std::size_t kFewestSteps = 64;
-constexpr std::size_t kMostSteps = 4096;
+// Steps are kept for the comparison of ranks up to so many values: a step is one, and each of its regions.
+constexpr std::size_t kValuesOfAllRanks = 1U << 23U;
+constexpr std::size_t kFewestValues = 1U << 10U;  // of one rank
+constexpr std::size_t kMostValues = 1U << 16U;
 constexpr int kMostRanks = 1 << 20;  // more than any machine runs
 
 void remark(const std::string& line) { std::fprintf(stderr, "takt: %s\n", line.c_str()); }
@@ -115,11 +116,14 @@ void compare(const std::vector<Snapshot>& snapshots, RunReport& report) {
     detail::merge_into(report.job.record, detail::record_of(snapshots[at]));
     ranks.push_back({{static_cast<std::uint32_t>(run.rank), run.host, ""}, &report.ranks[at].kept_steps});
   }
-  const detail::StepTimes times = detail::step_times_of(ranks);
-  if (times.ranks().empty()) { return; }  // no rank has steps
+  const detail::ComparedSteps compared = detail::step_times_of(ranks);
+  const detail::StepTimes& times = compared.times;
+  if (times.ranks().empty()) { return; }  // no rank has steps, or none were wanted
   report.job.verdicts = detail::verdicts_of(times);
   report.job.efficiency = detail::efficiency_of(times);
   report.job.steps = times.steps();
+  report.job.every = compared.every;
+  report.job.left_out = compared.left_out;
 }
 
 RunReport add_up(std::vector<Rank> attempts) {
@@ -186,12 +190,13 @@ RanksRead read_ranks(const std::vector<std::string>& folders, const ReportWishes
   StepPrinter steps;
   const auto is_wanted = [&](const RunInfo& run) { return wishes.rank < 0 || run.rank == wishes.rank; };
   const std::size_t most =
-      std::clamp(kStepsOfAllRanks / std::max<std::size_t>(folders.size(), 1), kFewestSteps, kMostSteps);
+      std::clamp(kValuesOfAllRanks / std::max<std::size_t>(folders.size(), 1), kFewestValues, kMostValues);
+  const bool compares = wishes.rank < 0 && (wishes.form == ReportForm::table || wishes.form == ReportForm::json);
   for (const std::string& folder : folders) {
     detail::RankSteps kept(most);
     Rank rank = read_rank(folder, [&](const Snapshot& snapshot) {
-      if (wishes.form != ReportForm::steps) { return kept.add(snapshot); }
-      if (is_wanted(snapshot.run)) { steps.print(snapshot); }
+      if (compares) { kept.add(snapshot); }
+      if (wishes.form == ReportForm::steps && is_wanted(snapshot.run)) { steps.print(snapshot); }
     });
     if (!rank.readable()) {
       remark(why_unreadable(rank));

@@ -90,7 +90,7 @@ Json spread_json(const detail::RankSpread& spread) {
 
 Json job_paths_json(const detail::JobReport& job) {
   Json paths = Json::array();
-  for (std::uint32_t path = 0; path < job.sum.paths.size(); ++path) {
+  for (const std::uint32_t path : detail::paths_by_name(job.sum)) {
     const detail::RankPath* const over_ranks = detail::find_path(job.record, job.sum, path);
     if (over_ranks == nullptr || over_ranks->host_totals.ranks == 0) { continue; }
     paths.push_back({{"path", job.sum.path_name(path)},
@@ -132,6 +132,9 @@ Json job_json(const detail::JobReport& job) {
   }
   return {{"wall", spread_json(job.record.wall)},
           {"findings", findings},
+          {"steps", job.steps},
+          {"one_step_in", job.every},
+          {"ranks_left_out", job.left_out},
           {"efficiency", efficiency},
           {"throughput", throughput_json(job.sum)},
           {"paths", job_paths_json(job)}};

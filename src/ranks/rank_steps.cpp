@@ -2,14 +2,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ranks/rank_steps.hpp"
 
+#include <takt/detail/counter.hpp>
+
 #include <algorithm>
-#include <cstdlib>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
 constexpr const char* kFurtherPaths = "(further paths)";
+
+/// A path within one step. Journals may say anything: sums stay at their most.
+struct TimeInStep {
+  std::uint64_t ns = 0;
+  std::uint64_t inside_ns = 0;  // of the paths directly below it
+
+  std::uint64_t own_ns() const noexcept { return inside_ns < ns ? ns - inside_ns : 0; }
+};
 
 std::uint64_t not_negative(std::int64_t ns) { return ns < 0 ? 0 : static_cast<std::uint64_t>(ns); }
 
@@ -22,83 +31,81 @@ std::string name_below(const Snapshot& snapshot, std::uint32_t path, std::uint32
   return name;
 }
 
+}  // namespace
+
 /// Numbers may all be odd, or all end in 1: so they are mixed first (the finalizer of MurmurHash3).
-bool is_kept(std::int64_t number, std::uint64_t stride) {
+bool is_kept_step(std::int64_t number, std::uint64_t stride) noexcept {
   auto mixed = static_cast<std::uint64_t>(number);
   mixed = (mixed ^ (mixed >> 33U)) * 0xFF51AFD7ED558CCDU;
   mixed = (mixed ^ (mixed >> 33U)) * 0xC4CEB9FE1A85EC53U;
   return ((mixed ^ (mixed >> 33U)) & (stride - 1)) == 0;
 }
 
-/// Each region's place in `times`, by name; those of other ranks are added.
-std::vector<std::size_t> match_regions(const std::vector<JobRegion>& of_rank, std::vector<JobRegion>& all) {
-  std::vector<std::size_t> places;
-  for (const JobRegion& each : of_rank) {
-    const auto found =
-        std::find_if(all.begin(), all.end(), [&](const JobRegion& other) { return other.name == each.name; });
-    places.push_back(static_cast<std::size_t>(found - all.begin()));
-    if (found == all.end()) { all.push_back(each); }
-  }
-  return places;
-}
-
-/// The numbers of the steps that all have.
-std::vector<std::int64_t> common_steps(const std::vector<const RankSteps::Batches*>& all) {
-  std::vector<std::int64_t> common;
-  if (all.empty()) { return common; }
-  for (const auto& [number, step] : all.front()->steps) {
-    const bool everywhere =
-        std::all_of(all.begin(), all.end(), [n = number](const auto* each) { return each->steps.count(n) != 0; });
-    if (everywhere) { common.push_back(number); }
-  }
-  return common;
-}
-
-}  // namespace
-
 std::uint32_t RankSteps::region_of(const Snapshot& snapshot, std::uint32_t path, std::uint32_t batch) {
   const bool known = path < snapshot.paths.size();
-  const auto [place, is_new] = places_.emplace(known ? name_below(snapshot, path, batch) : kFurtherPaths,
-                                               static_cast<std::uint32_t>(regions_.size()));
-  if (is_new) { regions_.push_back({place->first, known ? snapshot.paths[path].kind : Kind::other}); }
+  std::pair<std::string, Kind> key(known ? name_below(snapshot, path, batch) : kFurtherPaths,
+                                   known ? snapshot.paths[path].kind : Kind::other);
+  const auto [place, is_new] = places_.emplace(std::move(key), static_cast<std::uint32_t>(regions_.size()));
+  if (is_new) { regions_.push_back({place->first.first, place->first.second}); }
   return place->second;
 }
 
-RankSteps::Regions RankSteps::own_times(const Snapshot& snapshot, const Row& row, std::uint32_t batch) {
-  std::map<std::uint32_t, std::int64_t> own;  // by path
-  for (const Cell& each : row.cells) { own[each.path] += each.host_ns; }
+RankSteps::Regions RankSteps::own_times(const Snapshot& snapshot, const Row& row, std::uint32_t batch, Named& named) {
+  std::map<std::uint32_t, TimeInStep> times;  // by path
   for (const Cell& each : row.cells) {
-    const bool below = each.path < snapshot.paths.size() && snapshot.paths[each.path].parent != PathStats::kNoParent;
-    const auto parent = below ? own.find(snapshot.paths[each.path].parent) : own.end();
-    if (parent != own.end()) { parent->second -= each.host_ns; }
+    std::uint64_t& ns = times[each.path].ns;
+    ns = bounded_sum(ns, not_negative(each.host_ns));
+  }
+  for (const auto& [path, time] : times) {
+    const bool below = path < snapshot.paths.size() && snapshot.paths[path].parent != PathStats::kNoParent;
+    const auto parent = below ? times.find(snapshot.paths[path].parent) : times.end();
+    if (parent != times.end()) { parent->second.inside_ns = bounded_sum(parent->second.inside_ns, time.ns); }
   }
   Regions regions;
-  for (const auto& [path, ns] : own) {
-    if (path != batch) { regions.emplace_back(region_of(snapshot, path, batch), not_negative(ns)); }
+  regions.reserve(times.size());
+  for (const auto& [path, time] : times) {
+    if (path == batch) { continue; }
+    const auto [place, is_new] = named.emplace(std::make_pair(path, batch), 0);
+    if (is_new) { place->second = region_of(snapshot, path, batch); }
+    regions.emplace_back(place->second, time.own_ns());
   }
   return regions;
 }
 
-void RankSteps::keep(Batches& batches, std::int64_t number, Step step) const {
-  if (!is_kept(number, batches.stride)) { return; }
-  batches.steps.emplace(number, std::move(step));
-  while (batches.steps.size() > most_) {
-    batches.stride *= 2;
-    for (auto at = batches.steps.begin(); at != batches.steps.end();) {
-      at = is_kept(at->first, batches.stride) ? std::next(at) : batches.steps.erase(at);
+void RankSteps::thin() {
+  const bool none = stride_ >= kMostStride;
+  if (!none) { stride_ *= 2; }
+  for (Batches& each : series_) {
+    for (auto at = each.steps.begin(); at != each.steps.end();) {
+      if (!none && is_kept_step(at->first, stride_)) {
+        ++at;
+        continue;
+      }
+      values_ -= at->second.values();
+      at = each.steps.erase(at);
     }
   }
 }
 
+void RankSteps::limit(std::size_t most_values) {
+  most_values_ = most_values;
+  while (values_ > most_values_) { thin(); }
+}
+
 void RankSteps::add(const Snapshot& snapshot) {
+  Named named;  // for this snapshot alone: the next one may be another's
   for (const Row& row : snapshot.rows) {
     if (row.series >= snapshot.series.size() || row.warmup) { continue; }
     if (row.series >= series_.size()) { series_.resize(row.series + std::size_t{1}); }
     const std::uint32_t batch = snapshot.series[row.series].path;
     Batches& batches = series_[row.series];
     if (batches.rows++ == 0) { batches.path = snapshot.path_name(batch); }
-    if (!is_kept(row.step, batches.stride)) { continue; }
-    keep(batches, row.step, {not_negative(row.host_ns), own_times(snapshot, row, batch)});
+    if (!is_kept_step(row.step, stride_)) { continue; }
+    const auto [step, is_new] = batches.steps.try_emplace(row.step);
+    if (!is_new) { continue; }
+    step->second = {not_negative(row.host_ns), own_times(snapshot, row, batch, named)};
+    values_ += step->second.values();
+    while (values_ > most_values_) { thin(); }
   }
 }
 
@@ -108,28 +115,12 @@ const RankSteps::Batches* RankSteps::main_batches() const noexcept {
   return most == series_.end() || most->rows == 0 ? nullptr : &*most;
 }
 
-StepTimes step_times_of(const std::vector<RankOfJob>& ranks) {
-  std::vector<JobRank> who;
-  std::vector<JobRegion> regions;
-  std::vector<const RankSteps::Batches*> batches;
-  std::vector<std::vector<std::size_t>> places;
-  for (const RankOfJob& each : ranks) {
-    const RankSteps::Batches* const main = each.steps->main_batches();
-    if (main == nullptr || (!batches.empty() && main->path != batches.front()->path)) { continue; }
-    who.push_back(each.who);
-    batches.push_back(main);
-    places.push_back(match_regions(each.steps->regions(), regions));
+const RankSteps::Batches* RankSteps::batches_at(const std::string& path) const noexcept {
+  const Batches* most = nullptr;
+  for (const Batches& each : series_) {
+    if (each.rows != 0 && each.path == path && (most == nullptr || most->rows < each.rows)) { most = &each; }
   }
-  const std::vector<std::int64_t> steps = common_steps(batches);
-  StepTimes times(std::move(who), std::move(regions), steps.size());
-  for (std::size_t rank = 0; rank < batches.size(); ++rank) {
-    for (std::size_t at = 0; at < steps.size(); ++at) {
-      const RankSteps::Step& step = batches[rank]->steps.at(steps[at]);
-      times.step_ns(rank, at) = step.ns;
-      for (const auto& [region, ns] : step.regions) { times.region_ns(places[rank][region], rank, at) += ns; }
-    }
-  }
-  return times;
+  return most;
 }
 
 }  // namespace detail

@@ -16,9 +16,9 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// The steps of one rank, taken from its rows as they come by. Of many steps about every second, fourth, eighth and so
-/// on stays, chosen by its number alone, so that all ranks keep the same ones. Warm-up is left out. A value; one thread
-/// at a time.
+/// The steps of one rank, taken from its rows as they come by. Of many about every second, fourth, eighth and so on
+/// stays, chosen by its number alone, so that all ranks keep the same ones. Warm-up is left out. A value; one thread at
+/// a time.
 class RankSteps {
  public:
   /// What regions took themselves, in ns, by their place in regions().
@@ -26,35 +26,55 @@ class RankSteps {
   struct Step {
     std::uint64_t ns = 0;
     Regions regions;
+
+    /// What it counts against the bound: itself and each of its regions.
+    std::size_t values() const noexcept { return 1 + regions.size(); }
   };
   /// The outermost Batches at one place on one thread.
   struct Batches {
     std::string path;
     std::uint64_t rows = 0;
-    std::uint64_t stride = 1;            ///< a power of two: about one of so many is kept
     std::map<std::int64_t, Step> steps;  ///< by number; of equal ones the first
   };
+  /// No stride is larger. A rank of which a single step is beyond the bound keeps none, and says this stride.
+  static constexpr std::uint64_t kMostStride = std::uint64_t{1} << 62U;
 
-  /// Keeps at most so many steps of each series, one or more.
-  explicit RankSteps(std::size_t most = 1) : most_(most) {}
+  /// Keeps at most so many values of all its series together.
+  explicit RankSteps(std::size_t most_values = 1) : most_values_(most_values) {}
 
   /// Takes the rows of a snapshot of the rank.
   void add(const Snapshot& snapshot);
+  /// From now on at most so many values.
+  void limit(std::size_t most_values);
 
   /// The series with most rows; nullptr: there are no rows.
   const Batches* main_batches() const noexcept;
+  /// Of the series at that place the one with most rows; nullptr: there are no rows.
+  const Batches* batches_at(const std::string& path) const noexcept;
+  /// A power of two: about one step in so many is kept.
+  std::uint64_t stride() const noexcept { return stride_; }
+  std::size_t values() const noexcept { return values_; }
   const std::vector<JobRegion>& regions() const noexcept { return regions_; }
+  const std::vector<Batches>& series() const noexcept { return series_; }
 
  private:
-  std::uint32_t region_of(const Snapshot& snapshot, std::uint32_t path, std::uint32_t batch);
-  Regions own_times(const Snapshot& snapshot, const Row& row, std::uint32_t batch);
-  void keep(Batches& batches, std::int64_t number, Step step) const;
+  friend class RankStepsBytes;                                                     // spells and reads all of it
+  using Named = std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t>;  // regions by path and Batch
 
-  std::size_t most_;
+  std::uint32_t region_of(const Snapshot& snapshot, std::uint32_t path, std::uint32_t batch);
+  Regions own_times(const Snapshot& snapshot, const Row& row, std::uint32_t batch, Named& named);
+  void thin();
+
+  std::size_t most_values_;
+  std::size_t values_ = 0;
+  std::uint64_t stride_ = 1;
   std::vector<Batches> series_;
   std::vector<JobRegion> regions_;
-  std::map<std::string, std::uint32_t> places_;  // of regions, by name
+  std::map<std::pair<std::string, Kind>, std::uint32_t> places_;  // of regions
 };
+
+/// Whether a step of that number is among those of which about one in `stride` is kept. REQUIRES: a power of two.
+bool is_kept_step(std::int64_t number, std::uint64_t stride) noexcept;
 
 /// Who a rank is among those that are compared, and its steps.
 struct RankOfJob {
@@ -62,9 +82,19 @@ struct RankOfJob {
   const RankSteps* steps;
 };
 
-/// The steps that all these ranks have at the place of the first one's; ranks without rows there are left out. None in
-/// common: 0 steps.
-StepTimes step_times_of(const std::vector<RankOfJob>& ranks);
+/// What the comparison of ranks rests on.
+struct ComparedSteps {
+  StepTimes times;
+  std::uint64_t every = 1;   ///< about one step in so many is in it
+  std::size_t left_out = 0;  ///< ranks that are not
+};
+
+/// Ranks x steps x (regions + 1) of a comparison are at most so many.
+inline constexpr std::size_t kMostComparedValues = std::size_t{1} << 25U;
+
+/// The steps that all these ranks have at the place where most ranks have most steps. Ranks without rows there are left
+/// out. Of steps that make more than `most_values`, every second, fourth and so on is taken. None in common: 0 steps.
+ComparedSteps step_times_of(const std::vector<RankOfJob>& ranks, std::size_t most_values = kMostComparedValues);
 
 }  // namespace detail
 TAKT_END_NAMESPACE

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <takt/detail/counter.hpp>
 #include <takt/key.hpp>
 
 #include <cstddef>
@@ -69,7 +70,7 @@ class StepTimes {
     std::uint64_t longest = 0;
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
       std::uint64_t sum = 0;
-      for (std::size_t step = 0; step < steps_; ++step) { sum += step_ns(rank, step); }
+      for (std::size_t step = 0; step < steps_; ++step) { sum = bounded_sum(sum, step_ns(rank, step)); }
       if (sum > longest) { longest = sum; }
     }
     return static_cast<double>(longest);
@@ -80,7 +81,7 @@ class StepTimes {
   std::uint64_t less(std::size_t rank, std::size_t step, Which which) const noexcept {
     std::uint64_t taken = 0;
     for (std::size_t region = 0; region < regions_.size(); ++region) {
-      if (which(regions_[region])) { taken += region_ns(region, rank, step); }
+      if (which(regions_[region])) { taken = bounded_sum(taken, region_ns(region, rank, step)); }
     }
     const std::uint64_t whole = step_ns(rank, step);
     return taken < whole ? whole - taken : 0;

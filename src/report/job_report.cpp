@@ -11,6 +11,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -39,8 +41,9 @@ TextTable::Line line_of_run(const RankRecord& record) {
 
 TextTable::Line line_of(const JobReport& job, std::uint32_t index) {
   const PathStats& path = job.sum.paths[index];
-  TextTable::Line line{printable(path.name), path.depth, {human_count(path.host.n())}};
   const RankPath* const over_ranks = find_path(job.record, job.sum, index);
+  const std::uint64_t n = over_ranks == nullptr ? path.host.n() : over_ranks->host.n();
+  TextTable::Line line{printable(path.name), path.depth, {human_count(n)}};
   if (over_ranks == nullptr || over_ranks->host_totals.ranks == 0) {
     line.cells.resize(8, "-");
     return line;
@@ -54,7 +57,7 @@ TextTable::Line line_of(const JobReport& job, std::uint32_t index) {
 
 TextTable table_of(const JobReport& job, std::size_t width) {
   std::vector<TextTable::Line> lines = {line_of_run(job.record)};
-  for (std::uint32_t path = 0; path < job.sum.paths.size(); ++path) { lines.push_back(line_of(job, path)); }
+  for (const std::uint32_t path : paths_by_name(job.sum)) { lines.push_back(line_of(job, path)); }
   const auto& paths = job.record.paths;
   const bool some_lack_paths = std::any_of(paths.begin(), paths.end(), [&](const auto& each) {
     return each.second.host_totals.ranks != job.record.wall.ranks;
@@ -65,6 +68,20 @@ TextTable table_of(const JobReport& job, std::size_t width) {
 std::vector<std::string> findings_of(const JobReport& job) {
   std::vector<std::string> lines;
   for (const RankVerdict& each : job.verdicts) { lines.push_back(each.finding.sentence); }
+  return lines;
+}
+
+/// What the findings do not rest on.
+std::vector<std::string> bounds_of(const JobReport& job) {
+  std::vector<std::string> lines;
+  if (job.every > 1) {
+    lines.push_back(fmt::format("compared: about one step in {}, {} steps{}", human_count(job.every),
+                                human_count(job.steps), job.verdicts.empty() ? "" : "; the times above are of these"));
+  }
+  if (job.left_out != 0) {
+    lines.push_back(fmt::format("not compared: {} of {} ranks, which have no steps where the others have most",
+                                human_count(job.left_out), human_count(job.record.wall.ranks)));
+  }
   return lines;
 }
 
@@ -82,6 +99,29 @@ double share_of_job(const RankRecord& record, const RankPath& path) noexcept {
   const double whole = static_cast<double>(record.wall.most.ns) * static_cast<double>(record.wall.ranks);
   const double sum = path.host_totals.mean_ns() * static_cast<double>(path.host_totals.ranks);
   return whole > 0 ? sum / whole : 0;
+}
+
+std::vector<std::uint32_t> paths_by_name(const Snapshot& sum) {
+  const std::size_t count = sum.paths.size();
+  std::map<std::pair<std::size_t, std::string>, std::uint32_t> firsts;  // by the first of their parent, and name
+  std::vector<std::uint32_t> first_of(count);
+  std::vector<std::vector<std::uint32_t>> children(count + 1);  // the last: of the top
+  for (std::uint32_t at = 0; at < count; ++at) {
+    const PathStats& path = sum.paths[at];
+    const std::size_t parent = path.parent < at ? first_of[path.parent] : count;
+    const auto [place, is_new] = firsts.emplace(std::make_pair(parent, path.name), at);
+    first_of[at] = place->second;
+    if (is_new) { children[parent].push_back(at); }
+  }
+  std::vector<std::uint32_t> ordered;
+  std::vector<std::uint32_t> left(children[count].rbegin(), children[count].rend());
+  while (!left.empty()) {
+    const std::uint32_t at = left.back();
+    left.pop_back();
+    ordered.push_back(at);
+    left.insert(left.end(), children[at].rbegin(), children[at].rend());
+  }
+  return ordered;
 }
 
 const RankPath* find_path(const RankRecord& record, const Snapshot& sum, std::uint32_t path) {
@@ -102,6 +142,7 @@ std::string format_job(const JobReport& job, int width, bool color) {
   page.add_part({title_of(job.sum)}, Page::Style::bold);
   page.add_part(notes.mistakes, Page::Style::plain);
   page.add_part(findings_of(job), Page::Style::bold);
+  page.add_part(bounds_of(job), Page::Style::plain);
   page.add({table.head()}, Page::Style::bold);
   page.add_part(table.body(), Page::Style::plain);
   page.add(efficiency_line(job), Page::Style::plain);

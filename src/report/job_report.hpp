@@ -9,6 +9,7 @@
 #include "ranks/verdict.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ struct JobReport {
   std::vector<RankVerdict> verdicts;
   JobEfficiency efficiency;  ///< 0 without steps
   std::size_t steps = 0;     ///< that verdicts and efficiency rest on
+  std::uint64_t every = 1;   ///< about one step in so many is among them
+  std::size_t left_out = 0;  ///< ranks that are not compared
 };
 
 /// The page of a job: who makes whom wait, the table over ranks, rates, and what the figures do not contain.
@@ -30,6 +33,9 @@ std::string format_job(const JobReport& job, int width, bool color);
 /// What share of the time of all ranks a path took: of the wall time of the job, times its ranks. 0 to 1 for what one
 /// thread of each rank did; 0 where there was no time.
 double share_of_job(const RankRecord& record, const RankPath& path) noexcept;
+
+/// The paths of the sum as a tree by names alone: of those that differ in kind, and so have one record, the first.
+std::vector<std::uint32_t> paths_by_name(const Snapshot& sum);
 
 /// The path's record; nullptr: none.
 const RankPath* find_path(const RankRecord& record, const Snapshot& sum, std::uint32_t path);

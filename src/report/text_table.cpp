@@ -55,7 +55,8 @@ void TextTable::choose(std::size_t width) {
     const std::size_t used = name + cells_width_;
     show(priority, width > used ? width - used : 0);
   }
-  name_width_ = std::min(name_width_, width - std::min(width, cells_width_));
+  // The heading is never cut, so that columns stand below theirs however little room there is.
+  name_width_ = std::max(std::min(name_width_, width - std::min(width, cells_width_)), std::strlen(kNameHead));
 }
 
 bool TextTable::shows(unsigned priority) const {
@@ -66,7 +67,7 @@ bool TextTable::shows(unsigned priority) const {
 }
 
 std::string TextTable::head() const {
-  std::string text = kNameHead + std::string(name_width_ - std::min(name_width_, std::strlen(kNameHead)), ' ');
+  std::string text = kNameHead + std::string(name_width_ - std::strlen(kNameHead), ' ');
   for (std::size_t column = 0; column < columns_.size(); ++column) { append_cell(text, column, columns_[column].head); }
   return text;
 }

@@ -210,6 +210,7 @@ class Command(rig.Case):
         path = report["job"]["paths"][0]
         total = path["total"]
         self.assertEqual(path["path"], report["ranks"][0]["paths"][0]["path"])
+        self.assertEqual((report["job"]["one_step_in"], report["job"]["ranks_left_out"]), (1, 0))
         self.assertEqual(total["ranks"], 3)
         self.assertEqual((total["min_ns"], total["max_ns"]), (min(totals.values()), max(totals.values())))
         self.assertEqual(totals[total["max_rank"]], total["max_ns"])

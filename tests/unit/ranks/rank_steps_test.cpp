@@ -11,7 +11,9 @@
 
 using namespace takt_test;
 using takt::Snapshot;
+using takt::detail::ComparedSteps;
 using takt::detail::RankSteps;
+using takt::detail::step_times_of;
 using takt::detail::StepTimes;
 
 namespace {
@@ -40,7 +42,7 @@ takt::Row& add_step(Snapshot& snapshot, std::int64_t number, std::uint32_t serie
   return row;
 }
 
-RankSteps steps_of(const Snapshot& snapshot, std::size_t most = 1000) {
+RankSteps steps_of(const Snapshot& snapshot, std::size_t most = 100'000) {
   RankSteps steps(most);
   steps.add(snapshot);
   return steps;
@@ -58,7 +60,7 @@ TEST_CASE("Rank steps: a region has what those inside it did not take") {
   Snapshot snapshot = some_rank();
   add_step(snapshot, 5).cells.push_back({takt::Cell::kOther, 2, 50});
   const RankSteps steps = steps_of(snapshot);
-  const StepTimes times = takt::detail::step_times_of({{{7, "n1", ""}, &steps}});
+  const StepTimes times = step_times_of({{{7, "n1", ""}, &steps}}).times;
   REQUIRE(times.steps() == 1);
   REQUIRE(times.regions().size() == 3);
   CHECK(times.ranks()[0].number == 7);
@@ -91,15 +93,17 @@ TEST_CASE("Rank steps: of many every rank keeps the same ones, whatever the numb
       add_step(one, step * stride + 1);
       if (step >= 2000) { add_step(other, step * stride + 1); }
     }
-    const RankSteps many = steps_of(one, 100);
-    const RankSteps fewer = steps_of(other, 100);
+    const RankSteps many = steps_of(one, 300);  // of 3 values each
+    const RankSteps fewer = steps_of(other, 300);
     CHECK(many.main_batches()->steps.size() <= 100);
     CHECK(many.main_batches()->steps.size() > 20);
-    CHECK(many.main_batches()->stride >= 64);
+    CHECK(many.stride() >= 64);
     CHECK(many.main_batches()->rows == 5000);
-    const StepTimes times = takt::detail::step_times_of({{{0, "", ""}, &many}, {{1, "", ""}, &fewer}});
-    CHECK(times.ranks().size() == 2);
-    CHECK(times.steps() > 15);
+    const ComparedSteps compared = step_times_of({{{0, "", ""}, &many}, {{1, "", ""}, &fewer}});
+    CHECK(compared.times.ranks().size() == 2);
+    CHECK(compared.times.steps() > 15);
+    CHECK(compared.every == many.stride());
+    CHECK(compared.left_out == 0);
   }
 }
 
@@ -117,11 +121,12 @@ TEST_CASE("Rank steps: the series with most rows is compared, at one place for a
   const RankSteps others = steps_of(elsewhere);
   const RankSteps none = steps_of(some_rank());
   CHECK(none.main_batches() == nullptr);
-  const StepTimes times =
-      takt::detail::step_times_of({{{0, "", ""}, &steps}, {{1, "", ""}, &others}, {{2, "", ""}, &none}});
-  REQUIRE(times.ranks().size() == 1);
-  CHECK(times.steps() == 10);
-  CHECK(takt::detail::step_times_of({}).ranks().empty());
+  const ComparedSteps compared = step_times_of({{{2, "", ""}, &none}, {{1, "", ""}, &others}, {{0, "", ""}, &steps}});
+  REQUIRE(compared.times.ranks().size() == 1);
+  CHECK(compared.times.ranks()[0].number == 0);  // as many ranks are at the other place, with fewer steps
+  CHECK(compared.times.steps() == 10);
+  CHECK(compared.left_out == 2);
+  CHECK(step_times_of({}).times.ranks().empty());
 }
 
 TEST_CASE("Rank steps: regions are the same where their names are, though ranks met them in another order") {
@@ -132,11 +137,102 @@ TEST_CASE("Rank steps: regions are the same where their names are, though ranks 
   add_step(other, 1).cells = {{kComm, 1, 20}, {kForward, 1, 30}};
   const RankSteps a = steps_of(one);
   const RankSteps b = steps_of(other);
-  const StepTimes times = takt::detail::step_times_of({{{0, "", ""}, &a}, {{1, "", ""}, &b}});
+  const StepTimes times = step_times_of({{{0, "", ""}, &a}, {{1, "", ""}, &b}}).times;
   REQUIRE(times.regions().size() == 3);
   CHECK(times.regions()[0].name == "Forward");
   CHECK(times.region_ns(0, 1, 0) == 30);
   CHECK(times.regions()[2].name == "Comm");
   CHECK(times.region_ns(2, 0, 0) == 0);
   CHECK(times.region_ns(2, 1, 0) == 20);
+}
+
+TEST_CASE("Rank steps: where the first rank has its steps elsewhere, the others are compared all the same") {
+  Snapshot first = some_rank();
+  first.paths[0].name = "Warmup";
+  for (std::int64_t step = 0; step < 100; ++step) { add_step(first, step); }
+  Snapshot usual = some_rank();
+  for (std::int64_t step = 0; step < 40; ++step) { add_step(usual, step); }
+  const RankSteps a = steps_of(first);
+  const RankSteps b = steps_of(usual);
+  const ComparedSteps compared = step_times_of({{{0, "", ""}, &a}, {{1, "", ""}, &b}, {{2, "", ""}, &b}});
+  REQUIRE(compared.times.ranks().size() == 2);
+  CHECK(compared.times.ranks()[0].number == 1);
+  CHECK(compared.times.steps() == 40);
+  CHECK(compared.left_out == 1);
+}
+
+TEST_CASE("Rank steps: a rank counts by its steps at the place of the others, though it has more elsewhere") {
+  Snapshot usual = some_rank();
+  for (std::int64_t step = 0; step < 40; ++step) { add_step(usual, step); }
+  Snapshot both = usual;
+  const std::uint32_t place = add_path(both, "Validation");
+  const std::uint32_t series = add_series(both, place, 0);
+  for (std::int64_t step = 0; step < 90; ++step) { add_step(both, step, series); }
+  const RankSteps a = steps_of(both);
+  const RankSteps b = steps_of(usual);
+  const ComparedSteps compared = step_times_of({{{0, "", ""}, &a}, {{1, "", ""}, &b}, {{2, "", ""}, &b}});
+  CHECK(compared.times.ranks().size() == 3);
+  CHECK(compared.times.steps() == 40);
+  CHECK(compared.left_out == 0);
+}
+
+TEST_CASE("Rank steps: the bound is of values, so that a step of many regions counts for many") {
+  Snapshot snapshot = some_rank();
+  for (int region = 0; region < 400; ++region) { add_path(snapshot, "region " + std::to_string(region), kBatch); }
+  const std::uint32_t second = add_series(snapshot, 0, 0);
+  for (std::int64_t step = 0; step < 64; ++step) {
+    takt::Row& row = add_step(snapshot, step, step % 2 == 0 ? 0 : second);
+    for (std::uint32_t region = 0; region < 400; ++region) { row.cells.push_back({4 + region, 1, 1}); }
+  }
+  const RankSteps steps = steps_of(snapshot, 5000);
+  CHECK(steps.values() <= 5000);
+  CHECK(steps.stride() >= 4);  // 64 steps of 403 values
+  std::size_t values = 0;
+  for (const RankSteps::Batches& each : steps.series()) {
+    for (const auto& [number, step] : each.steps) {
+      values += step.values();
+      CHECK(takt::detail::is_kept_step(number, steps.stride()));
+    }
+  }
+  CHECK(values == steps.values());
+  CHECK(values != 0);
+  const RankSteps none = steps_of(snapshot, 100);  // no single step has room
+  CHECK(none.values() == 0);
+  CHECK(none.stride() == RankSteps::kMostStride);
+  CHECK(none.main_batches()->rows == 32);
+}
+
+TEST_CASE("Rank steps: a comparison of more values than it may hold is of fewer steps, and says so") {
+  Snapshot snapshot = some_rank();
+  for (std::int64_t step = 0; step < 1000; ++step) { add_step(snapshot, step); }
+  const RankSteps steps = steps_of(snapshot);
+  const ComparedSteps compared = step_times_of({{{0, "", ""}, &steps}, {{1, "", ""}, &steps}}, 600);
+  CHECK(compared.times.steps() <= 100);  // 2 ranks of 3 values each
+  CHECK(compared.times.steps() > 20);
+  CHECK(compared.every >= 8);
+  CHECK(step_times_of({{{0, "", ""}, &steps}}, 2).times.steps() == 0);
+}
+
+TEST_CASE("Rank steps: regions of one name and another kind are two") {
+  Snapshot one = some_rank();
+  add_step(one, 1);
+  Snapshot other = one;
+  other.paths[kForward].kind = takt::Kind::wait;
+  const RankSteps a = steps_of(one);
+  const RankSteps b = steps_of(other);
+  const StepTimes times = step_times_of({{{0, "", ""}, &a}, {{1, "", ""}, &b}}).times;
+  REQUIRE(times.regions().size() == 3);
+  CHECK(times.busy_ns(0, 0) == 600);
+  CHECK(times.busy_ns(1, 0) == 200);
+}
+
+TEST_CASE("Rank steps: times of a journal that cannot be stay at their most") {
+  constexpr std::int64_t kMost = INT64_MAX;
+  Snapshot snapshot = some_rank();
+  add_step(snapshot, 1).cells = {{kForward, 1, INT64_MIN}, {kComm, 1, kMost}, {kComm, 1, kMost}, {kComm, 1, kMost}};
+  const RankSteps steps = steps_of(snapshot);
+  const StepTimes times = step_times_of({{{0, "", ""}, &steps}}).times;
+  CHECK(times.region_ns(0, 0, 0) == 0);
+  CHECK(times.region_ns(1, 0, 0) == static_cast<std::uint64_t>(kMost));
+  CHECK(times.busy_ns(0, 0) == 0);
 }

@@ -3,12 +3,14 @@
 #include "report/job_report.hpp"
 
 #include "report/job_throughput.hpp"
+#include "report/text_table.hpp"
 
 #include "support/catch.hpp"
 #include "support/snapshot_builder.hpp"
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 using namespace takt_test;
 using takt::Snapshot;
@@ -129,4 +131,44 @@ TEST_CASE("what is of one rank and what is of all is told apart below the table 
   CHECK(contains(text, "processor time: 20.0 s in 40.0 s of wall of all ranks (50.0 %)"));
   CHECK(contains(text,
                  "no region: 1.00 s of 10.0 s (10.0 %) on the thread of the Session, on the rank where that is most"));
+}
+
+TEST_CASE("a path that ranks give different kinds stands once in the table of a job, with all that is below it") {
+  JobReport job = some_job(2);
+  add_path(job.sum, "Validation");
+  const std::uint32_t again = add_path(job.sum, "Batch", takt::PathStats::kNoParent, takt::Kind::compute);
+  takt::Summary more;
+  more.add(kSecond);
+  job.sum.paths[add_path(job.sum, "Comm", again, takt::Kind::comm)].host.merge(more);
+  takt::detail::add_path(job.record, 1, {"Batch", "Comm"}, takt::Kind::comm, more, {});
+  const std::string text = takt::detail::format_job(job, 120, false);
+  INFO(text);
+  CHECK(text.find("\nBatch ") == text.rfind("\nBatch "));
+  CHECK(contains(text, "Batch       2 "));  // as its record says
+  CHECK(text.find("  Forward") < text.find("  Comm"));
+  CHECK(text.find("  Comm") < text.find("\nValidation"));
+  CHECK(takt::detail::paths_by_name(job.sum) == std::vector<std::uint32_t>{0, 1, 4, 2});
+}
+
+TEST_CASE("the page of a job says what its findings do not rest on") {
+  JobReport job = some_job(4);
+  CHECK_FALSE(contains(takt::detail::format_job(job, 100, false), "compared"));
+  job.verdicts.resize(1);
+  job.verdicts[0].finding.sentence = "rank 1 makes the others wait";
+  job.steps = 1234;
+  job.every = 8;
+  job.left_out = 2;
+  const std::string text = takt::detail::format_job(job, 100, false);
+  INFO(text);
+  CHECK(text.find("rank 1 makes the others wait\n") < text.find("compared: about"));
+  CHECK(contains(text, "compared: about one step in 8, 1 234 steps; the times above are of these\n"));
+  CHECK(contains(text, "not compared: 2 of 4 ranks, which have no steps where the others have most\n"));
+  job.verdicts.clear();
+  CHECK(contains(takt::detail::format_job(job, 100, false), "compared: about one step in 8, 1 234 steps\n"));
+}
+
+TEST_CASE("columns of a table stand below their headings, however short the names and narrow the room") {
+  const takt::detail::TextTable table({{"n", 0}}, {{"IO", 0, {"4"}}, {"a long name", 0, {"5"}}}, 4);
+  CHECK(table.head() == "region  n");
+  CHECK(table.body() == std::vector<std::string>{"IO      4", "a l…me  5"});
 }
