@@ -69,7 +69,7 @@ detail::JobEfficiency efficiency_of(const std::vector<Rank>& ranks) {
     const RunInfo& run = each.snapshot.run;
     of_job.push_back({{static_cast<std::uint32_t>(run.rank), run.host, ""}, &each.kept_steps});
   }
-  return detail::efficiency_of(detail::step_times_of(of_job));
+  return detail::efficiency_of(detail::step_times_of(of_job).times);
 }
 
 Snapshot sum_of(const std::vector<Rank>& ranks) {
