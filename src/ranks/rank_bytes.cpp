@@ -1,11 +1,9 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <takt/error.hpp>
-
-#include "base/crc32c.hpp"
 #include "base/encoding.hpp"
 #include "base/summary_access.hpp"
 #include "ranks/rank_record.hpp"
+#include "ranks/sealed_bytes.hpp"
 
 #include <cstddef>
 #include <type_traits>
@@ -18,16 +16,7 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-constexpr std::string_view kRankMagic = "TAKTRANK";
-constexpr std::uint32_t kRankVersion = 1;
-/// Offsets in the header, which `kValuesAt` ends.
-enum RankField : std::size_t { kRankVersionAt = 8, kRankCrcAt = 12, kRankLengthAt = 16, kValuesAt = 24 };
-
-/// Of all that is neither the name of the format nor the checksum itself.
-std::uint32_t rank_checksum(std::string_view bytes) noexcept {
-  const std::uint32_t begun = crc32c(bytes.substr(kRankVersionAt, kRankCrcAt - kRankVersionAt));
-  return crc32c(bytes.substr(kRankLengthAt), begun);
-}
+constexpr SealKind kRankSeal = {"TAKTRANK", 1, "rank record"};
 
 struct BucketCount {
   unsigned step = 0;  ///< from the bucket before, or from bucket 0
@@ -52,7 +41,7 @@ void visit_counts(Coder& coder, Counts& counts) {
   });
 }
 
-[[noreturn]] void refuse(const std::string& why) { throw Error("rank record: " + why); }
+[[noreturn]] void refuse(const std::string& why) { refuse_bytes(kRankSeal, why); }
 
 /// Calls `set(bucket, count)` for each of them.
 template <class Set>
@@ -131,47 +120,22 @@ void visit_name(Coder& coder, Name& name) {
   coder.list(name, [](auto& inner, auto& each) { inner.text(each); });
 }
 
-/// What stands before the values. Throws Error where they had better not be read.
-void check_header(std::string_view bytes) {
-  if (bytes.size() < kValuesAt || bytes.substr(0, kRankMagic.size()) != kRankMagic) {
-    refuse("these " + std::to_string(bytes.size()) + " bytes are none");
-  }
-  const auto version = load<std::uint32_t>(bytes.data() + kRankVersionAt);
-  if (version > kRankVersion) {
-    refuse("it has version " + std::to_string(version) + ", and this Takt reads versions up to " +
-           std::to_string(kRankVersion) + "; read it with the Takt that wrote it, or a newer one");
-  }
-  const auto length = load<std::uint64_t>(bytes.data() + kRankLengthAt);
-  if (length != bytes.size() - kValuesAt) {
-    refuse("it says that " + std::to_string(length) + " bytes follow its header, and there are " +
-           std::to_string(bytes.size() - kValuesAt));
-  }
-  if (load<std::uint32_t>(bytes.data() + kRankCrcAt) != rank_checksum(bytes)) {
-    refuse("it is damaged, as its checksum tells");
-  }
-}
-
 }  // namespace
 
 std::string pack(const RankRecord& record) {
-  std::string bytes(kValuesAt, '\0');
-  kRankMagic.copy(bytes.data(), kRankMagic.size());
-  Encoder encoder(bytes);
+  std::string values;
+  Encoder encoder(values);
   visit_spread(encoder, record.wall);
   encoder.number(record.paths.size());
   for (const auto& [name, path] : record.paths) {
     visit_name(encoder, name);
     visit_path(encoder, path);
   }
-  store(bytes.data() + kRankVersionAt, kRankVersion);
-  store(bytes.data() + kRankLengthAt, static_cast<std::uint64_t>(bytes.size() - kValuesAt));
-  store(bytes.data() + kRankCrcAt, rank_checksum(bytes));
-  return bytes;
+  return seal(kRankSeal, values);
 }
 
 RankRecord unpack(std::string_view bytes) {
-  check_header(bytes);
-  Decoder decoder(bytes.substr(kValuesAt));
+  Decoder decoder(unseal(kRankSeal, bytes));
   RankRecord record;
   visit_spread(decoder, record.wall);
   std::uint64_t count = 0;
