@@ -107,6 +107,14 @@ class TAKT_EXPORT Session {
   }
   void tag(std::string_view name, std::string_view value);
 
+  /// Says which group this rank is in, such as stage 2 of a pipeline: reports compare it with the ranks of the same
+  /// groups. The last call of a name wins. A group named "stage" is that of a pipeline; the parameter "micro_batches"
+  /// tells what share of its steps a stage waits at best. Any thread, takes a lock.
+  /// \param name 1 to 32 letters, digits, `_`, `-` and `.`, of ASCII.
+  /// \param number from 0 on.
+  /// \throws takt::Error for any other name or number, and for a 9th name.
+  void group(std::string_view name, int number);
+
   /// A number at the current step of the calling thread (the Batch that is open, else the one that ended last), or at
   /// `step`. NaN and infinities are kept. No lock and no system call after the first use of a name. Any thread.
   void metric(std::string_view name, double value) noexcept;
@@ -163,6 +171,7 @@ class Session {
   template <class T>
   void param(std::string_view, const T&) {}
   void tag(std::string_view, std::string_view) {}
+  void group(std::string_view, int) {}
   void metric(std::string_view, double) noexcept {}
   void metric(std::string_view, double, std::int64_t) noexcept {}
   void step(std::int64_t) noexcept {}

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <takt/detail/macros_begin.hpp>
@@ -30,6 +31,8 @@ struct RunInfo {
   std::int64_t start_unix_ns = 0;   ///< wall clock at the start of the run
   std::string directory;            ///< where files of this rank go; empty: in memory only
   std::uint64_t pid_namespace = 0;  ///< of which `pid` is a number, as Linux numbers namespaces; 0: not known
+  /// As told by Session::group(), by name; in snapshots. Ranks of the same groups are compared with each other.
+  std::vector<std::pair<std::string, int>> groups;
 };
 
 /// The clock that host times come from.

@@ -66,6 +66,7 @@ class Merge {
     if (ranks_++ == 0) {
       sum_.run = rank.run;
       sum_.run.directory.clear();
+      sum_.run.groups.clear();
       sum_.clock = rank.clock;
       sum_.finished = true;
     }

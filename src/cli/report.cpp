@@ -9,6 +9,7 @@
 #include "cli/rank.hpp"
 #include "cli/report_document.hpp"
 #include "cli/run_folder.hpp"
+#include "ranks/rank_group.hpp"
 #include "report/csv_rows.hpp"
 #include "report/job_report.hpp"
 #include "report/page.hpp"
@@ -114,13 +115,15 @@ void compare(const std::vector<Snapshot>& snapshots, RunReport& report) {
   for (std::size_t at = 0; at < snapshots.size(); ++at) {
     const RunInfo& run = snapshots[at].run;
     detail::merge_into(report.job.record, detail::record_of(snapshots[at]));
-    ranks.push_back({{static_cast<std::uint32_t>(run.rank), run.host, ""}, &report.ranks[at].kept_steps});
+    ranks.push_back(
+        {{static_cast<std::uint32_t>(run.rank), run.host, detail::group_label(run)}, &report.ranks[at].kept_steps});
   }
   const detail::ComparedSteps compared = detail::step_times_of(ranks);
   const detail::StepTimes& times = compared.times;
   if (times.ranks().empty()) { return; }  // no rank has steps, or none were wanted
   report.job.verdicts = detail::verdicts_of(times);
   report.job.efficiency = detail::efficiency_of(times);
+  report.job.pipeline = detail::pipeline_of(times, snapshots);
   report.job.steps = times.steps();
   report.job.every = compared.every;
   report.job.left_out = compared.left_out;

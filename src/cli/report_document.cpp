@@ -119,6 +119,22 @@ Json throughput_json(const Snapshot& sum) {
   return all;
 }
 
+/// null where there are no stages.
+Json pipeline_json(const detail::Pipeline& pipeline) {
+  if (pipeline.stages.empty()) { return {}; }
+  Json stages = Json::array();
+  for (const detail::StageWait& each : pipeline.stages) {
+    stages.push_back({{"stage", each.stage}, {"ranks", each.ranks}, {"waits", each.share}});
+  }
+  Json micro_batches;
+  Json ideal;
+  if (pipeline.micro_batches != 0) {
+    micro_batches = pipeline.micro_batches;
+    ideal = pipeline.ideal;
+  }
+  return {{"stages", stages}, {"micro_batches", micro_batches}, {"ideal", ideal}};
+}
+
 Json job_json(const detail::JobReport& job) {
   Json findings = Json::array();
   for (const detail::RankVerdict& each : job.verdicts) {
@@ -136,6 +152,7 @@ Json job_json(const detail::JobReport& job) {
           {"one_step_in", job.every},
           {"ranks_left_out", job.left_out},
           {"efficiency", efficiency},
+          {"pipeline", pipeline_json(job.pipeline)},
           {"throughput", throughput_json(job.sum)},
           {"paths", job_paths_json(job)}};
 }

@@ -46,6 +46,7 @@ enum class FrameType : std::uint16_t {
   time_lines = 19,
   rows = 20,
   metrics = 21,
+  groups = 22,
   exception = 23,
 };
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 // What the frames of a journal say. One function for each record spells it and reads it, so that the two cannot differ:
@@ -85,6 +86,10 @@ struct OpenRecord {
 
 struct DevicesRecord {
   std::vector<DeviceInfo> devices;
+};
+
+struct GroupsRecord {
+  std::vector<std::pair<std::string, int>> groups;
 };
 
 struct TimeLinesRecord {
@@ -254,6 +259,14 @@ void visit(Coder& coder, Record& record) {
     inner.text(device.name);
     inner.text(device.unavailable);
     inner.text(device.caveat);
+  });
+}
+
+template <class Coder, class Record, OnlyFor<Record, GroupsRecord> = 0>
+void visit(Coder& coder, Record& record) {
+  coder.list(record.groups, [](auto& inner, auto& group) {
+    inner.text(group.first);
+    inner.number(group.second);
   });
 }
 

@@ -21,6 +21,8 @@ constexpr std::uint32_t kMostDepth = 128;
 constexpr std::size_t kLongestPathName = 200;
 constexpr std::size_t kMostEarly = std::size_t{1} << 20U;
 
+constexpr std::size_t kMostGroups = 64;
+
 constexpr const char* kLost = "(lost)";
 
 bool has_buckets(const SummaryRecord& record) {
@@ -123,6 +125,7 @@ JournalState::Answer JournalState::apply(const Frame& frame) {
       {FrameType::time_lines, &JournalState::take<TimeLinesRecord, &JournalState::use>},
       {FrameType::rows, &JournalState::use_rows},
       {FrameType::metrics, &JournalState::use_metrics},
+      {FrameType::groups, &JournalState::take<GroupsRecord, &JournalState::use>},
       {FrameType::exception, &JournalState::take<Uncaught, &JournalState::use>},
   };
   for (const Use& use : kUses) {
@@ -154,6 +157,7 @@ bool JournalState::has_series(std::uint32_t index) {
 }
 
 bool JournalState::use(RunInfo& run) {
+  run.groups = std::move(state_.run.groups);  // a frame of their own has them
   state_.run = std::move(run);
   return true;
 }
@@ -297,6 +301,12 @@ bool JournalState::use(TimeLinesRecord& record) {
   state_.time_lines = std::move(record.lines);
   std::uint32_t index = 0;
   for (TimeLineInfo& each : state_.time_lines) { each.overlap.time_line = index++; }
+  return true;
+}
+
+bool JournalState::use(GroupsRecord& record) {
+  if (record.groups.size() > kMostGroups) { return false; }
+  state_.run.groups = std::move(record.groups);
   return true;
 }
 

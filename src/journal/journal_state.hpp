@@ -62,6 +62,7 @@ class JournalState {
   bool use(RowAmendment& amendment);
   bool use(DevicesRecord& record);
   bool use(TimeLinesRecord& record);
+  bool use(GroupsRecord& record);
   bool use(Metric& metric);
   bool use(GapRecord& gap);
   bool use(PeriodRecord& period);

@@ -18,6 +18,10 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
+// That are told of.
+constexpr std::size_t kMostStages = 16;
+constexpr std::size_t kMostGroups = 8;
+
 std::string time_of(std::uint64_t ns) { return human_time(static_cast<double>(ns)); }
 
 std::vector<TextColumn> columns_of_job(bool some_lack_paths) {
@@ -67,7 +71,13 @@ TextTable table_of(const JobReport& job, std::size_t width) {
 
 std::vector<std::string> findings_of(const JobReport& job) {
   std::vector<std::string> lines;
-  for (const RankVerdict& each : job.verdicts) { lines.push_back(each.finding.sentence); }
+  for (std::size_t at = 0; at < std::min(job.verdicts.size(), kMostGroups); ++at) {
+    lines.push_back(job.verdicts[at].finding.sentence);
+  }
+  if (job.verdicts.size() > kMostGroups) {
+    lines.push_back(fmt::format("{} more of {} groups of ranks are in takt report --json",
+                                job.verdicts.size() - kMostGroups, job.verdicts.size()));
+  }
   return lines;
 }
 
@@ -91,6 +101,23 @@ std::vector<std::string> efficiency_line(const JobReport& job) {
   return {fmt::format("parallel efficiency {}: load balance {}, communication efficiency {}, over {} steps",
                       percent(efficiency.parallel, 1), percent(efficiency.load_balance, 1),
                       percent(efficiency.communication, 1), human_count(job.steps))};
+}
+
+/// How long each stage waits, beside the ideal.
+std::vector<std::string> pipeline_line(const Pipeline& pipeline) {
+  if (pipeline.stages.empty()) { return {}; }
+  std::string waits;
+  for (std::size_t at = 0; at < std::min(pipeline.stages.size(), kMostStages); ++at) {
+    const StageWait& each = pipeline.stages[at];
+    waits += fmt::format("{}{} (stage {})", at == 0 ? "" : ", ", percent(each.share, 1), each.stage);
+  }
+  if (pipeline.stages.size() > kMostStages) { waits += ", ..."; }
+  const std::string ideal =
+      pipeline.micro_batches == 0
+          ? "the parameter micro_batches, the same on all ranks, tells what is ideal"
+          : fmt::format("ideal is {}, with {} micro-batches", percent(pipeline.ideal, 1), pipeline.micro_batches);
+  return {
+      fmt::format("pipeline of {} stages, which wait for {} of their steps; {}", pipeline.stages.size(), waits, ideal)};
 }
 
 }  // namespace
@@ -146,6 +173,7 @@ std::string format_job(const JobReport& job, int width, bool color) {
   page.add({table.head()}, Page::Style::bold);
   page.add_part(table.body(), Page::Style::plain);
   page.add(efficiency_line(job), Page::Style::plain);
+  page.add(pipeline_line(job.pipeline), Page::Style::plain);
   page.add_part(notes.rates, Page::Style::plain);
   page.add(notes.caveats, Page::Style::dim);
   return page.text();

@@ -5,6 +5,7 @@
 #include <takt/snapshot.hpp>
 
 #include "ranks/job_efficiency.hpp"
+#include "ranks/pipeline.hpp"
 #include "ranks/rank_record.hpp"
 #include "ranks/verdict.hpp"
 
@@ -22,7 +23,8 @@ struct JobReport {
   RankRecord record;  ///< how the totals of ranks lie beside each other
   std::vector<RankVerdict> verdicts;
   JobEfficiency efficiency;  ///< 0 without steps
-  std::size_t steps = 0;     ///< that verdicts and efficiency rest on
+  Pipeline pipeline;         ///< its stages, if it has any
+  std::size_t steps = 0;     ///< that verdicts, efficiency and pipeline rest on
   std::uint64_t every = 1;   ///< about one step in so many is among them
   std::size_t left_out = 0;  ///< ranks that are not compared
 };

@@ -69,6 +69,8 @@ Json device_summary(const Summary& device) { return device.n() == 0 ? Json() : s
 
 Json run(const Snapshot& snapshot) {
   const RunInfo& run = snapshot.run;
+  Json groups = Json::object();
+  for (const auto& [name, number] : run.groups) { groups.add(name, number); }
   return {
       {"name", run.name},
       {"id", run.id},
@@ -76,6 +78,7 @@ Json run(const Snapshot& snapshot) {
       {"world_size", run.world_size},
       {"local_rank", run.local_rank},
       {"attempt", run.attempt},
+      {"groups", groups},
       {"rank_source", run.rank_source},
       {"host", run.host},
       {"pid", run.pid},

@@ -116,6 +116,10 @@ void Session::tag(std::string_view name, std::string_view value) {
   if (impl_->ours()) { impl_->set_tag(name, value); }
 }
 
+void Session::group(std::string_view name, int number) {
+  if (impl_->ours()) { impl_->set_group(name, number); }
+}
+
 void Session::metric(std::string_view name, double value) noexcept { impl_->metric(name, value, nullptr); }
 
 void Session::metric(std::string_view name, double value, std::int64_t step) noexcept {

@@ -226,6 +226,11 @@ void SessionImpl::set_tag(std::string_view name, std::string_view value) {
   tags_.insert_or_assign(std::move(key), std::move(text));
 }
 
+void SessionImpl::set_group(std::string_view name, int number) {
+  const std::lock_guard<std::mutex> lock(data_);
+  groups_.set(name, number);
+}
+
 void SessionImpl::metric(std::string_view name, double value, const std::int64_t* step) noexcept {
   if (silent_ || !ours()) { return; }
   const std::uint64_t number = metric_names().number(name);
@@ -261,6 +266,7 @@ Snapshot SessionImpl::snapshot(bool finished) {
   const std::lock_guard<std::mutex> lock(data_);
   snapshot.params = params_;
   snapshot.tags = tags_;
+  snapshot.run.groups = groups_.list();
   snapshot.uncaught = uncaught_;
   name_open_regions(snapshot);
   for (const auto* workers : {&local_, &added_}) {

@@ -10,6 +10,7 @@
 #include "session/export_worker.hpp"
 #include "session/gpu_poller.hpp"
 #include "session/process_watch.hpp"
+#include "session/run_groups.hpp"
 
 #include <atomic>
 #include <condition_variable>
@@ -40,6 +41,7 @@ class SessionImpl {
   void add(std::unique_ptr<Exporter> exporter);
   void set_param(std::string_view name, std::string_view value);
   void set_tag(std::string_view name, std::string_view value);
+  void set_group(std::string_view name, int number);
   void fail() noexcept { failed_.store(true, std::memory_order_relaxed); }
   void metric(std::string_view name, double value, const std::int64_t* step) noexcept;
   Snapshot snapshot(bool finished);
@@ -116,7 +118,8 @@ class SessionImpl {
   std::atomic<bool> killed_{false};
   std::atomic<bool> dying_{false};  // the background is to write down of what
 
-  std::mutex data_;  // params, tags, the list of workers
+  std::mutex data_;  // params, tags, groups, the list of workers
+  RunGroups groups_;
   std::map<std::string, std::string> params_;
   std::map<std::string, std::string> tags_;
   std::vector<std::shared_ptr<ExportWorker>> local_;

@@ -5,6 +5,7 @@
 //   command_program endless <log>: steps until it is killed; a step is in the log before it ends
 //   command_program hang: three steps, then stays in a region until its standard input says more
 //   command_program late: steps whose device values come when a line comes in, but for the last
+//   command_program stage <number>: 60 steps of a stage of a pipeline, each of which works and waits
 //   command_program names: regions whose names no terminal should see as they are
 #include <takt/backends/manual.hpp>
 #include <takt/session.hpp>
@@ -121,6 +122,25 @@ void late() {
   say_and_wait("resolved");
 }
 
+void spin(std::chrono::microseconds time) {
+  const auto until = std::chrono::steady_clock::now() + time;
+  while (std::chrono::steady_clock::now() < until) {}
+}
+
+void stage(takt::Session& session, const std::string& number) {
+  session.group("stage", std::stoi(number));
+  session.param("micro_batches", 4);
+  for (int step = 0; step < 60; ++step) {
+    const takt::Scope batch(takt::Batch);
+    {
+      const takt::Scope forward(takt::Forward);
+      spin(std::chrono::microseconds(number == "0" ? 100 : 400));
+    }
+    const takt::Scope comm(takt::Comm);
+    spin(std::chrono::microseconds(100));
+  }
+}
+
 void names() {
   takt::name_thread("main\x1b[31m");
   const takt::Scope outer(takt::key("erase\x1b[2Jall", takt::Kind::compute));
@@ -135,6 +155,7 @@ int main(int count, char** arguments) {
   if (what == "endless" && count > 2) { endless(session, arguments[2]); }
   if (what == "hang") { hang(session); }
   if (what == "late") { late(); }
+  if (what == "stage" && count > 2) { stage(session, arguments[2]); }
   if (what == "names") { names(); }
   return 0;
 }

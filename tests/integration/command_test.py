@@ -226,6 +226,22 @@ class Command(rig.Case):
         self.assertIn("there is no rank 2 in this run", self.takt("report", "--rank", 2, self.runs, status=1).stderr)
         self.assertIsNone(self.report("--rank", 3, self.runs)["job"])
 
+    def test_ranks_of_different_stages_are_not_compared_and_their_waiting_stands_beside_the_ideal(self):
+        for rank in range(4):
+            self.run_program("stage", rank // 2, TAKT_RUN_ID="stages", TAKT_RANK=rank, TAKT_WORLD_SIZE=4, TAKT_WARMUP=0)
+        job = self.report(self.runs)["job"]
+        self.assertEqual([(each["stage"], each["ranks"]) for each in job["pipeline"]["stages"]], [(0, 2), (1, 2)])
+        self.assertTrue(all(0 < each["waits"] < 1 for each in job["pipeline"]["stages"]))
+        self.assertEqual(job["pipeline"]["micro_batches"], 4)
+        self.assertAlmostEqual(job["pipeline"]["ideal"], 1 / 5)
+        self.assertEqual(len(job["findings"]), 2)  # one a stage
+        out = self.takt("report", self.runs).stdout
+        self.assertIn("pipeline of 2 stages, which wait for", out)
+        self.assertIn("of stage 0", out)
+        groups = {json.loads((each / "summary.json").read_text(encoding="utf-8"))["run"]["groups"]["stage"]
+                  for each in self.folders()}
+        self.assertEqual(groups, {0, 1})
+
     def test_of_several_runs_the_newest_and_it_says_so(self):
         self.run_program("names", TAKT_RUN_ID="zzz")
         self.run_program("names", TAKT_RUN_ID="aaa")

@@ -172,3 +172,31 @@ TEST_CASE("columns of a table stand below their headings, however short the name
   CHECK(table.head() == "region  n");
   CHECK(table.body() == std::vector<std::string>{"IO      4", "a l…me  5"});
 }
+
+TEST_CASE("the page of a job says how long the stages of a pipeline wait, beside what is ideal") {
+  JobReport job = some_job(2);
+  CHECK_FALSE(contains(takt::detail::format_job(job, 200, false), "pipeline"));
+  job.pipeline.stages = {{0, 1, 0.25}, {1, 1, 0.125}};
+  CHECK(
+      contains(takt::detail::format_job(job, 200, false),
+               "pipeline of 2 stages, which wait for 25.0 % (stage 0), 12.5 % (stage 1) of their steps; the parameter "
+               "micro_batches, the same on all ranks, tells what is ideal\n"));
+  job.pipeline.micro_batches = 8;
+  job.pipeline.ideal = 1.0 / 9;
+  CHECK(contains(takt::detail::format_job(job, 200, false), "of their steps; ideal is 11.1 %, with 8 micro-batches\n"));
+  job.pipeline.stages.resize(17);
+  CHECK(contains(takt::detail::format_job(job, 2000, false), "pipeline of 17 stages"));
+  CHECK(contains(takt::detail::format_job(job, 2000, false), ", ... of their steps"));
+}
+
+TEST_CASE("the page of a job tells of eight groups, and how many more there are") {
+  JobReport job = some_job(2);
+  for (int group = 0; group < 8; ++group) {
+    job.verdicts.emplace_back().finding.sentence = "group " + std::to_string(group) + " is alike";
+  }
+  CHECK(contains(takt::detail::format_job(job, 100, false), "group 7 is alike"));
+  CHECK_FALSE(contains(takt::detail::format_job(job, 100, false), "groups of ranks"));
+  job.verdicts.emplace_back().finding.sentence = "group 8 is alike";
+  CHECK_FALSE(contains(takt::detail::format_job(job, 100, false), "group 8"));
+  CHECK(contains(takt::detail::format_job(job, 100, false), "1 more of 9 groups of ranks are in takt report --json"));
+}
