@@ -58,5 +58,15 @@ int scaling(const ScalingWishes& wishes);
 /// `takt trace`: writes a time line of all ranks by one clock, or of this one alone; -1: of all.
 int trace(const std::string& run, const std::string& file, int rank);
 
+struct LsWishes {
+  bool json = false;
+  std::string name;                 ///< a pattern as of the shell; empty: any
+  std::vector<std::string> params;  ///< "key" or "key=pattern", all of which a run has to have
+  std::vector<std::string> tags;    ///< likewise
+};
+
+/// `takt ls`: prints a line for each run in `folder`, the newest first. Empty: in the folder where runs go.
+int ls(const std::string& folder, const LsWishes& wishes);
+
 }  // namespace cli
 TAKT_END_NAMESPACE

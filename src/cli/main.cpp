@@ -52,6 +52,7 @@ struct Call {
   takt::cli::ReportWishes which;
   takt::cli::SyncWishes wishes;
   takt::cli::ScalingWishes scaling;
+  takt::cli::LsWishes listed;
   std::function<int()> command;
 };
 
@@ -140,6 +141,20 @@ void add_trace(CLI::App& app, Call& call) {
       [&call] { call.command = [&call] { return takt::cli::trace(call.run, call.file, call.which.rank); }; });
 }
 
+void add_ls(CLI::App& app, Call& call) {
+  CLI::App* const ls = app.add_subcommand("ls", "List the runs in a folder, the newest first");
+  takt::cli::LsWishes& wishes = call.listed;
+  ls->add_option("FOLDER", call.run, "A folder of runs. Default: TAKT_DIR, or takt-runs");
+  ls->add_flag("--json", wishes.json, "One JSON document");
+  ls->add_option("--name", wishes.name, "Runs of this name alone; * and ? stand for other letters");
+  const auto add = [&](const char* option, std::vector<std::string>& into, const char* help) {
+    ls->add_option(option, into, help)->allow_extra_args(false)->type_name("KEY[=VALUE]");
+  };
+  add("--param", wishes.params, "Runs that have this parameter, with this value where you give one; again for another");
+  add("--tag", wishes.tags, "The same of tags");
+  ls->callback([&call] { call.command = [&call] { return takt::cli::ls(call.run, call.listed); }; });
+}
+
 /// Says what is wrong with the arguments, or what was asked about them. Returns the status.
 int tell_usage(const CLI::App& app, const CLI::ParseError& error, int count, char** arguments) {
   if (count > 1 && tell_nearest(app, arguments[1])) { return takt::cli::kUsage; }
@@ -165,6 +180,7 @@ int run_command(int count, char** arguments) {
   add_sync(app, call);
   add_scaling(app, call);
   add_trace(app, call);
+  add_ls(app, call);
   try {
     app.parse(count, arguments);
   } catch (const CLI::ParseError& error) { return tell_usage(app, error, count, arguments); }

@@ -110,9 +110,15 @@ std::vector<std::string> ranks_of_run(const fs::path& run, std::vector<std::stri
   return texts(entries(run, is_rank));
 }
 
-}  // namespace
+/// A folder that somebody has named.
+struct Named {
+  enum class What { rank, run, runs };
+  fs::path path;
+  What what;
+};
 
-std::vector<std::string> rank_folders(const std::string& given, std::vector<std::string>& remarks) {
+/// \throws takt::Error where it is no folder.
+Named look_at(const std::string& given) {
   std::string name = given;
   while (name.size() > 1 && name.back() == '/') { name.pop_back(); }
   const fs::path path(name);
@@ -124,15 +130,29 @@ std::vector<std::string> rank_folders(const std::string& given, std::vector<std:
     throw Error("there is no folder " + shown(path) +
                 "; name a run's folder, such as takt-runs/<run id>, or the folder that holds the runs");
   }
-  if (has_rank_name(path.filename().string()) || !entries(path, is_segment).empty()) { return {path.string()}; }
-  std::vector<std::string> ranks = ranks_of_run(path, remarks);
-  if (!ranks.empty()) { return ranks; }
-  const Paths runs = runs_in(path);
-  if (runs.empty()) {
-    for (const fs::path& each : entries(path, is_inner_folder)) { must_be_open(each); }
-    throw Error("no run in " + shown(path) + ": it " + what_else_is_in(path.string()) +
-                "; a program with a takt::Session leaves its runs in takt-runs, or where TAKT_DIR says");
+  if (has_rank_name(path.filename().string()) || !entries(path, is_segment).empty()) {
+    return {path, Named::What::rank};
   }
+  return {path, entries(path, is_rank).empty() ? Named::What::runs : Named::What::run};
+}
+
+/// \throws takt::Error where there is none.
+Paths some_runs_in(const fs::path& path) {
+  Paths runs = runs_in(path);
+  if (!runs.empty()) { return runs; }
+  for (const fs::path& each : entries(path, is_inner_folder)) { must_be_open(each); }
+  throw Error("no run in " + shown(path) + ": it " + what_else_is_in(path.string()) +
+              "; a program with a takt::Session leaves its runs in takt-runs, or where TAKT_DIR says");
+}
+
+}  // namespace
+
+std::vector<std::string> rank_folders(const std::string& given, std::vector<std::string>& remarks) {
+  const Named named = look_at(given);
+  if (named.what == Named::What::rank) { return {named.path.string()}; }
+  if (named.what == Named::What::run) { return ranks_of_run(named.path, remarks); }
+  ranks_of_run(named.path, remarks);  // there are none, but perhaps links to some
+  const Paths runs = some_runs_in(named.path);
   // Of those that began at once, or do not say when: the first.
   std::pair<std::int64_t, fs::path> newest(start_of(runs.front()), runs.front());
   for (const fs::path& run : runs) {
@@ -140,10 +160,19 @@ std::vector<std::string> rank_folders(const std::string& given, std::vector<std:
     if (start > newest.first) { newest = {start, run}; }
   }
   if (runs.size() > 1) {
-    remarks.push_back("the newest of " + std::to_string(runs.size()) + " runs in " + shown(path) + ": " +
+    remarks.push_back("the newest of " + std::to_string(runs.size()) + " runs in " + shown(named.path) + ": " +
                       shown(newest.second.filename()));
   }
   return ranks_of_run(newest.second, remarks);
+}
+
+std::vector<RunFolder> all_runs(const std::string& given, std::vector<std::string>& remarks) {
+  const Named named = look_at(given);
+  if (named.what == Named::What::rank) { return {{named.path.string(), {named.path.string()}}}; }
+  std::vector<RunFolder> runs;
+  const Paths paths = named.what == Named::What::run ? Paths{named.path} : some_runs_in(named.path);
+  for (const fs::path& each : paths) { runs.push_back({each.string(), ranks_of_run(each, remarks)}); }
+  return runs;
 }
 
 std::vector<std::string> rank_folders(const std::vector<std::string>& given, std::vector<std::string>& remarks) {

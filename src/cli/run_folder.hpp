@@ -19,6 +19,17 @@ std::vector<std::string> rank_folders(const std::string& given, std::vector<std:
 /// The same of several, each folder once. Of none: of the folder where runs go.
 std::vector<std::string> rank_folders(const std::vector<std::string>& given, std::vector<std::string>& remarks);
 
+/// A run, and the folders of its ranks.
+struct RunFolder {
+  std::string folder;
+  std::vector<std::string> ranks;
+};
+
+/// The runs that `given` means, in order of their folders: one itself, or all in a folder of runs. A rank's folder
+/// stands for its run with this rank alone. Links are told in `remarks`.
+/// \throws takt::Error where there is none, saying what to do.
+std::vector<RunFolder> all_runs(const std::string& given, std::vector<std::string>& remarks);
+
 /// Calls `work` for each of these, once the remarks are told. Returns the worst of its exit statuses.
 int for_rank_folders(const std::vector<std::string>& given, const std::function<int(const std::string&)>& work);
 

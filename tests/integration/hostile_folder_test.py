@@ -74,6 +74,8 @@ class HostileFolder(rig.Case):
         yield ("report", "--steps", run), {}
         yield ("report", "--csv", run.parent.parent), {}
         yield ("check", run.parent), {}
+        yield ("ls", run.parent.parent), {}
+        yield ("ls", "--json", run), {}
         yield ("trace", run, "-o", self.scratch / "time line.json"), {}
         yield ("sync", "--to", "wandb", run), sync
         yield ("sync", "--to", "wandb", run.parent), sync

@@ -1,0 +1,143 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <takt/error.hpp>
+#include <takt/session.hpp>
+
+#include "base/text.hpp"
+#include "cli/commands.hpp"
+#include "cli/run_reading.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fnmatch.h>
+
+TAKT_BEGIN_NAMESPACE
+namespace cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using LsNotes = std::map<std::string, std::string>;  // parameters or tags
+
+constexpr std::size_t kLsColumns = 7;
+using LsLine = std::array<std::string, kLsColumns>;
+
+bool fits_pattern(const std::string& pattern, const std::string& text) {
+  return ::fnmatch(pattern.c_str(), text.c_str(), 0) == 0;
+}
+
+/// \param wanted "key", or "key=pattern".
+bool has_note(const LsNotes& notes, const std::string& wanted) {
+  const std::size_t sign = wanted.find('=');
+  const auto found = notes.find(wanted.substr(0, sign));
+  return found != notes.end() && (sign == std::string::npos || fits_pattern(wanted.substr(sign + 1), found->second));
+}
+
+bool is_wanted(const RunReading& run, const LsWishes& wishes) {
+  const auto has_all = [](const std::vector<std::string>& wanted, const LsNotes& notes) {
+    return std::all_of(wanted.begin(), wanted.end(), [&](const std::string& each) { return has_note(notes, each); });
+  };
+  return (wishes.name.empty() || fits_pattern(wishes.name, run.sum.run.name)) &&
+         has_all(wishes.params, run.sum.params) && has_all(wishes.tags, run.sum.tags);
+}
+
+Json ls_json(const RunReading& run) {
+  const Throughput& throughput = run.throughput;
+  return {{"run_id", run.sum.run.id},
+          {"name", run.sum.run.name},
+          {"directory", run.folder},
+          {"start_unix_ns", run.sum.run.start_unix_ns},
+          {"ranks", run.ranks.size()},
+          {"world_size", run.world_size},
+          {"steps", run.steps},
+          {"items_per_s", throughput.items > 0 ? Json(throughput.items_per_s) : Json()},
+          {"steps_per_s", throughput.steps > 0 ? Json(throughput.steps_per_s) : Json()},
+          {"state", state_word(run.state)},
+          {"params", run.sum.params},
+          {"tags", run.sum.tags}};
+}
+
+LsLine ls_line(const RunReading& run) {
+  const std::filesystem::path folder(run.folder);
+  const std::string ranks = run.ranks.size() == run.world_size
+                                ? fmt::format("{}", run.world_size)
+                                : fmt::format("{} of {}", run.ranks.size(), run.world_size);
+  return {detail::fit(detail::printable(folder.filename().string()), 60),
+          detail::fit(detail::printable(run.sum.run.name), 30),
+          utc_text(run.sum.run.start_unix_ns),
+          ranks,
+          detail::human_count(run.steps),
+          run.throughput.items > 0 ? detail::human_rate(run.throughput.items_per_s) : "",
+          state_word(run.state)};
+}
+
+void print_list(const std::vector<RunReading>& runs) {
+  std::vector<LsLine> lines = {{"run", "name", "began (UTC)", "ranks", "steps", "samples/s", "state"}};
+  for (const RunReading& run : runs) { lines.push_back(ls_line(run)); }
+  std::array<std::size_t, kLsColumns> widths = {};
+  for (const LsLine& line : lines) {
+    for (std::size_t at = 0; at < kLsColumns; ++at) { widths[at] = std::max(widths[at], detail::columns_of(line[at])); }
+  }
+  for (const LsLine& line : lines) {
+    std::string text;
+    for (std::size_t at = 0; at < kLsColumns; ++at) {
+      const std::string room(widths[at] - detail::columns_of(line[at]), ' ');
+      const bool is_number = at >= 3 && at <= 5;
+      text += (at == 0 ? "" : "  ") + (is_number ? room + line[at] : line[at] + room);
+    }
+    fmt::print("{}\n", text.substr(0, text.find_last_not_of(' ') + 1));
+  }
+}
+
+/// Newest first; of those that began at once in order of their folders.
+void sort_by_age(std::vector<RunReading>& runs) {
+  std::stable_sort(runs.begin(), runs.end(), [](const RunReading& a, const RunReading& b) {
+    return a.sum.run.start_unix_ns > b.sum.run.start_unix_ns;
+  });
+}
+
+void remark_on(const std::vector<std::string>& lines) {
+  for (const std::string& each : lines) { std::fprintf(stderr, "takt: %s\n", each.c_str()); }
+}
+
+}  // namespace
+
+int ls(const std::string& folder, const LsWishes& wishes) {
+  std::vector<std::string> remarks;
+  const std::vector<RunFolder> folders =
+      all_runs(folder.empty() ? SessionOptions::from_env().directory : folder, remarks);
+  remark_on(remarks);
+  std::vector<RunReading> runs;
+  bool all = true;
+  for (const RunFolder& each : folders) {
+    RunReading run = read_run(each);
+    remark_on(run.not_read);
+    all = all && run.not_read.empty();
+    if (!run.readable() || !is_wanted(run, wishes)) { continue; }
+    for (Rank& rank : run.ranks) { rank.snapshot = Snapshot(); }  // of thousands of runs only their sums stay
+    runs.push_back(std::move(run));
+  }
+  sort_by_age(runs);
+  if (wishes.json) {
+    Json list = Json::array();
+    for (const RunReading& run : runs) { list.push_back(ls_json(run)); }
+    const Json document = {{"schema", "takt-ls/1"}, {"runs", list}};
+    fmt::print("{}\n", detail::printable_json(document.dump(1, ' ', false, Json::error_handler_t::replace)));
+  } else if (!runs.empty()) {
+    print_list(runs);
+  }
+  if (runs.empty() && all) { remark_on({fmt::format("none of {} runs is as you ask", folders.size())}); }
+  return all ? 0 : kBroken;
+}
+
+}  // namespace cli
+TAKT_END_NAMESPACE
