@@ -183,6 +183,9 @@ bool run(const Options& options) {
   Training training(options, ranks);
   for (int number = 0; number < options.epochs; ++number) { training.epoch(); }
   const double accuracy = training.accuracy();
+  // [snippet: reduce]
+  takt::mpi::reduce(session);  // on all ranks: rank 0's table is that of the job
+  // [end]
   if (ranks.rank() == 0) { std::printf("test accuracy %.1f %% on %zu ranks\n", 100 * accuracy, ranks.count()); }
   return accuracy >= kWanted;
 }

@@ -3,12 +3,18 @@
 #pragma once
 
 // Compiled by the program with its own MPI, so that libtakt is tied to none. Link takt::mpi and that MPI.
+#include <takt/detail/job_reduction.hpp>
 #include <takt/detail/mpi_identity.hpp>
+#include <takt/detail/rank_messages.hpp>
 #include <takt/session.hpp>
 
 #include <mpi.h>
 
 #include <array>
+#include <chrono>
+#include <cstddef>
+#include <list>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -21,46 +27,151 @@ namespace detail {
 
 namespace core = takt::detail;
 
-/// A communicator of Takt's own, so that its messages never meet the program's. It is freed with this.
-class Communicator {
- public:
-  explicit Communicator(MPI_Comm handle) : handle_(handle) {}
-  ~Communicator() { MPI_Comm_free(&handle_); }
-  Communicator(const Communicator&) = delete;
-  Communicator& operator=(const Communicator&) = delete;
+inline int rank_of(MPI_Comm comm) {
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  return rank;
+}
+inline int size_of(MPI_Comm comm) {
+  int size = 0;
+  MPI_Comm_size(comm, &size);
+  return size;
+}
 
-  static MPI_Comm copy_of(MPI_Comm other) {
-    MPI_Comm copy = MPI_COMM_NULL;
-    MPI_Comm_dup(other, &copy);
-    return copy;
-  }
-  /// The ranks that share memory with this one, which are those of its node.
-  static MPI_Comm node_of(const Communicator& all) {
-    MPI_Comm node = MPI_COMM_NULL;
-    MPI_Comm_split_type(all.handle_, MPI_COMM_TYPE_SHARED, all.rank(), MPI_INFO_NULL, &node);
-    return node;
-  }
-
-  MPI_Comm handle() const { return handle_; }
-  int rank() const { return number(MPI_Comm_rank); }
-  int size() const { return number(MPI_Comm_size); }
-
- private:
-  int number(int (*ask)(MPI_Comm, int*)) const {
-    int value = 0;
-    ask(handle_, &value);
-    return value;
-  }
-
-  MPI_Comm handle_;
+/// A communicator of Takt's own, so that its messages never meet the program's.
+struct Channel {
+  MPI_Comm comm = MPI_COMM_NULL;
+  int reductions = 0;  ///< that have begun, so that messages of one never meet those of another
 };
 
-inline bool is_usable() {
+/// The one of the communicator that takt::mpi::options() was given last.
+inline Channel*& channel_of_job() {
+  static Channel* channel = nullptr;
+  return channel;
+}
+
+/// The Channel of `comm`; collective over it at the first call. It stays until MPI_Finalize: to free it would take all
+/// ranks, and one of them may be gone. So it is kept with `comm`, which needs one only, however often it is asked for.
+inline Channel& channel_of(MPI_Comm comm) {
+  static int key = MPI_KEYVAL_INVALID;
+  static std::list<Channel> channels;
+  if (key == MPI_KEYVAL_INVALID) {
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &key, nullptr);
+  }
+  void* known = nullptr;
+  int found = 0;
+  MPI_Comm_get_attr(comm, key, &known, &found);
+  if (found != 0) { return *static_cast<Channel*>(known); }
+  channels.emplace_back();
+  Channel& channel = channels.back();
+  MPI_Comm_dup(comm, &channel.comm);
+  MPI_Comm_set_errhandler(channel.comm, MPI_ERRORS_RETURN);  // no fault of Takt's may end the program
+  MPI_Comm_set_attr(comm, key, &channel);
+  return channel;
+}
+
+/// Among the ranks that share memory with this one, which are those of its node.
+inline int rank_on_node(MPI_Comm all) {
+  MPI_Comm node = MPI_COMM_NULL;
+  MPI_Comm_split_type(all, MPI_COMM_TYPE_SHARED, rank_of(all), MPI_INFO_NULL, &node);
+  const int rank = rank_of(node);
+  MPI_Comm_free(&node);
+  return rank;
+}
+
+/// Carries the messages of one reduction.
+class Messages final : public core::RankMessages {
+ public:
+  explicit Messages(Channel& channel)
+      : comm_(channel.comm), number_(channel.reductions++), rank_(rank_of(comm_)), size_(size_of(comm_)) {}
+  ~Messages() override {
+    for (std::list<Message>* each : {&outgoing_, &incoming_}) { leave_behind(*each); }
+  }
+  Messages(const Messages&) = delete;
+  Messages& operator=(const Messages&) = delete;
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+
+  void send(int to, core::RankMessage about, std::string bytes) override {
+    outgoing_.emplace_back();
+    Message& message = outgoing_.back();
+    message.bytes = std::move(bytes);
+    const int count = static_cast<int>(message.bytes.size());
+    MPI_Isend(message.bytes.data(), count, MPI_BYTE, to, tag(about), comm_, &message.request);
+  }
+
+  bool all_sent() override {
+    while (!outgoing_.empty() && is_done(outgoing_.front())) { outgoing_.pop_front(); }
+    return outgoing_.empty();
+  }
+
+  bool receive(int& from, core::RankMessage about, std::string& bytes) override {
+    begin_to_receive(from, tag(about));
+    for (auto at = incoming_.begin(); at != incoming_.end(); ++at) {
+      const bool meant = at->tag == tag(about) && (from == kAnyRank || from == at->from);
+      if (!meant || !is_done(*at)) { continue; }
+      from = at->from;
+      bytes = std::move(at->bytes);
+      incoming_.erase(at);
+      return true;
+    }
+    return false;
+  }
+
+ private:
+  struct Message {
+    int from = 0;
+    int tag = 0;
+    std::string bytes;
+    MPI_Request request = MPI_REQUEST_NULL;
+  };
+
+  /// Within the least that MPI promises (32 767). Messages of a reduction so far back are not under way any more.
+  int tag(core::RankMessage about) const { return number_ % 8192 * 4 + static_cast<int>(about); }
+
+  static bool is_done(Message& message) {
+    int done = 0;
+    const int code = MPI_Test(&message.request, &done, MPI_STATUS_IGNORE);
+    return done != 0 || code != MPI_SUCCESS;
+  }
+
+  /// The next message, if one has come. Only then its length is known.
+  void begin_to_receive(int from, int tag) {
+    int here = 0;
+    MPI_Status status;
+    const int source = from == kAnyRank ? MPI_ANY_SOURCE : from;
+    if (MPI_Iprobe(source, tag, comm_, &here, &status) != MPI_SUCCESS || here == 0) { return; }
+    int count = 0;
+    MPI_Get_count(&status, MPI_BYTE, &count);
+    incoming_.emplace_back();
+    Message& message = incoming_.back();
+    message.from = status.MPI_SOURCE;
+    message.tag = tag;
+    message.bytes.resize(static_cast<std::size_t>(count));
+    MPI_Irecv(&message.bytes[0], count, MPI_BYTE, message.from, tag, comm_, &message.request);
+  }
+
+  /// What a rank that is gone has not taken, or has not sent whole, MPI may still look at.
+  static void leave_behind(std::list<Message>& messages) {
+    static auto* const left = new std::list<Message>;
+    left->splice(left->end(), messages);
+  }
+
+  MPI_Comm comm_;
+  int number_;
+  int rank_;
+  int size_;
+  std::list<Message> outgoing_;
+  std::list<Message> incoming_;
+};
+
+inline bool is_usable(void (*report)(bool finalized)) {
   int begun = 0;
   int ended = 0;
   MPI_Initialized(&begun);
   MPI_Finalized(&ended);
-  if (begun == 0 || ended != 0) { core::report_without_mpi(ended != 0); }
+  if (begun == 0 || ended != 0) { report(ended != 0); }
   return begun != 0 && ended == 0;
 }
 
@@ -76,48 +187,70 @@ inline void check(MPI_Comm comm) {
   }
 }
 
-/// Whether all that mpirun started are in it.
-inline bool is_whole_world(const Communicator& comm) {
-  int size = 0;
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  return size == comm.size();
-}
-
 /// What rank 0 calls the run, on all ranks.
-inline std::string agreed_run_id(const Communicator& comm, const SessionOptions& options) {
+inline std::string agreed_run_id(MPI_Comm comm, const SessionOptions& options) {
   std::array<char, core::kLongestProposedRunId + 1> id{};
-  if (comm.rank() == 0) {
-    int world_rank = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+  if (rank_of(comm) == 0) {
     // Parts of a job may train apart, under one name and one launcher.
-    const std::string proposed = core::proposed_run_id(options, is_whole_world(comm) ? -1 : world_rank);
+    const bool whole_world = size_of(comm) == size_of(MPI_COMM_WORLD);
+    const std::string proposed = core::proposed_run_id(options, whole_world ? -1 : rank_of(MPI_COMM_WORLD));
     proposed.copy(id.data(), core::kLongestProposedRunId);
   }
-  MPI_Bcast(id.data(), static_cast<int>(id.size()), MPI_CHAR, 0, comm.handle());
+  MPI_Bcast(id.data(), static_cast<int>(id.size()), MPI_CHAR, 0, comm);
   return id.data();
+}
+
+inline void report_no_reduction(bool finalized) {
+  core::report_not_reduced(finalized ? "MPI has been finalised" : "MPI is not initialised");
+}
+
+inline bool reduce_job(std::chrono::milliseconds deadline) {
+  if (!is_usable(report_no_reduction)) { return false; }
+  if (channel_of_job() == nullptr) {
+    core::report_not_reduced("give the Session takt::mpi::options(), which names the ranks");
+    return false;
+  }
+  Messages messages(*channel_of_job());
+  return core::reduce_job(messages, deadline);
 }
 
 }  // namespace detail
 
 /// `options` with rank, world size, rank on the node and run id as the ranks of `comm` are: whatever launched them,
 /// they are one run. Collective over `comm`, between MPI_Init and MPI_Finalize; it waits for all ranks. The
-/// communicator is duplicated for the call, so that messages of the program's are not met. A variable (TAKT_RANK,
+/// communicator is duplicated, once, so that messages of the program's are not met. A variable (TAKT_RANK,
 /// TAKT_WORLD_SIZE, TAKT_RUN_ID) that says otherwise is reported once and passed over; TAKT_RUN_ID of rank 0 names the
 /// run. Before MPI_Init and after MPI_Finalize it reports that, and returns `options` as they are: the launcher's
 /// variables count. Any thread that may call MPI.
 /// \throws takt::Error for MPI_COMM_NULL and for an inter-communicator.
 inline SessionOptions options(MPI_Comm comm = MPI_COMM_WORLD, SessionOptions options = SessionOptions::from_env()) {
-  if (!detail::is_usable()) { return options; }
+  if (!detail::is_usable(takt::detail::report_without_mpi)) { return options; }
   detail::check(comm);
-  const detail::Communicator all(detail::Communicator::copy_of(comm));
-  const detail::Communicator node(detail::Communicator::node_of(all));
+  detail::channel_of_job() = &detail::channel_of(comm);
+  const MPI_Comm all = detail::channel_of_job()->comm;
   takt::detail::MpiIdentity identity;
-  identity.rank = all.rank();
-  identity.world_size = all.size();
-  identity.local_rank = node.rank();
+  identity.rank = detail::rank_of(all);
+  identity.world_size = detail::size_of(all);
+  identity.local_rank = detail::rank_on_node(all);
   identity.run_id = detail::agreed_run_id(all, options);
   takt::detail::apply(identity, options);
   return options;
+}
+
+/// Brings what all ranks have recorded so far to rank 0, whose table, summary.json and exporters speak for the job from
+/// then on. All ranks that takt::mpi::options() made one run call it, between MPI_Init and MPI_Finalize and before
+/// Session::close(). It uses messages, and no collective: where a rank does not come, the others go on without it.
+/// \param deadline of each wait for a rank that gives no sign.
+/// Returns on rank 0 whether all ranks are in, elsewhere whether this one's part was taken. What is missing is told on
+/// stderr. The thread that may call MPI (MPI_THREAD_FUNNELED).
+inline bool reduce(Session& session, std::chrono::milliseconds deadline = std::chrono::seconds(2)) {
+  (void)session;  // a process has one at a time
+#if TAKT_ENABLED
+  return detail::reduce_job(deadline);
+#else
+  (void)deadline;
+  return true;
+#endif
 }
 
 }  // namespace mpi

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -200,6 +201,8 @@ inline bool has_percentile(const Summary& summary, double q) noexcept {
   return q <= 0.5 ? n > 0 : n * (1 - q) > 1 - 1e-9;
 }
 
+struct Job;
+
 /// Finished values: all that an exporter sees. A value; safe to keep. Indices stay the same from one snapshot of a
 /// process to the next; paths, threads and series are only ever appended.
 struct Snapshot {
@@ -214,6 +217,10 @@ struct Snapshot {
       false;  ///< Session::fail() was called, the Session was unwound by an exception, `killed`, or `uncaught`
   bool killed = false;  ///< SIGTERM has ended the run; only with SessionOptions::end_on_sigterm
   Uncaught uncaught;    ///< of which the process died; only with SessionOptions::end_on_uncaught
+
+  /// The figures of all ranks, of which this is rank 0, from takt::mpi::reduce() on; nullptr: there are none. The
+  /// type is in <takt/job.hpp>.
+  std::shared_ptr<const Job> job;
 
   std::vector<PathStats> paths;  ///< parents before children
   std::vector<ThreadInfo> threads;

@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "base/words.hpp"
 #include "base/write_patience.hpp"
+#include "report/job_figures.hpp"
 #include "report/notes.hpp"
 #include "report/page.hpp"
 #include "report/text_table.hpp"
@@ -177,8 +178,11 @@ bool print_table(const Snapshot& snapshot, const ConsoleOptions& options) {
                          "a file of the program's, into which no table is printed");
     return true;  // nobody is there to read it
   }
-  const std::string text =
-      format_table(snapshot, detail::width_of(stream, options.width), detail::wants_color(stream, options.color));
+  const int width = detail::width_of(stream, options.width);
+  const bool color = detail::wants_color(stream, options.color);
+  const std::string text = snapshot.job == nullptr || snapshot.uncaught.happened
+                               ? format_table(snapshot, width, color)
+                               : detail::format_job(detail::report_of_job(snapshot), width, color);
   errno = 0;
   if (write_text(stream, text)) { return true; }
   char buffer[128];

@@ -174,6 +174,7 @@ std::string format_job(const JobReport& job, int width, bool color) {
   page.add_part(table.body(), Page::Style::plain);
   page.add(efficiency_line(job), Page::Style::plain);
   page.add(pipeline_line(job.pipeline), Page::Style::plain);
+  page.add_part(job.remarks, Page::Style::plain);
   page.add_part(notes.rates, Page::Style::plain);
   page.add(notes.caveats, Page::Style::dim);
   return page.text();

@@ -22,11 +22,12 @@ struct JobReport {
   Snapshot sum;       ///< their totals, path by path; its rank is -1
   RankRecord record;  ///< how the totals of ranks lie beside each other
   std::vector<RankVerdict> verdicts;
-  JobEfficiency efficiency;  ///< 0 without steps
-  Pipeline pipeline;         ///< its stages, if it has any
-  std::size_t steps = 0;     ///< that verdicts, efficiency and pipeline rest on
-  std::uint64_t every = 1;   ///< about one step in so many is among them
-  std::size_t left_out = 0;  ///< ranks that are not compared
+  JobEfficiency efficiency;          ///< 0 without steps
+  Pipeline pipeline;                 ///< its stages, if it has any
+  std::size_t steps = 0;             ///< that verdicts, efficiency and pipeline rest on
+  std::uint64_t every = 1;           ///< about one step in so many is among them
+  std::size_t left_out = 0;          ///< ranks that are not compared
+  std::vector<std::string> remarks;  ///< lines below the table
 };
 
 /// The page of a job: who makes whom wait, the table over ranks, rates, and what the figures do not contain.

@@ -8,6 +8,7 @@
 #include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "base/words.hpp"
+#include "report/job_json.hpp"
 #include "report/json_lines.hpp"
 
 #include <cmath>
@@ -21,7 +22,7 @@ namespace {
 
 using Json = detail::JsonText;
 
-constexpr const char* kSchema = "takt-summary/1";
+constexpr const char* kSchema = "takt-summary/2";
 constexpr std::int64_t kPeriodNs = 10'000'000'000;
 
 /// JSON has no NaN and no infinities.
@@ -329,6 +330,7 @@ bool write_json(const Snapshot& snapshot, const detail::JsonLines::Sink& take) {
   lines.member("exposed", exposed(Exposed::of(snapshot)));
   lines.member("time_lines", time_lines(snapshot));
   lines.member("losses", losses(snapshot));
+  lines.member("job", detail::job_json(snapshot));
   return lines.finish();
 }
 

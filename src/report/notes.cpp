@@ -316,7 +316,8 @@ Notes notes_of(const Snapshot& snapshot) {
   overlap_lines(snapshot, notes.rates);
   halted_lines(snapshot, notes.caveats);
   warmup_lines(snapshot, notes.caveats);
-  run_lines(snapshot, notes.caveats);
+  // What messages brought together has no clock: of processes it tells nothing.
+  if (!is_job(snapshot) || !snapshot.clock.name.empty()) { run_lines(snapshot, notes.caveats); }
   add_path_notes(snapshot, notes.caveats);
   death_line(snapshot, notes.caveats);
   missing_lines(snapshot, notes.caveats);

@@ -79,6 +79,8 @@ detail::SessionImpl* open(std::string name, SessionOptions options) {
 
 }  // namespace
 
+detail::SessionImpl* detail::running_session() noexcept { return current_session(); }
+
 int detail::this_rank() noexcept {
   if (const detail::SessionImpl* session = current_session()) { return session->run().rank; }
   try {

@@ -231,6 +231,11 @@ void SessionImpl::set_group(std::string_view name, int number) {
   groups_.set(name, number);
 }
 
+void SessionImpl::set_job(std::shared_ptr<const Job> job) {
+  const std::lock_guard<std::mutex> lock(data_);
+  job_ = std::move(job);
+}
+
 void SessionImpl::metric(std::string_view name, double value, const std::int64_t* step) noexcept {
   if (silent_ || !ours()) { return; }
   const std::uint64_t number = metric_names().number(name);
@@ -268,6 +273,7 @@ Snapshot SessionImpl::snapshot(bool finished) {
   snapshot.tags = tags_;
   snapshot.run.groups = groups_.list();
   snapshot.uncaught = uncaught_;
+  snapshot.job = job_;
   name_open_regions(snapshot);
   for (const auto* workers : {&local_, &added_}) {
     for (const auto& worker : *workers) {

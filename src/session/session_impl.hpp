@@ -46,6 +46,10 @@ class SessionImpl {
   void metric(std::string_view name, double value, const std::int64_t* step) noexcept;
   Snapshot snapshot(bool finished);
   void print();
+  /// From now on this Session, of rank 0, speaks for the job. Any thread.
+  void set_job(std::shared_ptr<const Job> job);
+  /// TAKT_DISABLE=1.
+  bool is_silent() const noexcept { return silent_; }
   void poll();
   bool close() noexcept { return end(false); }
   /// The process dies of an exception that nobody caught, or of std::terminate(): the run ends as failed, unless it has
@@ -126,8 +130,9 @@ class SessionImpl {
   const JournalExporter* journal_ = nullptr;  // among them, for what they leave out
   const CsvExporter* csv_ = nullptr;
   std::vector<std::shared_ptr<ExportWorker>> added_;
-  bool ended_ = false;  // too late for another exporter
-  Uncaught uncaught_;   // of which the process dies
+  std::shared_ptr<const Job> job_;  // from reduce() on
+  bool ended_ = false;              // too late for another exporter
+  Uncaught uncaught_;               // of which the process dies
 
   std::mutex collecting_;  // one collection at a time, so that exporters see rows in order
   // Taken from the threads, and, for want of memory, not offered to every exporter yet. Under collecting_.
@@ -144,6 +149,9 @@ class SessionImpl {
   bool delivered_ = false;  // all of it
   Time deadline_;           // of closing; constant from closed_ on
 };
+
+/// The Session that has begun and is not closed; nullptr: there is none. Any thread.
+SessionImpl* running_session() noexcept;
 
 }  // namespace detail
 TAKT_END_NAMESPACE

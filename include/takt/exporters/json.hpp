@@ -13,7 +13,7 @@
 
 TAKT_BEGIN_NAMESPACE
 
-/// The summary of a snapshot as JSON by schema "takt-summary/1" (docs/files.md). Any thread.
+/// The summary of a snapshot as JSON by schema "takt-summary/2" (docs/files.md). Any thread.
 TAKT_EXPORT std::string format_json(const Snapshot& snapshot);
 
 /// Writes summary.json, whole and then renamed, at the end of the run and every ten seconds before.

@@ -123,6 +123,7 @@ TEST_CASE("a job without a step period has no rate, and says so") {
 
 TEST_CASE("what is of one rank and what is of all is told apart below the table of a job") {
   JobReport job = some_job(4);
+  job.sum.clock.name = "tsc";
   job.sum.overhead_ns = 400'000'000;
   job.sum.process.cpu_ns = static_cast<std::int64_t>(20 * kSecond);
   job.sum.uncovered_ns = static_cast<std::int64_t>(kSecond);

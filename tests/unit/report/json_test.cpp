@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <takt/error.hpp>
 #include <takt/exporters/json.hpp>
+#include <takt/job.hpp>
 
 #include "base/nanoseconds.hpp"
 
@@ -12,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include <limits>
+#include <memory>
 #include <set>
 #include <string>
 
@@ -45,11 +47,17 @@ TEST_CASE("every field of summary.json stands in docs/files.md") {
   Snapshot snapshot = sample_snapshot();
   snapshot.devices = {{"cuda", "libcuda.so.1 is not there", ""}};
   snapshot.time_lines.emplace_back();
+  const auto job = std::make_shared<takt::Job>();
+  job->paths.emplace_back();
+  job->wall.ranks = 2;
+  snapshot.job = job;
   std::set<std::string> fields;
   add_fields(json::parse(takt::format_json(snapshot)), fields);
   const std::string source = __FILE__;
   const std::string page = read_text(source.substr(0, source.rfind("tests/unit/")) + "docs/files.md");
-  REQUIRE(fields.count("gpu_clock_error_ns") + fields.count("open_ns") + fields.count("items_low") == 3);
+  REQUIRE(fields.count("gpu_clock_error_ns") + fields.count("open_ns") + fields.count("items_low") +
+              fields.count("max_rank") ==
+          4);
   for (const std::string& field : fields) {
     INFO(field);
     CHECK(page.find("`" + field + "`") != std::string::npos);
@@ -96,7 +104,7 @@ TEST_CASE("summary.json has what streams waited for, and what their spans say of
 TEST_CASE("summary.json says which schema it has and carries the run") {
   const Snapshot snapshot = sample_snapshot();
   const json summary = json::parse(takt::format_json(snapshot));
-  CHECK(summary["schema"] == "takt-summary/1");
+  CHECK(summary["schema"] == "takt-summary/2");
   CHECK(summary["run"]["name"] == "digits");
   CHECK(summary["run"]["id"] == snapshot.run.id);
   CHECK(summary["run"]["pid"] == 4711);

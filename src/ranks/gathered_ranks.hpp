@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "ranks/rank_record.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// Some ranks of a job, and what they have recorded together. A value; one thread at a time.
+struct GatheredRanks {
+  std::vector<std::uint32_t> ranks;  ///< ascending
+  RankRecord record;
+};
+
+/// Adds the ranks of `from`. Throws Error where one of them is there already.
+void merge_into(GatheredRanks& part, const GatheredRanks& from);
+
+/// As bytes. Equal parts give equal bytes.
+std::string pack(const GatheredRanks& part);
+/// What pack() has made. Bytes may be anything: throws Error, which says what is wrong with them.
+GatheredRanks unpack_gathered(std::string_view bytes);
+
+/// Of the ranks of a job of `size` those that are not in it, ascending.
+std::vector<std::uint32_t> missing_from(const GatheredRanks& part, std::uint32_t size);
+
+/// Ranks form a binomial tree with rank 0 at its root: a rank's parent is the rank without its lowest bit that is set.
+constexpr std::uint32_t parent_of(std::uint32_t rank) noexcept { return rank & (rank - 1); }
+/// Ascending. They are of ceil(log2(size)) at most.
+std::vector<std::uint32_t> children_of(std::uint32_t rank, std::uint32_t size);
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,165 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "report/job_figures.hpp"
+
+#include "base/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+constexpr std::size_t kMostListed = 16;
+
+OverRanks over_ranks_of(const RankSpread& spread) {
+  if (spread.ranks == 0) { return {}; }
+  return {spread.ranks,      spread.mean_ns(), spread.stdev_ns(), spread.least.ns,
+          spread.least.rank, spread.most.ns,   spread.most.rank,  spread.imbalance()};
+}
+
+/// Makes the list of paths, each tree whole before the next.
+class JobPaths {
+ public:
+  JobPaths(const RankRecord& record, const Snapshot& first) : record_(record) {
+    std::vector<RankPathName> names;
+    for (const PathStats& each : first.paths) {
+      RankPathName name = each.parent == PathStats::kNoParent ? RankPathName() : names[each.parent];
+      name.push_back(each.name);
+      take(name);
+      names.push_back(std::move(name));
+    }
+    for (const auto& [name, path] : record.paths) { take(name); }
+  }
+
+  /// Places may be nested deep: nothing here calls itself.
+  std::vector<JobPath> list() {
+    struct Waiting {
+      const RankPathName* name;
+      std::uint32_t parent;
+    };
+    std::vector<Waiting> waiting;
+    const auto add_below = [&](const RankPathName& name, std::uint32_t path) {
+      const std::vector<RankPathName>& below = below_[name];
+      for (auto at = below.rbegin(); at != below.rend(); ++at) { waiting.push_back({&*at, path}); }
+    };
+    add_below({}, PathStats::kNoParent);
+    std::vector<JobPath> paths;
+    while (!waiting.empty()) {
+      const Waiting next = waiting.back();
+      waiting.pop_back();
+      paths.push_back(path_of(*next.name, next.parent));
+      add_below(*next.name, static_cast<std::uint32_t>(paths.size() - 1));
+    }
+    return paths;
+  }
+
+ private:
+  void take(const RankPathName& name) {
+    if (!taken_.insert(name).second) { return; }
+    below_[RankPathName(name.begin(), name.end() - 1)].push_back(name);
+  }
+
+  JobPath path_of(const RankPathName& name, std::uint32_t parent) const {
+    JobPath path;
+    path.name = name.back();
+    path.parent = parent;
+    path.depth = static_cast<std::uint32_t>(name.size() - 1);
+    const auto found = record_.paths.find(name);
+    if (found == record_.paths.end()) { return path; }
+    const RankPath& over = found->second;
+    path.kind = over.kind;
+    path.host = over.host;
+    path.device = over.device;
+    path.host_total = over_ranks_of(over.host_totals);
+    path.device_total = over_ranks_of(over.device_totals);
+    path.share = share_of_job(record_, over);
+    return path;
+  }
+
+  const RankRecord& record_;
+  std::set<RankPathName> taken_;
+  std::map<RankPathName, std::vector<RankPathName>> below_;
+};
+
+/// The totals alone: of rates and of steps a reduction knows nothing.
+Snapshot sum_of(const Snapshot& snapshot, const Job& job) {
+  Snapshot sum;
+  sum.run = snapshot.run;
+  sum.run.directory.clear();
+  sum.run.rank = -1;
+  sum.run.world_size = static_cast<int>(job.wall.ranks);
+  sum.wall_ns = static_cast<std::int64_t>(job.wall.max_ns);
+  sum.finished = snapshot.finished;
+  sum.failed = snapshot.failed;
+  sum.killed = snapshot.killed;
+  for (const JobPath& each : job.paths) {
+    PathStats path;
+    path.name = each.name;
+    path.kind = each.kind;
+    path.parent = each.parent;
+    path.depth = each.depth;
+    path.host = each.host;
+    path.device = each.device;
+    sum.paths.push_back(std::move(path));
+  }
+  sum.devices = snapshot.devices;
+  for (const Loss& each : snapshot.losses) {
+    const std::string label = fmt::format("rank {}", snapshot.run.rank);
+    sum.losses.push_back({each.what, each.where.empty() ? label : label + ", " + each.where, each.count});
+  }
+  return sum;
+}
+
+std::vector<std::string> remarks_of(const Snapshot& snapshot, const Job& job) {
+  std::vector<std::string> lines;
+  if (!job.missing.empty()) {
+    lines.push_back(fmt::format("{} of {} ranks are not in these figures: {}", job.missing.size(), job.world_size,
+                                rank_list(job.missing)));
+  }
+  const std::string& folder = snapshot.run.directory;
+  lines.push_back("as far as takt::mpi::reduce() saw; losses are those of this rank alone");
+  // The folder of the rank stands in that of the run.
+  lines.push_back(folder.empty() ? std::string("who makes whom wait, and rates: no files were written")
+                                 : "who makes whom wait, and rates: takt report " +
+                                       printable(folder.substr(0, folder.find_last_of('/'))));
+  return lines;
+}
+
+}  // namespace
+
+std::shared_ptr<const Job> job_of(RankRecord record, const Snapshot& first, std::uint32_t world_size,
+                                  std::vector<std::uint32_t> missing) {
+  const auto job = std::make_shared<Job>();
+  job->world_size = world_size;
+  job->missing = std::move(missing);
+  job->wall = over_ranks_of(record.wall);
+  job->paths = JobPaths(record, first).list();
+  job->record = std::make_shared<const RankRecord>(std::move(record));
+  return job;
+}
+
+JobReport report_of_job(const Snapshot& snapshot) {
+  JobReport report;
+  report.sum = sum_of(snapshot, *snapshot.job);
+  report.record = *snapshot.job->record;
+  report.remarks = remarks_of(snapshot, *snapshot.job);
+  return report;
+}
+
+std::string rank_list(const std::vector<std::uint32_t>& ranks) {
+  std::string text;
+  for (std::size_t at = 0; at < std::min(ranks.size(), kMostListed); ++at) {
+    text += fmt::format("{}{}", at == 0 ? "" : ", ", ranks[at]);
+  }
+  return ranks.size() > kMostListed ? text + ", ..." : text;
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,208 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+
+// reduce_program <case> [number]: ranks that record, and reduce; rank 0 says on one line what came.
+#include <takt/job.hpp>
+#include <takt/mpi.hpp>
+#include <takt/session.hpp>
+#include <takt/takt.hpp>
+
+#include "journal/journal_reader.hpp"
+#include "ranks/rank_record.hpp"
+
+#include <mpi.h>
+#include <poll.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace {
+
+using std::chrono::milliseconds;
+
+// Ranks begin one after the other on few processors: nobody that comes may be taken for one that does not.
+constexpr milliseconds kPatience(20'000);
+// Where one does not come, this is waited for.
+constexpr milliseconds kShort(3'000);
+
+/// With something else than MPI.
+void busy_for(milliseconds time) { ::poll(nullptr, 0, static_cast<int>(time.count())); }
+
+int rank_in(MPI_Comm comm) {
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  return rank;
+}
+
+/// Every rank has all of them but the last, which the even ones have alone.
+void record(int rank, int paths) {
+  const takt::Scope batch(takt::Batch);
+  for (int path = 0; path < paths; ++path) {
+    if (path + 1 == paths && rank % 2 != 0) { continue; }
+    const takt::Key& key = takt::key(("path " + std::to_string(path)).c_str());
+    for (int call = 0; call < 3; ++call) {
+      takt::record(key, std::chrono::microseconds(1000 * (rank + 1) + 10 * path + call));
+    }
+  }
+}
+
+void tell(bool done, const takt::Session& session, const takt::Job* job) {
+  std::printf("rank %d %s", session.run().rank, done ? "done" : "not done");
+  if (job != nullptr) {
+    std::printf(", %llu of %u", static_cast<unsigned long long>(job->wall.ranks), job->world_size);
+    for (const auto each : job->missing) { std::printf(" -%u", each); }
+  }
+  std::printf("\n");
+  std::fflush(stdout);
+}
+
+/// The files are read when all ranks have closed theirs. They tell a later wall time than the one at reduce().
+bool is_as_in_files(const takt::Job& job, const std::string& directory) {
+  takt::detail::RankRecord files;
+  for (const auto& each : std::filesystem::directory_iterator(std::filesystem::path(directory).parent_path())) {
+    takt::Snapshot snapshot;
+    takt::detail::JournalReader reader(each.path().string());
+    while (reader.read_part(snapshot)) {}
+    merge_into(files, takt::detail::record_of(snapshot));
+  }
+  const takt::detail::RankRecord& messages = *job.record;
+  const bool wall = files.wall.ranks == messages.wall.ranks && files.wall.least.ns >= messages.wall.least.ns &&
+                    files.wall.most.ns >= messages.wall.most.ns;
+  files.wall = messages.wall;
+  return wall && pack(files) == pack(messages);
+}
+
+int reduce_all(int paths) {
+  takt::Session session("reduce", takt::mpi::options());
+  const int rank = rank_in(MPI_COMM_WORLD);
+  record(rank, paths);
+  const bool done = takt::mpi::reduce(session, kPatience);
+  const auto job = session.snapshot().job;
+  if (rank == 0) { tell(done, session, job.get()); }
+  session.close();
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank != 0) { return done && job == nullptr ? 0 : 1; }
+  const bool same = job != nullptr && is_as_in_files(*job, session.run().directory);
+  std::printf("%s\n", same ? "as in files" : "other than in files");
+  return done && same ? 0 : 1;
+}
+
+/// One rank does something else, and calls nothing of MPI's meanwhile.
+void reduce_without(int absent) {
+  takt::Session session("reduce", takt::mpi::options());
+  const int rank = rank_in(MPI_COMM_WORLD);
+  record(rank, 3);
+  MPI_Barrier(MPI_COMM_WORLD);  // they are all there, and then one is not
+  if (rank == absent) {
+    busy_for(4 * kShort);
+    return;
+  }
+  const bool done = takt::mpi::reduce(session, kShort);
+  tell(done, session, session.snapshot().job.get());
+}
+
+/// One rank dies, as a machine without memory has it. The others end without MPI_Finalize, which waits for all.
+[[noreturn]] void reduce_after_death(int dead) {
+  takt::Session session("reduce", takt::mpi::options());
+  const int rank = rank_in(MPI_COMM_WORLD);
+  MPI_Barrier(MPI_COMM_WORLD);
+  {
+    const takt::Scope batch(takt::Batch);
+    const takt::Scope forward(takt::Forward);
+    session.poll();
+    busy_for(milliseconds(1500));  // for the journal to know
+    if (rank == dead) { std::raise(SIGKILL); }
+  }
+  const bool done = takt::mpi::reduce(session, kShort);
+  tell(done, session, session.snapshot().job.get());
+  session.close();
+  busy_for(kShort);  // whoever ends first takes its part of the messages along
+  std::_Exit(0);
+}
+
+/// Halves of the job, with messages of the program's under way on both communicators, of any tag.
+bool reduce_halves() {
+  constexpr int kMessages = 100;
+  const int rank = rank_in(MPI_COMM_WORLD);
+  MPI_Comm half = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, rank % 2, 0, &half);
+  takt::Session session("reduce", takt::mpi::options(half));
+  record(rank, 3);
+  int size = 1;
+  MPI_Comm_size(half, &size);
+  const int mine = rank_in(half);
+  std::vector<int> received(kMessages, -1);
+  std::vector<MPI_Request> requests(2 * kMessages, MPI_REQUEST_NULL);
+  for (std::size_t at = 0; at < kMessages; ++at) {
+    MPI_Irecv(&received[at], 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, half, &requests[at]);
+    if (at % 2 == 0) {
+      MPI_Isend(&mine, 1, MPI_INT, (mine + 1) % size, static_cast<int>(at / 2), half, &requests[kMessages + at]);
+    }
+  }
+  const bool done = takt::mpi::reduce(session, kPatience);
+  const auto job = session.snapshot().job;
+  if (mine == 0) { tell(done, session, job.get()); }
+  for (std::size_t at = 1; at < kMessages; at += 2) {
+    MPI_Isend(&mine, 1, MPI_INT, (mine + 1) % size, static_cast<int>(at / 2), half, &requests[kMessages + at]);
+  }
+  MPI_Waitall(2 * kMessages, requests.data(), MPI_STATUSES_IGNORE);
+  for (const int each : received) {
+    if (each != (mine + size - 1) % size) { return false; }
+  }
+  MPI_Comm_free(&half);
+  return done;
+}
+
+/// Twice: the second time tells more.
+bool reduce_again() {
+  takt::Session session("reduce", takt::mpi::options());
+  bool done = true;
+  for (int round = 1; round <= 2; ++round) {
+    record(rank_in(MPI_COMM_WORLD), 2);
+    done = takt::mpi::reduce(session, kPatience) && done;
+    const auto job = session.snapshot().job;
+    if (job != nullptr) {
+      std::printf("round %d: %llu\n", round, static_cast<unsigned long long>(job->paths.at(1).host.n()));
+    }
+  }
+  return done;
+}
+
+int run(const std::string& name, int number) {
+  if (name == "all") { return reduce_all(number); }
+  if (name == "without") { reduce_without(number); }
+  if (name == "death") { reduce_after_death(number); }
+  if (name == "halves") { return reduce_halves() ? 0 : 1; }
+  if (name == "again") { return reduce_again() ? 0 : 1; }
+  if (name == "closed") {
+    takt::Session session("reduce", takt::mpi::options());
+    session.close();
+    return takt::mpi::reduce(session) ? 1 : 0;
+  }
+  return 0;
+}
+
+/// Before MPI_Init, after MPI_Finalize, and where options() did not name the ranks.
+void reduce_alone() {
+  takt::Session session("reduce");
+  std::printf("%d\n", takt::mpi::reduce(session) ? 1 : 0);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string name = argc > 1 ? argv[1] : "all";
+  if (name == "early") { reduce_alone(); }
+  int level = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
+  const int status = run(name, argc > 2 ? std::atoi(argv[2]) : 3);
+  if (name == "unnamed") { reduce_alone(); }
+  MPI_Finalize();
+  if (name == "late") { reduce_alone(); }
+  return status;
+}

@@ -1,0 +1,90 @@
+# SPDX-FileCopyrightText: The Takt authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""What all ranks have recorded comes to rank 0: reduce_test.py <program>, with MPIRUN in the environment."""
+
+import os
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
+import rig  # noqa: E402
+
+MPIRUN = os.environ["MPIRUN"].split()
+GO_ON = os.environ["GO_ON"].split()  # of mpirun, so that one rank's death is not that of all; MPICH's has none that does it
+COMMAND = os.environ.get("COMMAND")
+MOST = int(os.environ["MOST"])
+MANY = min(MOST, 64)
+
+
+class Reduce(rig.Case):
+    def launch(self, ranks, *case, options=(), **env):
+        extra = {"OMPI_ALLOW_RUN_AS_ROOT": 1, "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": 1, "TAKT_TABLE": 0, "TAKT_DIR": self.runs, **env}
+        command = [*MPIRUN, *options, "-n", str(ranks), rig.PROGRAM, *map(str, case)]
+        started = rig.Started(command, rig.environment(**extra), subprocess.DEVNULL, subprocess.PIPE, file_bytes=1 << 30,
+                              prepare=None)
+        self.addCleanup(started.kill)
+        return started.end(180 * rig.SLACK)
+
+    def reduce(self, ranks, *case, **how):
+        ended = self.launch(ranks, *case, **how)
+        self.assertEqual(ended.status, 0, ended)
+        return ended
+
+    def test_the_record_of_all_ranks_is_that_of_their_files(self):
+        for ranks in [n for n in (1, 2, 3, 5, 7, 31, 64) if n <= MOST]:
+            ended = self.reduce(ranks, "all", 64)
+            self.assertEqual(ended.out.splitlines(), [f"rank 0 done, {ranks} of {ranks}", "as in files"], ended)
+            self.assertEqual(ended.err, "")
+
+    def test_so_it_is_of_more_paths(self):
+        self.assertIn("as in files", self.reduce(3, "all", 500).out)
+
+    def test_a_rank_that_does_not_come_is_missing_alone(self):
+        for ranks, absent in ((2, 1), (MANY, 1), (MANY, 4)):
+            ended = self.reduce(ranks, "without", absent)
+            lines = ended.out.splitlines()
+            self.assertIn(f"rank 0 not done, {ranks - 1} of {ranks} -{absent}", lines, ended)
+            self.assertEqual(sum(" done" in line and "not" not in line for line in lines), ranks - 2, ended)
+            self.assertEqual(ended.err.count(f"{ranks - 1} of {ranks} ranks answered, each within 3000 ms; missing: {absent}; takt report"),
+                             1, ended)
+
+    def test_without_rank_0_the_others_go_on(self):
+        ended = self.reduce(3, "without", 0)
+        lines = [line for line in ended.out.splitlines() if "UCX" not in line]  # of MPICH's, on what nobody received
+        self.assertEqual(sorted(lines), ["rank 1 not done", "rank 2 not done"], ended)
+        self.assertEqual(ended.err.count("took its part within 3000 ms"), 2, ended)
+
+    def test_a_rank_that_was_killed(self):
+        dead = MANY // 2
+        ended = self.launch(MANY, "death", dead, options=GO_ON)
+        lines = ended.out.splitlines()
+        if GO_ON:
+            self.assertIn(f"rank 0 not done, {MANY - 1} of {MANY} -{dead}", lines, ended)
+            self.assertEqual(sum(" done" in line and "not" not in line for line in lines), MANY - 2, ended)
+        if COMMAND:
+            out = subprocess.run([COMMAND, "report", self.runs], capture_output=True, text=True, timeout=60).stdout
+            self.assertRegex(out, rf"\nrank {dead}: died.* in Batch > Forward", out)
+            if GO_ON:
+                self.assertEqual(out.count(": died"), 1, out)
+
+    def test_halves_under_traffic(self):
+        ended = self.reduce(5, "halves")
+        self.assertEqual(sorted(ended.out.splitlines()), ["rank 0 done, 2 of 2", "rank 0 done, 3 of 3"], ended)
+        self.assertEqual(ended.err, "")
+
+    def test_a_second_time_tells_more(self):
+        ended = self.reduce(3, "again")
+        self.assertEqual(ended.out.splitlines(), ["round 1: 9", "round 2: 18"], ended)
+        self.assertEqual(ended.err, "")
+
+    def test_what_cannot_be_reduced_is_told(self):
+        for case, words in (("early", "MPI is not initialised; this rank adds nothing"), ("late", "MPI has been finalised; this rank adds"),
+                            ("unnamed", "give the Session takt::mpi::options()"), ("closed", "it is closed; reduce before")):
+            ended = self.reduce(2, case)
+            self.assertEqual(ended.err.count(words), 2, ended)
+            self.assertNotIn("1\n", ended.out)
+
+
+if __name__ == "__main__":
+    rig.main()

@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "ranks/gathered_ranks.hpp"
+
+#include <takt/error.hpp>
+
+#include "support/catch.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+using takt::detail::GatheredRanks;
+using Ranks = std::vector<std::uint32_t>;
+
+namespace {
+
+GatheredRanks part_of(std::uint32_t rank) {
+  GatheredRanks part{{rank}, {}};
+  takt::Summary summary;
+  summary.add(100 * (rank + 1));
+  takt::detail::add_rank(part.record.wall, rank, 1000 + rank);
+  takt::detail::add_path(part.record, rank, {"Batch"}, takt::Kind::other, summary, {});
+  return part;
+}
+
+}  // namespace
+
+TEST_CASE("Job part: the tree reaches each rank once, in ceil(log2) steps") {
+  for (const std::uint32_t size : {1U, 2U, 3U, 5U, 7U, 31U, 64U, 100U}) {
+    std::vector<int> reached(size);
+    for (std::uint32_t rank = 0; rank < size; ++rank) {
+      for (const std::uint32_t child : takt::detail::children_of(rank, size)) {
+        CHECK(takt::detail::parent_of(child) == rank);
+        ++reached[child];
+      }
+      std::uint32_t steps = 0;
+      for (std::uint32_t at = rank; at != 0; at = takt::detail::parent_of(at)) { ++steps; }
+      CHECK((1U << steps) <= 2 * size - 1);
+    }
+    CHECK(reached[0] == 0);
+    for (std::uint32_t rank = 1; rank < size; ++rank) { CHECK(reached[rank] == 1); }
+  }
+}
+
+TEST_CASE("Job part: parts add up, and a rank that comes twice is refused") {
+  GatheredRanks sum = part_of(3);
+  merge_into(sum, part_of(0));
+  merge_into(sum, part_of(5));
+  CHECK(sum.ranks == Ranks{0, 3, 5});
+  CHECK(sum.record.wall.ranks == 3);
+  CHECK(takt::detail::missing_from(sum, 7) == Ranks{1, 2, 4, 6});
+  CHECK_THROWS_WITH(merge_into(sum, part_of(3)), "a rank came twice");
+  CHECK(sum.record.wall.ranks == 3);
+}
+
+TEST_CASE("Job part: bytes come back as they were, and others are refused") {
+  GatheredRanks sum = part_of(2);
+  merge_into(sum, part_of(1));
+  const std::string bytes = pack(sum);
+  const GatheredRanks back = takt::detail::unpack_gathered(bytes);
+  CHECK(back.ranks == Ranks{1, 2});
+  CHECK(pack(back) == bytes);
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    CHECK_THROWS_AS(takt::detail::unpack_gathered(bytes.substr(0, size)), takt::Error);
+  }
+  CHECK_THROWS_AS(takt::detail::unpack_gathered(bytes + "x"), takt::Error);
+  GatheredRanks lying = part_of(1);
+  lying.ranks = {1, 2};
+  CHECK_THROWS_WITH(takt::detail::unpack_gathered(pack(lying)), "a part of a job has other ranks than its record");
+  lying.ranks = {2, 1};
+  CHECK_THROWS_WITH(takt::detail::unpack_gathered(pack(lying)), "these bytes are no part of a job");
+}

@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "report/job_figures.hpp"
+
+#include <takt/exporters/json.hpp>
+
+#include "support/catch.hpp"
+#include "support/snapshot_builder.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <vector>
+
+using namespace takt_test;
+using nlohmann::json;
+using takt::Snapshot;
+
+namespace {
+
+constexpr std::uint64_t kSecond = 1'000'000'000;
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+/// Of rank 0: Zeta > Forward, then Alpha; rank 2 of 4 did not come, and rank 3 has a path of its own.
+Snapshot reduced() {
+  Snapshot snapshot;
+  snapshot.run.name = "net";
+  snapshot.run.id = "net-1";
+  snapshot.run.world_size = 4;
+  snapshot.run.directory = "runs/net-1/rank-0";
+  snapshot.finished = true;
+  const std::uint32_t zeta = add_path(snapshot, "Zeta");
+  add_path(snapshot, "Forward", zeta, takt::Kind::compute);
+  add_path(snapshot, "Alpha");
+  snapshot.losses.push_back({"end_without_start", "Optimizer", 1});
+  takt::detail::RankRecord record;
+  for (const std::uint32_t rank : {0U, 1U, 3U}) {
+    takt::Summary whole;
+    takt::Summary part;
+    whole.add(8 * kSecond);
+    part.add((rank + 1) * kSecond);
+    add_rank(record.wall, rank, 10 * kSecond);
+    add_path(record, rank, {"Zeta"}, takt::Kind::other, whole, {});
+    add_path(record, rank, {"Zeta", "Forward"}, takt::Kind::compute, part, rank == 3 ? part : takt::Summary());
+    add_path(record, rank, {"Alpha"}, takt::Kind::other, whole, {});
+    if (rank == 3) { add_path(record, rank, {"Zeta", "Extra"}, takt::Kind::io, part, {}); }
+  }
+  snapshot.job = takt::detail::job_of(record, snapshot, 4, {2});
+  return snapshot;
+}
+
+}  // namespace
+
+TEST_CASE("Job figures: paths stand in the order of rank 0, trees whole, with what other ranks have alone") {
+  const Snapshot snapshot = reduced();
+  const takt::Job& job = *snapshot.job;
+  std::vector<std::string> names;
+  for (std::uint32_t path = 0; path < job.paths.size(); ++path) { names.push_back(job.path_name(path)); }
+  CHECK(names == std::vector<std::string>{"Zeta", "Zeta/Forward", "Zeta/Extra", "Alpha"});
+  const takt::JobPath& forward = job.paths[1];
+  CHECK(forward.parent == 0);
+  CHECK(forward.depth == 1);
+  CHECK(forward.host.n() == 3);
+  CHECK(forward.host_total.ranks == 3);
+  CHECK(forward.host_total.mean_ns == Approx(7e9 / 3));
+  CHECK(forward.host_total.min_ns == kSecond);
+  CHECK(forward.host_total.min_rank == 0);
+  CHECK(forward.host_total.max_ns == 4 * kSecond);
+  CHECK(forward.host_total.max_rank == 3);
+  CHECK(forward.host_total.imbalance == Approx(4 * 3 / 7.0 - 1));
+  CHECK(forward.share == Approx(7 / 30.0));
+  CHECK(forward.device_total.ranks == 1);
+  CHECK(job.paths[2].host_total.ranks == 1);
+  CHECK(job.paths[3].device_total.ranks == 0);
+}
+
+TEST_CASE("Job figures: the table of rank 0 is that of the job, and says who is missing") {
+  const std::string text = takt::detail::format_job(takt::detail::report_of_job(reduced()), 120, false);
+  INFO(text);
+  CHECK(contains(text, "Takt: net, run net-1, 3 ranks, took 10.0 s\n"));
+  CHECK(contains(text, "on ranks"));
+  CHECK(contains(text, "1 of 3"));
+  CHECK(contains(text, "1 of 4 ranks are not in these figures: 2\n"));
+  CHECK(contains(text, "who makes whom wait, and rates: takt report runs/net-1\n"));
+  CHECK(contains(text, "(rank 0, Optimizer)"));
+}
+
+TEST_CASE("Job figures: a long list of ranks ends in dots") {
+  std::vector<std::uint32_t> ranks(17);
+  std::iota(ranks.begin(), ranks.end(), 0U);
+  CHECK(takt::detail::rank_list(ranks) == "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, ...");
+  ranks.pop_back();
+  CHECK(takt::detail::rank_list(ranks) == "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15");
+}
+
+TEST_CASE("Job figures: summary.json has them on rank 0 alone") {
+  const json job = json::parse(takt::format_json(reduced()))["job"];
+  CHECK(job["ranks"] == 3);
+  CHECK(job["world_size"] == 4);
+  CHECK(job["missing_ranks"] == json({2}));
+  CHECK(job["wall"]["max_ns"] == 10 * kSecond);
+  CHECK(job["paths"][1]["path"] == "Zeta/Forward");
+  CHECK(job["paths"][1]["n"] == 3);
+  CHECK(job["paths"][1]["total"]["max_rank"] == 3);
+  CHECK(job["paths"][1]["device_total"]["ranks"] == 1);
+  CHECK(job["paths"][0]["device_total"].is_null());
+  CHECK(json::parse(takt::format_json(Snapshot()))["job"].is_null());
+}

@@ -1,0 +1,149 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "session/rank_gathering.hpp"
+
+#include <takt/error.hpp>
+
+#include "support/catch.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <list>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+using std::chrono::milliseconds;
+using takt::detail::GatheredRanks;
+using takt::detail::RankGathering;
+using takt::detail::RankMessage;
+using takt::detail::RankMessages;
+using Ranks = std::vector<std::uint32_t>;
+
+namespace {
+
+// Far longer than what a busy machine is late by, where all come; short, where some do not.
+constexpr milliseconds kLong(60'000);
+constexpr milliseconds kShort(1'000);
+
+/// What is under way between threads that stand for ranks.
+struct Post {
+  struct Letter {
+    int from;
+    int to;
+    RankMessage about;
+    std::string bytes;
+  };
+  std::mutex mutex;
+  std::list<Letter> letters;
+};
+
+class Thread final : public RankMessages {
+ public:
+  Thread(Post& post, int rank, int size) : post_(post), rank_(rank), size_(size) {}
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  void send(int to, RankMessage about, std::string bytes) override {
+    const std::lock_guard<std::mutex> lock(post_.mutex);
+    post_.letters.push_back({rank_, to, about, std::move(bytes)});
+  }
+  bool all_sent() override { return true; }
+  bool receive(int& from, RankMessage about, std::string& bytes) override {
+    const std::lock_guard<std::mutex> lock(post_.mutex);
+    for (auto at = post_.letters.begin(); at != post_.letters.end(); ++at) {
+      if (at->to != rank_ || at->about != about || (from != kAnyRank && at->from != from)) { continue; }
+      from = at->from;
+      bytes = std::move(at->bytes);
+      post_.letters.erase(at);
+      return true;
+    }
+    return false;
+  }
+
+ private:
+  Post& post_;
+  int rank_;
+  int size_;
+};
+
+GatheredRanks part_of(int rank) {
+  GatheredRanks part{{static_cast<std::uint32_t>(rank)}, {}};
+  takt::detail::add_rank(part.record.wall, static_cast<std::uint32_t>(rank), 1000);
+  return part;
+}
+
+struct Outcome {
+  std::vector<int> done;  // by rank: -1: did not come
+  GatheredRanks of_rank_0;
+};
+
+/// All ranks but the absent ones gather.
+Outcome gather(int size, const Ranks& absent, milliseconds patience, Post& post) {
+  Outcome outcome;
+  outcome.done.assign(static_cast<std::size_t>(size), -1);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < size; ++rank) {
+    if (std::count(absent.begin(), absent.end(), static_cast<std::uint32_t>(rank)) != 0) { continue; }
+    threads.emplace_back([&, rank] {
+      Thread messages(post, rank, size);
+      RankGathering gathering(messages, part_of(rank), patience);
+      outcome.done[static_cast<std::size_t>(rank)] = gathering.run() ? 1 : 0;
+      if (rank == 0) { outcome.of_rank_0 = gathering.part(); }
+    });
+  }
+  for (std::thread& each : threads) { each.join(); }
+  return outcome;
+}
+
+}  // namespace
+
+TEST_CASE("Rank gathering: all parts come to rank 0") {
+  for (const int size : {1, 2, 3, 5, 7, 16}) {
+    Post post;
+    const Outcome outcome = gather(size, {}, kLong, post);
+    CHECK(outcome.done == std::vector<int>(static_cast<std::size_t>(size), 1));
+    CHECK(outcome.of_rank_0.ranks.size() == static_cast<std::size_t>(size));
+    CHECK(outcome.of_rank_0.record.wall.ranks == static_cast<std::uint64_t>(size));
+    CHECK(post.letters.empty());
+  }
+}
+
+TEST_CASE("Rank gathering: those below a rank that does not come are not missing", "[timed]") {
+  // 4 is the parent of 5 and 6, which is that of 7; 8 and 12 are a parent and its child.
+  const Ranks absent = GENERATE(Ranks{3}, Ranks{4}, Ranks{6}, Ranks{8, 12}, Ranks{1, 2, 4, 8});
+  Post post;
+  const Outcome outcome = gather(16, absent, kShort, post);
+  CHECK(takt::detail::missing_from(outcome.of_rank_0, 16) == absent);
+  CHECK(outcome.done[0] == 0);
+  for (std::size_t rank = 1; rank < 16; ++rank) {
+    const bool is_absent = std::count(absent.begin(), absent.end(), rank) != 0;
+    CHECK(outcome.done[rank] == (is_absent ? -1 : 1));
+  }
+}
+
+TEST_CASE("Rank gathering: where rank 0 does not come nobody's part is taken, and all go on", "[timed]") {
+  Post post;
+  const Outcome outcome = gather(3, {0}, kShort, post);
+  CHECK(outcome.done == std::vector<int>{-1, 0, 0});
+}
+
+TEST_CASE("Rank gathering: a part that cannot be read is left out", "[timed]") {
+  Post post;
+  Thread liar(post, 1, 2);
+  liar.send(0, RankMessage::sign, "r");
+  liar.send(0, RankMessage::part, "no part");
+  const Outcome outcome = gather(2, {1}, kShort, post);
+  CHECK(outcome.of_rank_0.ranks == Ranks{0});
+  CHECK(outcome.done[0] == 0);
+}
+
+TEST_CASE("Rank gathering: a part beyond the bound is not sent, which says so") {
+  Post post;
+  Thread messages(post, 1, 2);
+  RankGathering gathering(messages, part_of(1), kLong, 10);
+  CHECK_THROWS_AS(gathering.run(), takt::Error);
+  CHECK(post.letters.empty());
+}
