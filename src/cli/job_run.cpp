@@ -74,6 +74,7 @@ detail::JobEfficiency efficiency_of(const std::vector<Rank>& ranks) {
 
 Snapshot sum_of(const std::vector<Rank>& ranks) {
   std::vector<Snapshot> snapshots;
+  snapshots.reserve(ranks.size());
   for (const Rank& each : ranks) { snapshots.push_back(each.snapshot); }
   return merged(snapshots);
 }

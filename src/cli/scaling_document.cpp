@@ -32,7 +32,7 @@ std::string scaling_title(const ScalingReport& report) {
   const ScalingLine& base = report.lines.front();
   const double items = detail::ratio(base.row.run.items, static_cast<double>(base.row.run.steps));
   const double a_rank = detail::ratio(items, static_cast<double>(base.run.ranks - base.run.missing));
-  const std::string path = detail::printable(base.run.path);
+  std::string path = detail::printable(base.run.path);
   switch (report.scaling) {
     case Scaling::weak:
       return fmt::format("{}: weak scaling, {} samples a step and rank", path, detail::human_rate(a_rank));

@@ -56,7 +56,7 @@ class TrueJob {
   Snapshot& rank(std::size_t number) { return ranks_[number]; }
 
   std::string write(const Scratch& scratch) const {
-    const std::string run = scratch.path("run");
+    std::string run = scratch.path("run");
     ::mkdir(run.c_str(), 0700);
     for (const Snapshot& each : ranks_) {
       const std::string folder = run + "/rank-" + std::to_string(each.run.rank);
@@ -92,6 +92,7 @@ class TrueJob {
 
   void run_step(std::size_t step, std::vector<std::int64_t>& now) {
     std::vector<std::int64_t> arrived;
+    arrived.reserve(now.size());
     for (const std::int64_t each : now) { arrived.push_back(each + 5 * kMs + some(5 * kMs)); }
     const std::int64_t together = *std::max_element(arrived.begin(), arrived.end()) + kMs;
     for (std::size_t rank = 0; rank < now.size(); ++rank) {

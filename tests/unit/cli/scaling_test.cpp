@@ -66,7 +66,7 @@ Snapshot rank_of(const std::string& id, const Job& job, int rank) {
 
 /// Journals in a folder of their own; returns which.
 std::string write_job(const Scratch& scratch, const std::string& id, const Job& job) {
-  const std::string run = scratch.path(id);
+  std::string run = scratch.path(id);
   ::mkdir(run.c_str(), 0700);
   for (int rank = 0; rank < job.ranks - job.left_out; ++rank) {
     const std::string folder = run + "/rank-" + std::to_string(rank) + "-" + std::to_string(job.attempt);

@@ -49,6 +49,7 @@ StepTimes run_1f1b(const std::vector<StageTimes>& stages, std::size_t micro_batc
                    bool noise = false, std::size_t slow = kNobody) {
   constexpr std::size_t kSteps = 60;
   std::vector<JobRank> who;
+  who.reserve(ranks.size());
   for (const Snapshot& each : ranks) {
     who.push_back({static_cast<std::uint32_t>(each.run.rank), "node", group_label(each.run)});
   }
