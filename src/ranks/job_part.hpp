@@ -43,8 +43,8 @@ struct JobPart {
 JobPart part_of(std::string run_id, std::string run_name, RankRecord record, JobPartRank rank);
 
 /// Adds all that `from` holds. A part without ranks is the identity.
-/// \throws takt::Error where the two are of different runs, or one rank comes twice in one attempt; `part` is then as it
-/// was.
+/// \throws takt::Error where the two are of different runs, or one rank comes twice in one attempt. Then `part` is as
+/// before.
 void merge_into(JobPart& part, JobPart from);
 
 /// The part as bytes: "TAKTPART", version, checksum, length, values. Equal parts give equal bytes.
