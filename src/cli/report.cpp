@@ -4,6 +4,7 @@
 #include <takt/exporters/console.hpp>
 
 #include "base/text.hpp"
+#include "cli/attempts.hpp"
 #include "cli/commands.hpp"
 #include "cli/merge.hpp"
 #include "cli/rank.hpp"
@@ -60,11 +61,19 @@ struct Attempt {
   int world;
 };
 
+/// Of two processes that say the same rank and attempt: why the one that began first does not count.
+std::string why_superseded(const Rank& earlier, const Rank& later) {
+  if (follows(later, earlier)) { return "has a later attempt"; }
+  return fmt::format("stands twice in attempt {}, on host {} and on host {}, and the one that began last counts",
+                     later.snapshot.run.attempt, detail::printable(earlier.snapshot.run.host),
+                     detail::printable(later.snapshot.run.host));
+}
+
 /// Of several processes of one rank the one that began last, if it is of the newest attempt; the others are told of.
 std::vector<Rank> last_attempts(std::vector<Rank> ranks, const Attempt& newest) {
   const auto order = [](const Rank& rank) { return std::make_pair(rank.snapshot.run.rank, age_of(rank)); };
   std::sort(ranks.begin(), ranks.end(), [&](const Rank& a, const Rank& b) { return order(a) < order(b); });
-  const auto leave_out = [](const Rank& rank, const char* why) {
+  const auto leave_out = [](const Rank& rank, const std::string& why) {
     remark(fmt::format("rank {} {}; not in this report: {}", rank.snapshot.run.rank, why,
                        detail::printable(rank.directory)));
   };
@@ -75,7 +84,7 @@ std::vector<Rank> last_attempts(std::vector<Rank> ranks, const Attempt& newest) 
       continue;
     }
     if (!last.empty() && last.back().snapshot.run.rank == rank.snapshot.run.rank) {
-      leave_out(last.back(), "has a later attempt");
+      leave_out(last.back(), why_superseded(last.back(), rank));
       last.pop_back();
     }
     last.push_back(std::move(rank));
@@ -132,6 +141,7 @@ void compare(const std::vector<Snapshot>& snapshots, RunReport& report) {
 RunReport add_up(std::vector<Rank> attempts) {
   RunReport report;
   const Attempt newest = newest_attempt(attempts);
+  report.attempts = attempts_of(attempts);
   report.ranks = last_attempts(std::move(attempts), newest);
   report.missing = missing_ranks(report.ranks, newest.world);
   std::vector<Snapshot> snapshots;
@@ -145,8 +155,15 @@ RunReport add_up(std::vector<Rank> attempts) {
   return report;
 }
 
+void print_attempts(const std::vector<AttemptSpan>& attempts) {
+  if (attempts.size() < 2) { return; }
+  fmt::print("{} attempts, {} between them; the figures are of attempt {}\n", attempts.size(),
+             detail::human_time(static_cast<double>(ns_between(attempts))), attempts.back().attempt);
+}
+
 /// Below the table: how each rank stands, as far as that is worth a line.
 void print_endings(const RunReport& run) {
+  print_attempts(run.attempts);
   for (const Rank& rank : run.ranks) {
     const bool usual = rank.ending == Ending::finished && run.ranks.size() > 1;
     if (!usual) { fmt::print("rank {}: {}\n", rank.snapshot.run.rank, describe(rank)); }

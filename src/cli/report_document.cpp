@@ -157,6 +157,17 @@ Json job_json(const detail::JobReport& job) {
           {"paths", job_paths_json(job)}};
 }
 
+Json attempts_json(const std::vector<AttemptSpan>& attempts) {
+  Json all = Json::array();
+  for (const AttemptSpan& each : attempts) {
+    all.push_back({{"attempt", each.attempt},
+                   {"ranks", each.ranks},
+                   {"start_unix_ns", each.start_unix_ns},
+                   {"end_unix_ns", each.end_unix_ns}});
+  }
+  return all;
+}
+
 std::string number(double value, bool known) { return known ? fmt::format("{:.3f}", value) : ""; }
 
 /// Empty for one rank alone.
@@ -194,6 +205,8 @@ std::string report_json(const std::vector<RunReport>& runs) {
     Json ranks = Json::array();
     for (const Rank& rank : run.ranks) { ranks.push_back(rank_json(rank)); }
     list.push_back({{"run_id", run.job.sum.run.id},
+                    {"attempts", attempts_json(run.attempts)},
+                    {"between_attempts_ns", ns_between(run.attempts)},
                     {"ranks", ranks},
                     {"missing_ranks", run.missing},
                     {"job", run.ranks.size() > 1 ? job_json(run.job) : Json()},

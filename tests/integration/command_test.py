@@ -258,6 +258,16 @@ class Command(rig.Case):
         self.assertIn("rank 0 has a later attempt; not in this report: ", done.stderr)
         self.assertIn("rank 0 of 1", done.stdout)
 
+    def test_two_processes_of_one_rank_beside_each_other_are_no_restart(self):
+        started = [self.start_until_ready("hang", TAKT_RUN_ID="twice", TAKT_PERIOD_MS=10) for _ in range(2)]
+        self.wait_for(lambda: "still running in Epoch" in self.takt_out("report", self.runs), "both in their journals")
+        done = self.takt("report", self.runs)
+        self.assertRegex(done.stderr, r"rank 0 stands twice in attempt 0, on host \S+ and on host \S+, and the one that began "
+                                      r"last counts; not in this report: ")
+        for each in started:
+            self.assertEqual(each.end(60, "go\n").status, 0)
+        self.assertIn("rank 0 stands twice in attempt 0", self.takt("report", self.runs).stderr)
+
     def run_ranks(self, ranks, world, attempt):
         for rank in ranks:
             self.run_program("names", TAKT_RUN_ID="again", RANK=rank, WORLD_SIZE=world, LOCAL_RANK=rank,
@@ -270,7 +280,12 @@ class Command(rig.Case):
         self.assertIn("2 ranks, took", done.stdout)
         self.assertNotIn("not in this report", done.stdout)
         self.assertEqual(done.stderr.count("is of an earlier attempt; not in this report: "), 4)
+        self.assertRegex(done.stdout, r"2 attempts, [\d.]+ .?s between them; the figures are of attempt 1\n")
         report = self.report(self.runs)
+        first, second = report["attempts"]
+        self.assertEqual([(each["attempt"], each["ranks"]) for each in (first, second)], [(0, 4), (1, 2)])
+        self.assertEqual(report["between_attempts_ns"], second["start_unix_ns"] - first["end_unix_ns"])
+        self.assertGreater(report["between_attempts_ns"], 0)
         self.assertEqual([(each["rank"], each["attempt"]) for each in report["ranks"]], [(0, 1), (1, 1)])
         self.assertEqual(report["missing_ranks"], [])
         self.assertEqual(report["summary"]["paths"][0]["host"]["n"], 2)
