@@ -14,7 +14,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdio>
 #include <map>
@@ -24,18 +23,14 @@ TAKT_BEGIN_NAMESPACE
 namespace cli {
 namespace {
 
-constexpr std::size_t kStepsOfARun = 1U << 20U;  // of all its ranks; of one rank 4 096 at most
-constexpr std::size_t kFewestStepsOfARank = 64;
-constexpr std::size_t kMostStepsOfARank = 4096;
-
 /// The processes of each run, in the order in which runs were named.
 struct RanksByRun {
   std::vector<std::vector<Rank>> runs;
   bool all = true;  // were readable
 };
 
-Rank read_with_steps(const std::string& folder, std::size_t most_steps) {
-  detail::RankSteps steps(most_steps);
+Rank read_with_steps(const std::string& folder, std::size_t most_values) {
+  detail::RankSteps steps(most_values);
   Rank rank = read_rank(folder, [&](const Snapshot& snapshot) { steps.add(snapshot); });
   rank.kept_steps = std::move(steps);
   return rank;
@@ -45,8 +40,7 @@ RanksByRun read_by_run(const std::vector<std::string>& given) {
   std::vector<std::string> remarks;
   const std::vector<std::string> folders = rank_folders(given, remarks);
   for (const std::string& each : remarks) { fmt::print(stderr, "takt: {}\n", each); }
-  const std::size_t most =
-      std::clamp(kStepsOfARun / std::max<std::size_t>(folders.size(), 1), kFewestStepsOfARank, kMostStepsOfARank);
+  const std::size_t most = detail::values_of_a_rank(folders.size());
   RanksByRun read;
   std::map<std::string, std::size_t> places;  // by run id
   for (const std::string& folder : folders) {
@@ -73,9 +67,9 @@ detail::JobEfficiency efficiency_of(const std::vector<Rank>& ranks) {
 }
 
 Snapshot sum_of(const std::vector<Rank>& ranks) {
-  std::vector<Snapshot> snapshots;
+  std::vector<const Snapshot*> snapshots;
   snapshots.reserve(ranks.size());
-  for (const Rank& each : ranks) { snapshots.push_back(each.snapshot); }
+  for (const Rank& each : ranks) { snapshots.push_back(&each.snapshot); }
   return merged(snapshots);
 }
 

@@ -3,6 +3,7 @@
 #include "cli/last_ranks.hpp"
 
 #include "base/text.hpp"
+#include "cli/attempts.hpp"
 
 #include <fmt/format.h>
 
@@ -23,6 +24,18 @@ auto when_begun(const Rank& rank) {
 
 auto rank_and_begin(const Rank& rank) { return std::make_pair(rank.snapshot.run.rank, when_begun(rank)); }
 
+/// Of two processes that say the same rank and attempt: why the one that began first does not count.
+std::string why_superseded(const Rank& earlier, const Rank& later) {
+  if (follows(later, earlier)) { return "has a later attempt"; }
+  return fmt::format("stands twice in attempt {}, on host {} and on host {}, and the one that began last counts",
+                     later.snapshot.run.attempt, detail::printable(earlier.snapshot.run.host),
+                     detail::printable(later.snapshot.run.host));
+}
+
+std::string left_out(const Rank& rank, const std::string& why) {
+  return fmt::format("rank {} {}; it is left out: {}", rank.snapshot.run.rank, why, detail::printable(rank.directory));
+}
+
 }  // namespace
 
 LastRanks last_ranks(std::vector<Rank> of_run) {
@@ -32,16 +45,22 @@ LastRanks last_ranks(std::vector<Rank> of_run) {
                                        [](const Rank& a, const Rank& b) { return when_begun(a) < when_begun(b); });
   const RunInfo run = newest->snapshot.run;
   const bool possible = run.world_size <= kLargestWorld;
+  // One that speaks of itself is there, whatever it says of the others.
   const int world = std::max(run.world_size, run.rank + 1);
   LastRanks last;
+  if (!possible) {
+    last.remarks.push_back(
+        fmt::format("{} says that there are {} ranks, which cannot be; those that left a journal count",
+                    detail::printable(newest->directory), run.world_size));
+  }
   for (Rank& each : of_run) {
     const RunInfo& own = each.snapshot.run;
     if (own.attempt < run.attempt || (possible && own.rank >= world)) {
-      last.left_out.push_back(std::move(each));
+      last.remarks.push_back(left_out(each, "is of an earlier attempt"));
       continue;
     }
     if (!last.ranks.empty() && last.ranks.back().snapshot.run.rank == own.rank) {
-      last.left_out.push_back(std::move(last.ranks.back()));
+      last.remarks.push_back(left_out(last.ranks.back(), why_superseded(last.ranks.back(), each)));
       last.ranks.pop_back();
     }
     last.ranks.push_back(std::move(each));
@@ -51,15 +70,7 @@ LastRanks last_ranks(std::vector<Rank> of_run) {
 }
 
 void tell_left_out(const LastRanks& run) {
-  for (const Rank& each : run.left_out) {
-    fmt::print(stderr, "takt: rank {} is of an earlier attempt, and is left out: {}\n", each.snapshot.run.rank,
-               detail::printable(each.directory));
-  }
-  const Rank& one = run.ranks.front();
-  if (one.snapshot.run.world_size > kLargestWorld) {
-    fmt::print(stderr, "takt: {} says that there are {} ranks, which cannot be; those that left a journal count\n",
-               detail::printable(one.directory), one.snapshot.run.world_size);
-  }
+  for (const std::string& each : run.remarks) { fmt::print(stderr, "takt: {}\n", each); }
 }
 
 }  // namespace cli

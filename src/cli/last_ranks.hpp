@@ -7,6 +7,7 @@
 #include "cli/rank.hpp"
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 TAKT_BEGIN_NAMESPACE
@@ -14,9 +15,9 @@ namespace cli {
 
 /// The ranks of one run as they were at last.
 struct LastRanks {
-  std::vector<Rank> ranks;          ///< in order, each once
-  std::uint64_t world = 0;          ///< how many there were, those without a journal included
-  std::vector<Rank> left_out = {};  ///< of earlier attempts
+  std::vector<Rank> ranks;           ///< in order, each once
+  std::uint64_t world = 0;           ///< how many there were, those without a journal included
+  std::vector<std::string> remarks;  ///< who is left out and why, and that a world cannot be
 
   std::uint64_t missing() const noexcept { return world - ranks.size(); }
 };
@@ -26,7 +27,7 @@ struct LastRanks {
 /// readable.
 LastRanks last_ranks(std::vector<Rank> of_run);
 
-/// Says on stderr who is left out, and that a world cannot be.
+/// Says the remarks on stderr.
 void tell_left_out(const LastRanks& run);
 
 }  // namespace cli

@@ -155,9 +155,9 @@ void put_in_order(Snapshot& snapshot) {
 
 }  // namespace
 
-Snapshot merged(const std::vector<Snapshot>& ranks) {
+Snapshot merged(const std::vector<const Snapshot*>& ranks) {
   Merge merge;
-  for (const Snapshot& each : ranks) { merge.add(each); }
+  for (const Snapshot* const each : ranks) { merge.add(*each); }
   Snapshot sum = std::move(merge).sum();
   put_in_order(sum);
   return sum;

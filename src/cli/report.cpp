@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "cli/attempts.hpp"
 #include "cli/commands.hpp"
+#include "cli/last_ranks.hpp"
 #include "cli/merge.hpp"
 #include "cli/rank.hpp"
 #include "cli/report_document.hpp"
@@ -19,9 +20,7 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <limits>
 #include <map>
-#include <tuple>
 #include <utility>
 
 TAKT_BEGIN_NAMESPACE
@@ -29,11 +28,6 @@ namespace cli {
 namespace {
 
 constexpr std::size_t kMostNamed = 16;
-// Steps are kept for the comparison of ranks up to so many values: a step is one, and each of its regions.
-constexpr std::size_t kValuesOfAllRanks = 1U << 23U;
-constexpr std::size_t kFewestValues = 1U << 10U;  // of one rank
-constexpr std::size_t kMostValues = 1U << 16U;
-constexpr int kMostRanks = 1 << 20;  // more than any machine runs
 
 void remark(const std::string& line) { std::fprintf(stderr, "takt: %s\n", line.c_str()); }
 
@@ -52,80 +46,24 @@ class StepPrinter {
   bool has_head_ = false;
 };
 
-/// Later is what a later attempt is, or, of the same attempt, what began later.
-auto age_of(const Rank& rank) { return std::make_tuple(rank.snapshot.run.attempt, rank.snapshot.run.start_unix_ns); }
-
-/// What a run was at last. A restart may have fewer ranks than what it follows.
-struct Attempt {
-  int number;
-  int world;
-};
-
-/// Of two processes that say the same rank and attempt: why the one that began first does not count.
-std::string why_superseded(const Rank& earlier, const Rank& later) {
-  if (follows(later, earlier)) { return "has a later attempt"; }
-  return fmt::format("stands twice in attempt {}, on host {} and on host {}, and the one that began last counts",
-                     later.snapshot.run.attempt, detail::printable(earlier.snapshot.run.host),
-                     detail::printable(later.snapshot.run.host));
-}
-
-/// Of several processes of one rank the one that began last, if it is of the newest attempt; the others are told of.
-std::vector<Rank> last_attempts(std::vector<Rank> ranks, const Attempt& newest) {
-  const auto order = [](const Rank& rank) { return std::make_pair(rank.snapshot.run.rank, age_of(rank)); };
-  std::sort(ranks.begin(), ranks.end(), [&](const Rank& a, const Rank& b) { return order(a) < order(b); });
-  const auto leave_out = [](const Rank& rank, const std::string& why) {
-    remark(fmt::format("rank {} {}; not in this report: {}", rank.snapshot.run.rank, why,
-                       detail::printable(rank.directory)));
-  };
-  std::vector<Rank> last;
-  for (Rank& rank : ranks) {
-    if (rank.snapshot.run.rank >= newest.world || rank.snapshot.run.attempt < newest.number) {
-      leave_out(rank, "is of an earlier attempt");
-      continue;
-    }
-    if (!last.empty() && last.back().snapshot.run.rank == rank.snapshot.run.rank) {
-      leave_out(last.back(), why_superseded(last.back(), rank));
-      last.pop_back();
-    }
-    last.push_back(std::move(rank));
-  }
-  return last;
-}
-
-Attempt newest_attempt(const std::vector<Rank>& ranks) {
-  const auto newest =
-      std::max_element(ranks.begin(), ranks.end(), [](const Rank& a, const Rank& b) { return age_of(a) < age_of(b); });
-  const RunInfo& run = newest->snapshot.run;
-  if (run.world_size > kMostRanks) {
-    remark(fmt::format("{} says that there are {} ranks, which cannot be; those that left a journal count",
-                       detail::printable(newest->directory), run.world_size));
-  }
-  // One that speaks of itself is there, whatever it says of the others.
-  const int world =
-      run.world_size > kMostRanks ? std::numeric_limits<int>::max() : std::max(run.world_size, run.rank + 1);
-  return {run.attempt, world};
-}
-
-std::vector<int> missing_ranks(const std::vector<Rank>& ranks, int world) {
+std::vector<int> missing_ranks(const LastRanks& last) {
   std::vector<int> missing;
-  if (world > kMostRanks) { return missing; }
   int next = 0;
-  for (const Rank& each : ranks) {
-    for (; next < each.snapshot.run.rank; ++next) { missing.push_back(next); }
+  for (const Rank& each : last.ranks) {
+    for (; next < each.snapshot.run.rank && last.missing() != 0; ++next) { missing.push_back(next); }
     next = each.snapshot.run.rank + 1;
   }
-  for (; next < world; ++next) { missing.push_back(next); }
+  for (; last.missing() > missing.size(); ++next) { missing.push_back(next); }
   return missing;
 }
 
 /// How the ranks lie beside each other, and who makes whom wait.
-void compare(const std::vector<Snapshot>& snapshots, RunReport& report) {
+void compare(const std::vector<const Snapshot*>& snapshots, RunReport& report) {
   std::vector<detail::RankOfJob> ranks;
-  for (std::size_t at = 0; at < snapshots.size(); ++at) {
-    const RunInfo& run = snapshots[at].run;
-    detail::merge_into(report.job.record, detail::record_of(snapshots[at]));
-    ranks.push_back(
-        {{static_cast<std::uint32_t>(run.rank), run.host, detail::group_label(run)}, &report.ranks[at].kept_steps});
+  for (const Rank& each : report.ranks) {
+    const RunInfo& run = each.snapshot.run;
+    detail::merge_into(report.job.record, detail::record_of(each.snapshot));
+    ranks.push_back({{static_cast<std::uint32_t>(run.rank), run.host, detail::group_label(run)}, &each.kept_steps});
   }
   const detail::ComparedSteps compared = detail::step_times_of(ranks);
   const detail::StepTimes& times = compared.times;
@@ -140,17 +78,18 @@ void compare(const std::vector<Snapshot>& snapshots, RunReport& report) {
 
 RunReport add_up(std::vector<Rank> attempts) {
   RunReport report;
-  const Attempt newest = newest_attempt(attempts);
   report.attempts = attempts_of(attempts);
-  report.ranks = last_attempts(std::move(attempts), newest);
-  report.missing = missing_ranks(report.ranks, newest.world);
-  std::vector<Snapshot> snapshots;
-  for (const Rank& each : report.ranks) {
-    snapshots.push_back(each.snapshot);
-    snapshots.back().run.directory = each.directory;  // it may have been moved
+  LastRanks last = last_ranks(std::move(attempts));
+  tell_left_out(last);
+  report.missing = missing_ranks(last);
+  report.ranks = std::move(last.ranks);
+  std::vector<const Snapshot*> snapshots;
+  for (Rank& each : report.ranks) {
+    each.snapshot.run.directory = each.directory;  // it may have been moved
+    snapshots.push_back(&each.snapshot);
   }
   const bool one = snapshots.size() == 1;
-  report.job.sum = one ? snapshots.front() : merged(snapshots);
+  report.job.sum = one ? *snapshots.front() : merged(snapshots);
   if (!one) { compare(snapshots, report); }
   return report;
 }
@@ -209,8 +148,7 @@ RanksRead read_ranks(const std::vector<std::string>& folders, const ReportWishes
   std::map<std::string, std::size_t> places;  // by run id
   StepPrinter steps;
   const auto is_wanted = [&](const RunInfo& run) { return wishes.rank < 0 || run.rank == wishes.rank; };
-  const std::size_t most =
-      std::clamp(kValuesOfAllRanks / std::max<std::size_t>(folders.size(), 1), kFewestValues, kMostValues);
+  const std::size_t most = detail::values_of_a_rank(folders.size());
   const bool compares = wishes.rank < 0 && (wishes.form == ReportForm::table || wishes.form == ReportForm::json);
   for (const std::string& folder : folders) {
     detail::RankSteps kept(most);

@@ -25,11 +25,11 @@ struct StageTime {
 };
 
 /// By the numbers of ranks.
-std::map<std::uint32_t, int> stages_of(const std::vector<Snapshot>& ranks) {
+std::map<std::uint32_t, int> stages_of(const std::vector<const Snapshot*>& ranks) {
   std::map<std::uint32_t, int> stages;
-  for (const Snapshot& each : ranks) {
-    for (const auto& [name, number] : each.run.groups) {
-      if (name == kStage) { stages.emplace(static_cast<std::uint32_t>(each.run.rank), number); }
+  for (const Snapshot* each : ranks) {
+    for (const auto& [name, number] : each->run.groups) {
+      if (name == kStage) { stages.emplace(static_cast<std::uint32_t>(each->run.rank), number); }
     }
   }
   return stages;
@@ -45,10 +45,10 @@ unsigned micro_batches_of(const Snapshot& rank) {
 }
 
 /// Of all ranks that tell them; 0 where they differ.
-unsigned micro_batches_of(const std::vector<Snapshot>& ranks) {
+unsigned micro_batches_of(const std::vector<const Snapshot*>& ranks) {
   unsigned all = 0;
-  for (const Snapshot& each : ranks) {
-    const unsigned one = micro_batches_of(each);
+  for (const Snapshot* each : ranks) {
+    const unsigned one = micro_batches_of(*each);
     if (one != 0 && all != 0 && one != all) { return 0; }
     if (one != 0) { all = one; }
   }
@@ -57,7 +57,7 @@ unsigned micro_batches_of(const std::vector<Snapshot>& ranks) {
 
 }  // namespace
 
-Pipeline pipeline_of(const StepTimes& times, const std::vector<Snapshot>& ranks) {
+Pipeline pipeline_of(const StepTimes& times, const std::vector<const Snapshot*>& ranks) {
   const std::map<std::uint32_t, int> stages = stages_of(ranks);
   std::map<int, StageTime> spent;
   for (std::size_t rank = 0; rank < times.ranks().size(); ++rank) {

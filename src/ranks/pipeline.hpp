@@ -27,7 +27,7 @@ struct Pipeline {
 };
 
 /// \param ranks of the job, those of `times` among them. Any thread.
-Pipeline pipeline_of(const StepTimes& times, const std::vector<Snapshot>& ranks);
+Pipeline pipeline_of(const StepTimes& times, const std::vector<const Snapshot*>& ranks);
 
 }  // namespace detail
 TAKT_END_NAMESPACE

@@ -33,6 +33,11 @@ std::string name_below(const Snapshot& snapshot, std::uint32_t path, std::uint32
 
 }  // namespace
 
+std::size_t values_of_a_rank(std::size_t ranks) noexcept {
+  constexpr std::size_t kOfAll = std::size_t{1} << 23U;
+  return std::clamp<std::size_t>(kOfAll / std::max<std::size_t>(ranks, 1), 1U << 10U, 1U << 16U);
+}
+
 /// Numbers may all be odd, or all end in 1: so they are mixed first (the finalizer of MurmurHash3).
 bool is_kept_step(std::int64_t number, std::uint64_t stride) noexcept {
   auto mixed = static_cast<std::uint64_t>(number);

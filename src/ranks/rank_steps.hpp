@@ -73,6 +73,9 @@ class RankSteps {
   std::map<std::pair<std::string, Kind>, std::uint32_t> places_;  // of regions
 };
 
+/// How many values each of so many ranks may keep: 2^23 of all together, but 2^10 of each, and 2^16 at most.
+std::size_t values_of_a_rank(std::size_t ranks) noexcept;
+
 /// Whether a step of that number is among those of which about one in `stride` is kept. REQUIRES: a power of two.
 bool is_kept_step(std::int64_t number, std::uint64_t stride) noexcept;
 

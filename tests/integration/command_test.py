@@ -255,7 +255,7 @@ class Command(rig.Case):
         for _ in range(2):
             self.run_program("names", TAKT_RUN_ID="again")
         done = self.takt("report", self.runs)
-        self.assertIn("rank 0 has a later attempt; not in this report: ", done.stderr)
+        self.assertIn("rank 0 has a later attempt; it is left out: ", done.stderr)
         self.assertIn("rank 0 of 1", done.stdout)
 
     def test_two_processes_of_one_rank_beside_each_other_are_no_restart(self):
@@ -263,7 +263,7 @@ class Command(rig.Case):
         self.wait_for(lambda: "still running in Epoch" in self.takt_out("report", self.runs), "both in their journals")
         done = self.takt("report", self.runs)
         self.assertRegex(done.stderr, r"rank 0 stands twice in attempt 0, on host \S+ and on host \S+, and the one that began "
-                                      r"last counts; not in this report: ")
+                                      r"last counts; it is left out: ")
         for each in started:
             self.assertEqual(each.end(60, "go\n").status, 0)
         self.assertIn("rank 0 stands twice in attempt 0", self.takt("report", self.runs).stderr)
@@ -279,7 +279,7 @@ class Command(rig.Case):
         done = self.takt("report", self.runs)
         self.assertIn("2 ranks, took", done.stdout)
         self.assertNotIn("not in this report", done.stdout)
-        self.assertEqual(done.stderr.count("is of an earlier attempt; not in this report: "), 4)
+        self.assertEqual(done.stderr.count("is of an earlier attempt; it is left out: "), 4)
         self.assertRegex(done.stdout, r"2 attempts, [\d.]+ .?s between them; the figures are of attempt 1\n")
         report = self.report(self.runs)
         first, second = report["attempts"]

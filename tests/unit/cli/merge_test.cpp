@@ -32,6 +32,12 @@ Snapshot rank_with(int rank, const std::vector<std::string>& children) {
   return snapshot;
 }
 
+Snapshot sum_of(const std::vector<Snapshot>& ranks) {
+  std::vector<const Snapshot*> all;
+  for (const Snapshot& each : ranks) { all.push_back(&each); }
+  return takt::cli::merged(all);
+}
+
 std::vector<std::string> names(const Snapshot& snapshot) {
   std::vector<std::string> out;
   for (std::uint32_t path = 0; path < snapshot.paths.size(); ++path) { out.push_back(snapshot.path_name(path)); }
@@ -41,7 +47,7 @@ std::vector<std::string> names(const Snapshot& snapshot) {
 }  // namespace
 
 TEST_CASE("ranks are added up by path, whatever the order that each met them in") {
-  const Snapshot sum = takt::cli::merged({rank_with(0, {"A", "B"}), rank_with(1, {"C", "B", "A"})});
+  const Snapshot sum = sum_of({rank_with(0, {"A", "B"}), rank_with(1, {"C", "B", "A"})});
   CHECK(names(sum) == std::vector<std::string>{"Epoch", "Epoch/A", "Epoch/B", "Epoch/C"});
   CHECK(sum.paths[0].host.n() == 2);
   CHECK(sum.paths[1].host.n() == 1 + 3);
@@ -62,7 +68,7 @@ TEST_CASE("kinds of devices are listed once, and by rank where ranks speak of th
   for (int rank = 0; rank < 4; ++rank) { ranks.push_back(rank_with(rank, {})); }
   for (const int rank : {0, 1}) { ranks[static_cast<std::size_t>(rank)].devices = {{"cuda", "", "one queue"}}; }
   for (const int rank : {2, 3}) { ranks[static_cast<std::size_t>(rank)].devices = {{"cuda", "no driver", ""}}; }
-  const Snapshot sum = takt::cli::merged(ranks);
+  const Snapshot sum = sum_of(ranks);
   REQUIRE(sum.devices.size() == 2);
   CHECK(sum.devices[0].name == "cuda");
   CHECK(sum.devices[0].caveat == "one queue");
@@ -76,7 +82,7 @@ TEST_CASE("time lines of devices are listed for each rank") {
     each.time_lines.emplace_back().device = "cuda";
     each.time_lines.back().steps = 3;
   }
-  const Snapshot sum = takt::cli::merged(ranks);
+  const Snapshot sum = sum_of(ranks);
   REQUIRE(sum.time_lines.size() == 2);
   CHECK(sum.time_lines[0].device == "rank 0, cuda");
   CHECK(sum.time_lines[1].device == "rank 1, cuda");
@@ -89,7 +95,7 @@ TEST_CASE("a path that one rank has below another one stands below it, also wher
   const std::uint32_t top = add_path(late, "Decode");
   add_path(late, "deep", 1);
   late.paths[top].host.add(1);
-  const Snapshot sum = takt::cli::merged({rank_with(0, {"A", "B"}), late});
+  const Snapshot sum = sum_of({rank_with(0, {"A", "B"}), late});
   CHECK(names(sum) == std::vector<std::string>{"Epoch", "Epoch/A", "Epoch/A/deep", "Epoch/B", "Decode"});
   for (std::uint32_t path = 0; path < sum.paths.size(); ++path) {
     const std::uint32_t parent = sum.paths[path].parent;
@@ -100,16 +106,16 @@ TEST_CASE("a path that one rank has below another one stands below it, also wher
 TEST_CASE("the same name of another kind is another path") {
   Snapshot other = rank_with(1, {"A"});
   other.paths[1].kind = takt::Kind::io;
-  CHECK(names(takt::cli::merged({rank_with(0, {"A"}), other})).size() == 3);
+  CHECK(names(sum_of({rank_with(0, {"A"}), other})).size() == 3);
 }
 
 TEST_CASE("a run of several ranks has failed when one has, and ended when all have") {
   Snapshot failed = rank_with(1, {});
   failed.failed = true;
-  CHECK(takt::cli::merged({rank_with(0, {}), failed}).failed);
-  CHECK_FALSE(takt::cli::merged({rank_with(0, {}), failed}).killed);
+  CHECK(sum_of({rank_with(0, {}), failed}).failed);
+  CHECK_FALSE(sum_of({rank_with(0, {}), failed}).killed);
   failed.killed = true;
-  CHECK(takt::cli::merged({rank_with(0, {}), failed}).killed);
+  CHECK(sum_of({rank_with(0, {}), failed}).killed);
   failed.finished = false;
-  CHECK_FALSE(takt::cli::merged({rank_with(0, {}), failed}).finished);
+  CHECK_FALSE(sum_of({rank_with(0, {}), failed}).finished);
 }

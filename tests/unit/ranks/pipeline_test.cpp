@@ -19,7 +19,6 @@ using takt::detail::group_label;
 using takt::detail::ideal_bubble;
 using takt::detail::JobRank;
 using takt::detail::Pipeline;
-using takt::detail::pipeline_of;
 using takt::detail::RanksAre;
 using takt::detail::RankVerdict;
 using takt::detail::StepTimes;
@@ -40,6 +39,13 @@ std::vector<Snapshot> ranks_of(std::size_t stages, std::size_t ranks_a_stage, co
     ranks.push_back(snapshot);
   }
   return ranks;
+}
+
+Pipeline pipeline_among(const StepTimes& times, const std::vector<Snapshot>& ranks) {
+  std::vector<const Snapshot*> all;
+  all.reserve(ranks.size());
+  for (const Snapshot& each : ranks) { all.push_back(&each); }
+  return takt::detail::pipeline_of(times, all);
 }
 
 constexpr std::size_t kNobody = ~std::size_t{0};
@@ -113,7 +119,7 @@ TEST_CASE("Groups: a stage with more work is not slow, and a slow rank of a stag
 
 TEST_CASE("Pipeline: each stage of an even 1F1B schedule waits what is ideal") {
   const std::vector<Snapshot> ranks = ranks_of(4, 2, "8");
-  const Pipeline pipeline = pipeline_of(run_1f1b(std::vector<StageTimes>(4, {1000, 2000}), 8, ranks), ranks);
+  const Pipeline pipeline = pipeline_among(run_1f1b(std::vector<StageTimes>(4, {1000, 2000}), 8, ranks), ranks);
   REQUIRE(pipeline.stages.size() == 4);
   CHECK(pipeline.micro_batches == 8);
   CHECK(pipeline.ideal == Approx(3.0 / 11));
@@ -126,7 +132,7 @@ TEST_CASE("Pipeline: each stage of an even 1F1B schedule waits what is ideal") {
 
 TEST_CASE("Pipeline: stages beside a longer one wait more than what is ideal, and that one less") {
   const std::vector<Snapshot> ranks = ranks_of(3, 1, "300");
-  const Pipeline pipeline = pipeline_of(run_1f1b({{1000, 2000}, {1500, 3000}, {1000, 2000}}, 300, ranks), ranks);
+  const Pipeline pipeline = pipeline_among(run_1f1b({{1000, 2000}, {1500, 3000}, {1000, 2000}}, 300, ranks), ranks);
   REQUIRE(pipeline.stages.size() == 3);
   CHECK(pipeline.ideal == Approx(ideal_bubble(3, 300)));
   CHECK(pipeline.stages[0].share == Approx(1.0 / 3).margin(0.01));
@@ -137,7 +143,7 @@ TEST_CASE("Pipeline: without the same micro-batches on all ranks, or without sta
   const std::vector<StageTimes> even(2, {1000, 1000});
   for (const char* text : {"", "0", "-4", "4.5", "four", "4 ", "1000001", "99999999999999999999"}) {
     const std::vector<Snapshot> ranks = ranks_of(2, 1, text);
-    const Pipeline pipeline = pipeline_of(run_1f1b(even, 4, ranks), ranks);
+    const Pipeline pipeline = pipeline_among(run_1f1b(even, 4, ranks), ranks);
     INFO(text);
     CHECK(pipeline.stages.size() == 2);
     CHECK(pipeline.micro_batches == 0);
@@ -145,9 +151,9 @@ TEST_CASE("Pipeline: without the same micro-batches on all ranks, or without sta
   }
   std::vector<Snapshot> differ = ranks_of(2, 1, "4");
   differ[1].params["micro_batches"] = "8";
-  CHECK(pipeline_of(run_1f1b(even, 4, differ), differ).micro_batches == 0);
+  CHECK(pipeline_among(run_1f1b(even, 4, differ), differ).micro_batches == 0);
   differ[1].params.clear();
-  CHECK(pipeline_of(run_1f1b(even, 4, differ), differ).micro_batches == 4);
+  CHECK(pipeline_among(run_1f1b(even, 4, differ), differ).micro_batches == 4);
   const std::vector<Snapshot> one = ranks_of(1, 2, "4");
-  CHECK(pipeline_of(run_1f1b({even[0]}, 4, one), one).stages.empty());
+  CHECK(pipeline_among(run_1f1b({even[0]}, 4, one), one).stages.empty());
 }

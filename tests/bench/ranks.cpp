@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+
+// What `takt report` takes of a job of many ranks, each with 100 paths and 200 steps: seconds, and the most memory that
+// is resident. takt_bench_ranks <the command takt> [ranks...; 10, 100 and 1 000 without]. The journals are in TMPDIR.
+
+#include "journal/journal_writer.hpp"
+#include "support/snapshot_builder.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX leaves it to programs
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint32_t kPaths = 100;
+constexpr std::uint64_t kSteps = 200;
+
+takt::Snapshot rank_of(int rank, int ranks) {
+  takt::Snapshot snapshot;
+  snapshot.run.name = "bench";
+  snapshot.run.id = "bench-1";
+  snapshot.run.rank = rank;
+  snapshot.run.world_size = ranks;
+  snapshot.run.host = "n" + std::to_string(rank / 8);
+  snapshot.wall_ns = 1'000'000'000;
+  takt_test::add_thread(snapshot, "main");
+  const std::uint32_t batch = takt_test::add_path(snapshot, "Batch");
+  for (std::uint32_t path = 1; path < kPaths; ++path) {
+    const auto kind = path == 1 ? takt::Kind::comm : takt::Kind::compute;
+    takt_test::add_path(snapshot, "Layer " + std::to_string(path), batch, kind);
+  }
+  takt_test::add_series(snapshot, batch, 0);
+  snapshot.series[0].steps = kSteps;
+  for (std::uint64_t step = 0; step < kSteps; ++step) {
+    takt::Row& row = takt_test::add_row(snapshot, 0, step);
+    row.host_ns = 0;
+    for (std::uint32_t path = 1; path < kPaths; ++path) {
+      // Spread over a fifth, and always the same.
+      const auto mixed = (step * 31 + path * 17 + static_cast<std::uint64_t>(rank) * 7) * 2654435761U % 10'000;
+      const auto ns = static_cast<std::int64_t>(50'000 + mixed);
+      row.cells.push_back({path, 1, ns});
+      row.host_ns += ns;
+      snapshot.paths[path].host.add(static_cast<std::uint64_t>(ns));
+    }
+    snapshot.paths[batch].host.add(static_cast<std::uint64_t>(row.host_ns));
+  }
+  snapshot.finished = true;
+  return snapshot;
+}
+
+void write_ranks(const fs::path& run, int ranks) {
+  takt::detail::JournalOptions options;
+  options.threads = false;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const fs::path folder = run / ("rank-" + std::to_string(rank) + "-0-1");
+    fs::create_directories(folder);
+    takt::detail::JournalExporter exporter(folder.string(), options);
+    const takt::Snapshot snapshot = rank_of(rank, ranks);
+    takt::Snapshot beginning;
+    beginning.run = snapshot.run;
+    exporter.begin(beginning);
+    if (exporter.export_snapshot(snapshot) != takt::ExportResult::ok) {
+      std::fprintf(stderr, "takt_bench_ranks: %s takes no journal; is the disk full?\n", folder.c_str());
+      std::exit(1);
+    }
+  }
+}
+
+/// Prints a line on it. Returns whether the command was content.
+bool measure(const char* command, const fs::path& run, int ranks) {
+  std::string name = run.string();
+  std::string word = "report";
+  std::string program = command;
+  char* const words[] = {program.data(), word.data(), name.data(), nullptr};
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  const auto begin = std::chrono::steady_clock::now();
+  pid_t child = 0;
+  const bool begun = ::posix_spawn(&child, command, &actions, nullptr, words, environ) == 0;
+  ::posix_spawn_file_actions_destroy(&actions);
+  int status = 0;
+  rusage used = {};
+  if (!begun || ::wait4(child, &status, 0, &used) != child || status != 0) {
+    std::fprintf(stderr, "takt_bench_ranks: %s report %s has failed\n", command, name.c_str());
+    return false;
+  }
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  std::printf("| %d | %.2f | %.0f |\n", ranks, took.count(), static_cast<double>(used.ru_maxrss) / 1024);
+  std::fflush(stdout);
+  return true;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count < 2) {
+    std::fprintf(stderr, "usage: takt_bench_ranks <the command takt> [ranks...]\n");
+    return 2;
+  }
+  std::vector<int> sizes;
+  for (int at = 2; at < count; ++at) { sizes.push_back(std::atoi(arguments[at])); }
+  if (sizes.empty()) { sizes = {10, 100, 1000}; }
+  std::printf("| ranks | s | MiB |\n|---|---|---|\n");
+  bool good = true;
+  for (const int ranks : sizes) {
+    std::string name = (fs::temp_directory_path() / "takt-bench-XXXXXX").string();
+    if (ranks < 2 || ::mkdtemp(name.data()) == nullptr) {
+      std::fprintf(stderr, "takt_bench_ranks: it takes two ranks or more, and a TMPDIR that may be written\n");
+      return 2;
+    }
+    write_ranks(name, ranks);
+    good = measure(arguments[1], name, ranks) && good;
+    fs::remove_all(name);
+  }
+  return good ? 0 : 1;
+}
