@@ -214,6 +214,25 @@ inline bool reduce_job(std::chrono::milliseconds deadline) {
   return core::reduce_job(messages, deadline);
 }
 
+/// What MPI_Finalize calls first, while messages can still be sent.
+inline int reduce_as_mpi_ends(MPI_Comm self, int key, void* deadline, void* extra) {
+  (void)self;
+  (void)key;
+  (void)extra;
+  reduce_job(*static_cast<const std::chrono::milliseconds*>(deadline));
+  return MPI_SUCCESS;
+}
+
+/// Once: MPI calls it when the attribute is set again, too.
+inline void arm(std::chrono::milliseconds deadline) {
+  static int key = MPI_KEYVAL_INVALID;
+  static std::chrono::milliseconds last;
+  last = deadline;
+  if (key != MPI_KEYVAL_INVALID || !is_usable(report_no_reduction)) { return; }
+  MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, reduce_as_mpi_ends, &key, nullptr);
+  MPI_Comm_set_attr(MPI_COMM_SELF, key, &last);
+}
+
 }  // namespace detail
 
 /// `options` with rank, world size, rank on the node and run id as the ranks of `comm` are: whatever launched them,
@@ -250,6 +269,18 @@ inline bool reduce(Session& session, std::chrono::milliseconds deadline = std::c
 #else
   (void)deadline;
   return true;
+#endif
+}
+
+/// Has MPI_Finalize call reduce(), by an attribute of MPI_COMM_SELF, where the Session is to be open still. All ranks
+/// call it, between MPI_Init and MPI_Finalize. A further call sets another deadline. The thread that may call MPI, and
+/// that calls MPI_Finalize.
+inline void reduce_at_finalize(Session& session, std::chrono::milliseconds deadline = std::chrono::seconds(2)) {
+  (void)session;  // a process has one at a time
+#if TAKT_ENABLED
+  detail::arm(deadline);
+#else
+  (void)deadline;
 #endif
 }
 

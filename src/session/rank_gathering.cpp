@@ -16,9 +16,10 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-// Between two looks. The first is soon enough for a rank that is here already; the last leaves the processor to the
-// ranks that are not, of which it may have several.
-constexpr std::chrono::microseconds kFirstPause(20);
+// Between two looks. At first there is none, for ranks that are here already: a rank only lets others have the
+// processor. The longest pause leaves it to those that are not, of which it may have several.
+constexpr std::chrono::microseconds kWithoutPause(2000);
+constexpr std::chrono::microseconds kFirstPause(50);
 constexpr std::chrono::microseconds kLongestPause(1000);
 // So many signs of life within the patience of who waits for them.
 constexpr int kSigns = 8;
@@ -44,11 +45,20 @@ RankGathering::RankGathering(RankMessages& messages, GatheredRanks own, std::chr
 template <class Done>
 void RankGathering::wait(Done done) {
   auto pause = kFirstPause;
+  Time last = now();
   for (;;) {
     bool moved = false;
     if (done(moved)) { return; }
-    pause = moved ? kFirstPause : std::min(pause * 3 / 2, kLongestPause);
+    if (moved) {
+      pause = kFirstPause;
+      last = now();
+    }
+    if (now() - last < kWithoutPause) {
+      std::this_thread::yield();
+      continue;
+    }
     std::this_thread::sleep_for(pause);
+    pause = std::min(pause * 3 / 2, kLongestPause);
   }
 }
 

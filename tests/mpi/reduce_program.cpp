@@ -18,6 +18,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -173,12 +174,29 @@ bool reduce_again() {
   return done;
 }
 
+// Outlives MPI.
+std::unique_ptr<takt::Session> kept;
+
+/// Armed, and once more with another deadline, which must not reduce at once.
+void reduce_as_mpi_ends() {
+  kept = std::make_unique<takt::Session>("reduce", takt::mpi::options());
+  record(rank_in(MPI_COMM_WORLD), 3);
+  takt::mpi::reduce_at_finalize(*kept);
+  takt::mpi::reduce_at_finalize(*kept, kPatience);
+  std::printf("%s\n", kept->snapshot().job == nullptr ? "not yet" : "too early");
+}
+
 int run(const std::string& name, int number) {
   if (name == "all") { return reduce_all(number); }
   if (name == "without") { reduce_without(number); }
   if (name == "death") { reduce_after_death(number); }
   if (name == "halves") { return reduce_halves() ? 0 : 1; }
   if (name == "again") { return reduce_again() ? 0 : 1; }
+  if (name == "finalize") { reduce_as_mpi_ends(); }
+  if (name == "finalize-closed") {
+    reduce_as_mpi_ends();
+    kept->close();
+  }
   if (name == "closed") {
     takt::Session session("reduce", takt::mpi::options());
     session.close();
@@ -203,6 +221,11 @@ int main(int argc, char** argv) {
   const int status = run(name, argc > 2 ? std::atoi(argv[2]) : 3);
   if (name == "unnamed") { reduce_alone(); }
   MPI_Finalize();
+  if (kept != nullptr && kept->run().rank == 0) {
+    const auto job = kept->snapshot().job;
+    tell(job != nullptr, *kept, job.get());
+  }
+  kept.reset();
   if (name == "late") { reduce_alone(); }
   return status;
 }
