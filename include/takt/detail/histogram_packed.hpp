@@ -24,6 +24,7 @@ TAKT_COLD inline void Histogram::drop(Packed* packed) noexcept {
 
 TAKT_COLD inline void Histogram::drop_pages() noexcept {
   for (auto& slot : pages_) {
+    if (slot.load(std::memory_order_relaxed) == nullptr) { continue; }  // most are; an exchange locks the bus
     Page* page = slot.exchange(nullptr, std::memory_order_relaxed);
     while (page != nullptr) {
       Page* above = page->high.load(std::memory_order_relaxed);
