@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-# Builds the benchmarks with -O3 -DNDEBUG and runs them: scripts/bench.sh [--delivery | --rates | --coverage | argument of takt_bench]...
+# Builds the benchmarks with -O3 -DNDEBUG and runs them: scripts/bench.sh [--delivery | --rates | --coverage | --mpi | argument of takt_bench]...
 #
 # --delivery: what an MLflow exporter costs a loop whose server is away, and, with the server that scripts/test.sh has fetched,
 # how many points a second it takes.
@@ -9,6 +9,8 @@
 # `rows <a second> <threads> <seconds>` and the like that rate alone (tests/bench/rates.cpp).
 #
 # --coverage [runs]: how often the interval of a throughput holds the throughput, simulated (tests/bench/coverage.cpp).
+#
+# --mpi [ranks] [paths] [rounds]: what takt::mpi::reduce() takes, beside a bare MPI_Reduce of as many bytes (tests/mpi/reduce_bench.cpp).
 #
 # Prints what a scope costs beside its baseline, two bare clock reads, and without arguments what the front door costs a
 # file that includes it. Close other programs first: the ratio is what counts.
@@ -46,11 +48,18 @@ delivery() {
 }
 
 need_packages "${BUILD_PACKAGES[@]}"
+if [[ ${1:-} == --mpi ]]; then need_packages "${MPI_PACKAGES[@]}"; fi
+mpi() {
+  build_mpi_program build-bench tests/mpi/reduce_bench.cpp build-bench/reduce_bench -Isrc -DTAKT_LIBRARY
+  run_ranks "${1:-16}" build-bench/reduce_bench "${@:2}"
+}
+
 say "Building (release)"
 build bench >&2
 case ${1:-} in
   --delivery) delivery && exit ;;
   --coverage) shift && exec build-bench/tests/bench/takt_coverage "$@" ;;
+  --mpi) shift && mpi "$@" && exit ;;
   --rates) shift && exec build-bench/tests/bench/takt_rates "$@" ;;
 esac
 build-bench/tests/bench/takt_bench "$@"

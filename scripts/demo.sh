@@ -2,7 +2,10 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
 # Builds Takt, trains a small network on handwritten digits, and shows where the time went:
-# scripts/demo.sh [option of examples/01_digits.cpp]...
+# scripts/demo.sh [--ranks N | option of examples/01_digits.cpp]...
+#
+# --ranks N [option of examples/23_mpi_training.cpp]...: on N ranks by Open MPI, of which one is slow; the table of the job, and who
+# makes whom wait.
 #
 # Installs what is missing with apt-get where it may, and says what to install where it may not.
 set -euo pipefail
@@ -14,11 +17,26 @@ case ${1:-} in
 esac
 
 need_packages "${BUILD_PACKAGES[@]}"
+if [[ ${1:-} == --ranks ]]; then need_packages "${MPI_PACKAGES[@]}"; fi
 say "Building (Release) in build-demo"
 build demo
 
 TAKT_RUN_ID=demo-$(date +%Y%m%d-%H%M%S)
 export TAKT_RUN_ID TAKT_DIR=$PWD/takt-runs
+
+if [[ ${1:-} == --ranks ]]; then
+  ranks=${2:?how many ranks}
+  shift 2
+  build_mpi_program build-demo examples/23_mpi_training.cpp build-demo/example_23_mpi_training \
+    -DTAKT_EXAMPLE_DATA_DIR="\"$PWD/examples/data\""
+  if [[ $# -eq 0 ]]; then set -- --slow-rank $((ranks - 1)) --by 5; fi
+  say "Training on $ranks ranks; rank 0 prints the table of the job"
+  run_ranks "$ranks" build-demo/example_23_mpi_training "$@" </dev/null
+  say "takt report reads the files of all ranks"
+  build-demo/src/cli/takt report "$TAKT_DIR"/*"$TAKT_RUN_ID"
+  exit
+fi
+
 say "Training"
 build-demo/examples/example_01_digits "$@" </dev/null
 

@@ -14,6 +14,8 @@ TEST_PACKAGES=(catch2:/usr/include/catch2 python3:python3 "python3-venv:import e
   pkg-config:pkg-config binutils:objdump ccache:ccache)
 if command -v dpkg >/dev/null; then TEST_PACKAGES+=(dpkg-dev:dpkg-shlibdeps); fi
 # shellcheck disable=SC2034
+MPI_PACKAGES=(libopenmpi-dev:mpicxx.openmpi openmpi-bin:mpirun.openmpi)
+# shellcheck disable=SC2034
 FULL_PACKAGES=(clang:clang++ clang-format:clang-format clang-tidy:clang-tidy shellcheck:shellcheck
   libopenmpi-dev:mpicxx.openmpi openmpi-bin:mpirun.openmpi libmpich-dev:mpicxx.mpich mpich:mpirun.mpich
   valgrind:valgrind g++-aarch64-linux-gnu:aarch64-linux-gnu-g++ libamdhip64-dev:/usr/include/hip/hip_runtime_api.h)
@@ -76,3 +78,16 @@ configure() {
 
 # build <preset> [cmake option]...: configures and builds.
 build() { configure "$@" && cmake --build --preset "$1" -j"$(nproc)"; }
+
+# build_mpi_program <build folder> <source> <program> [option]...: with Open MPI's own compiler, as programs of users are.
+build_mpi_program() {
+  local folder=$1 source=$2 program=$3
+  shift 3
+  OMPI_CXX=g++ mpicxx.openmpi -std=c++17 -O3 -DNDEBUG -DOMPI_SKIP_MPICXX -Iinclude -Ibackends/include "$@" "$source" \
+    "$folder/libtakt.a" -pthread -ldl -o "$program"
+}
+
+# run_ranks <ranks> <program> [argument]...: by Open MPI's mpirun, which refuses root unless told.
+run_ranks() {
+  OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun.openmpi --oversubscribe -n "$@"
+}

@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+
+// reduce_bench [paths] [rounds]: what takt::mpi::reduce() takes on rank 0, beside a bare MPI_Reduce of as many bytes.
+#include <takt/job.hpp>
+#include <takt/mpi.hpp>
+#include <takt/session.hpp>
+#include <takt/takt.hpp>
+
+#include "ranks/rank_record.hpp"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+void record(int rank, int paths) {
+  const takt::Scope batch(takt::Batch);
+  for (int path = 0; path < paths; ++path) {
+    const takt::Key& key = takt::key(("path " + std::to_string(path)).c_str());
+    for (int call = 0; call < 100; ++call) { takt::record(key, std::chrono::microseconds(1000 + 17 * call + rank)); }
+  }
+}
+
+/// ms on this rank, sorted; all ranks begin together.
+template <class Work>
+std::vector<double> times_of(int rounds, Work work) {
+  std::vector<double> times;
+  for (int round = 0; round < rounds; ++round) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    const auto begin = Clock::now();
+    work();
+    times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - begin).count());
+  }
+  std::sort(times.begin(), times.end());
+  return times;
+}
+
+void print(const char* what, const std::vector<double>& times) {
+  std::printf("%-40s %8.3f ms (%.3f to %.3f)\n", what, times[times.size() / 2], times.front(), times.back());
+}
+
+void compare(int paths, int rounds) {
+  takt::SessionOptions options = takt::mpi::options();
+  options.table = false;
+  options.files = false;
+  takt::Session session("bench", options);
+  record(session.run().rank, paths);
+  const std::vector<double> ours = times_of(rounds, [&] { takt::mpi::reduce(session); });
+  const auto job = session.snapshot().job;
+  unsigned long long bytes = job == nullptr ? 0 : takt::detail::pack(*job->record).size();
+  MPI_Bcast(&bytes, 1, MPI_UNSIGNED_LONG_LONG, 0, MPI_COMM_WORLD);
+  const std::vector<char> from(static_cast<std::size_t>(bytes));
+  std::vector<char> to(from.size());
+  const std::vector<double> bare = times_of(rounds, [&] {
+    MPI_Reduce(from.data(), to.data(), static_cast<int>(bytes), MPI_BYTE, MPI_BOR, 0, MPI_COMM_WORLD);
+  });
+  const std::vector<double> frozen = times_of(rounds, [&] { (void)session.snapshot(); });
+  if (session.run().rank != 0) { return; }
+  std::printf("%d ranks, %d paths, %llu bytes; median of %d rounds on rank 0 (least to most)\n",
+              session.run().world_size, paths, bytes, rounds);
+  print("bare MPI_Reduce of as many bytes", bare);
+  print("takt::mpi::reduce()", ours);
+  print("  of this, a Snapshot", frozen);
+  std::printf("ratio of the medians %.1f, of the least %.1f\n", ours[ours.size() / 2] / bare[bare.size() / 2],
+              ours.front() / bare.front());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  compare(argc > 1 ? std::atoi(argv[1]) : 100, argc > 2 ? std::atoi(argv[2]) : 50);
+  MPI_Finalize();
+}
