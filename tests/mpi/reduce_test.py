@@ -44,6 +44,19 @@ class Reduce(rig.Case):
             self.assertEqual(ended.out.splitlines(), [f"rank 0 done, {ranks} of {ranks}", "as in files"], ended)
             self.assertEqual(ended.err, "")
 
+    def test_rank_0_speaks_for_the_job(self):
+        ended = self.reduce(3, "all", 4, TAKT_TABLE=1)
+        self.assertEqual(ended.out.count("Takt: "), 1, ended)
+        self.assertRegex(ended.out, r"Takt: reduce, run \S+, 3 ranks, took ")
+        self.assertRegex(ended.out, r"\n  path 3 +6 .* 2 of 3\n")
+        self.assertIn(f"who makes whom wait, and rates: takt report {self.runs}/", ended.out)
+        jobs = {each["run"]["rank"]: each["job"] for each in map(self.summary, self.folders())}
+        self.assertEqual([jobs[1], jobs[2]], [None, None])
+        self.assertEqual((jobs[0]["ranks"], jobs[0]["world_size"], jobs[0]["missing_ranks"]), (3, 3, []))
+        path = next(each for each in jobs[0]["paths"] if each["path"] == "Batch/path 0")
+        self.assertEqual((path["n"], path["total"]["min_rank"], path["total"]["max_rank"]), (9, 0, 2))
+        self.assertEqual((path["total"]["min_ns"], path["total"]["max_ns"]), (3_003_000, 9_003_000))
+
     def test_so_it_is_of_more_paths(self):
         self.assertIn("as in files", self.reduce(3, "all", 500).out)
 
