@@ -68,5 +68,19 @@ struct LsWishes {
 /// `takt ls`: prints a line for each run in `folder`, the newest first. Empty: in the folder where runs go.
 int ls(const std::string& folder, const LsWishes& wishes);
 
+struct DiffWishes {
+  std::vector<std::string> now;      ///< folders of the new side
+  std::string fail_on;               ///< "2%"; empty: no gate
+  std::vector<std::string> regions;  ///< of the gate; empty: the step
+  std::string noise;                 ///< "3%"; empty: not known
+  std::string reason;                ///< why sides that should not be compared are
+  bool json = false;
+  bool markdown = false;
+};
+
+/// `takt diff`: compares runs. Returns 0, 1 for a regression, kUsage for whatever kept it from comparing, or 3 where
+/// the runs do not tell.
+int diff(const std::vector<std::string>& base, const DiffWishes& wishes);
+
 }  // namespace cli
 TAKT_END_NAMESPACE

@@ -53,6 +53,8 @@ struct Call {
   takt::cli::SyncWishes wishes;
   takt::cli::ScalingWishes scaling;
   takt::cli::LsWishes listed;
+  takt::cli::DiffWishes compared;
+  int broken = takt::cli::kBroken;  // where stdout does not take all
   std::function<int()> command;
 };
 
@@ -155,6 +157,28 @@ void add_ls(CLI::App& app, Call& call) {
   ls->callback([&call] { call.command = [&call] { return takt::cli::ls(call.run, call.listed); }; });
 }
 
+void add_diff(CLI::App& app, Call& call) {
+  CLI::App* const diff = app.add_subcommand(
+      "diff",
+      "Compare runs: takt diff BASE... -- NEW...; status 0: no regression, 1: regression, 2: not compared, 3: "
+      "the runs do not tell");
+  takt::cli::DiffWishes& wishes = call.compared;
+  diff->add_option("BASE", call.runs, "Runs, or folders of runs, of which all are taken");
+  diff->add_option("--new", wishes.now, "The same of the new side; -- means the same");
+  diff->add_option("--fail-on", wishes.fail_on, "The gate: what may take no more than so much longer, such as 2%");
+  diff->add_option("--region", wishes.regions, "What the gate judges; default: the step; again for another region")
+      ->allow_extra_args(false);
+  diff->add_option("--noise", wishes.noise,
+                   "By so much two runs of one side differ at most; for fewer than three runs");
+  diff->add_option("--reason", wishes.reason, "Why runs are compared that differ in ranks or regions");
+  CLI::Option* const json = diff->add_flag("--json", wishes.json, "One JSON document");
+  diff->add_flag("--markdown", wishes.markdown, "Markdown, for a merge request")->excludes(json);
+  diff->callback([&call] {
+    call.broken = takt::cli::kUsage;
+    call.command = [&call] { return takt::cli::diff(call.runs, call.compared); };
+  });
+}
+
 /// Says what is wrong with the arguments, or what was asked about them. Returns the status.
 int tell_usage(const CLI::App& app, const CLI::ParseError& error, int count, char** arguments) {
   if (count > 1 && tell_nearest(app, arguments[1])) { return takt::cli::kUsage; }
@@ -181,13 +205,20 @@ int run_command(int count, char** arguments) {
   add_scaling(app, call);
   add_trace(app, call);
   add_ls(app, call);
+  add_diff(app, call);
+  std::vector<char*> words(arguments, arguments + count);
+  char other_side[] = "--new";
+  if (count > 1 && std::string_view(words[1]) == "diff") {
+    const auto dashes = std::find(words.begin(), words.end(), std::string_view("--"));
+    if (dashes != words.end()) { *dashes = other_side; }
+  }
   try {
-    app.parse(count, arguments);
+    app.parse(count, words.data());
   } catch (const CLI::ParseError& error) { return tell_usage(app, error, count, arguments); }
   const int status = call.command();
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) { return status; }
   std::fputs("takt: not all that was asked for could be written to the standard output; is the disk full?\n", stderr);
-  return takt::cli::kBroken;
+  return call.broken;
 }
 
 }  // namespace

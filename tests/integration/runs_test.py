@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""The command `takt` lists the runs of a folder; the program is the digits example."""
+"""The command `takt` lists the runs of a folder, and compares runs; the program is the digits example."""
 
 import json
 import os
@@ -16,7 +16,8 @@ class Runs(rig.Case):
     def takt(self, *words, status=0, **env):
         done = subprocess.run([COMMAND, *map(str, words)], capture_output=True, text=True, timeout=60 * rig.SLACK, check=False,
                               cwd=self.scratch, env=rig.environment(TAKT_DIR=self.runs, **env))
-        self.assertEqual(done.returncode, status, f"{words}\n--- stdout\n{done.stdout}\n--- stderr\n{done.stderr}")
+        if status is not None:
+            self.assertEqual(done.returncode, status, f"{words}\n--- stdout\n{done.stdout}\n--- stderr\n{done.stderr}")
         return done
 
     def train(self, *options):
@@ -73,6 +74,85 @@ class Runs(rig.Case):
         run, = self.listed()
         self.assertEqual((run["ranks"], run["world_size"]), (1, 4))
         self.assertIn(" 1 of 4 ", self.takt("ls").stdout)
+
+    # Comparing
+
+    def sides(self, count, *new_options):
+        """`count` runs on each side, in turn."""
+        base, new = [], []
+        for _ in range(count):
+            base.append(self.train())
+            new.append(self.train(*new_options))
+        return base, new
+
+    def test_three_runs_a_side_have_the_interval_of_runs(self):
+        base, new = self.sides(3)
+        document = json.loads(self.takt("diff", "--json", *base, "--", *new).stdout)
+        self.assertEqual(document["schema"], "takt-diff/1")
+        self.assertEqual([run["run"] for run in document["base"]], [run.name for run in base])
+        step = document["regions"][0]
+        self.assertEqual(step["path"], "(step)")
+        self.assertEqual({figure["basis"] for region in document["regions"] for figure in region["figures"]}, {"runs"})
+        self.assertLess(step["figures"][0]["low"], step["figures"][0]["change"])
+        self.assertEqual((document["obstacles"], document["reason"], document["answer"]), ([], None, None))
+        self.assertIn("samples/s", self.takt("diff", *base, "--", *new).stdout)
+
+    def test_the_status_is_what_the_gate_says(self):
+        base, new = self.sides(3)
+        # No machine makes three short runs differ so little, or so much.
+        tight = json.loads(self.takt("diff", "--json", *base, "--fail-on", "0.001%", "--", *new, status=None).stdout)
+        self.assertIn(tight["answer"], ("inconclusive", "regression"))
+        self.assertGreater(tight["regions"][0]["gate"]["runs_needed"], 3)
+        wide = self.takt("diff", *base[:1], "--", *new[:1], "--fail-on", "1000%", "--noise", "10%", "--region", "Epoch/Batch")
+        self.assertIn("all gates: no regression", wide.stdout)
+        text = self.takt("diff", *base[:1], "--", *new[:1], "--fail-on", "2%", status=3).stdout
+        self.assertIn("intervals are those within runs", text)
+        self.assertIn("inconclusive", text)
+
+    def test_a_folder_of_runs_stands_for_all_of_them(self):
+        base, new = self.sides(2)
+        for side, runs in (("base", base), ("new", new)):
+            (self.scratch / side).mkdir()
+            for run in runs:
+                run.rename(self.scratch / side / run.name)
+        document = json.loads(self.takt("diff", self.scratch / "base", "--", self.scratch / "new", "--json").stdout)
+        self.assertEqual([len(document["base"]), len(document["new"])], [2, 2])
+
+    def test_what_differs_is_told_and_items_too(self):
+        base, new = self.sides(1, "--batch", 32)
+        text = self.takt("diff", *base, "--", *new).stdout
+        self.assertIn("differs besides: parameter batch: base 64; new 32", text)
+        self.assertLess(text.index("differs besides"), text.index("95 % interval"))
+        self.assertIn(": samples/s compare, times of a step do not", text)
+
+    def test_runs_that_cannot_be_compared_need_a_reason(self):
+        base = self.train()
+        ranks = {"RANK": 0, "LOCAL_RANK": 0, "WORLD_SIZE": 2, "LOCAL_WORLD_SIZE": 2, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": 29500}
+        self.start("--epochs", 1, **ranks).end(120 * rig.SLACK)
+        new, = set(self.runs.glob("*")) - {base}
+        refused = self.takt("diff", base, "--", new, status=2)
+        self.assertIn("base runs have 1 ranks, new runs 2", refused.stderr)
+        self.assertIn("--reason", refused.stderr)
+        self.assertEqual(refused.stdout, "")
+        text = self.takt("diff", base, "--", new, "--reason", "one |node| is down").stdout
+        self.assertIn("compared all the same, for this reason: one |node| is down", text)
+        page = self.takt("diff", base, "--", new, "--reason", "one |node| is down", "--markdown").stdout
+        self.assertIn("this reason: one \\|node\\| is down", page)
+        rows = [line for line in page.splitlines() if line.startswith("|")]
+        self.assertEqual({line.replace("\\|", "").count("|") for line in rows}, {8})
+        document = json.loads(self.takt("diff", base, "--", new, "--reason", "why", "--json").stdout)
+        self.assertEqual((document["reason"], document["obstacles"][0]["what"]), ("why", "other_world_size"))
+
+    def test_wrong_usage_is_no_regression(self):
+        base, new = self.train(), self.train()
+        for words, cure in (((base,), "BASE... -- NEW..."), ((base, "--", base), "is on both sides"),
+                            ((base, "--", self.scratch / "nowhere"), "there is no folder"),
+                            ((base, "--", new, "--fail-on", "2"), "in percent"), ((base, "--", new, "--fail-on", "0%"), "above 0 %"),
+                            ((base, "--", new, "--noise", "-1%"), "in percent"),
+                            ((base, "--", new, "--region", "step"), "--fail-on"),
+                            ((base, "--", new, "--fail-on", "2%", "--region", "Forwrad"), "nearest: "),
+                            ((base, "--", new, "--fail-on", "2%", "--region", "Forward"), "several regions")):
+            self.assertIn(cure, self.takt("diff", *words, status=2).stderr)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ ROOMS = {
     "process": {"base", "record", "collect"},
     "journal": {"base"},
     "ranks": {"base"},
+    "compare": {"base"},
     "report": {"base", "ranks"},
     "session": {"base", "record", "collect", "process", "journal", "report", "ranks"},
     "http": {"base"},
@@ -30,10 +31,10 @@ ROOMS = {
     "wandb": {"base", "journal", "report", "http", "trackers"},
     "tensorboard": {"base", "journal", "report", "trackers"},
     "profilers": {"base"},
-    "cli": {"base", "journal", "ranks", "report", "trackers", "mlflow", "wandb", "tensorboard"},
+    "cli": {"base", "journal", "ranks", "compare", "report", "trackers", "mlflow", "wandb", "tensorboard"},
 }
 # Of libtakt's rooms the exporters, which are libraries of their own, may use what is exported, or stands whole in its header.
-LIBTAKT = {"base", "record", "collect", "process", "journal", "report", "ranks", "session"}
+LIBTAKT = {"base", "record", "collect", "process", "journal", "report", "ranks", "compare", "session"}
 SHARED_WITH_EXPORTERS = {"base/crc32c.hpp", "base/descriptor.hpp", "base/fault.hpp", "base/file.hpp", "base/folder_files.hpp", "base/json_text.hpp",
                          "base/nanoseconds.hpp", "base/other_process.hpp", "base/short_hash.hpp", "journal/journal_reader.hpp", "report/losses.hpp"}
 # The front door of training code brings the CPU clock along, and the program's MPI comes by one header. Nothing else crosses.

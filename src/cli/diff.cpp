@@ -1,0 +1,155 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <takt/error.hpp>
+
+#include "base/nearest.hpp"
+#include "base/text.hpp"
+#include "cli/commands.hpp"
+#include "cli/diff_document.hpp"
+#include "cli/run_figures.hpp"
+#include "cli/run_folder.hpp"
+#include "compare/comparison.hpp"
+#include "report/page.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+TAKT_BEGIN_NAMESPACE
+namespace cli {
+namespace {
+
+constexpr int kRegression = 1;
+constexpr int kInconclusive = 3;
+
+/// "2%" or "2 %", as a share.
+/// \throws takt::Error for anything else.
+double share_from(const std::string& text, const char* option) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  std::string rest(end);
+  rest.erase(std::remove(rest.begin(), rest.end(), ' '), rest.end());
+  if (end == text.c_str() || rest != "%" || !std::isfinite(value) || value < 0 || value > 1000) {
+    throw Error(
+        fmt::format("{} {} is no share; write it in percent, such as {} 2%", option, detail::printable(text), option));
+  }
+  return value / 100;
+}
+
+std::string identity(const std::string& folder) {
+  std::error_code error;
+  const std::filesystem::path path = std::filesystem::canonical(folder, error);
+  return error ? folder : path.string();
+}
+
+/// The runs of one side, each once; a folder of runs stands for all of them. `seen`: of both sides.
+/// \throws takt::Error where one is on the other side, too.
+std::vector<detail::ComparedRun> read_side(const std::vector<std::string>& given, std::set<std::string>& other,
+                                           std::vector<std::string>& remarks) {
+  std::vector<detail::ComparedRun> runs;
+  std::set<std::string> own;
+  for (const std::string& each : given) {
+    for (const RunFolder& run : all_runs(each, remarks)) {
+      const std::string name = identity(run.folder);
+      if (other.count(name) != 0) {
+        throw Error(detail::printable(run.folder) + " is on both sides; a run can be compared with others alone");
+      }
+      if (!own.insert(name).second) { continue; }
+      runs.push_back(compared_run(run, remarks));
+    }
+  }
+  other.insert(own.begin(), own.end());
+  return runs;
+}
+
+/// The path of the one region that is called so, by its whole path or its end.
+/// \throws takt::Error where there is none, or where there are several.
+std::string region_path(const std::string& wanted, const std::set<std::string>& paths) {
+  if (wanted == detail::kStepRegion || paths.count(wanted) != 0) { return wanted; }
+  if (wanted == "step") { return detail::kStepRegion; }
+  std::vector<std::string> found;
+  const std::string end = "/" + wanted;
+  for (const std::string& path : paths) {
+    const bool fits = path.size() > end.size() && path.compare(path.size() - end.size(), end.size(), end) == 0;
+    if (fits) { found.push_back(path); }
+  }
+  if (found.size() == 1) { return found.front(); }
+  const std::string shown = detail::fit(detail::printable(wanted), 80);
+  if (found.size() > 1) {
+    throw Error(fmt::format("there are several regions {}: {}; name one by its whole path", shown,
+                            detail::printable(fmt::format("{}", fmt::join(found, ", ")))));
+  }
+  const std::vector<std::string_view> known(paths.begin(), paths.end());
+  const std::string nearest =
+      known.empty() ? "" : "; nearest: " + detail::printable(detail::nearest(wanted, known.data(), known.size()));
+  throw Error(fmt::format("there is no region {}{}", shown, nearest));
+}
+
+detail::ComparisonWishes gate_of(const DiffWishes& wishes, const std::vector<detail::ComparedRun>& base,
+                                 const std::vector<detail::ComparedRun>& now) {
+  detail::ComparisonWishes gate;
+  gate.has_gate = !wishes.fail_on.empty();
+  if (gate.has_gate) { gate.threshold = share_from(wishes.fail_on, "--fail-on"); }
+  if (gate.has_gate && gate.threshold <= 0) { throw Error("--fail-on has to be above 0 %: no number of runs shows 0"); }
+  if (!wishes.noise.empty()) { gate.noise = share_from(wishes.noise, "--noise"); }
+  if (!gate.has_gate && !wishes.regions.empty()) { throw Error("--region says what --fail-on judges; give both"); }
+  std::set<std::string> paths;
+  for (const auto* side : {&base, &now}) {
+    for (const detail::ComparedRun& run : *side) {
+      for (const auto& [path, region] : run.regions) { paths.insert(path); }
+    }
+  }
+  for (const std::string& each : wishes.regions) {
+    const std::string path = region_path(each, paths);
+    if (std::find(gate.regions.begin(), gate.regions.end(), path) == gate.regions.end()) {
+      gate.regions.push_back(path);
+    }
+  }
+  return gate;
+}
+
+int compare_sides(const std::vector<std::string>& base, const DiffWishes& wishes) {
+  if (base.empty() || wishes.now.empty()) { throw Error("name the runs of both sides: takt diff BASE... -- NEW..."); }
+  std::vector<std::string> remarks;
+  std::set<std::string> seen;
+  std::vector<detail::ComparedRun> before = read_side(base, seen, remarks);
+  std::vector<detail::ComparedRun> after = read_side(wishes.now, seen, remarks);
+  for (const std::string& each : remarks) { std::fprintf(stderr, "takt: %s\n", each.c_str()); }
+  const detail::ComparisonWishes gate = gate_of(wishes, before, after);
+  const detail::Comparison comparison = compare_runs(std::move(before), std::move(after), gate);
+  if (!comparison.obstacles.empty() && wishes.reason.empty()) {
+    std::string why;
+    for (const Finding& each : comparison.obstacles) { why += "\n  " + each.sentence; }
+    throw Error("these runs cannot be compared:" + why + "\n  If they can, say why: --reason '...'");
+  }
+  const std::string text =
+      wishes.json ? diff_json(comparison, wishes.reason)
+      : wishes.markdown
+          ? diff_markdown(comparison, wishes.reason)
+          : diff_text(comparison, wishes.reason, static_cast<std::size_t>(std::max(detail::width_of(stdout, 0), 40)));
+  fmt::print("{}", text);
+  if (!comparison.has_gate || comparison.answer == detail::Answer::no_regression) { return 0; }
+  return comparison.answer == detail::Answer::regression ? kRegression : kInconclusive;
+}
+
+}  // namespace
+
+int diff(const std::vector<std::string>& base, const DiffWishes& wishes) {
+  try {
+    return compare_sides(base, wishes);
+  } catch (const std::exception& error) {  // 1 would be a regression
+    std::fprintf(stderr, "takt: %s\n", detail::printable_lines(error.what()).c_str());
+    return kUsage;
+  }
+}
+
+}  // namespace cli
+TAKT_END_NAMESPACE

@@ -1,0 +1,263 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/diff_document.hpp"
+
+#include "base/text.hpp"
+#include "ranks/finding_json.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <utility>
+
+TAKT_BEGIN_NAMESPACE
+namespace cli {
+namespace {
+
+using DiffJson = nlohmann::ordered_json;
+using DiffLine = std::vector<std::string>;
+using detail::Basis;
+using detail::Change;
+using detail::ComparedFigure;
+using detail::ComparedRegion;
+using detail::Comparison;
+using detail::Mark;
+
+std::string signed_percent(double value) { return fmt::format("{:+.2f} %", 100 * value); }
+
+std::string interval_text(const Change& change) {
+  if (change.basis == Basis::none) { return "-"; }
+  return fmt::format("{} to {}{}", signed_percent(change.low), signed_percent(change.high),
+                     change.basis == Basis::within ? " (within runs)" : "");
+}
+
+std::string scatter_text(const Change& change) {
+  const std::string within = change.within > 0 ? fmt::format("{:.2f} %", 100 * change.within) : "-";
+  return (change.basis == Basis::runs ? fmt::format("{:.2f} %", 100 * change.between) : "-") + " / " + within;
+}
+
+const char* mark_word(Mark mark) noexcept {
+  return mark == Mark::slower ? "slower" : mark == Mark::faster ? "faster" : "";
+}
+
+const char* basis_word(Basis basis) noexcept {
+  return basis == Basis::runs ? "runs" : basis == Basis::within ? "within_runs" : "none";
+}
+
+DiffLine table_line(const std::string& name, const ComparedFigure& figure, Mark mark) {
+  const bool is_rate = figure.name == "items_per_s";
+  const auto value = [&](double number) { return is_rate ? detail::human_rate(number) : detail::human_time(number); };
+  return {name,
+          value(figure.base),
+          value(figure.now),
+          signed_percent(figure.change.change),
+          interval_text(figure.change),
+          scatter_text(figure.change),
+          mark_word(mark)};
+}
+
+std::string names_of(const std::vector<detail::ComparedRun>& runs) {
+  constexpr std::size_t kMostNamedRuns = 10;
+  std::string text;
+  for (std::size_t at = 0; at < std::min(runs.size(), kMostNamedRuns); ++at) {
+    text += (at == 0 ? "" : ", ") + detail::fit(detail::printable(runs[at].name), 60);
+  }
+  return text + (runs.size() > kMostNamedRuns ? ", ..." : "");
+}
+
+std::string gate_line(const Comparison& comparison, const ComparedRegion& region) {
+  const detail::GateAnswer& gate = region.gate;
+  std::string text =
+      fmt::format("gate: {} may take {:.2f} % more: {}", detail::fit_end(detail::printable(region.path), 80),
+                  100 * comparison.threshold, answer_word(gate.answer));
+  if (gate.detectable > 0) {
+    text += fmt::format("; a change of {} would be found 95 times of 100", signed_percent(gate.detectable));
+  }
+  if (gate.answer != detail::Answer::inconclusive) { return text; }
+  if (gate.runs_needed > detail::kMostRunsNeeded) {
+    return text + fmt::format("; it takes more than {} runs a side", detail::kMostRunsNeeded);
+  }
+  if (gate.runs_needed > 0) { return text + fmt::format("; it takes about {} runs a side", gate.runs_needed); }
+  if (comparison.noise >= 0) { return text + "; three runs a side tell by how much runs differ"; }
+  return text +
+         "; fewer than three runs on a side do not tell by how much runs differ: give three, or say it by --noise";
+}
+
+DiffJson figure_json(const ComparedFigure& figure) {
+  const Change& change = figure.change;
+  const bool has_interval = change.basis != Basis::none;
+  return {{"figure", figure.name},
+          {"base", figure.base},
+          {"new", figure.now},
+          {"change", change.change},
+          {"low", has_interval ? DiffJson(change.low) : DiffJson()},
+          {"high", has_interval ? DiffJson(change.high) : DiffJson()},
+          {"basis", basis_word(change.basis)},
+          {"between", change.basis == Basis::runs ? DiffJson(change.between) : DiffJson()},
+          {"within", change.within > 0 ? DiffJson(change.within) : DiffJson()}};
+}
+
+DiffJson region_json(const ComparedRegion& region) {
+  DiffJson figures = DiffJson::array();
+  for (const ComparedFigure& each : region.figures) { figures.push_back(figure_json(each)); }
+  DiffJson gate;
+  if (region.is_gate) {
+    gate = {{"answer", answer_word(region.gate.answer)},
+            {"detectable", region.gate.detectable > 0 ? DiffJson(region.gate.detectable) : DiffJson()},
+            {"runs_needed", region.gate.runs_needed > 0 ? DiffJson(region.gate.runs_needed) : DiffJson()}};
+  }
+  const char* const mark = mark_word(region.mark);
+  return {
+      {"path", region.path}, {"mark", *mark == 0 ? DiffJson() : DiffJson(mark)}, {"gate", gate}, {"figures", figures}};
+}
+
+DiffJson side_json(const std::vector<detail::ComparedRun>& runs) {
+  DiffJson list = DiffJson::array();
+  for (const detail::ComparedRun& run : runs) {
+    DiffJson losses = DiffJson::object();
+    for (const auto& [what, count] : run.losses) { losses[what] = count; }
+    list.push_back({{"run", run.name},
+                    {"state", run.state},
+                    {"ranks", run.ranks},
+                    {"world_size", run.world_size},
+                    {"step_ns", run.step.mean.value},
+                    {"items_per_s", run.items_per_s},
+                    {"losses", losses}});
+  }
+  return list;
+}
+
+DiffJson findings_json(const std::vector<Finding>& findings) {
+  DiffJson list = DiffJson::array();
+  for (const Finding& each : findings) { list.push_back(DiffJson::parse(detail::finding_json(each).text())); }
+  return list;
+}
+
+}  // namespace
+
+const char* answer_word(detail::Answer answer) noexcept {
+  return answer == detail::Answer::regression      ? "regression"
+         : answer == detail::Answer::no_regression ? "no regression"
+                                                   : "inconclusive";
+}
+
+std::vector<std::string> diff_head(const Comparison& comparison, const std::string& reason) {
+  std::vector<std::string> lines;
+  lines.push_back(fmt::format("base, {} runs: {}", comparison.base.size(), names_of(comparison.base)));
+  lines.push_back(fmt::format("new, {} runs: {}", comparison.now.size(), names_of(comparison.now)));
+  for (const Finding& each : comparison.obstacles) { lines.push_back("should not be compared: " + each.sentence); }
+  if (!comparison.obstacles.empty()) {
+    lines.push_back("compared all the same, for this reason: " + detail::printable(reason));
+  }
+  for (const Finding& each : comparison.differences) { lines.push_back("differs besides: " + each.sentence); }
+  return lines;
+}
+
+std::vector<std::string> diff_end(const Comparison& comparison) {
+  std::vector<std::string> lines;
+  if (std::min(comparison.base.size(), comparison.now.size()) < detail::kRunsForScatter) {
+    lines.emplace_back(
+        "intervals are those within runs: they do not know by how much runs of one side differ, which takes three runs "
+        "on each side");
+  }
+  for (const Finding& each : comparison.findings) { lines.push_back(each.sentence); }
+  for (const ComparedRegion& each : comparison.regions) {
+    if (each.is_gate) { lines.push_back(gate_line(comparison, each)); }
+  }
+  if (comparison.has_gate) { lines.push_back(fmt::format("all gates: {}", answer_word(comparison.answer))); }
+  return lines;
+}
+
+std::vector<std::vector<std::string>> diff_table(const Comparison& comparison) {
+  std::vector<DiffLine> lines = {{"region", "base", "new", "change", "95 % interval", "between / within runs", ""}};
+  for (const ComparedRegion& region : comparison.regions) {
+    std::string name = detail::fit_end(detail::printable(region.path), 50);
+    for (const ComparedFigure& figure : region.figures) {
+      const bool is_mean = figure.name == "mean";
+      lines.push_back(table_line(is_mean ? name : "  " + (figure.name == "device_mean" ? "device mean" : figure.name),
+                                 figure, is_mean ? region.mark : Mark::unclear));
+    }
+  }
+  for (const ComparedFigure& figure : comparison.rates) {
+    lines.push_back(table_line("samples/s", figure, Mark::unclear));
+  }
+  return lines;
+}
+
+std::string diff_text(const Comparison& comparison, const std::string& reason, std::size_t width) {
+  std::string text;
+  const auto add = [&](const std::vector<std::string>& lines) {
+    for (const std::string& each : lines) {
+      for (const std::string& line : detail::wrap(each, width)) { text += line + "\n"; }
+    }
+  };
+  add(diff_head(comparison, reason));
+  const std::vector<DiffLine> table = diff_table(comparison);
+  std::vector<std::size_t> widths(table.front().size());
+  for (const DiffLine& line : table) {
+    for (std::size_t at = 0; at < line.size(); ++at) {
+      widths[at] = std::max(widths[at], detail::columns_of(line[at]));
+    }
+  }
+  text += "\n";
+  for (const DiffLine& line : table) {
+    std::string row;
+    for (std::size_t at = 0; at < line.size(); ++at) {
+      const std::string room(widths[at] - detail::columns_of(line[at]), ' ');
+      const bool is_left = at == 0 || at + 1 == line.size();
+      row += (at == 0 ? "" : "  ") + (is_left ? line[at] + room : room + line[at]);
+    }
+    text += row.substr(0, row.find_last_not_of(' ') + 1) + "\n";
+  }
+  text += "\n";
+  add(diff_end(comparison));
+  return text;
+}
+
+std::string diff_markdown(const Comparison& comparison, const std::string& reason) {
+  const auto escaped = [](const std::string& text) {
+    std::string out;
+    for (const char each : text) {
+      if (std::string("|\\`*_<>[]#&").find(each) != std::string::npos) { out += '\\'; }
+      out += each;
+    }
+    return out;
+  };
+  std::string text;
+  for (const std::string& each : diff_head(comparison, reason)) { text += "* " + escaped(each) + "\n"; }
+  bool is_head = true;
+  text += "\n";
+  for (const DiffLine& line : diff_table(comparison)) {
+    for (const std::string& cell : line) { text += "| " + escaped(cell) + " "; }
+    text += "|\n";
+    if (std::exchange(is_head, false)) { text += "|---|---:|---:|---:|---:|---:|---|\n"; }
+  }
+  text += "\n";
+  for (const std::string& each : diff_end(comparison)) { text += "* " + escaped(each) + "\n"; }
+  return text;
+}
+
+std::string diff_json(const Comparison& comparison, const std::string& reason) {
+  DiffJson regions = DiffJson::array();
+  for (const ComparedRegion& each : comparison.regions) { regions.push_back(region_json(each)); }
+  DiffJson rates = DiffJson::array();
+  for (const ComparedFigure& each : comparison.rates) { rates.push_back(figure_json(each)); }
+  const bool asked = comparison.has_gate;
+  const DiffJson document = {{"schema", "takt-diff/1"},
+                             {"base", side_json(comparison.base)},
+                             {"new", side_json(comparison.now)},
+                             {"obstacles", findings_json(comparison.obstacles)},
+                             {"reason", comparison.obstacles.empty() ? DiffJson() : DiffJson(reason)},
+                             {"differences", findings_json(comparison.differences)},
+                             {"regions", regions},
+                             {"rates", rates},
+                             {"findings", findings_json(comparison.findings)},
+                             {"threshold", asked ? DiffJson(comparison.threshold) : DiffJson()},
+                             {"noise", comparison.noise >= 0 ? DiffJson(comparison.noise) : DiffJson()},
+                             {"answer", asked ? DiffJson(answer_word(comparison.answer)) : DiffJson()}};
+  return detail::printable_json(document.dump(1, ' ', false, DiffJson::error_handler_t::replace)) + "\n";
+}
+
+}  // namespace cli
+TAKT_END_NAMESPACE

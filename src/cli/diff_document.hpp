@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/config.hpp>
+
+#include "compare/comparison.hpp"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+TAKT_BEGIN_NAMESPACE
+namespace cli {
+
+// One record, three forms. `reason`: why sides with obstacles are compared all the same.
+
+std::string diff_text(const detail::Comparison& comparison, const std::string& reason, std::size_t width);
+std::string diff_markdown(const detail::Comparison& comparison, const std::string& reason);
+/// By schema "takt-diff/1", docs/compare.md.
+std::string diff_json(const detail::Comparison& comparison, const std::string& reason);
+
+/// "no regression", "regression" or "inconclusive".
+const char* answer_word(detail::Answer answer) noexcept;
+
+/// What all forms say in front of the figures, and behind them, a sentence each.
+std::vector<std::string> diff_head(const detail::Comparison& comparison, const std::string& reason);
+std::vector<std::string> diff_end(const detail::Comparison& comparison);
+
+/// The table of text and Markdown, its head first.
+std::vector<std::vector<std::string>> diff_table(const detail::Comparison& comparison);
+
+}  // namespace cli
+TAKT_END_NAMESPACE

@@ -1,0 +1,134 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/run_figures.hpp"
+
+#include <takt/error.hpp>
+
+#include "base/text.hpp"
+#include "cli/run_reading.hpp"
+#include "compare/step_scatter.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+
+TAKT_BEGIN_NAMESPACE
+namespace cli {
+namespace {
+
+/// What the steps of one rank leave open, by path and by series of that rank.
+struct RankScatter {
+  std::map<std::uint32_t, detail::StepScatter> paths;
+  std::map<std::uint32_t, detail::StepScatter> series;
+
+  void add(const Snapshot& snapshot) {
+    for (const Row& row : snapshot.rows) {
+      if (row.warmup) { continue; }
+      paths[snapshot.series[row.series].path].add(static_cast<double>(row.host_ns), 1);  // no column of its own
+      if (row.period_ns >= 0) { series[row.series].add(static_cast<double>(row.period_ns), 1); }
+      for (const Cell& cell : row.cells) {
+        if (cell.path != Cell::kOther) { paths[cell.path].add(static_cast<double>(cell.host_ns), cell.calls); }
+      }
+    }
+  }
+};
+
+/// Ranks wait for each other, so that their scatters do not average out: the largest is that of the run.
+struct RunScatter {
+  std::map<std::string, double> paths;  // by name
+  double step = 0;
+
+  void add(const RankScatter& rank, const Snapshot& snapshot, const std::string& step_path) {
+    for (const auto& [path, scatter] : rank.paths) {
+      if (path >= snapshot.paths.size()) { continue; }
+      double& most = paths[snapshot.path_name(path)];
+      most = std::max(most, scatter.standard_error());
+    }
+    for (const auto& [series, scatter] : rank.series) {
+      if (series >= snapshot.series.size()) { continue; }
+      if (snapshot.path_name(snapshot.series[series].path) == step_path) {
+        step = std::max(step, scatter.standard_error());
+      }
+    }
+  }
+};
+
+double percentile_of(const Summary& summary, double q) {
+  return has_percentile(summary, q) ? static_cast<double>(summary.percentile_ns(q)) : 0;
+}
+
+detail::RunRegion region_of_path(const PathStats& path, double steps) {
+  detail::RunRegion region;
+  region.mean.value = path.host.mean_ns();
+  region.p50 = percentile_of(path.host, 0.5);
+  region.p95 = percentile_of(path.host, 0.95);
+  region.p99 = percentile_of(path.host, 0.99);
+  region.device_mean = path.device.n() == 0 ? 0 : path.device.mean_ns();
+  region.calls_a_step = steps > 0 ? static_cast<double>(path.host.n() + path.skipped) / steps : 0;
+  return region;
+}
+
+std::map<std::string, std::string> facts_of(const RunReading& run) {
+  std::map<std::string, std::string> facts;
+  std::set<std::string> hosts;
+  for (const Rank& rank : run.ranks) { hosts.insert(rank.snapshot.run.host); }
+  facts["machine"] = fmt::format("{}", fmt::join(hosts, " "));
+  facts["clock"] = run.sum.clock.name;
+  for (const DeviceInfo& each : run.sum.devices) { facts["device " + each.name] = "used"; }
+  for (const auto& [key, value] : run.sum.params) { facts["parameter " + key] = value; }
+  for (const auto& [key, value] : run.sum.tags) { facts["tag " + key] = value; }
+  return facts;
+}
+
+void add_step(const RunReading& run, detail::ComparedRun& compared) {
+  const Throughput& throughput = run.throughput;
+  if (run.step_path == RunReading::kNoSteps || throughput.steps == 0) { return; }
+  const auto steps = static_cast<double>(throughput.steps);
+  compared.step.mean.value = static_cast<double>(throughput.period_ns) / steps;
+  compared.step.calls_a_step = 1;
+  compared.items_per_s = throughput.items > 0 ? throughput.items_per_s : 0;
+  compared.items_a_step = static_cast<double>(throughput.items) / steps;
+}
+
+detail::ComparedRun figures_of_run(const RunReading& run) {
+  detail::ComparedRun compared;
+  compared.name = std::filesystem::path(run.folder).filename().string();
+  compared.start_unix_ns = run.sum.run.start_unix_ns;
+  compared.ranks = run.ranks.size();
+  compared.world_size = run.world_size;
+  compared.state = state_word(run.state);
+  compared.facts = facts_of(run);
+  for (const Loss& each : run.sum.losses) { compared.losses[each.what] += each.count; }
+  add_step(run, compared);
+  const double steps = static_cast<double>(run.steps) * static_cast<double>(run.ranks.size());
+  for (std::uint32_t path = 0; path < run.sum.paths.size(); ++path) {
+    compared.regions[run.sum.path_name(path)] = region_of_path(run.sum.paths[path], steps);
+  }
+  return compared;
+}
+
+}  // namespace
+
+detail::ComparedRun compared_run(const RunFolder& run, std::vector<std::string>& remarks) {
+  std::map<std::string, RankScatter> ranks;  // by folder
+  const RunReading reading =
+      read_run(run, [&](const std::string& folder, const Snapshot& snapshot) { ranks[folder].add(snapshot); });
+  remarks.insert(remarks.end(), reading.not_read.begin(), reading.not_read.end());
+  if (!reading.readable()) {
+    throw Error(detail::printable(run.folder) + " has nothing that could be compared; takt check says why");
+  }
+  detail::ComparedRun compared = figures_of_run(reading);
+  RunScatter scatter;
+  const bool has_steps = reading.step_path != RunReading::kNoSteps;
+  const std::string step_path = has_steps ? reading.sum.path_name(reading.step_path) : "";
+  for (const Rank& rank : reading.ranks) { scatter.add(ranks[rank.directory], rank.snapshot, step_path); }
+  compared.step.mean.within = scatter.step;
+  for (const auto& [path, within] : scatter.paths) { compared.regions[path].mean.within = within; }
+  return compared;
+}
+
+}  // namespace cli
+TAKT_END_NAMESPACE

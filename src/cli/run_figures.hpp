@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/config.hpp>
+
+#include "cli/run_folder.hpp"
+#include "compare/comparison.hpp"
+
+#include <string>
+#include <vector>
+
+TAKT_BEGIN_NAMESPACE
+namespace cli {
+
+/// Reads a run for a comparison. What could not be read is told in `remarks`.
+/// \throws takt::Error where nothing can be read.
+detail::ComparedRun compared_run(const RunFolder& run, std::vector<std::string>& remarks);
+
+}  // namespace cli
+TAKT_END_NAMESPACE

@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/finding.hpp>
+
+#include "compare/change.hpp"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// What stands for the step among regions; no key of a program is called so by chance.
+constexpr const char* kStepRegion = "(step)";
+
+/// What a region, or the step, says in one run. Times in ns; 0: not known.
+struct RunRegion {
+  RunFigure mean;
+  double p50 = 0;
+  double p95 = 0;
+  double p99 = 0;
+  double device_mean = 0;
+  double calls_a_step = 0;
+};
+
+/// A run as a comparison sees it.
+struct ComparedRun {
+  std::string name;  ///< for people
+  std::int64_t start_unix_ns = 0;
+  std::size_t ranks = 0;  ///< of which there is a journal
+  std::size_t world_size = 0;
+  std::string state;
+  RunRegion step;  ///< its mean is that of the step periods of the slowest rank
+  double items_per_s = 0;
+  double items_a_step = 0;
+  std::map<std::string, RunRegion> regions;     ///< by path
+  std::map<std::string, std::string> facts;     ///< "parameter lr", "host" and the like, for people
+  std::map<std::string, std::uint64_t> losses;  ///< by identifier
+};
+
+/// A figure of both sides.
+struct ComparedFigure {
+  std::string name;  ///< "mean", "p50", "p95", "p99", "device_mean", "items_per_s"
+  double base = 0;   ///< geometric mean over runs
+  double now = 0;
+  Change change;
+};
+
+enum class Mark {
+  unclear,  ///< the interval does not tell
+  slower,   ///< beyond what chance does to one of so many regions
+  faster
+};
+
+/// A region of both sides, or the step: what text, JSON and Markdown print.
+struct ComparedRegion {
+  std::string path;                     ///< kStepRegion, or as Snapshot::path_name() has it
+  std::vector<ComparedFigure> figures;  ///< those that all runs have, the mean first
+  Mark mark = Mark::unclear;
+  bool is_gate = false;
+  GateAnswer gate;  ///< of a gate
+};
+
+struct ComparisonWishes {
+  bool has_gate = false;
+  double threshold = 0;              ///< of the gate, as a share
+  double noise = -1;                 ///< see judge()
+  std::vector<std::string> regions;  ///< paths of the gate; empty: the step
+};
+
+/// Two sides of runs beside each other.
+struct Comparison {
+  std::vector<ComparedRun> base;
+  std::vector<ComparedRun> now;
+  std::vector<Finding> obstacles;       ///< why the sides should not be compared
+  std::vector<Finding> differences;     ///< what differs besides times
+  std::vector<Finding> findings;        ///< regions that are missing, new, or called differently often; losses
+  std::vector<ComparedRegion> regions;  ///< the step first, if there are steps
+  std::vector<ComparedFigure> rates;    ///< throughput
+  bool has_gate = false;
+  double threshold = 0;
+  double noise = -1;
+  Answer answer = Answer::no_regression;  ///< of all gates: the worst
+};
+
+/// REQUIRES: a run on each side. Any thread.
+Comparison compare_runs(std::vector<ComparedRun> base, std::vector<ComparedRun> now, const ComparisonWishes& wishes);
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,211 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "compare/side_differences.hpp"
+
+#include "base/text.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <set>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+using Runs = std::vector<ComparedRun>;
+using Values = std::set<std::string>;
+
+constexpr double kOtherCalls = 0.01;  // so much calls a step differ by where that is no accident of the last step
+constexpr std::size_t kMostValues = 3;
+
+std::string shown_name(const std::string& text) { return fit_end(printable(text), 80); }
+
+std::string list_of(const Values& values) {
+  std::string text;
+  std::size_t count = 0;
+  for (const std::string& each : values) {
+    if (count++ == kMostValues) { return text + ", ..."; }
+    text += (count == 1 ? "" : ", ") + (each.empty() ? std::string("none") : fit(printable(each), 60));
+  }
+  return text;
+}
+
+template <class Value>
+Values values_of(const Runs& runs, Value value) {
+  Values values;
+  for (const ComparedRun& run : runs) { values.insert(value(run)); }
+  return values;
+}
+
+std::size_t runs_with(const Runs& runs, const std::string& path) {
+  return static_cast<std::size_t>(
+      std::count_if(runs.begin(), runs.end(), [&](const ComparedRun& run) { return run.regions.count(path) != 0; }));
+}
+
+Values paths_of(const Runs& base, const Runs& now) {
+  Values paths;
+  for (const Runs* side : {&base, &now}) {
+    for (const ComparedRun& run : *side) {
+      for (const auto& [path, region] : run.regions) { paths.insert(path); }
+    }
+  }
+  return paths;
+}
+
+/// Missing and new regions alone: those that all runs of one side have, and none of the other.
+void add_one_sided(const Runs& base, const Runs& now, std::vector<Finding>& findings) {
+  for (const std::string& path : paths_of(base, now)) {
+    const std::size_t before = runs_with(base, path);
+    const std::size_t after = runs_with(now, path);
+    if (before == base.size() && after == 0) {
+      findings.push_back({"missing_region", shown_name(path) + " is missing: no new run has it", {}, {}});
+    } else if (before == 0 && after == now.size()) {
+      findings.push_back({"new_region", shown_name(path) + " is new: no base run has it", {}, {}});
+    } else if (before < base.size() || after < now.size()) {
+      const std::string counts = std::to_string(before) + " of " + std::to_string(base.size()) + " base runs and " +
+                                 std::to_string(after) + " of " + std::to_string(now.size()) + " new runs";
+      findings.push_back({"sometimes_region", shown_name(path) + " is in " + counts, {}, {}});
+    }
+  }
+}
+
+double mean_calls(const Runs& runs, const std::string& path) {
+  double sum = 0;
+  for (const ComparedRun& run : runs) { sum += run.regions.at(path).calls_a_step; }
+  return sum / static_cast<double>(runs.size());
+}
+
+std::string short_number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g", value);
+  return text;
+}
+
+void add_other_calls(const Runs& base, const Runs& now, std::vector<Finding>& findings) {
+  for (const std::string& path : paths_of(base, now)) {
+    if (runs_with(base, path) != base.size() || runs_with(now, path) != now.size()) { continue; }
+    const double before = mean_calls(base, path);
+    const double after = mean_calls(now, path);
+    if (std::fabs(after - before) <= kOtherCalls * std::max(before, after)) { continue; }
+    const std::string sentence = shown_name(path) + " is called " + short_number(after) +
+                                 " times a step, and was called " + short_number(before) + " times";
+    findings.push_back(
+        {"other_calls", sentence, {{"base_calls_a_step", before, "calls"}, {"new_calls_a_step", after, "calls"}}, {}});
+  }
+}
+
+void add_other_items(const Runs& base, const Runs& now, std::vector<Finding>& findings) {
+  const auto mean_items = [](const Runs& runs) {
+    double sum = 0;
+    for (const ComparedRun& run : runs) { sum += run.items_a_step; }
+    return sum / static_cast<double>(runs.size());
+  };
+  const double before = mean_items(base);
+  const double after = mean_items(now);
+  if (std::fabs(after - before) <= kOtherCalls * std::max(before, after)) { return; }
+  const std::string sentence = "a step has " + short_number(after) + " items, and had " + short_number(before) +
+                               ": samples/s compare, times of a step do not";
+  findings.push_back(
+      {"other_items", sentence, {{"base_items_a_step", before, "items"}, {"new_items_a_step", after, "items"}}, {}});
+}
+
+void add_losses(const Runs& base, const Runs& now, std::vector<Finding>& findings) {
+  std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> all;
+  for (const ComparedRun& run : base) {
+    for (const auto& [what, count] : run.losses) { all[what].first += count; }
+  }
+  for (const ComparedRun& run : now) {
+    for (const auto& [what, count] : run.losses) { all[what].second += count; }
+  }
+  for (const auto& [what, counts] : all) {
+    const std::string sentence = "lost, in all runs of a side: " + human_count(counts.second) + " x " +
+                                 shown_name(what) + " in new runs, " + human_count(counts.first) + " in base runs";
+    findings.push_back({"losses",
+                        sentence,
+                        {{"base_losses", static_cast<double>(counts.first), ""},
+                         {"new_losses", static_cast<double>(counts.second), ""}},
+                        {}});
+  }
+}
+
+/// A machine that drifts makes the later side another one where the sides were not run in turn.
+void add_order(const Runs& base, const Runs& now, std::vector<Finding>& findings) {
+  const auto earlier = [](const ComparedRun& a, const ComparedRun& b) { return a.start_unix_ns < b.start_unix_ns; };
+  if (base.size() + now.size() < 3) { return; }
+  const auto [first_base, last_base] = std::minmax_element(base.begin(), base.end(), earlier);
+  const auto [first_now, last_now] = std::minmax_element(now.begin(), now.end(), earlier);
+  if (last_base->start_unix_ns < first_now->start_unix_ns || last_now->start_unix_ns < first_base->start_unix_ns) {
+    findings.push_back({"not_in_turn",
+                        "all runs of one side began before those of the other: what the machine did meanwhile counts "
+                        "as change; run the sides in turn",
+                        {},
+                        {}});
+  }
+}
+
+void add_states(const Runs& runs, std::vector<Finding>& findings) {
+  for (const ComparedRun& run : runs) {
+    if (run.state != "finished") {
+      findings.push_back({"not_finished", shown_name(run.name) + " has not finished: it is " + run.state, {}, {}});
+    }
+    if (run.ranks < run.world_size) {
+      const std::string counts = std::to_string(run.ranks) + " of " + std::to_string(run.world_size);
+      findings.push_back({"missing_ranks", shown_name(run.name) + ": " + counts + " ranks have a journal", {}, {}});
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Finding> obstacles_of(const std::vector<ComparedRun>& base, const std::vector<ComparedRun>& now) {
+  std::vector<Finding> obstacles;
+  const auto world = [](const ComparedRun& run) { return std::to_string(run.world_size); };
+  const Values before = values_of(base, world);
+  const Values after = values_of(now, world);
+  if (before.size() != 1 || before != after) {
+    obstacles.push_back(
+        {"other_world_size", "base runs have " + list_of(before) + " ranks, new runs " + list_of(after), {}, {}});
+  }
+  add_one_sided(base, now, obstacles);
+  const auto is_kept = [](const Finding& each) { return each.what != "sometimes_region"; };
+  obstacles.erase(std::stable_partition(obstacles.begin(), obstacles.end(), is_kept), obstacles.end());
+  return obstacles;
+}
+
+std::vector<Finding> differences_of(const std::vector<ComparedRun>& base, const std::vector<ComparedRun>& now) {
+  std::vector<Finding> differences;
+  Values names;
+  for (const Runs* side : {&base, &now}) {
+    for (const ComparedRun& run : *side) {
+      for (const auto& [name, value] : run.facts) { names.insert(name); }
+    }
+  }
+  for (const std::string& name : names) {
+    const auto value = [&](const ComparedRun& run) {
+      const auto found = run.facts.find(name);
+      return found == run.facts.end() ? std::string() : found->second;
+    };
+    const Values before = values_of(base, value);
+    const Values after = values_of(now, value);
+    if (before == after && before.size() == 1) { continue; }
+    differences.push_back(
+        {"other_fact", shown_name(name) + ": base " + list_of(before) + "; new " + list_of(after), {}, {}});
+  }
+  add_states(base, differences);
+  add_states(now, differences);
+  add_order(base, now, differences);
+  return differences;
+}
+
+std::vector<Finding> findings_of(const std::vector<ComparedRun>& base, const std::vector<ComparedRun>& now) {
+  std::vector<Finding> findings;
+  add_one_sided(base, now, findings);
+  add_other_calls(base, now, findings);
+  add_other_items(base, now, findings);
+  add_losses(base, now, findings);
+  return findings;
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

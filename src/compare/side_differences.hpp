@@ -1,0 +1,22 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "compare/comparison.hpp"
+
+#include <vector>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// Why the sides should not be compared: another number of ranks, or regions that only one side has. Any thread.
+std::vector<Finding> obstacles_of(const std::vector<ComparedRun>& base, const std::vector<ComparedRun>& now);
+
+/// What differs besides: facts, runs that have not finished, sides that were not run in turn. Any thread.
+std::vector<Finding> differences_of(const std::vector<ComparedRun>& base, const std::vector<ComparedRun>& now);
+
+/// Regions that are missing, new, in some runs only, or called differently often; losses and items. Any thread.
+std::vector<Finding> findings_of(const std::vector<ComparedRun>& base, const std::vector<ComparedRun>& now);
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,156 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "compare/comparison.hpp"
+
+#include "support/catch.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+using namespace takt::detail;
+using takt::Finding;
+
+namespace {
+
+/// A run of two regions that take `step` ns together; runs of one side differ a little.
+ComparedRun run_of(int number, double step) {
+  ComparedRun run;
+  run.name = "run-" + std::to_string(number);
+  run.start_unix_ns = number;
+  run.ranks = run.world_size = 1;
+  run.state = "finished";
+  const double factor = 1 + 0.001 * (number % 3);
+  run.step.mean = {step * factor, 0.0005, 0};
+  run.items_per_s = 64e9 / (step * factor);
+  run.items_a_step = 64;
+  run.regions["Batch/A"].mean = {0.5 * step * factor, 0.0005, 0};
+  run.regions["Batch/A"].p50 = 0.5 * step;
+  run.regions["Batch/A"].calls_a_step = 1;
+  run.regions["Batch/B"].mean = {1000 * factor, 0.0005, 0};
+  run.regions["Batch/B"].calls_a_step = 2;
+  return run;
+}
+
+struct Sides {
+  std::vector<ComparedRun> base;
+  std::vector<ComparedRun> now;
+};
+
+/// In turn.
+Sides sides_of(double base, double now, int runs = 3) {
+  Sides sides;
+  for (int number = 0; number < runs; ++number) {
+    sides.base.push_back(run_of(2 * number, base));
+    sides.now.push_back(run_of(2 * number + 1, now));
+  }
+  return sides;
+}
+
+Comparison compared(const Sides& sides, const std::vector<std::string>& gates = {}) {
+  ComparisonWishes wishes;
+  wishes.has_gate = true;
+  wishes.threshold = 0.02;
+  wishes.regions = gates;
+  return compare_runs(sides.base, sides.now, wishes);
+}
+
+const ComparedRegion& region(const Comparison& comparison, const std::string& path) {
+  const auto found = std::find_if(comparison.regions.begin(), comparison.regions.end(),
+                                  [&](const ComparedRegion& each) { return each.path == path; });
+  REQUIRE(found != comparison.regions.end());
+  return *found;
+}
+
+std::vector<std::string> kinds(const std::vector<Finding>& findings) {
+  std::vector<std::string> all;
+  for (const Finding& each : findings) { all.push_back(each.what); }
+  return all;
+}
+
+using Kinds = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("Comparison: a step that takes five percent more is a regression, and its region is marked") {
+  const Comparison comparison = compared(sides_of(1000, 1050));
+  CHECK(comparison.answer == Answer::regression);
+  CHECK(region(comparison, kStepRegion).mark == Mark::slower);
+  CHECK(region(comparison, "Batch/A").mark == Mark::slower);
+  CHECK(region(comparison, "Batch/B").mark == Mark::unclear);
+  REQUIRE(comparison.rates.size() == 1);
+  CHECK(comparison.rates[0].change.high < -0.04);
+  CHECK(comparison.obstacles.empty());
+  CHECK(comparison.differences.empty());
+  CHECK(comparison.findings.empty());
+  CHECK(region(compared(sides_of(1050, 1000)), "Batch/A").mark == Mark::faster);
+}
+
+TEST_CASE("Comparison: the gate judges what it is told to, and the worst answer is that of all") {
+  const Sides sides = sides_of(1000, 1050, 5);
+  CHECK(compared(sides, {"Batch/B"}).answer == Answer::no_regression);
+  CHECK(compared(sides, {"Batch/B", "Batch/A"}).answer == Answer::regression);
+  CHECK(compared(sides_of(1000, 1000, 5)).answer == Answer::no_regression);
+}
+
+TEST_CASE("Comparison: a gate over a region that is not in all runs is no pass") {
+  Sides sides = sides_of(1000, 1000, 5);
+  sides.now[1].regions.erase("Batch/B");
+  const Comparison comparison = compared(sides, {"Batch/B"});
+  CHECK(comparison.answer == Answer::inconclusive);
+  CHECK(kinds(comparison.findings) == Kinds{"sometimes_region", "gate_without_region"});
+  CHECK(comparison.obstacles.empty());
+}
+
+TEST_CASE("Comparison: regions that one side lacks, and other ranks, are obstacles") {
+  Sides sides = sides_of(1000, 1000);
+  for (ComparedRun& run : sides.now) {
+    run.regions["Batch/C"] = run.regions["Batch/B"];
+    run.regions.erase("Batch/B");
+    run.world_size = run.ranks = 2;
+  }
+  const Comparison comparison = compared(sides);
+  CHECK(kinds(comparison.obstacles) == Kinds{"other_world_size", "missing_region", "new_region"});
+  CHECK(kinds(comparison.findings) == Kinds{"missing_region", "new_region"});
+}
+
+TEST_CASE("Comparison: runs of one side that differ in ranks are an obstacle, too") {
+  Sides sides = sides_of(1000, 1000);
+  sides.base[0].world_size = sides.now[0].world_size = 2;
+  CHECK(kinds(compared(sides).obstacles) == Kinds{"other_world_size"});
+}
+
+TEST_CASE("Comparison: what differs besides is told: facts, states, ranks without a journal, the order") {
+  Sides sides = sides_of(1000, 1000);
+  for (ComparedRun& run : sides.now) {
+    run.facts["parameter batch"] = "32";
+    run.start_unix_ns += 100;
+  }
+  sides.now[0].state = "died";
+  sides.now[0].ranks = 0;
+  const Comparison comparison = compared(sides);
+  CHECK(kinds(comparison.differences) == Kinds{"other_fact", "not_finished", "missing_ranks", "not_in_turn"});
+  CHECK(comparison.differences[0].sentence == "parameter batch: base none; new 32");
+}
+
+TEST_CASE("Comparison: other calls and items a step, and losses, are findings") {
+  Sides sides = sides_of(1000, 1000);
+  for (ComparedRun& run : sides.now) {
+    run.regions["Batch/B"].calls_a_step = 3;
+    run.items_a_step = 32;
+    run.losses["no_place"] = 2;
+  }
+  const Comparison comparison = compared(sides);
+  CHECK(kinds(comparison.findings) == Kinds{"other_calls", "other_items", "losses"});
+  CHECK(comparison.findings[0].sentence == "Batch/B is called 3 times a step, and was called 2 times");
+  CHECK(comparison.findings[2].evidence[1].value == 6);
+}
+
+TEST_CASE("Comparison: a percentile that is the same in all runs is still known no better than its histogram") {
+  const Comparison comparison = compared(sides_of(1000, 1000));
+  const std::vector<ComparedFigure>& figures = region(comparison, "Batch/A").figures;
+  REQUIRE(figures.size() == 2);
+  CHECK(figures[1].name == "p50");
+  CHECK(figures[1].change.low < -0.005);
+  CHECK(figures[1].change.high > 0.005);
+}
