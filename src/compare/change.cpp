@@ -13,6 +13,7 @@ namespace {
 
 constexpr double kPower = 0.95;
 constexpr double kUpperEnd = 0.841621;      // of what runs say of their scatter: one side, 80 %
+constexpr double kClearly = 0.999;          // faster, where few runs would not do for another answer
 constexpr double kManyDegrees = 1'000'000;  // as good as a normal distribution
 
 /// One side, in logarithms.
@@ -121,7 +122,9 @@ GateAnswer judge(const Change& change, double threshold, double noise, double le
   gate.detectable = threshold + errors_to_find(change.degrees, level) * change.standard_error;
   gate.runs_needed = needed(scatter, threshold, level);
   if (change.low > threshold) { gate.answer = Answer::regression; }
-  if (change.high < threshold && enough(scatter, change.runs, threshold, level)) {
+  // What is clearly faster needs no more runs to be no slower.
+  const double most = std::log1p(change.change) + student_t_quantile(kClearly, change.degrees) * change.standard_error;
+  if (most < 0 || (change.high < threshold && enough(scatter, change.runs, threshold, level))) {
     gate.answer = Answer::no_regression;
   }
   return gate;

@@ -109,6 +109,13 @@ class Runs(rig.Case):
         self.assertIn("intervals are those within runs", text)
         self.assertIn("inconclusive", text)
 
+    def test_what_takes_several_times_as_long_is_a_regression_and_the_other_way_round_is_none(self):
+        base, new = self.sides(3, "--batch", 8)  # of which each takes an eighth of 64
+        self.assertIn("(step) may take 2.00 % more: regression", self.takt("diff", *new, "--", *base, "--fail-on", "2%", status=1).stdout)
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run([COMMAND, "diff", *base, "--", *new], stdout=full, stderr=subprocess.PIPE, check=False)
+        self.assertEqual(done.returncode, 2)
+
     def test_a_folder_of_runs_stands_for_all_of_them(self):
         base, new = self.sides(2)
         for side, runs in (("base", base), ("new", new)):

@@ -100,6 +100,12 @@ TEST_CASE("Change: an answer that is not there names the runs that it takes, and
   CHECK(judge(change_of(side(4), side(4)), 1e-6).runs_needed == kMostRunsNeeded + 1);
 }
 
+TEST_CASE("Change: what is clearly faster passes with runs that are too few to tell small changes") {
+  const std::vector<RunFigure> base = figures({1.00, 1.03, 1.06});
+  CHECK(judge(change_of(base, figures({0.50, 0.52, 0.53})), 0.02).answer == Answer::no_regression);
+  CHECK(judge(change_of(base, figures({0.93, 0.96, 0.99})), 0.02).answer == Answer::inconclusive);
+}
+
 TEST_CASE("Step scatter: neighbours that are alike make it as wide as the mean scatters from run to run") {
   std::mt19937_64 random(3);
   takt_test::SimulatedMachine machine;
