@@ -58,8 +58,8 @@ constexpr std::size_t kMostRunsNeeded = 1000;
 
 /// Whether a figure has grown by more than `threshold`. A regression: the interval lies above it. No regression: the
 /// interval lies below it, and the runs are enough: with so many, and a scatter at the upper end of what they say of
-/// it, twice the threshold would be found, and no change be passed, 95 times of 100 each; or the figure has clearly become
-/// less, at 99.9 %.
+/// it, twice the threshold would be found, and no change be passed, 95 times of 100 each; or the figure has clearly
+/// become less, at 99.9 %.
 /// \param noise two runs of one side are known to differ by no more than so much; negative: it is not known. It counts
 /// where the interval is within runs, and without it there is no answer then.
 /// \param level of the interval in `change`. Any thread.
