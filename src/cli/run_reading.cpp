@@ -3,6 +3,7 @@
 #include "cli/run_reading.hpp"
 
 #include "base/nanoseconds.hpp"
+#include "cli/last_ranks.hpp"
 #include "cli/merge.hpp"
 #include "report/job_throughput.hpp"
 
@@ -11,26 +12,11 @@
 
 #include <algorithm>
 #include <ctime>
-#include <tuple>
 #include <utility>
 
 TAKT_BEGIN_NAMESPACE
 namespace cli {
 namespace {
-
-/// Of several processes of one rank the one that began last; those of earlier attempts go.
-void keep_newest_attempt(std::vector<Rank>& ranks) {
-  const auto order = [](const Rank& rank) {
-    const RunInfo& run = rank.snapshot.run;
-    return std::make_tuple(-std::int64_t{run.attempt}, run.rank, -run.start_unix_ns);
-  };
-  std::sort(ranks.begin(), ranks.end(), [&](const Rank& a, const Rank& b) { return order(a) < order(b); });
-  const int newest = ranks.front().snapshot.run.attempt;
-  const auto is_earlier = [&](const Rank& rank) { return rank.snapshot.run.attempt != newest; };
-  ranks.erase(std::find_if(ranks.begin(), ranks.end(), is_earlier), ranks.end());
-  const auto same_rank = [](const Rank& a, const Rank& b) { return a.snapshot.run.rank == b.snapshot.run.rank; };
-  ranks.erase(std::unique(ranks.begin(), ranks.end(), same_rank), ranks.end());
-}
 
 /// What is worse stands further behind.
 int badness(Ending ending) noexcept {
@@ -52,18 +38,17 @@ int badness(Ending ending) noexcept {
 }
 
 void add_up_run(RunReading& run) {
-  keep_newest_attempt(run.ranks);
-  std::vector<Snapshot> snapshots;
+  LastRanks last = last_ranks(std::move(run.ranks));
+  run.ranks = std::move(last.ranks);
+  run.world_size = static_cast<std::size_t>(last.world);
   run.state = Ending::finished;
+  std::vector<const Snapshot*> snapshots;
   for (const Rank& rank : run.ranks) {
-    const RunInfo& info = rank.snapshot.run;
-    snapshots.push_back(rank.snapshot);
-    run.world_size =
-        std::max({run.world_size, static_cast<std::size_t>(std::max(info.world_size, 1)), run.ranks.size()});
+    snapshots.push_back(&rank.snapshot);
     if (badness(rank.ending) > badness(run.state)) { run.state = rank.ending; }
     for (const SeriesSteps& each : rank.steps) { run.steps = std::max(run.steps, each.steps); }
   }
-  run.sum = snapshots.size() == 1 ? std::move(snapshots.front()) : merged(snapshots);
+  run.sum = snapshots.size() == 1 ? *snapshots.front() : merged(snapshots);
   for (const detail::JobThroughput& each : detail::job_throughputs(run.sum)) {
     if (run.step_path != RunReading::kNoSteps && each.throughput.period_ns <= run.throughput.period_ns) { continue; }
     run.step_path = each.path;
