@@ -54,7 +54,7 @@ inline Channel*& channel_of_job() {
 /// ranks, and one of them may be gone. So it is kept with `comm`, which needs one only, however often it is asked for.
 inline Channel& channel_of(MPI_Comm comm) {
   static int key = MPI_KEYVAL_INVALID;
-  static std::list<Channel> channels;
+  static auto& channels = *new std::list<Channel>;  // used by whatever ends last
   if (key == MPI_KEYVAL_INVALID) {
     MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &key, nullptr);
   }

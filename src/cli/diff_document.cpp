@@ -19,10 +19,10 @@ using DiffJson = nlohmann::ordered_json;
 using DiffLine = std::vector<std::string>;
 using detail::Basis;
 using detail::Change;
+using detail::ChangeMark;
 using detail::ComparedFigure;
 using detail::ComparedRegion;
 using detail::Comparison;
-using detail::Mark;
 
 std::string signed_percent(double value) { return fmt::format("{:+.2f} %", 100 * value); }
 
@@ -37,15 +37,15 @@ std::string scatter_text(const Change& change) {
   return (change.basis == Basis::runs ? fmt::format("{:.2f} %", 100 * change.between) : "-") + " / " + within;
 }
 
-const char* mark_word(Mark mark) noexcept {
-  return mark == Mark::slower ? "slower" : mark == Mark::faster ? "faster" : "";
+const char* mark_word(ChangeMark mark) noexcept {
+  return mark == ChangeMark::slower ? "slower" : mark == ChangeMark::faster ? "faster" : "";
 }
 
 const char* basis_word(Basis basis) noexcept {
   return basis == Basis::runs ? "runs" : basis == Basis::within ? "within_runs" : "none";
 }
 
-DiffLine table_line(const std::string& name, const ComparedFigure& figure, Mark mark) {
+DiffLine table_line(const std::string& name, const ComparedFigure& figure, ChangeMark mark) {
   const bool is_rate = figure.name == "items_per_s";
   const auto value = [&](double number) { return is_rate ? detail::human_rate(number) : detail::human_time(number); };
   return {name,
@@ -176,11 +176,11 @@ std::vector<std::vector<std::string>> diff_table(const Comparison& comparison) {
     for (const ComparedFigure& figure : region.figures) {
       const bool is_mean = figure.name == "mean";
       lines.push_back(table_line(is_mean ? name : "  " + (figure.name == "device_mean" ? "device mean" : figure.name),
-                                 figure, is_mean ? region.mark : Mark::unclear));
+                                 figure, is_mean ? region.mark : ChangeMark::unclear));
     }
   }
   for (const ComparedFigure& figure : comparison.rates) {
-    lines.push_back(table_line("samples/s", figure, Mark::unclear));
+    lines.push_back(table_line("samples/s", figure, ChangeMark::unclear));
   }
   return lines;
 }

@@ -89,7 +89,7 @@ void mark_regions(Comparison& comparison) {
   for (ComparedRegion& each : comparison.regions) {
     const Change change = change_of(means_of(comparison.base, each.path), means_of(comparison.now, each.path), level);
     if (change.basis != Basis::runs) { continue; }
-    each.mark = change.low > 0 ? Mark::slower : change.high < 0 ? Mark::faster : Mark::unclear;
+    each.mark = change.low > 0 ? ChangeMark::slower : change.high < 0 ? ChangeMark::faster : ChangeMark::unclear;
   }
 }
 

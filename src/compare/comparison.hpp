@@ -50,7 +50,7 @@ struct ComparedFigure {
   Change change;
 };
 
-enum class Mark {
+enum class ChangeMark {
   unclear,  ///< the interval does not tell
   slower,   ///< beyond what chance does to one of so many regions
   faster
@@ -60,7 +60,7 @@ enum class Mark {
 struct ComparedRegion {
   std::string path;                     ///< kStepRegion, or as Snapshot::path_name() has it
   std::vector<ComparedFigure> figures;  ///< those that all runs have, the mean first
-  Mark mark = Mark::unclear;
+  ChangeMark mark = ChangeMark::unclear;
   bool is_gate = false;
   GateAnswer gate;  ///< of a gate
 };

@@ -75,15 +75,15 @@ using Kinds = std::vector<std::string>;
 TEST_CASE("Comparison: a step that takes five percent more is a regression, and its region is marked") {
   const Comparison comparison = compared(sides_of(1000, 1050));
   CHECK(comparison.answer == Answer::regression);
-  CHECK(region(comparison, kStepRegion).mark == Mark::slower);
-  CHECK(region(comparison, "Batch/A").mark == Mark::slower);
-  CHECK(region(comparison, "Batch/B").mark == Mark::unclear);
+  CHECK(region(comparison, kStepRegion).mark == ChangeMark::slower);
+  CHECK(region(comparison, "Batch/A").mark == ChangeMark::slower);
+  CHECK(region(comparison, "Batch/B").mark == ChangeMark::unclear);
   REQUIRE(comparison.rates.size() == 1);
   CHECK(comparison.rates[0].change.high < -0.04);
   CHECK(comparison.obstacles.empty());
   CHECK(comparison.differences.empty());
   CHECK(comparison.findings.empty());
-  CHECK(region(compared(sides_of(1050, 1000)), "Batch/A").mark == Mark::faster);
+  CHECK(region(compared(sides_of(1050, 1000)), "Batch/A").mark == ChangeMark::faster);
 }
 
 TEST_CASE("Comparison: the gate judges what it is told to, and the worst answer is that of all") {
