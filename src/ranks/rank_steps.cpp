@@ -92,11 +92,6 @@ void RankSteps::thin() {
   }
 }
 
-void RankSteps::limit(std::size_t most_values) {
-  most_values_ = most_values;
-  while (values_ > most_values_) { thin(); }
-}
-
 void RankSteps::add(const Snapshot& snapshot) {
   Named named;  // for this snapshot alone: the next one may be another's
   for (const Row& row : snapshot.rows) {

@@ -44,8 +44,6 @@ class RankSteps {
 
   /// Takes the rows of a snapshot of the rank.
   void add(const Snapshot& snapshot);
-  /// From now on at most so many values.
-  void limit(std::size_t most_values);
 
   /// The series with most rows; nullptr: there are no rows.
   const Batches* main_batches() const noexcept;
@@ -58,7 +56,6 @@ class RankSteps {
   const std::vector<Batches>& series() const noexcept { return series_; }
 
  private:
-  friend class RankStepsBytes;                                                     // spells and reads all of it
   using Named = std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t>;  // regions by path and Batch
 
   std::uint32_t region_of(const Snapshot& snapshot, std::uint32_t path, std::uint32_t batch);
