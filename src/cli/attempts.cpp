@@ -30,6 +30,7 @@ std::vector<AttemptSpan> attempts_of(const std::vector<Rank>& ranks) {
     span.end_unix_ns = is_new ? end_of(each.snapshot) : std::max(span.end_unix_ns, end_of(each.snapshot));
   }
   std::vector<AttemptSpan> all;
+  all.reserve(spans.size());
   for (const auto& each : spans) { all.push_back(each.second); }
   return all;
 }

@@ -124,7 +124,7 @@ std::vector<std::string> remarks_of(const Snapshot& snapshot, const Job& job) {
                                 rank_list(job.missing)));
   }
   const std::string& folder = snapshot.run.directory;
-  lines.push_back("as far as takt::mpi::reduce() saw; losses are those of this rank alone");
+  lines.emplace_back("as far as takt::mpi::reduce() saw; losses are those of this rank alone");
   // The folder of the rank stands in that of the run.
   lines.push_back(folder.empty() ? std::string("who makes whom wait, and rates: no files were written")
                                  : "who makes whom wait, and rates: takt report " +
