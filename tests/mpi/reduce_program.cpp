@@ -53,12 +53,13 @@ void record(int rank, int paths) {
 }
 
 void tell(bool done, const takt::Session& session, const takt::Job* job) {
-  std::printf("rank %d %s", session.run().rank, done ? "done" : "not done");
+  // In one piece: an mpirun may lay what ranks write in each other.
+  std::string line = "rank " + std::to_string(session.run().rank) + (done ? " done" : " not done");
   if (job != nullptr) {
-    std::printf(", %llu of %u", static_cast<unsigned long long>(job->wall.ranks), job->world_size);
-    for (const auto each : job->missing) { std::printf(" -%u", each); }
+    line += ", " + std::to_string(job->wall.ranks) + " of " + std::to_string(job->world_size);
+    for (const auto each : job->missing) { line += " -" + std::to_string(each); }
   }
-  std::printf("\n");
+  std::fputs((line + "\n").c_str(), stdout);
   std::fflush(stdout);
 }
 
