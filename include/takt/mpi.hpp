@@ -259,7 +259,7 @@ inline SessionOptions options(MPI_Comm comm = MPI_COMM_WORLD, SessionOptions opt
 /// Brings what all ranks have recorded so far to rank 0, whose table, summary.json and exporters speak for the job from
 /// then on. All ranks that takt::mpi::options() made one run call it, between MPI_Init and MPI_Finalize and before
 /// Session::close(). It uses messages, and no collective: where a rank does not come, the others go on without it.
-/// \param deadline of each wait for a rank that gives no sign.
+/// \param deadline of each wait for a rank that gives no sign; 24 h at most.
 /// Returns on rank 0 whether all ranks are in, elsewhere whether this one's part was taken. What is missing is told on
 /// stderr. The thread that may call MPI (MPI_THREAD_FUNNELED).
 inline bool reduce(Session& session, std::chrono::milliseconds deadline = std::chrono::seconds(2)) {

@@ -36,6 +36,20 @@ std::string left_out(const Rank& rank, const std::string& why) {
   return fmt::format("rank {} {}; it is left out: {}", rank.snapshot.run.rank, why, detail::printable(rank.directory));
 }
 
+/// Some launchers tell a rank its number, and not how many there are: one that speaks of itself is there, whatever
+/// others say. But of a restart with fewer ranks those before it are gone.
+int world_of(const std::vector<Rank>& of_run, const Rank& newest) {
+  const RunInfo& run = newest.snapshot.run;
+  int world = std::max(run.world_size, run.rank + 1);
+  for (const Rank& each : of_run) {
+    const RunInfo& own = each.snapshot.run;
+    if (own.attempt == run.attempt && end_of(each.snapshot) > run.start_unix_ns) {
+      world = std::max(world, own.rank + 1);
+    }
+  }
+  return world;
+}
+
 }  // namespace
 
 LastRanks last_ranks(std::vector<Rank> of_run) {
@@ -45,8 +59,7 @@ LastRanks last_ranks(std::vector<Rank> of_run) {
                                        [](const Rank& a, const Rank& b) { return when_begun(a) < when_begun(b); });
   const RunInfo run = newest->snapshot.run;
   const bool possible = run.world_size <= kLargestWorld;
-  // One that speaks of itself is there, whatever it says of the others.
-  const int world = std::max(run.world_size, run.rank + 1);
+  const int world = world_of(of_run, *newest);
   LastRanks last;
   if (!possible) {
     last.remarks.push_back(

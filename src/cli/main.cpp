@@ -15,9 +15,11 @@
 #include <exception>
 #include <functional>
 #include <limits>
+#include <set>
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -179,6 +181,22 @@ void add_diff(CLI::App& app, Call& call) {
   });
 }
 
+/// Of takt diff: each run behind "--" gets the option --new, so that options may stand between them.
+std::vector<std::string> name_new_side(const std::vector<std::string>& words) {
+  static const std::set<std::string> kWithValue = {"--fail-on", "--region", "--noise", "--reason", "--new"};
+  std::vector<std::string> named;
+  bool is_new_side = false;
+  bool is_value = false;
+  for (const std::string& each : words) {
+    if (each == "--" && !is_value && !std::exchange(is_new_side, true)) { continue; }
+    const bool is_option = each.size() > 1 && each[0] == '-';
+    if (is_new_side && !is_value && !is_option) { named.emplace_back("--new"); }
+    named.push_back(each);
+    is_value = !is_value && kWithValue.count(each) != 0;
+  }
+  return named;
+}
+
 /// Says what is wrong with the arguments, or what was asked about them. Returns the status.
 int tell_usage(const CLI::App& app, const CLI::ParseError& error, int count, char** arguments) {
   if (count > 1 && tell_nearest(app, arguments[1])) { return takt::cli::kUsage; }
@@ -206,14 +224,11 @@ int run_command(int count, char** arguments) {
   add_trace(app, call);
   add_ls(app, call);
   add_diff(app, call);
-  std::vector<char*> words(arguments, arguments + count);
-  char other_side[] = "--new";
-  if (count > 1 && std::string_view(words[1]) == "diff") {
-    const auto dashes = std::find(words.begin(), words.end(), std::string_view("--"));
-    if (dashes != words.end()) { *dashes = other_side; }
-  }
+  std::vector<std::string> words(arguments + std::min(count, 1), arguments + count);
+  if (!words.empty() && words.front() == "diff") { words = name_new_side(words); }
+  std::reverse(words.begin(), words.end());  // as CLI11 takes them
   try {
-    app.parse(count, words.data());
+    app.parse(std::move(words));
   } catch (const CLI::ParseError& error) { return tell_usage(app, error, count, arguments); }
   const int status = call.command();
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) { return status; }

@@ -169,6 +169,15 @@ Ending ending_of(const std::string& directory, const detail::JournalReader& read
   return now_ns() - sign < kSilenceNs ? Ending::running : Ending::silent;
 }
 
+/// What files say may be anything; sums and tables go by this number.
+void refuse_odd_number(Rank& rank) {
+  constexpr int kMost = 1 << 20;  // more than any machine runs
+  const int number = rank.snapshot.run.rank;
+  if (rank.frames == 0 || (number >= 0 && number < kMost)) { return; }
+  rank.frames = 0;
+  rank.error = fmt::format("the journal in {} says that it is of rank {}, which cannot be", rank.directory, number);
+}
+
 Rank read_rank(const std::string& directory, const Taker& take) {
   Rank rank;
   rank.directory = directory;
@@ -199,6 +208,7 @@ Rank read_rank(const std::string& directory, const Taker& take) {
   rank.error = reader.error();
   rank.frames = reader.frames();
   rank.states = reader.states();
+  refuse_odd_number(rank);
   look_at_files(rank);
   return rank;
 }

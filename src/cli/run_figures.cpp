@@ -86,6 +86,7 @@ std::map<std::string, std::string> facts_of(const RunReading& run) {
 void add_step(const RunReading& run, detail::ComparedRun& compared) {
   const Throughput& throughput = run.throughput;
   if (run.step_path == RunReading::kNoSteps || throughput.steps == 0) { return; }
+  compared.step_path = run.sum.path_name(run.step_path);
   const auto steps = static_cast<double>(throughput.steps);
   compared.step.mean.value = static_cast<double>(throughput.period_ns) / steps;
   compared.step.calls_a_step = 1;

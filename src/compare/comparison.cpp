@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "compare/comparison.hpp"
 
+#include "base/text.hpp"
 #include "compare/side_differences.hpp"
 
 #include <algorithm>
@@ -108,7 +109,10 @@ void ask_gates(const ComparisonWishes& wishes, Comparison& comparison) {
     if (at == comparison.regions.end()) {
       comparison.answer = worse(comparison.answer, Answer::inconclusive);
       comparison.findings.push_back(
-          {"gate_without_region", path + " is not in all runs: no gate can judge it", {}, {}});
+          {"gate_without_region",
+           fit_end(printable(path), 80) + " has no calls after warm-up in all runs: no gate can judge it",
+           {},
+           {}});
       continue;
     }
     const Change change = change_of(means_of(comparison.base, path), means_of(comparison.now, path), level);

@@ -34,7 +34,8 @@ struct ComparedRun {
   std::size_t ranks = 0;  ///< of which there is a journal
   std::size_t world_size = 0;
   std::string state;
-  RunRegion step;  ///< its mean is that of the step periods of the slowest rank
+  std::string step_path;  ///< of the Batch whose steps count; empty: there are none
+  RunRegion step;         ///< its mean is that of the step periods of the slowest rank
   double items_per_s = 0;
   double items_a_step = 0;
   std::map<std::string, RunRegion> regions;     ///< by path

@@ -105,7 +105,7 @@ void add_other_items(const Runs& base, const Runs& now, std::vector<Finding>& fi
   const double after = mean_items(now);
   if (std::fabs(after - before) <= kOtherCalls * std::max(before, after)) { return; }
   const std::string sentence = "a step has " + short_number(after) + " items, and had " + short_number(before) +
-                               ": samples/s compare, times of a step do not";
+                               (before > 0 && after > 0 ? ": samples/s compare, times of a step do not" : "");
   findings.push_back(
       {"other_items", sentence, {{"base_items_a_step", before, "items"}, {"new_items_a_step", after, "items"}}, {}});
 }
@@ -147,12 +147,17 @@ void add_order(const Runs& base, const Runs& now, std::vector<Finding>& findings
 void add_states(const Runs& runs, std::vector<Finding>& findings) {
   for (const ComparedRun& run : runs) {
     if (run.state != "finished") {
-      findings.push_back({"not_finished", shown_name(run.name) + " has not finished: it is " + run.state, {}, {}});
+      findings.push_back({"not_finished", shown_name(run.name) + " has not finished (" + run.state + ")", {}, {}});
     }
-    if (run.ranks < run.world_size) {
-      const std::string counts = std::to_string(run.ranks) + " of " + std::to_string(run.world_size);
-      findings.push_back({"missing_ranks", shown_name(run.name) + ": " + counts + " ranks have a journal", {}, {}});
-    }
+  }
+}
+
+/// Of such a run the slowest rank may be what lacks.
+void add_missing_ranks(const Runs& runs, std::vector<Finding>& findings) {
+  for (const ComparedRun& run : runs) {
+    if (run.ranks >= run.world_size) { continue; }
+    const std::string counts = std::to_string(run.ranks) + " of " + std::to_string(run.world_size);
+    findings.push_back({"missing_ranks", shown_name(run.name) + ": " + counts + " ranks have a journal", {}, {}});
   }
 }
 
@@ -167,6 +172,18 @@ std::vector<Finding> obstacles_of(const std::vector<ComparedRun>& base, const st
     obstacles.push_back(
         {"other_world_size", "base runs have " + list_of(before) + " ranks, new runs " + list_of(after), {}, {}});
   }
+  const auto step = [](const ComparedRun& run) { return run.step_path; };
+  const Values steps_before = values_of(base, step);
+  const Values steps_after = values_of(now, step);
+  if (steps_before.size() != 1 || steps_before != steps_after) {
+    obstacles.push_back({"other_step",
+                         "what counts as the step is not the same Batch in all runs: " + list_of(steps_before) +
+                             " in base runs, " + list_of(steps_after) + " in new runs",
+                         {},
+                         {}});
+  }
+  add_missing_ranks(base, obstacles);
+  add_missing_ranks(now, obstacles);
   add_one_sided(base, now, obstacles);
   const auto is_kept = [](const Finding& each) { return each.what != "sometimes_region"; };
   obstacles.erase(std::stable_partition(obstacles.begin(), obstacles.end(), is_kept), obstacles.end());

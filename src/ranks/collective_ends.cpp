@@ -23,6 +23,8 @@ std::int64_t wrapped_difference(std::int64_t a, std::int64_t b) noexcept {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
 }
 
+constexpr std::uint64_t kMostStride = std::uint64_t{1} << 31U;
+
 /// Numbers may all be even: the multiplier of Knuth's hash by multiplication mixes them.
 bool stays(std::int64_t step, std::uint64_t stride) noexcept {
   return (static_cast<std::uint64_t>(step) * 0x9E3779B97F4A7C15U >> 32U & (stride - 1)) == 0;
@@ -126,6 +128,12 @@ std::int64_t RankAlignment::error_ns(std::int64_t own_ns) const noexcept {
   return of_clock > kMost - unknown_ns ? kMost : of_clock + unknown_ns;
 }
 
+bool CollectiveEnds::takes(const std::string& path, std::int64_t step) const {
+  const auto place =
+      std::find_if(collectives_.begin(), collectives_.end(), [&](const Collective& each) { return each.path == path; });
+  return place == collectives_.end() ? collectives_.size() < kMostPlaces : stays(step, place->stride);
+}
+
 void CollectiveEnds::keep(const std::string& path, std::int64_t step, const End& end) {
   auto place =
       std::find_if(collectives_.begin(), collectives_.end(), [&](const Collective& each) { return each.path == path; });
@@ -136,6 +144,7 @@ void CollectiveEnds::keep(const std::string& path, std::int64_t step, const End&
   if (!stays(step, place->stride)) { return; }
   place->steps.emplace(step, end);
   while (place->steps.size() > most_) {
+    if (place->stride == kMostStride) { return place->steps.clear(); }  // numbers made so that none would go
     place->stride *= 2;
     for (auto at = place->steps.begin(); at != place->steps.end();) {
       at = stays(at->first, place->stride) ? std::next(at) : place->steps.erase(at);
@@ -152,9 +161,11 @@ void CollectiveEnds::add_row(const Snapshot& snapshot, const Row& row) {
         !regions.is_inside(each.path)) {
       continue;
     }
+    const std::string path = snapshot.path_name(each.path);
+    if (!takes(path, row.step)) { continue; }
     const Behind behind = regions.behind(each);
     const std::int64_t ns = wrapped_difference(end_ns, wrapped_sum(behind.surely, behind.perhaps / 2));
-    keep(snapshot.path_name(each.path), row.step, {ns, std::max<std::int64_t>(behind.perhaps, 0)});
+    keep(path, row.step, {ns, std::max<std::int64_t>(behind.perhaps, 0)});
   }
 }
 

@@ -44,6 +44,7 @@ class CollectiveEnds {
 
  private:
   void add_row(const Snapshot& snapshot, const Row& row);
+  bool takes(const std::string& path, std::int64_t step) const;
   void keep(const std::string& path, std::int64_t step, const End& end);
 
   std::size_t most_;

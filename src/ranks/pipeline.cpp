@@ -71,7 +71,7 @@ Pipeline pipeline_of(const StepTimes& times, const std::vector<const Snapshot*>&
     }
   }
   Pipeline pipeline;
-  if (spent.size() < 2) { return pipeline; }
+  if (spent.size() < 2 || times.steps() == 0) { return pipeline; }
   for (const auto& [stage, sum] : spent) {
     pipeline.stages.push_back({stage, sum.ranks, sum.steps_ns > 0 ? 1 - sum.busy_ns / sum.steps_ns : 0});
   }

@@ -25,6 +25,8 @@ void rate(const Throughput& slowest, Throughput& all) {
       slowest.period_ns == 0 ? 0 : static_cast<double>(all.items) * 1e9 / static_cast<double>(slowest.period_ns);
   all.items_low = slowest.items_low * factor;
   all.items_high = slowest.items_high * factor;
+  // Of its rate of steps no interval is known.
+  if (slowest.items == 0 && all.items != 0) { all.no_interval = NoInterval::few_steps; }
 }
 
 }  // namespace

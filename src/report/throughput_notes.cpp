@@ -23,6 +23,7 @@ std::string why_no_interval(const Throughput& throughput) {
     case NoInterval::correlated:
       return fmt::format("its {} windows are still like their neighbours", throughput.windows);
     default:
+      if (throughput.steps >= 128) { return "the slowest counts none of them"; }
       return fmt::format("{} step periods, it takes 128", human_count(throughput.steps));
   }
 }

@@ -3,11 +3,14 @@
 #include <takt/detail/job_reduction.hpp>
 
 #include "base/fault.hpp"
+#include "base/not_cancelled.hpp"
 #include "base/words.hpp"
 #include "report/job_figures.hpp"
 #include "session/rank_gathering.hpp"
 #include "session/session_impl.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <utility>
@@ -55,6 +58,8 @@ bool reduce(SessionImpl& session, RankMessages& messages, std::chrono::milliseco
 }  // namespace
 
 bool reduce_job(RankMessages& messages, std::chrono::milliseconds patience) noexcept {
+  const NotCancelled whole;
+  patience = std::clamp(patience, std::chrono::milliseconds(0), std::chrono::milliseconds(std::chrono::hours(24)));
   SessionImpl* const session = running_session();
   if (session == nullptr) {
     report_not_reduced("there is no Session, or it is closed; reduce before Session::close()");

@@ -150,6 +150,12 @@ class Runs(rig.Case):
         document = json.loads(self.takt("diff", base, "--", new, "--reason", "why", "--json").stdout)
         self.assertEqual((document["reason"], document["obstacles"][0]["what"]), ("why", "other_world_size"))
 
+    def test_options_may_stand_between_the_runs_of_a_side(self):
+        runs = [self.train() for _ in range(4)]
+        ended = self.takt("diff", runs[0], "--", runs[1], "--noise", "1%", runs[2], "--json", runs[3])
+        document = json.loads(ended.stdout)
+        self.assertEqual([len(document[side]) for side in ("base", "new")], [1, 3], document)
+
     def test_wrong_usage_is_no_regression(self):
         base, new = self.train(), self.train()
         for words, cure in (((base,), "BASE... -- NEW..."), ((base, "--", base), "is on both sides"),

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/attempts.hpp"
 
+#include "cli/last_ranks.hpp"
+
 #include "support/catch.hpp"
 
 #include <cstdint>
@@ -53,4 +55,21 @@ TEST_CASE("a process follows another one on its host, once that has ended") {
   CHECK_FALSE(takt::cli::follows(rank_of(0, 500, 1, "b"), first));
   first.ending = takt::cli::Ending::running;
   CHECK_FALSE(takt::cli::follows(rank_of(0, 150, 1), first));
+}
+
+TEST_CASE("ranks that do not know how many they are belong to the run, unless it was started again with fewer") {
+  const auto numbered = [](int number, std::int64_t start_ns) {
+    Rank rank = rank_of(0, start_ns, 1000);
+    rank.snapshot.run.rank = number;
+    rank.snapshot.run.world_size = number + 1;
+    return rank;
+  };
+  const takt::cli::LastRanks all = takt::cli::last_ranks({numbered(3, 100), numbered(1, 103), numbered(2, 101)});
+  CHECK(all.ranks.size() == 3);
+  CHECK(all.world == 4);
+  CHECK(all.remarks.empty());
+  const takt::cli::LastRanks again = takt::cli::last_ranks({numbered(3, 100), numbered(1, 1100), numbered(0, 1100)});
+  CHECK(again.ranks.size() == 2);
+  CHECK(again.world == 2);
+  CHECK(again.remarks.size() == 1);
 }

@@ -17,6 +17,7 @@
 #include <cmath>
 #include <cstdint>
 #include <fstream>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -223,4 +224,15 @@ TEST_CASE("takt trace: a rank alone is written as before, and one that is not th
   CHECK(trace["otherData"]["rank"] == 1);
   CHECK_THROWS_WITH(takt::cli::trace(run, file, 2), "there is no rank 2 in this run");
   CHECK_THROWS_AS(takt::cli::trace(run, scratch.path("no/x"), -1), takt::Error);
+}
+
+TEST_CASE("takt trace: a rank with a number that cannot be is told, and left out") {
+  const Scratch scratch;
+  TrueJob job({{0, 0}, {0, 0}}, 40);
+  job.rank(1).run.rank = GENERATE(-5, 1 << 30, std::numeric_limits<int>::max());
+  job.write(scratch);
+  std::string folder = scratch.path("run/rank-") + std::to_string(job.rank(1).run.rank);
+  const takt::cli::AlignedRanks run = takt::cli::read_aligned({scratch.path("run/rank-0"), folder});
+  CHECK(run.ranks.size() == 1);
+  CHECK_FALSE(run.all);
 }

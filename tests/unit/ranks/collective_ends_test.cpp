@@ -166,3 +166,14 @@ TEST_CASE("Collective ends: of readings that cannot be something comes out, and 
   CHECK(alignment.error_ns(kMost) > 0);
   CHECK(alignment.error_ns(kLeast) > 0);
 }
+
+TEST_CASE("Collective ends: numbers of steps made so that none would go do not hold it up") {
+  Snapshot snapshot = rank_without_rows();
+  for (std::uint64_t step = 1; step < 200; ++step) {
+    // The inverse of what numbers are multiplied by: of all of them the same bits come out.
+    add_step(snapshot, step * 0xF1DE83E19937733DU, {{kComm, 1, 500, -1}});
+  }
+  const CollectiveEnds ends = ends_of(snapshot, 64);
+  REQUIRE(ends.collectives().size() == 1);
+  CHECK(ends.collectives()[0].steps.size() <= 64);
+}
