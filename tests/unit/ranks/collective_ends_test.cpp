@@ -171,7 +171,8 @@ TEST_CASE("Collective ends: numbers of steps made so that none would go do not h
   Snapshot snapshot = rank_without_rows();
   for (std::uint64_t step = 1; step < 200; ++step) {
     // The inverse of what numbers are multiplied by: of all of them the same bits come out.
-    add_step(snapshot, step * 0xF1DE83E19937733DU, {{kComm, 1, 500, -1}});
+    Row& row = add_step(snapshot, step, {{kComm, 1, 500, -1}});
+    row.step = static_cast<std::int64_t>(step * 0xF1DE83E19937733DU);
   }
   const CollectiveEnds ends = ends_of(snapshot, 64);
   REQUIRE(ends.collectives().size() == 1);
