@@ -3,6 +3,7 @@
 #pragma once
 
 #include <takt/config.hpp>
+#include <takt/finding.hpp>
 #include <takt/key.hpp>
 #include <takt/row.hpp>
 #include <takt/summary.hpp>
@@ -203,6 +204,10 @@ inline bool has_percentile(const Summary& summary, double q) noexcept {
 
 struct Job;
 
+namespace detail {
+class StepHistory;
+}
+
 /// Finished values: all that an exporter sees. A value; safe to keep. Indices stay the same from one snapshot of a
 /// process to the next; paths, threads and series are only ever appended.
 struct Snapshot {
@@ -221,6 +226,11 @@ struct Snapshot {
   /// The figures of all ranks, of which this is rank 0, from takt::mpi::reduce() on; nullptr: there are none. The
   /// type is in <takt/job.hpp>.
   std::shared_ptr<const Job> job;
+
+  /// What stands out in the run, what costs most first. In the last snapshot of a run, and where Takt prints; empty
+  /// elsewhere, and where nothing stands out.
+  std::vector<Finding> findings;
+  std::shared_ptr<const detail::StepHistory> history;  ///< what they rest on; there where `findings` are
 
   std::vector<PathStats> paths;  ///< parents before children
   std::vector<ThreadInfo> threads;

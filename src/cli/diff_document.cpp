@@ -3,7 +3,7 @@
 #include "cli/diff_document.hpp"
 
 #include "base/text.hpp"
-#include "ranks/finding_json.hpp"
+#include "findings/finding_json.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -11,6 +11,8 @@
 #include "cli/rank.hpp"
 #include "cli/report_document.hpp"
 #include "cli/run_folder.hpp"
+#include "findings/findings.hpp"
+#include "history/step_history.hpp"
 #include "ranks/rank_group.hpp"
 #include "report/csv_rows.hpp"
 #include "report/job_report.hpp"
@@ -21,6 +23,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <memory>
 #include <utility>
 
 TAKT_BEGIN_NAMESPACE
@@ -136,6 +139,12 @@ void print_tables(const std::vector<RunReport>& runs, bool per_rank) {
   }
 }
 
+/// What the figures say.
+void conclude(const detail::StepHistory& history, Snapshot& snapshot) {
+  snapshot.history = std::make_shared<const detail::StepHistory>(history.finished());
+  snapshot.findings = detail::findings_of(snapshot);
+}
+
 /// The ranks of each run, and whether all of them were readable.
 struct RanksRead {
   std::vector<std::vector<Rank>> by_run;
@@ -149,11 +158,15 @@ RanksRead read_ranks(const std::vector<std::string>& folders, const ReportWishes
   StepPrinter steps;
   const auto is_wanted = [&](const RunInfo& run) { return wishes.rank < 0 || run.rank == wishes.rank; };
   const std::size_t most = detail::values_of_a_rank(folders.size());
+  // Of several ranks the figures are those of the job.
+  const bool concludes = (folders.size() == 1 || wishes.rank >= 0) && wishes.form != ReportForm::steps;
   const bool compares = wishes.rank < 0 && (wishes.form == ReportForm::table || wishes.form == ReportForm::json);
   for (const std::string& folder : folders) {
     detail::RankSteps kept(most);
+    detail::StepHistory history;
     Rank rank = read_rank(folder, [&](const Snapshot& snapshot) {
       if (compares) { kept.add(snapshot); }
+      if (concludes && is_wanted(snapshot.run)) { history.add(snapshot); }
       if (wishes.form == ReportForm::steps && is_wanted(snapshot.run)) { steps.print(snapshot); }
     });
     if (!rank.readable()) {
@@ -162,6 +175,7 @@ RanksRead read_ranks(const std::vector<std::string>& folders, const ReportWishes
       continue;
     }
     rank.kept_steps = std::move(kept);
+    if (concludes) { conclude(history, rank.snapshot); }
     const auto [place, is_new] = places.emplace(rank.snapshot.run.id, ranks.by_run.size());
     if (is_new) { ranks.by_run.emplace_back(); }
     if (is_wanted(rank.snapshot.run)) { ranks.by_run[place->second].push_back(std::move(rank)); }

@@ -5,7 +5,7 @@
 #include <takt/exporters/json.hpp>
 
 #include "base/text.hpp"
-#include "ranks/finding_json.hpp"
+#include "findings/finding_json.hpp"
 #include "report/csv_rows.hpp"
 #include "report/job_throughput.hpp"
 

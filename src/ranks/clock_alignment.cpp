@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ranks/clock_alignment.hpp"
 
-#include "ranks/median.hpp"
+#include "base/median.hpp"
 
 #include <algorithm>
 #include <cmath>

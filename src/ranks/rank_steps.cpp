@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ranks/rank_steps.hpp"
 
-#include <takt/detail/counter.hpp>
+#include "history/own_times.hpp"
 
 #include <algorithm>
 
@@ -11,14 +11,6 @@ namespace detail {
 namespace {
 
 constexpr const char* kFurtherPaths = "(further paths)";
-
-/// A path within one step. Journals may say anything: sums stay at their most.
-struct TimeInStep {
-  std::uint64_t ns = 0;
-  std::uint64_t inside_ns = 0;  // of the paths directly below it
-
-  std::uint64_t own_ns() const noexcept { return inside_ns < ns ? ns - inside_ns : 0; }
-};
 
 std::uint64_t not_negative(std::int64_t ns) { return ns < 0 ? 0 : static_cast<std::uint64_t>(ns); }
 
@@ -55,24 +47,14 @@ std::uint32_t RankSteps::region_of(const Snapshot& snapshot, std::uint32_t path,
   return place->second;
 }
 
-RankSteps::Regions RankSteps::own_times(const Snapshot& snapshot, const Row& row, std::uint32_t batch, Named& named) {
-  std::map<std::uint32_t, TimeInStep> times;  // by path
-  for (const Cell& each : row.cells) {
-    std::uint64_t& ns = times[each.path].ns;
-    ns = bounded_sum(ns, not_negative(each.host_ns));
-  }
-  for (const auto& [path, time] : times) {
-    const bool below = path < snapshot.paths.size() && snapshot.paths[path].parent != PathStats::kNoParent;
-    const auto parent = below ? times.find(snapshot.paths[path].parent) : times.end();
-    if (parent != times.end()) { parent->second.inside_ns = bounded_sum(parent->second.inside_ns, time.ns); }
-  }
+RankSteps::Regions RankSteps::regions_of(const Snapshot& snapshot, const Row& row, std::uint32_t batch, Named& named) {
+  const std::vector<OwnTime> times = own_times(snapshot, row);
   Regions regions;
   regions.reserve(times.size());
-  for (const auto& [path, time] : times) {
-    if (path == batch) { continue; }
-    const auto [place, is_new] = named.emplace(std::make_pair(path, batch), 0);
-    if (is_new) { place->second = region_of(snapshot, path, batch); }
-    regions.emplace_back(place->second, time.own_ns());
+  for (const OwnTime& each : times) {
+    const auto [place, is_new] = named.emplace(std::make_pair(each.path, batch), 0);
+    if (is_new) { place->second = region_of(snapshot, each.path, batch); }
+    regions.emplace_back(place->second, each.ns);
   }
   return regions;
 }
@@ -103,7 +85,7 @@ void RankSteps::add(const Snapshot& snapshot) {
     if (!is_kept_step(row.step, stride_)) { continue; }
     const auto [step, is_new] = batches.steps.try_emplace(row.step);
     if (!is_new) { continue; }
-    step->second = {not_negative(row.host_ns), own_times(snapshot, row, batch, named)};
+    step->second = {not_negative(row.host_ns), regions_of(snapshot, row, batch, named)};
     values_ += step->second.values();
     while (values_ > most_values_) { thin(); }
   }

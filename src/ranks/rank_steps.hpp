@@ -59,7 +59,7 @@ class RankSteps {
   using Named = std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t>;  // regions by path and Batch
 
   std::uint32_t region_of(const Snapshot& snapshot, std::uint32_t path, std::uint32_t batch);
-  Regions own_times(const Snapshot& snapshot, const Row& row, std::uint32_t batch, Named& named);
+  Regions regions_of(const Snapshot& snapshot, const Row& row, std::uint32_t batch, Named& named);
   void thin();
 
   std::size_t most_values_;

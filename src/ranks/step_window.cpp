@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ranks/step_window.hpp"
 
-#include "ranks/median.hpp"
+#include "base/median.hpp"
 
 #include <cmath>
 

@@ -8,6 +8,7 @@
 #include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "base/words.hpp"
+#include "findings/finding_json.hpp"
 #include "report/job_json.hpp"
 #include "report/json_lines.hpp"
 
@@ -330,6 +331,7 @@ bool write_json(const Snapshot& snapshot, const detail::JsonLines::Sink& take) {
   lines.member("exposed", exposed(Exposed::of(snapshot)));
   lines.member("time_lines", time_lines(snapshot));
   lines.member("losses", losses(snapshot));
+  lines.array("findings", snapshot.findings, [](const Finding& each) { return detail::finding_json(each); });
   lines.member("job", detail::job_json(snapshot));
   return lines.finish();
 }

@@ -9,6 +9,7 @@
 #include "base/not_cancelled.hpp"
 #include "base/quiet_signals.hpp"
 #include "base/words.hpp"
+#include "findings/findings.hpp"
 #include "report/losses.hpp"
 #include "session/uncaught.hpp"
 
@@ -16,6 +17,7 @@
 #include <chrono>
 #include <exception>
 #include <iterator>
+#include <new>
 #include <utility>
 
 TAKT_BEGIN_NAMESPACE
@@ -40,6 +42,7 @@ bool SessionImpl::collect(bool last) {
   auto harvest = std::make_shared<Harvest>();
   *harvest = registry().collect(last, &more);
   harvest_ = std::move(harvest);
+  in_history_ = false;
   took_last_ = last;
   const auto shift = static_cast<std::int64_t>(start_ns_);
   for (std::vector<Row>* rows : {&harvest_->rows, &harvest_->early}) {
@@ -52,7 +55,10 @@ bool SessionImpl::collect(bool last) {
 
 /// Offers the harvest. Under collecting_.
 void SessionImpl::deliver() {
-  const auto snapshot = std::make_shared<const Snapshot>(this->snapshot(took_last_));
+  Snapshot now = this->snapshot(took_last_);
+  keep_history(now);
+  if (took_last_) { conclude(now); }
+  const auto snapshot = std::make_shared<const Snapshot>(std::move(now));
   tell_lost(*snapshot);
   std::vector<std::shared_ptr<ExportWorker>> workers;
   {
@@ -63,6 +69,28 @@ void SessionImpl::deliver() {
   for (const auto& worker : workers) { worker->make_room(); }
   for (const auto& worker : workers) { worker->offer(snapshot, harvest_); }
   harvest_.reset();
+}
+
+/// Once for each harvest. Without memory for it, the run goes on without findings. Under collecting_.
+void SessionImpl::keep_history(const Snapshot& snapshot) noexcept {
+  if (std::exchange(in_history_, true)) { return; }
+  const std::lock_guard<std::mutex> lock(looking_);
+  if (history_ == nullptr) { return; }
+  try {
+    history_->add(snapshot, harvest_->rows, harvest_->metrics);
+  } catch (const std::bad_alloc&) {
+    history_.reset();
+    report_fault("history", "no memory is left for the history of steps: the report has no findings on them");
+  }
+}
+
+/// What the figures say.
+void SessionImpl::conclude(Snapshot& snapshot) {
+  {
+    const std::lock_guard<std::mutex> lock(looking_);
+    if (history_ != nullptr) { snapshot.history = std::make_shared<const StepHistory>(history_->finished()); }
+  }
+  snapshot.findings = findings_of(snapshot);
 }
 
 /// Says so as soon as steps or metrics have been lost, and remembers it for close(). Under collecting_.

@@ -98,6 +98,8 @@ void SessionImpl::bound_memory() {
   registry.shared().budget.set_limit(options_.memory_bytes - for_rows);
   registry.set_row_limit(for_rows, options_.trace);
   registry.set_warmup(static_cast<std::uint64_t>(std::max(options_.warmup, 0)));
+  if (silent_) { return; }
+  history_ = std::make_shared<StepHistory>(std::min(options_.memory_bytes / 16, StepHistory::kMostBytes));
 }
 
 /// When the run begins, and what it is not to be told of. What was recorded before the first Session is adopted, and
@@ -249,7 +251,9 @@ void SessionImpl::metric(std::string_view name, double value, const std::int64_t
 void SessionImpl::print() {
   if (silent_) { return; }
   const QuietSignals quiet;
-  ConsoleExporter().print(snapshot(false));
+  Snapshot so_far = snapshot(false);
+  conclude(so_far);
+  ConsoleExporter().print(so_far);
 }
 
 Snapshot SessionImpl::snapshot(bool finished) {

@@ -5,6 +5,7 @@
 #include <takt/session.hpp>
 
 #include "base/words.hpp"
+#include "history/step_history.hpp"
 #include "process/process.hpp"
 #include "report/losses.hpp"
 #include "session/export_worker.hpp"
@@ -83,6 +84,8 @@ class SessionImpl {
   bool try_to_collect(bool last) noexcept;
   bool try_to_collect_all(Time deadline) noexcept;
   void deliver();
+  void keep_history(const Snapshot& snapshot) noexcept;
+  void conclude(Snapshot& snapshot);
   void add_left_out(Snapshot& snapshot) const;
   bool has_left_out() const noexcept;
   void tell_lost(const Snapshot& snapshot);
@@ -134,10 +137,14 @@ class SessionImpl {
   bool ended_ = false;              // too late for another exporter
   Uncaught uncaught_;               // of which the process dies
 
+  std::mutex looking_;                    // at the history; behind collecting_
+  std::shared_ptr<StepHistory> history_;  // none: switched off, or there was no memory for it
+
   std::mutex collecting_;  // one collection at a time, so that exporters see rows in order
   // Taken from the threads, and, for want of memory, not offered to every exporter yet. Under collecting_.
   std::shared_ptr<Harvest> harvest_;
-  bool took_last_ = false;  // nothing more is to be taken
+  bool in_history_ = false;  // what is in harvest_
+  bool took_last_ = false;   // nothing more is to be taken
   std::mutex state_;
   std::condition_variable changed_;
   bool begun_ = false;      // the exporters of the run folder

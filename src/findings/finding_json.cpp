@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "ranks/finding_json.hpp"
+#include "findings/finding_json.hpp"
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {

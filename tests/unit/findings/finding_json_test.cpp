@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <takt/finding.hpp>
 
-#include "ranks/finding_json.hpp"
+#include "findings/finding_json.hpp"
 #include "support/catch.hpp"
 
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "ranks/median.hpp"
+#include "base/median.hpp"
 
 #include <algorithm>
 #include <cmath>

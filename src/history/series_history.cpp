@@ -1,0 +1,203 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "history/series_history.hpp"
+
+#include <takt/detail/counter.hpp>
+
+#include "base/median.hpp"
+#include "history/own_times.hpp"
+
+#include <algorithm>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+// Of the median of a chunk a step is cut to this many deviations.
+constexpr double kUsualDeviations = 3;
+// Fewer tell nothing of what is usual.
+constexpr std::size_t kFewestToJudge = 8;
+
+std::uint64_t not_negative(std::int64_t ns) noexcept { return ns < 0 ? 0 : static_cast<std::uint64_t>(ns); }
+
+bool is_longer(const WorstStep& a, const WorstStep& b) noexcept { return a.ns > b.ns; }
+
+}  // namespace
+
+std::size_t SeriesHistory::column_of(HistoryColumn column) {
+  const auto [place, is_new] = places_.emplace(std::make_pair(column.path, column.on_stream), columns_.size());
+  if (is_new) { columns_.push_back(column); }
+  return place->second;
+}
+
+void SeriesHistory::put(Step& step, HistoryColumn column, std::uint64_t ns) {
+  const std::size_t place = column_of(column);
+  if (step.columns.size() <= place) { step.columns.resize(place + 1); }
+  step.columns[place] = bounded_sum(step.columns[place], ns);
+}
+
+SeriesHistory::Step SeriesHistory::step_of(const Snapshot& snapshot, const Row& row) {
+  Step step;
+  step.number = row.step;
+  step.begin_ns = row.begin_ns;
+  step.ns = std::min(not_negative(row.host_ns), kMostSum / 2);
+  step.warmup = row.warmup;
+  step.has_period = row.period_ns >= 0;
+  std::uint64_t rest_ns = step.ns;
+  for (const OwnTime& each : own_times(snapshot, row)) {
+    put(step, {each.path, false}, each.ns);
+    rest_ns -= std::min(rest_ns, each.ns);
+  }
+  put(step, {batch_, false}, rest_ns);
+  if (step.has_period) {
+    const std::uint64_t period_ns = std::min(not_negative(row.period_ns), kMostSum / 2);
+    step.between_ns = period_ns - std::min(period_ns, step.ns);
+    put(step, {HistoryColumn::kBetween, false}, step.between_ns);
+  }
+  for (const Cell& each : row.cells) {
+    if (each.device_ns >= 0) { put(step, {each.path, true}, static_cast<std::uint64_t>(each.device_ns)); }
+  }
+  return step;
+}
+
+void SeriesHistory::add(const Snapshot& snapshot, const Row& row) {
+  batch_ = snapshot.series[row.series].path;
+  const std::uint64_t place = steps_ + chunk_.size();
+  if (row.period_ns < 0 && place != 0) {
+    ++all_breaks_;
+    if (breaks_.size() < kMostBreaks) { breaks_.push_back(place); }
+  }
+  chunk_.push_back(step_of(snapshot, row));
+  if (chunk_.size() == kChunk) { finish(); }
+}
+
+SeriesHistory::Usual SeriesHistory::usual_of_chunk() const {
+  std::vector<double> lengths;
+  for (const Step& each : chunk_) {
+    if (!each.warmup) { lengths.push_back(static_cast<double>(each.whole_ns())); }
+  }
+  Usual usual;
+  if (lengths.size() < kFewestToJudge) { return usual; }
+  usual.spread_ns = kMadToDeviation * median_deviation(lengths);
+  usual.median_ns = median(std::move(lengths));
+  return usual;
+}
+
+/// The host column in which the step is longer than its neighbours by most.
+std::size_t SeriesHistory::longest_column(const Step& step, Usual& usual) const {
+  if (usual.columns.empty()) {
+    for (std::size_t column = 0; column < columns_.size(); ++column) {
+      std::vector<double> times;
+      for (const Step& each : chunk_) {
+        if (!each.warmup) { times.push_back(static_cast<double>(each.column(column))); }
+      }
+      usual.columns.push_back(median(std::move(times)));
+    }
+  }
+  std::size_t longest = columns_.size();
+  double most = 0;
+  for (std::size_t column = 0; column < columns_.size(); ++column) {
+    const double longer = static_cast<double>(step.column(column)) - usual.columns[column];
+    if (columns_[column].on_stream || longer <= most) { continue; }
+    longest = column;
+    most = longer;
+  }
+  return longest;
+}
+
+void SeriesHistory::find_slow(Usual& usual) {
+  if (usual.median_ns <= 0) { return; }
+  std::uint64_t place = steps_;
+  for (const Step& each : chunk_) {
+    const auto whole = static_cast<double>(each.whole_ns());
+    if (!each.warmup && whole >= kSlow * usual.median_ns) {
+      const std::size_t column = longest_column(each, usual);
+      const std::uint32_t path = column < columns_.size() ? columns_[column].path : batch_;
+      if (slow_.count(path) != 0 || slow_.size() < kMostSlowPaths) {
+        const auto excess = static_cast<std::uint64_t>(whole - usual.median_ns);
+        slow_[path].add(place, each.number, excess, whole / usual.median_ns);
+      }
+    }
+    ++place;
+  }
+}
+
+void SeriesHistory::add_worst(const Step& step, std::uint32_t path) {
+  if (worst_.size() == kMostWorst) {
+    if (worst_.front().ns >= step.ns) { return; }
+    std::pop_heap(worst_.begin(), worst_.end(), is_longer);
+    worst_.pop_back();
+  }
+  worst_.push_back({step.number, step.begin_ns, step.ns, path});
+  std::push_heap(worst_.begin(), worst_.end(), is_longer);
+}
+
+/// Into the last block, or a new one.
+void SeriesHistory::take(const Step& step, const Usual& usual) {
+  if (blocks_.empty() || blocks_.back().steps >= stride_) {
+    blocks_.emplace_back();
+    blocks_.back().first_step = step.number;
+    blocks_.back().begin_ns = step.begin_ns;
+    blocks_.back().columns.reserve(columns_.size());
+  }
+  StepBlock& block = blocks_.back();
+  ++block.steps;
+  block.warmup += step.warmup ? 1 : 0;
+  block.end_ns = step.begin_ns + static_cast<std::int64_t>(step.ns);
+  block.sum_ns = bounded_sum(block.sum_ns, step.ns);
+  block.least_ns = std::min(block.least_ns, step.ns);
+  block.most_ns = std::max(block.most_ns, step.ns);
+  if (!step.warmup && step.has_period && usual.median_ns > 0) {
+    const double about = kUsualDeviations * usual.spread_ns;
+    const double least = std::max(usual.median_ns - about, 0.0);
+    ++block.usual_steps;
+    const double cut = std::clamp(static_cast<double>(step.whole_ns()), least, usual.median_ns + about);
+    block.usual_ns = bounded_sum(block.usual_ns, static_cast<std::uint64_t>(cut));
+  }
+  const std::uint64_t each = std::max<std::uint64_t>(stride_ / StepBlock::kMostSamples, 1);
+  if (steps_ % each == each / 2) { add_sample(block, step.ns); }
+  add_columns(block, step.columns);
+  ++steps_;
+  warmup_ += step.warmup ? 1 : 0;
+}
+
+void SeriesHistory::finish() {
+  if (chunk_.empty()) { return; }
+  Usual usual = usual_of_chunk();
+  find_slow(usual);
+  for (const Step& each : chunk_) {
+    const bool counts = !each.warmup && (worst_.size() < kMostWorst || each.ns > worst_.front().ns);
+    if (counts) {
+      const std::size_t column = longest_column(each, usual);
+      add_worst(each, column < columns_.size() ? columns_[column].path : batch_);
+    }
+    take(each, usual);
+  }
+  chunk_.clear();
+}
+
+void SeriesHistory::halve() {
+  std::vector<StepBlock> halved;
+  halved.reserve(blocks_.size() / 2 + 1);
+  for (std::size_t at = 0; at < blocks_.size(); at += 2) {
+    halved.push_back(std::move(blocks_[at]));
+    if (at + 1 < blocks_.size()) { join(halved.back(), blocks_[at + 1], joined_++ % 2 != 0); }
+  }
+  blocks_ = std::move(halved);
+  stride_ *= 2;
+}
+
+std::vector<WorstStep> SeriesHistory::worst() const {
+  std::vector<WorstStep> worst = worst_;
+  std::sort_heap(worst.begin(), worst.end(), is_longer);
+  return worst;
+}
+
+std::size_t SeriesHistory::bytes() const noexcept {
+  const std::size_t columns = columns_.size() * sizeof(std::uint64_t);
+  const std::size_t a_block = sizeof(StepBlock) + StepBlock::kMostSamples * sizeof(std::uint64_t) + columns;
+  return blocks_.size() * a_block + chunk_.size() * (sizeof(Step) + columns);
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE
