@@ -82,6 +82,18 @@ LastRanks last_ranks(std::vector<Rank> of_run) {
   return last;
 }
 
+std::vector<std::uint32_t> missing_ranks(const LastRanks& run) {
+  std::vector<std::uint32_t> missing;
+  std::uint32_t next = 0;
+  for (const Rank& each : run.ranks) {
+    const auto own = static_cast<std::uint32_t>(each.snapshot.run.rank);
+    for (; next < own && run.missing() != 0; ++next) { missing.push_back(next); }
+    next = own + 1;
+  }
+  for (; run.missing() > missing.size(); ++next) { missing.push_back(next); }
+  return missing;
+}
+
 void tell_left_out(const LastRanks& run) {
   for (const std::string& each : run.remarks) { fmt::print(stderr, "takt: {}\n", each); }
 }

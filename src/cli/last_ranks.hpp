@@ -27,6 +27,9 @@ struct LastRanks {
 /// readable.
 LastRanks last_ranks(std::vector<Rank> of_run);
 
+/// Of which there is none, ascending.
+std::vector<std::uint32_t> missing_ranks(const LastRanks& run);
+
 /// Says the remarks on stderr.
 void tell_left_out(const LastRanks& run);
 

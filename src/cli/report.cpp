@@ -3,6 +3,7 @@
 #include <takt/error.hpp>
 #include <takt/exporters/console.hpp>
 
+#include "base/rank_list.hpp"
 #include "base/text.hpp"
 #include "cli/attempts.hpp"
 #include "cli/commands.hpp"
@@ -30,8 +31,6 @@ TAKT_BEGIN_NAMESPACE
 namespace cli {
 namespace {
 
-constexpr std::size_t kMostNamed = 16;
-
 void remark(const std::string& line) { std::fprintf(stderr, "takt: %s\n", line.c_str()); }
 
 /// The rows of one journal, as they are read.
@@ -48,17 +47,6 @@ class StepPrinter {
  private:
   bool has_head_ = false;
 };
-
-std::vector<int> missing_ranks(const LastRanks& last) {
-  std::vector<int> missing;
-  int next = 0;
-  for (const Rank& each : last.ranks) {
-    for (; next < each.snapshot.run.rank && last.missing() != 0; ++next) { missing.push_back(next); }
-    next = each.snapshot.run.rank + 1;
-  }
-  for (; last.missing() > missing.size(); ++next) { missing.push_back(next); }
-  return missing;
-}
 
 /// How the ranks lie beside each other, and who makes whom wait.
 void compare(const std::vector<const Snapshot*>& snapshots, RunReport& report) {
@@ -114,12 +102,8 @@ void print_endings(const RunReport& run) {
     }
   }
   if (run.missing.empty()) { return; }
-  std::string names;
-  for (std::size_t at = 0; at < std::min(run.missing.size(), kMostNamed); ++at) {
-    names += fmt::format("{}{}", at == 0 ? "" : ", ", run.missing[at]);
-  }
-  fmt::print("{} of {} ranks are not in this report: {}{}\n", run.missing.size(), run.missing.size() + run.ranks.size(),
-             names, run.missing.size() > kMostNamed ? ", ..." : "");
+  fmt::print("{} of {} ranks are not in this report: {}\n", run.missing.size(), run.missing.size() + run.ranks.size(),
+             detail::rank_list(run.missing));
 }
 
 void print_table(const RunReport& run) {

@@ -16,10 +16,10 @@ namespace cli {
 
 /// Some ranks of one run, and what they add up to.
 struct RunReport {
-  std::vector<Rank> ranks;            ///< in order; of each, its last attempt
-  std::vector<AttemptSpan> attempts;  ///< of the run, in order; the last one is reported
-  std::vector<int> missing;           ///< ranks of which there is no journal
-  detail::JobReport job;              ///< of one rank its sum alone
+  std::vector<Rank> ranks;             ///< in order; of each, its last attempt
+  std::vector<AttemptSpan> attempts;   ///< of the run, in order; the last one is reported
+  std::vector<std::uint32_t> missing;  ///< ranks of which there is no journal
+  detail::JobReport job;               ///< of one rank its sum alone
 };
 
 /// By schema "takt-report/2", docs/command.md.

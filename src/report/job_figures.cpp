@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "report/job_figures.hpp"
 
+#include "base/rank_list.hpp"
 #include "base/text.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -15,8 +15,6 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
-
-constexpr std::size_t kMostListed = 16;
 
 OverRanks over_ranks_of(const RankSpread& spread) {
   if (spread.ranks == 0) { return {}; }
@@ -151,14 +149,6 @@ JobReport report_of_job(const Snapshot& snapshot) {
   report.record = *snapshot.job->record;
   report.remarks = remarks_of(snapshot, *snapshot.job);
   return report;
-}
-
-std::string rank_list(const std::vector<std::uint32_t>& ranks) {
-  std::string text;
-  for (std::size_t at = 0; at < std::min(ranks.size(), kMostListed); ++at) {
-    text += fmt::format("{}{}", at == 0 ? "" : ", ", ranks[at]);
-  }
-  return ranks.size() > kMostListed ? text + ", ..." : text;
 }
 
 }  // namespace detail

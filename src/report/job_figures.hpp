@@ -22,8 +22,5 @@ std::shared_ptr<const Job> job_of(RankRecord record, const Snapshot& first, std:
 /// The page of the job that the snapshot, of one of its ranks, was given. REQUIRES: snapshot.job.
 JobReport report_of_job(const Snapshot& snapshot);
 
-/// "5, 7, 9", and "..." behind the sixteenth. Any thread.
-std::string rank_list(const std::vector<std::uint32_t>& ranks);
-
 }  // namespace detail
 TAKT_END_NAMESPACE

@@ -4,6 +4,7 @@
 
 #include "base/fault.hpp"
 #include "base/not_cancelled.hpp"
+#include "base/rank_list.hpp"
 #include "base/words.hpp"
 #include "report/job_figures.hpp"
 #include "session/rank_gathering.hpp"

@@ -10,7 +10,6 @@
 #include <nlohmann/json.hpp>
 
 #include <cstdint>
-#include <numeric>
 #include <string>
 #include <vector>
 
@@ -86,14 +85,6 @@ TEST_CASE("Job figures: the table of rank 0 is that of the job, and says who is 
   CHECK(contains(text, "1 of 4 ranks are not in these figures: 2\n"));
   CHECK(contains(text, "who makes whom wait, and rates: takt report runs/net-1\n"));
   CHECK(contains(text, "(rank 0, Optimizer)"));
-}
-
-TEST_CASE("Job figures: a long list of ranks ends in dots") {
-  std::vector<std::uint32_t> ranks(17);
-  std::iota(ranks.begin(), ranks.end(), 0U);
-  CHECK(takt::detail::rank_list(ranks) == "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, ...");
-  ranks.pop_back();
-  CHECK(takt::detail::rank_list(ranks) == "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15");
 }
 
 TEST_CASE("Job figures: summary.json has them on rank 0 alone") {
