@@ -49,9 +49,24 @@ bool FolderTurn::read_cursor(std::size_t most, std::string& text) const {
   return files_->read_whole(tracker_.cursor, most, text);
 }
 
-FolderTurn::Reading FolderTurn::read(const Show& show) const {
-  detail::JournalReader reader(files_);
+const JobOfFolders& FolderTurn::job() {
+  if (!job_) { job_ = run_.rank == 0 ? job_of_folders(folder_, run_, told_ranks_) : JobOfFolders(); }
+  return *job_;
+}
+
+FolderTurn::Reading FolderTurn::read(const Show& show) {
   Snapshot snapshot;
+  Reading reading = read_journal(show, snapshot);
+  if (!reading.whole || !reading.ended) { return reading; }
+  reading.ended = !job().waits;
+  snapshot.job = job().job;
+  if (snapshot.job != nullptr) { reading.whole = show(snapshot, Part::job); }
+  return reading;
+}
+
+/// \param snapshot the last one.
+FolderTurn::Reading FolderTurn::read_journal(const Show& show, Snapshot& snapshot) const {
+  detail::JournalReader reader(files_);
   const auto give = [&](Part part) {
     snapshot.run.directory = folder_;  // it may have been moved
     const bool taken = show(snapshot, part);

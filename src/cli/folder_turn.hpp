@@ -5,6 +5,7 @@
 #include <takt/snapshot.hpp>
 
 #include "base/folder_files.hpp"
+#include "cli/job_of_folders.hpp"
 #include "trackers/file_lease.hpp"
 #include "trackers/tracker.hpp"
 
@@ -12,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 TAKT_BEGIN_NAMESPACE
@@ -60,27 +62,39 @@ class FolderTurn {
   bool is_lost() const noexcept { return !lease_.held(); }
   const std::string& problem() const noexcept { return lease_.problem(); }
 
+  /// The figures over ranks, where this is rank 0's folder; read the first time.
+  const JobOfFolders& job();
+  /// What is to be said of them, once they were asked for.
+  std::string job_remark() const { return job_ ? job_->remark : ""; }
+  /// Figures of so many ranks were delivered: those of more alone are read and shown. Before job() and read().
+  void set_told_ranks(std::uint64_t ranks) noexcept { told_ranks_ = ranks; }
+
   /// What a part of the journal is.
   enum class Part {
-    rows,  ///< there may be more
-    end,   ///< the last: the run has said that it ended
-    death  ///< the last: its process is gone, and has not said so
+    rows,   ///< there may be more
+    end,    ///< the last: the run has said that it ended
+    death,  ///< the last: its process is gone, and has not said so
+    job     ///< the last once more, where the figures over ranks are there, with these
   };
   /// Returns false where it takes no more.
   using Show = std::function<bool(Snapshot& snapshot, Part part)>;
   struct Reading {
     bool whole;  ///< all parts were taken
-    bool ended;  ///< the run will not go on
+    bool ended;  ///< the run will not go on, nor does a rank whose figures are waited for
   };
   /// Shows the run as the journal tells it, from its beginning, part by part.
-  Reading read(const Show& show) const;
+  Reading read(const Show& show);
 
  private:
+  Reading read_journal(const Show& show, Snapshot& snapshot) const;
+
   const std::string folder_;
   const detail::Tracker tracker_;
   const std::shared_ptr<const detail::FolderFiles> files_;
   RunInfo run_;
   bool is_begun_ = false;
+  std::uint64_t told_ranks_ = 0;
+  std::optional<JobOfFolders> job_;  // once it was asked for
   detail::FileLease lease_;
 };
 

@@ -31,6 +31,18 @@ void must_be_noted(const detail::MlflowClient& client) {
               ". Make room, or the folder writable, and call takt sync again");
 }
 
+void take(detail::MlflowClient& client, const Snapshot& snapshot, FolderTurn::Part part, std::uint64_t bytes) {
+  switch (part) {
+    case FolderTurn::Part::death:
+      client.take_killed(snapshot, bytes);
+      return;
+    case FolderTurn::Part::job:
+      return client.take_job(snapshot);
+    default:
+      client.take(snapshot);
+  }
+}
+
 detail::MlflowCursor read_mlflow_cursor(const FolderTurn& turn) {
   detail::MlflowCursor cursor;
   if (!turn.is_begun()) { return cursor; }
@@ -72,13 +84,10 @@ void MlflowDelivery::deliver(FolderTurn& turn, const Watcher& watch, MlflowDeliv
   detail::MlflowClient client(options, times_, std::numeric_limits<std::size_t>::max());
   client.keep_cursor(turn.files());
   if (turn.is_begun()) { client.resume(cursor); }
+  turn.set_told_ranks(cursor.told_ranks());
 
   const FolderTurn::Reading reading = turn.read([&](const Snapshot& snapshot, FolderTurn::Part part) {
-    if (part == FolderTurn::Part::death) {
-      client.take_killed(snapshot, bytes);
-    } else {
-      client.take(snapshot);
-    }
+    take(client, snapshot, part, bytes);
     must_be_noted(client);
     return part != FolderTurn::Part::rows || send(client, turn, watch, kFewPoints);
   });
@@ -95,6 +104,7 @@ void MlflowDelivery::tell(const detail::MlflowClient& client, const FolderTurn& 
   delivered.left_out = client.queue().left_out();
   delivered.run_id = client.run_id();
   delivered.server = client.server();
+  delivered.remark = turn.job_remark();
   if (sent && client.owed() != 0) {
     delivered.why =
         "MLflow at " + client.server() + " fails over a part of it; takt sync " + folder_ + " tries that again";

@@ -24,6 +24,7 @@ struct MlflowDelivered {
   std::uint64_t left_out = 0;  ///< refused by the server, so far
   std::string run_id;
   std::string server;  ///< that was asked
+  std::string remark;  ///< on the figures over ranks; mostly empty
 };
 
 /// Sends what the journal in a folder has and MLflow has not, as the exporter in the program would have: the same

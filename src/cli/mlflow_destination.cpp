@@ -59,10 +59,10 @@ SyncFolder open_mlflow(const SyncWishes& wishes) {
   const std::chrono::seconds patience(wishes.patience_s);
   return [=](const std::string& folder, const Watcher& watch) {
     const MlflowDelivered delivered = MlflowDelivery(folder, options, patience).run(watch);
-    Synced synced = {status_of(delivered.outcome), words_of(delivered), ""};
+    Synced synced = {status_of(delivered.outcome), words_of(delivered), delivered.remark};
     if (delivered.left_out != 0) {
-      synced.remark =
-          fmt::format("MLflow refused {} values, which are left out", detail::human_count(delivered.left_out));
+      synced.remark += fmt::format("{}MLflow refused {} values, which are left out", synced.remark.empty() ? "" : "; ",
+                                   detail::human_count(delivered.left_out));
     }
     return synced;
   };

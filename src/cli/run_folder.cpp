@@ -107,7 +107,7 @@ std::vector<std::string> ranks_of_run(const fs::path& run, std::vector<std::stri
   for (const fs::path& each : entries(run, is_linked_rank)) {
     remarks.push_back(shown(each) + " is a symbolic link, which is not followed; name the folder that it leads to");
   }
-  return texts(entries(run, is_rank));
+  return ranks_in(run.string());
 }
 
 /// A folder that somebody has named.
@@ -165,6 +165,8 @@ std::vector<std::string> rank_folders(const std::string& given, std::vector<std:
   }
   return ranks_of_run(newest.second, remarks);
 }
+
+std::vector<std::string> ranks_in(const std::string& folder) { return texts(entries(folder, is_rank)); }
 
 std::vector<RunFolder> all_runs(const std::string& given, std::vector<std::string>& remarks) {
   const Named named = look_at(given);

@@ -19,6 +19,10 @@ std::vector<std::string> rank_folders(const std::string& given, std::vector<std:
 /// The same of several, each folder once. Of none: of the folder where runs go.
 std::vector<std::string> rank_folders(const std::vector<std::string>& given, std::vector<std::string>& remarks);
 
+/// The folders of ranks in this one, in the order of their names; links are not among them. None: it is no run's. Any
+/// thread.
+std::vector<std::string> ranks_in(const std::string& folder);
+
 /// A run, and the folders of its ranks.
 struct RunFolder {
   std::string folder;

@@ -34,8 +34,9 @@ Synced write_events(FolderTurn& turn, const std::shared_ptr<const detail::Folder
   if (!events.create(target, kUnderWay, turn.run())) {
     throw Error(detail::tensorboard_fault("make", target->path(kUnderWay), errno));
   }
-  const FolderTurn::Reading reading = turn.read(
-      [&](const Snapshot& snapshot, FolderTurn::Part /*part*/) { return turn.lasts() && events.take(snapshot); });
+  const FolderTurn::Reading reading = turn.read([&](const Snapshot& snapshot, FolderTurn::Part part) {
+    return turn.lasts() && (part == FolderTurn::Part::job ? events.take_job(snapshot) : events.take(snapshot));
+  });
   const std::string path = target->path(name);
   const std::uint64_t before = size_of(*target, name);
   const bool whole = reading.whole && events.sync();
@@ -52,7 +53,8 @@ Synced write_events(FolderTurn& turn, const std::shared_ptr<const detail::Folder
             ""};
   }
   const std::string values = fmt::format("{} values are in {}", detail::human_count(events.values()), path);
-  return reading.ended ? Synced{0, values, ""} : Synced{kRemains, values + " so far; the run goes on", ""};
+  return reading.ended ? Synced{0, values, turn.job_remark()}
+                       : Synced{kRemains, values + " so far; the run goes on", turn.job_remark()};
 }
 
 Synced sync_events(const std::string& folder, const TensorboardOptions& options) {

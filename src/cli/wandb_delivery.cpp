@@ -44,10 +44,13 @@ WandbDelivered WandbDelivery::run(const Watcher& watch) {
 
 void WandbDelivery::deliver(FolderTurn& turn, const Watcher& watch, WandbDelivered& delivered) {
   const detail::WandbCursor cursor = read_wandb_cursor(turn);
+  turn.set_told_ranks(cursor.job_ranks);
   detail::WandbRun run(options_);
   run.keep_cursor(turn.files());
-  if (turn.is_begun()) { run.resume(cursor, turn.run()); }
-  const bool whole = cursor.ended || write(run, turn, delivered);
+  const bool more = cursor.ended && has_more(cursor, turn, delivered);
+  if (turn.is_begun()) { run.resume(cursor, turn.run(), more); }
+  const bool whole = (cursor.ended && !more) || write(run, turn, delivered);
+  if (delivered.remark.empty()) { delivered.remark = turn.job_remark(); }
   delivered.folder = run.folder();
   delivered.run = run.cursor().run;
   delivered.resume = run.cursor().resume;
@@ -70,10 +73,24 @@ void WandbDelivery::deliver(FolderTurn& turn, const Watcher& watch, WandbDeliver
   }
 }
 
+/// Whether the log that has its end is to get figures over ranks before it.
+bool WandbDelivery::has_more(const detail::WandbCursor& cursor, FolderTurn& turn, WandbDelivered& delivered) const {
+  if (turn.job().job == nullptr) { return false; }
+  const bool by_client = !cursor.complete && detail::may_exist(cursor.log + ".synced");
+  const bool sends = options_.mode == WandbMode::online && !options_.api_key.empty();
+  if (by_client) {
+    delivered.remark = "wandb sync has uploaded the log, so that it gets no figures over ranks";
+  } else if (cursor.complete && !sends) {
+    delivered.remark =
+        "there are figures over ranks, which only takt sync --to wandb with a key can add to what W&B has";
+  }
+  return delivered.remark.empty();
+}
+
 bool WandbDelivery::write(detail::WandbRun& run, FolderTurn& turn, WandbDelivered& delivered) const {
   const FolderTurn::Reading reading = turn.read([&](Snapshot& snapshot, FolderTurn::Part part) {
     if (part == FolderTurn::Part::death) { snapshot.failed = true; }
-    return run.take(snapshot) && turn.lasts();
+    return (part == FolderTurn::Part::job ? run.take_job(snapshot) : run.take(snapshot)) && turn.lasts();
   });
   // The trace is whole by now, if there is one.
   const bool written =

@@ -23,6 +23,7 @@ struct WandbDelivered {
   std::uint64_t sent = 0;  ///< of these, by now
   std::string folder;      ///< of the log
   std::string run;         ///< "entity/project/id", where it was sent
+  std::string remark;      ///< on the figures over ranks; mostly empty
   WandbResume resume = WandbResume::unset;  ///< what it has to do with a run of the same id
 };
 
@@ -38,6 +39,7 @@ class WandbDelivery {
 
  private:
   void deliver(FolderTurn& turn, const Watcher& watch, WandbDelivered& delivered);
+  bool has_more(const detail::WandbCursor& cursor, FolderTurn& turn, WandbDelivered& delivered) const;
   /// Returns false, with why, where the log cannot be written as far as the journal goes.
   bool write(detail::WandbRun& run, FolderTurn& turn, WandbDelivered& delivered) const;
   void send(detail::WandbRun& run, FolderTurn& turn, const Watcher& watch, WandbDelivered& delivered);

@@ -67,7 +67,7 @@ SyncFolder open_wandb(const SyncWishes& wishes) {
   const std::chrono::seconds patience(wishes.patience_s);
   return [=](const std::string& folder, const Watcher& watch) {
     const WandbDelivered delivered = WandbDelivery(folder, options, patience).run(watch);
-    return Synced{status_of(delivered), words_of(delivered, folder), ""};
+    return Synced{status_of(delivered), words_of(delivered, folder), delivered.remark};
   };
 }
 

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// What `takt report` takes of a job of many ranks, each with 100 paths and 200 steps: seconds, and the most memory that
-// is resident. takt_bench_ranks <the command takt> [ranks...; 10, 100 and 1 000 without]. The journals are in TMPDIR.
+// What `takt report`, or `takt sync --to tensorboard`, takes of a job of many ranks, each with 100 paths and 200 steps:
+// seconds, and the most memory that is resident. takt_bench_ranks <the command takt> [sync] [ranks...; 10, 100 and 1 000
+// without]. The journals are in TMPDIR.
 
 #include "journal/journal_writer.hpp"
 #include "support/snapshot_builder.hpp"
@@ -82,22 +83,23 @@ void write_ranks(const fs::path& run, int ranks) {
 }
 
 /// Prints a line on it. Returns whether the command was content.
-bool measure(const char* command, const fs::path& run, int ranks) {
-  std::string name = run.string();
-  std::string word = "report";
-  std::string program = command;
-  char* const words[] = {program.data(), word.data(), name.data(), nullptr};
+bool measure(const char* command, bool sync, const fs::path& run, int ranks) {
+  std::vector<std::string> texts = {command, "report", run.string()};
+  if (sync) { texts = {command, "sync", "--to", "tensorboard", run.string()}; }
+  std::vector<char*> words;
+  for (std::string& each : texts) { words.push_back(each.data()); }
+  words.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
   const auto begin = std::chrono::steady_clock::now();
   pid_t child = 0;
-  const bool begun = ::posix_spawn(&child, command, &actions, nullptr, words, environ) == 0;
+  const bool begun = ::posix_spawn(&child, command, &actions, nullptr, words.data(), environ) == 0;
   ::posix_spawn_file_actions_destroy(&actions);
   int status = 0;
   rusage used = {};
   if (!begun || ::wait4(child, &status, 0, &used) != child || status != 0) {
-    std::fprintf(stderr, "takt_bench_ranks: %s report %s has failed\n", command, name.c_str());
+    std::fprintf(stderr, "takt_bench_ranks: %s %s %s has failed\n", command, texts[1].c_str(), run.c_str());
     return false;
   }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
@@ -110,11 +112,12 @@ bool measure(const char* command, const fs::path& run, int ranks) {
 
 int main(int count, char** arguments) {
   if (count < 2) {
-    std::fprintf(stderr, "usage: takt_bench_ranks <the command takt> [ranks...]\n");
+    std::fprintf(stderr, "usage: takt_bench_ranks <the command takt> [sync] [ranks...]\n");
     return 2;
   }
   std::vector<int> sizes;
-  for (int at = 2; at < count; ++at) { sizes.push_back(std::atoi(arguments[at])); }
+  const bool sync = count > 2 && std::string(arguments[2]) == "sync";
+  for (int at = sync ? 3 : 2; at < count; ++at) { sizes.push_back(std::atoi(arguments[at])); }
   if (sizes.empty()) { sizes = {10, 100, 1000}; }
   std::printf("| ranks | s | MiB |\n|---|---|---|\n");
   bool good = true;
@@ -125,7 +128,7 @@ int main(int count, char** arguments) {
       return 2;
     }
     write_ranks(name, ranks);
-    good = measure(arguments[1], name, ranks) && good;
+    good = measure(arguments[1], sync, name, ranks) && good;
     fs::remove_all(name);
   }
   return good ? 0 : 1;

@@ -147,6 +147,20 @@ class Case(unittest.TestCase):
                     value = shift = 0
         return sum(list(itertools.islice(numbers(payload), 2))[1] for payload in self.frames(ROWS, folder))
 
+    def job(self, command):
+        """The figures over ranks as `takt report` tells them: {name of a metric of the trackers': value}."""
+        done = subprocess.run([command, "report", "--json", str(self.runs)], capture_output=True, text=True, check=True,
+                              timeout=60 * SLACK)
+        run, = json.loads(done.stdout)["runs"]
+        values = {"total/job/world_size": len(run["ranks"]) + len(run["missing_ranks"]),
+                  "total/job/missing_ranks": len(run["missing_ranks"])}
+        for path in run["job"]["paths"]:
+            total = path["total"]
+            of_path = {"mean_s": total["mean_ns"] / 1e9, "min_s": total["min_ns"] / 1e9, "max_s": total["max_ns"] / 1e9,
+                       "imbalance": total["imbalance"], "slowest_rank": total["max_rank"], "ranks": total["ranks"]}
+            values.update({f"total/ranks/time/{path['path']}/{name}": value for name, value in of_path.items()})
+        return values
+
     def assert_no_parts(self, folder=None):
         self.assertEqual(sorted(glob.glob(f"{folder or self.folder()}/*.part*")), [])
 

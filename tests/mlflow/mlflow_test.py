@@ -36,6 +36,7 @@ from mlflow.tracking import MlflowClient  # noqa: E402
 
 STEPS = 1501
 COMMAND = os.environ.get("COMMAND")
+MPI_PROGRAM = os.environ.get("MPI_PROGRAM")
 LARGEST = sys.float_info.max
 IS_OLD = mlflow.__version__.startswith("2.")  # and takes shorter values
 
@@ -50,6 +51,11 @@ def safe(name):
     for each in name.encode():
         code = ((code ^ each) * 16777619) & 0xFFFFFFFF
     return f"{out[:241]}_{code:08x}"
+
+
+def of_ranks(metrics):
+    """Those of the figures over ranks."""
+    return {name: value for name, value in metrics.items() if name.startswith(("total/job/", "total/ranks/"))}
 
 
 def double_of(bits):
@@ -486,6 +492,71 @@ class MlflowTest(Case):
             if left:
                 end = int(left[-1]["begin_ns"]) + int(left[-1]["batch_ns"])
                 self.assertLess(end - int(left[0]["begin_ns"]), 5_000_000_000)
+
+
+class RanksTest(Case):
+    """Of the figures over ranks what `takt report` says of the same folders, which reads them in another way."""
+
+    RANKS = 4
+
+    def expected(self):
+        """By names as MLflow takes them: each is made safe before its last part."""
+        values = {}
+        for name, value in self.job(COMMAND).items():
+            stem, leaf = name.rsplit("/", 1)
+            values[f"{safe(stem)}/{leaf}"] = value
+        return values
+
+    def end_ranks(self, experiment, ranks):
+        programs = [self.start_program(experiment, steps=20, sent=f"sent-{rank}", TAKT_RUN_ID="ranks", TAKT_RANK=rank,
+                                       TAKT_WORLD_SIZE=self.RANKS) for rank in ranks]
+        for program in programs:
+            self.assertIn("delivered 1", program.end(300).out)
+
+    def check_run(self, run, expected, points=1):
+        found = of_ranks(run.data.metrics)
+        self.assertEqual(set(found), set(expected))
+        self.assertIn("total/ranks/time/Batch/IO/slowest_rank", found)
+        for name, value in expected.items():
+            self.assertAlmostEqual(found[name], value, delta=1e-12 * abs(value), msg=name)
+        history = self.client.get_metric_history(run.info.run_id, "total/ranks/time/Batch/IO/mean_s")
+        self.assertEqual(len(history), points)
+
+    @unittest.skipUnless(COMMAND, "the command takt was not built")
+    def test_takt_sync_tells_rank_0s_run_how_the_ranks_lie_and_again_when_more_have_come(self):
+        self.end_ranks("ranks", range(3))
+        self.assertEqual(of_ranks(self.only_run("ranks").data.metrics), {})
+        said = self.sync("ranks", 0)
+        self.assertIn("1 of 4 ranks left no journal beside this one: 3", said.stderr)
+        run = self.only_run("ranks")
+        self.check_run(run, self.expected())
+        self.assertEqual(run.data.tags["takt.ranks"], "3 of 4; missing: 3")
+        self.end_ranks("ranks", [3])
+        expected = self.expected()
+        self.assertIn(f"complete; {len(expected)} points delivered now", self.sync("ranks", 0).stdout)
+        run = self.only_run("ranks")
+        self.check_run(run, expected, points=2)
+        self.assertEqual((run.info.status, run.data.tags["takt.ranks"]), ("FINISHED", "4 of 4"))
+        self.assertIn("all is delivered", self.sync("ranks", 0).stdout)
+        self.check_run(self.only_run("ranks"), expected, points=2)
+
+    @unittest.skipUnless(COMMAND and MPI_PROGRAM, "neither the command takt nor MPI")
+    def test_rank_0_tells_what_the_reduction_has_brought_and_takt_sync_nothing_more(self):
+        env = rig.environment(TAKT_DIR=self.runs, TAKT_TABLE=0, TAKT_EXIT_MS=240_000, MLFLOW_TRACKING_URI=self.server.url,
+                              MLFLOW_EXPERIMENT_NAME="reduced", OMPI_MCA_rmaps_base_oversubscribe=1, OMPI_ALLOW_RUN_AS_ROOT=1,
+                              OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1)
+        started = rig.Started([os.environ["MPIRUN"], "-n", str(self.RANKS), MPI_PROGRAM], env, subprocess.DEVNULL,
+                              subprocess.PIPE, 64 * rig.MIB, None)
+        self.addCleanup(started.kill)
+        ended = started.end(300 * rig.SLACK)
+        self.assertEqual(ended.status, 0, ended)
+        run = self.only_run("reduced")
+        expected = self.expected()
+        self.assertEqual(expected["total/ranks/time/Batch/Backward/slowest_rank"], self.RANKS - 1)
+        self.check_run(run, expected)
+        self.assertEqual(run.data.tags["takt.ranks"], "4 of 4")
+        self.assertIn("all is delivered", self.sync("reduced", 0).stdout)
+        self.check_run(self.only_run("reduced"), expected)
 
 
 class FilesTest(Case):

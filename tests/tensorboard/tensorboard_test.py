@@ -286,6 +286,32 @@ class TensorboardTest(rig.Case):
         self.sync()  # with every step, as it was begun
         self.check_whole()
 
+    @unittest.skipUnless(COMMAND, "without the command")
+    def test_how_the_ranks_lie_is_shown_with_the_run_of_rank_0(self):
+        programs = [self.start_run("every_step" if rank == 0 else "without", TAKT_RUN_ID="x", TAKT_RANK=rank, TAKT_WORLD_SIZE=3)
+                    for rank in range(3)]
+        for program in programs:
+            self.assertEqual(program.end(120).status, 0)
+        folder = next(self.runs.glob("*/rank-0-*")) / "tensorboard"
+        before, _ = self.read(folder)
+        running = event_accumulator.EventAccumulator(str(folder), size_guidance=ALL)
+        running.Reload()
+        self.sync()
+        expected = self.job(COMMAND)
+        self.assertIn("total/ranks/time/Epoch/Batch/ns::f<int>/slowest_rank", expected)
+        scalars, _ = self.read(folder)
+        self.assertEqual(set(scalars), {*before, *expected})
+        for name, value in expected.items():
+            self.assertEqual([(step, each) for step, _, each in scalars[name]], [(STEPS - 1, as_float(value))], name)
+        running.Reload()  # it reads files in the order of their names, and never goes back
+        self.assertEqual(set(running.Tags()["scalars"]), set(scalars))
+        [run] = self.through_server(folder).values()
+        self.assertEqual({tag: [(step, time, as_float(value)) for step, time, value in values]
+                          for tag, values in run["scalars"].items()}, scalars)
+        files = {each.name: each.read_bytes() for each in folder.iterdir()}
+        self.sync()
+        self.assertEqual({each.name: each.read_bytes() for each in folder.iterdir()}, files)
+
 
 if __name__ == "__main__":
     rig.main()

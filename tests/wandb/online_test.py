@@ -47,9 +47,9 @@ class OnlineTest(WandbCase):
         self.assertEqual(len(self.server.runs), 1, self.server.runs.keys())
         return next(iter(self.server.runs.values()))
 
-    def takt_sync(self, status=0, **env):
-        done = subprocess.run([COMMAND, "sync", "--to", "wandb", "--every-step", str(self.folder())], capture_output=True, text=True,
-                              check=False, timeout=120 * rig.SLACK,
+    def takt_sync(self, status=0, folder=None, **env):
+        done = subprocess.run([COMMAND, "sync", "--to", "wandb", "--every-step", str(folder or self.folder())], capture_output=True,
+                              text=True, check=False, timeout=120 * rig.SLACK,
                               env={**self.environment(), "WANDB_MODE": "online", **env})
         self.assertEqual(done.returncode, status, done)
         self.assertNotIn(KEY, done.stdout + done.stderr)
@@ -340,6 +340,45 @@ class OnlineTest(WandbCase):
         runs = self.server.runs.values()
         self.assertEqual(sorted(run.first("displayName") for run in runs), ["wandb-test rank-0000", "wandb-test rank-0001"])
         self.assertEqual({(run.first("groupName"), run.first("jobType"), run.ended) for run in runs}, {("wandb-test-x", "rank", 0)})
+
+    def end_ranks(self, **env):
+        """Four of them; rank 0 alone writes for W&B."""
+        programs = [self.start_run(steps=20, TAKT_RUN_ID="x", TAKT_RANK=rank, TAKT_WORLD_SIZE=4, **env) for rank in range(4)]
+        for program in programs:
+            self.assertIn("written 1", program.end(120).out)
+
+    def check_ranks(self, run, rows):
+        """As `takt report` tells how the ranks lie, which reads their folders in another way."""
+        expected = self.job(COMMAND)
+        self.assertIn("total/ranks/time/Epoch/Batch/ns::f<int>/slowest_rank", expected)
+        self.assertEqual(len(run.history), rows + 1)
+        self.check_numbers(run.rows())
+        for told in (run.summary, run.rows()[-1]):
+            self.assertEqual({name for name in told if name.startswith(("total/job/", "total/ranks/"))}, set(expected))
+            for name, value in expected.items():
+                self.assertAlmostEqual(told[name], value, delta=1e-12 * abs(value), msg=name)
+        self.assertEqual((run.summary["takt/ranks"], run.ended), ("4 of 4", 0))
+        self.assertIn("total/wall_s", run.summary)
+
+    def test_takt_sync_adds_how_the_ranks_lie_to_a_run_that_was_sent_whole(self):
+        self.end_ranks()
+        run = self.only_run()
+        rows = len(run.history)
+        self.assertEqual(run.ended, 0)
+        self.takt_sync(folder=self.runs)
+        self.check_ranks(run, rows)
+        self.server.asked.clear()
+        self.takt_sync(folder=self.runs)
+        self.assertEqual(self.server.asked, [])
+        self.assertIn("Skipped 1 synced run", self.client("sync", self.log_file().parent))
+
+    def test_takt_sync_adds_how_the_ranks_lie_to_a_log_before_wandb_sync_uploads_it(self):
+        self.end_ranks(WANDB_MODE="offline")
+        rows = len(self.rows_of_log())
+        self.takt_sync(folder=self.runs, WANDB_MODE="offline")
+        self.check_ranks(self.sync(), rows)
+        said = self.takt_sync(folder=self.runs, WANDB_MODE="offline")
+        self.assertIn("all is delivered", said.stdout)
 
     def begin_again(self, name, resume, sent, **env):
         """A program with the id of the first one. Returns its log's folder."""

@@ -15,6 +15,8 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "integration"))
 import digits  # noqa: E402
 import rig  # noqa: E402
+from transaction_log import whole_records  # noqa: E402
+from wandb.proto import wandb_internal_pb2  # noqa: E402
 from wandb_server import WandbServer  # noqa: E402
 
 EXAMPLE = os.environ.get("EXAMPLE")
@@ -97,6 +99,10 @@ class WandbCase(rig.Case):
         logs = glob.glob(f"{self.root}/offline-run-*/run-*.wandb")
         self.assertEqual(len(logs), 1, logs)
         return pathlib.Path(logs[0])
+
+    def rows_of_log(self):
+        records = [wandb_internal_pb2.Record.FromString(record) for record in whole_records(self.log_file().read_bytes())]
+        return [record.history for record in records if record.WhichOneof("record_type") == "history"]
 
     def sync(self, whole=True):
         """Uploads the only run there is. Of one that is not whole the client may or may not say that it is done."""

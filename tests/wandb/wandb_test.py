@@ -117,10 +117,6 @@ class WandbTest(WandbCase):
         self.check_numbers(run.rows())
         self.assertIsNone(run.ended)  # as far as the client knows, it may go on
 
-    def rows_of_log(self):
-        records = [wandb_internal_pb2.Record.FromString(record) for record in whole_records(self.log_file().read_bytes())]
-        return [record.history for record in records if record.WhichOneof("record_type") == "history"]
-
     def test_ranks_are_runs_of_one_group(self):
         programs = [self.start_run(steps=20, TAKT_RANKS="all", TAKT_RUN_ID="x", TAKT_RANK=rank, TAKT_WORLD_SIZE=2)
                     for rank in range(2)]

@@ -2,9 +2,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mlflow/mlflow_client.hpp"
 
+#include <takt/job.hpp>
+
 #include "base/fault.hpp"
 #include "mlflow/mlflow_messages.hpp"
 #include "report/losses.hpp"
+#include "trackers/job_metrics.hpp"
 
 #include <fmt/format.h>
 
@@ -99,6 +102,7 @@ bool MlflowClient::take(const Snapshot& snapshot, bool killed, std::uint64_t jou
   const LostRecords lost = lost_records(snapshot.losses);
   if (snapshot.finished && lost.any()) { queue.add_tags({{"takt.lost", lost.words()}}); }
   queue.add_points(points);
+  if (snapshot.finished && snapshot.job != nullptr) { take_job(snapshot); }
   if (!snapshot.spans.empty()) { ending_.note_trace(); }
   if (points_.nans() != 0) {
     lines_.report("mlflow.nan",
@@ -112,6 +116,16 @@ bool MlflowClient::take(const Snapshot& snapshot, bool killed, std::uint64_t jou
     if (!backoff_.asked_to_wait()) { not_before_ = Time(); }
   }
   return true;
+}
+
+void MlflowClient::take_job(const Snapshot& snapshot) {
+  if (stopped()) { return; }
+  std::vector<MetricPoint> points;
+  points_.take_job(snapshot, points);
+  const Job& job = *snapshot.job;
+  if (!batches_.queue().add_job(job.wall.ranks, std::move(points), points_)) { return; }
+  batches_.queue().add_tags({{"takt.ranks", job_text(job)}});
+  tell_renamed();
 }
 
 void MlflowClient::begin(const Snapshot& snapshot) {

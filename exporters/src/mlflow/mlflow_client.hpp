@@ -62,6 +62,8 @@ class MlflowClient : public RunTaker {
   bool take_killed(const Snapshot& snapshot, std::uint64_t journal_bytes) {
     return take(snapshot, true, journal_bytes);
   }
+  /// The last once more, with the figures over ranks, where it had none of them before. After take().
+  void take_job(const Snapshot& snapshot);
   /// Writes down what the run is begun with, unless that has been done. Asks the server for nothing.
   void begin(const Snapshot& snapshot);
   /// Sends until `until`; a request that has not ended by then goes on in the next call. Returns whether nothing is

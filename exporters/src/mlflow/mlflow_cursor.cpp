@@ -15,7 +15,7 @@ namespace {
 // The first one had six metrics a region, and none that was no number, so that its numbers of points mean others.
 constexpr const char* kFirstSchema = "takt-mlflow/1";
 constexpr const char* kSchema = "takt-mlflow/2";
-constexpr const char* kSources[] = {"row", "metric", "total"};
+constexpr const char* kSources[] = {"row", "metric", "total", "job"};
 
 JsonText object_of(const std::map<std::string, std::string>& texts) {
   JsonText object = JsonText::object();
@@ -118,7 +118,9 @@ std::uint64_t MlflowSettled::count() const {
 
 void forget_end(MlflowCursor& cursor) {
   cursor.settled[0].cut(cursor.killed_rows);
-  cursor.settled[2] = MlflowSettled();
+  for (const auto source : {MetricPoint::Source::total, MetricPoint::Source::job}) {
+    cursor.settled[static_cast<std::size_t>(source)] = MlflowSettled();
+  }
   cursor.attached.clear();
   cursor.killed_bytes = 0;
   cursor.killed_rows = 0;
@@ -151,6 +153,10 @@ std::string format_cursor(const MlflowCursor& cursor) {
       {"params", object_of(cursor.params)},
       {"tags", object_of(cursor.tags)},
       {"settled", settled_of(cursor)},
+      {"job_ranks", cursor.job.ranks},
+      {"job_points", cursor.job.count},
+      {"job_hash", cursor.job.hash},
+      {"job_time_ms", cursor.job.time_ms},
       {"status", cursor.status},
       {"attached", attached},
       {"left_out", cursor.left_out},
@@ -185,8 +191,12 @@ bool parse_cursor(const std::string& text, MlflowCursor& cursor) {
   all.get("params", cursor.params);
   all.get("tags", cursor.tags);
   for (std::size_t source = 0; source < std::size(kSources); ++source) {
-    all.get(kSources[source], cursor.settled[source]);
+    const std::string name = kSources[source];
+    const bool is_old = name == "job" && all.holders.count("/settled/job") == 0;  // versions before this one knew none
+    if (!is_old) { all.get(kSources[source], cursor.settled[source]); }
   }
+  cursor.job = {all.numbers["job_ranks"], all.numbers["job_points"], all.numbers["job_hash"],
+                static_cast<std::int64_t>(all.numbers["job_time_ms"])};
   all.get("status", cursor.status);
   std::map<std::string, std::string> attached;  // by number
   all.get("attached", attached);

@@ -4,6 +4,7 @@
 
 #include <takt/snapshot.hpp>
 
+#include "trackers/metric_points.hpp"
 #include "trackers/tracker.hpp"
 
 #include <array>
@@ -36,6 +37,15 @@ class MlflowSettled {
   std::map<std::uint64_t, std::uint64_t> ends_;  // by first; neither overlapping nor touching
 };
 
+/// The figures over ranks as they were last made into points. They may come again, of more ranks: as later points of
+/// the same metrics.
+struct MlflowJobPoints {
+  std::uint64_t ranks = 0;   ///< that are in the figures; 0: there were none
+  std::uint64_t count = 0;   ///< of points
+  std::uint64_t hash = 0;    ///< of their names and values
+  std::int64_t time_ms = 0;  ///< that they all have
+};
+
 /// How far a run was delivered to MLflow, so that another process can go on. In a file of its own beside the journal;
 /// without credentials. One thread at a time.
 struct MlflowCursor {
@@ -58,12 +68,19 @@ struct MlflowCursor {
   std::string run_id;  ///< empty until the server has told it
   std::map<std::string, std::string> params;
   std::map<std::string, std::string> tags;
-  std::array<MlflowSettled, 3> settled;  ///< points, by source
-  std::string status;                    ///< that the server was told; empty: none
-  std::set<std::string> attached;        ///< files
-  std::uint64_t left_out = 0;            ///< what the server refused
-  std::uint64_t killed_bytes = 0;        ///< with status KILLED: of the journal that was taken for whole
-  std::uint64_t killed_rows = 0;         ///< points of rows that do not depend on where it ended
+  std::array<MlflowSettled, MetricPoint::kSources> settled;  ///< points, by source
+  MlflowJobPoints job;
+  std::string status;              ///< that the server was told; empty: none
+  std::set<std::string> attached;  ///< files
+  std::uint64_t left_out = 0;      ///< what the server refused
+  std::uint64_t killed_bytes = 0;  ///< with status KILLED: of the journal that was taken for whole
+  std::uint64_t killed_rows = 0;   ///< points of rows that do not depend on where it ended
+
+  /// Of how many ranks all figures are there.
+  std::uint64_t told_ranks() const {
+    const MlflowSettled& of_job = settled[static_cast<std::size_t>(MetricPoint::Source::job)];
+    return of_job.count() < job.count ? 0 : job.ranks;
+  }
 };
 
 /// For a run that was taken for killed and has gone on: what followed from its end is to be sent again.

@@ -4,6 +4,7 @@
 
 #include "base/fault.hpp"
 #include "base/json_text.hpp"
+#include "base/short_hash.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -31,6 +32,13 @@ std::string number(double value) {
 
 bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U; }
 
+/// Of names and values: the same for the same points, whenever they are made.
+std::uint32_t hash_of(const std::vector<MetricPoint>& points, const MetricPoints& names) {
+  std::string text;
+  for (const MetricPoint& each : points) { text += names.key(each.key) + '=' + number(each.value) + '\n'; }
+  return short_hash(text);
+}
+
 /// Where the code point behind the first `count` ones begins; as long as the text where there are no more.
 std::size_t end_of(const std::string& text, std::size_t count) {
   std::size_t at = 0;
@@ -46,6 +54,7 @@ MlflowQueue::MlflowQueue(std::size_t most) : most_(most), longest_param_(kLonges
 
 void MlflowQueue::resume(const MlflowCursor& cursor) {
   settled_ = cursor.settled;
+  job_ = cursor.job;
   known_params_ = settled_params_ = cursor.params;
   known_tags_ = settled_tags_ = cursor.tags;
   left_out_ = cursor.left_out;
@@ -53,6 +62,7 @@ void MlflowQueue::resume(const MlflowCursor& cursor) {
 
 void MlflowQueue::tell(MlflowCursor& cursor) const {
   cursor.settled = settled_;
+  cursor.job = job_;
   cursor.params = settled_params_;
   cursor.tags = settled_tags_;
   cursor.left_out = left_out_;
@@ -100,6 +110,22 @@ void MlflowQueue::add_points(const std::vector<MetricPoint>& points) {
   report_fault("mlflow.full", "MLflow takes too little too late: " + std::to_string(lost_) +
                                   " of its oldest points are dropped, and without a journal (TAKT_JOURNAL, TAKT_FILES) "
                                   "nothing keeps them");
+}
+
+bool MlflowQueue::add_job(std::uint64_t ranks, std::vector<MetricPoint> points, const MetricPoints& names) {
+  MlflowSettled& settled = settled_[static_cast<std::size_t>(MetricPoint::Source::job)];
+  const std::uint64_t hash = hash_of(points, names);
+  if (job_.ranks == 0 || job_.hash != hash) {
+    const bool told = job_.ranks >= ranks && settled.count() >= job_.count;
+    if (told) { return false; }
+    constexpr std::int64_t kLatest = std::numeric_limits<std::int64_t>::max();
+    const std::int64_t later = job_.time_ms == kLatest ? kLatest : job_.time_ms + 1;
+    job_ = {ranks, points.size(), hash, std::max(points.front().timestamp_ms, later)};
+    settled = MlflowSettled();
+  }
+  for (MetricPoint& each : points) { each.timestamp_ms = job_.time_ms; }
+  add_points(points);
+  return true;
 }
 
 std::size_t MlflowQueue::batch_points() const noexcept {

@@ -42,6 +42,9 @@ class MlflowQueue {
   /// Those that are new or changed.
   void add_tags(const std::map<std::string, std::string>& tags);
   void add_points(const std::vector<MetricPoint>& points);
+  /// The figures over so many ranks, unless the server has all those of as many. Where it has those of fewer, or a part
+  /// of others, these are later ones. Returns whether they hold.
+  bool add_job(std::uint64_t ranks, std::vector<MetricPoint> points, const MetricPoints& names);
   /// From now on none goes because there are too many: whoever adds them sees to that.
   void keep_all() noexcept { most_ = std::numeric_limits<std::size_t>::max(); }
 
@@ -83,7 +86,11 @@ class MlflowQueue {
 
   /// Points that need not be sent again: taken, or left out.
   std::uint64_t settled(MetricPoint::Source source) const { return settled_[static_cast<std::size_t>(source)].count(); }
-  std::uint64_t settled() const { return settled_[0].count() + settled_[1].count() + settled_[2].count(); }
+  std::uint64_t settled() const {
+    std::uint64_t sum = 0;
+    for (const MlflowSettled& each : settled_) { sum += each.count(); }
+    return sum;
+  }
   std::uint64_t left_out() const noexcept { return left_out_; }  ///< refused by the server: points, parameters and tags
   std::uint64_t taken() const noexcept { return taken_; }        ///< points that the server took from here
   std::uint64_t was_there() const noexcept { return was_there_; }  ///< points that it turned out to have already
@@ -130,6 +137,7 @@ class MlflowQueue {
   bool halved_ = false;
 
   std::array<MlflowSettled, MetricPoint::kSources> settled_;
+  MlflowJobPoints job_;
   std::map<std::string, std::string> settled_params_;
   std::map<std::string, std::string> settled_tags_;
   std::uint64_t left_out_ = 0;

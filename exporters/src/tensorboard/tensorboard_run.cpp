@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tensorboard/tensorboard_run.hpp"
 
+#include <takt/job.hpp>
+
+#include "base/fault.hpp"
 #include "base/file.hpp"
 #include "base/nanoseconds.hpp"
 #include "tensorboard/tensorboard_events.hpp"
@@ -20,8 +23,28 @@ namespace {
 
 constexpr std::size_t kLongestHost = 64;
 constexpr std::uint64_t kWrittenAtOnce = 4096;  // values; a period may have a million
+// TensorBoard reads every file that has "tfevents" in its name.
+constexpr const char* kRanksUnderWay = "takt-ranks.part";
+constexpr std::size_t kRanksDigits = 7;  // so that the names of files stand in the order of their ranks
 
 double wall_time_s(const MetricPoint& point) { return static_cast<double>(point.timestamp_ms) / 1e3; }
+
+std::string file_of_process(const RunInfo& run) {
+  std::string host = run.host.substr(0, kLongestHost);
+  for (char& each : host) {
+    if (std::isalnum(static_cast<unsigned char>(each)) == 0 && each != '-' && each != '.') { each = '_'; }
+  }
+  return fmt::format("events.out.tfevents.{:010}.{}.{}.takt", run.start_unix_ns / kSecondNs, host, run.pid);
+}
+
+/// What the name of a file with figures over ranks begins with; behind it stands how many ranks. TensorBoard reads
+/// files in the order of their names, and does not go back: this one stands behind that of the run.
+std::string ranks_stem(const RunInfo& run) { return file_of_process(run) + "-total-ranks-"; }
+
+bool is_ranks_file(const std::string& name, const std::string& stem) {
+  return name.size() == stem.size() + kRanksDigits && name.compare(0, stem.size(), stem) == 0 &&
+         name.find_first_not_of("0123456789", stem.size()) == std::string::npos;
+}
 
 /// The one of that name in `from`, made where it is missing.
 FolderFiles entered(const FolderFiles& from, const std::string& name, std::string& error) {
@@ -54,12 +77,7 @@ std::string tensorboard_fault(const char* what, const std::string& path, int num
 }
 
 std::string tensorboard_file(const RunInfo& run, bool every_step) {
-  std::string host = run.host.substr(0, kLongestHost);
-  for (char& each : host) {
-    if (std::isalnum(static_cast<unsigned char>(each)) == 0 && each != '-' && each != '.') { each = '_'; }
-  }
-  return fmt::format("events.out.tfevents.{:010}.{}.{}.{}", run.start_unix_ns / kSecondNs, host, run.pid,
-                     every_step ? "takt-steps" : "takt");
+  return file_of_process(run) + (every_step ? "-steps" : "");
 }
 
 TensorboardRun::TensorboardRun(bool every_step, std::size_t most_backlog)
@@ -73,7 +91,8 @@ TensorboardRun::TensorboardRun(bool every_step, std::size_t most_backlog)
 
 bool TensorboardRun::create(std::shared_ptr<const FolderFiles> folder, const std::string& name, const RunInfo& run) {
   path_ = folder->path(name);
-  if (!file_.create(std::move(folder), name)) { return false; }
+  folder_ = std::move(folder);
+  if (!file_.create(folder_, name)) { return false; }
   file_.append_bytes(tfrecord(version_event(static_cast<double>(run.start_unix_ns) / 1e9).bytes()));
   return true;
 }
@@ -90,7 +109,10 @@ bool TensorboardRun::take(const Snapshot& snapshot) {
   for (const MetricPoint& each : points) {
     append(scalar_event(wall_time_s(each), each.step, points_.key(each.key), each.value));
   }
-  if (snapshot.finished && !std::exchange(finished_, true)) { add_histograms(snapshot, points.back()); }
+  if (snapshot.finished && !std::exchange(finished_, true)) {
+    add_histograms(snapshot, points.back());
+    if (snapshot.job != nullptr) { take_job(snapshot); }
+  }
   flush();
   return !backlog_.is_given_up();
 }
@@ -105,6 +127,42 @@ void TensorboardRun::add_histograms(const Snapshot& snapshot, const MetricPoint&
       append(histogram_event(wall_time_s(last), last.step, names_.of(name), durations));
     }
   }
+}
+
+bool TensorboardRun::take_job(const Snapshot& snapshot) {
+  const std::string stem = ranks_stem(snapshot.run);
+  const std::string name = fmt::format("{}{:0{}}", stem, snapshot.job->wall.ranks, kRanksDigits);
+  std::vector<std::string> earlier;
+  for (std::string& each : folder_->names()) {
+    if (!is_ranks_file(each, stem)) { continue; }
+    if (each >= name) { return true; }
+    earlier.push_back(std::move(each));
+  }
+  job_lacks_ = !write_job(snapshot, name);
+  if (job_lacks_) {
+    report_fault("tensorboard.ranks", tensorboard_fault("write", folder_->path(name), errno));
+    return false;
+  }
+  for (const std::string& each : earlier) { folder_->remove(each); }
+  return true;
+}
+
+/// Whole, or not at all: whoever finds it does not write it again.
+bool TensorboardRun::write_job(const Snapshot& snapshot, const std::string& name) {
+  std::vector<MetricPoint> points;
+  points_.take_job(snapshot, points);
+  GrowingFile file;
+  folder_->remove(kRanksUnderWay);  // of a process that was killed
+  if (!file.create(folder_, kRanksUnderWay)) { return false; }
+  file.append_bytes(tfrecord(version_event(wall_time_s(points.front())).bytes()));
+  for (const MetricPoint& each : points) {
+    file.append_bytes(tfrecord(scalar_event(wall_time_s(each), each.step, points_.key(each.key), each.value).bytes()));
+  }
+  if (file.flush() && file.sync() && folder_->rename(kRanksUnderWay, name)) { return true; }
+  const int why = errno;
+  folder_->remove(kRanksUnderWay);
+  errno = why;
+  return false;
 }
 
 bool TensorboardRun::flush() {

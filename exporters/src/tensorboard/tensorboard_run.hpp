@@ -41,27 +41,33 @@ class TensorboardRun : public RunTaker {
   bool create(std::shared_ptr<const FolderFiles> folder, const std::string& name, const RunInfo& run);
   /// Returns false where nothing more will be written; a line has said why.
   bool take(const Snapshot& snapshot) override;
+  /// The last once more, with the figures over ranks, where it had none of them before. They go to a file beside, in
+  /// the place of those of fewer ranks. After take(). Returns false where the disk does not take it; a line says so.
+  bool take_job(const Snapshot& snapshot);
   std::uint64_t next_row() const noexcept override { return points_.next_row(); }
   std::uint64_t next_metric() const noexcept override { return points_.next_metric(); }
   /// Writes what the disk did not take before. Returns whether all is written.
   bool flush();
   /// The same, and waits for the disk.
-  bool sync() { return flush() && file_.sync(); }
+  bool sync() { return flush() && file_.sync() && !job_lacks_; }
 
   std::uint64_t bytes() const noexcept { return file_.written(); }
   std::uint64_t values() const noexcept { return values_; }  ///< and histograms, so far
 
  private:
   void append(const Protobuf& event);
+  bool write_job(const Snapshot& snapshot, const std::string& name);
   void add_histograms(const Snapshot& snapshot, const MetricPoint& last);
 
   MetricPoints points_;
   TrackerNames names_;  // of histograms
   GrowingFile file_;
   Backlog backlog_;
+  std::shared_ptr<const FolderFiles> folder_;
   std::string path_;
   std::uint64_t values_ = 0;
   bool finished_ = false;
+  bool job_lacks_ = false;  // the disk did not take the figures over ranks
 };
 
 }  // namespace detail

@@ -6,6 +6,7 @@
 
 #include "base/fault.hpp"
 #include "base/nanoseconds.hpp"
+#include "trackers/job_metrics.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -53,6 +54,17 @@ void MetricPoints::take(const Snapshot& snapshot, std::vector<MetricPoint>& poin
       close_last(snapshot, series, windows_[series]);
     }
     add_totals(snapshot);
+  }
+  out_ = nullptr;
+}
+
+void MetricPoints::take_job(const Snapshot& snapshot, std::vector<MetricPoint>& points) {
+  out_ = &points;
+  made_[static_cast<std::size_t>(MetricPoint::Source::job)] = 0;
+  const When when = {timestamp_ms(snapshot, snapshot.wall_ns), last_step_, MetricPoint::Source::job};
+  for (const JobMetrics& each : job_metrics(*snapshot.job)) {
+    const std::string stem = safe_stem(each.stem);
+    for (const auto& [leaf, value] : each.values) { put(key_of(stem + leaf), value, when); }
   }
   out_ = nullptr;
 }
@@ -298,11 +310,16 @@ MetricPoints::Leaves MetricPoints::make_leaves(const std::string& stem) {
   static const char* const kNames[kLeaves] = {"/mean_s",  "/p50_s", "/p95_s",  "/max_s",
                                               "/total_s", "/count", "/step_s", "/share"};
   Leaves leaves;
-  // Cut before the leaf is added: the end of a long name is what tells the columns apart.
-  const std::string safe = names_.stem(stem, 16);
-  if (safe != stem) { renamed_.emplace_back(stem, safe); }
+  const std::string safe = safe_stem(stem);
   for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) { leaves[leaf] = key_of(safe + kNames[leaf]); }
   return leaves;
+}
+
+/// Cut before the leaf is added: the end of a long name is what tells the columns apart.
+std::string MetricPoints::safe_stem(const std::string& stem) {
+  std::string safe = names_.stem(stem, 16);
+  if (safe != stem) { renamed_.emplace_back(stem, safe); }
+  return safe;
 }
 
 std::uint32_t MetricPoints::key_of(const std::string& name) {

@@ -21,8 +21,8 @@ namespace detail {
 struct MetricPoint {
   /// What it was made of. The points of each source are a sequence that does not depend on how rows and metrics were
   /// shared out to snapshots: which ones of each source were delivered is all that has to be known to go on from there.
-  enum class Source : std::uint8_t { row, metric, total };
-  static constexpr std::size_t kSources = 3;
+  enum class Source : std::uint8_t { row, metric, total, job };
+  static constexpr std::size_t kSources = 4;
   static constexpr std::uint64_t kNoIndex = ~std::uint64_t{0};  ///< behind a loss, where nobody can tell the number
 
   double value = 0;
@@ -55,6 +55,8 @@ class MetricPoints {
 
   /// Appends to `points` what follows from rows and metrics not seen before; of a finished snapshot the totals, too.
   void take(const Snapshot& snapshot, std::vector<MetricPoint>& points);
+  /// Appends the figures over ranks, all of them each time. REQUIRES: snapshot.job, and that the snapshot was taken.
+  void take_job(const Snapshot& snapshot, std::vector<MetricPoint>& points);
 
   /// Rows and metrics with lower numbers are as if they had never been: whoever began has not seen them. Before take().
   void begin_at(std::uint64_t row, std::uint64_t metric) noexcept;
@@ -132,6 +134,7 @@ class MetricPoints {
 
   const Leaves& leaves(const Snapshot& snapshot, std::uint32_t series, std::uint32_t path, bool device);
   Leaves make_leaves(const std::string& stem);
+  std::string safe_stem(const std::string& stem);
   std::string series_name(const Snapshot& snapshot, std::uint32_t series) const;
   std::uint32_t key_of(const std::string& name);
   std::uint32_t key_of_user(const std::string& name);

@@ -26,6 +26,7 @@ std::string format_wandb_cursor(const WandbCursor& cursor) {
       {"first_row", cursor.first_row},
       {"first_metric", cursor.first_metric},
       {"points", cursor.points},
+      {"job_ranks", cursor.job_ranks},
       {"gap", cursor.gap},
       {"ended", cursor.ended},
       {"server", cursor.server},
@@ -55,6 +56,7 @@ bool parse_wandb_cursor(const std::string& text, WandbCursor& cursor) {
     document.at("first_row").get_to(cursor.first_row);
     document.at("first_metric").get_to(cursor.first_metric);
     document.at("points").get_to(cursor.points);
+    cursor.job_ranks = document.value("job_ranks", std::uint64_t{0});  // older ones knew none
     document.at("gap").get_to(cursor.gap);
     document.at("ended").get_to(cursor.ended);
     document.at("server").get_to(cursor.server);

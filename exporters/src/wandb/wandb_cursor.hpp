@@ -28,14 +28,15 @@ struct WandbCursor {
   bool every_step = false;
   std::uint64_t first_row = 0;  ///< of those that were seen
   std::uint64_t first_metric = 0;
-  std::array<std::uint64_t, MetricPoint::kSources> points{};  ///< by source: so many are in it, from the first on
-  bool gap = false;         ///< there are further ones behind a loss, of which nobody knows the numbers
-  bool ended = false;       ///< the log has its end
-  std::string server;       ///< where it was sent; empty: nowhere
-  std::string run;          ///< there: "entity/project/id"
-  std::uint64_t lines = 0;  ///< that are there, of the log
-  WandbBehind behind;       ///< what was there before
-  bool complete = false;    ///< all is there
+  std::array<std::uint64_t, 3> points{};  ///< by source, but for the job: so many are in it, from the first on
+  std::uint64_t job_ranks = 0;            ///< the figures over so many ranks are in it; 0: none are
+  bool gap = false;                       ///< there are further ones behind a loss, of which nobody knows the numbers
+  bool ended = false;                     ///< the log has its end
+  std::string server;                     ///< where it was sent; empty: nowhere
+  std::string run;                        ///< there: "entity/project/id"
+  std::uint64_t lines = 0;                ///< that are there, of the log
+  WandbBehind behind;                     ///< what was there before
+  bool complete = false;                  ///< all is there
   /// What it has to do with a run of the same id.
   WandbResume resume = WandbResume::unset;
 };

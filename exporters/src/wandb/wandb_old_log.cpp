@@ -42,7 +42,7 @@ std::string owner_fault(const WandbLog& log, std::uint64_t bytes) {
 }  // namespace
 
 std::string wandb_old_log_fault(const WandbLog& log, const std::string& path, const WandbCursor& cursor,
-                                const RunInfo& run, const std::string& id, WandbSummary& summary) {
+                                const RunInfo& run, const std::string& id, WandbOldLog& found) {
   if (std::string fault = owner_fault(log, cursor.bytes); !fault.empty()) { return fault; }
   WandbLogReader reader(
       path, [&](std::uint64_t offset, std::size_t most, std::string& bytes) { return log.read(offset, most, bytes); });
@@ -50,13 +50,16 @@ std::string wandb_old_log_fault(const WandbLog& log, const std::string& path, co
   std::string record;
   std::int64_t records = 0;
   while (reader.position() < cursor.bytes) {
-    const WandbLogReader::Found found = reader.next(record);
-    if (found == WandbLogReader::Found::damage) { return reader.problem(); }
-    if (found == WandbLogReader::Found::nothing) { break; }
+    const WandbLogReader::Found next = reader.next(record);
+    if (next == WandbLogReader::Found::damage) { return reader.problem(); }
+    if (next == WandbLogReader::Found::nothing) { break; }
     ++records;
     replay.take(record);
-    replay.take_lines();
-    summary.add({0, wandb_row_items(record)});
+    if (!replay.take_lines().empty()) {
+      found.rows_end = reader.position();
+      found.rows_records = records;
+    }
+    found.summary.add({0, wandb_row_items(record)});
   }
   if (reader.position() != cursor.bytes) {
     return fmt::format("no record ends at byte {}, where it was left", cursor.bytes);

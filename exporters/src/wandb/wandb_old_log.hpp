@@ -8,19 +8,27 @@
 #include "wandb/wandb_log.hpp"
 #include "wandb/wandb_rows.hpp"
 
+#include <cstdint>
 #include <string>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
+/// What is in an old log, beside its records.
+struct WandbOldLog {
+  WandbSummary summary;        ///< of its rows
+  std::uint64_t rows_end = 0;  ///< where the last row ends: behind it stands what a run ends with; 0: there is no row
+  std::int64_t rows_records = 0;  ///< up to there
+};
+
 /// Whether the open `log` is what `cursor` says: that of `run`, under the name `id`, this user's own, with the end of a
 /// record where it was left, and as many records and rows up to there. Anybody may have written the cursor, and nothing
 /// is changed here.
 /// \param path for people.
-/// \param summary gets the rows.
+/// \param found what is in it.
 /// Returns why not; empty: it is. One thread at a time.
 std::string wandb_old_log_fault(const WandbLog& log, const std::string& path, const WandbCursor& cursor,
-                                const RunInfo& run, const std::string& id, WandbSummary& summary);
+                                const RunInfo& run, const std::string& id, WandbOldLog& found);
 
 }  // namespace detail
 TAKT_END_NAMESPACE

@@ -14,7 +14,9 @@ bool is_reserved(const std::string& name) {
          name == kWandbEpoch;
 }
 
-bool is_total(const MetricPoint& point) { return point.source == MetricPoint::Source::total; }
+bool is_total(const MetricPoint& point) {
+  return point.source == MetricPoint::Source::total || point.source == MetricPoint::Source::job;
+}
 
 }  // namespace
 

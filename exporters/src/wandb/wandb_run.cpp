@@ -5,11 +5,13 @@
 #include <takt/error.hpp>
 #include <takt/exporters/console.hpp>
 #include <takt/exporters/json.hpp>
+#include <takt/job.hpp>
 
 #include "base/fault.hpp"
 #include "base/file.hpp"
 #include "base/nanoseconds.hpp"
 #include "report/losses.hpp"
+#include "trackers/job_metrics.hpp"
 #include "trackers/tracker_names.hpp"
 #include "wandb/wandb_folder.hpp"
 #include "wandb/wandb_old_log.hpp"
@@ -36,6 +38,13 @@ constexpr milliseconds kTracePause(20);
 constexpr int kTableColumns = 120;
 constexpr std::uint64_t kMostOutput = std::uint64_t{4} << 20U;  // in a period
 constexpr int kSigtermExit = 143;                               // as a shell tells it
+
+/// The log is as if its run had not ended.
+void go_before_end(WandbCursor& cursor, const WandbOldLog& log) {
+  cursor.ended = cursor.complete = false;
+  cursor.bytes = log.rows_end;
+  cursor.records = log.rows_records;
+}
 
 }  // namespace
 
@@ -103,7 +112,7 @@ void WandbRun::keep_cursor(std::shared_ptr<const FolderFiles> folder) {
   cursor_file_.keep(std::move(folder), kWandb.cursor);
 }
 
-void WandbRun::resume(const WandbCursor& cursor, const RunInfo& run) {
+void WandbRun::resume(WandbCursor cursor, const RunInfo& run, bool before_end) {
   const auto fail = [&](const std::string& why) {
     throw Error(why + ". Nothing was changed. To begin a new run at W&B, remove what says how far it got: " +
                 (cursor_file_.is_kept() ? cursor_file_.path() : kWandb.cursor));
@@ -114,8 +123,15 @@ void WandbRun::resume(const WandbCursor& cursor, const RunInfo& run) {
   }
   files_ = std::make_shared<FolderFiles>(FolderFiles(place.root).folder(place.folder));
   if (!log_.open(files_, place.file)) { fail(wandb_fault("go on with", cursor.log, errno)); }
-  const std::string fault = wandb_old_log_fault(log_, cursor.log, cursor, run, place.id, summary_);
+  WandbOldLog old;
+  const std::string fault = wandb_old_log_fault(log_, cursor.log, cursor, run, place.id, old);
   if (!fault.empty()) { fail(cursor.log + " is not as it was left: " + fault); }
+  summary_ = std::move(old.summary);
+  if (before_end && old.rows_end != 0) {
+    go_before_end(cursor, old);
+    // First this: whoever goes on after a kill finds the old end, which goes, or none.
+    if (!cursor_file_.save(format_wandb_cursor(cursor))) { fail(cursor_file_.problem()); }
+  }
   if (!log_.go_on(cursor.bytes)) { fail(wandb_fault("go on with", cursor.log, errno)); }
   if (!cursor.ended) { files_->remove(place.file + ".synced"); }  // the client would pass it over
   begun_ = true;
@@ -191,9 +207,10 @@ bool WandbRun::take(const Snapshot& snapshot) {
   if (snapshot.finished && !finished_) {
     finished_ = true;
     const LostRecords lost = lost_records(snapshot.losses);
-    if (lost.any()) { lost_ = lost.words(); }
+    if (lost.any()) { notes_["takt/lost"] = lost.words(); }
     if (options_.files) {
       const FolderFiles folder = attachments();
+      for (const char* const each : {"summary.json", "table.txt", "trace.json"}) { folder.remove(each); }
       attach("summary.json", write_new_file(folder, "summary.json", format_json(snapshot)));
       attach("table.txt", write_new_file(folder, "table.txt", format_table(snapshot, kTableColumns, false)));
     }
@@ -206,6 +223,16 @@ bool WandbRun::take(const Snapshot& snapshot) {
   return !stopped_;
 }
 
+bool WandbRun::take_job(const Snapshot& snapshot) {
+  if (stopped_ || ended_) { return !stopped_; }
+  std::vector<MetricPoint> points;
+  add_job(snapshot, points);
+  append(points);
+  if (!points.empty()) { add_summary(snapshot.wall_ns); }
+  flush();
+  return !stopped_;
+}
+
 void WandbRun::add_rows(const Snapshot& snapshot) {
   std::vector<MetricPoint> made;
   points_.take(snapshot, made);
@@ -213,11 +240,25 @@ void WandbRun::add_rows(const Snapshot& snapshot) {
   std::vector<MetricPoint> points = held_.take(made, snapshot);
   points.erase(std::remove_if(points.begin(), points.end(), [&](const MetricPoint& each) { return !is_new(each); }),
                points.end());
+  if (snapshot.finished && snapshot.job != nullptr) { add_job(snapshot, points); }
+  append(points);
+}
+
+void WandbRun::append(const std::vector<MetricPoint>& points) {
   for (const WandbRows::Row& row : rows_.take(points, points_, epochs_)) {
     log_.append(records_.history(row.items, row.number));
     summary_.add(row);
   }
   tell_renamed();
+}
+
+/// Unless figures of as many ranks are in the log.
+void WandbRun::add_job(const Snapshot& snapshot, std::vector<MetricPoint>& points) {
+  const Job& job = *snapshot.job;
+  if (job.wall.ranks <= cursor_.job_ranks) { return; }
+  cursor_.job_ranks = job.wall.ranks;
+  points_.take_job(snapshot, points);
+  notes_["takt/ranks"] = job_text(job);
 }
 
 void WandbRun::tell_renamed() {
@@ -243,7 +284,7 @@ void WandbRun::add_summary(std::int64_t wall_ns) {
   summary_due_ns_ = wall_ns + kSummaryNs;
   WandbItems changed = summary_.changed();
   changed.push_back({"_wandb", fmt::format(R"({{"runtime":{}}})", wall_ns / kSecondNs)});  // what W&B shows as duration
-  if (!lost_.empty()) { changed.push_back({"takt/lost", '"' + lost_ + '"'}); }
+  for (const auto& [name, text] : notes_) { changed.push_back({name, wandb_json(text)}); }
   log_.append(records_.summary(changed));
 }
 

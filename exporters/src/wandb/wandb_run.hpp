@@ -23,9 +23,11 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -43,8 +45,9 @@ class WandbRun : public RunTaker {
   /// Goes on with the log of a process that is gone: what is in it is passed over when it is taken again. Before
   /// take().
   /// \param run whose log it has to be.
+  /// \param before_end the log has its end, which is taken out and written again, behind what comes.
   /// \throws takt::Error where that log is not as it was left, or not this run's; then nothing has changed.
-  void resume(const WandbCursor& cursor, const RunInfo& run);
+  void resume(WandbCursor cursor, const RunInfo& run, bool before_end = false);
 
   /// What is known of the program and its machine. Before open().
   void describe(WandbEnvironment environment) { environment_ = std::move(environment); }
@@ -52,6 +55,8 @@ class WandbRun : public RunTaker {
   void open(const Snapshot& snapshot);
   /// Returns false where nothing more will be written; a line has said why.
   bool take(const Snapshot& snapshot) override;
+  /// The same with the last snapshot and the figures over ranks, where it had none of them before. After take().
+  bool take_job(const Snapshot& snapshot);
   /// Writes what the disk did not take before. Returns whether all is written.
   bool flush();
   /// The end, after the last snapshot. Waits until `until` for files that others are still writing. Returns whether all
@@ -74,6 +79,8 @@ class WandbRun : public RunTaker {
   bool begin(const Snapshot& snapshot);
   void write_head(const Snapshot& snapshot, const WandbIdentity& identity);
   void add_rows(const Snapshot& snapshot);
+  void add_job(const Snapshot& snapshot, std::vector<MetricPoint>& points);
+  void append(const std::vector<MetricPoint>& points);
   void tell_renamed();
   bool is_new(const MetricPoint& point);
   bool save();
@@ -108,8 +115,8 @@ class WandbRun : public RunTaker {
   std::int64_t wall_ns_ = 0;
   bool begun_ = false;
   bool stopped_ = false;
-  std::string lost_;       // what the run has lost, in words
-  bool finished_ = false;  // the last snapshot was taken
+  std::map<std::string, std::string> notes_;  // texts of the summary
+  bool finished_ = false;                     // the last snapshot was taken
   int exit_code_ = 0;
   bool ended_ = false;
   bool missing_ = false;  // a file

@@ -7,6 +7,7 @@
 
 #include "support/catch.hpp"
 #include "support/caught_faults.hpp"
+#include "support/sample_job.hpp"
 #include "support/scratch.hpp"
 #include "support/snapshot_builder.hpp"
 
@@ -252,4 +253,59 @@ TEST_CASE("TensorBoard: without a folder one line says what to set") {
   TensorboardExporter exporter(rig.options);
   CHECK(rig.show(exporter, 1) == ExportResult::drop);
   CHECK(contains(faults.text(), "set TAKT_TENSORBOARD_DIR"));
+}
+
+TEST_CASE("TensorBoard: figures over ranks have a file of their own, whole or not at all") {
+  Rig rig;
+  const std::string file = rig.file() + "-total-ranks-0000004";
+  rig.snapshot.finished = true;
+  rig.snapshot.job = shared_job(4);
+  CHECK(in_child([&] {
+          support::CaughtFaults faults;
+          TensorboardRun run(false);
+          const auto folder = std::make_shared<FolderFiles>(rig.scratch.path(""));
+          run.create(folder, tensorboard_file(rig.snapshot.run, false), rig.snapshot.run);
+          limit_file_size(700);  // which the other file keeps to
+          const bool taken = run.take(rig.snapshot) && run.flush();
+          limit_file_size(0);
+          const std::size_t files = folder->names().size();
+          return !taken ? 1 : run.sync() ? 2 : files != 2 ? 3 : contains(faults.text(), "-total-ranks-0000004") ? 0 : 4;
+        }) == 0);
+  TensorboardExporter exporter(rig.options);
+  exporter.begin(rig.snapshot);
+  CHECK(exporter.export_snapshot(rig.snapshot) == ExportResult::ok);
+  CHECK(exporter.shutdown(milliseconds(60'000)));
+  CHECK_FALSE(contains(read_text(rig.file()), "total/ranks"));
+  const std::vector<std::string> messages = messages_of(read_text(file));
+  CHECK(messages.size() == 1 + 2 + 3 * 6);
+  CHECK(messages.front() == version_event(1.7e9).bytes());
+  CHECK(contains(messages.back(), "total/ranks/time/Batch/ns::f<int>/ranks"));
+  CHECK(mode_of(file) == 0600);
+}
+
+TEST_CASE("TensorBoard: figures over more ranks take the place of those over fewer, and of nothing else") {
+  Rig rig;
+  const auto folder = std::make_shared<FolderFiles>(rig.scratch.path("rank-0-0-42"));
+  const std::string stem = tensorboard_file(rig.snapshot.run, false) + "-total-ranks-";
+  const std::vector<std::string> others = {stem + "xxxxxxx", stem + "99999999", stem,
+                                           "events.out.tfevents.1.takt-total-ranks-0000001"};
+  for (const std::string& each : others) { write_text(folder->path(each), "of somebody else"); }
+  TensorboardRun run(false);
+  run.create(folder, tensorboard_file(rig.snapshot.run, false), rig.snapshot.run);
+  rig.snapshot.finished = true;
+  CHECK(run.take(rig.snapshot));
+  const auto give = [&](std::uint32_t ranks) {
+    rig.snapshot.job = shared_job(ranks);
+    CHECK(run.take_job(rig.snapshot));
+  };
+  give(9);
+  give(10);
+  CHECK_FALSE(folder->may_exist(stem + "0000009"));
+  const std::string of_ten = read_text(folder->path(stem + "0000010"));
+  CHECK(messages_of(of_ten).size() == 21);
+  give(10);
+  give(3);
+  CHECK(read_text(folder->path(stem + "0000010")) == of_ten);
+  CHECK(folder->names().size() == 2 + others.size());
+  for (const std::string& each : others) { CHECK(read_text(folder->path(each)) == "of somebody else"); }
 }

@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/job_of_folders.hpp"
+
+#include "base/folder_files.hpp"
+#include "base/rank_list.hpp"
+#include "cli/last_ranks.hpp"
+#include "cli/rank.hpp"
+#include "cli/run_folder.hpp"
+#include "ranks/rank_record.hpp"
+#include "report/job_figures.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+TAKT_BEGIN_NAMESPACE
+namespace cli {
+namespace {
+
+/// What says which ranks count, without their figures.
+std::vector<Rank> bare_ranks(const std::vector<std::string>& folders, const std::string& id) {
+  std::vector<Rank> ranks;
+  for (const std::string& folder : folders) {
+    Rank rank = read_rank(folder);
+    if (!rank.readable() || rank.snapshot.run.id != id) { continue; }
+    Snapshot bare;
+    bare.run = std::move(rank.snapshot.run);
+    bare.wall_ns = rank.snapshot.wall_ns;
+    rank.snapshot = std::move(bare);
+    ranks.push_back(std::move(rank));
+  }
+  return ranks;
+}
+
+/// Others than rank 0 that have not ended.
+std::vector<std::uint32_t> late_ranks(const LastRanks& last) {
+  std::vector<std::uint32_t> late;
+  for (const Rank& each : last.ranks) {
+    const bool goes_on =
+        each.ending == Ending::running || (each.ending == Ending::silent && !is_given_up(each.directory));
+    const int number = each.snapshot.run.rank;
+    if (goes_on && number != 0) { late.push_back(static_cast<std::uint32_t>(number)); }
+  }
+  return late;
+}
+
+std::shared_ptr<const Job> job_of_ranks(const LastRanks& last, const std::vector<std::uint32_t>& missing) {
+  detail::RankRecord record;
+  Snapshot first;
+  for (const Rank& each : last.ranks) {
+    Snapshot snapshot = read_rank(each.directory).snapshot;
+    detail::merge_into(record, detail::record_of(snapshot));
+    if (first.paths.empty()) { first = std::move(snapshot); }
+  }
+  return detail::job_of(std::move(record), first, static_cast<std::uint32_t>(last.world), missing);
+}
+
+}  // namespace
+
+JobOfFolders job_of_folders(const std::string& folder, const RunInfo& run, std::uint64_t told) {
+  const std::vector<std::string> folders = ranks_in(detail::folder_part(folder));
+  if (folders.size() <= told || (folders.size() < 2 && run.world_size < 2)) { return {}; }
+  std::vector<Rank> of_run = bare_ranks(folders, run.id);
+  if (of_run.empty()) { return {}; }
+  const LastRanks last = last_ranks(std::move(of_run));
+  const bool counts = std::any_of(last.ranks.begin(), last.ranks.end(), [&](const Rank& each) {
+    return detail::name_part(each.directory) == detail::name_part(folder);
+  });
+  if (!counts || last.ranks.size() <= told || last.world < 2) { return {}; }
+  JobOfFolders figures;
+  const std::vector<std::uint32_t> late = late_ranks(last);
+  const std::vector<std::uint32_t> missing = missing_ranks(last);
+  figures.waits = !late.empty();
+  if (figures.waits) {
+    figures.remark = "figures over ranks wait for what has not ended: ranks " + detail::rank_list(late);
+  } else if (!missing.empty()) {
+    figures.remark = fmt::format("figures over ranks: {} of {} ranks left no journal beside this one: {}",
+                                 missing.size(), last.world, detail::rank_list(missing));
+  }
+  if (!figures.waits && last.ranks.size() > 1) { figures.job = job_of_ranks(last, missing); }
+  return figures;
+}
+
+}  // namespace cli
+TAKT_END_NAMESPACE

@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/job.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace takt_test {
+
+/// How equally spaced totals of `ranks` ranks lie: rank 0 has the least.
+inline takt::OverRanks over_ranks(std::uint32_t ranks, double least_s, double most_s) {
+  const double mean_s = (least_s + most_s) / 2;
+  takt::OverRanks over;
+  over.ranks = ranks;
+  over.mean_ns = mean_s * 1e9;
+  over.min_ns = static_cast<std::uint64_t>(least_s * 1e9);
+  over.max_ns = static_cast<std::uint64_t>(most_s * 1e9);
+  over.max_rank = ranks - 1;
+  over.imbalance = most_s / mean_s - 1;
+  return over;
+}
+
+/// A job of one region, "Batch", and of those inside it. \param inner names, with the least total of a rank in s.
+inline takt::Job sample_job(std::uint32_t ranks, const std::vector<std::pair<std::string, double>>& inner) {
+  takt::Job job;
+  job.world_size = ranks;
+  job.wall = over_ranks(ranks, 1000, 1000);
+  job.paths.resize(1);
+  job.paths[0].name = "Batch";
+  job.paths[0].host_total = over_ranks(ranks, 900, 900);
+  for (const auto& [name, least_s] : inner) {
+    takt::JobPath path;
+    path.name = name;
+    path.parent = 0;
+    path.depth = 1;
+    path.host_total = over_ranks(ranks, least_s, least_s * 1.25);
+    job.paths.push_back(path);
+  }
+  return job;
+}
+
+/// The same with a few regions.
+inline std::shared_ptr<const takt::Job> shared_job(std::uint32_t ranks, std::vector<std::uint32_t> missing = {}) {
+  takt::Job job = sample_job(ranks, {{"Forward", 8}, {"ns::f<int>", 2}});
+  job.world_size += static_cast<std::uint32_t>(missing.size());
+  job.missing = std::move(missing);
+  return std::make_shared<const takt::Job>(std::move(job));
+}
+
+}  // namespace takt_test

@@ -1,0 +1,212 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/mlflow_delivery.hpp"
+
+#include "mlflow/mlflow_cursor.hpp"
+#include "support/catch.hpp"
+#include "support/caught_faults.hpp"
+#include "support/fake_mlflow.hpp"
+#include "support/rank_folders.hpp"
+#include "support/sample_job.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+using namespace takt_test;
+using std::chrono::milliseconds;
+using takt::MlflowOptions;
+using takt::Snapshot;
+using takt::cli::MlflowDelivered;
+using takt::cli::MlflowDelivery;
+using takt::cli::Outcome;
+using Mood = FakeMlflow::Mood;
+
+namespace {
+
+const char* const kBackward = "total/ranks/time/Batch/Backward/";
+
+MlflowOptions options_for(const FakeMlflow& server) {
+  MlflowOptions options;
+  options.tracking_uri = server.url();
+  return options;
+}
+
+MlflowDelivered sync(const RankFolders& folders, const FakeMlflow& server,
+                     milliseconds patience = milliseconds(60'000)) {
+  takt::detail::SenderTimes times;
+  times.connect = times.total = milliseconds(20'000);
+  times.first_wait = milliseconds(1);
+  times.longest_wait = milliseconds(4);
+  return MlflowDelivery(folders.folder(0), options_for(server), patience, times).run();
+}
+
+/// The values of a metric, as they came.
+std::vector<double> values_of(const FakeRun& run, const std::string& name) {
+  std::vector<double> values;
+  const auto found = run.history.find(name);
+  if (found == run.history.end()) { return values; }
+  for (const nlohmann::json& each : found->second) { values.push_back(each["value"]); }
+  return values;
+}
+
+/// What the server shows: of the latest step the latest time.
+double latest_of(const FakeRun& run, const std::string& name) {
+  const std::vector<nlohmann::json>& points = run.history.at(name);
+  const auto when = [](const nlohmann::json& each) {
+    return std::make_pair(each["step"].get<std::int64_t>(), each["timestamp"].get<std::int64_t>());
+  };
+  return (*std::max_element(points.begin(), points.end(),
+                            [&](const auto& a, const auto& b) { return when(a) < when(b); }))["value"];
+}
+
+/// As the program's own exporter does it, with figures that takt::mpi::reduce() has brought.
+bool end_live(const RankFolders& folders, const FakeMlflow& server, std::shared_ptr<const takt::Job> job) {
+  takt::MlflowExporter exporter(options_for(server));
+  Snapshot snapshot = snapshot_of_rank(0, 4);
+  snapshot.run.directory = folders.folder(0);
+  snapshot.job = std::move(job);
+  exporter.export_snapshot(snapshot);
+  return exporter.shutdown(milliseconds(20'000));
+}
+
+}  // namespace
+
+TEST_CASE("MLflow over ranks: takt sync sends how the ranks lie, and a second time nothing", "[timed]") {
+  const support::CaughtFaults faults;
+  const RankFolders folders(4, 4);
+  FakeMlflow server;
+  const MlflowDelivered first = sync(folders, server);
+  CHECK(first.outcome == Outcome::all);
+  CHECK(first.remark.empty());
+  const FakeRun run = server.run();
+  CHECK(values_of(run, kBackward + std::string("mean_s")) == std::vector<double>{11.5});
+  CHECK(values_of(run, kBackward + std::string("min_s")) == std::vector<double>{10});
+  CHECK(values_of(run, kBackward + std::string("max_s")) == std::vector<double>{13});
+  CHECK(values_of(run, kBackward + std::string("slowest_rank")) == std::vector<double>{3});
+  CHECK(values_of(run, kBackward + std::string("ranks")) == std::vector<double>{4});
+  CHECK(values_of(run, "total/job/world_size") == std::vector<double>{4});
+  CHECK(values_of(run, "total/job/missing_ranks") == std::vector<double>{0});
+  CHECK(run.tags.at("takt.ranks") == "4 of 4");
+  const MlflowDelivered second = sync(folders, server);
+  CHECK(second.outcome == Outcome::all);
+  CHECK(second.points == 0);
+  CHECK(server.run().points == run.points);
+  CHECK(server.run().sent_twice == 0);
+}
+
+TEST_CASE("MLflow over ranks: what rank 0 has sent of all of them takt sync does not send", "[timed]") {
+  const RankFolders folders(4, 4);
+  FakeMlflow server;
+  CHECK(end_live(folders, server, shared_job(4)));
+  const FakeRun live = server.run();
+  CHECK(values_of(live, "total/ranks/time/Batch/Forward/mean_s") == std::vector<double>{9});
+  CHECK(live.tags.at("takt.ranks") == "4 of 4");
+  const MlflowDelivered later = sync(folders, server);
+  CHECK(later.outcome == Outcome::all);
+  CHECK(later.points == 0);
+  CHECK(server.run().points == live.points);
+}
+
+TEST_CASE("MLflow over ranks: figures of more ranks follow those of fewer, as later points of the same metrics",
+          "[timed]") {
+  const RankFolders folders(4, 4);
+  FakeMlflow server;
+  CHECK(end_live(folders, server, shared_job(3, {3})));
+  CHECK(server.run().tags.at("takt.ranks") == "3 of 4; missing: 3");
+  const MlflowDelivered later = sync(folders, server);
+  CHECK(later.points == 2 + 3 * 6);
+  const FakeRun run = server.run();
+  CHECK(latest_of(run, "total/ranks/time/Batch/ranks") == 4);
+  CHECK(latest_of(run, "total/job/missing_ranks") == 0);
+  CHECK(values_of(run, "total/job/missing_ranks").size() == 2);
+  CHECK(run.tags.at("takt.ranks") == "4 of 4");
+  CHECK(sync(folders, server).points == 0);
+  CHECK(server.run().points == run.points);
+}
+
+TEST_CASE("MLflow over ranks: those of a rank that still runs come when it has ended", "[timed]") {
+  RankFolders folders(3, 2);
+  folders.add(2, RankState::runs);
+  FakeMlflow server;
+  const MlflowDelivered first = sync(folders, server);
+  CHECK(first.outcome == Outcome::so_far);
+  CHECK(contains(first.remark, "ranks 2"));
+  CHECK(server.run().status == "FINISHED");  // rank 0 is
+  CHECK(server.run().history.count("total/job/world_size") == 0);
+  folders.add(2);
+  const MlflowDelivered second = sync(folders, server);
+  CHECK(second.outcome == Outcome::all);
+  CHECK(second.points == 2 + 3 * 6);
+  CHECK(sync(folders, server).points == 0);
+}
+
+TEST_CASE("MLflow over ranks: wherever a delivery stops, the next one goes on, each point once", "[timed]") {
+  std::uint64_t were_there = 0;
+  for (std::size_t away_from = 0; away_from < 8; ++away_from) {
+    const RankFolders folders(4, 4);
+    std::atomic<bool> back{false};
+    FakeMlflow server([&](std::size_t number) {
+      if (back || number < away_from) { return Mood::good; }
+      return number > away_from ? Mood::away : away_from % 2 == 0 ? Mood::deaf_reply : Mood::half;
+    });
+    sync(folders, server, milliseconds(400));
+    back = true;
+    INFO("away from request " << away_from);
+    const MlflowDelivered second = sync(folders, server);
+    CHECK(second.outcome == Outcome::all);
+    were_there += second.was_there;
+    const FakeRun run = server.run();
+    CHECK(run.sent_twice == 0);
+    CHECK(values_of(run, "total/job/world_size") == std::vector<double>{4});
+    CHECK(values_of(run, kBackward + std::string("ranks")) == std::vector<double>{4});
+  }
+  CHECK(were_there > 0);
+}
+
+TEST_CASE("MLflow over ranks: a part of what rank 0 had is followed by the whole from the files", "[timed]") {
+  const support::CaughtFaults faults;
+  const RankFolders folders(4, 4);
+  FakeMlflow server;
+  server.fail_over([](const FakeRequest& request) { return contains(request.body, "Batch/Forward/max_s"); }, 500);
+  CHECK_FALSE(end_live(folders, server, shared_job(4)));
+  CHECK(server.run().history.count("total/job/world_size") == 1);
+  CHECK(server.run().history.count("total/ranks/time/Batch/Forward/max_s") == 0);
+  server.fail_over([](const FakeRequest&) { return false; });
+  CHECK(sync(folders, server).outcome == Outcome::all);
+  const FakeRun run = server.run();
+  CHECK(values_of(run, "total/job/world_size") == std::vector<double>{4, 4});
+  CHECK(latest_of(run, "total/ranks/time/Batch/max_s") == 90);
+  CHECK(latest_of(run, kBackward + std::string("max_s")) == 13);
+  CHECK(sync(folders, server).points == 0);
+}
+
+TEST_CASE(
+    "MLflow over ranks: a cursor of a version that knew no figures over ranks, or of anybody's making, is gone on with",
+    "[timed]") {
+  const RankFolders folders(4, 4);
+  FakeMlflow server;
+  REQUIRE(sync(folders, server).outcome == Outcome::all);
+  const std::string file = takt::detail::kMlflow.cursor_file(folders.folder(0));
+  nlohmann::json cursor = nlohmann::json::parse(read_text(file));
+  REQUIRE(cursor["job_ranks"] == 4);
+  SECTION("an older version") {
+    for (const char* const name : {"job_ranks", "job_points", "job_hash", "job_time_ms"}) { cursor.erase(name); }
+    cursor["settled"].erase("job");
+    write_text(file, cursor.dump());
+    const MlflowDelivered again = sync(folders, server);
+    CHECK(again.outcome == Outcome::all);
+    CHECK(again.points == 0);
+    CHECK(again.was_there == 2 + 3 * 6);
+  }
+  SECTION("numbers that cannot be") {
+    cursor["job_ranks"] = 1;
+    cursor["job_hash"] = -1;
+    cursor["job_points"] = ~std::uint64_t{0};
+    cursor["job_time_ms"] = std::numeric_limits<std::int64_t>::max();
+    write_text(file, cursor.dump());
+    CHECK(sync(folders, server).outcome == Outcome::all);
+  }
+  CHECK(server.run().sent_twice == 0);
+}

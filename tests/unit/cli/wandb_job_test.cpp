@@ -1,0 +1,249 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/wandb_delivery.hpp"
+
+#include <takt/exporters/wandb.hpp>
+
+#include "support/catch.hpp"
+#include "support/caught_faults.hpp"
+#include "support/fake_wandb.hpp"
+#include "support/rank_folders.hpp"
+#include "support/sample_job.hpp"
+#include "support/wandb_reader.hpp"
+#include "wandb/wandb_cursor.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+using namespace takt_test;
+using std::chrono::milliseconds;
+using takt::Snapshot;
+using takt::WandbMode;
+using takt::WandbOptions;
+using takt::cli::Outcome;
+using takt::cli::WandbDelivered;
+using takt::cli::WandbDelivery;
+
+namespace {
+
+const char* const kMax = "total/ranks/time/Batch/Backward/max_s";
+
+/// Four ranks, and what rank 0 tells W&B.
+struct Rig {
+  explicit Rig(int ranks = 4) : folders(4, ranks) {
+    options.directory = folders.scratch().path("");
+    options.silent = true;
+    options.mode = WandbMode::offline;
+  }
+
+  void use(const FakeWandb& server) {
+    options.mode = WandbMode::online;
+    options.base_url = server.http.url();
+    options.api_key = std::string(40, 'k');
+  }
+  /// As the program's own exporter does it. \param job as takt::mpi::reduce() has brought it, or none.
+  bool end_live(std::shared_ptr<const takt::Job> job) {
+    takt::WandbExporter exporter(options);
+    Snapshot snapshot = snapshot_of_rank(0, 4);
+    snapshot.run.directory = folders.folder(0);
+    snapshot.job = std::move(job);
+    exporter.export_snapshot(snapshot);
+    return exporter.shutdown(milliseconds(20'000));
+  }
+  WandbDelivered sync() {
+    takt::detail::WandbTimes times;
+    times.tries.first_wait = milliseconds(1);
+    times.tries.longest_wait = milliseconds(4);
+    return WandbDelivery(folders.folder(0), options, milliseconds(60'000), times).run();
+  }
+  std::string log_file() const {
+    std::vector<std::string> found;
+    for (const auto& each : std::filesystem::recursive_directory_iterator(folders.scratch().path("wandb"))) {
+      if (each.path().extension() == ".wandb") { found.push_back(each.path()); }
+    }
+    REQUIRE(found.size() == 1);
+    return found[0];
+  }
+
+  RankFolders folders;
+  WandbOptions options;
+};
+
+/// What a log says; its records and rows are numbered one after the other.
+struct Log {
+  explicit Log(const std::string& file) {
+    std::int64_t number = 0;
+    for (const std::string& bytes : wandb_log_records(read_text(file))) {
+      const WandbMessage record(bytes);
+      CHECK(record.numbers.at(1) == ++number);
+      CHECK(exits == 0);  // nothing is behind it
+      exits += record.has(18) ? 1 : 0;
+      if (record.has(3)) {
+        for (const auto& [name, json] : record.message(3).items()) { summary[name] = json; }
+      }
+      if (!record.has(2)) { continue; }
+      const auto items = record.message(2).items();
+      CHECK(items.at("_step") == std::to_string(rows++));
+      for (const auto& [name, json] : items) { values[name].push_back(json); }
+    }
+  }
+
+  int exits = 0;
+  int rows = 0;
+  std::map<std::string, std::vector<std::string>> values;  // of rows
+  std::map<std::string, std::string> summary;
+};
+
+using Values = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("W&B over ranks: takt sync writes how the ranks lie, and a second time nothing") {
+  Rig rig;
+  CHECK(rig.sync().outcome == Outcome::written);
+  const Log log(rig.log_file());
+  CHECK(log.values.at(kMax) == Values{"13.0"});
+  CHECK(log.values.at("total/ranks/time/Batch/ns::f<int>/ranks") == Values{"4.0"});
+  CHECK(log.summary.at("total/ranks/time/Batch/Backward/slowest_rank") == "3.0");
+  CHECK(log.summary.at("takt/ranks") == R"("4 of 4")");
+  CHECK(log.summary.count("total/wall_s") == 1);
+  CHECK(log.exits == 1);
+  const std::string before = read_text(rig.log_file());
+  CHECK(rig.sync().outcome == Outcome::written);
+  CHECK(read_text(rig.log_file()) == before);
+}
+
+TEST_CASE("W&B over ranks: what rank 0 has written of all of them takt sync does not write") {
+  Rig rig;
+  CHECK(rig.end_live(shared_job(4)));
+  const Log log(rig.log_file());
+  CHECK(log.values.at("total/ranks/time/Batch/Forward/max_s") == Values{"10.0"});
+  CHECK(log.summary.at("takt/ranks") == R"("4 of 4")");
+  const std::string before = read_text(rig.log_file());
+  const WandbDelivered delivered = rig.sync();
+  CHECK(delivered.outcome == Outcome::written);
+  CHECK(delivered.remark.empty());
+  CHECK(read_text(rig.log_file()) == before);
+}
+
+TEST_CASE("W&B over ranks: a log that has its end gets them before it") {
+  Rig rig;
+  const bool fewer = GENERATE(false, true);
+  CHECK(rig.end_live(fewer ? shared_job(3, {3}) : nullptr));
+  const Log before(rig.log_file());
+  CHECK(before.values.count(kMax) == 0);
+  CHECK(rig.sync().outcome == Outcome::written);
+  const Log log(rig.log_file());
+  CHECK(log.exits == 1);
+  CHECK(log.rows == before.rows + 1);
+  CHECK(log.values.at(kMax) == Values{"13.0"});
+  CHECK(log.values.at("total/job/world_size").size() == (fewer ? 2 : 1));
+  CHECK(log.summary.at("total/ranks/time/Batch/ranks") == "4.0");
+  CHECK(log.summary.at("takt/ranks") == R"("4 of 4")");
+  for (const auto& [name, json] : before.summary) {
+    INFO(name);
+    CHECK(log.summary.count(name) == 1);
+  }
+  for (const auto& [name, values] : before.values) {
+    if (name.find("total/job/") != 0 && name[0] != '_' && name.find("takt/") != 0 && name.find("total/ranks") != 0) {
+      CHECK(log.values.at(name) == values);
+    }
+  }
+  const std::string whole = read_text(rig.log_file());
+  CHECK(rig.sync().outcome == Outcome::written);
+  CHECK(read_text(rig.log_file()) == whole);
+}
+
+TEST_CASE("W&B over ranks: whoever is killed before the new end is there is gone on with") {
+  Rig rig;
+  CHECK(rig.end_live(nullptr));
+  takt::detail::WandbCursor cursor;
+  const std::string file = takt::detail::kWandb.cursor_file(rig.folders.folder(0));
+  {
+    // What is there when the cursor says that the end is taken back, and the log has it still.
+    Rig other;
+    takt::detail::WandbRun run(other.options);
+    run.keep_cursor(file);
+    REQUIRE(takt::detail::parse_wandb_cursor(read_text(file), cursor));
+    const std::string log = read_text(rig.log_file());
+    run.resume(cursor, snapshot_of_rank(0, 4).run, true);
+    CHECK(read_text(rig.log_file()).size() < log.size());
+    write_text(rig.log_file(), log);
+  }
+  REQUIRE(takt::detail::parse_wandb_cursor(read_text(file), cursor));
+  CHECK_FALSE(cursor.ended);
+  CHECK(rig.sync().outcome == Outcome::written);
+  const Log log(rig.log_file());
+  CHECK(log.exits == 1);
+  CHECK(log.values.at(kMax) == Values{"13.0"});
+  CHECK(log.summary.count("total/wall_s") == 1);
+}
+
+TEST_CASE("W&B over ranks: a log that wandb sync has uploaded stays as it is") {
+  Rig rig;
+  CHECK(rig.end_live(nullptr));
+  const std::string before = read_text(rig.log_file());
+  write_text(rig.log_file() + ".synced", "");
+  const WandbDelivered delivered = rig.sync();
+  CHECK(delivered.outcome == Outcome::all);
+  CHECK(contains(delivered.remark, "wandb sync has uploaded the log"));
+  CHECK(read_text(rig.log_file()) == before);
+  CHECK(exists(rig.log_file() + ".synced"));
+}
+
+TEST_CASE("W&B over ranks: to a run that was sent whole they are added where there is a key", "[timed]") {
+  Rig rig;
+  FakeWandb server;
+  rig.use(server);
+  CHECK(rig.end_live(nullptr));
+  const std::vector<std::string> before = server.history();
+  const std::string whole = read_text(rig.log_file());
+  const std::string key = std::exchange(rig.options.api_key, "");
+  const WandbDelivered without = rig.sync();
+  CHECK(without.outcome == Outcome::all);
+  CHECK(contains(without.remark, "with a key"));
+  CHECK(read_text(rig.log_file()) == whole);
+  rig.options.api_key = key;
+  CHECK(rig.sync().outcome == Outcome::all);
+  const std::vector<std::string> after = server.history();
+  REQUIRE(after.size() == before.size() + 1);
+  CHECK(std::equal(before.begin(), before.end(), after.begin()));
+  CHECK(contains(after.back(), R"("total/ranks/time/Batch/Backward/max_s":13.0)"));
+  CHECK(exists(rig.log_file() + ".synced"));
+  const std::vector<FakeRequest> streams = server.of_kind("stream");
+  CHECK(contains(streams.back().body, R"("complete":true)"));
+  const std::size_t requests = server.http.requests().size();
+  CHECK(rig.sync().outcome == Outcome::all);
+  CHECK(server.http.requests().size() == requests);
+}
+
+TEST_CASE("W&B over ranks: the log has no end while a rank still runs") {
+  Rig rig(3);
+  rig.folders.add(3, RankState::runs);
+  const WandbDelivered first = rig.sync();
+  CHECK(first.outcome == Outcome::so_far);
+  CHECK(contains(first.remark, "ranks 3"));
+  CHECK(Log(rig.log_file()).exits == 0);
+  rig.folders.add(3);
+  CHECK(rig.sync().outcome == Outcome::written);
+  const Log log(rig.log_file());
+  CHECK(log.exits == 1);
+  CHECK(log.values.at(kMax) == Values{"13.0"});
+}
+
+TEST_CASE("W&B over ranks: a cursor of a version that knew none is gone on with") {
+  Rig rig;
+  REQUIRE(rig.sync().outcome == Outcome::written);
+  const std::string file = takt::detail::kWandb.cursor_file(rig.folders.folder(0));
+  nlohmann::ordered_json cursor = nlohmann::ordered_json::parse(read_text(file));
+  REQUIRE(cursor["job_ranks"] == 4);
+  cursor.erase("job_ranks");
+  write_text(file, cursor.dump());
+  CHECK(rig.sync().outcome == Outcome::written);
+  CHECK(Log(rig.log_file()).values.at(kMax) == Values{"13.0", "13.0"});
+}
