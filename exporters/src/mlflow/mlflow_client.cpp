@@ -7,6 +7,7 @@
 #include "base/fault.hpp"
 #include "mlflow/mlflow_messages.hpp"
 #include "report/losses.hpp"
+#include "trackers/findings_text.hpp"
 #include "trackers/job_metrics.hpp"
 
 #include <fmt/format.h>
@@ -99,8 +100,7 @@ bool MlflowClient::take(const Snapshot& snapshot, bool killed, std::uint64_t jou
   MlflowQueue& queue = batches_.queue();
   queue.add_params(snapshot.params);
   queue.add_tags(snapshot.tags);
-  const LostRecords lost = lost_records(snapshot.losses);
-  if (snapshot.finished && lost.any()) { queue.add_tags({{"takt.lost", lost.words()}}); }
+  if (snapshot.finished) { take_notes(snapshot); }
   queue.add_points(points);
   if (snapshot.finished && snapshot.job != nullptr) { take_job(snapshot); }
   if (!snapshot.spans.empty()) { ending_.note_trace(); }
@@ -116,6 +116,14 @@ bool MlflowClient::take(const Snapshot& snapshot, bool killed, std::uint64_t jou
     if (!backoff_.asked_to_wait()) { not_before_ = Time(); }
   }
   return true;
+}
+
+/// What is told in words.
+void MlflowClient::take_notes(const Snapshot& snapshot) {
+  const LostRecords lost = lost_records(snapshot.losses);
+  const std::string findings = findings_text(snapshot);
+  if (lost.any()) { batches_.queue().add_tags({{"takt.lost", lost.words()}}); }
+  if (!findings.empty()) { batches_.queue().add_tags({{"takt.findings", findings}}); }
 }
 
 void MlflowClient::take_job(const Snapshot& snapshot) {

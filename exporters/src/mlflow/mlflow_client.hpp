@@ -95,6 +95,7 @@ class MlflowClient : public RunTaker {
 
  private:
   bool take(const Snapshot& snapshot, bool killed, std::uint64_t journal_bytes);
+  void take_notes(const Snapshot& snapshot);
   MlflowCursor cursor() const;
   void save();
   bool idle() const noexcept;

@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <utility>
+
 #include <unistd.h>
 
 TAKT_BEGIN_NAMESPACE
@@ -60,6 +62,9 @@ std::string wandb_old_log_fault(const WandbLog& log, const std::string& path, co
       found.rows_records = records;
     }
     found.summary.add({0, wandb_row_items(record)});
+  }
+  for (const char* const name : {kWandbFindings, kWandbLost, kWandbRanks}) {
+    if (std::string json = replay.summary_value(name); json != "null") { found.notes[name] = std::move(json); }
   }
   if (reader.position() != cursor.bytes) {
     return fmt::format("no record ends at byte {}, where it was left", cursor.bytes);

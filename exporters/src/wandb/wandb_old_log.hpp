@@ -9,13 +9,21 @@
 #include "wandb/wandb_rows.hpp"
 
 #include <cstdint>
+#include <map>
 #include <string>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
+/// What the summary of a run says in words; that is in no row.
+constexpr const char* kWandbFindings = "takt/findings";
+constexpr const char* kWandbLost = "takt/lost";
+constexpr const char* kWandbRanks = "takt/ranks";
+using WandbNotes = std::map<std::string, std::string>;  // JSON, by name
+
 /// What is in an old log, beside its records.
 struct WandbOldLog {
+  WandbNotes notes;
   WandbSummary summary;        ///< of its rows
   std::uint64_t rows_end = 0;  ///< where the last row ends: behind it stands what a run ends with; 0: there is no row
   std::int64_t rows_records = 0;  ///< up to there

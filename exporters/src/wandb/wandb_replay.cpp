@@ -35,6 +35,11 @@ bool add_items(std::string_view message, std::map<std::string, std::string>& to)
   return any;
 }
 
+std::string value_of(const std::map<std::string, std::string>& values, const std::string& name) {
+  const auto found = values.find(name);
+  return found == values.end() ? "null" : found->second;
+}
+
 std::string object_of(const std::map<std::string, std::string>& values) {
   std::string text;
   for (const auto& [name, json] : values) { text += (text.empty() ? "{" : ",") + wandb_json(name) + ":" + json; }
@@ -224,10 +229,9 @@ std::vector<std::string> WandbReplay::take_lines() {
 
 std::string WandbReplay::summary() const { return object_of(summary_); }
 
-std::string WandbReplay::config_value(const std::string& name) const {
-  const auto found = config_.find(name);
-  return found == config_.end() ? "null" : found->second;
-}
+std::string WandbReplay::config_value(const std::string& name) const { return value_of(config_, name); }
+
+std::string WandbReplay::summary_value(const std::string& name) const { return value_of(summary_, name); }
 
 std::string WandbReplay::config(const std::string& producer) const {
   std::map<std::string, std::string> values;

@@ -45,6 +45,7 @@ class WandbReplay {
   std::string config(const std::string& producer) const;
   /// JSON, "null" where there is none.
   std::string config_value(const std::string& name) const;
+  std::string summary_value(const std::string& name) const;
   std::uint64_t summary_version() const noexcept { return summary_version_; }  ///< goes up with each change
   std::uint64_t config_version() const noexcept { return config_version_; }
   /// What wandb-metadata.json is to say, an object of JSON; empty: nothing.

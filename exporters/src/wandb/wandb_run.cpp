@@ -11,10 +11,10 @@
 #include "base/file.hpp"
 #include "base/nanoseconds.hpp"
 #include "report/losses.hpp"
+#include "trackers/findings_text.hpp"
 #include "trackers/job_metrics.hpp"
 #include "trackers/tracker_names.hpp"
 #include "wandb/wandb_folder.hpp"
-#include "wandb/wandb_old_log.hpp"
 
 #include <fmt/format.h>
 
@@ -129,6 +129,7 @@ void WandbRun::resume(WandbCursor cursor, const RunInfo& run, bool before_end) {
   summary_ = std::move(old.summary);
   if (before_end && old.rows_end != 0) {
     go_before_end(cursor, old);
+    notes_ = std::move(old.notes);
     // First this: whoever goes on after a kill finds the old end, which goes, or none.
     if (!cursor_file_.save(format_wandb_cursor(cursor))) { fail(cursor_file_.problem()); }
   }
@@ -206,8 +207,7 @@ bool WandbRun::take(const Snapshot& snapshot) {
   exit_code_ = snapshot.killed ? kSigtermExit : snapshot.failed ? 1 : 0;
   if (snapshot.finished && !finished_) {
     finished_ = true;
-    const LostRecords lost = lost_records(snapshot.losses);
-    if (lost.any()) { notes_["takt/lost"] = lost.words(); }
+    add_notes(snapshot);
     if (options_.files) {
       const FolderFiles folder = attachments();
       for (const char* const each : {"summary.json", "table.txt", "trace.json"}) { folder.remove(each); }
@@ -258,7 +258,7 @@ void WandbRun::add_job(const Snapshot& snapshot, std::vector<MetricPoint>& point
   if (job.wall.ranks <= cursor_.job_ranks) { return; }
   cursor_.job_ranks = job.wall.ranks;
   points_.take_job(snapshot, points);
-  notes_["takt/ranks"] = job_text(job);
+  notes_[kWandbRanks] = wandb_json(job_text(job));
 }
 
 void WandbRun::tell_renamed() {
@@ -280,11 +280,18 @@ bool WandbRun::is_new(const MetricPoint& point) {
   return true;
 }
 
+void WandbRun::add_notes(const Snapshot& snapshot) {
+  const LostRecords lost = lost_records(snapshot.losses);
+  const std::string findings = findings_text(snapshot);
+  if (lost.any()) { notes_[kWandbLost] = wandb_json(lost.words()); }
+  if (!findings.empty()) { notes_[kWandbFindings] = wandb_json(findings); }
+}
+
 void WandbRun::add_summary(std::int64_t wall_ns) {
   summary_due_ns_ = wall_ns + kSummaryNs;
   WandbItems changed = summary_.changed();
   changed.push_back({"_wandb", fmt::format(R"({{"runtime":{}}})", wall_ns / kSecondNs)});  // what W&B shows as duration
-  for (const auto& [name, text] : notes_) { changed.push_back({name, wandb_json(text)}); }
+  for (const auto& [name, json] : notes_) { changed.push_back({name, json}); }
   log_.append(records_.summary(changed));
 }
 

@@ -16,6 +16,7 @@
 #include "wandb/wandb_epochs.hpp"
 #include "wandb/wandb_held_points.hpp"
 #include "wandb/wandb_log.hpp"
+#include "wandb/wandb_old_log.hpp"
 #include "wandb/wandb_output.hpp"
 #include "wandb/wandb_records.hpp"
 #include "wandb/wandb_rows.hpp"
@@ -23,7 +24,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -84,6 +84,7 @@ class WandbRun : public RunTaker {
   void tell_renamed();
   bool is_new(const MetricPoint& point);
   bool save();
+  void add_notes(const Snapshot& snapshot);
   void add_summary(std::int64_t wall_ns);
   FolderFiles attachments();
   void attach(const char* name, bool written);
@@ -115,8 +116,8 @@ class WandbRun : public RunTaker {
   std::int64_t wall_ns_ = 0;
   bool begun_ = false;
   bool stopped_ = false;
-  std::map<std::string, std::string> notes_;  // texts of the summary
-  bool finished_ = false;                     // the last snapshot was taken
+  WandbNotes notes_;
+  bool finished_ = false;  // the last snapshot was taken
   int exit_code_ = 0;
   bool ended_ = false;
   bool missing_ = false;  // a file

@@ -67,6 +67,7 @@ bool end_live(const RankFolders& folders, const FakeMlflow& server, std::shared_
   Snapshot snapshot = snapshot_of_rank(0, 4);
   snapshot.run.directory = folders.folder(0);
   snapshot.job = std::move(job);
+  snapshot.findings.push_back({"slow_steps", "\"a\" is slow", {}, {}});
   exporter.export_snapshot(snapshot);
   return exporter.shutdown(milliseconds(20'000));
 }
@@ -107,6 +108,7 @@ TEST_CASE("MLflow over ranks: what rank 0 has sent of all of them takt sync does
   CHECK(later.outcome == Outcome::all);
   CHECK(later.points == 0);
   CHECK(server.run().points == live.points);
+  CHECK(server.run().tags.at("takt.findings") == "\"a\" is slow");
 }
 
 TEST_CASE("MLflow over ranks: figures of more ranks follow those of fewer, as later points of the same metrics",

@@ -52,6 +52,7 @@ struct Rig {
     Snapshot snapshot = snapshot_of_rank(0, 4);
     snapshot.run.directory = folders.folder(0);
     snapshot.job = std::move(job);
+    snapshot.findings.push_back({"slow_steps", "\"a\" is slow", {}, {}});
     exporter.export_snapshot(snapshot);
     return exporter.shutdown(milliseconds(20'000));
   }
@@ -145,6 +146,7 @@ TEST_CASE("W&B over ranks: a log that has its end gets them before it") {
   CHECK(log.values.at("total/job/world_size").size() == (fewer ? 2 : 1));
   CHECK(log.summary.at("total/ranks/time/Batch/ranks") == "4.0");
   CHECK(log.summary.at("takt/ranks") == R"("4 of 4")");
+  CHECK(log.summary.at("takt/findings") == R"("\"a\" is slow")");
   for (const auto& [name, json] : before.summary) {
     INFO(name);
     CHECK(log.summary.count(name) == 1);

@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/snapshot.hpp>
+
+#include <string>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// What stands out in a run, as a tracker is told of it: the sentences of its findings, one a line, eight at most; behind
+/// them how many more there are. Empty: nothing stands out. Any thread.
+std::string findings_text(const Snapshot& snapshot);
+
+}  // namespace detail
+TAKT_END_NAMESPACE

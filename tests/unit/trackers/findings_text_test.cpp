@@ -1,0 +1,22 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "trackers/findings_text.hpp"
+
+#include "support/catch.hpp"
+
+#include <string>
+
+using takt::detail::findings_text;
+
+TEST_CASE("Findings text: a sentence a line, those that cost most, and how many more there are") {
+  takt::Snapshot snapshot;
+  CHECK(findings_text(snapshot).empty());
+  std::string expected;
+  for (int number = 1; number <= 8; ++number) {
+    snapshot.findings.push_back({"slow", "finding " + std::to_string(number), {}, {}});
+    expected += (number == 1 ? "" : "\n") + snapshot.findings.back().sentence;
+  }
+  CHECK(findings_text(snapshot) == expected);
+  snapshot.findings.resize(10);
+  CHECK(findings_text(snapshot) == expected + "\n2 more in takt/summary.json");
+}
