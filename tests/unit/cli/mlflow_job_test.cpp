@@ -111,6 +111,31 @@ TEST_CASE("MLflow over ranks: what rank 0 has sent of all of them takt sync does
   CHECK(server.run().tags.at("takt.findings") == "\"a\" is slow");
 }
 
+TEST_CASE("MLflow over ranks: of ranks that rank 0 has told of, nobody asks where their folders are", "[timed]") {
+  const RankFolders folders(4, 2);
+  FakeMlflow server;
+  CHECK(end_live(folders, server, shared_job(4)));
+  CHECK(sync(folders, server).remark.empty());
+}
+
+TEST_CASE("MLflow over ranks: figures of as many ranks or fewer do not follow others that are there", "[timed]") {
+  FakeMlflow server;
+  takt::detail::MlflowClient client(options_for(server));
+  const auto take = [&](std::shared_ptr<const takt::Job> job) {
+    Snapshot snapshot = snapshot_of_rank(0, 4);
+    snapshot.job = std::move(job);
+    client.take(snapshot);
+    client.take_job(snapshot);
+    CHECK(client.deliver(std::chrono::steady_clock::now() + milliseconds(60'000)));
+  };
+  take(shared_job(3, {3}));
+  const FakeRun before = server.run();
+  take(shared_job(2, {2, 3}));
+  take(std::make_shared<const takt::Job>(sample_job(3, {{"Other", 1}})));
+  CHECK(server.run().points == before.points);
+  CHECK(server.run().tags == before.tags);
+}
+
 TEST_CASE("MLflow over ranks: figures of more ranks follow those of fewer, as later points of the same metrics",
           "[timed]") {
   const RankFolders folders(4, 4);

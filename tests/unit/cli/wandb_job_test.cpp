@@ -84,6 +84,7 @@ struct Log {
       CHECK(record.numbers.at(1) == ++number);
       CHECK(exits == 0);  // nothing is behind it
       exits += record.has(18) ? 1 : 0;
+      files += record.has(6) ? 1 : 0;
       if (record.has(3)) {
         for (const auto& [name, json] : record.message(3).items()) { summary[name] = json; }
       }
@@ -95,6 +96,7 @@ struct Log {
   }
 
   int exits = 0;
+  int files = 0;
   int rows = 0;
   std::map<std::string, std::vector<std::string>> values;  // of rows
   std::map<std::string, std::string> summary;
@@ -133,6 +135,7 @@ TEST_CASE("W&B over ranks: what rank 0 has written of all of them takt sync does
 }
 
 TEST_CASE("W&B over ranks: a log that has its end gets them before it") {
+  const support::CaughtFaults faults;
   Rig rig;
   const bool fewer = GENERATE(false, true);
   CHECK(rig.end_live(fewer ? shared_job(3, {3}) : nullptr));
@@ -142,6 +145,9 @@ TEST_CASE("W&B over ranks: a log that has its end gets them before it") {
   const Log log(rig.log_file());
   CHECK(log.exits == 1);
   CHECK(log.rows == before.rows + 1);
+  CHECK(log.files == before.files);
+  CHECK(log.files == 2);
+  CHECK(faults.text().empty());
   CHECK(log.values.at(kMax) == Values{"13.0"});
   CHECK(log.values.at("total/job/world_size").size() == (fewer ? 2 : 1));
   CHECK(log.summary.at("total/ranks/time/Batch/ranks") == "4.0");
@@ -184,6 +190,18 @@ TEST_CASE("W&B over ranks: whoever is killed before the new end is there is gone
   CHECK(log.exits == 1);
   CHECK(log.values.at(kMax) == Values{"13.0"});
   CHECK(log.summary.count("total/wall_s") == 1);
+}
+
+TEST_CASE("W&B over ranks: shown twice, the last snapshot has its figures in the log once") {
+  Rig rig;
+  takt::detail::WandbRun run(rig.options);
+  Snapshot snapshot = snapshot_of_rank(0, 4);
+  for (const std::uint32_t ranks : {3U, 3U, 2U}) {
+    snapshot.job = shared_job(ranks);
+    CHECK(run.take(snapshot));
+    CHECK(run.take_job(snapshot));
+  }
+  CHECK(Log(rig.log_file()).values.at("total/job/world_size") == Values{"3.0"});
 }
 
 TEST_CASE("W&B over ranks: a log that wandb sync has uploaded stays as it is") {
