@@ -64,7 +64,8 @@ class FolderTurn {
 
   /// The figures over ranks, where this is rank 0's folder; read the first time.
   const JobOfFolders& job();
-  /// What is to be said of them, once they were asked for.
+  // What is known of them, once they were asked for.
+  bool waits_for_ranks() const { return job_ && job_->waits; }
   std::string job_remark() const { return job_ ? job_->remark : ""; }
   /// Figures of so many ranks were delivered: those of more alone are read and shown. Before job() and read().
   void set_told_ranks(std::uint64_t ranks) noexcept { told_ranks_ = ranks; }

@@ -38,7 +38,10 @@ WandbDelivery::WandbDelivery(std::string folder, WandbOptions options, milliseco
 WandbDelivered WandbDelivery::run(const Watcher& watch) {
   WandbDelivered delivered;
   FolderTurn turn(folder_, detail::kWandb);
-  if (turn.begin(options_.all_ranks, delivered.outcome, delivered.why)) { deliver(turn, watch, delivered); }
+  if (!turn.begin(options_.all_ranks, delivered.outcome, delivered.why)) { return delivered; }
+  deliver(turn, watch, delivered);
+  const bool is_all = delivered.outcome == Outcome::all || delivered.outcome == Outcome::written;
+  if (is_all && turn.waits_for_ranks()) { delivered.outcome = Outcome::so_far; }
   return delivered;
 }
 
