@@ -9,8 +9,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// What stands out in a run, as a tracker is told of it: the sentences of its findings, one a line, eight at most; behind
-/// them how many more there are. Empty: nothing stands out. Any thread.
+/// What stands out in a run, as a tracker is told of it: the sentences of its findings, one a line, eight at most, and
+/// how many more there are. Empty: nothing stands out. Any thread.
 std::string findings_text(const Snapshot& snapshot);
 
 }  // namespace detail
