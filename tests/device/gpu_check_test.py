@@ -190,6 +190,26 @@ class Simulated(unittest.TestCase):
         self.assertEqual(spans["IO"]["n"] + spans["Batch/IO"]["n"], 60)
         self.assertIsNone(spans["Batch/WaitForStep"])  # the host's wait
 
+    def test_the_proxy_infers_as_the_host_does(self):
+        """Copies and the network are regions on their streams; the answers are those of the processor."""
+        data = pathlib.Path(self.machine.env["TAKT_DIR"]) / "mesh"
+        examples = ROOT / "examples"
+        subprocess.run([sys.executable, examples / "make_mesh_data.py", data, "--nodes", "500"], check=True, timeout=120)
+        cycles = ["--percent", 100, "--batch", 200, "--cycles", 4]
+        shapes = set()
+        for options in (["--streams", 2], ["--pinned", 0, "--sync", 1]):
+            status, out, err, _ = self.machine.run([f"{DEVICE}/gpu_proxy_simulated", data, *cycles, *options])
+            self.assertEqual(status, 0, out + err)
+            self.assertIn("on the GPU", out)
+            shapes.add(re.search("output data shape.*", out)[0])
+        host = subprocess.run([f"{DEVICE}/../../examples/example_22_inference_proxy", data, *map(str, cycles)], check=True,
+                              timeout=120, text=True, stdout=subprocess.PIPE, env={**os.environ, "TAKT_FILES": "0"}).stdout
+        self.assertEqual(shapes, {re.search("output data shape.*", host)[0]})
+        for written in pathlib.Path(self.machine.env["TAKT_DIR"]).glob("inference-proxy*/*/summary.json"):
+            spans = {each["path"]: each["device"] for each in json.loads(written.read_text(encoding="utf-8"))["paths"]}
+            for part in ("", "/ToDevice", "/Process", "/FromDevice"):
+                self.assertEqual(spans["Batch/Inference" + part]["n"], 12, written)
+
     def test_faults(self):
         rows = gpu_check.faults(self.machine)
         self.assert_right(rows, ".* what the application sees")

@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <takt/error.hpp>
+#include <takt/exporters/slack.hpp>
+
+#include "support/catch.hpp"
+#include "support/step_builder.hpp"
+
+#include <chrono>
+
+using takt::Slack;
+using takt::SlackUse;
+using takt_test::StepBuilder;
+
+namespace {
+
+constexpr std::int64_t kMs = StepBuilder::kMs;
+
+}  // namespace
+
+TEST_CASE("Slack: coverage and what stays exposed, by the cycles after warm-up") {
+  StepBuilder builder;
+  builder.warmup = 1;
+  const std::uint32_t inference = builder.region("Inference");
+  for (const std::int64_t ms : {500, 10, 30, 50, 70}) { builder.step(100 * kMs, {{inference, ms * kMs}}); }
+  const Slack slack({"Inference", std::chrono::milliseconds(40)});
+  Slack added = slack;
+  CHECK(added.export_snapshot(builder.run) == takt::ExportResult::ok);
+  CHECK(added.export_snapshot(builder.run) == takt::ExportResult::ok);  // shown again, and counted once
+  const SlackUse use = slack.use();
+  CHECK(use.cycles == 4);
+  CHECK(use.left_out == 1);
+  CHECK(use.mean_ns == Approx(40 * kMs));
+  CHECK(use.stdev_ns == Approx(25.82 * kMs).epsilon(1e-3));
+  CHECK(use.coverage == Approx(1));
+  CHECK(use.max_ns == 70 * kMs);
+  CHECK(use.exposed_cycles == 2);
+  CHECK(use.exposed_ns == Approx(10 * kMs));  // 10 and 30 ms in 4 cycles
+}
+
+TEST_CASE("Slack: calls in several places of a step add up, and one inside another counts once") {
+  StepBuilder builder;
+  builder.warmup = 0;
+  const std::uint32_t inference = builder.region("Inference");
+  const std::uint32_t inside = takt_test::add_path(builder.run, "Inference", inference);
+  const std::uint32_t other = builder.region("Other");
+  const std::uint32_t elsewhere = takt_test::add_path(builder.run, "Inference", other);
+  builder.step(100 * kMs, {{inference, 20 * kMs}, {inside, 5 * kMs}, {other, 50 * kMs}, {elsewhere, 10 * kMs}});
+  builder.step(100 * kMs, {{other, 50 * kMs}});  // a cycle without it
+  Slack slack({"Inference", std::chrono::milliseconds(60)});
+  slack.export_snapshot(builder.run);
+  CHECK(slack.use().cycles == 2);
+  CHECK(slack.use().mean_ns == Approx(15 * kMs));
+}
+
+TEST_CASE("Slack: by stream spans, a cycle without one is left out") {
+  StepBuilder builder;
+  builder.warmup = 0;
+  const std::uint32_t inference = builder.region("Inference");
+  builder.step(100 * kMs, {{inference, 1 * kMs}}).cells[0].device_ns = 60 * kMs;
+  builder.step(100 * kMs, {{inference, 1 * kMs}});
+  Slack slack({"Inference", std::chrono::milliseconds(60), true});
+  slack.export_snapshot(builder.run);
+  CHECK(slack.use().cycles == 1);
+  CHECK(slack.use().left_out == 1);
+  CHECK(slack.use().coverage == Approx(1));
+  CHECK(slack.use().exposed_cycles == 0);
+}
+
+TEST_CASE("Slack: what cannot be is refused, and without cycles there are zeros") {
+  CHECK_THROWS_AS(Slack({"", std::chrono::milliseconds(1)}), takt::Error);
+  CHECK_THROWS_AS(Slack({"Inference", std::chrono::milliseconds(0)}), takt::Error);
+  const Slack slack({"Inference", std::chrono::milliseconds(1)});
+  CHECK(slack.use().cycles == 0);
+  CHECK(slack.use().coverage == 0);
+}
