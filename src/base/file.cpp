@@ -20,8 +20,9 @@ namespace {
 constexpr mode_t kFolderMode = S_IRWXU;
 constexpr std::size_t kBufferBytes = std::size_t{64} << 10U;
 
-std::string explain(const char* what, const std::string& path, const std::string& reason) {
-  return std::string("cannot ") + what + " " + path + ": " + reason + "; set TAKT_DIR to a folder that can be written";
+std::string explain(const char* what, const std::string& path, const std::string& reason,
+                    const char* cure = WholeFile::kUsualCure) {
+  return std::string("cannot ") + what + " " + path + ": " + reason + "; " + cure;
 }
 
 std::string reason_of(int error) {
@@ -157,7 +158,7 @@ WholeFile::~WholeFile() {
 }
 
 bool WholeFile::fail(const char* what) {
-  error_ = explain(what, path_, reason_of(errno));
+  error_ = explain(what, path_, reason_of(errno), cure_);
   return false;
 }
 
@@ -175,7 +176,7 @@ bool WholeFile::open(std::shared_ptr<const FolderFiles> folder, const std::strin
   const std::string part = name + ".part";
   std::string reason;
   if (!set_aside(*folder_, part, reason)) {
-    error_ = explain("make", path_ + ".part", reason);
+    error_ = explain("make", path_ + ".part", reason, cure_);
     return false;
   }
   descriptor_ = folder_->create(part, O_WRONLY);
@@ -195,7 +196,7 @@ bool WholeFile::hold() {
   if (!again.look(status)) { return fail("go on with the .part of"); }
   const auto end = static_cast<off_t>(written_);
   if (!again.is_same(descriptor_) || status.st_size < end || ::lseek(again.number(), end, SEEK_SET) != end) {
-    error_ = explain("write", path_, "another program has taken its .part away");
+    error_ = explain("write", path_, "another program has taken its .part away", cure_);
     return false;
   }
   descriptor_ = std::move(again);
@@ -226,7 +227,7 @@ bool WholeFile::commit() {
   struct stat named = {};
   if (!folder_->look(part, named)) { return fail("finish"); }
   if (!descriptor_.is_file_of(named)) {
-    error_ = explain("finish", path_, "another program has taken its .part away");
+    error_ = explain("finish", path_, "another program has taken its .part away", cure_);
     return false;
   }
   if (!folder_->rename(part, name_)) { return fail("finish"); }

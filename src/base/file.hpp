@@ -48,7 +48,11 @@ TAKT_EXPORT std::string explain_fault(const char* what, const std::string& path,
 /// the same .part, opened again. One thread at a time. Exported for the exporters that are libraries of their own.
 class TAKT_EXPORT WholeFile {
  public:
+  static constexpr const char* kUsualCure = "set TAKT_DIR to a folder that can be written";
+
   WholeFile() = default;
+  /// \param cure what to do where it cannot be written, for error(); static storage.
+  explicit WholeFile(const char* cure) noexcept : cure_(cure) {}
   ~WholeFile();  // closes; leaves the .part of an uncommitted file where it is
   WholeFile(const WholeFile&) = delete;
   WholeFile& operator=(const WholeFile&) = delete;
@@ -79,6 +83,7 @@ class TAKT_EXPORT WholeFile {
   std::uint64_t written_ = 0;
   std::string buffer_;
   std::string error_;
+  const char* cure_ = kUsualCure;
 };
 
 }  // namespace detail

@@ -5,6 +5,7 @@
 #include <takt/config.hpp>
 
 #include "base/descriptor.hpp"
+#include "base/readable_folder.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -22,7 +23,7 @@ namespace detail {
 /// regular file, so that nobody waits for a pipe or wakes a device. Each returns false, or what is not open, with
 /// errno: ELOOP for a link, ENXIO for what is no file, EINVAL for what is no name. One thread at a time. Exported for
 /// the exporters that are libraries of their own.
-class TAKT_EXPORT FolderFiles {
+class TAKT_EXPORT FolderFiles final : public ReadableFolder {
  public:
   FolderFiles() = default;
   /// \param path is followed where it is a link: whoever names a folder means where that leads. It need not be there
@@ -33,24 +34,21 @@ class TAKT_EXPORT FolderFiles {
 
   /// Whether it is there, and the same as before.
   bool is_open() const { return at() >= 0; }
-  const std::string& path() const noexcept { return path_; }
-  std::string path(const std::string& name) const { return path_ + "/" + name; }
+  const std::string& path() const noexcept override { return path_; }
+  using ReadableFolder::path;
 
   /// \param flags O_RDONLY, O_WRONLY or O_RDWR.
   Descriptor open(const std::string& name, int flags) const;
   /// A new one (0600 whatever the umask), which must not exist.
   Descriptor create(const std::string& name, int flags) const;
-  /// Appends what the file holds from `offset` on, `most` bytes of it at most.
-  bool read(const std::string& name, std::uint64_t offset, std::size_t most, std::string& bytes) const;
+  bool read(const std::string& name, std::uint64_t offset, std::size_t most, std::string& bytes) const override;
   /// The whole file, EFBIG where that is more than `most` bytes.
   bool read_whole(const std::string& name, std::size_t most, std::string& bytes) const;
 
-  /// Of the entry itself, as it stands.
-  bool look(const std::string& name, struct stat& status) const;
+  bool look(const std::string& name, struct stat& status) const override;
   /// Whether there is something of that name, or nobody can tell.
   bool may_exist(const std::string& name) const;
-  /// Of all entries, in any order.
-  std::vector<std::string> names() const;
+  std::vector<std::string> names() const override;
 
   /// A new one (0700, and the set-group-id bit that it inherits).
   bool make_folder(const std::string& name) const;

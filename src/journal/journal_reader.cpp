@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "journal/journal_reader.hpp"
 
-#include "base/file.hpp"
+#include "base/folder_files.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -34,7 +34,7 @@ std::string why_unread(int error) {
 
 JournalReader::JournalReader(const std::string& directory) : folder_(std::make_shared<FolderFiles>(directory)) {}
 
-JournalReader::JournalReader(std::shared_ptr<const FolderFiles> folder) : folder_(std::move(folder)) {}
+JournalReader::JournalReader(std::shared_ptr<const ReadableFolder> folder) : folder_(std::move(folder)) {}
 
 bool JournalReader::read(Snapshot& snapshot) { return read_on(snapshot, false, Much::all); }
 

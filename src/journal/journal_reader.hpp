@@ -4,7 +4,7 @@
 
 #include <takt/snapshot.hpp>
 
-#include "base/folder_files.hpp"
+#include "base/readable_folder.hpp"
 #include "journal/journal_format.hpp"
 #include "journal/journal_state.hpp"
 
@@ -32,7 +32,7 @@ class TAKT_EXPORT JournalReader {
 
   /// \param directory of the run; it may be empty, or not there yet.
   explicit JournalReader(const std::string& directory);
-  explicit JournalReader(std::shared_ptr<const FolderFiles> folder);
+  explicit JournalReader(std::shared_ptr<const ReadableFolder> folder);
 
   /// Reads what was appended since the last call. If there was something: `snapshot` becomes the newest state, rows and
   /// metrics are added to those that it has, and it returns true. Else `snapshot` is left as it is.
@@ -81,7 +81,7 @@ class TAKT_EXPORT JournalReader {
   void give_up(const std::string& why);
   std::string path() const;
 
-  std::shared_ptr<const FolderFiles> folder_;
+  std::shared_ptr<const ReadableFolder> folder_;
   JournalState state_;
   Damage damage_;
   std::uint64_t frames_ = 0;
