@@ -6,6 +6,7 @@
 
 #include "base/text.hpp"
 #include "cli/last_ranks.hpp"
+#include "cli/run_folder.hpp"
 
 #include <fmt/format.h>
 
@@ -60,17 +61,18 @@ std::int64_t AlignedRank::error_ns() const noexcept {
   return std::max(alignment.error_ns(start), alignment.error_ns(plus(start, rank.snapshot.wall_ns)));
 }
 
-AlignedRanks read_aligned(const std::vector<std::string>& folders) {
+AlignedRanks read_aligned(const std::vector<RankFolder>& folders) {
   const std::size_t most =
       std::clamp(kEndsOfAllRanks / std::max<std::size_t>(folders.size(), 1), kFewestEnds, kMostEnds);
   std::map<std::string, detail::CollectiveEnds> ends;  // by folder
   std::vector<Rank> read;
   AlignedRanks run;
-  for (const std::string& folder : folders) {
+  run.all = are_whole(folders);
+  for (const RankFolder& folder : folders) {
     detail::CollectiveEnds of_rank(most);
     read.push_back(read_rank(folder, [&](const Snapshot& snapshot) { of_rank.add(snapshot); }));
     if (read.back().readable()) {
-      ends.emplace(folder, std::move(of_rank));
+      ends.emplace(folder.path(), std::move(of_rank));
       continue;
     }
     fmt::print(stderr, "takt: {}\n", why_unreadable(read.back()));
@@ -81,13 +83,13 @@ AlignedRanks read_aligned(const std::vector<std::string>& folders) {
   LastRanks last = last_ranks(std::move(read));
   tell_left_out(last);
   run.missing = last.missing();
-  const detail::CollectiveEnds first = std::move(ends[last.ranks.front().directory]);
+  const detail::CollectiveEnds first = std::move(ends[last.ranks.front().folder.path()]);
   for (Rank& each : last.ranks) {
     // Ranks of one host have one clock: their collectives, which end apart by chance, would only blur it.
     const bool is_common = run.ranks.empty() || is_on_host_of(each, run.ranks.front().rank);
     const detail::RankAlignment alignment =
-        is_common ? detail::RankAlignment() : detail::align_ranks(ends[each.directory], first);
-    ends.erase(each.directory);
+        is_common ? detail::RankAlignment() : detail::align_ranks(ends[each.folder.path()], first);
+    ends.erase(each.folder.path());
     run.ranks.push_back({std::move(each), alignment, is_common});
   }
   return run;

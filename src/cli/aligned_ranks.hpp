@@ -35,7 +35,7 @@ struct AlignedRanks {
 
 /// Reads the journals in these folders, which are of one run, and aligns the clocks. Remarks go to stderr.
 /// \throws takt::Error where none is readable.
-AlignedRanks read_aligned(const std::vector<std::string>& folders);
+AlignedRanks read_aligned(const std::vector<RankFolder>& folders);
 
 /// Says on stderr how well each clock is aligned.
 void tell_alignment(const AlignedRanks& run);

@@ -60,14 +60,14 @@ std::vector<std::string> losses(const Rank& rank) {
   return lines;
 }
 
-bool check_one(const std::string& folder) {
+bool check_one(const RankFolder& folder) {
   const Rank rank = read_rank(folder);
   if (!rank.readable()) {
-    fmt::print("{}\n  {}\n", detail::printable(folder), why_unreadable(rank));
+    fmt::print("{}\n  {}\n", detail::printable(folder.path()), why_unreadable(rank));
     return false;
   }
   const std::vector<std::string> lines = losses(rank);
-  fmt::print("{}: {}\n", detail::printable(folder), lines.empty() ? "whole, nothing lost" : "not whole");
+  fmt::print("{}: {}\n", detail::printable(folder.path()), lines.empty() ? "whole, nothing lost" : "not whole");
   fmt::print("  segments: {}, {}; records: {}, of these steps: {}, metrics: {}\n", rank.segments,
              detail::human_bytes(static_cast<double>(rank.bytes)), detail::human_count(rank.frames),
              detail::human_count(rank.rows), detail::human_count(rank.metrics));
@@ -80,10 +80,10 @@ bool check_one(const std::string& folder) {
 
 int check(const std::vector<std::string>& runs) {
   std::vector<std::string> remarks;
-  const std::vector<std::string> folders = rank_folders(runs, remarks);
+  const std::vector<RankFolder> folders = rank_folders(runs, remarks);
   for (const std::string& each : remarks) { fmt::print("{}\n", each); }
-  bool good = true;
-  for (const std::string& each : folders) { good = check_one(each) && good; }
+  bool good = are_whole(folders);
+  for (const RankFolder& each : folders) { good = check_one(each) && good; }
   return good ? 0 : kBroken;
 }
 

@@ -58,6 +58,10 @@ int scaling(const ScalingWishes& wishes);
 /// `takt trace`: writes a time line of all ranks by one clock, or of this one alone; -1: of all.
 int trace(const std::string& run, const std::string& file, int rank);
 
+/// `takt merge`: puts the ranks of these folders, folders of runs and merged files into one file. An existing one is
+/// replaced with `force`, where it is a merged file.
+int merge(const std::vector<std::string>& folders, const std::string& file, bool force);
+
 struct LsWishes {
   bool json = false;
   std::string name;                 ///< a pattern as of the shell; empty: any

@@ -54,9 +54,9 @@ std::string listed(const std::vector<std::string>& names) {
 
 }  // namespace
 
-std::string why_no_journal(const std::string& folder) {
-  const std::string where = detail::printable(folder);
-  const std::vector<std::string> names = names_in(folder);
+std::string why_no_journal(const RankFolder& folder) {
+  const std::string where = detail::printable(folder.path());
+  const std::vector<std::string> names = folder.file() == nullptr ? names_in(folder.path()) : folder.open()->names();
   if (names.empty()) {
     return where +
            " is empty: the program that made it wrote nothing there. Either its disk took nothing, or it kept no "
@@ -64,7 +64,7 @@ std::string why_no_journal(const std::string& folder) {
            "(TAKT_JOURNAL=0, TAKT_FILES=0) and did not come to its end";
   }
   if (std::none_of(names.begin(), names.end(), [](const std::string& each) { return is_of_takt(each); })) {
-    return where + " " + what_else_is_in(folder);
+    return where + " holds no run of Takt's, but " + listed(names);
   }
   std::string text = where +
                      " is of a run without a journal: it was switched off (TAKT_JOURNAL=0), or removed; there are " +

@@ -21,9 +21,9 @@ namespace cli {
 namespace {
 
 /// What says which ranks count, without their figures.
-std::vector<Rank> bare_ranks(const std::vector<std::string>& folders, const std::string& id) {
+std::vector<Rank> bare_ranks(const std::vector<RankFolder>& folders, const std::string& id) {
   std::vector<Rank> ranks;
-  for (const std::string& folder : folders) {
+  for (const RankFolder& folder : folders) {
     Rank rank = read_rank(folder);
     if (!rank.readable() || rank.snapshot.run.id != id) { continue; }
     Snapshot bare;
@@ -40,7 +40,7 @@ std::vector<std::uint32_t> late_ranks(const LastRanks& last) {
   std::vector<std::uint32_t> late;
   for (const Rank& each : last.ranks) {
     const bool goes_on =
-        each.ending == Ending::running || (each.ending == Ending::silent && !is_given_up(each.directory));
+        each.ending == Ending::running || (each.ending == Ending::silent && !is_given_up(*each.folder.open()));
     const int number = each.snapshot.run.rank;
     if (goes_on && number != 0) { late.push_back(static_cast<std::uint32_t>(number)); }
   }
@@ -51,7 +51,7 @@ std::shared_ptr<const Job> job_of_ranks(const LastRanks& last, const std::vector
   detail::RankRecord record;
   Snapshot first;
   for (const Rank& each : last.ranks) {
-    Snapshot snapshot = read_rank(each.directory).snapshot;
+    Snapshot snapshot = read_rank(each.folder).snapshot;
     detail::merge_into(record, detail::record_of(snapshot));
     if (first.paths.empty()) { first = std::move(snapshot); }
   }
@@ -61,13 +61,13 @@ std::shared_ptr<const Job> job_of_ranks(const LastRanks& last, const std::vector
 }  // namespace
 
 JobOfFolders job_of_folders(const std::string& folder, const RunInfo& run, std::uint64_t told) {
-  const std::vector<std::string> folders = ranks_in(detail::folder_part(folder));
+  const std::vector<RankFolder> folders = ranks_in(detail::folder_part(folder));
   if (folders.size() <= told || (folders.size() < 2 && run.world_size < 2)) { return {}; }
   std::vector<Rank> of_run = bare_ranks(folders, run.id);
   if (of_run.empty()) { return {}; }
   const LastRanks last = last_ranks(std::move(of_run));
   const bool counts = std::any_of(last.ranks.begin(), last.ranks.end(), [&](const Rank& each) {
-    return detail::name_part(each.directory) == detail::name_part(folder);
+    return each.folder.name() == detail::name_part(folder);
   });
   if (!counts || last.ranks.size() <= told || last.world < 2) { return {}; }
   JobOfFolders figures;

@@ -6,8 +6,8 @@
 
 #include "base/text.hpp"
 #include "cli/last_ranks.hpp"
-#include "cli/merge.hpp"
 #include "cli/rank.hpp"
+#include "cli/rank_sum.hpp"
 #include "cli/run_folder.hpp"
 #include "ranks/rank_steps.hpp"
 #include "report/job_throughput.hpp"
@@ -29,7 +29,7 @@ struct RanksByRun {
   bool all = true;  // were readable
 };
 
-Rank read_with_steps(const std::string& folder, std::size_t most_values) {
+Rank read_with_steps(const RankFolder& folder, std::size_t most_values) {
   detail::RankSteps steps(most_values);
   Rank rank = read_rank(folder, [&](const Snapshot& snapshot) { steps.add(snapshot); });
   rank.kept_steps = std::move(steps);
@@ -38,12 +38,13 @@ Rank read_with_steps(const std::string& folder, std::size_t most_values) {
 
 RanksByRun read_by_run(const std::vector<std::string>& given) {
   std::vector<std::string> remarks;
-  const std::vector<std::string> folders = rank_folders(given, remarks);
+  const std::vector<RankFolder> folders = rank_folders(given, remarks);
   for (const std::string& each : remarks) { fmt::print(stderr, "takt: {}\n", each); }
   const std::size_t most = detail::values_of_a_rank(folders.size());
   RanksByRun read;
+  read.all = are_whole(folders);
   std::map<std::string, std::size_t> places;  // by run id
-  for (const std::string& folder : folders) {
+  for (const RankFolder& folder : folders) {
     Rank rank = read_with_steps(folder, most);
     if (!rank.readable()) {
       fmt::print(stderr, "takt: {}\n", why_unreadable(rank));

@@ -85,7 +85,7 @@ void JobTrace::add_rank(const AlignedRank& each) {
   const std::string name = fmt::format("rank {} ({})", run.rank, run.host);
   add(detail::trace_metadata("process_name", run.rank, 0, {{"name", name}}));
   add(detail::trace_metadata("process_sort_index", run.rank, 0, {{"sort_index", run.rank}}));
-  const Rank again = read_rank(each.rank.directory, [&](const Snapshot& part) { add_steps(each, part); });
+  const Rank again = read_rank(each.rank.folder, [&](const Snapshot& part) { add_steps(each, part); });
   add_end(each, again.snapshot);
 }
 

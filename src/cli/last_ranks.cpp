@@ -33,7 +33,8 @@ std::string why_superseded(const Rank& earlier, const Rank& later) {
 }
 
 std::string left_out(const Rank& rank, const std::string& why) {
-  return fmt::format("rank {} {}; it is left out: {}", rank.snapshot.run.rank, why, detail::printable(rank.directory));
+  return fmt::format("rank {} {}; it is left out: {}", rank.snapshot.run.rank, why,
+                     detail::printable(rank.folder.path()));
 }
 
 /// Some launchers tell a rank its number, and not how many there are: one that speaks of itself is there, whatever
@@ -64,7 +65,7 @@ LastRanks last_ranks(std::vector<Rank> of_run) {
   if (!possible) {
     last.remarks.push_back(
         fmt::format("{} says that there are {} ranks, which cannot be; those that left a journal count",
-                    detail::printable(newest->directory), run.world_size));
+                    detail::printable(newest->folder.path()), run.world_size));
   }
   for (Rank& each : of_run) {
     const RunInfo& own = each.snapshot.run;

@@ -121,7 +121,7 @@ int ls(const std::string& folder, const LsWishes& wishes) {
   for (const RunFolder& each : folders) {
     RunReading run = read_run(each);
     remark_on(run.not_read);
-    all = all && run.not_read.empty();
+    all = all && run.not_read.empty() && are_whole(each.ranks);
     if (!run.readable() || !is_wanted(run, wishes)) { continue; }
     for (Rank& rank : run.ranks) { rank.snapshot = Snapshot(); }  // of thousands of runs only their sums stay
     runs.push_back(std::move(run));

@@ -51,6 +51,7 @@ struct Call {
   bool json = false;
   bool csv = false;
   bool steps = false;
+  bool force = false;
   takt::cli::ReportWishes which;
   takt::cli::SyncWishes wishes;
   takt::cli::ScalingWishes scaling;
@@ -145,6 +146,16 @@ void add_trace(CLI::App& app, Call& call) {
       [&call] { call.command = [&call] { return takt::cli::trace(call.run, call.file, call.which.rank); }; });
 }
 
+void add_merge(CLI::App& app, Call& call) {
+  CLI::App* const merge = app.add_subcommand(
+      "merge", "Put ranks into one file, which every command reads like the folder of a run; also the files of nodes");
+  merge->add_option("FOLDERS", call.runs, "Folders of runs or of ranks, of which all are taken, and merged files")
+      ->required();
+  merge->add_option("-o,--output", call.file, "The file to write, a tar file")->required();
+  merge->add_flag("--force", call.force, "Replace a merged file");
+  merge->callback([&call] { call.command = [&call] { return takt::cli::merge(call.runs, call.file, call.force); }; });
+}
+
 void add_ls(CLI::App& app, Call& call) {
   CLI::App* const ls = app.add_subcommand("ls", "List the runs in a folder, the newest first");
   takt::cli::LsWishes& wishes = call.listed;
@@ -222,6 +233,7 @@ int run_command(int count, char** arguments) {
   add_sync(app, call);
   add_scaling(app, call);
   add_trace(app, call);
+  add_merge(app, call);
   add_ls(app, call);
   add_diff(app, call);
   std::vector<std::string> words(arguments + std::min(count, 1), arguments + count);

@@ -1,166 +1,84 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/merge.hpp"
+#include <takt/error.hpp>
+
+#include "archive/merged_writer.hpp"
+#include "base/file.hpp"
+#include "base/text.hpp"
+#include "cli/commands.hpp"
+#include "cli/files_to_merge.hpp"
+#include "cli/merge_plan.hpp"
+#include "cli/run_folder.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cstdint>
-#include <map>
+#include <cstdio>
 #include <set>
 #include <string>
-#include <tuple>
-#include <utility>
+#include <vector>
 
 TAKT_BEGIN_NAMESPACE
 namespace cli {
 namespace {
 
-/// Adds one rank after the other. Paths are the same where name, kind and parent are.
-class Merge {
- public:
-  void add(const Snapshot& rank) {
-    const std::string label = fmt::format("rank {}", rank.run.rank);
-    add_run(rank);
-    const auto first_thread = static_cast<std::uint32_t>(sum_.threads.size());
-    std::vector<std::uint32_t> paths;  // here, by index there
-    for (const PathStats& each : rank.paths) { paths.push_back(add_path(each, paths)); }
-    for (ThreadInfo each : rank.threads) {
-      each.id = static_cast<std::uint32_t>(sum_.threads.size());
-      each.name = label + ", " + each.name;
-      sum_.threads.push_back(each);
-    }
-    for (Series each : rank.series) {
-      each.path = paths[each.path];
-      each.thread += first_thread;
-      sum_.series.push_back(each);
-    }
-    for (const OpenRegion& each : rank.open) {
-      sum_.open.push_back({paths[each.path], each.thread + first_thread, each.open_ns});
-    }
-    for (const DeviceInfo& each : rank.devices) { add_device(each, label); }
-    for (TimeLineInfo each : rank.time_lines) {
-      each.device = label + ", " + each.device;
-      each.overlap.time_line = static_cast<std::uint32_t>(sum_.time_lines.size());
-      sum_.time_lines.push_back(each);
-    }
-    for (const Loss& each : rank.losses) {
-      sum_.losses.push_back({each.what, each.where.empty() ? label : label + ", " + each.where, each.count});
-    }
-  }
+void tell(const std::vector<std::string>& lines) {
+  for (const std::string& each : lines) { std::fprintf(stderr, "takt: %s\n", each.c_str()); }
+}
 
-  /// A kind of device stands for all ranks; one that ranks speak differently of stands there in each way.
-  void add_device(const DeviceInfo& device, const std::string& label) {
-    const bool is_new = devices_.insert({device.name, device.unavailable, device.caveat}).second;
-    if (!is_new) { return; }
-    const bool another = std::any_of(sum_.devices.begin(), sum_.devices.end(),
-                                     [&](const DeviceInfo& each) { return each.name == device.name; });
-    sum_.devices.push_back(device);
-    if (another) { sum_.devices.back().name += " (" + label + ")"; }
+/// Only what `takt merge` has written itself is replaced, and only if somebody says so.
+/// \throws takt::Error where the file stays.
+void must_be_free(const std::string& file, bool force) {
+  if (!detail::may_exist(file)) { return; }
+  const std::string name = detail::printable(file);
+  if (!force) { throw Error(name + " is there already; name another file with -o, or give --force to replace it"); }
+  if (open_merged(file) == nullptr) {
+    throw Error(name + " is no merged file of Takt's, and stays; name another file with -o");
   }
+}
 
-  Snapshot sum() && { return std::move(sum_); }
-
- private:
-  void add_run(const Snapshot& rank) {
-    if (ranks_++ == 0) {
-      sum_.run = rank.run;
-      sum_.run.directory.clear();
-      sum_.run.groups.clear();
-      sum_.clock = rank.clock;
-      sum_.finished = true;
-    }
-    sum_.run.rank = -1;
-    sum_.run.world_size = ranks_;
-    sum_.run.start_unix_ns = std::min(sum_.run.start_unix_ns, rank.run.start_unix_ns);
-    sum_.clock.error_ppm = std::max(sum_.clock.error_ppm, rank.clock.error_ppm);
-    sum_.clock.worst_error_ppm = std::max(sum_.clock.worst_error_ppm, rank.clock.worst_error_ppm);
-    sum_.clock.error_since_ns = std::max(sum_.clock.error_since_ns, rank.clock.error_since_ns);
-    sum_.clock.region_cost_ns = std::max(sum_.clock.region_cost_ns, rank.clock.region_cost_ns);
-    sum_.clock.empty_region_ns = std::max(sum_.clock.empty_region_ns, rank.clock.empty_region_ns);
-    sum_.wall_ns = std::max(sum_.wall_ns, rank.wall_ns);
-    sum_.uncovered_ns = std::max(sum_.uncovered_ns, rank.uncovered_ns);
-    sum_.overhead_ns += rank.overhead_ns;
-    add_process(rank.process);
-    sum_.finished = sum_.finished && rank.finished;
-    sum_.failed = sum_.failed || rank.failed;
-    sum_.killed = sum_.killed || rank.killed;
-    sum_.params.insert(rank.params.begin(), rank.params.end());
-    sum_.tags.insert(rank.tags.begin(), rank.tags.end());
+/// Returns whether all of it could be read.
+bool write_rank(const RankToMerge& rank, detail::MergedWriter& out) {
+  const FilesToMerge files(rank);
+  tell(files.remarks());
+  const std::string folder = rank.run + "/" + rank.rank;
+  out.add_folder(folder, files.changed_unix_ns());
+  bool good = files.remarks().empty();
+  for (const FileToMerge& each : files.all()) {
+    std::string why;
+    if (out.add_file(folder + "/" + each.name, *each.from, each.name, why)) { continue; }
+    tell({fmt::format("{} {}", detail::printable(each.from->path(each.name)), why)});
+    good = false;
   }
-
-  /// Processor time is of all ranks; what held one of them up is told of the one that it held up longest.
-  void add_process(const ProcessTimes& process) {
-    ProcessTimes& sum = sum_.process;
-    const bool known =
-        process.cpu_ns != ProcessTimes::kUnknown && (ranks_ == 1 || sum.cpu_ns != ProcessTimes::kUnknown);
-    sum.cpu_ns = !known ? ProcessTimes::kUnknown : (ranks_ == 1 ? 0 : sum.cpu_ns) + process.cpu_ns;
-    sum.stopped_ns = std::max(sum.stopped_ns, process.stopped_ns);
-    sum.suspended_ns = std::max(sum.suspended_ns, process.suspended_ns);
-    sum.before_ns = std::max(sum.before_ns, process.before_ns);
-    sum.earlier_sessions = std::max(sum.earlier_sessions, process.earlier_sessions);
-  }
-
-  std::uint32_t add_path(const PathStats& path, const std::vector<std::uint32_t>& paths) {
-    const bool at_top = path.parent == PathStats::kNoParent;
-    const std::uint32_t parent = at_top ? PathStats::kNoParent : paths[path.parent];
-    const auto [place, is_new] = places_.emplace(std::make_tuple(parent, path.name, path.kind), sum_.paths.size());
-    if (is_new) {
-      sum_.paths.push_back(path);
-      sum_.paths.back().parent = parent;
-      return place->second;
-    }
-    PathStats& here = sum_.paths[place->second];
-    here.host.merge(path.host);
-    here.device.merge(path.device);
-    here.self_ns = detail::bounded_sum(here.self_ns, path.self_ns);
-    here.items = detail::bounded_sum(here.items, path.items);
-    here.bytes = detail::bounded_sum(here.bytes, path.bytes);
-    here.skipped += path.skipped;
-    here.device_pending += path.device_pending;
-    here.device_lost += path.device_lost;
-    return place->second;
-  }
-
-  Snapshot sum_;
-  int ranks_ = 0;
-  std::set<std::tuple<std::string, std::string, std::string>> devices_;
-  std::map<std::tuple<std::uint32_t, std::string, Kind>, std::uint32_t> places_;
-};
-
-/// Of paths that ranks met in another order, parents stand before their children all the same, but children not below
-/// them.
-void put_in_order(Snapshot& snapshot) {
-  const std::size_t count = snapshot.paths.size();
-  std::vector<std::vector<std::uint32_t>> children(count + 1);  // the last: of the top
-  for (std::uint32_t at = 0; at < count; ++at) {
-    const std::uint32_t parent = snapshot.paths[at].parent;
-    children[parent == PathStats::kNoParent ? count : parent].push_back(at);
-  }
-  std::vector<PathStats> ordered;
-  std::vector<std::uint32_t> now(count);
-  std::vector<std::uint32_t> left(children[count].rbegin(), children[count].rend());
-  while (!left.empty()) {
-    const std::uint32_t at = left.back();
-    left.pop_back();
-    now[at] = static_cast<std::uint32_t>(ordered.size());
-    ordered.push_back(std::move(snapshot.paths[at]));
-    if (ordered.back().parent != PathStats::kNoParent) { ordered.back().parent = now[ordered.back().parent]; }
-    left.insert(left.end(), children[at].rbegin(), children[at].rend());
-  }
-  snapshot.paths = std::move(ordered);
-  for (Series& each : snapshot.series) { each.path = now[each.path]; }
-  for (OpenRegion& each : snapshot.open) { each.path = now[each.path]; }
+  return good;
 }
 
 }  // namespace
 
-Snapshot merged(const std::vector<const Snapshot*>& ranks) {
-  Merge merge;
-  for (const Snapshot* const each : ranks) { merge.add(*each); }
-  Snapshot sum = std::move(merge).sum();
-  put_in_order(sum);
-  return sum;
+int merge(const std::vector<std::string>& folders, const std::string& file, bool force) {
+  must_be_free(file, force);
+  std::vector<std::string> remarks;
+  MergePlan plan;
+  bool good = true;
+  for (const std::string& each : folders) {
+    for (const RunFolder& run : all_runs(each, remarks)) {
+      plan.add(run);
+      good = good && are_whole(run.ranks);
+    }
+  }
+  tell(remarks);
+  tell(plan.remarks());
+  good = good && plan.is_clear();
+  detail::MergedWriter out(file);
+  std::set<std::string> runs;
+  const std::vector<RankToMerge> ranks = plan.ranks();
+  for (const RankToMerge& each : ranks) {
+    if (runs.insert(each.run).second) { out.add_folder(each.run, 0); }
+    good = write_rank(each, out) && good;
+  }
+  out.finish();
+  fmt::print("{}: {} rank{} of {} run{}, {}\n", detail::printable(file), ranks.size(), ranks.size() == 1 ? "" : "s",
+             runs.size(), runs.size() == 1 ? "" : "s", detail::human_bytes(static_cast<double>(out.bytes())));
+  return good ? 0 : kBroken;
 }
 
 }  // namespace cli

@@ -74,7 +74,7 @@ MlflowDelivered MlflowDelivery::run(const Watcher& watch) {
 void MlflowDelivery::deliver(FolderTurn& turn, const Watcher& watch, MlflowDelivered& delivered) {
   detail::MlflowCursor cursor = read_mlflow_cursor(turn);
   // Before it is read: what is written meanwhile is for the next delivery to see.
-  const std::uint64_t bytes = journal_bytes(folder_);
+  const std::uint64_t bytes = journal_bytes(*turn.files());
   // Without a number of bytes it was no guess: the program has said so.
   const bool guessed = cursor.status == "KILLED" && cursor.killed_bytes != 0;
   if (guessed && cursor.killed_bytes != bytes) { detail::forget_end(cursor); }

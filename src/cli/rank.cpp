@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/rank.hpp"
 
-#include "base/folder_files.hpp"
 #include "base/nanoseconds.hpp"
 #include "base/other_process.hpp"
 #include "base/text.hpp"
@@ -20,6 +19,7 @@
 #include <ctime>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <system_error>
 #include <utility>
 
@@ -41,9 +41,8 @@ std::int64_t now_ns() {
 }
 
 /// The files that may be segments, as they stand.
-std::vector<struct stat> segments_of(const std::string& directory) {
+std::vector<struct stat> segments_of(const detail::ReadableFolder& files) {
   std::vector<struct stat> found;
-  const detail::FolderFiles files(directory);
   for (const std::string& name : files.names()) {
     std::uint32_t number = 0;
     struct stat status = {};
@@ -52,13 +51,6 @@ std::vector<struct stat> segments_of(const std::string& directory) {
     }
   }
   return found;
-}
-
-void look_at_files(Rank& rank) {
-  for (const struct stat& each : segments_of(rank.directory)) {
-    ++rank.segments;
-    rank.bytes += static_cast<std::uint64_t>(each.st_size);
-  }
 }
 
 /// "Epoch > Batch > Comm".
@@ -108,13 +100,19 @@ std::string heard(std::int64_t sign_unix_ns) {
   return fmt::format("last heard of at {:%Y-%m-%d %H:%M:%S} UTC, {} ago", when, detail::human_time(ago));
 }
 
-/// The time, in ns since 1970, of the newest sign of life in the folder; 0: there is no journal.
-std::int64_t last_sign(const std::string& directory) {
+/// The time, in ns since 1970, of the newest sign of life in these files; 0: there is none.
+std::int64_t last_sign(const std::vector<struct stat>& segments) {
   std::int64_t latest = 0;
-  for (const struct stat& each : segments_of(directory)) {
+  for (const struct stat& each : segments) {
     latest = std::max<std::int64_t>(latest, each.st_mtim.tv_sec * detail::kSecondNs + each.st_mtim.tv_nsec);
   }
   return latest;
+}
+
+std::uint64_t bytes_of(const std::vector<struct stat>& segments) {
+  std::uint64_t bytes = 0;
+  for (const struct stat& each : segments) { bytes += static_cast<std::uint64_t>(each.st_size); }
+  return bytes;
 }
 
 /// Of each series what its totals count beyond what `earlier` Sessions had counted, and what its rows do.
@@ -141,23 +139,20 @@ Ending told_ending(const Snapshot& snapshot) {
 
 }  // namespace
 
-std::uint64_t journal_bytes(const std::string& directory) {
-  Rank rank;
-  rank.directory = directory;
-  look_at_files(rank);
-  return rank.bytes;
-}
+std::uint64_t journal_bytes(const detail::ReadableFolder& files) { return bytes_of(segments_of(files)); }
 
-bool is_given_up(const std::string& directory) { return now_ns() - last_sign(directory) > kGivenUpNs; }
+bool is_given_up(const detail::ReadableFolder& files) { return now_ns() - last_sign(segments_of(files)) > kGivenUpNs; }
 
 bool has_ended(Ending ending) noexcept {
   return ending == Ending::finished || ending == Ending::failed || ending == Ending::killed;
 }
 
-Ending ending_of(const std::string& directory, const detail::JournalReader& reader, const Snapshot& snapshot) {
-  if (reader.ended()) { return told_ending(snapshot); }
-  const RunInfo& run = snapshot.run;
-  const std::int64_t sign = last_sign(directory);
+Ending ending_of(const detail::ReadableFolder& files, const detail::JournalReader& reader, const Snapshot& snapshot) {
+  return reader.ended() ? told_ending(snapshot) : ending_without_word(files, snapshot.run);
+}
+
+Ending ending_without_word(const detail::ReadableFolder& files, const RunInfo& run) {
+  const std::int64_t sign = last_sign(segments_of(files));
   switch (detail::life_of(run.host, run.pid, sign, run.pid_namespace)) {
     case detail::Life::alive:
       return Ending::running;
@@ -175,13 +170,14 @@ void refuse_odd_number(Rank& rank) {
   const int number = rank.snapshot.run.rank;
   if (rank.frames == 0 || (number >= 0 && number < kMost)) { return; }
   rank.frames = 0;
-  rank.error = fmt::format("the journal in {} says that it is of rank {}, which cannot be", rank.directory, number);
+  rank.error = fmt::format("the journal in {} says that it is of rank {}, which cannot be", rank.folder.path(), number);
 }
 
-Rank read_rank(const std::string& directory, const Taker& take) {
+Rank read_rank(const RankFolder& folder, const Taker& take) {
   Rank rank;
-  rank.directory = directory;
-  detail::JournalReader reader(directory);
+  rank.folder = folder;
+  const std::shared_ptr<const detail::ReadableFolder> files = folder.open();
+  detail::JournalReader reader(files);
   std::vector<std::uint64_t> rows;  // by series
   const auto show = [&] {
     for (const Row& row : rank.snapshot.rows) {
@@ -195,7 +191,7 @@ Rank read_rank(const std::string& directory, const Taker& take) {
     rank.snapshot.metrics.clear();
   };
   while (reader.read_part(rank.snapshot)) { show(); }
-  rank.ending = ending_of(directory, reader, rank.snapshot);
+  rank.ending = ending_of(*files, reader, rank.snapshot);
   if (rank.ending != Ending::running) {
     // It may have written its last between the reading and the look at it.
     if (reader.finish(rank.snapshot)) { show(); }
@@ -203,18 +199,20 @@ Rank read_rank(const std::string& directory, const Taker& take) {
   }
   if (reader.release_early(rank.snapshot)) { show(); }
   rank.steps = compare_steps(rank.snapshot, reader.earlier_steps(), std::move(rows));
-  rank.sign_unix_ns = last_sign(directory);
   rank.damage = reader.damage();
   rank.error = reader.error();
   rank.frames = reader.frames();
   rank.states = reader.states();
+  const std::vector<struct stat> segments = segments_of(*files);
+  rank.segments = segments.size();
+  rank.bytes = bytes_of(segments);
+  rank.sign_unix_ns = last_sign(segments);
   refuse_odd_number(rank);
-  look_at_files(rank);
   return rank;
 }
 
-bool tell_lost(const std::string& directory, const std::string& name) {
-  const detail::LostRecords lost = detail::lost_before_journal(read_rank(directory).snapshot.losses);
+bool tell_lost(const RankFolder& folder, const std::string& name) {
+  const detail::LostRecords lost = detail::lost_before_journal(read_rank(folder).snapshot.losses);
   if (!lost.any()) { return false; }
   const std::string line = name + "of what the run recorded, " + lost.words() +
                            " were lost before they were in its journal: no file has them. takt check says why\n";
@@ -253,13 +251,14 @@ std::string why_closed(const std::string& directory) {
 }
 
 std::string why_unreadable(const Rank& rank) {
-  const std::string where = detail::printable(rank.directory);
-  if (std::string closed = why_closed(rank.directory); !closed.empty()) { return closed; }
+  const std::string where = detail::printable(rank.folder.path());
+  const bool is_merged = rank.folder.file() != nullptr;
+  if (std::string closed = is_merged ? "" : why_closed(rank.folder.path()); !closed.empty()) { return closed; }
   if (!rank.error.empty()) { return detail::printable(rank.error); }
   if (rank.segments != 0) {
     return "there is nothing to read in the journal in " + where + "; the disk took nothing of it";
   }
-  return why_no_journal(rank.directory);
+  return why_no_journal(rank.folder);
 }
 
 std::vector<std::string> damages(const Rank& rank) {

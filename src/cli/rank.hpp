@@ -4,6 +4,7 @@
 
 #include <takt/snapshot.hpp>
 
+#include "cli/rank_folder.hpp"
 #include "journal/journal_reader.hpp"
 #include "ranks/rank_steps.hpp"
 
@@ -34,7 +35,7 @@ struct SeriesSteps {
 
 /// What the journal in the folder of one rank says.
 struct Rank {
-  std::string directory;
+  RankFolder folder;
   Snapshot snapshot;  ///< its newest state; without rows and metrics
   Ending ending = Ending::silent;
   std::int64_t sign_unix_ns = 0;  ///< when the journal was last written
@@ -56,23 +57,26 @@ struct Rank {
 using Taker = std::function<void(const Snapshot&)>;
 
 /// Reads the journal once from the start to its end, in parts, each of which is shown to `take`.
-Rank read_rank(const std::string& directory, const Taker& take = {});
+Rank read_rank(const RankFolder& folder, const Taker& take = {});
 
 /// Says on stderr what the run has lost on the way to its journal, with `name` in front, and returns whether it has: a
 /// delivery of all that is there is not one of all that was.
-bool tell_lost(const std::string& directory, const std::string& name);
+bool tell_lost(const RankFolder& folder, const std::string& name);
 
 /// How it stands, also after more of it was read into `snapshot`.
-Ending ending_of(const std::string& directory, const detail::JournalReader& reader, const Snapshot& snapshot);
+Ending ending_of(const detail::ReadableFolder& files, const detail::JournalReader& reader, const Snapshot& snapshot);
+
+/// The same of one whose journal does not say that it ended.
+Ending ending_without_word(const detail::ReadableFolder& files, const RunInfo& run);
 
 /// Of the three that the process itself has told.
 bool has_ended(Ending ending) noexcept;
 
 /// Of one that is silent: nothing was heard from it for so long that it is taken for dead.
-bool is_given_up(const std::string& directory);
+bool is_given_up(const detail::ReadableFolder& files);
 
 /// Of all segments in the folder.
-std::uint64_t journal_bytes(const std::string& directory);
+std::uint64_t journal_bytes(const detail::ReadableFolder& files);
 
 /// "finished", "died in Epoch > Batch > Comm on thread main, open 312 s; last heard of ..."
 std::string describe(const Rank& rank);

@@ -8,8 +8,8 @@
 #include "cli/attempts.hpp"
 #include "cli/commands.hpp"
 #include "cli/last_ranks.hpp"
-#include "cli/merge.hpp"
 #include "cli/rank.hpp"
+#include "cli/rank_sum.hpp"
 #include "cli/report_document.hpp"
 #include "cli/run_folder.hpp"
 #include "findings/findings.hpp"
@@ -76,7 +76,7 @@ RunReport add_up(std::vector<Rank> attempts) {
   report.ranks = std::move(last.ranks);
   std::vector<const Snapshot*> snapshots;
   for (Rank& each : report.ranks) {
-    each.snapshot.run.directory = each.directory;  // it may have been moved
+    each.snapshot.run.directory = each.folder.path();  // it may have been moved
     snapshots.push_back(&each.snapshot);
   }
   const bool one = snapshots.size() == 1;
@@ -136,8 +136,9 @@ struct RanksRead {
 };
 
 /// Reads the folders; prints rows on the way, if these are asked for.
-RanksRead read_ranks(const std::vector<std::string>& folders, const ReportWishes& wishes) {
+RanksRead read_ranks(const std::vector<RankFolder>& folders, const ReportWishes& wishes) {
   RanksRead ranks;
+  ranks.all = are_whole(folders);
   std::map<std::string, std::size_t> places;  // by run id
   StepPrinter steps;
   const auto is_wanted = [&](const RunInfo& run) { return wishes.rank < 0 || run.rank == wishes.rank; };
@@ -145,7 +146,7 @@ RanksRead read_ranks(const std::vector<std::string>& folders, const ReportWishes
   // Of several ranks the figures are those of the job.
   const bool concludes = (folders.size() == 1 || wishes.rank >= 0) && wishes.form != ReportForm::steps;
   const bool compares = wishes.rank < 0 && (wishes.form == ReportForm::table || wishes.form == ReportForm::json);
-  for (const std::string& folder : folders) {
+  for (const RankFolder& folder : folders) {
     detail::RankSteps kept(most);
     detail::StepHistory history;
     Rank rank = read_rank(folder, [&](const Snapshot& snapshot) {
@@ -171,7 +172,7 @@ RanksRead read_ranks(const std::vector<std::string>& folders, const ReportWishes
 
 int report(const std::vector<std::string>& runs, const ReportWishes& wishes) {
   std::vector<std::string> remarks;
-  const std::vector<std::string> folders = rank_folders(runs, remarks);
+  const std::vector<RankFolder> folders = rank_folders(runs, remarks);
   for (const std::string& each : remarks) { remark(each); }
   RanksRead ranks = read_ranks(folders, wishes);
   std::vector<RunReport> reports;

@@ -67,18 +67,12 @@ Json rank_json(const Rank& rank) {
                     {"open_ns", each.open_ns}});
   }
   return {
-      {"rank", rank.snapshot.run.rank},
-      {"attempt", rank.snapshot.run.attempt},
-      {"host", rank.snapshot.run.host},
-      {"pid", rank.snapshot.run.pid},
-      {"directory", rank.directory},
-      {"state", word_of(rank.ending)},
-      {"last_sign_unix_ns", rank.sign_unix_ns},
-      {"wall_ns", rank.snapshot.wall_ns},
-      {"paths", paths_json(rank.snapshot)},
-      {"open", open},
-      {"uncaught", uncaught_json(rank.snapshot)},
-      {"damage", damages(rank)},
+      {"rank", rank.snapshot.run.rank},           {"attempt", rank.snapshot.run.attempt},
+      {"host", rank.snapshot.run.host},           {"pid", rank.snapshot.run.pid},
+      {"directory", rank.folder.path()},          {"state", word_of(rank.ending)},
+      {"last_sign_unix_ns", rank.sign_unix_ns},   {"wall_ns", rank.snapshot.wall_ns},
+      {"paths", paths_json(rank.snapshot)},       {"open", open},
+      {"uncaught", uncaught_json(rank.snapshot)}, {"damage", damages(rank)},
   };
 }
 

@@ -116,7 +116,7 @@ detail::ComparedRun figures_of_run(const RunReading& run) {
 detail::ComparedRun compared_run(const RunFolder& run, std::vector<std::string>& remarks) {
   std::map<std::string, RankScatter> ranks;  // by folder
   const RunReading reading =
-      read_run(run, [&](const std::string& folder, const Snapshot& snapshot) { ranks[folder].add(snapshot); });
+      read_run(run, [&](const RankFolder& folder, const Snapshot& snapshot) { ranks[folder.path()].add(snapshot); });
   remarks.insert(remarks.end(), reading.not_read.begin(), reading.not_read.end());
   if (!reading.readable()) {
     throw Error(detail::printable(run.folder) + " has nothing that could be compared; takt check says why");
@@ -125,7 +125,7 @@ detail::ComparedRun compared_run(const RunFolder& run, std::vector<std::string>&
   RunScatter scatter;
   const bool has_steps = reading.step_path != RunReading::kNoSteps;
   const std::string step_path = has_steps ? reading.sum.path_name(reading.step_path) : "";
-  for (const Rank& rank : reading.ranks) { scatter.add(ranks[rank.directory], rank.snapshot, step_path); }
+  for (const Rank& rank : reading.ranks) { scatter.add(ranks[rank.folder.path()], rank.snapshot, step_path); }
   compared.step.mean.within = scatter.step;
   for (const auto& [path, within] : scatter.paths) { compared.regions[path].mean.within = within; }
   return compared;

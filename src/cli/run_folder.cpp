@@ -16,6 +16,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <iterator>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -26,25 +28,33 @@ namespace cli {
 namespace {
 
 namespace fs = std::filesystem;
-using Paths = std::vector<fs::path>;
+using RunFolders = std::vector<RunFolder>;
 
 bool is_folder(const fs::path& path) {
   std::error_code error;
   return fs::is_directory(path, error);
 }
 
-/// Of the entries of a folder whose name and status are wanted, the paths, sorted. What is below the folder that
+/// Of the entries of a folder whose name and status are wanted, the names, sorted. What is below the folder that
 /// somebody has named is not followed where it is a link: it could lead anywhere, and what delivers a run writes there.
 template <class Wanted>
-Paths entries(const fs::path& folder, Wanted wanted) {
-  Paths found;
-  const detail::FolderFiles files(folder.string());
-  for (const std::string& name : files.names()) {
+std::vector<std::string> entries(const detail::ReadableFolder& folder, Wanted wanted) {
+  std::vector<std::string> found;
+  for (const std::string& name : folder.names()) {
     struct stat status = {};
-    if (files.look(name, status) && wanted(name, status)) { found.push_back(folder / name); }
+    if (folder.look(name, status) && wanted(name, status)) { found.push_back(name); }
   }
   std::sort(found.begin(), found.end());
   return found;
+}
+
+template <class Wanted>
+std::vector<fs::path> paths_in(const fs::path& folder, Wanted wanted) {
+  std::vector<fs::path> paths;
+  for (const std::string& name : entries(detail::FolderFiles(folder.string()), wanted)) {
+    paths.push_back(folder / name);
+  }
+  return paths;
 }
 
 bool has_rank_name(const std::string& name) { return name.rfind("rank-", 0) == 0; }
@@ -64,35 +74,63 @@ bool is_linked_rank(const std::string& name, const struct stat& status) {
 
 bool is_inner_folder(const std::string&, const struct stat& status) { return S_ISDIR(status.st_mode); }
 
-/// Of those in a folder of runs.
-Paths runs_in(const fs::path& folder) {
-  Paths runs = entries(folder, is_inner_folder);
-  runs.erase(
-      std::remove_if(runs.begin(), runs.end(), [](const fs::path& each) { return entries(each, is_rank).empty(); }),
-      runs.end());
+bool is_inner_file(const std::string&, const struct stat& status) { return S_ISREG(status.st_mode); }
+
+RunFolder run_at(const fs::path& folder) { return {folder.string(), ranks_in(folder.string())}; }
+
+void take_lines(const std::vector<std::string>& lines, std::vector<std::string>& remarks) {
+  remarks.insert(remarks.end(), lines.begin(), lines.end());
+}
+
+/// Those of the merged file with a rank whose path begins like this.
+RunFolders runs_of(const std::shared_ptr<const detail::MergedFile>& file, const std::string& path,
+                   std::vector<std::string>& remarks) {
+  RunFolders runs;
+  for (const auto& [name, ranks] : file->runs()) {
+    RunFolder run = {file->path() + "/" + name, {}};
+    for (const auto& [rank, files] : ranks) {
+      RankFolder folder(file, name, rank);
+      if ((folder.path() + "/").rfind(path + "/", 0) == 0) { run.ranks.push_back(std::move(folder)); }
+    }
+    if (!run.ranks.empty()) { runs.push_back(std::move(run)); }
+  }
+  take_lines(file->remarks(), remarks);
+  return runs;
+}
+
+/// Of those in a folder of runs, merged files included, in order.
+RunFolders runs_in(const fs::path& folder, std::vector<std::string>& remarks) {
+  RunFolders runs;
+  for (const fs::path& each : paths_in(folder, is_inner_folder)) {
+    RunFolder run = run_at(each);
+    if (!run.ranks.empty()) { runs.push_back(std::move(run)); }
+  }
+  for (const fs::path& each : paths_in(folder, is_inner_file)) {
+    const std::shared_ptr<const detail::MergedFile> file = open_merged(each.string());
+    if (file == nullptr) { continue; }
+    RunFolders inside = runs_of(file, file->path(), remarks);
+    std::move(inside.begin(), inside.end(), std::back_inserter(runs));
+  }
+  std::sort(runs.begin(), runs.end(),
+            [](const RunFolder& a, const RunFolder& b) { return fs::path(a.folder) < fs::path(b.folder); });
   return runs;
 }
 
 /// Of the run; 0 where its journals do not say.
-std::int64_t start_of(const fs::path& run) {
+std::int64_t start_of(const RunFolder& run) {
   std::int64_t latest = 0;
-  for (const fs::path& rank : entries(run, is_rank)) {
-    const Paths segments = entries(rank, is_segment);
+  for (const RankFolder& rank : run.ranks) {
+    const std::shared_ptr<const detail::ReadableFolder> files = rank.open();
+    const std::vector<std::string> segments = entries(*files, is_segment);
     if (segments.empty()) { continue; }
     std::string head;
     detail::SegmentHeader header;
-    if (detail::read_from(segments.front().string(), 0, detail::kSegmentHeaderBytes, head) &&
+    if (files->read(segments.front(), 0, detail::kSegmentHeaderBytes, head) &&
         detail::parse_header(head, header) == detail::HeaderState::good) {
       latest = std::max(latest, header.start_unix_ns);
     }
   }
   return latest;
-}
-
-std::vector<std::string> texts(const Paths& paths) {
-  std::vector<std::string> out;
-  for (const fs::path& path : paths) { out.push_back(path.string()); }
-  return out;
 }
 
 /// What nobody may look into is not the same as nothing.
@@ -103,97 +141,131 @@ void must_be_open(const fs::path& folder) {
 
 std::string shown(const fs::path& path) { return detail::printable(path.string()); }
 
-std::vector<std::string> ranks_of_run(const fs::path& run, std::vector<std::string>& remarks) {
-  for (const fs::path& each : entries(run, is_linked_rank)) {
+void tell_links(const fs::path& run, std::vector<std::string>& remarks) {
+  for (const fs::path& each : paths_in(run, is_linked_rank)) {
     remarks.push_back(shown(each) + " is a symbolic link, which is not followed; name the folder that it leads to");
   }
-  return ranks_in(run.string());
 }
 
-/// A folder that somebody has named.
+/// What somebody has named: one run or more.
 struct Named {
-  enum class What { rank, run, runs };
   fs::path path;
-  What what;
+  RunFolders runs;
 };
 
-/// \throws takt::Error where it is no folder.
-Named look_at(const std::string& given) {
-  std::string name = given;
-  while (name.size() > 1 && name.back() == '/') { name.pop_back(); }
-  const fs::path path(name);
-  must_be_open(path);
-  if (std::error_code error; fs::exists(path, error) && !is_folder(path)) {
-    throw Error(shown(path) + " is no folder; name the one of the run, or of the rank, that it is in");
-  }
-  if (!is_folder(path)) {
-    throw Error("there is no folder " + shown(path) +
-                "; name a run's folder, such as takt-runs/<run id>, or the folder that holds the runs");
-  }
-  if (has_rank_name(path.filename().string()) || !entries(path, is_segment).empty()) {
-    return {path, Named::What::rank};
-  }
-  return {path, entries(path, is_rank).empty() ? Named::What::runs : Named::What::run};
-}
-
 /// \throws takt::Error where there is none.
-Paths some_runs_in(const fs::path& path) {
-  Paths runs = runs_in(path);
+RunFolders some_runs_in(const fs::path& path, std::vector<std::string>& remarks) {
+  RunFolders runs = runs_in(path, remarks);
   if (!runs.empty()) { return runs; }
-  for (const fs::path& each : entries(path, is_inner_folder)) { must_be_open(each); }
+  for (const fs::path& each : paths_in(path, is_inner_folder)) { must_be_open(each); }
   throw Error("no run in " + shown(path) + ": it " + what_else_is_in(path.string()) +
               "; a program with a takt::Session leaves its runs in takt-runs, or where TAKT_DIR says");
 }
 
+Named look_into_folder(const fs::path& path, std::vector<std::string>& remarks) {
+  if (has_rank_name(path.filename().string()) || !paths_in(path, is_segment).empty()) {
+    return {path, {{path.string(), {path.string()}}}};
+  }
+  RunFolder run = run_at(path);
+  if (!run.ranks.empty()) { return {path, {std::move(run)}}; }
+  tell_links(path, remarks);
+  return {path, some_runs_in(path, remarks)};
+}
+
+/// The merged file that `path` leads to or through; nullptr: there is none.
+std::shared_ptr<const detail::MergedFile> merged_on_the_way(const fs::path& path) {
+  for (fs::path file = path; file.has_relative_path(); file = file.parent_path()) {
+    std::error_code error;
+    if (fs::is_regular_file(file, error)) { return open_merged(file.string()); }
+  }
+  return nullptr;
+}
+
+/// \throws takt::Error where there is nothing to look at.
+Named look_at(const std::string& given, std::vector<std::string>& remarks) {
+  std::string name = given;
+  while (name.size() > 1 && name.back() == '/') { name.pop_back(); }
+  const fs::path path(name);
+  must_be_open(path);
+  if (is_folder(path)) { return look_into_folder(path, remarks); }
+  if (const std::shared_ptr<const detail::MergedFile> file = merged_on_the_way(path); file != nullptr) {
+    Named named = {path, runs_of(file, name, remarks)};
+    if (named.runs.empty()) { throw Error("there is no run in " + shown(path)); }
+    return named;
+  }
+  if (std::error_code error; fs::exists(path, error)) {
+    throw Error(shown(path) + " is no folder; name the one of the run, or of the rank, that it is in");
+  }
+  throw Error("there is no folder " + shown(path) +
+              "; name a run's folder, such as takt-runs/<run id>, or the folder that holds the runs");
+}
+
+bool is_on_disk(const RunFolder& run) { return run.ranks.front().file() == nullptr; }
+
+/// The one that began last; of those that began at once, or do not say when, the first.
+const RunFolder& newest_of(const RunFolders& runs) {
+  const RunFolder* newest = &runs.front();
+  std::int64_t latest = start_of(*newest);
+  for (const RunFolder& run : runs) {
+    const std::int64_t start = start_of(run);
+    if (start > latest) {
+      newest = &run;
+      latest = start;
+    }
+  }
+  return *newest;
+}
+
 }  // namespace
 
-std::vector<std::string> rank_folders(const std::string& given, std::vector<std::string>& remarks) {
-  const Named named = look_at(given);
-  if (named.what == Named::What::rank) { return {named.path.string()}; }
-  if (named.what == Named::What::run) { return ranks_of_run(named.path, remarks); }
-  ranks_of_run(named.path, remarks);  // there are none, but perhaps links to some
-  const Paths runs = some_runs_in(named.path);
-  // Of those that began at once, or do not say when: the first.
-  std::pair<std::int64_t, fs::path> newest(start_of(runs.front()), runs.front());
-  for (const fs::path& run : runs) {
-    const std::int64_t start = start_of(run);
-    if (start > newest.first) { newest = {start, run}; }
+std::vector<RankFolder> rank_folders(const std::string& given, std::vector<std::string>& remarks) {
+  const Named named = look_at(given, remarks);
+  const RunFolder& newest = named.runs.size() == 1 ? named.runs.front() : newest_of(named.runs);
+  if (named.runs.size() > 1) {
+    remarks.push_back("the newest of " + std::to_string(named.runs.size()) + " runs in " + shown(named.path) + ": " +
+                      shown(fs::path(newest.folder).filename()));
   }
-  if (runs.size() > 1) {
-    remarks.push_back("the newest of " + std::to_string(runs.size()) + " runs in " + shown(named.path) + ": " +
-                      shown(newest.second.filename()));
-  }
-  return ranks_of_run(newest.second, remarks);
+  if (is_on_disk(newest)) { tell_links(newest.folder, remarks); }
+  return newest.ranks;
 }
 
-std::vector<std::string> ranks_in(const std::string& folder) { return texts(entries(folder, is_rank)); }
+std::vector<RankFolder> ranks_in(const std::string& folder) {
+  std::vector<RankFolder> ranks;
+  for (const fs::path& rank : paths_in(folder, is_rank)) { ranks.emplace_back(rank.string()); }
+  return ranks;
+}
 
 std::vector<RunFolder> all_runs(const std::string& given, std::vector<std::string>& remarks) {
-  const Named named = look_at(given);
-  if (named.what == Named::What::rank) { return {{named.path.string(), {named.path.string()}}}; }
-  std::vector<RunFolder> runs;
-  const Paths paths = named.what == Named::What::run ? Paths{named.path} : some_runs_in(named.path);
-  for (const fs::path& each : paths) { runs.push_back({each.string(), ranks_of_run(each, remarks)}); }
-  return runs;
+  const Named named = look_at(given, remarks);
+  for (const RunFolder& each : named.runs) {
+    if (is_on_disk(each)) { tell_links(each.folder, remarks); }
+  }
+  return named.runs;
 }
 
-std::vector<std::string> rank_folders(const std::vector<std::string>& given, std::vector<std::string>& remarks) {
-  std::vector<std::string> all;
+std::vector<RankFolder> rank_folders(const std::vector<std::string>& given, std::vector<std::string>& remarks) {
+  std::vector<RankFolder> all;
+  std::set<std::string> seen;
   const std::vector<std::string> usual = {SessionOptions::from_env().directory};
   for (const std::string& each : given.empty() ? usual : given) {
-    for (const std::string& folder : rank_folders(each, remarks)) {
-      if (std::find(all.begin(), all.end(), folder) == all.end()) { all.push_back(folder); }
+    for (RankFolder& folder : rank_folders(each, remarks)) {
+      if (seen.insert(folder.path()).second) { all.push_back(std::move(folder)); }
     }
   }
   return all;
 }
 
-int for_rank_folders(const std::vector<std::string>& given, const std::function<int(const std::string&)>& work) {
+bool are_whole(const std::vector<RankFolder>& folders) {
+  return std::all_of(folders.begin(), folders.end(),
+                     [](const RankFolder& each) { return each.file() == nullptr || each.file()->is_whole(); });
+}
+
+int for_rank_folders(const std::vector<std::string>& given, const std::function<int(const RankFolder&)>& work) {
   std::vector<std::string> remarks;
-  const std::vector<std::string> folders = rank_folders(given, remarks);
+  const std::vector<RankFolder> folders = rank_folders(given, remarks);
   for (const std::string& each : remarks) { std::fprintf(stderr, "takt: %s\n", each.c_str()); }
   int worst = 0;
-  for (const std::string& folder : folders) {
+  for (const RankFolder& folder : folders) {
     const int status = work(folder);
     if (worst != kBroken && status != 0) { worst = status; }
   }

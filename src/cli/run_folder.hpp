@@ -4,6 +4,8 @@
 
 #include <takt/config.hpp>
 
+#include "cli/rank_folder.hpp"
+
 #include <functional>
 #include <string>
 #include <vector>
@@ -11,31 +13,35 @@
 TAKT_BEGIN_NAMESPACE
 namespace cli {
 
-/// The folders of the ranks that `given` means: one itself, those of a run, or those of the newest run in a folder of
-/// runs. The last is told in `remarks`.
+/// Where the ranks lie that `given` means: one itself, those of a run, or those of the newest run in a folder of runs
+/// or in a merged file. The last is told in `remarks`, and so is what is wrong with a merged file.
 /// \throws takt::Error where there is none, saying what to do.
-std::vector<std::string> rank_folders(const std::string& given, std::vector<std::string>& remarks);
+std::vector<RankFolder> rank_folders(const std::string& given, std::vector<std::string>& remarks);
 
 /// The same of several, each folder once. Of none: of the folder where runs go.
-std::vector<std::string> rank_folders(const std::vector<std::string>& given, std::vector<std::string>& remarks);
+std::vector<RankFolder> rank_folders(const std::vector<std::string>& given, std::vector<std::string>& remarks);
 
 /// The folders of ranks in this one, in the order of their names; links are not among them. None: it is no run's. Any
 /// thread.
-std::vector<std::string> ranks_in(const std::string& folder);
+std::vector<RankFolder> ranks_in(const std::string& folder);
 
-/// A run, and the folders of its ranks.
+/// Whether no merged file in which these lie is damaged.
+bool are_whole(const std::vector<RankFolder>& folders);
+
+/// A run, and where its ranks lie.
 struct RunFolder {
   std::string folder;
-  std::vector<std::string> ranks;
+  std::vector<RankFolder> ranks;
 };
 
-/// The runs that `given` means, in order of their folders: one itself, or all in a folder of runs. A rank's folder
-/// stands for its run with this rank alone. Links are told in `remarks`.
+/// The runs that `given` means, in order of their folders: one itself, or all in a folder of runs, or in a merged file.
+/// A rank's folder stands for its run with this rank alone. Links are told in `remarks`, and what is wrong with a
+/// merged file.
 /// \throws takt::Error where there is none, saying what to do.
 std::vector<RunFolder> all_runs(const std::string& given, std::vector<std::string>& remarks);
 
 /// Calls `work` for each of these, once the remarks are told. Returns the worst of its exit statuses.
-int for_rank_folders(const std::vector<std::string>& given, const std::function<int(const std::string&)>& work);
+int for_rank_folders(const std::vector<std::string>& given, const std::function<int(const RankFolder&)>& work);
 
 }  // namespace cli
 TAKT_END_NAMESPACE

@@ -4,7 +4,7 @@
 
 #include "base/nanoseconds.hpp"
 #include "cli/last_ranks.hpp"
-#include "cli/merge.hpp"
+#include "cli/rank_sum.hpp"
 #include "report/job_throughput.hpp"
 
 #include <fmt/chrono.h>
@@ -61,7 +61,7 @@ void add_up_run(RunReading& run) {
 RunReading read_run(const RunFolder& run, const RunTaker& take) {
   RunReading reading;
   reading.folder = run.folder;
-  for (const std::string& folder : run.ranks) {
+  for (const RankFolder& folder : run.ranks) {
     Rank rank = read_rank(folder, [&](const Snapshot& snapshot) {
       if (take) { take(folder, snapshot); }
     });

@@ -33,7 +33,7 @@ struct RunReading {
 };
 
 /// Told of the rows of one rank's folder, as they are read.
-using RunTaker = std::function<void(const std::string& folder, const Snapshot&)>;
+using RunTaker = std::function<void(const RankFolder& folder, const Snapshot&)>;
 
 /// Reads all journals of the run, one at a time.
 RunReading read_run(const RunFolder& run, const RunTaker& take = {});

@@ -12,6 +12,8 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <set>
+#include <string>
 
 TAKT_BEGIN_NAMESPACE
 namespace cli {
@@ -47,12 +49,26 @@ int sync_one(const std::string& folder, const SyncFolder& deliver) {
   }
 }
 
+/// What was delivered is noted beside the journal, and a merged file stays as it is. Returns the status.
+int refuse_merged(const std::string& file) {
+  const std::string name = detail::printable(file);
+  std::fprintf(stderr,
+               "takt: %s is a merged file, from which nothing is delivered; unpack it (tar xf %s -C FOLDER), "
+               "and call takt sync FOLDER/<run id>\n",
+               name.c_str(), name.c_str());
+  return kBroken;
+}
+
 }  // namespace
 
 int sync(const std::vector<std::string>& runs, const SyncWishes& wishes) {
   std::signal(SIGPIPE, SIG_IGN);  // whoever reads along may leave; TLS connections may break
   const SyncFolder deliver = destination_of(wishes).open(wishes);
-  return for_rank_folders(runs, [&](const std::string& folder) { return sync_one(folder, deliver); });
+  std::set<std::string> refused;
+  return for_rank_folders(runs, [&](const RankFolder& folder) {
+    if (folder.file() == nullptr) { return sync_one(folder.path(), deliver); }
+    return refused.insert(folder.file()->path()).second ? refuse_merged(folder.file()->path()) : kBroken;
+  });
 }
 
 }  // namespace cli

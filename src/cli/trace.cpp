@@ -70,16 +70,16 @@ class TimeLine {
   std::uint64_t next_ = 0;
 };
 
-int trace_of_one(const std::string& folder, const std::string& file) {
+int trace_of_one(const RankFolder& folder, const std::string& file) {
   TimeLine line(file);
   const Rank rank = read_rank(folder, [&](const Snapshot& snapshot) { line.add_steps(snapshot); });
   if (!rank.readable()) { throw Error(why_unreadable(rank)); }
   line.end(rank.snapshot);
   fmt::print("{}: {} slices, steps and what was open at the end\n", detail::printable(file), line.spans());
-  return 0;
+  return are_whole({folder}) ? 0 : kBroken;
 }
 
-int trace_of_all(const std::vector<std::string>& folders, const std::string& file) {
+int trace_of_all(const std::vector<RankFolder>& folders, const std::string& file) {
   const AlignedRanks run = read_aligned(folders);
   JobTrace line(file);
   line.write(run);
@@ -90,23 +90,23 @@ int trace_of_all(const std::vector<std::string>& folders, const std::string& fil
 }
 
 /// Of the newest attempt that has it, the folder of this rank.
-std::string folder_of_rank(const std::vector<std::string>& folders, int number) {
+RankFolder folder_of_rank(const std::vector<RankFolder>& folders, int number) {
   std::vector<Rank> found;
-  for (const std::string& folder : folders) {
+  for (const RankFolder& folder : folders) {
     Rank rank = read_rank(folder);
     if (rank.readable() && rank.snapshot.run.rank == number) { found.push_back(std::move(rank)); }
   }
   if (found.empty()) { throw Error(fmt::format("there is no rank {} in this run", number)); }
   const LastRanks last = last_ranks(std::move(found));
   tell_left_out(last);
-  return last.ranks.front().directory;
+  return last.ranks.front().folder;
 }
 
 }  // namespace
 
 int trace(const std::string& run, const std::string& file, int rank) {
   std::vector<std::string> remarks;
-  const std::vector<std::string> folders =
+  const std::vector<RankFolder> folders =
       rank_folders(run.empty() ? std::vector<std::string>() : std::vector<std::string>{run}, remarks);
   for (const std::string& each : remarks) { std::fprintf(stderr, "takt: %s\n", each.c_str()); }
   if (rank >= 0) { return trace_of_one(folder_of_rank(folders, rank), file); }

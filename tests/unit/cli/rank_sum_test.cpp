@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/merge.hpp"
+#include "cli/rank_sum.hpp"
 
 #include "support/catch.hpp"
 #include "support/snapshot_builder.hpp"

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/config.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+// The format of tar as POSIX has it (ustar, with extended headers of pax): blocks of 512 bytes. All: any thread.
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+constexpr std::size_t kTarBlock = 512;
+/// Two of zeros stand behind the last entry.
+constexpr std::size_t kTarEndBytes = 2 * kTarBlock;
+
+/// What a header says of what stands behind it.
+struct TarEntry {
+  enum class Kind {
+    file,
+    folder,
+    extension,  ///< an extended header, which is about the next entry
+    defaults,   ///< one that is about all of them
+    other,      ///< a link, a device, a pipe
+  };
+
+  std::string path;  ///< of a folder read from a file with the slash that it may end with, else without
+  Kind kind = Kind::file;
+  std::uint64_t bytes = 0;
+  std::int64_t changed_unix_ns = 0;
+};
+
+/// How many bytes of whole blocks so many take. REQUIRES: below 2^63.
+constexpr std::uint64_t tar_blocks(std::uint64_t bytes) noexcept {
+  return (bytes + kTarBlock - 1) / kTarBlock * kTarBlock;
+}
+
+/// What stands in front of a file or folder: a header, and before that an extended one where names are long or times
+/// are finer than seconds.
+std::string tar_header(const TarEntry& entry);
+
+/// Reads a header. Returns whether these are one, undamaged. REQUIRES: kTarBlock bytes.
+bool parse_tar_header(std::string_view block, TarEntry& entry);
+
+/// Puts into `entry` what an extended header says. Returns whether it can be read to its end.
+bool parse_tar_extension(std::string_view records, TarEntry& entry);
+
+}  // namespace detail
+TAKT_END_NAMESPACE

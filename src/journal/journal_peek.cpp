@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "journal/journal_peek.hpp"
+
+#include "journal/journal_format.hpp"
+#include "journal/journal_records.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+constexpr std::size_t kFirstBytes = std::size_t{16} << 10U;  // the frame of the run is the first one
+constexpr std::size_t kLastBytes = std::size_t{4} << 10U;    // and that of the end the last one
+constexpr std::size_t kMostSegmentsPeeked = 4;               // the last one may have nothing in it yet, or be damaged
+
+std::vector<std::string> segment_names(const ReadableFolder& files) {
+  std::vector<std::pair<std::uint32_t, std::string>> numbered;
+  for (const std::string& name : files.names()) {
+    std::uint32_t number = 0;
+    if (parse_segment_name(name, number)) { numbered.emplace_back(number, name); }
+  }
+  std::sort(numbered.begin(), numbered.end());
+  std::vector<std::string> names;
+  for (auto& [number, name] : numbered) { names.push_back(std::move(name)); }
+  return names;
+}
+
+/// Shows `see` the frames that stand whole in `bytes`, until it returns true. Returns whether it did.
+template <class See>
+bool any_frame(std::string_view bytes, See see) {
+  for (Frame frame; bytes.size() >= kFrameHeaderBytes;) {
+    const bool is_frame = parse_frame(bytes, frame);
+    if (is_frame && see(frame)) { return true; }
+    bytes.remove_prefix(std::min(is_frame ? frame.bytes : kFrameAlignment, bytes.size()));
+  }
+  return false;
+}
+
+bool take_run(const Frame& frame, RunInfo& run) {
+  if (frame.type != static_cast<std::uint16_t>(FrameType::run)) { return false; }
+  RunInfo told;
+  Decoder decoder(frame.payload);
+  visit(decoder, told);
+  if (decoder.ok()) { run = std::move(told); }
+  return decoder.ok();
+}
+
+/// What the beginning of a segment says.
+void look_at_beginning(const ReadableFolder& files, const std::string& name, JournalPeek& peek) {
+  std::string bytes;
+  if (!files.read(name, 0, kFirstBytes, bytes) || bytes.size() < kSegmentHeaderBytes) { return; }
+  SegmentHeader header;
+  const HeaderState state = parse_header(bytes, header);
+  if (state == HeaderState::swapped || state == HeaderState::newer) { return; }
+  if (state == HeaderState::good && peek.journal == 0) { peek.journal = header.journal; }
+  const std::string_view frames = std::string_view(bytes).substr(kSegmentHeaderBytes);
+  peek.has_run = peek.has_run || any_frame(frames, [&](const Frame& frame) { return take_run(frame, peek.run); });
+}
+
+bool says_that_it_ended(const ReadableFolder& files, const std::string& name) {
+  struct stat status = {};
+  if (!files.look(name, status)) { return false; }
+  const auto size = static_cast<std::uint64_t>(std::max<off_t>(status.st_size, 0));
+  std::uint64_t begin = size - std::min<std::uint64_t>(size, kLastBytes);
+  begin -= begin % kFrameAlignment;
+  std::string bytes;
+  return files.read(name, begin, 2 * kLastBytes, bytes) &&
+         any_frame(bytes, [](const Frame& frame) { return frame.type == static_cast<std::uint16_t>(FrameType::end); });
+}
+
+}  // namespace
+
+JournalPeek peek_journal(const ReadableFolder& files) {
+  JournalPeek peek;
+  const std::vector<std::string> segments = segment_names(files);
+  if (segments.empty()) { return peek; }
+  peek.ended = says_that_it_ended(files, segments.back());
+  const std::size_t most = std::min(segments.size(), kMostSegmentsPeeked);
+  for (std::size_t at = 0; at < most && !(peek.has_run && peek.journal != 0); ++at) {
+    look_at_beginning(files, segments[segments.size() - 1 - at], peek);
+  }
+  return peek;
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,224 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/merge_plan.hpp"
+
+#include <takt/error.hpp>
+
+#include "archive/merged_file.hpp"
+#include "cli/commands.hpp"
+#include "cli/rank.hpp"
+#include "journal/journal_format.hpp"
+#include "journal/journal_writer.hpp"
+#include "support/catch.hpp"
+#include "support/journal_helpers.hpp"
+#include "support/other_processes.hpp"
+#include "support/scratch.hpp"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <unistd.h>
+
+using namespace takt_test;
+using takt::Snapshot;
+using takt::cli::MergePlan;
+using takt::cli::RankToMerge;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A process that has ended, unless it goes on.
+void write_process(const std::string& folder, const std::string& id, int rank, bool goes_on = false) {
+  fs::create_directories(folder);
+  Snapshot snapshot = sample_snapshot();
+  snapshot.run.id = id;
+  snapshot.run.rank = rank;
+  snapshot.run.pid = goes_on ? ::getpid() : kNobody;
+  snapshot.run.host = this_host();
+  snapshot.run.pid_namespace = 0;
+  snapshot.finished = !goes_on;
+  Snapshot beginning;
+  beginning.run = snapshot.run;
+  takt::detail::JournalExporter exporter(folder, plain_journal());
+  exporter.begin(beginning);
+  REQUIRE(exporter.export_snapshot(snapshot) == takt::ExportResult::ok);
+}
+
+std::string segment_in(const std::string& folder) { return folder + "/" + takt::detail::segment_name(0); }
+
+void copy_folder(const std::string& from, const std::string& to) {
+  fs::create_directories(fs::path(to).parent_path());
+  fs::copy(from, to, fs::copy_options::recursive);
+}
+
+void cut_journal(const std::string& folder, std::size_t bytes) {
+  const std::string text = read_text(segment_in(folder));
+  REQUIRE(text.size() > bytes);
+  write_text(segment_in(folder), text.substr(0, text.size() - bytes));
+}
+
+MergePlan plan_of(const std::vector<std::string>& folders) {
+  MergePlan plan;
+  std::vector<std::string> remarks;
+  for (const std::string& each : folders) {
+    for (const takt::cli::RunFolder& run : takt::cli::all_runs(each, remarks)) { plan.add(run); }
+  }
+  CHECK(remarks.empty());
+  return plan;
+}
+
+std::vector<std::string> names_in(const MergePlan& plan) {
+  std::vector<std::string> names;
+  for (const RankToMerge& each : plan.ranks()) { names.push_back(each.run + "/" + each.rank); }
+  return names;
+}
+
+using Names = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("merge: a run is one by its id, whatever folders its ranks are in") {
+  const Scratch scratch;
+  write_process(scratch.path("a/job/rank-0-0-1"), "job", 0);
+  write_process(scratch.path("b/job/rank-1-0-1"), "job", 1);
+  write_process(scratch.path("c/other name/rank-2-0-1"), "job", 2);
+  write_process(scratch.path("d/job/rank-0-0-9"), "another job", 0);
+  write_process(scratch.path("plain"), "job", 3);  // as somebody has copied it
+  const Names all = names_in(plan_of({scratch.path("a"), scratch.path("b/job"), scratch.path("c/other name/rank-2-0-1"),
+                                      scratch.path("d"), scratch.path("plain")}));
+  CHECK(all == Names{"job/rank-0-0-1", "job/rank-1-0-1", "job/rank-2-0-1", "job/rank-3-0-" + std::to_string(kNobody),
+                     "job-1/rank-0-0-9"});
+}
+
+TEST_CASE("merge: ranks of two runs that are in one folder stay in one") {
+  const Scratch scratch;
+  write_process(scratch.path("job/rank-0-0-1"), "job", 0);
+  write_process(scratch.path("job/rank-1-0-1"), "job?", 1);  // ids become names of folders, and lose a little
+  CHECK(names_in(plan_of({scratch.path("job")})) == Names{"job/rank-0-0-1", "job/rank-1-0-1"});
+}
+
+TEST_CASE("merge: a journal that is there twice goes in once, the longer one where one goes on") {
+  const Scratch scratch;
+  write_process(scratch.path("a/job/rank-0-0-1"), "job", 0);
+  copy_folder(scratch.path("a/job/rank-0-0-1"), scratch.path("b/job/rank-0-0-1"));
+  copy_folder(scratch.path("a/job/rank-0-0-1"), scratch.path("c/job/rank-0-0-7"));
+  cut_journal(scratch.path("b/job/rank-0-0-1"), GENERATE(std::size_t{0}, std::size_t{1}, std::size_t{1000}));
+  write_text(scratch.path("c/job/rank-0-0-7/summary.json"), "{\"schema\": \"takt-summary/2\"}");
+  const Names orders[] = {{"a", "b", "c"}, {"b", "a", "c"}, {"c", "b", "a"}, {"b", "c", "a"}};
+  for (const Names& order : orders) {
+    Names folders;
+    for (const std::string& each : order) { folders.push_back(scratch.path(each)); }
+    const MergePlan plan = plan_of(folders);
+    CHECK(plan.is_clear());
+    CHECK(plan.remarks().empty());
+    REQUIRE(plan.ranks().size() == 1);
+    CHECK(fs::file_size(segment_in(plan.ranks()[0].folder.path())) ==
+          fs::file_size(segment_in(scratch.path("a/job/rank-0-0-1"))));
+    CHECK(takt::cli::merge(folders, scratch.path("all.tar"), true) == 0);
+    CHECK(contains(read_text(scratch.path("all.tar")), "/summary.json"));
+    fs::remove(scratch.path("all.tar"));
+  }
+}
+
+TEST_CASE("merge: journals of one process that contradict each other both go in, and are told") {
+  const Scratch scratch;
+  write_process(scratch.path("a/job/rank-0-0-1"), "job", 0);
+  copy_folder(scratch.path("a/job/rank-0-0-1"), scratch.path("b/job/rank-0-0-1"));
+  std::string text = read_text(segment_in(scratch.path("b/job/rank-0-0-1")));
+  text[text.size() / 2] ^= 1;
+  write_text(segment_in(scratch.path("b/job/rank-0-0-1")), text);
+  const MergePlan plan = plan_of({scratch.path("a"), scratch.path("b")});
+  CHECK(names_in(plan) == Names{"job/rank-0-0-1", "job/rank-0-0-1-1"});
+  CHECK_FALSE(plan.is_clear());
+  REQUIRE(plan.remarks().size() == 1);
+  CHECK(contains(plan.remarks()[0], "are journals of one process, and differ; both go in"));
+  CHECK(takt::cli::merge({scratch.path("a"), scratch.path("b")}, scratch.path("all.tar"), false) == 1);
+}
+
+TEST_CASE("merge: two processes whose folders have one name both go in") {
+  const Scratch scratch;
+  write_process(scratch.path("a/job/rank-0-0-1"), "job", 0);
+  write_process(scratch.path("b/job/rank-0-0-1"), "job", 0);
+  const MergePlan plan = plan_of({scratch.path("a"), scratch.path("b")});
+  CHECK(names_in(plan) == Names{"job/rank-0-0-1", "job/rank-0-0-1-1"});
+  CHECK(plan.is_clear());
+}
+
+TEST_CASE("merge: folders without a journal go in by their names, and once") {
+  const Scratch scratch;
+  write_process(scratch.path("a/job/rank-0-0-1"), "job", 0);
+  fs::create_directories(scratch.path("a/job/rank-1-0-1"));
+  fs::create_directories(scratch.path("b/job/rank-1-0-1"));
+  write_text(scratch.path("b/job/rank-1-0-1/summary.json"), "{\"schema\": \"takt-summary/2\"}");
+  CHECK(names_in(plan_of({scratch.path("a"), scratch.path("b")})) == Names{"job/rank-0-0-1", "job/rank-1-0-1"});
+}
+
+TEST_CASE("merge: ranks that go on are named") {
+  const Scratch scratch;
+  for (int rank = 0; rank < 20; ++rank) {
+    write_process(scratch.path("job/rank-" + std::to_string(rank) + "-0-1"), "job", rank, rank != 3);
+  }
+  const std::vector<std::string> remarks = plan_of({scratch.path("job")}).remarks();
+  REQUIRE(remarks.size() == 1);
+  CHECK(contains(remarks[0],
+                 "19 ranks of run job go on (0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, ...); the file has "
+                 "what they have written so far"));
+}
+
+TEST_CASE("merge: files of nodes make the file that the nodes' folders make, in any order") {
+  const Scratch scratch;
+  for (int rank = 0; rank < 6; ++rank) {
+    const std::string node = rank < 3 ? "a" : "b";
+    write_process(scratch.path(node + "/job/rank-" + std::to_string(rank) + "-0-1"), "job", rank);
+  }
+  const std::string a = scratch.path("a");
+  const std::string b = scratch.path("b");
+  REQUIRE(takt::cli::merge({a}, scratch.path("a.tar"), false) == 0);
+  REQUIRE(takt::cli::merge({b + "/job"}, scratch.path("b.tar"), false) == 0);
+  REQUIRE(takt::cli::merge({a, b}, scratch.path("folders.tar"), false) == 0);
+  REQUIRE(takt::cli::merge({scratch.path("a.tar"), scratch.path("b.tar")}, scratch.path("files.tar"), false) == 0);
+  REQUIRE(takt::cli::merge({b, scratch.path("a.tar"), a}, scratch.path("both.tar"), false) == 0);
+  const std::string bytes = read_text(scratch.path("folders.tar"));
+  CHECK(bytes == read_text(scratch.path("files.tar")));
+  CHECK(bytes == read_text(scratch.path("both.tar")));
+  REQUIRE(takt::cli::merge({scratch.path("both.tar")}, scratch.path("both.tar"), true) == 0);
+  CHECK(bytes == read_text(scratch.path("both.tar")));
+}
+
+TEST_CASE("merge: a file that is there is replaced if somebody says so, and it is a merged one") {
+  const Scratch scratch;
+  write_process(scratch.path("job/rank-0-0-1"), "job", 0);
+  const std::string run = scratch.path("job");
+  write_text(scratch.path("theirs"), "a thesis");
+  CHECK_THROWS_WITH(takt::cli::merge({run}, scratch.path("theirs"), false), Catch::Contains("--force"));
+  CHECK_THROWS_WITH(takt::cli::merge({run}, scratch.path("theirs"), true), Catch::Contains("no merged file of Takt's"));
+  CHECK(read_text(scratch.path("theirs")) == "a thesis");
+  REQUIRE(::symlink(scratch.path("theirs").c_str(), scratch.path("link").c_str()) == 0);
+  CHECK_THROWS_AS(takt::cli::merge({run}, scratch.path("link"), true), takt::Error);
+  CHECK_THROWS_AS(takt::cli::merge({run}, run, true), takt::Error);
+  REQUIRE(takt::cli::merge({run}, scratch.path("all.tar"), false) == 0);
+  CHECK_THROWS_AS(takt::cli::merge({run}, scratch.path("all.tar"), false), takt::Error);
+  CHECK(takt::cli::merge({run}, scratch.path("all.tar"), true) == 0);
+  CHECK(mode_of(scratch.path("all.tar")) == 0600);
+}
+
+TEST_CASE("merge: what only has a name of Takt's stays out") {
+  const Scratch scratch;
+  const std::string folder = scratch.path("job/rank-0-0-1");
+  write_process(folder, "job", 0);
+  write_text(folder + "/journal-00001.tjl", "-----BEGIN OPENSSH PRIVATE KEY-----\n");
+  write_text(folder + "/trace.json", "-----BEGIN OPENSSH PRIVATE KEY-----\n");
+  write_text(folder + "/notes.txt", "-----BEGIN OPENSSH PRIVATE KEY-----\n");
+  REQUIRE(::symlink("/etc/passwd", (folder + "/summary.json").c_str()) == 0);
+  REQUIRE(::mkfifo((folder + "/mlflow.json").c_str(), 0600) == 0);
+  fs::create_directories(folder + "/wandb.json");
+  CHECK(takt::cli::merge({scratch.path("job")}, scratch.path("all.tar"), false) == 1);
+  const std::string bytes = read_text(scratch.path("all.tar"));
+  CHECK_FALSE(contains(bytes, "PRIVATE"));
+  CHECK_FALSE(contains(bytes, "root:"));
+  CHECK(
+      takt::cli::read_rank(takt::cli::RankFolder(takt::cli::open_merged(scratch.path("all.tar")), "job", "rank-0-0-1"))
+          .readable());
+}
