@@ -24,11 +24,6 @@ std::string explain(const char* what, const std::string& path, const std::string
   return std::string("cannot ") + what + " " + path + ": " + reason + "; set TAKT_DIR to a folder that can be written";
 }
 
-std::string reason_of(int error) {
-  if (error == ELOOP) { return "it is a symbolic link, which is not followed"; }
-  return error == ENXIO ? "it is not a file" : std::system_category().message(error);
-}
-
 /// lstat, so that a symbolic link is seen as one.
 bool look_at(const std::string& path, struct stat& status) { return ::lstat(path.c_str(), &status) == 0; }
 
@@ -83,6 +78,11 @@ bool set_aside(const FolderFiles& folder, const std::string& part, std::string& 
 }
 
 }  // namespace
+
+std::string reason_of(int error) {
+  if (error == ELOOP) { return "it is a symbolic link, which is not followed"; }
+  return error == ENXIO ? "it is not a file" : std::system_category().message(error);
+}
 
 std::size_t write_all(int descriptor, std::string_view bytes) noexcept {
   std::size_t done = 0;

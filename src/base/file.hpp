@@ -40,6 +40,8 @@ TAKT_EXPORT bool read_at(int descriptor, std::uint64_t offset, std::size_t most,
 /// Whether there is something of that name, or nobody can tell.
 TAKT_EXPORT bool may_exist(const std::string& path) noexcept;
 
+/// Why a file cannot be used, for people.
+std::string reason_of(int error);
 /// "cannot <what> <path>: <reason of `error`>; <what to do>".
 TAKT_EXPORT std::string explain_fault(const char* what, const std::string& path, int error);
 

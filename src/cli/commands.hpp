@@ -82,5 +82,14 @@ struct DiffWishes {
 /// the runs do not tell.
 int diff(const std::vector<std::string>& base, const DiffWishes& wishes);
 
+struct PredictWishes {
+  std::string file;  ///< the predictions
+  std::string run;
+  bool json = false;
+};
+
+/// `takt predict-check`: sets what was predicted of models beside what a run has measured.
+int predict_check(const PredictWishes& wishes);
+
 }  // namespace cli
 TAKT_END_NAMESPACE

@@ -56,6 +56,7 @@ struct Call {
   takt::cli::ScalingWishes scaling;
   takt::cli::LsWishes listed;
   takt::cli::DiffWishes compared;
+  takt::cli::PredictWishes predicted;
   int broken = takt::cli::kBroken;  // where stdout does not take all
   std::function<int()> command;
 };
@@ -181,6 +182,17 @@ void add_diff(CLI::App& app, Call& call) {
   });
 }
 
+void add_predict_check(CLI::App& app, Call& call) {
+  CLI::App* const check =
+      app.add_subcommand("predict-check", "Set what was predicted of models beside what a run has measured");
+  takt::cli::PredictWishes& wishes = call.predicted;
+  check->add_option("PREDICTIONS", wishes.file, "CSV with the columns name, and latency_ms, memory_mb or energy_j")
+      ->required();
+  check->add_option("RUN", wishes.run, kRuns);
+  check->add_flag("--json", wishes.json, "One JSON document");
+  check->callback([&call] { call.command = [&call] { return takt::cli::predict_check(call.predicted); }; });
+}
+
 /// Of takt diff: each run behind "--" gets the option --new, so that options may stand between them.
 std::vector<std::string> name_new_side(const std::vector<std::string>& words) {
   static const std::set<std::string> kWithValue = {"--fail-on", "--region", "--noise", "--reason", "--new"};
@@ -224,6 +236,7 @@ int run_command(int count, char** arguments) {
   add_trace(app, call);
   add_ls(app, call);
   add_diff(app, call);
+  add_predict_check(app, call);
   std::vector<std::string> words(arguments + std::min(count, 1), arguments + count);
   if (!words.empty() && words.front() == "diff") { words = name_new_side(words); }
   std::reverse(words.begin(), words.end());  // as CLI11 takes them

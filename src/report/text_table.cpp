@@ -14,12 +14,15 @@ namespace detail {
 namespace {
 
 constexpr std::size_t kGap = 2;
-constexpr const char* kNameHead = "region";
 
 }  // namespace
 
-TextTable::TextTable(std::vector<TextColumn> columns, std::vector<Line> lines, std::size_t width)
-    : columns_(std::move(columns)), lines_(std::move(lines)), widths_(columns_.size()), has_room_(columns_.size()) {
+TextTable::TextTable(std::vector<TextColumn> columns, std::vector<Line> lines, std::size_t width, const char* name_head)
+    : name_head_(name_head),
+      columns_(std::move(columns)),
+      lines_(std::move(lines)),
+      widths_(columns_.size()),
+      has_room_(columns_.size()) {
   measure();
   choose(width);
 }
@@ -29,7 +32,7 @@ void TextTable::measure() {
     widths_[column] = std::strlen(columns_[column].head);
     for (const Line& line : lines_) { widths_[column] = std::max(widths_[column], line.cells[column].size()); }
   }
-  name_width_ = std::strlen(kNameHead);
+  name_width_ = std::strlen(name_head_);
   for (const Line& line : lines_) { name_width_ = std::max(name_width_, 2 * line.depth + columns_of(line.name)); }
 }
 
@@ -56,7 +59,7 @@ void TextTable::choose(std::size_t width) {
     show(priority, width > used ? width - used : 0);
   }
   // The heading is never cut, so that columns stand below theirs however little room there is.
-  name_width_ = std::max(std::min(name_width_, width - std::min(width, cells_width_)), std::strlen(kNameHead));
+  name_width_ = std::max(std::min(name_width_, width - std::min(width, cells_width_)), std::strlen(name_head_));
 }
 
 bool TextTable::shows(unsigned priority) const {
@@ -67,7 +70,7 @@ bool TextTable::shows(unsigned priority) const {
 }
 
 std::string TextTable::head() const {
-  std::string text = kNameHead + std::string(name_width_ - std::strlen(kNameHead), ' ');
+  std::string text = name_head_ + std::string(name_width_ - std::strlen(name_head_), ' ');
   for (std::size_t column = 0; column < columns_.size(); ++column) { append_cell(text, column, columns_[column].head); }
   return text;
 }

@@ -18,8 +18,8 @@ struct TextColumn {
   bool shown = true;  ///< false: never, whatever the room
 };
 
-/// A table of regions: their names as a tree, and columns of figures for which there is room. Printable text. One
-/// thread at a time.
+/// A table of regions, or of other things: their names as a tree, and columns of figures for which there is room.
+/// Printable text. One thread at a time.
 class TextTable {
  public:
   struct Line {
@@ -29,7 +29,9 @@ class TextTable {
   };
 
   /// REQUIRES: each line has a cell for each column.
-  TextTable(std::vector<TextColumn> columns, std::vector<Line> lines, std::size_t width);
+  /// \param name_head stands above the names; static storage.
+  TextTable(std::vector<TextColumn> columns, std::vector<Line> lines, std::size_t width,
+            const char* name_head = "region");
 
   std::string head() const;
   std::vector<std::string> body() const;
@@ -45,6 +47,7 @@ class TextTable {
   std::string name_cell(const Line& line) const;
   void append_cell(std::string& text, std::size_t column, const std::string& cell) const;
 
+  const char* name_head_;
   std::vector<TextColumn> columns_;
   std::vector<Line> lines_;
   std::vector<std::size_t> widths_;

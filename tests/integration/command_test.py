@@ -576,6 +576,27 @@ class Command(rig.Case):
 
     # Time line
 
+    def test_predictions_are_set_beside_the_measurements_of_a_run(self):
+        folder = self.scratch / "run" / "rank-0-0-1"
+        folder.mkdir(parents=True)
+        folder.joinpath("results.csv").write_text("name,latency_ms,energy_j,runs\nnet b8,4,2,30\nnet b16,10,,30\nother,1,1,30\n")
+        predictions = self.scratch / "predictions.csv"
+        predictions.write_text("latency_ms,name\n5,net b8\n9,net b16\n1,unknown\n")
+        run = self.takt("predict-check", predictions, folder.parent)
+        self.assertIn("net b8             4          5  25.00 %", run.stdout)
+        self.assertIn("latency_ms: mean absolute percentage error 17.50 %, no interval: it takes 3, n = 2", run.stdout)
+        self.assertIn("1 predicted and not measured: unknown", run.stderr)
+        self.assertIn("1 measured and not predicted: other", run.stderr)
+        document = json.loads(self.takt("predict-check", "--json", predictions, folder.parent).stdout)
+        self.assertEqual(document["latency_ms"]["mape"], 0.175)
+        self.assertIsNone(document["energy_j"]["mape"])
+        predictions.write_text("name,latency_ms\nnet b8,4\nnet b16,\x1b[2J\n")
+        run = self.takt("predict-check", predictions, folder.parent, status=1)
+        self.assertIn("predictions.csv, line 3: latency_ms is '?[2J', which is no number of 0 or more", run.stderr)
+        folder.joinpath("results.csv").unlink()
+        folder.joinpath("results.csv").symlink_to(predictions)
+        self.assertIn("a symbolic link", self.takt("predict-check", predictions, folder.parent, status=1).stderr)
+
     def test_trace_has_the_steps_and_what_was_open(self):
         started = self.start_until_ready("hang", TAKT_PERIOD_MS=10)
         self.wait_for(lambda: "Epoch > Batch > Comm" in self.takt_out("report", self.runs), "the region in the journal")
