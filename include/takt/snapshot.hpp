@@ -203,6 +203,7 @@ inline bool has_percentile(const Summary& summary, double q) noexcept {
 }
 
 struct Job;
+struct TrialResults;
 
 namespace detail {
 class StepHistory;
@@ -226,6 +227,10 @@ struct Snapshot {
   /// The figures of all ranks, of which this is rank 0, from takt::mpi::reduce() on; nullptr: there are none. The
   /// type is in <takt/job.hpp>.
   std::shared_ptr<const Job> job;
+
+  /// What trials gave (takt/trial_results.hpp), from their end on; nullptr: there were none. They are in no other
+  /// figure but wall_ns.
+  std::shared_ptr<const TrialResults> trials;
 
   /// What stands out in the run, what costs most first. In the last snapshot of a run, and where Takt prints; empty
   /// elsewhere, and where nothing stands out.

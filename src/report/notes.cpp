@@ -3,6 +3,7 @@
 #include "report/notes.hpp"
 
 #include <takt/exposed.hpp>
+#include <takt/trial_results.hpp>
 
 #include "base/text.hpp"
 #include "report/path_notes.hpp"
@@ -162,6 +163,10 @@ void run_lines(const Snapshot& snapshot, Lines& lines) {
   const auto wall = static_cast<double>(snapshot.wall_ns);
   const auto uncovered = static_cast<double>(snapshot.uncovered_ns);
   const auto overhead = static_cast<double>(snapshot.overhead_ns);
+  if (snapshot.trials != nullptr) {
+    lines.push_back(fmt::format("trials: {} of {}, in no other figure; trials.json has what they gave",
+                                human_time(static_cast<double>(snapshot.trials->took_ns)), human_time(wall)));
+  }
   lines.push_back(fmt::format("no region: {} of {} ({}) on the thread of the Session{}", human_time(uncovered),
                               human_time(wall), percent(uncovered, wall),
                               is_job(snapshot) ? ", on the rank where that is most" : ""));

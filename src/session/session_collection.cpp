@@ -12,6 +12,7 @@
 #include "findings/findings.hpp"
 #include "report/losses.hpp"
 #include "session/uncaught.hpp"
+#include "trials/trial_finding.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -91,6 +92,7 @@ void SessionImpl::conclude(Snapshot& snapshot) {
     if (history_ != nullptr) { snapshot.history = std::make_shared<const StepHistory>(history_->finished()); }
   }
   snapshot.findings = findings_of(snapshot);
+  add_finding_of_trials(snapshot);
 }
 
 /// Says so as soon as steps or metrics have been lost, and remembers it for close(). Under collecting_.

@@ -8,6 +8,7 @@
 #include "base/repaired_name.hpp"
 #include "base/words.hpp"
 #include "journal/journal_writer.hpp"
+#include "process/diversion.hpp"
 #include "record/key_table.hpp"
 #include "report/losses.hpp"
 #include "session/own_cost.hpp"
@@ -159,9 +160,7 @@ void SessionImpl::add_local_exporters() {
     local_.push_back(std::make_shared<ExportWorker>(std::move(exporter)));
   };
   // First what people wait for; and a disk that takes nothing holds up the others only.
-  if (options_.table && !silent_ && (run_.rank == 0 || options_.all_ranks)) {
-    add_one(std::make_unique<ConsoleExporter>());
-  }
+  if (prints()) { add_one(std::make_unique<ConsoleExporter>()); }
   if (!run_.directory.empty() && options_.files && options_.journal) {
     JournalOptions journal;
     journal.threads = options_.background;
@@ -239,7 +238,7 @@ void SessionImpl::set_job(std::shared_ptr<const Job> job) {
 }
 
 void SessionImpl::metric(std::string_view name, double value, const std::int64_t* step) noexcept {
-  if (silent_ || !ours()) { return; }
+  if (silent_ || !ours() || is_diverted()) { return; }
   const std::uint64_t number = metric_names().number(name);
   if (Recorder* recorder = this_recorder()) {
     const Recorder::Inside inside(*recorder);
@@ -278,6 +277,7 @@ Snapshot SessionImpl::snapshot(bool finished) {
   snapshot.run.groups = groups_.list();
   snapshot.uncaught = uncaught_;
   snapshot.job = job_;
+  snapshot.trials = trials_;
   name_open_regions(snapshot);
   for (const auto* workers : {&local_, &added_}) {
     for (const auto& worker : *workers) {

@@ -49,6 +49,11 @@ class SessionImpl {
   void print();
   /// From now on this Session, of rank 0, speaks for the job. Any thread.
   void set_job(std::shared_ptr<const Job> job);
+  /// What the trials of a loop have given: from now on in snapshots, in trials.json, and, where the table is printed,
+  /// on stdout. The thread of the loop.
+  void set_trials(std::shared_ptr<const TrialResults> trials);
+  /// nullptr: there were none.
+  std::shared_ptr<const TrialResults> trials();
   /// TAKT_DISABLE=1.
   bool is_silent() const noexcept { return silent_; }
   void poll();
@@ -88,6 +93,7 @@ class SessionImpl {
   void conclude(Snapshot& snapshot);
   void add_left_out(Snapshot& snapshot) const;
   bool has_left_out() const noexcept;
+  bool prints() const noexcept { return options_.table && !silent_ && (run_.rank == 0 || options_.all_ranks); }
   void tell_lost(const Snapshot& snapshot);
   bool is_wanted() noexcept;
   bool end(bool killed) noexcept;
@@ -134,8 +140,9 @@ class SessionImpl {
   const CsvExporter* csv_ = nullptr;
   std::vector<std::shared_ptr<ExportWorker>> added_;
   std::shared_ptr<const Job> job_;  // from reduce() on
-  bool ended_ = false;              // too late for another exporter
-  Uncaught uncaught_;               // of which the process dies
+  std::shared_ptr<const TrialResults> trials_;
+  bool ended_ = false;  // too late for another exporter
+  Uncaught uncaught_;   // of which the process dies
 
   std::mutex looking_;                    // at the history; behind collecting_
   std::shared_ptr<StepHistory> history_;  // none: switched off, or there was no memory for it

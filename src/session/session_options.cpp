@@ -6,6 +6,7 @@
 #include "base/fault.hpp"
 #include "base/nearest.hpp"
 #include "process/process_environment.hpp"
+#include "session/trial_loop.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -91,6 +92,7 @@ constexpr EnvironmentVariable<Options> kSessionVariables[] = {
 std::vector<std::string_view> known_names() {
   std::vector<std::string_view> names = process_variable_names();
   for (const auto& variable : kSessionVariables) { names.emplace_back(variable.name); }
+  for (const std::string_view name : trial_variable_names()) { names.push_back(name); }
   names.emplace_back("TAKT_TENSORBOARD_DIR");  // which an exporter reads
   std::sort(names.begin(), names.end());
   return names;

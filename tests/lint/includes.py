@@ -26,8 +26,9 @@ ROOMS = {
     "ranks": {"base", "history"},
     "compare": {"base"},
     "measure": {"base"},
-    "report": {"base", "history", "findings", "ranks"},
-    "session": {"base", "record", "collect", "process", "journal", "history", "findings", "report", "ranks"},
+    "trials": {"base", "record"},
+    "report": {"base", "history", "findings", "ranks", "trials"},
+    "session": {"base", "record", "collect", "process", "journal", "history", "findings", "trials", "report", "ranks"},
     "http": {"base"},
     "trackers": {"base", "journal"},
     "mlflow": {"base", "journal", "report", "http", "trackers"},
@@ -37,7 +38,7 @@ ROOMS = {
     "cli": {"base", "journal", "history", "findings", "ranks", "compare", "measure", "report", "trackers", "mlflow", "wandb", "tensorboard"},
 }
 # Of libtakt's rooms the exporters, which are libraries of their own, may use what is exported, or stands whole in its header.
-LIBTAKT = {"base", "record", "collect", "process", "journal", "history", "findings", "report", "ranks", "compare", "measure", "session"}
+LIBTAKT = {"base", "record", "collect", "process", "journal", "history", "findings", "report", "ranks", "compare", "measure", "trials", "session"}
 SHARED_WITH_EXPORTERS = {"base/crc32c.hpp", "base/descriptor.hpp", "base/fault.hpp", "base/file.hpp", "base/folder_files.hpp", "base/json_text.hpp",
                          "base/nanoseconds.hpp", "base/other_process.hpp", "base/rank_list.hpp", "base/short_hash.hpp", "journal/journal_reader.hpp", "report/losses.hpp"}
 # The front door of training code brings the CPU clock along, and the program's MPI comes by one header. Nothing else crosses.
