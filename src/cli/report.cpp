@@ -12,12 +12,15 @@
 #include "cli/rank.hpp"
 #include "cli/report_document.hpp"
 #include "cli/run_folder.hpp"
+#include "cli/trials_file.hpp"
 #include "findings/findings.hpp"
 #include "history/step_history.hpp"
 #include "ranks/rank_group.hpp"
 #include "report/csv_rows.hpp"
 #include "report/job_report.hpp"
 #include "report/page.hpp"
+#include "report/trials_report.hpp"
+#include "trials/trial_finding.hpp"
 
 #include <fmt/format.h>
 
@@ -25,6 +28,7 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 
 TAKT_BEGIN_NAMESPACE
@@ -67,6 +71,14 @@ void compare(const std::vector<const Snapshot*>& snapshots, RunReport& report) {
   report.job.left_out = compared.left_out;
 }
 
+std::optional<detail::JobTrials> trials_of(const std::vector<const Snapshot*>& ranks) {
+  std::vector<TrialResults> trials;
+  for (const Snapshot* rank : ranks) {
+    if (rank->trials != nullptr) { trials.push_back(*rank->trials); }
+  }
+  return trials.empty() ? std::nullopt : std::optional(detail::job_trials(trials));
+}
+
 RunReport add_up(std::vector<Rank> attempts) {
   RunReport report;
   report.attempts = attempts_of(attempts);
@@ -81,6 +93,7 @@ RunReport add_up(std::vector<Rank> attempts) {
   }
   const bool one = snapshots.size() == 1;
   report.job.sum = one ? *snapshots.front() : merged(snapshots);
+  report.trials = trials_of(snapshots);
   if (!one) { compare(snapshots, report); }
   return report;
 }
@@ -112,10 +125,20 @@ void print_table(const RunReport& run) {
   fmt::print("{}", detail::format_job(run.job, detail::width_of(stdout, 0), color));
 }
 
+void print_trials(const RunReport& run) {
+  if (!run.trials) { return; }
+  const bool color = detail::wants_color(stdout, ConsoleOptions::Color::automatic);
+  const int width = detail::width_of(stdout, 0);
+  const RunInfo& info = run.job.sum.run;
+  fmt::print("\n{}", run.ranks.size() == 1 ? detail::format_trials(info, run.trials->sum, width, color)
+                                           : detail::format_job_trials(info, *run.trials, width, color));
+}
+
 void print_tables(const std::vector<RunReport>& runs, bool per_rank) {
   for (const RunReport& run : runs) {
     print_table(run);
     print_endings(run);
+    print_trials(run);
     for (const Rank& rank : run.ranks) {
       if (per_rank && run.ranks.size() > 1) { ConsoleExporter().print(rank.snapshot); }
     }
@@ -127,6 +150,7 @@ void print_tables(const std::vector<RunReport>& runs, bool per_rank) {
 void conclude(const detail::StepHistory& history, Snapshot& snapshot) {
   snapshot.history = std::make_shared<const detail::StepHistory>(history.finished());
   snapshot.findings = detail::findings_of(snapshot);
+  detail::add_finding_of_trials(snapshot);
 }
 
 /// The ranks of each run, and whether all of them were readable.
@@ -159,6 +183,12 @@ RanksRead read_ranks(const std::vector<std::string>& folders, const ReportWishes
       continue;
     }
     rank.kept_steps = std::move(kept);
+    std::string why;
+    rank.snapshot.trials = read_trials(folder, why);
+    if (!why.empty()) {
+      remark(detail::printable(folder) + "/trials.json " + why);
+      ranks.all = false;
+    }
     if (concludes) { conclude(history, rank.snapshot); }
     const auto [place, is_new] = places.emplace(rank.snapshot.run.id, ranks.by_run.size());
     if (is_new) { ranks.by_run.emplace_back(); }

@@ -8,6 +8,7 @@
 #include "findings/finding_json.hpp"
 #include "report/csv_rows.hpp"
 #include "report/job_throughput.hpp"
+#include "report/trials_json.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -197,6 +198,15 @@ std::string csv_line(const detail::JobReport& job, std::uint32_t index) {
   return line + over_ranks(job, index) + "\n";
 }
 
+/// As in trials.json; null where there were none.
+Json trials_json_of(const RunReport& run) {
+  if (!run.trials) { return {}; }
+  Json trials = Json::parse(detail::trials_json(run.job.sum.run, run.trials->sum));
+  trials["ranks"] = run.trials->ranks;
+  trials["at_once"] = run.trials->at_once;
+  return trials;
+}
+
 }  // namespace
 
 std::string report_json(const std::vector<RunReport>& runs) {
@@ -210,6 +220,7 @@ std::string report_json(const std::vector<RunReport>& runs) {
                     {"ranks", ranks},
                     {"missing_ranks", run.missing},
                     {"job", run.ranks.size() > 1 ? job_json(run.job) : Json()},
+                    {"trials", trials_json_of(run)},
                     {"summary", Json::parse(format_json(run.job.sum))}});
   }
   const Json document = {{"schema", "takt-report/2"}, {"runs", list}};

@@ -35,7 +35,7 @@ ROOMS = {
     "wandb": {"base", "journal", "report", "http", "trackers"},
     "tensorboard": {"base", "journal", "report", "trackers"},
     "profilers": {"base"},
-    "cli": {"base", "journal", "history", "findings", "ranks", "compare", "measure", "report", "trackers", "mlflow", "wandb", "tensorboard"},
+    "cli": {"base", "journal", "history", "findings", "ranks", "compare", "measure", "trials", "report", "trackers", "mlflow", "wandb", "tensorboard"},
 }
 # Of libtakt's rooms the exporters, which are libraries of their own, may use what is exported, or stands whole in its header.
 LIBTAKT = {"base", "record", "collect", "process", "journal", "history", "findings", "report", "ranks", "compare", "measure", "trials", "session"}
