@@ -51,7 +51,7 @@ class SessionImpl {
   void set_job(std::shared_ptr<const Job> job);
   /// What the trials of a loop have given: from now on in snapshots, in trials.json, and, where the table is printed,
   /// on stdout. The thread of the loop.
-  void set_trials(std::shared_ptr<const TrialResults> trials);
+  void set_trials(const std::shared_ptr<const TrialResults>& trials);
   /// nullptr: there were none.
   std::shared_ptr<const TrialResults> trials();
   /// TAKT_DISABLE=1.

@@ -52,7 +52,7 @@ void write_trials(const std::string& path, const std::string& text) {
 
 }  // namespace
 
-void SessionImpl::set_trials(std::shared_ptr<const TrialResults> trials) {
+void SessionImpl::set_trials(const std::shared_ptr<const TrialResults>& trials) {
   {
     const std::lock_guard<std::mutex> lock(data_);
     trials_ = trials;
@@ -88,7 +88,7 @@ TrialLoopPointer begin_trials(const Session& session, const TrialOptions& option
   if (!options.any() || !is_this || running->is_silent()) { return nullptr; }
   check_options(options);
   if (const auto before = running->trials()) {  // once in a process
-    return before->went_on ? nullptr : TrialLoopPointer(new TrialLoop);
+    return before->went_on ? nullptr : TrialLoopPointer(new TrialLoop(*running));
   }
   TrialOptions wanted = options;
   if (!may_repeat && std::exchange(wanted.synthetic, false)) {

@@ -47,7 +47,7 @@ TrialTurn turn_of(TrialKind kind) noexcept {
 std::atomic<TrialClock> trial_clock{process_time};
 
 TrialLoop::TrialLoop(SessionImpl& session, const TrialOptions& options)
-    : session_(&session), options_(options), begun_ns_(trial_now()) {
+    : session_(session), options_(options), begun_ns_(trial_now()) {
   for (unsigned kind = 0; kind < kTrialKinds; ++kind) {
     if (!is_wanted_kind(options_, static_cast<TrialKind>(kind))) { continue; }
     for (unsigned number = 0; number <= kMeasuredTrials; ++number) {
@@ -122,7 +122,7 @@ void TrialLoop::end_step(std::uint64_t now_ns) noexcept {
 }
 
 bool TrialLoop::is_trial_over(std::uint64_t now_ns) const noexcept {
-  const bool timed = options_.seconds > 0 && session_->run().world_size == 1;
+  const bool timed = options_.seconds > 0 && session_.run().world_size == 1;
   return trial_steps_ >= static_cast<std::uint64_t>(options_.steps) ||
          (timed && static_cast<double>(now_ns - trial_ns_) >= options_.seconds * 1e9);
 }
@@ -207,7 +207,7 @@ void TrialLoop::finish() {
     options_.restore();
     restored_ = true;
   }
-  session_->set_trials(std::make_shared<const TrialResults>(results()));
+  session_.set_trials(std::make_shared<const TrialResults>(results()));
   divert_no_more();
 }
 
@@ -238,7 +238,7 @@ TrialResults TrialLoop::results() const {
   results.streams = diversion().streams();
   results.failed_waits = failed_waits_;
   results.steps_a_trial = static_cast<std::uint64_t>(options_.steps);
-  results.seconds_a_trial = session_->run().world_size == 1 ? options_.seconds : 0;
+  results.seconds_a_trial = session_.run().world_size == 1 ? options_.seconds : 0;
   results.took_ns = static_cast<std::int64_t>(trial_now() - begun_ns_);
   results.batches_taken = batches_;
   results.steps_done = steps_;

@@ -30,7 +30,7 @@ class TrialLoop {
   /// REQUIRES: a kind is wanted.
   TrialLoop(SessionImpl& session, const TrialOptions& options);
   /// One that ends at once: the trials of the process are over.
-  TrialLoop() noexcept : over_(true) {}
+  explicit TrialLoop(SessionImpl& session) noexcept : session_(session), over_(true) {}
   /// Trials that have not come to their end are cut off.
   ~TrialLoop();
   TrialLoop(const TrialLoop&) = delete;
@@ -65,7 +65,7 @@ class TrialLoop {
   const Plan& plan() const noexcept { return plans_[at_]; }
   bool is_measured() const noexcept { return plan().number != 0; }
 
-  SessionImpl* const session_ = nullptr;
+  SessionImpl& session_;
   const TrialOptions options_;
   std::vector<Plan> plans_;
   std::size_t at_ = 0;
