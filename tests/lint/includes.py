@@ -39,6 +39,8 @@ ROOMS = {
 LIBTAKT = {"base", "record", "collect", "process", "journal", "history", "findings", "report", "ranks", "compare", "session"}
 SHARED_WITH_EXPORTERS = {"base/crc32c.hpp", "base/descriptor.hpp", "base/fault.hpp", "base/file.hpp", "base/folder_files.hpp", "base/json_text.hpp",
                          "base/nanoseconds.hpp", "base/other_process.hpp", "base/rank_list.hpp", "base/short_hash.hpp", "journal/journal_reader.hpp", "report/losses.hpp"}
+# The same of the backends, which look for libraries of vendors as the sampler does.
+SHARED_WITH_BACKENDS = {"base/driver_library.hpp"}
 # The front door of training code brings the CPU clock along, and the program's MPI comes by one header. Nothing else crosses.
 EXCEPTIONS = {("include/takt/takt.hpp", "takt/backends/cpu.hpp"), ("include/takt/mpi.hpp", "mpi.h")}
 
@@ -69,7 +71,7 @@ def area_of_include(path, quote, name):
     if quote == '"' and name.startswith("takt/"):
         return "a public header in quotes"
     if quote == '"' and path.startswith("backends/src/"):
-        return "backends/src"
+        return "private to libtakt" if "/" in name and name not in SHARED_WITH_BACKENDS else "backends/src"
     if quote == '"':
         room = name.split("/")[0] if "/" in name else "without its room"
         crosses = path.startswith("exporters/") and room in LIBTAKT and name not in SHARED_WITH_EXPORTERS
