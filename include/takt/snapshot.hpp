@@ -6,6 +6,7 @@
 #include <takt/finding.hpp>
 #include <takt/key.hpp>
 #include <takt/row.hpp>
+#include <takt/sample.hpp>
 #include <takt/summary.hpp>
 
 #include <cstdint>
@@ -239,6 +240,11 @@ struct Snapshot {
   std::vector<DeviceInfo> devices;
   std::vector<TimeLineInfo> time_lines;
   std::vector<StreamInfo> streams;
+  // What SessionOptions::sample_ms has sampled; empty without.
+  std::vector<Meter> meters;  ///< only ever appended, with their figures so far
+  std::vector<Unsampled> unsampled;
+  std::vector<StepEnergy> step_energies;
+  std::vector<RegionEnergy> region_energies;
   std::vector<Loss> losses;
   std::map<std::string, std::string> params;
   std::map<std::string, std::string> tags;
@@ -247,6 +253,7 @@ struct Snapshot {
   std::vector<Row> rows;
   std::vector<Metric> metrics;
   std::vector<Span> spans;
+  std::vector<Sample> samples;
   /// Rows that wait for device values, as they stand, where that is new: in `rows` they come once these are in. Without
   /// `sequence`, and not complete. For exporters that keep what a killed process would lose; others leave them alone.
   std::vector<Row> early;

@@ -21,12 +21,14 @@ ROOMS = {
     "collect": {"base", "record"},
     "process": {"base", "record", "collect"},
     "journal": {"base"},
+    "sample": {"base"},
     "history": {"base"},
     "findings": {"base", "history"},
     "ranks": {"base", "history"},
     "compare": {"base"},
     "report": {"base", "history", "findings", "ranks"},
-    "session": {"base", "record", "collect", "process", "journal", "history", "findings", "report", "ranks"},
+    "session": {"base", "record", "collect", "process", "journal", "history", "findings", "report", "ranks",
+                "sample"},
     "http": {"base"},
     "trackers": {"base", "journal"},
     "mlflow": {"base", "journal", "report", "http", "trackers"},
@@ -36,7 +38,7 @@ ROOMS = {
     "cli": {"base", "journal", "history", "findings", "ranks", "compare", "report", "trackers", "mlflow", "wandb", "tensorboard"},
 }
 # Of libtakt's rooms the exporters, which are libraries of their own, may use what is exported, or stands whole in its header.
-LIBTAKT = {"base", "record", "collect", "process", "journal", "history", "findings", "report", "ranks", "compare", "session"}
+LIBTAKT = {"base", "record", "collect", "process", "journal", "history", "sample", "findings", "report", "ranks", "compare", "session"}
 SHARED_WITH_EXPORTERS = {"base/crc32c.hpp", "base/descriptor.hpp", "base/fault.hpp", "base/file.hpp", "base/folder_files.hpp", "base/json_text.hpp",
                          "base/nanoseconds.hpp", "base/other_process.hpp", "base/rank_list.hpp", "base/short_hash.hpp", "journal/journal_reader.hpp", "report/losses.hpp"}
 # The same of the backends, which look for libraries of vendors as the sampler does.
