@@ -72,6 +72,7 @@ FolderTurn::Reading FolderTurn::read_journal(const Show& show, Snapshot& snapsho
     const bool taken = show(snapshot, part);
     snapshot.rows.clear();
     snapshot.metrics.clear();
+    snapshot.samples.clear();
     return taken;
   };
   bool taken = true;

@@ -193,6 +193,7 @@ Rank read_rank(const std::string& directory, const Taker& take) {
     if (take) { take(rank.snapshot); }
     rank.snapshot.rows.clear();
     rank.snapshot.metrics.clear();
+    rank.snapshot.samples.clear();
   };
   while (reader.read_part(rank.snapshot)) { show(); }
   rank.ending = ending_of(directory, reader, rank.snapshot);

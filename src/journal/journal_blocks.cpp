@@ -198,6 +198,30 @@ void visit(Encoder& out, const RowsBlock& block) {
   }
 }
 
+/// The samples of one frame.
+struct SamplesBlock {
+  const Sample* first;
+  std::size_t count;
+};
+
+void visit(Encoder& out, const SamplesBlock& block) {
+  out.number(block.first->sequence);
+  out.number(block.count);
+  std::map<std::uint32_t, const Sample*> before;  // by meter
+  const Sample none;
+  for (std::size_t at = 0; at < block.count; ++at) {
+    const Sample& sample = block.first[at];
+    const Sample* const last = before.emplace(sample.meter, &none).first->second;
+    out.number(sample.meter);
+    out.number(minus(sample.time_ns, last->time_ns));
+    out.number(sample.values.size());
+    for (std::size_t place = 0; place < sample.values.size(); ++place) {
+      out.number(minus(sample.values[place], place < last->values.size() ? last->values[place] : 0));
+    }
+    before[sample.meter] = &sample;
+  }
+}
+
 }  // namespace
 
 void RowBlocks::add(const Row& row) {
@@ -220,6 +244,19 @@ void add_metrics(FrameBuffer& out, const std::vector<Metric>& metrics) {
       ++block.count;
     }
     out.add(FrameType::metrics, block);
+    at += block.count;
+  }
+}
+
+void add_samples(FrameBuffer& out, const std::vector<Sample>& samples) {
+  constexpr std::size_t kMost = 512;
+  for (std::size_t at = 0; at < samples.size();) {
+    SamplesBlock block{&samples[at], 1};
+    while (at + block.count < samples.size() && block.count < kMost &&
+           samples[at + block.count].sequence == block.first->sequence + block.count) {
+      ++block.count;
+    }
+    out.add(FrameType::samples, block);
     at += block.count;
   }
 }
@@ -267,6 +304,32 @@ bool read_metrics(std::string_view payload, std::vector<Metric>& metrics) {
     metric.step = plus(metric.step, step);
     metric.time_unix_ns = plus(metric.time_unix_ns, time);
     metrics.push_back(metric);
+  }
+  return true;
+}
+
+bool read_samples(std::string_view payload, std::vector<Sample>& samples) {
+  Decoder in(payload);
+  std::uint64_t sequence = 0;
+  std::uint64_t count = 0;
+  in.number(sequence);
+  in.number(count);
+  if (!in.ok() || count > payload.size()) { return false; }
+  std::map<std::uint32_t, Sample> before;  // by meter
+  for (std::uint64_t at = 0; at < count; ++at) {
+    Sample sample;
+    in.number(sample.meter);
+    in.number(sample.time_ns);
+    in.list(sample.values, [](Decoder& inner, std::int64_t& value) { inner.number(value); });
+    if (!in.ok()) { return false; }
+    Sample& last = before[sample.meter];
+    sample.sequence = sequence + at;
+    sample.time_ns = plus(sample.time_ns, last.time_ns);
+    for (std::size_t place = 0; place < std::min(sample.values.size(), last.values.size()); ++place) {
+      sample.values[place] = plus(sample.values[place], last.values[place]);
+    }
+    last = sample;
+    samples.push_back(std::move(sample));
   }
   return true;
 }

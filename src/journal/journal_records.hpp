@@ -121,6 +121,7 @@ struct GapRecord {
   std::uint64_t rows = 0;
   std::uint64_t metrics = 0;
   std::uint64_t unconfirmed = 0;  ///< segments that the disk did not confirm
+  std::uint64_t samples = 0;
 };
 
 /// Ends the frames of one export.
@@ -334,6 +335,7 @@ template <class Coder, class Record, OnlyFor<Record, GapRecord> = 0>
 void visit(Coder& coder, Record& gap) {
   visit_numbers(coder, gap.rows, gap.metrics);
   if (coder.more()) { coder.number(gap.unconfirmed); }
+  if (coder.more()) { coder.number(gap.samples); }
 }
 
 template <class Coder, class Record, OnlyFor<Record, Uncaught> = 0>

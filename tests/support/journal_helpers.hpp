@@ -64,6 +64,7 @@ class GrowingRun {
   const takt::Snapshot& next(bool finished = false) {
     now_.rows.clear();
     now_.metrics.clear();
+    now_.samples.clear();
     now_.wall_ns += 1'000'000'000;
     now_.uncovered_ns += 5;
     now_.overhead_ns += static_cast<std::int64_t>(random_.below(1000));
