@@ -47,6 +47,9 @@ struct SessionOptions {
       false;  ///< [TAKT_GPU_WAIT] waits for a GPU that is 1 024 regions of a stream behind, instead of skipping
   int gpu_poll_ms =
       0;  ///< [TAKT_GPU_POLL_MS] a thread of Takt's asks GPUs for results so often, in ms; 0: threads that record do
+  /// [TAKT_SAMPLE_MS] threads of Takt's sample energy, memory and utilisation of devices, processors and the process so
+  /// often, in ms, 10 to 60 000; 0: they are not sampled. Needs background threads.
+  int sample_ms = 0;
   int warmup = 10;                        ///< [TAKT_WARMUP] Batches of each Batch path that count as warm-up, 0 or more
   std::size_t memory_bytes = 32U << 20U;  ///< [TAKT_MEMORY_MB] for recording, the whole process
   std::string run_id;                     ///< [TAKT_RUN_ID] shared by all ranks; empty: from the launcher, or made up

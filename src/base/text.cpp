@@ -228,6 +228,11 @@ std::string human_bytes(double bytes) {
   return bytes < 999.5 ? fmt::format("{:.0f} B", bytes) : with_prefix(bytes, "B");
 }
 
+std::string human_energy(double joules) {
+  if (joules >= 0.9995 || joules == 0) { return with_prefix(joules, "J"); }
+  return joules >= 0.9995e-3 ? three_digits(joules * 1e3) + " mJ" : three_digits(joules * 1e6) + " \u00B5J";
+}
+
 std::string percent(double part, double whole) {
   if (whole <= 0) { return "-"; }
   const double share = 100 * part / whole;

@@ -5,11 +5,13 @@
 #include <takt/error.hpp>
 
 #include "base/json_text.hpp"
+#include "report/counter_tracks.hpp"
 #include "report/trace_events.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 TAKT_BEGIN_NAMESPACE
 namespace cli {
@@ -85,7 +87,11 @@ void JobTrace::add_rank(const AlignedRank& each) {
   const std::string name = fmt::format("rank {} ({})", run.rank, run.host);
   add(detail::trace_metadata("process_name", run.rank, 0, {{"name", name}}));
   add(detail::trace_metadata("process_sort_index", run.rank, 0, {{"sort_index", run.rank}}));
-  const Rank again = read_rank(each.rank.directory, [&](const Snapshot& part) { add_steps(each, part); });
+  detail::CounterTracks tracks;
+  const Rank again = read_rank(each.rank.directory, [&](const Snapshot& part) {
+    add_steps(each, part);
+    add_samples(each, part, tracks);
+  });
   add_end(each, again.snapshot);
 }
 
@@ -96,6 +102,16 @@ void JobTrace::add_steps(const AlignedRank& each, const Snapshot& snapshot) {
     const PathStats& path = snapshot.paths[series.path];
     add_slice(each, row.begin_ns, row.host_ns, snapshot.threads[series.thread],
               fmt::format("{} {}", path.name, row.step), path.kind);
+  }
+}
+
+void JobTrace::add_samples(const AlignedRank& each, const Snapshot& snapshot, detail::CounterTracks& tracks) {
+  for (const Sample& sample : snapshot.samples) {
+    const std::int64_t time_ns = minus(each.common_ns(sample.time_ns), origin_ns_);
+    for (const detail::CounterValue& value : tracks.values(snapshot, sample)) {
+      if (!std::isfinite(value.value)) { continue; }
+      add(detail::trace_counter(value.track, value.unit, value.value, time_ns, each.rank.snapshot.run.rank));
+    }
   }
 }
 

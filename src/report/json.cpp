@@ -11,6 +11,7 @@
 #include "findings/finding_json.hpp"
 #include "report/job_json.hpp"
 #include "report/json_lines.hpp"
+#include "report/sample_json.hpp"
 
 #include <cmath>
 #include <cstddef>
@@ -330,6 +331,10 @@ bool write_json(const Snapshot& snapshot, const detail::JsonLines::Sink& take) {
   lines.member("devices", devices(snapshot));
   lines.member("exposed", exposed(Exposed::of(snapshot)));
   lines.member("time_lines", time_lines(snapshot));
+  lines.member("meters", detail::meters_json(snapshot));
+  lines.member("unsampled", detail::unsampled_json(snapshot));
+  lines.member("step_energies", detail::step_energies_json(snapshot));
+  lines.member("region_energies", detail::region_energies_json(snapshot));
   lines.member("losses", losses(snapshot));
   lines.array("findings", snapshot.findings, [](const Finding& each) { return detail::finding_json(each); });
   lines.member("job", detail::job_json(snapshot));

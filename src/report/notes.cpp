@@ -6,6 +6,7 @@
 
 #include "base/text.hpp"
 #include "report/path_notes.hpp"
+#include "report/sample_notes.hpp"
 #include "report/throughput_notes.hpp"
 
 #include <fmt/format.h>
@@ -236,10 +237,12 @@ constexpr Meaning kMeanings[] = {
     {"metrics_without_room", "metrics of threads for which there was no memory: lost"},
     {"device_values_dropped", "stream spans that came faster than they were taken: not in step rows"},
     {"spans_dropped", "spans that came faster than they were taken: not in the time line"},
-    {"not_in_journal", "step rows or metrics that the journal left out for want of room"},
+    {"not_in_journal", "step rows, metrics or samples that the journal left out for want of room"},
     {"not_in_csv", "steps beyond the bound of steps.csv: not in it (takt report --steps has what the journal has)"},
     {"not_confirmed", "files that the disk did not confirm: what was in them may not outlive a power cut"},
-    {"not_exported", "step rows, metrics or spans that an exporter did not take"},
+    {"not_exported", "step rows, metrics, spans or samples that an exporter did not take"},
+    {"samples_dropped", "samples that nobody took in time: they are in no figure"},
+    {"energies_dropped", "steps or regions that ended long before samples covered them: they have no energy"},
 };
 
 constexpr const char* kNeverEnded = "never_ended";
@@ -314,12 +317,14 @@ Notes notes_of(const Snapshot& snapshot) {
   for (std::uint32_t path = 0; path < paths; ++path) { amount_lines(snapshot, path, notes.rates); }
   exposed_lines(snapshot, notes.rates);
   overlap_lines(snapshot, notes.rates);
+  add_sampled(snapshot, notes.rates);
   halted_lines(snapshot, notes.caveats);
   warmup_lines(snapshot, notes.caveats);
   // What messages brought together has no clock: of processes it tells nothing.
   if (!is_job(snapshot) || !snapshot.clock.name.empty()) { run_lines(snapshot, notes.caveats); }
   add_path_notes(snapshot, notes.caveats);
   death_line(snapshot, notes.caveats);
+  add_sample_caveats(snapshot, notes.caveats);
   missing_lines(snapshot, notes.caveats);
   if (!snapshot.run.directory.empty()) { notes.caveats.push_back("files: " + printable(snapshot.run.directory)); }
   return notes;

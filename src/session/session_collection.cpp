@@ -49,6 +49,7 @@ bool SessionImpl::collect(bool last) {
     for (Row& row : *rows) { row.begin_ns -= shift; }
   }
   for (Span& span : harvest_->spans) { span.begin_ns -= shift; }
+  samples_.keep(*harvest_, last);
   deliver();
   return more;
 }

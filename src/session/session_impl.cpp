@@ -139,10 +139,26 @@ void SessionImpl::start_threads() noexcept {
                  "no background thread can be started; results are collected when the Session closes. Raise the "
                  "limit on threads (ulimit -u), or call Session::poll().");
   }
+  start_sampling();
   if (options_.end_on_uncaught) { end_on_uncaught(*this, milliseconds(std::max(options_.exit_ms, 0))); }
   if (!options_.end_on_sigterm) { return; }
   if (background_) { return end_on_sigterm(*this); }
   report_fault_once("sigterm", "SIGTERM does not end the run: that needs background threads");
+}
+
+void SessionImpl::start_sampling() noexcept {
+  if (options_.sample_ms <= 0) { return; }
+  if (!options_.background) { return report_fault_once("sample", "nothing is sampled: that needs background threads"); }
+  RunSamples::Plan plan;
+  plan.period = milliseconds(options_.sample_ms);
+  plan.now = [this] { return static_cast<std::int64_t>(process_clock().now_ns() - start_ns_); };
+  plan.memory = options_.memory_bytes / 32;
+  plan.traced = options_.trace && !run_.directory.empty();
+  try {
+    samples_.start(std::move(plan), RunSamples::sources(run_.host));
+  } catch (const std::bad_alloc&) {
+    report_fault("sample.memory", "no memory is left to sample: there are no samples");
+  }
 }
 
 void SessionImpl::open_folder() {
@@ -268,6 +284,7 @@ Snapshot SessionImpl::snapshot(bool finished) {
   snapshot.overhead_ns = overhead_ns(snapshot) - overhead_before_ns_;
   snapshot.clock.region_cost_ns = region_cost_ns();
   snapshot.process = watch_.read();
+  samples_.tell(snapshot);
   snapshot.process.earlier_sessions = earlier_sessions_;
   snapshot.finished = finished;
   snapshot.killed = killed_.load(std::memory_order_relaxed);
@@ -298,6 +315,7 @@ void SessionImpl::add_left_out(Snapshot& snapshot) const {
   if (journal_ != nullptr) {
     add("not_in_journal", "rows", journal_->left_out_rows());
     add("not_in_journal", "metrics", journal_->left_out_metrics());
+    add("not_in_journal", "samples", journal_->left_out_samples());
   }
   if (csv_ != nullptr) { add("not_in_csv", "", csv_->left_out()); }
 }

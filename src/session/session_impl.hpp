@@ -12,6 +12,7 @@
 #include "session/gpu_poller.hpp"
 #include "session/process_watch.hpp"
 #include "session/run_groups.hpp"
+#include "session/run_samples.hpp"
 
 #include <atomic>
 #include <condition_variable>
@@ -73,6 +74,7 @@ class SessionImpl {
   void open_folder();
   void add_local_exporters();
   void start_threads() noexcept;
+  void start_sampling() noexcept;
   void start_worker(const std::shared_ptr<ExportWorker>& worker) noexcept;
   void begin_local() noexcept;
   void wait_for_beginning() noexcept;
@@ -121,6 +123,7 @@ class SessionImpl {
   const std::int64_t earlier_sessions_;
   std::atomic<bool> failed_{false};
   GpuPoller gpu_poller_;
+  RunSamples samples_;
   ProcessWatch watch_;
   std::atomic<bool> killed_{false};
   std::atomic<bool> dying_{false};  // the background is to write down of what

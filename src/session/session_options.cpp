@@ -6,6 +6,7 @@
 #include "base/fault.hpp"
 #include "base/nearest.hpp"
 #include "process/process_environment.hpp"
+#include "session/run_samples.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -64,6 +65,16 @@ bool set_all_ranks(std::string_view value, SessionOptions& options) {
 
 std::string get_all_ranks(const SessionOptions& options) { return options.all_ranks ? "all" : "0"; }
 
+bool set_sample_ms(std::string_view value, SessionOptions& options) {
+  std::int64_t parsed = 0;
+  if (!parse_number(value, 0, RunSamples::kMostMs, parsed)) { return false; }
+  if (parsed != 0 && parsed < RunSamples::kLeastMs) { return false; }
+  options.sample_ms = static_cast<int>(parsed);
+  return true;
+}
+
+std::string get_sample_ms(const SessionOptions& options) { return std::to_string(options.sample_ms); }
+
 using Options = SessionOptions;
 constexpr EnvironmentVariable<Options> kSessionVariables[] = {
     number_variable<&Options::csv_bytes, 0, 1 << 20, 1 << 20>("TAKT_CSV_MB", "a number of MiB"),
@@ -79,6 +90,7 @@ constexpr EnvironmentVariable<Options> kSessionVariables[] = {
     number_variable<&Options::rank, 0, kMaxInt - 1, 1>("TAKT_RANK", "a rank"),
     {"TAKT_RANKS", "0 or all", 1, 0, set_all_ranks, get_all_ranks},
     text_variable<&Options::run_id>("TAKT_RUN_ID"),
+    {"TAKT_SAMPLE_MS", "0, or a number of milliseconds from 10 to 60000", 1, 0, set_sample_ms, get_sample_ms},
     flag_variable<Options, &Options::end_on_sigterm>("TAKT_SIGTERM"),
     flag_variable<Options, &Options::table>("TAKT_TABLE"),
     flag_variable<Options, &Options::trace>("TAKT_TRACE"),

@@ -9,6 +9,7 @@
 #include "support/catch.hpp"
 #include "support/journal_helpers.hpp"
 #include "support/random.hpp"
+#include "support/sampled_run.hpp"
 #include "support/scratch.hpp"
 
 #include <nlohmann/json.hpp>
@@ -235,4 +236,22 @@ TEST_CASE("takt trace: a rank with a number that cannot be is told, and left out
   const takt::cli::AlignedRanks run = takt::cli::read_aligned({scratch.path("run/rank-0"), folder});
   CHECK(run.ranks.size() == 1);
   CHECK_FALSE(run.all);
+}
+
+TEST_CASE("Job trace: what ranks have sampled is on the common clock, too") {
+  const Scratch scratch;
+  TrueJob job({{0, 0}, {7'000'000'000, 0}}, 40);
+  for (const std::size_t rank : {0U, 1U}) {
+    job.rank(rank).meters = sampled_snapshot().meters;
+    job.rank(rank).samples = {gpu_sample(0), gpu_sample(3)};
+  }
+  const std::string file = scratch.path("job.json");
+  REQUIRE(takt::cli::trace(job.write(scratch), file, -1) == 0);
+  const json trace = json::parse(read_text(file));
+  double time_us[2] = {-1, -1};
+  for (const json& each : trace["traceEvents"]) {
+    if (each["ph"] == "C" && each["name"] == "cuda 0 power") { time_us[each["pid"].get<int>()] = each["ts"]; }
+  }
+  CHECK(time_us[0] == Approx(300'000).margin(10));
+  CHECK(time_us[1] == Approx(301'000).margin(10));  // it began a millisecond later
 }

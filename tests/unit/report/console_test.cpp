@@ -507,11 +507,27 @@ TEST_CASE("what Takt costs a region that holds many small ones is told, for a fe
 }
 
 TEST_CASE("what a loss means is said in words, not by its identifier") {
-  for (const char* const what :
-       {"end_without_start", "ended_late", "ended_on_another_thread", "clock_changed", "overflow", "no_place",
-        "keys_over_bound", "key_kind_conflict", "metrics_over_bound", "threads_without_memory",
-        "items_or_bytes_not_positive", "steps_without_rows", "spans_lost", "rows_not_taken", "rows_incomplete",
-        "rows_dropped", "metrics_dropped", "not_in_csv", "not_exported"}) {
+  for (const char* const what : {"end_without_start",
+                                 "ended_late",
+                                 "ended_on_another_thread",
+                                 "clock_changed",
+                                 "overflow",
+                                 "no_place",
+                                 "keys_over_bound",
+                                 "key_kind_conflict",
+                                 "metrics_over_bound",
+                                 "threads_without_memory",
+                                 "items_or_bytes_not_positive",
+                                 "steps_without_rows",
+                                 "spans_lost",
+                                 "rows_not_taken",
+                                 "rows_incomplete",
+                                 "rows_dropped",
+                                 "metrics_dropped",
+                                 "not_in_csv",
+                                 "not_exported",
+                                 "samples_dropped",
+                                 "energies_dropped"}) {
     Snapshot snapshot = sample_snapshot();
     snapshot.losses = {{what, "", 7}};
     const std::string text = table(snapshot);

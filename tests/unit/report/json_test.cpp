@@ -7,6 +7,7 @@
 #include "base/nanoseconds.hpp"
 
 #include "support/catch.hpp"
+#include "support/sampled_run.hpp"
 #include "support/scratch.hpp"
 #include "support/snapshot_builder.hpp"
 
@@ -44,7 +45,7 @@ void add_fields(const json& value, std::set<std::string>& fields) {
 }  // namespace
 
 TEST_CASE("every field of summary.json stands in docs/files.md") {
-  Snapshot snapshot = sample_snapshot();
+  Snapshot snapshot = takt_test::sampled_snapshot();
   snapshot.devices = {{"cuda", "libcuda.so.1 is not there", ""}};
   snapshot.time_lines.emplace_back();
   const auto job = std::make_shared<takt::Job>();
