@@ -42,7 +42,8 @@ struct NvmlUtilization {
   unsigned memory;
 };
 
-/// The functions of libnvidia-ml.so.1 that Takt uses. Enumerations are int here.
+/// The functions of libnvidia-ml.so.1 that Takt uses. Enumerations are int here; tests/nvml has NVIDIA's own binding
+/// call a library of these prototypes.
 struct NvmlLibrary {
   using Device = nvmlDevice_st*;
 
