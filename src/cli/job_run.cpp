@@ -57,7 +57,7 @@ RanksByRun read_by_run(const std::vector<std::string>& given) {
   return read;
 }
 
-detail::JobEfficiency efficiency_of(const std::vector<Rank>& ranks) {
+JobEfficiency efficiency_of(const std::vector<Rank>& ranks) {
   std::vector<detail::RankOfJob> of_job;
   for (const Rank& each : ranks) {
     const RunInfo& run = each.snapshot.run;
@@ -75,7 +75,7 @@ Snapshot sum_of(const std::vector<Rank>& ranks) {
 
 /// Of the Batches with items the one that took longest: training rather than validation.
 void take_throughput(const Snapshot& sum, JobRun& run) {
-  for (const detail::JobThroughput& each : detail::job_throughputs(sum)) {
+  for (const JobThroughput& each : detail::job_throughputs(sum)) {
     if (each.throughput.items == 0 || each.throughput.period_ns <= run.throughput.period_ns) { continue; }
     run.path = sum.path_name(each.path);
     run.throughput = each.throughput;

@@ -14,6 +14,7 @@
 #include "cli/run_folder.hpp"
 #include "findings/findings.hpp"
 #include "history/step_history.hpp"
+#include "ranks/rank_comparison.hpp"
 #include "ranks/rank_group.hpp"
 #include "report/csv_rows.hpp"
 #include "report/job_report.hpp"
@@ -49,22 +50,13 @@ class StepPrinter {
 };
 
 /// How the ranks lie beside each other, and who makes whom wait.
-void compare(const std::vector<const Snapshot*>& snapshots, RunReport& report) {
+void compare(RunReport& report) {
   std::vector<detail::RankOfJob> ranks;
   for (const Rank& each : report.ranks) {
-    const RunInfo& run = each.snapshot.run;
     detail::merge_into(report.job.record, detail::record_of(each.snapshot));
-    ranks.push_back({{static_cast<std::uint32_t>(run.rank), run.host, detail::group_label(run)}, &each.kept_steps});
+    ranks.push_back({detail::job_rank_of(each.snapshot), &each.kept_steps});
   }
-  const detail::ComparedSteps compared = detail::step_times_of(ranks);
-  const detail::StepTimes& times = compared.times;
-  if (times.ranks().empty()) { return; }  // no rank has steps, or none were wanted
-  report.job.verdicts = detail::verdicts_of(times);
-  report.job.efficiency = detail::efficiency_of(times);
-  report.job.pipeline = detail::pipeline_of(times, snapshots);
-  report.job.steps = times.steps();
-  report.job.every = compared.every;
-  report.job.left_out = compared.left_out;
+  report.job.comparison = detail::compare_ranks(ranks);
 }
 
 RunReport add_up(std::vector<Rank> attempts) {
@@ -81,7 +73,7 @@ RunReport add_up(std::vector<Rank> attempts) {
   }
   const bool one = snapshots.size() == 1;
   report.job.sum = one ? *snapshots.front() : merged(snapshots);
-  if (!one) { compare(snapshots, report); }
+  if (!one) { compare(report); }
   return report;
 }
 

@@ -5,8 +5,8 @@
 #include <takt/exporters/json.hpp>
 
 #include "base/text.hpp"
-#include "findings/finding_json.hpp"
 #include "report/csv_rows.hpp"
+#include "report/job_json.hpp"
 #include "report/job_throughput.hpp"
 
 #include <fmt/format.h>
@@ -102,59 +102,15 @@ Json job_paths_json(const detail::JobReport& job) {
   return paths;
 }
 
-Json throughput_json(const Snapshot& sum) {
-  Json all = Json::array();
-  for (const detail::JobThroughput& each : detail::job_throughputs(sum)) {
-    const Throughput& throughput = each.throughput;
-    const bool known = throughput.no_interval == NoInterval::none;
-    all.push_back({{"path", sum.path_name(each.path)},
-                   {"items", throughput.items},
-                   {"period_ns", throughput.period_ns},
-                   {"items_per_s", throughput.items_per_s},
-                   {"items_per_s_low", known ? Json(throughput.items_low) : Json()},
-                   {"items_per_s_high", known ? Json(throughput.items_high) : Json()},
-                   {"steps_per_s", throughput.steps_per_s},
-                   {"slowest", sum.threads[sum.series[each.slowest].thread].name}});
-  }
-  return all;
-}
-
-/// null where there are no stages.
-Json pipeline_json(const detail::Pipeline& pipeline) {
-  if (pipeline.stages.empty()) { return {}; }
-  Json stages = Json::array();
-  for (const detail::StageWait& each : pipeline.stages) {
-    stages.push_back({{"stage", each.stage}, {"ranks", each.ranks}, {"waits", each.share}});
-  }
-  Json micro_batches;
-  Json ideal;
-  if (pipeline.micro_batches != 0) {
-    micro_batches = pipeline.micro_batches;
-    ideal = pipeline.ideal;
-  }
-  return {{"stages", stages}, {"micro_batches", micro_batches}, {"ideal", ideal}};
-}
-
 Json job_json(const detail::JobReport& job) {
-  Json findings = Json::array();
-  for (const detail::RankVerdict& each : job.verdicts) {
-    findings.push_back(Json::parse(detail::finding_json(each.finding).text()));
-  }
-  Json efficiency;
-  if (job.efficiency.parallel > 0) {
-    efficiency = {{"load_balance", job.efficiency.load_balance},
-                  {"communication", job.efficiency.communication},
-                  {"parallel", job.efficiency.parallel}};
-  }
-  return {{"wall", spread_json(job.record.wall)},
-          {"findings", findings},
-          {"steps", job.steps},
-          {"one_step_in", job.every},
-          {"ranks_left_out", job.left_out},
-          {"efficiency", efficiency},
-          {"pipeline", pipeline_json(job.pipeline)},
-          {"throughput", throughput_json(job.sum)},
-          {"paths", job_paths_json(job)}};
+  Json json = {{"wall", spread_json(job.record.wall)}};
+  detail::JsonText shared = detail::JsonText::object();
+  detail::add_comparison(shared, job.comparison);
+  shared.add("throughput", detail::throughput_json(detail::job_throughputs(job.sum),
+                                                   [&](std::uint32_t path) { return job.sum.path_name(path); }));
+  json.update(Json::parse(shared.text()));
+  json["paths"] = job_paths_json(job);
+  return json;
 }
 
 Json attempts_json(const std::vector<AttemptSpan>& attempts) {

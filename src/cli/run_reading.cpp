@@ -49,7 +49,7 @@ void add_up_run(RunReading& run) {
     for (const SeriesSteps& each : rank.steps) { run.steps = std::max(run.steps, each.steps); }
   }
   run.sum = snapshots.size() == 1 ? *snapshots.front() : merged(snapshots);
-  for (const detail::JobThroughput& each : detail::job_throughputs(run.sum)) {
+  for (const JobThroughput& each : detail::job_throughputs(run.sum)) {
     if (run.step_path != RunReading::kNoSteps && each.throughput.period_ns <= run.throughput.period_ns) { continue; }
     run.step_path = each.path;
     run.throughput = each.throughput;

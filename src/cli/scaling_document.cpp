@@ -46,7 +46,7 @@ std::string scaling_title(const ScalingReport& report) {
 
 Cells scaling_cells(const ScalingLine& line) {
   const Throughput& rate = line.run.throughput;
-  const detail::JobEfficiency& used = line.run.efficiency;
+  const JobEfficiency& used = line.run.efficiency;
   const auto known = [&](double value) { return used.parallel > 0 ? share(value) : std::string("-"); };
   return {fmt::format("{}", line.run.ranks),
           detail::human_rate(line.row.items_per_s),
@@ -109,7 +109,7 @@ const char* scaling_word(Scaling scaling) {
 
 Json line_json(const ScalingLine& line) {
   const Throughput& rate = line.run.throughput;
-  const detail::JobEfficiency& used = line.run.efficiency;
+  const JobEfficiency& used = line.run.efficiency;
   Json json = {{"run_id", line.run.id},
                {"ranks", line.run.ranks},
                {"missing_ranks", line.run.missing},
@@ -164,7 +164,7 @@ std::string scaling_csv(const ScalingReport& report) {
       "load_balance,communication,parallel,data_stall,communication_share,communication_lengthening\n";
   for (const ScalingLine& each : report.lines) {
     const Throughput& rate = each.run.throughput;
-    const detail::JobEfficiency& used = each.run.efficiency;
+    const JobEfficiency& used = each.run.efficiency;
     const bool has_steps = used.parallel > 0;
     const bool loader = each.without_loader.has_value();
     const bool communication = each.without_communication.has_value();

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -24,7 +25,13 @@ class RankSteps {
   /// What regions took themselves, in ns, by their place in regions().
   using Regions = std::vector<std::pair<std::uint32_t, std::uint64_t>>;
   struct Step {
+    static constexpr std::int64_t kUnknown = -1;
+
     std::uint64_t ns = 0;
+    /// For how long streams stood still until others had come: what regions of Kind::wait say on them, but for waits
+    /// for data, which are the rank's own. kUnknown: there is work on streams, and none of them says so, or values are
+    /// missing.
+    std::int64_t exposed_ns = 0;
     Regions regions;
 
     /// What it counts against the bound: itself and each of its regions.
@@ -56,10 +63,10 @@ class RankSteps {
   const std::vector<Batches>& series() const noexcept { return series_; }
 
  private:
-  using Named = std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t>;  // regions by path and Batch
+  using Named = std::map<std::tuple<std::uint32_t, std::uint32_t, bool>, std::uint32_t>;  // by path, Batch, on_stream
 
-  std::uint32_t region_of(const Snapshot& snapshot, std::uint32_t path, std::uint32_t batch);
-  Regions regions_of(const Snapshot& snapshot, const Row& row, std::uint32_t batch, Named& named);
+  std::uint32_t region_of(const Snapshot& snapshot, std::uint32_t path, std::uint32_t batch, bool on_stream);
+  Step step_of(const Snapshot& snapshot, const Row& row, std::uint32_t batch, Named& named);
   void thin();
 
   std::size_t most_values_;
@@ -67,7 +74,7 @@ class RankSteps {
   std::uint64_t stride_ = 1;
   std::vector<Batches> series_;
   std::vector<JobRegion> regions_;
-  std::map<std::pair<std::string, Kind>, std::uint32_t> places_;  // of regions
+  std::map<JobRegion, std::uint32_t> places_;  // of regions
 };
 
 /// How many values each of so many ranks may keep: 2^23 of all together, but 2^10 of each, and 2^16 at most.
@@ -85,11 +92,12 @@ struct RankOfJob {
 /// What the comparison of ranks rests on.
 struct ComparedSteps {
   StepTimes times;
-  std::uint64_t every = 1;   ///< about one step in so many is in it
-  std::size_t left_out = 0;  ///< ranks that are not
+  std::uint64_t every = 1;    ///< about one step in so many is in it
+  std::size_t left_out = 0;   ///< ranks that are not
+  std::size_t unexposed = 0;  ///< steps in which some rank does not say for how long its streams waited: none counts
 };
 
-/// Ranks x steps x (regions + 1) of a comparison are at most so many.
+/// Ranks x steps x (regions + 2) of a comparison are at most so many.
 inline constexpr std::size_t kMostComparedValues = std::size_t{1} << 25U;
 
 /// The steps that all these ranks have at the place where most ranks have most steps. Ranks without rows there are left

@@ -2,14 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <takt/job.hpp>
 #include <takt/snapshot.hpp>
 
-#include "ranks/job_efficiency.hpp"
-#include "ranks/pipeline.hpp"
 #include "ranks/rank_record.hpp"
-#include "ranks/verdict.hpp"
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -21,12 +18,7 @@ namespace detail {
 struct JobReport {
   Snapshot sum;       ///< their totals, path by path; its rank is -1
   RankRecord record;  ///< how the totals of ranks lie beside each other
-  std::vector<RankVerdict> verdicts;
-  JobEfficiency efficiency;          ///< 0 without steps
-  Pipeline pipeline;                 ///< its stages, if it has any
-  std::size_t steps = 0;             ///< that verdicts, efficiency and pipeline rest on
-  std::uint64_t every = 1;           ///< about one step in so many is among them
-  std::size_t left_out = 0;          ///< ranks that are not compared
+  RankComparison comparison;
   std::vector<std::string> remarks;  ///< lines below the table
 };
 

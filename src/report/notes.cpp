@@ -292,8 +292,10 @@ void missing_lines(const Snapshot& snapshot, Lines& lines) {
 
 }  // namespace
 
+std::string thread_label(const std::string& name) { return fit(printable(name), 40); }
+
 std::string thread_label(const Snapshot& snapshot, std::uint32_t thread) {
-  return thread < snapshot.threads.size() ? fit(printable(snapshot.threads[thread].name), 40)
+  return thread < snapshot.threads.size() ? thread_label(snapshot.threads[thread].name)
                                           : fmt::format("thread {}", thread);
 }
 

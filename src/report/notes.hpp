@@ -29,6 +29,7 @@ std::string path_label(const Snapshot& snapshot, std::uint32_t path, std::size_t
 
 /// The name of a thread for people: printable, at most 40 columns. Any thread.
 std::string thread_label(const Snapshot& snapshot, std::uint32_t thread);
+std::string thread_label(const std::string& name);
 /// "thread loader" of "loader", and "thread 1" of a thread of that name, which nobody has named. Any thread.
 inline std::string on_thread(const std::string& label) {
   return label.rfind("thread ", 0) == 0 ? label : "thread " + label;

@@ -50,14 +50,20 @@ TEST_CASE("every field of summary.json stands in docs/files.md") {
   const auto job = std::make_shared<takt::Job>();
   job->paths.emplace_back();
   job->wall.ranks = 2;
+  job->throughput.emplace_back();
+  job->comparison.efficiency.parallel = 1;
+  job->comparison.pipeline.stages.emplace_back();
+  takt::Finding& finding = job->comparison.findings.emplace_back();
+  finding.evidence.emplace_back();
+  finding.cost = takt::Cost();
   snapshot.job = job;
   std::set<std::string> fields;
   add_fields(json::parse(takt::format_json(snapshot)), fields);
   const std::string source = __FILE__;
   const std::string page = read_text(source.substr(0, source.rfind("tests/unit/")) + "docs/files.md");
   REQUIRE(fields.count("gpu_clock_error_ns") + fields.count("open_ns") + fields.count("items_low") +
-              fields.count("max_rank") ==
-          4);
+              fields.count("max_rank") + fields.count("micro_batches") + fields.count("low_ns") ==
+          6);
   for (const std::string& field : fields) {
     INFO(field);
     CHECK(page.find("`" + field + "`") != std::string::npos);
