@@ -182,6 +182,14 @@ struct Loss {
   std::uint64_t count = 0;
 };
 
+/// How the clock of this rank stood to that of another one of the job, which takt::mpi had asked for its time.
+struct ClockReading {
+  std::uint32_t rank = 0;     ///< whose clock it was compared with
+  std::int64_t unix_ns = 0;   ///< when that was, by the own clock, in ns since 1970
+  std::int64_t ahead_ns = 0;  ///< of the other clock
+  std::int64_t error_ns = 0;  ///< that may be off by so much, up or down: half the way there and back
+};
+
 /// What the system says of the process as a whole, since the start of the run. kUnknown: nothing.
 struct ProcessTimes {
   static constexpr std::int64_t kUnknown = -1;
@@ -242,6 +250,8 @@ struct Snapshot {
   std::vector<Loss> losses;
   std::map<std::string, std::string> params;
   std::map<std::string, std::string> tags;
+  /// From takt::mpi::options(), and the last one from takt::mpi::reduce(). `takt trace` aligns the ranks by them.
+  std::vector<ClockReading> clock_readings;
 
   // Newer than what the exporter has acknowledged; empty in a snapshot taken by hand.
   std::vector<Row> rows;

@@ -134,6 +134,7 @@ void JournalChanges::add_lists(FrameBuffer& out, const Snapshot& snapshot) {
   add_changed(out, FrameType::devices, DevicesRecord{snapshot.devices}, devices_);
   add_changed(out, FrameType::time_lines, TimeLinesRecord{snapshot.time_lines}, time_lines_);
   add_changed(out, FrameType::groups, GroupsRecord{snapshot.run.groups}, groups_);
+  add_changed(out, FrameType::clock_readings, ClockReadingsRecord{snapshot.clock_readings}, clock_readings_);
   if (open_ || !snapshot.open.empty()) { out.add(FrameType::open, OpenRecord{snapshot.open}); }
   open_ = !snapshot.open.empty();
 }

@@ -48,6 +48,7 @@ class JournalChanges {
   std::string devices_ = std::string(1, '\0');  // likewise; none
   std::string time_lines_ = devices_;           // likewise
   std::string groups_ = devices_;               // likewise
+  std::string clock_readings_ = devices_;       // likewise
   bool open_ = true;                            // regions are open as far as a reader knows
   GapRecord gap_;
 };

@@ -48,6 +48,7 @@ enum class FrameType : std::uint16_t {
   metrics = 21,
   groups = 22,
   exception = 23,
+  clock_readings = 24,
 };
 
 struct SegmentHeader {

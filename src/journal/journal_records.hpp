@@ -5,8 +5,8 @@
 #include <takt/snapshot.hpp>
 
 #include "base/summary_access.hpp"
+#include "base/throughput_coding.hpp"
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <tuple>
@@ -90,6 +90,10 @@ struct DevicesRecord {
 
 struct GroupsRecord {
   std::vector<std::pair<std::string, int>> groups;
+};
+
+struct ClockReadingsRecord {
+  std::vector<ClockReading> readings;
 };
 
 struct TimeLinesRecord {
@@ -192,27 +196,15 @@ void visit(Coder& coder, Record& record) {
 inline NoInterval interval_by_windows(const Throughput& throughput) noexcept {
   return throughput.windows < 3 ? NoInterval::few_steps : NoInterval::none;
 }
-inline NoInterval no_interval_of(std::uint32_t why) noexcept {
-  return static_cast<NoInterval>(std::min(why, static_cast<std::uint32_t>(NoInterval::correlated)));
-}
 
 template <class Coder, class Record, OnlyFor<Record, SeriesRecord> = 0>
 void visit(Coder& coder, Record& record) {
   auto& series = record.series;
   auto& through = series.throughput;
   visit_numbers(coder, record.index, series.path, series.thread, series.steps, series.warmup_steps);
-  visit_numbers(coder, through.steps, through.items, through.period_ns, through.excluded_steps, through.excluded_ns,
-                through.windows);
-  for (auto* rate : {&through.items_per_s, &through.items_low, &through.items_high, &through.steps_per_s}) {
-    coder.real(*rate);
-  }
-  if (!coder.more()) {  // the first version ended here
-    if constexpr (!std::is_const_v<Record>) { through.no_interval = interval_by_windows(through); }
-    return;
-  }
-  auto why = static_cast<std::uint32_t>(through.no_interval);
-  visit_numbers(coder, why, through.stalls);
-  if constexpr (!std::is_const_v<Record>) { through.no_interval = no_interval_of(why); }
+  visit_rates(coder, through);
+  if (coder.more()) { return visit_no_interval(coder, through); }
+  if constexpr (!std::is_const_v<Record>) { through.no_interval = interval_by_windows(through); }  // the first version
 }
 
 template <class Coder, class Record, OnlyFor<Record, NoteRecord> = 0>
@@ -267,6 +259,13 @@ void visit(Coder& coder, Record& record) {
   coder.list(record.groups, [](auto& inner, auto& group) {
     inner.text(group.first);
     inner.number(group.second);
+  });
+}
+
+template <class Coder, class Record, OnlyFor<Record, ClockReadingsRecord> = 0>
+void visit(Coder& coder, Record& record) {
+  coder.list(record.readings, [](auto& inner, auto& reading) {
+    visit_numbers(inner, reading.rank, reading.unix_ns, reading.ahead_ns, reading.error_ns);
   });
 }
 

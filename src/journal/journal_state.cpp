@@ -22,6 +22,7 @@ constexpr std::size_t kLongestPathName = 200;
 constexpr std::size_t kMostEarly = std::size_t{1} << 20U;
 
 constexpr std::size_t kMostGroups = 64;
+constexpr std::size_t kMostClockReadings = 64;
 
 constexpr const char* kLost = "(lost)";
 
@@ -127,6 +128,7 @@ JournalState::Answer JournalState::apply(const Frame& frame) {
       {FrameType::metrics, &JournalState::use_metrics},
       {FrameType::groups, &JournalState::take<GroupsRecord, &JournalState::use>},
       {FrameType::exception, &JournalState::take<Uncaught, &JournalState::use>},
+      {FrameType::clock_readings, &JournalState::take<ClockReadingsRecord, &JournalState::use>},
   };
   for (const Use& use : kUses) {
     if (static_cast<std::uint16_t>(use.type) != frame.type) { continue; }
@@ -307,6 +309,12 @@ bool JournalState::use(TimeLinesRecord& record) {
 bool JournalState::use(GroupsRecord& record) {
   if (record.groups.size() > kMostGroups) { return false; }
   state_.run.groups = std::move(record.groups);
+  return true;
+}
+
+bool JournalState::use(ClockReadingsRecord& record) {
+  if (record.readings.size() > kMostClockReadings) { return false; }
+  state_.clock_readings = std::move(record.readings);
   return true;
 }
 

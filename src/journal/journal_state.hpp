@@ -63,6 +63,7 @@ class JournalState {
   bool use(DevicesRecord& record);
   bool use(TimeLinesRecord& record);
   bool use(GroupsRecord& record);
+  bool use(ClockReadingsRecord& record);
   bool use(Metric& metric);
   bool use(GapRecord& gap);
   bool use(PeriodRecord& period);
