@@ -13,6 +13,7 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <takt/detail/macros_begin.hpp>
 
@@ -54,6 +55,10 @@ struct SessionOptions {
   int world_size = -1;                    ///< [TAKT_WORLD_SIZE] -1: from the launcher
   int local_rank = -1;                    ///< among those of its node; -1: from the launcher
   bool all_ranks = false;                 ///< [TAKT_RANKS=0|all] every rank is a run of its own: each prints
+  /// Of its steps a rank keeps so many values (a step is one, and so is each region in it), by which
+  /// takt::mpi::reduce() compares ranks: up to 6 MiB. takt::mpi::options() sets it for several ranks; 0: none.
+  std::size_t compared_values = 0;
+  std::vector<ClockReading> clock_readings;  ///< as takt::mpi::options() takes them
 
   /// The defaults, changed by the environment. A value that is not understood is reported once with the values that
   /// are, and left at its default; so is a TAKT_ variable that does not exist.

@@ -41,7 +41,8 @@ std::int64_t exposed_ns(const Snapshot& snapshot, const Row& row) {
 
 std::size_t values_of_a_rank(std::size_t ranks) noexcept {
   constexpr std::size_t kOfAll = std::size_t{1} << 23U;
-  return std::clamp<std::size_t>(kOfAll / std::max<std::size_t>(ranks, 1), 1U << 10U, 1U << 16U);
+  const std::size_t count = std::max<std::size_t>(ranks, 1);
+  return std::min(std::clamp<std::size_t>(kOfAll / count, 1U << 10U, 1U << 16U), kMostComparedValues / count);
 }
 
 /// Numbers may all be odd, or all end in 1: so they are mixed first (the finalizer of MurmurHash3).
@@ -93,9 +94,9 @@ void RankSteps::thin() {
   }
 }
 
-void RankSteps::add(const Snapshot& snapshot) {
+void RankSteps::add(const Snapshot& snapshot, const std::vector<Row>& rows) {
   Named named;  // for this snapshot alone: the next one may be another's
-  for (const Row& row : snapshot.rows) {
+  for (const Row& row : rows) {
     if (row.series >= snapshot.series.size() || row.warmup) { continue; }
     if (row.series >= series_.size()) { series_.resize(row.series + std::size_t{1}); }
     const std::uint32_t batch = snapshot.series[row.series].path;

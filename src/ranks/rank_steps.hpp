@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -50,7 +51,9 @@ class RankSteps {
   explicit RankSteps(std::size_t most_values = 1) : most_values_(most_values) {}
 
   /// Takes the rows of a snapshot of the rank.
-  void add(const Snapshot& snapshot);
+  void add(const Snapshot& snapshot) { add(snapshot, snapshot.rows); }
+  /// Takes rows that belong to the snapshot.
+  void add(const Snapshot& snapshot, const std::vector<Row>& rows);
 
   /// The series with most rows; nullptr: there are no rows.
   const Batches* main_batches() const noexcept;
@@ -63,6 +66,7 @@ class RankSteps {
   const std::vector<Batches>& series() const noexcept { return series_; }
 
  private:
+  friend class RankStepsBytes;                                                            // spells and reads all of it
   using Named = std::map<std::tuple<std::uint32_t, std::uint32_t, bool>, std::uint32_t>;  // by path, Batch, on_stream
 
   std::uint32_t region_of(const Snapshot& snapshot, std::uint32_t path, std::uint32_t batch, bool on_stream);
@@ -77,7 +81,16 @@ class RankSteps {
   std::map<JobRegion, std::uint32_t> places_;  // of regions
 };
 
-/// How many values each of so many ranks may keep: 2^23 of all together, but 2^10 of each, and 2^16 at most.
+/// The steps as bytes. Equal steps give equal bytes. Any thread.
+std::string pack(const RankSteps& steps);
+/// What pack() has made, for comparing. Bytes may be anything: throws Error, which says what is wrong with them.
+RankSteps unpack_steps(std::string_view bytes);
+
+/// Ranks x steps x (regions + 2) of a comparison are at most so many.
+inline constexpr std::size_t kMostComparedValues = std::size_t{1} << 25U;
+
+/// How many values each of so many ranks may keep: 2^23 of all together, but 2^10 of each as long as that is not beyond
+/// kMostComparedValues of all, and 2^16 at most.
 std::size_t values_of_a_rank(std::size_t ranks) noexcept;
 
 /// Whether a step of that number is among those of which about one in `stride` is kept. REQUIRES: a power of two.
@@ -96,9 +109,6 @@ struct ComparedSteps {
   std::size_t left_out = 0;   ///< ranks that are not
   std::size_t unexposed = 0;  ///< steps in which some rank does not say for how long its streams waited: none counts
 };
-
-/// Ranks x steps x (regions + 2) of a comparison are at most so many.
-inline constexpr std::size_t kMostComparedValues = std::size_t{1} << 25U;
 
 /// The steps that all these ranks have at the place where most ranks have most steps. Ranks without rows there are left
 /// out. Of steps that make more than `most_values`, every second, fourth and so on is taken. None in common: 0 steps.

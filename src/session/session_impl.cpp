@@ -100,6 +100,7 @@ void SessionImpl::bound_memory() {
   registry.set_warmup(static_cast<std::uint64_t>(std::max(options_.warmup, 0)));
   if (silent_) { return; }
   history_ = std::make_shared<StepHistory>(std::min(options_.memory_bytes / 16, StepHistory::kMostBytes));
+  if (options_.compared_values != 0) { steps_ = std::make_unique<RankSteps>(options_.compared_values); }
 }
 
 /// When the run begins, and what it is not to be told of. What was recorded before the first Session is adopted, and
@@ -233,9 +234,14 @@ void SessionImpl::set_group(std::string_view name, int number) {
   groups_.set(name, number);
 }
 
-void SessionImpl::set_job(std::shared_ptr<const Job> job) {
+void SessionImpl::set_job(std::shared_ptr<GatheredJob> job) {
   const std::lock_guard<std::mutex> lock(data_);
   job_ = std::move(job);
+}
+
+void SessionImpl::add_clock_reading(const ClockReading& reading) {
+  const std::lock_guard<std::mutex> lock(data_);
+  clock_reading_ = reading;
 }
 
 void SessionImpl::metric(std::string_view name, double value, const std::int64_t* step) noexcept {
@@ -272,12 +278,14 @@ Snapshot SessionImpl::snapshot(bool finished) {
   snapshot.finished = finished;
   snapshot.killed = killed_.load(std::memory_order_relaxed);
   snapshot.failed = snapshot.killed || failed_.load(std::memory_order_relaxed);
+  snapshot.clock_readings = options_.clock_readings;
+  snapshot.job = job();
   const std::lock_guard<std::mutex> lock(data_);
+  if (clock_reading_) { snapshot.clock_readings.push_back(*clock_reading_); }
   snapshot.params = params_;
   snapshot.tags = tags_;
   snapshot.run.groups = groups_.list();
   snapshot.uncaught = uncaught_;
-  snapshot.job = job_;
   name_open_regions(snapshot);
   for (const auto* workers : {&local_, &added_}) {
     for (const auto& worker : *workers) {
@@ -288,6 +296,16 @@ Snapshot SessionImpl::snapshot(bool finished) {
   }
   add_left_out(snapshot);
   return snapshot;
+}
+
+/// Made where it is asked for first; nullptr: there is none.
+std::shared_ptr<const Job> SessionImpl::job() {
+  std::shared_ptr<GatheredJob> gathered;
+  {
+    const std::lock_guard<std::mutex> lock(data_);
+    gathered = job_;
+  }
+  return gathered == nullptr ? nullptr : gathered->figures();
 }
 
 /// What files have no room for.

@@ -7,8 +7,10 @@
 #include "base/words.hpp"
 #include "history/step_history.hpp"
 #include "process/process.hpp"
+#include "ranks/rank_steps.hpp"
 #include "report/losses.hpp"
 #include "session/export_worker.hpp"
+#include "session/gathered_job.hpp"
 #include "session/gpu_poller.hpp"
 #include "session/process_watch.hpp"
 #include "session/run_groups.hpp"
@@ -19,6 +21,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,8 +50,16 @@ class SessionImpl {
   void metric(std::string_view name, double value, const std::int64_t* step) noexcept;
   Snapshot snapshot(bool finished);
   void print();
+  /// What is recorded by now has been offered to all exporters when this returns.
+  struct Recorded {
+    std::shared_ptr<const Snapshot> snapshot;
+    std::string steps;  ///< that were kept: bytes of RankSteps
+  };
+  Recorded recorded();
   /// From now on this Session, of rank 0, speaks for the job. Any thread.
-  void set_job(std::shared_ptr<const Job> job);
+  void set_job(std::shared_ptr<GatheredJob> job);
+  /// The newest one counts, beside the one that the options brought. Any thread.
+  void add_clock_reading(const ClockReading& reading);
   /// TAKT_DISABLE=1.
   bool is_silent() const noexcept { return silent_; }
   void poll();
@@ -79,13 +90,14 @@ class SessionImpl {
   static void wait_for_beginning_of(ExportWorker& worker) noexcept;
   void background() noexcept;
   void sleep() noexcept;
-  bool collect(bool last);
+  bool collect(bool last, std::shared_ptr<const Snapshot>* offered = nullptr);
   bool collect_all(Time deadline);
   bool try_to_collect(bool last) noexcept;
   bool try_to_collect_all(Time deadline) noexcept;
-  void deliver();
+  std::shared_ptr<const Snapshot> deliver();
   void keep_history(const Snapshot& snapshot) noexcept;
   void conclude(Snapshot& snapshot);
+  std::shared_ptr<const Job> job();
   void add_left_out(Snapshot& snapshot) const;
   bool has_left_out() const noexcept;
   void tell_lost(const Snapshot& snapshot);
@@ -133,12 +145,14 @@ class SessionImpl {
   const JournalExporter* journal_ = nullptr;  // among them, for what they leave out
   const CsvExporter* csv_ = nullptr;
   std::vector<std::shared_ptr<ExportWorker>> added_;
-  std::shared_ptr<const Job> job_;  // from reduce() on
-  bool ended_ = false;              // too late for another exporter
-  Uncaught uncaught_;               // of which the process dies
+  std::shared_ptr<GatheredJob> job_;  // from reduce() on
+  std::optional<ClockReading> clock_reading_;
+  bool ended_ = false;  // too late for another exporter
+  Uncaught uncaught_;   // of which the process dies
 
   std::mutex looking_;                    // at the history; behind collecting_
   std::shared_ptr<StepHistory> history_;  // none: switched off, or there was no memory for it
+  std::unique_ptr<RankSteps> steps_;      // likewise; for reduce()
 
   std::mutex collecting_;  // one collection at a time, so that exporters see rows in order
   // Taken from the threads, and, for want of memory, not offered to every exporter yet. Under collecting_.
