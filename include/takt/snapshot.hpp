@@ -230,6 +230,7 @@ struct Snapshot {
   /// What stands out in the run, what costs most first. In the last snapshot of a run, and where Takt prints; empty
   /// elsewhere, and where nothing stands out.
   std::vector<Finding> findings;
+  std::vector<Abstention> abstentions;                 ///< what is not told, as the figures lack something; likewise
   std::shared_ptr<const detail::StepHistory> history;  ///< what they rest on; there where `findings` are
 
   std::vector<PathStats> paths;  ///< parents before children

@@ -3,12 +3,12 @@
 #include "cli/rank.hpp"
 
 #include "base/folder_files.hpp"
+#include "base/losses.hpp"
 #include "base/nanoseconds.hpp"
 #include "base/other_process.hpp"
 #include "base/text.hpp"
 #include "cli/folder_contents.hpp"
 #include "journal/journal_format.hpp"
-#include "report/losses.hpp"
 #include "report/notes.hpp"
 
 #include <fmt/chrono.h>

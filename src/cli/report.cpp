@@ -123,12 +123,6 @@ void print_tables(const std::vector<RunReport>& runs, bool per_rank) {
   }
 }
 
-/// What the figures say.
-void conclude(const detail::StepHistory& history, Snapshot& snapshot) {
-  snapshot.history = std::make_shared<const detail::StepHistory>(history.finished());
-  snapshot.findings = detail::findings_of(snapshot);
-}
-
 /// The ranks of each run, and whether all of them were readable.
 struct RanksRead {
   std::vector<std::vector<Rank>> by_run;
@@ -159,7 +153,7 @@ RanksRead read_ranks(const std::vector<std::string>& folders, const ReportWishes
       continue;
     }
     rank.kept_steps = std::move(kept);
-    if (concludes) { conclude(history, rank.snapshot); }
+    if (concludes) { detail::conclude(rank.snapshot, std::make_shared<const detail::StepHistory>(history.finished())); }
     const auto [place, is_new] = places.emplace(rank.snapshot.run.id, ranks.by_run.size());
     if (is_new) { ranks.by_run.emplace_back(); }
     if (is_wanted(rank.snapshot.run)) { ranks.by_run[place->second].push_back(std::move(rank)); }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "compare/change.hpp"
 
-#include "compare/student_t.hpp"
+#include "base/student_t.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -332,6 +332,8 @@ bool write_json(const Snapshot& snapshot, const detail::JsonLines::Sink& take) {
   lines.member("time_lines", time_lines(snapshot));
   lines.member("losses", losses(snapshot));
   lines.array("findings", snapshot.findings, [](const Finding& each) { return detail::finding_json(each); });
+  lines.array("abstentions", snapshot.abstentions,
+              [](const Abstention& each) { return detail::abstention_json(each); });
   lines.member("job", detail::job_json(snapshot));
   return lines.finish();
 }

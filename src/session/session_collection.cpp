@@ -6,11 +6,11 @@
 
 #include "base/background.hpp"
 #include "base/fault.hpp"
+#include "base/losses.hpp"
 #include "base/not_cancelled.hpp"
 #include "base/quiet_signals.hpp"
 #include "base/words.hpp"
 #include "findings/findings.hpp"
-#include "report/losses.hpp"
 #include "session/uncaught.hpp"
 
 #include <algorithm>
@@ -86,11 +86,12 @@ void SessionImpl::keep_history(const Snapshot& snapshot) noexcept {
 
 /// What the figures say.
 void SessionImpl::conclude(Snapshot& snapshot) {
+  std::shared_ptr<const StepHistory> history;
   {
     const std::lock_guard<std::mutex> lock(looking_);
-    if (history_ != nullptr) { snapshot.history = std::make_shared<const StepHistory>(history_->finished()); }
+    if (history_ != nullptr) { history = std::make_shared<const StepHistory>(history_->finished()); }
   }
-  snapshot.findings = findings_of(snapshot);
+  detail::conclude(snapshot, std::move(history));
 }
 
 /// Says so as soon as steps or metrics have been lost, and remembers it for close(). Under collecting_.

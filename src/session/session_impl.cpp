@@ -4,12 +4,12 @@
 
 #include "base/background.hpp"
 #include "base/fault.hpp"
+#include "base/losses.hpp"
 #include "base/quiet_signals.hpp"
 #include "base/repaired_name.hpp"
 #include "base/words.hpp"
 #include "journal/journal_writer.hpp"
 #include "record/key_table.hpp"
-#include "report/losses.hpp"
 #include "session/own_cost.hpp"
 #include "session/run_directory.hpp"
 #include "session/run_identity.hpp"

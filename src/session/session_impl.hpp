@@ -4,10 +4,10 @@
 
 #include <takt/session.hpp>
 
+#include "base/losses.hpp"
 #include "base/words.hpp"
 #include "history/step_history.hpp"
 #include "process/process.hpp"
-#include "report/losses.hpp"
 #include "session/export_worker.hpp"
 #include "session/gpu_poller.hpp"
 #include "session/process_watch.hpp"

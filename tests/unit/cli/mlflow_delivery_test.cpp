@@ -4,11 +4,11 @@
 
 #include <takt/error.hpp>
 
+#include "base/losses.hpp"
 #include "base/other_process.hpp"
 #include "cli/rank.hpp"
 #include "journal/journal_writer.hpp"
 #include "mlflow/mlflow_cursor.hpp"
-#include "report/losses.hpp"
 #include "support/catch.hpp"
 #include "support/caught_faults.hpp"
 #include "support/fake_mlflow.hpp"

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "compare/change.hpp"
 
+#include "base/student_t.hpp"
 #include "compare/step_scatter.hpp"
-#include "compare/student_t.hpp"
 #include "support/catch.hpp"
 #include "support/simulated_runs.hpp"
 
