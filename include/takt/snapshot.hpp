@@ -192,6 +192,9 @@ struct ProcessTimes {
   std::int64_t before_ns = 0;      ///< of `wall_ns`, from the first recording to the start of the Session
   /// Sessions of this process that have ended. What was recorded in them is in the totals, steps and throughput, too.
   std::int64_t earlier_sessions = 0;
+  /// For how long the thread that made the Session was ready to run and had no processor, since then.
+  std::int64_t waited_ns = kUnknown;
+  std::int64_t processors = 0;  ///< that the process may use, of those that are there; 0: not known
 };
 
 /// Whether the share `q` (0 to 1) of the calls after warm-up is another figure than the longest one: whether at least

@@ -99,6 +99,8 @@ class Merge {
     sum.suspended_ns = std::max(sum.suspended_ns, process.suspended_ns);
     sum.before_ns = std::max(sum.before_ns, process.before_ns);
     sum.earlier_sessions = std::max(sum.earlier_sessions, process.earlier_sessions);
+    sum.waited_ns = std::max(sum.waited_ns, process.waited_ns);
+    sum.processors = std::max(sum.processors, process.processors);
   }
 
   std::uint32_t add_path(const PathStats& path, const std::vector<std::uint32_t>& paths) {

@@ -328,6 +328,7 @@ void visit(Coder& coder, Record& period) {
   auto& process = period.process;
   visit_numbers(coder, process.cpu_ns, process.stopped_ns, process.suspended_ns, process.before_ns);
   if (coder.more()) { coder.number(process.earlier_sessions); }
+  if (coder.more()) { visit_numbers(coder, process.waited_ns, process.processors); }
 }
 
 template <class Coder, class Record, OnlyFor<Record, GapRecord> = 0>

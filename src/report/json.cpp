@@ -110,6 +110,8 @@ Json process(const ProcessTimes& times) {
       {"suspended_ns", times.suspended_ns},
       {"before_session_ns", times.before_ns},
       {"earlier_sessions", times.earlier_sessions},
+      {"waited_ns", number_if(times.waited_ns != ProcessTimes::kUnknown, times.waited_ns)},
+      {"processors", number_if(times.processors != 0, times.processors)},
   };
 }
 

@@ -247,7 +247,9 @@ TEST_CASE("summary.json has what the system did with the process") {
                                   {"stopped_ns", 0},
                                   {"suspended_ns", 0},
                                   {"before_session_ns", 0},
-                                  {"earlier_sessions", 0}}));
+                                  {"earlier_sessions", 0},
+                                  {"waited_ns", nullptr},
+                                  {"processors", nullptr}}));
   CHECK(clean["clock"]["worst_error_ppm"] == 21);
   CHECK(clean["clock"]["error_since_ns"] == 10'000'000'000);
   CHECK(clean["clock"]["region_cost_ns"] == 23);
@@ -256,11 +258,15 @@ TEST_CASE("summary.json has what the system did with the process") {
   snapshot.process.suspended_ns = 4;
   snapshot.process.before_ns = 5;
   snapshot.process.earlier_sessions = 6;
+  snapshot.process.waited_ns = 7;
+  snapshot.process.processors = 8;
   CHECK(json::parse(takt::format_json(snapshot))["process"] == json({{"cpu_ns", nullptr},
                                                                      {"stopped_ns", 3},
                                                                      {"suspended_ns", 4},
                                                                      {"before_session_ns", 5},
-                                                                     {"earlier_sessions", 6}}));
+                                                                     {"earlier_sessions", 6},
+                                                                     {"waited_ns", 7},
+                                                                     {"processors", 8}}));
 }
 
 TEST_CASE("where there is no interval the reason is there") {
