@@ -118,15 +118,6 @@ std::string with_prefix(double value, const char* unit) {
   return fmt::format("{} {}{}", three_digits(value), kPrefixes[prefix], unit);
 }
 
-std::string grouped(std::uint64_t value) {
-  std::string digits = std::to_string(value);
-  for (std::size_t at = digits.size(); at > 3;) {
-    at -= 3;
-    digits.insert(at, 1, ' ');
-  }
-  return digits;
-}
-
 }  // namespace
 
 std::string_view next_printable(std::string_view& text) noexcept {
@@ -212,6 +203,15 @@ std::string human_time(double ns) {
   const double value = ns / unit->ns;
   if (unit == kTimeUnits && value == std::floor(value)) { return fmt::format("{:.0f} ns", value); }
   return fmt::format("{} {}", three_digits(value), unit->name);
+}
+
+std::string grouped(std::uint64_t number) {
+  std::string digits = std::to_string(number);
+  for (std::size_t at = digits.size(); at > 3;) {
+    at -= 3;
+    digits.insert(at, 1, ' ');
+  }
+  return digits;
 }
 
 std::string human_count(std::uint64_t count) {

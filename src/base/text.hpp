@@ -40,6 +40,8 @@ std::vector<std::string> wrap(const std::string& text, std::size_t columns);
 
 /// "0 ns", "45.3 ns", "1.23 us", "12.3 ms", "312 s", "16.7 min", "72.0 h".
 std::string human_time(double ns);
+/// "12 345 678".
+std::string grouped(std::uint64_t number);
 /// "12 345" exactly, from a million on "1.23 M".
 std::string human_count(std::uint64_t count);
 /// A number for "a second": "12.3", "1 234", "1.23 M".

@@ -13,6 +13,7 @@
 #include "cli/report_document.hpp"
 #include "cli/run_folder.hpp"
 #include "findings/findings.hpp"
+#include "findings/rank_findings.hpp"
 #include "history/step_history.hpp"
 #include "ranks/rank_group.hpp"
 #include "report/csv_rows.hpp"
@@ -67,6 +68,13 @@ void compare(const std::vector<const Snapshot*>& snapshots, RunReport& report) {
   report.job.left_out = compared.left_out;
 }
 
+std::vector<Finding> findings_of(const std::vector<Rank>& ranks) {
+  std::vector<detail::RankFindings> findings;
+  findings.reserve(ranks.size());
+  for (const Rank& each : ranks) { findings.push_back({each.snapshot.run.rank, each.snapshot.findings}); }
+  return detail::findings_of_ranks(findings, ranks.size());
+}
+
 RunReport add_up(std::vector<Rank> attempts) {
   RunReport report;
   report.attempts = attempts_of(attempts);
@@ -81,7 +89,10 @@ RunReport add_up(std::vector<Rank> attempts) {
   }
   const bool one = snapshots.size() == 1;
   report.job.sum = one ? *snapshots.front() : merged(snapshots);
-  if (!one) { compare(snapshots, report); }
+  if (!one) {
+    compare(snapshots, report);
+    report.job.sum.findings = findings_of(report.ranks);
+  }
   return report;
 }
 
@@ -136,8 +147,8 @@ RanksRead read_ranks(const std::vector<std::string>& folders, const ReportWishes
   StepPrinter steps;
   const auto is_wanted = [&](const RunInfo& run) { return wishes.rank < 0 || run.rank == wishes.rank; };
   const std::size_t most = detail::values_of_a_rank(folders.size());
-  // Of several ranks the figures are those of the job.
-  const bool concludes = (folders.size() == 1 || wishes.rank >= 0) && wishes.form != ReportForm::steps;
+  const bool concludes = wishes.form == ReportForm::table || wishes.form == ReportForm::json;
+  const bool keeps_history = folders.size() == 1 || wishes.rank >= 0;  // of many ranks it is too much
   const bool compares = wishes.rank < 0 && (wishes.form == ReportForm::table || wishes.form == ReportForm::json);
   for (const std::string& folder : folders) {
     detail::RankSteps kept(most);
@@ -154,6 +165,7 @@ RanksRead read_ranks(const std::vector<std::string>& folders, const ReportWishes
     }
     rank.kept_steps = std::move(kept);
     if (concludes) { detail::conclude(rank.snapshot, std::make_shared<const detail::StepHistory>(history.finished())); }
+    if (!keeps_history) { rank.snapshot.history.reset(); }
     const auto [place, is_new] = places.emplace(rank.snapshot.run.id, ranks.by_run.size());
     if (is_new) { ranks.by_run.emplace_back(); }
     if (is_wanted(rank.snapshot.run)) { ranks.by_run[place->second].push_back(std::move(rank)); }

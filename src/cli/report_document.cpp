@@ -59,6 +59,20 @@ Json paths_json(const Snapshot& snapshot) {
   return paths;
 }
 
+Json rank_findings_json(const Snapshot& snapshot) {
+  Json findings = Json::array();
+  for (const Finding& each : snapshot.findings) { findings.push_back(Json::parse(detail::finding_json(each).text())); }
+  return findings;
+}
+
+Json abstentions_json(const Snapshot& snapshot) {
+  Json abstentions = Json::array();
+  for (const Abstention& each : snapshot.abstentions) {
+    abstentions.push_back(Json::parse(detail::abstention_json(each).text()));
+  }
+  return abstentions;
+}
+
 Json rank_json(const Rank& rank) {
   Json open = Json::array();
   for (const OpenRegion& each : rank.snapshot.open) {
@@ -77,6 +91,8 @@ Json rank_json(const Rank& rank) {
       {"wall_ns", rank.snapshot.wall_ns},
       {"paths", paths_json(rank.snapshot)},
       {"open", open},
+      {"findings", rank_findings_json(rank.snapshot)},
+      {"abstentions", abstentions_json(rank.snapshot)},
       {"uncaught", uncaught_json(rank.snapshot)},
       {"damage", damages(rank)},
   };

@@ -49,13 +49,6 @@ struct PartOfSteps {
 
 bool is_one_of_many(const RunView& view) noexcept { return view.run.run.world_size > 1; }
 
-/// Whether the region runs in each step, or nearly.
-bool runs_each_step(const RunView& view, const PathStats& path) {
-  std::uint64_t steps = 0;
-  for (const Series& each : view.run.series) { steps += each.path == view.series->path ? each.steps : 0; }
-  return 2 * (path.host.n() + path.skipped) >= steps;
-}
-
 void add_column(const RunView& view, std::size_t column, PartOfSteps& part) {
   double sum = 0;
   for (std::size_t at = 0; at < view.windows.size(); ++at) {
@@ -72,7 +65,7 @@ void add_inside(const RunView& view, const Bound& bound, PartOfSteps& part) {
     if (columns[at].on_stream || part_of_step(view, path) != bound.part) { continue; }
     const PathStats& stats = view.run.paths[path];
     if (stats.skipped != 0) { part.lacks = fmt::format("not all calls of {} are timed", view.label(path)); }
-    if (!runs_each_step(view, stats)) { continue; }  // single steps are another rule's
+    if (!view.runs_each_step(path)) { continue; }  // single steps are another rule's
     add_column(view, at, part);
     part.all_in_front = false;
   }
@@ -87,7 +80,7 @@ void add_in_front(const RunView& view, const Bound& bound, PartOfSteps& part) {
   for (const RunWindow& each : view.windows) { between_ns += each.column(between); }
   for (const std::uint32_t path : view.beside_batch()) {
     const PathStats& stats = view.run.paths[path];
-    if (part_of_step(view, path) != bound.part || !runs_each_step(view, stats) || between_ns <= 0) { continue; }
+    if (part_of_step(view, path) != bound.part || !view.runs_each_step(path) || between_ns <= 0) { continue; }
     if (view.run.threads.size() > 1) {
       part.lacks =
           fmt::format("several threads record: whether {} lies between two Batches is not known", view.label(path));
@@ -187,7 +180,7 @@ void add_bound(const RunView& view, const Bound& bound, Conclusions& said) {
   std::vector<double> wholes;
   for (const RunWindow& each : view.windows) { wholes.push_back(each.period_ns); }
   const RatioOfSums ratio = ratio_of_sums(part.windows, wholes);
-  if (!ratio.known) { return abstain("the steps are too few, or too like their neighbours, for an interval"); }
+  if (!ratio.known) { return abstain("the steps are too few for an interval"); }
   // Without what single steps lose, of the part and of the whole.
   double all_slow_ns = 0;
   for (const auto& [path, slow] : view.steps->slow()) { all_slow_ns += static_cast<double>(slow.excess_ns()); }

@@ -33,6 +33,10 @@ std::string ordinal(std::uint64_t number) {
   return human_count(number) + end;
 }
 
+std::string step_text(std::int64_t step) {
+  return step < 0 ? fmt::format("{}", step) : grouped(static_cast<std::uint64_t>(step));
+}
+
 std::string list_text(const std::vector<std::string>& names) {
   constexpr std::size_t kMostNames = 3;
   const std::size_t named = names.size() > kMostNames ? kMostNames - 1 : names.size();

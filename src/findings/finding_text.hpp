@@ -21,6 +21,8 @@ std::string change_text(double share);
 std::string times_text(double ratio);
 /// "100th", "2nd".
 std::string ordinal(std::uint64_t number);
+/// "41 200"; of a negative one, too, as programs number their steps.
+std::string step_text(std::int64_t step);
 /// "IO", "IO and Decode", "IO, Decode and 2 more".
 std::string list_text(const std::vector<std::string>& names);
 

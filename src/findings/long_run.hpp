@@ -10,7 +10,8 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 
 /// How values of windows, one behind the other, scatter about what is expected of them, where each is like the one
-/// before: as in an autoregression of the first order.
+/// before: as in an autoregression of the first order. Where there is other noise, too, neighbours are less alike than
+/// the values deviate in the long run: so means of two count as well, and what is wider of both.
 struct LongRun {
   double deviation = 0;    ///< the mean of n values deviates by this over the root of n
   double correlation = 0;  ///< of neighbours, 0 to 0.95
@@ -23,7 +24,7 @@ LongRun long_run_of(const std::vector<double>& residuals, double fitted);
 
 /// A sum by a sum, with a 95 % interval.
 struct RatioOfSums {
-  bool known = false;  ///< there are enough windows, and they are independent enough
+  bool known = false;  ///< there are enough windows
   double ratio = 0;
   double half = 0;  ///< the interval is ratio -/+ half
 };

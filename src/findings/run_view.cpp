@@ -16,10 +16,9 @@ namespace {
 constexpr std::size_t kLabelColumns = 60;
 
 // The beginning is over where the median of so many steps in a row is no longer than this times what is usual. Of these
-// the last one that is longer by this much is part of it.
+// the last one that is longer by kLonger is part of it.
 constexpr std::size_t kStepsInARow = 8;
 constexpr double kAsUsual = 1.1;
-constexpr double kLonger = 1.25;
 
 void add_block(RunWindow& window, const StepBlock& block) {
   window.steps += static_cast<double>(block.steps);
@@ -109,6 +108,32 @@ bool RunView::is_in_batch(std::uint32_t path) const noexcept {
     path = run.paths[path].parent;
   }
   return false;
+}
+
+bool RunView::runs_each_step(std::uint32_t path) const noexcept {
+  std::uint64_t batches = 0;
+  for (const Series& each : run.series) { batches += series != nullptr && each.path == series->path ? each.steps : 0; }
+  const PathStats& stats = run.paths[path];
+  return 2 * (stats.host.n() + stats.skipped) >= batches;
+}
+
+std::uint32_t RunView::region_between() const {
+  double between_ns = 0;
+  for (std::size_t at = 0; steps != nullptr && at < steps->columns().size(); ++at) {
+    if (steps->columns()[at].path != HistoryColumn::kBetween) { continue; }
+    for (const StepBlock& each : steps->blocks()) {
+      between_ns += at < each.columns.size() ? static_cast<double>(each.columns[at]) : 0;
+    }
+  }
+  std::uint32_t most = HistoryColumn::kBetween;
+  double most_ns = between_ns / 2;
+  for (const std::uint32_t path : beside_batch()) {
+    const auto ns = static_cast<double>(run.paths[path].host.total_ns());
+    if (run.threads.size() > 1 || !runs_each_step(path) || ns < most_ns) { continue; }
+    most = path;
+    most_ns = ns;
+  }
+  return most;
 }
 
 std::vector<std::uint32_t> RunView::beside_batch() const {

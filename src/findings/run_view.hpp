@@ -30,6 +30,9 @@ struct RunWindow {
 
 /// A run as the rules look at it: with the steps of the series that took most time.
 struct RunView {
+  /// A step at the beginning that takes so many times what is usual belongs to warm-up.
+  static constexpr double kLonger = 1.25;
+
   const Snapshot& run;
   const Series* series = nullptr;        ///< nullptr: there are no steps
   const SeriesHistory* steps = nullptr;  ///< likewise
@@ -55,6 +58,11 @@ struct RunView {
   std::uint32_t above_batch() const noexcept;
   /// Whether that path is the Batch, or lies inside it.
   bool is_in_batch(std::uint32_t path) const noexcept;
+  /// Whether the region, in or beside the Batch, runs about once a step, or more often.
+  bool runs_each_step(std::uint32_t path) const noexcept;
+  /// The region that takes most of what lies between two Batches; HistoryColumn::kBetween: none does, or several
+  /// threads record, so that nobody knows on which of them it ran.
+  std::uint32_t region_between() const;
   /// The regions right beside the Batch in the tree.
   std::vector<std::uint32_t> beside_batch() const;
 

@@ -115,7 +115,7 @@ void add_irregular(const RunView& view, const SlowGroup& slow, Conclusions& said
   const std::string place = view.label(place_of(view, slow));
   if (slow.steps == 1) {
     said.findings.push_back(slow_finding(view, slow,
-                                         fmt::format("step {} takes {} the median ({}): {}", slow.worst_step,
+                                         fmt::format("step {} takes {} the median ({}): {}", step_text(slow.worst_step),
                                                      times_text(slow.ratio()), place, of_run(view, slow)),
                                          true));
     return;

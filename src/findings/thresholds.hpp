@@ -20,8 +20,6 @@ inline constexpr double kFewestSteps = 32;
 inline constexpr std::size_t kFewestRunWindows = 16;
 /// More make them so short that neighbours are alike; a change is found as well in 64, and its place in the blocks.
 inline constexpr std::size_t kMostRunWindows = 64;
-/// Of windows, if each were independent of its neighbours. Below it the scatter itself is hardly known.
-inline constexpr double kFewestIndependentWindows = 8;
 
 // What part of a step or of the run is worth a line.
 
@@ -41,6 +39,9 @@ inline constexpr double kLeastOutsideShare = 0.20;
 inline constexpr double kLeastOutsideNs = 5e9;
 /// Of the run, by steps at its beginning that take longer than others.
 inline constexpr double kLeastWarmupShare = 0.05;
+/// By how much these are longer on average, of what is usual, and in standard deviations of the steps behind them.
+inline constexpr double kLeastWarmupLonger = 0.75;
+inline constexpr double kLeastWarmupDeviations = 4;
 /// Of the run, for which a thread was ready to run and had no processor. An idle machine has 0.1 %.
 inline constexpr double kLeastWaitShare = 0.05;
 /// Of the run, in which the process was stopped.
@@ -56,12 +57,20 @@ inline constexpr double kLeastLostShare = 0.01;
 
 // Changes over time.
 
-/// Steps, after warm-up and with a period. With fewer a change is seen by eye or not at all.
-inline constexpr double kFewestStepsOverTime = 128;
+/// Steps, after warm-up and with a period. Of fewer that are much alike more than one run in a hundred seems to change.
+inline constexpr double kFewestStepsOverTime = 240;
 /// Windows on each side of a change.
 inline constexpr std::size_t kFewestWindowsASide = 4;
 /// By how much the level changes, of what it was.
 inline constexpr double kLeastChange = 0.02;
+/// Of windows, if each were independent of its neighbours. Below it their scatter itself is hardly known.
+inline constexpr double kFewestIndependentOverTime = 6;
+/// A Brownian bridge gets so far from 0 in 0.4 % of all cases (Kolmogorov). Where few windows tell how they scatter,
+/// it takes more: kShiftCritical (1 + kShiftFew / independent windows).
+inline constexpr double kShiftCritical = 1.75;
+inline constexpr double kShiftFew = 7;
+/// The quantile of Student's t that a slope has to pass: 0.1 %, both ways.
+inline constexpr double kSlopeSure = 0.9995;
 /// Changes that are looked for, at most: a run that has more has noise of another kind.
 inline constexpr std::size_t kMostChanges = 3;
 

@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "base/words.hpp"
 #include "base/write_patience.hpp"
+#include "report/finding_lines.hpp"
 #include "report/job_figures.hpp"
 #include "report/notes.hpp"
 #include "report/page.hpp"
@@ -138,17 +139,6 @@ std::vector<std::string> head_of(const TextTable& table) {
   return {fmt::format("{:>{}}", kStreamHead, table.width()), table.head()};
 }
 
-/// The first ones: who reads on has the others in summary.json.
-std::vector<std::string> sentences_of(const std::vector<Finding>& findings) {
-  constexpr std::size_t kMost = 3;
-  std::vector<std::string> sentences;
-  for (const Finding& each : findings) {
-    if (sentences.size() == kMost) { break; }
-    sentences.push_back(detail::printable(each.sentence));
-  }
-  return sentences;
-}
-
 bool write_by_stdio(std::FILE* stream, const std::string& text) {
   return std::fwrite(text.data(), 1, text.size(), stream) == text.size() && std::fflush(stream) == 0;
 }
@@ -211,8 +201,7 @@ std::string format_table(const Snapshot& snapshot, int width, bool color) {
   const detail::Notes notes = detail::notes_of(snapshot);
   page.gap();
   page.add_part({detail::title_of(snapshot)}, detail::Page::Style::bold);
-  page.add_part(notes.mistakes, detail::Page::Style::plain);
-  page.add_part(sentences_of(snapshot.findings), detail::Page::Style::plain);
+  page.add_part(detail::finding_lines(snapshot.findings), detail::Page::Style::bold);
   page.add(head_of(table), detail::Page::Style::bold);
   page.add_part(table.body(), detail::Page::Style::plain);
   page.add_part(notes.rates, detail::Page::Style::plain);

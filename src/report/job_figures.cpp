@@ -4,6 +4,7 @@
 
 #include "base/rank_list.hpp"
 #include "base/text.hpp"
+#include "findings/rank_findings.hpp"
 
 #include <fmt/format.h>
 
@@ -148,6 +149,8 @@ JobReport report_of_job(const Snapshot& snapshot) {
   report.sum = sum_of(snapshot, *snapshot.job);
   report.record = *snapshot.job->record;
   report.remarks = remarks_of(snapshot, *snapshot.job);
+  // Only those of this rank are known here.
+  report.sum.findings = findings_of_ranks({{snapshot.run.rank, snapshot.findings}}, snapshot.job->world_size);
   return report;
 }
 

@@ -3,6 +3,7 @@
 #include "report/job_report.hpp"
 
 #include "base/text.hpp"
+#include "report/finding_lines.hpp"
 #include "report/notes.hpp"
 #include "report/page.hpp"
 #include "report/text_table.hpp"
@@ -69,7 +70,7 @@ TextTable table_of(const JobReport& job, std::size_t width) {
   return {columns_of_job(some_lack_paths), std::move(lines), width};
 }
 
-std::vector<std::string> findings_of(const JobReport& job) {
+std::vector<std::string> verdict_lines(const JobReport& job) {
   std::vector<std::string> lines;
   for (std::size_t at = 0; at < std::min(job.verdicts.size(), kMostGroups); ++at) {
     lines.push_back(job.verdicts[at].finding.sentence);
@@ -167,8 +168,8 @@ std::string format_job(const JobReport& job, int width, bool color) {
   const Notes notes = notes_of(job.sum);
   page.gap();
   page.add_part({title_of(job.sum)}, Page::Style::bold);
-  page.add_part(notes.mistakes, Page::Style::plain);
-  page.add_part(findings_of(job), Page::Style::bold);
+  page.add_part(verdict_lines(job), Page::Style::bold);
+  page.add_part(finding_lines(job.sum.findings), Page::Style::bold);
   page.add_part(bounds_of(job), Page::Style::plain);
   page.add({table.head()}, Page::Style::bold);
   page.add_part(table.body(), Page::Style::plain);

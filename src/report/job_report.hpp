@@ -19,7 +19,7 @@ namespace detail {
 
 /// What several ranks of one run say together.
 struct JobReport {
-  Snapshot sum;       ///< their totals, path by path; its rank is -1
+  Snapshot sum;       ///< their totals, path by path, and findings; its rank is -1
   RankRecord record;  ///< how the totals of ranks lie beside each other
   std::vector<RankVerdict> verdicts;
   JobEfficiency efficiency;          ///< 0 without steps

@@ -5,6 +5,7 @@
 #include <takt/exposed.hpp>
 
 #include "base/text.hpp"
+#include "report/finding_lines.hpp"
 #include "report/path_notes.hpp"
 #include "report/throughput_notes.hpp"
 
@@ -116,11 +117,11 @@ void warmup_lines(const Snapshot& snapshot, Lines& lines) {
 void halted_lines(const Snapshot& snapshot, Lines& lines) {
   const ProcessTimes& process = snapshot.process;
   const auto time = [](std::int64_t ns) { return human_time(static_cast<double>(ns)); };
-  if (process.stopped_ns != 0) {
+  if (process.stopped_ns != 0 && !tells(snapshot.findings, "stopped")) {
     lines.push_back(
         fmt::format("the process did not run for at least {} (stopped or starved)", time(process.stopped_ns)));
   }
-  if (process.suspended_ns != 0) {
+  if (process.suspended_ns != 0 && !tells(snapshot.findings, "slept")) {
     lines.push_back(fmt::format("the machine slept for {}: not in these times", time(process.suspended_ns)));
   }
 }
@@ -242,17 +243,6 @@ constexpr Meaning kMeanings[] = {
     {"not_exported", "step rows, metrics or spans that an exporter did not take"},
 };
 
-constexpr const char* kNeverEnded = "never_ended";
-
-/// Mistakes that make figures wrong: what a reader has to know before any of them.
-void mistake_lines(const Snapshot& snapshot, Lines& lines) {
-  for (const Loss& loss : snapshot.losses) {
-    if (loss.what != kNeverEnded) { continue; }
-    lines.push_back(fmt::format("mistake: {} was never ended, {} time{}: not timed", fit_end(printable(loss.where), 60),
-                                human_count(loss.count), plural(loss.count)));
-  }
-}
-
 std::string meaning_of(const Loss& loss) {
   for (const Meaning& meaning : kMeanings) {
     if (loss.what == meaning.what) { return meaning.text; }
@@ -284,7 +274,7 @@ void missing_lines(const Snapshot& snapshot, Lines& lines) {
                                 human_time(static_cast<double>(open.open_ns))));
   }
   for (const Loss& loss : snapshot.losses) {
-    if (loss.what == kNeverEnded) { continue; }  // stands first
+    if (loss.what == "never_ended" && tells(snapshot.findings, loss.what)) { continue; }
     const std::string where = loss.where.empty() ? "" : " (" + fit_end(printable(loss.where), 60) + ")";
     lines.push_back(fmt::format("note: {} x {}{}", human_count(loss.count), meaning_of(loss), where));
   }
@@ -305,7 +295,6 @@ std::string path_label(const Snapshot& snapshot, std::uint32_t path, std::size_t
 Notes notes_of(const Snapshot& snapshot) {
   Notes notes;
   const auto paths = static_cast<std::uint32_t>(snapshot.paths.size());
-  mistake_lines(snapshot, notes.mistakes);
   if (is_job(snapshot)) {
     add_job_throughput(snapshot, notes.rates);
   } else {

@@ -12,10 +12,9 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// What stands around the table, a statement a line, unwrapped: above it the mistakes that make figures wrong, below it
-/// rates, then what the figures contain and what they do not. Printable. Any thread.
+/// What stands below the table, a statement a line, unwrapped: rates, then what the figures contain and what they do
+/// not. What a finding tells already is left out. Printable. Any thread.
 struct Notes {
-  std::vector<std::string> mistakes;
   std::vector<std::string> rates;
   std::vector<std::string> caveats;
 };

@@ -101,6 +101,16 @@ class Command(rig.Case):
         for path in sorted(self.runs.rglob("*"), reverse=True):
             path.rmdir() if path.is_dir() else path.unlink()
 
+    def test_what_stands_out_is_the_same_at_the_end_and_in_a_report(self):
+        self.run_program("faulty")
+        live, later = self.summary(), self.report(self.runs)["summary"]
+        self.assertEqual(later["findings"], live["findings"])
+        self.assertEqual(later["abstentions"], live["abstentions"])
+        # On a machine that others keep busy their processors, and steps that waited for one, stand behind it, and not IO.
+        self.assertEqual((live["findings"][0]["what"], live["findings"][0]["where"]), ("never_ended", "Batch/Forward/embed"))
+        self.assertGreater(len(live["findings"]), 1)
+        self.assertIn('"Batch/Forward/embed" was never ended, 1 time: not timed\n', self.takt("report", self.runs).stdout)
+
     def test_killed_in_a_region_says_where(self):
         started = self.start_until_ready("hang", TAKT_PERIOD_MS=10)
         self.wait_for(lambda: "Epoch > Batch > Comm" in self.takt_out("report", self.runs), "the region in the journal")

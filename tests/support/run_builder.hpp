@@ -66,6 +66,8 @@ class RunBuilder {
     run.paths[path].host.add(static_cast<std::uint64_t>(ns_of(ms)));
     between_ += ns_of(ms);
   }
+  /// The same in no region.
+  void wait(double ms) { between_ += ns_of(ms); }
   /// An Epoch ends in front of the next step: it has no period.
   void break_pace() { breaks_ = true; }
   /// \param more_ms outside its regions.
@@ -111,6 +113,7 @@ class RunBuilder {
   takt::Snapshot& run = steps_.run;
   std::uint32_t batch = steps_.batch;
   std::uint32_t epoch = steps_.epoch;
+  std::uint64_t& warmup = steps_.warmup;
 };
 
 }  // namespace takt_test

@@ -521,14 +521,34 @@ TEST_CASE("what a loss means is said in words, not by its identifier") {
   }
 }
 
-TEST_CASE("a region that was never ended is told before any figure") {
+TEST_CASE("three findings stand above all figures, and where the others are") {
+  Snapshot snapshot = sample_snapshot();
+  for (const char* const sentence : {"first", "second", "third\x1b", "fourth", "fifth"}) {
+    snapshot.findings.push_back({"slow_steps", sentence, {}, {}});
+  }
+  const std::string text = table(snapshot);
+  CHECK(contains(text, "took 62.4 s\n\nfirst\nsecond\nthird?\n2 more findings: takt report --json\n\n"));
+  CHECK_FALSE(contains(text, "fourth"));
+  snapshot.findings.resize(4);
+  CHECK(contains(table(snapshot), "\n1 more finding: takt report --json\n"));
+  snapshot.findings.resize(3);
+  CHECK_FALSE(contains(table(snapshot), "more finding"));
+}
+
+TEST_CASE("what a finding tells is not told below the table again") {
   Snapshot snapshot = sample_snapshot();
   snapshot.losses.insert(snapshot.losses.begin(), {"never_ended", "Epoch/Batch/Forward/embed", 2});
+  snapshot.process.stopped_ns = 3'000'000'000;
+  snapshot.process.suspended_ns = 30'000'000'000;
+  const std::string without = table(snapshot);
+  CHECK(contains(without, "note: 2 x regions that were never ended: not timed (Epoch/Batch/Forward/embed)\n"));
+  for (const char* const what : {"never_ended", "stopped", "slept"}) {
+    snapshot.findings.push_back({what, what, {}, {}});
+  }
   const std::string text = table(snapshot);
-  const std::size_t at = text.find("mistake: Epoch/Batch/Forward/embed was never ended, 2 times: not timed\n");
-  CHECK(at != std::string::npos);
-  CHECK(at < text.find("region "));
-  CHECK(text.find("never ended", at + 60) == std::string::npos);
+  CHECK_FALSE(contains(text, "were never ended"));
+  CHECK_FALSE(contains(text, "did not run for"));
+  CHECK_FALSE(contains(text, "the machine slept"));
 }
 
 TEST_CASE("what streams waited for is told, and what spans alone say is a bound") {
