@@ -5,8 +5,11 @@
 #include <takt/error.hpp>
 
 #include "cli/rank.hpp"
+#include "findings/findings.hpp"
+#include "history/step_history.hpp"
 #include "journal/journal_reader.hpp"
 
+#include <memory>
 #include <utility>
 
 TAKT_BEGIN_NAMESPACE
@@ -67,8 +70,13 @@ FolderTurn::Reading FolderTurn::read(const Show& show) {
 /// \param snapshot the last one.
 FolderTurn::Reading FolderTurn::read_journal(const Show& show, Snapshot& snapshot) const {
   detail::JournalReader reader(files_);
+  detail::StepHistory history;
   const auto give = [&](Part part) {
     snapshot.run.directory = folder_;  // it may have been moved
+    history.add(snapshot);
+    if (snapshot.finished) {
+      detail::conclude(snapshot, std::make_shared<const detail::StepHistory>(history.finished()));
+    }
     const bool taken = show(snapshot, part);
     snapshot.rows.clear();
     snapshot.metrics.clear();
