@@ -32,6 +32,7 @@ struct SessionOptions {
   std::size_t csv_bytes = 256U << 20U;  ///< [TAKT_CSV_MB] of steps.csv; later steps are in the journal only
   bool table = true;                    ///< [TAKT_TABLE=0|1] print the table at the end; on rank 0 only
   bool trace = false;                   ///< [TAKT_TRACE=0|1] write trace.json
+  bool html = false;                    ///< [TAKT_HTML=0|1] write run.html, the page of the run, at the end
   std::uint64_t trace_events = 1'000'000;  ///< [TAKT_TRACE_EVENTS] spans in trace.json; later ones are counted
   int exit_ms = 2000;                      ///< [TAKT_EXIT_MS] the most that closing may take, in ms, 0 or more
   int period_ms = 1000;    ///< [TAKT_PERIOD_MS] between two looks at what was recorded, in ms, 10 or more

@@ -246,5 +246,22 @@ void WholeFile::discard() noexcept {
   descriptor_.close();
 }
 
+bool write_whole(const std::string& path, const std::function<bool(WholeFile&)>& write, std::string& error) {
+  WholeFile file;
+  if (!file.open(path)) {
+    error = file.error();
+    return false;
+  }
+  try {
+    if (write(file) && file.commit()) { return true; }
+    error = file.error();
+  } catch (const std::bad_alloc&) {
+    file.discard();
+    throw;
+  }
+  file.discard();
+  return false;
+}
+
 }  // namespace detail
 TAKT_END_NAMESPACE

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -80,6 +81,10 @@ class TAKT_EXPORT WholeFile {
   std::string buffer_;
   std::string error_;
 };
+
+/// A file that `write` fills. Half of one is worth nothing, and the space may be what is missing: if not all is
+/// written, or there is no memory for it, nothing of it stays. Returns false and says why in `error`.
+bool write_whole(const std::string& path, const std::function<bool(WholeFile&)>& write, std::string& error);
 
 }  // namespace detail
 TAKT_END_NAMESPACE

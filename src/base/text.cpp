@@ -2,11 +2,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/text.hpp"
 
+#include "base/nanoseconds.hpp"
+
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <ctime>
 #include <iterator>
 
 TAKT_BEGIN_NAMESPACE
@@ -226,6 +230,13 @@ std::string human_rate(double per_second) {
 
 std::string human_bytes(double bytes) {
   return bytes < 999.5 ? fmt::format("{:.0f} B", bytes) : with_prefix(bytes, "B");
+}
+
+std::string utc_text(std::int64_t unix_ns) {
+  const std::time_t seconds = unix_ns / kSecondNs;
+  std::tm when = {};
+  ::gmtime_r(&seconds, &when);
+  return fmt::format("{:%Y-%m-%d %H:%M:%S}", when);
 }
 
 std::string percent(double part, double whole) {

@@ -46,6 +46,8 @@ std::string human_count(std::uint64_t count);
 std::string human_rate(double per_second);
 /// "512 B", "1.23 GB"; powers of 1 000.
 std::string human_bytes(double bytes);
+/// "2026-03-01 10:15:30", in UTC.
+std::string utc_text(std::int64_t unix_ns);
 /// "2.0 %" of `whole`, "-" of nothing.
 std::string percent(double part, double whole);
 

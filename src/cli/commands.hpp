@@ -16,10 +16,11 @@ constexpr int kUsage = 2;    ///< wrong options
 constexpr int kRemains = 3;  ///< something is still to be delivered
 constexpr int kLossy = 4;    ///< all that is there is delivered, but the run has lost some of what it recorded
 
-enum class ReportForm { table, json, csv, steps };
+enum class ReportForm { table, json, csv, steps, html };
 
 struct ReportWishes {
   ReportForm form = ReportForm::table;
+  std::string file;       ///< of the form html: where it goes
   int rank = -1;          ///< of this one alone; -1: of all
   bool per_rank = false;  ///< of each rank, too
 };

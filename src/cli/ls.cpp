@@ -73,7 +73,7 @@ LsLine ls_line(const RunReading& run) {
                                 : fmt::format("{} of {}", run.ranks.size(), run.world_size);
   return {detail::fit(detail::printable(folder.filename().string()), 60),
           detail::fit(detail::printable(run.sum.run.name), 30),
-          utc_text(run.sum.run.start_unix_ns),
+          detail::utc_text(run.sum.run.start_unix_ns),
           ranks,
           detail::human_count(run.steps),
           run.throughput.items > 0 ? detail::human_rate(run.throughput.items_per_s) : "",

@@ -70,16 +70,18 @@ void add_report(CLI::App& app, Call& call) {
   forms->add_flag("--json", call.json, "One JSON document: how each rank stands, and the totals");
   forms->add_flag("--csv", call.csv, "CSV, a line for each path");
   forms->add_flag("--steps", call.steps, "CSV, a line for each step and path");
-  forms->require_option(0, 1);
   takt::cli::ReportWishes& which = call.which;
+  forms->add_option("--html", which.file, "Write the page of the run to this file");
+  forms->require_option(0, 1);
   CLI::Option* const one = report->add_option("--rank", which.rank, "The table of this rank alone")
                                ->check(CLI::Range(0, std::numeric_limits<int>::max()));
   report->add_flag("--per-rank", which.per_rank, "The table of each rank, too")->excludes(one);
   report->callback([&call] {
-    call.which.form = call.json    ? takt::cli::ReportForm::json
-                      : call.csv   ? takt::cli::ReportForm::csv
-                      : call.steps ? takt::cli::ReportForm::steps
-                                   : takt::cli::ReportForm::table;
+    call.which.form = call.json                  ? takt::cli::ReportForm::json
+                      : call.csv                 ? takt::cli::ReportForm::csv
+                      : call.steps               ? takt::cli::ReportForm::steps
+                      : !call.which.file.empty() ? takt::cli::ReportForm::html
+                                                 : takt::cli::ReportForm::table;
     call.command = [&call] { return takt::cli::report(call.runs, call.which); };
   });
 }

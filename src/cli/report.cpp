@@ -11,6 +11,7 @@
 #include "cli/merge.hpp"
 #include "cli/rank.hpp"
 #include "cli/report_document.hpp"
+#include "cli/report_page.hpp"
 #include "cli/run_folder.hpp"
 #include "findings/findings.hpp"
 #include "history/step_history.hpp"
@@ -49,7 +50,7 @@ class StepPrinter {
 };
 
 /// How the ranks lie beside each other, and who makes whom wait.
-void compare(const std::vector<const Snapshot*>& snapshots, RunReport& report) {
+void compare(const std::vector<const Snapshot*>& snapshots, bool draws, RunReport& report) {
   std::vector<detail::RankOfJob> ranks;
   for (const Rank& each : report.ranks) {
     const RunInfo& run = each.snapshot.run;
@@ -65,9 +66,10 @@ void compare(const std::vector<const Snapshot*>& snapshots, RunReport& report) {
   report.job.steps = times.steps();
   report.job.every = compared.every;
   report.job.left_out = compared.left_out;
+  if (draws) { report.job.heat = detail::heat_of(times, compared.numbers); }
 }
 
-RunReport add_up(std::vector<Rank> attempts) {
+RunReport add_up(std::vector<Rank> attempts, bool draws) {
   RunReport report;
   report.attempts = attempts_of(attempts);
   LastRanks last = last_ranks(std::move(attempts));
@@ -81,29 +83,30 @@ RunReport add_up(std::vector<Rank> attempts) {
   }
   const bool one = snapshots.size() == 1;
   report.job.sum = one ? *snapshots.front() : merged(snapshots);
-  if (!one) { compare(snapshots, report); }
+  if (!one) { compare(snapshots, draws, report); }
   return report;
 }
 
-void print_attempts(const std::vector<AttemptSpan>& attempts) {
-  if (attempts.size() < 2) { return; }
-  fmt::print("{} attempts, {} between them; the figures are of attempt {}\n", attempts.size(),
-             detail::human_time(static_cast<double>(ns_between(attempts))), attempts.back().attempt);
-}
-
 /// Below the table: how each rank stands, as far as that is worth a line.
-void print_endings(const RunReport& run) {
-  print_attempts(run.attempts);
+std::vector<std::string> endings_of(const RunReport& run) {
+  std::vector<std::string> lines;
+  if (run.attempts.size() > 1) {
+    lines.push_back(fmt::format("{} attempts, {} between them; the figures are of attempt {}", run.attempts.size(),
+                                detail::human_time(static_cast<double>(ns_between(run.attempts))),
+                                run.attempts.back().attempt));
+  }
   for (const Rank& rank : run.ranks) {
     const bool usual = rank.ending == Ending::finished && run.ranks.size() > 1;
-    if (!usual) { fmt::print("rank {}: {}\n", rank.snapshot.run.rank, describe(rank)); }
+    if (!usual) { lines.push_back(fmt::format("rank {}: {}", rank.snapshot.run.rank, describe(rank))); }
     for (const std::string& each : damages(rank)) {
-      fmt::print("rank {}: the journal is damaged: {}\n", rank.snapshot.run.rank, each);
+      lines.push_back(fmt::format("rank {}: the journal is damaged: {}", rank.snapshot.run.rank, each));
     }
   }
-  if (run.missing.empty()) { return; }
-  fmt::print("{} of {} ranks are not in this report: {}\n", run.missing.size(), run.missing.size() + run.ranks.size(),
-             detail::rank_list(run.missing));
+  if (!run.missing.empty()) {
+    lines.push_back(fmt::format("{} of {} ranks are not in this report: {}", run.missing.size(),
+                                run.missing.size() + run.ranks.size(), detail::rank_list(run.missing)));
+  }
+  return lines;
 }
 
 void print_table(const RunReport& run) {
@@ -115,12 +118,18 @@ void print_table(const RunReport& run) {
 void print_tables(const std::vector<RunReport>& runs, bool per_rank) {
   for (const RunReport& run : runs) {
     print_table(run);
-    print_endings(run);
+    for (const std::string& each : endings_of(run)) { fmt::print("{}\n", each); }
     for (const Rank& rank : run.ranks) {
       if (per_rank && run.ranks.size() > 1) { ConsoleExporter().print(rank.snapshot); }
     }
     std::fflush(stdout);
   }
+}
+
+void write_pages(const std::vector<RunReport>& runs, const std::string& file) {
+  if (runs.empty()) { return; }
+  if (runs.size() > 1) { throw Error(fmt::format("a page is of one run, and these are {}; name one", runs.size())); }
+  write_page(runs.front(), endings_of(runs.front()), file);
 }
 
 /// What the figures say.
@@ -144,7 +153,7 @@ RanksRead read_ranks(const std::vector<std::string>& folders, const ReportWishes
   const std::size_t most = detail::values_of_a_rank(folders.size());
   // Of several ranks the figures are those of the job.
   const bool concludes = (folders.size() == 1 || wishes.rank >= 0) && wishes.form != ReportForm::steps;
-  const bool compares = wishes.rank < 0 && (wishes.form == ReportForm::table || wishes.form == ReportForm::json);
+  const bool compares = wishes.rank < 0 && wishes.form != ReportForm::csv && wishes.form != ReportForm::steps;
   for (const std::string& folder : folders) {
     detail::RankSteps kept(most);
     detail::StepHistory history;
@@ -177,12 +186,13 @@ int report(const std::vector<std::string>& runs, const ReportWishes& wishes) {
   std::vector<RunReport> reports;
   for (std::vector<Rank>& each : ranks.by_run) {
     if (each.empty()) { throw Error(fmt::format("there is no rank {} in this run", wishes.rank)); }
-    reports.push_back(add_up(std::move(each)));
+    reports.push_back(add_up(std::move(each), wishes.form == ReportForm::html));
     if (wishes.rank >= 0) { reports.back().missing.clear(); }
   }
   if (wishes.form == ReportForm::table) { print_tables(reports, wishes.per_rank); }
   if (wishes.form == ReportForm::json) { fmt::print("{}", report_json(reports)); }
   if (wishes.form == ReportForm::csv) { fmt::print("{}", report_csv(reports)); }
+  if (wishes.form == ReportForm::html) { write_pages(reports, wishes.file); }
   return ranks.all ? 0 : kBroken;
 }
 

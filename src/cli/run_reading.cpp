@@ -2,16 +2,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/run_reading.hpp"
 
-#include "base/nanoseconds.hpp"
 #include "cli/last_ranks.hpp"
 #include "cli/merge.hpp"
 #include "report/job_throughput.hpp"
 
-#include <fmt/chrono.h>
-#include <fmt/format.h>
 
 #include <algorithm>
-#include <ctime>
 #include <utility>
 
 TAKT_BEGIN_NAMESPACE
@@ -91,13 +87,6 @@ const char* state_word(Ending ending) noexcept {
       break;
   }
   return "silent";
-}
-
-std::string utc_text(std::int64_t unix_ns) {
-  const std::time_t seconds = unix_ns / detail::kSecondNs;
-  std::tm when = {};
-  ::gmtime_r(&seconds, &when);
-  return fmt::format("{:%Y-%m-%d %H:%M:%S}", when);
 }
 
 }  // namespace cli

@@ -41,8 +41,5 @@ RunReading read_run(const RunFolder& run, const RunTaker& take = {});
 /// "finished", "failed", "killed", "running", "died" or "silent".
 const char* state_word(Ending ending) noexcept;
 
-/// "2026-03-01 10:15:30", in UTC.
-std::string utc_text(std::int64_t unix_ns);
-
 }  // namespace cli
 TAKT_END_NAMESPACE

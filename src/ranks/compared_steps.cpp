@@ -102,7 +102,7 @@ ComparedSteps step_times_of(const std::vector<RankOfJob>& ranks, std::size_t mos
       }
     }
   }
-  return {std::move(times), every, ranks.size() - batches.size()};
+  return {std::move(times), every, ranks.size() - batches.size(), std::move(steps)};
 }
 
 }  // namespace detail

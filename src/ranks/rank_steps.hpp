@@ -85,8 +85,9 @@ struct RankOfJob {
 /// What the comparison of ranks rests on.
 struct ComparedSteps {
   StepTimes times;
-  std::uint64_t every = 1;   ///< about one step in so many is in it
-  std::size_t left_out = 0;  ///< ranks that are not
+  std::uint64_t every = 1;            ///< about one step in so many is in it
+  std::size_t left_out = 0;           ///< ranks that are not
+  std::vector<std::int64_t> numbers;  ///< of its steps, ascending
 };
 
 /// Ranks x steps x (regions + 1) of a comparison are at most so many.

@@ -12,6 +12,7 @@
 #include "report/page.hpp"
 #include "report/text_table.hpp"
 #include "report/title.hpp"
+#include "report/tree_order.hpp"
 
 #include <fmt/format.h>
 
@@ -104,27 +105,9 @@ TextTable::Line line_of(const Place& at) {
   return line;
 }
 
-/// Every path after its parent and before the parent's next child; children in the order given.
-std::vector<std::uint32_t> tree_order(const Snapshot& snapshot) {
-  const auto paths = static_cast<std::uint32_t>(snapshot.paths.size());
-  std::vector<std::vector<std::uint32_t>> children(paths + 1U);  // the last one: of the run
-  for (std::uint32_t path = paths; path-- > 0;) {
-    children[std::min(snapshot.paths[path].parent, paths)].push_back(path);
-  }
-  std::vector<std::uint32_t> order;
-  std::vector<std::uint32_t> waiting = children[paths];
-  while (!waiting.empty()) {
-    const std::uint32_t path = waiting.back();
-    waiting.pop_back();
-    order.push_back(path);
-    waiting.insert(waiting.end(), children[path].begin(), children[path].end());
-  }
-  return order;
-}
-
 TextTable table_of(const Snapshot& snapshot, std::size_t width) {
   std::vector<TextTable::Line> lines = {line_of_run(snapshot)};
-  for (const std::uint32_t path : tree_order(snapshot)) { lines.push_back(line_of({snapshot, path})); }
+  for (const std::uint32_t path : detail::tree_order(snapshot)) { lines.push_back(line_of({snapshot, path})); }
   const auto has_device = [](const PathStats& path) { return path.device.n() != 0; };
   const bool device = std::any_of(snapshot.paths.begin(), snapshot.paths.end(), has_device);
   std::vector<detail::TextColumn> columns;

@@ -122,6 +122,14 @@ std::vector<std::string> pipeline_line(const Pipeline& pipeline) {
 
 }  // namespace
 
+std::vector<std::string> job_lines(const JobReport& job) {
+  std::vector<std::string> lines;
+  for (const auto& each : {efficiency_line(job), pipeline_line(job.pipeline), bounds_of(job), job.remarks}) {
+    lines.insert(lines.end(), each.begin(), each.end());
+  }
+  return lines;
+}
+
 double share_of_job(const RankRecord& record, const RankPath& path) noexcept {
   const double whole = static_cast<double>(record.wall.most.ns) * static_cast<double>(record.wall.ranks);
   const double sum = path.host_totals.mean_ns() * static_cast<double>(path.host_totals.ranks);

@@ -6,6 +6,7 @@
 
 #include "ranks/job_efficiency.hpp"
 #include "ranks/pipeline.hpp"
+#include "ranks/rank_heat.hpp"
 #include "ranks/rank_record.hpp"
 #include "ranks/verdict.hpp"
 
@@ -28,10 +29,14 @@ struct JobReport {
   std::uint64_t every = 1;           ///< about one step in so many is among them
   std::size_t left_out = 0;          ///< ranks that are not compared
   std::vector<std::string> remarks;  ///< lines below the table
+  RankHeat heat;                     ///< how busy they are, and when; for the page of the run
 };
 
 /// The page of a job: who makes whom wait, the table over ranks, rates, and what the figures do not contain.
 std::string format_job(const JobReport& job, int width, bool color);
+
+/// How well the ranks are used, and what is not known of that: a statement a line.
+std::vector<std::string> job_lines(const JobReport& job);
 
 /// What share of the time of all ranks a path took: of the wall time of the job, times its ranks. 0 to 1 for what one
 /// thread of each rank did; 0 where there was no time.

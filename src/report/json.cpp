@@ -336,24 +336,13 @@ bool write_json(const Snapshot& snapshot, const detail::JsonLines::Sink& take) {
   return lines.finish();
 }
 
-bool write_whole(const std::string& path, const Snapshot& snapshot, std::string& error) {
-  detail::WholeFile file;
-  if (!file.open(path)) {
-    error = file.error();
-    return false;
-  }
-  // Half a summary is worth nothing, and the space may be what is missing.
-  try {
-    if (write_json(snapshot, [&file](const std::string& text) { return file.write(text); }) && file.commit()) {
-      return true;
-    }
-    error = file.error();
-  } catch (const std::bad_alloc&) {
-    file.discard();
-    throw;
-  }
-  file.discard();
-  return false;
+bool write_summary(const std::string& path, const Snapshot& snapshot, std::string& error) {
+  return detail::write_whole(
+      path,
+      [&snapshot](detail::WholeFile& file) {
+        return write_json(snapshot, [&file](const std::string& text) { return file.write(text); });
+      },
+      error);
 }
 
 }  // namespace
@@ -371,7 +360,7 @@ ExportResult JsonExporter::export_snapshot(const Snapshot& snapshot) {
   if (!snapshot.finished && snapshot.wall_ns - written_at_ns_ < kPeriodNs) { return ExportResult::ok; }
   try {
     std::string error;
-    if (write_whole(path_, snapshot, error)) {
+    if (write_summary(path_, snapshot, error)) {
       written_at_ns_ = snapshot.wall_ns;
       return ExportResult::ok;
     }

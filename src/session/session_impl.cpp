@@ -18,6 +18,7 @@
 
 #include <takt/exporters/console.hpp>
 #include <takt/exporters/csv.hpp>
+#include <takt/exporters/html.hpp>
 #include <takt/exporters/json.hpp>
 #include <takt/exporters/trace.hpp>
 #include <takt/takt.hpp>
@@ -146,7 +147,7 @@ void SessionImpl::start_threads() noexcept {
 }
 
 void SessionImpl::open_folder() {
-  const bool wanted = options_.files || options_.trace;
+  const bool wanted = options_.files || options_.trace || options_.html;
   if (!wanted || silent_) { return; }
   std::string error;
   run_.directory = make_run_folder(options_, run_, error);
@@ -178,6 +179,10 @@ void SessionImpl::add_local_exporters() {
   }
   if (!run_.directory.empty() && options_.trace) {
     add_one(std::make_unique<TraceExporter>(run_.directory + "/trace.json", options_.trace_events));
+  }
+  // Last: it takes longest, and what is in it is in the others, too.
+  if (!run_.directory.empty() && options_.html) {
+    add_one(std::make_unique<HtmlExporter>(run_.directory + "/run.html"));
   }
 }
 

@@ -72,6 +72,7 @@ constexpr EnvironmentVariable<Options> kSessionVariables[] = {
     flag_variable<Options, &Options::files>("TAKT_FILES"),
     flag_variable<Options, &Options::journal>("TAKT_JOURNAL"),
     number_variable<&Options::journal_bytes, 0, 1 << 20, 1 << 20>("TAKT_JOURNAL_MB", "a number of MiB"),
+    flag_variable<Options, &Options::html>("TAKT_HTML"),
     number_variable<&Options::gpu_poll_ms, 0, kMaxInt, 1>("TAKT_GPU_POLL_MS", "a number of milliseconds"),
     flag_variable<Options, &Options::gpu_wait>("TAKT_GPU_WAIT"),
     number_variable<&Options::memory_bytes, 1, 1 << 20, 1 << 20>("TAKT_MEMORY_MB", "a number of MiB"),

@@ -26,17 +26,18 @@ ROOMS = {
     "ranks": {"base", "history"},
     "compare": {"base"},
     "report": {"base", "history", "findings", "ranks"},
-    "session": {"base", "record", "collect", "process", "journal", "history", "findings", "report", "ranks"},
+    "page": {"base", "history", "findings", "ranks", "compare", "report"},
+    "session": {"base", "record", "collect", "process", "journal", "history", "findings", "report", "ranks", "page"},
     "http": {"base"},
     "trackers": {"base", "journal"},
     "mlflow": {"base", "journal", "report", "http", "trackers"},
     "wandb": {"base", "journal", "report", "http", "trackers"},
     "tensorboard": {"base", "journal", "report", "trackers"},
     "profilers": {"base"},
-    "cli": {"base", "journal", "history", "findings", "ranks", "compare", "report", "trackers", "mlflow", "wandb", "tensorboard"},
+    "cli": {"base", "journal", "history", "findings", "ranks", "compare", "report", "page", "trackers", "mlflow", "wandb", "tensorboard"},
 }
 # Of libtakt's rooms the exporters, which are libraries of their own, may use what is exported, or stands whole in its header.
-LIBTAKT = {"base", "record", "collect", "process", "journal", "history", "findings", "report", "ranks", "compare", "session"}
+LIBTAKT = {"base", "record", "collect", "process", "journal", "history", "findings", "report", "ranks", "compare", "page", "session"}
 SHARED_WITH_EXPORTERS = {"base/crc32c.hpp", "base/descriptor.hpp", "base/fault.hpp", "base/file.hpp", "base/folder_files.hpp", "base/json_text.hpp",
                          "base/nanoseconds.hpp", "base/other_process.hpp", "base/rank_list.hpp", "base/short_hash.hpp", "journal/journal_reader.hpp", "report/losses.hpp"}
 # The front door of training code brings the CPU clock along, and the program's MPI comes by one header. Nothing else crosses.

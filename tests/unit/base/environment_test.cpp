@@ -25,6 +25,7 @@ using Lines = std::vector<std::string>;
 
 const std::string kKnown =
     "; known: TAKT_CLOCK TAKT_CSV_MB TAKT_DIR TAKT_DISABLE TAKT_EXIT_MS TAKT_FILES TAKT_GPU_POLL_MS TAKT_GPU_WAIT "
+    "TAKT_HTML "
     "TAKT_JOURNAL TAKT_JOURNAL_MB "
     "TAKT_MEMORY_MB "
     "TAKT_PERIOD_MS TAKT_PROFILER_RANK "
@@ -37,6 +38,7 @@ std::string spell(const SessionOptions& o) {
   const std::vector<long long> numbers = {o.files,
                                           o.table,
                                           o.trace,
+                                          o.html,
                                           static_cast<long long>(o.trace_events),
                                           o.exit_ms,
                                           o.period_ms,
@@ -73,7 +75,7 @@ TEST_CASE("an environment without variables leaves the defaults and says nothing
   const ScopedEnvironment environment;
   const CaughtFaults caught;
   CHECK(spell(SessionOptions::from_env()) ==
-        "takt-runs||1|1|0|1000000|2000|1000|1|10|33554432|-1|-1|0|1|268435456|268435456|0|0|0|1");
+        "takt-runs||1|1|0|0|1000000|2000|1000|1|10|33554432|-1|-1|0|1|268435456|268435456|0|0|0|1");
   CHECK_FALSE(read_process_environment().disabled);
   CHECK(read_process_environment().clock == detail::ClockChoice::automatic);
   CHECK(read_process_environment().profiler_rank == detail::kAllRanks);
@@ -91,6 +93,7 @@ TEST_CASE("each variable sets its twin in code and nothing else") {
       {"TAKT_FILES", "0", [](SessionOptions& o) { o.files = false; }},
       {"TAKT_GPU_POLL_MS", "50", [](SessionOptions& o) { o.gpu_poll_ms = 50; }},
       {"TAKT_GPU_WAIT", "1", [](SessionOptions& o) { o.gpu_wait = true; }},
+      {"TAKT_HTML", "1", [](SessionOptions& o) { o.html = true; }},
       {"TAKT_JOURNAL", "0", [](SessionOptions& o) { o.journal = false; }},
       {"TAKT_JOURNAL_MB", "3", [](SessionOptions& o) { o.journal_bytes = 3U << 20U; }},
       {"TAKT_CSV_MB", "0", [](SessionOptions& o) { o.csv_bytes = 0; }},
