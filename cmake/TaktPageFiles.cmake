@@ -44,6 +44,14 @@ function(takt_add_page_file variable name)
   set(${variable} "${${variable}}\nconst PageFile kPage${name} = {R\"takt(${text})takt\",\n    \"sha256-${hash}\"};\n" PARENT_SCOPE)
 endfunction()
 
+# takt_page_scripts(<variable> <name>...): the scripts of these names in src/page.
+function(takt_page_scripts variable)
+  set(files ${ARGN})
+  list(TRANSFORM files PREPEND ${PROJECT_SOURCE_DIR}/src/page/)
+  list(TRANSFORM files APPEND .js)
+  set(${variable} ${files} PARENT_SCOPE)
+endfunction()
+
 # takt_write_page_files(<source> <definitions>)
 function(takt_write_page_files source definitions)
   file(

@@ -77,6 +77,7 @@ struct DiffWishes {
   std::string reason;                ///< why sides that should not be compared are
   bool json = false;
   bool markdown = false;
+  std::string html;  ///< the file that gets the page of the comparison; empty: none
 };
 
 /// `takt diff`: compares runs. Returns 0, 1 for a regression, kUsage for whatever kept it from comparing, or 3 where

@@ -6,6 +6,8 @@
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/diff_document.hpp"
+#include "cli/diff_page.hpp"
+#include "cli/page_file.hpp"
 #include "cli/run_figures.hpp"
 #include "cli/run_folder.hpp"
 #include "compare/comparison.hpp"
@@ -18,6 +20,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -50,9 +53,11 @@ std::string identity(const std::string& folder) {
   return error ? folder : path.string();
 }
 
-/// The runs of one side, each once; a folder of runs stands for all of them. `seen`: of both sides.
+/// The runs of one side, each once; a folder of runs stands for all of them. `other`: of both sides. `draw` says what
+/// takes the steps of a run.
 /// \throws takt::Error where one is on the other side, too.
 std::vector<detail::ComparedRun> read_side(const std::vector<std::string>& given, std::set<std::string>& other,
+                                           const std::function<RunTaker(const RunFolder&)>& draw,
                                            std::vector<std::string>& remarks) {
   std::vector<detail::ComparedRun> runs;
   std::set<std::string> own;
@@ -63,7 +68,7 @@ std::vector<detail::ComparedRun> read_side(const std::vector<std::string>& given
         throw Error(detail::printable(run.folder) + " is on both sides; a run can be compared with others alone");
       }
       if (!own.insert(name).second) { continue; }
-      runs.push_back(compared_run(run, remarks));
+      runs.push_back(compared_run(run, remarks, draw(run)));
     }
   }
   other.insert(own.begin(), own.end());
@@ -120,8 +125,12 @@ int compare_sides(const std::vector<std::string>& base, const DiffWishes& wishes
   if (base.empty() || wishes.now.empty()) { throw Error("name the runs of both sides: takt diff BASE... -- NEW..."); }
   std::vector<std::string> remarks;
   std::set<std::string> seen;
-  std::vector<detail::ComparedRun> before = read_side(base, seen, remarks);
-  std::vector<detail::ComparedRun> after = read_side(wishes.now, seen, remarks);
+  DrawnRuns drawn;
+  const auto draw_for = [&](bool is_new) {
+    return [&, is_new](const RunFolder& run) { return wishes.html.empty() ? RunTaker() : drawn.taker(run, is_new); };
+  };
+  std::vector<detail::ComparedRun> before = read_side(base, seen, draw_for(false), remarks);
+  std::vector<detail::ComparedRun> after = read_side(wishes.now, seen, draw_for(true), remarks);
   for (const std::string& each : remarks) { std::fprintf(stderr, "takt: %s\n", each.c_str()); }
   const detail::ComparisonWishes gate = gate_of(wishes, before, after);
   const detail::Comparison comparison = compare_runs(std::move(before), std::move(after), gate);
@@ -136,6 +145,7 @@ int compare_sides(const std::vector<std::string>& base, const DiffWishes& wishes
           ? diff_markdown(comparison, wishes.reason)
           : diff_text(comparison, wishes.reason, static_cast<std::size_t>(std::max(detail::width_of(stdout, 0), 40)));
   fmt::print("{}", text);
+  if (!wishes.html.empty()) { write_page_file(wishes.html, diff_page(comparison, wishes.reason, drawn)); }
   if (!comparison.has_gate || comparison.answer == detail::Answer::no_regression) { return 0; }
   return comparison.answer == detail::Answer::regression ? kRegression : kInconclusive;
 }

@@ -37,14 +37,6 @@ std::string scatter_text(const Change& change) {
   return (change.basis == Basis::runs ? fmt::format("{:.2f} %", 100 * change.between) : "-") + " / " + within;
 }
 
-const char* mark_word(ChangeMark mark) noexcept {
-  return mark == ChangeMark::slower ? "slower" : mark == ChangeMark::faster ? "faster" : "";
-}
-
-const char* basis_word(Basis basis) noexcept {
-  return basis == Basis::runs ? "runs" : basis == Basis::within ? "within_runs" : "none";
-}
-
 DiffLine table_line(const std::string& name, const ComparedFigure& figure, ChangeMark mark) {
   const bool is_rate = figure.name == "items_per_s";
   const auto value = [&](double number) { return is_rate ? detail::human_rate(number) : detail::human_time(number); };
@@ -136,6 +128,14 @@ DiffJson findings_json(const std::vector<Finding>& findings) {
 
 }  // namespace
 
+const char* mark_word(ChangeMark mark) noexcept {
+  return mark == ChangeMark::slower ? "slower" : mark == ChangeMark::faster ? "faster" : "";
+}
+
+const char* basis_word(Basis basis) noexcept {
+  return basis == Basis::runs ? "runs" : basis == Basis::within ? "within_runs" : "none";
+}
+
 const char* answer_word(detail::Answer answer) noexcept {
   return answer == detail::Answer::regression      ? "regression"
          : answer == detail::Answer::no_regression ? "no regression"
@@ -154,18 +154,27 @@ std::vector<std::string> diff_head(const Comparison& comparison, const std::stri
   return lines;
 }
 
-std::vector<std::string> diff_end(const Comparison& comparison) {
+std::vector<std::string> basis_lines(const Comparison& comparison) {
+  if (std::min(comparison.base.size(), comparison.now.size()) >= detail::kRunsForScatter) { return {}; }
+  return {
+      "intervals are those within runs: they do not know by how much runs of one side differ, which takes three runs "
+      "on each side"};
+}
+
+std::vector<std::string> gate_lines(const Comparison& comparison) {
   std::vector<std::string> lines;
-  if (std::min(comparison.base.size(), comparison.now.size()) < detail::kRunsForScatter) {
-    lines.emplace_back(
-        "intervals are those within runs: they do not know by how much runs of one side differ, which takes three runs "
-        "on each side");
-  }
-  for (const Finding& each : comparison.findings) { lines.push_back(each.sentence); }
   for (const ComparedRegion& each : comparison.regions) {
     if (each.is_gate) { lines.push_back(gate_line(comparison, each)); }
   }
   if (comparison.has_gate) { lines.push_back(fmt::format("all gates: {}", answer_word(comparison.answer))); }
+  return lines;
+}
+
+std::vector<std::string> diff_end(const Comparison& comparison) {
+  std::vector<std::string> lines = basis_lines(comparison);
+  for (const Finding& each : comparison.findings) { lines.push_back(each.sentence); }
+  const std::vector<std::string> gates = gate_lines(comparison);
+  lines.insert(lines.end(), gates.begin(), gates.end());
   return lines;
 }
 

@@ -177,6 +177,7 @@ void add_diff(CLI::App& app, Call& call) {
   diff->add_option("--reason", wishes.reason, "Why runs are compared that differ in ranks or regions");
   CLI::Option* const json = diff->add_flag("--json", wishes.json, "One JSON document");
   diff->add_flag("--markdown", wishes.markdown, "Markdown, for a merge request")->excludes(json);
+  diff->add_option("--html", wishes.html, "Also write a page with both sides to this file");
   diff->callback([&call] {
     call.broken = takt::cli::kUsage;
     call.command = [&call] { return takt::cli::diff(call.runs, call.compared); };
@@ -185,7 +186,7 @@ void add_diff(CLI::App& app, Call& call) {
 
 /// Of takt diff: each run behind "--" gets the option --new, so that options may stand between them.
 std::vector<std::string> name_new_side(const std::vector<std::string>& words) {
-  static const std::set<std::string> kWithValue = {"--fail-on", "--region", "--noise", "--reason", "--new"};
+  static const std::set<std::string> kWithValue = {"--fail-on", "--region", "--noise", "--reason", "--new", "--html"};
   std::vector<std::string> named;
   bool is_new_side = false;
   bool is_value = false;

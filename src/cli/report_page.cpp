@@ -2,10 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/report_page.hpp"
 
-#include <takt/error.hpp>
-
-#include "base/file.hpp"
 #include "base/text.hpp"
+#include "cli/page_file.hpp"
 #include "history/step_history.hpp"
 #include "page/run_page.hpp"
 
@@ -38,11 +36,7 @@ void write_page(const RunReport& run, const std::vector<std::string>& endings, c
     page.job = &run.job;
   }
   const std::string text = detail::run_page(page);
-  std::string error;
-  if (!detail::write_whole(
-          file, [&text](detail::WholeFile& whole) { return whole.write(text); }, error)) {
-    throw Error(error);
-  }
+  write_page_file(file, text);
   fmt::print("{}: the page of run {}, {}\n", detail::printable(file), detail::printable(run.job.sum.run.id),
              detail::human_bytes(static_cast<double>(text.size())));
 }

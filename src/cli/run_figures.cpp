@@ -5,7 +5,6 @@
 #include <takt/error.hpp>
 
 #include "base/text.hpp"
-#include "cli/run_reading.hpp"
 #include "compare/step_scatter.hpp"
 
 #include <fmt/format.h>
@@ -113,10 +112,12 @@ detail::ComparedRun figures_of_run(const RunReading& run) {
 
 }  // namespace
 
-detail::ComparedRun compared_run(const RunFolder& run, std::vector<std::string>& remarks) {
+detail::ComparedRun compared_run(const RunFolder& run, std::vector<std::string>& remarks, const RunTaker& also) {
   std::map<std::string, RankScatter> ranks;  // by folder
-  const RunReading reading =
-      read_run(run, [&](const std::string& folder, const Snapshot& snapshot) { ranks[folder].add(snapshot); });
+  const RunReading reading = read_run(run, [&](const std::string& folder, const Snapshot& snapshot) {
+    ranks[folder].add(snapshot);
+    if (also) { also(folder, snapshot); }
+  });
   remarks.insert(remarks.end(), reading.not_read.begin(), reading.not_read.end());
   if (!reading.readable()) {
     throw Error(detail::printable(run.folder) + " has nothing that could be compared; takt check says why");

@@ -6,7 +6,6 @@
 #include "cli/merge.hpp"
 #include "report/job_throughput.hpp"
 
-
 #include <algorithm>
 #include <utility>
 

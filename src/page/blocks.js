@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
+"use strict";
 
 // The steps of a series as the page has them: blocks of neighbouring steps, each with its least, most and mean.
 
@@ -55,7 +56,7 @@ class Blocks {
   at(position) {
     return Math.min(firstPlace(this.size, (each) => this.last(each) + 0.5 >= position), this.size - 1);
   }
-  /** From the first block that begins before `high` and ends behind `low`, and behind the last one; one more at each end. */
+  /** The places of the blocks from `low` to `high`, and of one more at each end: the first, and behind the last. */
   between(low, high) {
     const begin = firstPlace(this.size, (at) => this.last(at) + 0.5 > low);
     const end = firstPlace(this.size, (at) => this.first[at] - 0.5 >= high);

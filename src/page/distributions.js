@@ -23,8 +23,9 @@ class Distributions {
   /** Those that took most, and the one that is chosen, in the order of the tree. */
   shown() {
     if (this.isWhole) return this.withHistogram;
-    const bySelf = [...this.withHistogram].sort((a, b) => regions.paths[b].self_ns - regions.paths[a].self_ns).slice(0, kFewStrips);
-    return this.withHistogram.filter((path) => bySelf.includes(path) || path === view.region);
+    const bySelf = [...this.withHistogram].sort((a, b) => regions.paths[b].self_ns - regions.paths[a].self_ns);
+    const few = bySelf.slice(0, kFewStrips);
+    return this.withHistogram.filter((path) => few.includes(path) || path === view.region);
   }
 
   paint() {
@@ -40,9 +41,10 @@ class Distributions {
     this.right = width - (isNarrow ? 12 : 150);
     this.top = 24;
     const bottom = this.top + shown.length * kStrip;
-    const first = Math.min(...shown.map((path) => regions.paths[path].histogram[0]));
+    const histograms = shown.map((path) => regions.paths[path].histogram);
+    const first = Math.min(...histograms.map((each) => each[0]));
+    const last = Math.max(...histograms.map((each) => each[0] + each.length - 1));
     this.first = first;
-    const last = Math.max(...shown.map((path) => regions.paths[path].histogram[0] + regions.paths[path].histogram.length - 1));
     this.x = linear(first, last, this.left, this.right);
     const edge = (ns) => this.x(kClassesAnOctave * Math.log2(ns));
     this.picture.replaceChildren();
@@ -63,11 +65,13 @@ class Distributions {
     const y = linear(0, Math.max(...counts), floor, top + 4);
     let area = `M${this.x(first).toFixed(1)} ${floor}`;
     counts.forEach((count, at) => {
-      area += `V${(count > 0 ? Math.min(y(count), floor - 1.5) : floor).toFixed(1)}H${this.x(first + at + 1).toFixed(1)}`;
+      const height = count > 0 ? Math.min(y(count), floor - 1.5) : floor;  // one call can be seen, too
+      area += `V${height.toFixed(1)}H${this.x(first + at + 1).toFixed(1)}`;
     });
     const isChosen = path === view.region;
-    const group = svg("g", {class: `strip ${isChosen ? "is-chosen" : ""}`, role: "button", tabindex: 0, "data-path": path,
-      "aria-pressed": isChosen, "aria-label": `${region.full}: median ${region.p50_ns === null ? "not known" : timeText(region.p50_ns)}`},
+    const [median, most] = [region.p50_ns, region.p99_ns].map((ns) => (ns === null ? "" : timeText(ns)));
+    const group = svg("g", {class: isChosen ? "strip is-chosen" : "strip", role: "button", tabindex: 0,
+      "data-path": path, "aria-pressed": isChosen, "aria-label": `${region.full}: median ${median}`},
     svg("rect", {class: "row", x: 0, y: top, width: this.element.clientWidth, height: kStrip - 1}),
     svg("path", {fill: fillOf(path), d: `${area}V${floor}Z`}),
     svg("line", {class: "axis", x1: this.left, x2: this.right, y1: floor, y2: floor}));
@@ -76,16 +80,14 @@ class Distributions {
     };
     mark(region.p50_ns, "mark p50");
     mark(region.p99_ns, "mark p99");
-    const name = fitText(region.full.split("/").slice(-2).join("/"), this.left - 16, isChosen ? "600 12.5px" : "12.5px");
+    const ending = region.full.split("/").slice(-2).join("/");
+    const name = fitText(ending, this.left - 16, isChosen ? "600 12.5px" : "12.5px");
     group.append(svg("text", {x: this.left - 10, y: top + kStrip / 2 + 4, "text-anchor": "end"}, name));
     if (!isNarrow) {
-      const text = region.p50_ns === null ? "" : timeText(region.p50_ns) + (region.p99_ns === null ? "" : ` / ${timeText(region.p99_ns)}`);
+      const text = most === "" ? median : `${median} / ${most}`;
       group.append(svg("text", {class: "quiet", x: this.right + 10, y: top + kStrip / 2 + 4}, text));
     }
-    group.addEventListener("click", () => view.choose(path));
-    group.addEventListener("keydown", (event) => {
-      if (event.key !== "Enter" && event.key !== " ") return;
-      event.preventDefault();
+    onPress(group, () => {
       view.choose(path);
       this.picture.querySelector(`[data-path="${path}"]`).focus();
     });
@@ -104,22 +106,23 @@ class Distributions {
       const all = counts.reduce((sum, each) => sum + each, 0);
       lines.push([`${from} to ${to}`, `${countText(counts[number])}  ${percentText(counts[number] / all)}`, true]);
     }
-    for (const [name, ns] of [["median", region.p50_ns], ["p90", region.p90_ns], ["p99", region.p99_ns], ["max", region.max_ns]]) {
-      if (ns !== null) lines.push([name, timeText(ns)]);
+    for (const [name, field] of [["median", "p50_ns"], ["p90", "p90_ns"], ["p99", "p99_ns"], ["max", "max_ns"]]) {
+      if (region[field] !== null) lines.push([name, timeText(region[field])]);
     }
     return lines;
   }
 
   tell(shown) {
-    const key = (name, text) => html("span", {class: "item"}, html("span", {class: `key ${name}`}), text);
     const tools = html("span", {class: "tools"});
     if (shown.length < this.withHistogram.length || this.isWhole) {
-      tools.append(button(this.isWhole ? `Only ${kFewStrips}` : `All ${this.withHistogram.length}`, "How many regions are shown", () => {
+      const text = this.isWhole ? `Only ${kFewStrips}` : `All ${this.withHistogram.length}`;
+      tools.append(button(text, "How many regions are shown", () => {
         this.isWhole = !this.isWhole;
         this.paint();
+        this.legend.querySelector("button").focus();
       }));
     }
-    this.legend.replaceChildren(key("p50", "median"), key("p99", "99 % ≤"), html("span", {class: "item quiet"},
-      "calls after warm-up; height: how many, by the most of its strip"), tools);
+    this.legend.replaceChildren(keyItem("p50", "median"), keyItem("p99", "99 % ≤"),
+      quietItem("calls after warm-up; height: how many, by the most of its strip"), tools);
   }
 }

@@ -52,7 +52,8 @@ function percentText(share) {
 
 /** "+1.2 %" */
 function changeText(share) {
-  return `${share < 0 ? "−" : "+"}${toDecimals(Math.abs(100 * share), 1)} %`;
+  const size = toDecimals(Math.abs(100 * share), 1);
+  return `${share < 0 && Number(size) > 0 ? "−" : "+"}${size} %`;
 }
 
 /** A number of the program's own. */

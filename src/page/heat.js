@@ -11,7 +11,8 @@ class HeatMap {
     this.most = this.mostShown();
     const row = Math.max(2, Math.min(24, Math.floor(440 / this.rows)));
     this.chart = new StepChart(element, {
-      label: "How busy ranks are, over steps", height: Math.max(this.rows * row, 40) + kMargin.top + kMargin.bottom, canvas: true,
+      label: "How busy ranks are, over steps", canvas: true,
+      height: Math.max(this.rows * row, 40) + kMargin.top + kMargin.bottom,
       draw: (chart) => this.draw(chart), linesAt: (step, y) => this.linesAt(step, y),
     });
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.chart.redraw());
@@ -76,7 +77,8 @@ class HeatMap {
     const every = Math.ceil(16 / height);
     for (let row = 0; row < this.rows; row += every) {
       const rank = this.heat.ranks[row * this.heat.ranks_a_row];
-      chart.around.append(svg("text", {x: chart.left - 8, y: chart.top + (row + 0.5) * height + 4, "text-anchor": "end"},
+      const y = chart.top + (row + 0.5) * height + 4;
+      chart.around.append(svg("text", {x: chart.left - 8, y, "text-anchor": "end"},
         `${row === 0 ? "rank " : ""}${rank}`));
     }
     chart.around.append(svg("rect", {class: "frame", x: chart.left, y: chart.top, width: chart.right - chart.left,
@@ -86,10 +88,9 @@ class HeatMap {
   drawLegend(chart) {
     const [most, half] = [this.most / 10, this.most / 20];
     const items = [html("span", {class: "item"}, `−${most} %`, html("span", {class: "key heat"}), `+${most} %`),
-      html("span", {class: "item"}, html("span", {class: "key dot"}), `+${half} % or more`),
-      html("span", {class: "item quiet"}, "how much longer a rank is busy than the median of its group")];
+      keyItem("dot", `+${half} % or more`), quietItem("how much longer a rank is busy than the median of its group")];
     const a_row = this.heat.ranks_a_row;
-    if (a_row > 1) items.push(html("span", {class: "item quiet"}, `a row has up to ${a_row} ranks, and shows the one farthest off`));
+    if (a_row > 1) items.push(quietItem(`a row has up to ${a_row} ranks, and shows the one farthest off`));
     chart.legend.replaceChildren(...items);
   }
 
@@ -100,6 +101,7 @@ class HeatMap {
     if (row < 0 || row >= this.rows) return null;
     const ranks = this.heat.ranks.slice(row * this.heat.ranks_a_row, (row + 1) * this.heat.ranks_a_row);
     const name = ranks.length > 1 ? `ranks ${ranks[0]} to ${ranks[ranks.length - 1]}` : `rank ${ranks[0]}`;
-    return [[name], [stepsText(...this.range(column)), `${changeText(this.heat.cells[row * this.columns + column] / 1000)} busy`, true]];
+    const share = this.heat.cells[row * this.columns + column] / 1000;
+    return [[name], [stepsText(...this.range(column)), `${changeText(share)} busy`, true]];
   }
 }

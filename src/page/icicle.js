@@ -36,11 +36,15 @@ class Icicle {
     this.picture.setAttribute("width", width);
     this.picture.setAttribute("height", (this.deepest + 1) * kRow + 1);
     const all = button("All", "Show the whole tree", () => this.fit(-1));
-    this.legend.replaceChildren(html("span", {class: "item"}, html("span", {class: "key own"}),
-      "its own time: no region inside"), html("span", {class: "tools"}, ...this.top < 0 ? [] : [all]));
-    const first = this.picture.querySelector(`[data-path="${focused ?? this.top}"]`) ?? this.picture.querySelector("[data-path]");
+    this.legend.replaceChildren(keyItem("own", "its own time: no region inside"),
+      html("span", {class: "tools"}, ...this.top < 0 ? [] : [all]));
+    const first = this.cellOf(focused ?? this.top) ?? this.cellOf(this.top);
     first?.setAttribute("tabindex", 0);
     if (focused !== undefined) first?.focus();
+  }
+
+  cellOf(path) {
+    return this.picture.querySelector(`[data-path="${path}"]`);
   }
 
   place(path, left, width, depth) {
@@ -58,7 +62,8 @@ class Icicle {
     const own = left + width - at;
     if (children.length > 0 && own >= 3) {
       this.deepest = Math.max(this.deepest, depth + 1);
-      this.picture.append(svg("rect", {class: "own", x: at + 0.5, y: (depth + 1) * kRow, width: own - 1, height: kRow - 1}));
+      this.picture.append(
+        svg("rect", {class: "own", x: at + 0.5, y: (depth + 1) * kRow, width: own - 1, height: kRow - 1}));
     }
   }
 
@@ -66,13 +71,12 @@ class Icicle {
     const isRun = path < 0;
     const time = isRun ? this.wall : regions.paths[path].so_far_ns;
     const name = isRun ? "run" : regions.paths[path].name;
-    const classes = ["cell", ...path >= 0 && path === view.region ? ["is-chosen"] : []];
-    const cell = svg("g", {class: classes.join(" "), "data-path": path, role: "button", tabindex: -1,
-      "aria-pressed": path >= 0 && path === view.region, "aria-label": `${name}, ${timeText(time)}`},
-    svg("rect", {class: `tint t${colorNumber(path)}`, x: left + 0.5, y: depth * kRow + 0.5, width: Math.max(width - 1, 1), height: kRow - 2}));
-    if (width > 6) {
-      cell.append(svg("rect", {class: `c${colorNumber(path)}`, x: left + 0.5, y: depth * kRow + 0.5, width: 3, height: kRow - 2}));
-    }
+    const isChosen = !isRun && path === view.region;
+    const place = {x: left + 0.5, y: depth * kRow + 0.5, height: kRow - 2};
+    const cell = svg("g", {class: isChosen ? "cell is-chosen" : "cell", "data-path": path, role: "button", tabindex: -1,
+      "aria-pressed": isChosen, "aria-label": `${name}, ${timeText(time)}`},
+    svg("rect", {...place, class: `tint t${colorNumber(path)}`, width: Math.max(width - 1, 1)}));
+    if (width > 6) cell.append(svg("rect", {...place, class: `c${colorNumber(path)}`, width: 3}));
     const label = fitText(`${name} ${timeText(time)}`, width - 16, "12.5px");
     if (label !== "") cell.append(svg("text", {x: left + 10, y: depth * kRow + kRow / 2 + 4}, label));
     cell.addEventListener("click", () => { if (!isRun) view.choose(path); });
@@ -84,13 +88,14 @@ class Icicle {
   linesOf(path) {
     if (path < 0) return [["run"], ["wall time", timeText(this.wall)]];
     const region = regions.paths[path];
-    return [[region.full], ["total", timeText(region.total_ns)], ["of the run", percentText(region.so_far_ns / this.wall)],
+    return [[region.full], ["total", timeText(region.total_ns)],
+      ["of the run", percentText(region.so_far_ns / this.wall)],
       ...region.share === null ? [] : [["of what is around it", percentText(region.share)]],
       ["self", timeText(region.self_ns)], ["calls", countText(region.n)],
       ...region.mean_ns === null ? [] : [["mean", timeText(region.mean_ns)]]];
   }
 
-  /** Gives a region the whole width; the one that has it gives it back. */
+  /** Gives a region the whole width; the one that has it gives it back. -1: all of the run. */
   fit(path) {
     this.top = path === this.top ? -1 : path;
     tip.hide();
@@ -107,14 +112,14 @@ class Icicle {
     if (event.key === "Enter" || event.key === " ") {
       if (path >= 0) view.choose(path);
     } else if (event.key === "f") this.fit(path);
-    else if (event.key === "0" || event.key === "Home") this.fit(-1 === this.top ? this.top : -1);
+    else if (event.key === "0" || event.key === "Home") this.fit(-1);
     else if (next !== undefined) this.focus(next);
     else return;
     event.preventDefault();
   }
 
   focus(path) {
-    const cell = this.picture.querySelector(`[data-path="${path}"]`);
+    const cell = this.cellOf(path);
     if (!cell) return;
     this.picture.querySelector("[tabindex='0']")?.setAttribute("tabindex", -1);
     cell.setAttribute("tabindex", 0);

@@ -13,6 +13,8 @@ std::string page_document(const PageParts& parts) {
   return filled(kPageDocument.text, {{"title", html_text(parts.title)},
                                      {"style", std::string(kPageStyle.text)},
                                      {"style_hash", std::string(kPageStyle.hash)},
+                                     {"common", std::string(kPageCommonScript.text)},
+                                     {"common_hash", std::string(kPageCommonScript.hash)},
                                      {"script", std::string(parts.script->text)},
                                      {"script_hash", std::string(parts.script->hash)},
                                      {"body", parts.body},

@@ -14,10 +14,10 @@ namespace detail {
 
 /// What a page consists of, beside the style that all have.
 struct PageParts {
-  std::string title;  ///< any text
-  std::string body;   ///< HTML
-  std::string data;   ///< JSON, for the script
-  const PageFile* script = nullptr;
+  std::string title;                 ///< any text
+  std::string body;                  ///< HTML
+  std::string data;                  ///< JSON, for the script
+  const PageFile* script = nullptr;  ///< beside what all have in common
 };
 
 /// A page as one file, whose policy lets in nothing but its own style and script. Any thread.

@@ -17,6 +17,7 @@ struct PageFile {
 
 extern const PageFile kPageDocument;  ///< around each page
 extern const PageFile kPageStyle;
+extern const PageFile kPageCommonScript;
 extern const PageFile kPageRunBody;
 extern const PageFile kPageRunScript;
 extern const PageFile kPageDiffBody;  ///< in the command alone, as is what follows

@@ -58,7 +58,7 @@ function fillOf(path, batch = -1) {
   return `url(#fill${colorNumber(path)})`;
 }
 
-/** What a part of a step is called. \param batch the path of the step itself, which stands for what no region covers. */
+/** What a part of a step is called. \param batch the path of the step itself: it stands for what no region covers. */
 function partName(path, batch = -1, isShort = false) {
   if (path === "between") return isShort ? "between steps" : "between two steps";
   if (path === "rest") return "further regions";

@@ -12,9 +12,7 @@ class ViewBar {
     this.range = html("span", {class: "range", role: "status"});
     this.region = html("button", {type: "button", class: "region", "aria-label": "No region is chosen"});
     this.region.addEventListener("click", () => view.choose(view.region));
-    this.steps = html("span", {class: "steps"}, button("←", "Earlier steps", () => view.pan(-0.5)),
-      button("→", "Later steps", () => view.pan(0.5)), button("+", "Fewer steps", () => view.zoom(0.5)),
-      button("−", "More steps", () => view.zoom(2)), button("All", "All steps", () => view.showAll()), this.range);
+    this.steps = html("span", {class: "steps"}, ...viewButtons(), this.range);
     element.replaceChildren(...all.length > 0 ? [this.steps] : [], this.region);
     view.onChange(() => this.tell());
     this.tell();
@@ -66,19 +64,6 @@ function restoreView(all) {
   if (all[wanted.series]) view.setSeries(wanted.series, all[wanted.series].blocks.whole());
   if (wanted.steps && all.length > 0) view.show(wanted.steps[0] - 0.5, wanted.steps[1] + 0.5);
   if (regions.paths[wanted.region] && wanted.region !== view.region) view.choose(wanted.region);
-}
-
-/** Links to parts of the page leave the view in the address. */
-function keepViewInAddress() {
-  for (const link of document.querySelectorAll("nav a, a.skip")) {
-    link.addEventListener("click", (event) => {
-      event.preventDefault();
-      const part = document.querySelector(link.getAttribute("href"));
-      part.tabIndex = -1;
-      part.focus({preventScroll: true});
-      part.scrollIntoView();
-    });
-  }
 }
 
 function drawRun() {

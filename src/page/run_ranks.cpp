@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -54,7 +55,7 @@ std::string busy_html(const RankHeat& heat) {
   for (std::size_t at = 0; at < std::min(ranks.size(), kMostRankRows); ++at) {
     const BusyRank& rank = *ranks[at];
     table.add({fmt::format("{}", rank.who.number), fit(printable(rank.who.host), 40), printable(rank.who.group),
-               human_time(rank.busy_ns), fmt::format("{:+.1f} %", 100 * rank.excess)});
+               human_time(rank.busy_ns), fmt::format("{:+.1f} %", std::round(1000 * rank.excess) / 10 + 0.0)});
   }
   const std::string what = ranks.size() <= kMostRankRows
                                ? std::string("Ranks in numbers")

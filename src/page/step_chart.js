@@ -19,8 +19,8 @@ function setCursor(step) {
 
 class StepChart {
   /**
-   * `draw(chart)` draws into chart.plot; `linesAt(step, y, chart)` says what the note is there. With `canvas` there is one
-   * behind the plot.
+   * `draw(chart)` draws into chart.plot; `linesAt(step, y, chart)` says what the note is there. With `canvas` there is
+   * one behind the plot.
    */
   constructor(element, {label, height, draw, linesAt, hasAxis = true, canvas = false}) {
     Object.assign(this, {element, height, draw, linesAt, hasAxis});
@@ -106,7 +106,8 @@ class StepChart {
     for (const each of sorted) {
       const text = fitText(each.text, kGutter - 22, each.isStrong ? "600 12px" : "12px");
       this.around.append(svg("path", {class: "lead", d: `M${this.right + 2} ${each.y}L${this.right + 12} ${each.at}`}),
-        svg("text", {class: each.isStrong ? "strong" : "", x: this.right + 16, y: each.at + 4}, text, svg("title", {}, each.text)));
+        svg("text", {class: each.isStrong ? "strong" : "", x: this.right + 16, y: each.at + 4},
+          text, svg("title", {}, each.text)));
     }
   }
 

@@ -18,6 +18,11 @@ function usualTime(series) {
   return medians[medians.length >> 1] ?? series.blocks.mean[0];
 }
 
+/** The longest steps, where they are long. */
+function slowSteps(series) {
+  return series.data.worst.filter((each) => each.ns >= kSlow * usualTime(series));
+}
+
 /** A line through the least and the most of each column, as a line through all steps looks from afar. */
 function extremesPath(columns, x, y) {
   let path = "";
@@ -95,8 +100,10 @@ class StepTimes {
     if (data.warmup > 0) {
       const end = chart.x(blocks.positionOfPlace(Math.min(data.warmup, blocks.steps) - 1) + 0.5);
       const begin = chart.x(view.whole[0]);
-      plot.append(svg("rect", {class: "warmup", x: begin, y: top, width: Math.max(end - begin, 1), height: bottom - top}));
-      if (end > chart.left + 8) around.append(svg("text", {class: "quiet", x: Math.max(begin, chart.left) + 2, y: top - 5}, "warm-up"));
+      const width = Math.max(end - begin, 1);
+      plot.append(svg("rect", {class: "warmup", x: begin, y: top, width, height: bottom - top}));
+      const x = Math.max(begin, chart.left) + 2;
+      if (end > chart.left + 8) around.append(svg("text", {class: "quiet", x, y: top - 5}, "warm-up"));
     }
     const places = data.breaks.map((place, at) => ({x: chart.x(blocks.positionOfPlace(place) - 0.5), epoch: at + 2}))
       .filter((each) => each.x > chart.left && each.x < chart.right);
@@ -117,7 +124,8 @@ class StepTimes {
     else chart.plot.append(svg("path", {class: "extremes", d: extremesPath(columns, chart.x, y)}));
     if (columns.length > 60 || isWide) return;
     for (const each of columns) {
-      chart.plot.append(svg("circle", {class: "step", cx: chart.x((each.first + each.last) / 2), cy: y(each.most), r: 3}));
+      const cx = chart.x((each.first + each.last) / 2);
+      chart.plot.append(svg("circle", {class: "step", cx, cy: y(each.most), r: 3}));
     }
   }
 
@@ -128,10 +136,11 @@ class StepTimes {
     if (bands.low.length === 0) return [];
     const [begin, end] = blocks.between(view.low, view.high);
     let [upper, lower, middle] = ["", [], ""];
-    for (let at = Math.floor(begin / bands.blocks); at < Math.min(Math.ceil(end / bands.blocks), bands.low.length); ++at) {
+    const behind = Math.min(Math.ceil(end / bands.blocks), bands.low.length);
+    for (let at = Math.floor(begin / bands.blocks); at < behind; ++at) {
       const left = chart.x(blocks.first[at * bands.blocks] - 0.5).toFixed(2);
       const right = chart.x(blocks.last(Math.min((at + 1) * bands.blocks, blocks.size) - 1) + 0.5).toFixed(2);
-      const [low, median, high] = [y(bands.low[at]), y(bands.median[at]), y(bands.high[at])].map((each) => each.toFixed(2));
+      const [low, median, high] = [bands.low, bands.median, bands.high].map((each) => y(each[at]).toFixed(2));
       upper += `L${left} ${high}H${right}`;
       lower.push(`L${right} ${low}H${left}`);
       middle += `${middle === "" ? "M" : "L"}${left} ${median}H${right}`;
@@ -143,12 +152,11 @@ class StepTimes {
       {y: y(last.high), text: `90 % ≤ ${timeText(last.high)}`}];
   }
 
-  /** The longest steps, where they are long. */
   drawWorst(chart, y) {
-    const {blocks, data} = this.series;
-    for (const each of data.worst) {
+    const {blocks} = this.series;
+    for (const each of slowSteps(this.series)) {
       const at = blocks.positionOfNumber(each.step);
-      if (each.ns < kSlow * usualTime(this.series) || !(at >= view.low && at <= view.high)) continue;
+      if (!(at >= view.low && at <= view.high)) continue;
       const [x, top] = [chart.x(at), y(each.ns)];
       chart.plot.append(svg("path", {class: "worst", d: `M${x - 4} ${top - 7}h8l-4 6Z`}));
     }
@@ -157,10 +165,10 @@ class StepTimes {
   drawLegend(chart, columns) {
     const {data} = this.series;
     const most = Math.max(...columns.map((each) => each.steps));
-    const key = (name, text) => html("span", {class: "item"}, html("span", {class: `key ${name}`}), text);
-    const items = [most > 1 ? key("extremes", `least to most of up to ${countText(most)} steps`) : key("each", "each step")];
-    if (data.bands.low.length > 0) items.push(key("band", "10 to 90 % of steps"), key("median", "median"));
-    if (data.worst.some((each) => each.ns >= kSlow * usualTime(this.series))) items.push(key("worst", "longest steps"));
+    const items = [most > 1 ? keyItem("extremes", `least to most of up to ${countText(most)} steps`)
+      : keyItem("each", "each step")];
+    if (data.bands.low.length > 0) items.push(keyItem("band", "10 to 90 % of steps"), keyItem("median", "median"));
+    if (slowSteps(this.series).length > 0) items.push(keyItem("worst", "longest steps"));
     const tools = html("span", {class: "tools"});
     if (this.all.length > 1) tools.append(this.seriesChoice());
     const log = html("button", {type: "button", "aria-pressed": this.isLog}, "log scale");
@@ -180,22 +188,25 @@ class StepTimes {
       option.selected = at === view.series;
       choice.append(option);
     });
-    choice.addEventListener("change", () => view.setSeries(Number(choice.value), this.all[choice.value].blocks.whole()));
+    choice.addEventListener("change", () => {
+      view.setSeries(Number(choice.value), this.all[choice.value].blocks.whole());
+    });
     return choice;
   }
 
   linesAt(step) {
-    const {blocks, data} = this.series;
+    const {blocks} = this.series;
     const at = blocks.at(step);
     const near = (view.high - view.low) / 150;
-    const worst = data.worst.find((each) => each.ns >= kSlow * usualTime(this.series) &&
-      Math.abs(blocks.positionOfNumber(each.step) - step) <= near);
+    const worst = slowSteps(this.series).find((each) => Math.abs(blocks.positionOfNumber(each.step) - step) <= near);
     const band = bandAt(this.series, at);
     const lines = [[blocks.rangeText(blocks.first[at], blocks.last(at))]];
     if (blocks.counts[at] === 1) lines.push(["step time", timeText(blocks.mean[at])]);
-    else lines.push(["most", timeText(blocks.most[at])], ["mean", timeText(blocks.mean[at])], ["least", timeText(blocks.least[at])]);
+    else lines.push(...["most", "mean", "least"].map((name) => [name, timeText(blocks[name][at])]));
     if (band) lines.push(["90 % of the steps around", `≤ ${timeText(band.high)}`], ["median", timeText(band.median)]);
-    if (worst) lines.push([`step ${grouped(worst.step)}`, timeText(worst.ns), true], ["longer in", partName(worst.path)]);
+    if (worst) {
+      lines.push([`step ${grouped(worst.step)}`, timeText(worst.ns), true], ["longer in", partName(worst.path)]);
+    }
     return lines;
   }
 }
@@ -203,9 +214,10 @@ class StepTimes {
 /** What the view has, as words. */
 function rangeFigures(series) {
   const {blocks} = series;
-  const columns = blocks.columns(view.low, view.high, 1).filter((each) => each.last + 0.5 > view.low && each.first - 0.5 < view.high);
-  const steps = columns.reduce((sum, each) => sum + each.steps, 0);
-  const sum = columns.reduce((all, each) => all + each.sum, 0);
+  const isSeen = (each) => each.last + 0.5 > view.low && each.first - 0.5 < view.high;
+  const columns = blocks.columns(view.low, view.high, 1).filter(isSeen);
+  const steps = sumOf(columns.map((each) => each.steps));
+  const sum = sumOf(columns.map((each) => each.sum));
   const least = Math.min(...columns.map((each) => each.least));
   const most = Math.max(...columns.map((each) => each.most));
   return `mean ${timeText(sum / steps)}, ${timeText(least)} to ${timeText(most)}`;

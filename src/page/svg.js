@@ -25,6 +25,25 @@ function button(text, label, action) {
   return element;
 }
 
+/** Of a legend: the mark of that class, and what it means. */
+function keyItem(mark, text) {
+  return html("span", {class: "item"}, html("span", {class: `key ${mark}`}), text);
+}
+
+function quietItem(text) {
+  return html("span", {class: "item quiet"}, text);
+}
+
+/** For those without a pointer: what a click does, Enter and the space bar do. */
+function onPress(element, action) {
+  element.addEventListener("click", action);
+  element.addEventListener("keydown", (event) => {
+    if (event.target !== element || (event.key !== "Enter" && event.key !== " ")) return;
+    event.preventDefault();
+    action();
+  });
+}
+
 const measuring = document.createElement("canvas").getContext("2d");
 
 /** How wide a text is on the page, in pixels. */

@@ -9,7 +9,7 @@ const tip = {
   /** Lines of [name, value]; a name alone is a heading. */
   show(lines, x, y) {
     this.element.replaceChildren(...lines.map(([name, value, mark]) => {
-      const line = html("p", value === undefined ? {class: "head"} : mark ? {class: "marked"} : {}, html("span", {}, name));
+      const line = html("p", {class: value === undefined ? "head" : mark ? "marked" : ""}, html("span", {}, name));
       if (value !== undefined) line.append(html("b", {}, value));
       return line;
     }));

@@ -17,7 +17,8 @@ class TreeTable {
     this.filter = "";
     this.rows.forEach((row, path) => this.prepare(row, path));
     [...table.tHead.rows[0].cells].forEach((head, column) => this.prepareHead(head, column));
-    const input = html("input", {type: "search", placeholder: "Filter regions", "aria-label": "Filter regions by name or kind"});
+    const input = html("input", {type: "search", placeholder: "Filter regions",
+      "aria-label": "Filter regions by name or kind"});
     input.addEventListener("input", () => {
       this.filter = input.value.toLowerCase();
       this.arrange();
@@ -33,16 +34,12 @@ class TreeTable {
     row.dataset.path = path;
     row.cells[0].title = regions.paths[path].full;
     row.cells[0].prepend(swatch(path));
-    row.addEventListener("click", () => view.choose(path));
-    row.addEventListener("keydown", (event) => {
-      if (event.target !== row || (event.key !== "Enter" && event.key !== " ")) return;
-      event.preventDefault();
-      view.choose(path);
-    });
+    onPress(row, () => view.choose(path));
     const share = row.cells[5];
     const part = Math.min(regions.paths[path].share ?? 0, 1);
+    const bar = (name, width) => svg("rect", {class: name, width, height: 8});
     share.append(svg("svg", {class: "share", width: 48, height: 8, "aria-hidden": "true"},
-      svg("rect", {class: "whole", width: 48, height: 8}), svg("rect", {class: `c${colorNumber(path)}`, width: 48 * part, height: 8})));
+      bar("whole", 48), bar(`c${colorNumber(path)}`, 48 * part)));
   }
 
   prepareHead(head, column) {

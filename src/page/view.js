@@ -85,3 +85,23 @@ const view = {
     return wanted;
   },
 };
+
+/** Buttons that change the range. */
+function viewButtons() {
+  return [button("←", "Earlier steps", () => view.pan(-0.5)), button("→", "Later steps", () => view.pan(0.5)),
+    button("+", "Fewer steps", () => view.zoom(0.5)), button("−", "More steps", () => view.zoom(2)),
+    button("All", "All steps", () => view.showAll())];
+}
+
+/** Links to parts of the page leave the view in the address. */
+function keepViewInAddress() {
+  for (const link of document.querySelectorAll("nav a, a.skip")) {
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      const part = document.querySelector(link.getAttribute("href"));
+      part.tabIndex = -1;
+      part.focus({preventScroll: true});
+      part.scrollIntoView();
+    });
+  }
+}

@@ -26,7 +26,7 @@ ROOMS = {
     "ranks": {"base", "history"},
     "compare": {"base"},
     "report": {"base", "history", "findings", "ranks"},
-    "page": {"base", "history", "findings", "ranks", "compare", "report"},
+    "page": {"base", "history", "findings", "ranks", "report"},
     "session": {"base", "record", "collect", "process", "journal", "history", "findings", "report", "ranks", "page"},
     "http": {"base"},
     "trackers": {"base", "journal"},

@@ -17,8 +17,8 @@ import urllib.error
 import urllib.request
 
 PR_SET_PDEATHSIG = 1
-LONGEST_S = 600        # that a browser lives
-LONGEST_REQUEST_S = 120
+LONGEST_S = 3600       # that a browser lives
+LONGEST_REQUEST_S = 600  # a machine may have other things to do
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 KEYS = {"left": "\ue012", "up": "\ue013", "right": "\ue014", "down": "\ue015", "enter": "\ue007", "tab": "\ue004", "escape": "\ue00c",
         "shift": "\ue008", "home": "\ue011"}
@@ -59,7 +59,8 @@ class Browser:
         arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
                      "--force-device-scale-factor=1", "--no-first-run", f"--user-data-dir={self.folder / 'profile'}",
                      f"--window-size={width},{height}"]
-        wanted = {"browserName": "chrome", "goog:loggingPrefs": {"browser": "ALL"},
+        patience = {"script": 1000 * LONGEST_REQUEST_S, "pageLoad": 1000 * LONGEST_REQUEST_S}
+        wanted = {"browserName": "chrome", "timeouts": patience, "goog:loggingPrefs": {"browser": "ALL"},
                   "goog:chromeOptions": {"binary": shutil.which("chromium"), "args": arguments}}
         session = self.ask("POST", "", {"capabilities": {"alwaysMatch": wanted}})
         self.url += f"/{session['sessionId']}"
@@ -69,6 +70,9 @@ class Browser:
         return self
 
     def __exit__(self, *_):
+        self.close()
+
+    def close(self):
         try:
             self.ask("DELETE", "")
         except OSError:

@@ -5,12 +5,13 @@
 import json
 import pathlib
 import re
-import subprocess
 import sys
-import tempfile
 import unittest
 
-import browser
+STYLE_SHEET = sys.argv.pop(2)
+
+import page_case  # noqa: E402
+from page_case import BROWSER, page  # noqa: E402
 
 KINDS = ("usual", "tiny", "one", "long", "regions", "gpu", "hostile", "empty", "ranks", "many_ranks")
 MARKS = {"#findings": ".findings li", "#figures": ".tiles dd", "#step-chart": "path.extremes, circle.step", "#metric-charts": "path.line",
@@ -18,45 +19,7 @@ MARKS = {"#findings": ".findings li", "#figures": ".tiles dd", "#step-chart": "p
          "#facts": "tbody tr"}
 
 
-def setUpModule():
-    global FOLDER, PAGES, BROWSER, SCRATCH
-    SCRATCH = tempfile.TemporaryDirectory(prefix="takt-page-")
-    FOLDER = pathlib.Path(SCRATCH.name)
-    PAGES = {}
-    BROWSER = browser.Browser(FOLDER)
-    unittest.addModuleCleanup(SCRATCH.cleanup)
-    unittest.addModuleCleanup(BROWSER.__exit__)
-
-
-def page(kind):
-    """The folder with the page of that kind, which is made once."""
-    if kind not in PAGES:
-        PAGES[kind] = FOLDER / kind
-        PAGES[kind].mkdir()
-        subprocess.run([PROGRAM, kind, str(PAGES[kind])], check=True, timeout=600)
-    return PAGES[kind]
-
-
-class Case(unittest.TestCase):
-    def setUp(self):
-        BROWSER.resize(1280, 900)
-        BROWSER.look()
-        BROWSER.console()
-        self.says = []  # patterns of what the console may have at the end
-
-    def tearDown(self):
-        self.assertEqual([line for line in BROWSER.console() if not any(re.search(word, line) for word in self.says)], [])
-
-    def open(self, kind, address=""):
-        BROWSER.open(page(kind) / "run.html", address)
-        BROWSER.settle()
-
-    def count(self, selector):
-        return BROWSER.run("return document.querySelectorAll(arguments[0]).length", selector)
-
-    def text(self, selector):
-        return BROWSER.run("return document.querySelector(arguments[0])?.textContent ?? null", selector)
-
+class Case(page_case.Case):
     def view(self):
         BROWSER.settle()
         return BROWSER.run("return [view.low, view.high, view.region]")
@@ -93,7 +56,7 @@ class Shows(Case):
         for kind in ("usual", "gpu", "regions", "ranks"):
             with self.subTest(kind):
                 self.open(kind)
-                summary = json.loads((page(kind) / "summary.json").read_text(encoding="utf-8"))
+                summary = self.summary(kind)
                 shown = BROWSER.run("return regions.paths.map((each) => ({...each, device: each.device ?? null}))")
                 self.assertEqual(len(shown), len(summary["paths"]))
                 by_path = {each["path"]: each for each in summary["paths"]}
@@ -354,20 +317,13 @@ class Draws(Case):
 
 
 class Looks(Case):
-    def overflow(self):
-        """Elements that stand out of the window at the right, but those that can be scrolled to."""
-        return BROWSER.run("const wide = [...document.querySelectorAll('body *')].filter((e) => !e.closest('.scroll, nav ul, svg, .skip, .patterns') &&"
-                           "e.getBoundingClientRect().right > innerWidth + 1);"
-                           "return wide.map((e) => e.tagName + '.' + e.className).slice(0, 5)")
-
     def test_fits_narrow_and_wide_windows(self):
         for kind in ("usual", "hostile", "ranks", "gpu", "regions", "empty"):
             for width in (320, 360, 768, 1280, 2560):
                 with self.subTest(kind=kind, width=width):
                     BROWSER.resize(width, 800)
                     self.open(kind)
-                    self.assertLessEqual(BROWSER.run("return document.documentElement.scrollWidth"), width)
-                    self.assertEqual(self.overflow(), [])
+                    self.assertEqual(self.wider_than_window(), [])
 
     def test_charts_follow_the_window(self):
         self.open("usual")
@@ -475,7 +431,7 @@ class Holds(Case):
         left, top, width, height = BROWSER.box("#icicle .cell[data-path='2']")
         BROWSER.move_to(left + width / 2, top + height / 2)
         self.assertEqual(self.count("img, iframe, object, embed, link, base, form"), 0)
-        self.assertEqual(self.count("script"), 2)
+        self.assertEqual(self.count("script"), 3)
         self.assertTrue(self.text("h1").startswith("</script><img src=x"))
         self.assertIn("<img src=x", self.text("#tip"))
         self.assertEqual(BROWSER.console(), [])
@@ -514,11 +470,7 @@ class Holds(Case):
         self.assertIsNone(BROWSER.run("return document.documentElement.dataset.ready ?? null"))
 
     def test_reads_when_a_byte_of_the_script_is_another(self):
-        text = (page("usual") / "run.html").read_text(encoding="utf-8")
-        at = text.rindex("drawRun();")
-        changed = FOLDER / "changed.html"
-        changed.write_text(text[:at] + "drawRun() ;" + text[at + len("drawRun();"):], encoding="utf-8")
-        BROWSER.open(changed)
+        self.open_changed("usual", "drawRun();", "drawRun() ;")
         self.readable()
         said = BROWSER.console()
         self.assertEqual(len(said), 1, said)
@@ -532,9 +484,4 @@ class Holds(Case):
 
 
 if __name__ == "__main__":
-    missing = browser.missing()
-    if missing:
-        print(f"not run: {missing}")
-        sys.exit(77)
-    STYLE_SHEET, PROGRAM = sys.argv.pop(), sys.argv.pop()
-    unittest.main(verbosity=2)
+    page_case.main()

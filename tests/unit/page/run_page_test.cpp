@@ -52,7 +52,7 @@ TEST_CASE("page: it reads without its script, and its data are for it") {
   CHECK(has(page, "<td>compute</td><td class=\"n\">2 000</td>"));
   CHECK(has(page, "synthetic-20260301T101530Z-4711"));
   CHECK(has(page, "2026-03-01 10:15:30 UTC"));
-  CHECK(count_of(page, "<script") == 2);
+  CHECK(count_of(page, "<script") == 3);
   const nlohmann::json data = data_of(page);
   CHECK(data["schema"] == "takt-page/1");
   CHECK(data["series"].size() == 1);
@@ -65,7 +65,8 @@ TEST_CASE("page: it reads without its script, and its data are for it") {
 TEST_CASE("page: its policy names its style and its script") {
   const std::string page = page_of(SyntheticRun({}).run());
   const std::string policy = "default-src 'none'; style-src '" + std::string(takt::detail::kPageStyle.hash) +
-                             "'; script-src '" + std::string(takt::detail::kPageRunScript.hash) + "'";
+                             "'; script-src '" + std::string(takt::detail::kPageCommonScript.hash) + "' '" +
+                             std::string(takt::detail::kPageRunScript.hash) + "'";
   CHECK(has(page, policy));
   CHECK(takt::detail::kPageStyle.hash.size() == 7 + 44);
   CHECK(has(page, "<style>" + std::string(takt::detail::kPageStyle.text) + "</style>"));
@@ -93,7 +94,7 @@ TEST_CASE("page: names that are markup are shown, and mean nothing") {
   snapshot.findings.push_back({evil, evil, {{evil, 1, evil}}, {}});
   const std::string page = page_of(snapshot);
   CHECK(!has(page, "<img"));
-  CHECK(count_of(page, "</script>") == 2);
+  CHECK(count_of(page, "</script>") == 3);
   CHECK(data_of(page)["paths"][0]["name"].get<std::string>().rfind("</script>", 0) == 0);
 }
 
