@@ -17,10 +17,11 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 TAKT_BEGIN_NAMESPACE
@@ -44,26 +45,29 @@ double share_from(const std::string& text, const char* option) {
   return value / 100;
 }
 
-std::string identity(const std::string& folder) {
-  std::error_code error;
-  const std::filesystem::path path = std::filesystem::canonical(folder, error);
-  return error ? folder : path.string();
-}
+using RunNames = std::map<std::string, std::string>;  // folders, by the identity of the run
 
-/// The runs of one side, each once; a folder of runs stands for all of them. `seen`: of both sides.
+/// The runs of one side, each once; a folder of runs stands for all of them.
+/// \param other the runs of the other side, to which those of this one are added.
 /// \throws takt::Error where one is on the other side, too.
-std::vector<detail::ComparedRun> read_side(const std::vector<std::string>& given, std::set<std::string>& other,
+std::vector<detail::ComparedRun> read_side(const std::vector<std::string>& given, RunNames& other,
                                            std::vector<std::string>& remarks) {
   std::vector<detail::ComparedRun> runs;
-  std::set<std::string> own;
+  RunNames own;
   for (const std::string& each : given) {
-    for (const RunFolder& run : all_runs(each, remarks)) {
-      const std::string name = identity(run.folder);
-      if (other.count(name) != 0) {
-        throw Error(detail::printable(run.folder) + " is on both sides; a run can be compared with others alone");
+    for (const RunFolder& folder : all_runs(each, remarks)) {
+      detail::ComparedRun run = compared_run(folder, remarks);
+      if (const auto found = other.find(run.identity); found != other.end()) {
+        throw Error(fmt::format("{} is on both sides: {} is the same run; a run can be compared with others alone",
+                                detail::printable(folder.folder), detail::printable(found->second)));
       }
-      if (!own.insert(name).second) { continue; }
-      runs.push_back(compared_run(run, remarks));
+      const auto [place, is_new] = own.emplace(run.identity, folder.folder);
+      if (is_new) {
+        runs.push_back(std::move(run));
+      } else {
+        remarks.push_back(fmt::format("{} is the same run as {}, and counts once", detail::printable(folder.folder),
+                                      detail::printable(place->second)));
+      }
     }
   }
   other.insert(own.begin(), own.end());
@@ -119,7 +123,7 @@ detail::ComparisonWishes gate_of(const DiffWishes& wishes, const std::vector<det
 int compare_sides(const std::vector<std::string>& base, const DiffWishes& wishes) {
   if (base.empty() || wishes.now.empty()) { throw Error("name the runs of both sides: takt diff BASE... -- NEW..."); }
   std::vector<std::string> remarks;
-  std::set<std::string> seen;
+  RunNames seen;
   std::vector<detail::ComparedRun> before = read_side(base, seen, remarks);
   std::vector<detail::ComparedRun> after = read_side(wishes.now, seen, remarks);
   for (const std::string& each : remarks) { std::fprintf(stderr, "takt: %s\n", each.c_str()); }

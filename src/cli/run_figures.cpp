@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <map>
 #include <set>
+#include <system_error>
 
 TAKT_BEGIN_NAMESPACE
 namespace cli {
@@ -60,8 +61,24 @@ double percentile_of(const Summary& summary, double q) {
   return has_percentile(summary, q) ? static_cast<double>(summary.percentile_ns(q)) : 0;
 }
 
-detail::RunRegion region_of_path(const PathStats& path, double steps) {
+/// What paths that read the same have done together.
+struct NamedRegion {
+  Summary host;
+  Summary device;
+  std::uint64_t skipped = 0;
+  std::size_t paths = 0;
+
+  void add(const PathStats& path) {
+    host.merge(path.host);
+    device.merge(path.device);
+    skipped += path.skipped;
+    ++paths;
+  }
+};
+
+detail::RunRegion region_of(const NamedRegion& path, double steps) {
   detail::RunRegion region;
+  region.paths = path.paths;
   region.mean.value = path.host.mean_ns();
   region.p50 = percentile_of(path.host, 0.5);
   region.p95 = percentile_of(path.host, 0.95);
@@ -83,6 +100,14 @@ std::map<std::string, std::string> facts_of(const RunReading& run) {
   return facts;
 }
 
+/// Copies of a folder are one run: they have its id, which a user may give again, and its beginning.
+std::string identity_of(const RunReading& run) {
+  if (!run.sum.run.id.empty()) { return fmt::format("{} {}", run.sum.run.id, run.sum.run.start_unix_ns); }
+  std::error_code error;
+  const std::filesystem::path path = std::filesystem::canonical(run.folder, error);
+  return error ? run.folder : path.string();
+}
+
 void add_step(const RunReading& run, detail::ComparedRun& compared) {
   const Throughput& throughput = run.throughput;
   if (run.step_path == RunReading::kNoSteps || throughput.steps == 0) { return; }
@@ -97,6 +122,7 @@ void add_step(const RunReading& run, detail::ComparedRun& compared) {
 detail::ComparedRun figures_of_run(const RunReading& run) {
   detail::ComparedRun compared;
   compared.name = std::filesystem::path(run.folder).filename().string();
+  compared.identity = identity_of(run);
   compared.start_unix_ns = run.sum.run.start_unix_ns;
   compared.ranks = run.ranks.size();
   compared.world_size = run.world_size;
@@ -105,9 +131,11 @@ detail::ComparedRun figures_of_run(const RunReading& run) {
   for (const Loss& each : run.sum.losses) { compared.losses[each.what] += each.count; }
   add_step(run, compared);
   const double steps = static_cast<double>(run.steps) * static_cast<double>(run.ranks.size());
+  std::map<std::string, NamedRegion> regions;
   for (std::uint32_t path = 0; path < run.sum.paths.size(); ++path) {
-    compared.regions[run.sum.path_name(path)] = region_of_path(run.sum.paths[path], steps);
+    regions[run.sum.path_name(path)].add(run.sum.paths[path]);
   }
+  for (const auto& [path, region] : regions) { compared.regions[path] = region_of(region, steps); }
   return compared;
 }
 

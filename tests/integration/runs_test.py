@@ -4,6 +4,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import unittest
 
@@ -124,6 +125,15 @@ class Runs(rig.Case):
                 run.rename(self.scratch / side / run.name)
         document = json.loads(self.takt("diff", self.scratch / "base", "--", self.scratch / "new", "--json").stdout)
         self.assertEqual([len(document["base"]), len(document["new"])], [2, 2])
+
+    def test_a_copy_of_a_run_counts_once_and_not_on_both_sides(self):
+        base, new = self.train(), self.train()
+        copy = self.scratch / "copy"
+        shutil.copytree(base, copy)
+        done = self.takt("diff", "--json", base, copy, base, "--", new)
+        self.assertEqual([run["run"] for run in json.loads(done.stdout)["base"]], [base.name])
+        self.assertIn(f"{copy} is the same run as {base}, and counts once", done.stderr)
+        self.assertIn("is on both sides", self.takt("diff", base, "--", copy, status=2).stderr)
 
     def test_what_differs_is_told_and_items_too(self):
         base, new = self.sides(1, "--batch", 32)
