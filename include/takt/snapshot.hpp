@@ -35,6 +35,7 @@ struct RunInfo {
   std::uint64_t pid_namespace = 0;  ///< of which `pid` is a number, as Linux numbers namespaces; 0: not known
   /// As told by Session::group(), by name; in snapshots. Ranks of the same groups are compared with each other.
   std::vector<std::pair<std::string, int>> groups;
+  std::string takt_version;  ///< of the library that recorded it, such as "0.1.0"; empty: not known
 };
 
 /// The clock that host times come from.

@@ -4,6 +4,7 @@
 
 #include "base/nearest.hpp"
 #include "base/text.hpp"
+#include "base/version.hpp"
 #include "cli/commands.hpp"
 #include "cli/destinations.hpp"
 
@@ -213,8 +214,7 @@ int run_command(int count, char** arguments) {
       "What runs that were timed with Takt have left in their folders.\nExit status: 0 fine, 1 nothing found, not "
       "readable or not whole, 2 wrong usage, 3 something is not delivered yet.",
       "takt");
-  app.set_version_flag("--version",
-                       fmt::format("takt {}.{}.{}", TAKT_VERSION_MAJOR, TAKT_VERSION_MINOR, TAKT_VERSION_PATCH));
+  app.set_version_flag("--version", "takt " + takt::detail::version_text());
   app.require_subcommand(1);
   Call call;
   add_report(app, call);

@@ -91,8 +91,14 @@ detail::RunRegion region_of(const NamedRegion& path, double steps) {
 std::map<std::string, std::string> facts_of(const RunReading& run) {
   std::map<std::string, std::string> facts;
   std::set<std::string> hosts;
-  for (const Rank& rank : run.ranks) { hosts.insert(rank.snapshot.run.host); }
+  std::set<std::string> versions;
+  for (const Rank& rank : run.ranks) {
+    hosts.insert(rank.snapshot.run.host);
+    const std::string& version = rank.snapshot.run.takt_version;
+    versions.insert(version.empty() ? "not known" : version);
+  }
   facts["machine"] = fmt::format("{}", fmt::join(hosts, " "));
+  facts["Takt's version"] = fmt::format("{}", fmt::join(versions, " "));
   facts["clock"] = run.sum.clock.name;
   for (const DeviceInfo& each : run.sum.devices) { facts["device " + each.name] = "used"; }
   for (const auto& [key, value] : run.sum.params) { facts["parameter " + key] = value; }

@@ -158,6 +158,7 @@ void visit(Coder& coder, Record& run) {
   visit_numbers(coder, run.pid, run.start_unix_ns);
   coder.text(run.directory);
   if (coder.more()) { coder.number(run.pid_namespace); }
+  if (coder.more()) { coder.text(run.takt_version); }
 }
 
 template <class Coder, class Record, OnlyFor<Record, ClockInfo> = 0>

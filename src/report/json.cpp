@@ -86,6 +86,7 @@ Json run(const Snapshot& snapshot) {
       {"pid", run.pid},
       {"start_unix_ns", run.start_unix_ns},
       {"directory", run.directory},
+      {"takt_version", run.takt_version.empty() ? Json() : Json(run.takt_version)},
   };
 }
 

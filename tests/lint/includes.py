@@ -38,7 +38,8 @@ ROOMS = {
 # Of libtakt's rooms the exporters, which are libraries of their own, may use what is exported, or stands whole in its header.
 LIBTAKT = {"base", "record", "collect", "process", "journal", "history", "findings", "report", "ranks", "compare", "session"}
 SHARED_WITH_EXPORTERS = {"base/crc32c.hpp", "base/descriptor.hpp", "base/fault.hpp", "base/file.hpp", "base/folder_files.hpp", "base/json_text.hpp",
-                         "base/nanoseconds.hpp", "base/other_process.hpp", "base/rank_list.hpp", "base/short_hash.hpp", "journal/journal_reader.hpp", "report/losses.hpp"}
+                         "base/nanoseconds.hpp", "base/other_process.hpp", "base/rank_list.hpp", "base/short_hash.hpp", "base/version.hpp",
+                         "journal/journal_reader.hpp", "report/losses.hpp"}
 # The front door of training code brings the CPU clock along, and the program's MPI comes by one header. Nothing else crosses.
 EXCEPTIONS = {("include/takt/takt.hpp", "takt/backends/cpu.hpp"), ("include/takt/mpi.hpp", "mpi.h")}
 

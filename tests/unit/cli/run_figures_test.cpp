@@ -84,3 +84,16 @@ TEST_CASE("takt diff: a copy of a run is the same run, and one that has its id a
   CHECK(compared(write_run(scratch, "nameless", snapshot)).identity !=
         compared(write_run(scratch, "another", snapshot)).identity);
 }
+
+TEST_CASE("takt diff: the versions of Takt that recorded the runs are among what differs") {
+  const Scratch scratch;
+  Snapshot snapshot;
+  snapshot.run.takt_version = "0.1.0";
+  const ComparedRun now = compared(write_run(scratch, "now", snapshot));
+  CHECK(takt::detail::differences_of({now}, {now}).empty());
+  snapshot.run.takt_version = "";
+  const ComparedRun before = compared(write_run(scratch, "before", snapshot));
+  const std::vector<takt::Finding> differences = takt::detail::differences_of({before}, {now});
+  REQUIRE(differences.size() == 1);
+  CHECK(differences[0].sentence == "Takt's version: base not known; new 0.1.0");
+}

@@ -108,6 +108,7 @@ TEST_CASE("summary.json says which schema it has and carries the run") {
   CHECK(summary["run"]["name"] == "digits");
   CHECK(summary["run"]["id"] == snapshot.run.id);
   CHECK(summary["run"]["pid"] == 4711);
+  CHECK(summary["run"]["takt_version"].is_null());  // not known
   CHECK(summary["run"]["start_unix_ns"] == snapshot.run.start_unix_ns);
   CHECK(summary["clock"]["name"] == "tsc");
   CHECK(summary["clock"]["error_ppm"] == 0.4);
