@@ -3,6 +3,7 @@
 #pragma once
 
 #include <takt/config.hpp>
+#include <takt/exporters/console.hpp>
 
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ struct ReportWishes {
   ReportForm form = ReportForm::table;
   int rank = -1;          ///< of this one alone; -1: of all
   bool per_rank = false;  ///< of each rank, too
+  ConsoleOptions drawn;   ///< how tables are, here as below
 };
 
 /// `takt report`: prints what the runs say. Each of these returns the exit status.
@@ -50,12 +52,14 @@ struct ScalingWishes {
   bool weak = false;
   bool strong = false;
   ScalingForm form = ScalingForm::table;
+  ConsoleOptions drawn;
 };
 
 /// `takt scaling`: prints what more ranks bring, and what keeps them from bringing more.
 int scaling(const ScalingWishes& wishes);
 
 /// `takt trace`: writes a time line of all ranks by one clock, or of this one alone; -1: of all.
+/// \param file as of trace_file().
 int trace(const std::string& run, const std::string& file, int rank);
 
 struct LsWishes {
@@ -63,6 +67,7 @@ struct LsWishes {
   std::string name;                 ///< a pattern as of the shell; empty: any
   std::vector<std::string> params;  ///< "key" or "key=pattern", all of which a run has to have
   std::vector<std::string> tags;    ///< likewise
+  ConsoleOptions drawn;
 };
 
 /// `takt ls`: prints a line for each run in `folder`, the newest first. Empty: in the folder where runs go.
@@ -76,6 +81,7 @@ struct DiffWishes {
   std::string reason;                ///< why sides that should not be compared are
   bool json = false;
   bool markdown = false;
+  ConsoleOptions drawn;
 };
 
 /// `takt diff`: compares runs. Returns 0, 1 for a regression, kUsage for whatever kept it from comparing, or 3 where

@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/diff_document.hpp"
+#include "cli/rank.hpp"
 #include "cli/run_figures.hpp"
 #include "cli/run_folder.hpp"
 #include "compare/comparison.hpp"
@@ -56,6 +57,10 @@ std::vector<detail::ComparedRun> read_side(const std::vector<std::string>& given
   RunNames own;
   for (const std::string& each : given) {
     for (const RunFolder& folder : all_runs(each, remarks)) {
+      if (folder.ranks.empty()) {
+        remarks.push_back(why_closed(folder.folder));
+        continue;
+      }
       detail::ComparedRun run = compared_run(folder, remarks);
       if (const auto found = other.find(run.identity); found != other.end()) {
         throw Error(fmt::format("{} is on both sides: {} is the same run; a run can be compared with others alone",
@@ -134,11 +139,10 @@ int compare_sides(const std::vector<std::string>& base, const DiffWishes& wishes
     for (const Finding& each : comparison.obstacles) { why += "\n  " + each.sentence; }
     throw Error("these runs cannot be compared:" + why + "\n  If they can, say why: --reason '...'");
   }
-  const std::string text =
-      wishes.json ? diff_json(comparison, wishes.reason)
-      : wishes.markdown
-          ? diff_markdown(comparison, wishes.reason)
-          : diff_text(comparison, wishes.reason, static_cast<std::size_t>(std::max(detail::width_of(stdout, 0), 40)));
+  const std::string text = wishes.json ? diff_json(comparison, wishes.reason)
+                           : wishes.markdown
+                               ? diff_markdown(comparison, wishes.reason)
+                               : diff_text(comparison, wishes.reason, detail::page_on_stdout(wishes.drawn));
   fmt::print("{}", text);
   if (!comparison.has_gate || comparison.answer == detail::Answer::no_regression) { return 0; }
   return comparison.answer == detail::Answer::regression ? kRegression : kInconclusive;

@@ -5,8 +5,8 @@
 #include <takt/config.hpp>
 
 #include "compare/comparison.hpp"
+#include "report/page.hpp"
 
-#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -15,7 +15,7 @@ namespace cli {
 
 // One record, three forms. `reason`: why sides with obstacles are compared all the same.
 
-std::string diff_text(const detail::Comparison& comparison, const std::string& reason, std::size_t width);
+std::string diff_text(const detail::Comparison& comparison, const std::string& reason, detail::Page page);
 std::string diff_markdown(const detail::Comparison& comparison, const std::string& reason);
 /// By schema "takt-diff/1", docs/compare.md.
 std::string diff_json(const detail::Comparison& comparison, const std::string& reason);

@@ -106,18 +106,18 @@ void print_endings(const RunReport& run) {
              detail::rank_list(run.missing));
 }
 
-void print_table(const RunReport& run) {
-  if (run.ranks.size() == 1) { return ConsoleExporter().print(run.job.sum); }
-  const bool color = detail::wants_color(stdout, ConsoleOptions::Color::automatic);
-  fmt::print("{}", detail::format_job(run.job, detail::width_of(stdout, 0), color));
+void print_table(const RunReport& run, const ConsoleOptions& drawn) {
+  if (run.ranks.size() == 1) { return ConsoleExporter(drawn).print(run.job.sum); }
+  const bool color = detail::wants_color(stdout, drawn.color);
+  fmt::print("{}", detail::format_job(run.job, detail::width_of(stdout, drawn.width), color));
 }
 
-void print_tables(const std::vector<RunReport>& runs, bool per_rank) {
+void print_tables(const std::vector<RunReport>& runs, const ReportWishes& wishes) {
   for (const RunReport& run : runs) {
-    print_table(run);
+    print_table(run, wishes.drawn);
     print_endings(run);
     for (const Rank& rank : run.ranks) {
-      if (per_rank && run.ranks.size() > 1) { ConsoleExporter().print(rank.snapshot); }
+      if (wishes.per_rank && run.ranks.size() > 1) { ConsoleExporter(wishes.drawn).print(rank.snapshot); }
     }
     std::fflush(stdout);
   }
@@ -180,7 +180,7 @@ int report(const std::vector<std::string>& runs, const ReportWishes& wishes) {
     reports.push_back(add_up(std::move(each)));
     if (wishes.rank >= 0) { reports.back().missing.clear(); }
   }
-  if (wishes.form == ReportForm::table) { print_tables(reports, wishes.per_rank); }
+  if (wishes.form == ReportForm::table) { print_tables(reports, wishes); }
   if (wishes.form == ReportForm::json) { fmt::print("{}", report_json(reports)); }
   if (wishes.form == ReportForm::csv) { fmt::print("{}", report_csv(reports)); }
   return ranks.all ? 0 : kBroken;

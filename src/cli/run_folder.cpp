@@ -64,13 +64,22 @@ bool is_linked_rank(const std::string& name, const struct stat& status) {
 
 bool is_inner_folder(const std::string&, const struct stat& status) { return S_ISDIR(status.st_mode); }
 
-/// Of those in a folder of runs.
-Paths runs_in(const fs::path& folder) {
-  Paths runs = entries(folder, is_inner_folder);
-  runs.erase(
-      std::remove_if(runs.begin(), runs.end(), [](const fs::path& each) { return entries(each, is_rank).empty(); }),
-      runs.end());
-  return runs;
+/// What a folder of runs has in it.
+struct RunsFound {
+  Paths runs;
+  Paths closed;  ///< nobody may look into them: they may be runs
+};
+
+RunsFound runs_in(const fs::path& folder) {
+  RunsFound found;
+  for (const fs::path& each : entries(folder, is_inner_folder)) {
+    if (!entries(each, is_rank).empty()) {
+      found.runs.push_back(each);
+    } else if (!why_closed(each.string()).empty()) {
+      found.closed.push_back(each);
+    }
+  }
+  return found;
 }
 
 /// Of the run; 0 where its journals do not say.
@@ -137,10 +146,10 @@ Named look_at(const std::string& given) {
 }
 
 /// \throws takt::Error where there is none.
-Paths some_runs_in(const fs::path& path) {
-  Paths runs = runs_in(path);
-  if (!runs.empty()) { return runs; }
-  for (const fs::path& each : entries(path, is_inner_folder)) { must_be_open(each); }
+RunsFound some_runs_in(const fs::path& path) {
+  RunsFound found = runs_in(path);
+  if (!found.runs.empty()) { return found; }
+  for (const fs::path& each : found.closed) { must_be_open(each); }
   throw Error("no run in " + shown(path) + ": it " + what_else_is_in(path.string()) +
               "; a program with a takt::Session leaves its runs in takt-runs, or where TAKT_DIR says");
 }
@@ -152,7 +161,8 @@ std::vector<std::string> rank_folders(const std::string& given, std::vector<std:
   if (named.what == Named::What::rank) { return {named.path.string()}; }
   if (named.what == Named::What::run) { return ranks_of_run(named.path, remarks); }
   ranks_of_run(named.path, remarks);  // there are none, but perhaps links to some
-  const Paths runs = some_runs_in(named.path);
+  const auto [runs, closed] = some_runs_in(named.path);
+  for (const fs::path& each : closed) { remarks.push_back(why_closed(each.string())); }
   // Of those that began at once, or do not say when: the first.
   std::pair<std::int64_t, fs::path> newest(start_of(runs.front()), runs.front());
   for (const fs::path& run : runs) {
@@ -171,9 +181,10 @@ std::vector<std::string> ranks_in(const std::string& folder) { return texts(entr
 std::vector<RunFolder> all_runs(const std::string& given, std::vector<std::string>& remarks) {
   const Named named = look_at(given);
   if (named.what == Named::What::rank) { return {{named.path.string(), {named.path.string()}}}; }
+  const RunsFound found = named.what == Named::What::run ? RunsFound{{named.path}, {}} : some_runs_in(named.path);
   std::vector<RunFolder> runs;
-  const Paths paths = named.what == Named::What::run ? Paths{named.path} : some_runs_in(named.path);
-  for (const fs::path& each : paths) { runs.push_back({each.string(), ranks_of_run(each, remarks)}); }
+  for (const fs::path& each : found.runs) { runs.push_back({each.string(), ranks_of_run(each, remarks)}); }
+  for (const fs::path& each : found.closed) { runs.push_back({each.string(), {}}); }
   return runs;
 }
 

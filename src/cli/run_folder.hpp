@@ -23,14 +23,14 @@ std::vector<std::string> rank_folders(const std::vector<std::string>& given, std
 /// thread.
 std::vector<std::string> ranks_in(const std::string& folder);
 
-/// A run, and the folders of its ranks.
+/// A run, and the folders of its ranks. There are none where nobody may look into it: then it may be no run.
 struct RunFolder {
   std::string folder;
   std::vector<std::string> ranks;
 };
 
-/// The runs that `given` means, in order of their folders: one itself, or all in a folder of runs. A rank's folder
-/// stands for its run with this rank alone. Links are told in `remarks`.
+/// The runs that `given` means, in order of their folders, closed ones last: one itself, or all in a folder of runs. A
+/// rank's folder stands for its run with this rank alone. Links are told in `remarks`.
 /// \throws takt::Error where there is none, saying what to do.
 std::vector<RunFolder> all_runs(const std::string& given, std::vector<std::string>& remarks);
 

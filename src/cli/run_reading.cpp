@@ -61,6 +61,7 @@ void add_up_run(RunReading& run) {
 RunReading read_run(const RunFolder& run, const RunTaker& take) {
   RunReading reading;
   reading.folder = run.folder;
+  if (run.ranks.empty()) { reading.not_read.push_back(why_closed(run.folder)); }
   for (const std::string& folder : run.ranks) {
     Rank rank = read_rank(folder, [&](const Snapshot& snapshot) {
       if (take) { take(folder, snapshot); }

@@ -20,8 +20,6 @@ import loopback
 import rig
 
 COMMAND = os.environ["COMMAND"]
-PR_CAPBSET_DROP = 24
-CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH = 1, 2
 KILLS = 40 if rig.SLACK == 1 else 12
 
 
@@ -350,7 +348,7 @@ class Command(rig.Case):
                     closed.chmod(0)
                     try:
                         done = subprocess.run([COMMAND, "report", given], capture_output=True, text=True, check=False,
-                                              timeout=60 * rig.SLACK, env=rig.environment(), preexec_fn=without_might)
+                                              timeout=60 * rig.SLACK, env=rig.environment(), preexec_fn=rig.without_might)
                     finally:
                         closed.chmod(0o700)
                     self.assertEqual(done.returncode, 1)
@@ -363,16 +361,62 @@ class Command(rig.Case):
         self.assertIn("there is no folder", self.takt("report", journal / "deeper", status=1).stderr)
         journal.chmod(0)
         done = subprocess.run([COMMAND, "report", self.runs], capture_output=True, text=True, check=False,
-                              timeout=60 * rig.SLACK, env=rig.environment(), preexec_fn=without_might)
+                              timeout=60 * rig.SLACK, env=rig.environment(), preexec_fn=rig.without_might)
         self.assertEqual(done.returncode, 1)
         self.assertIn("cannot be read: Permission denied", done.stderr)
 
     def test_wrong_usage_is_told_apart(self):
-        for words in ([], ["report", "--json", "--csv"], ["nonsense"], ["trace"], ["report", "--nonsense"]):
+        for words, cure in (([], "takt help COMMAND"), (["report", "--json", "--csv"], "takt help report"),
+                            (["nonsense"], "There are:"), (["help", "nonsense"], "There are:"),
+                            (["trace", "a", "b"], "takt help trace"), (["report", "--nonsense"], "takt help report"),
+                            (["ls", "--color", "red"], "auto,always,never"), (["ls", "--width", "39"], "40"),
+                            (["--nonsense"], "takt help tells")):
             with self.subTest(words):
-                self.takt(*words, status=2)
-        for words in (["--help"], ["report", "--help"], ["--version"]):
-            self.takt(*words)
+                done = self.takt(*words, status=2)
+                self.assertIn(cure, done.stderr)
+                self.assertEqual(done.stdout, "")
+        for words in (["--help"], ["-h"], ["report", "--help"], ["report", "-h"], ["help"], ["help", "report"], ["--version"]):
+            self.assertEqual(self.takt(*words).stderr, "")
+
+    def test_help_of_a_command_is_the_same_in_both_ways_and_tells_its_statuses(self):
+        commands = [line.split()[1] for line in self.takt(status=2).stderr.splitlines() if line.startswith("  takt ")]
+        self.assertIn("report", commands)
+        for command in set(commands) - {"help"}:
+            helped = self.takt("help", command).stdout
+            self.assertEqual(helped, self.takt(command, "--help").stdout)
+            self.assertIn("Exit status: 0 ", helped)
+        self.assertEqual(self.takt("help").stdout, self.takt("--help").stdout)
+
+    def test_color_and_width_are_as_wished_and_programs_get_neither(self):
+        for run in range(4):
+            self.run_program("stage", 0, TAKT_RUN_ID=f"run-{run}")
+        first, *others = sorted(self.runs.iterdir())
+        for words in (["report", first], ["ls", self.runs], ["diff", first, "--", *others]):
+            with self.subTest(words[0]):
+                plain = self.takt(*words).stdout
+                self.assertNotIn("\x1b", plain)
+                colored = self.takt(*words, "--color", "always", NO_COLOR=1, TERM="dumb").stdout
+                self.assertIn("\x1b[1m", colored)
+                self.assertEqual(colored.replace("\x1b[1m", "").replace("\x1b[2m", "").replace("\x1b[0m", ""), plain)
+                narrow = self.takt(*words, "--width", 60).stdout
+                self.assertLessEqual(max(map(len, narrow.splitlines())), 60)
+                self.assertGreater(max(map(len, self.takt(*words, "--width", 1000).stdout.splitlines())), 60)
+                self.assertEqual(self.on_terminal(words, 70, TERM="xterm").count("\x1b[1m") > 0, True)
+                for env in ({"NO_COLOR": "1", "TERM": "xterm"}, {"TERM": "dumb"}):
+                    shown = self.on_terminal(words, 70, **env)
+                    self.assertNotIn("\x1b", shown)
+                    self.assertLessEqual(max(len(line) for line in shown.split("\r\n")), 70)
+
+    def on_terminal(self, words, columns, **env):
+        """What a terminal of so many columns gets on stdout."""
+        terminal, its_end = os.openpty()
+        self.addCleanup(os.close, terminal)
+        fcntl.ioctl(its_end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        process = subprocess.Popen([COMMAND, *map(str, words)], stdout=its_end, stderr=subprocess.DEVNULL, env=rig.environment(**env))
+        os.close(its_end)
+        shown = read_terminal(terminal)
+        self.assertEqual(process.wait(60 * rig.SLACK), 0)
+        return shown
 
     def test_the_nearest_of_a_misspelt_command_is_named(self):
         for word, nearest in (("reprot", "report"), ("Sync", "sync"), ("chekc", "check"), ("x" * 9999, "")):
@@ -436,16 +480,11 @@ class Command(rig.Case):
         process = subprocess.Popen([COMMAND, "sync", self.runs], stdout=subprocess.PIPE, stderr=its_end, text=True,
                                    env=rig.environment(MLFLOW_TRACKING_URI=server.url, **env))
         os.close(its_end)
-        shown = b""
-        try:
-            while part := os.read(terminal, 65536):
-                shown += part
-        except OSError as error:
-            self.assertEqual(error.errno, errno.EIO)  # nobody has it open any more
+        shown = read_terminal(terminal)
         out, _ = process.communicate(timeout=60 * rig.SLACK)
         self.assertEqual(process.returncode, 0)
         self.assertRegex(out, "^[^\x1b]*: complete; .*\n$")
-        names, _, rest = shown.decode().partition("\r\n")
+        names, _, rest = shown.partition("\r\n")
         self.assertIn("MLflow takes letters", names)
         return rest
 
@@ -592,6 +631,38 @@ class Command(rig.Case):
         self.assertEqual([round(each["ts"] * 1000) for each in slices[:3]],
                          [int(row["begin_ns"]) for row in rows if row["path"] == "Batch/IO"])
 
+    def test_trace_without_a_file_is_named_after_the_run(self):
+        for rank in (0, 1):
+            self.run_program("names", TAKT_RUN_ID="two", TAKT_RANK=rank, TAKT_WORLD_SIZE=2)
+        for words, name in (([self.runs], "command-two.trace.json"), ([self.folders()[1]], "command-two.trace.json"),
+                            ([self.runs, "--rank", 1], "command-two.rank-1.trace.json")):
+            done = self.takt("trace", *words)
+            self.assertTrue(done.stdout.startswith(f"{name}: "), done.stdout)
+            self.assertIn("traceEvents", json.loads((self.scratch / name).read_text(encoding="utf-8")))
+        self.takt("trace", ".", cwd=self.folders()[0])
+        self.assertTrue((self.folders()[0] / "command-two.trace.json").exists())
+        odd = self.runs / ".o\x1b[2J"
+        self.folders()[0].parent.rename(odd)
+        self.assertTrue(self.takt("trace", odd).stdout.startswith("run.o__2J.trace.json: "))
+
+    def test_trace_replaces_a_time_line_of_takts_and_nothing_else(self):
+        self.run_program("names")
+        file = self.scratch / "file"
+        file.touch()
+        for _ in range(2):
+            self.takt("trace", self.runs, "-o", file)
+        pipe, folder, link, other = (self.scratch / name for name in ("pipe", "folder", "link", "other"))
+        os.mkfifo(pipe)
+        folder.mkdir()
+        link.symlink_to(file)
+        other.write_text("mine", encoding="utf-8")
+        for each in (pipe, folder, link, other):
+            with self.subTest(each.name):
+                done = self.takt("trace", self.runs, "-o", each, status=1)
+                self.assertIn("is no time line of Takt's: it is left alone; name another file with -o", done.stderr)
+        self.assertEqual(other.read_text(encoding="utf-8"), "mine")
+        self.assertTrue(pipe.is_fifo() and link.is_symlink() and folder.is_dir())
+
     def test_trace_of_several_ranks_has_a_process_for_each(self):
         for rank in (0, 2):
             self.run_program("names", TAKT_RUN_ID="two", TAKT_RANK=rank, TAKT_WORLD_SIZE=3)
@@ -631,10 +702,16 @@ class TinyServer(loopback.LoopbackServer):
         return 200, "application/json", json.dumps(reply).encode()
 
 
-def without_might():
-    """Modes hold for root, too, in what is executed next."""
-    for capability in (CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH):
-        rig.libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
+def read_terminal(terminal):
+    """To its end."""
+    shown = b""
+    try:
+        while part := os.read(terminal, 65536):
+            shown += part
+    except OSError as error:
+        if error.errno != errno.EIO:  # nobody has it open any more
+            raise
+    return shown.decode()
 
 
 def crc32c(data):

@@ -70,6 +70,25 @@ class Runs(rig.Case):
         self.assertIn("another", done.stderr)
         self.assertIn("there is no folder", self.takt("ls", self.scratch / "nowhere", status=1).stderr)
 
+    def test_folders_that_may_not_be_entered_are_told(self):
+        run = self.train()
+        closed = self.runs / "closed"
+        closed.mkdir(mode=0)
+        try:
+            done = subprocess.run([COMMAND, "ls", self.runs], capture_output=True, text=True, check=False, timeout=60 * rig.SLACK,
+                                  env=rig.environment(), preexec_fn=rig.without_might)
+            compared = subprocess.run([COMMAND, "diff", self.runs, "--", self.runs], capture_output=True, text=True, check=False,
+                                      timeout=60 * rig.SLACK, env=rig.environment(), preexec_fn=rig.without_might)
+            newest = subprocess.run([COMMAND, "report", self.runs], capture_output=True, text=True, check=False,
+                                    timeout=60 * rig.SLACK, env=rig.environment(), preexec_fn=rig.without_might)
+        finally:
+            closed.chmod(0o700)
+        told = f"takt: {closed} cannot be entered: Permission denied; call takt as the user who ran the program\n"
+        self.assertEqual((done.returncode, done.stderr), (1, told))
+        self.assertIn(run.name, done.stdout)
+        self.assertIn("is on both sides", compared.stderr)
+        self.assertEqual((newest.returncode, newest.stderr), (0, told))
+
     def test_ranks_that_are_missing_are_counted(self):
         self.start("--epochs", 1, RANK=1, LOCAL_RANK=1, WORLD_SIZE=4, LOCAL_WORLD_SIZE=4, MASTER_ADDR="127.0.0.1", MASTER_PORT=29500).end(120 * rig.SLACK)
         run, = self.listed()

@@ -174,6 +174,15 @@ TEST_CASE("columns of a table stand below their headings, however short the name
   CHECK(table.body() == std::vector<std::string>{"IO      4", "a l…me  5"});
 }
 
+TEST_CASE("columns of words begin below each other, and go where there is no room for them") {
+  const std::vector<takt::detail::TextTable::Line> lines = {{"a", 0, {"grün", "1"}}, {"bb", 0, {"x", "22"}}};
+  const std::vector<takt::detail::TextColumn> columns = {{"state", 1, true, true}, {"n", 0}};
+  const takt::detail::TextTable table(columns, lines, 80, "run");
+  CHECK(table.head() == "run  state   n");
+  CHECK(table.body() == std::vector<std::string>{"a    grün    1", "bb   x      22"});
+  CHECK(takt::detail::TextTable(columns, lines, 8, "run").body() == std::vector<std::string>{"a     1", "bb   22"});
+}
+
 TEST_CASE("the page of a job says how long the stages of a pipeline wait, beside what is ideal") {
   JobReport job = some_job(2);
   CHECK_FALSE(contains(takt::detail::format_job(job, 200, false), "pipeline"));
