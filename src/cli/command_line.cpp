@@ -7,6 +7,9 @@
 #include "base/version.hpp"
 #include "cli/command_descriptions.hpp"
 #include "cli/command_tree.hpp"
+#include "cli/completion.hpp"
+#include "cli/completion_script.hpp"
+#include "cli/man_page.hpp"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -65,6 +68,28 @@ void describe_help(CLI::App& app, Call& call) {
   app.add_subcommand("help", "Tell the options of a command")
       ->add_option("COMMAND", call.file, "Default: the list of all commands")
       ->type_name("COMMAND");
+}
+
+/// What packagers and shells ask for.
+void describe_hidden(CLI::App& app, Call& call) {
+  CLI::App* const man = app.add_subcommand("man", "Print the man page: takt man | man -l -")->group("");
+  man->callback([&] {
+    call.command = [&app] {
+      fmt::print("{}", man_page(tree_of(app)));
+      return 0;
+    };
+  });
+  CLI::App* const completion = app.add_subcommand("completion", "Print what completes commands in a shell")->group("");
+  completion->add_option("SHELL", call.shell, "bash: source <(takt completion bash)")
+      ->required()
+      ->type_name("bash|zsh|fish")
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""));
+  completion->callback([&call] {
+    call.command = [&call] {
+      fmt::print("{}", completion_script(call.shell));
+      return 0;
+    };
+  });
 }
 
 /// Says which command a misspelt `word` may be. Returns whether it did.
@@ -132,12 +157,14 @@ int run_command_line(std::vector<std::string> words) {
   Call call;
   describe_commands(app, call);
   describe_help(app, call);
+  describe_hidden(app, call);
   app.footer(kStatus);  // commands would have it, too, were it there before them
   const CommandTree tree = tree_of(app);
   if (words.empty()) {
     std::fputs(short_help(tree).c_str(), stderr);
     return kUsage;
   }
+  if (words.front() == "complete") { return complete(tree, {words.begin() + 1, words.end()}); }
   words = without_help(std::move(words));
   const std::string first = words.front();
   if (const CommandText* const diff = find_command(tree, "diff"); first == "diff") {
