@@ -71,6 +71,23 @@ void describe_report(CLI::App& app, Call& call) {
   });
 }
 
+void describe_watch(CLI::App& app, Call& call) {
+  CLI::App* const watch = app.add_subcommand("watch", "Show the table of a run while it goes on");
+  watch->footer(
+      "On a terminal the table takes the place of the one before; Ctrl-C leaves the last one. Elsewhere there is a "
+      "line of key=value pairs each time.\n"
+      "Exit status: 0 the run has ended, however, 1 nothing is readable, 2 wrong usage.");
+  WatchWishes& wishes = call.watched;
+  watch->add_option("RUN", call.run, kRuns)->type_name("RUN");
+  watch->add_option("--every", wishes.every_s, "How often; default: 2. Less often where it would keep the machine busy")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.1, 86'400.0).description(""));
+  watch->add_flag("--once", wishes.once, "Once, as the run is now");
+  watch->add_flag("--wait", wishes.wait, "Wait for a run that goes on, where there is none");
+  add_drawn(watch, wishes.drawn);
+  watch->callback([&call] { call.command = [&call] { return cli::watch(call.run, call.watched); }; });
+}
+
 void describe_check(CLI::App& app, Call& call) {
   CLI::App* const check = app.add_subcommand("check", "Say what of a run is whole, and what is lost");
   check->footer("Exit status: 0 all is whole and nothing is lost, 1 something is not, 2 wrong usage.");
@@ -188,6 +205,7 @@ void describe_diff(CLI::App& app, Call& call) {
 
 void describe_commands(CLI::App& app, Call& call) {
   describe_report(app, call);
+  describe_watch(app, call);
   describe_ls(app, call);
   describe_diff(app, call);
   describe_scaling(app, call);

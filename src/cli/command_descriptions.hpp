@@ -25,6 +25,7 @@ struct Call {
   bool csv = false;
   bool steps = false;
   ReportWishes which;
+  WatchWishes watched;
   SyncWishes wishes;
   ScalingWishes scaling;
   LsWishes listed;

@@ -30,6 +30,16 @@ struct ReportWishes {
 /// \throws takt::Error for what the user has to change.
 int report(const std::vector<std::string>& runs, const ReportWishes& wishes);
 
+struct WatchWishes {
+  double every_s = 2;  ///< between two pictures or lines, or longer where they take long
+  bool once = false;
+  bool wait = false;  ///< for a run, where there is none that goes on
+  ConsoleOptions drawn;
+};
+
+/// `takt watch`: shows a run while it goes on.
+int watch(const std::string& run, const WatchWishes& wishes);
+
 /// `takt check`: prints what is whole and what is lost.
 int check(const std::vector<std::string>& runs);
 

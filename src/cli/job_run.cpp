@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <map>
+#include <memory>
 #include <utility>
 
 TAKT_BEGIN_NAMESPACE
@@ -30,9 +31,9 @@ struct RanksByRun {
 };
 
 Rank read_with_steps(const std::string& folder, std::size_t most_values) {
-  detail::RankSteps steps(most_values);
-  Rank rank = read_rank(folder, [&](const Snapshot& snapshot) { steps.add(snapshot); });
-  rank.kept_steps = std::move(steps);
+  const auto steps = std::make_shared<detail::RankSteps>(most_values);
+  Rank rank = read_rank(folder, [&](const Snapshot& snapshot) { steps->add(snapshot); });
+  rank.kept_steps = steps;
   return rank;
 }
 
@@ -61,7 +62,7 @@ detail::JobEfficiency efficiency_of(const std::vector<Rank>& ranks) {
   std::vector<detail::RankOfJob> of_job;
   for (const Rank& each : ranks) {
     const RunInfo& run = each.snapshot.run;
-    of_job.push_back({{static_cast<std::uint32_t>(run.rank), run.host, ""}, &each.kept_steps});
+    of_job.push_back({{static_cast<std::uint32_t>(run.rank), run.host, ""}, each.kept_steps.get()});
   }
   return detail::efficiency_of(detail::step_times_of(of_job).times);
 }

@@ -54,13 +54,6 @@ std::vector<struct stat> segments_of(const std::string& directory) {
   return found;
 }
 
-void look_at_files(Rank& rank) {
-  for (const struct stat& each : segments_of(rank.directory)) {
-    ++rank.segments;
-    rank.bytes += static_cast<std::uint64_t>(each.st_size);
-  }
-}
-
 /// "Epoch > Batch > Comm".
 std::string place(const Snapshot& snapshot, std::uint32_t path) {
   std::string text;
@@ -109,30 +102,15 @@ std::string heard(std::int64_t sign_unix_ns) {
 }
 
 /// The time, in ns since 1970, of the newest sign of life in the folder; 0: there is no journal.
-std::int64_t last_sign(const std::string& directory) {
+std::int64_t last_sign(const std::vector<struct stat>& segments) {
   std::int64_t latest = 0;
-  for (const struct stat& each : segments_of(directory)) {
+  for (const struct stat& each : segments) {
     latest = std::max<std::int64_t>(latest, each.st_mtim.tv_sec * detail::kSecondNs + each.st_mtim.tv_nsec);
   }
   return latest;
 }
 
-/// Of each series what its totals count beyond what `earlier` Sessions had counted, and what its rows do.
-std::vector<SeriesSteps> compare_steps(const Snapshot& snapshot, std::vector<std::uint64_t> earlier,
-                                       std::vector<std::uint64_t> rows) {
-  std::vector<SeriesSteps> all;
-  earlier.resize(std::max(earlier.size(), snapshot.series.size()));
-  rows.resize(std::max(rows.size(), snapshot.series.size()));
-  for (std::size_t at = 0; at < snapshot.series.size(); ++at) {
-    const Series& series = snapshot.series[at];
-    const std::string where = detail::fit_end(detail::printable(snapshot.path_name(series.path)), 120);
-    const std::uint64_t steps = series.steps - std::min(series.steps, earlier[at]);
-    // The rows of a period may be of later steps than its totals; and those of steps between two Sessions are here,
-    // too.
-    all.push_back({where, std::max(steps, rows[at]), rows[at]});
-  }
-  return all;
-}
+std::int64_t last_sign(const std::string& directory) { return last_sign(segments_of(directory)); }
 
 Ending told_ending(const Snapshot& snapshot) {
   if (snapshot.killed) { return Ending::killed; }
@@ -140,6 +118,14 @@ Ending told_ending(const Snapshot& snapshot) {
 }
 
 }  // namespace
+
+void look_at_files(Rank& rank) {
+  const std::vector<struct stat> segments = segments_of(rank.directory);
+  rank.segments = segments.size();
+  rank.bytes = 0;
+  for (const struct stat& each : segments) { rank.bytes += static_cast<std::uint64_t>(each.st_size); }
+  rank.sign_unix_ns = last_sign(segments);
+}
 
 std::uint64_t journal_bytes(const std::string& directory) {
   Rank rank;
@@ -167,50 +153,6 @@ Ending ending_of(const std::string& directory, const detail::JournalReader& read
       break;
   }
   return now_ns() - sign < kSilenceNs ? Ending::running : Ending::silent;
-}
-
-/// What files say may be anything; sums and tables go by this number.
-void refuse_odd_number(Rank& rank) {
-  constexpr int kMost = 1 << 20;  // more than any machine runs
-  const int number = rank.snapshot.run.rank;
-  if (rank.frames == 0 || (number >= 0 && number < kMost)) { return; }
-  rank.frames = 0;
-  rank.error = fmt::format("the journal in {} says that it is of rank {}, which cannot be", rank.directory, number);
-}
-
-Rank read_rank(const std::string& directory, const Taker& take) {
-  Rank rank;
-  rank.directory = directory;
-  detail::JournalReader reader(directory);
-  std::vector<std::uint64_t> rows;  // by series
-  const auto show = [&] {
-    for (const Row& row : rank.snapshot.rows) {
-      if (row.series >= rows.size()) { rows.resize(row.series + std::size_t{1}); }
-      ++rows[row.series];
-    }
-    rank.rows += rank.snapshot.rows.size();
-    rank.metrics += rank.snapshot.metrics.size();
-    if (take) { take(rank.snapshot); }
-    rank.snapshot.rows.clear();
-    rank.snapshot.metrics.clear();
-  };
-  while (reader.read_part(rank.snapshot)) { show(); }
-  rank.ending = ending_of(directory, reader, rank.snapshot);
-  if (rank.ending != Ending::running) {
-    // It may have written its last between the reading and the look at it.
-    if (reader.finish(rank.snapshot)) { show(); }
-    if (reader.ended()) { rank.ending = told_ending(rank.snapshot); }
-  }
-  if (reader.release_early(rank.snapshot)) { show(); }
-  rank.steps = compare_steps(rank.snapshot, reader.earlier_steps(), std::move(rows));
-  rank.sign_unix_ns = last_sign(directory);
-  rank.damage = reader.damage();
-  rank.error = reader.error();
-  rank.frames = reader.frames();
-  rank.states = reader.states();
-  refuse_odd_number(rank);
-  look_at_files(rank);
-  return rank;
 }
 
 bool tell_lost(const std::string& directory, const std::string& name) {

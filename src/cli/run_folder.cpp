@@ -156,10 +156,10 @@ RunsFound some_runs_in(const fs::path& path) {
 
 }  // namespace
 
-std::vector<std::string> rank_folders(const std::string& given, std::vector<std::string>& remarks) {
+RunFolder newest_run(const std::string& given, std::vector<std::string>& remarks) {
   const Named named = look_at(given);
-  if (named.what == Named::What::rank) { return {named.path.string()}; }
-  if (named.what == Named::What::run) { return ranks_of_run(named.path, remarks); }
+  if (named.what == Named::What::rank) { return {named.path.string(), {named.path.string()}}; }
+  if (named.what == Named::What::run) { return {named.path.string(), ranks_of_run(named.path, remarks)}; }
   ranks_of_run(named.path, remarks);  // there are none, but perhaps links to some
   const auto [runs, closed] = some_runs_in(named.path);
   for (const fs::path& each : closed) { remarks.push_back(why_closed(each.string())); }
@@ -173,7 +173,7 @@ std::vector<std::string> rank_folders(const std::string& given, std::vector<std:
     remarks.push_back("the newest of " + std::to_string(runs.size()) + " runs in " + shown(named.path) + ": " +
                       shown(newest.second.filename()));
   }
-  return ranks_of_run(newest.second, remarks);
+  return {newest.second.string(), ranks_of_run(newest.second, remarks)};
 }
 
 std::vector<std::string> ranks_in(const std::string& folder) { return texts(entries(folder, is_rank)); }
@@ -192,7 +192,7 @@ std::vector<std::string> rank_folders(const std::vector<std::string>& given, std
   std::vector<std::string> all;
   const std::vector<std::string> usual = {SessionOptions::from_env().directory};
   for (const std::string& each : given.empty() ? usual : given) {
-    for (const std::string& folder : rank_folders(each, remarks)) {
+    for (const std::string& folder : newest_run(each, remarks).ranks) {
       if (std::find(all.begin(), all.end(), folder) == all.end()) { all.push_back(folder); }
     }
   }

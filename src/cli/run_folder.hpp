@@ -11,12 +11,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace cli {
 
-/// The folders of the ranks that `given` means: one itself, those of a run, or those of the newest run in a folder of
-/// runs. The last is told in `remarks`.
+/// The folders of the ranks of these runs, each once, as of newest_run(). Of none: of the folder where runs go.
 /// \throws takt::Error where there is none, saying what to do.
-std::vector<std::string> rank_folders(const std::string& given, std::vector<std::string>& remarks);
-
-/// The same of several, each folder once. Of none: of the folder where runs go.
 std::vector<std::string> rank_folders(const std::vector<std::string>& given, std::vector<std::string>& remarks);
 
 /// The folders of ranks in this one, in the order of their names; links are not among them. None: it is no run's. Any
@@ -28,6 +24,11 @@ struct RunFolder {
   std::string folder;
   std::vector<std::string> ranks;
 };
+
+/// The run that `given` means: one itself, or the newest in a folder of runs, which is told in `remarks`. A rank's
+/// folder stands for its run with this rank alone.
+/// \throws takt::Error where there is none, saying what to do.
+RunFolder newest_run(const std::string& given, std::vector<std::string>& remarks);
 
 /// The runs that `given` means, in order of their folders, closed ones last: one itself, or all in a folder of runs. A
 /// rank's folder stands for its run with this rank alone. Links are told in `remarks`.

@@ -5,7 +5,6 @@
 #include "base/nanoseconds.hpp"
 #include "cli/last_ranks.hpp"
 #include "cli/merge.hpp"
-#include "report/job_throughput.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -41,22 +40,43 @@ void add_up_run(RunReading& run) {
   LastRanks last = last_ranks(std::move(run.ranks));
   run.ranks = std::move(last.ranks);
   run.world_size = static_cast<std::size_t>(last.world);
-  run.state = Ending::finished;
+  run.state = state_of(run.ranks);
+  run.steps = most_steps(run.ranks);
   std::vector<const Snapshot*> snapshots;
-  for (const Rank& rank : run.ranks) {
-    snapshots.push_back(&rank.snapshot);
-    if (badness(rank.ending) > badness(run.state)) { run.state = rank.ending; }
-    for (const SeriesSteps& each : rank.steps) { run.steps = std::max(run.steps, each.steps); }
-  }
+  snapshots.reserve(run.ranks.size());
+  for (const Rank& rank : run.ranks) { snapshots.push_back(&rank.snapshot); }
   run.sum = snapshots.size() == 1 ? *snapshots.front() : merged(snapshots);
-  for (const detail::JobThroughput& each : detail::job_throughputs(run.sum)) {
-    if (run.step_path != RunReading::kNoSteps && each.throughput.period_ns <= run.throughput.period_ns) { continue; }
-    run.step_path = each.path;
-    run.throughput = each.throughput;
-  }
+  const detail::JobThroughput main = main_throughput(run.sum);
+  if (main.series == 0) { return; }
+  run.step_path = main.path;
+  run.throughput = main.throughput;
 }
 
 }  // namespace
+
+Ending state_of(const std::vector<Rank>& ranks) noexcept {
+  Ending worst = Ending::finished;
+  for (const Rank& each : ranks) {
+    if (badness(each.ending) > badness(worst)) { worst = each.ending; }
+  }
+  return worst;
+}
+
+std::uint64_t most_steps(const std::vector<Rank>& ranks) noexcept {
+  std::uint64_t most = 0;
+  for (const Rank& rank : ranks) {
+    for (const SeriesSteps& each : rank.steps) { most = std::max(most, each.steps); }
+  }
+  return most;
+}
+
+detail::JobThroughput main_throughput(const Snapshot& sum) {
+  detail::JobThroughput main;
+  for (const detail::JobThroughput& each : detail::job_throughputs(sum)) {
+    if (main.series == 0 || each.throughput.period_ns > main.throughput.period_ns) { main = each; }
+  }
+  return main;
+}
 
 RunReading read_run(const RunFolder& run, const RunTaker& take) {
   RunReading reading;

@@ -6,6 +6,7 @@
 
 #include "cli/rank.hpp"
 #include "cli/run_folder.hpp"
+#include "report/job_throughput.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -37,6 +38,15 @@ using RunTaker = std::function<void(const std::string& folder, const Snapshot&)>
 
 /// Reads all journals of the run, one at a time.
 RunReading read_run(const RunFolder& run, const RunTaker& take = {});
+
+/// The worst of the ranks' endings. Of none: finished.
+Ending state_of(const std::vector<Rank>& ranks) noexcept;
+
+/// Of the rank that has most.
+std::uint64_t most_steps(const std::vector<Rank>& ranks) noexcept;
+
+/// Of the Batch in which the run spent most; without a Batch all 0. `sum` is of all ranks.
+detail::JobThroughput main_throughput(const Snapshot& sum);
 
 /// "finished", "failed", "killed", "running", "died" or "silent".
 const char* state_word(Ending ending) noexcept;
