@@ -9,6 +9,7 @@
 
 #include <takt/scope.hpp>
 #include <takt/session.hpp>
+#include <takt/trials.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -19,6 +20,8 @@
 #include <cstdio>
 #include <exception>
 #include <fstream>
+#include <iterator>
+#include <optional>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -40,6 +43,48 @@ struct Options {
   std::size_t batch = 64;
   float rate = 0.05F;
   std::uint32_t seed = 1;
+  bool trials = false;
+};
+
+/// The minibatches of a dataset, in its order, made one after the other in the same place.
+class Loader {
+ public:
+  Loader(const digits::Dataset& images, std::size_t batch) : images_(images), batch_(batch) {}
+
+  class Batches {
+   public:
+    using iterator_category = std::input_iterator_tag;
+    using value_type = digits::Minibatch;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const digits::Minibatch*;
+    using reference = const digits::Minibatch&;
+
+    Batches(Loader& loader, std::size_t first) : loader_(&loader), first_(first) { loader_->gather(first_); }
+    reference operator*() const { return loader_->minibatch_; }
+    Batches& operator++() {
+      first_ += loader_->batch_;
+      loader_->gather(first_);
+      return *this;
+    }
+    bool operator!=(std::nullptr_t) const { return loader_->minibatch_.size() != 0; }
+
+   private:
+    Loader* loader_;
+    std::size_t first_;
+  };
+  Batches begin() { return {*this, 0}; }
+  std::nullptr_t end() const { return nullptr; }
+
+ private:
+  void gather(std::size_t first) {
+    takt::Scope s(takt::IO);
+    const std::int64_t bytes = images_.gather(first, batch_, minibatch_);
+    if (bytes > 0) { s.bytes(bytes); }
+  }
+
+  const digits::Dataset& images_;
+  const std::size_t batch_;
+  digits::Minibatch minibatch_;
 };
 
 /// A line that counts images, on a terminal only.
@@ -81,19 +126,17 @@ class Training {
       takt::Scope s(takt::Other);
       training_.shuffle(random_);
     }
-    for (std::size_t first = 0; first < training_.size(); first += options_.batch) {
+    std::size_t done = 0;
+    Loader loader(training_, options_.batch);
+    for (const digits::Minibatch& images : takt::trials(session_, loader, trial_options())) {
       takt::Scope batch(takt::Batch);
       {
-        takt::Scope s(takt::IO);
-        s.bytes(training_.gather(first, options_.batch, images_));
-      }
-      {
         takt::Scope s(takt::Forward);
-        loss_ = network_.forward(images_);
+        loss_ = network_.forward(images);
       }
       {
         takt::Scope s(takt::Backward);
-        network_.backward(images_);
+        network_.backward(images);
       }
       {
         takt::Scope s(Optimizer);
@@ -101,9 +144,9 @@ class Training {
       }
       {
         takt::Scope s(takt::Other);
-        progress_.show(number, first + images_.size(), training_.size());
+        progress_.show(number, done += images.size(), training_.size());
       }
-      batch.items(images_.count());
+      batch.items(images.count());
       session_.metric("loss", loss_);
     }
     const double accuracy = validate();
@@ -112,11 +155,30 @@ class Training {
   }
   // [end]
 
+  /// Whether the loop ran trials, and then ended, instead of training.
+  bool was_in_trials() const {
+    const auto trials = session_.snapshot().trials;
+    return trials != nullptr && !trials->went_on;
+  }
   /// Of the last batch.
   float loss() const { return loss_; }
   void clear_progress() const { progress_.clear(); }
 
  private:
+  // [snippet: trial-options]
+  /// Trials as --trials or TAKT_TRIALS wants them, in a loader that begins again with other images, and a training that
+  /// can be taken back.
+  takt::TrialOptions trial_options() {
+    takt::TrialOptions trials = takt::TrialOptions::from_env();
+    if (options_.trials) { trials.io = trials.synthetic = trials.full = true; }
+    trials.batch_place = "host";
+    trials.reset = [this] { training_.shuffle(random_); };
+    trials.save = [this] { saved_.emplace(network_, random_, training_); };
+    trials.restore = [this] { std::tie(network_, random_, training_) = *saved_; };
+    return trials;
+  }
+  // [end]
+
   double validate() {
     takt::Scope validation(Validation);
     std::size_t hits = 0;
@@ -145,6 +207,7 @@ class Training {
   digits::Dataset training_;
   digits::Dataset test_;
   digits::Minibatch images_;
+  std::optional<std::tuple<digits::Network, std::mt19937, digits::Dataset>> saved_;  // before trials
   Progress progress_;
   float loss_ = 0;
 };
@@ -171,6 +234,7 @@ bool run(const Options& options) {
   for (int number = 1; number <= options.epochs; ++number) {
     accuracy = training.epoch(number);
     training.clear_progress();
+    if (training.was_in_trials()) { return true; }
     std::printf("epoch %2d of %d  loss %.4f  test accuracy %.1f %%\n", number, options.epochs,
                 static_cast<double>(training.loss()), 100 * accuracy);
     std::fflush(stdout);
@@ -190,6 +254,7 @@ void declare(CLI::App& app, Options& options) {
   app.add_option("--batch", options.batch, "images in a step")->check(CLI::Range(std::size_t{1}, kTrainingImages));
   app.add_option("--lr", options.rate, "learning rate")->check(CLI::Range(1e-6, 10.0));
   app.add_option("--seed", options.seed, "of the weights and of the order of the images");
+  app.add_flag("--trials", options.trials, "find out whether loader or network is the limit, instead of training");
   app.failure_message(CLI::FailureMessage::help);
   app.callback([&options] {  // before there is a run that could fail
     if (std::ifstream(options.data)) { return; }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-# Builds the benchmarks with -O3 -DNDEBUG and runs them: scripts/bench.sh [--delivery | --rates | --coverage | --mpi | argument of takt_bench]...
+# Builds the benchmarks with -O3 -DNDEBUG and runs them: scripts/bench.sh [--delivery | --rates | --coverage | --trial-coverage | --sample | --mpi | argument of takt_bench]...
 #
 # --delivery: what an MLflow exporter costs a loop whose server is away, and, with the server that scripts/test.sh has fetched,
 # how many points a second it takes.
@@ -9,6 +9,11 @@
 # `rows <a second> <threads> <seconds>` and the like that rate alone (tests/bench/rates.cpp).
 #
 # --coverage [runs]: how often the interval of a throughput holds the throughput, simulated (tests/bench/coverage.cpp).
+#
+# --trial-coverage [runs]: how often the interval of trials holds the rate, and that of a mean error the mean, simulated
+# (tests/bench/trial_coverage.cpp).
+#
+# --sample [samples]: what TAKT_SAMPLE_MS costs Takt's threads, without what drivers take (tests/bench/sampling.cpp).
 #
 # --mpi [ranks] [paths] [rounds]: what takt::mpi::reduce() takes, beside a bare MPI_Reduce of as many bytes (tests/mpi/reduce_bench.cpp).
 #
@@ -59,7 +64,9 @@ build bench >&2
 case ${1:-} in
   --delivery) delivery && exit ;;
   --coverage) shift && exec build-bench/tests/bench/takt_coverage "$@" ;;
+  --trial-coverage) shift && exec build-bench/tests/bench/takt_trial_coverage "$@" ;;
   --mpi) shift && mpi "$@" && exit ;;
+  --sample) shift && exec build-bench/tests/bench/takt_sampling "$@" ;;
   --rates) shift && exec build-bench/tests/bench/takt_rates "$@" ;;
 esac
 build-bench/tests/bench/takt_bench "$@"

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-# Makes the pictures in README.md and docs/ again, from runs of the examples on this machine: scripts/pictures.sh [--mlflow]
+# Makes the pictures in README.md and docs/ again, from runs of the examples on this machine: scripts/pictures.sh [--page|--mlflow]
 #
 # Draws docs/images/steps-*.svg and docs/images/epoch-*.svg, light and dark.
+# --page: instead docs/images/page-*.png, the page of a run in a browser, light and dark.
 # --mlflow: instead docs/images/mlflow.png, with MLflow's server and a browser, which it fetches (1 GB).
 #
 # Look at them before you commit them.
@@ -35,6 +36,13 @@ time_lines() {
   done
 }
 
+page() {
+  local runs
+  runs=$(quietest example_01_digits)
+  build-demo/src/cli/takt report --html "$scratch/run.html" "$runs"/*
+  python3 -B scripts/page_picture.py "$scratch/run.html" docs/images/page-light.png docs/images/page-dark.png
+}
+
 mlflow() {
   local venv=build-demo/picture-venv server=http://127.0.0.1:$PORT runs run
   if [[ ! -x $venv/bin/mlflow ]]; then
@@ -55,6 +63,7 @@ picture=time_lines
 packages=(python3:python3)
 case ${1:-} in
   -h | --help) usage "$0" && exit ;;
+  --page) picture=page && packages+=(chromium:chromium chromium-driver:chromedriver) ;;
   --mlflow) picture=mlflow && packages+=("python3-venv:import ensurepip" curl:curl chromium:chromium) ;;
   "") ;;
   *) usage "$0" >&2 && exit 2 ;;

@@ -15,6 +15,7 @@ namespace {
 
 // CUresult
 constexpr int kSuccess = 0;
+constexpr int kInvalidValue = 1;
 constexpr int kNotInitialized = 3;
 constexpr int kDeinitialized = 4;
 constexpr int kNoDevice = 100;
@@ -37,6 +38,10 @@ constexpr int kCapturedEvent = 907;
 constexpr int kLastCapture = 908;
 constexpr int kUnknown = 999;
 
+constexpr int kTypeOfMemory = 2;  // CUpointer_attribute
+constexpr int kIsManaged = 8;
+constexpr int kOnHost = 1;  // CUmemorytype
+constexpr int kOnDevice = 2;
 constexpr int kCaptureActive = 1;         // CUstreamCaptureStatus
 constexpr unsigned kRecordExternal = 1U;  // CU_EVENT_RECORD_EXTERNAL
 
@@ -175,6 +180,18 @@ EventStatus CudaApi::wait(Event event) noexcept {
 
 bool CudaApi::visit(const EventContextId& id) noexcept {
   return CudaDriver::get().context_push(static_cast<CUctx_st*>(const_cast<void*>(id.handle))) == kSuccess;
+}
+
+/// What the driver does not know is memory of the host that nobody has pinned.
+const char* CudaApi::memory_of(const void* address) noexcept {
+  CudaDriver& driver = CudaDriver::get();
+  if (driver.availability.reason() != nullptr || !driver.find_pointer_attribute()) { return nullptr; }
+  const unsigned long long at = reinterpret_cast<std::uintptr_t>(address);
+  int value = 0;
+  if (driver.pointer_attribute(&value, kIsManaged, at) == kSuccess && value != 0) { return "managed"; }
+  const int error = driver.pointer_attribute(&value, kTypeOfMemory, at);
+  if (error == kInvalidValue || (error == kSuccess && value == kOnHost)) { return "host"; }
+  return error == kSuccess && value == kOnDevice ? "device" : nullptr;
 }
 
 void CudaApi::leave() noexcept {

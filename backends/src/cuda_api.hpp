@@ -36,6 +36,7 @@ struct CudaApi {
   static bool pauses_at_captures() noexcept { return false; }  // the relaxed mode is enough
   static bool visit(const EventContextId& id) noexcept;
   static void leave() noexcept;
+  static const char* memory_of(const void* address) noexcept;
 };
 
 }  // namespace detail

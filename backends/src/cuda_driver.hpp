@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "driver_library.hpp"
+#include "base/driver_library.hpp"
 
 struct CUctx_st;
 struct CUevent_st;
@@ -32,8 +32,13 @@ struct CudaDriver {
   int (*profiler_stop)() = nullptr;
   int (*event_synchronize)(CUevent_st* event) = nullptr;  ///< only after find_synchronize()
 
+  /// Only after find_pointer_attribute().
+  int (*pointer_attribute)(void* value, int attribute, unsigned long long address) = nullptr;
+
   Availability availability;
 
+  /// Looks for it at the first call: only trials ask where memory lies. False: there is none.
+  bool find_pointer_attribute() noexcept;
   /// Looks for it at the first call: a program that does not ask to wait has no business with it. False: there is none.
   bool find_synchronize() noexcept;
 

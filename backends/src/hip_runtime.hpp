@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "driver_library.hpp"
+#include "base/driver_library.hpp"
 
 #include <atomic>
 

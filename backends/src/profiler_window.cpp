@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <takt/backends/profiler_window.hpp>
+#include <takt/detail/trial_window.hpp>
 
 #include "cuda_driver.hpp"
 
@@ -12,6 +13,7 @@ ProfilerWindow::ProfilerWindow(std::int64_t first, std::int64_t end, int rank) n
     : first_(first), end_(end), over_(rank != kAllRanks && rank != detail::this_rank()) {}
 
 void ProfilerWindow::step(std::int64_t number) noexcept {
+  if (!detail::window_step(number)) { return; }
   if (number >= end_) { stop(); }
   if (open_ || over_ || number < first_ || number >= end_) { return; }
   detail::CudaDriver& driver = detail::CudaDriver::get();

@@ -44,6 +44,7 @@ TAKT_BEGIN_NAMESPACE
 ///     bool graph_mark(Mark& mark) noexcept;                         // a mark of a graph that is being captured
 ///     bool wait(Mark mark) noexcept;                                // only where the program asks for that
 ///     static bool may_poll() noexcept;                              // whether a thread of Takt's own may ask
+///     static const char* memory_of(const void*) noexcept;           // where an address lies
 ///
 /// A mark is released once for the mark() and once for each retain(). Any thread may call any of them.
 /// docs/backends.md tells how to write one; takt/conformance.hpp proves it.
@@ -61,6 +62,8 @@ class DeviceTraits {
   using HasWait = std::is_same<bool, decltype(std::declval<T&>().wait(Mark{}))>;
   template <class T>
   using HasMayPoll = std::is_same<bool, decltype(T::may_poll())>;
+  template <class T>
+  using HasMemoryOf = std::is_same<const char*, decltype(T::memory_of(static_cast<const void*>(nullptr)))>;
 
   template <template <class> class Check, class T, class = void>
   struct Passes : std::false_type {};
@@ -74,6 +77,7 @@ class DeviceTraits {
   static constexpr bool has_graph_mark = Passes<HasGraphMark, B>::value;
   static constexpr bool has_wait = Passes<HasWait, B>::value;
   static constexpr bool has_may_poll = Passes<HasMayPoll, B>::value;
+  static constexpr bool has_memory_of = Passes<HasMemoryOf, B>::value;
 };
 
 namespace detail {
@@ -123,6 +127,7 @@ constexpr DeviceOps device_ops_of() noexcept {
     ops.wait = [](void* handle, Mark mark) noexcept { return backend_of<B, Device>(handle).wait(mark); };
   }
   if constexpr (Extra::has_may_poll) { ops.may_poll = &B::may_poll; }
+  if constexpr (Extra::has_memory_of) { ops.memory_of = &B::memory_of; }
   return ops;
 }
 

@@ -80,6 +80,9 @@ struct DeviceOps {
   /// Whether a thread of Takt's own may ask as well: ask() with Questions::foreign, and locate() before
   /// end_questions(). nullptr: no.
   bool (*may_poll)() noexcept = nullptr;
+  /// Where an address lies, as far as the driver knows: "host", "device" or "managed"; nullptr where it cannot tell.
+  /// Static storage. nullptr: never asked.
+  const char* (*memory_of)(const void* address) noexcept = nullptr;
 };
 
 TAKT_END_NAMESPACE

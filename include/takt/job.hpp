@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <takt/finding.hpp>
 #include <takt/key.hpp>
 #include <takt/snapshot.hpp>
 #include <takt/summary.hpp>
@@ -44,12 +45,55 @@ struct JobPath {
   double share = 0;        ///< of the wall time of the slowest rank times the ranks, 0 to 1 where one thread works
 };
 
+/// How well a job uses its ranks, by the names and definitions of POP: 0 to 1 each, 0 of a job that took no time.
+struct JobEfficiency {
+  double load_balance = 0;   ///< mean over largest busy time of ranks
+  double communication = 0;  ///< largest busy time over the time of the job
+  double parallel = 0;       ///< their product
+};
+
+/// What share of its steps a stage of a pipeline waits: its bubble.
+struct StageWait {
+  int stage = 0;
+  std::uint64_t ranks = 0;
+  double share = 0;
+};
+
+/// The stages of a pipeline, ascending: ranks in the groups "stage". Empty where there are fewer than two.
+struct Pipeline {
+  std::vector<StageWait> stages;
+  unsigned micro_batches = 0;  ///< of a step, by the parameter "micro_batches"; 0: not the same number on all ranks
+  double ideal = 0;  ///< the share that each stage waits where all take equally long; 0: micro-batches are not known
+};
+
+/// What the steps of ranks say beside each other. docs/ranks.md has the rules. A value.
+struct RankComparison {
+  std::vector<Finding> findings;  ///< who makes whom wait: one a group of ranks, those with the highest cost first
+  JobEfficiency efficiency;       ///< 0 without steps
+  Pipeline pipeline;
+  std::uint64_t steps = 0;        ///< that all of this rests on: those that all compared ranks have
+  std::uint64_t one_step_in = 1;  ///< about one step in so many is among them
+  std::uint64_t left_out = 0;     ///< ranks that are not compared: they have no steps where the others have most
+  std::uint64_t unexposed = 0;    ///< steps in which it is not known of all ranks for how long their streams waited
+};
+
+/// What the ranks of a job do together at one Batch path: items of all over the time of the slowest, which the others
+/// wait for.
+struct JobThroughput {
+  std::uint32_t path = 0;    ///< of the Batch, index into Job::paths
+  std::uint64_t series = 0;  ///< that have a throughput
+  std::string slowest;       ///< "rank 1, main": of which series the time is
+  Throughput throughput;     ///< of all; steps, windows and the width of the interval are those of the slowest
+};
+
 /// The figures of a job as takt::mpi::reduce() has brought them to rank 0. A value.
 struct Job {
   std::uint32_t world_size = 1;
   std::vector<std::uint32_t> missing;                ///< ranks that are not in the figures, ascending
   OverRanks wall;                                    ///< how long the ranks had run
   std::vector<JobPath> paths;                        ///< parents before children, each tree whole before the next
+  std::vector<JobThroughput> throughput;             ///< one a Batch path that has one on some rank
+  RankComparison comparison;                         ///< of the ranks that are in the figures
   std::shared_ptr<const detail::RankRecord> record;  ///< what Takt's own table is made of
 
   /// "Epoch/Batch/Forward". One thread at a time.

@@ -38,10 +38,19 @@ inline int size_of(MPI_Comm comm) {
   return size;
 }
 
+/// A message that is under way.
+struct Message {
+  int rank = 0;  ///< from which it comes
+  int tag = 0;
+  std::string bytes;
+  MPI_Request request = MPI_REQUEST_NULL;
+};
+
 /// A communicator of Takt's own, so that its messages never meet the program's.
 struct Channel {
   MPI_Comm comm = MPI_COMM_NULL;
-  int reductions = 0;  ///< that have begun, so that messages of one never meet those of another
+  int rounds = 0;               ///< that have begun, so that messages of one never meet those of another
+  std::list<Message> incoming;  ///< those of a later round may come early
 };
 
 /// The one of the communicator that takt::mpi::options() was given last.
@@ -79,13 +88,18 @@ inline int rank_on_node(MPI_Comm all) {
   return rank;
 }
 
-/// Carries the messages of one reduction.
+/// Carries the messages of one round, in which all ranks take part: a reduction, or the first reading of clocks.
 class Messages final : public core::RankMessages {
  public:
   explicit Messages(Channel& channel)
-      : comm_(channel.comm), number_(channel.reductions++), rank_(rank_of(comm_)), size_(size_of(comm_)) {}
+      : channel_(channel),
+        round_(channel.rounds++ % kRounds),
+        rank_(rank_of(channel.comm)),
+        size_(size_of(channel.comm)) {}
+  /// What a rank that is gone has not taken, MPI may still look at.
   ~Messages() override {
-    for (std::list<Message>* each : {&outgoing_, &incoming_}) { leave_behind(*each); }
+    static auto* const left = new std::list<Message>;
+    left->splice(left->end(), outgoing_);
   }
   Messages(const Messages&) = delete;
   Messages& operator=(const Messages&) = delete;
@@ -98,7 +112,7 @@ class Messages final : public core::RankMessages {
     Message& message = outgoing_.back();
     message.bytes = std::move(bytes);
     const int count = static_cast<int>(message.bytes.size());
-    MPI_Isend(message.bytes.data(), count, MPI_BYTE, to, tag(about), comm_, &message.request);
+    MPI_Isend(message.bytes.data(), count, MPI_BYTE, to, tag(about), channel_.comm, &message.request);
   }
 
   bool all_sent() override {
@@ -107,28 +121,24 @@ class Messages final : public core::RankMessages {
   }
 
   bool receive(int& from, core::RankMessage about, std::string& bytes) override {
-    begin_to_receive(from, tag(about));
-    for (auto at = incoming_.begin(); at != incoming_.end(); ++at) {
-      const bool meant = at->tag == tag(about) && (from == kAnyRank || from == at->from);
+    look();
+    std::list<Message>& incoming = channel_.incoming;
+    for (auto at = incoming.begin(); at != incoming.end(); ++at) {
+      const bool meant = at->tag == tag(about) && (from == kAnyRank || from == at->rank);
       if (!meant || !is_done(*at)) { continue; }
-      from = at->from;
+      from = at->rank;
       bytes = std::move(at->bytes);
-      incoming_.erase(at);
+      incoming.erase(at);
       return true;
     }
     return false;
   }
 
  private:
-  struct Message {
-    int from = 0;
-    int tag = 0;
-    std::string bytes;
-    MPI_Request request = MPI_REQUEST_NULL;
-  };
+  static constexpr int kRounds = 8192;  // of which messages may be under way
+  static constexpr int kKinds = 4;      // no tag is beyond the least that MPI promises (32 767)
 
-  /// Within the least that MPI promises (32 767). Messages of a reduction so far back are not under way any more.
-  int tag(core::RankMessage about) const { return number_ % 8192 * 4 + static_cast<int>(about); }
+  int tag(core::RankMessage about) const { return round_ * kKinds + static_cast<int>(about); }
 
   static bool is_done(Message& message) {
     int done = 0;
@@ -136,34 +146,38 @@ class Messages final : public core::RankMessages {
     return done != 0 || code != MPI_SUCCESS;
   }
 
-  /// The next message, if one has come. Only then its length is known.
-  void begin_to_receive(int from, int tag) {
-    int here = 0;
-    MPI_Status status;
-    const int source = from == kAnyRank ? MPI_ANY_SOURCE : from;
-    if (MPI_Iprobe(source, tag, comm_, &here, &status) != MPI_SUCCESS || here == 0) { return; }
-    int count = 0;
-    MPI_Get_count(&status, MPI_BYTE, &count);
-    incoming_.emplace_back();
-    Message& message = incoming_.back();
-    message.from = status.MPI_SOURCE;
-    message.tag = tag;
-    message.bytes.resize(static_cast<std::size_t>(count));
-    MPI_Irecv(&message.bytes[0], count, MPI_BYTE, message.from, tag, comm_, &message.request);
+  /// Begins to receive what has come. Only then its length is known.
+  void look() {
+    forget();
+    for (;;) {
+      int here = 0;
+      MPI_Status status;
+      const int code = MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, channel_.comm, &here, &status);
+      if (code != MPI_SUCCESS || here == 0) { return; }
+      int count = 0;
+      MPI_Get_count(&status, MPI_BYTE, &count);
+      channel_.incoming.emplace_back();
+      Message& message = channel_.incoming.back();
+      message.rank = status.MPI_SOURCE;
+      message.tag = status.MPI_TAG;
+      message.bytes.resize(static_cast<std::size_t>(count));
+      MPI_Irecv(&message.bytes[0], count, MPI_BYTE, message.rank, message.tag, channel_.comm, &message.request);
+    }
   }
 
-  /// What a rank that is gone has not taken, or has not sent whole, MPI may still look at.
-  static void leave_behind(std::list<Message>& messages) {
-    static auto* const left = new std::list<Message>;
-    left->splice(left->end(), messages);
+  /// What ranks had to say in earlier rounds, too late.
+  void forget() {
+    channel_.incoming.remove_if([this](Message& each) {
+      const int rounds_ago = (round_ - each.tag / kKinds + kRounds) % kRounds;
+      return rounds_ago != 0 && rounds_ago < kRounds / 2 && is_done(each);
+    });
   }
 
-  MPI_Comm comm_;
-  int number_;
+  Channel& channel_;
+  int round_;
   int rank_;
   int size_;
   std::list<Message> outgoing_;
-  std::list<Message> incoming_;
 };
 
 inline bool is_usable(void (*report)(bool finalized)) {
@@ -253,6 +267,8 @@ inline SessionOptions options(MPI_Comm comm = MPI_COMM_WORLD, SessionOptions opt
   identity.local_rank = detail::rank_on_node(all);
   identity.run_id = detail::agreed_run_id(all, options);
   takt::detail::apply(identity, options);
+  detail::Messages messages(*detail::channel_of_job());
+  takt::detail::read_clocks(messages, options);
   return options;
 }
 

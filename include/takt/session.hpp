@@ -13,6 +13,7 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <takt/detail/macros_begin.hpp>
 
@@ -32,6 +33,7 @@ struct SessionOptions {
   std::size_t csv_bytes = 256U << 20U;  ///< [TAKT_CSV_MB] of steps.csv; later steps are in the journal only
   bool table = true;                    ///< [TAKT_TABLE=0|1] print the table at the end; on rank 0 only
   bool trace = false;                   ///< [TAKT_TRACE=0|1] write trace.json
+  bool html = false;                    ///< [TAKT_HTML=0|1] write run.html, the page of the run, at the end
   std::uint64_t trace_events = 1'000'000;  ///< [TAKT_TRACE_EVENTS] spans in trace.json; later ones are counted
   int exit_ms = 2000;                      ///< [TAKT_EXIT_MS] the most that closing may take, in ms, 0 or more
   int period_ms = 1000;    ///< [TAKT_PERIOD_MS] between two looks at what was recorded, in ms, 10 or more
@@ -47,6 +49,9 @@ struct SessionOptions {
       false;  ///< [TAKT_GPU_WAIT] waits for a GPU that is 1 024 regions of a stream behind, instead of skipping
   int gpu_poll_ms =
       0;  ///< [TAKT_GPU_POLL_MS] a thread of Takt's asks GPUs for results so often, in ms; 0: threads that record do
+  /// [TAKT_SAMPLE_MS] threads of Takt's sample energy, memory and utilisation of devices, processors and the process so
+  /// often, in ms, 10 to 60 000; 0: they are not sampled. Needs background threads.
+  int sample_ms = 0;
   int warmup = 10;                        ///< [TAKT_WARMUP] Batches of each Batch path that count as warm-up, 0 or more
   std::size_t memory_bytes = 32U << 20U;  ///< [TAKT_MEMORY_MB] for recording, the whole process
   std::string run_id;                     ///< [TAKT_RUN_ID] shared by all ranks; empty: from the launcher, or made up
@@ -54,6 +59,10 @@ struct SessionOptions {
   int world_size = -1;                    ///< [TAKT_WORLD_SIZE] -1: from the launcher
   int local_rank = -1;                    ///< among those of its node; -1: from the launcher
   bool all_ranks = false;                 ///< [TAKT_RANKS=0|all] every rank is a run of its own: each prints
+  /// Of its steps a rank keeps so many values (a step is one, and so is each region in it), by which
+  /// takt::mpi::reduce() compares ranks: up to 6 MiB. takt::mpi::options() sets it for several ranks; 0: none.
+  std::size_t compared_values = 0;
+  std::vector<ClockReading> clock_readings;  ///< as takt::mpi::options() takes them
 
   /// The defaults, changed by the environment. A value that is not understood is reported once with the values that
   /// are, and left at its default; so is a TAKT_ variable that does not exist.

@@ -6,6 +6,7 @@
 #include <takt/finding.hpp>
 #include <takt/key.hpp>
 #include <takt/row.hpp>
+#include <takt/sample.hpp>
 #include <takt/summary.hpp>
 
 #include <cstdint>
@@ -35,6 +36,7 @@ struct RunInfo {
   std::uint64_t pid_namespace = 0;  ///< of which `pid` is a number, as Linux numbers namespaces; 0: not known
   /// As told by Session::group(), by name; in snapshots. Ranks of the same groups are compared with each other.
   std::vector<std::pair<std::string, int>> groups;
+  std::string takt_version;  ///< of the library that recorded it, such as "0.1.0"; empty: not known
 };
 
 /// The clock that host times come from.
@@ -182,6 +184,14 @@ struct Loss {
   std::uint64_t count = 0;
 };
 
+/// How the clock of this rank stood to that of another one of the job, which takt::mpi had asked for its time.
+struct ClockReading {
+  std::uint32_t rank = 0;     ///< whose clock it was compared with
+  std::int64_t unix_ns = 0;   ///< when that was, by the own clock, in ns since 1970
+  std::int64_t ahead_ns = 0;  ///< of the other clock
+  std::int64_t error_ns = 0;  ///< that may be off by so much, up or down: half the way there and back
+};
+
 /// What the system says of the process as a whole, since the start of the run. kUnknown: nothing.
 struct ProcessTimes {
   static constexpr std::int64_t kUnknown = -1;
@@ -192,6 +202,9 @@ struct ProcessTimes {
   std::int64_t before_ns = 0;      ///< of `wall_ns`, from the first recording to the start of the Session
   /// Sessions of this process that have ended. What was recorded in them is in the totals, steps and throughput, too.
   std::int64_t earlier_sessions = 0;
+  /// For how long the thread that made the Session was ready to run and had no processor, since then.
+  std::int64_t waited_ns = kUnknown;
+  std::int64_t processors = 0;  ///< that the process may use, of those that are there; 0: not known
 };
 
 /// Whether the share `q` (0 to 1) of the calls after warm-up is another figure than the longest one: whether at least
@@ -203,6 +216,7 @@ inline bool has_percentile(const Summary& summary, double q) noexcept {
 }
 
 struct Job;
+struct TrialResults;
 
 namespace detail {
 class StepHistory;
@@ -227,9 +241,14 @@ struct Snapshot {
   /// type is in <takt/job.hpp>.
   std::shared_ptr<const Job> job;
 
+  /// What trials gave (takt/trial_results.hpp), from their end on; nullptr: there were none. They are in no other
+  /// figure but wall_ns.
+  std::shared_ptr<const TrialResults> trials;
+
   /// What stands out in the run, what costs most first. In the last snapshot of a run, and where Takt prints; empty
   /// elsewhere, and where nothing stands out.
   std::vector<Finding> findings;
+  std::vector<Abstention> abstentions;                 ///< what is not told, as the figures lack something; likewise
   std::shared_ptr<const detail::StepHistory> history;  ///< what they rest on; there where `findings` are
 
   std::vector<PathStats> paths;  ///< parents before children
@@ -239,14 +258,22 @@ struct Snapshot {
   std::vector<DeviceInfo> devices;
   std::vector<TimeLineInfo> time_lines;
   std::vector<StreamInfo> streams;
+  // What SessionOptions::sample_ms has sampled; empty without.
+  std::vector<Meter> meters;  ///< only ever appended, with their figures so far
+  std::vector<Unsampled> unsampled;
+  std::vector<StepEnergy> step_energies;
+  std::vector<RegionEnergy> region_energies;
   std::vector<Loss> losses;
   std::map<std::string, std::string> params;
   std::map<std::string, std::string> tags;
+  /// From takt::mpi::options(), and the last one from takt::mpi::reduce(). `takt trace` aligns the ranks by them.
+  std::vector<ClockReading> clock_readings;
 
   // Newer than what the exporter has acknowledged; empty in a snapshot taken by hand.
   std::vector<Row> rows;
   std::vector<Metric> metrics;
   std::vector<Span> spans;
+  std::vector<Sample> samples;
   /// Rows that wait for device values, as they stand, where that is new: in `rows` they come once these are in. Without
   /// `sequence`, and not complete. For exporters that keep what a killed process would lose; others leave them alone.
   std::vector<Row> early;

@@ -8,8 +8,11 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 
 void Encoder::varint(std::uint64_t value) {
-  for (; value >= 0x80U; value >>= 7U) { out_.push_back(static_cast<char>(value | 0x80U)); }
-  out_.push_back(static_cast<char>(value));
+  char bytes[10];
+  std::size_t size = 0;
+  for (; value >= 0x80U; value >>= 7U) { bytes[size++] = static_cast<char>(value | 0x80U); }
+  bytes[size++] = static_cast<char>(value);
+  out_.append(bytes, size);
 }
 
 void Encoder::real(double value) {
@@ -26,6 +29,11 @@ void Encoder::text(std::string_view value) {
 }
 
 std::uint64_t Decoder::varint() noexcept {
+  if (ok_ && !left_.empty() && static_cast<unsigned char>(left_.front()) < 0x80U) {  // most are short
+    const auto byte = static_cast<unsigned char>(left_.front());
+    left_.remove_prefix(1);
+    return byte;
+  }
   std::uint64_t value = 0;
   for (unsigned shift = 0; ok_ && shift < 64; shift += 7) {
     if (left_.empty()) { break; }
@@ -49,6 +57,12 @@ void Decoder::real(double& value) noexcept {
 }
 
 void Decoder::text(std::string& value) {
+  std::string_view found;
+  text(found);
+  if (ok_) { value = found; }
+}
+
+void Decoder::text(std::string_view& value) noexcept {
   std::uint64_t length = 0;
   number(length);
   ok_ = ok_ && length <= left_.size();

@@ -53,6 +53,8 @@ class Encoder {
   static constexpr bool more() noexcept { return true; }
   void real(double value);
   void text(std::string_view value);
+  /// What was spelled before, as it stands.
+  void spelled(std::string_view bytes) { out_.append(bytes); }
   void kind(Kind value) { number(static_cast<std::uint32_t>(value)); }
   template <class T, class Visit>
   void list(const std::vector<T>& values, Visit visit) {
@@ -74,6 +76,8 @@ class Decoder {
 
   bool ok() const noexcept { return ok_; }
   bool more() const noexcept { return !left_.empty(); }
+  /// What has not been read.
+  std::string_view left() const noexcept { return left_; }
 
   template <class T>
   void number(T& value) noexcept {
@@ -90,6 +94,8 @@ class Decoder {
   }
   void real(double& value) noexcept;
   void text(std::string& value);
+  /// A part of the bytes, which it does not outlive.
+  void text(std::string_view& value) noexcept;
   void kind(Kind& value) noexcept;
   template <class T, class Visit>
   void list(std::vector<T>& values, Visit visit) {

@@ -25,11 +25,6 @@ std::string explain(const char* what, const std::string& path, const std::string
   return std::string("cannot ") + what + " " + path + ": " + reason + "; " + cure;
 }
 
-std::string reason_of(int error) {
-  if (error == ELOOP) { return "it is a symbolic link, which is not followed"; }
-  return error == ENXIO ? "it is not a file" : std::system_category().message(error);
-}
-
 /// lstat, so that a symbolic link is seen as one.
 bool look_at(const std::string& path, struct stat& status) { return ::lstat(path.c_str(), &status) == 0; }
 
@@ -84,6 +79,11 @@ bool set_aside(const FolderFiles& folder, const std::string& part, std::string& 
 }
 
 }  // namespace
+
+std::string reason_of(int error) {
+  if (error == ELOOP) { return "it is a symbolic link, which is not followed"; }
+  return error == ENXIO ? "it is not a file" : std::system_category().message(error);
+}
 
 std::size_t write_all(int descriptor, std::string_view bytes) noexcept {
   std::size_t done = 0;
@@ -245,6 +245,23 @@ void WholeFile::discard() noexcept {
   }
   buffer_.clear();
   descriptor_.close();
+}
+
+bool write_whole(const std::string& path, const std::function<bool(WholeFile&)>& write, std::string& error) {
+  WholeFile file;
+  if (!file.open(path)) {
+    error = file.error();
+    return false;
+  }
+  try {
+    if (write(file) && file.commit()) { return true; }
+    error = file.error();
+  } catch (const std::bad_alloc&) {
+    file.discard();
+    throw;
+  }
+  file.discard();
+  return false;
 }
 
 }  // namespace detail

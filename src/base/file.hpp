@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -40,6 +41,8 @@ TAKT_EXPORT bool read_at(int descriptor, std::uint64_t offset, std::size_t most,
 /// Whether there is something of that name, or nobody can tell.
 TAKT_EXPORT bool may_exist(const std::string& path) noexcept;
 
+/// Why a file cannot be used, for people.
+std::string reason_of(int error);
 /// "cannot <what> <path>: <reason of `error`>; <what to do>".
 TAKT_EXPORT std::string explain_fault(const char* what, const std::string& path, int error);
 
@@ -85,6 +88,10 @@ class TAKT_EXPORT WholeFile {
   std::string error_;
   const char* cure_ = kUsualCure;
 };
+
+/// A file that `write` fills. Half of one is worth nothing, and the space may be what is missing: if not all is
+/// written, or there is no memory for it, nothing of it stays. Returns false and says why in `error`.
+bool write_whole(const std::string& path, const std::function<bool(WholeFile&)>& write, std::string& error);
 
 }  // namespace detail
 TAKT_END_NAMESPACE

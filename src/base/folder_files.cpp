@@ -105,17 +105,6 @@ bool FolderFiles::read(const std::string& name, std::uint64_t offset, std::size_
   return file.is_open() && read_at(file.number(), offset, most, bytes);
 }
 
-bool FolderFiles::read_whole(const std::string& name, std::size_t most, std::string& bytes) const {
-  const Descriptor file = open(name, O_RDONLY);
-  struct stat status = {};
-  if (!file.look(status)) { return false; }
-  if (static_cast<std::uint64_t>(status.st_size) > most) {
-    errno = EFBIG;
-    return false;
-  }
-  return read_at(file.number(), 0, most, bytes);
-}
-
 bool FolderFiles::look(const std::string& name, struct stat& status) const {
   const int here = at();
   return here >= 0 && check_name(name) && ::fstatat(here, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;

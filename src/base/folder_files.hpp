@@ -42,8 +42,6 @@ class TAKT_EXPORT FolderFiles final : public ReadableFolder {
   /// A new one (0600 whatever the umask), which must not exist.
   Descriptor create(const std::string& name, int flags) const;
   bool read(const std::string& name, std::uint64_t offset, std::size_t most, std::string& bytes) const override;
-  /// The whole file, EFBIG where that is more than `most` bytes.
-  bool read_whole(const std::string& name, std::size_t most, std::string& bytes) const;
 
   bool look(const std::string& name, struct stat& status) const override;
   /// Whether there is something of that name, or nobody can tell.

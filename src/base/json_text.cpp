@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/json_text.hpp"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cstdlib>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -19,6 +21,27 @@ std::string dumped(const nlohmann::json& scalar) {
 
 JsonText::JsonText(double number) : text_(dumped(number)) {}
 JsonText::JsonText(std::string_view text) : kind_(Kind::string), text_(dumped(text)) {}
+
+JsonText JsonText::rounded(double number, int digits) {
+  const std::string text = fmt::format("{:.{}e}", number, std::max(digits, 1) - 1);
+  const std::size_t mark = text.find('e');
+  std::string figures = text.substr(0, mark);
+  int exponent = std::atoi(text.c_str() + mark + 1);
+  const std::size_t point = figures.find('.');
+  if (point != std::string::npos) {
+    exponent -= static_cast<int>(figures.size() - point - 1);
+    figures.erase(point, 1);
+  }
+  while (figures.back() == '0' && figures.size() > 1 && figures[figures.size() - 2] != '-') {
+    figures.pop_back();
+    ++exponent;
+  }
+  const std::size_t first = figures.find_first_not_of("-0");
+  if (first == std::string::npos) { return 0; }
+  if (exponent > 0 && exponent < 3) { figures.append(static_cast<std::size_t>(exponent), '0'); }
+  if (exponent > 2 || exponent < 0) { figures += fmt::format("e{}", exponent); }
+  return JsonText(Kind::scalar, figures.c_str());
+}
 
 JsonText::JsonText(std::initializer_list<JsonText> members)
     : JsonText(std::all_of(members.begin(), members.end(), [](const JsonText& each) { return each.is_member(); })

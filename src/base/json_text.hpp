@@ -30,6 +30,8 @@ class TAKT_EXPORT JsonText {
   /// An object, if each member is an array of a string and something; else an array.
   JsonText(std::initializer_list<JsonText> members);
 
+  /// The number to so many significant digits, in few characters: 90712345 to four is "9071e4". `number` is finite.
+  static JsonText rounded(double number, int digits);
   static JsonText array() { return JsonText(Kind::array, "[]"); }
   static JsonText object() { return JsonText(Kind::object, "{}"); }
   void push_back(const JsonText& element);

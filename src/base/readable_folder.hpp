@@ -4,6 +4,7 @@
 
 #include <takt/config.hpp>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -29,6 +30,12 @@ class TAKT_EXPORT ReadableFolder {
   virtual bool look(const std::string& name, struct stat& status) const = 0;
   /// Appends what the file holds from `offset` on, `most` bytes of it at most.
   virtual bool read(const std::string& name, std::uint64_t offset, std::size_t most, std::string& bytes) const = 0;
+  /// The whole file, EFBIG where that is more than `most` bytes.
+  bool read_whole(const std::string& name, std::size_t most, std::string& bytes) const {
+    if (!read(name, 0, most + 1, bytes)) { return false; }  // one more tells that there is more
+    errno = bytes.size() > most ? EFBIG : 0;
+    return errno == 0;
+  }
 
  protected:
   ReadableFolder() = default;

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -32,11 +33,14 @@ class SummaryAccess {
  public:
   static SummaryScalars scalars(const Summary& summary) noexcept;
   static void set_scalars(Summary& summary, const SummaryScalars& scalars) noexcept;
+  static Histogram& histogram(Summary& summary) noexcept { return summary.histogram_; }
   /// Without memory for a page the count is left out.
   static void set_count(Summary& summary, unsigned bucket, std::uint64_t count) noexcept {
     set_count(summary.histogram_, bucket, count);
   }
   static void set_count(Histogram& histogram, unsigned bucket, std::uint64_t count) noexcept;
+  /// The bytes of one that is packed; nullptr as data: it is not.
+  static std::string_view packed(const Histogram& histogram) noexcept;
   static void set_unbinned(Histogram& histogram, std::uint64_t count) noexcept { histogram.unbinned_.set(count); }
   /// Calls `visit` with each bucket, in order, whose count in `now` is another than in `before`. Counts only grow.
   template <class Visit>
@@ -79,6 +83,12 @@ inline void SummaryAccess::set_scalars(Summary& summary, const SummaryScalars& s
   summary.warmup_n_.set(scalars.warmup_n);
   summary.warmup_total_.set(scalars.warmup_total);
   set_unbinned(summary.histogram_, scalars.unbinned);
+}
+
+inline std::string_view SummaryAccess::packed(const Histogram& histogram) noexcept {
+  const Histogram::Packed* const packed = histogram.packed_.load(std::memory_order_acquire);  // pairs with pack()
+  return packed == nullptr ? std::string_view()
+                           : std::string_view(reinterpret_cast<const char*>(packed->bytes()), packed->size);
 }
 
 inline void SummaryAccess::set_count(Histogram& histogram, unsigned bucket, std::uint64_t count) noexcept {

@@ -2,11 +2,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/text.hpp"
 
+#include "base/nanoseconds.hpp"
+
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <ctime>
 #include <iterator>
 
 TAKT_BEGIN_NAMESPACE
@@ -118,15 +122,6 @@ std::string with_prefix(double value, const char* unit) {
   return fmt::format("{} {}{}", three_digits(value), kPrefixes[prefix], unit);
 }
 
-std::string grouped(std::uint64_t value) {
-  std::string digits = std::to_string(value);
-  for (std::size_t at = digits.size(); at > 3;) {
-    at -= 3;
-    digits.insert(at, 1, ' ');
-  }
-  return digits;
-}
-
 }  // namespace
 
 std::string_view next_printable(std::string_view& text) noexcept {
@@ -214,6 +209,15 @@ std::string human_time(double ns) {
   return fmt::format("{} {}", three_digits(value), unit->name);
 }
 
+std::string grouped(std::uint64_t number) {
+  std::string digits = std::to_string(number);
+  for (std::size_t at = digits.size(); at > 3;) {
+    at -= 3;
+    digits.insert(at, 1, ' ');
+  }
+  return digits;
+}
+
 std::string human_count(std::uint64_t count) {
   return count < 1'000'000 ? grouped(count) : with_prefix(static_cast<double>(count), "");
 }
@@ -226,6 +230,18 @@ std::string human_rate(double per_second) {
 
 std::string human_bytes(double bytes) {
   return bytes < 999.5 ? fmt::format("{:.0f} B", bytes) : with_prefix(bytes, "B");
+}
+
+std::string human_energy(double joules) {
+  if (joules >= 0.9995 || joules == 0) { return with_prefix(joules, "J"); }
+  return joules >= 0.9995e-3 ? three_digits(joules * 1e3) + " mJ" : three_digits(joules * 1e6) + " \u00B5J";
+}
+
+std::string utc_text(std::int64_t unix_ns) {
+  const std::time_t seconds = unix_ns / kSecondNs;
+  std::tm when = {};
+  ::gmtime_r(&seconds, &when);
+  return fmt::format("{:%Y-%m-%d %H:%M:%S}", when);
 }
 
 std::string percent(double part, double whole) {

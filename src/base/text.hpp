@@ -40,12 +40,18 @@ std::vector<std::string> wrap(const std::string& text, std::size_t columns);
 
 /// "0 ns", "45.3 ns", "1.23 us", "12.3 ms", "312 s", "16.7 min", "72.0 h".
 std::string human_time(double ns);
+/// "12 345 678".
+std::string grouped(std::uint64_t number);
 /// "12 345" exactly, from a million on "1.23 M".
 std::string human_count(std::uint64_t count);
 /// A number for "a second": "12.3", "1 234", "1.23 M".
 std::string human_rate(double per_second);
 /// "512 B", "1.23 GB"; powers of 1 000.
 std::string human_bytes(double bytes);
+/// "32.0 mJ", "2.05 J", "1.23 kJ".
+std::string human_energy(double joules);
+/// "2026-03-01 10:15:30", in UTC.
+std::string utc_text(std::int64_t unix_ns);
 /// "2.0 %" of `whole`, "-" of nothing.
 std::string percent(double part, double whole);
 

@@ -5,13 +5,16 @@
 #include <takt/error.hpp>
 
 #include "base/text.hpp"
+#include "base/wrapping.hpp"
 #include "cli/last_ranks.hpp"
 #include "cli/run_folder.hpp"
+#include "ranks/clock_tree.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <map>
 #include <utility>
@@ -25,8 +28,13 @@ constexpr std::size_t kEndsOfAllRanks = 1U << 18U;
 constexpr std::size_t kFewestEnds = 64;
 constexpr std::size_t kMostEnds = 4096;
 
-std::int64_t plus(std::int64_t a, std::int64_t b) noexcept {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+std::map<std::uint32_t, detail::ClockAlignment> align_by_answers(const std::vector<Rank>& ranks) {
+  std::vector<detail::RankReadings> all;
+  all.reserve(ranks.size());
+  for (const Rank& each : ranks) {
+    all.push_back({static_cast<std::uint32_t>(each.snapshot.run.rank), each.snapshot.clock_readings});
+  }
+  return detail::align_by_readings(all);
 }
 
 bool is_on_host_of(const Rank& rank, const Rank& first) {
@@ -37,6 +45,11 @@ bool is_on_host_of(const Rank& rank, const Rank& first) {
 std::string in_words(const AlignedRank& each) {
   const detail::RankAlignment& alignment = each.alignment;
   const int number = each.rank.snapshot.run.rank;
+  if (each.by_answers) {
+    return fmt::format("rank {}: clock aligned by answers to takt::mpi, within {}{}", number,
+                       detail::human_time(static_cast<double>(each.error_ns())),
+                       alignment.clock.knows_drift() ? "" : "; its drift is not known: takt::mpi::reduce() reads it");
+  }
   if (alignment.clock.is_known()) {
     return fmt::format("rank {}: clock aligned by {} collectives ({}), within {}{}", number, alignment.ends,
                        detail::fit_end(detail::printable(alignment.path), 60),
@@ -52,13 +65,13 @@ std::string in_words(const AlignedRank& each) {
 }  // namespace
 
 std::int64_t AlignedRank::common_ns(std::int64_t ns_of_run) const noexcept {
-  return alignment.clock.other_ns(plus(rank.snapshot.run.start_unix_ns, ns_of_run));
+  return alignment.clock.other_ns(detail::wrapped_sum(rank.snapshot.run.start_unix_ns, ns_of_run));
 }
 
 std::int64_t AlignedRank::error_ns() const noexcept {
   if (!alignment.clock.is_known()) { return 0; }
   const std::int64_t start = rank.snapshot.run.start_unix_ns;
-  return std::max(alignment.error_ns(start), alignment.error_ns(plus(start, rank.snapshot.wall_ns)));
+  return std::max(alignment.error_ns(start), alignment.error_ns(detail::wrapped_sum(start, rank.snapshot.wall_ns)));
 }
 
 AlignedRanks read_aligned(const std::vector<RankFolder>& folders) {
@@ -83,14 +96,21 @@ AlignedRanks read_aligned(const std::vector<RankFolder>& folders) {
   LastRanks last = last_ranks(std::move(read));
   tell_left_out(last);
   run.missing = last.missing();
+  const auto answered = align_by_answers(last.ranks);
   const detail::CollectiveEnds first = std::move(ends[last.ranks.front().folder.path()]);
   for (Rank& each : last.ranks) {
-    // Ranks of one host have one clock: their collectives, which end apart by chance, would only blur it.
-    const bool is_common = run.ranks.empty() || is_on_host_of(each, run.ranks.front().rank);
-    const detail::RankAlignment alignment =
-        is_common ? detail::RankAlignment() : detail::align_ranks(ends[each.folder.path()], first);
+    AlignedRank& rank = run.ranks.emplace_back();
+    // Ranks of one host have one clock: what is read of it, which is apart by chance, would only blur it.
+    rank.is_common = run.ranks.size() == 1 || is_on_host_of(each, run.ranks.front().rank);
+    const auto known = answered.find(static_cast<std::uint32_t>(each.snapshot.run.rank));
+    rank.by_answers = !rank.is_common && known != answered.end();
+    if (rank.by_answers) {
+      rank.alignment.clock = known->second;
+    } else if (!rank.is_common) {
+      rank.alignment = detail::align_ranks(ends[each.folder.path()], first);
+    }
     ends.erase(each.folder.path());
-    run.ranks.push_back({std::move(each), alignment, is_common});
+    rank.rank = std::move(each);
   }
   return run;
 }

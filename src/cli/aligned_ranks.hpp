@@ -18,6 +18,7 @@ namespace cli {
 struct AlignedRank {
   Rank rank;
   detail::RankAlignment alignment;  ///< its clock is not known of the first rank, and where it could not be aligned
+  bool by_answers = false;          ///< not by collectives: by what takt::mpi has read of the clocks
   bool is_common = false;           ///< its host's clock is the one that counts
 
   /// In ns since 1970, of a time since the start of the rank's run. Where the clock is not known, by its own.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <takt/config.hpp>
+#include <takt/exporters/console.hpp>
 
 #include <string>
 #include <vector>
@@ -16,17 +17,29 @@ constexpr int kUsage = 2;    ///< wrong options
 constexpr int kRemains = 3;  ///< something is still to be delivered
 constexpr int kLossy = 4;    ///< all that is there is delivered, but the run has lost some of what it recorded
 
-enum class ReportForm { table, json, csv, steps };
+enum class ReportForm { table, json, csv, steps, html };
 
 struct ReportWishes {
   ReportForm form = ReportForm::table;
+  std::string file;       ///< of the form html: where it goes
   int rank = -1;          ///< of this one alone; -1: of all
   bool per_rank = false;  ///< of each rank, too
+  ConsoleOptions drawn;   ///< how tables are, here as below
 };
 
 /// `takt report`: prints what the runs say. Each of these returns the exit status.
 /// \throws takt::Error for what the user has to change.
 int report(const std::vector<std::string>& runs, const ReportWishes& wishes);
+
+struct WatchWishes {
+  double every_s = 2;  ///< between two pictures or lines, or longer where they take long
+  bool once = false;
+  bool wait = false;  ///< for a run, where there is none that goes on
+  ConsoleOptions drawn;
+};
+
+/// `takt watch`: shows a run while it goes on.
+int watch(const std::string& run, const WatchWishes& wishes);
 
 /// `takt check`: prints what is whole and what is lost.
 int check(const std::vector<std::string>& runs);
@@ -50,12 +63,14 @@ struct ScalingWishes {
   bool weak = false;
   bool strong = false;
   ScalingForm form = ScalingForm::table;
+  ConsoleOptions drawn;
 };
 
 /// `takt scaling`: prints what more ranks bring, and what keeps them from bringing more.
 int scaling(const ScalingWishes& wishes);
 
 /// `takt trace`: writes a time line of all ranks by one clock, or of this one alone; -1: of all.
+/// \param file as of trace_file().
 int trace(const std::string& run, const std::string& file, int rank);
 
 /// `takt merge`: puts the ranks of these folders, folders of runs and merged files into one file. An existing one is
@@ -67,6 +82,7 @@ struct LsWishes {
   std::string name;                 ///< a pattern as of the shell; empty: any
   std::vector<std::string> params;  ///< "key" or "key=pattern", all of which a run has to have
   std::vector<std::string> tags;    ///< likewise
+  ConsoleOptions drawn;
 };
 
 /// `takt ls`: prints a line for each run in `folder`, the newest first. Empty: in the folder where runs go.
@@ -80,11 +96,23 @@ struct DiffWishes {
   std::string reason;                ///< why sides that should not be compared are
   bool json = false;
   bool markdown = false;
+  std::string html;  ///< the file that gets the page of the comparison; empty: none
+  ConsoleOptions drawn;
 };
 
 /// `takt diff`: compares runs. Returns 0, 1 for a regression, kUsage for whatever kept it from comparing, or 3 where
 /// the runs do not tell.
 int diff(const std::vector<std::string>& base, const DiffWishes& wishes);
+
+struct PredictWishes {
+  std::string file;  ///< the predictions
+  std::string run;
+  bool json = false;
+  ConsoleOptions drawn;
+};
+
+/// `takt predict-check`: sets what was predicted of models beside what a run has measured.
+int predict_check(const PredictWishes& wishes);
 
 }  // namespace cli
 TAKT_END_NAMESPACE

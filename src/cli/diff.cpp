@@ -6,6 +6,9 @@
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/diff_document.hpp"
+#include "cli/diff_page.hpp"
+#include "cli/page_file.hpp"
+#include "cli/rank.hpp"
 #include "cli/run_figures.hpp"
 #include "cli/run_folder.hpp"
 #include "compare/comparison.hpp"
@@ -17,10 +20,11 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 TAKT_BEGIN_NAMESPACE
@@ -44,26 +48,45 @@ double share_from(const std::string& text, const char* option) {
   return value / 100;
 }
 
-std::string identity(const std::string& folder) {
-  std::error_code error;
-  const std::filesystem::path path = std::filesystem::canonical(folder, error);
-  return error ? folder : path.string();
-}
+using RunNames = std::map<std::string, std::string>;  // folders, by the identity of the run
 
-/// The runs of one side, each once; a folder of runs stands for all of them. `seen`: of both sides.
+/// A side of the page.
+struct DrawnSide {
+  DrawnRuns* runs;  // nullptr: there is no page
+  bool is_new;
+
+  RunTaker taker(const RunFolder& run) const { return runs == nullptr ? RunTaker() : runs->taker(run, is_new); }
+  void drop_last() const {
+    if (runs != nullptr) { runs->drop_last(); }
+  }
+};
+
+/// The runs of one side, each once; a folder of runs stands for all of them.
+/// \param other the runs of the other side, to which those of this one are added.
 /// \throws takt::Error where one is on the other side, too.
-std::vector<detail::ComparedRun> read_side(const std::vector<std::string>& given, std::set<std::string>& other,
-                                           std::vector<std::string>& remarks) {
+std::vector<detail::ComparedRun> read_side(const std::vector<std::string>& given, RunNames& other,
+                                           const DrawnSide& drawn, std::vector<std::string>& remarks) {
   std::vector<detail::ComparedRun> runs;
-  std::set<std::string> own;
+  RunNames own;
   for (const std::string& each : given) {
-    for (const RunFolder& run : all_runs(each, remarks)) {
-      const std::string name = identity(run.folder);
-      if (other.count(name) != 0) {
-        throw Error(detail::printable(run.folder) + " is on both sides; a run can be compared with others alone");
+    for (const RunFolder& folder : all_runs(each, remarks)) {
+      if (folder.ranks.empty()) {
+        remarks.push_back(why_closed(folder.folder));
+        continue;
       }
-      if (!own.insert(name).second) { continue; }
-      runs.push_back(compared_run(run, remarks));
+      detail::ComparedRun run = compared_run(folder, remarks, drawn.taker(folder));
+      if (const auto found = other.find(run.identity); found != other.end()) {
+        throw Error(fmt::format("{} is on both sides: {} is the same run; a run can be compared with others alone",
+                                detail::printable(folder.folder), detail::printable(found->second)));
+      }
+      const auto [place, is_new] = own.emplace(run.identity, folder.folder);
+      if (is_new) {
+        runs.push_back(std::move(run));
+      } else {
+        drawn.drop_last();
+        remarks.push_back(fmt::format("{} is the same run as {}, and counts once", detail::printable(folder.folder),
+                                      detail::printable(place->second)));
+      }
     }
   }
   other.insert(own.begin(), own.end());
@@ -119,9 +142,11 @@ detail::ComparisonWishes gate_of(const DiffWishes& wishes, const std::vector<det
 int compare_sides(const std::vector<std::string>& base, const DiffWishes& wishes) {
   if (base.empty() || wishes.now.empty()) { throw Error("name the runs of both sides: takt diff BASE... -- NEW..."); }
   std::vector<std::string> remarks;
-  std::set<std::string> seen;
-  std::vector<detail::ComparedRun> before = read_side(base, seen, remarks);
-  std::vector<detail::ComparedRun> after = read_side(wishes.now, seen, remarks);
+  RunNames seen;
+  DrawnRuns drawn;
+  DrawnRuns* const page = wishes.html.empty() ? nullptr : &drawn;
+  std::vector<detail::ComparedRun> before = read_side(base, seen, {page, false}, remarks);
+  std::vector<detail::ComparedRun> after = read_side(wishes.now, seen, {page, true}, remarks);
   for (const std::string& each : remarks) { std::fprintf(stderr, "takt: %s\n", each.c_str()); }
   const detail::ComparisonWishes gate = gate_of(wishes, before, after);
   const detail::Comparison comparison = compare_runs(std::move(before), std::move(after), gate);
@@ -130,12 +155,12 @@ int compare_sides(const std::vector<std::string>& base, const DiffWishes& wishes
     for (const Finding& each : comparison.obstacles) { why += "\n  " + each.sentence; }
     throw Error("these runs cannot be compared:" + why + "\n  If they can, say why: --reason '...'");
   }
-  const std::string text =
-      wishes.json ? diff_json(comparison, wishes.reason)
-      : wishes.markdown
-          ? diff_markdown(comparison, wishes.reason)
-          : diff_text(comparison, wishes.reason, static_cast<std::size_t>(std::max(detail::width_of(stdout, 0), 40)));
+  const std::string text = wishes.json ? diff_json(comparison, wishes.reason)
+                           : wishes.markdown
+                               ? diff_markdown(comparison, wishes.reason)
+                               : diff_text(comparison, wishes.reason, detail::page_on_stdout(wishes.drawn));
   fmt::print("{}", text);
+  if (!wishes.html.empty()) { write_page_file(wishes.html, diff_page(comparison, wishes.reason, drawn)); }
   if (!comparison.has_gate || comparison.answer == detail::Answer::no_regression) { return 0; }
   return comparison.answer == detail::Answer::regression ? kRegression : kInconclusive;
 }

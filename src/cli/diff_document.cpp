@@ -4,11 +4,13 @@
 
 #include "base/text.hpp"
 #include "findings/finding_json.hpp"
+#include "report/text_table.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 TAKT_BEGIN_NAMESPACE
@@ -24,6 +26,9 @@ using detail::ComparedFigure;
 using detail::ComparedRegion;
 using detail::Comparison;
 
+constexpr detail::TextColumn kDiffColumns[] = {
+    {"base", 2}, {"new", 2}, {"change", 0}, {"95 % interval", 1}, {"between / within runs", 3}, {"", 0, true, true}};
+
 std::string signed_percent(double value) { return fmt::format("{:+.2f} %", 100 * value); }
 
 std::string interval_text(const Change& change) {
@@ -35,14 +40,6 @@ std::string interval_text(const Change& change) {
 std::string scatter_text(const Change& change) {
   const std::string within = change.within > 0 ? fmt::format("{:.2f} %", 100 * change.within) : "-";
   return (change.basis == Basis::runs ? fmt::format("{:.2f} %", 100 * change.between) : "-") + " / " + within;
-}
-
-const char* mark_word(ChangeMark mark) noexcept {
-  return mark == ChangeMark::slower ? "slower" : mark == ChangeMark::faster ? "faster" : "";
-}
-
-const char* basis_word(Basis basis) noexcept {
-  return basis == Basis::runs ? "runs" : basis == Basis::within ? "within_runs" : "none";
 }
 
 DiffLine table_line(const std::string& name, const ComparedFigure& figure, ChangeMark mark) {
@@ -136,6 +133,14 @@ DiffJson findings_json(const std::vector<Finding>& findings) {
 
 }  // namespace
 
+const char* mark_word(ChangeMark mark) noexcept {
+  return mark == ChangeMark::slower ? "slower" : mark == ChangeMark::faster ? "faster" : "";
+}
+
+const char* basis_word(Basis basis) noexcept {
+  return basis == Basis::runs ? "runs" : basis == Basis::within ? "within_runs" : "none";
+}
+
 const char* answer_word(detail::Answer answer) noexcept {
   return answer == detail::Answer::regression      ? "regression"
          : answer == detail::Answer::no_regression ? "no regression"
@@ -154,14 +159,15 @@ std::vector<std::string> diff_head(const Comparison& comparison, const std::stri
   return lines;
 }
 
-std::vector<std::string> diff_end(const Comparison& comparison) {
+std::vector<std::string> basis_lines(const Comparison& comparison) {
+  if (std::min(comparison.base.size(), comparison.now.size()) >= detail::kRunsForScatter) { return {}; }
+  return {
+      "intervals are those within runs: they do not know by how much runs of one side differ, which takes three runs "
+      "on each side"};
+}
+
+std::vector<std::string> gate_lines(const Comparison& comparison) {
   std::vector<std::string> lines;
-  if (std::min(comparison.base.size(), comparison.now.size()) < detail::kRunsForScatter) {
-    lines.emplace_back(
-        "intervals are those within runs: they do not know by how much runs of one side differ, which takes three runs "
-        "on each side");
-  }
-  for (const Finding& each : comparison.findings) { lines.push_back(each.sentence); }
   for (const ComparedRegion& each : comparison.regions) {
     if (each.is_gate) { lines.push_back(gate_line(comparison, each)); }
   }
@@ -169,8 +175,17 @@ std::vector<std::string> diff_end(const Comparison& comparison) {
   return lines;
 }
 
+std::vector<std::string> diff_end(const Comparison& comparison) {
+  std::vector<std::string> lines = basis_lines(comparison);
+  for (const Finding& each : comparison.findings) { lines.push_back(each.sentence); }
+  const std::vector<std::string> gates = gate_lines(comparison);
+  lines.insert(lines.end(), gates.begin(), gates.end());
+  return lines;
+}
+
 std::vector<std::vector<std::string>> diff_table(const Comparison& comparison) {
-  std::vector<DiffLine> lines = {{"region", "base", "new", "change", "95 % interval", "between / within runs", ""}};
+  std::vector<DiffLine> lines = {{"region"}};
+  for (const detail::TextColumn& each : kDiffColumns) { lines.front().emplace_back(each.head); }
   for (const ComparedRegion& region : comparison.regions) {
     std::string name = detail::fit_end(detail::printable(region.path), 50);
     for (const ComparedFigure& figure : region.figures) {
@@ -185,34 +200,18 @@ std::vector<std::vector<std::string>> diff_table(const Comparison& comparison) {
   return lines;
 }
 
-std::string diff_text(const Comparison& comparison, const std::string& reason, std::size_t width) {
-  std::string text;
-  const auto add = [&](const std::vector<std::string>& lines) {
-    for (const std::string& each : lines) {
-      for (const std::string& line : detail::wrap(each, width)) { text += line + "\n"; }
-    }
-  };
-  add(diff_head(comparison, reason));
-  const std::vector<DiffLine> table = diff_table(comparison);
-  std::vector<std::size_t> widths(table.front().size());
-  for (const DiffLine& line : table) {
-    for (std::size_t at = 0; at < line.size(); ++at) {
-      widths[at] = std::max(widths[at], detail::columns_of(line[at]));
-    }
+std::string diff_text(const Comparison& comparison, const std::string& reason, detail::Page page) {
+  const std::vector<DiffLine> all = diff_table(comparison);
+  std::vector<detail::TextTable::Line> lines;
+  for (std::size_t at = 1; at < all.size(); ++at) {
+    lines.push_back({all[at].front(), 0, {all[at].begin() + 1, all[at].end()}});
   }
-  text += "\n";
-  for (const DiffLine& line : table) {
-    std::string row;
-    for (std::size_t at = 0; at < line.size(); ++at) {
-      const std::string room(widths[at] - detail::columns_of(line[at]), ' ');
-      const bool is_left = at == 0 || at + 1 == line.size();
-      row += (at == 0 ? "" : "  ") + (is_left ? line[at] + room : room + line[at]);
-    }
-    text += row.substr(0, row.find_last_not_of(' ') + 1) + "\n";
-  }
-  text += "\n";
-  add(diff_end(comparison));
-  return text;
+  const detail::TextTable table({std::begin(kDiffColumns), std::end(kDiffColumns)}, std::move(lines), page.width());
+  page.add_part(diff_head(comparison, reason), detail::Page::Style::plain);
+  page.add({table.head()}, detail::Page::Style::bold);
+  page.add_part(table.body(), detail::Page::Style::plain);
+  page.add(diff_end(comparison), detail::Page::Style::plain);
+  return page.text();
 }
 
 std::string diff_markdown(const Comparison& comparison, const std::string& reason) {

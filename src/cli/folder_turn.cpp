@@ -5,8 +5,13 @@
 #include <takt/error.hpp>
 
 #include "cli/rank.hpp"
+#include "cli/trials_file.hpp"
+#include "findings/findings.hpp"
+#include "history/step_history.hpp"
 #include "journal/journal_reader.hpp"
+#include "trials/trial_finding.hpp"
 
+#include <memory>
 #include <utility>
 
 TAKT_BEGIN_NAMESPACE
@@ -67,11 +72,20 @@ FolderTurn::Reading FolderTurn::read(const Show& show) {
 /// \param snapshot the last one.
 FolderTurn::Reading FolderTurn::read_journal(const Show& show, Snapshot& snapshot) const {
   detail::JournalReader reader(files_);
+  detail::StepHistory history;
   const auto give = [&](Part part) {
     snapshot.run.directory = folder_;  // it may have been moved
+    history.add(snapshot);
+    if (snapshot.finished) {
+      detail::conclude(snapshot, std::make_shared<const detail::StepHistory>(history.finished()));
+      std::string why;  // takt report tells what is wrong with it
+      snapshot.trials = read_trials(RankFolder(folder_), why);
+      detail::add_finding_of_trials(snapshot);
+    }
     const bool taken = show(snapshot, part);
     snapshot.rows.clear();
     snapshot.metrics.clear();
+    snapshot.samples.clear();
     return taken;
   };
   bool taken = true;

@@ -7,12 +7,15 @@
 #include "cli/last_ranks.hpp"
 #include "cli/rank.hpp"
 #include "cli/run_folder.hpp"
+#include "ranks/gathered_rank.hpp"
+#include "ranks/rank_group.hpp"
 #include "ranks/rank_record.hpp"
 #include "report/job_figures.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 #include <vector>
 
@@ -48,14 +51,18 @@ std::vector<std::uint32_t> late_ranks(const LastRanks& last) {
 }
 
 std::shared_ptr<const Job> job_of_ranks(const LastRanks& last, const std::vector<std::uint32_t>& missing) {
+  const std::size_t most_values = detail::values_of_a_rank(last.ranks.size());
   detail::RankRecord record;
+  std::vector<detail::GatheredRank> ranks;
   Snapshot first;
   for (const Rank& each : last.ranks) {
-    Snapshot snapshot = read_rank(each.folder).snapshot;
+    detail::RankSteps steps(most_values);
+    Snapshot snapshot = read_rank(each.folder, [&](const Snapshot& part) { steps.add(part); }).snapshot;
     detail::merge_into(record, detail::record_of(snapshot));
+    ranks.push_back({detail::job_rank_of(snapshot), detail::series_of(snapshot), std::move(steps)});
     if (first.paths.empty()) { first = std::move(snapshot); }
   }
-  return detail::job_of(std::move(record), first, static_cast<std::uint32_t>(last.world), missing);
+  return detail::job_of(std::move(record), ranks, first, static_cast<std::uint32_t>(last.world), missing);
 }
 
 }  // namespace
@@ -66,9 +73,8 @@ JobOfFolders job_of_folders(const std::string& folder, const RunInfo& run, std::
   std::vector<Rank> of_run = bare_ranks(folders, run.id);
   if (of_run.empty()) { return {}; }
   const LastRanks last = last_ranks(std::move(of_run));
-  const bool counts = std::any_of(last.ranks.begin(), last.ranks.end(), [&](const Rank& each) {
-    return each.folder.name() == detail::name_part(folder);
-  });
+  const bool counts = std::any_of(last.ranks.begin(), last.ranks.end(),
+                                  [&](const Rank& each) { return each.folder.name() == detail::name_part(folder); });
   if (!counts || last.ranks.size() <= told || last.world < 2) { return {}; }
   JobOfFolders figures;
   const std::vector<std::uint32_t> late = late_ranks(last);

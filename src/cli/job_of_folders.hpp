@@ -19,8 +19,8 @@ struct JobOfFolders {
   std::string remark;              ///< who is missing, or waited for; empty: nobody
 };
 
-/// Reads the journals of the ranks that stand beside that of rank 0, one after the other: memory is that of one rank
-/// and of the paths, however many there are.
+/// Reads the journals of the ranks that stand beside that of rank 0, one after the other: memory is that of one rank,
+/// of the paths, and of the steps by which ranks are compared, which are bounded.
 /// \param folder of rank 0.
 /// \param run as its journal tells it.
 /// \param told of so many ranks the figures were delivered: there are none to tell but those of more.

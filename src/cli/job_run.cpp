@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <map>
+#include <memory>
 #include <utility>
 
 TAKT_BEGIN_NAMESPACE
@@ -30,9 +31,9 @@ struct RanksByRun {
 };
 
 Rank read_with_steps(const RankFolder& folder, std::size_t most_values) {
-  detail::RankSteps steps(most_values);
-  Rank rank = read_rank(folder, [&](const Snapshot& snapshot) { steps.add(snapshot); });
-  rank.kept_steps = std::move(steps);
+  const auto steps = std::make_shared<detail::RankSteps>(most_values);
+  Rank rank = read_rank(folder, [&](const Snapshot& snapshot) { steps->add(snapshot); });
+  rank.kept_steps = steps;
   return rank;
 }
 
@@ -58,11 +59,11 @@ RanksByRun read_by_run(const std::vector<std::string>& given) {
   return read;
 }
 
-detail::JobEfficiency efficiency_of(const std::vector<Rank>& ranks) {
+JobEfficiency efficiency_of(const std::vector<Rank>& ranks) {
   std::vector<detail::RankOfJob> of_job;
   for (const Rank& each : ranks) {
     const RunInfo& run = each.snapshot.run;
-    of_job.push_back({{static_cast<std::uint32_t>(run.rank), run.host, ""}, &each.kept_steps});
+    of_job.push_back({{static_cast<std::uint32_t>(run.rank), run.host, ""}, each.kept_steps.get()});
   }
   return detail::efficiency_of(detail::step_times_of(of_job).times);
 }
@@ -76,7 +77,7 @@ Snapshot sum_of(const std::vector<Rank>& ranks) {
 
 /// Of the Batches with items the one that took longest: training rather than validation.
 void take_throughput(const Snapshot& sum, JobRun& run) {
-  for (const detail::JobThroughput& each : detail::job_throughputs(sum)) {
+  for (const JobThroughput& each : detail::job_throughputs(sum)) {
     if (each.throughput.items == 0 || each.throughput.period_ns <= run.throughput.period_ns) { continue; }
     run.path = sum.path_name(each.path);
     run.throughput = each.throughput;

@@ -17,11 +17,11 @@ namespace cli {
 /// A run of any number of ranks, in the figures by which runs are compared.
 struct JobRun {
   std::string id;
-  std::uint64_t ranks = 0;           ///< of the job
-  std::uint64_t missing = 0;         ///< of these, without a journal: their items are not counted
-  std::string path;                  ///< the Batch whose items count: of those with items the one that took longest
-  Throughput throughput;             ///< there, of all ranks: items of all over the time of the slowest
-  detail::JobEfficiency efficiency;  ///< 0 without steps that all ranks have
+  std::uint64_t ranks = 0;    ///< of the job
+  std::uint64_t missing = 0;  ///< of these, without a journal: their items are not counted
+  std::string path;           ///< the Batch whose items count: of those with items the one that took longest
+  Throughput throughput;      ///< there, of all ranks: items of all over the time of the slowest
+  JobEfficiency efficiency;   ///< 0 without steps that all ranks have
 
   detail::ScalingRun figures() const noexcept {
     return {ranks, throughput.steps, static_cast<double>(throughput.items), static_cast<double>(throughput.period_ns)};

@@ -5,23 +5,18 @@
 #include <takt/error.hpp>
 
 #include "base/json_text.hpp"
+#include "base/wrapping.hpp"
+#include "report/counter_tracks.hpp"
 #include "report/trace_events.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 TAKT_BEGIN_NAMESPACE
 namespace cli {
 namespace {
-
-std::int64_t minus(std::int64_t a, std::int64_t b) noexcept {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
-}
-
-std::int64_t last_of(std::int64_t begin_ns, std::int64_t length_ns) noexcept {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(begin_ns) + static_cast<std::uint64_t>(length_ns));
-}
 
 /// How the clock of a rank was treated.
 detail::JsonText clock_json(const AlignedRank& each) {
@@ -33,8 +28,11 @@ detail::JsonText clock_json(const AlignedRank& each) {
     return json;
   }
   json.add("clock", "aligned");
-  json.add("collective", alignment.path);
-  json.add("collectives", alignment.ends);
+  json.add("by", each.by_answers ? "answers" : "collectives");
+  if (!each.by_answers) {
+    json.add("collective", alignment.path);
+    json.add("collectives", alignment.ends);
+  }
   json.add("error_ns", each.error_ns());
   json.add("drift_ppm", alignment.clock.drift_ppm());
   return json;
@@ -85,7 +83,11 @@ void JobTrace::add_rank(const AlignedRank& each) {
   const std::string name = fmt::format("rank {} ({})", run.rank, run.host);
   add(detail::trace_metadata("process_name", run.rank, 0, {{"name", name}}));
   add(detail::trace_metadata("process_sort_index", run.rank, 0, {{"sort_index", run.rank}}));
-  const Rank again = read_rank(each.rank.folder, [&](const Snapshot& part) { add_steps(each, part); });
+  detail::CounterTracks tracks;
+  const Rank again = read_rank(each.rank.folder, [&](const Snapshot& part) {
+    add_steps(each, part);
+    add_samples(each, part, tracks);
+  });
   add_end(each, again.snapshot);
 }
 
@@ -99,11 +101,21 @@ void JobTrace::add_steps(const AlignedRank& each, const Snapshot& snapshot) {
   }
 }
 
+void JobTrace::add_samples(const AlignedRank& each, const Snapshot& snapshot, detail::CounterTracks& tracks) {
+  for (const Sample& sample : snapshot.samples) {
+    const std::int64_t time_ns = detail::wrapped_difference(each.common_ns(sample.time_ns), origin_ns_);
+    for (const detail::CounterValue& value : tracks.values(snapshot, sample)) {
+      if (!std::isfinite(value.value)) { continue; }
+      add(detail::trace_counter(value.track, value.unit, value.value, time_ns, each.rank.snapshot.run.rank));
+    }
+  }
+}
+
 void JobTrace::add_end(const AlignedRank& each, const Snapshot& snapshot) {
   for (const OpenRegion& open : snapshot.open) {
     const PathStats& path = snapshot.paths[open.path];
-    add_slice(each, minus(snapshot.wall_ns, open.open_ns), open.open_ns, snapshot.threads[open.thread],
-              path.name + " (open)", path.kind);
+    add_slice(each, detail::wrapped_difference(snapshot.wall_ns, open.open_ns), open.open_ns,
+              snapshot.threads[open.thread], path.name + " (open)", path.kind);
   }
   for (const ThreadInfo& thread : snapshot.threads) {
     add(detail::track_names(each.rank.snapshot.run.rank, thread.id, thread.name, thread.id));
@@ -113,9 +125,9 @@ void JobTrace::add_end(const AlignedRank& each, const Snapshot& snapshot) {
 void JobTrace::add_slice(const AlignedRank& each, std::int64_t begin_ns, std::int64_t length_ns,
                          const ThreadInfo& thread, const std::string& name, Kind kind) {
   const std::int64_t begin = each.common_ns(begin_ns);
-  const std::int64_t end = each.common_ns(last_of(begin_ns, length_ns));
-  const detail::TraceSlice slice = {name, to_string(kind), minus(begin, origin_ns_),
-                                    std::max<std::int64_t>(minus(end, begin), 0)};
+  const std::int64_t end = each.common_ns(detail::wrapped_sum(begin_ns, length_ns));
+  const detail::TraceSlice slice = {name, to_string(kind), detail::wrapped_difference(begin, origin_ns_),
+                                    std::max<std::int64_t>(detail::wrapped_difference(end, begin), 0)};
   add(detail::trace_slice(slice, each.rank.snapshot.run.rank, thread.id));
   ++slices_;
 }

@@ -6,6 +6,7 @@
 
 #include "base/file.hpp"
 #include "cli/aligned_ranks.hpp"
+#include "report/counter_tracks.hpp"
 
 #include <cstdint>
 #include <string>
@@ -26,6 +27,7 @@ class JobTrace {
  private:
   void add_rank(const AlignedRank& each);
   void add_steps(const AlignedRank& each, const Snapshot& snapshot);
+  void add_samples(const AlignedRank& each, const Snapshot& snapshot, detail::CounterTracks& tracks);
   void add_end(const AlignedRank& each, const Snapshot& snapshot);
   void add_slice(const AlignedRank& each, std::int64_t begin_ns, std::int64_t length_ns, const ThreadInfo& thread,
                  const std::string& name, Kind kind);

@@ -6,14 +6,16 @@
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/run_reading.hpp"
+#include "report/page.hpp"
+#include "report/text_table.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
@@ -27,9 +29,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using LsNotes = std::map<std::string, std::string>;  // parameters or tags
-
-constexpr std::size_t kLsColumns = 7;
-using LsLine = std::array<std::string, kLsColumns>;
 
 bool fits_pattern(const std::string& pattern, const std::string& text) {
   return ::fnmatch(pattern.c_str(), text.c_str(), 0) == 0;
@@ -66,36 +65,30 @@ Json ls_json(const RunReading& run) {
           {"tags", run.sum.tags}};
 }
 
-LsLine ls_line(const RunReading& run) {
+constexpr detail::TextColumn kLsColumns[] = {
+    {"name", 4, true, true}, {"began (UTC)", 3, true, true}, {"ranks", 2}, {"steps", 0},
+    {"samples/s", 1},        {"state", 0, true, true}};
+
+detail::TextTable::Line ls_line(const RunReading& run) {
   const std::filesystem::path folder(run.folder);
   const std::string ranks = run.ranks.size() == run.world_size
                                 ? fmt::format("{}", run.world_size)
                                 : fmt::format("{} of {}", run.ranks.size(), run.world_size);
   return {detail::fit(detail::printable(folder.filename().string()), 60),
-          detail::fit(detail::printable(run.sum.run.name), 30),
-          utc_text(run.sum.run.start_unix_ns),
-          ranks,
-          detail::human_count(run.steps),
-          run.throughput.items > 0 ? detail::human_rate(run.throughput.items_per_s) : "",
-          state_word(run.state)};
+          0,
+          {detail::fit(detail::printable(run.sum.run.name), 30), detail::utc_text(run.sum.run.start_unix_ns), ranks,
+           detail::human_count(run.steps),
+           run.throughput.items > 0 ? detail::human_rate(run.throughput.items_per_s) : "", state_word(run.state)}};
 }
 
-void print_list(const std::vector<RunReading>& runs) {
-  std::vector<LsLine> lines = {{"run", "name", "began (UTC)", "ranks", "steps", "samples/s", "state"}};
+void print_list(const std::vector<RunReading>& runs, const ConsoleOptions& drawn) {
+  std::vector<detail::TextTable::Line> lines;
   for (const RunReading& run : runs) { lines.push_back(ls_line(run)); }
-  std::array<std::size_t, kLsColumns> widths = {};
-  for (const LsLine& line : lines) {
-    for (std::size_t at = 0; at < kLsColumns; ++at) { widths[at] = std::max(widths[at], detail::columns_of(line[at])); }
-  }
-  for (const LsLine& line : lines) {
-    std::string text;
-    for (std::size_t at = 0; at < kLsColumns; ++at) {
-      const std::string room(widths[at] - detail::columns_of(line[at]), ' ');
-      const bool is_number = at >= 3 && at <= 5;
-      text += (at == 0 ? "" : "  ") + (is_number ? room + line[at] : line[at] + room);
-    }
-    fmt::print("{}\n", text.substr(0, text.find_last_not_of(' ') + 1));
-  }
+  detail::Page page = detail::page_on_stdout(drawn);
+  const detail::TextTable table({std::begin(kLsColumns), std::end(kLsColumns)}, std::move(lines), page.width(), "run");
+  page.add({table.head()}, detail::Page::Style::bold);
+  page.add(table.body(), detail::Page::Style::plain);
+  fmt::print("{}", page.text());
 }
 
 /// Newest first; of those that began at once in order of their folders.
@@ -133,7 +126,7 @@ int ls(const std::string& folder, const LsWishes& wishes) {
     const Json document = {{"schema", "takt-ls/1"}, {"runs", list}};
     fmt::print("{}\n", detail::printable_json(document.dump(1, ' ', false, Json::error_handler_t::replace)));
   } else if (!runs.empty()) {
-    print_list(runs);
+    print_list(runs, wishes.drawn);
   }
   if (runs.empty() && all) { remark_on({fmt::format("none of {} runs is as you ask", folders.size())}); }
   return all ? 0 : kBroken;

@@ -62,7 +62,8 @@ int merge(const std::vector<std::string>& folders, const std::string& file, bool
   for (const std::string& each : folders) {
     for (const RunFolder& run : all_runs(each, remarks)) {
       plan.add(run);
-      good = good && are_whole(run.ranks);
+      if (run.ranks.empty()) { remarks.push_back(why_closed(run.folder)); }
+      good = good && !run.ranks.empty() && are_whole(run.ranks);
     }
   }
   tell(remarks);

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/rank.hpp"
 
+#include "base/losses.hpp"
 #include "base/nanoseconds.hpp"
 #include "base/other_process.hpp"
 #include "base/text.hpp"
 #include "cli/folder_contents.hpp"
 #include "journal/journal_format.hpp"
-#include "report/losses.hpp"
 #include "report/notes.hpp"
 
 #include <fmt/chrono.h>
@@ -115,29 +115,19 @@ std::uint64_t bytes_of(const std::vector<struct stat>& segments) {
   return bytes;
 }
 
-/// Of each series what its totals count beyond what `earlier` Sessions had counted, and what its rows do.
-std::vector<SeriesSteps> compare_steps(const Snapshot& snapshot, std::vector<std::uint64_t> earlier,
-                                       std::vector<std::uint64_t> rows) {
-  std::vector<SeriesSteps> all;
-  earlier.resize(std::max(earlier.size(), snapshot.series.size()));
-  rows.resize(std::max(rows.size(), snapshot.series.size()));
-  for (std::size_t at = 0; at < snapshot.series.size(); ++at) {
-    const Series& series = snapshot.series[at];
-    const std::string where = detail::fit_end(detail::printable(snapshot.path_name(series.path)), 120);
-    const std::uint64_t steps = series.steps - std::min(series.steps, earlier[at]);
-    // The rows of a period may be of later steps than its totals; and those of steps between two Sessions are here,
-    // too.
-    all.push_back({where, std::max(steps, rows[at]), rows[at]});
-  }
-  return all;
-}
-
 Ending told_ending(const Snapshot& snapshot) {
   if (snapshot.killed) { return Ending::killed; }
   return snapshot.failed ? Ending::failed : Ending::finished;
 }
 
 }  // namespace
+
+void look_at_files(const detail::ReadableFolder& files, Rank& rank) {
+  const std::vector<struct stat> segments = segments_of(files);
+  rank.segments = segments.size();
+  rank.bytes = bytes_of(segments);
+  rank.sign_unix_ns = last_sign(segments);
+}
 
 std::uint64_t journal_bytes(const detail::ReadableFolder& files) { return bytes_of(segments_of(files)); }
 
@@ -162,53 +152,6 @@ Ending ending_without_word(const detail::ReadableFolder& files, const RunInfo& r
       break;
   }
   return now_ns() - sign < kSilenceNs ? Ending::running : Ending::silent;
-}
-
-/// What files say may be anything; sums and tables go by this number.
-void refuse_odd_number(Rank& rank) {
-  constexpr int kMost = 1 << 20;  // more than any machine runs
-  const int number = rank.snapshot.run.rank;
-  if (rank.frames == 0 || (number >= 0 && number < kMost)) { return; }
-  rank.frames = 0;
-  rank.error = fmt::format("the journal in {} says that it is of rank {}, which cannot be", rank.folder.path(), number);
-}
-
-Rank read_rank(const RankFolder& folder, const Taker& take) {
-  Rank rank;
-  rank.folder = folder;
-  const std::shared_ptr<const detail::ReadableFolder> files = folder.open();
-  detail::JournalReader reader(files);
-  std::vector<std::uint64_t> rows;  // by series
-  const auto show = [&] {
-    for (const Row& row : rank.snapshot.rows) {
-      if (row.series >= rows.size()) { rows.resize(row.series + std::size_t{1}); }
-      ++rows[row.series];
-    }
-    rank.rows += rank.snapshot.rows.size();
-    rank.metrics += rank.snapshot.metrics.size();
-    if (take) { take(rank.snapshot); }
-    rank.snapshot.rows.clear();
-    rank.snapshot.metrics.clear();
-  };
-  while (reader.read_part(rank.snapshot)) { show(); }
-  rank.ending = ending_of(*files, reader, rank.snapshot);
-  if (rank.ending != Ending::running) {
-    // It may have written its last between the reading and the look at it.
-    if (reader.finish(rank.snapshot)) { show(); }
-    if (reader.ended()) { rank.ending = told_ending(rank.snapshot); }
-  }
-  if (reader.release_early(rank.snapshot)) { show(); }
-  rank.steps = compare_steps(rank.snapshot, reader.earlier_steps(), std::move(rows));
-  rank.damage = reader.damage();
-  rank.error = reader.error();
-  rank.frames = reader.frames();
-  rank.states = reader.states();
-  const std::vector<struct stat> segments = segments_of(*files);
-  rank.segments = segments.size();
-  rank.bytes = bytes_of(segments);
-  rank.sign_unix_ns = last_sign(segments);
-  refuse_odd_number(rank);
-  return rank;
 }
 
 bool tell_lost(const RankFolder& folder, const std::string& name) {

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -45,7 +46,7 @@ struct Rank {
   std::uint64_t states = 0;  ///< as of which the journal tells the run; the first one is from its beginning
   std::uint64_t rows = 0;
   std::vector<SeriesSteps> steps;
-  detail::RankSteps kept_steps;  ///< for the comparison of ranks
+  std::shared_ptr<const detail::RankSteps> kept_steps;  ///< for the comparison of ranks; nullptr: none
   std::uint64_t metrics = 0;
   std::size_t segments = 0;
   std::uint64_t bytes = 0;
@@ -74,6 +75,9 @@ bool has_ended(Ending ending) noexcept;
 
 /// Of one that is silent: nothing was heard from it for so long that it is taken for dead.
 bool is_given_up(const detail::ReadableFolder& files);
+
+/// Fills in what the files of its journal say of themselves.
+void look_at_files(const detail::ReadableFolder& files, Rank& rank);
 
 /// Of all segments in the folder.
 std::uint64_t journal_bytes(const detail::ReadableFolder& files);

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/rank_sum.hpp"
 
+#include "cli/merged_meters.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,6 +32,7 @@ class Merge {
       each.name = label + ", " + each.name;
       sum_.threads.push_back(each);
     }
+    meters_.add(rank, label, static_cast<std::uint32_t>(sum_.series.size()));
     for (Series each : rank.series) {
       each.path = paths[each.path];
       each.thread += first_thread;
@@ -59,7 +62,10 @@ class Merge {
     if (another) { sum_.devices.back().name += " (" + label + ")"; }
   }
 
-  Snapshot sum() && { return std::move(sum_); }
+  Snapshot sum() && {
+    meters_.move_into(sum_);
+    return std::move(sum_);
+  }
 
  private:
   void add_run(const Snapshot& rank) {
@@ -99,6 +105,8 @@ class Merge {
     sum.suspended_ns = std::max(sum.suspended_ns, process.suspended_ns);
     sum.before_ns = std::max(sum.before_ns, process.before_ns);
     sum.earlier_sessions = std::max(sum.earlier_sessions, process.earlier_sessions);
+    sum.waited_ns = std::max(sum.waited_ns, process.waited_ns);
+    sum.processors = std::max(sum.processors, process.processors);
   }
 
   std::uint32_t add_path(const PathStats& path, const std::vector<std::uint32_t>& paths) {
@@ -123,6 +131,7 @@ class Merge {
   }
 
   Snapshot sum_;
+  MergedMeters meters_;
   int ranks_ = 0;
   std::set<std::tuple<std::string, std::string, std::string>> devices_;
   std::map<std::tuple<std::uint32_t, std::string, Kind>, std::uint32_t> places_;

@@ -3,25 +3,23 @@
 #include <takt/error.hpp>
 #include <takt/exporters/console.hpp>
 
-#include "base/rank_list.hpp"
 #include "base/text.hpp"
-#include "cli/attempts.hpp"
 #include "cli/commands.hpp"
-#include "cli/last_ranks.hpp"
 #include "cli/rank.hpp"
-#include "cli/rank_sum.hpp"
 #include "cli/report_document.hpp"
+#include "cli/report_page.hpp"
 #include "cli/run_folder.hpp"
+#include "cli/run_report.hpp"
+#include "cli/trials_file.hpp"
 #include "findings/findings.hpp"
 #include "history/step_history.hpp"
-#include "ranks/rank_group.hpp"
+#include "ranks/rank_steps.hpp"
 #include "report/csv_rows.hpp"
-#include "report/job_report.hpp"
 #include "report/page.hpp"
+#include "trials/trial_finding.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -48,85 +46,24 @@ class StepPrinter {
   bool has_head_ = false;
 };
 
-/// How the ranks lie beside each other, and who makes whom wait.
-void compare(const std::vector<const Snapshot*>& snapshots, RunReport& report) {
-  std::vector<detail::RankOfJob> ranks;
-  for (const Rank& each : report.ranks) {
-    const RunInfo& run = each.snapshot.run;
-    detail::merge_into(report.job.record, detail::record_of(each.snapshot));
-    ranks.push_back({{static_cast<std::uint32_t>(run.rank), run.host, detail::group_label(run)}, &each.kept_steps});
-  }
-  const detail::ComparedSteps compared = detail::step_times_of(ranks);
-  const detail::StepTimes& times = compared.times;
-  if (times.ranks().empty()) { return; }  // no rank has steps, or none were wanted
-  report.job.verdicts = detail::verdicts_of(times);
-  report.job.efficiency = detail::efficiency_of(times);
-  report.job.pipeline = detail::pipeline_of(times, snapshots);
-  report.job.steps = times.steps();
-  report.job.every = compared.every;
-  report.job.left_out = compared.left_out;
-}
+void print_text(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
-RunReport add_up(std::vector<Rank> attempts) {
-  RunReport report;
-  report.attempts = attempts_of(attempts);
-  LastRanks last = last_ranks(std::move(attempts));
-  tell_left_out(last);
-  report.missing = missing_ranks(last);
-  report.ranks = std::move(last.ranks);
-  std::vector<const Snapshot*> snapshots;
-  for (Rank& each : report.ranks) {
-    each.snapshot.run.directory = each.folder.path();  // it may have been moved
-    snapshots.push_back(&each.snapshot);
-  }
-  const bool one = snapshots.size() == 1;
-  report.job.sum = one ? *snapshots.front() : merged(snapshots);
-  if (!one) { compare(snapshots, report); }
-  return report;
-}
-
-void print_attempts(const std::vector<AttemptSpan>& attempts) {
-  if (attempts.size() < 2) { return; }
-  fmt::print("{} attempts, {} between them; the figures are of attempt {}\n", attempts.size(),
-             detail::human_time(static_cast<double>(ns_between(attempts))), attempts.back().attempt);
-}
-
-/// Below the table: how each rank stands, as far as that is worth a line.
-void print_endings(const RunReport& run) {
-  print_attempts(run.attempts);
-  for (const Rank& rank : run.ranks) {
-    const bool usual = rank.ending == Ending::finished && run.ranks.size() > 1;
-    if (!usual) { fmt::print("rank {}: {}\n", rank.snapshot.run.rank, describe(rank)); }
-    for (const std::string& each : damages(rank)) {
-      fmt::print("rank {}: the journal is damaged: {}\n", rank.snapshot.run.rank, each);
-    }
-  }
-  if (run.missing.empty()) { return; }
-  fmt::print("{} of {} ranks are not in this report: {}\n", run.missing.size(), run.missing.size() + run.ranks.size(),
-             detail::rank_list(run.missing));
-}
-
-void print_table(const RunReport& run) {
-  if (run.ranks.size() == 1) { return ConsoleExporter().print(run.job.sum); }
-  const bool color = detail::wants_color(stdout, ConsoleOptions::Color::automatic);
-  fmt::print("{}", detail::format_job(run.job, detail::width_of(stdout, 0), color));
-}
-
-void print_tables(const std::vector<RunReport>& runs, bool per_rank) {
+void print_tables(const std::vector<RunReport>& runs, const ReportWishes& wishes) {
+  const int width = detail::width_of(stdout, wishes.drawn.width);
+  const bool color = detail::wants_color(stdout, wishes.drawn.color);
   for (const RunReport& run : runs) {
-    print_table(run);
-    print_endings(run);
+    print_text(report_text(run, width, color));
     for (const Rank& rank : run.ranks) {
-      if (per_rank && run.ranks.size() > 1) { ConsoleExporter().print(rank.snapshot); }
+      if (wishes.per_rank && run.ranks.size() > 1) { print_text(format_table(rank.snapshot, width, color)); }
     }
-    std::fflush(stdout);
   }
 }
 
-/// What the figures say.
-void conclude(const detail::StepHistory& history, Snapshot& snapshot) {
-  snapshot.history = std::make_shared<const detail::StepHistory>(history.finished());
-  snapshot.findings = detail::findings_of(snapshot);
+void write_pages(std::vector<RunReport>& runs, const std::string& file) {
+  if (runs.empty()) { return; }
+  if (runs.size() > 1) { throw Error(fmt::format("a page is of one run, and these are {}; name one", runs.size())); }
+  add_heat(runs.front());
+  write_page(runs.front(), file);
 }
 
 /// The ranks of each run, and whether all of them were readable.
@@ -134,6 +71,14 @@ struct RanksRead {
   std::vector<std::vector<Rank>> by_run;
   bool all = true;
 };
+
+/// Returns whether they could be read, if there are any.
+bool add_trials(Rank& rank) {
+  std::string why;
+  rank.snapshot.trials = read_trials(rank.folder, why);
+  if (!why.empty()) { remark(detail::printable(rank.folder.path()) + "/trials.json " + why); }
+  return why.empty();
+}
 
 /// Reads the folders; prints rows on the way, if these are asked for.
 RanksRead read_ranks(const std::vector<RankFolder>& folders, const ReportWishes& wishes) {
@@ -143,14 +88,14 @@ RanksRead read_ranks(const std::vector<RankFolder>& folders, const ReportWishes&
   StepPrinter steps;
   const auto is_wanted = [&](const RunInfo& run) { return wishes.rank < 0 || run.rank == wishes.rank; };
   const std::size_t most = detail::values_of_a_rank(folders.size());
-  // Of several ranks the figures are those of the job.
-  const bool concludes = (folders.size() == 1 || wishes.rank >= 0) && wishes.form != ReportForm::steps;
-  const bool compares = wishes.rank < 0 && (wishes.form == ReportForm::table || wishes.form == ReportForm::json);
+  const bool concludes = wishes.form != ReportForm::csv && wishes.form != ReportForm::steps;
+  const bool compares = wishes.rank < 0 && concludes;
+  const bool keeps_history = folders.size() == 1 || wishes.rank >= 0;  // of many ranks it is too much
   for (const RankFolder& folder : folders) {
-    detail::RankSteps kept(most);
+    const auto kept = std::make_shared<detail::RankSteps>(most);
     detail::StepHistory history;
     Rank rank = read_rank(folder, [&](const Snapshot& snapshot) {
-      if (compares) { kept.add(snapshot); }
+      if (compares) { kept->add(snapshot); }
       if (concludes && is_wanted(snapshot.run)) { history.add(snapshot); }
       if (wishes.form == ReportForm::steps && is_wanted(snapshot.run)) { steps.print(snapshot); }
     });
@@ -159,8 +104,13 @@ RanksRead read_ranks(const std::vector<RankFolder>& folders, const ReportWishes&
       ranks.all = false;
       continue;
     }
-    rank.kept_steps = std::move(kept);
-    if (concludes) { conclude(history, rank.snapshot); }
+    rank.kept_steps = kept;
+    if (!add_trials(rank)) { ranks.all = false; }
+    if (concludes) {
+      detail::conclude(rank.snapshot, std::make_shared<const detail::StepHistory>(history.finished()));
+      detail::add_finding_of_trials(rank.snapshot);
+    }
+    if (!keeps_history) { rank.snapshot.history.reset(); }
     const auto [place, is_new] = places.emplace(rank.snapshot.run.id, ranks.by_run.size());
     if (is_new) { ranks.by_run.emplace_back(); }
     if (is_wanted(rank.snapshot.run)) { ranks.by_run[place->second].push_back(std::move(rank)); }
@@ -178,12 +128,14 @@ int report(const std::vector<std::string>& runs, const ReportWishes& wishes) {
   std::vector<RunReport> reports;
   for (std::vector<Rank>& each : ranks.by_run) {
     if (each.empty()) { throw Error(fmt::format("there is no rank {} in this run", wishes.rank)); }
-    reports.push_back(add_up(std::move(each)));
+    reports.push_back(report_of(std::move(each)));
+    for (const std::string& remarked : reports.back().remarks) { remark(remarked); }
     if (wishes.rank >= 0) { reports.back().missing.clear(); }
   }
-  if (wishes.form == ReportForm::table) { print_tables(reports, wishes.per_rank); }
+  if (wishes.form == ReportForm::table) { print_tables(reports, wishes); }
   if (wishes.form == ReportForm::json) { fmt::print("{}", report_json(reports)); }
   if (wishes.form == ReportForm::csv) { fmt::print("{}", report_csv(reports)); }
+  if (wishes.form == ReportForm::html) { write_pages(reports, wishes.file); }
   return ranks.all ? 0 : kBroken;
 }
 

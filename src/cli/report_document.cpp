@@ -7,7 +7,9 @@
 #include "base/text.hpp"
 #include "findings/finding_json.hpp"
 #include "report/csv_rows.hpp"
+#include "report/job_json.hpp"
 #include "report/job_throughput.hpp"
+#include "report/trials_json.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -59,6 +61,20 @@ Json paths_json(const Snapshot& snapshot) {
   return paths;
 }
 
+Json rank_findings_json(const Snapshot& snapshot) {
+  Json findings = Json::array();
+  for (const Finding& each : snapshot.findings) { findings.push_back(Json::parse(detail::finding_json(each).text())); }
+  return findings;
+}
+
+Json abstentions_json(const Snapshot& snapshot) {
+  Json abstentions = Json::array();
+  for (const Abstention& each : snapshot.abstentions) {
+    abstentions.push_back(Json::parse(detail::abstention_json(each).text()));
+  }
+  return abstentions;
+}
+
 Json rank_json(const Rank& rank) {
   Json open = Json::array();
   for (const OpenRegion& each : rank.snapshot.open) {
@@ -67,12 +83,20 @@ Json rank_json(const Rank& rank) {
                     {"open_ns", each.open_ns}});
   }
   return {
-      {"rank", rank.snapshot.run.rank},           {"attempt", rank.snapshot.run.attempt},
-      {"host", rank.snapshot.run.host},           {"pid", rank.snapshot.run.pid},
-      {"directory", rank.folder.path()},          {"state", word_of(rank.ending)},
-      {"last_sign_unix_ns", rank.sign_unix_ns},   {"wall_ns", rank.snapshot.wall_ns},
-      {"paths", paths_json(rank.snapshot)},       {"open", open},
-      {"uncaught", uncaught_json(rank.snapshot)}, {"damage", damages(rank)},
+      {"rank", rank.snapshot.run.rank},
+      {"attempt", rank.snapshot.run.attempt},
+      {"host", rank.snapshot.run.host},
+      {"pid", rank.snapshot.run.pid},
+      {"directory", rank.folder.path()},
+      {"state", word_of(rank.ending)},
+      {"last_sign_unix_ns", rank.sign_unix_ns},
+      {"wall_ns", rank.snapshot.wall_ns},
+      {"paths", paths_json(rank.snapshot)},
+      {"open", open},
+      {"findings", rank_findings_json(rank.snapshot)},
+      {"abstentions", abstentions_json(rank.snapshot)},
+      {"uncaught", uncaught_json(rank.snapshot)},
+      {"damage", damages(rank)},
   };
 }
 
@@ -96,59 +120,15 @@ Json job_paths_json(const detail::JobReport& job) {
   return paths;
 }
 
-Json throughput_json(const Snapshot& sum) {
-  Json all = Json::array();
-  for (const detail::JobThroughput& each : detail::job_throughputs(sum)) {
-    const Throughput& throughput = each.throughput;
-    const bool known = throughput.no_interval == NoInterval::none;
-    all.push_back({{"path", sum.path_name(each.path)},
-                   {"items", throughput.items},
-                   {"period_ns", throughput.period_ns},
-                   {"items_per_s", throughput.items_per_s},
-                   {"items_per_s_low", known ? Json(throughput.items_low) : Json()},
-                   {"items_per_s_high", known ? Json(throughput.items_high) : Json()},
-                   {"steps_per_s", throughput.steps_per_s},
-                   {"slowest", sum.threads[sum.series[each.slowest].thread].name}});
-  }
-  return all;
-}
-
-/// null where there are no stages.
-Json pipeline_json(const detail::Pipeline& pipeline) {
-  if (pipeline.stages.empty()) { return {}; }
-  Json stages = Json::array();
-  for (const detail::StageWait& each : pipeline.stages) {
-    stages.push_back({{"stage", each.stage}, {"ranks", each.ranks}, {"waits", each.share}});
-  }
-  Json micro_batches;
-  Json ideal;
-  if (pipeline.micro_batches != 0) {
-    micro_batches = pipeline.micro_batches;
-    ideal = pipeline.ideal;
-  }
-  return {{"stages", stages}, {"micro_batches", micro_batches}, {"ideal", ideal}};
-}
-
 Json job_json(const detail::JobReport& job) {
-  Json findings = Json::array();
-  for (const detail::RankVerdict& each : job.verdicts) {
-    findings.push_back(Json::parse(detail::finding_json(each.finding).text()));
-  }
-  Json efficiency;
-  if (job.efficiency.parallel > 0) {
-    efficiency = {{"load_balance", job.efficiency.load_balance},
-                  {"communication", job.efficiency.communication},
-                  {"parallel", job.efficiency.parallel}};
-  }
-  return {{"wall", spread_json(job.record.wall)},
-          {"findings", findings},
-          {"steps", job.steps},
-          {"one_step_in", job.every},
-          {"ranks_left_out", job.left_out},
-          {"efficiency", efficiency},
-          {"pipeline", pipeline_json(job.pipeline)},
-          {"throughput", throughput_json(job.sum)},
-          {"paths", job_paths_json(job)}};
+  Json json = {{"wall", spread_json(job.record.wall)}};
+  detail::JsonText shared = detail::JsonText::object();
+  detail::add_comparison(shared, job.comparison);
+  shared.add("throughput", detail::throughput_json(detail::job_throughputs(job.sum),
+                                                   [&](std::uint32_t path) { return job.sum.path_name(path); }));
+  json.update(Json::parse(shared.text()));
+  json["paths"] = job_paths_json(job);
+  return json;
 }
 
 Json attempts_json(const std::vector<AttemptSpan>& attempts) {
@@ -191,6 +171,15 @@ std::string csv_line(const detail::JobReport& job, std::uint32_t index) {
   return line + over_ranks(job, index) + "\n";
 }
 
+/// As in trials.json; null where there were none.
+Json trials_json_of(const RunReport& run) {
+  if (!run.trials) { return {}; }
+  Json trials = Json::parse(detail::trials_json(run.job.sum.run, run.trials->sum));
+  trials["ranks"] = run.trials->ranks;
+  trials["at_once"] = run.trials->at_once;
+  return trials;
+}
+
 }  // namespace
 
 std::string report_json(const std::vector<RunReport>& runs) {
@@ -204,6 +193,7 @@ std::string report_json(const std::vector<RunReport>& runs) {
                     {"ranks", ranks},
                     {"missing_ranks", run.missing},
                     {"job", run.ranks.size() > 1 ? job_json(run.job) : Json()},
+                    {"trials", trials_json_of(run)},
                     {"summary", Json::parse(format_json(run.job.sum))}});
   }
   const Json document = {{"schema", "takt-report/2"}, {"runs", list}};

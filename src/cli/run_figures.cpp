@@ -5,7 +5,6 @@
 #include <takt/error.hpp>
 
 #include "base/text.hpp"
-#include "cli/run_reading.hpp"
 #include "compare/step_scatter.hpp"
 
 #include <fmt/format.h>
@@ -14,6 +13,7 @@
 #include <filesystem>
 #include <map>
 #include <set>
+#include <system_error>
 
 TAKT_BEGIN_NAMESPACE
 namespace cli {
@@ -60,8 +60,24 @@ double percentile_of(const Summary& summary, double q) {
   return has_percentile(summary, q) ? static_cast<double>(summary.percentile_ns(q)) : 0;
 }
 
-detail::RunRegion region_of_path(const PathStats& path, double steps) {
+/// What paths that read the same have done together.
+struct NamedRegion {
+  Summary host;
+  Summary device;
+  std::uint64_t skipped = 0;
+  std::size_t paths = 0;
+
+  void add(const PathStats& path) {
+    host.merge(path.host);
+    device.merge(path.device);
+    skipped += path.skipped;
+    ++paths;
+  }
+};
+
+detail::RunRegion region_of(const NamedRegion& path, double steps) {
   detail::RunRegion region;
+  region.paths = path.paths;
   region.mean.value = path.host.mean_ns();
   region.p50 = percentile_of(path.host, 0.5);
   region.p95 = percentile_of(path.host, 0.95);
@@ -74,13 +90,27 @@ detail::RunRegion region_of_path(const PathStats& path, double steps) {
 std::map<std::string, std::string> facts_of(const RunReading& run) {
   std::map<std::string, std::string> facts;
   std::set<std::string> hosts;
-  for (const Rank& rank : run.ranks) { hosts.insert(rank.snapshot.run.host); }
+  std::set<std::string> versions;
+  for (const Rank& rank : run.ranks) {
+    hosts.insert(rank.snapshot.run.host);
+    const std::string& version = rank.snapshot.run.takt_version;
+    versions.insert(version.empty() ? "not known" : version);
+  }
   facts["machine"] = fmt::format("{}", fmt::join(hosts, " "));
+  facts["Takt's version"] = fmt::format("{}", fmt::join(versions, " "));
   facts["clock"] = run.sum.clock.name;
   for (const DeviceInfo& each : run.sum.devices) { facts["device " + each.name] = "used"; }
   for (const auto& [key, value] : run.sum.params) { facts["parameter " + key] = value; }
   for (const auto& [key, value] : run.sum.tags) { facts["tag " + key] = value; }
   return facts;
+}
+
+/// Copies of a folder are one run: they have its id, which a user may give again, and its beginning.
+std::string identity_of(const RunReading& run) {
+  if (!run.sum.run.id.empty()) { return fmt::format("{} {}", run.sum.run.id, run.sum.run.start_unix_ns); }
+  std::error_code error;
+  const std::filesystem::path path = std::filesystem::canonical(run.folder, error);
+  return error ? run.folder : path.string();
 }
 
 void add_step(const RunReading& run, detail::ComparedRun& compared) {
@@ -97,6 +127,7 @@ void add_step(const RunReading& run, detail::ComparedRun& compared) {
 detail::ComparedRun figures_of_run(const RunReading& run) {
   detail::ComparedRun compared;
   compared.name = std::filesystem::path(run.folder).filename().string();
+  compared.identity = identity_of(run);
   compared.start_unix_ns = run.sum.run.start_unix_ns;
   compared.ranks = run.ranks.size();
   compared.world_size = run.world_size;
@@ -105,18 +136,22 @@ detail::ComparedRun figures_of_run(const RunReading& run) {
   for (const Loss& each : run.sum.losses) { compared.losses[each.what] += each.count; }
   add_step(run, compared);
   const double steps = static_cast<double>(run.steps) * static_cast<double>(run.ranks.size());
+  std::map<std::string, NamedRegion> regions;
   for (std::uint32_t path = 0; path < run.sum.paths.size(); ++path) {
-    compared.regions[run.sum.path_name(path)] = region_of_path(run.sum.paths[path], steps);
+    regions[run.sum.path_name(path)].add(run.sum.paths[path]);
   }
+  for (const auto& [path, region] : regions) { compared.regions[path] = region_of(region, steps); }
   return compared;
 }
 
 }  // namespace
 
-detail::ComparedRun compared_run(const RunFolder& run, std::vector<std::string>& remarks) {
+detail::ComparedRun compared_run(const RunFolder& run, std::vector<std::string>& remarks, const RunTaker& also) {
   std::map<std::string, RankScatter> ranks;  // by folder
-  const RunReading reading =
-      read_run(run, [&](const RankFolder& folder, const Snapshot& snapshot) { ranks[folder.path()].add(snapshot); });
+  const RunReading reading = read_run(run, [&](const RankFolder& folder, const Snapshot& snapshot) {
+    ranks[folder.path()].add(snapshot);
+    if (also) { also(folder, snapshot); }
+  });
   remarks.insert(remarks.end(), reading.not_read.begin(), reading.not_read.end());
   if (!reading.readable()) {
     throw Error(detail::printable(run.folder) + " has nothing that could be compared; takt check says why");

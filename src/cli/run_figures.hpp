@@ -5,6 +5,7 @@
 #include <takt/config.hpp>
 
 #include "cli/run_folder.hpp"
+#include "cli/run_reading.hpp"
 #include "compare/comparison.hpp"
 
 #include <string>
@@ -13,9 +14,9 @@
 TAKT_BEGIN_NAMESPACE
 namespace cli {
 
-/// Reads a run for a comparison. What could not be read is told in `remarks`.
+/// Reads a run for a comparison. What could not be read is told in `remarks`. \param also told of all rows, too.
 /// \throws takt::Error where nothing can be read.
-detail::ComparedRun compared_run(const RunFolder& run, std::vector<std::string>& remarks);
+detail::ComparedRun compared_run(const RunFolder& run, std::vector<std::string>& remarks, const RunTaker& also = {});
 
 }  // namespace cli
 TAKT_END_NAMESPACE

@@ -98,12 +98,24 @@ RunFolders runs_of(const std::shared_ptr<const detail::MergedFile>& file, const 
   return runs;
 }
 
-/// Of those in a folder of runs, merged files included, in order.
-RunFolders runs_in(const fs::path& folder, std::vector<std::string>& remarks) {
+/// What somebody has named: one run or more.
+struct Named {
+  fs::path path;
   RunFolders runs;
+  RunFolders closed;  ///< nobody may look into them: they may be runs
+};
+
+/// What a folder of runs has in it, merged files included, in order.
+Named runs_in(const fs::path& folder, std::vector<std::string>& remarks) {
+  Named found = {folder, {}, {}};
+  RunFolders& runs = found.runs;
   for (const fs::path& each : paths_in(folder, is_inner_folder)) {
     RunFolder run = run_at(each);
-    if (!run.ranks.empty()) { runs.push_back(std::move(run)); }
+    if (!run.ranks.empty()) {
+      runs.push_back(std::move(run));
+    } else if (!why_closed(run.folder).empty()) {
+      found.closed.push_back(std::move(run));
+    }
   }
   for (const fs::path& each : paths_in(folder, is_inner_file)) {
     const std::shared_ptr<const detail::MergedFile> file = open_merged(each.string());
@@ -113,7 +125,7 @@ RunFolders runs_in(const fs::path& folder, std::vector<std::string>& remarks) {
   }
   std::sort(runs.begin(), runs.end(),
             [](const RunFolder& a, const RunFolder& b) { return fs::path(a.folder) < fs::path(b.folder); });
-  return runs;
+  return found;
 }
 
 /// Of the run; 0 where its journals do not say.
@@ -147,29 +159,23 @@ void tell_links(const fs::path& run, std::vector<std::string>& remarks) {
   }
 }
 
-/// What somebody has named: one run or more.
-struct Named {
-  fs::path path;
-  RunFolders runs;
-};
-
 /// \throws takt::Error where there is none.
-RunFolders some_runs_in(const fs::path& path, std::vector<std::string>& remarks) {
-  RunFolders runs = runs_in(path, remarks);
-  if (!runs.empty()) { return runs; }
-  for (const fs::path& each : paths_in(path, is_inner_folder)) { must_be_open(each); }
+Named some_runs_in(const fs::path& path, std::vector<std::string>& remarks) {
+  Named found = runs_in(path, remarks);
+  if (!found.runs.empty()) { return found; }
+  for (const RunFolder& each : found.closed) { must_be_open(each.folder); }
   throw Error("no run in " + shown(path) + ": it " + what_else_is_in(path.string()) +
               "; a program with a takt::Session leaves its runs in takt-runs, or where TAKT_DIR says");
 }
 
 Named look_into_folder(const fs::path& path, std::vector<std::string>& remarks) {
   if (has_rank_name(path.filename().string()) || !paths_in(path, is_segment).empty()) {
-    return {path, {{path.string(), {path.string()}}}};
+    return {path, {{path.string(), {path.string()}}}, {}};
   }
   RunFolder run = run_at(path);
-  if (!run.ranks.empty()) { return {path, {std::move(run)}}; }
+  if (!run.ranks.empty()) { return {path, {std::move(run)}, {}}; }
   tell_links(path, remarks);
-  return {path, some_runs_in(path, remarks)};
+  return some_runs_in(path, remarks);
 }
 
 /// The merged file that `path` leads to or through; nullptr: there is none.
@@ -189,7 +195,7 @@ Named look_at(const std::string& given, std::vector<std::string>& remarks) {
   must_be_open(path);
   if (is_folder(path)) { return look_into_folder(path, remarks); }
   if (const std::shared_ptr<const detail::MergedFile> file = merged_on_the_way(path); file != nullptr) {
-    Named named = {path, runs_of(file, name, remarks)};
+    Named named = {path, runs_of(file, name, remarks), {}};
     if (named.runs.empty()) { throw Error("there is no run in " + shown(path)); }
     return named;
   }
@@ -218,15 +224,16 @@ const RunFolder& newest_of(const RunFolders& runs) {
 
 }  // namespace
 
-std::vector<RankFolder> rank_folders(const std::string& given, std::vector<std::string>& remarks) {
+RunFolder newest_run(const std::string& given, std::vector<std::string>& remarks) {
   const Named named = look_at(given, remarks);
+  for (const RunFolder& each : named.closed) { remarks.push_back(why_closed(each.folder)); }
   const RunFolder& newest = named.runs.size() == 1 ? named.runs.front() : newest_of(named.runs);
   if (named.runs.size() > 1) {
     remarks.push_back("the newest of " + std::to_string(named.runs.size()) + " runs in " + shown(named.path) + ": " +
                       shown(fs::path(newest.folder).filename()));
   }
   if (is_on_disk(newest)) { tell_links(newest.folder, remarks); }
-  return newest.ranks;
+  return newest;
 }
 
 std::vector<RankFolder> ranks_in(const std::string& folder) {
@@ -236,10 +243,11 @@ std::vector<RankFolder> ranks_in(const std::string& folder) {
 }
 
 std::vector<RunFolder> all_runs(const std::string& given, std::vector<std::string>& remarks) {
-  const Named named = look_at(given, remarks);
+  Named named = look_at(given, remarks);
   for (const RunFolder& each : named.runs) {
     if (is_on_disk(each)) { tell_links(each.folder, remarks); }
   }
+  std::move(named.closed.begin(), named.closed.end(), std::back_inserter(named.runs));
   return named.runs;
 }
 
@@ -248,7 +256,7 @@ std::vector<RankFolder> rank_folders(const std::vector<std::string>& given, std:
   std::set<std::string> seen;
   const std::vector<std::string> usual = {SessionOptions::from_env().directory};
   for (const std::string& each : given.empty() ? usual : given) {
-    for (RankFolder& folder : rank_folders(each, remarks)) {
+    for (RankFolder& folder : newest_run(each, remarks).ranks) {
       if (seen.insert(folder.path()).second) { all.push_back(std::move(folder)); }
     }
   }

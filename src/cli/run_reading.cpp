@@ -2,16 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/run_reading.hpp"
 
-#include "base/nanoseconds.hpp"
 #include "cli/last_ranks.hpp"
 #include "cli/rank_sum.hpp"
 #include "report/job_throughput.hpp"
 
-#include <fmt/chrono.h>
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <ctime>
 #include <utility>
 
 TAKT_BEGIN_NAMESPACE
@@ -41,26 +36,48 @@ void add_up_run(RunReading& run) {
   LastRanks last = last_ranks(std::move(run.ranks));
   run.ranks = std::move(last.ranks);
   run.world_size = static_cast<std::size_t>(last.world);
-  run.state = Ending::finished;
+  run.state = state_of(run.ranks);
+  run.steps = most_steps(run.ranks);
   std::vector<const Snapshot*> snapshots;
-  for (const Rank& rank : run.ranks) {
-    snapshots.push_back(&rank.snapshot);
-    if (badness(rank.ending) > badness(run.state)) { run.state = rank.ending; }
-    for (const SeriesSteps& each : rank.steps) { run.steps = std::max(run.steps, each.steps); }
-  }
+  snapshots.reserve(run.ranks.size());
+  for (const Rank& rank : run.ranks) { snapshots.push_back(&rank.snapshot); }
   run.sum = snapshots.size() == 1 ? *snapshots.front() : merged(snapshots);
-  for (const detail::JobThroughput& each : detail::job_throughputs(run.sum)) {
-    if (run.step_path != RunReading::kNoSteps && each.throughput.period_ns <= run.throughput.period_ns) { continue; }
-    run.step_path = each.path;
-    run.throughput = each.throughput;
-  }
+  const JobThroughput main = main_throughput(run.sum);
+  if (main.series == 0) { return; }
+  run.step_path = main.path;
+  run.throughput = main.throughput;
 }
 
 }  // namespace
 
+Ending state_of(const std::vector<Rank>& ranks) noexcept {
+  Ending worst = Ending::finished;
+  for (const Rank& each : ranks) {
+    if (badness(each.ending) > badness(worst)) { worst = each.ending; }
+  }
+  return worst;
+}
+
+std::uint64_t most_steps(const std::vector<Rank>& ranks) noexcept {
+  std::uint64_t most = 0;
+  for (const Rank& rank : ranks) {
+    for (const SeriesSteps& each : rank.steps) { most = std::max(most, each.steps); }
+  }
+  return most;
+}
+
+JobThroughput main_throughput(const Snapshot& sum) {
+  JobThroughput main;
+  for (const JobThroughput& each : detail::job_throughputs(sum)) {
+    if (main.series == 0 || each.throughput.period_ns > main.throughput.period_ns) { main = each; }
+  }
+  return main;
+}
+
 RunReading read_run(const RunFolder& run, const RunTaker& take) {
   RunReading reading;
   reading.folder = run.folder;
+  if (run.ranks.empty()) { reading.not_read.push_back(why_closed(run.folder)); }
   for (const RankFolder& folder : run.ranks) {
     Rank rank = read_rank(folder, [&](const Snapshot& snapshot) {
       if (take) { take(folder, snapshot); }
@@ -91,13 +108,6 @@ const char* state_word(Ending ending) noexcept {
       break;
   }
   return "silent";
-}
-
-std::string utc_text(std::int64_t unix_ns) {
-  const std::time_t seconds = unix_ns / detail::kSecondNs;
-  std::tm when = {};
-  ::gmtime_r(&seconds, &when);
-  return fmt::format("{:%Y-%m-%d %H:%M:%S}", when);
 }
 
 }  // namespace cli

@@ -6,6 +6,7 @@
 
 #include "cli/rank.hpp"
 #include "cli/run_folder.hpp"
+#include "report/job_throughput.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -38,11 +39,17 @@ using RunTaker = std::function<void(const RankFolder& folder, const Snapshot&)>;
 /// Reads all journals of the run, one at a time.
 RunReading read_run(const RunFolder& run, const RunTaker& take = {});
 
+/// The worst of the ranks' endings. Of none: finished.
+Ending state_of(const std::vector<Rank>& ranks) noexcept;
+
+/// Of the rank that has most.
+std::uint64_t most_steps(const std::vector<Rank>& ranks) noexcept;
+
+/// Of the Batch in which the run spent most; without a Batch all 0. `sum` is of all ranks.
+JobThroughput main_throughput(const Snapshot& sum);
+
 /// "finished", "failed", "killed", "running", "died" or "silent".
 const char* state_word(Ending ending) noexcept;
-
-/// "2026-03-01 10:15:30", in UTC.
-std::string utc_text(std::int64_t unix_ns);
 
 }  // namespace cli
 TAKT_END_NAMESPACE

@@ -3,6 +3,7 @@
 #include "cli/commands.hpp"
 #include "cli/job_run.hpp"
 #include "cli/scaling_document.hpp"
+#include "report/page.hpp"
 
 #include <fmt/format.h>
 
@@ -28,7 +29,7 @@ int scaling(const ScalingWishes& wishes) {
   for (const std::string& each : report.remarks) { fmt::print(stderr, "takt: {}\n", each); }
   fmt::print("{}", wishes.form == ScalingForm::csv    ? scaling_csv(report)
                    : wishes.form == ScalingForm::json ? scaling_json(report)
-                                                      : scaling_table(report));
+                                                      : scaling_table(report, detail::page_on_stdout(wishes.drawn)));
   return all ? 0 : kBroken;
 }
 

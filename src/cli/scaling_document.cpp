@@ -4,12 +4,14 @@
 
 #include "base/text.hpp"
 #include "report/csv_rows.hpp"
+#include "report/text_table.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <cstddef>
+#include <iterator>
+#include <utility>
 #include <vector>
 
 TAKT_BEGIN_NAMESPACE
@@ -18,7 +20,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using detail::Scaling;
-using Cells = std::vector<std::string>;
 
 constexpr std::size_t kRunColumns = 60;
 
@@ -44,37 +45,22 @@ std::string scaling_title(const ScalingReport& report) {
   return path;
 }
 
-Cells scaling_cells(const ScalingLine& line) {
-  const Throughput& rate = line.run.throughput;
-  const detail::JobEfficiency& used = line.run.efficiency;
-  const auto known = [&](double value) { return used.parallel > 0 ? share(value) : std::string("-"); };
-  return {fmt::format("{}", line.run.ranks),
-          detail::human_rate(line.row.items_per_s),
-          has_interval(line)
-              ? fmt::format("{} to {}", detail::human_rate(rate.items_low), detail::human_rate(rate.items_high))
-              : "-",
-          fmt::format("{:.2f}", line.row.speed_up),
-          share(line.row.efficiency),
-          known(used.load_balance),
-          known(used.communication),
-          known(used.parallel),
-          run_label(line.run.id)};
-}
+constexpr detail::TextColumn kScalingColumns[] = {{"ranks", 0},         {"samples/s", 0},  {"95 % interval", 3},
+                                                  {"speed-up", 0},      {"efficiency", 0}, {"load balance", 2},
+                                                  {"communication", 2}, {"parallel", 1}};
 
-/// Figures end below each other, and the last column begins so.
-std::string aligned(const std::vector<Cells>& lines) {
-  std::vector<std::size_t> widths(lines.front().size());
-  for (const Cells& line : lines) {
-    for (std::size_t at = 0; at < line.size(); ++at) { widths[at] = std::max(widths[at], line[at].size()); }
-  }
-  std::string text;
-  for (const Cells& line : lines) {
-    for (std::size_t at = 0; at + 1 < line.size(); ++at) {
-      text += std::string(widths[at] - line[at].size(), ' ') + line[at] + "  ";
-    }
-    text += line.back() + "\n";
-  }
-  return text;
+detail::TextTable::Line scaling_line(const ScalingLine& line) {
+  const Throughput& rate = line.run.throughput;
+  const JobEfficiency& used = line.run.efficiency;
+  const auto known = [&](double value) { return used.parallel > 0 ? share(value) : std::string("-"); };
+  return {run_label(line.run.id),
+          0,
+          {fmt::format("{}", line.run.ranks), detail::human_rate(line.row.items_per_s),
+           has_interval(line)
+               ? fmt::format("{} to {}", detail::human_rate(rate.items_low), detail::human_rate(rate.items_high))
+               : "-",
+           fmt::format("{:.2f}", line.row.speed_up), share(line.row.efficiency), known(used.load_balance),
+           known(used.communication), known(used.parallel)}};
 }
 
 double stall_of(const ScalingLine& line) {
@@ -87,20 +73,19 @@ double lengthening_of(const ScalingLine& line) {
   return detail::communication_lengthening(line.row.items_per_s, line.without_communication->items_per_s);
 }
 
-std::string overheads_of(const ScalingLine& line) {
-  std::string text;
+void add_overheads(const ScalingLine& line, std::vector<std::string>& lines) {
   if (line.without_loader) {
-    text += fmt::format("{} ranks: data stall {} of the rate; without the loader {} samples/s ({})\n", line.run.ranks,
-                        share(stall_of(line)), detail::human_rate(line.without_loader->items_per_s),
-                        run_label(line.without_loader->id));
+    lines.push_back(fmt::format("{} ranks: data stall {} of the rate; without the loader {} samples/s ({})",
+                                line.run.ranks, share(stall_of(line)),
+                                detail::human_rate(line.without_loader->items_per_s),
+                                run_label(line.without_loader->id)));
   }
   if (line.without_communication) {
-    text += fmt::format(
-        "{} ranks: communication takes {} of the rate, and makes steps longer by {}; without it {} samples/s ({})\n",
+    lines.push_back(fmt::format(
+        "{} ranks: communication takes {} of the rate, and makes steps longer by {}; without it {} samples/s ({})",
         line.run.ranks, share(communication_share_of(line)), share(lengthening_of(line)),
-        detail::human_rate(line.without_communication->items_per_s), run_label(line.without_communication->id));
+        detail::human_rate(line.without_communication->items_per_s), run_label(line.without_communication->id)));
   }
-  return text;
 }
 
 const char* scaling_word(Scaling scaling) {
@@ -109,7 +94,7 @@ const char* scaling_word(Scaling scaling) {
 
 Json line_json(const ScalingLine& line) {
   const Throughput& rate = line.run.throughput;
-  const detail::JobEfficiency& used = line.run.efficiency;
+  const JobEfficiency& used = line.run.efficiency;
   Json json = {{"run_id", line.run.id},
                {"ranks", line.run.ranks},
                {"missing_ranks", line.run.missing},
@@ -147,15 +132,21 @@ std::string field(bool known, double value) { return known ? fmt::format("{}", v
 
 }  // namespace
 
-std::string scaling_table(const ScalingReport& report) {
-  std::vector<Cells> lines = {{"ranks", "samples/s", "95 % interval", "speed-up", "efficiency", "load balance",
-                               "communication", "parallel", "run"}};
-  std::string overheads;
+std::string scaling_table(const ScalingReport& report, detail::Page page) {
+  std::vector<detail::TextTable::Line> lines;
+  std::vector<std::string> overheads;
   for (const ScalingLine& each : report.lines) {
-    lines.push_back(scaling_cells(each));
-    overheads += overheads_of(each);
+    lines.push_back(scaling_line(each));
+    add_overheads(each, overheads);
   }
-  return scaling_title(report) + "\n\n" + aligned(lines) + (overheads.empty() ? "" : "\n" + overheads);
+  const detail::TextTable table({std::begin(kScalingColumns), std::end(kScalingColumns)}, std::move(lines),
+                                page.width(), "run");
+  page.add_part({scaling_title(report)}, detail::Page::Style::bold);
+  page.add({table.head()}, detail::Page::Style::bold);
+  page.add(table.body(), detail::Page::Style::plain);
+  if (!overheads.empty()) { page.gap(); }
+  page.add(overheads, detail::Page::Style::plain);
+  return page.text();
 }
 
 std::string scaling_csv(const ScalingReport& report) {
@@ -164,7 +155,7 @@ std::string scaling_csv(const ScalingReport& report) {
       "load_balance,communication,parallel,data_stall,communication_share,communication_lengthening\n";
   for (const ScalingLine& each : report.lines) {
     const Throughput& rate = each.run.throughput;
-    const detail::JobEfficiency& used = each.run.efficiency;
+    const JobEfficiency& used = each.run.efficiency;
     const bool has_steps = used.parallel > 0;
     const bool loader = each.without_loader.has_value();
     const bool communication = each.without_communication.has_value();

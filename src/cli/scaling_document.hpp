@@ -5,6 +5,7 @@
 #include <takt/config.hpp>
 
 #include "cli/scaling_report.hpp"
+#include "report/page.hpp"
 
 #include <string>
 
@@ -12,7 +13,7 @@ TAKT_BEGIN_NAMESPACE
 namespace cli {
 
 /// For people, by lines.
-std::string scaling_table(const ScalingReport& report);
+std::string scaling_table(const ScalingReport& report, detail::Page page);
 /// A line for each run. What is not known is empty.
 std::string scaling_csv(const ScalingReport& report);
 /// By schema "takt-scaling/1", docs/command.md.

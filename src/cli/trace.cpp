@@ -10,6 +10,7 @@
 #include "cli/last_ranks.hpp"
 #include "cli/rank.hpp"
 #include "cli/run_folder.hpp"
+#include "cli/trace_file.hpp"
 
 #include <fmt/format.h>
 
@@ -109,8 +110,9 @@ int trace(const std::string& run, const std::string& file, int rank) {
   const std::vector<RankFolder> folders =
       rank_folders(run.empty() ? std::vector<std::string>() : std::vector<std::string>{run}, remarks);
   for (const std::string& each : remarks) { std::fprintf(stderr, "takt: %s\n", each.c_str()); }
-  if (rank >= 0) { return trace_of_one(folder_of_rank(folders, rank), file); }
-  return folders.size() == 1 ? trace_of_one(folders.front(), file) : trace_of_all(folders, file);
+  const std::string target = trace_file(file, folders.front(), rank);
+  if (rank >= 0) { return trace_of_one(folder_of_rank(folders, rank), target); }
+  return folders.size() == 1 ? trace_of_one(folders.front(), target) : trace_of_all(folders, target);
 }
 
 }  // namespace cli

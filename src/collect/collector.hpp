@@ -28,7 +28,8 @@ struct Harvest {
   std::vector<Row> rows;
   std::vector<Metric> metrics;
   std::vector<Span> spans;
-  std::vector<Row> early;  ///< that wait, as they stand; where that is new
+  std::vector<Row> early;       ///< that wait, as they stand; where that is new
+  std::vector<Sample> samples;  ///< which others have taken
 };
 
 /// Turns the records of threads into rows, metrics and spans. A row waits here until its device values are in, or 1 024

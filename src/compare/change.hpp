@@ -30,17 +30,18 @@ struct Change {
   double low = 0;  ///< 95 % interval, or that of the level that was asked for
   double high = 0;
   Basis basis = Basis::none;
-  double between = 0;         ///< standard deviation between runs of one side
+  double between = 0;         ///< standard deviation between runs of one side, of the logarithms
   double within = 0;          ///< standard error that the steps of a run leave, on average
-  double standard_error = 0;  ///< of the change
+  double standard_error = 0;  ///< of the change, of its logarithm
   double degrees = 0;         ///< of freedom
   std::size_t runs = 0;       ///< on the side that has fewer
 };
 
 constexpr std::size_t kRunsForScatter = 3;
 
-/// The change of means of logarithms over runs, by Welch's t: each side has its own scatter. That is no less than what
-/// the steps within its runs leave: three runs that lie close together by chance do not make it less. With fewer than
+/// The change of means of logarithms over runs, by Student's t: of one scatter where the sides have as many runs and an
+/// F test does not tell their scatters apart, else by Welch. A scatter is no less than what the steps within the runs
+/// leave: three runs that lie close together by chance do not make it less. With fewer than
 /// kRunsForScatter runs on a side the interval is that within runs. REQUIRES: a run on each side, values above 0. Any
 /// thread.
 Change change_of(const std::vector<RunFigure>& base, const std::vector<RunFigure>& now, double level = 0.95);

@@ -25,11 +25,13 @@ struct RunRegion {
   double p99 = 0;
   double device_mean = 0;
   double calls_a_step = 0;
+  std::size_t paths = 1;  ///< that read the same and count together: they differ in kind, or in where a key has a "/"
 };
 
 /// A run as a comparison sees it.
 struct ComparedRun {
-  std::string name;  ///< for people
+  std::string name;      ///< for people
+  std::string identity;  ///< the same of a copy
   std::int64_t start_unix_ns = 0;
   std::size_t ranks = 0;  ///< of which there is a journal
   std::size_t world_size = 0;

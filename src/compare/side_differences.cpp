@@ -95,6 +95,24 @@ void add_other_calls(const Runs& base, const Runs& now, std::vector<Finding>& fi
   }
 }
 
+void add_shared_names(const Runs& base, const Runs& now, std::vector<Finding>& findings) {
+  for (const std::string& path : paths_of(base, now)) {
+    std::size_t most = 1;
+    for (const Runs* side : {&base, &now}) {
+      for (const ComparedRun& run : *side) {
+        const auto found = run.regions.find(path);
+        if (found != run.regions.end()) { most = std::max(most, found->second.paths); }
+      }
+    }
+    if (most == 1) { continue; }
+    findings.push_back({"shared_name",
+                        shown_name(path) + " is what " + std::to_string(most) +
+                            " regions are called, which differ in kind or in their keys: their calls count together",
+                        {{"regions", static_cast<double>(most), ""}},
+                        {}});
+  }
+}
+
 void add_other_items(const Runs& base, const Runs& now, std::vector<Finding>& findings) {
   const auto mean_items = [](const Runs& runs) {
     double sum = 0;
@@ -218,6 +236,7 @@ std::vector<Finding> differences_of(const std::vector<ComparedRun>& base, const 
 std::vector<Finding> findings_of(const std::vector<ComparedRun>& base, const std::vector<ComparedRun>& now) {
   std::vector<Finding> findings;
   add_one_sided(base, now, findings);
+  add_shared_names(base, now, findings);
   add_other_calls(base, now, findings);
   add_other_items(base, now, findings);
   add_losses(base, now, findings);

@@ -18,8 +18,14 @@ JsonText finding_json(const Finding& finding) {
             {"high_ns", finding.cost->high_ns},
             {"share", finding.cost->share}};
   }
-  return {{"what", finding.what}, {"sentence", finding.sentence}, {"evidence", evidence}, {"cost", cost}};
+  return {{"what", finding.what},
+          {"sentence", finding.sentence},
+          {"evidence", evidence},
+          {"cost", cost},
+          {"where", finding.where.empty() ? JsonText() : JsonText(finding.where)}};
 }
+
+JsonText abstention_json(const Abstention& abstention) { return {{"what", abstention.what}, {"why", abstention.why}}; }
 
 }  // namespace detail
 TAKT_END_NAMESPACE

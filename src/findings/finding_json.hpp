@@ -9,9 +9,11 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// {"what", "sentence", "evidence": [{"name", "value", "unit"}], "cost": {"ns", "low_ns", "high_ns", "share"}}; `cost`
-/// and `unit` are null where there are none. Any thread.
+/// {"what", "sentence", "evidence": [{"name", "value", "unit"}], "cost": {"ns", "low_ns", "high_ns", "share"},
+/// "where"}; `cost`, `unit` and `where` are null where there are none. Any thread.
 JsonText finding_json(const Finding& finding);
+/// {"what", "why"}. Any thread.
+JsonText abstention_json(const Abstention& abstention);
 
 }  // namespace detail
 TAKT_END_NAMESPACE

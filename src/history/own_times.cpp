@@ -19,25 +19,30 @@ struct TimeInStep {
 
 bool is_before(const TimeInStep& a, std::uint32_t path) noexcept { return a.path < path; }
 
-std::vector<TimeInStep> times_by_path(const Row& row) {
+/// \param value of a cell; below 0: it has none.
+template <class Value>
+std::vector<TimeInStep> times_by_path(const Row& row, Value value) {
   std::vector<TimeInStep> times;
   times.reserve(row.cells.size());
   for (const Cell& each : row.cells) {
+    const std::int64_t ns = value(each);
+    if (ns < 0) { continue; }
     auto at = std::lower_bound(times.begin(), times.end(), each.path, is_before);
     if (at == times.end() || at->path != each.path) { at = times.insert(at, {each.path}); }
-    at->ns = bounded_sum(at->ns, each.host_ns < 0 ? 0 : static_cast<std::uint64_t>(each.host_ns));
+    at->ns = bounded_sum(at->ns, static_cast<std::uint64_t>(ns));
   }
   return times;
 }
 
-}  // namespace
-
-std::vector<OwnTime> own_times(const Snapshot& snapshot, const Row& row) {
-  std::vector<TimeInStep> times = times_by_path(row);
+/// \param beside whether what a path took was beside what the path around it did, and not part of it.
+template <class Beside>
+std::vector<OwnTime> without_inner(std::vector<TimeInStep> times, const Snapshot& snapshot, const Row& row,
+                                   Beside beside) {
   for (const TimeInStep& each : times) {
-    const std::uint32_t parent = each.path < snapshot.paths.size() ? snapshot.paths[each.path].parent : Cell::kOther;
+    if (each.path >= snapshot.paths.size() || beside(snapshot.paths[each.path])) { continue; }
+    const std::uint32_t parent = snapshot.paths[each.path].parent;
     const auto above = std::lower_bound(times.begin(), times.end(), parent, is_before);
-    if (parent == Cell::kOther || above == times.end() || above->path != parent) { continue; }
+    if (parent == PathStats::kNoParent || above == times.end() || above->path != parent) { continue; }
     above->inside_ns = bounded_sum(above->inside_ns, each.ns);
   }
   const std::uint32_t batch = snapshot.series[row.series].path;
@@ -47,6 +52,19 @@ std::vector<OwnTime> own_times(const Snapshot& snapshot, const Row& row) {
     if (each.path != batch) { own.push_back({each.path, each.ns - std::min(each.inside_ns, each.ns)}); }
   }
   return own;
+}
+
+}  // namespace
+
+std::vector<OwnTime> own_times(const Snapshot& snapshot, const Row& row) {
+  const auto host_ns = [](const Cell& cell) { return std::max<std::int64_t>(cell.host_ns, 0); };
+  return without_inner(times_by_path(row, host_ns), snapshot, row, [](const PathStats&) { return false; });
+}
+
+std::vector<OwnTime> own_stream_times(const Snapshot& snapshot, const Row& row) {
+  const auto device_ns = [](const Cell& cell) { return cell.device_ns; };
+  return without_inner(times_by_path(row, device_ns), snapshot, row,
+                       [](const PathStats& path) { return path.kind == Kind::comm; });
 }
 
 }  // namespace detail

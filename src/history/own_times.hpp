@@ -20,5 +20,9 @@ struct OwnTime {
 /// The row is one of `snapshot`. Rows may say anything: nothing wraps or is negative. Any thread.
 std::vector<OwnTime> own_times(const Snapshot& snapshot, const Row& row);
 
+/// The same of stream spans, of regions that have one. A region of kind comm inside another one is no part of it: where
+/// that pays, communication has streams of its own, beside the computing. Any thread.
+std::vector<OwnTime> own_stream_times(const Snapshot& snapshot, const Row& row);
+
 }  // namespace detail
 TAKT_END_NAMESPACE

@@ -108,14 +108,15 @@ std::size_t SeriesHistory::longest_column(const Step& step, Usual& usual) const 
 void SeriesHistory::find_slow(Usual& usual) {
   if (usual.median_ns <= 0) { return; }
   std::uint64_t place = steps_;
+  const double slow_ns = std::max(kSlow * usual.median_ns, usual.median_ns + kSlowDeviations * usual.spread_ns);
   for (const Step& each : chunk_) {
     const auto whole = static_cast<double>(each.whole_ns());
-    if (!each.warmup && whole >= kSlow * usual.median_ns) {
+    if (!each.warmup && whole >= slow_ns) {
       const std::size_t column = longest_column(each, usual);
       const std::uint32_t path = column < columns_.size() ? columns_[column].path : batch_;
       if (slow_.count(path) != 0 || slow_.size() < kMostSlowPaths) {
         const auto excess = static_cast<std::uint64_t>(whole - usual.median_ns);
-        slow_[path].add(place, each.number, excess, whole / usual.median_ns);
+        slow_[path].add({place, each.number, excess, whole / usual.median_ns, !each.has_period});
       }
     }
     ++place;
@@ -157,6 +158,7 @@ void SeriesHistory::take(const Step& step, const Usual& usual) {
   const std::uint64_t each = std::max<std::uint64_t>(stride_ / StepBlock::kMostSamples, 1);
   if (steps_ % each == each / 2) { add_sample(block, step.ns); }
   add_columns(block, step.columns);
+  if (beginning_.size() < kBeginning) { beginning_.push_back(step.whole_ns()); }
   ++steps_;
   warmup_ += step.warmup ? 1 : 0;
 }

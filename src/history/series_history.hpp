@@ -42,8 +42,10 @@ class SeriesHistory {
   static constexpr std::size_t kMostWorst = 32;
   static constexpr std::size_t kMostBreaks = 1024;
   static constexpr std::size_t kMostSlowPaths = 32;
-  /// A step is slow if it takes so many times the median of its neighbours.
+  static constexpr std::size_t kBeginning = 256;
+  /// A slow step takes so many times the median of its neighbours, and is so many of their deviations above it.
   static constexpr double kSlow = 2;
+  static constexpr double kSlowDeviations = 6;
 
   /// Takes a row of the snapshot, of this series.
   void add(const Snapshot& snapshot, const Row& row);
@@ -65,6 +67,8 @@ class SeriesHistory {
   const std::map<std::uint32_t, SlowSteps>& slow() const noexcept { return slow_; }
   /// The longest ones after warm-up, by their Batch; the longest first.
   std::vector<WorstStep> worst() const;
+  /// The first kBeginning steps: each with what lies in front of it, where that is known.
+  const std::vector<std::uint64_t>& beginning() const noexcept { return beginning_; }
   /// Steps in front of which the pace breaks: an Epoch ends, or another Batch lies between. Places among all steps,
   /// ascending; of too many the first ones.
   const std::vector<std::uint64_t>& breaks() const noexcept { return breaks_; }
@@ -111,6 +115,7 @@ class SeriesHistory {
   std::vector<Step> chunk_;  // the newest, not in blocks yet
   std::map<std::uint32_t, SlowSteps> slow_;
   std::vector<WorstStep> worst_;  // a heap, the least of them first
+  std::vector<std::uint64_t> beginning_;
   std::vector<std::uint64_t> breaks_;
   std::uint64_t all_breaks_ = 0;
 };

@@ -7,9 +7,9 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-void SlowSteps::add(std::uint64_t place, std::int64_t step, std::uint64_t excess_ns, double ratio) {
+void SlowSteps::add(const SlowStep& step) {
   if (steps_ != 0) {
-    const std::uint64_t gap = place - last_place_;
+    const std::uint64_t gap = step.place - last_place_;
     const auto known = gaps_.find(gap);
     if (known != gaps_.end()) {
       ++known->second;
@@ -17,17 +17,19 @@ void SlowSteps::add(std::uint64_t place, std::int64_t step, std::uint64_t excess
       gaps_.emplace(gap, 1);
     }
   } else {
-    first_step_ = step;
+    first_step_ = step.step;
   }
-  if (steps_ == 0 || excess_ns > worst_excess_ns_) {
-    worst_step_ = step;
-    worst_excess_ns_ = excess_ns;
+  if (steps_ == 0 || step.excess_ns > worst_excess_ns_) {
+    worst_step_ = step.step;
+    worst_excess_ns_ = step.excess_ns;
   }
   ++steps_;
-  excess_ns_ = bounded_sum(excess_ns_, excess_ns);
-  ratios_ += ratio;
-  last_step_ = step;
-  last_place_ = place;
+  after_breaks_ += step.after_break ? 1 : 0;
+  excess_ns_ = bounded_sum(excess_ns_, step.excess_ns);
+  excess_squares_ += static_cast<double>(step.excess_ns) * static_cast<double>(step.excess_ns);
+  ratios_ += step.ratio;
+  last_step_ = step.step;
+  last_place_ = step.place;
 }
 
 }  // namespace detail

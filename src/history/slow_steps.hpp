@@ -11,18 +11,28 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// The steps of a series that took twice as long as their neighbours, or longer, because of one region. A value; one
-/// thread at a time.
+/// A step that took much longer than its neighbours.
+struct SlowStep {
+  std::uint64_t place = 0;  ///< its number among all steps of the series
+  std::int64_t step = 0;
+  std::uint64_t excess_ns = 0;  ///< by how much it was longer than the median of its neighbours
+  double ratio = 0;             ///< its length by that median
+  bool after_break = false;     ///< the pace breaks in front of it: an Epoch ends, or another Batch lies between
+};
+
+/// Those of a series that are slow because of one region. A value; one thread at a time.
 class SlowSteps {
  public:
   static constexpr std::size_t kMostGaps = 64;
 
-  /// Adds the next one. \param place its number among all steps of the series, ascending. \param excess_ns by how much
-  /// it was longer than the median of its neighbours. \param ratio its length by that median.
-  void add(std::uint64_t place, std::int64_t step, std::uint64_t excess_ns, double ratio);
+  /// Adds the next one; their places ascend.
+  void add(const SlowStep& step);
 
   std::uint64_t steps() const noexcept { return steps_; }
+  std::uint64_t after_breaks() const noexcept { return after_breaks_; }
   std::uint64_t excess_ns() const noexcept { return excess_ns_; }
+  /// The sum of the squares of what each was longer, in ns squared.
+  double excess_squares() const noexcept { return excess_squares_; }
   /// Their mean length, by the median of their neighbours.
   double mean_ratio() const noexcept { return steps_ == 0 ? 0 : ratios_ / static_cast<double>(steps_); }
   std::int64_t first_step() const noexcept { return first_step_; }
@@ -35,7 +45,9 @@ class SlowSteps {
 
  private:
   std::uint64_t steps_ = 0;
+  std::uint64_t after_breaks_ = 0;
   std::uint64_t excess_ns_ = 0;
+  double excess_squares_ = 0;
   double ratios_ = 0;
   std::int64_t first_step_ = 0;
   std::int64_t last_step_ = 0;

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "journal/journal_blocks.hpp"
 
+#include "base/wrapping.hpp"
+
 #include <algorithm>
 #include <map>
 #include <string_view>
@@ -24,14 +26,7 @@ enum RowFlag : std::uint32_t {
   kDevice = 128,  ///< its cells have device times
 };
 
-// Differences wrap: what a damaged frame says must not be undefined.
-std::int64_t plus(std::int64_t a, std::int64_t b) noexcept {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-}
-std::int64_t minus(std::int64_t a, std::int64_t b) noexcept {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
-}
-std::int64_t end_of(const Row& row) noexcept { return plus(row.begin_ns, row.host_ns); }
+std::int64_t end_of(const Row& row) noexcept { return wrapped_sum(row.begin_ns, row.host_ns); }
 
 bool same_cells(const Row& a, const Row& b) {
   return std::equal(
@@ -64,8 +59,8 @@ std::uint32_t flags_of(const Row& row, const Row* before, const Row* newest) {
   flags |= device ? kDevice : 0U;
   flags |= newest != nullptr && newest->series == row.series ? kSameSeries : 0U;
   if (before == nullptr) { return flags; }
-  flags |= row.step == plus(before->step, 1) ? kNextStep : 0U;
-  flags |= row.period_ns == minus(end_of(row), end_of(*before)) ? kWholePeriod : 0U;
+  flags |= row.step == wrapped_sum(before->step, 1) ? kNextStep : 0U;
+  flags |= row.period_ns == wrapped_difference(end_of(row), end_of(*before)) ? kWholePeriod : 0U;
   flags |= row.items == before->items ? kSameItems : 0U;
   flags |= same_cells(row, *before) ? kSameCells : 0U;
   return flags;
@@ -76,7 +71,7 @@ void spell(Encoder& out, const Row& row, const Row* before, const Row* newest) {
   out.number(flags);
   if ((flags & kSameSeries) == 0) { out.number(row.series); }
   if ((flags & kNextStep) == 0) { out.number(row.step); }
-  out.number(minus(row.begin_ns, before == nullptr ? 0 : end_of(*before)));
+  out.number(wrapped_difference(row.begin_ns, before == nullptr ? 0 : end_of(*before)));
   out.number(static_cast<std::uint64_t>(row.host_ns));
   if ((flags & kWholePeriod) == 0) { out.number(row.period_ns); }
   if ((flags & kSameItems) == 0) { out.number(row.items); }
@@ -133,15 +128,15 @@ bool read_row(Decoder& in, const Before& rows, Row& row) {
   const Row none;
   const Row& last = before == nullptr ? none : *before;
   if ((flags & kNextStep) != 0) {
-    row.step = plus(last.step, 1);
+    row.step = wrapped_sum(last.step, 1);
   } else {
     in.number(row.step);
   }
   in.number(row.begin_ns);
-  row.begin_ns = plus(row.begin_ns, end_of(last));
+  row.begin_ns = wrapped_sum(row.begin_ns, end_of(last));
   row.host_ns = read_time(in);
   if ((flags & kWholePeriod) != 0) {
-    row.period_ns = minus(end_of(row), end_of(last));
+    row.period_ns = wrapped_difference(end_of(row), end_of(last));
   } else {
     in.number(row.period_ns);
   }
@@ -177,8 +172,8 @@ void visit(Encoder& out, const MetricsBlock& block) {
     const Metric& metric = block.first[at];
     out.number(number[metric.name]);
     out.real(metric.value);
-    out.number(minus(metric.step, before->step));
-    out.number(minus(metric.time_unix_ns, before->time_unix_ns));
+    out.number(wrapped_difference(metric.step, before->step));
+    out.number(wrapped_difference(metric.time_unix_ns, before->time_unix_ns));
     before = &metric;
   }
 }
@@ -195,6 +190,30 @@ void visit(Encoder& out, const RowsBlock& block) {
   for (const Row* row : block.rows) {
     spell(out, *row, before.same_series(row->series), before.last());
     before.add(*row);
+  }
+}
+
+/// The samples of one frame.
+struct SamplesBlock {
+  const Sample* first;
+  std::size_t count;
+};
+
+void visit(Encoder& out, const SamplesBlock& block) {
+  out.number(block.first->sequence);
+  out.number(block.count);
+  std::map<std::uint32_t, const Sample*> before;  // by meter
+  const Sample none;
+  for (std::size_t at = 0; at < block.count; ++at) {
+    const Sample& sample = block.first[at];
+    const Sample* const last = before.emplace(sample.meter, &none).first->second;
+    out.number(sample.meter);
+    out.number(wrapped_difference(sample.time_ns, last->time_ns));
+    out.number(sample.values.size());
+    for (std::size_t place = 0; place < sample.values.size(); ++place) {
+      out.number(wrapped_difference(sample.values[place], place < last->values.size() ? last->values[place] : 0));
+    }
+    before[sample.meter] = &sample;
   }
 }
 
@@ -220,6 +239,19 @@ void add_metrics(FrameBuffer& out, const std::vector<Metric>& metrics) {
       ++block.count;
     }
     out.add(FrameType::metrics, block);
+    at += block.count;
+  }
+}
+
+void add_samples(FrameBuffer& out, const std::vector<Sample>& samples) {
+  constexpr std::size_t kMost = 512;
+  for (std::size_t at = 0; at < samples.size();) {
+    SamplesBlock block{&samples[at], 1};
+    while (at + block.count < samples.size() && block.count < kMost &&
+           samples[at + block.count].sequence == block.first->sequence + block.count) {
+      ++block.count;
+    }
+    out.add(FrameType::samples, block);
     at += block.count;
   }
 }
@@ -264,9 +296,35 @@ bool read_metrics(std::string_view payload, std::vector<Metric>& metrics) {
     if (!in.ok() || name >= names.size()) { return false; }
     metric.sequence = sequence + at;
     metric.name = names[name];
-    metric.step = plus(metric.step, step);
-    metric.time_unix_ns = plus(metric.time_unix_ns, time);
+    metric.step = wrapped_sum(metric.step, step);
+    metric.time_unix_ns = wrapped_sum(metric.time_unix_ns, time);
     metrics.push_back(metric);
+  }
+  return true;
+}
+
+bool read_samples(std::string_view payload, std::vector<Sample>& samples) {
+  Decoder in(payload);
+  std::uint64_t sequence = 0;
+  std::uint64_t count = 0;
+  in.number(sequence);
+  in.number(count);
+  if (!in.ok() || count > payload.size()) { return false; }
+  std::map<std::uint32_t, Sample> before;  // by meter
+  for (std::uint64_t at = 0; at < count; ++at) {
+    Sample sample;
+    in.number(sample.meter);
+    in.number(sample.time_ns);
+    in.list(sample.values, [](Decoder& inner, std::int64_t& value) { inner.number(value); });
+    if (!in.ok()) { return false; }
+    Sample& last = before[sample.meter];
+    sample.sequence = sequence + at;
+    sample.time_ns = wrapped_sum(sample.time_ns, last.time_ns);
+    for (std::size_t place = 0; place < std::min(sample.values.size(), last.values.size()); ++place) {
+      sample.values[place] = wrapped_sum(sample.values[place], last.values[place]);
+    }
+    last = sample;
+    samples.push_back(std::move(sample));
   }
   return true;
 }

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-// Rows and metrics in a journal, many in a frame, each spelled by what differs from the one before: at a high rate they
-// are nearly all that a journal holds. Byte by byte in docs/journal.md. One thread at a time.
+// Rows, metrics and samples in a journal, many in a frame, each spelled by what differs from the one before: at a high
+// rate they are nearly all that a journal holds. Byte by byte in docs/journal.md. One thread at a time.
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -36,9 +36,13 @@ class RowBlocks {
 /// Frames of metrics, likewise.
 void add_metrics(FrameBuffer& out, const std::vector<Metric>& metrics);
 
+/// Frames of samples, likewise.
+void add_samples(FrameBuffer& out, const std::vector<Sample>& samples);
+
 /// What a frame of rows says. False for a payload that makes no sense; `rows` then holds what came before that.
 bool read_rows(std::string_view payload, std::vector<Row>& rows);
 bool read_metrics(std::string_view payload, std::vector<Metric>& metrics);
+bool read_samples(std::string_view payload, std::vector<Sample>& samples);
 
 }  // namespace detail
 TAKT_END_NAMESPACE

@@ -2,12 +2,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "journal/journal_changes.hpp"
 
+#include "base/nanoseconds.hpp"
+#include "journal/sample_records.hpp"
+
 #include <cstdint>
+#include <tuple>
 #include <utility>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
+
+constexpr std::int64_t kSampledPeriodNs = 10 * kSecondNs;
 
 template <class Record>
 std::string spelled(const Record& record) {
@@ -60,6 +66,7 @@ void JournalChanges::add_state(FrameBuffer& out, const Snapshot& snapshot) {
   add_notes(out, FrameType::tag, snapshot.tags, tags_);
   add_totals(out, snapshot);
   add_lists(out, snapshot);
+  add_sampled(out, snapshot);
 }
 
 void JournalChanges::add_run(FrameBuffer& out, const Snapshot& snapshot) {
@@ -134,12 +141,24 @@ void JournalChanges::add_lists(FrameBuffer& out, const Snapshot& snapshot) {
   add_changed(out, FrameType::devices, DevicesRecord{snapshot.devices}, devices_);
   add_changed(out, FrameType::time_lines, TimeLinesRecord{snapshot.time_lines}, time_lines_);
   add_changed(out, FrameType::groups, GroupsRecord{snapshot.run.groups}, groups_);
+  add_changed(out, FrameType::clock_readings, ClockReadingsRecord{snapshot.clock_readings}, clock_readings_);
   if (open_ || !snapshot.open.empty()) { out.add(FrameType::open, OpenRecord{snapshot.open}); }
   open_ = !snapshot.open.empty();
 }
 
+/// Figures change with each sample: once in a while is enough, and at the end.
+void JournalChanges::add_sampled(FrameBuffer& out, const Snapshot& snapshot) {
+  add_changed(out, FrameType::meters, MetersRecord{snapshot.meters, snapshot.unsampled}, meters_);
+  if (snapshot.meters.empty()) { return; }
+  const bool due = snapshot.finished || snapshot.wall_ns - sampled_ns_ >= kSampledPeriodNs;
+  if (!due) { return; }
+  out.add(FrameType::sampled, SampledRecord{snapshot.meters, snapshot.step_energies, snapshot.region_energies});
+  sampled_ns_ = snapshot.wall_ns;
+}
+
 void JournalChanges::add_gap(FrameBuffer& out, const GapRecord& gap) {
-  if (gap.rows == gap_.rows && gap.metrics == gap_.metrics && gap.unconfirmed == gap_.unconfirmed) { return; }
+  const auto numbers = [](const GapRecord& of) { return std::tie(of.rows, of.metrics, of.unconfirmed, of.samples); };
+  if (numbers(gap) == numbers(gap_)) { return; }
   out.add(FrameType::gap, gap);
   gap_ = gap;
 }

@@ -35,6 +35,7 @@ class JournalChanges {
   void add_series(FrameBuffer& out, const Snapshot& snapshot);
   static void add_notes(FrameBuffer& out, FrameType type, const Notes& now, Notes& said);
   void add_lists(FrameBuffer& out, const Snapshot& snapshot);
+  void add_sampled(FrameBuffer& out, const Snapshot& snapshot);
 
   bool has_run_ = false;
   std::string clock_;            // as last spelled
@@ -48,8 +49,13 @@ class JournalChanges {
   std::string devices_ = std::string(1, '\0');  // likewise; none
   std::string time_lines_ = devices_;           // likewise
   std::string groups_ = devices_;               // likewise
+  std::string meters_ = std::string(2, '\0');   // likewise
+  std::int64_t sampled_ns_ = kLongAgo;          // when figures of samples were told last
+  std::string clock_readings_ = devices_;       // likewise
   bool open_ = true;                            // regions are open as far as a reader knows
   GapRecord gap_;
+
+  static constexpr std::int64_t kLongAgo = -3'600'000'000'000;
 };
 
 }  // namespace detail

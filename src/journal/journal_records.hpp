@@ -5,8 +5,8 @@
 #include <takt/snapshot.hpp>
 
 #include "base/summary_access.hpp"
+#include "base/throughput_coding.hpp"
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <tuple>
@@ -92,6 +92,10 @@ struct GroupsRecord {
   std::vector<std::pair<std::string, int>> groups;
 };
 
+struct ClockReadingsRecord {
+  std::vector<ClockReading> readings;
+};
+
 struct TimeLinesRecord {
   std::vector<TimeLineInfo> lines;
 };
@@ -121,6 +125,7 @@ struct GapRecord {
   std::uint64_t rows = 0;
   std::uint64_t metrics = 0;
   std::uint64_t unconfirmed = 0;  ///< segments that the disk did not confirm
+  std::uint64_t samples = 0;
 };
 
 /// Ends the frames of one export.
@@ -158,6 +163,7 @@ void visit(Coder& coder, Record& run) {
   visit_numbers(coder, run.pid, run.start_unix_ns);
   coder.text(run.directory);
   if (coder.more()) { coder.number(run.pid_namespace); }
+  if (coder.more()) { coder.text(run.takt_version); }
 }
 
 template <class Coder, class Record, OnlyFor<Record, ClockInfo> = 0>
@@ -192,27 +198,15 @@ void visit(Coder& coder, Record& record) {
 inline NoInterval interval_by_windows(const Throughput& throughput) noexcept {
   return throughput.windows < 3 ? NoInterval::few_steps : NoInterval::none;
 }
-inline NoInterval no_interval_of(std::uint32_t why) noexcept {
-  return static_cast<NoInterval>(std::min(why, static_cast<std::uint32_t>(NoInterval::correlated)));
-}
 
 template <class Coder, class Record, OnlyFor<Record, SeriesRecord> = 0>
 void visit(Coder& coder, Record& record) {
   auto& series = record.series;
   auto& through = series.throughput;
   visit_numbers(coder, record.index, series.path, series.thread, series.steps, series.warmup_steps);
-  visit_numbers(coder, through.steps, through.items, through.period_ns, through.excluded_steps, through.excluded_ns,
-                through.windows);
-  for (auto* rate : {&through.items_per_s, &through.items_low, &through.items_high, &through.steps_per_s}) {
-    coder.real(*rate);
-  }
-  if (!coder.more()) {  // the first version ended here
-    if constexpr (!std::is_const_v<Record>) { through.no_interval = interval_by_windows(through); }
-    return;
-  }
-  auto why = static_cast<std::uint32_t>(through.no_interval);
-  visit_numbers(coder, why, through.stalls);
-  if constexpr (!std::is_const_v<Record>) { through.no_interval = no_interval_of(why); }
+  visit_rates(coder, through);
+  if (coder.more()) { return visit_no_interval(coder, through); }
+  if constexpr (!std::is_const_v<Record>) { through.no_interval = interval_by_windows(through); }  // the first version
 }
 
 template <class Coder, class Record, OnlyFor<Record, NoteRecord> = 0>
@@ -267,6 +261,13 @@ void visit(Coder& coder, Record& record) {
   coder.list(record.groups, [](auto& inner, auto& group) {
     inner.text(group.first);
     inner.number(group.second);
+  });
+}
+
+template <class Coder, class Record, OnlyFor<Record, ClockReadingsRecord> = 0>
+void visit(Coder& coder, Record& record) {
+  coder.list(record.readings, [](auto& inner, auto& reading) {
+    visit_numbers(inner, reading.rank, reading.unix_ns, reading.ahead_ns, reading.error_ns);
   });
 }
 
@@ -328,12 +329,14 @@ void visit(Coder& coder, Record& period) {
   auto& process = period.process;
   visit_numbers(coder, process.cpu_ns, process.stopped_ns, process.suspended_ns, process.before_ns);
   if (coder.more()) { coder.number(process.earlier_sessions); }
+  if (coder.more()) { visit_numbers(coder, process.waited_ns, process.processors); }
 }
 
 template <class Coder, class Record, OnlyFor<Record, GapRecord> = 0>
 void visit(Coder& coder, Record& gap) {
   visit_numbers(coder, gap.rows, gap.metrics);
   if (coder.more()) { coder.number(gap.unconfirmed); }
+  if (coder.more()) { coder.number(gap.samples); }
 }
 
 template <class Coder, class Record, OnlyFor<Record, Uncaught> = 0>

@@ -22,6 +22,7 @@ constexpr std::size_t kLongestPathName = 200;
 constexpr std::size_t kMostEarly = std::size_t{1} << 20U;
 
 constexpr std::size_t kMostGroups = 64;
+constexpr std::size_t kMostClockReadings = 64;
 
 constexpr const char* kLost = "(lost)";
 
@@ -70,23 +71,29 @@ void JournalState::clear() {
   release_early();
   std::vector<Row> rows = std::move(rows_);
   std::vector<Metric> metrics = std::move(metrics_);
+  std::vector<Sample> samples = sampled_.take();
   *this = JournalState();
   rows_ = std::move(rows);
   metrics_ = std::move(metrics);
+  sampled_.put(std::move(samples));
 }
 
 void JournalState::move_into(Snapshot& snapshot) {
   std::vector<Row> rows = std::move(snapshot.rows);
   std::vector<Metric> metrics = std::move(snapshot.metrics);
   move_to_end(rows_, rows);
+  std::vector<Sample> samples = std::move(snapshot.samples);
   move_to_end(metrics_, metrics);
   snapshot = state_;
   const std::uint64_t cut = cut_depth(snapshot.paths);
   snapshot.rows = std::move(rows);
   snapshot.metrics = std::move(metrics);
+  snapshot.samples = std::move(samples);
+  sampled_.move_into(snapshot);
   if (gap_.rows != 0) { snapshot.losses.push_back({"not_in_journal", "rows", gap_.rows}); }
   if (cut != 0) { snapshot.losses.push_back({"nested_too_deep", "paths", cut}); }
   if (gap_.metrics != 0) { snapshot.losses.push_back({"not_in_journal", "metrics", gap_.metrics}); }
+  if (gap_.samples != 0) { snapshot.losses.push_back({"not_in_journal", "samples", gap_.samples}); }
   if (gap_.unconfirmed != 0) { snapshot.losses.push_back({"not_confirmed", "journal", gap_.unconfirmed}); }
 }
 
@@ -126,7 +133,11 @@ JournalState::Answer JournalState::apply(const Frame& frame) {
       {FrameType::rows, &JournalState::use_rows},
       {FrameType::metrics, &JournalState::use_metrics},
       {FrameType::groups, &JournalState::take<GroupsRecord, &JournalState::use>},
+      {FrameType::meters, &JournalState::take<MetersRecord, &JournalState::use>},
+      {FrameType::sampled, &JournalState::take<SampledRecord, &JournalState::use>},
+      {FrameType::samples, &JournalState::use_samples},
       {FrameType::exception, &JournalState::take<Uncaught, &JournalState::use>},
+      {FrameType::clock_readings, &JournalState::take<ClockReadingsRecord, &JournalState::use>},
   };
   for (const Use& use : kUses) {
     if (static_cast<std::uint16_t>(use.type) != frame.type) { continue; }
@@ -310,6 +321,22 @@ bool JournalState::use(GroupsRecord& record) {
   return true;
 }
 
+bool JournalState::use(MetersRecord& record) { return sampled_.use(record); }
+
+bool JournalState::use(SampledRecord& record) {
+  const bool sound = std::all_of(record.steps.begin(), record.steps.end(),
+                                 [this](const StepEnergy& each) { return has_series(each.series); });
+  return sound && sampled_.use(record);
+}
+
+bool JournalState::use_samples(const Frame& frame) { return sampled_.use_samples(frame); }
+
+bool JournalState::use(ClockReadingsRecord& record) {
+  if (record.readings.size() > kMostClockReadings) { return false; }
+  state_.clock_readings = std::move(record.readings);
+  return true;
+}
+
 bool JournalState::use(Metric& metric) {
   if (metric_sequences_.insert(metric.sequence).second) { metrics_.push_back(std::move(metric)); }
   return true;
@@ -332,6 +359,7 @@ bool JournalState::use(PeriodRecord& period) {
   }
   row_sequences_.clear();
   metric_sequences_.clear();
+  sampled_.end_export();
   return true;
 }
 

@@ -6,6 +6,7 @@
 
 #include "journal/journal_format.hpp"
 #include "journal/journal_records.hpp"
+#include "journal/sampled_state.hpp"
 
 #include <cstdint>
 #include <map>
@@ -26,7 +27,7 @@ class JournalState {
   /// Forgets everything: what follows is another journal.
   void clear();
 
-  /// `snapshot` becomes the newest state, but for rows and metrics, which are added to those that it has.
+  /// `snapshot` becomes the newest state, but for rows, metrics and samples, which are added to those that it has.
   void move_into(Snapshot& snapshot);
 
   /// Rows that wait for device values leave as they stand, behind all others. Returns whether there were any.
@@ -58,11 +59,15 @@ class JournalState {
   bool use(Row& row);
   bool use_rows(const Frame& frame);
   bool use_metrics(const Frame& frame);
+  bool use_samples(const Frame& frame);
   bool use(EarlyRecord& record);
   bool use(RowAmendment& amendment);
   bool use(DevicesRecord& record);
   bool use(TimeLinesRecord& record);
   bool use(GroupsRecord& record);
+  bool use(MetersRecord& record);
+  bool use(SampledRecord& record);
+  bool use(ClockReadingsRecord& record);
   bool use(Metric& metric);
   bool use(GapRecord& gap);
   bool use(PeriodRecord& period);
@@ -83,6 +88,7 @@ class JournalState {
   // Of this export: one that was cut off by a full disk is followed by one with the same rows in it.
   Sequences row_sequences_;
   Sequences metric_sequences_;
+  SampledState sampled_;
   GapRecord gap_;
   bool ended_ = false;
   std::int64_t last_time_unix_ns_ = 0;

@@ -80,6 +80,7 @@ ExportResult JournalExporter::write(const Snapshot& snapshot) {
     const std::size_t owed = rows_.owed(snapshot);
     gap.rows += snapshot.rows.size() - owed;
     gap.metrics += snapshot.metrics.size();
+    gap.samples += snapshot.samples.size();
     report_fault_once("journal.full", "the journal in " + directory_ +
                                           (last_words_ ? " found no room on the disk"
                                            : no_room_  ? " leaves the rest of the disk free"
@@ -94,8 +95,7 @@ ExportResult JournalExporter::write(const Snapshot& snapshot) {
   if (!begin_segment(snapshot, frames)) { return refuse(snapshot); }
   gap.unconfirmed = gap_.unconfirmed;
   changes_.add_state(frames, snapshot);
-  rows_.add(frames, snapshot, thin);
-  if (!thin) { add_metrics(frames, snapshot.metrics); }
+  add_records(frames, snapshot, thin);
   changes_.add_gap(frames, gap);
   if (snapshot.uncaught.happened) { frames.add(FrameType::exception, snapshot.uncaught); }
   if (snapshot.finished) { frames.add(FrameType::end, EndRecord{true, snapshot.failed, snapshot.killed}); }
@@ -111,10 +111,18 @@ ExportResult JournalExporter::write(const Snapshot& snapshot) {
   return ExportResult::ok;
 }
 
+void JournalExporter::add_records(FrameBuffer& frames, const Snapshot& snapshot, bool thin) {
+  rows_.add(frames, snapshot, thin);
+  if (thin) { return; }
+  add_metrics(frames, snapshot.metrics);
+  add_samples(frames, snapshot.samples);
+}
+
 void JournalExporter::set_gap(const GapRecord& gap) noexcept {
   gap_ = gap;
   left_out_rows_.store(gap.rows, std::memory_order_relaxed);
   left_out_metrics_.store(gap.metrics, std::memory_order_relaxed);
+  left_out_samples_.store(gap.samples, std::memory_order_relaxed);
 }
 
 /// Has a segment open, a new one where there is none or the current one will not do; the head of a new one is in

@@ -24,7 +24,7 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 
 struct JournalOptions {
-  std::size_t max_bytes = std::size_t{256} << 20U;  ///< beyond: no rows and metrics, and totals once a minute
+  std::size_t max_bytes = std::size_t{256} << 20U;  ///< beyond: no rows, metrics and samples, and totals once a minute
   std::size_t segment_bytes = std::size_t{8}
                               << 20U;  ///< a file is closed by the export after the one that reaches this
   double keep_free =
@@ -49,11 +49,13 @@ class JournalExporter final : public Exporter {
   /// What it has no room for. Any thread.
   std::uint64_t left_out_rows() const noexcept { return left_out_rows_.load(std::memory_order_relaxed); }
   std::uint64_t left_out_metrics() const noexcept { return left_out_metrics_.load(std::memory_order_relaxed); }
+  std::uint64_t left_out_samples() const noexcept { return left_out_samples_.load(std::memory_order_relaxed); }
 
  private:
   ExportResult write(const Snapshot& snapshot);
   bool begin_segment(const Snapshot& snapshot, FrameBuffer& frames);
   void leave_segment() noexcept;
+  void add_records(FrameBuffer& frames, const Snapshot& snapshot, bool thin);
   ExportResult refuse(bool finished);
   void set_gap(const GapRecord& gap) noexcept;
   ExportResult refuse(const Snapshot& snapshot);
@@ -71,6 +73,7 @@ class JournalExporter final : public Exporter {
   GapRecord gap_;
   std::atomic<std::uint64_t> left_out_rows_{0};  // those of gap_
   std::atomic<std::uint64_t> left_out_metrics_{0};
+  std::atomic<std::uint64_t> left_out_samples_{0};
   std::uint32_t next_segment_ = 0;
   std::uint64_t next_sequence_ = 0;
   std::size_t closed_bytes_ = 0;  // in all segments but the current one

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <takt/graph.hpp>
 
+#include "process/diversion.hpp"
 #include "process/graph_state.hpp"
 #include "process/process.hpp"
 
@@ -112,7 +113,8 @@ GraphRegions::~GraphRegions() {
 }
 
 unsigned GraphRegions::begin(const Key& key, StreamRef stream) noexcept {
-  const detail::KeyIndex index = detail::admitted(key);
+  // A graph outlives the trials in which it may be captured.
+  const detail::KeyIndex index = detail::is_diverted() ? detail::key_table().resolve(key) : detail::admitted(key);
   if (index == detail::kNoKey) { return detail::GraphState::kNone; }
   const unsigned region = state_ == nullptr ? detail::GraphState::kNone : state_->begin(index, stream);
   detail::Recorder* const here = detail::this_recorder();
@@ -130,8 +132,10 @@ void GraphRegions::launching() noexcept {
 
 void GraphRegions::launched(StreamRef stream) noexcept {
   if (state_ == nullptr || state_->is_empty()) { return; }
+  const bool diverted = detail::is_diverted();
+  if (diverted) { detail::diversion().note(stream); }
   const bool off =
-      (detail::mode().load(std::memory_order_relaxed) & (detail::kModeDisabled | detail::kModeForked)) != 0;
+      diverted || (detail::mode().load(std::memory_order_relaxed) & (detail::kModeDisabled | detail::kModeForked)) != 0;
   state_->launched(off ? nullptr : detail::this_recorder(), stream);
 }
 

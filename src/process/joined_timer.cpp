@@ -3,6 +3,8 @@
 #include <takt/detail/joined_timer.hpp>
 #include <takt/detail/thread_table.hpp>
 
+#include "process/diversion.hpp"
+
 #include <atomic>
 #include <new>
 
@@ -30,7 +32,7 @@ class TimerInProcess final : public JoinedTimer {
  public:
   explicit TimerInProcess(StreamRef stream) noexcept : stream_(stream) {}
 
-  Handle start(const Key& key) noexcept override { return handle_of(begin_on(key, stream_), nullptr); }
+  Handle start(const Key& key) noexcept override { return handle_of(begin(key), nullptr); }
   void end(const Key& key) noexcept override {
     const Region ended = end_innermost(key);
     if (ThreadLap* lap = here()) { lap->forget(ended); }
@@ -48,7 +50,7 @@ class TimerInProcess final : public JoinedTimer {
     if (lap == nullptr) { return {}; }
     lap->number.store(lap->token->number, std::memory_order_relaxed);
     const Region last = lap->region.load(std::memory_order_relaxed);
-    const Handle handle = handle_of(last == 0 ? begin_on(key, stream_) : lap_slow(last, key), lap);
+    const Handle handle = handle_of(follow(last, key), lap);
     lap->region.store(handle.region, std::memory_order_relaxed);
     return handle;
   }
@@ -62,6 +64,17 @@ class TimerInProcess final : public JoinedTimer {
   void leave() noexcept override { delete this; }
 
  private:
+  /// What trials divert has no handle, and no listener hears of it: an end by its key would not find it.
+  Region begin(const Key& key) const noexcept {
+    const Region region = begin_recorded(key, stream_);
+    if (TAKT_UNLIKELY(region == 0 && is_diverted())) { diversion().note(stream_); }
+    return region;
+  }
+  Region follow(Region last, const Key& key) const noexcept {
+    if (TAKT_LIKELY(last != 0 && !is_diverted())) { return lap_slow(last, key); }
+    if (last != 0) { end_slow(last); }
+    return begin(key);
+  }
   static Handle handle_of(Region region, ThreadLap* lap) noexcept {
     Handle handle;
     handle.region = region;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <takt/takt.hpp>
 
+#include "process/diversion.hpp"
 #include "process/process.hpp"
 #include "record/listeners.hpp"
 
@@ -11,7 +12,7 @@ namespace detail {
 KeyIndex admitted(const Key& key) noexcept {
   // Pairs with start_process().
   if ((mode().load(std::memory_order_acquire) & kModeNotStarted) != 0) { start_process(); }
-  if ((mode().load(std::memory_order_relaxed) & (kModeDisabled | kModeForked)) != 0) { return kNoKey; }
+  if ((mode().load(std::memory_order_relaxed) & (kModeDisabled | kModeForked | kModeDiverted)) != 0) { return kNoKey; }
   return key_table().resolve(key);
 }
 
@@ -87,7 +88,7 @@ TAKT_COLD void end_in_handler(Recorder& here, Region region) noexcept {
 
 /// The stream of an open region, which may be another thread's.
 StreamRef stream_of(Region region) noexcept {
-  if (region == 0 || (region & kRegionUnusual) == 0) { return {}; }
+  if (region == 0 || (region & kRegionUnusual) == 0 || is_diverted(region)) { return {}; }
   const Recorder* opener = Recorder::of(region & ~kRegionFlags);
   return opener->generation() == generation() ? opener->stream_of(region) : StreamRef{};
 }
@@ -157,6 +158,11 @@ Region begin_slow(const Key& key) noexcept {
 }
 
 Region begin_on(const Key& key, StreamRef stream) noexcept {
+  const Region region = begin_recorded(key, stream);
+  return TAKT_UNLIKELY(region == 0 && is_diverted()) ? diversion().begin_region(key, stream) : region;
+}
+
+Region begin_recorded(const Key& key, StreamRef stream) noexcept {
   const KeyIndex index = admitted(key);
   Recorder* recorder = index == kNoKey ? nullptr : this_recorder();
   return recorder == nullptr ? 0 : begin_checked(*recorder, index, stream);
@@ -165,7 +171,7 @@ Region begin_on(const Key& key, StreamRef stream) noexcept {
 Region begin_sampled(const Key& key, std::uint32_t every, StreamRef stream) noexcept {
   const KeyIndex index = admitted(key);
   Recorder* recorder = index == kNoKey ? nullptr : this_recorder();
-  if (recorder == nullptr) { return 0; }
+  if (recorder == nullptr) { return is_diverted() ? diversion().begin_region(key, stream) : 0; }
   {
     const Recorder::Inside inside(*recorder);
     if (inside.interrupts()) {
@@ -183,6 +189,7 @@ Region begin_sampled(const Key& key, std::uint32_t every, StreamRef stream) noex
 namespace {
 
 TAKT_NOINLINE void end_unusual_region(Region region) noexcept {
+  if (TAKT_UNLIKELY(is_diverted(region))) { return Diversion::end_region(region); }
   Recorder* opener = Recorder::of(region & ~kRegionFlags);
   if (opener->generation() != generation()) { return; }  // begun before a fork, by the parent
   Recorder* here = existing_recorder();
@@ -252,6 +259,7 @@ bool note_amount_of(Region region, Event begun, Amount what, std::int64_t amount
 }
 
 Region end_innermost(const Key& key) noexcept {
+  if (is_diverted()) { return 0; }  // its begin was not recorded either
   // Not admitted(): what is open is still recorded while recording is switched off.
   // Acquire: pairs with start_process().
   const bool off = (mode().load(std::memory_order_acquire) & (kModeNotStarted | kModeForked)) != 0;
@@ -274,8 +282,8 @@ Region end_innermost(const Key& key) noexcept {
 Region lap_slow(Region region, const Key& key) noexcept {
   Recorder* here = existing_recorder();
   const KeyIndex index = admitted(key);
-  const bool mine = region != 0 && here != nullptr && Recorder::of(region & ~kRegionFlags) == here &&
-                    here->generation() == generation();
+  const bool mine = region != 0 && !is_diverted(region) && here != nullptr &&
+                    Recorder::of(region & ~kRegionFlags) == here && here->generation() == generation();
   if (!mine || index == kNoKey) {                // nothing to share a clock read with
     const StreamRef stream = stream_of(region);  // before the end takes it
     if (region != 0) { end_slow(region); }
@@ -300,6 +308,7 @@ Region lap_slow(Region region, const Key& key) noexcept {
 
 void note_amount(Region region, Amount what, std::int64_t amount) noexcept {
   if (region == 0) { return; }
+  if (is_diverted(region)) { return diversion().amount(region, what, amount); }
   Recorder* opener = Recorder::of(region & ~kRegionFlags);
   if (opener->generation() != generation()) { return; }
   // Only the opener's own thread can add to its tree; elsewhere the amount is lost, and counted there.

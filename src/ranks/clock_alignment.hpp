@@ -5,6 +5,7 @@
 #include <takt/config.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 TAKT_BEGIN_NAMESPACE
@@ -41,7 +42,12 @@ class ClockAlignment {
   /// REQUIRES: the first one is earlier.
   ClockAlignment(const Point& first, const Point& last) : first_(first), last_(last), known_(true) {}
 
+  /// Of a clock to itself: others are then() told by it.
+  static ClockAlignment same() noexcept { return {{0, 0, 0}, {1, 0, 0}}; }
+
   bool is_known() const noexcept { return known_; }
+  /// Whether it rests on two points.
+  bool knows_drift() const noexcept { return first_.own_ns != last_.own_ns; }
   /// The other clock's reading at a reading of the own one.
   std::int64_t other_ns(std::int64_t own_ns) const noexcept;
   /// By how much that may be off, up or down. It grows outside the two points, and from one point on by 100 ppm, which
@@ -49,9 +55,14 @@ class ClockAlignment {
   std::int64_t error_ns(std::int64_t own_ns) const noexcept;
   /// By how much the other clock is faster, in parts per million.
   double drift_ppm() const noexcept;
+  /// How the other clock stands to the own one.
+  ClockAlignment inverse() const noexcept;
+  /// How the own clock stands to a third one, to which `next` leads from the other. Errors add up.
+  ClockAlignment then(const ClockAlignment& next) const noexcept;
+  /// The same of a point of its own.
+  static Point then(const Point& point, const ClockAlignment& next) noexcept;
 
  private:
-  bool has_drift() const noexcept { return first_.own_ns != last_.own_ns; }
   /// 0 at the first point, 1 at the last.
   double between(std::int64_t own_ns) const noexcept;
 
@@ -60,10 +71,9 @@ class ClockAlignment {
   bool known_ = false;
 };
 
-/// From the answer with the shortest way there and back of each list: one taken early, one late. The error is half that
-/// way, however uneven it is. An empty list says nothing, and of one list alone no drift is known; so it is where the
-/// late one is no later. Answers that came before they were asked for are passed over.
-ClockAlignment align_by_answers(const std::vector<PingPong>& early, const std::vector<PingPong>& late);
+/// From the answer with the shortest way there and back: the error is half that way, however uneven it is. Answers that
+/// came before they were asked for are passed over; none: nothing is known.
+std::optional<ClockAlignment::Point> shortest_answer(const std::vector<PingPong>& answers);
 
 /// From the ends of collectives, in any order. The error is the distance from the line within which 95 % of them lie,
 /// and a little more, as few of them hardly hold the line.

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ranks/collective_ends.hpp"
 
+#include "base/wrapping.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -13,15 +15,6 @@ namespace detail {
 namespace {
 
 constexpr double kShareOfUnknown = 0.95;
-
-/// What files say may be anything: sums wrap rather than overflow.
-std::int64_t wrapped_sum(std::int64_t a, std::int64_t b) noexcept {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-}
-
-std::int64_t wrapped_difference(std::int64_t a, std::int64_t b) noexcept {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
-}
 
 constexpr std::uint64_t kMostStride = std::uint64_t{1} << 31U;
 

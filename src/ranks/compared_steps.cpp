@@ -11,7 +11,7 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-using RegionPlaces = std::map<std::pair<std::string, Kind>, std::size_t>;
+using RegionPlaces = std::map<JobRegion, std::size_t>;
 
 /// The place at which most ranks have most of their steps; of equally many the one with more steps, then the first by
 /// name, so that the order of ranks does not matter.
@@ -39,7 +39,7 @@ std::vector<std::size_t> match_regions(const std::vector<JobRegion>& of_rank, Re
                                        std::vector<JobRegion>& all) {
   std::vector<std::size_t> matched;
   for (const JobRegion& each : of_rank) {
-    const auto [place, is_new] = places.emplace(std::make_pair(each.name, each.kind), all.size());
+    const auto [place, is_new] = places.emplace(each, all.size());
     if (is_new) { all.push_back(each); }
     matched.push_back(place->second);
   }
@@ -71,6 +71,13 @@ std::uint64_t thin(std::vector<std::int64_t>& steps, std::size_t most, std::uint
   return stride;
 }
 
+/// What one rank says of its streams is worth nothing where another one does not.
+bool all_tell_exposed(const std::vector<const RankSteps::Batches*>& batches, std::int64_t number) {
+  return std::all_of(batches.begin(), batches.end(), [number](const auto* each) {
+    return each->steps.at(number).exposed_ns != RankSteps::Step::kUnknown;
+  });
+}
+
 }  // namespace
 
 ComparedSteps step_times_of(const std::vector<RankOfJob>& ranks, std::size_t most_values) {
@@ -90,19 +97,23 @@ ComparedSteps step_times_of(const std::vector<RankOfJob>& ranks, std::size_t mos
     every = std::max(every, each.steps->stride());
   }
   std::vector<std::int64_t> steps = common_steps(batches);
-  every = thin(steps, most_values / ((regions.size() + 1) * std::max<std::size_t>(who.size(), 1)), every);
+  every = thin(steps, most_values / (StepTimes::layers(regions.size()) * std::max<std::size_t>(who.size(), 1)), every);
+  std::vector<bool> tells;
+  for (const std::int64_t number : steps) { tells.push_back(all_tell_exposed(batches, number)); }
+  const auto unexposed = static_cast<std::size_t>(std::count(tells.begin(), tells.end(), false));
   StepTimes times(std::move(who), std::move(regions), steps.size());
   for (std::size_t rank = 0; rank < batches.size(); ++rank) {
     for (std::size_t at = 0; at < steps.size(); ++at) {
       const RankSteps::Step& step = batches[rank]->steps.at(steps[at]);
       times.step_ns(rank, at) = step.ns;
+      if (tells[at]) { times.exposed_ns(rank, at) = static_cast<std::uint64_t>(step.exposed_ns); }
       for (const auto& [region, ns] : step.regions) {
         std::uint64_t& sum = times.region_ns(places[rank][region], rank, at);
         sum = bounded_sum(sum, ns);
       }
     }
   }
-  return {std::move(times), every, ranks.size() - batches.size()};
+  return {std::move(times), every, ranks.size() - batches.size(), unexposed, std::move(steps)};
 }
 
 }  // namespace detail

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "ranks/rank_record.hpp"
+#include <takt/config.hpp>
 
 #include <cstdint>
 #include <string>
@@ -12,20 +12,28 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Some ranks of a job, and what they have recorded together. A value; one thread at a time.
+/// Some ranks of a job, and what they have recorded: together where that adds up, and else beside each other. All of it
+/// stays in bytes until it has come to rank 0. A value; one thread at a time.
 struct GatheredRanks {
-  std::vector<std::uint32_t> ranks;  ///< ascending
-  RankRecord record;
+  struct Rank {
+    std::uint32_t number = 0;
+    std::string bytes;  ///< pack_rank()
+  };
+  std::vector<Rank> ranks;  ///< ascending
+  std::string record;       ///< pack_record() of all of them
 };
 
-/// Adds the ranks of `from`. Throws Error where one of them is there already.
-void merge_into(GatheredRanks& part, const GatheredRanks& from);
+/// Adds the ranks of `from`. Throws Error where one of them is there already, or a record cannot be; then `part` is as
+/// before.
+void merge_into(GatheredRanks& part, GatheredRanks from);
 
 /// As bytes. Equal parts give equal bytes.
 std::string pack(const GatheredRanks& part);
 /// What pack() has made. Bytes may be anything: throws Error, which says what is wrong with them.
 GatheredRanks unpack_gathered(std::string_view bytes);
 
+/// Whether the rank is in it.
+bool has_rank(const GatheredRanks& part, std::uint32_t rank) noexcept;
 /// Of the ranks of a job of `size` those that are not in it, ascending.
 std::vector<std::uint32_t> missing_from(const GatheredRanks& part, std::uint32_t size);
 

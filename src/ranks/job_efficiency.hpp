@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <takt/config.hpp>
+#include <takt/job.hpp>
 
 #include "ranks/step_times.hpp"
 
@@ -13,12 +13,7 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// How well a job uses its ranks, by the names and definitions of POP: 0 to 1 each, 0 of a job that took no time.
-struct JobEfficiency {
-  double load_balance = 0;   ///< mean over largest busy time of ranks
-  double communication = 0;  ///< largest busy time over the time of the job
-  double parallel = 0;       ///< their product
-};
+/// Of the ranks in it. Any thread.
 JobEfficiency efficiency_of(const StepTimes& times) noexcept;
 
 /// What share of its steps a group waits: in a pipeline, the bubble of a stage.

@@ -8,8 +8,6 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-constexpr std::uint64_t kMicrosecondNs = 1000;
-
 Wide bounded(Wide sum, Wide more) noexcept { return more > ~Wide{0} - sum ? ~Wide{0} : sum + more; }
 
 void take_least(RankTotal& least, const RankTotal& other) noexcept {
@@ -46,7 +44,7 @@ void add_rank(RankSpread& spread, std::uint32_t rank, std::uint64_t total_ns) no
   spread.squares = bounded(spread.squares, static_cast<Wide>(total_ns) * total_ns);
   take_least(spread.least, {total_ns, rank});
   take_most(spread.most, {total_ns, rank});
-  spread.totals_us.add(total_ns / kMicrosecondNs);
+  spread.totals_us.add(histogram_value(total_ns));
 }
 
 void merge_into(RankSpread& spread, const RankSpread& from) noexcept {

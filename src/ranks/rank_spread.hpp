@@ -35,6 +35,8 @@ struct RankSpread {
   double imbalance() const noexcept;
 };
 
+/// Under which value a total stands in RankSpread::totals_us.
+constexpr std::uint64_t histogram_value(std::uint64_t total_ns) noexcept { return total_ns / 1000; }
 /// Adds the total of one rank. Of equal totals the one of the lower rank is told.
 void add_rank(RankSpread& spread, std::uint32_t rank, std::uint64_t total_ns) noexcept;
 /// Adds all that `from` holds.

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ranks/rank_steps.hpp"
 
+#include <takt/detail/counter.hpp>
+#include <takt/exposed.hpp>
+
 #include "history/own_times.hpp"
 
 #include <algorithm>
@@ -23,11 +26,23 @@ std::string name_below(const Snapshot& snapshot, std::uint32_t path, std::uint32
   return name;
 }
 
+/// What streams waited for data is the rank's own.
+std::int64_t exposed_ns(const Snapshot& snapshot, const Row& row) {
+  const bool on_streams =
+      std::any_of(row.cells.begin(), row.cells.end(), [](const Cell& each) { return each.device_ns >= 0; });
+  if (!on_streams && row.complete) { return 0; }
+  const Exposed exposed = Exposed::of(snapshot, row);
+  const bool known = exposed.comm_ns != Exposed::kAbsent || exposed.other_ns != Exposed::kAbsent;
+  if (!known || !row.complete) { return RankSteps::Step::kUnknown; }
+  return static_cast<std::int64_t>(bounded_sum(not_negative(exposed.comm_ns), not_negative(exposed.other_ns)));
+}
+
 }  // namespace
 
 std::size_t values_of_a_rank(std::size_t ranks) noexcept {
   constexpr std::size_t kOfAll = std::size_t{1} << 23U;
-  return std::clamp<std::size_t>(kOfAll / std::max<std::size_t>(ranks, 1), 1U << 10U, 1U << 16U);
+  const std::size_t count = std::max<std::size_t>(ranks, 1);
+  return std::min(std::clamp<std::size_t>(kOfAll / count, 1U << 10U, 1U << 16U), kMostComparedValues / count);
 }
 
 /// Numbers may all be odd, or all end in 1: so they are mixed first (the finalizer of MurmurHash3).
@@ -38,25 +53,30 @@ bool is_kept_step(std::int64_t number, std::uint64_t stride) noexcept {
   return ((mixed ^ (mixed >> 33U)) & (stride - 1)) == 0;
 }
 
-std::uint32_t RankSteps::region_of(const Snapshot& snapshot, std::uint32_t path, std::uint32_t batch) {
+std::uint32_t RankSteps::region_of(const Snapshot& snapshot, std::uint32_t path, std::uint32_t batch, bool on_stream) {
   const bool known = path < snapshot.paths.size();
-  std::pair<std::string, Kind> key(known ? name_below(snapshot, path, batch) : kFurtherPaths,
-                                   known ? snapshot.paths[path].kind : Kind::other);
-  const auto [place, is_new] = places_.emplace(std::move(key), static_cast<std::uint32_t>(regions_.size()));
-  if (is_new) { regions_.push_back({place->first.first, place->first.second}); }
+  const JobRegion region{known ? name_below(snapshot, path, batch) : kFurtherPaths,
+                         known ? snapshot.paths[path].kind : Kind::other, on_stream};
+  const auto [place, is_new] = places_.emplace(region, static_cast<std::uint32_t>(regions_.size()));
+  if (is_new) { regions_.push_back(region); }
   return place->second;
 }
 
-RankSteps::Regions RankSteps::regions_of(const Snapshot& snapshot, const Row& row, std::uint32_t batch, Named& named) {
-  const std::vector<OwnTime> times = own_times(snapshot, row);
-  Regions regions;
-  regions.reserve(times.size());
-  for (const OwnTime& each : times) {
-    const auto [place, is_new] = named.emplace(std::make_pair(each.path, batch), 0);
-    if (is_new) { place->second = region_of(snapshot, each.path, batch); }
-    regions.emplace_back(place->second, each.ns);
-  }
-  return regions;
+RankSteps::Step RankSteps::step_of(const Snapshot& snapshot, const Row& row, std::uint32_t batch, Named& named) {
+  Step step;
+  step.ns = not_negative(row.host_ns);
+  const auto add = [&](const std::vector<OwnTime>& times, bool on_stream) {
+    step.regions.reserve(step.regions.size() + times.size());
+    for (const OwnTime& each : times) {
+      const auto [place, is_new] = named.emplace(std::make_tuple(each.path, batch, on_stream), 0);
+      if (is_new) { place->second = region_of(snapshot, each.path, batch, on_stream); }
+      step.regions.emplace_back(place->second, each.ns);
+    }
+  };
+  add(own_times(snapshot, row), false);
+  add(own_stream_times(snapshot, row), true);
+  step.exposed_ns = exposed_ns(snapshot, row);
+  return step;
 }
 
 void RankSteps::thin() {
@@ -74,9 +94,9 @@ void RankSteps::thin() {
   }
 }
 
-void RankSteps::add(const Snapshot& snapshot) {
+void RankSteps::add(const Snapshot& snapshot, const std::vector<Row>& rows) {
   Named named;  // for this snapshot alone: the next one may be another's
-  for (const Row& row : snapshot.rows) {
+  for (const Row& row : rows) {
     if (row.series >= snapshot.series.size() || row.warmup) { continue; }
     if (row.series >= series_.size()) { series_.resize(row.series + std::size_t{1}); }
     const std::uint32_t batch = snapshot.series[row.series].path;
@@ -85,7 +105,7 @@ void RankSteps::add(const Snapshot& snapshot) {
     if (!is_kept_step(row.step, stride_)) { continue; }
     const auto [step, is_new] = batches.steps.try_emplace(row.step);
     if (!is_new) { continue; }
-    step->second = {not_negative(row.host_ns), regions_of(snapshot, row, batch, named)};
+    step->second = step_of(snapshot, row, batch, named);
     values_ += step->second.values();
     while (values_ > most_values_) { thin(); }
   }

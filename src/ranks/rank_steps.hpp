@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -24,7 +26,13 @@ class RankSteps {
   /// What regions took themselves, in ns, by their place in regions().
   using Regions = std::vector<std::pair<std::uint32_t, std::uint64_t>>;
   struct Step {
+    static constexpr std::int64_t kUnknown = -1;
+
     std::uint64_t ns = 0;
+    /// For how long streams stood still until others had come: what regions of Kind::wait say on them, but for waits
+    /// for data, which are the rank's own. kUnknown: there is work on streams, and none of them says so, or values are
+    /// missing.
+    std::int64_t exposed_ns = 0;
     Regions regions;
 
     /// What it counts against the bound: itself and each of its regions.
@@ -43,7 +51,9 @@ class RankSteps {
   explicit RankSteps(std::size_t most_values = 1) : most_values_(most_values) {}
 
   /// Takes the rows of a snapshot of the rank.
-  void add(const Snapshot& snapshot);
+  void add(const Snapshot& snapshot) { add(snapshot, snapshot.rows); }
+  /// Takes rows that belong to the snapshot.
+  void add(const Snapshot& snapshot, const std::vector<Row>& rows);
 
   /// The series with most rows; nullptr: there are no rows.
   const Batches* main_batches() const noexcept;
@@ -56,10 +66,11 @@ class RankSteps {
   const std::vector<Batches>& series() const noexcept { return series_; }
 
  private:
-  using Named = std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t>;  // regions by path and Batch
+  friend class RankStepsBytes;                                                            // spells and reads all of it
+  using Named = std::map<std::tuple<std::uint32_t, std::uint32_t, bool>, std::uint32_t>;  // by path, Batch, on_stream
 
-  std::uint32_t region_of(const Snapshot& snapshot, std::uint32_t path, std::uint32_t batch);
-  Regions regions_of(const Snapshot& snapshot, const Row& row, std::uint32_t batch, Named& named);
+  std::uint32_t region_of(const Snapshot& snapshot, std::uint32_t path, std::uint32_t batch, bool on_stream);
+  Step step_of(const Snapshot& snapshot, const Row& row, std::uint32_t batch, Named& named);
   void thin();
 
   std::size_t most_values_;
@@ -67,10 +78,19 @@ class RankSteps {
   std::uint64_t stride_ = 1;
   std::vector<Batches> series_;
   std::vector<JobRegion> regions_;
-  std::map<std::pair<std::string, Kind>, std::uint32_t> places_;  // of regions
+  std::map<JobRegion, std::uint32_t> places_;  // of regions
 };
 
-/// How many values each of so many ranks may keep: 2^23 of all together, but 2^10 of each, and 2^16 at most.
+/// The steps as bytes. Equal steps give equal bytes. Any thread.
+std::string pack(const RankSteps& steps);
+/// What pack() has made, for comparing. Bytes may be anything: throws Error, which says what is wrong with them.
+RankSteps unpack_steps(std::string_view bytes);
+
+/// Ranks x steps x (regions + 2) of a comparison are at most so many.
+inline constexpr std::size_t kMostComparedValues = std::size_t{1} << 25U;
+
+/// How many values each of so many ranks may keep: 2^23 of all together, but 2^10 of each as long as that is not beyond
+/// kMostComparedValues of all, and 2^16 at most.
 std::size_t values_of_a_rank(std::size_t ranks) noexcept;
 
 /// Whether a step of that number is among those of which about one in `stride` is kept. REQUIRES: a power of two.
@@ -85,12 +105,11 @@ struct RankOfJob {
 /// What the comparison of ranks rests on.
 struct ComparedSteps {
   StepTimes times;
-  std::uint64_t every = 1;   ///< about one step in so many is in it
-  std::size_t left_out = 0;  ///< ranks that are not
+  std::uint64_t every = 1;    ///< about one step in so many is in it
+  std::size_t left_out = 0;   ///< ranks that are not
+  std::size_t unexposed = 0;  ///< steps in which some rank does not say for how long its streams waited: none counts
+  std::vector<std::int64_t> numbers;  ///< of its steps, ascending
 };
-
-/// Ranks x steps x (regions + 1) of a comparison are at most so many.
-inline constexpr std::size_t kMostComparedValues = std::size_t{1} << 25U;
 
 /// The steps that all these ranks have at the place where most ranks have most steps. Ranks without rows there are left
 /// out. Of steps that make more than `most_values`, every second, fourth and so on is taken. None in common: 0 steps.

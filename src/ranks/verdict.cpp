@@ -116,11 +116,11 @@ void find_regions(const StepTimes& times, const Sides& sides, Slowdown& slowdown
     const double lasts = lasting(longer);
     if (each.waits() && lasts < shortest) {
       shortest = lasts;
-      slowdown.others_wait_in = each.name;
+      slowdown.others_wait_in = each.label();
     }
     if (!each.waits() && lasts > longest) {
       longest = lasts;
-      note_region(slowdown, each.name, longer);
+      note_region(slowdown, each.label(), longer);
     }
   }
 }

@@ -294,6 +294,12 @@ void Recorder::abandon_open() noexcept {
   tree_.abandon_open();
 }
 
+void Recorder::leave_out(std::uint64_t ns) noexcept {
+  fold();
+  const Change change(*this);
+  tree_.leave_out(ns, clock_.now_ns());
+}
+
 void Recorder::recycle() noexcept {
   outbox_.drop();
   rows_.recycle();

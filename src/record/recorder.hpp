@@ -174,6 +174,8 @@ class Recorder {
   void tell_forgotten(const KeyTable& keys);
   /// Gives up regions that are still open, counted as never ended. Of a thread that has ended.
   void abandon_open() noexcept;
+  /// What passed in the last `ns` is in no region that is open.
+  void leave_out(std::uint64_t ns) noexcept;
   /// Forgets everything; for the next thread. Nothing may be open or pending.
   void recycle() noexcept;
 

@@ -4,6 +4,8 @@
 
 #include <takt/snapshot.hpp>
 
+#include "base/ratio_scatter.hpp"
+
 #include <sched.h>
 #include <algorithm>
 #include <cmath>
@@ -11,61 +13,6 @@
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
-
-/// What one window took, and how much it did.
-struct WindowShare {
-  double items = 0;
-  double ns = 0;
-};
-
-namespace {
-
-/// 97.5 % quantile of Student's t: from tables up to ten degrees of freedom, above by the expansion in 1/n of
-/// Abramowitz and Stegun 26.7.5, which is then within 0.02 %.
-double student_t975(std::uint64_t degrees) noexcept {
-  constexpr double kSmall[] = {0, 12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281};
-  if (degrees <= 10) { return kSmall[degrees]; }
-  const double z = 1.959964;
-  const double n = static_cast<double>(degrees);
-  const double z3 = z * z * z;
-  const double z5 = z3 * z * z;
-  const double z7 = z5 * z * z;
-  return z + (z3 + z) / (4 * n) + (5 * z5 + 16 * z3 + 3 * z) / (96 * n * n) +
-         (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * n * n * n);
-}
-
-/// What windows say of the ratio of items and time, linearised: by how much each took longer than its items take on
-/// average.
-struct Scatter {
-  double items = 0;       ///< of all windows
-  double ns_an_item = 0;  ///< likewise
-  double squares = 0;     ///< sum of the squares of what windows took longer, in ns squared
-  double neighbours = 0;  ///< sum of the products of what one and the next took longer
-
-  /// How alike neighbours are: -1 to 1.
-  double correlation() const noexcept { return squares > 0 ? neighbours / squares : 0; }
-};
-
-Scatter scatter_of(const WindowShare* windows, std::uint64_t count) noexcept {
-  Scatter scatter;
-  double ns = 0;
-  for (std::uint64_t at = 0; at < count; ++at) {
-    scatter.items += windows[at].items;
-    ns += windows[at].ns;
-  }
-  if (scatter.items <= 0) { return scatter; }
-  scatter.ns_an_item = ns / scatter.items;
-  double before = 0;
-  for (std::uint64_t at = 0; at < count; ++at) {
-    const double longer = windows[at].ns - scatter.ns_an_item * windows[at].items;
-    scatter.squares += longer * longer;
-    scatter.neighbours += longer * before;
-    before = longer;
-  }
-  return scatter;
-}
-
-}  // namespace
 
 void ThroughputWindows::add(std::uint64_t items, std::uint64_t period_ns) noexcept {
   const std::uint64_t version = version_.own();
@@ -154,17 +101,14 @@ void ThroughputWindows::Interval::judge(Throughput& result) const noexcept {
     result.stalls = static_cast<std::uint64_t>(std::llround(std::min(stalls, kFewestStalls - 1)));
     return;
   }
-  const Scatter scatter = scatter_of(window, result.windows);
+  const RatioScatter scatter = scatter_of(window, result.windows);
   if (scatter.items <= 0) { return; }
-  const double n = static_cast<double>(result.windows);
   const double r = scatter.correlation();
-  if (n * (1 - r) < kFewestIndependent * (1 + r)) {
+  if (scatter.windows * (1 - r) < kFewestIndependent * (1 + r)) {
     result.no_interval = NoInterval::correlated;
     return;
   }
-  const double wider = r > 0 ? (1 + r) / (1 - r) : 1;
-  const double deviation = std::sqrt(scatter.squares * n / (n - 1) * wider) / scatter.items / scatter.ns_an_item;
-  const double half = std::exp(student_t975(result.windows - 1) * deviation);
+  const double half = scatter.interval_factor(r > 0 ? (1 + r) / (1 - r) : 1);
   result.no_interval = NoInterval::none;
   result.items_low = result.items_per_s / half;
   result.items_high = result.items_per_s * half;

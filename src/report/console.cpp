@@ -7,11 +7,13 @@
 #include "base/text.hpp"
 #include "base/words.hpp"
 #include "base/write_patience.hpp"
+#include "report/finding_lines.hpp"
 #include "report/job_figures.hpp"
 #include "report/notes.hpp"
 #include "report/page.hpp"
 #include "report/text_table.hpp"
 #include "report/title.hpp"
+#include "report/tree_order.hpp"
 
 #include <fmt/format.h>
 
@@ -104,27 +106,9 @@ TextTable::Line line_of(const Place& at) {
   return line;
 }
 
-/// Every path after its parent and before the parent's next child; children in the order given.
-std::vector<std::uint32_t> tree_order(const Snapshot& snapshot) {
-  const auto paths = static_cast<std::uint32_t>(snapshot.paths.size());
-  std::vector<std::vector<std::uint32_t>> children(paths + 1U);  // the last one: of the run
-  for (std::uint32_t path = paths; path-- > 0;) {
-    children[std::min(snapshot.paths[path].parent, paths)].push_back(path);
-  }
-  std::vector<std::uint32_t> order;
-  std::vector<std::uint32_t> waiting = children[paths];
-  while (!waiting.empty()) {
-    const std::uint32_t path = waiting.back();
-    waiting.pop_back();
-    order.push_back(path);
-    waiting.insert(waiting.end(), children[path].begin(), children[path].end());
-  }
-  return order;
-}
-
 TextTable table_of(const Snapshot& snapshot, std::size_t width) {
   std::vector<TextTable::Line> lines = {line_of_run(snapshot)};
-  for (const std::uint32_t path : tree_order(snapshot)) { lines.push_back(line_of({snapshot, path})); }
+  for (const std::uint32_t path : detail::tree_order(snapshot)) { lines.push_back(line_of({snapshot, path})); }
   const auto has_device = [](const PathStats& path) { return path.device.n() != 0; };
   const bool device = std::any_of(snapshot.paths.begin(), snapshot.paths.end(), has_device);
   std::vector<detail::TextColumn> columns;
@@ -136,17 +120,6 @@ TextTable table_of(const Snapshot& snapshot, std::size_t width) {
 std::vector<std::string> head_of(const TextTable& table) {
   if (!table.shows(kDevicePriority)) { return {table.head()}; }
   return {fmt::format("{:>{}}", kStreamHead, table.width()), table.head()};
-}
-
-/// The first ones: who reads on has the others in summary.json.
-std::vector<std::string> sentences_of(const std::vector<Finding>& findings) {
-  constexpr std::size_t kMost = 3;
-  std::vector<std::string> sentences;
-  for (const Finding& each : findings) {
-    if (sentences.size() == kMost) { break; }
-    sentences.push_back(detail::printable(each.sentence));
-  }
-  return sentences;
 }
 
 bool write_by_stdio(std::FILE* stream, const std::string& text) {
@@ -211,8 +184,7 @@ std::string format_table(const Snapshot& snapshot, int width, bool color) {
   const detail::Notes notes = detail::notes_of(snapshot);
   page.gap();
   page.add_part({detail::title_of(snapshot)}, detail::Page::Style::bold);
-  page.add_part(notes.mistakes, detail::Page::Style::plain);
-  page.add_part(sentences_of(snapshot.findings), detail::Page::Style::plain);
+  page.add_part(detail::finding_lines(snapshot.findings), detail::Page::Style::bold);
   page.add(head_of(table), detail::Page::Style::bold);
   page.add_part(table.body(), detail::Page::Style::plain);
   page.add_part(notes.rates, detail::Page::Style::plain);

@@ -4,6 +4,9 @@
 
 #include "base/rank_list.hpp"
 #include "base/text.hpp"
+#include "findings/rank_findings.hpp"
+#include "ranks/rank_comparison.hpp"
+#include "report/job_throughput.hpp"
 
 #include <fmt/format.h>
 
@@ -86,7 +89,61 @@ class JobPaths {
   std::map<RankPathName, std::vector<RankPathName>> below_;
 };
 
-/// The totals alone: of rates and of steps a reduction knows nothing.
+/// As a Snapshot has them.
+std::vector<PathStats> paths_of(const Job& job) {
+  std::vector<PathStats> paths;
+  paths.reserve(job.paths.size());
+  for (const JobPath& each : job.paths) {
+    PathStats& path = paths.emplace_back();
+    path.name = each.name;
+    path.kind = each.kind;
+    path.parent = each.parent;
+    path.depth = each.depth;
+    path.host = each.host;
+    path.device = each.device;
+  }
+  return paths;
+}
+
+void add_series(Snapshot& sum, std::uint32_t path, const std::string& thread, const Throughput& throughput) {
+  ThreadInfo& info = sum.threads.emplace_back();
+  info.id = static_cast<std::uint32_t>(sum.threads.size() - 1);
+  info.name = thread;
+  Series& series = sum.series.emplace_back();
+  series.path = path;
+  series.thread = info.id;
+  series.steps = throughput.steps;
+  series.throughput = throughput;
+}
+
+std::vector<JobThroughput> throughput_of(const Job& job, const std::vector<GatheredRank>& ranks) {
+  std::map<RankPathName, std::uint32_t> places;
+  std::vector<RankPathName> names;
+  for (std::uint32_t path = 0; path < job.paths.size(); ++path) {
+    const JobPath& each = job.paths[path];
+    RankPathName& name = names.emplace_back(each.depth == 0 ? RankPathName() : names[each.parent]);
+    name.push_back(each.name);
+    places.emplace(name, path);
+  }
+  Snapshot sum;
+  for (const GatheredRank& rank : ranks) {
+    for (const RankSeries& each : rank.series) {
+      const auto place = places.find(each.path);
+      if (place == places.end()) { continue; }
+      add_series(sum, place->second, fmt::format("rank {}, {}", rank.who.number, each.thread), each.throughput);
+    }
+  }
+  return job_throughputs(sum);
+}
+
+RankComparison comparison_of(const std::vector<GatheredRank>& ranks) {
+  std::vector<RankOfJob> all;
+  all.reserve(ranks.size());
+  for (const GatheredRank& each : ranks) { all.push_back({each.who, &each.steps}); }
+  return compare_ranks(all);
+}
+
+/// Of the steps, what all ranks made of them.
 Snapshot sum_of(const Snapshot& snapshot, const Job& job) {
   Snapshot sum;
   sum.run = snapshot.run;
@@ -97,16 +154,9 @@ Snapshot sum_of(const Snapshot& snapshot, const Job& job) {
   sum.finished = snapshot.finished;
   sum.failed = snapshot.failed;
   sum.killed = snapshot.killed;
-  for (const JobPath& each : job.paths) {
-    PathStats path;
-    path.name = each.name;
-    path.kind = each.kind;
-    path.parent = each.parent;
-    path.depth = each.depth;
-    path.host = each.host;
-    path.device = each.device;
-    sum.paths.push_back(std::move(path));
-  }
+  sum.paths = paths_of(job);
+  for (const JobThroughput& each : job.throughput) { add_series(sum, each.path, each.slowest, each.throughput); }
+  if (job.throughput.empty() && !snapshot.series.empty()) { sum.series.emplace_back(); }  // for the line that says so
   sum.devices = snapshot.devices;
   for (const Loss& each : snapshot.losses) {
     const std::string label = fmt::format("rank {}", snapshot.run.rank);
@@ -121,24 +171,25 @@ std::vector<std::string> remarks_of(const Snapshot& snapshot, const Job& job) {
     lines.push_back(fmt::format("{} of {} ranks are not in these figures: {}", job.missing.size(), job.world_size,
                                 rank_list(job.missing)));
   }
-  const std::string& folder = snapshot.run.directory;
   lines.emplace_back("as far as takt::mpi::reduce() saw; losses are those of this rank alone");
-  // The folder of the rank stands in that of the run.
-  lines.push_back(folder.empty() ? std::string("who makes whom wait, and rates: no files were written")
-                                 : "who makes whom wait, and rates: takt report " +
-                                       printable(folder.substr(0, folder.find_last_of('/'))));
+  const std::string& folder = snapshot.run.directory;
+  if (!folder.empty()) {  // which stands in that of the run
+    lines.push_back("each rank to its end: takt report " + printable(folder.substr(0, folder.find_last_of('/'))));
+  }
   return lines;
 }
 
 }  // namespace
 
-std::shared_ptr<const Job> job_of(RankRecord record, const Snapshot& first, std::uint32_t world_size,
-                                  std::vector<std::uint32_t> missing) {
+std::shared_ptr<const Job> job_of(RankRecord record, const std::vector<GatheredRank>& ranks, const Snapshot& first,
+                                  std::uint32_t world_size, std::vector<std::uint32_t> missing) {
   const auto job = std::make_shared<Job>();
   job->world_size = world_size;
   job->missing = std::move(missing);
   job->wall = over_ranks_of(record.wall);
   job->paths = JobPaths(record, first).list();
+  job->throughput = throughput_of(*job, ranks);
+  job->comparison = comparison_of(ranks);
   job->record = std::make_shared<const RankRecord>(std::move(record));
   return job;
 }
@@ -147,7 +198,10 @@ JobReport report_of_job(const Snapshot& snapshot) {
   JobReport report;
   report.sum = sum_of(snapshot, *snapshot.job);
   report.record = *snapshot.job->record;
+  report.comparison = snapshot.job->comparison;
   report.remarks = remarks_of(snapshot, *snapshot.job);
+  // Only those of this rank are known here.
+  report.sum.findings = findings_of_ranks({{snapshot.run.rank, snapshot.findings}}, snapshot.job->world_size);
   return report;
 }
 

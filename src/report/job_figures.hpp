@@ -4,6 +4,7 @@
 
 #include <takt/job.hpp>
 
+#include "ranks/gathered_rank.hpp"
 #include "ranks/rank_record.hpp"
 #include "report/job_report.hpp"
 
@@ -14,10 +15,10 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// The figures of a record. Paths come in the order of `first`, the snapshot of one of its ranks; behind them those
-/// that this rank has not. Any thread.
-std::shared_ptr<const Job> job_of(RankRecord record, const Snapshot& first, std::uint32_t world_size,
-                                  std::vector<std::uint32_t> missing);
+/// The figures of a record and of the ranks that are in it, in their order. Paths come in the order of `first`, the
+/// snapshot of one of these; behind them those that this rank has not. Any thread.
+std::shared_ptr<const Job> job_of(RankRecord record, const std::vector<GatheredRank>& ranks, const Snapshot& first,
+                                  std::uint32_t world_size, std::vector<std::uint32_t> missing);
 
 /// The page of the job that the snapshot, of one of its ranks, was given. REQUIRES: snapshot.job.
 JobReport report_of_job(const Snapshot& snapshot);

@@ -3,6 +3,7 @@
 #include "report/job_report.hpp"
 
 #include "base/text.hpp"
+#include "report/finding_lines.hpp"
 #include "report/notes.hpp"
 #include "report/page.hpp"
 #include "report/text_table.hpp"
@@ -69,38 +70,47 @@ TextTable table_of(const JobReport& job, std::size_t width) {
   return {columns_of_job(some_lack_paths), std::move(lines), width};
 }
 
-std::vector<std::string> findings_of(const JobReport& job) {
+std::vector<std::string> verdict_lines(const RankComparison& comparison) {
   std::vector<std::string> lines;
-  for (std::size_t at = 0; at < std::min(job.verdicts.size(), kMostGroups); ++at) {
-    lines.push_back(job.verdicts[at].finding.sentence);
+  const std::vector<Finding>& findings = comparison.findings;
+  for (std::size_t at = 0; at < std::min(findings.size(), kMostGroups); ++at) {
+    lines.push_back(findings[at].sentence);
   }
-  if (job.verdicts.size() > kMostGroups) {
+  if (findings.size() > kMostGroups) {
     lines.push_back(fmt::format("{} more of {} groups of ranks are in takt report --json",
-                                job.verdicts.size() - kMostGroups, job.verdicts.size()));
+                                findings.size() - kMostGroups, findings.size()));
   }
   return lines;
 }
 
 /// What the findings do not rest on.
 std::vector<std::string> bounds_of(const JobReport& job) {
+  const RankComparison& comparison = job.comparison;
   std::vector<std::string> lines;
-  if (job.every > 1) {
-    lines.push_back(fmt::format("compared: about one step in {}, {} steps{}", human_count(job.every),
-                                human_count(job.steps), job.verdicts.empty() ? "" : "; the times above are of these"));
+  if (comparison.one_step_in > 1) {
+    lines.push_back(fmt::format("compared: about one step in {}, {} steps{}", human_count(comparison.one_step_in),
+                                human_count(comparison.steps),
+                                comparison.findings.empty() ? "" : "; the times above are of these"));
   }
-  if (job.left_out != 0) {
+  if (comparison.left_out != 0) {
     lines.push_back(fmt::format("not compared: {} of {} ranks, which have no steps where the others have most",
-                                human_count(job.left_out), human_count(job.record.wall.ranks)));
+                                human_count(comparison.left_out), human_count(job.record.wall.ranks)));
+  }
+  if (comparison.unexposed != 0) {
+    lines.push_back(
+        fmt::format("in {} of {} steps not all ranks tell for how long their streams waited (a region of "
+                    "CommWait tells): there the waiting of hosts alone counts",
+                    human_count(comparison.unexposed), human_count(comparison.steps)));
   }
   return lines;
 }
 
-std::vector<std::string> efficiency_line(const JobReport& job) {
-  const JobEfficiency& efficiency = job.efficiency;
+std::vector<std::string> efficiency_line(const RankComparison& comparison) {
+  const JobEfficiency& efficiency = comparison.efficiency;
   if (efficiency.parallel <= 0) { return {}; }
   return {fmt::format("parallel efficiency {}: load balance {}, communication efficiency {}, over {} steps",
                       percent(efficiency.parallel, 1), percent(efficiency.load_balance, 1),
-                      percent(efficiency.communication, 1), human_count(job.steps))};
+                      percent(efficiency.communication, 1), human_count(comparison.steps))};
 }
 
 /// How long each stage waits, beside the ideal.
@@ -121,6 +131,15 @@ std::vector<std::string> pipeline_line(const Pipeline& pipeline) {
 }
 
 }  // namespace
+
+std::vector<std::string> job_lines(const JobReport& job) {
+  std::vector<std::string> lines;
+  for (const auto& each :
+       {efficiency_line(job.comparison), pipeline_line(job.comparison.pipeline), bounds_of(job), job.remarks}) {
+    lines.insert(lines.end(), each.begin(), each.end());
+  }
+  return lines;
+}
 
 double share_of_job(const RankRecord& record, const RankPath& path) noexcept {
   const double whole = static_cast<double>(record.wall.most.ns) * static_cast<double>(record.wall.ranks);
@@ -167,13 +186,13 @@ std::string format_job(const JobReport& job, int width, bool color) {
   const Notes notes = notes_of(job.sum);
   page.gap();
   page.add_part({title_of(job.sum)}, Page::Style::bold);
-  page.add_part(notes.mistakes, Page::Style::plain);
-  page.add_part(findings_of(job), Page::Style::bold);
+  page.add_part(verdict_lines(job.comparison), Page::Style::bold);
+  page.add_part(finding_lines(job.sum.findings), Page::Style::bold);
   page.add_part(bounds_of(job), Page::Style::plain);
   page.add({table.head()}, Page::Style::bold);
   page.add_part(table.body(), Page::Style::plain);
-  page.add(efficiency_line(job), Page::Style::plain);
-  page.add(pipeline_line(job.pipeline), Page::Style::plain);
+  page.add(efficiency_line(job.comparison), Page::Style::plain);
+  page.add(pipeline_line(job.comparison.pipeline), Page::Style::plain);
   page.add_part(job.remarks, Page::Style::plain);
   page.add_part(notes.rates, Page::Style::plain);
   page.add(notes.caveats, Page::Style::dim);

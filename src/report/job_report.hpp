@@ -2,14 +2,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <takt/job.hpp>
 #include <takt/snapshot.hpp>
 
-#include "ranks/job_efficiency.hpp"
-#include "ranks/pipeline.hpp"
+#include "ranks/rank_heat.hpp"
 #include "ranks/rank_record.hpp"
-#include "ranks/verdict.hpp"
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -19,19 +17,18 @@ namespace detail {
 
 /// What several ranks of one run say together.
 struct JobReport {
-  Snapshot sum;       ///< their totals, path by path; its rank is -1
+  Snapshot sum;       ///< their totals, path by path, and findings; its rank is -1
   RankRecord record;  ///< how the totals of ranks lie beside each other
-  std::vector<RankVerdict> verdicts;
-  JobEfficiency efficiency;          ///< 0 without steps
-  Pipeline pipeline;                 ///< its stages, if it has any
-  std::size_t steps = 0;             ///< that verdicts, efficiency and pipeline rest on
-  std::uint64_t every = 1;           ///< about one step in so many is among them
-  std::size_t left_out = 0;          ///< ranks that are not compared
+  RankComparison comparison;
   std::vector<std::string> remarks;  ///< lines below the table
+  RankHeat heat;                     ///< how busy they are, and when; for the page of the run
 };
 
 /// The page of a job: who makes whom wait, the table over ranks, rates, and what the figures do not contain.
 std::string format_job(const JobReport& job, int width, bool color);
+
+/// How well the ranks are used, and what is not known of that: a statement a line.
+std::vector<std::string> job_lines(const JobReport& job);
 
 /// What share of the time of all ranks a path took: of the wall time of the job, times its ranks. 0 to 1 for what one
 /// thread of each rank did; 0 where there was no time.

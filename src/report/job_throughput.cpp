@@ -3,17 +3,19 @@
 #include "report/job_throughput.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-void add(const Snapshot& sum, std::size_t index, JobThroughput& job) {
-  const Throughput& one = sum.series[index].throughput;
-  const std::uint64_t items = job.throughput.items + one.items;
-  if (job.series++ == 0 || one.period_ns > job.throughput.period_ns) {
-    job.slowest = index;
-    job.throughput = one;
+void add(const Snapshot& sum, const Series& series, JobThroughput& job, Throughput& slowest) {
+  const std::uint64_t items = job.throughput.items + series.throughput.items;
+  if (job.series++ == 0 || series.throughput.period_ns > slowest.period_ns) {
+    slowest = series.throughput;
+    job.throughput = slowest;
+    job.slowest = series.thread < sum.threads.size() ? sum.threads[series.thread].name : "";
   }
   job.throughput.items = items;
 }
@@ -33,18 +35,19 @@ void rate(const Throughput& slowest, Throughput& all) {
 
 std::vector<JobThroughput> job_throughputs(const Snapshot& sum) {
   std::vector<JobThroughput> jobs;
-  for (std::size_t index = 0; index < sum.series.size(); ++index) {
-    const Series& series = sum.series[index];
+  std::vector<Throughput> slowest;  // of each
+  for (const Series& series : sum.series) {
     if (series.throughput.steps == 0) { continue; }
     auto job =
         std::find_if(jobs.begin(), jobs.end(), [&](const JobThroughput& each) { return each.path == series.path; });
     if (job == jobs.end()) {
       job = jobs.emplace(job);
       job->path = series.path;
+      slowest.emplace_back();
     }
-    add(sum, index, *job);
+    add(sum, series, *job, slowest[static_cast<std::size_t>(job - jobs.begin())]);
   }
-  for (JobThroughput& each : jobs) { rate(sum.series[each.slowest].throughput, each.throughput); }
+  for (std::size_t at = 0; at < jobs.size(); ++at) { rate(slowest[at], jobs[at].throughput); }
   return jobs;
 }
 

@@ -11,6 +11,7 @@
 #include "findings/finding_json.hpp"
 #include "report/job_json.hpp"
 #include "report/json_lines.hpp"
+#include "report/sample_json.hpp"
 
 #include <cmath>
 #include <cstddef>
@@ -86,6 +87,7 @@ Json run(const Snapshot& snapshot) {
       {"pid", run.pid},
       {"start_unix_ns", run.start_unix_ns},
       {"directory", run.directory},
+      {"takt_version", run.takt_version.empty() ? Json() : Json(run.takt_version)},
   };
 }
 
@@ -110,6 +112,8 @@ Json process(const ProcessTimes& times) {
       {"suspended_ns", times.suspended_ns},
       {"before_session_ns", times.before_ns},
       {"earlier_sessions", times.earlier_sessions},
+      {"waited_ns", number_if(times.waited_ns != ProcessTimes::kUnknown, times.waited_ns)},
+      {"processors", number_if(times.processors != 0, times.processors)},
   };
 }
 
@@ -330,30 +334,25 @@ bool write_json(const Snapshot& snapshot, const detail::JsonLines::Sink& take) {
   lines.member("devices", devices(snapshot));
   lines.member("exposed", exposed(Exposed::of(snapshot)));
   lines.member("time_lines", time_lines(snapshot));
+  lines.member("meters", detail::meters_json(snapshot));
+  lines.member("unsampled", detail::unsampled_json(snapshot));
+  lines.member("step_energies", detail::step_energies_json(snapshot));
+  lines.member("region_energies", detail::region_energies_json(snapshot));
   lines.member("losses", losses(snapshot));
   lines.array("findings", snapshot.findings, [](const Finding& each) { return detail::finding_json(each); });
+  lines.array("abstentions", snapshot.abstentions,
+              [](const Abstention& each) { return detail::abstention_json(each); });
   lines.member("job", detail::job_json(snapshot));
   return lines.finish();
 }
 
-bool write_whole(const std::string& path, const Snapshot& snapshot, std::string& error) {
-  detail::WholeFile file;
-  if (!file.open(path)) {
-    error = file.error();
-    return false;
-  }
-  // Half a summary is worth nothing, and the space may be what is missing.
-  try {
-    if (write_json(snapshot, [&file](const std::string& text) { return file.write(text); }) && file.commit()) {
-      return true;
-    }
-    error = file.error();
-  } catch (const std::bad_alloc&) {
-    file.discard();
-    throw;
-  }
-  file.discard();
-  return false;
+bool write_summary(const std::string& path, const Snapshot& snapshot, std::string& error) {
+  return detail::write_whole(
+      path,
+      [&snapshot](detail::WholeFile& file) {
+        return write_json(snapshot, [&file](const std::string& text) { return file.write(text); });
+      },
+      error);
 }
 
 }  // namespace
@@ -371,7 +370,7 @@ ExportResult JsonExporter::export_snapshot(const Snapshot& snapshot) {
   if (!snapshot.finished && snapshot.wall_ns - written_at_ns_ < kPeriodNs) { return ExportResult::ok; }
   try {
     std::string error;
-    if (write_whole(path_, snapshot, error)) {
+    if (write_summary(path_, snapshot, error)) {
       written_at_ns_ = snapshot.wall_ns;
       return ExportResult::ok;
     }

@@ -38,6 +38,7 @@ struct MemoryExporter::Impl {
   std::deque<Row> rows;
   std::deque<Metric> metrics;
   std::deque<Span> spans;
+  std::deque<Sample> samples;
 };
 
 MemoryExporter::MemoryExporter(std::size_t max_rows) : impl_(std::make_shared<Impl>(max_rows)) {}
@@ -49,24 +50,28 @@ ExportResult MemoryExporter::export_snapshot(const Snapshot& snapshot) {
   const std::lock_guard<std::mutex> lock(impl_->mutex);
   ++impl_->calls;
   if (impl_->answer != ExportResult::ok) { return impl_->answer; }
-  const std::size_t before[] = {impl_->rows.size(), impl_->metrics.size(), impl_->spans.size()};
+  const std::size_t before[] = {impl_->rows.size(), impl_->metrics.size(), impl_->spans.size(), impl_->samples.size()};
   try {
     Snapshot last = snapshot;
     append(impl_->rows, snapshot.rows);
     append(impl_->metrics, snapshot.metrics);
     append(impl_->spans, snapshot.spans);
+    append(impl_->samples, snapshot.samples);
     impl_->last = std::move(last);
   } catch (const std::bad_alloc&) {  // all or nothing: it is shown again
     impl_->rows.resize(before[0]);
     impl_->metrics.resize(before[1]);
     impl_->spans.resize(before[2]);
+    impl_->samples.resize(before[3]);
     return ExportResult::retry;
   }
   bound(impl_->rows, impl_->most);
   bound(impl_->metrics, impl_->most);
   bound(impl_->spans, impl_->most);
+  bound(impl_->samples, impl_->most);
   impl_->last.rows.clear();
   impl_->last.metrics.clear();
+  impl_->last.samples.clear();
   impl_->last.spans.clear();
   return ExportResult::ok;
 }
@@ -94,6 +99,11 @@ std::vector<Metric> MemoryExporter::metrics() const {
 std::vector<Span> MemoryExporter::spans() const {
   const std::lock_guard<std::mutex> lock(impl_->mutex);
   return copy_of(impl_->spans);
+}
+
+std::vector<Sample> MemoryExporter::samples() const {
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  return copy_of(impl_->samples);
 }
 
 std::size_t MemoryExporter::snapshots() const {

@@ -3,9 +3,12 @@
 #include "report/notes.hpp"
 
 #include <takt/exposed.hpp>
+#include <takt/trial_results.hpp>
 
 #include "base/text.hpp"
+#include "report/finding_lines.hpp"
 #include "report/path_notes.hpp"
+#include "report/sample_notes.hpp"
 #include "report/throughput_notes.hpp"
 
 #include <fmt/format.h>
@@ -116,11 +119,11 @@ void warmup_lines(const Snapshot& snapshot, Lines& lines) {
 void halted_lines(const Snapshot& snapshot, Lines& lines) {
   const ProcessTimes& process = snapshot.process;
   const auto time = [](std::int64_t ns) { return human_time(static_cast<double>(ns)); };
-  if (process.stopped_ns != 0) {
+  if (process.stopped_ns != 0 && !tells(snapshot.findings, "stopped")) {
     lines.push_back(
         fmt::format("the process did not run for at least {} (stopped or starved)", time(process.stopped_ns)));
   }
-  if (process.suspended_ns != 0) {
+  if (process.suspended_ns != 0 && !tells(snapshot.findings, "slept")) {
     lines.push_back(fmt::format("the machine slept for {}: not in these times", time(process.suspended_ns)));
   }
 }
@@ -162,6 +165,10 @@ void run_lines(const Snapshot& snapshot, Lines& lines) {
   const auto wall = static_cast<double>(snapshot.wall_ns);
   const auto uncovered = static_cast<double>(snapshot.uncovered_ns);
   const auto overhead = static_cast<double>(snapshot.overhead_ns);
+  if (snapshot.trials != nullptr) {
+    lines.push_back(fmt::format("trials: {} of {}, in no other figure; trials.json has what they gave",
+                                human_time(static_cast<double>(snapshot.trials->took_ns)), human_time(wall)));
+  }
   lines.push_back(fmt::format("no region: {} of {} ({}) on the thread of the Session{}", human_time(uncovered),
                               human_time(wall), percent(uncovered, wall),
                               is_job(snapshot) ? ", on the rank where that is most" : ""));
@@ -236,22 +243,13 @@ constexpr Meaning kMeanings[] = {
     {"metrics_without_room", "metrics of threads for which there was no memory: lost"},
     {"device_values_dropped", "stream spans that came faster than they were taken: not in step rows"},
     {"spans_dropped", "spans that came faster than they were taken: not in the time line"},
-    {"not_in_journal", "step rows or metrics that the journal left out for want of room"},
+    {"not_in_journal", "step rows, metrics or samples that the journal left out for want of room"},
     {"not_in_csv", "steps beyond the bound of steps.csv: not in it (takt report --steps has what the journal has)"},
     {"not_confirmed", "files that the disk did not confirm: what was in them may not outlive a power cut"},
-    {"not_exported", "step rows, metrics or spans that an exporter did not take"},
+    {"not_exported", "step rows, metrics, spans or samples that an exporter did not take"},
+    {"samples_dropped", "samples that nobody took in time: they are in no figure"},
+    {"energies_dropped", "steps or regions that ended long before samples covered them: they have no energy"},
 };
-
-constexpr const char* kNeverEnded = "never_ended";
-
-/// Mistakes that make figures wrong: what a reader has to know before any of them.
-void mistake_lines(const Snapshot& snapshot, Lines& lines) {
-  for (const Loss& loss : snapshot.losses) {
-    if (loss.what != kNeverEnded) { continue; }
-    lines.push_back(fmt::format("mistake: {} was never ended, {} time{}: not timed", fit_end(printable(loss.where), 60),
-                                human_count(loss.count), plural(loss.count)));
-  }
-}
 
 std::string meaning_of(const Loss& loss) {
   for (const Meaning& meaning : kMeanings) {
@@ -284,7 +282,7 @@ void missing_lines(const Snapshot& snapshot, Lines& lines) {
                                 human_time(static_cast<double>(open.open_ns))));
   }
   for (const Loss& loss : snapshot.losses) {
-    if (loss.what == kNeverEnded) { continue; }  // stands first
+    if (loss.what == "never_ended" && tells(snapshot.findings, loss.what)) { continue; }
     const std::string where = loss.where.empty() ? "" : " (" + fit_end(printable(loss.where), 60) + ")";
     lines.push_back(fmt::format("note: {} x {}{}", human_count(loss.count), meaning_of(loss), where));
   }
@@ -292,8 +290,10 @@ void missing_lines(const Snapshot& snapshot, Lines& lines) {
 
 }  // namespace
 
+std::string thread_label(const std::string& name) { return fit(printable(name), 40); }
+
 std::string thread_label(const Snapshot& snapshot, std::uint32_t thread) {
-  return thread < snapshot.threads.size() ? fit(printable(snapshot.threads[thread].name), 40)
+  return thread < snapshot.threads.size() ? thread_label(snapshot.threads[thread].name)
                                           : fmt::format("thread {}", thread);
 }
 
@@ -305,7 +305,6 @@ std::string path_label(const Snapshot& snapshot, std::uint32_t path, std::size_t
 Notes notes_of(const Snapshot& snapshot) {
   Notes notes;
   const auto paths = static_cast<std::uint32_t>(snapshot.paths.size());
-  mistake_lines(snapshot, notes.mistakes);
   if (is_job(snapshot)) {
     add_job_throughput(snapshot, notes.rates);
   } else {
@@ -314,12 +313,14 @@ Notes notes_of(const Snapshot& snapshot) {
   for (std::uint32_t path = 0; path < paths; ++path) { amount_lines(snapshot, path, notes.rates); }
   exposed_lines(snapshot, notes.rates);
   overlap_lines(snapshot, notes.rates);
+  add_sampled(snapshot, notes.rates);
   halted_lines(snapshot, notes.caveats);
   warmup_lines(snapshot, notes.caveats);
   // What messages brought together has no clock: of processes it tells nothing.
   if (!is_job(snapshot) || !snapshot.clock.name.empty()) { run_lines(snapshot, notes.caveats); }
   add_path_notes(snapshot, notes.caveats);
   death_line(snapshot, notes.caveats);
+  add_sample_caveats(snapshot, notes.caveats);
   missing_lines(snapshot, notes.caveats);
   if (!snapshot.run.directory.empty()) { notes.caveats.push_back("files: " + printable(snapshot.run.directory)); }
   return notes;

@@ -12,10 +12,9 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// What stands around the table, a statement a line, unwrapped: above it the mistakes that make figures wrong, below it
-/// rates, then what the figures contain and what they do not. Printable. Any thread.
+/// What stands below the table, a statement a line, unwrapped: rates, then what the figures contain and what they do
+/// not. What a finding tells already is left out. Printable. Any thread.
 struct Notes {
-  std::vector<std::string> mistakes;
   std::vector<std::string> rates;
   std::vector<std::string> caveats;
 };
@@ -29,6 +28,7 @@ std::string path_label(const Snapshot& snapshot, std::uint32_t path, std::size_t
 
 /// The name of a thread for people: printable, at most 40 columns. Any thread.
 std::string thread_label(const Snapshot& snapshot, std::uint32_t thread);
+std::string thread_label(const std::string& name);
 /// "thread loader" of "loader", and "thread 1" of a thread of that name, which nobody has named. Any thread.
 inline std::string on_thread(const std::string& label) {
   return label.rfind("thread ", 0) == 0 ? label : "thread " + label;

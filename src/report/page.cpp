@@ -16,7 +16,7 @@ namespace detail {
 namespace {
 
 constexpr int kNarrowest = 40;
-constexpr int kWidthOfNoTerminal = 100;
+constexpr int kUnbroken = 1000;
 
 }  // namespace
 
@@ -53,10 +53,14 @@ bool wants_color(std::FILE* stream, ConsoleOptions::Color color) {
          (terminal == nullptr || std::strcmp(terminal, "dumb") != 0);
 }
 
-int width_of(std::FILE* stream, int wanted) {
+int width_of(std::FILE* stream, int wanted, int without_terminal) {
   winsize size = {};
   if (wanted == 0 && ::ioctl(::fileno(stream), TIOCGWINSZ, &size) == 0) { wanted = size.ws_col; }
-  return wanted == 0 ? kWidthOfNoTerminal : wanted;
+  return wanted == 0 ? without_terminal : wanted;
+}
+
+Page page_on_stdout(const ConsoleOptions& drawn) {
+  return {width_of(stdout, drawn.width, kUnbroken), wants_color(stdout, drawn.color)};
 }
 
 }  // namespace detail

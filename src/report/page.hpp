@@ -36,8 +36,10 @@ class Page {
 
 /// Whether colours are wanted there: NO_COLOR, TERM, and what started the process decide where the option does not.
 bool wants_color(std::FILE* stream, ConsoleOptions::Color color);
-/// In columns: as wanted, or, for 0, as the terminal is, or 100 where there is none.
-int width_of(std::FILE* stream, int wanted);
+/// In columns: as wanted, or, for 0, as the terminal is, or `without_terminal`.
+int width_of(std::FILE* stream, int wanted, int without_terminal = 100);
+/// A page for stdout. Where that is no terminal, programs may read it: its lines are not broken.
+Page page_on_stdout(const ConsoleOptions& drawn);
 
 }  // namespace detail
 TAKT_END_NAMESPACE

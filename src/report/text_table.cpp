@@ -14,12 +14,17 @@ namespace detail {
 namespace {
 
 constexpr std::size_t kGap = 2;
-constexpr const char* kNameHead = "region";
+
+std::string without_end(const std::string& line) { return line.substr(0, line.find_last_not_of(' ') + 1); }
 
 }  // namespace
 
-TextTable::TextTable(std::vector<TextColumn> columns, std::vector<Line> lines, std::size_t width)
-    : columns_(std::move(columns)), lines_(std::move(lines)), widths_(columns_.size()), has_room_(columns_.size()) {
+TextTable::TextTable(std::vector<TextColumn> columns, std::vector<Line> lines, std::size_t width, const char* name_head)
+    : name_head_(name_head),
+      columns_(std::move(columns)),
+      lines_(std::move(lines)),
+      widths_(columns_.size()),
+      has_room_(columns_.size()) {
   measure();
   choose(width);
 }
@@ -27,9 +32,9 @@ TextTable::TextTable(std::vector<TextColumn> columns, std::vector<Line> lines, s
 void TextTable::measure() {
   for (std::size_t column = 0; column < columns_.size(); ++column) {
     widths_[column] = std::strlen(columns_[column].head);
-    for (const Line& line : lines_) { widths_[column] = std::max(widths_[column], line.cells[column].size()); }
+    for (const Line& line : lines_) { widths_[column] = std::max(widths_[column], columns_of(line.cells[column])); }
   }
-  name_width_ = std::strlen(kNameHead);
+  name_width_ = std::strlen(name_head_);
   for (const Line& line : lines_) { name_width_ = std::max(name_width_, 2 * line.depth + columns_of(line.name)); }
 }
 
@@ -56,7 +61,7 @@ void TextTable::choose(std::size_t width) {
     show(priority, width > used ? width - used : 0);
   }
   // The heading is never cut, so that columns stand below theirs however little room there is.
-  name_width_ = std::max(std::min(name_width_, width - std::min(width, cells_width_)), std::strlen(kNameHead));
+  name_width_ = std::max(std::min(name_width_, width - std::min(width, cells_width_)), std::strlen(name_head_));
 }
 
 bool TextTable::shows(unsigned priority) const {
@@ -67,9 +72,9 @@ bool TextTable::shows(unsigned priority) const {
 }
 
 std::string TextTable::head() const {
-  std::string text = kNameHead + std::string(name_width_ - std::strlen(kNameHead), ' ');
+  std::string text = name_head_ + std::string(name_width_ - std::strlen(name_head_), ' ');
   for (std::size_t column = 0; column < columns_.size(); ++column) { append_cell(text, column, columns_[column].head); }
-  return text;
+  return without_end(text);
 }
 
 std::vector<std::string> TextTable::body() const {
@@ -77,7 +82,7 @@ std::vector<std::string> TextTable::body() const {
   for (const Line& line : lines_) {
     std::string text = name_cell(line);
     for (std::size_t column = 0; column < columns_.size(); ++column) { append_cell(text, column, line.cells[column]); }
-    out.push_back(text.substr(0, text.find_last_not_of(' ') + 1));
+    out.push_back(without_end(text));
   }
   return out;
 }
@@ -90,7 +95,9 @@ std::string TextTable::name_cell(const Line& line) const {
 }
 
 void TextTable::append_cell(std::string& text, std::size_t column, const std::string& cell) const {
-  if (has_room_[column]) { text += std::string(kGap + widths_[column] - cell.size(), ' ') + cell; }
+  if (!has_room_[column]) { return; }
+  const std::string room(widths_[column] - columns_of(cell), ' ');
+  text += std::string(kGap, ' ') + (columns_[column].words ? cell + room : room + cell);
 }
 
 }  // namespace detail

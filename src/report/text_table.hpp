@@ -11,14 +11,15 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// A column of figures.
+/// A column of figures, or of words.
 struct TextColumn {
   const char* head;
-  unsigned priority;  ///< 0: always shown; else where there is room, 1 first. Columns of one priority go together
-  bool shown = true;  ///< false: never, whatever the room
+  unsigned priority;   ///< 0: always shown; else where there is room, 1 first. Columns of one priority go together
+  bool shown = true;   ///< false: never, whatever the room
+  bool words = false;  ///< begin below each other, where figures end so
 };
 
-/// A table of regions: their names as a tree, and columns of figures for which there is room. Printable text. One
+/// A table: names as a tree, such as those of regions, and the columns for which there is room. Printable text. One
 /// thread at a time.
 class TextTable {
  public:
@@ -29,7 +30,9 @@ class TextTable {
   };
 
   /// REQUIRES: each line has a cell for each column.
-  TextTable(std::vector<TextColumn> columns, std::vector<Line> lines, std::size_t width);
+  /// \param name_head stands above the names; static storage.
+  TextTable(std::vector<TextColumn> columns, std::vector<Line> lines, std::size_t width,
+            const char* name_head = "region");
 
   std::string head() const;
   std::vector<std::string> body() const;
@@ -45,6 +48,7 @@ class TextTable {
   std::string name_cell(const Line& line) const;
   void append_cell(std::string& text, std::size_t column, const std::string& cell) const;
 
+  const char* name_head_;
   std::vector<TextColumn> columns_;
   std::vector<Line> lines_;
   std::vector<std::size_t> widths_;

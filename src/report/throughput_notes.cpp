@@ -96,8 +96,7 @@ void add_job_throughput(const Snapshot& snapshot, std::vector<std::string>& line
     const Throughput& throughput = job.throughput;
     const std::string items = throughput.items == 0 ? "" : items_rate(throughput) + "; ";
     lines.push_back(fmt::format("{} of all ranks: {}{} steps/s, by the slowest ({})", path_label(snapshot, job.path),
-                                items, human_rate(throughput.steps_per_s),
-                                thread_label(snapshot, snapshot.series[job.slowest].thread)));
+                                items, human_rate(throughput.steps_per_s), thread_label(job.slowest)));
   }
   if (jobs.empty() && !snapshot.series.empty()) {
     lines.emplace_back("no throughput: on no rank a step period counts");

@@ -5,12 +5,14 @@
 #include "base/json_text.hpp"
 #include "base/stream_file.hpp"
 #include "base/text.hpp"
+#include "report/counter_tracks.hpp"
 #include "report/trace_events.hpp"
 #include "report/track_lanes.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -51,7 +53,12 @@ std::string event(const Snapshot& snapshot, const Span& span, std::uint32_t trac
                              process_of(snapshot.run), track);
 }
 
-std::string tail(const Snapshot& snapshot, std::uint64_t dropped) {
+struct DroppedEvents {
+  std::uint64_t spans = 0;
+  std::uint64_t counters = 0;
+};
+
+std::string tail(const Snapshot& snapshot, const DroppedEvents& dropped) {
   Json losses = Json::array();
   for (const Loss& loss : snapshot.losses) {
     losses.push_back({{"what", loss.what}, {"where", loss.where}, {"count", loss.count}});
@@ -68,10 +75,15 @@ std::string tail(const Snapshot& snapshot, std::uint64_t dropped) {
     if (!device.unavailable.empty()) { unavailable.add(device.name, device.unavailable); }
   }
   const Json other = {
-      {"run_id", snapshot.run.id},  {"run_name", snapshot.run.name},
-      {"rank", snapshot.run.rank},  {"start_unix_ns", snapshot.run.start_unix_ns},
-      {"dropped_spans", dropped},   {"time_lines", lines},
-      {"unavailable", unavailable}, {"losses", losses},
+      {"run_id", snapshot.run.id},
+      {"run_name", snapshot.run.name},
+      {"rank", snapshot.run.rank},
+      {"start_unix_ns", snapshot.run.start_unix_ns},
+      {"dropped_spans", dropped.spans},
+      {"dropped_counters", dropped.counters},
+      {"time_lines", lines},
+      {"unavailable", unavailable},
+      {"losses", losses},
   };
   return detail::trace_tail(other);
 }
@@ -89,7 +101,8 @@ struct TraceExporter::Impl {
     std::string name;      // as written
   };
 
-  Impl(std::string path, std::uint64_t max_events) : file(std::move(path), "trace"), left(max_events) {}
+  Impl(std::string path, std::uint64_t max_events)
+      : file(std::move(path), "trace"), left(max_events), counters_left(max_events) {}
 
   struct Placed {
     const Span* span;
@@ -186,7 +199,7 @@ struct TraceExporter::Impl {
   void add_span(const Snapshot& snapshot, const Span& span, std::uint32_t lane) {
     if (left == 0 || lane == detail::TrackLanes::kNone) {
       file.append(span.sequence, "");
-      ++dropped;
+      ++dropped.spans;
       return;
     }
     const std::uint32_t track = lane_track(snapshot, span, lane);
@@ -195,9 +208,33 @@ struct TraceExporter::Impl {
     --left;
   }
 
+  /// Points of curves, which have no lanes.
+  void add_samples(const Snapshot& snapshot) {
+    for (const Sample& sample : snapshot.samples) {
+      if (sample.sequence < next_sample) { continue; }
+      std::string text;
+      for (const detail::CounterValue& each : counters.values(snapshot, sample)) {
+        if (!std::isfinite(each.value)) { continue; }
+        if (counters_left == 0) {
+          ++dropped.counters;
+          continue;
+        }
+        --counters_left;
+        text += first && text.empty() ? "" : ",\n";
+        text += detail::trace_counter(each.track, each.unit, each.value, sample.time_ns, process_of(snapshot.run));
+      }
+      file.append(text);
+      first = first && text.empty();
+      next_sample = sample.sequence + 1;
+    }
+  }
+
   detail::StreamFile file;
   std::uint64_t left;  // spans that may still be written
-  std::uint64_t dropped = 0;
+  std::uint64_t counters_left;
+  DroppedEvents dropped;
+  detail::CounterTracks counters;
+  std::uint64_t next_sample = 0;
   bool first = true;
   std::vector<std::string> names;                     // as written, by index into Snapshot::threads
   std::size_t streams = 0;                            // named so far
@@ -219,6 +256,7 @@ ExportResult TraceExporter::export_snapshot(const Snapshot& snapshot) {
     if (begun != ExportResult::ok) { return begun; }
     trace.name_tracks(snapshot);
     trace.add_spans(snapshot);
+    trace.add_samples(snapshot);
     return trace.file.end(tail(snapshot, trace.dropped), snapshot.finished);
   } catch (const std::bad_alloc&) { return trace.file.refuse_for_memory(); }
 }

@@ -30,6 +30,14 @@ std::string trace_slice(const TraceSlice& slice, std::int64_t process, std::uint
                      trace_microseconds(slice.duration_ns), process, track);
 }
 
+std::string trace_counter(std::string_view name, std::string_view unit, double value, std::int64_t time_ns,
+                          std::int64_t process) {
+  const JsonText arguments = {{unit.empty() ? std::string_view("value") : unit, value}};
+  return fmt::format("{{\"name\":{},\"ph\":\"C\",\"ts\":{},\"pid\":{},\"args\":{}}}",
+                     printable_json(JsonText(name).text()), trace_microseconds(time_ns), process,
+                     printable_json(arguments.text()));
+}
+
 std::string trace_tail(const JsonText& other) { return "\n],\"otherData\":" + printable_json(other.text()) + "}\n"; }
 
 }  // namespace detail

@@ -33,6 +33,9 @@ std::string trace_metadata(const char* what, std::int64_t process, std::uint32_t
 /// The events that give a track its name and its place.
 std::string track_names(std::int64_t process, std::uint32_t track, const std::string& name, std::uint32_t order);
 std::string trace_slice(const TraceSlice& slice, std::int64_t process, std::uint32_t track);
+/// A point of the curve of that name. \param unit may be empty. \param value finite.
+std::string trace_counter(std::string_view name, std::string_view unit, double value, std::int64_t time_ns,
+                          std::int64_t process);
 /// What stands behind the last event.
 std::string trace_tail(const JsonText& other);
 

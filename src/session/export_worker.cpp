@@ -23,12 +23,15 @@ std::size_t bytes_of(const Harvest& harvest) noexcept {
       bytes += sizeof(Row) + row.cells.size() * sizeof(Cell) + row.overlaps.size() * sizeof(Overlap);
     }
   }
+  for (const Sample& sample : harvest.samples) {
+    bytes += sizeof(Sample) + sample.values.size() * sizeof(std::int64_t);
+  }
   return bytes;
 }
 
 /// Early rows come again.
 std::size_t count_of(const Harvest& harvest) noexcept {
-  return harvest.rows.size() + harvest.metrics.size() + harvest.spans.size();
+  return harvest.rows.size() + harvest.metrics.size() + harvest.spans.size() + harvest.samples.size();
 }
 
 std::chrono::milliseconds until(Time deadline) {
@@ -87,6 +90,7 @@ ExportResult ExportWorker::show(const Snapshot& offered, const Harvests& shown) 
     snapshot.rows.insert(snapshot.rows.end(), harvest->rows.begin(), harvest->rows.end());
     snapshot.metrics.insert(snapshot.metrics.end(), harvest->metrics.begin(), harvest->metrics.end());
     snapshot.spans.insert(snapshot.spans.end(), harvest->spans.begin(), harvest->spans.end());
+    snapshot.samples.insert(snapshot.samples.end(), harvest->samples.begin(), harvest->samples.end());
     snapshot.early.insert(snapshot.early.end(), harvest->early.begin(), harvest->early.end());
   }
   try {

@@ -3,8 +3,11 @@
 #include <takt/detail/mpi_identity.hpp>
 
 #include "base/fault.hpp"
+#include "ranks/rank_steps.hpp"
 #include "session/run_identity.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <string>
 #include <utility>
 
@@ -33,6 +36,8 @@ void apply(const MpiIdentity& identity, SessionOptions& options) {
   set("TAKT_RANK or SessionOptions::rank", options.rank, identity.rank);
   set("TAKT_WORLD_SIZE or SessionOptions::world_size", options.world_size, identity.world_size);
   options.local_rank = identity.local_rank;
+  const auto size = static_cast<std::size_t>(std::max(identity.world_size, 1));
+  options.compared_values = size == 1 ? 0 : values_of_a_rank(size);
   const std::string& agreed = identity.run_id;
   // Of a part of the job rank 0 has added which one.
   if (!options.run_id.empty() && agreed.compare(0, options.run_id.size(), options.run_id) != 0) {

@@ -11,14 +11,16 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 
 /// Tells whether the process runs at all: how much processor time it gets, for how long it was stopped, for how long
-/// the machine slept. One thread sleeps and wakes; any thread may read.
+/// the machine slept, and for how long the thread that made this waited for a processor. One thread sleeps and wakes;
+/// any thread may read.
 class ProcessWatch {
  public:
   /// Of the system; tests put their own in its place. In ns.
   struct Clocks {
-    std::uint64_t (*monotonic_ns)() noexcept;  ///< stands still while the machine sleeps
-    std::uint64_t (*boot_ns)() noexcept;       ///< the same, but goes on then
-    std::uint64_t (*cpu_ns)() noexcept;        ///< processor time of all threads
+    std::uint64_t (*monotonic_ns)() noexcept;                 ///< stands still while the machine sleeps
+    std::uint64_t (*boot_ns)() noexcept;                      ///< the same, but goes on then
+    std::uint64_t (*cpu_ns)() noexcept;                       ///< processor time of all threads
+    std::int64_t (*waited_ns)(std::int64_t thread) noexcept;  ///< as run_queue_ns()
   };
   static Clocks system_clocks() noexcept;
 
@@ -43,6 +45,7 @@ class ProcessWatch {
   ProcessTimes read() const noexcept;
 
  private:
+  std::int64_t waited_ns() const noexcept;
   std::uint64_t asleep_ns() const noexcept { return clocks_.boot_ns() - clocks_.monotonic_ns(); }
 
   Clocks clocks_;
@@ -52,6 +55,10 @@ class ProcessWatch {
   std::uint64_t slept_at_ns_ = 0;
   std::uint64_t slept_at_cpu_ns_ = 0;
   std::atomic<std::uint64_t> stopped_ns_{0};
+  std::int64_t thread_;
+  std::int64_t waited_before_ns_;
+  std::int64_t processors_;
+  mutable std::atomic<std::int64_t> waited_ns_;  // as last known: a thread that has ended waits for nothing any more
 };
 
 }  // namespace detail

@@ -4,6 +4,7 @@
 
 #include <takt/error.hpp>
 
+#include "base/encoding.hpp"
 #include "base/fault.hpp"
 #include "base/words.hpp"
 
@@ -24,20 +25,19 @@ constexpr std::chrono::microseconds kLongestPause(1000);
 // So many signs of life within the patience of who waits for them.
 constexpr int kSigns = 8;
 
-constexpr const char* kWaiting = "w";
-constexpr const char* kReady = "r";
-
 std::chrono::steady_clock::time_point now() { return std::chrono::steady_clock::now(); }
 
 }  // namespace
 
 RankGathering::RankGathering(RankMessages& messages, GatheredRanks own, std::chrono::milliseconds patience,
-                             std::size_t most_bytes)
+                             UnixClock clock, ClockQuestions::Bounds questions, std::size_t most_bytes)
     : messages_(messages),
       part_(std::move(own)),
       patience_(patience),
       most_bytes_(most_bytes),
       size_(static_cast<std::uint32_t>(messages.size())),
+      upper_(static_cast<int>(parent_of(static_cast<std::uint32_t>(messages.rank())))),
+      questions_(std::move(clock), questions),
       heard_(now()),
       signed_(heard_) {}
 
@@ -83,10 +83,11 @@ bool RankGathering::run() {
 
 void RankGathering::take_children() {
   const auto rank = static_cast<std::uint32_t>(messages_.rank());
-  for (const std::uint32_t child : children_of(rank, size_)) { awaited_[static_cast<int>(child)].heard = now(); }
-  wait([this](bool& moved) {
+  for (const std::uint32_t child : children_of(rank, size_)) { awaited_[static_cast<int>(child)] = now(); }
+  if (rank != 0) { give_sign(); }
+  wait([this, rank](bool& moved) {
     moved = take();
-    if (messages_.rank() != 0) { give_sign(); }
+    if (rank != 0) { moved = look_up() || moved; }
     return awaited_.empty();
   });
 }
@@ -119,23 +120,22 @@ bool RankGathering::take() {
 
 bool RankGathering::take_signs() {
   bool moved = false;
-  std::string bytes;
-  for (int from = RankMessages::kAnyRank; messages_.receive(from, RankMessage::sign, bytes);
+  std::string nothing;
+  for (int from = RankMessages::kAnyRank; messages_.receive(from, RankMessage::sign, nothing);
        from = RankMessages::kAnyRank) {
-    hear(from, bytes == kReady);
+    hear(from);
     moved = true;
   }
   return moved;
 }
 
-void RankGathering::hear(int from, bool ready) {
+void RankGathering::hear(int from) {
   heard_ = now();
-  const auto rank = static_cast<std::uint32_t>(from);
-  if (std::binary_search(part_.ranks.begin(), part_.ranks.end(), rank)) { return; }  // a sign that came late
-  Child& child = awaited_[from];
-  child.heard = heard_;
-  if (!ready || std::exchange(child.asked, true)) { return; }
-  messages_.send(from, RankMessage::ask, "");
+  if (has_rank(part_, static_cast<std::uint32_t>(from))) { return; }  // a sign that came late
+  awaited_[from] = heard_;
+  std::string time(sizeof(std::int64_t), '\0');
+  store(time.data(), questions_.now_ns());
+  messages_.send(from, RankMessage::answer, std::move(time));
 }
 
 bool RankGathering::take_parts() {
@@ -143,10 +143,10 @@ bool RankGathering::take_parts() {
   std::string bytes;
   for (auto at = awaited_.begin(); at != awaited_.end();) {
     int from = at->first;
-    const bool here = at->second.asked && messages_.receive(from, RankMessage::part, bytes);
+    const bool here = messages_.receive(from, RankMessage::part, bytes);
     if (here) { add(from, bytes); }
     moved = moved || here;
-    at = here || now() - at->second.heard > patience_ ? awaited_.erase(at) : std::next(at);
+    at = here || now() - at->second > patience_ ? awaited_.erase(at) : std::next(at);
   }
   return moved;
 }
@@ -161,10 +161,20 @@ void RankGathering::add(int from, const std::string& bytes) {
 }
 
 void RankGathering::give_sign() {
-  if (awaited_.empty() || now() - signed_ < patience_ / kSigns) { return; }
   signed_ = now();
-  messages_.send(static_cast<int>(parent_of(static_cast<std::uint32_t>(messages_.rank()))), RankMessage::sign,
-                 kWaiting);
+  questions_.asked();
+  messages_.send(upper_, RankMessage::sign, "");
+}
+
+/// Takes an answer from above, and gives the next sign: at once where the clock is to be read again, and else so that
+/// the rank above does not lose its patience.
+bool RankGathering::look_up() {
+  std::string time;
+  const bool here = messages_.receive(upper_, RankMessage::answer, time);
+  if (here && time.size() == sizeof(std::int64_t)) { questions_.answered(load<std::int64_t>(time.data())); }
+  if (questions_.is_under_way()) { return here; }
+  if (questions_.wants_more() || now() - signed_ > patience_ / kSigns) { give_sign(); }
+  return here;
 }
 
 bool RankGathering::hand_over() {
@@ -173,19 +183,23 @@ bool RankGathering::hand_over() {
     throw Error("this rank and those below it have recorded " + std::to_string(bytes.size()) + " bytes, and " +
                 std::to_string(most_bytes_) + " are the most that is sent; name fewer regions");
   }
-  int to = static_cast<int>(parent_of(static_cast<std::uint32_t>(messages_.rank())));
-  if (!is_asked_by(to)) {
-    if (to == 0 || !is_asked_by(0)) { return false; }
-    to = 0;
+  if (!is_answered()) {
+    if (upper_ == 0) { return false; }
+    upper_ = 0;
+    questions_.begin_again();
+    give_sign();
+    if (!is_answered()) { return false; }
   }
-  messages_.send(to, RankMessage::part, bytes);
+  messages_.send(upper_, RankMessage::part, bytes);
   return wait_patiently([this] { return messages_.all_sent(); });
 }
 
-bool RankGathering::is_asked_by(int rank) {
-  messages_.send(rank, RankMessage::sign, kReady);
-  std::string nothing;
-  return wait_patiently([&] { return messages_.receive(rank, RankMessage::ask, nothing); });
+/// Whether the rank above is there. No sign is under way any more then.
+bool RankGathering::is_answered() {
+  return wait_patiently([this] {
+    look_up();
+    return questions_.has_answer() && !questions_.is_under_way();
+  });
 }
 
 }  // namespace detail

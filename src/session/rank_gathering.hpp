@@ -5,52 +5,55 @@
 #include <takt/detail/rank_messages.hpp>
 
 #include "ranks/gathered_ranks.hpp"
+#include "session/clock_questions.hpp"
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
 /// Brings the parts of all ranks to rank 0, up a binomial tree: each rank adds what its children hand over to its
-/// own, and hands the sum to its parent. Nobody waits longer than `patience` for one that gives no sign; who waits for
-/// others gives one several times within it. What is big is sent only when it was asked for, so that nothing big is
-/// left under way to a rank that never comes. A rank whose parent does not ask turns to rank 0. One thread at a time.
+/// own, and hands the sum to its parent. A rank gives its parent signs, from its beginning on, and the parent answers
+/// each with its time. What is big is sent only to one that has answered, so that nothing big is left under way to a
+/// rank that never comes. Nobody waits longer than `patience` for one that gives no sign, or no answer; a rank whose
+/// parent does not answer turns to rank 0. One thread at a time.
 class RankGathering {
  public:
   /// Of what one rank hands over; MPI counts bytes in an int.
   static constexpr std::size_t kMostBytes = std::size_t{1} << 30U;
 
-  RankGathering(RankMessages& messages, GatheredRanks own, std::chrono::milliseconds patience,
-                std::size_t most_bytes = kMostBytes);
+  RankGathering(RankMessages& messages, GatheredRanks own, std::chrono::milliseconds patience, UnixClock clock,
+                ClockQuestions::Bounds questions = {}, std::size_t most_bytes = kMostBytes);
 
   /// Returns on rank 0 whether all ranks are in, elsewhere whether somebody took this rank's part. Throws Error where
   /// that part is too large.
   bool run();
   /// On rank 0 what came; elsewhere what was handed over, or was to be.
   const GatheredRanks& part() const noexcept { return part_; }
+  GatheredRanks take_part() noexcept { return std::move(part_); }
+  /// How the clock stands to that of the parent, or of rank 0; none: nobody has answered.
+  std::optional<ClockReading> clock_reading() const { return questions_.reading(static_cast<std::uint32_t>(upper_)); }
 
  private:
   using Time = std::chrono::steady_clock::time_point;
-  struct Child {
-    Time heard;
-    bool asked = false;
-  };
 
   void take_children();
   void take_orphans();
   bool hand_over();
-  bool is_asked_by(int rank);
+  bool is_answered();
 
   bool take();
   bool take_signs();
   bool take_parts();
-  void hear(int from, bool ready);
+  void hear(int from);
   void add(int from, const std::string& bytes);
   void give_sign();
+  bool look_up();
   bool may_have_orphans();
   template <class Done>
   void wait(Done done);
@@ -62,8 +65,10 @@ class RankGathering {
   const std::chrono::milliseconds patience_;
   const std::size_t most_bytes_;
   const std::uint32_t size_;
-  std::map<int, Child> awaited_;
-  Time heard_;  // of anybody
+  int upper_;  // to which the part goes: the parent, or rank 0
+  ClockQuestions questions_;
+  std::map<int, Time> awaited_;  // when they were heard of
+  Time heard_;                   // of anybody
   Time signed_;
   std::size_t counted_ = 0;  // ranks of the part when may_have_orphans() looked last
   bool orphans_ = false;

@@ -6,6 +6,7 @@
 #include "base/fault.hpp"
 #include "base/file.hpp"
 #include "base/other_process.hpp"
+#include "base/version.hpp"
 #include "session/run_directory.hpp"
 
 #include <algorithm>
@@ -301,6 +302,7 @@ std::string host_name() {
 RunInfo identify_run(const std::string& name, const SessionOptions& options) {
   RunInfo run;
   run.name = name.empty() ? "takt" : name;
+  run.takt_version = version_text();
   run.host = host_name();
   run.pid_namespace = pid_namespace();
   run.pid = ::getpid();

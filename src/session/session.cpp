@@ -5,6 +5,7 @@
 
 #include "base/fault.hpp"
 #include "base/not_cancelled.hpp"
+#include "process/diversion.hpp"
 #include "session/own_cost.hpp"
 #include "session/run_identity.hpp"
 #include "session/session_impl.hpp"
@@ -129,7 +130,7 @@ void Session::metric(std::string_view name, double value, std::int64_t step) noe
 }
 
 void Session::step(std::int64_t number) noexcept {
-  if (!impl_->ours()) { return; }
+  if (!impl_->ours() || detail::is_diverted()) { return; }
   if (detail::Recorder* recorder = detail::this_recorder()) { recorder->set_step(number); }
 }
 

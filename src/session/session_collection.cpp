@@ -6,12 +6,13 @@
 
 #include "base/background.hpp"
 #include "base/fault.hpp"
+#include "base/losses.hpp"
 #include "base/not_cancelled.hpp"
 #include "base/quiet_signals.hpp"
 #include "base/words.hpp"
 #include "findings/findings.hpp"
-#include "report/losses.hpp"
 #include "session/uncaught.hpp"
+#include "trials/trial_finding.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -28,7 +29,7 @@ std::atomic<const SessionImpl*> SessionImpl::collector_{nullptr};
 /// Takes what is new from the threads, as much as should be in memory at once, and offers it to every exporter. Returns
 /// whether there is more. Where memory runs out on the way nothing is lost, and nothing is offered twice: the next call
 /// goes on from there.
-bool SessionImpl::collect(bool last) {
+bool SessionImpl::collect(bool last, std::shared_ptr<const Snapshot>* offered) {
   const std::lock_guard<std::mutex> one(collecting_);
   if (collector_.load(std::memory_order_relaxed) != this) { return false; }
   if (!last) {
@@ -49,12 +50,14 @@ bool SessionImpl::collect(bool last) {
     for (Row& row : *rows) { row.begin_ns -= shift; }
   }
   for (Span& span : harvest_->spans) { span.begin_ns -= shift; }
-  deliver();
+  samples_.keep(*harvest_, last);
+  const auto snapshot = deliver();
+  if (offered != nullptr) { *offered = snapshot; }
   return more;
 }
 
-/// Offers the harvest. Under collecting_.
-void SessionImpl::deliver() {
+/// Offers the harvest. Returns what it was offered with. Under collecting_.
+std::shared_ptr<const Snapshot> SessionImpl::deliver() {
   Snapshot now = this->snapshot(took_last_);
   keep_history(now);
   if (took_last_) { conclude(now); }
@@ -69,28 +72,44 @@ void SessionImpl::deliver() {
   for (const auto& worker : workers) { worker->make_room(); }
   for (const auto& worker : workers) { worker->offer(snapshot, harvest_); }
   harvest_.reset();
+  return snapshot;
 }
 
 /// Once for each harvest. Without memory for it, the run goes on without findings. Under collecting_.
 void SessionImpl::keep_history(const Snapshot& snapshot) noexcept {
   if (std::exchange(in_history_, true)) { return; }
   const std::lock_guard<std::mutex> lock(looking_);
-  if (history_ == nullptr) { return; }
   try {
-    history_->add(snapshot, harvest_->rows, harvest_->metrics);
+    if (history_ != nullptr) { history_->add(snapshot, harvest_->rows, harvest_->metrics); }
+    if (steps_ != nullptr) { steps_->add(snapshot, harvest_->rows); }
   } catch (const std::bad_alloc&) {
     history_.reset();
-    report_fault("history", "no memory is left for the history of steps: the report has no findings on them");
+    steps_.reset();
+    report_fault("history",
+                 "no memory is left for the history of steps: the report has no findings on them, and "
+                 "takt::mpi::reduce() does not compare this rank");
   }
+}
+
+SessionImpl::Recorded SessionImpl::recorded() {
+  constexpr int kMostParts = 16;  // as in collect_all()
+  Recorded recorded;
+  for (int part = 0; part < kMostParts && collect(false, &recorded.snapshot); ++part) {}
+  if (recorded.snapshot == nullptr) { recorded.snapshot = std::make_shared<const Snapshot>(snapshot(false)); }
+  const std::lock_guard<std::mutex> lock(looking_);
+  recorded.steps = pack(steps_ != nullptr ? *steps_ : RankSteps());
+  return recorded;
 }
 
 /// What the figures say.
 void SessionImpl::conclude(Snapshot& snapshot) {
+  std::shared_ptr<const StepHistory> history;
   {
     const std::lock_guard<std::mutex> lock(looking_);
-    if (history_ != nullptr) { snapshot.history = std::make_shared<const StepHistory>(history_->finished()); }
+    if (history_ != nullptr) { history = std::make_shared<const StepHistory>(history_->finished()); }
   }
-  snapshot.findings = findings_of(snapshot);
+  detail::conclude(snapshot, std::move(history));
+  add_finding_of_trials(snapshot);
 }
 
 /// Says so as soon as steps or metrics have been lost, and remembers it for close(). Under collecting_.

@@ -26,7 +26,7 @@ using std::chrono::milliseconds;
 // Results of devices that come within this time after the end still enter the last rows.
 constexpr milliseconds kDeviceGrace(200);
 
-// For a last question to devices about what idle threads wait for.
+// For a last question to devices about what idle threads wait for, and for a last sample.
 constexpr milliseconds kPollerGrace(100);
 
 // Left for close() to come back by its deadline when an exporter has used up the time, and before that for the exporter
@@ -132,6 +132,7 @@ bool SessionImpl::end_by(Time deadline) noexcept {
   registry().complete(recorder, process_clock().now_ns() + static_cast<std::uint64_t>(grace.count()) * 1'000'000U);
   if (!options_.background && options_.gpu_poll_ms > 0) { GpuPoller::ask(); }
   gpu_poller_.stop(now() + std::min(kPollerGrace, most / 4));  // of threads that idle: nobody else asks for theirs
+  samples_.stop(now() + std::min(kPollerGrace, most / 4));
   if (recorder != nullptr) {
     const Recorder::Inside inside(*recorder);
     recorder->abandon_devices();

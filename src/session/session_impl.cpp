@@ -4,12 +4,13 @@
 
 #include "base/background.hpp"
 #include "base/fault.hpp"
+#include "base/losses.hpp"
 #include "base/quiet_signals.hpp"
 #include "base/repaired_name.hpp"
 #include "base/words.hpp"
 #include "journal/journal_writer.hpp"
+#include "process/diversion.hpp"
 #include "record/key_table.hpp"
-#include "report/losses.hpp"
 #include "session/own_cost.hpp"
 #include "session/run_directory.hpp"
 #include "session/run_identity.hpp"
@@ -18,6 +19,7 @@
 
 #include <takt/exporters/console.hpp>
 #include <takt/exporters/csv.hpp>
+#include <takt/exporters/html.hpp>
 #include <takt/exporters/json.hpp>
 #include <takt/exporters/trace.hpp>
 #include <takt/takt.hpp>
@@ -100,6 +102,7 @@ void SessionImpl::bound_memory() {
   registry.set_warmup(static_cast<std::uint64_t>(std::max(options_.warmup, 0)));
   if (silent_) { return; }
   history_ = std::make_shared<StepHistory>(std::min(options_.memory_bytes / 16, StepHistory::kMostBytes));
+  if (options_.compared_values != 0) { steps_ = std::make_unique<RankSteps>(options_.compared_values); }
 }
 
 /// When the run begins, and what it is not to be told of. What was recorded before the first Session is adopted, and
@@ -139,14 +142,30 @@ void SessionImpl::start_threads() noexcept {
                  "no background thread can be started; results are collected when the Session closes. Raise the "
                  "limit on threads (ulimit -u), or call Session::poll().");
   }
+  start_sampling();
   if (options_.end_on_uncaught) { end_on_uncaught(*this, milliseconds(std::max(options_.exit_ms, 0))); }
   if (!options_.end_on_sigterm) { return; }
   if (background_) { return end_on_sigterm(*this); }
   report_fault_once("sigterm", "SIGTERM does not end the run: that needs background threads");
 }
 
+void SessionImpl::start_sampling() noexcept {
+  if (options_.sample_ms <= 0) { return; }
+  if (!options_.background) { return report_fault_once("sample", "nothing is sampled: that needs background threads"); }
+  RunSamples::Plan plan;
+  plan.period = milliseconds(options_.sample_ms);
+  plan.now = [this] { return static_cast<std::int64_t>(process_clock().now_ns() - start_ns_); };
+  plan.memory = options_.memory_bytes / 32;
+  plan.traced = options_.trace && !run_.directory.empty();
+  try {
+    samples_.start(std::move(plan), RunSamples::sources(run_.host));
+  } catch (const std::bad_alloc&) {
+    report_fault("sample.memory", "no memory is left to sample: there are no samples");
+  }
+}
+
 void SessionImpl::open_folder() {
-  const bool wanted = options_.files || options_.trace;
+  const bool wanted = options_.files || options_.trace || options_.html;
   if (!wanted || silent_) { return; }
   std::string error;
   run_.directory = make_run_folder(options_, run_, error);
@@ -159,9 +178,7 @@ void SessionImpl::add_local_exporters() {
     local_.push_back(std::make_shared<ExportWorker>(std::move(exporter)));
   };
   // First what people wait for; and a disk that takes nothing holds up the others only.
-  if (options_.table && !silent_ && (run_.rank == 0 || options_.all_ranks)) {
-    add_one(std::make_unique<ConsoleExporter>());
-  }
+  if (prints()) { add_one(std::make_unique<ConsoleExporter>()); }
   if (!run_.directory.empty() && options_.files && options_.journal) {
     JournalOptions journal;
     journal.threads = options_.background;
@@ -178,6 +195,10 @@ void SessionImpl::add_local_exporters() {
   }
   if (!run_.directory.empty() && options_.trace) {
     add_one(std::make_unique<TraceExporter>(run_.directory + "/trace.json", options_.trace_events));
+  }
+  // Last: it takes longest, and what is in it is in the others, too.
+  if (!run_.directory.empty() && options_.html) {
+    add_one(std::make_unique<HtmlExporter>(run_.directory + "/run.html"));
   }
 }
 
@@ -233,13 +254,18 @@ void SessionImpl::set_group(std::string_view name, int number) {
   groups_.set(name, number);
 }
 
-void SessionImpl::set_job(std::shared_ptr<const Job> job) {
+void SessionImpl::set_job(std::shared_ptr<GatheredJob> job) {
   const std::lock_guard<std::mutex> lock(data_);
   job_ = std::move(job);
 }
 
+void SessionImpl::add_clock_reading(const ClockReading& reading) {
+  const std::lock_guard<std::mutex> lock(data_);
+  clock_reading_ = reading;
+}
+
 void SessionImpl::metric(std::string_view name, double value, const std::int64_t* step) noexcept {
-  if (silent_ || !ours()) { return; }
+  if (silent_ || !ours() || is_diverted()) { return; }
   const std::uint64_t number = metric_names().number(name);
   if (Recorder* recorder = this_recorder()) {
     const Recorder::Inside inside(*recorder);
@@ -268,16 +294,20 @@ Snapshot SessionImpl::snapshot(bool finished) {
   snapshot.overhead_ns = overhead_ns(snapshot) - overhead_before_ns_;
   snapshot.clock.region_cost_ns = region_cost_ns();
   snapshot.process = watch_.read();
+  samples_.tell(snapshot);
   snapshot.process.earlier_sessions = earlier_sessions_;
   snapshot.finished = finished;
   snapshot.killed = killed_.load(std::memory_order_relaxed);
   snapshot.failed = snapshot.killed || failed_.load(std::memory_order_relaxed);
+  snapshot.clock_readings = options_.clock_readings;
+  snapshot.job = job();
   const std::lock_guard<std::mutex> lock(data_);
+  if (clock_reading_) { snapshot.clock_readings.push_back(*clock_reading_); }
   snapshot.params = params_;
   snapshot.tags = tags_;
   snapshot.run.groups = groups_.list();
   snapshot.uncaught = uncaught_;
-  snapshot.job = job_;
+  snapshot.trials = trials_;
   name_open_regions(snapshot);
   for (const auto* workers : {&local_, &added_}) {
     for (const auto& worker : *workers) {
@@ -290,6 +320,16 @@ Snapshot SessionImpl::snapshot(bool finished) {
   return snapshot;
 }
 
+/// Made where it is asked for first; nullptr: there is none.
+std::shared_ptr<const Job> SessionImpl::job() {
+  std::shared_ptr<GatheredJob> gathered;
+  {
+    const std::lock_guard<std::mutex> lock(data_);
+    gathered = job_;
+  }
+  return gathered == nullptr ? nullptr : gathered->figures();
+}
+
 /// What files have no room for.
 void SessionImpl::add_left_out(Snapshot& snapshot) const {
   const auto add = [&](const char* what, const char* where, std::uint64_t count) {
@@ -298,6 +338,7 @@ void SessionImpl::add_left_out(Snapshot& snapshot) const {
   if (journal_ != nullptr) {
     add("not_in_journal", "rows", journal_->left_out_rows());
     add("not_in_journal", "metrics", journal_->left_out_metrics());
+    add("not_in_journal", "samples", journal_->left_out_samples());
   }
   if (csv_ != nullptr) { add("not_in_csv", "", csv_->left_out()); }
 }

@@ -4,14 +4,17 @@
 
 #include <takt/session.hpp>
 
+#include "base/losses.hpp"
 #include "base/words.hpp"
 #include "history/step_history.hpp"
 #include "process/process.hpp"
-#include "report/losses.hpp"
+#include "ranks/rank_steps.hpp"
 #include "session/export_worker.hpp"
+#include "session/gathered_job.hpp"
 #include "session/gpu_poller.hpp"
 #include "session/process_watch.hpp"
 #include "session/run_groups.hpp"
+#include "session/run_samples.hpp"
 
 #include <atomic>
 #include <condition_variable>
@@ -19,6 +22,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,8 +51,21 @@ class SessionImpl {
   void metric(std::string_view name, double value, const std::int64_t* step) noexcept;
   Snapshot snapshot(bool finished);
   void print();
+  /// What is recorded by now has been offered to all exporters when this returns.
+  struct Recorded {
+    std::shared_ptr<const Snapshot> snapshot;
+    std::string steps;  ///< that were kept: bytes of RankSteps
+  };
+  Recorded recorded();
   /// From now on this Session, of rank 0, speaks for the job. Any thread.
-  void set_job(std::shared_ptr<const Job> job);
+  /// What the trials of a loop have given: from now on in snapshots, in trials.json, and, where the table is printed,
+  /// on stdout. The thread of the loop.
+  void set_trials(const std::shared_ptr<const TrialResults>& trials);
+  /// nullptr: there were none.
+  std::shared_ptr<const TrialResults> trials();
+  void set_job(std::shared_ptr<GatheredJob> job);
+  /// The newest one counts, beside the one that the options brought. Any thread.
+  void add_clock_reading(const ClockReading& reading);
   /// TAKT_DISABLE=1.
   bool is_silent() const noexcept { return silent_; }
   void poll();
@@ -73,21 +90,24 @@ class SessionImpl {
   void open_folder();
   void add_local_exporters();
   void start_threads() noexcept;
+  void start_sampling() noexcept;
   void start_worker(const std::shared_ptr<ExportWorker>& worker) noexcept;
   void begin_local() noexcept;
   void wait_for_beginning() noexcept;
   static void wait_for_beginning_of(ExportWorker& worker) noexcept;
   void background() noexcept;
   void sleep() noexcept;
-  bool collect(bool last);
+  bool collect(bool last, std::shared_ptr<const Snapshot>* offered = nullptr);
   bool collect_all(Time deadline);
   bool try_to_collect(bool last) noexcept;
   bool try_to_collect_all(Time deadline) noexcept;
-  void deliver();
+  std::shared_ptr<const Snapshot> deliver();
   void keep_history(const Snapshot& snapshot) noexcept;
   void conclude(Snapshot& snapshot);
+  std::shared_ptr<const Job> job();
   void add_left_out(Snapshot& snapshot) const;
   bool has_left_out() const noexcept;
+  bool prints() const noexcept { return options_.table && !silent_ && (run_.rank == 0 || options_.all_ranks); }
   void tell_lost(const Snapshot& snapshot);
   bool is_wanted() noexcept;
   bool end(bool killed) noexcept;
@@ -121,6 +141,7 @@ class SessionImpl {
   const std::int64_t earlier_sessions_;
   std::atomic<bool> failed_{false};
   GpuPoller gpu_poller_;
+  RunSamples samples_;
   ProcessWatch watch_;
   std::atomic<bool> killed_{false};
   std::atomic<bool> dying_{false};  // the background is to write down of what
@@ -133,12 +154,15 @@ class SessionImpl {
   const JournalExporter* journal_ = nullptr;  // among them, for what they leave out
   const CsvExporter* csv_ = nullptr;
   std::vector<std::shared_ptr<ExportWorker>> added_;
-  std::shared_ptr<const Job> job_;  // from reduce() on
-  bool ended_ = false;              // too late for another exporter
-  Uncaught uncaught_;               // of which the process dies
+  std::shared_ptr<const TrialResults> trials_;
+  std::shared_ptr<GatheredJob> job_;  // from reduce() on
+  std::optional<ClockReading> clock_reading_;
+  bool ended_ = false;  // too late for another exporter
+  Uncaught uncaught_;   // of which the process dies
 
   std::mutex looking_;                    // at the history; behind collecting_
   std::shared_ptr<StepHistory> history_;  // none: switched off, or there was no memory for it
+  std::unique_ptr<RankSteps> steps_;      // likewise; for reduce()
 
   std::mutex collecting_;  // one collection at a time, so that exporters see rows in order
   // Taken from the threads, and, for want of memory, not offered to every exporter yet. Under collecting_.

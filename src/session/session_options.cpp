@@ -6,6 +6,8 @@
 #include "base/fault.hpp"
 #include "base/nearest.hpp"
 #include "process/process_environment.hpp"
+#include "session/run_samples.hpp"
+#include "session/trial_loop.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -64,6 +66,16 @@ bool set_all_ranks(std::string_view value, SessionOptions& options) {
 
 std::string get_all_ranks(const SessionOptions& options) { return options.all_ranks ? "all" : "0"; }
 
+bool set_sample_ms(std::string_view value, SessionOptions& options) {
+  std::int64_t parsed = 0;
+  if (!parse_number(value, 0, RunSamples::kMostMs, parsed)) { return false; }
+  if (parsed != 0 && parsed < RunSamples::kLeastMs) { return false; }
+  options.sample_ms = static_cast<int>(parsed);
+  return true;
+}
+
+std::string get_sample_ms(const SessionOptions& options) { return std::to_string(options.sample_ms); }
+
 using Options = SessionOptions;
 constexpr EnvironmentVariable<Options> kSessionVariables[] = {
     number_variable<&Options::csv_bytes, 0, 1 << 20, 1 << 20>("TAKT_CSV_MB", "a number of MiB"),
@@ -72,6 +84,7 @@ constexpr EnvironmentVariable<Options> kSessionVariables[] = {
     flag_variable<Options, &Options::files>("TAKT_FILES"),
     flag_variable<Options, &Options::journal>("TAKT_JOURNAL"),
     number_variable<&Options::journal_bytes, 0, 1 << 20, 1 << 20>("TAKT_JOURNAL_MB", "a number of MiB"),
+    flag_variable<Options, &Options::html>("TAKT_HTML"),
     number_variable<&Options::gpu_poll_ms, 0, kMaxInt, 1>("TAKT_GPU_POLL_MS", "a number of milliseconds"),
     flag_variable<Options, &Options::gpu_wait>("TAKT_GPU_WAIT"),
     number_variable<&Options::memory_bytes, 1, 1 << 20, 1 << 20>("TAKT_MEMORY_MB", "a number of MiB"),
@@ -79,6 +92,7 @@ constexpr EnvironmentVariable<Options> kSessionVariables[] = {
     number_variable<&Options::rank, 0, kMaxInt - 1, 1>("TAKT_RANK", "a rank"),
     {"TAKT_RANKS", "0 or all", 1, 0, set_all_ranks, get_all_ranks},
     text_variable<&Options::run_id>("TAKT_RUN_ID"),
+    {"TAKT_SAMPLE_MS", "0, or a number of milliseconds from 10 to 60000", 1, 0, set_sample_ms, get_sample_ms},
     flag_variable<Options, &Options::end_on_sigterm>("TAKT_SIGTERM"),
     flag_variable<Options, &Options::table>("TAKT_TABLE"),
     flag_variable<Options, &Options::trace>("TAKT_TRACE"),
@@ -91,6 +105,7 @@ constexpr EnvironmentVariable<Options> kSessionVariables[] = {
 std::vector<std::string_view> known_names() {
   std::vector<std::string_view> names = process_variable_names();
   for (const auto& variable : kSessionVariables) { names.emplace_back(variable.name); }
+  for (const std::string_view name : trial_variable_names()) { names.push_back(name); }
   names.emplace_back("TAKT_TENSORBOARD_DIR");  // which an exporter reads
   std::sort(names.begin(), names.end());
   return names;

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How often the interval of a throughput holds the throughput: takt_coverage [runs]
 //
-// Simulates runs whose true throughput is known, hands their steps to the code that the library uses, and prints for each pace and
-// length of runs how many of 100 intervals hold the truth, and how many of 100 runs got one. The same numbers everywhere. Exits with
-// 1 where the promise of docs/report.md is broken.
+// Simulates runs whose true throughput is known, hands their steps to the code that the library uses, and prints for
+// each pace and length of runs how many of 100 intervals hold the truth, and how many of 100 runs got one. The same
+// numbers everywhere. Exits with 1 where the promise of docs/report.md is broken.
 #include <takt/snapshot.hpp>
 
 #include "record/throughput_windows.hpp"
@@ -27,13 +27,6 @@ constexpr std::uint64_t kItems = 64;
 constexpr double kScatter = 0.05;  // of a step's length
 constexpr double kPromised = 92;   // % of the intervals hold the truth
 constexpr std::uint64_t kLengths[] = {300, 1000, 3000, 10'000, 30'000};
-
-/// A bell of deviation 1, by addition alone, so that it is the same everywhere.
-double bell(Random& random) {
-  double sum = -6;
-  for (int count = 0; count < 12; ++count) { sum += random.uniform(); }
-  return sum;
-}
 
 /// How long steps take, as shares of the usual one.
 struct Pace {
@@ -65,10 +58,10 @@ Throughput run(const Pace& pace, std::uint64_t steps, Random& random) {
   ThroughputWindows windows;
   const double fresh = std::sqrt(1 - pace.memory * pace.memory);
   const std::uint64_t phase = pace.every == 0 ? 0 : random.below(pace.every);
-  double state = bell(random);
+  double state = random.bell();
   for (std::uint64_t step = 0; step < steps; ++step) {
     double length = 1 + kScatter * state;
-    state = pace.memory * state + fresh * bell(random);
+    state = pace.memory * state + fresh * random.bell();
     if (pace.every != 0 && (step + phase) % pace.every == 0) { length += pace.checkpoint; }
     if (pace.stalls > 0 && random.uniform() < pace.stalls) { length = pace.stall; }
     windows.add(kItems, static_cast<std::uint64_t>(length * kStepNs));

@@ -3,11 +3,14 @@
 
 // Regions to count instructions of: takt_instructions <shape> <regions>. Run under callgrind by instructions.py.
 #include <takt/backends/cpu.hpp>
+#include <takt/session.hpp>
 #include <takt/takt.hpp>
+#include <takt/trials.hpp>
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 namespace {
 
@@ -73,11 +76,35 @@ void handle(long n) {
   }
 }
 
+/// Batches of a loader, by reference: the loop alone.
+void loop(long n) {
+  std::vector<int> batches(static_cast<std::size_t>(n));
+  for (auto&& batch : batches) { asm volatile("" : : "r"(&batch) : "memory"); }
+}
+
+/// The same with takt::trials(), where no trials are wanted.
+void trials(long n) {
+  takt::SessionOptions options;
+  options.files = options.table = options.background = false;
+  takt::Session session("instructions", options);
+  std::vector<int> batches(static_cast<std::size_t>(n));
+  for (auto&& batch : takt::trials(session, batches)) { asm volatile("" : : "r"(&batch) : "memory"); }
+}
+
+/// The same where batches are pulled.
+void pull(long n) {
+  takt::SessionOptions options;
+  options.files = options.table = options.background = false;
+  takt::Session session("instructions", options);
+  auto trials = takt::trials(session);
+  while (trials.next([&n] { return n-- > 0; })) { work(); }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc != 3) {
-    std::fprintf(stderr, "usage: %s hot|deep|train|rows|lap|handle <regions>\n", argv[0]);
+    std::fprintf(stderr, "usage: %s hot|deep|train|rows|lap|handle|loop|trials|pull <regions>\n", argv[0]);
     return 2;
   }
   const char* shape = argv[1];
@@ -92,6 +119,12 @@ int main(int argc, char** argv) {
     train(n, takt::Epoch, takt::Batch);
   } else if (std::strcmp(shape, "handle") == 0) {
     handle(n);
+  } else if (std::strcmp(shape, "loop") == 0) {
+    loop(n);
+  } else if (std::strcmp(shape, "trials") == 0) {
+    trials(n);
+  } else if (std::strcmp(shape, "pull") == 0) {
+    pull(n);
   } else {
     lap(n);
   }

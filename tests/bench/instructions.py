@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-SHAPES = ("hot", "deep", "train", "rows", "lap", "handle")
+SHAPES = ("hot", "deep", "train", "rows", "lap", "handle", "loop", "trials", "pull")  # the last three: steps without regions
 FEW, MANY = 5010, 25050  # multiples of an epoch of 501 regions
 ALLOWED = 1.05
 BASELINE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "instructions.json")

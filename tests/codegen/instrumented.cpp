@@ -3,9 +3,18 @@
 #include <takt/backends/manual.hpp>
 #include <takt/session.hpp>
 #include <takt/takt.hpp>
+#include <takt/trials.hpp>
 
 extern "C" long load(long index);
 extern "C" long compute(long value);
+extern "C" long* pull();
+
+struct Loader {
+  long* first;
+  long* last;
+  long* begin() const { return first; }
+  long* end() const { return last; }
+};
 
 inline constexpr takt::Key Mine{"Mine", takt::Kind::compute};
 
@@ -50,5 +59,14 @@ extern "C" long train(long steps) {
     timer.end(takt::Comm);
     session.metric("loss", static_cast<double>(sum));
   }
+  return sum;
+}
+
+extern "C" long in_trials(const Loader& loader) {
+  takt::Session session("digits");
+  long sum = 0;
+  for (auto&& batch : takt::trials(session, loader)) { sum += compute(batch); }
+  auto trials = takt::trials(session);
+  while (long* batch = trials.next([] { return pull(); })) { sum += compute(*batch); }
   return sum;
 }

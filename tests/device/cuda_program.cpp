@@ -1,13 +1,14 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// A program that times regions on CUDA streams, by whatever libcuda.so.1 it finds. What it prints is what it sees of CUDA: it
-// has to be the same with Takt and without (TAKT_DISABLE=1). device_test.py runs it.
+// A program that times regions on CUDA streams, by whatever libcuda.so.1 it finds. What it prints is what it sees of
+// CUDA: it has to be the same with Takt and without (TAKT_DISABLE=1). device_test.py runs it.
 #include <takt/backends/cuda.hpp>
 #include <takt/backends/profiler_window.hpp>
 #include <takt/graph.hpp>
 #include <takt/session.hpp>
 #include <takt/takt.hpp>
+#include <takt/trials.hpp>
 
 #include "support/sanitized.hpp"
 
@@ -16,6 +17,7 @@
 #include <cstring>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <dlfcn.h>
 #include <sys/wait.h>
@@ -247,6 +249,31 @@ void window_of_rank() {
   }
 }
 
+/// A loop with a stream and a window, in trials by TAKT_TRIALS.
+void trials(takt::Session& session) {
+  const Application cuda;
+  CUstream_st* const stream = cuda.stream();
+  auto* const put = driver_function<void(const void*)>("fake_put_on_device");
+  std::vector<std::vector<int>> batches(3, std::vector<int>(4));
+  put(batches[0].data());
+  takt::ProfilerWindow window(6, 9);
+  std::int64_t step = 100;
+  std::printf("loop\n");
+  for (auto&& batch : takt::trials(session, batches)) {
+    window.step(step++);
+    if (window.is_open()) { std::printf("step in the window\n"); }
+    takt::Scope scope(takt::Batch, stream);
+    scope.items(static_cast<std::int64_t>(batch.size()));
+    cuda.work(stream, 1000);
+  }
+  const auto results = session.snapshot().trials;
+  if (results == nullptr) { return; }
+  std::printf("kept on the %s, %llu streams, %llu failed\n", results->batch_place.c_str(),
+              static_cast<unsigned long long>(results->streams),
+              static_cast<unsigned long long>(results->failed_waits));
+  std::printf("waited %ld times\n", cuda.calls("synchronize"));
+}
+
 void pending() {
   const Application cuda;
   CUstream_st* const stream = cuda.stream();
@@ -315,6 +342,7 @@ int main(int count, char** arguments) {
     if (what == "graph_in_flight") { graph(true); }
     if (what == "window") { window(); }
     if (what == "window_of_rank") { window_of_rank(); }
+    if (what == "trials") { trials(session); }
     if (what == "pending") { pending(); }
     if (what == "behind") { behind(); }
     if (what == "child") { child(); }

@@ -3,6 +3,7 @@
 """What a program sees and a report says on machines without a driver, with a stub, without a device, and on fake drivers."""
 
 import ctypes
+import json
 import os
 import pathlib
 import sys
@@ -165,6 +166,30 @@ class Cuda(DeviceCase):
                 self.use("cuda_program", "window", FAKES / "cuda", TAKT_RANK=3, TAKT_WORLD_SIZE=4, **env)
                 self.assertEqual(self.out.count("profiler on"), 2 * here)
                 self.assertEqual(self.out.count("profiler off"), 2 * here)
+
+    def run_trials(self, **env):
+        rig.PROGRAM = str(PROGRAMS / "cuda_program")
+        return self.run_program("trials", status=42, LD_LIBRARY_PATH=FAKES / "cuda", TAKT_TABLE=0, **env).out.splitlines()
+
+    def test_trials_wait_once_for_the_streams_and_a_window_is_one_of_full(self):
+        said = self.run_trials(TAKT_TRIALS="all", TAKT_TRIALS_STEPS=4)
+        window = said[said.index("loop") + 1:]
+        self.assertEqual(window, ["profiler on"] + 3 * ["step in the window"] +
+                         ["profiler off", "kept on the device, 1 streams, 0 failed", "waited 12 times",
+                          "misuses 0, destroyed 0, synchronised 12"])
+        document = json.loads((self.folder() / "trials.json").read_text(encoding="utf-8"))
+        self.assertEqual([kind["steps"] for kind in document["kinds"]], [12, 8, 8])  # of IO and FULL those that begin no epoch
+        self.assertEqual(document["waits_by"], "streams")
+        self.assertEqual(rig.calls(self.summary(), "Batch"), 0)
+
+    def test_the_window_of_trials_is_opened_on_one_rank_or_on_all(self):
+        for rank, here in (("all", 1), ("3", 1), ("0", 0)):
+            with self.subTest(rank):
+                self.setUp()
+                said = self.run_trials(TAKT_TRIALS="full", TAKT_TRIALS_STEPS=4, TAKT_RANK=3, TAKT_WORLD_SIZE=4,
+                                       TAKT_RUN_ID="trials", TAKT_PROFILER_RANK=rank)
+                self.assertEqual(said.count("profiler on"), here)
+                self.assertEqual(said.count("profiler off"), here)
 
     def test_the_rank_that_code_chooses_wins(self):
         self.use("cuda_program", "window_of_rank", FAKES / "cuda", TAKT_RANK=3, TAKT_WORLD_SIZE=4, TAKT_PROFILER_RANK=0)

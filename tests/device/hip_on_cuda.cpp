@@ -7,7 +7,7 @@
 //
 // Compiled a second time with HIP_HEADER, beside AMD's header: a function that is not as declared there does not compile.
 #include "hip_on_cuda.hpp"
-#include "driver_library.hpp"
+#include "base/driver_library.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -6,6 +6,7 @@
 //   command_program hang: three steps, then stays in a region until its standard input says more
 //   command_program late: steps whose device values come when a line comes in, but for the last
 //   command_program stage <number>: 60 steps of a stage of a pipeline, each of which works and waits
+//   command_program faulty: 300 steps, half of each is IO, and every 50th saves; one region never ends
 //   command_program names: regions whose names no terminal should see as they are
 #include <takt/backends/manual.hpp>
 #include <takt/session.hpp>
@@ -141,6 +142,20 @@ void stage(takt::Session& session, const std::string& number) {
   }
 }
 
+void faulty() {
+  auto timer = takt::Timer<takt::CpuBackend>::joined();
+  for (int step = 0; step < 300; ++step) {
+    const takt::Scope batch(takt::Batch);
+    {
+      const takt::Scope io(takt::IO);
+      spin(std::chrono::microseconds(200));
+    }
+    const takt::Scope forward(takt::Forward);
+    spin(std::chrono::microseconds(step % 50 == 49 ? 2'000 : 200));
+    if (step == 100) { timer.start(takt::key("embed", takt::Kind::compute)); }
+  }
+}
+
 void names() {
   takt::name_thread("main\x1b[31m");
   const takt::Scope outer(takt::key("erase\x1b[2Jall", takt::Kind::compute));
@@ -156,6 +171,7 @@ int main(int count, char** arguments) {
   if (what == "hang") { hang(session); }
   if (what == "late") { late(); }
   if (what == "stage" && count > 2) { stage(session, arguments[2]); }
+  if (what == "faulty") { faulty(); }
   if (what == "names") { names(); }
   return 0;
 }

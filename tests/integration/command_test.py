@@ -20,8 +20,6 @@ import loopback
 import rig
 
 COMMAND = os.environ["COMMAND"]
-PR_CAPBSET_DROP = 24
-CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH = 1, 2
 KILLS = 40 if rig.SLACK == 1 else 12
 
 
@@ -100,6 +98,16 @@ class Command(rig.Case):
     def remove_runs(self):
         for path in sorted(self.runs.rglob("*"), reverse=True):
             path.rmdir() if path.is_dir() else path.unlink()
+
+    def test_what_stands_out_is_the_same_at_the_end_and_in_a_report(self):
+        self.run_program("faulty")
+        live, later = self.summary(), self.report(self.runs)["summary"]
+        self.assertEqual(later["findings"], live["findings"])
+        self.assertEqual(later["abstentions"], live["abstentions"])
+        # On a machine that others keep busy their processors, and steps that waited for one, stand behind it, and not IO.
+        self.assertEqual((live["findings"][0]["what"], live["findings"][0]["where"]), ("never_ended", "Batch/Forward/embed"))
+        self.assertGreater(len(live["findings"]), 1)
+        self.assertIn('"Batch/Forward/embed" was never ended, 1 time: not timed\n', self.takt("report", self.runs).stdout)
 
     def test_killed_in_a_region_says_where(self):
         started = self.start_until_ready("hang", TAKT_PERIOD_MS=10)
@@ -350,7 +358,7 @@ class Command(rig.Case):
                     closed.chmod(0)
                     try:
                         done = subprocess.run([COMMAND, "report", given], capture_output=True, text=True, check=False,
-                                              timeout=60 * rig.SLACK, env=rig.environment(), preexec_fn=without_might)
+                                              timeout=60 * rig.SLACK, env=rig.environment(), preexec_fn=rig.without_might)
                     finally:
                         closed.chmod(0o700)
                     self.assertEqual(done.returncode, 1)
@@ -363,16 +371,62 @@ class Command(rig.Case):
         self.assertIn("there is no folder", self.takt("report", journal / "deeper", status=1).stderr)
         journal.chmod(0)
         done = subprocess.run([COMMAND, "report", self.runs], capture_output=True, text=True, check=False,
-                              timeout=60 * rig.SLACK, env=rig.environment(), preexec_fn=without_might)
+                              timeout=60 * rig.SLACK, env=rig.environment(), preexec_fn=rig.without_might)
         self.assertEqual(done.returncode, 1)
         self.assertIn("cannot be read: Permission denied", done.stderr)
 
     def test_wrong_usage_is_told_apart(self):
-        for words in ([], ["report", "--json", "--csv"], ["nonsense"], ["trace"], ["report", "--nonsense"]):
+        for words, cure in (([], "takt help COMMAND"), (["report", "--json", "--csv"], "takt help report"),
+                            (["nonsense"], "There are:"), (["help", "nonsense"], "There are:"),
+                            (["trace", "a", "b"], "takt help trace"), (["report", "--nonsense"], "takt help report"),
+                            (["ls", "--color", "red"], "auto,always,never"), (["ls", "--width", "39"], "40"),
+                            (["--nonsense"], "takt help tells")):
             with self.subTest(words):
-                self.takt(*words, status=2)
-        for words in (["--help"], ["report", "--help"], ["--version"]):
-            self.takt(*words)
+                done = self.takt(*words, status=2)
+                self.assertIn(cure, done.stderr)
+                self.assertEqual(done.stdout, "")
+        for words in (["--help"], ["-h"], ["report", "--help"], ["report", "-h"], ["help"], ["help", "report"], ["--version"]):
+            self.assertEqual(self.takt(*words).stderr, "")
+
+    def test_help_of_a_command_is_the_same_in_both_ways_and_tells_its_statuses(self):
+        commands = [line.split()[1] for line in self.takt(status=2).stderr.splitlines() if line.startswith("  takt ")]
+        self.assertIn("report", commands)
+        for command in set(commands) - {"help"}:
+            helped = self.takt("help", command).stdout
+            self.assertEqual(helped, self.takt(command, "--help").stdout)
+            self.assertIn("Exit status: 0 ", helped)
+        self.assertEqual(self.takt("help").stdout, self.takt("--help").stdout)
+
+    def test_color_and_width_are_as_wished_and_programs_get_neither(self):
+        for run in range(4):
+            self.run_program("stage", 0, TAKT_RUN_ID=f"run-{run}")
+        first, *others = sorted(self.runs.iterdir())
+        for words in (["report", first], ["ls", self.runs], ["diff", first, "--", *others]):
+            with self.subTest(words[0]):
+                plain = self.takt(*words).stdout
+                self.assertNotIn("\x1b", plain)
+                colored = self.takt(*words, "--color", "always", NO_COLOR=1, TERM="dumb").stdout
+                self.assertIn("\x1b[1m", colored)
+                self.assertEqual(colored.replace("\x1b[1m", "").replace("\x1b[2m", "").replace("\x1b[0m", ""), plain)
+                narrow = self.takt(*words, "--width", 60).stdout
+                self.assertLessEqual(max(map(len, narrow.splitlines())), 60)
+                self.assertGreater(max(map(len, self.takt(*words, "--width", 1000).stdout.splitlines())), 60)
+                self.assertEqual(self.on_terminal(words, 70, TERM="xterm").count("\x1b[1m") > 0, True)
+                for env in ({"NO_COLOR": "1", "TERM": "xterm"}, {"TERM": "dumb"}):
+                    shown = self.on_terminal(words, 70, **env)
+                    self.assertNotIn("\x1b", shown)
+                    self.assertLessEqual(max(len(line) for line in shown.split("\r\n")), 70)
+
+    def on_terminal(self, words, columns, **env):
+        """What a terminal of so many columns gets on stdout."""
+        terminal, its_end = os.openpty()
+        self.addCleanup(os.close, terminal)
+        fcntl.ioctl(its_end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        process = subprocess.Popen([COMMAND, *map(str, words)], stdout=its_end, stderr=subprocess.DEVNULL, env=rig.environment(**env))
+        os.close(its_end)
+        shown = read_terminal(terminal)
+        self.assertEqual(process.wait(60 * rig.SLACK), 0)
+        return shown
 
     def test_the_nearest_of_a_misspelt_command_is_named(self):
         for word, nearest in (("reprot", "report"), ("Sync", "sync"), ("chekc", "check"), ("x" * 9999, "")):
@@ -436,16 +490,11 @@ class Command(rig.Case):
         process = subprocess.Popen([COMMAND, "sync", self.runs], stdout=subprocess.PIPE, stderr=its_end, text=True,
                                    env=rig.environment(MLFLOW_TRACKING_URI=server.url, **env))
         os.close(its_end)
-        shown = b""
-        try:
-            while part := os.read(terminal, 65536):
-                shown += part
-        except OSError as error:
-            self.assertEqual(error.errno, errno.EIO)  # nobody has it open any more
+        shown = read_terminal(terminal)
         out, _ = process.communicate(timeout=60 * rig.SLACK)
         self.assertEqual(process.returncode, 0)
         self.assertRegex(out, "^[^\x1b]*: complete; .*\n$")
-        names, _, rest = shown.decode().partition("\r\n")
+        names, _, rest = shown.partition("\r\n")
         self.assertIn("MLflow takes letters", names)
         return rest
 
@@ -576,6 +625,31 @@ class Command(rig.Case):
 
     # Time line
 
+    def test_predictions_are_set_beside_the_measurements_of_a_run(self):
+        folder = self.scratch / "run" / "rank-0-0-1"
+        folder.mkdir(parents=True)
+        folder.joinpath("results.csv").write_text("name,latency_ms,energy_j,runs\nnet b8,4,2,30\nnet b16,10,,30\nother,1,1,30\n")
+        predictions = self.scratch / "predictions.csv"
+        predictions.write_text("latency_ms,name\n5,net b8\n9,net b16\n1,unknown\n")
+        run = self.takt("predict-check", predictions, folder.parent)
+        self.assertIn("net b8             4          5  25.00 %", run.stdout)
+        self.assertIn("latency_ms: mean absolute percentage error 17.50 %, no interval: it takes 3, n = 2", run.stdout)
+        self.assertIn("1 predicted and not measured: unknown", run.stderr)
+        self.assertIn("1 measured and not predicted: other", run.stderr)
+        document = json.loads(self.takt("predict-check", "--json", predictions, folder.parent).stdout)
+        self.assertEqual(document["latency_ms"]["mape"], 0.175)
+        self.assertIsNone(document["energy_j"]["mape"])
+        drawn = self.takt("predict-check", "--color", "always", predictions, folder.parent).stdout
+        self.assertTrue(drawn.startswith("\x1b[1mlatency_ms"), drawn)
+        narrow = self.takt("predict-check", "--width", 40, predictions, folder.parent).stdout
+        self.assertLessEqual(max(map(len, narrow.splitlines())), 40)
+        predictions.write_text("name,latency_ms\nnet b8,4\nnet b16,\x1b[2J\n")
+        run = self.takt("predict-check", predictions, folder.parent, status=1)
+        self.assertIn("predictions.csv, line 3: latency_ms is '?[2J', which is no number of 0 or more", run.stderr)
+        folder.joinpath("results.csv").unlink()
+        folder.joinpath("results.csv").symlink_to(predictions)
+        self.assertIn("a symbolic link", self.takt("predict-check", predictions, folder.parent, status=1).stderr)
+
     def test_trace_has_the_steps_and_what_was_open(self):
         started = self.start_until_ready("hang", TAKT_PERIOD_MS=10)
         self.wait_for(lambda: "Epoch > Batch > Comm" in self.takt_out("report", self.runs), "the region in the journal")
@@ -591,6 +665,40 @@ class Command(rig.Case):
         rows = list(csv.DictReader(io.StringIO(self.takt("report", "--steps", self.runs).stdout)))
         self.assertEqual([round(each["ts"] * 1000) for each in slices[:3]],
                          [int(row["begin_ns"]) for row in rows if row["path"] == "Batch/IO"])
+
+    def test_trace_without_a_file_is_named_after_the_run(self):
+        for rank in (0, 1):
+            self.run_program("names", TAKT_RUN_ID="two", TAKT_RANK=rank, TAKT_WORLD_SIZE=2)
+        for words, name in (([self.runs], "command-two.trace.json"), ([self.folders()[1]], "command-two.trace.json"),
+                            ([self.runs, "--rank", 1], "command-two.rank-1.trace.json")):
+            done = self.takt("trace", *words)
+            self.assertTrue(done.stdout.startswith(f"{name}: "), done.stdout)
+            self.assertIn("traceEvents", json.loads((self.scratch / name).read_text(encoding="utf-8")))
+        self.takt("merge", self.runs, "-o", "all.tar")
+        self.assertTrue(self.takt("trace", "all.tar").stdout.startswith("command-two.trace.json: "))
+        self.takt("trace", ".", cwd=self.folders()[0])
+        self.assertTrue((self.folders()[0] / "command-two.trace.json").exists())
+        odd = self.runs / ".o\x1b[2J"
+        self.folders()[0].parent.rename(odd)
+        self.assertTrue(self.takt("trace", odd).stdout.startswith("run.o__2J.trace.json: "))
+
+    def test_trace_replaces_a_time_line_of_takts_and_nothing_else(self):
+        self.run_program("names")
+        file = self.scratch / "file"
+        file.touch()
+        for _ in range(2):
+            self.takt("trace", self.runs, "-o", file)
+        pipe, folder, link, other = (self.scratch / name for name in ("pipe", "folder", "link", "other"))
+        os.mkfifo(pipe)
+        folder.mkdir()
+        link.symlink_to(file)
+        other.write_text("mine", encoding="utf-8")
+        for each in (pipe, folder, link, other):
+            with self.subTest(each.name):
+                done = self.takt("trace", self.runs, "-o", each, status=1)
+                self.assertIn("is no time line of Takt's: it is left alone; name another file with -o", done.stderr)
+        self.assertEqual(other.read_text(encoding="utf-8"), "mine")
+        self.assertTrue(pipe.is_fifo() and link.is_symlink() and folder.is_dir())
 
     def test_trace_of_several_ranks_has_a_process_for_each(self):
         for rank in (0, 2):
@@ -631,10 +739,16 @@ class TinyServer(loopback.LoopbackServer):
         return 200, "application/json", json.dumps(reply).encode()
 
 
-def without_might():
-    """Modes hold for root, too, in what is executed next."""
-    for capability in (CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH):
-        rig.libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
+def read_terminal(terminal):
+    """To its end."""
+    shown = b""
+    try:
+        while part := os.read(terminal, 65536):
+            shown += part
+    except OSError as error:
+        if error.errno != errno.EIO:  # nobody has it open any more
+            raise
+    return shown.decode()
 
 
 def crc32c(data):

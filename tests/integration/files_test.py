@@ -44,12 +44,12 @@ class Files(rig.Case):
         for umask in (0o000, 0o022, 0o777):
             with self.subTest(oct(umask)):
                 shutil.rmtree(self.runs, ignore_errors=True)
-                self.run_program("steps", 3, TAKT_TRACE=1, prepare=lambda mask=umask: os.umask(mask))
+                self.run_program("steps", 3, TAKT_TRACE=1, TAKT_HTML=1, prepare=lambda mask=umask: os.umask(mask))
                 folder = self.folder()
                 for each in (self.runs, folder.parent, folder):
                     self.assertEqual(stat.S_IMODE(each.stat().st_mode), 0o700, each)
                 names = sorted(file.name for file in folder.iterdir())
-                self.assertEqual(names, ["journal-00000.tjl", "steps.csv", "summary.json", "trace.json"])
+                self.assertEqual(names, ["journal-00000.tjl", "run.html", "steps.csv", "summary.json", "trace.json"])
                 for file in folder.iterdir():
                     self.assertEqual(stat.S_IMODE(file.stat().st_mode), 0o600, file)
 

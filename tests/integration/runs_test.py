@@ -4,6 +4,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import unittest
 
@@ -69,6 +70,25 @@ class Runs(rig.Case):
         self.assertIn("another", done.stderr)
         self.assertIn("there is no folder", self.takt("ls", self.scratch / "nowhere", status=1).stderr)
 
+    def test_folders_that_may_not_be_entered_are_told(self):
+        run = self.train()
+        closed = self.runs / "closed"
+        closed.mkdir(mode=0)
+        try:
+            done = subprocess.run([COMMAND, "ls", self.runs], capture_output=True, text=True, check=False, timeout=60 * rig.SLACK,
+                                  env=rig.environment(), preexec_fn=rig.without_might)
+            compared = subprocess.run([COMMAND, "diff", self.runs, "--", self.runs], capture_output=True, text=True, check=False,
+                                      timeout=60 * rig.SLACK, env=rig.environment(), preexec_fn=rig.without_might)
+            newest = subprocess.run([COMMAND, "report", self.runs], capture_output=True, text=True, check=False,
+                                    timeout=60 * rig.SLACK, env=rig.environment(), preexec_fn=rig.without_might)
+        finally:
+            closed.chmod(0o700)
+        told = f"takt: {closed} cannot be entered: Permission denied; call takt as the user who ran the program\n"
+        self.assertEqual((done.returncode, done.stderr), (1, told))
+        self.assertIn(run.name, done.stdout)
+        self.assertIn("is on both sides", compared.stderr)
+        self.assertEqual((newest.returncode, newest.stderr), (0, told))
+
     def test_ranks_that_are_missing_are_counted(self):
         self.start("--epochs", 1, RANK=1, LOCAL_RANK=1, WORLD_SIZE=4, LOCAL_WORLD_SIZE=4, MASTER_ADDR="127.0.0.1", MASTER_PORT=29500).end(120 * rig.SLACK)
         run, = self.listed()
@@ -124,6 +144,15 @@ class Runs(rig.Case):
                 run.rename(self.scratch / side / run.name)
         document = json.loads(self.takt("diff", self.scratch / "base", "--", self.scratch / "new", "--json").stdout)
         self.assertEqual([len(document["base"]), len(document["new"])], [2, 2])
+
+    def test_a_copy_of_a_run_counts_once_and_not_on_both_sides(self):
+        base, new = self.train(), self.train()
+        copy = self.scratch / "copy"
+        shutil.copytree(base, copy)
+        done = self.takt("diff", "--json", base, copy, base, "--", new)
+        self.assertEqual([run["run"] for run in json.loads(done.stdout)["base"]], [base.name])
+        self.assertIn(f"{copy} is the same run as {base}, and counts once", done.stderr)
+        self.assertIn("is on both sides", self.takt("diff", base, "--", copy, status=2).stderr)
 
     def test_what_differs_is_told_and_items_too(self):
         base, new = self.sides(1, "--batch", 32)

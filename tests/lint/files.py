@@ -12,11 +12,11 @@ TEST_CASE = re.compile(r'\bTEST_CASE(?:_METHOD)?\((?:\s*[\w:<>]+,)?\s*((?:"(?:[^
 
 
 def licence_problems():
-    for path, text in tree.files((*tree.CODE, *tree.DEVICE, ".py", ".sh", ".cmake", ".txt")):
+    for path, text in tree.files((*tree.CODE, *tree.DEVICE, *tree.PAGES, ".py", ".sh", ".cmake", ".txt")):
         if path.endswith(".txt") and not path.endswith("CMakeLists.txt"):
             continue
         head = text.splitlines()[:4]
-        if not all(any(line.endswith(words) for line in head) for words in SPDX):
+        if not all(any(line.removesuffix(" -->").removesuffix(" */").endswith(words) for line in head) for words in SPDX):
             yield f"{path}: does not begin with the two SPDX lines"
 
 

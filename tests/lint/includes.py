@@ -21,25 +21,32 @@ ROOMS = {
     "collect": {"base", "record"},
     "process": {"base", "record", "collect"},
     "journal": {"base"},
+    "sample": {"base"},
     "history": {"base"},
     "findings": {"base", "history"},
     "ranks": {"base", "history"},
     "compare": {"base"},
     "archive": {"base"},
-    "report": {"base", "history", "findings", "ranks"},
-    "session": {"base", "record", "collect", "process", "journal", "history", "findings", "report", "ranks"},
+    "measure": {"base"},
+    "trials": {"base", "record"},
+    "report": {"base", "history", "findings", "ranks", "trials"},
+    "page": {"base", "history", "findings", "ranks", "report"},
+    "session": {"base", "record", "collect", "process", "journal", "history", "findings", "trials", "report", "ranks", "page", "sample"},
     "http": {"base"},
     "trackers": {"base", "journal"},
     "mlflow": {"base", "journal", "report", "http", "trackers"},
     "wandb": {"base", "journal", "report", "http", "trackers"},
     "tensorboard": {"base", "journal", "report", "trackers"},
     "profilers": {"base"},
-    "cli": {"base", "journal", "history", "findings", "ranks", "compare", "archive", "report", "trackers", "mlflow", "wandb", "tensorboard"},
+    "cli": {"base", "journal", "history", "findings", "ranks", "compare", "measure", "trials", "archive", "report", "page", "trackers", "mlflow", "wandb", "tensorboard"},
 }
 # Of libtakt's rooms the exporters, which are libraries of their own, may use what is exported, or stands whole in its header.
-LIBTAKT = {"base", "record", "collect", "process", "journal", "history", "findings", "report", "ranks", "compare", "archive", "session"}
-SHARED_WITH_EXPORTERS = {"base/crc32c.hpp", "base/descriptor.hpp", "base/fault.hpp", "base/file.hpp", "base/folder_files.hpp", "base/json_text.hpp",
-                         "base/nanoseconds.hpp", "base/other_process.hpp", "base/rank_list.hpp", "base/short_hash.hpp", "journal/journal_reader.hpp", "report/losses.hpp"}
+LIBTAKT = {"base", "record", "collect", "process", "journal", "history", "sample", "findings", "report", "ranks", "compare",
+           "page", "measure", "trials", "archive", "session"}
+SHARED_WITH_EXPORTERS = {"base/crc32c.hpp", "base/descriptor.hpp", "base/fault.hpp", "base/file.hpp", "base/folder_files.hpp", "base/json_text.hpp", "base/losses.hpp",
+                         "base/nanoseconds.hpp", "base/other_process.hpp", "base/rank_list.hpp", "base/short_hash.hpp", "base/version.hpp", "journal/journal_reader.hpp"}
+# The same of the backends, which look for libraries of vendors as the sampler does.
+SHARED_WITH_BACKENDS = {"base/driver_library.hpp"}
 # The front door of training code brings the CPU clock along, and the program's MPI comes by one header. Nothing else crosses.
 EXCEPTIONS = {("include/takt/takt.hpp", "takt/backends/cpu.hpp"), ("include/takt/mpi.hpp", "mpi.h")}
 
@@ -70,7 +77,7 @@ def area_of_include(path, quote, name):
     if quote == '"' and name.startswith("takt/"):
         return "a public header in quotes"
     if quote == '"' and path.startswith("backends/src/"):
-        return "backends/src"
+        return "private to libtakt" if "/" in name and name not in SHARED_WITH_BACKENDS else "backends/src"
     if quote == '"':
         room = name.split("/")[0] if "/" in name else "without its room"
         crosses = path.startswith("exporters/") and room in LIBTAKT and name not in SHARED_WITH_EXPORTERS

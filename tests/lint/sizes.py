@@ -36,7 +36,7 @@ def figures(what, lengths):
 def main():
     problems = []
     of_files, of_functions = [], []
-    for path, text in tree.files((*tree.CODE, ".txt"), FOLDERS):
+    for path, text in tree.files((*tree.CODE, *tree.PAGES, ".txt"), FOLDERS):
         found = functions.of(text) if path.endswith(tree.CODE) else []
         problems += problems_of(path, text, found)
         of_files.append(len(text.splitlines()))

@@ -8,6 +8,7 @@ import sys
 FOLDERS = ("include", "src", "backends", "exporters", "examples", "tests", "cmake", "scripts")
 CODE = (".hpp", ".cpp")
 DEVICE = (".cu", ".hip")
+PAGES = (".js", ".css", ".html")
 
 
 def root():

@@ -27,7 +27,7 @@ RETIRED = {
 WORD = re.compile("|".join(rf"(?P<w{number}>(?<![\w/.-]){word}(?![\w]))" for number, word in enumerate(RETIRED)), re.IGNORECASE)
 USE = list(RETIRED.values())
 COMMENTS = {".hpp": r"//[^\n]*|/\*.*?\*/", ".cpp": r"//[^\n]*|/\*.*?\*/", ".cu": r"//[^\n]*|/\*.*?\*/", ".hip": r"//[^\n]*|/\*.*?\*/",
-            ".py": r'#[^\n]*|""".*?"""', ".sh": r"#[^\n]*", ".cmake": r"#[^\n]*", ".txt": r"#[^\n]*"}
+            ".py": r'#[^\n]*|""".*?"""', ".js": r"//[^\n]*|/\*.*?\*/", ".sh": r"#[^\n]*", ".cmake": r"#[^\n]*", ".txt": r"#[^\n]*"}
 TEXTS = r'"(?:\\.|[^"\\\n])*"|'  # in which no comment begins
 CODE_IN_PAGE = re.compile(r"^```.*?^```|`[^`\n]*`|<!--.*?-->|\]\([^)]*\)", re.MULTILINE | re.DOTALL)
 CODE_IN_COMMENT = re.compile(r"`[^`\n]*`|\\param \w+")

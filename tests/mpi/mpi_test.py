@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Ranks of one communicator are one run: mpi_test.py <program>, with MPIRUN in the environment, and EXAMPLE."""
 
+import json
 import os
 import subprocess
 import sys
@@ -87,12 +88,20 @@ class Mpi(rig.Case):
         self.assertEqual({rig.calls(each, "Epoch/Batch/Comm") for each in summaries}, {345})
 
     @unittest.skipUnless(EXAMPLE and COMMAND, "the examples or the command are not built")
-    def test_the_report_names_the_rank_that_makes_the_others_wait(self):
-        ended = self.launch(3, EXAMPLE, "--epochs", "3", "--slow-rank", "1", "--by", "20")
+    def test_rank_0_names_the_rank_that_makes_the_others_wait_as_the_report_does(self):
+        ended = self.launch(3, EXAMPLE, "--epochs", "3", "--slow-rank", "1", "--by", "20", TAKT_TABLE=1)
         self.assertLess(ended.status, 2, ended)  # three epochs need not be enough
-        out = subprocess.run([COMMAND, "report", self.runs], capture_output=True, text=True, check=True, timeout=60).stdout
-        self.assertRegex(out, r"\nrank 1 \(host .*\) makes the others\s+wait:\s+Backward\s+takes")
-        self.assertRegex(out, r"The\s+others\s+wait\s+in\s+Comm\.")
+        report = [COMMAND, "report", self.runs]
+        out = subprocess.run(report, capture_output=True, text=True, check=True, timeout=60).stdout
+        for page in (ended.out, out):
+            self.assertRegex(page, r"\nrank 1 \(host .*\) makes the others\s+wait:\s+Backward\s+takes")
+            self.assertRegex(page, r"The\s+others\s+wait\s+in\s+Comm\.")
+            self.assertLess(page.index("makes the others"), page.index("imbalance"), page)
+        told = json.loads(subprocess.run([*report, "--json"], capture_output=True, text=True, check=True, timeout=60).stdout)
+        jobs = {each["run"]["rank"]: each["job"] for each in map(self.summary, self.folders())}
+        for field in ("findings", "steps", "one_step_in", "ranks_left_out", "steps_unexposed", "efficiency", "pipeline", "throughput"):
+            self.assertEqual(jobs[0][field], told["runs"][0]["job"][field], field)
+        self.assertEqual(jobs[0]["steps"], 59)  # of 69, after warm-up
 
 
 if __name__ == "__main__":

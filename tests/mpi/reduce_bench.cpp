@@ -1,19 +1,23 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// reduce_bench [paths] [rounds]: what takt::mpi::reduce() takes on rank 0, beside a bare MPI_Reduce of as many bytes.
+// reduce_bench [paths] [rounds]: what takt::mpi::reduce() takes on rank 0, beside a bare MPI_Reduce of as many bytes;
+// of this, what only gathering takes, and what gathering takes that brings nothing.
 #include <takt/job.hpp>
 #include <takt/mpi.hpp>
 #include <takt/session.hpp>
 #include <takt/takt.hpp>
 
-#include "ranks/rank_record.hpp"
+#include "ranks/gathered_rank.hpp"
+#include "ranks/packed_record.hpp"
+#include "session/rank_gathering.hpp"
 
 #include <mpi.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -45,8 +49,26 @@ std::vector<double> times_of(int rounds, Work work) {
   return times;
 }
 
-void print(const char* what, const std::vector<double>& times) {
-  std::printf("%-40s %8.3f ms (%.3f to %.3f)\n", what, times[times.size() / 2], times.front(), times.back());
+double median(const std::vector<double>& times) { return times[times.size() / 2]; }
+
+void print(const char* what, const std::vector<double>& times, const std::vector<double>& bare) {
+  std::printf("%-40s %8.3f ms (%.3f to %.3f), %.1f times\n", what, median(times), times.front(), times.back(),
+              median(times) / median(bare));
+}
+
+takt::detail::GatheredRanks part_of(const takt::Snapshot& snapshot, int rank) {
+  const auto number = static_cast<std::uint32_t>(rank);
+  return {{{number, takt::detail::pack_rank(snapshot, takt::detail::pack(takt::detail::RankSteps()))}},
+          takt::detail::pack_record(snapshot, number)};
+}
+
+/// The messages and what is done with them, without what makes a part and what is made of it.
+std::vector<double> gather(const takt::detail::GatheredRanks& part, int rounds) {
+  const auto clock = [] { return std::int64_t{Clock::now().time_since_epoch().count()}; };
+  return times_of(rounds, [&] {
+    takt::mpi::detail::Messages messages(*takt::mpi::detail::channel_of_job());
+    takt::detail::RankGathering(messages, part, std::chrono::seconds(2), clock).run();
+  });
 }
 
 void compare(int paths, int rounds) {
@@ -54,8 +76,14 @@ void compare(int paths, int rounds) {
   options.table = false;
   options.files = false;
   takt::Session session("bench", options);
-  record(session.run().rank, paths);
+  const int rank = session.run().rank;
+  record(rank, paths);
   const std::vector<double> ours = times_of(rounds, [&] { takt::mpi::reduce(session); });
+  const takt::detail::GatheredRanks part = part_of(session.snapshot(), rank);
+  const std::vector<double> gathered = gather(part, rounds);
+  const std::vector<double> nothing = gather(part_of(takt::Snapshot(), rank), rounds);
+  const std::vector<double> frozen = times_of(rounds, [&] { (void)session.snapshot(); });
+  const std::vector<double> packed = times_of(rounds, [&] { (void)part_of(session.snapshot(), rank); });
   const auto job = session.snapshot().job;
   unsigned long long bytes = job == nullptr ? 0 : takt::detail::pack(*job->record).size();
   MPI_Bcast(&bytes, 1, MPI_UNSIGNED_LONG_LONG, 0, MPI_COMM_WORLD);
@@ -64,15 +92,15 @@ void compare(int paths, int rounds) {
   const std::vector<double> bare = times_of(rounds, [&] {
     MPI_Reduce(from.data(), to.data(), static_cast<int>(bytes), MPI_BYTE, MPI_BOR, 0, MPI_COMM_WORLD);
   });
-  const std::vector<double> frozen = times_of(rounds, [&] { (void)session.snapshot(); });
-  if (session.run().rank != 0) { return; }
+  if (rank != 0) { return; }
   std::printf("%d ranks, %d paths, %llu bytes; median of %d rounds on rank 0 (least to most)\n",
               session.run().world_size, paths, bytes, rounds);
-  print("bare MPI_Reduce of as many bytes", bare);
-  print("takt::mpi::reduce()", ours);
-  print("  of this, a Snapshot", frozen);
-  std::printf("ratio of the medians %.1f, of the least %.1f\n", ours[ours.size() / 2] / bare[bare.size() / 2],
-              ours.front() / bare.front());
+  print("bare MPI_Reduce of as many bytes", bare, bare);
+  print("takt::mpi::reduce()", ours, bare);
+  print("  of this, a Snapshot", frozen, bare);
+  print("  a Snapshot and its bytes", packed, bare);
+  print("  gathering", gathered, bare);
+  print("  gathering nothing, by as many messages", nothing, bare);
 }
 
 }  // namespace

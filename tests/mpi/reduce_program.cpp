@@ -15,6 +15,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -79,6 +80,20 @@ bool is_as_in_files(const takt::Job& job, const std::string& directory) {
   return wall && pack(files) == pack(messages);
 }
 
+/// At the beginning and at reduce() a rank has read its parent's clock. That is the same one, from which each process
+/// reckons since its beginning.
+bool has_read_clocks(takt::Session& session) {
+  constexpr std::int64_t kReckoned = 5'000'000;
+  const takt::Snapshot snapshot = session.snapshot();
+  const auto rank = static_cast<std::uint32_t>(snapshot.run.rank);
+  if (rank == 0) { return snapshot.clock_readings.empty(); }
+  if (snapshot.clock_readings.size() != 2) { return false; }
+  for (const takt::ClockReading& each : snapshot.clock_readings) {
+    if (each.rank != (rank & (rank - 1)) || std::llabs(each.ahead_ns) > each.error_ns + kReckoned) { return false; }
+  }
+  return snapshot.clock_readings[0].unix_ns < snapshot.clock_readings[1].unix_ns;
+}
+
 int reduce_all(int paths) {
   takt::Session session("reduce", takt::mpi::options());
   const int rank = rank_in(MPI_COMM_WORLD);
@@ -86,6 +101,8 @@ int reduce_all(int paths) {
   const bool done = takt::mpi::reduce(session, kPatience);
   const auto job = session.snapshot().job;
   if (rank == 0) { tell(done, session, job.get()); }
+  const bool clocks = has_read_clocks(session);
+  if (!clocks) { std::fputs("a clock was not read as it should\n", stderr); }
   session.close();
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank != 0) { return done && job == nullptr ? 0 : 1; }

@@ -50,7 +50,7 @@ class Reduce(rig.Case):
         self.assertRegex(ended.out, r"Takt: reduce, run \S+, 3 ranks, took ")
         self.assertRegex(ended.out, r"\n  path 3 +6 .* 2 of 3\n")
         # Where a line is cut depends on how long the name of the folder is.
-        self.assertIn(f"who makes whom wait, and rates: takt report {self.runs}/", " ".join(ended.out.split()))
+        self.assertIn(f"each rank to its end: takt report {self.runs}/", " ".join(ended.out.split()))
         jobs = {each["run"]["rank"]: each["job"] for each in map(self.summary, self.folders())}
         self.assertEqual([jobs[1], jobs[2]], [None, None])
         self.assertEqual((jobs[0]["ranks"], jobs[0]["world_size"], jobs[0]["missing_ranks"]), (3, 3, []))

@@ -99,6 +99,9 @@ class DebTest(unittest.TestCase):
             self.assertIn(str(self.root / "usr"), (build / "CMakeCache.txt").read_text(encoding="utf-8"))
             run(build / "consumer", cwd=build)
         if "HAS_CLI" in os.environ:
+            for file in ("man/man1/takt.1", "bash-completion/completions/takt", "zsh/site-functions/_takt",
+                         "fish/vendor_completions.d/takt.fish"):
+                self.assertIn("takt", (self.root / "usr/share" / file).read_text(encoding="utf-8"))
             self.assertIn(header_version(), run(self.root / "usr/bin/takt", "--version"))
         self.dpkg("-r", "libtakt-dev")
         self.assertEqual(self.there(), [])

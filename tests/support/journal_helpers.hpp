@@ -64,11 +64,17 @@ class GrowingRun {
   const takt::Snapshot& next(bool finished = false) {
     now_.rows.clear();
     now_.metrics.clear();
+    now_.samples.clear();
     now_.wall_ns += 1'000'000'000;
     now_.uncovered_ns += 5;
     now_.overhead_ns += static_cast<std::int64_t>(random_.below(1000));
-    now_.process = {static_cast<std::int64_t>(random_.below(1000)) - 1, static_cast<std::int64_t>(random_.below(3)),
-                    static_cast<std::int64_t>(random_.below(3)), 17, 2};
+    now_.process = {static_cast<std::int64_t>(random_.below(1000)) - 1,
+                    static_cast<std::int64_t>(random_.below(3)),
+                    static_cast<std::int64_t>(random_.below(3)),
+                    17,
+                    2,
+                    static_cast<std::int64_t>(random_.below(100)) - 1,
+                    8};
     now_.clock.worst_error_ppm = static_cast<double>(random_.below(50));
     now_.clock.error_since_ns = static_cast<std::int64_t>(random_.below(1000));
     for (takt::Series& series : now_.series) {

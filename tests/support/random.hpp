@@ -43,6 +43,12 @@ class Random {
   bool chance(unsigned percent) { return below(100) < percent; }
   /// 0 to 1, without 1.
   double uniform() { return static_cast<double>(next() >> 11U) * 0x1p-53; }
+  /// A bell of deviation 1, by addition alone, so that it is the same everywhere.
+  double bell() {
+    double sum = -6;
+    for (int count = 0; count < 12; ++count) { sum += uniform(); }
+    return sum;
+  }
 
  private:
   std::uint64_t state_;

@@ -16,6 +16,7 @@ namespace takt_test {
 /// Runs of a machine on which runs differ, steps are like their neighbours, come in bursts, and drift.
 struct SimulatedMachine {
   double scatter = 0.01;       ///< standard deviation between runs
+  double new_scatter = -1;     ///< of the new side; negative: the same
   std::size_t steps = 1000;    ///< of a run
   double step_scatter = 0.03;  ///< of steps within a run
   double correlation = 0.6;    ///< of a step with the one before
@@ -57,10 +58,13 @@ takt::detail::RunFigure simulate_run(const SimulatedMachine& machine, double pac
 template <class Random>
 SimulatedSides simulate_sides(const SimulatedMachine& machine, std::size_t runs, double slower, Random& random) {
   SimulatedSides sides;
+  SimulatedMachine new_machine = machine;
+  if (machine.new_scatter >= 0) { new_machine.scatter = machine.new_scatter; }
   for (std::size_t at = 0; at < 2 * runs; ++at) {
     const double pace = 1 + machine.drift * static_cast<double>(at) / static_cast<double>(2 * runs);
     const bool is_new = (at + at / 2) % 2 != 0;  // ABBA
-    (is_new ? sides.now : sides.base).push_back(simulate_run(machine, pace * (is_new ? 1 + slower : 1), random));
+    (is_new ? sides.now : sides.base)
+        .push_back(simulate_run(is_new ? new_machine : machine, pace * (is_new ? 1 + slower : 1), random));
   }
   return sides;
 }

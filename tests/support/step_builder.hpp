@@ -46,6 +46,10 @@ class StepBuilder {
     return row;
   }
 
+  /// Time in which there is no step.
+  void pass(std::int64_t ns) { now_ns_ += ns; }
+  std::int64_t now_ns() const { return now_ns_; }
+
   takt::Snapshot run;
   std::uint32_t epoch;
   std::uint32_t batch;

@@ -56,8 +56,9 @@ def double_of(bits):
 
 
 def without_time(row):
+    """Nor what stands out, which is of this machine at this moment: the SDK is not told of it."""
     return {name: str(value) if isinstance(value, float) and math.isnan(value) else value
-            for name, value in row.items() if name not in ("_timestamp", "_runtime", "_wandb")}
+            for name, value in row.items() if name not in ("_timestamp", "_runtime", "_wandb", "takt/findings")}
 
 
 class WandbCase(rig.Case):

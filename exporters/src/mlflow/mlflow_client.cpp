@@ -5,8 +5,8 @@
 #include <takt/job.hpp>
 
 #include "base/fault.hpp"
+#include "base/losses.hpp"
 #include "mlflow/mlflow_messages.hpp"
-#include "report/losses.hpp"
 #include "trackers/findings_text.hpp"
 #include "trackers/job_metrics.hpp"
 

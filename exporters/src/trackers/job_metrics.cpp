@@ -3,6 +3,7 @@
 #include "trackers/job_metrics.hpp"
 
 #include "base/rank_list.hpp"
+#include "trackers/findings_text.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -66,8 +67,11 @@ std::vector<JobMetrics> job_metrics(const Job& job) {
 std::string job_text(const Job& job) {
   std::string text = std::to_string(job.wall.ranks) + " of " + std::to_string(job.world_size);
   if (!job.missing.empty()) { text += "; missing: " + rank_list(job.missing); }
-  if (job.paths.size() <= kMostJobPaths) { return text; }
-  return text + "; the longest " + std::to_string(kMostJobPaths) + " of " + std::to_string(job.paths.size()) + " paths";
+  if (job.paths.size() > kMostJobPaths) {
+    text += "; the longest " + std::to_string(kMostJobPaths) + " of " + std::to_string(job.paths.size()) + " paths";
+  }
+  const std::string findings = findings_text(job.comparison.findings, "takt report --json");
+  return findings.empty() ? text : text + "\n" + findings;
 }
 
 }  // namespace detail

@@ -25,7 +25,8 @@ struct JobMetrics {
 /// paths in which its ranks spent most. No two stems are the same. Layout of names: docs/mlflow.md. Any thread.
 std::vector<JobMetrics> job_metrics(const Job& job);
 
-/// Of what these metrics are: "4 of 4", "61 of 64; missing: 5, 7, 9; the longest 16 of 40 paths". Any thread.
+/// Of what these metrics are: "4 of 4", "61 of 64; missing: 5, 7, 9; the longest 16 of 40 paths". Who makes whom wait
+/// stands below that, a line each. Any thread.
 std::string job_text(const Job& job);
 
 }  // namespace detail

@@ -116,6 +116,7 @@ bool JournalFeed::read_journal(Time until) {
     const bool taken = give(read_);
     read_.rows.clear();
     read_.metrics.clear();
+    read_.samples.clear();
     if (!taken) { return true; }
   }
   return false;

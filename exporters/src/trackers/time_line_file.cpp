@@ -18,8 +18,8 @@ constexpr std::string_view kTimeLineHead = R"({"displayTimeUnit":"ms","traceEven
 
 }  // namespace
 
-Descriptor open_time_line(const FolderFiles& folder) {
-  Descriptor file = folder.open("trace.json", O_RDONLY);
+Descriptor open_time_line(const FolderFiles& folder, const std::string& name) {
+  Descriptor file = folder.open(name, O_RDONLY);
   std::string head;
   if (!file.is_open() || !read_at(file.number(), 0, kTimeLineHead.size(), head)) { return Descriptor(); }
   if (head == kTimeLineHead) { return file; }

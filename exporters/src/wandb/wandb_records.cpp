@@ -3,8 +3,8 @@
 #include "wandb/wandb_records.hpp"
 
 #include "base/nanoseconds.hpp"
+#include "base/version.hpp"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <cmath>
@@ -48,9 +48,7 @@ std::string wandb_json(std::string_view text) {
   return Json(std::string(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-std::string wandb_producer() {
-  return fmt::format("takt-{}.{}.{}", TAKT_VERSION_MAJOR, TAKT_VERSION_MINOR, TAKT_VERSION_PATCH);
-}
+std::string wandb_producer() { return "takt-" + version_text(); }
 
 std::string WandbRecords::next(std::uint32_t field, const Protobuf& content) {
   return Protobuf().number(kNumber, ++number_).message(field, content).bytes();

@@ -9,8 +9,8 @@
 
 #include "base/fault.hpp"
 #include "base/file.hpp"
+#include "base/losses.hpp"
 #include "base/nanoseconds.hpp"
-#include "report/losses.hpp"
 #include "trackers/findings_text.hpp"
 #include "trackers/job_metrics.hpp"
 #include "trackers/tracker_names.hpp"

@@ -34,6 +34,7 @@ enum ModeBits : std::uint32_t {
   kModeMonotonic = 1U << 18U,   ///< the processor's counter cannot be used
   kModeForked = 1U << 19U,      ///< a child that has no Session of its own
   kModeNotStarted = 1U << 20U,  ///< nothing was recorded yet: the clock is not known
+  kModeDiverted = 1U << 21U,    ///< trials run: what is told is in no books of the run
 };
 
 /// The arena of the first thread that records, and the mode, on the page of its first events. After a step the
@@ -57,9 +58,11 @@ inline constexpr Region kPlainBits = kArenaMask & ~std::uintptr_t{7};
 inline constexpr Region kRegionFolds = 1;  ///< a Batch: its end folds and makes a row
 inline constexpr Region kRegionUnusual =
     2;  ///< listeners were told, a device is marked, or the clock is slow: its end looks
+inline constexpr Region kRegionDiverted = 4;  ///< it is in no arena: the bits above say its key and its listeners
 inline constexpr Region kRegionFlags = 7;
 
-/// The event that stands where `region` begins, 0 for none. Arenas are never freed, so any region will do. Any thread.
+/// The event that stands where `region`, which is not diverted, begins, 0 for none. Arenas are never freed, so any
+/// region will do. Any thread.
 inline Event event_at(Region region) noexcept {
   return region == 0 ? 0 : __atomic_load_n(reinterpret_cast<const Event*>(region & ~kRegionFlags), __ATOMIC_RELAXED);
 }

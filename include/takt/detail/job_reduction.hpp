@@ -3,6 +3,7 @@
 #pragma once
 
 #include <takt/detail/rank_messages.hpp>
+#include <takt/session.hpp>
 
 #include <chrono>
 
@@ -15,6 +16,10 @@ namespace detail {
 /// wait ends after `patience`. Returns on rank 0 whether all ranks are in, elsewhere whether this rank's part was
 /// taken; what is missing is told. Throws nothing. The thread that may call MPI.
 TAKT_EXPORT bool reduce_job(RankMessages& messages, std::chrono::milliseconds patience) noexcept;
+
+/// Compares the clock of this rank with that of its parent in the tree by which ranks reduce. All ranks call it. What
+/// was found goes into the options. Throws nothing. The thread that may call MPI.
+TAKT_EXPORT void read_clocks(RankMessages& messages, SessionOptions& options) noexcept;
 
 /// That nothing was reduced on this rank, and why.
 TAKT_EXPORT void report_not_reduced(const char* why) noexcept;

@@ -13,9 +13,9 @@ namespace detail {
 
 /// What a message between ranks is about.
 enum class RankMessage : int {
-  sign,  ///< to the parent: still waiting for others, or ready to hand over
-  ask,   ///< to the child: hand over now
-  part   ///< to the parent: what the ranks below have recorded
+  sign,    ///< to the parent: here, and not ready yet
+  answer,  ///< to the child that has given a sign: here, too, and what time it is
+  part     ///< to the parent: what the ranks below have recorded
 };
 
 /// Messages between the ranks of a job, as the header that knows MPI carries them. No call waits. One thread at a time.

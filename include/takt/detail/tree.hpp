@@ -201,6 +201,8 @@ class Tree {
   void clear() noexcept { clear_shape(); }
   /// Sets all values to zero and keeps the shape. Nothing may be open.
   void clear_values() noexcept;
+  /// What passed in the last `ns` is in no region that is open now, as if each had begun so much later.
+  void leave_out(std::uint64_t ns, std::uint64_t now_ns) noexcept;
   /// Forgets open regions, counting them as never ended.
   void abandon_open() noexcept;
   /// Tells of each region that was given up since it was last asked, then forgets the news.

@@ -296,6 +296,20 @@ TAKT_COLD inline void Tree::abandon_open() noexcept {
   late_count_.set(0);
 }
 
+TAKT_COLD inline void Tree::leave_out(std::uint64_t ns, std::uint64_t now_ns) noexcept {
+  const auto later = [&](std::uint64_t begin_ns) { return begin_ns + ns < now_ns ? begin_ns + ns : now_ns; };
+  const auto move = [&](Frame& frame) {
+    frame.begin_ns.set(later(frame.begin_ns.own()));
+    // Of a region that ended inside meanwhile this one holds what is left.
+    const std::uint64_t length = now_ns - frame.begin_ns.own();
+    if (frame.child_ns.own() > length) { frame.child_ns.set(length); }
+  };
+  for (unsigned at = depth(); at > 0; --at) { move(frames()[at]); }
+  for (unsigned index = 0; index < late_count_.own(); ++index) { move(late_.own()[index]); }
+  if (step_.open) { step_.begin_ns = later(step_.begin_ns); }
+  frames()[0].child_ns.add(ns);  // nobody misses a region there
+}
+
 TAKT_COLD inline Node* Tree::add_here(TreeKey key, std::uint64_t length) noexcept {
   Node* node = place_for(key);
   if (node == &overflow_) { count(LossKind::overflow, key); }

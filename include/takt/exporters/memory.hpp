@@ -14,7 +14,7 @@
 TAKT_BEGIN_NAMESPACE
 
 /// Keeps what it is shown, for tests. Copies share one store, so keep one and add the other to the Session. Bounded:
-/// beyond `max_rows` the oldest rows, metrics and spans are forgotten. Any thread.
+/// beyond `max_rows` the oldest rows, metrics, spans and samples are forgotten. Any thread.
 class TAKT_EXPORT MemoryExporter final : public Exporter {
  public:
   explicit MemoryExporter(std::size_t max_rows = 100'000);
@@ -29,10 +29,11 @@ class TAKT_EXPORT MemoryExporter final : public Exporter {
   /// `ok`.
   void answer(ExportResult result);
 
-  Snapshot last() const;          ///< the newest snapshot, without its rows, metrics and spans
+  Snapshot last() const;          ///< the newest snapshot, without its rows, metrics, spans and samples
   std::vector<Row> rows() const;  ///< all rows so far
   std::vector<Metric> metrics() const;
   std::vector<Span> spans() const;
+  std::vector<Sample> samples() const;
   std::size_t snapshots() const;  ///< how often export_snapshot was called
 
  private:

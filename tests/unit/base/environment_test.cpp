@@ -25,11 +25,14 @@ using Lines = std::vector<std::string>;
 
 const std::string kKnown =
     "; known: TAKT_CLOCK TAKT_CSV_MB TAKT_DIR TAKT_DISABLE TAKT_EXIT_MS TAKT_FILES TAKT_GPU_POLL_MS TAKT_GPU_WAIT "
+    "TAKT_HTML "
     "TAKT_JOURNAL TAKT_JOURNAL_MB "
     "TAKT_MEMORY_MB "
     "TAKT_PERIOD_MS TAKT_PROFILER_RANK "
     "TAKT_RANK TAKT_RANKS "
-    "TAKT_RUN_ID TAKT_SIGTERM TAKT_TABLE TAKT_TENSORBOARD_DIR TAKT_TRACE TAKT_TRACE_EVENTS TAKT_UNCAUGHT "
+    "TAKT_RUN_ID TAKT_SAMPLE_MS TAKT_SIGTERM TAKT_TABLE TAKT_TENSORBOARD_DIR TAKT_TRACE TAKT_TRACE_EVENTS "
+    "TAKT_TRIALS TAKT_TRIALS_GO_ON TAKT_TRIALS_SECONDS TAKT_TRIALS_STEPS "
+    "TAKT_UNCAUGHT "
     "TAKT_WARMUP TAKT_WORLD_SIZE";
 
 /// Everything that a variable can set, in one line.
@@ -37,6 +40,7 @@ std::string spell(const SessionOptions& o) {
   const std::vector<long long> numbers = {o.files,
                                           o.table,
                                           o.trace,
+                                          o.html,
                                           static_cast<long long>(o.trace_events),
                                           o.exit_ms,
                                           o.period_ms,
@@ -51,6 +55,7 @@ std::string spell(const SessionOptions& o) {
                                           static_cast<long long>(o.csv_bytes),
                                           o.gpu_wait,
                                           o.gpu_poll_ms,
+                                          o.sample_ms,
                                           o.end_on_sigterm,
                                           o.end_on_uncaught};
   std::string text = o.directory + "|" + o.run_id;
@@ -73,7 +78,7 @@ TEST_CASE("an environment without variables leaves the defaults and says nothing
   const ScopedEnvironment environment;
   const CaughtFaults caught;
   CHECK(spell(SessionOptions::from_env()) ==
-        "takt-runs||1|1|0|1000000|2000|1000|1|10|33554432|-1|-1|0|1|268435456|268435456|0|0|0|1");
+        "takt-runs||1|1|0|0|1000000|2000|1000|1|10|33554432|-1|-1|0|1|268435456|268435456|0|0|0|0|1");
   CHECK_FALSE(read_process_environment().disabled);
   CHECK(read_process_environment().clock == detail::ClockChoice::automatic);
   CHECK(read_process_environment().profiler_rank == detail::kAllRanks);
@@ -91,9 +96,11 @@ TEST_CASE("each variable sets its twin in code and nothing else") {
       {"TAKT_FILES", "0", [](SessionOptions& o) { o.files = false; }},
       {"TAKT_GPU_POLL_MS", "50", [](SessionOptions& o) { o.gpu_poll_ms = 50; }},
       {"TAKT_GPU_WAIT", "1", [](SessionOptions& o) { o.gpu_wait = true; }},
+      {"TAKT_HTML", "1", [](SessionOptions& o) { o.html = true; }},
       {"TAKT_JOURNAL", "0", [](SessionOptions& o) { o.journal = false; }},
       {"TAKT_JOURNAL_MB", "3", [](SessionOptions& o) { o.journal_bytes = 3U << 20U; }},
       {"TAKT_CSV_MB", "0", [](SessionOptions& o) { o.csv_bytes = 0; }},
+      {"TAKT_SAMPLE_MS", "60000", [](SessionOptions& o) { o.sample_ms = 60'000; }},
       {"TAKT_SIGTERM", "1", [](SessionOptions& o) { o.end_on_sigterm = true; }},
       {"TAKT_UNCAUGHT", "0", [](SessionOptions& o) { o.end_on_uncaught = false; }},
       {"TAKT_TABLE", "0", [](SessionOptions& o) { o.table = false; }},
@@ -171,6 +178,9 @@ TEST_CASE("a value that is not understood is reported with the values that are, 
       {{"TAKT_WORLD_SIZE", "x"}, "TAKT_WORLD_SIZE=x is not a number of ranks of 1 or more; using the launcher's"},
       {{"TAKT_RANKS", "some"}, "TAKT_RANKS=some is not 0 or all; using 0"},
       {{"TAKT_FILES", "2"}, "TAKT_FILES=2 is not 0 or 1; using 1"},
+      {{"TAKT_SAMPLE_MS", "9"}, "TAKT_SAMPLE_MS=9 is not 0, or a number of milliseconds from 10 to 60000; using 0"},
+      {{"TAKT_SAMPLE_MS", "60001"},
+       "TAKT_SAMPLE_MS=60001 is not 0, or a number of milliseconds from 10 to 60000; using 0"},
       {{"TAKT_SIGTERM", "term"}, "TAKT_SIGTERM=term is not 0 or 1; using 0"},
       {{"TAKT_CLOCK", "sundial"}, "TAKT_CLOCK=sundial is not tsc, monotonic or automatic; using automatic"},
       {{"TAKT_PROFILER_RANK", "some"}, "TAKT_PROFILER_RANK=some is not a rank or all; using all"},

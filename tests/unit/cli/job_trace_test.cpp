@@ -9,6 +9,7 @@
 #include "support/catch.hpp"
 #include "support/journal_helpers.hpp"
 #include "support/random.hpp"
+#include "support/sampled_run.hpp"
 #include "support/scratch.hpp"
 
 #include <nlohmann/json.hpp>
@@ -161,9 +162,37 @@ TEST_CASE("takt trace: shifted and drifting clocks of ranks come out within the 
     CHECK(worst <= error + 1);
     if (rank == 0) { continue; }
     CHECK(clock["clock"] == "aligned");
+    CHECK(clock["by"] == "collectives");
     CHECK(clock["collective"] == "Batch/Comm");
     CHECK(clock["collectives"] == kSteps);
     CHECK(clock["drift_ppm"].get<double>() == Approx(rank == 1 ? -80 : 40).margin(1));
+  }
+}
+
+TEST_CASE("takt trace: what takt::mpi has read of a clock goes before the ends of collectives") {
+  const Scratch scratch;
+  constexpr std::size_t kSteps = 400;
+  const OtherClock shifted{86'400'000'000'000, 87.5e-6};
+  TrueJob job({{0, 0}, shifted, {-3'000'000, -40e-6}}, kSteps);
+  const auto reading = [&](std::size_t step, std::int64_t skew_ns) {
+    const std::int64_t when = job.begin_ns(1, step);
+    return takt::ClockReading{0, shifted.reading(when), when + skew_ns - shifted.reading(when), 300};
+  };
+  const bool once = GENERATE(false, true);
+  job.rank(1).clock_readings = {reading(0, 250)};
+  if (!once) { job.rank(1).clock_readings.push_back(reading(kSteps - 1, -250)); }
+  const json trace = trace_of(scratch, job.write(scratch));
+  const json& ranks = trace["otherData"]["ranks"];
+  CHECK(ranks[1]["by"] == "answers");
+  CHECK_FALSE(ranks[1].contains("collective"));
+  CHECK(ranks[1]["drift_ppm"].get<double>() == Approx(once ? 0 : -87.5).margin(0.2));
+  CHECK(ranks[2]["by"] == "collectives");
+  const auto error = ranks[1]["error_ns"].get<std::int64_t>();
+  CHECK(error < (once ? 1'000'000 : 350));  // 100 ppm of what is far from the one reading
+  const std::vector<std::int64_t> begins = begins_in(trace, 1);
+  REQUIRE(begins.size() == kSteps);
+  for (std::size_t step = 0; step < kSteps; ++step) {
+    REQUIRE(std::abs(begins[step] - job.begin_ns(1, step)) <= error + 1);
   }
 }
 
@@ -235,4 +264,22 @@ TEST_CASE("takt trace: a rank with a number that cannot be is told, and left out
   const takt::cli::AlignedRanks run = takt::cli::read_aligned({scratch.path("run/rank-0"), folder});
   CHECK(run.ranks.size() == 1);
   CHECK_FALSE(run.all);
+}
+
+TEST_CASE("Job trace: what ranks have sampled is on the common clock, too") {
+  const Scratch scratch;
+  TrueJob job({{0, 0}, {7'000'000'000, 0}}, 40);
+  for (const std::size_t rank : {0U, 1U}) {
+    job.rank(rank).meters = sampled_snapshot().meters;
+    job.rank(rank).samples = {gpu_sample(0), gpu_sample(3)};
+  }
+  const std::string file = scratch.path("job.json");
+  REQUIRE(takt::cli::trace(job.write(scratch), file, -1) == 0);
+  const json trace = json::parse(read_text(file));
+  double time_us[2] = {-1, -1};
+  for (const json& each : trace["traceEvents"]) {
+    if (each["ph"] == "C" && each["name"] == "cuda 0 power") { time_us[each["pid"].get<int>()] = each["ts"]; }
+  }
+  CHECK(time_us[0] == Approx(300'000).margin(10));
+  CHECK(time_us[1] == Approx(301'000).margin(10));  // it began a millisecond later
 }

@@ -4,11 +4,13 @@
 
 #include <takt/error.hpp>
 
+#include "base/losses.hpp"
 #include "base/other_process.hpp"
 #include "cli/rank.hpp"
+#include "findings/findings.hpp"
+#include "history/step_history.hpp"
 #include "journal/journal_writer.hpp"
 #include "mlflow/mlflow_cursor.hpp"
-#include "report/losses.hpp"
 #include "support/catch.hpp"
 #include "support/caught_faults.hpp"
 #include "support/fake_mlflow.hpp"
@@ -68,6 +70,7 @@ std::vector<Snapshot> a_run(std::uint64_t seed, int periods, bool finished = tru
   GrowingRun run(seed);
   run.late = late;
   std::vector<Snapshot> all;
+  takt::detail::StepHistory history;
   for (int period = 0; period < periods; ++period) {
     Snapshot snapshot = run.next(finished && period + 1 == periods);
     for (std::vector<takt::Row>* rows : {&snapshot.rows, &snapshot.early}) {
@@ -88,6 +91,10 @@ std::vector<Snapshot> a_run(std::uint64_t seed, int periods, bool finished = tru
     snapshot.params = {{"lr", "0.1"}, {"batch", "64"}};
     snapshot.tags = {{"model", "small"}};
     snapshot.failed = false;
+    history.add(snapshot);
+    if (snapshot.finished) {
+      takt::detail::conclude(snapshot, std::make_shared<const takt::detail::StepHistory>(history.finished()));
+    }
     all.push_back(snapshot);
   }
   return all;
@@ -136,6 +143,16 @@ TEST_CASE("a run that never saw a network gives the same points when it is deliv
   CHECK(later.status == "FINISHED");
   CHECK(later.files == live.files);
   CHECK(later.sent_twice == 0);
+}
+
+TEST_CASE("what stands out in a run is told when it is delivered later, too", "[timed]") {
+  auto run = a_run(5, 20);
+  for (Snapshot& each : run) { each.losses.push_back({"never_ended", "embed", 2}); }
+  const Scratch scratch;
+  FakeMlflow server;
+  REQUIRE(deliver(folder_with(scratch, run), options_for(server)).outcome == Outcome::all);
+  const std::string told = server.run().tags.at("takt.findings");
+  CHECK(told.substr(0, told.find('\n')) == "\"embed\" was never ended, 2 times: not timed");
 }
 
 TEST_CASE("delivered twice, the second time asks the server for the run, and tells which server that was", "[timed]") {
@@ -345,7 +362,7 @@ namespace {
 
 /// A program with a journal and an exporter that keeps few points in memory.
 struct Live {
-  static constexpr std::size_t kFew = 100;  // points
+  static constexpr std::size_t kFew = 150;  // points
 
   explicit Live(FakeMlflow& server, std::string name = "rank-0-0-1") : folder(scratch.path(name)) {
     REQUIRE(::mkdir(folder.c_str(), 0700) == 0);

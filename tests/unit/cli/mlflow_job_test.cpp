@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/mlflow_delivery.hpp"
 
+#include "findings/findings.hpp"
+#include "history/step_history.hpp"
 #include "mlflow/mlflow_cursor.hpp"
 #include "support/catch.hpp"
 #include "support/caught_faults.hpp"
@@ -26,6 +28,7 @@ using Mood = FakeMlflow::Mood;
 namespace {
 
 const char* const kBackward = "total/ranks/time/Batch/Backward/";
+const char* const kAllRanks = "4 of 4\nthe ranks are not compared: 10 steps are too few, it takes 30";
 
 MlflowOptions options_for(const FakeMlflow& server) {
   MlflowOptions options;
@@ -67,7 +70,9 @@ bool end_live(const RankFolders& folders, const FakeMlflow& server, std::shared_
   Snapshot snapshot = snapshot_of_rank(0, 4);
   snapshot.run.directory = folders.folder(0);
   snapshot.job = std::move(job);
-  snapshot.findings.push_back({"slow_steps", "\"a\" is slow", {}, {}});
+  takt::detail::StepHistory history;
+  history.add(snapshot);
+  takt::detail::conclude(snapshot, std::make_shared<const takt::detail::StepHistory>(history.finished()));
   exporter.export_snapshot(snapshot);
   return exporter.shutdown(milliseconds(20'000));
 }
@@ -89,7 +94,7 @@ TEST_CASE("MLflow over ranks: takt sync sends how the ranks lie, and a second ti
   CHECK(values_of(run, kBackward + std::string("ranks")) == std::vector<double>{4});
   CHECK(values_of(run, "total/job/world_size") == std::vector<double>{4});
   CHECK(values_of(run, "total/job/missing_ranks") == std::vector<double>{0});
-  CHECK(run.tags.at("takt.ranks") == "4 of 4");
+  CHECK(run.tags.at("takt.ranks") == kAllRanks);
   const MlflowDelivered second = sync(folders, server);
   CHECK(second.outcome == Outcome::all);
   CHECK(second.points == 0);
@@ -108,7 +113,8 @@ TEST_CASE("MLflow over ranks: what rank 0 has sent of all of them takt sync does
   CHECK(later.outcome == Outcome::all);
   CHECK(later.points == 0);
   CHECK(server.run().points == live.points);
-  CHECK(server.run().tags.at("takt.findings") == "\"a\" is slow");
+  CHECK(live.tags.at("takt.findings") == "the run goes on for 90.0 s after its last step: 90 % of the run");
+  CHECK(server.run().tags.at("takt.findings") == live.tags.at("takt.findings"));
 }
 
 TEST_CASE("MLflow over ranks: of ranks that rank 0 has told of, nobody asks where their folders are", "[timed]") {
@@ -148,7 +154,7 @@ TEST_CASE("MLflow over ranks: figures of more ranks follow those of fewer, as la
   CHECK(latest_of(run, "total/ranks/time/Batch/ranks") == 4);
   CHECK(latest_of(run, "total/job/missing_ranks") == 0);
   CHECK(values_of(run, "total/job/missing_ranks").size() == 2);
-  CHECK(run.tags.at("takt.ranks") == "4 of 4");
+  CHECK(run.tags.at("takt.ranks") == kAllRanks);
   CHECK(sync(folders, server).points == 0);
   CHECK(server.run().points == run.points);
 }

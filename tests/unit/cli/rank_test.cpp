@@ -297,7 +297,7 @@ TEST_CASE("a folder in which no run is found is described by what is in it") {
   std::vector<std::string> remarks;
   const auto why = [&] {
     try {
-      takt::cli::rank_folders(scratch.path("."), remarks);
+      takt::cli::rank_folders({scratch.path(".")}, remarks);
     } catch (const takt::Error& error) { return std::string(error.what()); }
     return std::string();
   };

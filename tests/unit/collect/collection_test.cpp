@@ -4,8 +4,8 @@
 // What is recorded between two collections, and what becomes of it where it is too much.
 #include <takt/session.hpp>
 
+#include "base/losses.hpp"
 #include "process/process.hpp"
-#include "report/losses.hpp"
 
 #include "support/catch.hpp"
 #include "support/caught_faults.hpp"

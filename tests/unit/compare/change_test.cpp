@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "compare/change.hpp"
 
+#include "base/student_t.hpp"
 #include "compare/step_scatter.hpp"
-#include "compare/student_t.hpp"
 #include "support/catch.hpp"
 #include "support/simulated_runs.hpp"
 
@@ -25,9 +25,10 @@ std::vector<RunFigure> figures(const std::vector<double>& values, double within 
 bool near(double value, double expected, double distance) { return std::fabs(value - expected) < distance; }
 
 /// Of how many of `rounds` simulated comparisons the gate of 2 % has this answer.
-double share_of(Answer answer, double scatter, std::size_t runs, double slower, int rounds) {
+double share_of(Answer answer, double scatter, std::size_t runs, double slower, int rounds, double new_scatter = -1) {
   takt_test::SimulatedMachine machine;
   machine.scatter = scatter;
+  machine.new_scatter = new_scatter;
   std::mt19937_64 random(7);
   int count = 0;
   for (int round = 0; round < rounds; ++round) {
@@ -63,6 +64,42 @@ TEST_CASE("Change: another number of runs on each side has the degrees of Welch"
   const Change change = change_of(figures({1.00, 1.01, 1.02}), figures({1.05, 1.10, 1.15, 1.20, 1.00}));
   CHECK(change.degrees > 2);
   CHECK(change.degrees < 6);
+}
+
+TEST_CASE("Change: as many runs on each side have the degrees of both, unless one side scatters much more") {
+  CHECK(change_of(figures({1.00, 1.01, 1.02}), figures({1.00, 1.02, 1.04})).degrees == 4);
+  const Change unlike = change_of(figures({1.00, 1.01, 1.02}), figures({1.0, 1.5, 2.0}));
+  CHECK(unlike.degrees > 2);
+  CHECK(unlike.degrees < 2.1);
+  CHECK(change_of(figures({1, 1, 1}, 0), figures({1.0, 1.5, 2.0}, 0)).degrees == 2);
+  CHECK(change_of(figures({1, 1, 1}, 0), figures({2, 2, 2}, 0)).degrees == 4);
+  // At the threshold itself, 2.5 % and what comes with drift; with the degrees of both it is 4.9 %.
+  CHECK(share_of(Answer::regression, 0.005, 3, 0.02, 2000, 0.05) <= 0.042);
+}
+
+TEST_CASE("Change: what would be found is found, also where shares are far from logarithms") {
+  std::mt19937_64 random(11);
+  std::normal_distribution<double> normal;
+  constexpr std::size_t kRuns = 10;
+  constexpr double kThreshold = 0.5;
+  const auto draw = [&](double times) {
+    std::vector<double> values;
+    for (std::size_t run = 0; run < kRuns; ++run) { values.push_back(times * std::exp(0.1 * normal(random))); }
+    return figures(values);
+  };
+  constexpr int kRounds = 2000;
+  double detectable = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    detectable += judge(change_of(draw(1), draw(1)), kThreshold).detectable / kRounds;
+  }
+  int found = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    found += judge(change_of(draw(1), draw(1 + detectable)), kThreshold).answer == Answer::regression;
+  }
+  CHECK(static_cast<double>(found) / kRounds > 0.93);
+  CHECK(static_cast<double>(found) / kRounds < 0.97);
+  const Change within = change_of(figures({1.0}, 0.01), figures({1.0}, 0.01));
+  CHECK(near(judge(within, 0.5, 0.2).detectable, 1.5 * 1.2 * std::exp(3.604818 * 0.01 * std::sqrt(2)) - 1, 1e-4));
 }
 
 TEST_CASE("Change: runs that lie together by chance know no less than what their steps leave open") {

@@ -17,6 +17,7 @@ TEST_CASE("Finding: its JSON holds sentence, evidence and cost") {
   finding.what = "slow_rank";
   finding.sentence = "rank 2 (\"n1\") makes the others wait";
   finding.evidence = {{"mean_excess", 0.25, ""}, {"steps", 60, "steps"}};
+  finding.where = "Epoch/Batch/IO";
   finding.cost = takt::Cost{1.5e9, 1.25e9, 1.75e9, 0.5};
   const auto json = nlohmann::json::parse(finding_json(finding).text());
   CHECK(json == nlohmann::json{{"what", "slow_rank"},
@@ -24,7 +25,8 @@ TEST_CASE("Finding: its JSON holds sentence, evidence and cost") {
                                {"evidence",
                                 {{{"name", "mean_excess"}, {"value", 0.25}, {"unit", nullptr}},
                                  {{"name", "steps"}, {"value", 60.0}, {"unit", "steps"}}}},
-                               {"cost", {{"ns", 1.5e9}, {"low_ns", 1.25e9}, {"high_ns", 1.75e9}, {"share", 0.5}}}});
+                               {"cost", {{"ns", 1.5e9}, {"low_ns", 1.25e9}, {"high_ns", 1.75e9}, {"share", 0.5}}},
+                               {"where", "Epoch/Batch/IO"}});
 }
 
 TEST_CASE("Finding: its JSON says null for a cost that nobody knows, and for what is not finite") {
@@ -33,6 +35,7 @@ TEST_CASE("Finding: its JSON says null for a cost that nobody knows, and for wha
   finding.evidence = {{"odd", std::numeric_limits<double>::infinity(), "ns"}};
   const auto json = nlohmann::json::parse(finding_json(finding).text());
   CHECK(json.at("cost").is_null());
+  CHECK(json.at("where").is_null());
   CHECK(json.at("evidence").at(0).at("value").is_null());
   CHECK(json.at("evidence").size() == 1);
   Finding bare;

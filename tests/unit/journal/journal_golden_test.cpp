@@ -59,6 +59,9 @@ Snapshot before_the_end() {
   snapshot.process.stopped_ns = 11;
   snapshot.process.suspended_ns = 22;
   snapshot.process.before_ns = 33;
+  snapshot.process.earlier_sessions = 4;
+  snapshot.process.waited_ns = 55;
+  snapshot.process.processors = 6;
   snapshot.series[1].throughput.no_interval = takt::NoInterval::few_stalls;
   snapshot.series[1].throughput.stalls = 7;
   snapshot.devices = {{"cuda", "", "one queue"}};
@@ -131,6 +134,9 @@ TEST_CASE("journal: what Takt 0.1 has written reads the same for ever: the run")
   CHECK(read.process.stopped_ns == 11);
   CHECK(read.process.suspended_ns == 22);
   CHECK(read.process.before_ns == 33);
+  CHECK(read.process.earlier_sessions == 4);
+  CHECK(read.process.waited_ns == 55);
+  CHECK(read.process.processors == 6);
   REQUIRE(read.series.size() == 2);
   CHECK(read.series[0].throughput.no_interval == takt::NoInterval::none);
   CHECK(read.series[1].throughput.no_interval == takt::NoInterval::few_stalls);

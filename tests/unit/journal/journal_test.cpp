@@ -90,6 +90,8 @@ TEST_CASE("journal: what is written is read, in every field") {
   CHECK(read.process.suspended_ns == last.process.suspended_ns);
   CHECK(read.process.before_ns == 17);
   CHECK(read.process.earlier_sessions == 2);
+  CHECK(read.process.waited_ns == last.process.waited_ns);
+  CHECK(read.process.processors == 8);
   CHECK(same_rows(read.rows, run.all_rows));
   CHECK(same_metrics(read.metrics, run.all_metrics));
   CHECK(reader.ended());
@@ -434,6 +436,8 @@ TEST_CASE("journal: the golden files of each version read the same for ever") {
   CHECK(read.series[0].throughput.no_interval == takt::NoInterval::none);  // by its windows: these files do not say
   CHECK(read.series[1].throughput.no_interval == takt::NoInterval::few_steps);
   CHECK(read.process.cpu_ns == takt::ProcessTimes::kUnknown);
+  CHECK(read.process.waited_ns == takt::ProcessTimes::kUnknown);
+  CHECK(read.process.processors == 0);
   CHECK(read.params["lr"] == "0.01");
   CHECK(read.tags["git"] == "4e593bb");
   REQUIRE(read.losses.size() == 1);

@@ -12,7 +12,6 @@
 #include <limits>
 #include <vector>
 
-using takt::detail::align_by_answers;
 using takt::detail::align_by_collectives;
 using takt::detail::ClockAlignment;
 using takt::detail::CollectiveEnd;
@@ -35,6 +34,15 @@ struct OtherClock {
     return own_ns + ahead_ns + std::llround(static_cast<double>(own_ns - kStart) * drift_ppm * 1e-6);
   }
 };
+
+/// One point of an early row of answers, and one of a late one.
+ClockAlignment align_by_answers(const std::vector<PingPong>& early, const std::vector<PingPong>& late) {
+  const auto first = takt::detail::shortest_answer(early);
+  const auto last = takt::detail::shortest_answer(late);
+  if (first && last) { return {*first, *last}; }
+  if (first || last) { return ClockAlignment(first ? *first : *last); }
+  return {};
+}
 
 double exponential(Random& random, double mean) { return -mean * std::log(1 - random.uniform()); }
 
@@ -158,8 +166,25 @@ TEST_CASE("Clock alignment: too little is told as nothing known") {
   CHECK(align_by_collectives(few).is_known());
   few.pop_back();
   CHECK_FALSE(align_by_collectives(few).is_known());
-  // Of a late list that is no later there is no line.
-  CHECK(align_by_answers({{1000, 5300, 1400}}, {{100, 9000, 140}}).drift_ppm() == 0);
+  CHECK_FALSE(align_by_answers({{1000, 5300, 1400}}, {}).knows_drift());
+}
+
+TEST_CASE("Clock alignment: there and back, and on to a third clock") {
+  const ClockAlignment second({kStart, 5 * kSecond, 40}, {kStart + 100 * kSecond, 6 * kSecond, 60});
+  const ClockAlignment third({kStart + 5 * kSecond, -7 * kSecond, 3}, {kStart + 106 * kSecond, -7 * kSecond, 3});
+  CHECK(second.inverse().other_ns(kStart + 5 * kSecond) == kStart);
+  CHECK(second.inverse().other_ns(second.other_ns(kStart + 50 * kSecond)) == kStart + 50 * kSecond);
+  const ClockAlignment both = second.then(third);
+  CHECK(both.other_ns(kStart + 50 * kSecond) == kStart + 50 * kSecond + 5 * kSecond + kSecond / 2 - 7 * kSecond);
+  CHECK(both.error_ns(kStart) >= 43);
+  CHECK(both.error_ns(kStart) <= 46);
+  CHECK(both.error_ns(kStart + 100 * kSecond) >= 63);
+  CHECK(both.drift_ppm() == Approx(1e4));
+  CHECK_FALSE(second.then(ClockAlignment()).is_known());
+  CHECK_FALSE(ClockAlignment().then(second).is_known());
+  const ClockAlignment once(ClockAlignment::Point{kStart, kSecond, 10});
+  CHECK_FALSE(once.then(second).knows_drift());
+  CHECK(once.then(ClockAlignment::same()).other_ns(kStart) == kStart + kSecond);
 }
 
 TEST_CASE("Clock alignment: readings may be anything") {
@@ -171,6 +196,7 @@ TEST_CASE("Clock alignment: readings may be anything") {
       const ClockAlignment alignment = align_by_answers({{a, b, a}}, {{b, a, kMost}});
       CHECK(alignment.error_ns(a) >= 0);
       CHECK(std::isfinite(alignment.drift_ppm()));
+      CHECK(alignment.then(alignment.inverse()).error_ns(b) >= 0);
       std::vector<CollectiveEnd> ends(40, {a, b});
       ends.back() = {b, a};
       CHECK(align_by_collectives(ends).error_ns(b) >= 0);

@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
+using takt::JobEfficiency;
 using takt::Kind;
 using takt::detail::efficiency_of;
 using takt::detail::GroupWait;
 using takt::detail::ideal_bubble;
-using takt::detail::JobEfficiency;
 using takt::detail::JobRank;
 using takt::detail::StepTimes;
 using takt::detail::waits_of;

@@ -14,11 +14,11 @@
 #include <vector>
 
 using takt::Kind;
+using takt::Pipeline;
 using takt::Snapshot;
 using takt::detail::group_label;
 using takt::detail::ideal_bubble;
 using takt::detail::JobRank;
-using takt::detail::Pipeline;
 using takt::detail::RanksAre;
 using takt::detail::RankVerdict;
 using takt::detail::StepTimes;
@@ -42,9 +42,9 @@ std::vector<Snapshot> ranks_of(std::size_t stages, std::size_t ranks_a_stage, co
 }
 
 Pipeline pipeline_among(const StepTimes& times, const std::vector<Snapshot>& ranks) {
-  std::vector<const Snapshot*> all;
+  std::vector<JobRank> all;
   all.reserve(ranks.size());
-  for (const Snapshot& each : ranks) { all.push_back(&each); }
+  for (const Snapshot& each : ranks) { all.push_back(takt::detail::job_rank_of(each)); }
   return takt::detail::pipeline_of(times, all);
 }
 
@@ -56,9 +56,7 @@ StepTimes run_1f1b(const std::vector<StageTimes>& stages, std::size_t micro_batc
   constexpr std::size_t kSteps = 60;
   std::vector<JobRank> who;
   who.reserve(ranks.size());
-  for (const Snapshot& each : ranks) {
-    who.push_back({static_cast<std::uint32_t>(each.run.rank), "node", group_label(each.run)});
-  }
+  for (const Snapshot& each : ranks) { who.push_back(takt::detail::job_rank_of(each)); }
   StepTimes times(who, {{"Work", Kind::compute}, {"Receive", Kind::wait}}, kSteps);
   const double whole = simulate_1f1b(stages, micro_batches) * (noise ? 1.5 : 1);
   takt_test::Random random(7);

@@ -507,11 +507,27 @@ TEST_CASE("what Takt costs a region that holds many small ones is told, for a fe
 }
 
 TEST_CASE("what a loss means is said in words, not by its identifier") {
-  for (const char* const what :
-       {"end_without_start", "ended_late", "ended_on_another_thread", "clock_changed", "overflow", "no_place",
-        "keys_over_bound", "key_kind_conflict", "metrics_over_bound", "threads_without_memory",
-        "items_or_bytes_not_positive", "steps_without_rows", "spans_lost", "rows_not_taken", "rows_incomplete",
-        "rows_dropped", "metrics_dropped", "not_in_csv", "not_exported"}) {
+  for (const char* const what : {"end_without_start",
+                                 "ended_late",
+                                 "ended_on_another_thread",
+                                 "clock_changed",
+                                 "overflow",
+                                 "no_place",
+                                 "keys_over_bound",
+                                 "key_kind_conflict",
+                                 "metrics_over_bound",
+                                 "threads_without_memory",
+                                 "items_or_bytes_not_positive",
+                                 "steps_without_rows",
+                                 "spans_lost",
+                                 "rows_not_taken",
+                                 "rows_incomplete",
+                                 "rows_dropped",
+                                 "metrics_dropped",
+                                 "not_in_csv",
+                                 "not_exported",
+                                 "samples_dropped",
+                                 "energies_dropped"}) {
     Snapshot snapshot = sample_snapshot();
     snapshot.losses = {{what, "", 7}};
     const std::string text = table(snapshot);
@@ -521,14 +537,34 @@ TEST_CASE("what a loss means is said in words, not by its identifier") {
   }
 }
 
-TEST_CASE("a region that was never ended is told before any figure") {
+TEST_CASE("three findings stand above all figures, and where the others are") {
+  Snapshot snapshot = sample_snapshot();
+  for (const char* const sentence : {"first", "second", "third\x1b", "fourth", "fifth"}) {
+    snapshot.findings.push_back({"slow_steps", sentence, {}, {}});
+  }
+  const std::string text = table(snapshot);
+  CHECK(contains(text, "took 62.4 s\n\nfirst\nsecond\nthird?\n2 more findings: takt report --json\n\n"));
+  CHECK_FALSE(contains(text, "fourth"));
+  snapshot.findings.resize(4);
+  CHECK(contains(table(snapshot), "\n1 more finding: takt report --json\n"));
+  snapshot.findings.resize(3);
+  CHECK_FALSE(contains(table(snapshot), "more finding"));
+}
+
+TEST_CASE("what a finding tells is not told below the table again") {
   Snapshot snapshot = sample_snapshot();
   snapshot.losses.insert(snapshot.losses.begin(), {"never_ended", "Epoch/Batch/Forward/embed", 2});
+  snapshot.process.stopped_ns = 3'000'000'000;
+  snapshot.process.suspended_ns = 30'000'000'000;
+  const std::string without = table(snapshot);
+  CHECK(contains(without, "note: 2 x regions that were never ended: not timed (Epoch/Batch/Forward/embed)\n"));
+  for (const char* const what : {"never_ended", "stopped", "slept"}) {
+    snapshot.findings.push_back({what, what, {}, {}});
+  }
   const std::string text = table(snapshot);
-  const std::size_t at = text.find("mistake: Epoch/Batch/Forward/embed was never ended, 2 times: not timed\n");
-  CHECK(at != std::string::npos);
-  CHECK(at < text.find("region "));
-  CHECK(text.find("never ended", at + 60) == std::string::npos);
+  CHECK_FALSE(contains(text, "were never ended"));
+  CHECK_FALSE(contains(text, "did not run for"));
+  CHECK_FALSE(contains(text, "the machine slept"));
 }
 
 TEST_CASE("what streams waited for is told, and what spans alone say is a bound") {

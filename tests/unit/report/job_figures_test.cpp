@@ -23,6 +23,34 @@ constexpr std::uint64_t kSecond = 1'000'000'000;
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
+/// 60 steps of 10 ms, in which rank 3 computes for 8 ms and the others for 6 ms.
+takt::detail::GatheredRank compared_rank(std::uint32_t number) {
+  constexpr std::int64_t kMs = 1'000'000;
+  Snapshot snapshot;
+  const std::uint32_t zeta = add_path(snapshot, "Zeta");
+  const std::uint32_t forward = add_path(snapshot, "Forward", zeta, takt::Kind::compute);
+  const std::uint32_t comm = add_path(snapshot, "Comm", zeta, takt::Kind::comm);
+  add_series(snapshot, zeta, add_thread(snapshot, "main"));
+  for (std::uint64_t step = 0; step < 60; ++step) {
+    takt::Row& row = add_row(snapshot, 0, step);
+    const std::int64_t computes = (number == 3 ? 8 : 6) * kMs;
+    row.host_ns = 10 * kMs;
+    row.cells = {{forward, 1, computes}, {comm, 1, 10 * kMs - computes}};
+  }
+  takt::detail::GatheredRank rank;
+  rank.who.number = number;
+  rank.who.host = "n" + std::to_string(number);
+  rank.steps = takt::detail::RankSteps(10'000);
+  rank.steps.add(snapshot);
+  takt::detail::RankSeries& series = rank.series.emplace_back();
+  series.path = {"Zeta"};
+  series.thread = "main";
+  series.throughput.steps = 60;
+  series.throughput.items = 600;
+  series.throughput.period_ns = (number + 1) * kSecond;
+  return rank;
+}
+
 /// Of rank 0: Zeta > Forward, then Alpha; rank 2 of 4 did not come, and rank 3 has a path of its own.
 Snapshot reduced() {
   Snapshot snapshot;
@@ -36,7 +64,9 @@ Snapshot reduced() {
   add_path(snapshot, "Alpha");
   snapshot.losses.push_back({"end_without_start", "Optimizer", 1});
   takt::detail::RankRecord record;
+  std::vector<takt::detail::GatheredRank> ranks;
   for (const std::uint32_t rank : {0U, 1U, 3U}) {
+    ranks.push_back(compared_rank(rank));
     takt::Summary whole;
     takt::Summary part;
     whole.add(8 * kSecond);
@@ -47,7 +77,7 @@ Snapshot reduced() {
     add_path(record, rank, {"Alpha"}, takt::Kind::other, whole, {});
     if (rank == 3) { add_path(record, rank, {"Zeta", "Extra"}, takt::Kind::io, part, {}); }
   }
-  snapshot.job = takt::detail::job_of(record, snapshot, 4, {2});
+  snapshot.job = takt::detail::job_of(record, ranks, snapshot, 4, {2});
   return snapshot;
 }
 
@@ -77,14 +107,28 @@ TEST_CASE("Job figures: paths stand in the order of rank 0, trees whole, with wh
 }
 
 TEST_CASE("Job figures: the table of rank 0 is that of the job, and says who is missing") {
-  const std::string text = takt::detail::format_job(takt::detail::report_of_job(reduced()), 120, false);
+  const std::string text = takt::detail::format_job(takt::detail::report_of_job(reduced()), 200, false);
   INFO(text);
   CHECK(contains(text, "Takt: net, run net-1, 3 ranks, took 10.0 s\n"));
   CHECK(contains(text, "on ranks"));
   CHECK(contains(text, "1 of 3"));
   CHECK(contains(text, "1 of 4 ranks are not in these figures: 2\n"));
-  CHECK(contains(text, "who makes whom wait, and rates: takt report runs/net-1\n"));
+  CHECK(contains(text, "each rank to its end: takt report runs/net-1\n"));
+  CHECK(text.find("rank 3 (host n3) makes the others wait: Forward takes 2.00 ms longer") < text.find("region "));
+  CHECK(contains(text, "Zeta of all ranks: 450 samples/s, "));
+  CHECK(contains(text, "steps/s, by the slowest (rank 3, main)\n"));
+  CHECK(contains(text,
+                 "parallel efficiency 66.7 %: load balance 83.3 %, communication efficiency 80.0 %, over 60 steps\n"));
   CHECK(contains(text, "(rank 0, Optimizer)"));
+}
+
+TEST_CASE("Job figures: without a rate on any rank a line says so") {
+  Snapshot snapshot;
+  add_series(snapshot, add_path(snapshot, "Batch"), add_thread(snapshot, "main"));
+  snapshot.job = takt::detail::job_of(takt::detail::record_of(snapshot), {}, snapshot, 1, {});
+  const std::string text = takt::detail::format_job(takt::detail::report_of_job(snapshot), 120, false);
+  CHECK(contains(text, "no throughput: on no rank a step period counts\n"));
+  CHECK(snapshot.job->comparison.findings.empty());
 }
 
 TEST_CASE("Job figures: summary.json has them on rank 0 alone") {
@@ -98,5 +142,15 @@ TEST_CASE("Job figures: summary.json has them on rank 0 alone") {
   CHECK(job["paths"][1]["total"]["max_rank"] == 3);
   CHECK(job["paths"][1]["device_total"]["ranks"] == 1);
   CHECK(job["paths"][0]["device_total"].is_null());
+  CHECK(job["findings"][0]["what"] == "slow_rank");
+  CHECK(job["findings"][0]["cost"]["ns"].get<double>() == Approx(60 * 2e6));
+  CHECK(job["steps"] == 60);
+  CHECK(job["one_step_in"] == 1);
+  CHECK(job["ranks_left_out"] == 0);
+  CHECK(job["efficiency"]["load_balance"].get<double>() == Approx(20 / 24.0));
+  CHECK(job["pipeline"].is_null());
+  CHECK(job["throughput"][0]["path"] == "Zeta");
+  CHECK(job["throughput"][0]["items"] == 1800);
+  CHECK(job["throughput"][0]["slowest"] == "rank 3, main");
   CHECK(json::parse(takt::format_json(Snapshot()))["job"].is_null());
 }

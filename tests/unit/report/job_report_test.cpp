@@ -88,10 +88,10 @@ TEST_CASE("the table of a job says on how many ranks a path is, where some lack 
 
 TEST_CASE("the page of a job begins with who makes whom wait") {
   JobReport job = some_job(2);
-  job.verdicts.resize(1);
-  job.verdicts[0].finding.sentence = "rank 1 makes the others wait";
-  job.efficiency = {0.5, 0.8, 0.4};
-  job.steps = 60;
+  job.comparison.findings.resize(1);
+  job.comparison.findings[0].sentence = "rank 1 makes the others wait";
+  job.comparison.efficiency = {0.5, 0.8, 0.4};
+  job.comparison.steps = 60;
   const std::string text = takt::detail::format_job(job, 100, false);
   CHECK(text.find("rank 1 makes the others wait\n") < text.find("region "));
   CHECK(contains(text,
@@ -104,7 +104,7 @@ TEST_CASE("the rate of a job is what all ranks did, over the time of the slowest
   add_series_of(job.sum, "rank 1, main", 3200, 4 * kSecond);
   const auto jobs = takt::detail::job_throughputs(job.sum);
   REQUIRE(jobs.size() == 1);
-  CHECK(jobs[0].slowest == 1);
+  CHECK(jobs[0].slowest == "rank 1, main");
   CHECK(jobs[0].throughput.items_per_s == Approx(2400));
   CHECK(jobs[0].throughput.items_low == Approx(2160));
   CHECK(jobs[0].throughput.items_high == Approx(2640));
@@ -154,17 +154,23 @@ TEST_CASE("a path that ranks give different kinds stands once in the table of a 
 TEST_CASE("the page of a job says what its findings do not rest on") {
   JobReport job = some_job(4);
   CHECK_FALSE(contains(takt::detail::format_job(job, 100, false), "compared"));
-  job.verdicts.resize(1);
-  job.verdicts[0].finding.sentence = "rank 1 makes the others wait";
-  job.steps = 1234;
-  job.every = 8;
-  job.left_out = 2;
+  job.comparison.findings.resize(1);
+  job.comparison.findings[0].sentence = "rank 1 makes the others wait";
+  job.comparison.steps = 1234;
+  job.comparison.one_step_in = 8;
+  job.comparison.left_out = 2;
   const std::string text = takt::detail::format_job(job, 100, false);
   INFO(text);
   CHECK(text.find("rank 1 makes the others wait\n") < text.find("compared: about"));
   CHECK(contains(text, "compared: about one step in 8, 1 234 steps; the times above are of these\n"));
   CHECK(contains(text, "not compared: 2 of 4 ranks, which have no steps where the others have most\n"));
-  job.verdicts.clear();
+  CHECK_FALSE(contains(text, "streams"));
+  job.comparison.unexposed = 7;
+  CHECK(
+      contains(takt::detail::format_job(job, 200, false),
+               "in 7 of 1 234 steps not all ranks tell for how long their streams waited (a region of CommWait tells): "
+               "there the waiting of hosts alone counts\n"));
+  job.comparison.findings.clear();
   CHECK(contains(takt::detail::format_job(job, 100, false), "compared: about one step in 8, 1 234 steps\n"));
 }
 
@@ -174,18 +180,27 @@ TEST_CASE("columns of a table stand below their headings, however short the name
   CHECK(table.body() == std::vector<std::string>{"IO      4", "a l…me  5"});
 }
 
+TEST_CASE("columns of words begin below each other, and go where there is no room for them") {
+  const std::vector<takt::detail::TextTable::Line> lines = {{"a", 0, {"grün", "1"}}, {"bb", 0, {"x", "22"}}};
+  const std::vector<takt::detail::TextColumn> columns = {{"state", 1, true, true}, {"n", 0}};
+  const takt::detail::TextTable table(columns, lines, 80, "run");
+  CHECK(table.head() == "run  state   n");
+  CHECK(table.body() == std::vector<std::string>{"a    grün    1", "bb   x      22"});
+  CHECK(takt::detail::TextTable(columns, lines, 8, "run").body() == std::vector<std::string>{"a     1", "bb   22"});
+}
+
 TEST_CASE("the page of a job says how long the stages of a pipeline wait, beside what is ideal") {
   JobReport job = some_job(2);
   CHECK_FALSE(contains(takt::detail::format_job(job, 200, false), "pipeline"));
-  job.pipeline.stages = {{0, 1, 0.25}, {1, 1, 0.125}};
+  job.comparison.pipeline.stages = {{0, 1, 0.25}, {1, 1, 0.125}};
   CHECK(
       contains(takt::detail::format_job(job, 200, false),
                "pipeline of 2 stages, which wait for 25.0 % (stage 0), 12.5 % (stage 1) of their steps; the parameter "
                "micro_batches, the same on all ranks, tells what is ideal\n"));
-  job.pipeline.micro_batches = 8;
-  job.pipeline.ideal = 1.0 / 9;
+  job.comparison.pipeline.micro_batches = 8;
+  job.comparison.pipeline.ideal = 1.0 / 9;
   CHECK(contains(takt::detail::format_job(job, 200, false), "of their steps; ideal is 11.1 %, with 8 micro-batches\n"));
-  job.pipeline.stages.resize(17);
+  job.comparison.pipeline.stages.resize(17);
   CHECK(contains(takt::detail::format_job(job, 2000, false), "pipeline of 17 stages"));
   CHECK(contains(takt::detail::format_job(job, 2000, false), ", ... of their steps"));
 }
@@ -193,11 +208,11 @@ TEST_CASE("the page of a job says how long the stages of a pipeline wait, beside
 TEST_CASE("the page of a job tells of eight groups, and how many more there are") {
   JobReport job = some_job(2);
   for (int group = 0; group < 8; ++group) {
-    job.verdicts.emplace_back().finding.sentence = "group " + std::to_string(group) + " is alike";
+    job.comparison.findings.emplace_back().sentence = "group " + std::to_string(group) + " is alike";
   }
   CHECK(contains(takt::detail::format_job(job, 100, false), "group 7 is alike"));
   CHECK_FALSE(contains(takt::detail::format_job(job, 100, false), "groups of ranks"));
-  job.verdicts.emplace_back().finding.sentence = "group 8 is alike";
+  job.comparison.findings.emplace_back().sentence = "group 8 is alike";
   CHECK_FALSE(contains(takt::detail::format_job(job, 100, false), "group 8"));
   CHECK(contains(takt::detail::format_job(job, 100, false), "1 more of 9 groups of ranks are in takt report --json"));
 }

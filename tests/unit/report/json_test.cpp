@@ -7,6 +7,7 @@
 #include "base/nanoseconds.hpp"
 
 #include "support/catch.hpp"
+#include "support/sampled_run.hpp"
 #include "support/scratch.hpp"
 #include "support/snapshot_builder.hpp"
 
@@ -44,20 +45,26 @@ void add_fields(const json& value, std::set<std::string>& fields) {
 }  // namespace
 
 TEST_CASE("every field of summary.json stands in docs/files.md") {
-  Snapshot snapshot = sample_snapshot();
+  Snapshot snapshot = takt_test::sampled_snapshot();
   snapshot.devices = {{"cuda", "libcuda.so.1 is not there", ""}};
   snapshot.time_lines.emplace_back();
   const auto job = std::make_shared<takt::Job>();
   job->paths.emplace_back();
   job->wall.ranks = 2;
+  job->throughput.emplace_back();
+  job->comparison.efficiency.parallel = 1;
+  job->comparison.pipeline.stages.emplace_back();
+  takt::Finding& finding = job->comparison.findings.emplace_back();
+  finding.evidence.emplace_back();
+  finding.cost = takt::Cost();
   snapshot.job = job;
   std::set<std::string> fields;
   add_fields(json::parse(takt::format_json(snapshot)), fields);
   const std::string source = __FILE__;
   const std::string page = read_text(source.substr(0, source.rfind("tests/unit/")) + "docs/files.md");
   REQUIRE(fields.count("gpu_clock_error_ns") + fields.count("open_ns") + fields.count("items_low") +
-              fields.count("max_rank") ==
-          4);
+              fields.count("max_rank") + fields.count("micro_batches") + fields.count("low_ns") ==
+          6);
   for (const std::string& field : fields) {
     INFO(field);
     CHECK(page.find("`" + field + "`") != std::string::npos);
@@ -108,6 +115,7 @@ TEST_CASE("summary.json says which schema it has and carries the run") {
   CHECK(summary["run"]["name"] == "digits");
   CHECK(summary["run"]["id"] == snapshot.run.id);
   CHECK(summary["run"]["pid"] == 4711);
+  CHECK(summary["run"]["takt_version"].is_null());  // not known
   CHECK(summary["run"]["start_unix_ns"] == snapshot.run.start_unix_ns);
   CHECK(summary["clock"]["name"] == "tsc");
   CHECK(summary["clock"]["error_ppm"] == 0.4);
@@ -247,7 +255,9 @@ TEST_CASE("summary.json has what the system did with the process") {
                                   {"stopped_ns", 0},
                                   {"suspended_ns", 0},
                                   {"before_session_ns", 0},
-                                  {"earlier_sessions", 0}}));
+                                  {"earlier_sessions", 0},
+                                  {"waited_ns", nullptr},
+                                  {"processors", nullptr}}));
   CHECK(clean["clock"]["worst_error_ppm"] == 21);
   CHECK(clean["clock"]["error_since_ns"] == 10'000'000'000);
   CHECK(clean["clock"]["region_cost_ns"] == 23);
@@ -256,11 +266,15 @@ TEST_CASE("summary.json has what the system did with the process") {
   snapshot.process.suspended_ns = 4;
   snapshot.process.before_ns = 5;
   snapshot.process.earlier_sessions = 6;
+  snapshot.process.waited_ns = 7;
+  snapshot.process.processors = 8;
   CHECK(json::parse(takt::format_json(snapshot))["process"] == json({{"cpu_ns", nullptr},
                                                                      {"stopped_ns", 3},
                                                                      {"suspended_ns", 4},
                                                                      {"before_session_ns", 5},
-                                                                     {"earlier_sessions", 6}}));
+                                                                     {"earlier_sessions", 6},
+                                                                     {"waited_ns", 7},
+                                                                     {"processors", 8}}));
 }
 
 TEST_CASE("where there is no interval the reason is there") {

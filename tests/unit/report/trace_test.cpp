@@ -4,6 +4,7 @@
 #include <takt/exporters/trace.hpp>
 
 #include "support/catch.hpp"
+#include "support/sampled_run.hpp"
 #include "support/scratch.hpp"
 #include "support/snapshot_builder.hpp"
 
@@ -307,4 +308,62 @@ TEST_CASE("a killed run's trace opens once its last line is dropped and the list
   const std::string command = "{ sed '$d' '" + path + ".part' | sed '$s/,$//'; echo ']}'; } > '" + path + "'";
   REQUIRE(std::system(command.c_str()) == 0);
   CHECK(of_kind(json::parse(read_text(path)), "X").size() == 2);
+}
+
+TEST_CASE("samples are curves: values as they are, and what counts up as how fast it does") {
+  const Scratch scratch;
+  const std::string path = scratch.path("trace.json");
+  takt::TraceExporter exporter(path);
+  Snapshot snapshot = with_threads();
+  snapshot.meters = sampled_snapshot().meters;
+  snapshot.samples = {gpu_sample(0), gpu_sample(1)};
+  takt::Sample process;
+  process.sequence = 2;
+  process.meter = 2;
+  process.values = {1'000'000'000, 2'000'000, takt::Sample::kAbsent, 5, 0, 0, 0};
+  snapshot.samples.push_back(process);
+  process.sequence = 3;
+  process.time_ns = 500'000'000;
+  process.values = {1'750'000'000, 3'000'000, takt::Sample::kAbsent, 15, 0, 100'000'000, takt::Sample::kAbsent};
+  snapshot.samples.push_back(process);
+  snapshot.samples.push_back(process);  // shown again
+  process.sequence = 4;
+  process.meter = 99;
+  snapshot.samples.push_back(process);
+  const json trace = written_by(exporter, snapshot, path);
+  const json curves = of_kind(trace, "C");
+  const auto last = [&](const std::string& name) {
+    json found;
+    for (const json& each : curves) {
+      if (each["name"] == name) { found = each; }
+    }
+    return found;
+  };
+  CHECK(last("cuda 0 power")["args"] == json({{"W", 300.0}}));
+  CHECK(last("cuda 0 power")["ts"] == 100'000.0);
+  CHECK(last("cuda 0 power")["pid"] == 4711);
+  CHECK(last("cuda 0 power by the counter")["args"]["W"].get<double>() == Approx(300));
+  CHECK(last("cuda 0 memory")["args"]["MB"].get<double>() == Approx(40'000.0));
+  CHECK(last("cuda 0 busy")["args"] == json({{"%", 87.0}}));
+  CHECK(last("cuda 0 slowed down")["args"] == json({{"value", 1.0}}));
+  CHECK(last("process processors busy")["args"]["processors"].get<double>() == Approx(1.5));
+  CHECK(last("process page faults that wait for storage")["args"]["1/s"].get<double>() == Approx(20));
+  CHECK(last("process read from storage")["args"]["MB/s"].get<double>() == Approx(200));
+  CHECK(last("process written to storage").is_null());
+  CHECK(curves.size() == 2 * 6 + 1 + 1 + 5);
+}
+
+TEST_CASE("beyond the bound points of curves are counted, not written") {
+  const Scratch scratch;
+  const std::string path = scratch.path("trace.json");
+  takt::TraceExporter exporter(path, 10);
+  Snapshot snapshot = with_threads();
+  snapshot.meters = sampled_snapshot().meters;
+  for (std::uint64_t number = 0; number < 5; ++number) { snapshot.samples.push_back(gpu_sample(number)); }
+  add_span(snapshot, "a", 0, 1);
+  const json trace = written_by(exporter, snapshot, path);
+  CHECK(of_kind(trace, "C").size() == 10);
+  CHECK(of_kind(trace, "X").size() == 1);
+  CHECK(trace["otherData"]["dropped_counters"] == 5 * 6 + 4 - 10);
+  CHECK(trace["otherData"]["dropped_spans"] == 0);
 }

@@ -18,12 +18,14 @@ struct FakeMachine {
   FakeMachine() { now() = Now{}; }
   static ProcessWatch::Clocks clocks() {
     return {[]() noexcept { return now().monotonic; }, []() noexcept { return now().monotonic + now().asleep; },
-            []() noexcept { return now().cpu; }};
+            []() noexcept { return now().cpu; }, [](std::int64_t) noexcept { return now().waited; }};
   }
   static void pass(std::uint64_t ns, std::uint64_t cpu_ns) {
     now().monotonic += ns;
     now().cpu += cpu_ns;
   }
+  static void wait(std::int64_t ns) { now().waited += ns; }
+  static void end_thread() { now().waited = -1; }
   static void sleep(std::uint64_t ns) { now().asleep += ns; }
 
  private:
@@ -31,6 +33,7 @@ struct FakeMachine {
     std::uint64_t monotonic = 100 * kWatched;
     std::uint64_t asleep = 7 * kWatched;  // before the run
     std::uint64_t cpu = 5 * kWatched;
+    std::int64_t waited = 9;  // before the run
   };
   static Now& now() {
     static Now now;
@@ -99,9 +102,29 @@ TEST_CASE("ProcessWatch: a machine that sleeps is told from a process that is st
   REQUIRE(watch.read().suspended_ns == 30'000'000'000);
 }
 
+TEST_CASE(
+    "ProcessWatch: what the thread waited for a processor counts from the start of the run, and stays when it ends") {
+  FakeMachine machine;
+  const ProcessWatch watch(FakeMachine::clocks());
+  REQUIRE(watch.read().waited_ns == 0);
+  FakeMachine::wait(300);
+  REQUIRE(watch.read().waited_ns == 300);
+  FakeMachine::end_thread();
+  REQUIRE(watch.read().waited_ns == 300);
+}
+
+TEST_CASE("ProcessWatch: a system that does not tell what threads wait for") {
+  FakeMachine machine;
+  FakeMachine::end_thread();
+  const ProcessWatch watch(FakeMachine::clocks());
+  REQUIRE(watch.read().waited_ns == ProcessTimes::kUnknown);
+}
+
 TEST_CASE("ProcessWatch: the clocks of this machine") {
   const ProcessWatch watch;
   const ProcessTimes times = watch.read();
   REQUIRE(times.cpu_ns > 0);
   REQUIRE(times.stopped_ns == 0);
+  REQUIRE(times.waited_ns >= ProcessTimes::kUnknown);
+  REQUIRE(times.processors > 0);
 }

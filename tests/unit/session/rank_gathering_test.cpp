@@ -4,13 +4,16 @@
 
 #include <takt/error.hpp>
 
+#include "ranks/packed_record.hpp"
 #include "support/catch.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <list>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -70,13 +73,21 @@ class Thread final : public RankMessages {
 };
 
 GatheredRanks part_of(int rank) {
-  GatheredRanks part{{static_cast<std::uint32_t>(rank)}, {}};
-  takt::detail::add_rank(part.record.wall, static_cast<std::uint32_t>(rank), 1000);
-  return part;
+  const auto number = static_cast<std::uint32_t>(rank);
+  return {{{number, ""}}, takt::detail::pack_record(takt::Snapshot(), number)};
+}
+
+constexpr std::int64_t kDay = std::int64_t{24} * 3600 * 1'000'000'000;
+
+/// Of threads, each as many days ahead as its number.
+std::int64_t clock_of(int rank) {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count() + rank * kDay;
 }
 
 struct Outcome {
   std::vector<int> done;  // by rank: -1: did not come
+  std::vector<std::optional<takt::ClockReading>> readings;
   GatheredRanks of_rank_0;
 };
 
@@ -84,13 +95,15 @@ struct Outcome {
 Outcome gather(int size, const Ranks& absent, milliseconds patience, Post& post) {
   Outcome outcome;
   outcome.done.assign(static_cast<std::size_t>(size), -1);
+  outcome.readings.resize(static_cast<std::size_t>(size));
   std::vector<std::thread> threads;
   for (int rank = 0; rank < size; ++rank) {
     if (std::count(absent.begin(), absent.end(), static_cast<std::uint32_t>(rank)) != 0) { continue; }
     threads.emplace_back([&, rank] {
       Thread messages(post, rank, size);
-      RankGathering gathering(messages, part_of(rank), patience);
+      RankGathering gathering(messages, part_of(rank), patience, [rank] { return clock_of(rank); });
       outcome.done[static_cast<std::size_t>(rank)] = gathering.run() ? 1 : 0;
+      outcome.readings[static_cast<std::size_t>(rank)] = gathering.clock_reading();
       if (rank == 0) { outcome.of_rank_0 = gathering.part(); }
     });
   }
@@ -106,8 +119,23 @@ TEST_CASE("Rank gathering: all parts come to rank 0") {
     const Outcome outcome = gather(size, {}, kLong, post);
     CHECK(outcome.done == std::vector<int>(static_cast<std::size_t>(size), 1));
     CHECK(outcome.of_rank_0.ranks.size() == static_cast<std::size_t>(size));
-    CHECK(outcome.of_rank_0.record.wall.ranks == static_cast<std::uint64_t>(size));
+    CHECK(takt::detail::ranks_in(outcome.of_rank_0.record) == static_cast<std::uint64_t>(size));
     CHECK(post.letters.empty());
+  }
+}
+
+TEST_CASE("Rank gathering: each rank learns how its clock stands to that of its parent") {
+  Post post;
+  const Outcome outcome = gather(16, {}, kLong, post);
+  CHECK_FALSE(outcome.readings[0]);
+  for (std::uint32_t rank = 1; rank < 16; ++rank) {
+    const auto& reading = outcome.readings[rank];
+    REQUIRE(reading);
+    const std::uint32_t parent = takt::detail::parent_of(rank);
+    CHECK(reading->rank == parent);
+    const std::int64_t off = reading->ahead_ns + static_cast<std::int64_t>(rank - parent) * kDay;
+    CHECK(std::llabs(off) <= reading->error_ns);
+    CHECK(reading->error_ns > 0);
   }
 }
 
@@ -117,6 +145,8 @@ TEST_CASE("Rank gathering: those below a rank that does not come are not missing
   Post post;
   const Outcome outcome = gather(16, absent, kShort, post);
   CHECK(takt::detail::missing_from(outcome.of_rank_0, 16) == absent);
+  const bool is_orphan = std::count(absent.begin(), absent.end(), 4U) != 0;
+  CHECK(outcome.readings[5]->rank == (is_orphan ? 0U : 4U));  // whoever took its part
   CHECK(outcome.done[0] == 0);
   for (std::size_t rank = 1; rank < 16; ++rank) {
     const bool is_absent = std::count(absent.begin(), absent.end(), rank) != 0;
@@ -133,17 +163,29 @@ TEST_CASE("Rank gathering: where rank 0 does not come nobody's part is taken, an
 TEST_CASE("Rank gathering: a part that cannot be read is left out", "[timed]") {
   Post post;
   Thread liar(post, 1, 2);
-  liar.send(0, RankMessage::sign, "r");
+  liar.send(0, RankMessage::sign, "");
   liar.send(0, RankMessage::part, "no part");
   const Outcome outcome = gather(2, {1}, kShort, post);
-  CHECK(outcome.of_rank_0.ranks == Ranks{0});
+  CHECK(takt::detail::missing_from(outcome.of_rank_0, 2) == Ranks{1});
   CHECK(outcome.done[0] == 0);
 }
 
 TEST_CASE("Rank gathering: a part beyond the bound is not sent, which says so") {
   Post post;
   Thread messages(post, 1, 2);
-  RankGathering gathering(messages, part_of(1), kLong, 10);
+  RankGathering gathering(
+      messages, part_of(1), kLong, [] { return clock_of(1); }, {}, 10);
   CHECK_THROWS_AS(gathering.run(), takt::Error);
-  CHECK(post.letters.empty());
+  CHECK(std::none_of(post.letters.begin(), post.letters.end(),
+                     [](const Post::Letter& each) { return each.about == RankMessage::part; }));
+}
+
+TEST_CASE("Rank gathering: a rank that answered no sign of late is not taken for one that is there", "[timed]") {
+  Post post;
+  Thread parent(post, 2, 4);  // answers once, and is gone
+  parent.send(3, RankMessage::answer, std::string(8, '\0'));
+  const Outcome outcome = gather(4, {2}, kShort, post);
+  CHECK(outcome.done == std::vector<int>{0, 1, -1, 1});
+  CHECK(takt::detail::missing_from(outcome.of_rank_0, 4) == Ranks{2});
+  CHECK(outcome.readings[3]->rank == 0);
 }

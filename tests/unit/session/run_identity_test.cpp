@@ -4,6 +4,7 @@
 
 #include <takt/detail/rank.hpp>
 
+#include "base/version.hpp"
 #include "session/run_directory.hpp"
 
 #include "support/catch.hpp"
@@ -102,6 +103,7 @@ TEST_CASE("without a launcher a run is one process") {
   CHECK(describe(run) == "0 of 1, local 0, from default");
   CHECK(run.name == "digits");
   CHECK(run.attempt == 0);
+  CHECK(run.takt_version == takt::detail::version_text());
   CHECK(run.pid == ::getpid());
   CHECK_FALSE(run.host.empty());
   CHECK(caught.text().empty());

@@ -4,6 +4,7 @@
 
 #include "support/catch.hpp"
 #include "support/sample_job.hpp"
+#include "support/scratch.hpp"
 #include "support/snapshot_builder.hpp"
 #include "trackers/metric_points.hpp"
 
@@ -157,4 +158,8 @@ TEST_CASE("Job metrics: of which ranks and paths they are is told in words") {
   job.missing = {3, 5};
   CHECK(job_text(job) == "4 of 6; missing: 3, 5");
   CHECK(job_text(large_job(65)) == "65 of 65; the longest 16 of 41 paths");
+  job.comparison.findings = {{"slow_ranks", "rank 2 makes the others wait", {}, {}}};
+  CHECK(job_text(job) == "4 of 6; missing: 3, 5\nrank 2 makes the others wait");
+  job.comparison.findings.resize(9);
+  CHECK(contains(job_text(job), "\n1 more in takt report --json"));
 }

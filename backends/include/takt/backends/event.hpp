@@ -40,6 +40,10 @@ TAKT_BEGIN_NAMESPACE
 ///     bool visit(const EventContextId&);                        // current on a thread that has none, until leave()
 ///     void leave();
 ///
+/// and may have
+///
+///     const char* memory_of(const void* address);               // as DeviceOps says
+///
 /// Events are never destroyed. Nothing here waits for the device unless the program asks for it
 /// (SessionOptions::gpu_wait), and a stream that is being captured is left alone. Any thread.
 template <class Api>
@@ -65,11 +69,20 @@ class EventBackend {
   void release(Mark mark) noexcept { device().release(mark); }
   static DeviceReport report() noexcept { return device().report(); }
   static bool may_poll() noexcept { return !Api::pauses_at_captures(); }
+  static const char* memory_of(const void* address) noexcept { return ask_memory<Api>(address, 0); }
   void offer(Mark mark) noexcept { device().offer(mark); }
   bool locate(Mark mark, DevicePlace& place) noexcept { return device().locate(mark, place); }
   Stream stream() const noexcept { return stream_; }
 
  private:
+  template <class A>
+  static auto ask_memory(const void* address, int) noexcept -> decltype(A::memory_of(address)) {
+    return A::memory_of(address);
+  }
+  template <class A>
+  static const char* ask_memory(const void*, long) noexcept {
+    return nullptr;
+  }
   static detail::EventDevice<Api>& device() noexcept { return detail::EventDevice<Api>::instance(); }
 
   Stream stream_;

@@ -33,7 +33,8 @@ class TAKT_EXPORT ProfilerWindow {
   ProfilerWindow(const ProfilerWindow&) = delete;
   ProfilerWindow& operator=(const ProfilerWindow&) = delete;
 
-  /// At the beginning of a step, on a thread that has a CUDA context. Starts and stops the profiler once.
+  /// At the beginning of a step, on a thread that has a CUDA context. Starts and stops the profiler once. While trials
+  /// run (takt/trials.hpp) the steps are the measured ones of FULL, from 0 on, whatever `number` is.
   void step(std::int64_t number) noexcept;
   bool is_open() const noexcept { return open_; }
   /// TAKT_PROFILER_RANK: a rank, or all, which it is where it is not set. Reads the environment.

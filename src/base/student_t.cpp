@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "compare/student_t.hpp"
+#include "base/student_t.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "report/losses.hpp"
+#include "base/losses.hpp"
 
 #include "base/text.hpp"
 

@@ -1,0 +1,126 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/config.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include <takt/detail/macros_begin.hpp>
+
+TAKT_BEGIN_NAMESPACE
+
+/// What trials (takt/trials.hpp) may be told about batches of type B. Specialise it with any of
+///
+///     static std::int64_t items(const B&);        // how many samples are in it
+///     static const char* place(const B&);         // where its data lie: "host", "device"; static storage
+///     static const void* address(const B&);       // of its data, of which the CUDA driver may know where they lie
+///     static B again(const B&);                   // the same batch once more, in place of its copy
+///
+/// Of what is not told the address is that of data_ptr(), data() or get(), or the pointer itself. A pointer to a batch,
+/// or an optional, is asked about what it holds.
+template <class B, class = void>
+struct BatchTraits {};
+
+namespace detail {
+
+/// What is known of a batch.
+struct BatchFacts {
+  std::int64_t items = 0;         ///< 0: not known
+  const char* place = nullptr;    ///< nullptr: not known
+  const void* address = nullptr;  ///< likewise
+};
+
+template <template <class> class Check, class B, class = void>
+struct TellsOfBatch : std::false_type {};
+template <template <class> class Check, class B>
+struct TellsOfBatch<Check, B, std::void_t<Check<B>>> : std::true_type {};
+
+template <class B>
+using BatchItems = decltype(std::int64_t{BatchTraits<B>::items(std::declval<const B&>())});
+template <class B>
+using BatchPlace = decltype(static_cast<const char*>(BatchTraits<B>::place(std::declval<const B&>())));
+template <class B>
+using BatchAddress = decltype(static_cast<const void*>(BatchTraits<B>::address(std::declval<const B&>())));
+template <class B>
+using BatchAgain = decltype(B(BatchTraits<B>::again(std::declval<const B&>())));
+template <class B>
+using BatchHolds = decltype(*std::declval<const B&>(), static_cast<bool>(std::declval<const B&>()));
+template <class B>
+using BatchDataPointer = decltype(static_cast<const void*>(std::declval<const B&>().data_ptr()));
+template <class B>
+using BatchData = decltype(static_cast<const void*>(std::declval<const B&>().data()));
+template <class B>
+using BatchGet = decltype(static_cast<const void*>(std::declval<const B&>().get()));
+
+template <class B>
+inline constexpr bool tells_of_batch =
+    TellsOfBatch<BatchItems, B>::value || TellsOfBatch<BatchPlace, B>::value || TellsOfBatch<BatchAddress, B>::value;
+
+template <class B>
+const void* address_of_batch(const B& batch) {
+  if constexpr (TellsOfBatch<BatchAddress, B>::value) {
+    return BatchTraits<B>::address(batch);
+  } else if constexpr (TellsOfBatch<BatchDataPointer, B>::value) {
+    return batch.data_ptr();
+  } else if constexpr (TellsOfBatch<BatchData, B>::value) {
+    return batch.data();
+  } else if constexpr (TellsOfBatch<BatchGet, B>::value) {
+    return batch.get();
+  } else if constexpr (std::is_arithmetic_v<B>) {
+    return std::addressof(batch);  // the first of an array
+  } else {
+    return nullptr;
+  }
+}
+
+template <class B>
+BatchFacts facts_of(const B& batch) {
+  if constexpr (!tells_of_batch<B> && TellsOfBatch<BatchHolds, B>::value) {
+    return batch ? facts_of(*batch) : BatchFacts{};
+  } else {
+    BatchFacts facts;
+    if constexpr (TellsOfBatch<BatchItems, B>::value) { facts.items = BatchTraits<B>::items(batch); }
+    if constexpr (TellsOfBatch<BatchPlace, B>::value) { facts.place = BatchTraits<B>::place(batch); }
+    facts.address = address_of_batch(batch);
+    return facts;
+  }
+}
+
+/// What an optional holds, or the batch itself.
+template <class B>
+struct HeldBatch {
+  using Type = B;
+};
+template <class B>
+struct HeldBatch<std::optional<B>> {
+  using Type = B;
+};
+
+/// Whether a batch can be had once more.
+template <class B>
+inline constexpr bool can_be_again = TellsOfBatch<BatchAgain, B>::value || std::is_copy_constructible_v<B> ||
+                                     (!std::is_same_v<typename HeldBatch<B>::Type, B> &&
+                                      TellsOfBatch<BatchAgain, typename HeldBatch<B>::Type>::value);
+
+/// The same batch once more. REQUIRES: can_be_again<B>.
+template <class B>
+B again_of(const B& batch) {
+  using Held = typename HeldBatch<B>::Type;
+  if constexpr (TellsOfBatch<BatchAgain, B>::value) {
+    return BatchTraits<B>::again(batch);
+  } else if constexpr (!std::is_same_v<Held, B> && TellsOfBatch<BatchAgain, Held>::value) {
+    return batch ? B(BatchTraits<Held>::again(*batch)) : B();
+  } else {
+    return batch;
+  }
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE
+
+#include <takt/detail/macros_end.hpp>

@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/detail/kept_batch.hpp>
+#include <takt/detail/trial_loop.hpp>
+
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include <takt/detail/macros_begin.hpp>
+
+#if TAKT_ENABLED
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// The batches of a loop that pulls them. Without trials each step has one comparison more. One thread; lives until
+/// the loop is over.
+template <bool Synthetic>
+class TrialPull {
+ public:
+  TrialPull(const Session& session, TrialOptions options) : session_(session), options_(std::move(options)) {}
+  TrialPull(const TrialPull&) = delete;
+  TrialPull& operator=(const TrialPull&) = delete;
+
+  /// What `pull` gives: something that is false where the data have ended, such as an optional, a pointer or a bool.
+  template <class Pull>
+  std::invoke_result_t<Pull&> next(Pull&& pull) {
+    return TAKT_LIKELY(is_plain_) ? pull() : next_in_trials(pull);
+  }
+
+ private:
+  template <class Pull>
+  TAKT_NOINLINE std::invoke_result_t<Pull&> next_in_trials(Pull& pull) {
+    using Result = std::invoke_result_t<Pull&>;
+    static_assert(std::is_object_v<Result> && std::is_default_constructible_v<Result>,
+                  "takt: what is pulled has to be a value that is false where the data have ended, such as an "
+                  "optional, a pointer or a bool");
+    static_assert(!Synthetic || can_be_again<Result>,
+                  "takt: SYNTHETIC gives one batch to many steps, and what is pulled cannot be copied. Pull a pointer, "
+                  "specialise takt::BatchTraits with again(), or leave SYNTHETIC out: takt::trials(session, "
+                  "takt::no_synthetic)");
+    if (loop_ == nullptr) { loop_ = begin_trials(session_, options_, Synthetic); }
+    if (loop_ == nullptr) {
+      is_plain_ = true;
+      return pull();
+    }
+    for (;;) {
+      const TrialTurn turn = next_turn(*loop_);
+      if (turn == TrialTurn::end) { return Result(); }
+      if (turn == TrialTurn::go_on) { return leave(pull); }
+      if constexpr (Synthetic) {
+        if (turn == TrialTurn::again) { return again<Result>(pull); }
+      }
+      Result batch = take<Result>(pull);
+      if (!batch || turn == TrialTurn::give) { return batch; }
+    }
+  }
+  template <class Result, class Pull>
+  Result take(Pull& pull) {
+    Result batch = pull_again<Result>(pull);
+    if (batch) { note_batch(*loop_, facts_of(batch), false); }
+    return batch;
+  }
+  /// Where the data have ended they begin again, if they can; else the trials are over.
+  template <class Result, class Pull>
+  Result pull_again(Pull& pull) {
+    Result batch = pull();
+    if (!batch && reset_data(*loop_)) {
+      begun_again(*loop_);
+      batch = pull();
+    }
+    if (!batch) { data_ended(*loop_); }
+    return batch;
+  }
+  /// The kept batch. One for each type that is pulled here.
+  template <class Result, class Pull>
+  Result again(Pull& pull) {
+    static constexpr char kType = 0;
+    if (kept_type_ != &kType) {
+      Result batch = pull_again<Result>(pull);
+      if (!batch) { return batch; }
+      kept_ = std::make_shared<Result>(std::move(batch));
+      kept_type_ = &kType;
+      note_batch(*loop_, facts_of(*static_cast<const Result*>(kept_.get())), true);
+    }
+    const TrialCopy timed(*loop_);
+    return again_of(*static_cast<const Result*>(kept_.get()));
+  }
+  template <class Pull>
+  std::invoke_result_t<Pull&> leave(Pull& pull) {
+    reset_data(*loop_);
+    is_plain_ = true;
+    kept_.reset();
+    loop_.reset();
+    return pull();
+  }
+
+  const Session& session_;
+  const TrialOptions options_;
+  TrialLoopPointer loop_;
+  std::shared_ptr<void> kept_;
+  const void* kept_type_ = nullptr;
+  bool is_plain_ = false;
+};
+
+}  // namespace detail
+TAKT_END_NAMESPACE
+
+#endif
+
+#include <takt/detail/macros_end.hpp>

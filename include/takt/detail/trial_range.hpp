@@ -1,0 +1,173 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/detail/kept_batch.hpp>
+#include <takt/detail/trial_loop.hpp>
+
+#include <cstddef>
+#include <iterator>
+#include <type_traits>
+#include <utility>
+
+#include <takt/detail/macros_begin.hpp>
+
+#if TAKT_ENABLED
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+// As a range-based for finds them.
+namespace range_access {
+using std::begin;
+using std::end;
+template <class Range>
+auto begin_of(Range& range) -> decltype(begin(range)) {
+  return begin(range);
+}
+template <class Range>
+auto end_of(Range& range) -> decltype(end(range)) {
+  return end(range);
+}
+}  // namespace range_access
+
+template <class Iterator, class = void>
+struct IsMultiPass : std::false_type {};
+template <class Iterator>
+struct IsMultiPass<Iterator, std::void_t<typename std::iterator_traits<Iterator>::iterator_category>>
+    : std::is_base_of<std::forward_iterator_tag, typename std::iterator_traits<Iterator>::iterator_category> {};
+
+/// Behind the last batch.
+struct TrialEnd {};
+
+/// The batches of a loader, for a range-based for. Without trials it hands on what the loader's own iterators give:
+/// each step has three comparisons of a pointer with 0 more. Holds a reference to a loader that has a name, and any
+/// other itself. One loop at a time.
+template <class Range, bool Synthetic>
+class TrialRange {
+  using Loader = std::remove_reference_t<Range>;
+  using Iterator = decltype(range_access::begin_of(std::declval<Loader&>()));
+  using Sentinel = decltype(range_access::end_of(std::declval<Loader&>()));
+  using Reference = decltype(*std::declval<Iterator&>());
+  using Kept = KeptBatch<Reference>;
+  static_assert(!Synthetic || Kept::possible,
+                "takt: SYNTHETIC gives one batch to many steps, and this loader gives batches by value that cannot be "
+                "copied. Have it give them by reference, specialise takt::BatchTraits<Batch> with again(), or leave "
+                "SYNTHETIC out: takt::trials(session, loader, takt::no_synthetic)");
+
+ public:
+  class Batches {
+   public:
+    using iterator_category = std::input_iterator_tag;
+    using value_type = std::remove_cv_t<std::remove_reference_t<Reference>>;
+    using difference_type = std::ptrdiff_t;
+    using reference = Reference;
+    using pointer = void;
+
+    Batches(Iterator at, Sentinel end, TrialRange* trials)
+        : at_(std::move(at)), end_(std::move(end)), trials_(trials) {}
+    Reference operator*() { return TAKT_LIKELY(trials_ == nullptr) ? *at_ : trials_->give(*this); }
+    Batches& operator++() {
+      if (TAKT_LIKELY(trials_ == nullptr)) { ++at_; }  // trials go on when they are asked for more
+      return *this;
+    }
+    bool operator!=(TrialEnd) { return TAKT_LIKELY(trials_ == nullptr) ? at_ != end_ : trials_->goes_on(*this); }
+
+   private:
+    friend class TrialRange;
+    Iterator at_;
+    Sentinel end_;
+    TrialRange* trials_;  // nullptr: a loop without
+  };
+
+  TrialRange(const Session& session, Range&& loader, TrialOptions options)
+      : session_(session), loader_(std::forward<Range>(loader)), options_(std::move(options)) {}
+
+  Batches begin() {
+    loop_ = begin_trials(session_, options_, Synthetic);
+    return {range_access::begin_of(loader_), range_access::end_of(loader_), loop_ == nullptr ? nullptr : this};
+  }
+  TrialEnd end() const noexcept { return {}; }
+
+ private:
+  /// Whether the body is to be entered.
+  TAKT_NOINLINE bool goes_on(Batches& at) {
+    for (;;) {
+      const TrialTurn turn = next_turn(*loop_);
+      is_kept_ = turn == TrialTurn::again;
+      if (turn == TrialTurn::end) { return false; }
+      if (turn == TrialTurn::go_on) { return leave(at); }
+      if (is_kept_ && has_kept()) { return true; }
+      if (!advance(at)) {
+        data_ended(*loop_);
+        return false;
+      }
+      if (turn == TrialTurn::give) { return true; }
+      if (is_kept_) { return keep(at); }
+      auto&& batch = *at.at_;
+      note_batch(*loop_, facts_of(batch), false);
+    }
+  }
+  TAKT_NOINLINE Reference give(Batches& at) {
+    if constexpr (Synthetic) {
+      if (is_kept_) { return kept_.give(*loop_); }
+    }
+    if constexpr (std::is_reference_v<Reference>) {
+      Reference batch = *at.at_;
+      note_batch(*loop_, facts_of(batch), false);
+      return static_cast<Reference>(batch);
+    } else if constexpr (std::is_move_constructible_v<Reference>) {
+      Reference batch = *at.at_;
+      note_batch(*loop_, facts_of(batch), false);
+      return batch;
+    } else {
+      return *at.at_;
+    }
+  }
+  bool has_kept() const noexcept {
+    if constexpr (Synthetic) { return kept_.is_there(); }
+    return false;
+  }
+  bool keep(Batches& at) {
+    if constexpr (Synthetic) { note_batch(*loop_, facts_of(kept_.keep(at.at_)), true); }
+    return true;
+  }
+  /// To a batch that nobody has had. False: the data have ended.
+  bool advance(Batches& at) {
+    if (std::exchange(has_had_, true)) { ++at.at_; }
+    return at.at_ != at.end_ || (begin_again(at) && at.at_ != at.end_);
+  }
+  bool begin_again(Batches& at) {
+    if constexpr (std::is_move_assignable_v<Iterator> && std::is_move_assignable_v<Sentinel>) {
+      if (!reset_data(*loop_) && !IsMultiPass<Iterator>::value) { return false; }
+      at.at_ = range_access::begin_of(loader_);
+      at.end_ = range_access::end_of(loader_);
+      begun_again(*loop_);
+      return true;
+    } else {
+      return false;
+    }
+  }
+  /// The trials are over, and the loop is one without from now on: from the start, where that can be.
+  bool leave(Batches& at) {
+    if (!begin_again(at) && std::exchange(has_had_, true)) { ++at.at_; }
+    at.trials_ = nullptr;
+    loop_.reset();
+    return at.at_ != at.end_;
+  }
+
+  const Session& session_;
+  Range loader_;
+  TrialOptions options_;
+  TrialLoopPointer loop_;
+  std::conditional_t<Synthetic, Kept, TrialEnd> kept_;
+  bool has_had_ = false;  // the body, or IO, has had the batch that the iterator is at
+  bool is_kept_ = false;  // the body has the kept one
+};
+
+}  // namespace detail
+TAKT_END_NAMESPACE
+
+#endif
+
+#include <takt/detail/macros_end.hpp>

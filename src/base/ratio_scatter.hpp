@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/config.hpp>
+
+#include <cstdint>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// What one window took, and how much it did.
+struct WindowShare {
+  double items = 0;
+  double ns = 0;
+};
+
+/// What windows say of the ratio of items and time, linearised: by how much each took longer than its items take on
+/// average. A value.
+struct RatioScatter {
+  double windows = 0;
+  double items = 0;       ///< of all windows
+  double ns_an_item = 0;  ///< likewise; 0 without items
+  double squares = 0;     ///< sum of the squares of what windows took longer, in ns squared
+  double neighbours = 0;  ///< sum of the products of what one and the next took longer
+
+  /// How alike neighbours are: -1 to 1.
+  double correlation() const noexcept { return squares > 0 ? neighbours / squares : 0; }
+  /// By which factor the ratio's 95 % interval reaches above and below: it is even in the logarithm, so that no end is
+  /// below 0. REQUIRES: two windows or more, with items.
+  /// \param wider by what the square of the deviation is larger than of windows of which none tells of another.
+  double interval_factor(double wider) const noexcept;
+};
+
+/// Any thread.
+RatioScatter scatter_of(const WindowShare* windows, std::uint64_t count) noexcept;
+
+}  // namespace detail
+TAKT_END_NAMESPACE

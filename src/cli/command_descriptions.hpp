@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "cli/commands.hpp"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+TAKT_BEGIN_NAMESPACE
+namespace cli {
+
+/// What was asked for.
+struct Call {
+  std::vector<std::string> runs;
+  std::string run;
+  std::string file;
+  std::string shell;
+  bool json = false;
+  bool csv = false;
+  bool steps = false;
+  bool force = false;
+  ReportWishes which;
+  WatchWishes watched;
+  SyncWishes wishes;
+  ScalingWishes scaling;
+  LsWishes listed;
+  DiffWishes compared;
+  PredictWishes predicted;
+  int broken = kBroken;  ///< where stdout does not take all
+  std::function<int()> command;
+};
+
+/// Describes all commands, each of which becomes `call.command` where it is the one. `call` outlives the parsing.
+void describe_commands(CLI::App& app, Call& call);
+
+}  // namespace cli
+TAKT_END_NAMESPACE

@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/prediction_document.hpp"
+
+#include "base/text.hpp"
+#include "report/page.hpp"
+#include "report/text_table.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <cstdio>
+#include <utility>
+#include <vector>
+
+TAKT_BEGIN_NAMESPACE
+namespace cli {
+namespace {
+
+using CheckJson = nlohmann::ordered_json;
+using detail::CheckedCost;
+using detail::CheckedPrediction;
+using detail::TextTable;
+
+std::string share_text(double share) { return fmt::format("{:.2f} %", 100 * share); }
+
+std::string mean_error_line(const char* cost, const CheckedCost& checked) {
+  const PredictionError& error = checked.error;
+  if (error.n == 0) { return fmt::format("{}: no error can be told", cost); }
+  const std::string interval = error.has_interval
+                                   ? fmt::format("95 % CI [{}, {}]", share_text(error.low), share_text(error.high))
+                                   : std::string("no interval: it takes 3");
+  return fmt::format("{}: mean absolute percentage error {}, {}, n = {}", cost, share_text(error.mape), interval,
+                     error.n);
+}
+
+/// One of kModelCosts.
+void add_cost(const char* cost, const CheckedCost& checked, detail::Page& page) {
+  if (checked.models.empty()) { return; }
+  std::vector<TextTable::Line> lines;
+  for (const CheckedPrediction& each : checked.models) {
+    lines.push_back({detail::printable(each.name),
+                     0,
+                     {fmt::format("{:.10g}", each.measured), fmt::format("{:.10g}", each.predicted),
+                      each.error < 0 ? "-" : share_text(each.error)}});
+  }
+  const TextTable table({{"measured", 0}, {"predicted", 0}, {"error", 0}}, std::move(lines), page.width(), cost);
+  page.add({table.head()}, detail::Page::Style::bold);
+  page.add(table.body(), detail::Page::Style::plain);
+  page.add_part({mean_error_line(cost, checked)}, detail::Page::Style::plain);
+}
+
+/// JSON has no infinities.
+CheckJson finite(double value) { return std::isfinite(value) ? CheckJson(value) : CheckJson(); }
+
+CheckJson cost_json(const CheckedCost& checked) {
+  CheckJson models = CheckJson::array();
+  for (const CheckedPrediction& each : checked.models) {
+    models.push_back({{"name", each.name},
+                      {"measured", each.measured},
+                      {"predicted", each.predicted},
+                      {"error", each.error < 0 ? CheckJson() : finite(each.error)}});
+  }
+  const PredictionError& error = checked.error;
+  return {{"models", models},
+          {"n", error.n},
+          {"mape", error.n == 0 ? CheckJson() : finite(error.mape)},
+          {"mape_low", error.has_interval ? finite(error.low) : CheckJson()},
+          {"mape_high", error.has_interval ? finite(error.high) : CheckJson()}};
+}
+
+}  // namespace
+
+std::string prediction_table(const detail::PredictionCheck& check, const ConsoleOptions& drawn) {
+  detail::Page page = detail::page_on_stdout(drawn);
+  for (std::size_t at = 0; at < check.costs.size(); ++at) { add_cost(detail::kModelCosts[at], check.costs[at], page); }
+  return page.text();
+}
+
+std::string prediction_json(const detail::PredictionCheck& check) {
+  CheckJson document = {{"schema", "takt-predict-check/1"}};
+  for (std::size_t at = 0; at < check.costs.size(); ++at) {
+    document[detail::kModelCosts[at]] = cost_json(check.costs[at]);
+  }
+  document["only_predicted"] = check.only_predicted;
+  document["only_measured"] = check.only_measured;
+  return detail::printable_json(document.dump(1, ' ', false, CheckJson::error_handler_t::replace)) + "\n";
+}
+
+}  // namespace cli
+TAKT_END_NAMESPACE

@@ -1,0 +1,124 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/run_report.hpp"
+
+#include "base/rank_list.hpp"
+#include "base/text.hpp"
+#include "cli/last_ranks.hpp"
+#include "cli/rank_sum.hpp"
+#include "findings/rank_findings.hpp"
+#include "ranks/rank_comparison.hpp"
+#include "ranks/rank_group.hpp"
+#include "report/trials_report.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+TAKT_BEGIN_NAMESPACE
+namespace cli {
+namespace {
+
+std::vector<detail::RankOfJob> compared_ranks(const std::vector<Rank>& all) {
+  std::vector<detail::RankOfJob> ranks;
+  for (const Rank& each : all) {
+    if (each.kept_steps != nullptr) { ranks.push_back({detail::job_rank_of(each.snapshot), each.kept_steps.get()}); }
+  }
+  return ranks;
+}
+
+/// How the ranks lie beside each other, and who makes whom wait.
+void compare(RunReport& report) {
+  for (const Rank& each : report.ranks) { detail::merge_into(report.job.record, detail::record_of(each.snapshot)); }
+  report.job.comparison = detail::compare_ranks(compared_ranks(report.ranks));
+}
+
+std::optional<detail::JobTrials> trials_of(const std::vector<const Snapshot*>& ranks) {
+  std::vector<TrialResults> trials;
+  for (const Snapshot* rank : ranks) {
+    if (rank->trials != nullptr) { trials.push_back(*rank->trials); }
+  }
+  return trials.empty() ? std::nullopt : std::optional(detail::job_trials(trials));
+}
+
+std::vector<Finding> findings_of(const std::vector<Rank>& ranks) {
+  std::vector<detail::RankFindings> findings;
+  findings.reserve(ranks.size());
+  for (const Rank& each : ranks) { findings.push_back({each.snapshot.run.rank, each.snapshot.findings}); }
+  return detail::findings_of_ranks(findings, ranks.size());
+}
+
+void add_ending(const Rank& rank, bool is_alone, std::vector<std::string>& lines) {
+  const int number = rank.snapshot.run.rank;
+  const bool usual = rank.ending == Ending::finished && !is_alone;
+  if (!usual) { lines.push_back(fmt::format("rank {}: {}", number, describe(rank))); }
+  for (const std::string& each : damages(rank)) {
+    lines.push_back(fmt::format("rank {}: the journal is damaged: {}", number, each));
+  }
+}
+
+std::string trials_text(const RunReport& run, int width, bool color) {
+  if (!run.trials) { return ""; }
+  const RunInfo& info = run.job.sum.run;
+  return "\n" + (run.ranks.size() == 1 ? detail::format_trials(info, run.trials->sum, width, color)
+                                       : detail::format_job_trials(info, *run.trials, width, color));
+}
+
+}  // namespace
+
+RunReport report_of(std::vector<Rank> attempts) {
+  RunReport report;
+  report.attempts = attempts_of(attempts);
+  LastRanks last = last_ranks(std::move(attempts));
+  report.remarks = std::move(last.remarks);
+  report.missing = missing_ranks(last);
+  report.ranks = std::move(last.ranks);
+  std::vector<const Snapshot*> snapshots;
+  for (Rank& each : report.ranks) {
+    each.snapshot.run.directory = each.folder.path();  // it may have been moved
+    snapshots.push_back(&each.snapshot);
+  }
+  const bool one = snapshots.size() == 1;
+  report.job.sum = one ? *snapshots.front() : merged(snapshots);
+  report.trials = trials_of(snapshots);
+  if (!one) {
+    compare(report);
+    report.job.sum.findings = findings_of(report.ranks);
+  }
+  return report;
+}
+
+void add_heat(RunReport& run) {
+  if (run.ranks.size() == 1) { return; }
+  const detail::ComparedSteps compared = detail::step_times_of(compared_ranks(run.ranks));
+  run.job.heat = detail::heat_of(compared.times, compared.numbers);
+}
+
+std::vector<std::string> endings_of(const RunReport& run) {
+  std::vector<std::string> lines;
+  if (run.attempts.size() > 1) {
+    lines.push_back(fmt::format("{} attempts, {} between them; the figures are of attempt {}", run.attempts.size(),
+                                detail::human_time(static_cast<double>(ns_between(run.attempts))),
+                                run.attempts.back().attempt));
+  }
+  for (const bool running : {false, true}) {
+    for (const Rank& each : run.ranks) {
+      if ((each.ending == Ending::running) == running) { add_ending(each, run.ranks.size() == 1, lines); }
+    }
+  }
+  if (!run.missing.empty()) {
+    lines.push_back(fmt::format("{} of {} ranks are not in this report: {}", run.missing.size(),
+                                run.missing.size() + run.ranks.size(), detail::rank_list(run.missing)));
+  }
+  return lines;
+}
+
+std::string report_text(const RunReport& run, int width, bool color) {
+  std::string text =
+      run.ranks.size() == 1 ? format_table(run.job.sum, width, color) : detail::format_job(run.job, width, color);
+  for (const std::string& each : endings_of(run)) { text += each + "\n"; }
+  return text + trials_text(run, width, color);
+}
+
+}  // namespace cli
+TAKT_END_NAMESPACE

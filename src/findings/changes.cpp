@@ -1,0 +1,324 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/median.hpp"
+#include "base/text.hpp"
+#include "findings/finding_text.hpp"
+#include "findings/level_change.hpp"
+#include "findings/rules.hpp"
+#include "findings/thresholds.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+/// Windows one behind the other.
+struct WindowRange {
+  std::size_t first = 0;
+  std::size_t last = 0;  ///< behind the last one
+};
+
+/// The levels of a run, window by window.
+struct Levels {
+  std::vector<double> values;        // ns of a step
+  std::vector<const RunWindow*> of;  // the windows
+  double steps = 0;                  // of a window, on average
+
+  std::vector<double> in(const WindowRange& range) const {
+    return {values.begin() + static_cast<std::ptrdiff_t>(range.first),
+            values.begin() + static_cast<std::ptrdiff_t>(range.last)};
+  }
+  double mean(const WindowRange& range) const {
+    double sum = 0;
+    for (std::size_t at = range.first; at < range.last; ++at) { sum += values[at]; }
+    return sum / static_cast<double>(range.last - range.first);
+  }
+  /// Of what is left where the level is taken for even.
+  double squares(const WindowRange& range) const {
+    const double level = mean(range);
+    double sum = 0;
+    for (std::size_t at = range.first; at < range.last; ++at) { sum += (values[at] - level) * (values[at] - level); }
+    return sum;
+  }
+};
+
+Levels levels_of(const RunView& view) {
+  Levels levels;
+  for (const RunWindow& each : view.windows) {
+    if (2 * each.usual_steps < each.steps) { continue; }  // most of its steps have no period
+    levels.values.push_back(each.level());
+    levels.of.push_back(&each);
+    levels.steps += each.usual_steps;
+  }
+  levels.steps /= std::max(static_cast<double>(levels.of.size()), 1.0);
+  return levels;
+}
+
+/// What a step takes in the column, in the middle of the windows: single steps do not move it.
+double middle_of(const Levels& levels, const WindowRange& range, std::size_t column) {
+  std::vector<double> times;
+  for (std::size_t at = range.first; at < range.last; ++at) {
+    times.push_back(levels.of[at]->column(column) / levels.of[at]->steps);
+  }
+  return median(std::move(times));
+}
+
+/// The region, or HistoryColumn::kBetween, that changes by most in the direction in which the step does.
+std::uint32_t changed_region(const RunView& view, const Levels& levels, const WindowRange& before,
+                             const WindowRange& after, bool longer) {
+  std::uint32_t most = view.series->path;
+  double most_ns = 0;
+  for (std::size_t at = 0; at < view.steps->columns().size(); ++at) {
+    const HistoryColumn& column = view.steps->columns()[at];
+    const double change = middle_of(levels, after, at) - middle_of(levels, before, at);
+    const double ns = longer ? change : -change;
+    if (column.on_stream || ns <= most_ns) { continue; }
+    most = column.path;
+    most_ns = ns;
+  }
+  return most == HistoryColumn::kBetween ? view.region_between() : most;
+}
+
+/// A level that changes, and the windows on both sides.
+struct FoundChange {
+  LevelShift shift;
+  WindowRange before;
+  WindowRange after;
+
+  bool is_longer() const noexcept { return shift.after > shift.before; }
+  double share() const noexcept { return shift.after / shift.before - 1; }
+};
+
+/// Ends of parts between which the level may change, the most telling first: 0, places in the order of the run, and the
+/// number of windows. Whether it does is asked later: a level that comes back hides both its changes from whoever looks
+/// for one.
+std::vector<std::size_t> candidate_ends(const Levels& levels) {
+  std::vector<std::size_t> ends = {0, levels.values.size()};
+  while (ends.size() < kMostChanges + 2) {
+    double most = 0;
+    std::size_t behind = 0;
+    std::size_t place = 0;
+    for (std::size_t at = 0; at + 1 < ends.size(); ++at) {
+      const WindowRange part = {ends[at], ends[at + 1]};
+      const LevelShift found = find_shift(levels.in(part));
+      const double told = found.at == 0 ? 0 : levels.squares(part) - found.squares;
+      if (told <= most) { continue; }
+      most = told;
+      place = ends[at] + found.at;
+      behind = at + 1;
+    }
+    if (behind == 0) { break; }
+    ends.insert(ends.begin() + static_cast<std::ptrdiff_t>(behind), place);
+  }
+  return ends;
+}
+
+/// How sure it is that the level changes between two ends: above 1 it is.
+double sureness(const Levels& levels, const WindowRange& range) {
+  const LevelShift found = find_shift(levels.in(range));
+  const bool counts = found.at != 0 && std::fabs(found.after / found.before - 1) >= kLeastChange;
+  return counts ? found.statistic / found.critical : 0;
+}
+
+/// Of the candidates those that are sure, between each other: the least sure one goes first.
+std::vector<std::size_t> ends_of_parts(const Levels& levels) {
+  std::vector<std::size_t> ends = candidate_ends(levels);
+  while (ends.size() > 2) {
+    std::size_t least = 0;
+    double least_sure = 1;
+    for (std::size_t at = 1; at + 1 < ends.size(); ++at) {
+      const double sure = sureness(levels, {ends[at - 1], ends[at + 1]});
+      if (sure > least_sure) { continue; }
+      least = at;
+      least_sure = sure;
+    }
+    if (least == 0) { break; }
+    ends.erase(ends.begin() + static_cast<std::ptrdiff_t>(least));
+  }
+  return ends;
+}
+
+/// Each with the levels between its neighbours, as all of them are known now.
+std::vector<FoundChange> changes_of(const Levels& levels) {
+  const std::vector<std::size_t> ends = ends_of_parts(levels);
+  std::vector<FoundChange> changes;
+  for (std::size_t at = 1; at + 1 < ends.size(); ++at) {
+    FoundChange change;
+    change.before = {ends[at - 1], ends[at]};
+    change.after = {ends[at], ends[at + 1]};
+    change.shift = find_shift(levels.in({change.before.first, change.after.last}));
+    change.shift.before = levels.mean(change.before);
+    change.shift.after = levels.mean(change.after);
+    if (std::fabs(change.share()) >= kLeastChange) { changes.push_back(change); }
+  }
+  return changes;
+}
+
+double period_of(const RunView& view, const StepBlock& block) {
+  double sum = 0;
+  for (std::size_t at = 0; at < block.columns.size(); ++at) {
+    sum += view.steps->columns()[at].on_stream ? 0 : static_cast<double>(block.columns[at]);
+  }
+  return sum / static_cast<double>(block.steps);
+}
+
+/// The number of the first step of the new level: blocks tell it better than windows do. What is far from both levels
+/// counts as if it were as far as they are from each other.
+std::int64_t step_of(const RunView& view, const Levels& levels, const FoundChange& change) {
+  const auto reach = static_cast<std::size_t>(std::min(change.shift.near + 1, static_cast<double>(levels.of.size())));
+  const std::size_t middle = change.after.first;
+  const std::size_t from = std::max(middle - std::min(reach, middle), change.before.first);
+  const std::size_t to = std::min(middle + reach, change.after.last - 1);
+  const double low = std::min(change.shift.before, change.shift.after);
+  const double high = std::max(change.shift.before, change.shift.after);
+  const double level = (low + high) / 2;
+  const std::vector<StepBlock>& blocks = view.steps->blocks();
+  std::size_t best = levels.of[middle]->first_block;
+  double sum = 0;
+  double most = -1;
+  for (std::size_t at = levels.of[from]->first_block; at < levels.of[to]->first_block; ++at) {
+    const double ns = std::clamp(period_of(view, blocks[at]), 2 * low - high, 2 * high - low);
+    sum += static_cast<double>(blocks[at].steps) * (change.is_longer() ? level - ns : ns - level);
+    if (sum <= most) { continue; }
+    most = sum;
+    best = at + 1;
+  }
+  return blocks[best].first_step;
+}
+
+/// How far the new level lasts: up to a change that takes back half of it or more.
+std::size_t end_of(const std::vector<FoundChange>& changes, std::size_t at) {
+  const double half_way = (changes[at].shift.before + changes[at].shift.after) / 2;
+  for (std::size_t later = at + 1; later < changes.size(); ++later) {
+    const double level = changes[later].shift.after;
+    if (changes[at].is_longer() ? level < half_way : level > half_way) { return later; }
+  }
+  return changes.size();
+}
+
+Cost cost_of_change(const RunView& view, double ns, double half) {
+  return {ns, std::max(ns - half, 0.0), ns + half, view.share_of_run(ns)};
+}
+
+/// As exactly as it is known: "41 200".
+std::string place_text(std::int64_t step, double within) {
+  const double unit = std::pow(10, std::floor(std::log10(std::max(within, 1.0))));
+  return step_text(static_cast<std::int64_t>(std::llround(static_cast<double>(step) / unit) * std::llround(unit)));
+}
+
+std::string of_run(const RunView& view, const Finding& finding) {
+  return finding.cost ? ": " + share_text(view.share_of_run(finding.cost->ns)) + " of the run" : "";
+}
+
+void add_change_points(const RunView& view, const Levels& levels, const std::vector<FoundChange>& changes,
+                       Conclusions& said) {
+  std::size_t undone = 0;  // a change that takes back an earlier one is part of it
+  for (std::size_t at = 0; at < changes.size(); ++at) {
+    const FoundChange& change = changes[at];
+    if (at != 0 && at == undone) { continue; }
+    const std::size_t end = end_of(changes, at);
+    undone = end;
+    Finding finding;
+    finding.what = "change_point";
+    const std::int64_t step = step_of(view, levels, change);
+    const std::uint32_t region = changed_region(view, levels, change.before, change.after, change.is_longer());
+    finding.where = view.name(region);
+    finding.evidence = {
+        {"step", static_cast<double>(step), ""}, {"step_within", change.shift.near * levels.steps, "steps"},
+        {"change", change.share(), ""},          {"change_within", change.shift.half / change.shift.before, ""},
+        {"before", change.shift.before, "ns"},   {"after", change.shift.after, "ns"},
+        {"steps", view.usual_steps, "steps"},    {"windows", static_cast<double>(levels.values.size()), "windows"}};
+    const std::size_t last = end < changes.size() ? changes[end].after.first : levels.values.size();
+    const double steps = static_cast<double>(last - change.after.first) * levels.steps;
+    if (change.is_longer()) {
+      finding.cost =
+          cost_of_change(view, (change.shift.after - change.shift.before) * steps, change.shift.half * steps);
+    }
+    std::string until;
+    if (end < changes.size()) {
+      const std::int64_t end_step = step_of(view, levels, changes[end]);
+      until = fmt::format(" until step {}", place_text(end_step, changes[end].shift.near * levels.steps));
+      finding.evidence.push_back({"until_step", static_cast<double>(end_step), ""});
+    }
+    finding.sentence =
+        fmt::format("change at step {}: {}{}, in {}{}", place_text(step, change.shift.near * levels.steps),
+                    change_text(change.share()), until, view.label(region), of_run(view, finding));
+    said.findings.push_back(std::move(finding));
+  }
+}
+
+/// "an epoch", or in how many steps; and how many windows that are.
+std::pair<std::string, double> unit_of(const RunView& view, const Levels& levels, double share_of_window) {
+  constexpr std::uint64_t kFewestEpochs = 3;
+  const std::uint32_t above = view.above_batch();
+  if (above < view.run.paths.size() && view.run.paths[above].name == Epoch.name()) {
+    const std::uint64_t epochs = view.run.paths[above].host.n();
+    if (epochs >= kFewestEpochs) {
+      return {"an epoch", static_cast<double>(view.series->steps) / static_cast<double>(epochs) / levels.steps};
+    }
+  }
+  constexpr double kLeastShown = 0.001;
+  std::uint64_t steps = 1000;
+  const auto share = [&] { return std::fabs(share_of_window) * static_cast<double>(steps) / levels.steps; };
+  while (share() < kLeastShown && 10 * steps <= view.series->steps) { steps *= 10; }
+  return {fmt::format("in {} steps", human_count(steps)), static_cast<double>(steps) / levels.steps};
+}
+
+void add_drift(const RunView& view, const Levels& levels, const LevelSlope& line, Conclusions& said) {
+  const auto n = static_cast<double>(levels.values.size());
+  const double share = line.slope / (line.begin - line.slope / 2);
+  const auto [unit, windows] = unit_of(view, levels, share);
+  const std::size_t third = levels.values.size() / 3;
+  const std::uint32_t region =
+      changed_region(view, levels, {0, third}, {levels.values.size() - third, levels.values.size()}, line.slope > 0);
+  const double begin = line.begin - line.slope / 2;  // windows stand for their middle
+  const double in_all = line.slope * n / begin;
+  Finding finding;
+  finding.what = "drift";
+  finding.where = view.name(region);
+  finding.evidence = {{"in_all", in_all, ""},
+                      {"in_all_within", line.half * n / begin, ""},
+                      {"begin", begin, "ns"},
+                      {"steps", view.usual_steps, "steps"},
+                      {"windows", n, "windows"}};
+  const double steps = n * n / 2 * levels.steps;
+  if (line.slope > 0) { finding.cost = cost_of_change(view, line.slope * steps, line.half * steps); }
+  finding.sentence = fmt::format("drift: {} {}, {} in all, in {}{}", change_text(share * windows), unit,
+                                 change_text(in_all), view.label(region), of_run(view, finding));
+  said.findings.push_back(std::move(finding));
+}
+
+}  // namespace
+
+void add_changes(const RunView& view, Conclusions& said) {
+  if (view.usual_steps < kFewestSteps) { return; }
+  const auto abstain = [&](const std::string& why) {
+    for (const char* const what : {"change_point", "drift"}) { said.abstentions.push_back({what, why}); }
+  };
+  const Levels levels = levels_of(view);
+  if (view.usual_steps < kFewestStepsOverTime || levels.values.size() < kFewestRunWindows) {
+    return abstain(fmt::format("{} steps have a period, it takes {}",
+                               human_count(static_cast<std::uint64_t>(view.usual_steps)), kFewestStepsOverTime));
+  }
+  const LevelShift shift = find_shift(levels.values);
+  const LevelSlope line = find_slope(levels.values);
+  const double in_all = line.slope / line.begin * static_cast<double>(levels.values.size() - 1);
+  // One thing is told once: as a slope where that explains more.
+  const bool is_drift =
+      line.is_sure() && std::fabs(in_all) >= kLeastChange && (!shift.is_sure() || line.squares < shift.squares);
+  if (is_drift) { return add_drift(view, levels, line, said); }
+  const std::vector<FoundChange> changes = changes_of(levels);
+  if (changes.empty() && std::isinf(shift.critical) && std::isinf(line.critical)) {
+    return abstain("neighbouring steps are so alike that the run is too short to tell a change from chance");
+  }
+  add_change_points(view, levels, changes, said);
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/text.hpp"
+#include "findings/finding_text.hpp"
+#include "findings/rules.hpp"
+#include "findings/thresholds.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+/// What Takt timed most often; kNoParent: nothing.
+std::uint32_t most_timed(const Snapshot& run) {
+  std::uint32_t most = PathStats::kNoParent;
+  for (std::uint32_t path = 0; path < run.paths.size(); ++path) {
+    const std::uint64_t calls = run.paths[path].host.n();
+    if (calls != 0 && (most == PathStats::kNoParent || calls > run.paths[most].host.n())) { most = path; }
+  }
+  return most;
+}
+
+}  // namespace
+
+void add_own_cost(const RunView& view, Conclusions& said) {
+  const auto ns = static_cast<double>(view.run.overhead_ns);
+  const std::uint32_t path = most_timed(view.run);
+  if (view.is_short() || view.share_of_run(ns) < kLeastOwnShare || path == PathStats::kNoParent) { return; }
+  const Summary& host = view.run.paths[path].host;
+  Finding finding;
+  finding.what = "own_cost";
+  finding.where = view.name(path);
+  finding.sentence = fmt::format(
+      "Takt's own cost is {} of the run: {} is timed {} times, {} each on average; every(n) times it less often",
+      share_text(view.share_of_run(ns)), fit_end(printable(view.name(path)), 60), human_count(host.n()),
+      human_time(static_cast<double>(host.total_ns()) / static_cast<double>(host.n())));
+  finding.evidence = {{"own_cost", ns, "ns"},
+                      {"calls", static_cast<double>(host.n()), "calls"},
+                      {"region_cost", view.run.clock.region_cost_ns, "ns"}};
+  finding.cost = Cost{ns, ns, ns, view.share_of_run(ns)};
+  said.findings.push_back(std::move(finding));
+}
+
+void add_uncovered(const RunView& view, Conclusions& said) {
+  const auto ns = static_cast<double>(view.run.uncovered_ns);
+  // What lies outside steps is in no region, most likely, and is told already.
+  const bool told = std::any_of(said.findings.begin(), said.findings.end(), [](const Finding& each) {
+    return each.what == "start_up" || each.what == "after_steps" || each.what == "between_steps";
+  });
+  if (told || view.is_short() || view.share_of_run(ns) < kLeastUncoveredShare || view.run.paths.empty()) { return; }
+  Finding finding;
+  finding.what = "uncovered";
+  finding.sentence =
+      fmt::format("no region is open for {} of {} ({}) on the thread of the Session: nothing tells what it did",
+                  human_time(ns), human_time(view.wall_ns()), share_text(view.share_of_run(ns)));
+  finding.evidence = {{"uncovered", ns, "ns"}, {"run", view.wall_ns(), "ns"}};
+  said.findings.push_back(std::move(finding));
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,150 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/text.hpp"
+#include "findings/finding_text.hpp"
+#include "findings/rules.hpp"
+#include "findings/step_gaps.hpp"
+#include "findings/thresholds.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+constexpr double kNormal95 = 1.96;
+
+/// Slow steps that are told together.
+struct SlowGroup {
+  std::uint64_t steps = 0;
+  double excess_ns = 0;
+  double squares = 0;  ///< of the excess of each
+  double ratios = 0;
+  std::int64_t worst_step = 0;
+  double worst_ns = 0;
+  std::uint32_t path = 0;  ///< in which most of it lies
+  double path_ns = 0;      ///< of it
+
+  void add(std::uint32_t where, const SlowSteps& slow) {
+    const auto ns = static_cast<double>(slow.excess_ns());
+    steps += slow.steps();
+    excess_ns += ns;
+    squares += slow.excess_squares();
+    ratios += slow.mean_ratio() * static_cast<double>(slow.steps());
+    if (ns > path_ns) { std::tie(path, path_ns) = std::make_pair(where, ns); }
+    const auto worst = static_cast<double>(slow.worst_excess_ns());
+    if (worst > worst_ns) { std::tie(worst_step, worst_ns) = std::make_pair(slow.worst_step(), worst); }
+  }
+  double ratio() const noexcept { return ratios / static_cast<double>(steps); }
+};
+
+/// Of what lies in front of a step: the region beside the Batch that ran as often, and took about as long.
+std::uint32_t region_in_front(const RunView& view, const SlowGroup& slow) {
+  std::uint32_t found = HistoryColumn::kBetween;
+  double nearest = slow.excess_ns / 2;
+  for (const std::uint32_t path : view.beside_batch()) {
+    const PathStats& stats = view.run.paths[path];
+    const auto calls = static_cast<double>(stats.host.n());
+    const auto steps = static_cast<double>(slow.steps);
+    const double beside = std::fabs(static_cast<double>(stats.host.total_ns()) - slow.excess_ns);
+    if (std::fabs(calls - steps) > std::max(1.0, steps / 10) || beside > nearest) { continue; }
+    found = path;
+    nearest = beside;
+  }
+  return found;
+}
+
+/// "Checkpoint", with what it is where it is no region.
+std::uint32_t place_of(const RunView& view, const SlowGroup& slow) {
+  return slow.path == HistoryColumn::kBetween ? region_in_front(view, slow) : slow.path;
+}
+
+/// \param varies whether another run may have more or fewer of them.
+Finding slow_finding(const RunView& view, const SlowGroup& slow, std::string sentence, bool varies) {
+  Finding finding;
+  finding.what = "slow_steps";
+  finding.sentence = std::move(sentence);
+  finding.where = view.name(place_of(view, slow));
+  finding.evidence = {{"slow_steps", static_cast<double>(slow.steps), "steps"},
+                      {"steps", static_cast<double>(view.steps->steps()), "steps"},
+                      {"mean_ratio", slow.ratio(), ""},
+                      {"median_step", view.usual_ns, "ns"},
+                      {"worst_step", static_cast<double>(slow.worst_step), ""},
+                      {"worst_excess", slow.worst_ns, "ns"}};
+  const auto n = static_cast<double>(slow.steps);
+  const double scatter = varies ? slow.squares : std::max(slow.squares - slow.excess_ns * slow.excess_ns / n, 0.0);
+  const double half = kNormal95 * std::sqrt(scatter);
+  finding.cost = Cost{slow.excess_ns, std::max(slow.excess_ns - half, 0.0), slow.excess_ns + half,
+                      view.share_of_run(slow.excess_ns)};
+  return finding;
+}
+
+std::string of_run(const RunView& view, const SlowGroup& slow) {
+  return share_text(view.share_of_run(slow.excess_ns)) + " of the run";
+}
+
+/// Steps that are slow at equal distances, or behind what interrupts the pace. False: they are neither.
+bool add_regular(const RunView& view, const SlowGroup& group, const SlowSteps& slow, Conclusions& said) {
+  const StepGaps gaps = gaps_of(slow);
+  const std::uint64_t breaks = view.steps->all_breaks();
+  constexpr std::uint64_t kFewestBreaks = 3;
+  std::string which;
+  if (breaks >= kFewestBreaks && 10 * slow.after_breaks() >= 9 * slow.steps() && 2 * slow.steps() >= breaks) {
+    which = "the first step behind each Epoch or other Batch";
+  } else if (gaps.are != StepGaps::Are::irregular) {
+    which = fmt::format("{} {} step", gaps.are == StepGaps::Are::equal ? "every" : "about every", ordinal(gaps.length));
+  } else {
+    return false;
+  }
+  Finding finding = slow_finding(view, group,
+                                 fmt::format("{} takes {} the median ({}): {}", which, times_text(group.ratio()),
+                                             view.label(place_of(view, group)), of_run(view, group)),
+                                 false);
+  finding.evidence.push_back({"every", static_cast<double>(gaps.length), "steps"});
+  said.findings.push_back(std::move(finding));
+  return true;
+}
+
+void add_irregular(const RunView& view, const SlowGroup& slow, Conclusions& said) {
+  const std::string place = view.label(place_of(view, slow));
+  if (slow.steps == 1) {
+    said.findings.push_back(slow_finding(view, slow,
+                                         fmt::format("step {} takes {} the median ({}): {}", step_text(slow.worst_step),
+                                                     times_text(slow.ratio()), place, of_run(view, slow)),
+                                         true));
+    return;
+  }
+  const bool one_place = 2 * slow.path_ns >= slow.excess_ns;
+  said.findings.push_back(
+      slow_finding(view, slow,
+                   fmt::format("{} of {} steps take {} the median on average{}: {}", human_count(slow.steps),
+                               human_count(view.steps->steps()), times_text(slow.ratio()),
+                               one_place ? ", most of it in " + place : std::string(), of_run(view, slow)),
+                   true));
+}
+
+}  // namespace
+
+void add_slow_steps(const RunView& view, Conclusions& said) {
+  if (view.usual_steps < kFewestSteps) { return; }
+  SlowGroup rest;
+  for (const auto& [path, slow] : view.steps->slow()) {
+    SlowGroup alone;
+    alone.add(path, slow);
+    const bool counts = view.share_of_run(alone.excess_ns) >= kLeastSlowShare;
+    if (!counts || !add_regular(view, alone, slow, said)) { rest.add(path, slow); }
+  }
+  // A process that was stopped has a slow step, too, which another rule tells.
+  const double own_ns = rest.excess_ns - static_cast<double>(view.run.process.stopped_ns);
+  const double least = rest.steps < kFewSlowSteps ? kLeastFewSlowShare : kLeastSlowShare;
+  if (rest.steps != 0 && view.share_of_run(own_ns) >= least) { add_irregular(view, rest, said); }
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

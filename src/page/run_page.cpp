@@ -1,0 +1,234 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "page/run_page.hpp"
+
+#include "base/text.hpp"
+#include "history/step_history.hpp"
+#include "page/html_text.hpp"
+#include "page/page_data.hpp"
+#include "page/page_document.hpp"
+#include "page/page_paths.hpp"
+#include "page/page_series.hpp"
+#include "page/run_sections.hpp"
+#include "page/step_picture.hpp"
+#include "report/job_figures.hpp"
+#include "report/notes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+constexpr std::size_t kMostBlocks = 4096;  // of the series in which the run spent most
+constexpr std::size_t kMostFurtherBlocks = 512;
+constexpr std::size_t kMostSeries = 4;
+constexpr std::size_t kMostMetrics = 8;
+
+/// A series that the page draws.
+struct DrawnSeries {
+  std::size_t index = 0;  // into Snapshot::series
+  PageSeries series;
+};
+
+/// The one in which the run spent most comes first.
+std::vector<DrawnSeries> drawn_series(const StepHistory& history) {
+  std::vector<DrawnSeries> drawn;
+  const std::size_t main = history.main_series();
+  if (main >= history.series().size()) { return drawn; }
+  drawn.push_back({main, PageSeries(history.series()[main], kMostBlocks)});
+  for (std::size_t at = 0; at < history.series().size() && drawn.size() < kMostSeries; ++at) {
+    if (at == main || history.series()[at].steps() == 0) { continue; }
+    drawn.push_back({at, PageSeries(history.series()[at], kMostFurtherBlocks)});
+  }
+  return drawn;
+}
+
+/// The page of one run while it is put together.
+class RunPageMaker {
+ public:
+  explicit RunPageMaker(const RunPage& page)
+      : page_(page), figures_(*page.figures), steps_(*page.steps), history_(steps_.history.get()), paths_(figures_) {
+    if (history_ != nullptr) { drawn_ = drawn_series(*history_); }
+    numbers_ = paths_.numbers_in(steps_);
+  }
+
+  std::string html() const {
+    PageParts parts;
+    parts.title = figures_.run.name + ": a run timed by Takt";
+    parts.body = body();
+    parts.data = data().text();
+    parts.script = &kPageRunScript;
+    return page_document(parts);
+  }
+
+ private:
+  std::string body() const {
+    const bool has_steps = !drawn_.empty();
+    const std::string no_steps = "<p class=\"quiet\">" + std::string(why_no_steps()) + "</p>\n";
+    const std::uint32_t batch = has_steps ? steps_.series[drawn_.front().index].path : PathStats::kNoParent;
+    return filled(kPageRunBody.text,
+                  {{"version", page_version()},
+                   {"name", html_text(figures_.run.name)},
+                   {"state", state_html(figures_)},
+                   {"meta", html_text(meta())},
+                   {"findings", findings_html(findings())},
+                   {"figures", figures_html(page_)},
+                   {"picture", has_steps ? step_picture(drawn_.front().series) : ""},
+                   {"steps", has_steps ? whose_steps() + steps_html(drawn_.front().series, steps_) : no_steps},
+                   {"phases", has_steps ? phases_html(drawn_.front().series, steps_, batch) : no_steps},
+                   {"tree", tree_html(figures_, paths_)},
+                   {"ranks", ranks()},
+                   {"ranks_link", page_.job == nullptr ? "" : "<li><a href=\"#ranks\">Ranks</a></li>\n"},
+                   {"lacks", lines_html(lacks())},
+                   {"facts", facts_html(figures_)}});
+  }
+
+  const char* why_no_steps() const {
+    return history_ == nullptr ? "No steps were kept." : "No step has been recorded: no Batch has ended.";
+  }
+
+  /// Of a job the steps are those of one rank.
+  std::string whose_steps() const {
+    if (page_.job == nullptr || page_.figures == page_.steps) { return ""; }
+    return fmt::format("<p class=\"quiet\">These are the steps and metrics of rank {}.</p>\n", steps_.run.rank);
+  }
+
+  std::string ranks() const {
+    if (page_.job == nullptr) { return ""; }
+    return "<section id=\"ranks\">\n<h2>Ranks</h2>\n" + ranks_html(*page_.job) + "</section>\n";
+  }
+
+  std::string meta() const {
+    const RunInfo& run = figures_.run;
+    const std::string ranks =
+        run.rank < 0 ? fmt::format("{} ranks", run.world_size) : fmt::format("rank {} of {}", run.rank, run.world_size);
+    return fmt::format("after {} \u00B7 {} \u00B7 {} UTC \u00B7 {} \u00B7 {}",
+                       human_time(static_cast<double>(figures_.wall_ns)), run.id, utc_text(run.start_unix_ns), run.host,
+                       ranks);
+  }
+
+  /// Those of the job in front: ranks that wait are the larger loss.
+  std::vector<Finding> findings() const {
+    std::vector<Finding> all;
+    if (page_.job != nullptr) {
+      for (const Finding& each : page_.job->comparison.findings) { all.push_back(each); }
+    }
+    all.insert(all.end(), figures_.findings.begin(), figures_.findings.end());
+    return all;
+  }
+
+  /// What the figures contain and what not, and what this page leaves out of them.
+  std::vector<std::string> lacks() const {
+    std::vector<std::string> lines = page_.endings;
+    const std::vector<std::string> caveats = notes_of(figures_).caveats;
+    lines.insert(lines.end(), caveats.begin(), caveats.end());
+    const auto add = [&](std::uint64_t count, const char* what) {
+      if (count != 0) { lines.push_back(fmt::format("this page: {} {}", human_count(count), what)); }
+    };
+    add(paths_.left_out(), "places of the call tree took too little for the table; summary.json has them");
+    add(paths_.without_histogram(), "regions took too little for a distribution");
+    if (history_ == nullptr) { return lines; }
+    if (!drawn_.empty() && drawn_.front().series.stride > 1) {
+      lines.push_back(
+          fmt::format("this page: of each {} steps it has the least, the most and the mean; steps.csv has all",
+                      human_count(drawn_.front().series.stride)));
+    }
+    const auto& series = history_->series();
+    const auto kept = std::count_if(series.begin(), series.end(), [](const auto& each) { return each.steps() != 0; });
+    add(static_cast<std::uint64_t>(kept) - drawn_.size(), "series of steps are not drawn");
+    add(history_->rows_left_out(), "steps of further series are not drawn");
+    add(history_->metrics().size() - std::min(history_->metrics().size(), kMostMetrics), "metrics are not drawn");
+    add(history_->points_left_out(), "points of further metrics are not drawn");
+    return lines;
+  }
+
+  JsonText data() const {
+    const RunInfo& run = figures_.run;
+    JsonText json = {{"schema", "takt-page/1"},
+                     {"run", {{"name", run.name}, {"id", run.id}, {"rank", run.rank}, {"world_size", run.world_size}}},
+                     {"wall_ns", figures_.wall_ns}};
+    json.add("paths", paths_.json());
+    json.add("series", all_series());
+    json.add("metrics", metrics());
+    json.add("heat", heat());
+    return json;
+  }
+
+  JsonText all_series() const {
+    JsonText all = JsonText::array();
+    for (const DrawnSeries& each : drawn_) {
+      const Series& series = steps_.series[each.index];
+      JsonText json = series_json(each.series, numbers_);
+      json.add("path", series.path < numbers_.size() ? numbers_[series.path] : PagePaths::kNone);
+      json.add("label", path_label(steps_, series.path) + " on " + thread_label(steps_, series.thread));
+      json.add("has_epochs", ends_with_epochs(series, each.series));
+      all.push_back(json);
+    }
+    return all;
+  }
+
+  /// Whether each pause of the series is the end of a region around it that has as many calls.
+  bool ends_with_epochs(const Series& series, const PageSeries& drawn) const {
+    if (series.path >= steps_.paths.size()) { return false; }
+    const std::uint32_t parent = steps_.paths[series.path].parent;
+    return parent != PathStats::kNoParent && steps_.paths[parent].name == Epoch.name() &&
+           drawn.all_breaks + 1 == steps_.paths[parent].host.n() + (steps_.finished ? 0 : 1);
+  }
+
+  JsonText metrics() const {
+    JsonText all = JsonText::array();
+    std::size_t count = 0;
+    if (history_ == nullptr) { return all; }
+    for (const auto& [name, metric] : history_->metrics()) {
+      if (metric.blocks().empty()) { continue; }
+      if (++count > kMostMetrics) { break; }
+      all.push_back(metric_json(name, metric));
+    }
+    return all;
+  }
+
+  JsonText heat() const {
+    if (page_.job == nullptr || page_.job->heat.cells.empty()) { return {}; }
+    const RankHeat& heat = page_.job->heat;
+    JsonText ranks = JsonText::array();
+    for (const BusyRank& each : heat.ranks) { ranks.push_back(each.who.number); }
+    JsonText first = JsonText::array();
+    for (const std::int64_t each : heat.first_steps) { first.push_back(each); }
+    JsonText cells = JsonText::array();
+    for (const int each : heat.cells) { cells.push_back(each); }
+    return {{"ranks_a_row", heat.ranks_a_row},
+            {"ranks", ranks},
+            {"first", first},
+            {"last", heat.last_step},
+            {"cells", cells}};
+  }
+
+  const RunPage& page_;
+  const Snapshot& figures_;
+  const Snapshot& steps_;
+  const StepHistory* history_;
+  const PagePaths paths_;
+  std::vector<DrawnSeries> drawn_;
+  std::vector<int> numbers_;  // the page's, by path of steps_
+};
+
+}  // namespace
+
+std::string run_page(const RunPage& page) { return RunPageMaker(page).html(); }
+
+std::string page_of(const Snapshot& snapshot) {
+  RunPage page;
+  page.figures = &snapshot;
+  page.steps = &snapshot;
+  if (snapshot.job == nullptr) { return run_page(page); }
+  const JobReport job = report_of_job(snapshot);
+  page.job = &job;
+  return run_page(page);
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

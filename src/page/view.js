@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+
+// What is looked at: a range of steps, a series, a region. It stands in the page's address behind the #, so that who is
+// sent the address sees the same.
+
+const view = {
+  whole: [0, 1],  // all steps of the series, half a step wider at both ends
+  low: 0,
+  high: 1,
+  series: 0,
+  region: -1,  // -1: none
+  listeners: [],
+
+  isWhole() {
+    return this.low <= this.whole[0] && this.high >= this.whole[1];
+  },
+
+  /** Shows the steps from `low` to `high`, two at least, and no others than there are. */
+  show(low, high) {
+    const [first, last] = this.whole;
+    const span = Math.min(Math.max(high - low, 2), last - first);
+    this.low = Math.min(Math.max(low, first), last - span);
+    this.high = this.low + span;
+    this.tell("range");
+  },
+
+  showAll() {
+    this.show(...this.whole);
+  },
+
+  /** By `factor` more or fewer steps, around the step `at`, which stays where it is. */
+  zoom(factor, at = (this.low + this.high) / 2) {
+    this.show(at - (at - this.low) * factor, at + (this.high - at) * factor);
+  },
+
+  /** By a share of what is seen. */
+  pan(share) {
+    const by = share * (this.high - this.low);
+    this.show(this.low + by, this.high + by);
+  },
+
+  /** The same region again: none. */
+  choose(region) {
+    this.region = region === this.region ? -1 : region;
+    this.tell("region");
+  },
+
+  setSeries(series, whole) {
+    this.series = series;
+    this.whole = whole;
+    [this.low, this.high] = whole;
+    this.tell("series");
+  },
+
+  onChange(listener) {
+    this.listeners.push(listener);
+  },
+
+  tell(what) {
+    this.write();
+    for (const each of this.listeners) each(what);
+  },
+
+  /** Into the address, without a place in the browser's history. */
+  write() {
+    const parts = [];
+    if (this.series > 0) parts.push(`series=${this.series}`);
+    if (!this.isWhole()) parts.push(`steps=${Math.ceil(this.low)}:${Math.floor(this.high)}`);
+    if (this.region >= 0) parts.push(`region=${this.region}`);
+    if (parts.length === 0 && !location.hash.includes("=")) return;
+    history.replaceState(null, "", parts.length === 0 ? "#" : `#${parts.join("&")}`);
+  },
+
+  /** What the address asks for, as far as it can be understood. */
+  read() {
+    const wanted = {};
+    const number = "-?\\d{1,16}";
+    for (const part of location.hash.slice(1).split("&")) {
+      const found = part.match(`^(series|region)=(\\d{1,6})$`);
+      if (found) wanted[found[1]] = Number(found[2]);
+      const range = part.match(`^steps=(${number}):(${number})$`);
+      if (range) wanted.steps = [Number(range[1]), Number(range[2])];
+    }
+    return wanted;
+  },
+};
+
+/** Buttons that change the range. */
+function viewButtons() {
+  return [button("←", "Earlier steps", () => view.pan(-0.5)), button("→", "Later steps", () => view.pan(0.5)),
+    button("+", "Fewer steps", () => view.zoom(0.5)), button("−", "More steps", () => view.zoom(2)),
+    button("All", "All steps", () => view.showAll())];
+}
+
+/** Links to parts of the page leave the view in the address. */
+function keepViewInAddress() {
+  for (const link of document.querySelectorAll("nav a, a.skip")) {
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      const part = document.querySelector(link.getAttribute("href"));
+      part.tabIndex = -1;
+      part.focus({preventScroll: true});
+      part.scrollIntoView();
+    });
+  }
+}

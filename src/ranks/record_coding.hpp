@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "base/summary_access.hpp"
+#include "ranks/rank_spread.hpp"
+#include "ranks/sealed_bytes.hpp"
+
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+// The bytes of a rank record. Behind the header stand, each value as in base/encoding.hpp: the spread of the wall
+// times, the number of paths, and these in the order of their names: name, kind, Summary and spread of the host;
+// whether there is a device; Summary and spread of that. One function spells and reads each part.
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+inline constexpr SealKind kRankSeal = {"TAKTRANK", 1, "rank record"};
+
+[[noreturn]] inline void refuse_record(const char* why) { refuse_bytes(kRankSeal, why); }
+[[noreturn]] inline void refuse_counts() { refuse_record("it holds a histogram that cannot be"); }
+[[noreturn]] inline void refuse_order() { refuse_record("its paths are not in order"); }
+[[noreturn]] inline void refuse_values() { refuse_record("its values are not those of a rank record"); }
+
+template <class Coder, class Number>
+void visit_wide(Coder& coder, Number& wide) {
+  auto high = static_cast<std::uint64_t>(wide >> 64U);
+  auto low = static_cast<std::uint64_t>(wide);
+  coder.number(high);
+  coder.number(low);
+  if constexpr (!std::is_const_v<Number>) { wide = (static_cast<Wide>(high) << 64U) | low; }
+}
+
+/// \param numbers SummaryScalars, which have all of a Summary but its histogram.
+/// \param counts of that histogram, as in base/histogram_bytes.hpp.
+template <class Coder, class Numbers>
+void visit_summary(Coder& coder, Numbers& numbers, std::string_view& counts) {
+  for (auto* each : {&numbers.n, &numbers.total, &numbers.squares_low, &numbers.squares_high, &numbers.min,
+                     &numbers.max, &numbers.first_n, &numbers.first_total, &numbers.first_max, &numbers.warmup_n,
+                     &numbers.warmup_total, &numbers.unbinned}) {
+    coder.number(*each);
+  }
+  coder.text(counts);
+}
+
+/// What a RankSpread holds; `unbinned` and `counts` are of its histogram.
+template <class Coder, class Spread>
+void visit_spread(Coder& coder, Spread& spread, std::uint64_t& unbinned, std::string_view& counts) {
+  coder.number(spread.ranks);
+  visit_wide(coder, spread.sum_ns);
+  visit_wide(coder, spread.squares);
+  coder.number(spread.least.ns);
+  coder.number(spread.least.rank);
+  coder.number(spread.most.ns);
+  coder.number(spread.most.rank);
+  coder.number(unbinned);
+  coder.text(counts);
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

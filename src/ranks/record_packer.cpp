@@ -1,0 +1,157 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/encoding.hpp"
+#include "base/histogram_bytes.hpp"
+#include "ranks/packed_record.hpp"
+#include "ranks/record_coding.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+/// Spells the record of one rank. Places that differ in their kind alone are one.
+class RecordPacker {
+ public:
+  RecordPacker(const Snapshot& snapshot, std::uint32_t rank, std::string& out)
+      : paths_(snapshot.paths), rank_(rank), out_(out) {
+    list_children();
+    spell_total(static_cast<std::uint64_t>(std::max<std::int64_t>(snapshot.wall_ns, 0)));
+    add_paths();
+  }
+
+ private:
+  /// Paths with one name below one place: [begin, end) of arranged_.
+  struct Place {
+    std::size_t begin;
+    std::size_t end;
+    std::size_t depth;
+  };
+
+  std::size_t top() const noexcept { return paths_.size(); }
+
+  void list_children() {
+    first_.assign(top() + 2, 0);
+    for (const PathStats& each : paths_) { ++first_[parent_of(each) + 1]; }
+    for (std::size_t at = 1; at < first_.size(); ++at) { first_[at] += first_[at - 1]; }
+    children_.resize(paths_.size());
+    std::vector<std::size_t> next(first_);
+    for (std::uint32_t path = 0; path < paths_.size(); ++path) { children_[next[parent_of(paths_[path])]++] = path; }
+  }
+  std::size_t parent_of(const PathStats& path) const noexcept {
+    return path.parent == PathStats::kNoParent ? top() : path.parent;
+  }
+  void arrange_children_of(std::size_t path) {
+    arranged_.insert(arranged_.end(), children_.begin() + static_cast<std::ptrdiff_t>(first_[path]),
+                     children_.begin() + static_cast<std::ptrdiff_t>(first_[path + 1]));
+  }
+
+  /// By name, an outer place before those inside it. Places may be nested deep: nothing here calls itself.
+  void add_paths() {
+    std::string spelled;
+    std::uint64_t count = 0;
+    out_.swap(spelled);  // their number comes first
+    std::vector<Place> waiting;
+    arranged_.reserve(paths_.size());
+    arrange_children_of(top());
+    wait_for(0, 0, waiting);
+    while (!waiting.empty()) {
+      const Place place = waiting.back();
+      waiting.pop_back();
+      add_place(place);
+      ++count;
+      const std::size_t begin = arranged_.size();
+      for (std::size_t at = place.begin; at < place.end; ++at) { arrange_children_of(arranged_[at]); }
+      wait_for(begin, place.depth + 1, waiting);
+    }
+    out_.swap(spelled);
+    encoder_.number(count);
+    out_ += spelled;
+  }
+  /// The places among those that were arranged last, from `begin` on; the first one is next.
+  void wait_for(std::size_t begin, std::size_t depth, std::vector<Place>& waiting) {
+    const auto from = arranged_.begin() + static_cast<std::ptrdiff_t>(begin);
+    std::sort(from, arranged_.end(), [this](std::uint32_t a, std::uint32_t b) {
+      const int order = paths_[a].name.compare(paths_[b].name);
+      return order != 0 ? order > 0 : a < b;
+    });
+    for (std::size_t at = begin, next = at; at < arranged_.size(); at = next) {
+      while (next < arranged_.size() && paths_[arranged_[next]].name == paths_[arranged_[at]].name) { ++next; }
+      waiting.push_back({at, next, depth});
+    }
+  }
+
+  void add_place(const Place& place) {
+    const PathStats& first = paths_[arranged_[place.begin]];
+    ends_.resize(place.depth);
+    names_.resize(place.depth == 0 ? 0 : ends_.back());
+    Encoder(names_).text(first.name);
+    ends_.push_back(names_.size());
+    encoder_.number(ends_.size());
+    encoder_.spelled(names_);
+    if (place.end - place.begin == 1) { return spell(first.kind, first.host, first.device); }
+    Kind kind = first.kind;
+    Summary host;
+    Summary device;
+    for (std::size_t at = place.begin; at < place.end; ++at) {
+      const PathStats& each = paths_[arranged_[at]];
+      kind = std::min(kind, each.kind);
+      host.merge(each.host);
+      device.merge(each.device);
+    }
+    spell(kind, host, device);
+  }
+  void spell(Kind kind, const Summary& host, const Summary& device) {
+    encoder_.kind(kind);
+    spell(host);
+    const bool has_device = device.n() != 0;
+    encoder_.number(has_device);
+    if (has_device) { spell(device); }
+  }
+  void spell(const Summary& summary) {
+    const SummaryScalars numbers = SummaryAccess::scalars(summary);
+    std::string_view counts = SummaryAccess::packed(summary.histogram());
+    const std::string unpacked = counts.data() == nullptr ? counts_of(summary.histogram()) : std::string();
+    if (counts.data() == nullptr) { counts = unpacked; }
+    visit_summary(encoder_, numbers, counts);
+    spell_total(summary.total_ns());
+  }
+  /// A spread of this rank alone.
+  void spell_total(std::uint64_t ns) {
+    RankSpread& spread = spread_;
+    spread.ranks = 1;
+    spread.sum_ns = ns;
+    spread.squares = static_cast<Wide>(ns) * ns;
+    spread.least = spread.most = {ns, rank_};
+    std::uint64_t unbinned = 0;
+    const std::string counts = counts_of_one(histogram_value(ns));
+    std::string_view spelled = counts;
+    visit_spread(encoder_, spread, unbinned, spelled);
+  }
+
+  const std::vector<PathStats>& paths_;
+  const std::uint32_t rank_;
+  std::string& out_;
+  Encoder encoder_{out_};
+  std::vector<std::size_t> first_;  // of each path's children, and of those at the top; as indices of children_
+  std::vector<std::uint32_t> children_;
+  std::vector<std::uint32_t> arranged_;
+  std::string names_;              // spelled, of the place and those around it
+  std::vector<std::size_t> ends_;  // of each in names_
+  RankSpread spread_;
+};
+
+}  // namespace
+
+std::string pack_record(const Snapshot& snapshot, std::uint32_t rank) {
+  std::string values;
+  RecordPacker(snapshot, rank, values);
+  return seal(kRankSeal, values);
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "report/finding_lines.hpp"
+
+#include "base/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+std::vector<std::string> finding_lines(const std::vector<Finding>& findings) {
+  constexpr std::size_t kMost = 3;  // who reads more has them all elsewhere
+  std::vector<std::string> lines;
+  for (std::size_t at = 0; at < std::min(findings.size(), kMost); ++at) {
+    lines.push_back(printable(findings[at].sentence));
+  }
+  if (findings.size() > kMost) {
+    const std::size_t more = findings.size() - kMost;
+    lines.push_back(fmt::format("{} more finding{}: takt report --json", more, more == 1 ? "" : "s"));
+  }
+  return lines;
+}
+
+bool tells(const std::vector<Finding>& findings, std::string_view what) {
+  return std::any_of(findings.begin(), findings.end(), [what](const Finding& each) { return each.what == what; });
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/finding.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// The sentences of the first three, and where the others are. Printable, a statement a line. Any thread.
+std::vector<std::string> finding_lines(const std::vector<Finding>& findings);
+
+/// Whether there is one of these. Any thread.
+bool tells(const std::vector<Finding>& findings, std::string_view what);
+
+}  // namespace detail
+TAKT_END_NAMESPACE

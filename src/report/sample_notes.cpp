@@ -1,0 +1,316 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "report/sample_notes.hpp"
+
+#include "base/text.hpp"
+#include "report/notes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <utility>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+constexpr std::size_t kMostDevices = 4;  // each with a line of its own
+// A counter and a power that lie further apart are not both right.
+constexpr double kTellBoth = 0.05;
+
+struct Reason {
+  Slowdown why;
+  const char* words;
+};
+constexpr Reason kReasons[] = {{Slowdown::power_cap, "power cap"},
+                               {Slowdown::heat, "heat"},
+                               {Slowdown::power_brake, "power brake"},
+                               {Slowdown::hardware, "hardware"}};
+
+const char* words_of(Slowdown why) {
+  for (const Reason& each : kReasons) {
+    if (each.why == why) { return each.words; }
+  }
+  return "another reason";
+}
+
+std::string name_of(const Meter& meter) { return fit(printable(meter.name), 40); }
+
+std::vector<const Meter*> meters_of(const Snapshot& snapshot, Meter::Kind kind) {
+  std::vector<const Meter*> found;
+  for (const Meter& each : snapshot.meters) {
+    if (each.kind == kind && each.samples != 0) { found.push_back(&each); }
+  }
+  return found;
+}
+
+bool has_energy(const Meter& meter) { return meter.samples > 1 && meter.energy.source != MeterEnergy::Source::none; }
+
+std::string source_of(const Meter& meter) {
+  const bool counts = meter.energy.source == MeterEnergy::Source::counter;
+  const std::string every =
+      meter.energy.step_ns > 0 ? ", every " + human_time(static_cast<double>(meter.energy.step_ns)) : std::string();
+  return (counts ? "energy counter" : "power summed up") + every;
+}
+
+/// ", 2.05 J a step ± 3.0 %, 32.0 mJ a sample".
+std::string step_words(const Snapshot& snapshot, const EnergyOfSteps& of) {
+  if (of.steps == 0) { return ""; }
+  const std::string where =
+      snapshot.series.size() < 2 ? "" : " of " + path_label(snapshot, snapshot.series[of.series].path, 40);
+  const std::string item = of.joules_an_item > 0 ? ", " + human_energy(of.joules_an_item) + " a sample" : "";
+  return fmt::format(", {} a step{} \u00B1 {}{}", human_energy(of.joules_a_step), where, percent(of.error, 1), item);
+}
+
+/// "1.23 kJ on cuda 0 (energy counter, every 100 ms), 2.05 J a step ± 3.0 %".
+std::string energy_words(const Snapshot& snapshot, const std::vector<const Meter*>& meters, Meter::Kind kind) {
+  double joules = 0;
+  double least = 0;
+  double most = 0;
+  for (const Meter* each : meters) {
+    least = joules == 0 ? each->energy.joules : std::min(least, each->energy.joules);
+    most = std::max(most, each->energy.joules);
+    joules += each->energy.joules;
+  }
+  const char* const nouns = kind == Meter::Kind::device ? "devices" : "machines' processors";
+  const std::string where = meters.size() == 1 ? name_of(*meters.front())
+                                               : fmt::format("{} {}, {} to {} each", meters.size(), nouns,
+                                                             human_energy(least), human_energy(most));
+  return fmt::format("{} on {} ({}){}", human_energy(joules), where, source_of(*meters.front()),
+                     step_words(snapshot, energy_of_steps(snapshot, kind)));
+}
+
+/// The regions that took most, by all devices, or without one by the processors.
+void region_line(const Snapshot& snapshot, Lines& lines) {
+  const bool device = !meters_of(snapshot, Meter::Kind::device).empty();
+  const Meter::Kind kind = device ? Meter::Kind::device : Meter::Kind::processors;
+  std::map<std::string, RegionEnergy> regions;
+  for (const RegionEnergy& each : snapshot.region_energies) {
+    if (each.meter >= snapshot.meters.size() || snapshot.meters[each.meter].kind != kind) { continue; }
+    RegionEnergy& sum = regions[each.name];
+    sum.calls = std::max(sum.calls, each.calls);
+    sum.joules += each.joules;
+    sum.error_joules += each.error_joules;
+  }
+  std::vector<std::pair<double, std::string>> order;
+  for (const auto& [name, each] : regions) {
+    if (each.joules > 0) { order.emplace_back(-each.joules, name); }
+  }
+  std::sort(order.begin(), order.end());
+  std::string text;
+  for (std::size_t at = 0; at < std::min(order.size(), kMostDevices); ++at) {
+    const RegionEnergy& each = regions[order[at].second];
+    text += fmt::format("{}{} {} \u00B1 {} in {} call{}", at == 0 ? "" : ", ", fit(printable(order[at].second), 40),
+                        human_energy(each.joules), percent(each.error_joules, each.joules), human_count(each.calls),
+                        plural(each.calls));
+  }
+  if (!text.empty()) { lines.push_back("  in regions of five samples and more: " + text); }
+}
+
+void energy_lines(const Snapshot& snapshot, Lines& lines) {
+  std::string text;
+  for (const Meter::Kind kind : {Meter::Kind::device, Meter::Kind::processors}) {
+    std::vector<const Meter*> meters = meters_of(snapshot, kind);
+    meters.erase(std::remove_if(meters.begin(), meters.end(), [](const Meter* each) { return !has_energy(*each); }),
+                 meters.end());
+    if (meters.empty()) { continue; }
+    text += (text.empty() ? "" : "; ") + energy_words(snapshot, meters, kind);
+  }
+  if (!text.empty()) { lines.push_back("energy: " + text); }
+  region_line(snapshot, lines);
+  for (const Meter& each : snapshot.meters) {
+    const double counted = each.energy.joules;
+    const double summed = each.energy.by_power_joules;
+    if (!has_energy(each) || summed == MeterEnergy::kUnknown || std::abs(summed - counted) <= kTellBoth * counted) {
+      continue;
+    }
+    lines.push_back(fmt::format("  {}: its counter tells {}, its power comes to {}", name_of(each),
+                                human_energy(counted), human_energy(summed)));
+  }
+}
+
+/// What meters of one kind had in use at most: of many, the one that had most.
+void add_memory(const Snapshot& snapshot, Meter::Kind kind, Quantity quantity, std::string& text) {
+  std::vector<std::pair<const Meter*, const QuantityFigures*>> known;
+  for (const Meter* each : meters_of(snapshot, kind)) {
+    const QuantityFigures* const memory = each->figures_of(quantity);
+    if (memory != nullptr && memory->most > 0) { known.emplace_back(each, memory); }
+  }
+  const std::size_t all = known.size();
+  if (all > kMostDevices) {
+    known = {*std::max_element(known.begin(), known.end(),
+                               [](const auto& a, const auto& b) { return a.second->most < b.second->most; })};
+  }
+  for (const auto& [meter, memory] : known) {
+    const std::string whole =
+        meter->memory_bytes == 0 ? "" : " of " + human_bytes(static_cast<double>(meter->memory_bytes));
+    text += fmt::format("{}{} {}{}", text.empty() ? "" : "; ", name_of(*meter),
+                        human_bytes(static_cast<double>(memory->most)), whole);
+  }
+  if (all > known.size()) { text += fmt::format(", the most of {}", all); }
+}
+
+void memory_line(const Snapshot& snapshot, Lines& lines) {
+  std::string text;
+  add_memory(snapshot, Meter::Kind::device, Quantity::memory, text);
+  add_memory(snapshot, Meter::Kind::process, Quantity::peak_memory, text);
+  add_memory(snapshot, Meter::Kind::machine, Quantity::memory, text);
+  if (!text.empty()) { lines.push_back("memory at most: " + text); }
+}
+
+std::string slowed_words(const Meter& meter) {
+  if (meter.slowed_ns == 0) { return ""; }
+  const auto all = static_cast<double>(meter.last_ns - meter.first_ns);
+  std::string text = fmt::format("slowed down {} of the time", percent(static_cast<double>(meter.slowed_ns), all));
+  for (const SlowTime& each : meter.slowed) {
+    text += fmt::format("{} {} {}", &each == &meter.slowed.front() ? ":" : ",", words_of(each.why),
+                        percent(static_cast<double>(each.ns), all));
+  }
+  return text;
+}
+
+/// "cuda 0: busy 87.0 % and 312 W of 700 W on average, clock 1 800 MHz (1 200 at least), at most 71 °C".
+std::string use_words(const Meter& meter) {
+  std::string text;
+  const auto add = [&text](const std::string& more) { text += (text.empty() ? "" : ", ") + more; };
+  if (const QuantityFigures* busy = meter.figures_of(Quantity::utilization)) {
+    add("busy " + percent(busy->mean, 1000));
+  }
+  if (const QuantityFigures* power = meter.figures_of(Quantity::power)) {
+    const std::string limit =
+        meter.power_limit_mw == 0 ? "" : fmt::format(" of {:.0f} W", static_cast<double>(meter.power_limit_mw) / 1e3);
+    add(fmt::format("{:.0f} W{}", power->mean / 1e3, limit));
+  }
+  if (const QuantityFigures* clock = meter.figures_of(Quantity::clock)) {
+    add(fmt::format("{:.0f} MHz", clock->mean));
+    if (clock->least > 0) { text += fmt::format(" (least {})", human_count(static_cast<std::uint64_t>(clock->least))); }
+  }
+  if (!text.empty()) { text += " on average"; }
+  if (const QuantityFigures* heat = meter.figures_of(Quantity::temperature)) {
+    add(fmt::format("at most {:.0f} \u00B0C", static_cast<double>(heat->most) / 1e3));
+  }
+  if (const std::string slowed = slowed_words(meter); !slowed.empty()) { add(slowed); }
+  return text;
+}
+
+void use_lines(const Snapshot& snapshot, Lines& lines) {
+  const std::vector<const Meter*> devices = meters_of(snapshot, Meter::Kind::device);
+  for (const Meter* each : devices) {
+    // Of many, those that could have been faster.
+    if (devices.size() > kMostDevices && each->slowed_ns == 0) { continue; }
+    const std::string text = use_words(*each);
+    if (!text.empty()) { lines.push_back(name_of(*each) + ": " + text); }
+  }
+}
+
+void process_line(const Meter& meter, Lines& lines) {
+  std::string text;
+  const auto add = [&](Quantity quantity, const char* what, bool bytes) {
+    const QuantityFigures* const figures = meter.figures_of(quantity);
+    if (figures == nullptr || figures->change <= 0) { return; }
+    const std::string amount = bytes ? human_bytes(static_cast<double>(figures->change))
+                                     : human_count(static_cast<std::uint64_t>(figures->change));
+    text += (text.empty() ? "" : ", ") + amount + " " + what;
+  };
+  add(Quantity::storage_read, "read from storage", true);
+  add(Quantity::storage_written, "written to it", true);
+  add(Quantity::major_faults, "page faults that waited for storage", false);
+  add(Quantity::forced_switches, "forced context switches", false);
+  if (!text.empty()) { lines.push_back(name_of(meter) + ": " + text); }
+}
+
+/// How busy its processors were, with everything that runs there.
+void machine_line(const Meter& meter, Lines& lines) {
+  const QuantityFigures* const cpu = meter.figures_of(Quantity::cpu_time);
+  const auto all = static_cast<double>(meter.last_ns - meter.first_ns) * meter.processors;
+  if (cpu == nullptr || all <= 0 || cpu->change < 0) { return; }
+  lines.push_back(fmt::format("{}: {} of {} processor{} busy, with all that runs there", name_of(meter),
+                              percent(static_cast<double>(cpu->change), all), meter.processors,
+                              plural(meter.processors)));
+}
+
+/// The energies of steps by the meters that are wanted, of each the one of the longest time; all of one Batch path.
+template <class Wanted>
+std::map<std::uint32_t, const StepEnergy*> longest_energies(const Snapshot& snapshot, Wanted wanted) {
+  const auto path_of = [&](const StepEnergy& each) { return snapshot.series[each.series].path; };
+  std::vector<const StepEnergy*> usable;
+  const StepEnergy* longest = nullptr;
+  for (const StepEnergy& each : snapshot.step_energies) {
+    const bool known = each.steps != 0 && each.series < snapshot.series.size() && each.meter < snapshot.meters.size();
+    if (!known || !wanted(each.meter)) { continue; }
+    usable.push_back(&each);
+    if (longest == nullptr || each.time_ns > longest->time_ns) { longest = &each; }
+  }
+  std::map<std::uint32_t, const StepEnergy*> by_meter;
+  for (const StepEnergy* each : usable) {
+    if (path_of(*each) != path_of(*longest)) { continue; }
+    const StepEnergy*& place = by_meter[each->meter];
+    if (place == nullptr || each->time_ns > place->time_ns) { place = each; }
+  }
+  return by_meter;
+}
+
+template <class Wanted>
+EnergyOfSteps sum_of_steps(const Snapshot& snapshot, Wanted wanted) {
+  EnergyOfSteps sum;
+  double error_joules = 0;
+  for (const auto& [meter, each] : longest_energies(snapshot, wanted)) {
+    const auto steps = static_cast<double>(each->steps);
+    sum.series = each->series;
+    sum.steps = std::max(sum.steps, each->steps);
+    sum.joules_a_step += each->joules / steps;
+    error_joules += each->error_joules / steps;
+    if (each->items != 0) { sum.joules_an_item += each->joules / static_cast<double>(each->items); }
+  }
+  sum.error = sum.joules_a_step > 0 ? error_joules / sum.joules_a_step : 0;
+  return sum;
+}
+
+}  // namespace
+
+EnergyOfSteps energy_of_steps(const Snapshot& snapshot, Meter::Kind kind) {
+  return sum_of_steps(snapshot, [&](std::uint32_t meter) { return snapshot.meters[meter].kind == kind; });
+}
+
+EnergyOfSteps energy_of_steps(const Snapshot& snapshot, std::uint32_t meter) {
+  return sum_of_steps(snapshot, [meter](std::uint32_t other) { return other == meter; });
+}
+
+void add_sampled(const Snapshot& snapshot, Lines& lines) {
+  energy_lines(snapshot, lines);
+  memory_line(snapshot, lines);
+  use_lines(snapshot, lines);
+  const auto each_of = [&](Meter::Kind kind, void (*add)(const Meter&, Lines&)) {
+    const std::vector<const Meter*> meters = meters_of(snapshot, kind);
+    for (std::size_t at = 0; at < meters.size() && meters.size() <= kMostDevices; ++at) { add(*meters[at], lines); }
+  };
+  each_of(Meter::Kind::process, process_line);
+  each_of(Meter::Kind::machine, machine_line);
+}
+
+void add_sample_caveats(const Snapshot& snapshot, Lines& lines) {
+  const bool device = !meters_of(snapshot, Meter::Kind::device).empty();
+  if (device) {
+    lines.emplace_back("energy, memory and use of a device are those of the whole device, whoever uses it");
+  }
+  for (const Meter& each : snapshot.meters) {
+    if (!each.caveat.empty()) { lines.push_back(name_of(each) + ": " + fit(printable(each.caveat), 200)); }
+    if (each.lost.empty()) { continue; }
+    lines.push_back(fmt::format("{}: no samples after {}: {}", name_of(each),
+                                human_time(static_cast<double>(each.last_ns)), fit(printable(each.lost), 200)));
+  }
+  std::string absent;
+  for (const Unsampled& each : snapshot.unsampled) {
+    absent += fmt::format("{}{} ({})", absent.empty() ? "" : "; ", fit(printable(each.what), 80),
+                          fit(printable(each.why), 200));
+  }
+  if (!absent.empty()) { lines.push_back("not sampled: " + absent); }
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sample/device_source.hpp"
+
+#include <utility>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+std::vector<Quantity> DeviceSource::add_device(const std::vector<Quantity>& may) {
+  Asked asked;
+  for (const Quantity each : may) {
+    std::int64_t value = 0;
+    if (ask(asked_.size(), each, value) == Answer::told) { asked.quantities.push_back(each); }
+  }
+  std::vector<Quantity> tells = asked.quantities;
+  if (!tells.empty()) { asked_.push_back(std::move(asked)); }
+  return tells;
+}
+
+void DeviceSource::read(const NowNs& now, std::vector<Reading>& readings) {
+  for (std::size_t device = 0; device < asked_.size(); ++device) {
+    if (!asked_[device].lost) { readings.push_back(read(device, now)); }
+  }
+}
+
+Reading DeviceSource::read(std::size_t device, const NowNs& now) {
+  Asked& asked = asked_[device];
+  Reading reading;
+  reading.meter = static_cast<std::uint32_t>(device);
+  reading.values.assign(asked.quantities.size(), Sample::kAbsent);
+  bool any = false;
+  // The first value is the energy, whose time matters.
+  const std::int64_t begin_ns = now();
+  reading.time_ns = begin_ns;
+  for (std::size_t place = 0; place < reading.values.size() && !asked.lost; ++place) {
+    std::int64_t value = 0;
+    const Answer answer = ask(device, asked.quantities[place], value);
+    if (place == 0) { reading.time_ns = begin_ns + (now() - begin_ns) / 2; }
+    if (answer == Answer::told) { reading.values[place] = value; }
+    any = any || answer == Answer::told;
+    asked.lost = answer == Answer::gone;
+  }
+  asked.failures = any ? 0 : asked.failures + 1;
+  asked.lost = asked.lost || asked.failures >= kMostFailures;
+  if (asked.lost) {
+    reading.values.clear();
+    reading.lost = trouble();
+  }
+  return reading;
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,176 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sample/energy_books.hpp"
+
+#include "base/nanoseconds.hpp"
+
+#include <algorithm>
+#include <utility>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+constexpr std::int64_t kShortest = 4;  // pieces an interval of samples
+
+// A meter that is so many intervals, and so long, behind the newest one does not answer: nothing waits for it.
+constexpr std::int64_t kLateIntervals = 10;
+constexpr std::int64_t kLateNs = 2 * kSecondNs;
+
+std::int64_t end_of(const Row& row) noexcept { return row.begin_ns + row.host_ns; }
+
+}  // namespace
+
+/// What is shorter cannot have the samples that it needs.
+bool EnergyBooks::is_long(std::int64_t begin_ns, std::int64_t end_ns) const noexcept {
+  return end_ns - begin_ns >= static_cast<std::int64_t>(kLeastSamples - 1) * interval_ns_;
+}
+
+void EnergyBooks::add_step(const Row& row, bool and_batch) {
+  Piece piece;
+  piece.series = row.series;
+  piece.begin_ns = row.begin_ns;
+  piece.end_ns = end_of(row);
+  if (and_batch && is_long(piece.begin_ns, piece.end_ns)) { wait(piece); }
+  if (row.warmup || row.period_ns < 0) { return; }
+  piece.begin_ns = piece.end_ns - row.period_ns;
+  piece.steps = 1;
+  piece.items = row.items < 0 ? 0 : static_cast<std::uint64_t>(row.items);
+  if (!join(piece)) { wait(std::move(piece)); }
+}
+
+/// Short steps that follow each other wait as one.
+bool EnergyBooks::join(const Piece& piece) {
+  if (waiting_.empty()) { return false; }
+  Piece& last = waiting_.back();
+  const bool follows = last.steps != 0 && last.series == piece.series && last.end_ns == piece.begin_ns;
+  if (!follows || piece.end_ns - last.begin_ns >= interval_ns_ / kShortest) { return false; }
+  last.end_ns = piece.end_ns;
+  last.steps += piece.steps;
+  last.items += piece.items;
+  return true;
+}
+
+void EnergyBooks::add_region(std::string_view name, std::int64_t begin_ns, std::int64_t end_ns) {
+  if (!is_long(begin_ns, end_ns)) { return; }
+  Piece piece;
+  piece.name = name;
+  piece.begin_ns = begin_ns;
+  piece.end_ns = end_ns;
+  wait(std::move(piece));
+}
+
+void EnergyBooks::wait(Piece piece) {
+  if (waiting_.size() == kMostWaiting) {
+    dropped_ += std::max<std::uint64_t>(waiting_.front().steps, 1);
+    waiting_.pop_front();
+  }
+  waiting_.push_back(std::move(piece));
+}
+
+/// The time up to which every meter that answers is known.
+std::int64_t EnergyBooks::covered(const Meters& meters) const {
+  std::int64_t newest = EnergyPoints::kNever;
+  for (const EnergyPoints* each : meters) { newest = each == nullptr ? newest : std::max(newest, each->known_ns()); }
+  if (newest == EnergyPoints::kNever) { return newest; }
+  const std::int64_t least = newest - std::max(kLateIntervals * interval_ns_, kLateNs);
+  std::int64_t covered = newest;
+  for (const EnergyPoints* each : meters) {
+    if (each != nullptr && each->known_ns() >= least) { covered = std::min(covered, each->known_ns()); }
+  }
+  return covered;
+}
+
+void EnergyBooks::settle(const Meters& meters, bool end) {
+  const std::int64_t until = covered(meters);
+  while (!waiting_.empty() && (end || waiting_.front().end_ns <= until)) {
+    share_out(waiting_.front(), meters);
+    waiting_.pop_front();
+  }
+}
+
+void EnergyBooks::share_out(const Piece& piece, const Meters& meters) {
+  for (std::uint32_t meter = 0; meter < meters.size(); ++meter) {
+    if (meters[meter] == nullptr) { continue; }
+    if (piece.steps != 0) {
+      add_steps(piece, meter, *meters[meter]);
+    } else {
+      add_call(piece, meter, *meters[meter]);
+    }
+  }
+}
+
+void EnergyBooks::add_steps(const Piece& piece, std::uint32_t meter, const EnergyPoints& energy) {
+  const Place place(piece.series, meter);
+  if (series_.size() >= kMostPlaces && series_.count(place) == 0) { return; }
+  Series& series = series_[place];
+  Stretch& stretch = series.stretch;
+  EnergyPoints::Edge begin;
+  EnergyPoints::Edge end;
+  const bool known = energy.at(piece.begin_ns, begin) && energy.at(piece.end_ns, end);
+  if (!known || stretch.end_ns != piece.begin_ns) { close(series); }
+  if (!known) { return; }
+  if (stretch.steps == 0) {
+    stretch.begin = begin;
+    stretch.begin_ns = piece.begin_ns;
+  }
+  stretch.end = end;
+  stretch.end_ns = piece.end_ns;
+  stretch.steps += piece.steps;
+  stretch.items += piece.items;
+  stretch.values += energy.values_between(piece.begin_ns, piece.end_ns);
+}
+
+void EnergyBooks::add_call(const Piece& piece, std::uint32_t meter, const EnergyPoints& energy) {
+  WindowEnergy window;
+  if (!energy.between(piece.begin_ns, piece.end_ns, window) || window.values < kLeastSamples) { return; }
+  const Called place(piece.name, piece.series, meter);
+  if (calls_.size() >= kMostPlaces && calls_.count(place) == 0) { return; }
+  RegionEnergy& calls = calls_[place];
+  ++calls.calls;
+  calls.time_ns += piece.end_ns - piece.begin_ns;
+  calls.joules += window.joules;
+  calls.error_joules += window.error_joules;
+}
+
+void EnergyBooks::add_to(StepEnergy& sum, const Stretch& stretch) {
+  if (stretch.values < kLeastSamples) { return; }
+  sum.steps += stretch.steps;
+  sum.items += stretch.items;
+  sum.time_ns += stretch.end_ns - stretch.begin_ns;
+  sum.joules += stretch.end.joules - stretch.begin.joules;
+  sum.error_joules += stretch.begin.error_joules + stretch.end.error_joules;
+}
+
+void EnergyBooks::close(Series& series) {
+  add_to(series.closed, series.stretch);
+  series.stretch = Stretch();
+}
+
+void EnergyBooks::tell(std::vector<StepEnergy>& steps, std::vector<RegionEnergy>& regions,
+                       const std::function<std::string(std::uint32_t)>& batch_of) const {
+  for (const auto& [place, series] : series_) {
+    StepEnergy sum = series.closed;
+    add_to(sum, series.stretch);
+    sum.series = place.first;
+    sum.meter = place.second;
+    if (sum.steps != 0) { steps.push_back(sum); }
+  }
+  std::map<std::pair<std::string, std::uint32_t>, RegionEnergy> named;
+  for (const auto& [place, calls] : calls_) {
+    const auto& [name, series, meter] = place;
+    RegionEnergy& region = named[{series == kNoSeries ? name : batch_of(series), meter}];
+    region.calls += calls.calls;
+    region.time_ns += calls.time_ns;
+    region.joules += calls.joules;
+    region.error_joules += calls.error_joules;
+  }
+  for (auto& [place, region] : named) {
+    region.name = place.first;
+    region.meter = place.second;
+    regions.push_back(std::move(region));
+  }
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,252 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sample/nvml_source.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+constexpr std::int64_t bit(Slowdown why) noexcept { return static_cast<std::int64_t>(why); }
+
+/// The device will never answer again.
+bool is_gone(int error) noexcept { return error == kNvmlGpuIsLost || error == kNvmlGpuNotFound; }
+
+/// What a function answers, made a value of.
+template <class T, class Make>
+int tell(int (*function)(NvmlLibrary::Device, T*), NvmlLibrary::Device device, std::int64_t& value, Make make) {
+  if (function == nullptr) { return kNvmlFunctionNotFound; }
+  T answer{};
+  const int error = function(device, &answer);
+  if (error == kNvmlSuccess) { value = make(answer); }
+  return error;
+}
+
+/// The same of one that is also told of what.
+int tell(int (*function)(NvmlLibrary::Device, int, unsigned*), NvmlLibrary::Device device, int of, std::int64_t& value,
+         std::int64_t scale) {
+  if (function == nullptr) { return kNvmlFunctionNotFound; }
+  unsigned answer = 0;
+  const int error = function(device, of, &answer);
+  if (error == kNvmlSuccess) { value = std::int64_t{answer} * scale; }
+  return error;
+}
+
+std::int64_t as_it_is(unsigned answer) noexcept { return answer; }
+
+}  // namespace
+
+std::int64_t slowdowns_of_nvml(unsigned long long reasons) noexcept {
+  std::int64_t bits = 0;
+  if ((reasons & kNvmlSwPowerCap) != 0) { bits |= bit(Slowdown::power_cap); }
+  if ((reasons & (kNvmlSwThermalSlowdown | kNvmlHwThermalSlowdown)) != 0) { bits |= bit(Slowdown::heat); }
+  if ((reasons & kNvmlHwPowerBrakeSlowdown) != 0) { bits |= bit(Slowdown::power_brake); }
+  // It comes along with the two above.
+  constexpr unsigned long long kTold = kNvmlHwThermalSlowdown | kNvmlHwPowerBrakeSlowdown;
+  if ((reasons & kNvmlHwSlowdown) != 0 && (reasons & kTold) == 0) { bits |= bit(Slowdown::hardware); }
+  return bits;
+}
+
+NvmlSource::NvmlSource(NvmlLibrary& nvml, VisibleDevices visible, bool pci_order)
+    : nvml_(nvml), visible_(std::move(visible)), pci_order_(pci_order) {}
+
+std::unique_ptr<SampleSource> NvmlSource::of_process() {
+  const char* const order = std::getenv("CUDA_DEVICE_ORDER");
+  return std::make_unique<NvmlSource>(NvmlLibrary::get(), VisibleDevices::of(std::getenv("CUDA_VISIBLE_DEVICES")),
+                                      order != nullptr && std::strcmp(order, "PCI_BUS_ID") == 0);
+}
+
+std::string NvmlSource::told(int error) const {
+  const char* const words = nvml_.error_string(error);
+  return words == nullptr ? "error " + std::to_string(error) : words;
+}
+
+std::string NvmlSource::text_of(int (*function)(NvmlLibrary::Device, char*, unsigned),
+                                NvmlLibrary::Device device) const {
+  constexpr unsigned kBytes = std::max(kNvmlUuidBytes, kNvmlNameBytes);
+  char text[kBytes + 1] = {};
+  return function != nullptr && function(device, text, kBytes) == kNvmlSuccess ? text : "";
+}
+
+void NvmlSource::open(std::vector<Meter>& meters, std::vector<Unsampled>& unsampled) {
+  if (!find_gpus(unsampled)) { return; }
+  choose(meters, unsampled);
+  if (devices_.empty() && unsampled.empty()) {
+    unsampled.push_back({what(), gpus_.empty() ? "NVML finds none" : "CUDA_VISIBLE_DEVICES hides them all"});
+  }
+}
+
+/// All of the machine, or of the container.
+bool NvmlSource::find_gpus(std::vector<Unsampled>& unsampled) {
+  const auto fail = [&](const std::string& why) {
+    unsampled.push_back({what(), why});
+    return false;
+  };
+  if (const char* reason = nvml_.availability.reason()) { return fail(reason); }
+  nvml_.availability.used();
+  if (const int error = nvml_.init(); error != kNvmlSuccess) { return fail("NVML does not start: " + told(error)); }
+  unsigned count = 0;
+  if (const int error = nvml_.device_count(&count); error != kNvmlSuccess) { return fail("NVML: " + told(error)); }
+  for (unsigned index = 0; index < std::min<std::size_t>(count, kMostDevices); ++index) {
+    Gpu gpu;
+    gpu.number = index;
+    const int error = nvml_.device_by_index(index, &gpu.handle);
+    if (error != kNvmlSuccess) {
+      unsampled.push_back({"NVIDIA GPU " + std::to_string(index), told(error)});
+      continue;
+    }
+    gpu.uuid = text_of(nvml_.uuid, gpu.handle);
+    gpu.name = text_of(nvml_.name, gpu.handle);
+    gpus_.push_back(std::move(gpu));
+  }
+  return true;
+}
+
+void NvmlSource::choose(std::vector<Meter>& meters, std::vector<Unsampled>& unsampled) {
+  const bool alike =
+      std::all_of(gpus_.begin(), gpus_.end(), [&](const Gpu& each) { return each.name == gpus_.front().name; });
+  const bool guess = visible_.has_numbers() && !pci_order_ && !alike;
+  if (guess) {
+    unsampled.push_back({"the GPUs of CUDA_VISIBLE_DEVICES alone",
+                         "it numbers different models in CUDA's own order, so that all are sampled; set "
+                         "CUDA_DEVICE_ORDER=PCI_BUS_ID"});
+  }
+  if (visible_.all || guess) {
+    for (const Gpu& each : gpus_) { add(each, first_slice(each), meters, unsampled); }
+    return;
+  }
+  // As CUDA does it: the first entry that is none ends the list.
+  for (const std::string& each : visible_.entries) {
+    if (!choose(each, meters, unsampled)) { break; }
+  }
+}
+
+bool NvmlSource::choose(const std::string& entry, std::vector<Meter>& meters, std::vector<Unsampled>& unsampled) {
+  if (entry.compare(0, 4, "MIG-") == 0) {
+    NvmlLibrary::Device slice = nullptr;
+    NvmlLibrary::Device parent = nullptr;
+    if (nvml_.device_by_uuid == nullptr || nvml_.mig_parent == nullptr) { return false; }
+    if (nvml_.device_by_uuid(entry.c_str(), &slice) != kNvmlSuccess) { return false; }
+    if (nvml_.mig_parent(slice, &parent) != kNvmlSuccess) { return false; }
+    const Gpu* const gpu = gpu_of(parent);
+    if (gpu != nullptr) { add(*gpu, slice, meters, unsampled); }
+    return gpu != nullptr;
+  }
+  const Gpu* const gpu = gpu_of(entry);
+  if (gpu != nullptr) { add(*gpu, first_slice(*gpu), meters, unsampled); }
+  return gpu != nullptr;
+}
+
+/// By its index, or the beginning of its UUID, which must be that of one alone.
+const NvmlSource::Gpu* NvmlSource::gpu_of(const std::string& entry) const {
+  std::size_t index = 0;
+  const bool number = parse_device_index(entry, index);
+  const Gpu* found = nullptr;
+  for (const Gpu& each : gpus_) {
+    const bool is = number ? each.number == index
+                           : entry.compare(0, 4, "GPU-") == 0 && each.uuid.compare(0, entry.size(), entry) == 0;
+    if (!is) { continue; }
+    if (found != nullptr) { return nullptr; }
+    found = &each;
+  }
+  return found;
+}
+
+const NvmlSource::Gpu* NvmlSource::gpu_of(NvmlLibrary::Device handle) const {
+  const auto found =
+      std::find_if(gpus_.begin(), gpus_.end(), [handle](const Gpu& each) { return each.handle == handle; });
+  return found == gpus_.end() ? nullptr : &*found;
+}
+
+/// Of a GPU that is cut into slices a program gets the first one, unless it asks for another. Else the GPU itself.
+NvmlLibrary::Device NvmlSource::first_slice(const Gpu& gpu) const {
+  unsigned now = 0;
+  unsigned pending = 0;
+  const bool cut =
+      nvml_.mig_mode != nullptr && nvml_.mig_mode(gpu.handle, &now, &pending) == kNvmlSuccess && now == kNvmlMigEnabled;
+  unsigned most = 0;
+  if (!cut || nvml_.mig_by_index == nullptr || nvml_.mig_count == nullptr ||
+      nvml_.mig_count(gpu.handle, &most) != kNvmlSuccess) {
+    return gpu.handle;
+  }
+  for (unsigned index = 0; index < std::min<std::size_t>(most, kMostDevices); ++index) {
+    NvmlLibrary::Device slice = nullptr;
+    if (nvml_.mig_by_index(gpu.handle, index, &slice) == kNvmlSuccess) { return slice; }
+  }
+  return gpu.handle;
+}
+
+void NvmlSource::add(const Gpu& gpu, NvmlLibrary::Device slice, std::vector<Meter>& meters,
+                     std::vector<Unsampled>& unsampled) {
+  const bool same =
+      std::any_of(devices_.begin(), devices_.end(), [slice](const Device& each) { return each.slice == slice; });
+  if (same || devices_.size() == kMostDevices) { return; }
+  Device device;
+  device.gpu = gpu.handle;
+  device.slice = slice;
+  devices_.push_back(device);
+  Meter meter;
+  meter.kind = Meter::Kind::device;
+  meter.number = gpu.number;
+  meter.name = "cuda " + std::to_string(devices());
+  meter.model = gpu.name;
+  meter.id = gpu.uuid;
+  meter.quantities = add_device({Quantity::energy, Quantity::power, Quantity::memory, Quantity::utilization,
+                                 Quantity::clock, Quantity::slowdowns, Quantity::temperature});
+  if (meter.quantities.empty()) {
+    devices_.pop_back();
+    unsampled.push_back({"NVIDIA GPU " + std::to_string(gpu.number), trouble()});
+    return;
+  }
+  if (slice != gpu.handle) {
+    const std::string model = text_of(nvml_.name, slice);
+    if (!model.empty()) { meter.model = model; }
+    meter.caveat = "a MIG slice: memory is its own, all else is the whole GPU's";
+  }
+  std::int64_t memory_bytes = 0;
+  tell(nvml_.memory, slice, memory_bytes,
+       [](const NvmlMemory& memory) { return static_cast<std::int64_t>(memory.total); });
+  meter.memory_bytes = static_cast<std::uint64_t>(memory_bytes);
+  tell(nvml_.power_limit, gpu.handle, meter.power_limit_mw, as_it_is);
+  meters.push_back(std::move(meter));
+}
+
+DeviceSource::Answer NvmlSource::ask(std::size_t device, Quantity quantity, std::int64_t& value) {
+  error_ = this->value(devices_[device], quantity, value);
+  return error_ == kNvmlSuccess ? Answer::told : is_gone(error_) ? Answer::gone : Answer::failed;
+}
+
+/// Asks for a value. Returns NVML's answer.
+int NvmlSource::value(Device& device, Quantity quantity, std::int64_t& value) const {
+  constexpr std::int64_t kThousand = 1000;
+  switch (quantity) {
+    case Quantity::energy:
+      return tell(nvml_.total_energy, device.gpu, value, [&device](unsigned long long millijoules) {
+        return static_cast<std::int64_t>(device.energy.add(millijoules)) * kThousand;
+      });
+    case Quantity::power:
+      return tell(nvml_.power, device.gpu, value, as_it_is);
+    case Quantity::memory:
+      return tell(nvml_.memory, device.slice, value,
+                  [](const NvmlMemory& memory) { return static_cast<std::int64_t>(memory.used); });
+    case Quantity::utilization:
+      return tell(nvml_.utilization, device.gpu, value,
+                  [](const NvmlUtilization& utilization) { return std::int64_t{utilization.gpu} * 10; });
+    case Quantity::clock:
+      return tell(nvml_.clock, device.gpu, kNvmlClockSm, value, 1);
+    case Quantity::slowdowns:
+      return tell(nvml_.clock_reasons, device.gpu, value, slowdowns_of_nvml);
+    case Quantity::temperature:
+      return tell(nvml_.temperature, device.gpu, kNvmlTemperatureGpu, value, kThousand);
+    default:
+      return kNvmlNotSupported;
+  }
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

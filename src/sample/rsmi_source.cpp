@@ -1,0 +1,170 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sample/rsmi_source.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <utility>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+constexpr int kRsmiNone = -1;  // there is no such function
+constexpr std::uint32_t kFirstSensor = 0;
+constexpr std::int64_t kMicrowatts = 1000;  // a milliwatt
+
+}  // namespace
+
+RsmiSource::RsmiSource(RsmiLibrary& rsmi, VisibleDevices rocr, VisibleDevices hip)
+    : rsmi_(rsmi), rocr_(std::move(rocr)), hip_(std::move(hip)) {}
+
+std::unique_ptr<SampleSource> RsmiSource::of_process() {
+  return std::make_unique<RsmiSource>(RsmiLibrary::get(), VisibleDevices::of(std::getenv("ROCR_VISIBLE_DEVICES")),
+                                      VisibleDevices::of(std::getenv("HIP_VISIBLE_DEVICES")));
+}
+
+std::string RsmiSource::told(int status) const {
+  const char* words = nullptr;
+  const bool said = rsmi_.status_string(status, &words) == kRsmiSuccess && words != nullptr;
+  return said ? words : fmt::format("error {}", status);
+}
+
+std::string RsmiSource::id_of(std::uint32_t index) const {
+  std::uint64_t id = 0;
+  if (rsmi_.unique_id != nullptr && rsmi_.unique_id(index, &id) == kRsmiSuccess) {
+    return fmt::format("GPU-{:016x}", id);
+  }
+  if (rsmi_.pci_id != nullptr && rsmi_.pci_id(index, &id) == kRsmiSuccess) { return fmt::format("PCI-{:x}", id); }
+  return fmt::format("AMD-{}", index);
+}
+
+void RsmiSource::open(std::vector<Meter>& meters, std::vector<Unsampled>& unsampled) {
+  const auto fail = [&](const std::string& why) { unsampled.push_back({what(), why}); };
+  if (const char* reason = rsmi_.availability.reason()) { return fail(reason); }
+  rsmi_.availability.used();
+  if (const int status = rsmi_.init(0); status != kRsmiSuccess) {
+    return fail("rocm_smi does not start: " + told(status));
+  }
+  std::uint32_t count = 0;
+  if (const int status = rsmi_.device_count(&count); status != kRsmiSuccess) {
+    return fail("rocm_smi: " + told(status));
+  }
+  for (const std::uint32_t index : chosen(count)) { add(index, meters, unsampled); }
+  if (devices_.empty() && unsampled.empty()) {
+    fail(count == 0 ? "rocm_smi finds none" : "ROCR_VISIBLE_DEVICES or HIP_VISIBLE_DEVICES hides them all");
+  }
+}
+
+/// In the order in which HIP counts them: the first entry that is none ends a list.
+std::vector<std::uint32_t> RsmiSource::chosen(std::uint32_t count) const {
+  std::vector<std::uint32_t> all;
+  for (std::uint32_t index = 0; index < std::min<std::size_t>(count, kMostDevices); ++index) { all.push_back(index); }
+  for (const VisibleDevices* list : {&rocr_, &hip_}) {
+    if (list->all) { continue; }
+    std::vector<std::uint32_t> some;
+    for (const std::string& entry : list->entries) {
+      std::size_t number = 0;
+      const bool is_number = parse_device_index(entry, number);
+      const auto found = std::find_if(all.begin(), all.end(), [&](std::uint32_t index) {
+        return is_number ? number < all.size() && index == all[number] : !entry.empty() && id_of(index) == entry;
+      });
+      if (found == all.end()) { break; }
+      if (std::find(some.begin(), some.end(), *found) == some.end()) { some.push_back(*found); }
+    }
+    all = std::move(some);
+  }
+  return all;
+}
+
+void RsmiSource::add(std::uint32_t index, std::vector<Meter>& meters, std::vector<Unsampled>& unsampled) {
+  Device device;
+  device.index = index;
+  std::int64_t degrees = 0;
+  if (value(device, Quantity::temperature, degrees) != kRsmiSuccess) { device.thermometer = kRsmiJunction; }
+  devices_.push_back(device);
+  Meter meter;
+  meter.kind = Meter::Kind::device;
+  meter.number = index;
+  meter.name = fmt::format("hip {}", devices());
+  meter.id = id_of(index);
+  meter.quantities =
+      add_device({Quantity::energy, Quantity::power, Quantity::memory, Quantity::utilization, Quantity::temperature});
+  if (meter.quantities.empty()) {
+    devices_.pop_back();
+    unsampled.push_back({fmt::format("AMD GPU {}", index), trouble()});
+    return;
+  }
+  char name[128] = {};
+  if (rsmi_.name != nullptr && rsmi_.name(index, name, sizeof name - 1) == kRsmiSuccess) { meter.model = name; }
+  std::uint64_t amount = 0;
+  if (rsmi_.memory_total != nullptr && rsmi_.memory_total(index, kRsmiMemoryVram, &amount) == kRsmiSuccess) {
+    meter.memory_bytes = amount;
+  }
+  if (rsmi_.power_cap != nullptr && rsmi_.power_cap(index, kFirstSensor, &amount) == kRsmiSuccess) {
+    meter.power_limit_mw = static_cast<std::int64_t>(amount) / kMicrowatts;
+  }
+  meters.push_back(std::move(meter));
+}
+
+int RsmiSource::energy_of(Device& device, std::int64_t& value) const {
+  if (rsmi_.energy == nullptr) { return kRsmiNone; }
+  std::uint64_t count = 0;
+  std::uint64_t time_ns = 0;
+  float microjoules = 0;
+  const int status = rsmi_.energy(device.index, &count, &microjoules, &time_ns);
+  if (status != kRsmiSuccess) { return status; }
+  if (count == 0 || !(microjoules > 0)) { return kRsmiNone; }  // as the second half of a GPU of two says
+  value = std::llround(static_cast<double>(device.energy.add(count)) * static_cast<double>(microjoules));
+  return kRsmiSuccess;
+}
+
+int RsmiSource::power_of(const Device& device, std::int64_t& value) const {
+  std::uint64_t microwatts = 0;
+  int status = rsmi_.socket_power == nullptr ? kRsmiNone : rsmi_.socket_power(device.index, &microwatts);
+  if (status != kRsmiSuccess && rsmi_.average_power != nullptr) {
+    status = rsmi_.average_power(device.index, kFirstSensor, &microwatts);
+  }
+  value = static_cast<std::int64_t>(microwatts) / kMicrowatts;
+  return status;
+}
+
+DeviceSource::Answer RsmiSource::ask(std::size_t device, Quantity quantity, std::int64_t& value) {
+  status_ = this->value(devices_[device], quantity, value);
+  return status_ == kRsmiSuccess ? Answer::told : Answer::failed;
+}
+
+/// Asks for a value. Returns what rocm_smi says.
+int RsmiSource::value(Device& device, Quantity quantity, std::int64_t& value) const {
+  switch (quantity) {
+    case Quantity::energy:
+      return energy_of(device, value);
+    case Quantity::power:
+      return power_of(device, value);
+    case Quantity::memory: {
+      std::uint64_t bytes = 0;
+      const int status =
+          rsmi_.memory_used == nullptr ? kRsmiNone : rsmi_.memory_used(device.index, kRsmiMemoryVram, &bytes);
+      value = static_cast<std::int64_t>(bytes);
+      return status;
+    }
+    case Quantity::utilization: {
+      std::uint32_t percent = 0;
+      const int status = rsmi_.busy == nullptr ? kRsmiNone : rsmi_.busy(device.index, &percent);
+      value = std::int64_t{percent} * 10;
+      return status;
+    }
+    case Quantity::temperature:
+      return rsmi_.temperature == nullptr
+                 ? kRsmiNone
+                 : rsmi_.temperature(device.index, device.thermometer, kRsmiTemperatureNow, &value);
+    default:
+      return kRsmiNone;
+  }
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

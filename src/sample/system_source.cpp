@@ -1,0 +1,173 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sample/system_source.hpp"
+
+#include <takt/detail/ticks.hpp>
+
+#include "base/nanoseconds.hpp"
+#include "sample/kernel_file.hpp"
+
+#include <utility>
+
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+constexpr std::uint64_t kKiB = 1024;
+
+std::int64_t value_of(std::uint64_t number) noexcept { return static_cast<std::int64_t>(number); }
+
+std::int64_t number_of(const KernelFile& file, std::string_view name, std::uint64_t unit) noexcept {
+  std::uint64_t value = 0;
+  return file.number_of(name, value) ? value_of(value * unit) : Sample::kAbsent;
+}
+
+std::string path_in(const std::string& folder, const char* file) { return folder + file; }
+
+}  // namespace
+
+SystemSource::SystemSource(std::string host, Places places) : host_(std::move(host)), places_(std::move(places)) {}
+
+void SystemSource::open(std::vector<Meter>& meters, std::vector<Unsampled>& unsampled) {
+  add_process(meters);
+  add_machine(meters, unsampled);
+  add_processors(meters, unsampled);
+}
+
+void SystemSource::add_process(std::vector<Meter>& meters) {
+  process_ = static_cast<std::uint32_t>(meters.size());
+  has_io_ = KernelFile(path_in(places_.proc, "/self/io").c_str()).error() == 0;
+  Meter meter;
+  meter.kind = Meter::Kind::process;
+  meter.name = "process";
+  meter.id = host_ + " pid " + std::to_string(::getpid());
+  meter.quantities = {Quantity::cpu_time,     Quantity::memory,   Quantity::peak_memory,    Quantity::minor_faults,
+                      Quantity::major_faults, Quantity::switches, Quantity::forced_switches};
+  if (has_io_) {
+    meter.quantities.push_back(Quantity::storage_read);
+    meter.quantities.push_back(Quantity::storage_written);
+  }
+  meters.push_back(std::move(meter));
+}
+
+void SystemSource::add_machine(std::vector<Meter>& meters, std::vector<Unsampled>& unsampled) {
+  std::int64_t cpu_ns = 0;
+  std::int64_t memory_bytes = 0;
+  if (!machine_values(cpu_ns, memory_bytes)) {
+    unsampled.push_back({"the machine", places_.proc + "/stat or " + places_.proc + "/meminfo does not tell it"});
+    return;
+  }
+  machine_ = static_cast<std::uint32_t>(meters.size());
+  Meter meter;
+  meter.kind = Meter::Kind::machine;
+  meter.name = "machine";
+  meter.id = host_;
+  meter.quantities = {Quantity::cpu_time, Quantity::memory};
+  const std::int64_t total = number_of(KernelFile(path_in(places_.proc, "/meminfo").c_str()), "MemTotal:", kKiB);
+  meter.memory_bytes = total == Sample::kAbsent ? 0 : static_cast<std::uint64_t>(total);
+  const long processors = ::sysconf(_SC_NPROCESSORS_ONLN);
+  meter.processors = processors > 0 ? static_cast<std::uint32_t>(processors) : 0;
+  meters.push_back(std::move(meter));
+}
+
+void SystemSource::add_processors(std::vector<Meter>& meters, std::vector<Unsampled>& unsampled) {
+  powercap_.emplace(places_.powercap);
+  if (!powercap_->missing().empty()) {
+    unsampled.push_back({"the energy of the processors", powercap_->missing()});
+    return;
+  }
+  processors_ = static_cast<std::uint32_t>(meters.size());
+  Meter meter;
+  meter.kind = Meter::Kind::processors;
+  meter.name = "processors";
+  meter.id = host_ + " processors";
+  meter.quantities = {Quantity::energy};
+  meters.push_back(std::move(meter));
+}
+
+void SystemSource::read(const NowNs& now, std::vector<Reading>& readings) {
+  const std::int64_t now_ns = now();
+  if (processors_ != kNone) { read_processors(now_ns, readings); }
+  if (process_ != kNone) { read_process(now_ns, readings); }
+  if (machine_ != kNone && now_ns >= machine_due_ns_) { read_machine(now_ns, readings); }
+}
+
+void SystemSource::read_process(std::int64_t now_ns, std::vector<Reading>& readings) const {
+  rusage used{};
+  const bool known = ::getrusage(RUSAGE_SELF, &used) == 0;
+  const auto counted = [known](long count) { return known ? std::int64_t{count} : Sample::kAbsent; };
+  // Not the most of getrusage(): that is also of the program which the process was before exec().
+  const KernelFile status(path_in(places_.proc, "/self/status").c_str());
+  Reading reading;
+  reading.meter = process_;
+  reading.time_ns = now_ns;
+  reading.values = {value_of(posix_ns(CLOCK_PROCESS_CPUTIME_ID)),
+                    number_of(status, "VmRSS:", kKiB),
+                    number_of(status, "VmHWM:", kKiB),
+                    counted(used.ru_minflt),
+                    counted(used.ru_majflt),
+                    counted(used.ru_nvcsw),
+                    counted(used.ru_nivcsw)};
+  if (has_io_) {
+    const KernelFile io(path_in(places_.proc, "/self/io").c_str());
+    reading.values.push_back(number_of(io, "read_bytes:", 1));
+    reading.values.push_back(number_of(io, "write_bytes:", 1));
+  }
+  readings.push_back(std::move(reading));
+}
+
+/// Processor time of all processes, and memory that programs cannot have.
+bool SystemSource::machine_values(std::int64_t& cpu_ns, std::int64_t& memory_bytes) const {
+  // user nice system idle iowait irq softirq steal; those behind are parts of the first two.
+  constexpr unsigned kTold = 8;
+  constexpr unsigned kIdle = 3;
+  constexpr unsigned kIoWait = 4;
+  const KernelFile stat(path_in(places_.proc, "/stat").c_str());
+  std::string_view line = stat.text();
+  if (line.substr(0, 4) != "cpu ") { return false; }
+  line.remove_prefix(4);
+  std::uint64_t busy = 0;
+  for (unsigned field = 0; field < kTold; ++field) {
+    std::uint64_t ticks = 0;
+    if (!take_number(line, ticks)) { break; }  // kernels of long ago tell fewer
+    busy += field == kIdle || field == kIoWait ? 0 : ticks;
+  }
+  const long per_second = ::sysconf(_SC_CLK_TCK);
+  if (per_second <= 0) { return false; }
+  cpu_ns = value_of(busy) * (kSecondNs / per_second);
+  const KernelFile memory(path_in(places_.proc, "/meminfo").c_str());
+  const std::int64_t total = number_of(memory, "MemTotal:", kKiB);
+  const std::int64_t available = number_of(memory, "MemAvailable:", kKiB);
+  if (total == Sample::kAbsent || available == Sample::kAbsent) { return false; }
+  memory_bytes = total - available;
+  return true;
+}
+
+void SystemSource::read_machine(std::int64_t now_ns, std::vector<Reading>& readings) {
+  Reading reading;
+  reading.meter = machine_;
+  reading.time_ns = now_ns;
+  reading.values.assign(2, Sample::kAbsent);
+  std::int64_t cpu_ns = 0;
+  std::int64_t memory_bytes = 0;
+  if (machine_values(cpu_ns, memory_bytes)) { reading.values = {cpu_ns, memory_bytes}; }
+  readings.push_back(std::move(reading));
+  machine_due_ns_ = now_ns + kMachineNs - kMachineNs / 20;  // a thread that comes a little early reads it, too
+}
+
+void SystemSource::read_processors(std::int64_t now_ns, std::vector<Reading>& readings) {
+  std::int64_t microjoules = Sample::kAbsent;
+  powercap_->energy(microjoules);
+  Reading reading;
+  reading.meter = processors_;
+  reading.time_ns = now_ns;
+  reading.values.push_back(microjoules);
+  readings.push_back(std::move(reading));
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

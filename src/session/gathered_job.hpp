@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/job.hpp>
+#include <takt/snapshot.hpp>
+
+#include "ranks/gathered_ranks.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// What all ranks have handed over, and the figures of the job. These are made when they are asked for: the thread that
+/// reduces, which trains, does not wait for them. Any thread.
+class GatheredJob {
+ public:
+  /// \param first of rank 0, at that time.
+  GatheredJob(GatheredRanks part, std::shared_ptr<const Snapshot> first, std::uint32_t world_size)
+      : part_(std::move(part)), first_(std::move(first)), world_size_(world_size) {}
+
+  /// nullptr: what came makes no sense, which is told once.
+  std::shared_ptr<const Job> figures();
+
+ private:
+  std::shared_ptr<const Job> make() const;
+
+  std::mutex making_;
+  bool made_ = false;
+  std::shared_ptr<const Job> job_;
+  // Until it is made.
+  GatheredRanks part_;
+  std::shared_ptr<const Snapshot> first_;
+  std::uint32_t world_size_;
+};
+
+}  // namespace detail
+TAKT_END_NAMESPACE

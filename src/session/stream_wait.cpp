@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "session/stream_wait.hpp"
+
+#include <takt/device.hpp>
+
+#include <sched.h>
+#include <chrono>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+constexpr std::chrono::seconds kStreamPatience(10);
+
+bool ask_until_reached(StreamRef stream, Mark mark) noexcept {
+  const auto end = std::chrono::steady_clock::now() + kStreamPatience;
+  for (;;) {
+    const Elapsed::State state = stream.ops->elapsed(stream.handle, mark, mark).state;
+    if (state != Elapsed::State::pending) { return state == Elapsed::State::ready; }
+    if (std::chrono::steady_clock::now() >= end) { return false; }
+    sched_yield();
+  }
+}
+
+}  // namespace
+
+bool wait_for_stream(StreamRef stream) noexcept {
+  Mark mark = 0;
+  if (!stream.ops->mark(stream.handle, mark)) { return false; }
+  const bool waited = stream.ops->wait != nullptr && stream.ops->wait(stream.handle, mark);
+  const bool reached = waited || ask_until_reached(stream, mark);
+  stream.ops->release(stream.handle, mark);
+  return reached;
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

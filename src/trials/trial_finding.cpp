@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "trials/trial_finding.hpp"
+
+#include "base/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+/// "90.0", "376.5", "1 234".
+std::string told_rate(double per_s) { return per_s < 999.95 ? fmt::format("{:.1f}", per_s) : human_rate(per_s); }
+/// "9.1", "252", "1 234".
+std::string short_rate(double per_s) {
+  return per_s < 100 ? fmt::format("{:.1f}", per_s) : per_s < 999.5 ? fmt::format("{:.0f}", per_s) : human_rate(per_s);
+}
+
+/// The three rates, and what FULL is of the slower of the two others.
+struct ThreeRates {
+  const TrialRate& io;
+  const TrialRate& synthetic;
+  const TrialRate& full;
+  double of_slower = 0;
+  double low = 0;
+  double high = 0;
+
+  explicit ThreeRates(const TrialResults& results)
+      : io(results.of(TrialKind::io)),
+        synthetic(results.of(TrialKind::synthetic)),
+        full(results.of(TrialKind::full)),
+        of_slower(full.per_s / std::min(io.per_s, synthetic.per_s)),
+        low(full.low / std::min(io.high, synthetic.high)),
+        high(full.high / std::min(io.low, synthetic.low)) {}
+};
+
+Finding finding_of(const ThreeRates& rates, const std::string& unit, const char* what, std::string sentence) {
+  Finding finding;
+  finding.what = what;
+  finding.sentence = std::move(sentence);
+  const std::string a_second = unit + "/s";
+  const auto add = [&](const char* name, const TrialRate& rate) {
+    const std::string begin = name;
+    finding.evidence.push_back({begin, rate.per_s, a_second});
+    finding.evidence.push_back({begin + "_low", rate.low, a_second});
+    finding.evidence.push_back({begin + "_high", rate.high, a_second});
+  };
+  add("full", rates.full);
+  add("io", rates.io);
+  add("synthetic", rates.synthetic);
+  finding.evidence.push_back({"full_of_slower", rates.of_slower, ""});
+  finding.evidence.push_back({"data_stall", 1 - rates.full.per_s / rates.synthetic.per_s, ""});
+  finding.evidence.push_back({"one_after_the_other", 1 / (1 / rates.io.per_s + 1 / rates.synthetic.per_s), a_second});
+  return finding;
+}
+
+/// Whether one of the two is so much faster than the other that even one after the other they are about as fast as the
+/// slower one: how well they overlap does not matter.
+bool is_one_alone(const ThreeRates& rates) noexcept {
+  const double often = kBound / (1 - kBound);
+  return rates.io.low >= often * rates.synthetic.high || rates.synthetic.low >= often * rates.io.high;
+}
+
+bool has_three_intervals(const TrialResults& results) {
+  return std::all_of(results.kinds.begin(), results.kinds.end(),
+                     [](const TrialRate& each) { return each.has_interval() && each.low > 0; });
+}
+
+}  // namespace
+
+void conclude_trials(TrialResults& results) {
+  results.finding.reset();
+  results.untold.clear();
+  if (!has_three_intervals(results)) {
+    results.untold = "it takes IO, SYNTHETIC and FULL, each with an interval";
+    return;
+  }
+  const ThreeRates rates(results);
+  const auto tell = [&](const char* what, std::string sentence) {
+    results.finding = finding_of(rates, results.unit, what, std::move(sentence));
+  };
+  if (rates.high < kBound) {
+    tell("no_overlap",
+         fmt::format("loading and computing do not overlap: FULL {} of min({}, {})", short_rate(rates.full.per_s),
+                     short_rate(rates.io.per_s), short_rate(rates.synthetic.per_s)));
+  } else if (rates.low > 1 / kBound) {
+    results.untold =
+        "FULL is faster than the slower of IO and SYNTHETIC, which it cannot be: the pace of one has changed";
+  } else if (rates.low < kBound && !is_one_alone(rates)) {
+    results.untold = fmt::format("FULL is {:.2f} to {:.2f} of the slower of IO and SYNTHETIC, and the bound is {}",
+                                 rates.low, rates.high, kBound);
+  } else if (rates.io.high < rates.synthetic.low) {
+    tell("input_bound", fmt::format("input-bound: FULL {} {}/s is what IO gives ({}); the model could take {}",
+                                    told_rate(rates.full.per_s), results.unit, told_rate(rates.io.per_s),
+                                    told_rate(rates.synthetic.per_s)));
+  } else if (rates.synthetic.high < rates.io.low) {
+    tell("compute_bound",
+         fmt::format("compute-bound: FULL {} {}/s is what the model takes ({}); the loader could give {}",
+                     told_rate(rates.full.per_s), results.unit, told_rate(rates.synthetic.per_s),
+                     told_rate(rates.io.per_s)));
+  } else {
+    results.untold = "the intervals of IO and SYNTHETIC overlap: which of them is slower is not known";
+  }
+}
+
+void add_finding_of_trials(Snapshot& run) {
+  if (run.trials == nullptr || !run.trials->finding) { return; }
+  run.findings.insert(run.findings.begin(), *run.trials->finding);
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

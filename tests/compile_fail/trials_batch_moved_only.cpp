@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+
+// SYNTHETIC gives one batch to many steps, and a batch that is given by value and cannot be copied is gone after one.
+// expect: takt: SYNTHETIC gives one batch to many steps, and this loader gives batches by value that cannot be copied
+// expect: leave SYNTHETIC out: takt::trials\(session, loader, takt::no_synthetic\)
+#include <takt/trials.hpp>
+
+#include <memory>
+
+struct MovedOnly {
+  std::unique_ptr<int> data;
+};
+struct OneByOne {
+  MovedOnly operator*() const { return {}; }
+  OneByOne& operator++() { return *this; }
+  bool operator!=(const OneByOne&) const { return false; }
+};
+struct MovingLoader {
+  OneByOne begin() const { return {}; }
+  OneByOne end() const { return {}; }
+};
+
+int train(takt::Session& session, MovingLoader& loader) {
+  int steps = 0;
+#ifdef MISTAKE
+  for (auto&& batch : takt::trials(session, loader)) { steps += batch.data == nullptr ? 0 : 1; }
+#else
+  for (auto&& batch : takt::trials(session, loader, takt::no_synthetic)) { steps += batch.data == nullptr ? 0 : 1; }
+#endif
+  return steps;
+}

@@ -1,0 +1,22 @@
+# SPDX-FileCopyrightText: The Takt authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Fetches NVIDIA's binding of NVML into a folder of the build, once, and runs the tests with it. Ends with 77 if it cannot be
+fetched.
+
+with_nvml.py <folder> <program>"""
+
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "integration"))
+
+import fetch  # noqa: E402
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1])
+    python = fetch.fetch("NVIDIA's binding", ["nvidia-ml-py==13.615.71"], folder)
+    fetch.become(python, folder, str(pathlib.Path(__file__).with_name("nvml_test.py")), *sys.argv[2:])
+
+
+main()

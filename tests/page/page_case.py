@@ -1,0 +1,77 @@
+# SPDX-FileCopyrightText: The Takt authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""What tests of pages have in common: one browser, and pages that a program makes, each once."""
+
+import atexit
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import browser
+
+if browser.missing():
+    print(f"not run: {browser.missing()}")
+    sys.exit(77)
+PROGRAM = sys.argv.pop(1)
+SCRATCH = tempfile.TemporaryDirectory(prefix="takt-page-")
+FOLDER = pathlib.Path(SCRATCH.name)
+BROWSER = browser.Browser(FOLDER)
+atexit.register(SCRATCH.cleanup)
+atexit.register(BROWSER.close)
+pages = {}
+
+
+def page(kind):
+    """The folder with the page of that kind."""
+    if kind not in pages:
+        pages[kind] = FOLDER / kind
+        pages[kind].mkdir()
+        subprocess.run([PROGRAM, kind, str(pages[kind])], check=True, timeout=600)
+    return pages[kind]
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        BROWSER.resize(1280, 900)
+        BROWSER.look()
+        BROWSER.console()
+        self.says = []  # patterns of what the console may have at the end
+
+    def tearDown(self):
+        self.assertEqual([line for line in BROWSER.console() if not any(re.search(word, line) for word in self.says)], [])
+
+    def open(self, kind, address=""):
+        BROWSER.open(page(kind) / "run.html", address)
+        BROWSER.settle()
+
+    def open_changed(self, kind, words, others):
+        """With other words in the place of the last ones that are so."""
+        text = (page(kind) / "run.html").read_text(encoding="utf-8")
+        at = text.rindex(words)
+        changed = FOLDER / "changed.html"
+        changed.write_text(text[:at] + others + text[at + len(words):], encoding="utf-8")
+        BROWSER.open(changed)
+
+    def summary(self, kind):
+        return json.loads((page(kind) / "summary.json").read_text(encoding="utf-8"))
+
+    def count(self, selector):
+        return BROWSER.run("return document.querySelectorAll(arguments[0]).length", selector)
+
+    def text(self, selector):
+        return BROWSER.run("return document.querySelector(arguments[0])?.textContent ?? null", selector)
+
+    def wider_than_window(self):
+        """Elements that stand out of the window at the right, but those that can be scrolled to."""
+        return BROWSER.run(
+            "const inside = '.scroll, nav ul, svg, .skip, .patterns';"
+            "const wide = [...document.querySelectorAll('body *')].filter((e) => !e.closest(inside) && e.getBoundingClientRect().right > innerWidth + 1);"
+            "return [...wide, ...document.documentElement.scrollWidth > innerWidth ? [document.body] : []].map((e) => `${e.tagName}.${e.className}`)")
+
+
+def main():
+    unittest.main(verbosity=2)

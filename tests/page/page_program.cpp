@@ -1,0 +1,196 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+
+// Writes pages of runs whose numbers are made up, for the browser to look at: page_program <kind> <folder>. Beside
+// run.html there are summary.json, which has the same figures, and times.json with each step's time and the spikes.
+#include <takt/exporters/json.hpp>
+
+#include "page/run_page.hpp"
+#include "ranks/job_efficiency.hpp"
+#include "ranks/rank_heat.hpp"
+#include "ranks/verdict.hpp"
+#include "support/synthetic_run.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <string>
+
+namespace {
+
+using takt::detail::JobReport;
+using takt::detail::RunPage;
+using takt_test::SyntheticRun;
+using takt_test::SyntheticShape;
+
+constexpr const char* kHostile = "</script><img src=x onerror=alert(1)>\"'&{{body}}<!--\xE2\x80\xAE";
+
+void write_file(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  if (!file.flush()) { std::exit(1); }
+}
+
+void write_times(const SyntheticRun& run, const std::string& folder) {
+  std::string text = "{\"times\":[";
+  for (const std::int64_t each : run.times()) { text += std::to_string(each) + ","; }
+  if (text.back() == ',') { text.pop_back(); }
+  text += "],\"spikes\":[";
+  for (const std::uint64_t each : run.spikes()) { text += std::to_string(each) + ","; }
+  if (text.back() == ',') { text.pop_back(); }
+  write_file(folder + "/times.json", text + "]}");
+}
+
+takt::Finding finding_of(const char* what, const std::string& sentence, double ns, double share) {
+  takt::Finding finding;
+  finding.what = what;
+  finding.sentence = sentence;
+  finding.evidence = {{"share_of_step", share, ""}, {"mean", ns / 2000, "ns"}, {"steps", 2000, "steps"}};
+  finding.cost = takt::Cost{ns, 0.9 * ns, 1.1 * ns, share};
+  return finding;
+}
+
+void add_findings(takt::Snapshot& run) {
+  run.findings.push_back(finding_of(
+      "input_bound",
+      "input-bound: IO is 12 % of a step, and nothing overlaps it; without it a step takes 76.0 ms instead of 87.0 ms",
+      22e9, 0.12));
+  run.findings.push_back(
+      finding_of("spikes", "6 steps take 5.2 x the median, without a pattern: 1.4 % of the run", 2.6e9, 0.014));
+  run.findings.back().evidence.clear();
+  run.findings.push_back(finding_of("unused", "\"Augment\" was never ended: its time is not known", 0, 0));
+  run.findings.back().cost.reset();
+  run.losses.push_back({"end_without_start", "Optimizer", 1});
+}
+
+void write_page(const SyntheticShape& shape, const std::string& folder,
+                const std::function<void(takt::Snapshot&)>& change = {}) {
+  SyntheticRun run(shape);
+  if (change) { change(run.run()); }
+  write_file(folder + "/run.html", takt::detail::page_of(run.run()));
+  write_file(folder + "/summary.json", takt::format_json(run.run()));
+  write_times(run, folder);
+}
+
+/// Ranks of a job, the third of which is slow.
+void write_job(std::size_t ranks, const std::string& folder) {
+  takt_test::SimulatedJob simulated;
+  simulated.ranks = ranks;
+  simulated.steps = 300;
+  simulated.slow = {3};
+  simulated.slower = 0.2;
+  const takt::detail::StepTimes times = takt_test::simulate(simulated, 11);
+  std::vector<std::int64_t> numbers;
+  for (std::int64_t step = 0; step < static_cast<std::int64_t>(simulated.steps); ++step) {
+    numbers.push_back(10 + 4 * step);
+  }
+  SyntheticShape shape;
+  shape.steps = 1200;
+  SyntheticRun run(shape);
+  JobReport job;
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    takt::Snapshot one = run.run();
+    one.run.rank = static_cast<int>(rank);
+    one.wall_ns += rank * 1'000'000;
+    takt::detail::merge_into(job.record, takt::detail::record_of(one));
+  }
+  job.sum = run.run();
+  job.sum.run.rank = -1;
+  job.sum.run.world_size = static_cast<int>(ranks);
+  for (const takt::detail::RankVerdict& each : takt::detail::verdicts_of(times)) {
+    job.comparison.findings.push_back(each.finding);
+  }
+  job.comparison.efficiency = takt::detail::efficiency_of(times);
+  job.comparison.steps = times.steps();
+  job.heat = takt::detail::heat_of(times, numbers);
+  RunPage page;
+  page.figures = &job.sum;
+  page.steps = &run.run();
+  page.job = &job;
+  page.endings = {
+      "rank 5: died in Epoch > Batch > Comm, open 312 s (thread main); last heard of at 2026-03-01 10:25:12 UTC"};
+  write_file(folder + "/run.html", takt::detail::run_page(page));
+  write_file(folder + "/summary.json", takt::format_json(job.sum));
+}
+
+/// Names that would be markup, or more, where a page is careless.
+void make_hostile(takt::Snapshot& run) {
+  run.run.name = run.run.id = run.run.host = kHostile;
+  for (takt::PathStats& each : run.paths) {
+    if (each.name != "Batch" && each.name != "Epoch") { each.name = kHostile + each.name; }
+  }
+  run.threads.front().name = kHostile;
+  run.params = {{kHostile, kHostile}};
+  run.tags = {{"long", std::string(100'000, 'x')}, {"bytes", "\xFF\xFE\x01\x1B[31m"}};
+  run.losses.push_back({kHostile, kHostile, 3});
+  run.findings.push_back(finding_of(kHostile, kHostile, 1e9, 0.1));
+  run.devices.push_back({kHostile, kHostile, kHostile});
+}
+
+/// As much as a page can be asked to hold.
+void write_largest(const std::string& folder) {
+  SyntheticShape shape;
+  shape.steps = 1'000'000;
+  shape.steps_an_epoch = 1000;
+  shape.regions = 60;
+  shape.metrics = 12;
+  shape.spikes = 40;
+  write_page(shape, folder, [](takt::Snapshot& run) {
+    add_findings(run);
+    for (int at = 0; at < 3000; ++at) {
+      const std::uint32_t path =
+          takt_test::add_path(run, "a rather long name of a region, which is number " + std::to_string(at), 0);
+      for (std::uint64_t call = 1; call < 200; ++call) { run.paths[path].host.add(call * call * 1000); }
+    }
+    for (int at = 0; at < 500; ++at) {
+      run.params["parameter " + std::to_string(at)] = std::string(1000, 'v');
+      run.losses.push_back({"loss " + std::to_string(at), "somewhere", 1});
+    }
+  });
+}
+
+using Kinds = std::map<std::string, std::function<void(const std::string&)>>;
+
+Kinds kinds() {
+  Kinds all;
+  const auto shaped = [](auto change) {
+    return [change](const std::string& folder) {
+      SyntheticShape shape;
+      change(shape);
+      write_page(shape, folder, add_findings);
+    };
+  };
+  all["usual"] = shaped([](SyntheticShape&) {});
+  all["tiny"] = shaped([](SyntheticShape& shape) { shape.steps = 3, shape.warmup = 0; });
+  all["one"] = shaped([](SyntheticShape& shape) { shape.steps = 1; });
+  all["long"] = shaped([](SyntheticShape& shape) {
+    shape.steps = 1'000'000;
+    shape.steps_an_epoch = 100'000;
+    shape.spikes = 20;
+  });
+  all["regions"] = shaped([](SyntheticShape& shape) { shape.regions = 60; });
+  all["gpu"] = shaped([](SyntheticShape& shape) { shape.has_gpu = true, shape.metrics = 3; });
+  all["hostile"] = [](const std::string& folder) { write_page({}, folder, make_hostile); };
+  all["empty"] = [](const std::string& folder) {
+    write_file(folder + "/run.html", takt::detail::page_of(takt::Snapshot()));
+  };
+  all["ranks"] = [](const std::string& folder) { write_job(8, folder); };
+  all["many_ranks"] = [](const std::string& folder) { write_job(1000, folder); };
+  all["largest"] = write_largest;
+  return all;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const Kinds all = kinds();
+  const auto found = count == 3 ? all.find(arguments[1]) : all.end();
+  if (found == all.end()) {
+    std::fprintf(stderr, "page_program <kind> <folder>\n");
+    return 2;
+  }
+  found->second(arguments[2]);
+  return 0;
+}

@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/run_figures.hpp"
+
+#include "compare/side_differences.hpp"
+#include "journal/journal_writer.hpp"
+#include "support/catch.hpp"
+#include "support/journal_helpers.hpp"
+#include "support/scratch.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <sys/stat.h>
+
+using namespace takt_test;
+using takt::Snapshot;
+using takt::detail::ComparedRun;
+
+namespace {
+
+/// The folder of a run of one rank.
+std::string write_run(const Scratch& scratch, const std::string& name, Snapshot snapshot) {
+  const std::string folder = scratch.path(name);
+  const std::string rank = folder + "/rank-0-0";
+  REQUIRE(::mkdir(folder.c_str(), 0700) == 0);
+  REQUIRE(::mkdir(rank.c_str(), 0700) == 0);
+  snapshot.finished = true;
+  snapshot.wall_ns = 1'000'000;
+  takt::detail::JournalExporter exporter(rank, plain_journal());
+  Snapshot beginning;
+  beginning.run = snapshot.run;
+  exporter.begin(beginning);
+  REQUIRE(exporter.export_snapshot(snapshot) == takt::ExportResult::ok);
+  return folder;
+}
+
+ComparedRun compared(const std::string& folder) {
+  std::vector<std::string> remarks;
+  const ComparedRun run = takt::cli::compared_run({folder, {folder + "/rank-0-0"}}, remarks);
+  CHECK(remarks.empty());
+  return run;
+}
+
+void add_calls(Snapshot& snapshot, std::uint32_t path, int calls, std::int64_t ns) {
+  for (int call = 0; call < calls; ++call) { snapshot.paths[path].host.add(ns); }
+}
+
+}  // namespace
+
+TEST_CASE("takt diff: regions whose paths read the same count together, and that is told") {
+  const Scratch scratch;
+  Snapshot snapshot;
+  add_series(snapshot, add_path(snapshot, "Batch"), add_thread(snapshot, "main"));
+  snapshot.series[0].steps = 10;
+  const std::uint32_t outer = add_path(snapshot, "load", 0, takt::Kind::io);
+  add_calls(snapshot, outer, 10, 100);
+  add_calls(snapshot, add_path(snapshot, "load", 0, takt::Kind::comm), 30, 500);
+  add_calls(snapshot, add_path(snapshot, "part", outer, takt::Kind::io), 10, 1000);
+  add_calls(snapshot, add_path(snapshot, "load/part", 0, takt::Kind::io), 10, 3000);
+  const ComparedRun run = compared(write_run(scratch, "run", snapshot));
+  REQUIRE(run.regions.size() == 3);
+  CHECK(run.regions.at("Batch/load").mean.value == Approx((10 * 100 + 30 * 500) / 40.0));
+  CHECK(run.regions.at("Batch/load").calls_a_step == Approx(4));
+  CHECK(run.regions.at("Batch/load/part").mean.value == Approx(2000));
+  std::vector<std::string> told;
+  for (const takt::Finding& each : takt::detail::findings_of({run}, {run})) { told.push_back(each.sentence); }
+  REQUIRE(told.size() == 2);
+  CHECK(told[0] ==
+        "Batch/load is what 2 regions are called, which differ in kind or in their keys: their calls count together");
+}
+
+TEST_CASE("takt diff: a copy of a run is the same run, and one that has its id alone is another") {
+  const Scratch scratch;
+  Snapshot snapshot;
+  snapshot.run.id = "nightly";
+  snapshot.run.start_unix_ns = 5;
+  const ComparedRun run = compared(write_run(scratch, "one", snapshot));
+  CHECK(compared(write_run(scratch, "copy", snapshot)).identity == run.identity);
+  snapshot.run.start_unix_ns = 6;
+  CHECK(compared(write_run(scratch, "other", snapshot)).identity != run.identity);
+  snapshot.run.id = "";
+  CHECK(compared(write_run(scratch, "nameless", snapshot)).identity !=
+        compared(write_run(scratch, "another", snapshot)).identity);
+}
+
+TEST_CASE("takt diff: the versions of Takt that recorded the runs are among what differs") {
+  const Scratch scratch;
+  Snapshot snapshot;
+  snapshot.run.takt_version = "0.1.0";
+  const ComparedRun now = compared(write_run(scratch, "now", snapshot));
+  CHECK(takt::detail::differences_of({now}, {now}).empty());
+  snapshot.run.takt_version = "";
+  const ComparedRun before = compared(write_run(scratch, "before", snapshot));
+  const std::vector<takt::Finding> differences = takt::detail::differences_of({before}, {now});
+  REQUIRE(differences.size() == 1);
+  CHECK(differences[0].sentence == "Takt's version: base not known; new 0.1.0");
+}

@@ -1,0 +1,187 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/trials_file.hpp"
+
+#include "report/trials_json.hpp"
+#include "report/trials_report.hpp"
+#include "support/catch.hpp"
+#include "support/scratch.hpp"
+#include "trials/trial_finding.hpp"
+
+#include <string>
+
+#include <unistd.h>
+
+using takt::TrialKind;
+using takt::TrialRate;
+using takt::TrialResults;
+using takt::cli::parse_trials;
+using takt::cli::read_trials;
+using takt_test::contains;
+
+namespace {
+
+TrialResults sample() {
+  TrialResults results;
+  results.unit = "samples";
+  results.steps_a_trial = 100;
+  results.seconds_a_trial = 10;
+  results.took_ns = 5'000'000'000;
+  results.batches_taken = 801;
+  results.steps_done = 800;
+  results.batch_place = "device";
+  results.waits_by = "streams";
+  results.streams = 2;
+  results.failed_waits = 1;
+  results.cut = "in trial 3 of FULL: the program left the loop";
+  results.went_on = true;
+  double per_s = 100;
+  for (TrialRate& rate : results.kinds) {
+    rate.trials = 3;
+    rate.steps = 290;
+    rate.items = 290 * 64;
+    rate.ns = 2'900'000'000;
+    rate.per_s = per_s *= 2;
+    rate.low = 0.99 * per_s;
+    rate.high = 1.01 * per_s;
+    rate.n = 37;
+    rate.wait_ns = 7;
+    rate.copy_ns = 300'000'000;
+    rate.copies_count = true;
+    rate.begun_again = 10;
+    rate.left_out_steps = 10;
+    rate.left_out_ns = 100;
+    rate.begin_unix_ns = 1'700'000'000'000'000'000;
+    rate.end_unix_ns = 1'700'000'003'000'000'000;
+  }
+  takt::detail::conclude_trials(results);
+  return results;
+}
+
+std::string json_of(const TrialResults& results) {
+  takt::RunInfo run;
+  run.id = "digits-1";
+  run.world_size = 4;
+  return takt::detail::trials_json(run, results);
+}
+
+std::shared_ptr<const TrialResults> parsed(const std::string& text) {
+  std::string error;
+  return parse_trials(text, error);
+}
+
+}  // namespace
+
+TEST_CASE("Trials file: what is written is read again, and says the same") {
+  const TrialResults results = sample();
+  const std::string text = json_of(results);
+  const auto again = parsed(text);
+  REQUIRE(again != nullptr);
+  REQUIRE(json_of(*again) == text);
+  REQUIRE(again->untold == results.untold);
+  TrialResults nothing;
+  takt::detail::conclude_trials(nothing);
+  REQUIRE(json_of(*parsed(json_of(nothing))) == json_of(nothing));
+}
+
+TEST_CASE("Trials file: what is no such document is told, whatever it is") {
+  for (const char* text :
+       {"", "{", "[]", "1", "null", "{\"schema\":\"takt-trials/2\"}", "{\"schema\":1}", "\xff\xfe"}) {
+    std::string error;
+    INFO(text);
+    REQUIRE(parse_trials(text, error) == nullptr);
+    REQUIRE(contains(error, "is no document of schema takt-trials/1"));
+  }
+  std::string error;
+  REQUIRE(parse_trials(std::string(200'000, '['), error) == nullptr);
+  REQUIRE(parse_trials("{\"schema\":" + std::string(100'000, '[') + std::string(100'000, ']') + "}", error) == nullptr);
+}
+
+TEST_CASE("Trials file: members of other types, and figures that cannot be, are as if they were not there") {
+  const auto results = parsed(
+      "{\"schema\":\"takt-trials/1\",\"unit\":[1],\"took_ns\":-5,\"streams\":\"many\",\"went_on\":1,\"cut\":{},"
+      "\"kinds\":[7,{\"kind\":\"FULL\",\"trials\":-1,\"per_s\":1e999,\"low\":5,\"high\":\"x\",\"ns\":1.5},"
+      "{\"kind\":\"IO\",\"trials\":3,\"per_s\":10,\"low\":11,\"high\":12,\"begin_unix_ns\":18446744073709551615},"
+      "{\"kind\":\"OTHER\"}],\"finding\":{\"sentence\":\"trust me\"}}");
+  REQUIRE(results == nullptr);  // 1e999 is no number of JSON's that there is room for
+  const auto without = parsed(
+      "{\"schema\":\"takt-trials/1\",\"unit\":[1],\"took_ns\":-5,\"streams\":\"many\",\"went_on\":1,\"cut\":{},"
+      "\"kinds\":[7,{\"kind\":\"FULL\",\"trials\":-1,\"per_s\":-3,\"low\":5,\"high\":\"x\",\"ns\":1.5},"
+      "{\"kind\":\"IO\",\"trials\":3,\"per_s\":10,\"low\":11,\"high\":12,\"begin_unix_ns\":18446744073709551615},"
+      "{\"kind\":\"OTHER\"}],\"finding\":{\"sentence\":\"trust me\"}}");
+  REQUIRE(without != nullptr);
+  REQUIRE(without->unit == "batches");
+  REQUIRE(without->took_ns == 0);
+  REQUIRE(without->streams == 0);
+  REQUIRE_FALSE(without->went_on);
+  REQUIRE(without->cut.empty());
+  REQUIRE(without->of(TrialKind::full).trials == 0);
+  REQUIRE(without->of(TrialKind::full).per_s == 0.0);
+  REQUIRE(without->of(TrialKind::io).trials == 3);
+  REQUIRE_FALSE(without->of(TrialKind::io).has_interval());
+  REQUIRE(without->of(TrialKind::io).begin_unix_ns > 0);
+  REQUIRE_FALSE(without->finding.has_value());  // by the figures, which say nothing
+}
+
+TEST_CASE("Trials file: one that is not there is none, and links are not followed") {
+  const takt_test::Scratch scratch;
+  std::string error;
+  REQUIRE(read_trials(scratch.path(""), error) == nullptr);
+  REQUIRE(error.empty());
+  takt_test::write_text(scratch.path("elsewhere"), json_of(sample()));
+  REQUIRE(::symlink(scratch.path("elsewhere").c_str(), scratch.path("trials.json").c_str()) == 0);
+  REQUIRE(read_trials(scratch.path(""), error) == nullptr);
+  REQUIRE(contains(error, "symbolic link"));
+  ::unlink(scratch.path("trials.json").c_str());
+  takt_test::write_text(scratch.path("trials.json"), std::string(2U << 20U, ' '));
+  error.clear();
+  REQUIRE(read_trials(scratch.path(""), error) == nullptr);
+  REQUIRE_FALSE(error.empty());
+  takt_test::write_text(scratch.path("trials.json"), json_of(sample()));
+  REQUIRE(read_trials(scratch.path(""), error) != nullptr);
+}
+
+TEST_CASE("Trials report: the table says what the figures rest on") {
+  takt::RunInfo run;
+  run.name = "digits\x1b[2J";
+  run.id = "digits-1";
+  run.world_size = 4;
+  TrialResults results = sample();
+  const std::string text = takt::detail::format_trials(run, results, 200, false);
+  INFO(text);
+  REQUIRE(contains(text, "Takt: trials of digits?[2J, run digits-1, rank 0 of 4, took 5.00 s"));
+  REQUIRE(contains(text, "SYNTHETIC        200     198 to 202  37 windows    290  2.90 s"));
+  REQUIRE(contains(text, "left out of FULL: 10 steps, 100 ns, in which the loader began again"));
+  REQUIRE(contains(text, "SYNTHETIC: 300 ms went into copies of the kept batch, which is in its time"));
+  REQUIRE(contains(text, "the kept batch of SYNTHETIC lies: device"));
+  REQUIRE(contains(text, "each trial ended with a wait for 2 streams"));
+  REQUIRE(contains(text, "1 of these waits failed: the figures may lack work of devices"));
+  REQUIRE(contains(text, "cut off in trial 3 of FULL: the program left the loop"));
+  REQUIRE(contains(text, "weights and random state have moved by 800 steps, the loader by 801 batches"));
+  REQUIRE(contains(text, "not told: FULL is faster than the slower of IO and SYNTHETIC"));
+  results.of(TrialKind::full).per_s = 195;
+  results.of(TrialKind::full).low = 194;
+  results.of(TrialKind::full).high = 196;
+  results.of(TrialKind::io).low = 0;
+  results.of(TrialKind::io).trials = 2;
+  results.batch_place.clear();
+  takt::detail::conclude_trials(results);
+  const std::string other = takt::detail::format_trials(run, results, 40, false);
+  INFO(other);
+  REQUIRE(contains(other, "IO: no interval: 2 trials, it takes 3"));
+  REQUIRE(contains(other, "lies: not"));
+}
+
+TEST_CASE("Trials report: of ranks that did not run at once that is told") {
+  std::vector<TrialResults> ranks(2, sample());
+  ranks[1].of(TrialKind::io).begin_unix_ns += 2'000'000'000;
+  ranks[1].of(TrialKind::io).end_unix_ns += 2'000'000'000;
+  takt::RunInfo run;
+  run.id = "digits-1";
+  const std::string text = takt::detail::format_job_trials(run, takt::detail::job_trials(ranks), 200, false);
+  INFO(text);
+  REQUIRE(contains(text, "2 ranks"));
+  REQUIRE(contains(text, "samples of all ranks by the time of the slowest one"));
+  REQUIRE(contains(text, "IO ran on all ranks at once for 20.0 % of the time"));
+  REQUIRE_FALSE(contains(text, "FULL ran on all"));
+}

@@ -1,0 +1,473 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "findings/findings.hpp"
+
+#include "support/catch.hpp"
+#include "support/run_builder.hpp"
+#include "support/simulated_training.hpp"
+
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+using takt::Finding;
+using takt::Kind;
+using takt::detail::Conclusions;
+using takt::detail::conclusions_of;
+using namespace takt_test;
+
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+std::string sentences_of(const Conclusions& said) {
+  std::string all;
+  for (const Finding& each : said.findings) { all += each.what + ": " + each.sentence + "\n"; }
+  return all;
+}
+
+/// What the figures of a rule lack; empty: it has all that it takes.
+std::string missing_for(const std::string& what, const takt::Snapshot& run) {
+  for (const takt::Abstention& each : conclusions_of(run).abstentions) {
+    if (each.what == what) { return each.why; }
+  }
+  return "";
+}
+
+double value_of(const Finding& finding, const std::string& name) {
+  for (const takt::Evidence& each : finding.evidence) {
+    if (each.name == name) { return each.value; }
+  }
+  FAIL("there is no " << name);
+  return 0;
+}
+
+/// A run of steps of about 100 ms.
+struct Training : RunBuilder {
+  explicit Training(const StepNoise& noise = {}) : source(noise, 20260301) { run.process.waited_ns = 0; }
+
+  /// \param io_ms of the 100.
+  Training& steps(int count, double io_ms = 5) {
+    for (int at = 0; at < count; ++at) { one_step(io_ms); }
+    return *this;
+  }
+  takt::Row& one_step(double io_ms = 5, double save_ms = 0) {
+    const double factor = source.next();
+    return step({{io, io_ms * factor}, {forward, 30 * factor}, {backward, (70 - io_ms) * factor}, {save, save_ms}});
+  }
+
+  NoiseSource source;
+  std::uint32_t io = region("IO", Kind::io);
+  std::uint32_t forward = region("Forward");
+  std::uint32_t backward = region("Backward");
+  std::uint32_t save = region("Checkpoint", Kind::io);
+};
+
+struct Case {
+  const char* what;
+  std::function<takt::Snapshot()> run;
+  const char* says;
+};
+
+void check(const std::vector<Case>& cases) {
+  for (const Case& each : cases) {
+    INFO(each.what);
+    CHECK(sentences_of(conclusions_of(each.run())) == each.says);
+  }
+}
+
+/// Steps with a region of 30 ms, in front of the Batch or in it.
+takt::Snapshot with_region(const char* name, Kind kind, bool in_front, int ranks = 1) {
+  Training run;
+  run.run.run.world_size = ranks;
+  const std::uint32_t path = in_front ? run.beside(name, kind) : run.region(name, kind);
+  for (int step = 0; step < 1000; ++step) {
+    const double factor = run.source.next();
+    if (in_front) { run.pause(path, 30 * factor); }
+    run.step({{run.forward, 70 * factor}, {path, in_front ? 0 : 30 * factor}});
+  }
+  return run.finish();
+}
+
+/// Streams wait in each step; the host waits for nothing.
+takt::Snapshot on_streams(const takt::Key& wait, double wait_ms) {
+  Training run;
+  const std::uint32_t path = run.region(wait.name(), Kind::wait);
+  run.run.paths[run.forward].device.add(1);
+  for (int step = 0; step < 1000; ++step) {
+    const double factor = run.source.next();
+    takt::Row& row = run.step({{run.io, 60 * factor}, {run.forward, 40 * factor}, {path, 0.001}});
+    row.cells.back().device_ns = static_cast<std::int64_t>(wait_ms * factor * 1e6);
+  }
+  return run.finish();
+}
+
+takt::Snapshot with_process(const takt::ProcessTimes& process) {
+  Training run;
+  run.run.process = process;
+  return run.steps(1000).finish();
+}
+
+/// Steps that are like their neighbours for long.
+takt::Snapshot slow_waves() {
+  Training run;
+  for (int step = 0; step < 400; ++step) { run.step({{run.forward, 100 + 20 * std::sin(step / 70.0)}}); }
+  return run.finish();
+}
+
+takt::Snapshot healthy(const StepNoise& noise, int steps = 2000) {
+  SimulatedTraining training;
+  training.noise = noise;
+  training.steps = steps;
+  return simulate_training(training, 1);
+}
+
+}  // namespace
+
+TEST_CASE("Findings: what a step is bound by") {
+  check({
+      {"input", [] { return Training().steps(2000, 41).finish(); },
+       "input_bound: input-bound: IO is 41 % of a step, and nothing overlaps it; without it a step takes 59.1 ms "
+       "instead of 100 ms\n"},
+      {"input in front of the Batch", [] { return with_region("Load", Kind::io, true); },
+       "input_bound: input-bound: Load, in front of the Batch, is 30 % of a step, and nothing overlaps it; without it "
+       "a step takes 70.3 ms instead of 100 ms\n"},
+      {"output", [] { return with_region("SaveLog", Kind::io, false); },
+       "output_bound: output-bound: SaveLog is 30 % of a step, and nothing overlaps it; without it a step takes 70.3 "
+       "ms instead of 100 ms\n"},
+      {"communication", [] { return with_region("Comm", Kind::comm, false); },
+       "communication_bound: communication-bound: Comm is 30 % of a step, and nothing overlaps it; without it a step "
+       "takes 70.3 ms instead of 100 ms\n"},
+      {"communication with others", [] { return with_region("Comm", Kind::comm, false, 8); },
+       "communication_bound: communication-bound: Comm is 30 % of a step, and nothing overlaps it; without it a step "
+       "takes 70.3 ms instead of 100 ms; waiting for other ranks is in it\n"},
+      {"streams that wait for IO", [] { return on_streams(takt::IOWait, 25); },
+       "input_bound: input-bound: streams wait for IO for 25 % of a step; without that a step takes 75.3 ms instead of "
+       "100 ms\n"},
+      {"streams that wait for communication", [] { return on_streams(takt::CommWait, 25); },
+       "communication_bound: communication-bound: streams wait for communication for 25 % of a step; without that a "
+       "step takes 75.3 ms instead of 100 ms\n"},
+  });
+}
+
+TEST_CASE("Findings: slow steps") {
+  const auto saves = [](auto is_slow) {
+    return [is_slow] {
+      Training run;
+      for (int step = 0; step < 2000; ++step) { run.one_step(5, is_slow(step) ? 700 : 0); }
+      return run.finish();
+    };
+  };
+  check({
+      {"at equal distances", saves([](int step) { return step % 100 == 99; }),
+       "slow_steps: every 100th step takes 8.0 × the median (Checkpoint): 6.5 % of the run\n"},
+      {"about so", saves([](int step) { return step % 100 == 97 + step / 100 % 3; }),
+       "slow_steps: about every 101st step takes 8.0 × the median (Checkpoint): 6.5 % of the run\n"},
+      {"by chance", saves([](int step) { return step > 20 && step * step % 211 < 2; }),
+       "slow_steps: 27 of 2 000 steps take 8.0 × the median on average, most of it in Checkpoint: 8.6 % of the run\n"},
+      {"one",
+       [] {
+         Training run;
+         for (int step = 0; step < 300; ++step) { run.one_step(step == 200 ? 9'000 : 5); }
+         return run.finish();
+       },
+       "slow_steps: step 200 takes 87 × the median (IO): 22 % of the run\n"},
+      {"behind each Epoch",
+       [] {
+         Training run;
+         for (int step = 0; step < 2000; ++step) {
+           if (step % 173 == 172) { run.break_pace(); }
+           run.one_step(step % 173 == 172 ? 900 : 5);
+         }
+         return run.finish();
+       },
+       "slow_steps: the first step behind each Epoch or other Batch takes 9.4 × the median (IO): 4.4 % of the run\n"},
+  });
+}
+
+TEST_CASE("Findings: changes over time") {
+  check({
+      {"longer",
+       [] {
+         SimulatedTraining training;
+         training.change = 0.06;
+         training.steps = 60'000;
+         return simulate_training(training, 1);
+       },
+       "change_point: change at step 36 000: +6.0 %, in IO: 2.3 % of the run\n"},
+      {"less long",
+       [] {
+         SimulatedTraining training;
+         training.io = 0.09;
+         training.change = -0.05;
+         return simulate_training(training, 1);
+       },
+       "change_point: change at step 1 200: -5.0 %, in IO\n"},
+      {"longer for a while",
+       [] {
+         Training run;
+         run.steps(800);
+         for (int step = 0; step < 400; ++step) {
+           const double factor = run.source.next();
+           run.step({{run.io, 25 * factor}, {run.forward, 30 * factor}, {run.backward, 65 * factor}});
+         }
+         return run.steps(800).finish();
+       },
+       "change_point: change at step 800: +20 % until step 1 200, in IO: 3.7 % of the run\n"},
+      {"evenly",
+       [] {
+         SimulatedTraining training;
+         training.drift = 0.1;
+         return simulate_training(training, 1);
+       },
+       "drift: drift: +5.0 % in 1 000 steps, +9.8 % in all, in IO: 4.7 % of the run\n"},
+  });
+}
+
+TEST_CASE("Findings: time outside steps") {
+  check({
+      {"warm-up",
+       [] {
+         Training run;
+         for (int step = 0; step < 12; ++step) { run.one_step(350); }
+         return run.steps(300).finish();
+       },
+       "warm_up: warm-up: the first 12 steps cost 3.48 s more than others: 10 % of the run\n"},
+      {"start-up and end",
+       [] {
+         Training run;
+         run.idle(30'000);
+         run.steps(400).idle(25'000);
+         return run.finish();
+       },
+       "start_up: start-up: the first step begins after 30.0 s: 32 % of the run\n"
+       "after_steps: the run goes on for 25.0 s after its last step: 26 % of the run\n"},
+      {"between steps, in regions",
+       [] {
+         Training run;
+         const std::uint32_t validation = run.beside("Validation");
+         const std::uint32_t generate = run.beside("Generate");
+         for (int step = 0; step < 400; ++step) {
+           if (step % 20 == 19) {
+             run.pause(validation, 1'000);
+             run.pause(generate, 1'200);
+             run.break_pace();
+           }
+           run.one_step();
+         }
+         return run.finish();
+       },
+       "between_steps: a step takes 211 ms, of it Batch 101 ms: Generate and Validation lie between, 52 % of the "
+       "run\n"},
+      {"between steps, in none",
+       [] {
+         Training run;
+         for (int step = 0; step < 400; ++step) {
+           run.wait(40);
+           run.one_step();
+         }
+         return run.finish();
+       },
+       "between_steps: a step takes 140 ms, of it Batch 101 ms: no region covers what lies between, 28 % of the run\n"},
+  });
+}
+
+TEST_CASE("Findings: a process that does not run") {
+  takt::ProcessTimes waits;
+  waits.waited_ns = 30 * kSecond;
+  waits.cpu_ns = 70 * kSecond;
+  waits.processors = 8;
+  takt::ProcessTimes fights = waits;
+  fights.cpu_ns = 780 * kSecond;
+  takt::ProcessTimes stopped;
+  stopped.waited_ns = 0;
+  stopped.stopped_ns = 5 * kSecond;
+  takt::ProcessTimes slept;
+  slept.waited_ns = 0;
+  slept.suspended_ns = 40 * kSecond;
+  check({
+      {"others have the processors", [&] { return with_process(waits); },
+       "processors_busy: the processors were busy elsewhere: the thread of the Session was ready to run and got none "
+       "for 30.0 s of 100 s\n"},
+      {"its own threads have them", [&] { return with_process(fights); },
+       "oversubscribed: more threads than processors: this process keeps 7.8 of 8 busy, and the thread of the Session "
+       "was ready to run and got none for 30.0 s of 100 s\n"},
+      {"stopped", [&] { return with_process(stopped); },
+       "stopped: the process did not run for at least 5.00 s (stopped, or without a processor): 5.0 % of the run\n"},
+      {"slept", [&] { return with_process(slept); }, "slept: the machine slept for 40.0 s: not in these times\n"},
+  });
+}
+
+TEST_CASE("Findings: what was timed, and how") {
+  check({
+      {"never ended",
+       [] {
+         Training run;
+         run.run.losses.push_back({"never_ended",
+                                   "em\x1b"
+                                   "bed",
+                                   1});
+         return run.steps(1000, 41).finish();
+       },
+       "never_ended: \"em?bed\" was never ended, 1 time: not timed\n"
+       "input_bound: input-bound: IO is 41 % of a step, and nothing overlaps it; without it a step takes 59.2 ms "
+       "instead of 100 ms\n"},
+      {"more keys than are told",
+       [] {
+         Training run;
+         for (const char* const key : {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}) {
+           run.run.losses.push_back({"never_ended", key, 2});
+         }
+         return run.steps(1000).finish();
+       },
+       "never_ended: \"a\" was never ended, 2 times: not timed\n"
+       "never_ended: \"b\" was never ended, 2 times: not timed\n"
+       "never_ended: \"c\" was never ended, 2 times: not timed\n"
+       "never_ended: \"d\" was never ended, 2 times: not timed\n"
+       "never_ended: \"e\" was never ended, 2 times: not timed\n"
+       "never_ended: \"f\" was never ended, 2 times: not timed\n"
+       "never_ended: \"g\" was never ended, 2 times: not timed\n"
+       "never_ended: \"h\" was never ended, 2 times: not timed\n"
+       "never_ended: 2 more keys were never ended: not timed\n"},
+      {"lost",
+       [] {
+         Training run;
+         run.run.losses.push_back({"rows_dropped", "", 50});
+         run.run.paths[run.forward].device_lost = 3;
+         return run.steps(1000).finish();
+       },
+       "lost: 50 of 1 000 steps are lost (5.0 %): what rests on them is incomplete\n"
+       "lost: 3 of 3 stream spans are lost (100 %): what rests on them is incomplete\n"},
+      {"own cost",
+       [] {
+         Training run;
+         run.run.overhead_ns = 4 * kSecond;
+         return run.steps(1000).finish();
+       },
+       "own_cost: Takt's own cost is 4.0 % of the run: Epoch/Batch is timed 1 000 times, 100 ms each on average; "
+       "every(n) times it less often\n"},
+      {"own cost of a run that is mostly its start and end",
+       [] {
+         Training run;
+         takt::Snapshot brief = run.steps(1000).finish();
+         brief.wall_ns = kSecond - 1;
+         brief.overhead_ns = brief.uncovered_ns = brief.process.waited_ns = brief.wall_ns / 2;
+         return brief;
+       },
+       ""},
+      {"in no region",
+       [] {
+         Training run;
+         run.run.uncovered_ns = 45 * kSecond;
+         return run.steps(1000).finish();
+       },
+       "uncovered: no region is open for 45.0 s of 100 s (45 %) on the thread of the Session: nothing tells what it "
+       "did\n"},
+      {"a device without work",
+       [] {
+         Training run;
+         takt::TimeLineInfo line;
+         line.device = "cuda";
+         line.number = 1;
+         line.steps = 990;
+         line.overlap.span_ns = 99 * kSecond;
+         line.overlap.idle_least_ns = 40 * kSecond;
+         line.overlap.io_exposed_ns = 10 * kSecond;
+         run.run.time_lines.push_back(line);
+         run.run.devices.push_back({"cuda", "", ""});
+         return run.steps(1000).finish();
+       },
+       "device_idle: cuda 1 does nothing in at least 30 % of its steps' time: 30.0 s of 99.0 s, as far as its work "
+       "lies in regions\n"},
+  });
+}
+
+TEST_CASE("Findings: silence where nothing is wrong") {
+  check({
+      {"even", [] { return healthy({0.01}); }, ""},
+      {"uneven", [] { return healthy({0.2}); }, ""},
+      {"alike neighbours",
+       [] {
+         return healthy({0.05, 0.9});
+       },
+       ""},
+      {"bursts",
+       [] {
+         return healthy({0.05, 0.3, 1});
+       },
+       ""},
+      {"short", [] { return healthy({0.05}, 60); }, ""},
+      {"shorter than warm-up", [] { return healthy({0.05}, 5); }, ""},
+      {"no step", [] { return Training().finish(); }, ""},
+      {"a checkpoint now and then",
+       [] {
+         SimulatedTraining training;
+         training.save_every = 500;
+         training.save_ms = 400;
+         return simulate_training(training, 1);
+       },
+       ""},
+      {"validation each Epoch",
+       [] {
+         SimulatedTraining training;
+         training.validate_every = 400;
+         training.validate_ms = 4'000;
+         return simulate_training(training, 1);
+       },
+       ""},
+      {"host time beside streams", [] { return on_streams(takt::IOWait, 2); }, ""},
+      {"warm-up as usual",
+       [] {
+         SimulatedTraining training;
+         training.warmup_longer = 2;
+         return simulate_training(training, 1);
+       },
+       ""},
+      {"figures at their edges",
+       [] {
+         Training run;
+         run.run.process = {};
+         run.run.uncovered_ns = -1;
+         run.run.losses.push_back({"never_begun", "", 7});
+         return run.steps(40).finish();
+       },
+       ""},
+  });
+}
+
+TEST_CASE("Findings: a missing phase is no zero") {
+  CHECK(missing_for("input_bound", Training().steps(1000).finish()).empty());
+  CHECK(missing_for("input_bound", with_region("Comm", Kind::comm, false)) ==
+        "no region of kind io runs in each step, or in front of it");
+  CHECK(missing_for("communication_bound", with_region("Load", Kind::io, false, 4)) ==
+        "no region of kind comm runs in each step, or in front of it");
+  CHECK(missing_for("input_bound", on_streams(takt::CommWait, 1)) ==
+        "work is on streams, where host times tell nothing, and no region of IOWait tells what they wait for");
+  CHECK(missing_for("steps", Training().steps(20).finish()) == "10 steps after warm-up have a period, it takes 32");
+  CHECK(missing_for("steps", Training().finish()) == "no Batch has ended");
+  CHECK(missing_for("steps", takt::Snapshot()) == "there is no history of steps");
+  CHECK(missing_for("change_point", Training().steps(100).finish()) == "90 steps have a period, it takes 240");
+  CHECK(missing_for("drift", Training().steps(100).finish()) == "90 steps have a period, it takes 240");
+  CHECK(missing_for("change_point", slow_waves()) ==
+        "neighbouring steps are so alike that the run is too short to tell a change from chance");
+  CHECK(missing_for("processors_busy", with_process({})) ==
+        "the system does not tell for how long the thread of the Session waited for a processor");
+  CHECK(missing_for("device_idle", on_streams(takt::IOWait, 1)) ==
+        "no time line has the spans of 32 steps or more: it takes a trace");
+  Training sampled;
+  sampled.run.paths[sampled.io].skipped = 900;
+  CHECK(missing_for("input_bound", sampled.steps(1000, 40).finish()) == "not all calls of IO are timed");
+}
+
+TEST_CASE("Findings: the cost is what would be gained, with an interval that holds it") {
+  const Conclusions said = conclusions_of(Training({0.1, 0.6}).steps(2000, 41).finish());
+  REQUIRE(said.findings.size() == 1);
+  const Finding& finding = said.findings[0];
+  CHECK(finding.where == "Epoch/Batch/IO");
+  CHECK(std::fabs(value_of(finding, "share_of_step") - 0.41) < 0.005);
+  REQUIRE(finding.cost);
+  CHECK(finding.cost->low_ns < finding.cost->ns);
+  CHECK(finding.cost->ns < finding.cost->high_ns);
+  CHECK(std::fabs(finding.cost->share - 0.41) < 0.01);
+}

@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "journal/journal_reader.hpp"
+#include "journal/journal_writer.hpp"
+#include "support/catch.hpp"
+#include "support/journal_helpers.hpp"
+
+#include <filesystem>
+#include <string>
+
+using takt::ExportResult;
+using takt::Snapshot;
+using takt::detail::JournalExporter;
+using takt::detail::JournalReader;
+using namespace takt_test;
+
+namespace {
+
+std::string data_folder(const char* name) {
+  return (std::filesystem::path(__FILE__).parent_path().parent_path().parent_path() / "data" / name).string();
+}
+
+takt::RunInfo run_in(const char* name) {
+  JournalReader reader(data_folder(name));
+  Snapshot read;
+  REQUIRE(reader.finish(read));
+  CHECK(is_undamaged(reader));
+  return read.run;
+}
+
+}  // namespace
+
+// Run by name to write the file again, until the version that wrote it is released.
+TEST_CASE("write the golden file of a journal with the version of Takt", "[.golden]") {
+  JournalExporter writer(data_folder("journal-version"), plain_journal());
+  Snapshot snapshot = sample_snapshot();
+  snapshot.run.pid_namespace = 4'026'531'836;
+  snapshot.run.takt_version = "0.1.0";
+  snapshot.finished = true;
+  REQUIRE(writer.export_snapshot(snapshot) == ExportResult::ok);
+}
+
+TEST_CASE("The version of Takt in a journal: the golden file reads the same for ever, and older ones have none") {
+  CHECK(run_in("journal-version").takt_version == "0.1.0");
+  CHECK(run_in("journal-version").pid_namespace == 4'026'531'836);
+  CHECK(run_in("journal-0.1").takt_version.empty());
+  CHECK(run_in("journal").takt_version.empty());
+}

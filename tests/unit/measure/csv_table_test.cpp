@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "measure/csv_table.hpp"
+
+#include <takt/error.hpp>
+
+#include "support/catch.hpp"
+
+#include <string>
+
+using takt::detail::CsvTable;
+
+namespace {
+
+std::string table_refusal_of(const std::string& text) {
+  try {
+    const CsvTable table(text, "f.csv");
+    for (std::size_t row = 0; row < table.rows(); ++row) { table.amount(row, table.column("b")); }
+  } catch (const takt::Error& error) { return error.what(); }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("CsvTable: fields, quotes, line ends and blanks") {
+  const CsvTable table(
+      "\xEF\xBB\xBF"
+      "a, b ,\"c,d\"\r\n1,2.5,\"x\"\"y\nz\"\n\n\t3 ,,last",
+      "f.csv");
+  REQUIRE(table.rows() == 2);
+  REQUIRE(table.column("a") == 0);
+  REQUIRE(table.column("b") == 1);
+  REQUIRE(table.column("c,d") == 2);
+  REQUIRE(table.column("e") == CsvTable::kNoColumn);
+  CHECK(table.text(0, 2) == "x\"y\nz");
+  CHECK(table.amount(0, 1) == 2.5);
+  CHECK(table.text(1, 0) == "3");
+  CHECK_FALSE(table.amount(1, 1).has_value());
+  CHECK_FALSE(table.amount(1, CsvTable::kNoColumn).has_value());
+  CHECK(table.text(1, 2) == "last");
+  CHECK(table.line(0) == 2);
+  CHECK(table.line(1) == 5);  // behind a line feed in quotes, and an empty line
+}
+
+TEST_CASE("CsvTable: a head alone is a table without rows") {
+  CHECK(CsvTable("a,b", "f.csv").rows() == 0);
+  CHECK(CsvTable("a,b\n", "f.csv").rows() == 0);
+}
+
+TEST_CASE("CsvTable: what is no table is refused with its line") {
+  CHECK(table_refusal_of("") == "f.csv, line 1: the file is empty; its first line names the columns");
+  CHECK(table_refusal_of("a,b,a\n") == "f.csv, line 1: the column 'a' is there twice");
+  CHECK(table_refusal_of("a,b\n1,2\n1\n") == "f.csv, line 3: there are 1 fields, and 2 columns");
+  CHECK(table_refusal_of("a,b\n1,2,3\n") == "f.csv, line 2: there are 3 fields, and 2 columns");
+  CHECK(table_refusal_of("a,b\n1,\"2\n3\n") == "f.csv, line 2: a quoted field has no end");
+  CHECK(table_refusal_of("a,b\n1,\"2\"3\n") == "f.csv, line 2: something stands behind the quote that ends a field");
+  CHECK(table_refusal_of(std::string("a,b\n1,2\n\0,3\n", 13)) ==
+        "f.csv, line 3: there is a zero byte: this is no text");
+  CHECK(table_refusal_of("a,b\n1,abc\n") == "f.csv, line 2: b is 'abc', which is no number of 0 or more");
+  for (const char* field : {"-1", "nan", "inf", "1e999", "0x10", "1,5", "1 2", "\x1b[2J"}) {
+    INFO(field);
+    CHECK(table_refusal_of(std::string("a,b\n1,\"") + field + "\"\n").find("is no number of 0 or more") !=
+          std::string::npos);
+  }
+  CHECK(table_refusal_of("a,b\n1,\"\x1b[2J\"\n").find('\x1b') == std::string::npos);
+}
+
+TEST_CASE("CsvTable: what is beyond the bounds is refused") {
+  CHECK(table_refusal_of(std::string(CsvTable::kMostBytes + 1, 'x')).find("more than 4194304 bytes") !=
+        std::string::npos);
+  CHECK(table_refusal_of(std::string(CsvTable::kMostBytes, ',')).find("more than 1000 fields") != std::string::npos);
+  std::string rows = "a\n";
+  for (std::size_t row = 0; row <= CsvTable::kMostRows; ++row) { rows += "1\n"; }
+  CHECK(table_refusal_of(rows).find("line 100002: there are more than 100000 rows") != std::string::npos);
+  CHECK(table_refusal_of("a,b\n1,\"" + std::string(1'000'000, 'x') + "\"\n").size() < 200);
+}

@@ -1,0 +1,182 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "page/run_page.hpp"
+
+#include "history/step_history.hpp"
+#include "page/page_files.hpp"
+#include "support/catch.hpp"
+#include "support/caught_faults.hpp"
+#include "support/scratch.hpp"
+#include "support/synthetic_run.hpp"
+
+#include <takt/exporters/html.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+
+using takt::Snapshot;
+using takt::detail::page_of;
+using takt::detail::RunPage;
+using takt_test::SyntheticRun;
+using takt_test::SyntheticShape;
+
+namespace {
+
+bool has(const std::string& page, const std::string& part) { return page.find(part) != std::string::npos; }
+
+std::size_t count_of(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) { ++count; }
+  return count;
+}
+
+nlohmann::json data_of(const std::string& page) {
+  const std::string begin = "<script type=\"application/json\" id=\"data\">";
+  const std::size_t from = page.find(begin) + begin.size();
+  return nlohmann::json::parse(page.substr(from, page.find("</script>", from) - from));
+}
+
+}  // namespace
+
+TEST_CASE("page: it reads without its script, and its data are for it") {
+  SyntheticRun run({});
+  run.run().findings.push_back({"input_bound", "IO <takes> most", {}, takt::Cost{1e9, 0.9e9, 1.1e9, 0.12}});
+  const std::string page = page_of(run.run());
+  CHECK(has(page, "IO &lt;takes&gt; most"));
+  CHECK(has(page, "<strong>1.00 s</strong> <span>12.0 % of the whole</span>"));
+  CHECK(has(page, "<svg class=\"still\""));
+  CHECK(has(page, "<td>compute</td><td class=\"n\">2 000</td>"));
+  CHECK(has(page, "synthetic-20260301T101530Z-4711"));
+  CHECK(has(page, "2026-03-01 10:15:30 UTC"));
+  CHECK(count_of(page, "<script") == 3);
+  const nlohmann::json data = data_of(page);
+  CHECK(data["schema"] == "takt-page/1");
+  CHECK(data["series"].size() == 1);
+  CHECK(data["series"][0]["steps"] == 2000);
+  CHECK(data["series"][0]["has_epochs"] == true);
+  CHECK(data["metrics"][0]["name"] == "loss");
+  CHECK(data["heat"].is_null());
+}
+
+TEST_CASE("page: its policy names its style and its script") {
+  const std::string page = page_of(SyntheticRun({}).run());
+  const std::string policy = "default-src 'none'; style-src '" + std::string(takt::detail::kPageStyle.hash) +
+                             "'; script-src '" + std::string(takt::detail::kPageCommonScript.hash) + "' '" +
+                             std::string(takt::detail::kPageRunScript.hash) + "'";
+  CHECK(has(page, policy));
+  CHECK(takt::detail::kPageStyle.hash.size() == 7 + 44);
+  CHECK(has(page, "<style>" + std::string(takt::detail::kPageStyle.text) + "</style>"));
+  for (const char* forbidden : {" style=\"", " onclick", "http:", "https:", "url(\""}) {
+    std::string rest = page;
+    INFO(forbidden);
+    const std::string names = "http://www.w3.org/2000/svg";  // of elements, and nothing is fetched from there
+    for (std::size_t at = rest.find(names); at != std::string::npos; at = rest.find(names)) {
+      rest.erase(at, names.size());
+    }
+    CHECK(!has(rest, forbidden));
+  }
+}
+
+TEST_CASE("page: names that are markup are shown, and mean nothing") {
+  const std::string evil = "</script><img src=x onerror=alert(1)>{{data}}";
+  SyntheticRun run({});
+  Snapshot& snapshot = run.run();
+  snapshot.run.name = snapshot.run.id = snapshot.run.host = evil;
+  for (takt::PathStats& each : snapshot.paths) { each.name = evil; }
+  snapshot.threads[0].name = evil;
+  snapshot.params[evil] = evil;
+  snapshot.losses.push_back({evil, evil, 1});
+  snapshot.devices.push_back({evil, evil, evil});
+  snapshot.findings.push_back({evil, evil, {{evil, 1, evil}}, {}});
+  const std::string page = page_of(snapshot);
+  CHECK(!has(page, "<img"));
+  CHECK(count_of(page, "</script>") == 3);
+  CHECK(data_of(page)["paths"][0]["name"].get<std::string>().rfind("</script>", 0) == 0);
+}
+
+TEST_CASE("page: of a run without steps, and of nothing at all") {
+  const std::string nothing = page_of(Snapshot());
+  CHECK(has(nothing, "Nothing stands out."));
+  CHECK(has(nothing, "No steps were kept."));
+  CHECK(data_of(nothing)["series"].empty());
+  Snapshot idle;
+  idle.history = std::make_shared<const takt::detail::StepHistory>();
+  CHECK(has(page_of(idle), "No step has been recorded"));
+}
+
+TEST_CASE("page: what it has no room for it says") {
+  SyntheticShape shape;
+  shape.steps = 40'000;
+  shape.metrics = 12;
+  SyntheticRun run(shape);
+  for (int at = 0; at < 1000; ++at) {
+    const std::uint32_t path = takt_test::add_path(run.run(), "region " + std::to_string(at));
+    run.run().paths[path].host.add(500 + static_cast<std::uint64_t>(at));
+    run.run().params["parameter " + std::to_string(at)] = "1";
+  }
+  const std::string page = page_of(run.run());
+  CHECK(has(page, "this page: 806 places of the call tree took too little for the table"));
+  CHECK(has(page, "this page: 152 regions took too little for a distribution"));
+  CHECK(has(page, "this page: 4 metrics are not drawn"));
+  CHECK(has(page, "this page: of each 16 steps it has the least, the most and the mean"));
+  CHECK(has(page, ">903 more</th>"));
+  CHECK(page.size() < 400'000);
+}
+
+TEST_CASE("page: a million steps make 400 kB at most") {
+  SyntheticShape shape;
+  shape.steps = 1'000'000;
+  shape.regions = 12;
+  shape.metrics = 2;
+  const std::string page = page_of(SyntheticRun(shape).run());
+  CHECK(page.size() < 400'000);
+  CHECK(data_of(page)["series"][0]["steps"] == 1'000'000);
+}
+
+TEST_CASE("page: steps whose numbers go anywhere, and times that are nonsense") {
+  Snapshot snapshot;
+  const std::uint32_t batch = takt_test::add_path(snapshot, "Batch");
+  const std::uint32_t series = takt_test::add_series(snapshot, batch, takt_test::add_thread(snapshot, "main"));
+  const std::int64_t numbers[] = {std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min(), 0,
+                                  -1};
+  for (std::uint64_t at = 0; at < 200; ++at) {
+    takt::Row& row = takt_test::add_row(snapshot, series, at);
+    row.step = numbers[at % 4];
+    row.host_ns = at % 3 == 0 ? std::numeric_limits<std::int64_t>::max() : -5;
+    row.period_ns = numbers[at % 4];
+    row.begin_ns = numbers[(at + 1) % 4];
+    takt::Cell cell;
+    cell.path = static_cast<std::uint32_t>(at * 1'000'003);
+    cell.host_ns = numbers[at % 4];
+    row.cells.push_back(cell);
+  }
+  takt::detail::StepHistory history;
+  history.add(snapshot);
+  snapshot.history = std::make_shared<const takt::detail::StepHistory>(history.finished());
+  snapshot.wall_ns = -1;
+  snapshot.run.start_unix_ns = std::numeric_limits<std::int64_t>::min();
+  snapshot.findings.push_back({"x", "x", {{"x", 1e300, "ns"}}, takt::Cost{-1e300, 0, 0, 1e300}});
+  const std::string page = page_of(snapshot);
+  CHECK(data_of(page)["series"][0]["steps"] == 200);
+}
+
+TEST_CASE("page: the exporter writes it at the end, whole") {
+  const takt_test::Scratch scratch;
+  const std::string path = scratch.path("run.html");
+  takt::HtmlExporter exporter(path);
+  Snapshot snapshot = SyntheticRun({}).run();
+  snapshot.finished = false;
+  CHECK(exporter.export_snapshot(snapshot) == takt::ExportResult::ok);
+  CHECK(takt_test::read_text(path).empty());
+  snapshot.finished = true;
+  CHECK(exporter.export_snapshot(snapshot) == takt::ExportResult::ok);
+  CHECK(takt_test::read_text(path) == takt::format_html(snapshot));
+  const support::CaughtFaults caught;
+  takt::HtmlExporter nowhere(scratch.path("no/such/folder/run.html"));
+  CHECK(nowhere.export_snapshot(snapshot) == takt::ExportResult::retry);
+  CHECK(has(caught.text(), "no/such/folder"));
+}

@@ -1,0 +1,179 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+
+// Ranks whose work is on streams: what these wait for others counts as waiting.
+#include "ranks/rank_comparison.hpp"
+
+#include "support/catch.hpp"
+#include "support/random.hpp"
+#include "support/snapshot_builder.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+using namespace takt_test;
+using takt::Cell;
+using takt::Kind;
+using takt::RankComparison;
+using takt::Row;
+using takt::Snapshot;
+using takt::detail::ComparedSteps;
+using takt::detail::RankOfJob;
+using takt::detail::RankSteps;
+using takt::detail::step_times_of;
+using takt::detail::StepTimes;
+
+namespace {
+
+constexpr std::int64_t kMs = 1'000'000;
+constexpr std::uint32_t kBackward = 1;
+constexpr std::uint32_t kComm = 2;
+constexpr std::uint32_t kCommWait = 3;
+constexpr std::uint32_t kIoWait = 4;
+constexpr std::uint32_t kSync = 5;
+
+/// Batch > Backward > Comm on a side stream and CommWait, IOWait, and Sync, where the host waits.
+Snapshot some_gpu_rank() {
+  Snapshot snapshot;
+  add_thread(snapshot, "main");
+  const std::uint32_t batch = add_path(snapshot, "Batch");
+  add_path(snapshot, "Backward", batch, Kind::compute);
+  add_path(snapshot, "Comm", kBackward, Kind::comm);
+  add_path(snapshot, "CommWait", kBackward, Kind::wait);
+  add_path(snapshot, "IOWait", batch, Kind::wait);
+  add_path(snapshot, "Sync", batch, Kind::wait);
+  add_series(snapshot, batch, 0);
+  return snapshot;
+}
+
+/// 100 ms: `computes_ms` in Backward on the stream, then `waits_ms` in CommWait, while Comm is on its own.
+Row& add_step(Snapshot& snapshot, std::int64_t number, std::int64_t computes_ms, std::int64_t waits_ms) {
+  Row& row = add_row(snapshot, 0, static_cast<std::uint64_t>(number));
+  row.host_ns = 100 * kMs;
+  row.cells = {{kBackward, 1, 3 * kMs, (computes_ms + waits_ms) * kMs},
+               {kComm, 1, kMs, (waits_ms + 10) * kMs},
+               {kCommWait, 1, kMs, waits_ms * kMs}};
+  return row;
+}
+
+RankSteps steps_of(const Snapshot& snapshot) {
+  RankSteps steps(100'000);
+  steps.add(snapshot);
+  return steps;
+}
+
+/// Of these ranks, which have one step each.
+ComparedSteps compared(const std::vector<Snapshot>& snapshots) {
+  std::vector<RankSteps> steps;
+  for (const Snapshot& each : snapshots) { steps.push_back(steps_of(each)); }
+  std::vector<RankOfJob> ranks;
+  for (std::uint32_t rank = 0; rank < steps.size(); ++rank) { ranks.push_back({{rank, "", ""}, &steps[rank]}); }
+  return step_times_of(ranks);
+}
+
+std::uint64_t ms(std::uint64_t ns) { return ns / static_cast<std::uint64_t>(kMs); }
+
+std::uint64_t region_ms(const StepTimes& times, const std::string& label) {
+  for (std::size_t region = 0; region < times.regions().size(); ++region) {
+    if (times.regions()[region].label() == label) { return ms(times.region_ns(region, 0, 0)); }
+  }
+  FAIL("no region " << label);
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("Exposed waits: a stream that waits for others is not busy, and a host that waits meanwhile not twice") {
+  Snapshot snapshot = some_gpu_rank();
+  add_step(snapshot, 0, 70, 20);
+  CHECK(ms(compared({snapshot}).times.exposed_ns(0, 0)) == 20);
+  CHECK(ms(compared({snapshot}).times.busy_ns(0, 0)) == 80);
+  snapshot.rows[0].cells.push_back({kSync, 1, 15 * kMs});
+  CHECK(ms(compared({snapshot}).times.busy_ns(0, 0)) == 80);  // 1 + 15 ms on the host, 20 ms on the stream
+  snapshot.rows[0].cells.back().host_ns = 50 * kMs;
+  CHECK(ms(compared({snapshot}).times.busy_ns(0, 0)) == 48);  // 1 ms in each of Comm and CommWait
+}
+
+TEST_CASE("Exposed waits: what a stream waits for data is the rank's own") {
+  Snapshot snapshot = some_gpu_rank();
+  add_step(snapshot, 0, 70, 20).cells.push_back({kIoWait, 1, 0, 30 * kMs});
+  CHECK(ms(compared({snapshot}).times.exposed_ns(0, 0)) == 20);
+  snapshot.paths[kSync].kind = Kind::wait;  // for whatever
+  snapshot.rows[0].cells.push_back({kSync, 1, 0, 5 * kMs});
+  CHECK(ms(compared({snapshot}).times.exposed_ns(0, 0)) == 25);
+}
+
+TEST_CASE("Exposed waits: longer than the step, as several devices wait at once, is no less than nothing") {
+  Snapshot snapshot = some_gpu_rank();
+  add_step(snapshot, 0, 70, 20).cells.back().device_ns = 400 * kMs;
+  CHECK(compared({snapshot}).times.busy_ns(0, 0) == 0);
+}
+
+TEST_CASE("Exposed waits: a region has what its stream did, without the waits inside it") {
+  Snapshot snapshot = some_gpu_rank();
+  add_step(snapshot, 0, 70, 20);
+  const StepTimes times = compared({snapshot}).times;
+  CHECK(region_ms(times, "Backward (on streams)") == 70);
+  CHECK(region_ms(times, "Backward/Comm (on streams)") == 30);
+  CHECK(region_ms(times, "Backward") == 1);
+  CHECK(ms(times.rest_ns(0, 0)) == 97);  // of the host alone
+}
+
+TEST_CASE("Exposed waits: what not all ranks tell counts on none of them") {
+  Snapshot tells = some_gpu_rank();
+  add_step(tells, 0, 70, 20);
+  Snapshot silent = tells;
+  SECTION("no region says what the stream waited for") { silent.rows[0].cells.pop_back(); }
+  SECTION("values are missing") { silent.rows[0].complete = false; }
+  SECTION("only what it waited for data is known") { silent.rows[0].cells.back() = {kIoWait, 1, 0, kMs}; }
+  const ComparedSteps both = compared({tells, silent});
+  CHECK(both.unexposed == 1);
+  CHECK(both.times.exposed_ns(0, 0) == 0);
+  CHECK(both.times.exposed_ns(1, 0) == 0);
+  CHECK(compared({tells, tells}).unexposed == 0);
+}
+
+TEST_CASE("Exposed waits: a rank without streams waits as its host says") {
+  Snapshot host = some_gpu_rank();
+  add_step(host, 0, 0, 0).cells = {{kBackward, 1, 60 * kMs}, {kSync, 1, 40 * kMs}};
+  Snapshot device = some_gpu_rank();
+  add_step(device, 0, 70, 20);
+  const ComparedSteps both = compared({host, device});
+  CHECK(both.unexposed == 0);
+  CHECK(ms(both.times.busy_ns(0, 0)) == 60);
+  CHECK(ms(both.times.busy_ns(1, 0)) == 80);
+}
+
+TEST_CASE("Exposed waits: the rank whose stream computes longer is named, though hosts are alike") {
+  constexpr std::uint32_t kSlow = 2;
+  Random random(7);
+  std::vector<RankSteps> steps;
+  for (std::uint32_t rank = 0; rank < 4; ++rank) {
+    Snapshot snapshot = some_gpu_rank();
+    for (std::int64_t step = 0; step < 60; ++step) {
+      Row& row = add_step(snapshot, step, rank == kSlow ? 90 : 70, rank == kSlow ? 5 : 25);
+      const auto noise = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(kMs)));
+      row.cells[0].device_ns += noise;
+      row.host_ns += noise;
+    }
+    steps.push_back(steps_of(snapshot));
+  }
+  std::vector<RankOfJob> ranks;
+  for (std::uint32_t rank = 0; rank < 4; ++rank) {
+    ranks.push_back({{rank, "n" + std::to_string(rank), ""}, &steps[rank]});
+  }
+  const RankComparison comparison = takt::detail::compare_ranks(ranks);
+  REQUIRE(comparison.findings.size() == 1);
+  const takt::Finding& finding = comparison.findings[0];
+  INFO(finding.sentence);
+  CHECK(finding.what == "slow_rank");
+  CHECK(finding.sentence.find("rank 2 (host n2) makes the others wait: Backward (on streams) takes 20.") == 0);
+  CHECK(finding.sentence.find("The others wait in Backward/Comm") != std::string::npos);
+  REQUIRE(finding.cost);
+  CHECK(finding.cost->ns == Approx(60 * 20e6).epsilon(0.05));
+  CHECK(comparison.steps == 60);
+  CHECK(comparison.unexposed == 0);
+  CHECK(comparison.efficiency.load_balance == Approx((3 * 75 + 95) / 4.0 / 95).epsilon(0.02));
+}

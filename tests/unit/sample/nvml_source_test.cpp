@@ -1,0 +1,266 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sample/nvml_source.hpp"
+
+#include "support/catch.hpp"
+#include "support/fake_nvml.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+using takt::Meter;
+using takt::Quantity;
+using takt::Sample;
+using takt::Slowdown;
+using takt::Unsampled;
+using takt::detail::NvmlLibrary;
+using takt::detail::NvmlSource;
+using takt::detail::Reading;
+using takt::detail::slowdowns_of_nvml;
+using takt::detail::VisibleDevices;
+using takt_test::FakeNvml;
+
+namespace {
+
+/// A machine, and what a source finds on it.
+struct Rig {
+  double seconds = 0;
+  FakeNvml nvml{[this] { return seconds; }};
+  NvmlLibrary table;
+  std::unique_ptr<NvmlSource> source;
+  std::vector<Meter> meters;
+  std::vector<Unsampled> unsampled;
+
+  Rig() { FakeNvml::fill(table); }
+  void open(const char* visible = nullptr, bool pci_order = false) {
+    source = std::make_unique<NvmlSource>(table, VisibleDevices::of(visible), pci_order);
+    source->open(meters, unsampled);
+  }
+  std::vector<Reading> read_at(double now) {
+    seconds = now;
+    std::vector<Reading> readings;
+    source->read([this] { return static_cast<std::int64_t>(seconds * 1e9); }, readings);
+    return readings;
+  }
+  std::int64_t value(const Reading& reading, Quantity quantity) const {
+    return reading.values.at(meters.at(reading.meter).place_of(quantity));
+  }
+  std::vector<std::uint32_t> numbers() const {
+    std::vector<std::uint32_t> all;
+    for (const Meter& each : meters) { all.push_back(each.number); }
+    return all;
+  }
+};
+
+using Numbers = std::vector<std::uint32_t>;
+
+}  // namespace
+
+TEST_CASE("NVML: what a GPU tells, in Takt's units", "[sample]") {
+  Rig rig;
+  rig.nvml.add_gpu().reasons = 0x4 | 0x1;
+  rig.open();
+  REQUIRE(rig.meters.size() == 1);
+  CHECK(rig.unsampled.empty());
+  const Meter& meter = rig.meters[0];
+  CHECK(meter.name == "cuda 0");
+  CHECK(meter.model == "NVIDIA H100 80GB HBM3");
+  CHECK(meter.id == "GPU-000000a0-0000-4000-8000-0123456789ab");
+  CHECK(meter.memory_bytes == 80ULL << 30U);
+  CHECK(meter.power_limit_mw == 700'000);
+  CHECK(meter.quantities.front() == Quantity::energy);
+  CHECK(meter.quantities.size() == 7);
+  rig.read_at(1);
+  const Reading reading = rig.read_at(3).at(0);
+  CHECK(reading.time_ns == 3'000'000'000);
+  CHECK(rig.value(reading, Quantity::energy) == 900'000'000);
+  CHECK(rig.value(reading, Quantity::power) == 300'000);
+  CHECK(rig.value(reading, Quantity::memory) == std::int64_t{8} << 30U);
+  CHECK(rig.value(reading, Quantity::utilization) == 900);
+  CHECK(rig.value(reading, Quantity::clock) == 1980);
+  CHECK(rig.value(reading, Quantity::slowdowns) == static_cast<std::int64_t>(Slowdown::power_cap));
+  CHECK(rig.value(reading, Quantity::temperature) == 61'000);
+}
+
+TEST_CASE("NVML: only GPUs that the process can see, by number, UUID and slice", "[sample]") {
+  Rig rig;
+  for (int gpu = 0; gpu < 4; ++gpu) { rig.nvml.add_gpu(); }
+  SECTION("all") {
+    rig.open();
+    CHECK(rig.numbers() == Numbers{0, 1, 2, 3});
+  }
+  SECTION("by number, in the order of the list") {
+    rig.open(" 3, 1");
+    CHECK(rig.numbers() == Numbers{3, 1});
+    CHECK(rig.meters[0].name == "cuda 0");
+    CHECK(rig.meters[0].id == rig.nvml.gpu(3).uuid);
+  }
+  SECTION("the first that is none ends the list") {
+    rig.open("2,17,0");
+    CHECK(rig.numbers() == Numbers{2});
+  }
+  SECTION("by the beginning of a UUID") {
+    rig.open("GPU-000000a2,GPU-000000a1-0000");
+    CHECK(rig.numbers() == Numbers{2, 1});
+  }
+  SECTION("the beginning of several is none") {
+    rig.open("GPU-000000a");
+    CHECK(rig.meters.empty());
+  }
+  SECTION("one twice") {
+    rig.open("1,1,0");
+    CHECK(rig.numbers() == Numbers{1, 0});
+  }
+  SECTION("none") {
+    for (const char* none : {"", "-1", "x", "NoDevFiles"}) {
+      rig.open(none);
+      CHECK(rig.meters.empty());
+    }
+    CHECK(rig.unsampled.at(0).why == "CUDA_VISIBLE_DEVICES hides them all");
+  }
+}
+
+TEST_CASE("NVML: numbers that mean CUDA's own order are not guessed at", "[sample]") {
+  Rig rig;
+  rig.nvml.add_gpu();
+  rig.nvml.add_gpu("NVIDIA T4");
+  SECTION("so that all are sampled") {
+    rig.open("1");
+    CHECK(rig.numbers() == Numbers{0, 1});
+    CHECK(rig.unsampled.at(0).why.find("CUDA_DEVICE_ORDER=PCI_BUS_ID") != std::string::npos);
+  }
+  SECTION("but for the order of NVML") {
+    rig.open("1", true);
+    CHECK(rig.numbers() == Numbers{1});
+    CHECK(rig.unsampled.empty());
+  }
+  SECTION("and UUIDs mean no order") {
+    rig.open("GPU-000000a1");
+    CHECK(rig.numbers() == Numbers{1});
+  }
+}
+
+TEST_CASE("NVML: of a MIG slice the memory is its own, and the energy the whole GPU's", "[sample]") {
+  Rig rig;
+  rig.nvml.add_gpu();
+  nvmlDevice_st& gpu = rig.nvml.add_gpu();
+  rig.nvml.add_slice(gpu);
+  const nvmlDevice_st& second = rig.nvml.add_slice(gpu);
+  SECTION("asked for by its UUID") {
+    rig.open(second.uuid.c_str());
+    REQUIRE(rig.meters.size() == 1);
+    CHECK(rig.meters[0].id == gpu.uuid);
+  }
+  SECTION("the first one of a GPU that is cut") {
+    rig.open("1");
+    REQUIRE(rig.meters.size() == 1);
+  }
+  const Meter& meter = rig.meters[0];
+  CHECK(meter.model == "NVIDIA H100 80GB HBM3 MIG 1g.10gb");
+  CHECK(meter.memory_bytes == 10ULL << 30U);
+  CHECK(meter.caveat.find("MIG") != std::string::npos);
+  CHECK(meter.place_of(Quantity::utilization) == meter.quantities.size());
+  rig.read_at(0);
+  const Reading reading = rig.read_at(2).at(0);
+  CHECK(rig.value(reading, Quantity::energy) == 600'000'000);
+  CHECK(rig.value(reading, Quantity::memory) == std::int64_t{1} << 30U);
+}
+
+TEST_CASE("NVML: a slice that is not there is no device", "[sample]") {
+  Rig rig;
+  rig.nvml.add_gpu();
+  rig.open("MIG-00000000-0000-0000-0000-000000000000");
+  CHECK(rig.meters.empty());
+  rig.table.device_by_uuid = nullptr;
+  rig.open("MIG-00000000-0000-0000-0000-000000000000");
+  CHECK(rig.meters.empty());
+}
+
+TEST_CASE("NVML: a GPU that falls off the bus is told once, and the others go on", "[sample]") {
+  Rig rig;
+  rig.nvml.add_gpu();
+  rig.nvml.add_gpu();
+  rig.open();
+  CHECK(rig.read_at(1).size() == 2);
+  rig.nvml.gpu(0).error = takt::detail::kNvmlGpuIsLost;
+  const std::vector<Reading> readings = rig.read_at(2);
+  REQUIRE(readings.size() == 2);
+  CHECK(readings[0].lost == "GPU is lost");
+  CHECK(readings[0].values.empty());
+  CHECK(readings[1].lost.empty());
+  REQUIRE(rig.read_at(3).size() == 1);
+  CHECK(rig.read_at(4)[0].meter == 1);
+}
+
+TEST_CASE("NVML: a GPU that answers nothing for long is given up, and one that hesitates is not", "[sample]") {
+  Rig rig;
+  rig.nvml.add_gpu();
+  rig.open();
+  const auto fail = [&](int times) {
+    rig.nvml.gpu(0).error = 999;
+    for (int time = 0; time < times; ++time) {
+      const Reading reading = rig.read_at(1).at(0);
+      CHECK(reading.lost.empty());
+      CHECK(reading.values.at(0) == Sample::kAbsent);
+    }
+  };
+  fail(NvmlSource::kMostFailures - 1);
+  rig.nvml.gpu(0).error = 0;
+  CHECK(rig.value(rig.read_at(2).at(0), Quantity::power) == 300'000);
+  fail(NvmlSource::kMostFailures - 1);
+  CHECK(rig.read_at(3).at(0).lost == "Unknown Error");
+  CHECK(rig.read_at(4).empty());
+}
+
+TEST_CASE("NVML: what a GPU does not have is not asked for again", "[sample]") {
+  Rig rig;
+  rig.nvml.add_gpu().counts = false;
+  rig.table.clock_reasons = nullptr;
+  rig.open();
+  REQUIRE(rig.meters.size() == 1);
+  CHECK(rig.meters[0].place_of(Quantity::energy) == rig.meters[0].quantities.size());
+  CHECK(rig.meters[0].place_of(Quantity::slowdowns) == rig.meters[0].quantities.size());
+  CHECK(rig.meters[0].quantities.front() == Quantity::power);
+}
+
+TEST_CASE("NVML: without a driver, without GPUs, and with one that is lost from the start", "[sample]") {
+  Rig rig;
+  SECTION("no driver") {
+    rig.nvml.set_init_error(9);
+    rig.open();
+    CHECK(rig.unsampled.at(0).what == "NVIDIA GPUs");
+    CHECK(rig.unsampled.at(0).why == "NVML does not start: Driver Not Loaded");
+  }
+  SECTION("no library") {
+    rig.table.availability.lose("libnvidia-ml.so.1 cannot be loaded");
+    rig.open();
+    CHECK(rig.unsampled.at(0).why == "libnvidia-ml.so.1 cannot be loaded");
+  }
+  SECTION("no GPU") {
+    rig.open();
+    CHECK(rig.unsampled.at(0).why == "NVML finds none");
+  }
+  SECTION("a lost one") {
+    rig.nvml.add_gpu().error = takt::detail::kNvmlGpuIsLost;
+    rig.nvml.add_gpu();
+    rig.open();
+    CHECK(rig.numbers() == Numbers{1});
+    CHECK(rig.unsampled.at(0).what == "NVIDIA GPU 0");
+    CHECK(rig.unsampled.at(0).why == "GPU is lost");
+    CHECK(rig.read_at(1).size() == 1);
+  }
+}
+
+TEST_CASE("NVML: which reasons for a lower clock are slowdowns", "[sample]") {
+  const auto bits = [](Slowdown why) { return static_cast<std::int64_t>(why); };
+  CHECK(slowdowns_of_nvml(0) == 0);
+  CHECK(slowdowns_of_nvml(0x1 | 0x2 | 0x10 | 0x100) == 0);  // idle, a user's clocks, sync boost, the display's
+  CHECK(slowdowns_of_nvml(0x4) == bits(Slowdown::power_cap));
+  CHECK(slowdowns_of_nvml(0x20) == bits(Slowdown::heat));
+  CHECK(slowdowns_of_nvml(0x8 | 0x40) == bits(Slowdown::heat));
+  CHECK(slowdowns_of_nvml(0x8 | 0x80) == bits(Slowdown::power_brake));
+  CHECK(slowdowns_of_nvml(0x8) == bits(Slowdown::hardware));
+  CHECK(slowdowns_of_nvml(0x4 | 0x20) == (bits(Slowdown::power_cap) | bits(Slowdown::heat)));
+}

@@ -1,0 +1,153 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sample/sampler.hpp"
+
+#include "base/background.hpp"
+#include "support/catch.hpp"
+#include "support/patience.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+using takt::Meter;
+using takt::Unsampled;
+using takt::detail::Reading;
+using takt::detail::SampleQueue;
+using takt::detail::Sampler;
+using takt::detail::SampleSource;
+
+namespace {
+
+/// A driver that can be made not to come back.
+struct Driver {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool hangs = false;
+  std::atomic<int> reads{0};
+
+  void ask() {
+    std::unique_lock<std::mutex> lock(mutex);
+    changed.wait(lock, [this] { return !hangs; });
+    ++reads;
+  }
+  void hang(bool on) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    hangs = on;
+    changed.notify_all();
+  }
+};
+
+class DriverSource : public SampleSource {
+ public:
+  DriverSource(std::shared_ptr<Driver> driver, std::size_t meters) : driver_(std::move(driver)), meters_(meters) {}
+  const char* what() const noexcept override { return "test devices"; }
+  void open(std::vector<Meter>& meters, std::vector<Unsampled>& unsampled) override {
+    if (meters_ == 0) { unsampled.push_back({what(), "there are none"}); }
+    meters.resize(meters_);
+  }
+  void read(const NowNs& now, std::vector<Reading>& readings) override {
+    driver_->ask();
+    for (std::uint32_t meter = 0; meter < meters_; ++meter) { readings.push_back({meter, now(), {7}, ""}); }
+  }
+
+ private:
+  std::shared_ptr<Driver> driver_;
+  std::size_t meters_;
+};
+
+std::int64_t now_ns() { return std::chrono::nanoseconds(steady_clock::now().time_since_epoch()).count(); }
+
+}  // namespace
+
+TEST_CASE("Sampler: what it reads is in the queue, with its meters", "[sample]") {
+  SampleQueue queue(100);
+  const auto driver = std::make_shared<Driver>();
+  Sampler first(std::make_unique<DriverSource>(driver, 1), queue, now_ns, milliseconds(50));
+  Sampler second(std::make_unique<DriverSource>(driver, 2), queue, now_ns, milliseconds(50));
+  CHECK_FALSE(second.is_open());
+  first.tick();
+  second.tick();
+  first.tick();
+  CHECK(second.is_open());
+  const SampleQueue::News news = queue.take();
+  REQUIRE(news.meters.size() == 3);
+  CHECK(news.meters[0].interval_ns == 50'000'000);
+  REQUIRE(news.samples.size() == 4);
+  CHECK(news.samples[2].meter == 2);
+  CHECK(news.samples[3].meter == 0);
+  CHECK(queue.take().samples.empty());
+  CHECK(first.waiting().count() == 0);
+  CHECK(first.stop(steady_clock::now()));  // it has no thread
+}
+
+TEST_CASE("Sampler: beyond the bound samples are dropped and counted", "[sample]") {
+  SampleQueue queue(10);
+  Sampler sampler(std::make_unique<DriverSource>(std::make_shared<Driver>(), 3), queue, now_ns, milliseconds(50));
+  for (int tick = 0; tick < 10; ++tick) { sampler.tick(); }
+  CHECK(queue.take().samples.size() == 10);
+  CHECK(queue.dropped() == 20);
+  sampler.tick();
+  CHECK(queue.take().samples.size() == 3);
+  CHECK(queue.dropped() == 20);
+}
+
+TEST_CASE("Sampler: with nothing to sample its thread ends at once", "[sample]") {
+  SampleQueue queue(100);
+  const auto driver = std::make_shared<Driver>();
+  Sampler sampler(std::make_unique<DriverSource>(driver, 0), queue, now_ns, milliseconds(60'000));
+  REQUIRE(sampler.start("takt-test"));
+  CHECK(sampler.stop(steady_clock::now() + takt_test::kPatience));
+  CHECK(driver->reads == 0);
+  CHECK(queue.take().unsampled.at(0).why == "there are none");
+}
+
+TEST_CASE("Sampler: it ends with a last sample, and at once", "[sample][timed]") {
+  SampleQueue queue(100);
+  const auto driver = std::make_shared<Driver>();
+  Sampler sampler(std::make_unique<DriverSource>(driver, 1), queue, now_ns, milliseconds(60'000));
+  REQUIRE(sampler.start("takt-test"));
+  REQUIRE(takt_test::until([&] { return driver->reads == 1; }, [] { std::this_thread::yield(); }));
+  const std::int64_t before = now_ns();
+  CHECK(sampler.stop(steady_clock::now() + takt_test::kPatience));
+  const SampleQueue::News news = queue.take();
+  REQUIRE(news.samples.size() == 2);
+  CHECK(news.samples[1].time_ns >= before);
+}
+
+TEST_CASE("Sampler: a driver that does not come back is not waited for", "[sample][timed]") {
+  // Outlives the test, as its thread may.
+  static SampleQueue queue(100);
+  const auto driver = std::make_shared<Driver>();
+  auto* const sampler = new Sampler(std::make_unique<DriverSource>(driver, 1), queue, now_ns, milliseconds(10));
+  REQUIRE(sampler->start("takt-test"));
+  REQUIRE(takt_test::until([&] { return driver->reads >= 3; }, [] { std::this_thread::yield(); }));
+  driver->hang(true);
+  REQUIRE(takt_test::until([&] { return sampler->waiting() > milliseconds(50); }, [] { std::this_thread::yield(); }));
+  queue.take();  // nobody holds its lock
+  CHECK_FALSE(sampler->stop(steady_clock::now() + milliseconds(20)));
+  driver->hang(false);
+  CHECK(sampler->stop(steady_clock::now() + takt_test::kPatience));
+  CHECK(sampler->waiting().count() == 0);
+  delete sampler;
+}
+
+TEST_CASE("Sampler: its processor time is in what Takt costs", "[sample][timed]") {
+  SampleQueue queue(10);
+  const auto driver = std::make_shared<Driver>();
+  Sampler sampler(std::make_unique<DriverSource>(driver, 1), queue, now_ns, milliseconds(10));
+  const std::int64_t before = takt::detail::background_cpu_ns();
+  REQUIRE(sampler.start("takt-test"));
+  REQUIRE(takt_test::until([&] { return driver->reads >= 5; }, [] { std::this_thread::yield(); }));
+  CHECK(sampler.stop(steady_clock::now() + takt_test::kPatience));
+  CHECK(takt::detail::background_cpu_ns() > before);
+}

@@ -1,0 +1,773 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <takt/trials.hpp>
+
+#include "support/catch.hpp"
+#include "support/caught_faults.hpp"
+#include "support/scoped_env.hpp"
+#include "support/scratch.hpp"
+#include "support/session_helpers.hpp"
+#include "support/virtual_time.hpp"
+
+#include <takt/backends/manual.hpp>
+#include <takt/listener.hpp>
+#include <takt/takt.hpp>
+
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using takt::Session;
+using takt::Snapshot;
+using takt::TrialKind;
+using takt::TrialOptions;
+using takt::TrialRate;
+using takt::TrialResults;
+using takt_test::by_hand;
+using takt_test::contains;
+using takt_test::VirtualTime;
+
+constexpr std::uint64_t kTrialMs = 1'000'000;
+
+/// Trials of `steps` steps, however long these take.
+TrialOptions all_trials(int steps = 20) {
+  TrialOptions options;
+  options.io = options.synthetic = options.full = true;
+  options.steps = steps;
+  options.seconds = 0;
+  return options;
+}
+
+TrialResults results_of(Session& session) {
+  const auto results = session.snapshot().trials;
+  REQUIRE(results != nullptr);
+  return *results;
+}
+
+/// Counts how batches come and go.
+struct Counted {
+  static int copies, moves;
+  int number = 0;
+
+  explicit Counted(int given = 0) : number(given) {}
+  Counted(const Counted& other) : number(other.number) { ++copies; }
+  Counted(Counted&& other) noexcept : number(other.number) { ++moves; }
+  Counted& operator=(const Counted&) = delete;
+  Counted& operator=(Counted&&) = delete;
+};
+int Counted::copies = 0;
+int Counted::moves = 0;
+
+/// Gives each batch once, by value, in one pass; loading takes a millisecond of virtual time.
+template <class Batch>
+class OnePass {
+ public:
+  explicit OnePass(int batches) : left_(batches) {}
+
+  class Iterator {
+   public:
+    using iterator_category = std::input_iterator_tag;
+    using value_type = Batch;
+    using difference_type = std::ptrdiff_t;
+    using pointer = void;
+    using reference = Batch;
+    explicit Iterator(OnePass* loader) : loader_(loader) {}
+    Batch operator*() const { return Batch(loader_->number_); }
+    Iterator& operator++() {
+      loader_->load();
+      return *this;
+    }
+    friend bool operator!=(const Iterator& at, std::nullptr_t) { return !at.loader_->is_over(); }
+
+   private:
+    OnePass* loader_;
+  };
+  Iterator begin() { return Iterator(this); }
+  std::nullptr_t end() { return nullptr; }
+  bool is_over() const { return left_ <= 0; }
+  void rewind(int batches) { left_ = batches; }
+  int loads() const { return loads_; }
+
+ private:
+  void load() {
+    VirtualTime::pass(kTrialMs);
+    --left_;
+    ++number_;
+    ++loads_;
+  }
+  int left_;
+  int number_ = 0;
+  int loads_ = 0;
+};
+
+struct MoveOnly {
+  std::unique_ptr<int> value;
+  explicit MoveOnly(int number = 0) : value(std::make_unique<int>(number)) {}
+};
+
+/// Move-only, and can be made once more.
+struct Makable {
+  std::unique_ptr<int> value;
+  explicit Makable(int number = 0) : value(std::make_unique<int>(number)) {}
+};
+
+/// A step of the model: a Batch with a phase, of two milliseconds.
+void step(std::int64_t samples = 0) {
+  takt::Scope batch(takt::Batch);
+  takt::Scope phase(takt::Forward);
+  VirtualTime::pass(2 * kTrialMs);
+  if (samples != 0) { batch.items(samples); }
+}
+
+}  // namespace
+
+template <>
+struct takt::BatchTraits<Makable> {
+  static Makable again(const Makable& batch) { return Makable(*batch.value); }
+  static std::int64_t items(const Makable&) { return 8; }
+  static const char* place(const Makable&) { return "device"; }
+};
+
+// Without trials
+
+TEST_CASE("Trials: without TAKT_TRIALS the loop is the loop itself: references, values and their categories stay") {
+  const support::ScopedEnvironment environment;
+  Session session("trials", by_hand());
+  std::vector<Counted> batches;
+  for (int number = 0; number < 3; ++number) { batches.emplace_back(number); }
+  Counted::copies = Counted::moves = 0;
+  int at = 0;
+  for (auto&& batch : takt::trials(session, batches)) {
+    static_assert(std::is_same_v<decltype(batch), Counted&>);
+    REQUIRE(&batch == &batches[static_cast<std::size_t>(at++)]);
+  }
+  const std::vector<Counted>& fixed = batches;
+  for (auto&& batch : takt::trials(session, fixed)) {
+    static_assert(std::is_same_v<decltype(batch), const Counted&>);
+    at += batch.number;
+  }
+  OnePass<Counted> loader(3);
+  for (auto&& batch : takt::trials(session, loader)) {
+    static_assert(std::is_same_v<decltype(batch), Counted&&>);
+    at += batch.number;
+  }
+  REQUIRE(at == 9);
+  REQUIRE(Counted::copies == 0);
+  REQUIRE(Counted::moves == 0);
+  REQUIRE(session.snapshot().trials == nullptr);
+}
+
+TEST_CASE("Trials: ranges of all sorts go through: arrays, proxies, temporaries, batches that can only be moved") {
+  const support::ScopedEnvironment environment;
+  Session session("trials", by_hand());
+  int sum = 0;
+  int array[] = {1, 2, 3};
+  for (auto&& each : takt::trials(session, array)) { sum += std::exchange(each, 0); }
+  REQUIRE(sum == 6);
+  REQUIRE(array[1] == 0);
+  std::vector<bool> flags(3);
+  for (auto&& each : takt::trials(session, flags)) { each = true; }
+  REQUIRE(flags == std::vector<bool>(3, true));
+  for (auto&& each : takt::trials(session, std::vector<int>{4, 5})) { sum += each; }
+  REQUIRE(sum == 15);
+  OnePass<MoveOnly> loader(3);
+  for (auto&& each : takt::trials(session, loader, takt::no_synthetic)) { sum += *MoveOnly(std::move(each)).value; }
+  REQUIRE(sum == 18);
+  std::map<int, int> empty;
+  for (auto&& each : takt::trials(session, empty)) { sum += each.first; }
+  REQUIRE(sum == 18);
+}
+
+TEST_CASE("Trials: without TAKT_TRIALS next() hands on what is pulled") {
+  const support::ScopedEnvironment environment;
+  Session session("trials", by_hand());
+  int left = 3;
+  int sum = 0;
+  auto trials = takt::trials(session);
+  while (auto batch = trials.next([&] { return left > 0 ? std::optional<int>(left--) : std::nullopt; })) {
+    sum += *batch;
+  }
+  REQUIRE(sum == 6);
+  auto others = takt::trials(session, takt::no_synthetic);
+  const auto once = others.next([] { return std::make_unique<int>(7); });
+  REQUIRE(*once == 7);
+}
+
+// What runs
+
+TEST_CASE("Trials: SYNTHETIC, IO and FULL, each once to warm up and three times measured, and then the loop ends") {
+  const VirtualTime time;
+  Session session("trials", by_hand());
+  OnePass<int> loader(1'000'000);
+  std::map<int, int> seen;
+  for (auto&& batch : takt::trials(session, loader, all_trials())) {
+    ++seen[batch];
+    step();
+  }
+  const TrialResults results = results_of(session);
+  REQUIRE(results.steps_done == 160);
+  REQUIRE(results.batches_taken == 161);
+  REQUIRE(seen.size() == 81);  // that of SYNTHETIC, and those of FULL
+  REQUIRE(seen[0] == 80);      // the first one, again and again
+  REQUIRE(seen.rbegin()->first == 160);
+  REQUIRE(seen.find(50) == seen.end());  // IO: the body is not entered
+  REQUIRE(loader.loads() == 160);        // nothing is loaded in SYNTHETIC
+  REQUIRE(results.of(TrialKind::io).trials == 3);
+  REQUIRE(results.of(TrialKind::io).steps == 60);
+  REQUIRE(results.of(TrialKind::io).per_s == Approx(1000));
+  REQUIRE(results.of(TrialKind::synthetic).per_s == Approx(500));
+  REQUIRE(results.of(TrialKind::full).per_s == Approx(1000.0 / 3));
+  REQUIRE(results.unit == "batches");
+  REQUIRE(results.finding.has_value());
+  REQUIRE(results.finding->sentence == "loading and computing do not overlap: FULL 333 of min(1 000, 500)");
+  REQUIRE(results.took_ns == static_cast<std::int64_t>(80 * (1 + 2 + 3) * kTrialMs));
+  // Later loops of the run end at once.
+  int entered = 0;
+  for (auto&& batch : takt::trials(session, loader, all_trials())) { entered += 1 + batch; }
+  auto pulled = takt::trials(session, all_trials());
+  REQUIRE_FALSE(pulled.next([] { return true; }));
+  REQUIRE(entered == 0);
+}
+
+TEST_CASE("Trials: a kind alone, and what it takes to say nothing") {
+  const VirtualTime time;
+  Session session("trials", by_hand());
+  TrialOptions options = all_trials();
+  options.synthetic = options.full = false;
+  OnePass<int> loader(1000);
+  for (auto&& batch : takt::trials(session, loader, options)) { FAIL("entered with " << batch); }
+  const TrialResults results = results_of(session);
+  REQUIRE(results.of(TrialKind::io).trials == 3);
+  REQUIRE(results.of(TrialKind::full).trials == 0);
+  REQUIRE_FALSE(results.finding.has_value());
+  REQUIRE(contains(results.untold, "it takes IO, SYNTHETIC and FULL"));
+}
+
+TEST_CASE("Trials: a trial ends after its seconds, but not in a run of several ranks") {
+  const VirtualTime time;
+  takt::SessionOptions run = by_hand();
+  TrialOptions options = all_trials(1000);
+  options.seconds = 0.05;
+  options.io = options.synthetic = false;
+  const int ranks = GENERATE(1, 2);
+  run.world_size = ranks;
+  run.rank = 0;
+  run.run_id = "trials";
+  Session session("trials", run);
+  OnePass<int> loader(1'000'000);
+  for (auto&& batch : takt::trials(session, loader, options)) {
+    (void)batch;
+    step();
+  }
+  REQUIRE(results_of(session).of(TrialKind::full).steps == (ranks == 1 ? 3 * 17 : 3000));
+  REQUIRE(results_of(session).seconds_a_trial == (ranks == 1 ? 0.05 : 0.0));
+}
+
+TEST_CASE("Trials: of pulled batches: optionals, pointers, flags") {
+  const VirtualTime time;
+  Session session("trials", by_hand());
+  int loaded = 0;
+  int steps = 0;
+  const auto load = [&] {
+    VirtualTime::pass(kTrialMs);
+    return ++loaded;
+  };
+  SECTION("an optional is copied") {
+    auto trials = takt::trials(session, all_trials());
+    while (auto batch = trials.next([&] { return std::optional<std::vector<int>>(std::vector<int>(3, load())); })) {
+      batch->clear();  // the next step has its own
+      step();
+      ++steps;
+    }
+  }
+  SECTION("a pointer leads to the same batch") {
+    std::vector<int> buffer;
+    auto trials = takt::trials(session, all_trials());
+    while (auto* batch = trials.next([&] {
+      buffer.assign(3, load());
+      return &buffer;
+    })) {
+      REQUIRE(batch == &buffer);
+      step();
+      ++steps;
+    }
+  }
+  SECTION("a flag tells of a batch that the program has") {
+    auto trials = takt::trials(session, all_trials());
+    while (trials.next([&] { return load() > 0; })) {
+      step();
+      ++steps;
+    }
+  }
+  SECTION("what cannot be copied is made again") {
+    auto trials = takt::trials(session, all_trials());
+    while (auto batch = trials.next([&] { return std::optional<Makable>(Makable(load())); })) {
+      REQUIRE(*Makable(*std::move(batch)).value > 0);
+      step();
+      ++steps;
+    }
+    REQUIRE(results_of(session).unit == "samples");
+    REQUIRE(results_of(session).batch_place == "device");
+    REQUIRE(results_of(session).of(TrialKind::io).per_s == Approx(8000));
+  }
+  REQUIRE(steps == 160);
+  REQUIRE(loaded == 161);
+  REQUIRE(results_of(session).of(TrialKind::full).steps == 60);
+  REQUIRE(results_of(session).finding->what == "no_overlap");
+}
+
+TEST_CASE("Trials: batches that can be had once only run without SYNTHETIC, which is said") {
+  const VirtualTime time;
+  const support::CaughtFaults faults;
+  Session session("trials", by_hand());
+  OnePass<MoveOnly> loader(1000);
+  int sum = 0;
+  for (auto&& batch : takt::trials(session, loader, takt::no_synthetic, all_trials())) {
+    sum += *MoveOnly(std::move(batch)).value;
+    step();
+  }
+  REQUIRE(sum > 0);
+  REQUIRE(results_of(session).of(TrialKind::full).trials == 3);
+  REQUIRE(results_of(session).of(TrialKind::synthetic).trials == 0);
+  REQUIRE(contains(faults.text(), "SYNTHETIC does not run"));
+}
+
+TEST_CASE("Trials: a kept batch is copied outside of its step, unless the loop uses streams") {
+  const VirtualTime time;
+  struct Slow {
+    int number;
+    explicit Slow(int given) : number(given) {}
+    Slow(const Slow& other) : number(other.number) { VirtualTime::pass(kTrialMs); }
+  };
+  Session session("trials", by_hand());
+  OnePass<Slow> loader(1000);
+  takt::ManualClock device;
+  const bool streams = GENERATE(false, true);
+  for (auto&& batch : takt::trials(session, loader, all_trials())) {
+    takt::Scope scope(takt::Forward, takt::ManualBackend(device).stream());
+    if (!streams) { device.refuse(true); }
+    VirtualTime::pass(2 * kTrialMs + static_cast<std::uint64_t>(batch.number) * 0);
+  }
+  const TrialRate synthetic = results_of(session).of(TrialKind::synthetic);
+  REQUIRE(synthetic.copy_ns == 60 * kTrialMs);
+  REQUIRE(synthetic.copies_count);
+  REQUIRE(synthetic.per_s == Approx(1000.0 / 3));
+}
+
+// The data
+
+TEST_CASE("Trials: a range that can be gone through again is, and the steps in which that happens do not count") {
+  const VirtualTime time;
+  Session session("trials", by_hand());
+  std::vector<int> batches = {1, 2, 3, 4, 5, 6, 7};
+  int sum = 0;
+  for (auto&& batch : takt::trials(session, batches, all_trials())) {
+    sum += batch;
+    step();
+  }
+  const TrialResults results = results_of(session);
+  REQUIRE(results.cut.empty());
+  REQUIRE(results.of(TrialKind::full).begun_again >= 8);
+  REQUIRE(results.of(TrialKind::full).left_out_steps == results.of(TrialKind::full).begun_again);
+  REQUIRE(results.of(TrialKind::full).steps + results.of(TrialKind::full).left_out_steps == 60);
+  REQUIRE(sum > 80);
+}
+
+TEST_CASE("Trials: data of one pass begin again by the program's function") {
+  const VirtualTime time;
+  Session session("trials", by_hand());
+  OnePass<int> loader(25);
+  TrialOptions options = all_trials();
+  int resets = 0;
+  options.reset = [&] {
+    loader.rewind(25);
+    ++resets;
+  };
+  for (auto&& batch : takt::trials(session, loader, options)) {
+    (void)batch;
+    step();
+  }
+  REQUIRE(results_of(session).cut.empty());
+  REQUIRE(results_of(session).batches_taken == 161);
+  REQUIRE(resets == 6);
+}
+
+TEST_CASE("Trials: data that end for good cut the trials off, and what was whole counts") {
+  const VirtualTime time;
+  const support::CaughtFaults faults;
+  Session session("trials", by_hand());
+  SECTION("within FULL") {
+    OnePass<int> loader(130);
+    for (auto&& batch : takt::trials(session, loader, all_trials())) {
+      (void)batch;
+      step();
+    }
+    const TrialResults results = results_of(session);
+    REQUIRE(contains(results.cut, "in trial 2 of FULL: the data ended after 130 batches"));
+    REQUIRE(contains(results.cut, "give TrialOptions::reset"));
+    REQUIRE(results.of(TrialKind::io).steps == 60);
+    REQUIRE(results.of(TrialKind::full).trials == 2);
+    REQUIRE(results.of(TrialKind::full).steps == 29);
+    REQUIRE(contains(faults.text(), "the trials were cut off in trial 2 of FULL"));
+  }
+  SECTION("before the first batch") {
+    for (auto&& batch : takt::trials(session, std::vector<int>(), all_trials())) { FAIL("a batch " << batch); }
+    REQUIRE(contains(results_of(session).cut, "the loader gave no batch"));
+  }
+  SECTION("of what is pulled") {
+    int left = 30;
+    auto trials = takt::trials(session, all_trials());
+    while (trials.next([&] { return left-- > 0; })) { step(); }
+    REQUIRE(contains(results_of(session).cut, "in trial 1 of IO"));
+  }
+}
+
+TEST_CASE("Trials: a loop that is left, or thrown out of, ends its trials, and recording goes on") {
+  const VirtualTime time;
+  const support::CaughtFaults faults;
+  Session session("trials", by_hand());
+  OnePass<int> loader(1000);
+  const std::uint64_t before = takt_test::calls_of(session.snapshot(), "after trials");
+  int entered = 0;
+  SECTION("left") {
+    for (auto&& batch : takt::trials(session, loader, all_trials())) {
+      step();
+      if (++entered + batch * 0 == 30) { break; }
+    }
+    REQUIRE(contains(results_of(session).cut, "in trial 1 of SYNTHETIC: the program left the loop"));
+  }
+  SECTION("thrown out of") {
+    const auto loop = [&] {
+      for (auto&& batch : takt::trials(session, loader, all_trials())) {
+        step();
+        if (++entered + batch * 0 == 90) { throw std::runtime_error("out of memory"); }
+      }
+    };
+    REQUIRE_THROWS_WITH(loop(), "out of memory");
+    REQUIRE(contains(results_of(session).cut, "of FULL"));
+  }
+  { takt::Scope after(takt::key("after trials")); }
+  REQUIRE(takt_test::calls_of(session.snapshot(), "after trials") == before + 1);
+}
+
+// Going on
+
+TEST_CASE("Trials: with save and restore the loop goes on where it was") {
+  const VirtualTime time;
+  const support::CaughtFaults faults;
+  Session session("trials", by_hand());
+  std::vector<int> batches(50);
+  int weights = 0;
+  int saved = -1;
+  TrialOptions options = all_trials();
+  options.go_on = true;
+  options.save = [&] { saved = weights; };
+  options.restore = [&] { weights = saved; };
+  int steps = 0;
+  for (auto&& batch : takt::trials(session, batches, options)) {
+    batch = ++weights;
+    ++steps;
+    step();
+  }
+  REQUIRE(steps == 160 + 50);
+  REQUIRE(weights == 50);
+  REQUIRE(batches[0] == 1);
+  REQUIRE(results_of(session).went_on);
+  REQUIRE(results_of(session).restored);
+  REQUIRE_FALSE(contains(faults.text(), "have moved"));
+  // The next epoch is one without trials.
+  for (auto&& batch : takt::trials(session, batches, options)) { weights += batch > 0 ? 1 : 0; }
+  REQUIRE(weights == 100);
+}
+
+TEST_CASE("Trials: going on without restore says what has moved") {
+  const VirtualTime time;
+  const support::CaughtFaults faults;
+  Session session("trials", by_hand());
+  OnePass<int> loader(200);
+  TrialOptions options = all_trials();
+  options.go_on = true;
+  const std::uint64_t before = takt_test::calls_of(session.snapshot(), "Batch");
+  int last = 0;
+  for (auto&& batch : takt::trials(session, loader, options)) {
+    last = batch;
+    step();
+  }
+  REQUIRE(last == 199);
+  REQUIRE(takt_test::calls_of(session.snapshot(), "Batch") == before + 39);
+  REQUIRE(contains(faults.text(), "weights and random state have moved by 160 steps, and the loader by 161 batches"));
+}
+
+TEST_CASE("Trials: a pull loop goes on, too") {
+  const VirtualTime time;
+  const support::CaughtFaults faults;
+  Session session("trials", by_hand());
+  int left = 30;
+  TrialOptions options = all_trials();
+  options.go_on = true;
+  options.reset = [&] { left = 30; };
+  int steps = 0;
+  auto trials = takt::trials(session, options);
+  while (auto batch = trials.next([&] { return left > 0 ? std::optional<int>(left--) : std::nullopt; })) {
+    steps += *batch > 0 ? 1 : 0;
+    step();
+  }
+  REQUIRE(steps == 160 + 30);
+}
+
+// What the program's functions, its streams and its profiler are told
+
+TEST_CASE("Trials: one wait at the end of each trial, and a barrier before it") {
+  const VirtualTime time;
+  Session session("trials", by_hand());
+  TrialOptions options = all_trials();
+  int waits = 0;
+  int barriers = 0;
+  options.wait = [&] {
+    ++waits;
+    VirtualTime::pass(10 * kTrialMs);
+  };
+  options.barrier = [&] {
+    ++barriers;
+    VirtualTime::pass(1000 * kTrialMs);  // in no trial
+  };
+  OnePass<int> loader(1000);
+  for (auto&& batch : takt::trials(session, loader, options)) {
+    (void)batch;
+    step();
+  }
+  REQUIRE(waits == 12);
+  REQUIRE(barriers == 12);
+  const TrialRate full = results_of(session).of(TrialKind::full);
+  REQUIRE(full.wait_ns == 30 * kTrialMs);
+  REQUIRE(full.ns == (60 * 3 + 30) * kTrialMs);
+  REQUIRE(full.over_trials);
+  REQUIRE(results_of(session).waits_by == "function");
+}
+
+TEST_CASE("Trials: the streams of the loop's regions are waited for") {
+  const VirtualTime time;
+  Session session("trials", by_hand());
+  takt::ManualClock one;
+  takt::ManualClock other;
+  OnePass<int> loader(1000);
+  for (auto&& batch : takt::trials(session, loader, all_trials())) {
+    (void)batch;
+    takt::Scope scope(takt::Batch, takt::ManualBackend(one).stream());
+    takt::Scope copy(takt::IO, takt::ManualBackend(other));
+    VirtualTime::pass(kTrialMs);
+  }
+  const TrialResults results = results_of(session);
+  REQUIRE(results.waits_by == "streams");
+  REQUIRE(results.streams == 2);
+  REQUIRE(results.failed_waits == 0);
+  REQUIRE(one.outstanding() == 0);
+  REQUIRE(one.misuses() == 0);
+}
+
+TEST_CASE("Trials: a wait that fails is told") {
+  const VirtualTime time;
+  Session session("trials", by_hand());
+  takt::ManualClock device;
+  device.refuse(true);
+  OnePass<int> loader(1000);
+  for (auto&& batch : takt::trials(session, loader, all_trials())) {
+    (void)batch;
+    takt::Scope scope(takt::Batch, takt::ManualBackend(device));
+    VirtualTime::pass(kTrialMs);
+  }
+  REQUIRE(results_of(session).failed_waits == 12);
+}
+
+namespace {
+
+struct Ranges {
+  std::vector<std::string> open;
+  std::map<std::string, int> counts;
+  bool balanced = true;
+};
+
+}  // namespace
+
+TEST_CASE("Trials: listeners are told of trials and of the regions in them, begin and end") {
+  const VirtualTime time;
+  Session session("trials", by_hand());
+  const Snapshot before = session.snapshot();
+  Ranges ranges;
+  takt::Listener listener;
+  listener.context = &ranges;
+  listener.begin = [](const takt::Key& key, void* context) noexcept {
+    auto& all = *static_cast<Ranges*>(context);
+    all.open.emplace_back(key.name());
+    ++all.counts[key.name()];
+  };
+  listener.end = [](const takt::Key& key, void* context) noexcept {
+    auto& all = *static_cast<Ranges*>(context);
+    all.balanced = all.balanced && !all.open.empty() && all.open.back() == key.name();
+    if (!all.open.empty()) { all.open.pop_back(); }
+  };
+  REQUIRE(takt::add_listener(listener));
+  OnePass<int> loader(1000);
+  auto timer = takt::Timer<takt::CpuBackend>::joined();
+  for (auto&& batch : takt::trials(session, loader, all_trials())) {
+    (void)batch;
+    step();
+    takt::Scope laps(takt::Backward);
+    laps.lap(takt::Comm);
+    const takt::Handle handle = timer.start(takt::IO);
+    timer.end(handle);
+    timer.start(takt::IO);
+    timer.end(takt::IO);
+  }
+  takt::remove_listener(listener);
+  REQUIRE(ranges.balanced);
+  REQUIRE(ranges.open.empty());
+  REQUIRE(ranges.counts["trial FULL"] == 4);
+  REQUIRE(ranges.counts["trial IO"] == 4);
+  REQUIRE(ranges.counts["Batch"] == 160);
+  REQUIRE(ranges.counts["Comm"] == 160);
+  const Snapshot snapshot = session.snapshot();
+  for (std::uint32_t path = 0; path < snapshot.paths.size(); ++path) {
+    REQUIRE(snapshot.paths[path].host.n() == takt_test::calls_of(before, snapshot.path_name(path)));
+  }
+  REQUIRE(snapshot.losses.size() == before.losses.size());
+}
+
+// Samples, and where the kept batch lies
+
+TEST_CASE("Trials: samples come from the options, the batch, or the items of Batch regions") {
+  const VirtualTime time;
+  Session session("trials", by_hand());
+  TrialOptions options = all_trials();
+  OnePass<int> loader(1000);
+  double samples = 0;
+  SECTION("of Batch regions, which IO has none of") { samples = 16; }
+  SECTION("of the options, which win") {
+    options.items = 32;
+    samples = 32;
+  }
+  for (auto&& batch : takt::trials(session, loader, options)) {
+    (void)batch;
+    step(16);
+  }
+  REQUIRE(results_of(session).unit == "samples");
+  REQUIRE(results_of(session).of(TrialKind::io).per_s == Approx(1000 * samples));
+  REQUIRE(results_of(session).of(TrialKind::full).per_s == Approx(1000 * samples / 3));
+}
+
+namespace {
+
+// A device that knows where one address lies.
+const void* g_on_device = nullptr;
+const char* memory_of(const void* address) noexcept { return address == g_on_device ? "device" : "host"; }
+constexpr takt::DeviceOps kKnowing = [] {
+  takt::DeviceOps ops = takt::device_ops<takt::ManualBackend, takt::ManualClock>;
+  ops.name = "knowing";
+  ops.memory_of = &memory_of;
+  return ops;
+}();
+
+}  // namespace
+
+TEST_CASE("Trials: where the kept batch lies is what the program, or a driver that is in use, says") {
+  const VirtualTime time;
+  Session session("trials", by_hand());
+  takt::ManualClock device;
+  std::vector<std::vector<float>> batches(3, std::vector<float>(4));
+  TrialOptions options = all_trials();
+  std::string expected;
+  SECTION("the driver says: on the device") {
+    g_on_device = batches[0].data();
+    expected = "device";
+  }
+  SECTION("the driver says: on the host") {
+    g_on_device = nullptr;
+    expected = "host";
+  }
+  SECTION("the program says") {
+    options.batch_place = "unified memory";
+    expected = "unified memory";
+  }
+  for (auto&& batch : takt::trials(session, batches, options)) {
+    takt::Scope scope(takt::Batch, takt::StreamRef{&kKnowing, &device});
+    VirtualTime::pass(kTrialMs + batch.size() * 0);
+  }
+  REQUIRE(results_of(session).batch_place == expected);
+}
+
+// Options
+
+TEST_CASE("Trials: options come from the environment, and what is not understood is reported") {
+  const support::CaughtFaults faults;
+  support::ScopedEnvironment environment({{"TAKT_TRIALS", "io,full"}, {"TAKT_TRIALS_STEPS", "7"}});
+  environment.set("TAKT_TRIALS_SECONDS", "3");
+  environment.set("TAKT_TRIALS_GO_ON", "1");
+  TrialOptions options = TrialOptions::from_env();
+  REQUIRE(options.io);
+  REQUIRE_FALSE(options.synthetic);
+  REQUIRE(options.full);
+  REQUIRE(options.steps == 7);
+  REQUIRE(options.seconds == 3.0);
+  REQUIRE(options.go_on);
+  environment.set("TAKT_TRIALS", "all");
+  REQUIRE(TrialOptions::from_env().synthetic);
+  REQUIRE(takt::SessionOptions::from_env().files);  // which knows the names
+  REQUIRE(faults.lines().empty());
+  for (const char* wrong : {"FULL", "io,", "io;full", "everything", ","}) {
+    environment.set("TAKT_TRIALS", wrong);
+    REQUIRE_FALSE(TrialOptions::from_env().any());
+  }
+  environment.set("TAKT_TRIALS_STEPS", "100001");
+  environment.set("TAKT_TRIALS_SECONDS", "-1");
+  options = TrialOptions::from_env();
+  REQUIRE(options.steps == 100);
+  REQUIRE(options.seconds == 10.0);
+  REQUIRE(
+      contains(faults.text(), "TAKT_TRIALS=FULL is not io, synthetic and full, or some of them, with commas between"));
+  REQUIRE(contains(faults.text(), "TAKT_TRIALS_STEPS=100001 is not a number of steps of 1 or more and at most 100000"));
+}
+
+TEST_CASE("Trials: options that cannot be are an error that names the cure") {
+  Session session("trials", by_hand());
+  std::vector<int> batches(3);
+  const auto run = [&](const TrialOptions& options) {
+    for (auto&& batch : takt::trials(session, batches, options)) { (void)batch; }
+  };
+  REQUIRE_THROWS_WITH(run(all_trials(0)), "takt: TrialOptions::steps is 0; a trial has 1 to 100000");
+  REQUIRE_THROWS_WITH(run(all_trials(100'001)), "takt: TrialOptions::steps is 100001; a trial has 1 to 100000");
+  TrialOptions options = all_trials();
+  options.seconds = -1;
+  REQUIRE_THROWS_AS(run(options), takt::Error);
+  options = all_trials();
+  options.items = -1;
+  REQUIRE_THROWS_AS(run(options), takt::Error);
+  { takt::Scope after(takt::key("after an error")); }
+  REQUIRE(takt_test::calls_of(session.snapshot(), "after an error") == 1);
+}
+
+TEST_CASE("Trials: of two loops at once one runs trials, and of a closed Session none") {
+  const VirtualTime time;
+  Session session("trials", by_hand());
+  OnePass<int> loader(1000);
+  std::vector<int> inner(2);
+  int entered = 0;
+  for (auto&& batch : takt::trials(session, loader, all_trials())) {
+    for (auto&& each : takt::trials(session, inner, all_trials())) { entered += 1 + each + batch * 0; }
+    step();
+  }
+  REQUIRE(entered == 2 * 160);
+  session.close();
+  int count = 0;
+  for (auto&& each : takt::trials(session, inner, all_trials())) { count += 1 + each; }
+  REQUIRE(count == 2);
+}

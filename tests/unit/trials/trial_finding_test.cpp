@@ -1,0 +1,145 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "trials/trial_finding.hpp"
+
+#include "support/catch.hpp"
+
+#include <string>
+#include <vector>
+
+using takt::TrialKind;
+using takt::TrialRate;
+using takt::TrialResults;
+
+namespace {
+
+/// A rate, and by how much it may be off.
+struct Told {
+  double per_s;
+  double off;
+};
+
+TrialRate rate_of(Told told) {
+  TrialRate rate;
+  rate.trials = 3;
+  rate.per_s = told.per_s;
+  rate.low = told.per_s - told.off;
+  rate.high = told.per_s + told.off;
+  return rate;
+}
+
+TrialResults results_of(Told io, Told synthetic, Told full) {
+  TrialResults results;
+  results.unit = "samples";
+  results.of(TrialKind::io) = rate_of(io);
+  results.of(TrialKind::synthetic) = rate_of(synthetic);
+  results.of(TrialKind::full) = rate_of(full);
+  takt::detail::conclude_trials(results);
+  return results;
+}
+
+std::string sentence_of(const TrialResults& results) { return results.finding ? results.finding->sentence : ""; }
+
+double evidence_of(const TrialResults& results, const std::string& name) {
+  for (const takt::Evidence& each : results.finding->evidence) {
+    if (each.name == name) { return each.value; }
+  }
+  return -1;
+}
+
+}  // namespace
+
+TEST_CASE("Trials: the five cases of the SC21 tutorial get the right sentences") {
+  // As printed there: IO, SYNTHETIC, FULL, with the spread behind each.
+  struct Case {
+    const char* name;
+    Told io, synthetic, full;
+    const char* sentence;
+  };
+  const std::vector<Case> cases = {
+      {"baseline",
+       {89.177, 1.011},
+       {376.537, 0.604},
+       {89.971, 0.621},
+       "input-bound: FULL 90.0 samples/s is what IO gives (89.2); the model could take 376.5"},
+      {"8 loader workers",
+       {303.304, 1.468},
+       {359.426, 3.380},
+       {252.044, 0.253},
+       "loading and computing do not overlap: FULL 252 of min(303, 359)"},
+      {"DALI",
+       {779.272, 1.352},
+       {421.592, 0.008},
+       {396.084, 0.058},
+       "compute-bound: FULL 396.1 samples/s is what the model takes (421.6); the loader could give 779.3"},
+      {"+ AMP",
+       {786.928, 6.439},
+       {661.640, 0.025},
+       {512.194, 0.569},
+       "loading and computing do not overlap: FULL 512 of min(787, 662)"},
+      {"+ APEX, JIT",
+       {792.513, 37.445},
+       {707.966, 0.318},
+       {538.593, 0.193},
+       "loading and computing do not overlap: FULL 539 of min(793, 708)"}};
+  for (const Case& each : cases) {
+    INFO(each.name);
+    CHECK(sentence_of(results_of(each.io, each.synthetic, each.full)) == each.sentence);
+  }
+}
+
+TEST_CASE("Trials: what a finding rests on stands beside it") {
+  const TrialResults results = results_of({100, 1}, {400, 2}, {98, 3});
+  REQUIRE(results.finding);
+  CHECK(results.finding->what == "input_bound");
+  CHECK(results.finding->evidence.front().unit == "samples/s");
+  CHECK(evidence_of(results, "io_low") == 99);
+  CHECK(evidence_of(results, "synthetic_high") == 402);
+  CHECK(evidence_of(results, "full") == 98);
+  CHECK(evidence_of(results, "full_of_slower") == Approx(0.98));
+  CHECK(evidence_of(results, "data_stall") == Approx(1 - 98.0 / 400));
+  CHECK(evidence_of(results, "one_after_the_other") == Approx(80));
+}
+
+TEST_CASE("Trials: nothing is told where the intervals do not carry it") {
+  const auto why = [](Told io, Told synthetic, Told full) {
+    const TrialResults results = results_of(io, synthetic, full);
+    CHECK_FALSE(results.finding.has_value());
+    return results.untold;
+  };
+  CHECK(why({100, 5}, {104, 5}, {99, 1}).find("the intervals of IO and SYNTHETIC overlap") == 0);
+  CHECK(why({100, 5}, {200, 5}, {89, 4}).find("FULL is 0.81 to 0.98") == 0);
+  CHECK(why({100, 1}, {200, 1}, {130, 1}).find("FULL is faster") == 0);
+  // That they do not overlap is told whichever of them is slower.
+  CHECK(results_of({100, 5}, {104, 5}, {60, 1}).finding->what == "no_overlap");
+}
+
+TEST_CASE("Trials: where one is many times as fast as the other, the other is the limit, however well it is known") {
+  CHECK(results_of({24e6, 1e5}, {17'000, 1'000}, {16'000, 2'500}).finding->what == "compute_bound");
+  CHECK(results_of({100, 10}, {1'300, 50}, {98, 20}).finding->what == "input_bound");
+  CHECK_FALSE(results_of({100, 10}, {800, 50}, {98, 20}).finding.has_value());
+  // What is clearly below is told all the same.
+  CHECK(results_of({100, 10}, {1'300, 50}, {60, 5}).finding->what == "no_overlap");
+}
+
+TEST_CASE("Trials: a rate without an interval says nothing") {
+  TrialResults results = results_of({100, 1}, {400, 2}, {98, 3});
+  results.of(TrialKind::synthetic).low = 0;
+  takt::detail::conclude_trials(results);
+  CHECK_FALSE(results.finding.has_value());
+  CHECK(results.untold == "it takes IO, SYNTHETIC and FULL, each with an interval");
+  results = results_of({100, 1}, {400, 2}, {98, 3});
+  results.of(TrialKind::io) = TrialRate();
+  takt::detail::conclude_trials(results);
+  CHECK_FALSE(results.finding.has_value());
+  TrialResults nothing;
+  takt::detail::conclude_trials(nothing);
+  CHECK_FALSE(nothing.finding.has_value());
+}
+
+TEST_CASE("Trials: rates of a thousand and more are short in a sentence") {
+  CHECK(sentence_of(results_of({1'234'567, 10}, {5'000'000, 10}, {1'234'000, 10})) ==
+        "input-bound: FULL 1.23 M samples/s is what IO gives (1.23 M); the model could take 5.00 M");
+  CHECK(sentence_of(results_of({12, 0}, {20, 0}, {9, 0})) ==
+        "loading and computing do not overlap: FULL 9.0 of min(12.0, 20.0)");
+}
