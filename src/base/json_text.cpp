@@ -68,7 +68,7 @@ void JsonText::append(std::string_view member) {
 
 void JsonText::push_back(const JsonText& element) {
   if (ends_.empty()) { first_is_string_ = element.kind_ == Kind::string; }
-  ends_.reserve(ends_.size() + 1);
+  if (ends_.size() == ends_.capacity()) { ends_.reserve(2 * ends_.size() + 1); }  // before the text has it
   append(element.text_);
   ends_.push_back(text_.size() - 1);
 }
