@@ -207,15 +207,20 @@ struct ProcessTimes {
   std::int64_t processors = 0;  ///< that the process may use, of those that are there; 0: not known
 };
 
-/// Whether the share `q` (0 to 1) of the calls after warm-up is another figure than the longest one: whether at least
-/// one call in 1 / (1 - q) lies above it. So p90 is there from 10 calls on, p95 from 20, p99 from 100, and the median
-/// always. Any thread.
+/// Whether the share `q` (0 to 1) of `n` values is another figure than the longest one: whether at least one value in
+/// 1 / (1 - q) lies above it. So p90 is there from 10 values on, p95 from 20, p99 from 100, and the median always. Any
+/// thread.
+inline bool has_percentile(std::uint64_t n, double q) noexcept {
+  const auto count = static_cast<double>(n);
+  return q <= 0.5 ? n > 0 : count * (1 - q) > 1 - 1e-9;
+}
+/// The same of the calls after warm-up.
 inline bool has_percentile(const Summary& summary, double q) noexcept {
-  const auto n = static_cast<double>(summary.measured_n());
-  return q <= 0.5 ? n > 0 : n * (1 - q) > 1 - 1e-9;
+  return has_percentile(summary.measured_n(), q);
 }
 
 struct Job;
+struct Measurement;
 struct TrialResults;
 
 namespace detail {
@@ -244,6 +249,9 @@ struct Snapshot {
   /// What trials gave (takt/trial_results.hpp), from their end on; nullptr: there were none. They are in no other
   /// figure but wall_ns.
   std::shared_ptr<const TrialResults> trials;
+  /// What takt::measure() found (takt/measurement.hpp), one for each name, in the order of the names' first
+  /// measurements. Likewise in no other figure. With many samples those of later ones are left out.
+  std::vector<std::shared_ptr<const Measurement>> measurements;
 
   /// What stands out in the run, what costs most first. In the last snapshot of a run, and where Takt prints; empty
   /// elsewhere, and where nothing stands out.

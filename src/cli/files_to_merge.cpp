@@ -27,7 +27,8 @@ struct KnownFile {
 constexpr KnownFile kKnownFiles[] = {
     {"summary.json", "\"takt-summary/"}, {"trace.json", "{\"displayTimeUnit\":\"ms\",\"traceEvents\":["},
     {"trials.json", "\"takt-trials/"},   {"results.csv", "name,"},
-    {"mlflow.json", "\"takt-mlflow/"},   {"wandb.json", "\"takt-wandb/"}};
+    {"results.json", "\"takt-results/"}, {"mlflow.json", "\"takt-mlflow/"},
+    {"wandb.json", "\"takt-wandb/"}};
 constexpr KnownFile kSegment = {"", "TAKTJRNL"};
 constexpr std::string_view kFrameWord = "tFrm";  // of a segment whose header is damaged
 constexpr std::size_t kFirstBytes = 4096;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/live_run.hpp"
 
+#include "cli/results_file.hpp"
 #include "cli/trials_file.hpp"
 #include "findings/findings.hpp"
 #include "trials/trial_finding.hpp"
@@ -68,6 +69,7 @@ Rank LiveRun::rank_of(const LiveRank& live) {
   rank.kept_steps = live.steps;
   std::string why;  // takt check tells it
   rank.snapshot.trials = read_trials(rank.folder, why);
+  rank.snapshot.measurements = read_results(rank.folder, why);
   const auto history = live.history ? std::make_shared<const detail::StepHistory>(live.history->finished()) : nullptr;
   detail::conclude(rank.snapshot, history);
   detail::add_finding_of_trials(rank.snapshot);

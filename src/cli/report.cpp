@@ -8,6 +8,7 @@
 #include "cli/rank.hpp"
 #include "cli/report_document.hpp"
 #include "cli/report_page.hpp"
+#include "cli/results_file.hpp"
 #include "cli/run_folder.hpp"
 #include "cli/run_report.hpp"
 #include "cli/trials_file.hpp"
@@ -66,6 +67,23 @@ void write_pages(std::vector<RunReport>& runs, const std::string& file) {
   write_page(runs.front(), file);
 }
 
+/// What stands beside the journal. False: some of it is unreadable, which is told.
+bool read_further(Rank& rank) {
+  bool all = true;
+  const auto tell = [&](const char* file, const std::string& why) {
+    if (why.empty()) { return; }
+    remark(detail::printable(rank.folder.path()) + "/" + file + " " + why);
+    all = false;
+  };
+  std::string of_trials;
+  std::string of_results;
+  rank.snapshot.trials = read_trials(rank.folder, of_trials);
+  rank.snapshot.measurements = read_results(rank.folder, of_results);
+  tell("trials.json", of_trials);
+  tell("results.json", of_results);
+  return all;
+}
+
 /// The ranks of each run, and whether all of them were readable.
 struct RanksRead {
   std::vector<std::vector<Rank>> by_run;
@@ -73,13 +91,6 @@ struct RanksRead {
 };
 
 /// Returns whether they could be read, if there are any.
-bool add_trials(Rank& rank) {
-  std::string why;
-  rank.snapshot.trials = read_trials(rank.folder, why);
-  if (!why.empty()) { remark(detail::printable(rank.folder.path()) + "/trials.json " + why); }
-  return why.empty();
-}
-
 /// Reads the folders; prints rows on the way, if these are asked for.
 RanksRead read_ranks(const std::vector<RankFolder>& folders, const ReportWishes& wishes) {
   RanksRead ranks;
@@ -105,7 +116,7 @@ RanksRead read_ranks(const std::vector<RankFolder>& folders, const ReportWishes&
       continue;
     }
     rank.kept_steps = kept;
-    if (!add_trials(rank)) { ranks.all = false; }
+    ranks.all = read_further(rank) && ranks.all;
     if (concludes) {
       detail::conclude(rank.snapshot, std::make_shared<const detail::StepHistory>(history.finished()));
       detail::add_finding_of_trials(rank.snapshot);

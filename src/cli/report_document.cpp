@@ -9,6 +9,7 @@
 #include "report/csv_rows.hpp"
 #include "report/job_json.hpp"
 #include "report/job_throughput.hpp"
+#include "report/measurements_json.hpp"
 #include "report/trials_json.hpp"
 
 #include <fmt/format.h>
@@ -180,6 +181,17 @@ Json trials_json_of(const RunReport& run) {
   return trials;
 }
 
+/// As in results.json, without the runs, of each rank that has some.
+Json measurements_of(const RunReport& run) {
+  Json all = Json::array();
+  for (const Rank& rank : run.ranks) {
+    const Snapshot& snapshot = rank.snapshot;
+    if (snapshot.measurements.empty()) { continue; }
+    all.push_back(Json::parse(detail::measurements_json(snapshot.run, snapshot.measurements)));
+  }
+  return all;
+}
+
 }  // namespace
 
 std::string report_json(const std::vector<RunReport>& runs) {
@@ -194,6 +206,7 @@ std::string report_json(const std::vector<RunReport>& runs) {
                     {"missing_ranks", run.missing},
                     {"job", run.ranks.size() > 1 ? job_json(run.job) : Json()},
                     {"trials", trials_json_of(run)},
+                    {"measurements", measurements_of(run)},
                     {"summary", Json::parse(format_json(run.job.sum))}});
   }
   const Json document = {{"schema", "takt-report/2"}, {"runs", list}};

@@ -9,10 +9,13 @@
 #include "findings/rank_findings.hpp"
 #include "ranks/rank_comparison.hpp"
 #include "ranks/rank_group.hpp"
+#include "report/measurements_report.hpp"
 #include "report/trials_report.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 TAKT_BEGIN_NAMESPACE
@@ -62,6 +65,19 @@ std::string trials_text(const RunReport& run, int width, bool color) {
   const RunInfo& info = run.job.sum.run;
   return "\n" + (run.ranks.size() == 1 ? detail::format_trials(info, run.trials->sum, width, color)
                                        : detail::format_job_trials(info, *run.trials, width, color));
+}
+
+/// Those of the first rank that has some; of one rank alone they stand below its table.
+std::string measurements_text(const RunReport& run, int width, bool color) {
+  const auto has_some = [](const Rank& rank) { return !rank.snapshot.measurements.empty(); };
+  const auto first = std::find_if(run.ranks.begin(), run.ranks.end(), has_some);
+  if (run.ranks.size() == 1 || first == run.ranks.end()) { return ""; }
+  const RunInfo& info = first->snapshot.run;
+  std::string whose = fmt::format("rank {} of {}", info.rank, info.world_size);
+  if (std::any_of(std::next(first), run.ranks.end(), has_some)) {
+    whose += "; other ranks have some, too: --rank N tells them";
+  }
+  return "\n" + detail::format_measurements(info, whose, first->snapshot.measurements, width, color);
 }
 
 }  // namespace
@@ -117,7 +133,7 @@ std::string report_text(const RunReport& run, int width, bool color) {
   std::string text =
       run.ranks.size() == 1 ? format_table(run.job.sum, width, color) : detail::format_job(run.job, width, color);
   for (const std::string& each : endings_of(run)) { text += each + "\n"; }
-  return text + trials_text(run, width, color);
+  return text + trials_text(run, width, color) + measurements_text(run, width, color);
 }
 
 }  // namespace cli

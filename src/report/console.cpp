@@ -9,6 +9,7 @@
 #include "base/write_patience.hpp"
 #include "report/finding_lines.hpp"
 #include "report/job_figures.hpp"
+#include "report/measurements_report.hpp"
 #include "report/notes.hpp"
 #include "report/page.hpp"
 #include "report/text_table.hpp"
@@ -164,9 +165,14 @@ bool print_table(const Snapshot& snapshot, const ConsoleOptions& options) {
   }
   const int width = detail::width_of(stream, options.width);
   const bool color = detail::wants_color(stream, options.color);
-  const std::string text = snapshot.job == nullptr || snapshot.uncaught.happened
-                               ? format_table(snapshot, width, color)
-                               : detail::format_job(detail::report_of_job(snapshot), width, color);
+  std::string text = snapshot.job == nullptr || snapshot.uncaught.happened
+                         ? format_table(snapshot, width, color)
+                         : detail::format_job(detail::report_of_job(snapshot), width, color);
+  if (!snapshot.measurements.empty()) {
+    const RunInfo& run = snapshot.run;
+    text += "\n" + detail::format_measurements(run, fmt::format("rank {} of {}", run.rank, run.world_size),
+                                               snapshot.measurements, width, color);
+  }
   errno = 0;
   if (write_text(stream, text)) { return true; }
   char buffer[128];

@@ -3,6 +3,7 @@
 #include "report/notes.hpp"
 
 #include <takt/exposed.hpp>
+#include <takt/measurement.hpp>
 #include <takt/trial_results.hpp>
 
 #include "base/text.hpp"
@@ -168,6 +169,12 @@ void run_lines(const Snapshot& snapshot, Lines& lines) {
   if (snapshot.trials != nullptr) {
     lines.push_back(fmt::format("trials: {} of {}, in no other figure; trials.json has what they gave",
                                 human_time(static_cast<double>(snapshot.trials->took_ns)), human_time(wall)));
+  }
+  if (!snapshot.measurements.empty()) {
+    double took_ns = 0;
+    for (const auto& each : snapshot.measurements) { took_ns += static_cast<double>(each->took_ns); }
+    lines.push_back(fmt::format("measurements: {} of {}, in no other figure; results.csv has what they found",
+                                human_time(took_ns), human_time(wall)));
   }
   lines.push_back(fmt::format("no region: {} of {} ({}) on the thread of the Session{}", human_time(uncovered),
                               human_time(wall), percent(uncovered, wall),

@@ -281,6 +281,15 @@ EnergyOfSteps energy_of_steps(const Snapshot& snapshot, std::uint32_t meter) {
   return sum_of_steps(snapshot, [meter](std::uint32_t other) { return other == meter; });
 }
 
+std::string slowdown_names(std::uint32_t bits) {
+  std::string names;
+  for (const Reason& each : kReasons) {
+    if ((bits & static_cast<std::uint32_t>(each.why)) == 0) { continue; }
+    names += (names.empty() ? "" : ", ") + std::string(each.words);
+  }
+  return names.empty() ? "another reason" : names;
+}
+
 void add_sampled(const Snapshot& snapshot, Lines& lines) {
   energy_lines(snapshot, lines);
   memory_line(snapshot, lines);

@@ -16,6 +16,9 @@ void add_sampled(const Snapshot& snapshot, std::vector<std::string>& lines);
 /// The same of what is not sampled, and what the figures have to be read with.
 void add_sample_caveats(const Snapshot& snapshot, std::vector<std::string>& lines);
 
+/// "power cap, heat", of bits of Slowdown. Any thread.
+std::string slowdown_names(std::uint32_t bits);
+
 /// The energy of steps that people read: those of the series that took longest, and by all meters of one kind together.
 /// `steps` is 0 where there is none. Any thread.
 struct EnergyOfSteps {

@@ -133,11 +133,16 @@ void RunSamples::stop(std::chrono::steady_clock::time_point deadline) noexcept {
   }
 }
 
-std::vector<MeterWindow> RunSamples::between(std::int64_t begin_ns, std::int64_t end_ns) {
+RunSamples::Taken RunSamples::taken_between(std::int64_t begin_ns, std::int64_t end_ns) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (books_ == nullptr) { return {}; }
   take();
-  return meter_windows(books_->meters(), books_->between(begin_ns, end_ns), begin_ns, end_ns);
+  return {books_->meters(), books_->between(begin_ns, end_ns)};
+}
+
+std::vector<MeterWindow> RunSamples::between(std::int64_t begin_ns, std::int64_t end_ns) {
+  const Taken taken = taken_between(begin_ns, end_ns);
+  return meter_windows(taken.meters, taken.samples, begin_ns, end_ns);
 }
 
 }  // namespace detail

@@ -55,6 +55,16 @@ class RunSamples {
   /// some minutes of one GPU at ten a second. Energy is there from the sample on that follows the end. Any thread.
   /// Throws std::bad_alloc.
   std::vector<MeterWindow> between(std::int64_t begin_ns, std::int64_t end_ns);
+  /// The samples that this rests on, and the meters that took them. Likewise.
+  struct Taken {
+    std::vector<Meter> meters;
+    std::vector<Sample> samples;
+  };
+  Taken taken_between(std::int64_t begin_ns, std::int64_t end_ns);
+  /// Between two samples; 0: nothing is sampled. Any thread.
+  std::chrono::milliseconds period() const noexcept {
+    return queue_ == nullptr ? std::chrono::milliseconds(0) : plan_.period;
+  }
 
  private:
   void plan(Plan plan, std::vector<std::unique_ptr<SampleSource>> sources);

@@ -4,6 +4,7 @@
 
 #include "base/background.hpp"
 #include "base/fault.hpp"
+#include "base/file.hpp"
 #include "base/losses.hpp"
 #include "base/quiet_signals.hpp"
 #include "base/repaired_name.hpp"
@@ -308,6 +309,7 @@ Snapshot SessionImpl::snapshot(bool finished) {
   snapshot.run.groups = groups_.list();
   snapshot.uncaught = uncaught_;
   snapshot.trials = trials_;
+  snapshot.measurements = measurements_;
   name_open_regions(snapshot);
   for (const auto* workers : {&local_, &added_}) {
     for (const auto& worker : *workers) {
@@ -318,6 +320,15 @@ Snapshot SessionImpl::snapshot(bool finished) {
   }
   add_left_out(snapshot);
   return snapshot;
+}
+
+/// Into the run folder, if there is one, whole.
+void SessionImpl::write_file(const char* name, const std::string& text) const {
+  if (!writes_files()) { return; }
+  WholeFile file;
+  if (file.open(run_.directory + "/" + name) && file.write(text) && file.commit()) { return; }
+  report_fault(name, file.error());
+  file.discard();
 }
 
 /// Made where it is asked for first; nullptr: there is none.

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <takt/measure_options.hpp>
+#include <takt/measurement.hpp>
 #include <takt/session.hpp>
 
 #include "base/losses.hpp"
@@ -19,6 +21,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -33,6 +36,7 @@ class CsvExporter;
 namespace detail {
 
 class JournalExporter;
+using MeasurementList = std::vector<std::shared_ptr<const Measurement>>;
 
 /// What a Session is made of. Leaked: its threads may still be in an exporter when the process exits.
 ///
@@ -57,12 +61,16 @@ class SessionImpl {
     std::string steps;  ///< that were kept: bytes of RankSteps
   };
   Recorded recorded();
-  /// From now on this Session, of rank 0, speaks for the job. Any thread.
   /// What the trials of a loop have given: from now on in snapshots, in trials.json, and, where the table is printed,
   /// on stdout. The thread of the loop.
   void set_trials(const std::shared_ptr<const TrialResults>& trials);
   /// nullptr: there were none.
   std::shared_ptr<const TrialResults> trials();
+  /// Measures a function, and writes down what all measurements have found so far. The thread of the function.
+  /// \throws Error where something else is being measured, and whatever the function throws.
+  Measurement measure(std::string name, StreamRef stream, const std::function<void()>& function,
+                      const MeasureOptions& options);
+  /// From now on this Session, of rank 0, speaks for the job. Any thread.
   void set_job(std::shared_ptr<GatheredJob> job);
   /// The newest one counts, beside the one that the options brought. Any thread.
   void add_clock_reading(const ClockReading& reading);
@@ -105,6 +113,10 @@ class SessionImpl {
   void keep_history(const Snapshot& snapshot) noexcept;
   void conclude(Snapshot& snapshot);
   std::shared_ptr<const Job> job();
+  bool writes_files() const noexcept { return options_.files && !run_.directory.empty(); }
+  void write_file(const char* name, const std::string& text) const;
+  bool keep_measurement(Measurement measurement);
+  MeasurementList measurements();
   void add_left_out(Snapshot& snapshot) const;
   bool has_left_out() const noexcept;
   bool prints() const noexcept { return options_.table && !silent_ && (run_.rank == 0 || options_.all_ranks); }
@@ -155,6 +167,7 @@ class SessionImpl {
   const CsvExporter* csv_ = nullptr;
   std::vector<std::shared_ptr<ExportWorker>> added_;
   std::shared_ptr<const TrialResults> trials_;
+  MeasurementList measurements_;
   std::shared_ptr<GatheredJob> job_;  // from reduce() on
   std::optional<ClockReading> clock_reading_;
   bool ended_ = false;  // too late for another exporter

@@ -7,7 +7,6 @@
 #include <takt/error.hpp>
 
 #include "base/fault.hpp"
-#include "base/file.hpp"
 #include "base/quiet_signals.hpp"
 #include "report/page.hpp"
 #include "report/trials_json.hpp"
@@ -43,13 +42,6 @@ void check_options(const TrialOptions& options) {
   }
 }
 
-void write_trials(const std::string& path, const std::string& text) {
-  WholeFile file;
-  if (file.open(path) && file.write(text) && file.commit()) { return; }
-  report_fault("trials", file.error());
-  file.discard();
-}
-
 }  // namespace
 
 void SessionImpl::set_trials(const std::shared_ptr<const TrialResults>& trials) {
@@ -59,9 +51,7 @@ void SessionImpl::set_trials(const std::shared_ptr<const TrialResults>& trials) 
   }
   if (trials->finding) { set_tag("takt.trials", trials->finding->sentence); }
   const QuietSignals quiet;  // this is a thread of the program's
-  if (options_.files && !run_.directory.empty()) {
-    write_trials(run_.directory + "/" + kTrialsFile, trials_json(run_, *trials));
-  }
+  write_file(kTrialsFile, trials_json(run_, *trials));
   if (!trials->cut.empty()) { report_fault("trials.cut", "the trials were cut off " + trials->cut); }
   if (trials->went_on && !trials->restored) {
     report_fault(

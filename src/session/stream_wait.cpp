@@ -4,6 +4,8 @@
 
 #include <takt/device.hpp>
 
+#include "process/diversion.hpp"
+
 #include <sched.h>
 #include <chrono>
 
@@ -25,13 +27,26 @@ bool ask_until_reached(StreamRef stream, Mark mark) noexcept {
 
 }  // namespace
 
+bool wait_for_mark(StreamRef stream, Mark mark) noexcept {
+  const bool waited = stream.ops->wait != nullptr && stream.ops->wait(stream.handle, mark);
+  return waited || ask_until_reached(stream, mark);
+}
+
 bool wait_for_stream(StreamRef stream) noexcept {
   Mark mark = 0;
   if (!stream.ops->mark(stream.handle, mark)) { return false; }
-  const bool waited = stream.ops->wait != nullptr && stream.ops->wait(stream.handle, mark);
-  const bool reached = waited || ask_until_reached(stream, mark);
+  const bool reached = wait_for_mark(stream, mark);
   stream.ops->release(stream.handle, mark);
   return reached;
+}
+
+bool wait_for_noted_streams(StreamRef done) noexcept {
+  bool all = !diversion().has_more_streams();
+  for (unsigned index = 0; index < diversion().streams(); ++index) {
+    const StreamRef stream = diversion().stream(index);
+    all = (stream == done || wait_for_stream(stream)) && all;
+  }
+  return all;
 }
 
 }  // namespace detail

@@ -146,11 +146,7 @@ bool TrialLoop::wait() {
     options_.wait();
     return true;
   }
-  bool all = !diversion().has_more_streams();
-  for (unsigned index = 0; index < diversion().streams(); ++index) {
-    all = wait_for_stream(diversion().stream(index)) && all;
-  }
-  return all;
+  return wait_for_noted_streams();
 }
 
 bool TrialLoop::reset() {

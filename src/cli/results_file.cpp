@@ -1,0 +1,135 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/results_file.hpp"
+
+#include "base/file.hpp"
+#include "cli/json_fields.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+TAKT_BEGIN_NAMESPACE
+namespace cli {
+namespace {
+
+constexpr const char* kResultsName = "results.json";
+constexpr const char* kResultsSchema = "takt-results/1";
+constexpr std::size_t kMostResultsBytes = 32U << 20U;
+constexpr std::size_t kMostResults = 1'000;
+
+std::uint32_t slowdown_bits_of(const JsonFields& object, const char* name) {
+  return static_cast<std::uint32_t>(object.count(name) & 0xFFU);
+}
+
+MeasuredTimes read_measured_times(const JsonFields& json) {
+  MeasuredTimes times;
+  times.n = json.count("n");
+  if (times.n == 0) { return {}; }
+  times.mean_ns = json.amount("mean_ns");
+  times.stdev_ns = json.amount("stdev_ns");
+  times.min_ns = json.amount("min_ns");
+  times.max_ns = json.amount("max_ns");
+  times.median_ns = json.amount("median_ns");
+  times.low_ns = json.amount("low_ns");
+  times.high_ns = json.amount("high_ns");
+  times.has_interval = times.low_ns > 0 && times.low_ns <= times.median_ns && times.median_ns <= times.high_ns;
+  constexpr const char* kNames[] = {"p90_ns", "p95_ns", "p99_ns", "p999_ns"};
+  for (std::size_t at = 0; at < times.percentiles_ns.size(); ++at) {
+    times.percentiles_ns[at] = json.known_amount(kNames[at]);
+  }
+  return times;
+}
+
+MeasuredNotes read_measured_notes(const JsonFields& json) {
+  MeasuredNotes notes;
+  notes.slowed_runs = json.count("slowed_runs");
+  notes.slowdowns = slowdown_bits_of(json, "slowdowns");
+  notes.least_clock_mhz = json.known_count("least_clock_mhz");
+  notes.most_clock_mhz = json.known_count("most_clock_mhz");
+  notes.switched_runs = json.count("switched_runs");
+  notes.others_busy = std::min(json.known_amount("others_busy"), 1.0);
+  return notes;
+}
+
+std::vector<MeasuredMeter> read_measured_meters(const JsonFields& json) {
+  constexpr std::size_t kMostMeters = 1'000;
+  std::vector<MeasuredMeter> meters;
+  for (std::size_t at = 0; at < std::min(json.size(), kMostMeters); ++at) {
+    const JsonFields each = json.element(at);
+    MeasuredMeter meter;
+    meter.name = each.text("name");
+    meter.samples = each.count("samples");
+    meter.memory_bytes = each.known_count("memory_bytes");
+    meter.has_energy = each.known_amount("joules") >= 0;
+    meter.joules = each.amount("joules");
+    meter.error_joules = each.amount("error_joules");
+    meter.no_energy = each.text("no_energy");
+    meters.push_back(std::move(meter));
+  }
+  return meters;
+}
+
+MeasureEnd read_end(const std::string& word) {
+  for (const MeasureEnd each : {MeasureEnd::interval, MeasureEnd::seconds, MeasureEnd::most_runs}) {
+    if (word == to_string(each)) { return each; }
+  }
+  return MeasureEnd::runs;
+}
+
+Measurement read_measurement(const JsonFields& json) {
+  Measurement measurement;
+  measurement.name = json.text("name");
+  measurement.host = read_measured_times(json.member("host"));
+  measurement.stream = read_measured_times(json.member("stream"));
+  measurement.first_ns = std::max<std::int64_t>(json.time("first_ns"), 0);
+  measurement.items = std::max<std::int64_t>(json.time("items"), 1);
+  measurement.warmup = json.count("warmup");
+  measurement.end = read_end(json.text("end"));
+  measurement.took_ns = std::max<std::int64_t>(json.time("took_ns"), 0);
+  measurement.failed_waits = json.count("failed_waits");
+  measurement.memory_bytes = json.known_count("memory_bytes");
+  measurement.memory_of = json.text("memory_of");
+  measurement.host_peak_bytes = json.known_count("host_peak_bytes");
+  measurement.joules = json.known_amount("joules");
+  measurement.error_joules = json.amount("error_joules");
+  measurement.energy_of = json.text("energy_of");
+  measurement.no_energy = json.text("no_energy");
+  measurement.notes = read_measured_notes(json.member("notes"));
+  measurement.meters = read_measured_meters(json.member("meters"));
+  measurement.runs_left_out = measurement.host.n;
+  return measurement;
+}
+
+}  // namespace
+
+Measurements parse_results(std::string_view text, std::string& error) {
+  const JsonFields document = JsonFields::parse(text, "runs");  // they are most of it
+  const JsonFields list = document.member("measurements");
+  if (document.text("schema") != kResultsSchema || !list.is_list()) {
+    error = std::string("is no document of schema ") + kResultsSchema +
+            "; it is damaged, or of a newer Takt, whose command reads it";
+    return {};
+  }
+  Measurements measurements;
+  for (std::size_t at = 0; at < std::min(list.size(), kMostResults); ++at) {
+    Measurement measurement = read_measurement(list.element(at));
+    if (measurement.name.empty() || measurement.host.n == 0) { continue; }
+    measurements.push_back(std::make_shared<const Measurement>(std::move(measurement)));
+  }
+  return measurements;
+}
+
+Measurements read_results(const RankFolder& folder, std::string& error) {
+  std::string text;
+  if (!folder.open()->read_whole(kResultsName, kMostResultsBytes, text)) {
+    if (errno != ENOENT) { error = "cannot be read: " + detail::reason_of(errno); }
+    return {};
+  }
+  return parse_results(text, error);
+}
+
+}  // namespace cli
+TAKT_END_NAMESPACE

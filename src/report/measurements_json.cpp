@@ -1,0 +1,133 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "report/measurements_json.hpp"
+
+#include "report/json_lines.hpp"
+
+#include <cstddef>
+#include <type_traits>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+constexpr const char* kResultsSchema = "takt-results/1";
+constexpr const char* kPercentileNames[] = {"p90_ns", "p95_ns", "p99_ns", "p999_ns"};
+
+template <class Number>
+JsonText unless_negative(Number value) {
+  if constexpr (std::is_signed_v<Number>) {
+    if (value < 0) { return {}; }
+  }
+  return JsonText(value);
+}
+JsonText unless_empty(const std::string& text) { return text.empty() ? JsonText() : JsonText(text); }
+
+JsonText measured_times_json(const MeasuredTimes& times) {
+  if (times.n == 0) { return {}; }
+  JsonText json = {{"n", times.n},
+                   {"mean_ns", times.mean_ns},
+                   {"stdev_ns", times.n > 1 ? JsonText(times.stdev_ns) : JsonText()},
+                   {"min_ns", times.min_ns},
+                   {"max_ns", times.max_ns},
+                   {"median_ns", times.median_ns},
+                   {"low_ns", times.has_interval ? JsonText(times.low_ns) : JsonText()},
+                   {"high_ns", times.has_interval ? JsonText(times.high_ns) : JsonText()}};
+  for (std::size_t at = 0; at < times.percentiles_ns.size(); ++at) {
+    json.add(kPercentileNames[at], unless_negative(times.percentiles_ns[at]));
+  }
+  return json;
+}
+
+JsonText measured_notes_json(const MeasuredNotes& notes) {
+  return {{"slowed_runs", notes.slowed_runs},
+          {"slowdowns", notes.slowdowns},
+          {"least_clock_mhz", unless_negative(notes.least_clock_mhz)},
+          {"most_clock_mhz", unless_negative(notes.most_clock_mhz)},
+          {"switched_runs", notes.switched_runs},
+          {"others_busy", unless_negative(notes.others_busy)}};
+}
+
+JsonText measured_meter_json(const MeasuredMeter& meter) {
+  return {{"name", meter.name},
+          {"samples", meter.samples},
+          {"memory_bytes", unless_negative(meter.memory_bytes)},
+          {"joules", meter.has_energy ? JsonText(meter.joules) : JsonText()},
+          {"error_joules", meter.has_energy ? JsonText(meter.error_joules) : JsonText()},
+          {"no_energy", unless_empty(meter.no_energy)}};
+}
+
+JsonText measured_meters_json(const std::vector<MeasuredMeter>& meters) {
+  JsonText all = JsonText::array();
+  for (const MeasuredMeter& each : meters) { all.push_back(measured_meter_json(each)); }
+  return all;
+}
+
+/// One value of each run, in their order; null where none of them is known.
+template <class Value>
+JsonText runs_column(const std::vector<MeasuredRun>& runs, Value MeasuredRun::*value) {
+  JsonText values = JsonText::array();
+  bool any = false;
+  for (const MeasuredRun& each : runs) {
+    const JsonText text = unless_negative(each.*value);
+    any = any || text.text() != JsonText().text();
+    values.push_back(text);
+  }
+  return any ? values : JsonText();
+}
+
+JsonText runs_json(const std::vector<MeasuredRun>& runs) {
+  return {{"begin_ns", runs_column(runs, &MeasuredRun::begin_ns)},
+          {"host_ns", runs_column(runs, &MeasuredRun::host_ns)},
+          {"stream_ns", runs_column(runs, &MeasuredRun::stream_ns)},
+          {"clock_mhz", runs_column(runs, &MeasuredRun::clock_mhz)},
+          {"slowdowns", runs_column(runs, &MeasuredRun::slowdowns)},
+          {"forced_switches", runs_column(runs, &MeasuredRun::forced_switches)},
+          {"others_busy", runs_column(runs, &MeasuredRun::others_busy)}};
+}
+
+JsonText measurement_json(const Measurement& measurement) {
+  return {{"name", measurement.name},
+          {"end", to_string(measurement.end)},
+          {"warmup", measurement.warmup},
+          {"items", measurement.items},
+          {"items_per_s", measurement.host.n == 0 ? JsonText() : JsonText(measurement.items_per_s())},
+          {"first_ns", measurement.first_ns},
+          {"took_ns", measurement.took_ns},
+          {"failed_waits", measurement.failed_waits},
+          {"host", measured_times_json(measurement.host)},
+          {"stream", measured_times_json(measurement.stream)},
+          {"memory_bytes", unless_negative(measurement.memory_bytes)},
+          {"memory_of", unless_empty(measurement.memory_of)},
+          {"host_peak_bytes", unless_negative(measurement.host_peak_bytes)},
+          {"joules", unless_negative(measurement.joules)},
+          {"error_joules", measurement.has_energy() ? JsonText(measurement.error_joules) : JsonText()},
+          {"energy_of", unless_empty(measurement.energy_of)},
+          {"no_energy", unless_empty(measurement.no_energy)},
+          {"notes", measured_notes_json(measurement.notes)},
+          {"meters", measured_meters_json(measurement.meters)},
+          {"runs_left_out", measurement.runs_left_out},
+          {"runs", runs_json(measurement.runs)}};
+}
+
+}  // namespace
+
+std::string measurements_json(const RunInfo& run, const std::vector<std::shared_ptr<const Measurement>>& measurements) {
+  std::string text;
+  const JsonLines::Sink take = [&text](const std::string& piece) {
+    text += piece;
+    return true;
+  };
+  JsonLines lines(take);
+  lines.member("schema", kResultsSchema);
+  lines.member("run_id", run.id);
+  lines.member("rank", run.rank);
+  lines.member("world_size", run.world_size);
+  lines.member("host", run.host);
+  lines.array("measurements", measurements, [](const auto& each) { return measurement_json(*each); });
+  lines.finish();
+  return text;
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

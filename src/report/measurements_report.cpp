@@ -1,0 +1,141 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "report/measurements_report.hpp"
+
+#include "base/text.hpp"
+#include "report/notes.hpp"
+#include "report/page.hpp"
+#include "report/sample_notes.hpp"
+#include "report/text_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+using MeasurementLines = std::vector<std::string>;
+
+// Of the machine's processors: what others use below it is the usual noise of a machine.
+constexpr double kBusyOthers = 0.1;
+constexpr std::size_t kP90 = 0;
+constexpr std::size_t kP99 = 2;
+
+std::string time_or_dash(double ns, bool known) { return known ? human_time(ns) : "-"; }
+
+TextTable::Line line_of_measurement(const Measurement& measurement) {
+  const MeasuredTimes& host = measurement.host;
+  const std::string interval =
+      host.has_interval ? fmt::format("{} to {}", human_time(host.low_ns), human_time(host.high_ns)) : "-";
+  const bool has_memory = measurement.memory_bytes >= 0;
+  const std::string energy = measurement.has_energy() ? human_energy(measurement.joules) : "-";
+  const double p90_ns = host.percentiles_ns[kP90];
+  const double p99_ns = host.percentiles_ns[kP99];
+  return {
+      printable(measurement.name),
+      0,
+      {human_count(host.n), human_time(host.mean_ns), human_time(host.median_ns), interval,
+       time_or_dash(host.stdev_ns, host.n > 1), time_or_dash(p90_ns, p90_ns >= 0), time_or_dash(p99_ns, p99_ns >= 0),
+       human_time(host.max_ns), human_time(static_cast<double>(measurement.first_ns)),
+       time_or_dash(measurement.stream.mean_ns, measurement.stream.n != 0), human_rate(measurement.items_per_s()),
+       has_memory ? human_bytes(static_cast<double>(measurement.memory_bytes)) : "-", energy}};
+}
+
+template <class Has>
+bool any_has(const std::vector<std::shared_ptr<const Measurement>>& measurements, Has has) {
+  return std::any_of(measurements.begin(), measurements.end(), [&](const auto& each) { return has(*each); });
+}
+
+std::vector<TextColumn> measurement_columns(const std::vector<std::shared_ptr<const Measurement>>& measurements) {
+  const bool stream = any_has(measurements, [](const Measurement& each) { return each.stream.n != 0; });
+  const bool memory = any_has(measurements, [](const Measurement& each) { return each.memory_bytes >= 0; });
+  const bool energy = any_has(measurements, [](const Measurement& each) { return each.has_energy(); });
+  return {
+      {"runs", 4},          {"mean", 0}, {"median", 1}, {"95 % interval", 1},  {"stdev", 5},   {"p90", 9},
+      {"p99", 8},           {"max", 6},  {"first", 7},  {"stream", 2, stream}, {"items/s", 3}, {"memory", 2, memory},
+      {"energy", 2, energy}};
+}
+
+void add_energy_of_runs(const Measurement& measurement, MeasurementLines& lines) {
+  const std::string name = printable(measurement.name);
+  if (!measurement.has_energy()) {
+    lines.push_back(fmt::format("{}: energy is not known: {}", name, printable(measurement.no_energy)));
+    return;
+  }
+  lines.push_back(fmt::format("{}: {} a run ± {}, {} an item, of {}", name, human_energy(measurement.joules),
+                              percent(measurement.error_joules, measurement.joules),
+                              human_energy(measurement.joules / static_cast<double>(measurement.items)),
+                              printable(measurement.energy_of)));
+}
+
+void add_memory_of_runs(const Measurement& measurement, MeasurementLines& lines) {
+  std::string text = fmt::format("{}: ", printable(measurement.name));
+  if (measurement.memory_bytes >= 0) {
+    const bool of_device = measurement.memory_of != "allocator";
+    text += fmt::format("{} on {}{}, ", human_bytes(static_cast<double>(measurement.memory_bytes)),
+                        of_device ? "" : "devices by the ", printable(measurement.memory_of));
+    if (of_device) { text += "of all processes; "; }
+  }
+  if (measurement.host_peak_bytes < 0) { return; }
+  lines.push_back(text + fmt::format("{} of the process on the host, the most so far",
+                                     human_bytes(static_cast<double>(measurement.host_peak_bytes))));
+}
+
+void add_notes_on_runs(const Measurement& measurement, MeasurementLines& lines) {
+  const MeasuredNotes& notes = measurement.notes;
+  const std::string name = printable(measurement.name);
+  if (measurement.failed_waits != 0) {
+    lines.push_back(fmt::format("{}: {} wait{} for streams failed: such runs may lack work of the device", name,
+                                human_count(measurement.failed_waits), plural(measurement.failed_waits)));
+  }
+  if (notes.slowed_runs != 0) {
+    lines.push_back(fmt::format("{}: a device was slowed down in {} of {} runs: {}", name,
+                                human_count(notes.slowed_runs), human_count(measurement.host.n),
+                                slowdown_names(notes.slowdowns)));
+  }
+  if (notes.least_clock_mhz >= 0 && notes.least_clock_mhz != notes.most_clock_mhz) {
+    lines.push_back(fmt::format("{}: the clock of devices went from {} to {} MHz", name, notes.least_clock_mhz,
+                                notes.most_clock_mhz));
+  }
+  if (notes.switched_runs != 0) {
+    lines.push_back(fmt::format("{}: the thread lost its processor in {} of {} runs", name,
+                                human_count(notes.switched_runs), human_count(measurement.host.n)));
+  }
+  if (notes.others_busy > kBusyOthers) {
+    lines.push_back(fmt::format("{}: other processes kept up to {} of the machine's processors busy", name,
+                                percent(notes.others_busy, 1)));
+  }
+  if (measurement.end == MeasureEnd::seconds) { lines.push_back(name + ": ended as its time was up"); }
+  if (measurement.end == MeasureEnd::most_runs) {
+    lines.push_back(name + ": ended at the most runs that there can be; its interval is wider than asked for");
+  }
+}
+
+}  // namespace
+
+std::string format_measurements(const RunInfo& run, const std::string& whose,
+                                const std::vector<std::shared_ptr<const Measurement>>& measurements, int width,
+                                bool color) {
+  Page page(width, color);
+  page.add_part({fmt::format("Takt: measurements of {}, run {}, {}", printable(run.name), printable(run.id), whose)},
+                Page::Style::bold);
+  std::vector<TextTable::Line> lines;
+  MeasurementLines notes;
+  for (const auto& each : measurements) {
+    lines.push_back(line_of_measurement(*each));
+    add_energy_of_runs(*each, notes);
+    add_memory_of_runs(*each, notes);
+    add_notes_on_runs(*each, notes);
+  }
+  const TextTable table(measurement_columns(measurements), std::move(lines), page.width(), "measurement");
+  page.add({table.head()}, Page::Style::bold);
+  page.add_part(table.body(), Page::Style::plain);
+  page.add(notes, Page::Style::dim);
+  return page.text();
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

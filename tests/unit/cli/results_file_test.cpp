@@ -1,0 +1,173 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/results_file.hpp"
+
+#include "measure/measured_times.hpp"
+#include "report/measurements_json.hpp"
+#include "report/measurements_report.hpp"
+#include "support/catch.hpp"
+#include "support/random.hpp"
+#include "support/scratch.hpp"
+
+#include <takt/snapshot.hpp>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <unistd.h>
+
+using takt::Measurement;
+using takt::cli::Measurements;
+using takt::cli::parse_results;
+using takt::cli::read_results;
+using takt_test::contains;
+
+namespace {
+
+Measurement measured() {
+  Measurement measurement;
+  measurement.name = "net, batch 8";
+  measurement.host = takt::detail::measured_times({10, 11, 12, 13, 14, 15, 16, 17, 18, 19});
+  measurement.stream = takt::detail::measured_times({7, 8, 9});
+  measurement.first_ns = 99;
+  measurement.items = 8;
+  measurement.warmup = 5;
+  measurement.end = takt::MeasureEnd::seconds;
+  measurement.took_ns = 1000;
+  measurement.failed_waits = 2;
+  measurement.memory_bytes = 5'000'000;
+  measurement.memory_of = "cuda 0";
+  measurement.host_peak_bytes = 7'000'000;
+  measurement.joules = 1.5;
+  measurement.error_joules = 0.25;
+  measurement.energy_of = "cuda 0";
+  measurement.notes = {3, 5, 1200, 1980, 1, 0.5};
+  takt::MeasuredMeter meter;
+  meter.name = "cuda 0";
+  meter.samples = 12;
+  meter.memory_bytes = 5'000'000;
+  meter.has_energy = true;
+  meter.joules = 15;
+  meter.error_joules = 2.5;
+  measurement.meters.push_back(meter);
+  measurement.runs_left_out = 10;
+  return measurement;
+}
+
+std::string json_of(const Measurements& measurements) {
+  takt::RunInfo run;
+  run.id = "net-1";
+  run.world_size = 2;
+  return takt::detail::measurements_json(run, measurements);
+}
+std::string json_of(const Measurement& measurement) {
+  return json_of({std::make_shared<const Measurement>(measurement)});
+}
+
+Measurements parsed(const std::string& text) {
+  std::string error;
+  return parse_results(text, error);
+}
+
+std::string told(const Measurements& measurements) {
+  return takt::detail::format_measurements(takt::RunInfo(), "rank 0 of 1", measurements, 160, false);
+}
+
+}  // namespace
+
+TEST_CASE("Results file: what is written is read again, and says the same") {
+  const std::string text = json_of(measured());
+  const Measurements again = parsed(text);
+  REQUIRE(again.size() == 1);
+  CHECK(json_of(again) == text);
+}
+
+TEST_CASE("Results file: single runs are passed over") {
+  Measurement with_runs = measured();
+  with_runs.runs.resize(10);
+  with_runs.runs_left_out = 0;
+  const Measurements again = parsed(json_of(with_runs));
+  REQUIRE(again.size() == 1);
+  CHECK(again[0]->runs.empty());
+  CHECK(again[0]->runs_left_out == 10);
+  CHECK(again[0]->host.median_ns == with_runs.host.median_ns);
+  CHECK(again[0]->stream.n == 3);
+}
+
+TEST_CASE("Results file: what cannot be is as if it were not there") {
+  const std::string head = R"({"schema": "takt-results/1", "measurements": )";
+  CHECK(parsed(head + R"([{"name": "a", "host": {"n": 3, "mean_ns": 5}}]})").size() == 1);
+  CHECK(parsed(head + R"([{"name": "", "host": {"n": 3}}, {"name": "a"}, 7, null, [], {"name": 3, "host": {"n": 3}}]})")
+            .empty());
+  const auto odd = parsed(head + R"([{"name": "a\u001b[31m", "host": {"n": 3, "mean_ns": -1, "median_ns": 1e999,
+      "low_ns": 9, "high_ns": 3, "p90_ns": "x"}, "joules": -5, "memory_bytes": -3, "items": -2, "first_ns": -9,
+      "notes": {"least_clock_mhz": 1.5, "others_busy": 7, "slowdowns": 18446744073709551615}, "meters": {"a": 1},
+      "end": "never"}]})");
+  if (!odd.empty()) {  // a number that is no double makes it no JSON
+    CHECK_FALSE(contains(told(odd), "\x1b"));
+  }
+  const auto other =
+      parsed(head + R"([{"name": "a\u001b[31m", "host": {"n": 3, "mean_ns": -1, "low_ns": 9, "high_ns": 3,
+      "p90_ns": "x"}, "joules": -5, "memory_bytes": -3, "items": -2, "first_ns": -9, "notes": {"least_clock_mhz": 1.5,
+      "others_busy": 7, "slowdowns": 18446744073709551615}, "meters": {"a": 1}, "end": "never"}]})");
+  REQUIRE(other.size() == 1);
+  CHECK(other[0]->host.mean_ns == 0);
+  CHECK_FALSE(other[0]->host.has_interval);
+  CHECK(other[0]->host.percentiles_ns[0] < 0);
+  CHECK_FALSE(other[0]->has_energy());
+  CHECK(other[0]->memory_bytes == Measurement::kUnknown);
+  CHECK(other[0]->items == 1);
+  CHECK(other[0]->first_ns == 0);
+  CHECK(other[0]->notes.others_busy == 1);
+  CHECK(other[0]->notes.least_clock_mhz == takt::MeasuredNotes::kUnknown);
+  CHECK(other[0]->meters.empty());
+  CHECK_FALSE(contains(told(other), "\x1b"));
+}
+
+TEST_CASE("Results file: what is no such document is an error that says what it is") {
+  for (const char* text : {"", "[]", "7", "{", R"({"schema": "takt-results/2", "measurements": []})",
+                           R"({"schema": "takt-results/1", "measurements": 3})"}) {
+    std::string error;
+    CHECK(parse_results(text, error).empty());
+    CHECK(contains(error, "takt-results/1"));
+  }
+}
+
+TEST_CASE("Results file: a file with bytes that somebody has changed never ends the command") {
+  const std::string text = json_of(measured());
+  takt_test::Random random(takt_test::test_seed());
+  for (int each = 0; each < takt_test::scaled(2000); ++each) {
+    std::string damaged = text.substr(0, each % 3 == 0 ? random.below(text.size()) : text.size());
+    for (int byte = 0; byte < 3 && !damaged.empty(); ++byte) {
+      damaged[random.below(damaged.size())] = static_cast<char>(random.below(256));
+    }
+    const Measurements found = parsed(damaged);
+    if (!found.empty()) { CHECK_FALSE(told(found).empty()); }
+  }
+}
+
+TEST_CASE("Results file: more than 1 000 measurements are not taken") {
+  const Measurements many(1001, std::make_shared<const Measurement>(measured()));
+  CHECK(parsed(json_of(many)).size() == 1000);
+}
+
+TEST_CASE("Results file: no link is followed, and nothing is read that is too large") {
+  const takt_test::Scratch scratch;
+  std::string error;
+  CHECK(read_results(scratch.path(""), error).empty());
+  CHECK(error.empty());
+  takt_test::write_text(scratch.path("elsewhere"), json_of(measured()));
+  REQUIRE(::symlink(scratch.path("elsewhere").c_str(), scratch.path("results.json").c_str()) == 0);
+  CHECK(read_results(scratch.path(""), error).empty());
+  CHECK(contains(error, "cannot be read"));
+  ::unlink(scratch.path("results.json").c_str());
+  takt_test::write_text(scratch.path("results.json"), std::string(33U << 20U, ' '));
+  error.clear();
+  CHECK(read_results(scratch.path(""), error).empty());
+  CHECK(contains(error, "cannot be read"));
+  takt_test::write_text(scratch.path("results.json"), json_of(measured()));
+  error.clear();
+  CHECK(read_results(scratch.path(""), error).size() == 1);
+  CHECK(error.empty());
+}

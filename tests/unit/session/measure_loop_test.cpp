@@ -1,0 +1,323 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "session/measure_loop.hpp"
+
+#include "sample/nvml_source.hpp"
+#include "support/catch.hpp"
+#include "support/fake_nvml.hpp"
+#include "support/scratch.hpp"
+
+#include <takt/backends/manual.hpp>
+
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+using takt::ManualBackend;
+using takt::ManualClock;
+using takt::MeasureEnd;
+using takt::Measurement;
+using takt::MeasureOptions;
+using takt::detail::MeasureLoop;
+using takt::detail::NvmlLibrary;
+using takt::detail::NvmlSource;
+using takt::detail::RunSamples;
+using takt::detail::SampleSource;
+using takt::detail::VisibleDevices;
+using takt_test::contains;
+using takt_test::FakeNvml;
+
+namespace {
+
+/// A machine with NVIDIA GPUs, whose time is moved by hand; every 100 ms of it all is sampled.
+struct Machine {
+  double seconds = 10;
+  double sampled = 10;
+  FakeNvml nvml{[this] { return seconds; }};
+  NvmlLibrary table;
+  RunSamples samples;
+  MeasureLoop::Surroundings surroundings;
+
+  Machine() {
+    FakeNvml::fill(table);
+    surroundings.samples = &samples;
+    surroundings.now = [this] { return std::llround(seconds * 1e9); };
+    surroundings.pause = [this](std::chrono::milliseconds time) { pass(std::chrono::duration<double>(time).count()); };
+  }
+  void begin() {
+    RunSamples::Plan plan;
+    plan.period = std::chrono::milliseconds(100);
+    plan.now = surroundings.now;
+    plan.memory = 1U << 20U;
+    std::vector<std::unique_ptr<SampleSource>> sources;
+    sources.push_back(std::make_unique<NvmlSource>(table, VisibleDevices(), true));
+    samples.start_by_hand(plan, std::move(sources));
+    samples.tick();
+  }
+  void pass(double time) {
+    for (const double end = seconds + time; seconds < end;) {
+      seconds = std::min(end, sampled + 0.1);
+      if (seconds < sampled + 0.1) { continue; }
+      sampled = seconds;
+      if (samples.period().count() != 0) { samples.tick(); }
+    }
+  }
+  template <class Function>
+  Measurement measure(Function function, const MeasureOptions& options = {}, takt::StreamRef stream = {}) {
+    return MeasureLoop(options, stream, surroundings).measure("net b16", function);
+  }
+};
+
+MeasureOptions runs_of(int runs, int warmup = 0) {
+  MeasureOptions options;
+  options.runs = runs;
+  options.warmup = warmup;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("Measure loop: 5 runs to warm up, 30 measured, the first call apart") {
+  Machine machine;
+  int calls = 0;
+  const Measurement found = machine.measure([&] { machine.pass(++calls == 1 ? 0.5 : calls <= 5 ? 0.1 : 0.002); });
+  CHECK(calls == 35);
+  CHECK(found.name == "net b16");
+  CHECK(found.warmup == 5);
+  CHECK(found.host.n == 30);
+  CHECK(found.first_ns == 500'000'000);
+  CHECK(found.host.median_ns == Approx(2e6));
+  CHECK(found.host.max_ns == Approx(2e6));  // no warm-up in it
+  CHECK(found.stream.n == 0);
+  CHECK(found.end == MeasureEnd::runs);
+  CHECK(found.took_ns == Approx(0.9e9 + 30 * 2e6));
+  CHECK(found.items_per_s() == Approx(500));
+  REQUIRE(found.runs.size() == 30);
+  CHECK(found.runs[1].begin_ns == found.runs[0].begin_ns + found.runs[0].host_ns);
+  CHECK(found.host_peak_bytes > 1'000'000);
+  CHECK(contains(found.no_energy, "TAKT_SAMPLE_MS"));
+}
+
+TEST_CASE("Measure loop: without a warm-up the first call is a run") {
+  Machine machine;
+  int calls = 0;
+  const Measurement found = machine.measure([&] { machine.pass(++calls == 1 ? 0.5 : 0.1); }, runs_of(3));
+  CHECK(calls == 3);
+  CHECK(found.first_ns == 500'000'000);
+  CHECK(found.host.max_ns == Approx(5e8));
+  CHECK(found.host.mean_ns == Approx(7e8 / 3));
+}
+
+TEST_CASE("Measure loop: energy of a known curve within a hundredth, for each run and item") {
+  Machine machine;
+  nvmlDevice_st& counts = machine.nvml.add_gpu();
+  nvmlDevice_st& does_not = machine.nvml.add_gpu();
+  does_not.counts = false;
+  for (nvmlDevice_st* each : {&counts, &does_not}) {
+    each->watts = 400;
+    each->swing = 150;
+    each->period_s = 2.7;
+  }
+  machine.begin();
+  MeasureOptions options = runs_of(60, 3);
+  options.items = 16;
+  double begin = 0;
+  int calls = 0;
+  const Measurement found = machine.measure(
+      [&] {
+        if (++calls == 4) { begin = machine.seconds; }
+        machine.pass(0.17);
+      },
+      options);
+  const double end = begin + 60 * 0.17;
+  const double joules = counts.joules_at(end) - counts.joules_at(begin);
+  REQUIRE(found.meters.size() == 2);
+  CHECK(found.meters[0].joules == Approx(joules).epsilon(0.01));
+  CHECK(found.meters[1].joules == Approx(joules).epsilon(0.01));
+  CHECK(found.energy_of == "cuda 0 + cuda 1");
+  REQUIRE(found.has_energy());
+  CHECK(found.joules == Approx(2 * joules / 60).epsilon(0.01));
+  CHECK(found.error_joules > 0);
+  CHECK(found.error_joules < 0.05 * found.joules);
+  CHECK(found.no_energy.empty());
+  CHECK(machine.seconds < end + 0.3);  // the wait for a sample behind the end
+}
+
+TEST_CASE("Measure loop: memory is the most of the device in the runs, or what the allocator says") {
+  Machine machine;
+  nvmlDevice_st& gpu = machine.nvml.add_gpu();
+  nvmlDevice_st& busier = machine.nvml.add_gpu();
+  machine.begin();
+  int calls = 0;
+  const auto function = [&] {
+    ++calls;
+    gpu.memory_used = calls == 10 ? 5'000'000'000 : 1'000'000'000;
+    busier.memory_used = calls == 1 ? 9'000'000'000 : 2'000'000'000;  // the first one is to warm up
+    machine.pass(0.25);
+  };
+  MeasureOptions options = runs_of(20, 2);
+  const Measurement by_meter = machine.measure(function, options);
+  CHECK(by_meter.memory_bytes == 5'000'000'000);
+  CHECK(by_meter.memory_of == "cuda 0");
+  CHECK(by_meter.meters[1].memory_bytes == 2'000'000'000);
+  int resets = 0;
+  options.reset_peak = [&] { resets += calls == 22 ? 1 : 100; };
+  options.peak_bytes = [] { return std::uint64_t{123'456'789}; };
+  const Measurement by_hook = machine.measure(function, options);
+  CHECK(resets == 1);
+  CHECK(by_hook.memory_bytes == 123'456'789);
+  CHECK(by_hook.memory_of == "allocator");
+}
+
+TEST_CASE("Measure loop: too short for its samples there is no energy, and it says how many runs it takes") {
+  Machine machine;
+  machine.nvml.add_gpu();
+  machine.begin();
+  machine.pass(1);
+  const double before = machine.seconds;
+  const Measurement found = machine.measure([&] { machine.pass(0.01); }, runs_of(30));
+  CHECK_FALSE(found.has_energy());
+  CHECK(contains(found.no_energy, "it takes 5: with samples every 100 ms that is about 60 runs"));
+  CHECK(machine.measure([&] { machine.pass(0.01); }, runs_of(60)).has_energy());
+  CHECK(machine.seconds < before + 2);
+}
+
+TEST_CASE("Measure loop: a meter that is silent is not waited for without end") {
+  Machine machine;
+  nvmlDevice_st& gpu = machine.nvml.add_gpu();
+  machine.begin();
+  int calls = 0;
+  const Measurement found = machine.measure(
+      [&] {
+        machine.pass(0.1);
+        if (++calls == 15) { gpu.error = 15; }
+      },
+      runs_of(20));
+  CHECK_FALSE(found.has_energy());
+  CHECK(contains(found.no_energy, "do not reach"));
+  CHECK(found.took_ns == Approx(2e9));
+  CHECK(machine.seconds < 13);
+}
+
+TEST_CASE("Measure loop: clocks, slow-downs and lost processors are noted on their runs") {
+  Machine machine;
+  nvmlDevice_st& gpu = machine.nvml.add_gpu();
+  machine.begin();
+  int calls = 0;
+  const Measurement found = machine.measure(
+      [&] {
+        ++calls;
+        gpu.clock_mhz = calls == 10 ? 1200 : 1980;
+        gpu.reasons = calls == 10 ? 4 : 0;  // a power cap
+        machine.pass(0.3);
+      },
+      runs_of(20));
+  CHECK(found.host.n == 20);  // none is left out
+  CHECK(found.runs[4].clock_mhz == 1980);
+  CHECK(found.runs[4].slowdowns == 0);
+  CHECK(found.runs[9].clock_mhz == 1200);
+  CHECK(found.runs[9].slowdowns == 1);
+  CHECK(found.notes.least_clock_mhz == 1200);
+  CHECK(found.notes.most_clock_mhz == 1980);
+  CHECK(found.notes.slowed_runs >= 1);
+  CHECK(found.notes.slowed_runs <= 3);
+}
+
+TEST_CASE("Measure loop: with an interval it goes on until the median is known so well") {
+  Machine machine;
+  int calls = 0;
+  MeasureOptions options = runs_of(10);
+  options.interval = 0.02;
+  const auto scattered = [&] { machine.pass(0.01 + 0.0001 * ((++calls * 37) % 29)); };
+  const Measurement found = machine.measure(scattered, options);
+  CHECK(found.end == MeasureEnd::interval);
+  CHECK(found.host.n > 10);
+  CHECK(found.host.high_ns - found.host.low_ns <= 0.02 * found.host.median_ns);
+  options.interval = 0.5;
+  calls = 0;
+  CHECK(machine.measure(scattered, options).host.n == 10);
+  CHECK(machine.measure([&] { machine.pass(0.01); }, runs_of(4)).host.n == 4);
+  options.runs = 1;
+  CHECK(machine.measure([&] { machine.pass(0.01); }, options).host.n == 6);  // the least with an interval
+}
+
+TEST_CASE("Measure loop: an interval that does not become narrow ends at the most runs that there can be") {
+  Machine machine;
+  int calls = 0;
+  MeasureOptions options = runs_of(10);
+  options.interval = 0.001;
+  const Measurement found = machine.measure([&] { machine.pass(++calls % 2 == 0 ? 0.001 : 0.002); }, options);
+  CHECK(found.end == MeasureEnd::most_runs);
+  CHECK(found.runs.size() == takt::detail::kMostMeasuredRuns);
+  CHECK(calls == 100'000);
+}
+
+TEST_CASE("Measure loop: when the time is up no call begins, but for the first one and one run") {
+  Machine machine;
+  int calls = 0;
+  MeasureOptions options = runs_of(1000, 5);
+  options.seconds = 2;
+  const auto function = [&] {
+    ++calls;
+    machine.pass(0.15);
+  };
+  const Measurement some = machine.measure(function, options);
+  CHECK(some.end == MeasureEnd::seconds);
+  CHECK(calls == 14);  // the 14th begins at 1.95 s
+  CHECK(some.warmup == 5);
+  CHECK(some.host.n == 9);
+  options.seconds = 0.01;
+  calls = 0;
+  const Measurement least = machine.measure(function, options);
+  CHECK(calls == 2);
+  CHECK(least.warmup == 1);
+  CHECK(least.host.n == 1);
+  CHECK(least.end == MeasureEnd::seconds);
+}
+
+TEST_CASE("Measure loop: with a stream each run has its span, and ends when its work is done") {
+  Machine machine;
+  ManualClock device;
+  const ManualBackend stream(device);
+  int calls = 0;
+  const Measurement found = machine.measure(
+      [&] {
+        ++calls;
+        device.advance(std::chrono::microseconds(700 + calls));
+        machine.pass(0.001);
+      },
+      runs_of(20, 5), stream.stream());
+  CHECK(found.stream.n == 20);
+  CHECK(found.stream.min_ns == 706'000);
+  CHECK(found.stream.max_ns == 725'000);
+  CHECK(found.runs[0].stream_ns == 706'000);
+  CHECK(found.failed_waits == 0);
+  CHECK(device.outstanding() == 0);
+  CHECK(device.misuses() == 0);
+}
+
+TEST_CASE("Measure loop: a stream that takes no marks is told, and so are spans that fail") {
+  Machine machine;
+  ManualClock device;
+  device.refuse(true);
+  const Measurement refused =
+      machine.measure([&] { machine.pass(0.001); }, runs_of(10), ManualBackend(device).stream());
+  CHECK(refused.stream.n == 0);
+  CHECK(refused.failed_waits == 10);
+  CHECK(refused.host.n == 10);
+  device.refuse(false);
+  int calls = 0;
+  const Measurement failed = machine.measure(
+      [&] {
+        machine.pass(0.001);
+        if (++calls == 3) { device.fail(0); }
+      },
+      runs_of(10), ManualBackend(device).stream());
+  CHECK(failed.stream.n == 9);
+  CHECK(failed.runs[2].stream_ns == takt::MeasuredRun::kUnknown);
+  CHECK(device.outstanding() == 0);
+}

@@ -1,0 +1,350 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <takt/measure.hpp>
+
+#include "measure/model_costs.hpp"
+#include "measure/prediction_check.hpp"
+#include "support/catch.hpp"
+#include "support/caught_faults.hpp"
+#include "support/scoped_env.hpp"
+#include "support/scratch.hpp"
+#include "support/session_helpers.hpp"
+
+#include <takt/backends/manual.hpp>
+#include <takt/error.hpp>
+#include <takt/exporters/console.hpp>
+#include <takt/takt.hpp>
+#include <takt/trials.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <sys/stat.h>
+
+namespace {
+
+using takt::Measurement;
+using takt::MeasureOptions;
+using takt::Session;
+using takt_test::by_hand;
+using takt_test::contains;
+
+MeasureOptions few(int runs = 10, int warmup = 2) {
+  MeasureOptions options;
+  options.runs = runs;
+  options.warmup = warmup;
+  return options;
+}
+
+takt::SessionOptions with_files(const takt_test::Scratch& scratch) {
+  takt::SessionOptions options = by_hand();
+  options.files = true;
+  options.journal = false;
+  options.directory = scratch.path("runs");
+  return options;
+}
+
+std::string refusal_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const takt::Error& error) { return error.what(); }
+  return "";
+}
+
+std::string refusal_of(Session& session, const std::function<void(MeasureOptions&)>& change) {
+  MeasureOptions options;
+  change(options);
+  return refusal_of([&] {
+    takt::measure(
+        session, "net", [] {}, options);
+  });
+}
+
+}  // namespace
+
+TEST_CASE("Measure: by default 5 calls to warm up and 30 runs, in the result and in snapshots") {
+  Session session("measured", by_hand());
+  int calls = 0;
+  const Measurement found = takt::measure(session, "net b16", [&] { return ++calls; });
+  CHECK(calls == 35);
+  CHECK(found.host.n == 30);
+  CHECK(found.runs.size() == 30);
+  CHECK(found.warmup == 5);
+  CHECK(found.host.min_ns <= found.host.median_ns);
+  CHECK(found.host.low_ns <= found.host.high_ns);
+  const takt::Snapshot snapshot = session.snapshot();
+  REQUIRE(snapshot.measurements.size() == 1);
+  CHECK(snapshot.measurements[0]->name == "net b16");
+  CHECK(snapshot.measurements[0]->host.mean_ns == found.host.mean_ns);
+  CHECK(snapshot.measurements[0]->runs.size() == 30);
+}
+
+TEST_CASE("Measure: what the function records is in no figure of the run, and recording goes on behind it") {
+  Session session("measured", by_hand());
+  const auto region = takt::key("inside of measure");
+  const auto before = session.snapshot();
+  takt::measure(
+      session, "net",
+      [&] {
+        const takt::Scope batch(takt::Batch);
+        const takt::Scope inside(region);
+        session.metric("loss of measure", 1);
+      },
+      few());
+  CHECK(takt_test::calls_of(session.snapshot(), "Batch") == takt_test::calls_of(before, "Batch"));
+  CHECK(takt_test::calls_of(session.snapshot(), "inside of measure") == 0);
+  { const takt::Scope outside(region); }
+  CHECK(takt_test::calls_of(session.snapshot(), "inside of measure") == 1);
+}
+
+TEST_CASE("Measure: a run waits for the streams of the function's regions, and for the given one") {
+  Session session("measured", by_hand());
+  takt::ManualClock device;
+  takt::ManualClock other;
+  const takt::ManualBackend stream(device);
+  const Measurement found = takt::measure(
+      session, "net", stream,
+      [&] {
+        const takt::Scope copy(takt::Forward, takt::ManualBackend(other));
+        device.advance(std::chrono::microseconds(5));
+      },
+      few());
+  CHECK(found.stream.n == 10);
+  CHECK(found.stream.mean_ns == Approx(5000));
+  CHECK(found.failed_waits == 0);
+  CHECK(device.outstanding() == 0);
+  CHECK(other.outstanding() == 0);
+  other.refuse(true);
+  CHECK(takt::measure(
+            session, "net", [&] { const takt::Scope copy(takt::Forward, takt::ManualBackend(other)); }, few())
+            .failed_waits == 12);
+}
+
+TEST_CASE("Measure: an exception goes through, nothing is kept, and the next measurement is whole") {
+  const takt_test::Scratch scratch;
+  Session session("measured", with_files(scratch));
+  takt::ManualClock device;
+  int calls = 0;
+  const auto fails = [&] {
+    if (++calls == 7) { throw std::runtime_error("out of memory"); }
+  };
+  REQUIRE_THROWS_WITH(takt::measure(session, "net", takt::ManualBackend(device), fails, few()), "out of memory");
+  CHECK(session.snapshot().measurements.empty());
+  CHECK_FALSE(takt_test::exists(session.run().directory + "/results.csv"));
+  CHECK(device.outstanding() == 0);
+  CHECK(takt::measure(session, "net", fails, few()).host.n == 10);
+  CHECK(session.snapshot().measurements.size() == 1);
+}
+
+TEST_CASE("Measure: options that cannot be are an error that names the cure") {
+  Session session("measured", by_hand());
+  CHECK(contains(refusal_of(session, [](auto& options) { options.runs = 0; }), "runs is 0; 1 to 100000"));
+  CHECK(contains(refusal_of(session, [](auto& options) { options.runs = 100'001; }), "runs is 100001; 1 to 100000"));
+  CHECK(contains(refusal_of(session, [](auto& options) { options.warmup = -1; }), "warmup is -1; 0 to 100000"));
+  CHECK(contains(refusal_of(session, [](auto& options) { options.interval = 1; }), "interval is 1; a share"));
+  CHECK(contains(refusal_of(session, [](auto& options) { options.interval = std::nan(""); }), "interval is nan"));
+  CHECK(contains(refusal_of(session, [](auto& options) { options.seconds = -1; }), "seconds is -1; 0 (however long)"));
+  CHECK(contains(refusal_of(session, [](auto& options) { options.seconds = std::numeric_limits<double>::infinity(); }),
+                 "seconds is inf"));
+  CHECK(contains(refusal_of(session, [](auto& options) { options.items = 0; }), "items is 0; a run has 1"));
+  CHECK(contains(refusal_of([&] { takt::measure(session, "", [] {}); }), "takes a name"));
+  CHECK(session.snapshot().measurements.empty());
+}
+
+TEST_CASE("Measure: one at a time, not inside of trials, and in the running Session alone") {
+  Session session("measured", by_hand());
+  std::string inside;
+  const auto measure = [&] {
+    takt::measure(
+        session, "inner", [] {}, few());
+  };
+  takt::measure(
+      session, "outer", [&] { inside = refusal_of(measure); }, few());
+  CHECK(contains(inside, "inside of trials, or beside another measurement"));
+  CHECK(session.snapshot().measurements.size() == 1);
+  takt::TrialOptions trials;
+  trials.full = true;
+  trials.steps = 2;
+  const std::vector<int> batches(100);
+  inside.clear();
+  for (auto&& batch : takt::trials(session, batches, trials)) { inside = refusal_of(measure) + std::to_string(batch); }
+  CHECK(contains(inside, "inside of trials"));
+  session.close();
+  CHECK(contains(refusal_of(measure), "the Session that runs"));
+}
+
+TEST_CASE("Measure: of two measurements of one name the later one counts, which is said once") {
+  const support::CaughtFaults faults;
+  Session session("measured", by_hand());
+  takt::measure(
+      session, "a", [] {}, few(10));
+  takt::measure(
+      session, "b", [] {}, few(11));
+  takt::measure(
+      session, "a", [] {}, few(12));
+  takt::measure(
+      session, "a", [] {}, few(13));
+  const auto found = session.snapshot().measurements;
+  REQUIRE(found.size() == 2);
+  CHECK(found[0]->name == "a");
+  CHECK(found[0]->host.n == 13);
+  CHECK(found[1]->host.n == 11);
+  const std::string text = faults.text();
+  const std::size_t first = text.find("\"a\" was measured again");
+  REQUIRE(first != std::string::npos);
+  CHECK(text.find("was measured again", first + 10) == std::string::npos);
+}
+
+TEST_CASE("Measure: switched off, the function is called once and there is nothing") {
+  const support::CaughtFaults faults;
+  const int status = takt_test::in_child([] {
+    const support::ScopedEnvironment environment({{"TAKT_DISABLE", "1"}});
+    Session session("measured", by_hand());
+    int calls = 0;
+    const Measurement found = takt::measure(session, "net", [&] { ++calls; });
+    return calls == 1 && found.host.n == 0 && session.snapshot().measurements.empty() ? 0 : 1;
+  });
+  CHECK(status == 0);
+}
+
+TEST_CASE("Measure: results.csv has a line for each, which predict-check reads") {
+  const takt_test::Scratch scratch;
+  Session session("measured", with_files(scratch));
+  const std::string path = session.run().directory + "/results.csv";
+  MeasureOptions options = few();
+  options.peak_bytes = [] { return std::uint64_t{1'500'000}; };
+  const Measurement first = takt::measure(
+      session, "net, batch 8", [] {}, options);
+  const auto one = takt::detail::read_model_costs(takt_test::read_text(path), path);
+  REQUIRE(one.size() == 1);
+  takt::measure(
+      session, "net, batch 16", [] {}, few());
+  CHECK(takt_test::mode_of(path) == 0600);
+  CHECK_FALSE(takt_test::exists(path + ".part"));
+  const auto measured = takt::detail::read_model_costs(takt_test::read_text(path), path);
+  REQUIRE(measured.size() == 2);
+  CHECK(measured[0].name == "net, batch 8");
+  CHECK(measured[0].amounts[0] == Approx(first.host.mean_ns / 1e6));
+  CHECK(measured[0].amounts[1] == 1.5);
+  CHECK_FALSE(measured[0].amounts[2].has_value());  // nothing was sampled
+  CHECK_FALSE(measured[1].amounts[1].has_value());
+  const auto predicted = takt::detail::read_model_costs("name,memory_mb\n\"net, batch 8\",3\n", "p.csv");
+  const auto check = takt::detail::check_predictions(predicted, measured);
+  REQUIRE(check.costs[1].models.size() == 1);
+  CHECK(check.costs[1].error.mape == Approx(1.0));
+}
+
+TEST_CASE("Measure: hostile names are in one line of CSV, in valid JSON, and command no terminal") {
+  const support::CaughtFaults faults;
+  const takt_test::Scratch scratch;
+  Session session("measured", with_files(scratch));
+  const std::vector<std::string> names = {"a,b\"c\"",     "line\nbreak\r\n",      "\x1b[31mred",         "=1+1",
+                                          "\xff\xfe bad", "rtl \xe2\x80\xae txt", std::string(5000, 'n')};
+  for (const std::string& name : names) {
+    takt::measure(
+        session, name, [] {}, few());
+  }
+  const std::string csv = takt_test::read_text(session.run().directory + "/results.csv");
+  CHECK(takt::detail::read_model_costs(csv, "results.csv").size() == names.size());
+  const auto json = nlohmann::json::parse(takt_test::read_text(session.run().directory + "/results.json"));
+  REQUIRE(json["measurements"].size() == names.size());
+  CHECK(json["measurements"][0]["name"] == "a,b\"c\"");
+  std::string text = csv + takt_test::read_text(session.run().directory + "/results.json") +
+                     takt::format_table(session.snapshot(), 100, false);
+  CHECK_FALSE(contains(text, "\x1b"));
+  CHECK_FALSE(contains(text, "\xe2\x80\xae"));
+  CHECK_FALSE(contains(text, std::string(300, 'n')));
+  CHECK(contains(faults.text(), "control characters"));
+}
+
+TEST_CASE("Measure: results.json has each run, column by column") {
+  const takt_test::Scratch scratch;
+  Session session("measured", with_files(scratch));
+  takt::ManualClock device;
+  const Measurement found = takt::measure(
+      session, "net", takt::ManualBackend(device), [&] { device.advance(std::chrono::nanoseconds(70)); }, few());
+  const auto json = nlohmann::json::parse(takt_test::read_text(session.run().directory + "/results.json"));
+  CHECK(json["schema"] == "takt-results/1");
+  CHECK(json["run_id"] == session.run().id);
+  const auto& one = json["measurements"][0];
+  REQUIRE(one["runs"]["host_ns"].size() == 10);
+  for (std::size_t at = 0; at < 10; ++at) {
+    CHECK(one["runs"]["host_ns"][at] == found.runs[at].host_ns);
+    CHECK(one["runs"]["begin_ns"][at] == found.runs[at].begin_ns);
+    CHECK(one["runs"]["stream_ns"][at] == 70);
+  }
+  CHECK(one["runs"]["clock_mhz"].is_null());  // nothing was sampled
+  CHECK(one["host"]["median_ns"] == found.host.median_ns);
+  CHECK(one["host"]["p90_ns"].is_number());
+  CHECK(one["host"]["p99_ns"].is_null());
+  CHECK(one["joules"].is_null());
+  CHECK(contains(one["no_energy"], "TAKT_SAMPLE_MS"));
+}
+
+TEST_CASE("Measure: beyond 100 000 runs together those of further measurements are left out, which is told") {
+  const support::CaughtFaults faults;
+  Session session("measured", by_hand());
+  takt::measure(
+      session, "many", [] {}, few(99'990));
+  takt::measure(
+      session, "ten", [] {}, few(10));
+  const Measurement beyond = takt::measure(
+      session, "beyond", [] {}, few(10));
+  CHECK(beyond.runs.size() == 10);  // its caller has them
+  const auto found = session.snapshot().measurements;
+  REQUIRE(found.size() == 3);
+  CHECK(found[1]->runs.size() == 10);
+  CHECK(found[2]->runs.empty());
+  CHECK(found[2]->runs_left_out == 10);
+  CHECK(found[2]->host.n == 10);
+  CHECK(contains(faults.text(), "more than 100000 runs together"));
+  takt::measure(
+      session, "many", [] {}, few(10));  // makes room
+  takt::measure(
+      session, "beyond", [] {}, few(10));
+  CHECK(session.snapshot().measurements[2]->runs.size() == 10);
+}
+
+TEST_CASE("Measure: beyond 1 000 names there are no further ones, which is told") {
+  const support::CaughtFaults faults;
+  Session session("measured", by_hand());
+  for (int each = 0; each < 1001; ++each) {
+    takt::measure(
+        session, "net " + std::to_string(each), [] {}, few(1, 0));
+  }
+  CHECK(session.snapshot().measurements.size() == 1000);
+  CHECK(contains(faults.text(), "there are 1000 measurements"));
+  takt::measure(
+      session, "net 7", [] {}, few(3, 0));
+  CHECK(session.snapshot().measurements[7]->host.n == 3);
+}
+
+TEST_CASE("Measure: the table has a line for each measurement, and what its figures rest on") {
+  Session session("measured", by_hand());
+  takt::measure(
+      session, "net b16", [] {}, few());
+  const takt::Snapshot snapshot = session.snapshot();
+  std::FILE* const file = std::tmpfile();
+  REQUIRE(file != nullptr);
+  takt::ConsoleOptions options;
+  options.stream = file;
+  options.width = 200;
+  takt::ConsoleExporter(options).print(snapshot);
+  std::string text(static_cast<std::size_t>(std::ftell(file)), '\0');
+  std::rewind(file);
+  CHECK(std::fread(text.data(), 1, text.size(), file) == text.size());
+  std::fclose(file);
+  CHECK(contains(text, "Takt: measurements of measured"));
+  CHECK(contains(text, "95 % interval"));
+  CHECK(contains(text, "net b16"));
+  CHECK(contains(text, "net b16: energy is not known: nothing was sampled"));
+  CHECK(contains(text, "in no other figure; results.csv has what they found"));
+}
