@@ -11,6 +11,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
 #include <utility>
 
 TAKT_BEGIN_NAMESPACE
@@ -18,6 +20,7 @@ namespace detail {
 namespace {
 
 using MeasurementLines = std::vector<std::string>;
+using Measurements = std::vector<std::shared_ptr<const Measurement>>;
 
 // Of the machine's processors: what others use below it is the usual noise of a machine.
 constexpr double kBusyOthers = 0.1;
@@ -45,11 +48,11 @@ TextTable::Line line_of_measurement(const Measurement& measurement) {
 }
 
 template <class Has>
-bool any_has(const std::vector<std::shared_ptr<const Measurement>>& measurements, Has has) {
+bool any_has(const Measurements& measurements, Has has) {
   return std::any_of(measurements.begin(), measurements.end(), [&](const auto& each) { return has(*each); });
 }
 
-std::vector<TextColumn> measurement_columns(const std::vector<std::shared_ptr<const Measurement>>& measurements) {
+std::vector<TextColumn> measurement_columns(const Measurements& measurements) {
   const bool stream = any_has(measurements, [](const Measurement& each) { return each.stream.n != 0; });
   const bool memory = any_has(measurements, [](const Measurement& each) { return each.memory_bytes >= 0; });
   const bool energy = any_has(measurements, [](const Measurement& each) { return each.has_energy(); });
@@ -60,28 +63,44 @@ std::vector<TextColumn> measurement_columns(const std::vector<std::shared_ptr<co
 }
 
 void add_energy_of_runs(const Measurement& measurement, MeasurementLines& lines) {
-  const std::string name = printable(measurement.name);
-  if (!measurement.has_energy()) {
-    lines.push_back(fmt::format("{}: energy is not known: {}", name, printable(measurement.no_energy)));
-    return;
-  }
-  lines.push_back(fmt::format("{}: {} a run ± {}, {} an item, of {}", name, human_energy(measurement.joules),
-                              percent(measurement.error_joules, measurement.joules),
+  if (!measurement.has_energy()) { return; }
+  lines.push_back(fmt::format("{}: {} a run ± {}, {} an item, of {}", printable(measurement.name),
+                              human_energy(measurement.joules), percent(measurement.error_joules, measurement.joules),
                               human_energy(measurement.joules / static_cast<double>(measurement.items)),
                               printable(measurement.energy_of)));
 }
 
-void add_memory_of_runs(const Measurement& measurement, MeasurementLines& lines) {
-  std::string text = fmt::format("{}: ", printable(measurement.name));
-  if (measurement.memory_bytes >= 0) {
-    const bool of_device = measurement.memory_of != "allocator";
-    text += fmt::format("{} on {}{}, ", human_bytes(static_cast<double>(measurement.memory_bytes)),
-                        of_device ? "" : "devices by the ", printable(measurement.memory_of));
-    if (of_device) { text += "of all processes; "; }
+/// A line for each reason, with the names that it holds for.
+void add_unknown_energy(const Measurements& measurements, MeasurementLines& lines) {
+  std::map<std::string, std::string> reasons;
+  for (const auto& each : measurements) {
+    if (each->has_energy()) { continue; }
+    std::string& names = reasons[each->no_energy];
+    names += (names.empty() ? "" : "; ") + printable(each->name);
   }
-  if (measurement.host_peak_bytes < 0) { return; }
-  lines.push_back(text + fmt::format("{} of the process on the host, the most so far",
-                                     human_bytes(static_cast<double>(measurement.host_peak_bytes))));
+  const bool all =
+      reasons.size() == 1 && !any_has(measurements, [](const Measurement& each) { return each.has_energy(); });
+  for (const auto& [reason, names] : reasons) {
+    lines.push_back(fmt::format("energy{} is not known: {}", all ? "" : " of " + names, printable(reason)));
+  }
+}
+
+void add_memory_of_runs(const Measurement& measurement, MeasurementLines& lines) {
+  if (measurement.memory_bytes < 0) { return; }
+  const std::string bytes = human_bytes(static_cast<double>(measurement.memory_bytes));
+  const std::string name = printable(measurement.name);
+  lines.push_back(
+      measurement.memory_of == "allocator"
+          ? fmt::format("{}: {} of device memory by its allocator", name, bytes)
+          : fmt::format("{}: {} in use on {}, by all processes", name, bytes, printable(measurement.memory_of)));
+}
+
+void add_host_peak(const Measurements& measurements, MeasurementLines& lines) {
+  std::int64_t most = Measurement::kUnknown;
+  for (const auto& each : measurements) { most = std::max(most, each->host_peak_bytes); }
+  if (most < 0) { return; }
+  lines.push_back(fmt::format("resident memory of the process: {}, the most up to the end of the measurements",
+                              human_bytes(static_cast<double>(most))));
 }
 
 void add_notes_on_runs(const Measurement& measurement, MeasurementLines& lines) {
@@ -116,9 +135,8 @@ void add_notes_on_runs(const Measurement& measurement, MeasurementLines& lines) 
 
 }  // namespace
 
-std::string format_measurements(const RunInfo& run, const std::string& whose,
-                                const std::vector<std::shared_ptr<const Measurement>>& measurements, int width,
-                                bool color) {
+std::string format_measurements(const RunInfo& run, const std::string& whose, const Measurements& measurements,
+                                int width, bool color) {
   Page page(width, color);
   page.add_part({fmt::format("Takt: measurements of {}, run {}, {}", printable(run.name), printable(run.id), whose)},
                 Page::Style::bold);
@@ -130,6 +148,8 @@ std::string format_measurements(const RunInfo& run, const std::string& whose,
     add_memory_of_runs(*each, notes);
     add_notes_on_runs(*each, notes);
   }
+  add_unknown_energy(measurements, notes);
+  add_host_peak(measurements, notes);
   const TextTable table(measurement_columns(measurements), std::move(lines), page.width(), "measurement");
   page.add({table.head()}, Page::Style::bold);
   page.add_part(table.body(), Page::Style::plain);

@@ -345,6 +345,6 @@ TEST_CASE("Measure: the table has a line for each measurement, and what its figu
   CHECK(contains(text, "Takt: measurements of measured"));
   CHECK(contains(text, "95 % interval"));
   CHECK(contains(text, "net b16"));
-  CHECK(contains(text, "net b16: energy is not known: nothing was sampled"));
+  CHECK(contains(text, "energy is not known: nothing was sampled"));
   CHECK(contains(text, "in no other figure; results.csv has what they found"));
 }
