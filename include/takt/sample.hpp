@@ -40,6 +40,7 @@ struct QuantityForm {
   bool counts;       ///< it counts up, so that a difference is told, and not a mean
 };
 
+/// How many Quantities there are.
 inline constexpr std::uint8_t kQuantities = 15;
 
 /// Any thread.
@@ -98,6 +99,7 @@ struct SlowTime {
 
 /// The energy that a meter tells of the time between its first and its last sample.
 struct MeterEnergy {
+  /// Where its figure comes from.
   enum class Source : std::uint8_t {
     none,     ///< it tells none
     counter,  ///< the device counts it
@@ -114,6 +116,7 @@ struct MeterEnergy {
 /// What is sampled: a device, the processors, the process, or the machine. Its figures are of the time that was
 /// sampled.
 struct Meter {
+  /// What it is a meter of.
   enum class Kind : std::uint8_t { device, processors, process, machine };
 
   Kind kind = Kind::device;

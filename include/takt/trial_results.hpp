@@ -21,6 +21,7 @@ enum class TrialKind : std::uint8_t {
   io,         ///< the loader alone: the body is not entered
   full        ///< both
 };
+/// How many TrialKinds there are.
 inline constexpr unsigned kTrialKinds = 3;
 
 /// "SYNTHETIC", "IO" or "FULL".

@@ -22,6 +22,7 @@ TAKT_BEGIN_NAMESPACE
 
 /// For batches that can be had once only: SYNTHETIC is left out.
 struct NoSynthetic {};
+/// The same as a value: takt::trials(session, loader, takt::no_synthetic).
 inline constexpr NoSynthetic no_synthetic;
 
 TAKT_END_NAMESPACE
@@ -47,6 +48,7 @@ detail::TrialRange<Range, true> trials(const Session& session, Range&& loader,
                                        TrialOptions options = TrialOptions::from_env()) {
   return {session, std::forward<Range>(loader), std::move(options)};
 }
+/// The same without SYNTHETIC.
 template <class Range>
 detail::TrialRange<Range, false> trials(const Session& session, Range&& loader, NoSynthetic,
                                         TrialOptions options = TrialOptions::from_env()) {
@@ -60,6 +62,7 @@ detail::TrialRange<Range, false> trials(const Session& session, Range&& loader, 
 inline detail::TrialPull<true> trials(const Session& session, TrialOptions options = TrialOptions::from_env()) {
   return {session, std::move(options)};
 }
+/// The same without SYNTHETIC.
 inline detail::TrialPull<false> trials(const Session& session, NoSynthetic,
                                        TrialOptions options = TrialOptions::from_env()) {
   return {session, std::move(options)};
