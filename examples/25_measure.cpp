@@ -51,8 +51,8 @@ int main() {
     std::vector<float> y(static_cast<std::size_t>(batch) * kOutputs);
     takt::MeasureOptions options;
     options.items = batch;
-    const takt::Measurement found =
-        takt::measure(session, "layer, batch " + std::to_string(batch), [&] { net.infer(x, y); }, options);
+    const takt::Measurement found = takt::measure(
+        session, "layer, batch " + std::to_string(batch), [&] { net.infer(x, y); }, options);
     std::printf("batch %d: %.3f ms, %.0f samples/s\n", batch, found.host.median_ns / 1e6, found.items_per_s());
   }
   // [end]

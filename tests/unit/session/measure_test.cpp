@@ -254,9 +254,9 @@ TEST_CASE("Measure: hostile names are in one line of CSV, in valid JSON, and com
   }
   const std::string csv = takt_test::read_text(session.run().directory + "/results.csv");
   CHECK(takt::detail::read_model_costs(csv, "results.csv").size() == names.size());
-  const auto json = nlohmann::json::parse(takt_test::read_text(session.run().directory + "/results.json"));
-  REQUIRE(json["measurements"].size() == names.size());
-  CHECK(json["measurements"][0]["name"] == "a,b\"c\"");
+  const auto document = nlohmann::json::parse(takt_test::read_text(session.run().directory + "/results.json"));
+  REQUIRE(document["measurements"].size() == names.size());
+  CHECK(document["measurements"][0]["name"] == "a,b\"c\"");
   std::string text = csv + takt_test::read_text(session.run().directory + "/results.json") +
                      takt::format_table(session.snapshot(), 100, false);
   CHECK_FALSE(contains(text, "\x1b"));
@@ -271,10 +271,10 @@ TEST_CASE("Measure: results.json has each run, column by column") {
   takt::ManualClock device;
   const Measurement found = takt::measure(
       session, "net", takt::ManualBackend(device), [&] { device.advance(std::chrono::nanoseconds(70)); }, few());
-  const auto json = nlohmann::json::parse(takt_test::read_text(session.run().directory + "/results.json"));
-  CHECK(json["schema"] == "takt-results/1");
-  CHECK(json["run_id"] == session.run().id);
-  const auto& one = json["measurements"][0];
+  const auto document = nlohmann::json::parse(takt_test::read_text(session.run().directory + "/results.json"));
+  CHECK(document["schema"] == "takt-results/1");
+  CHECK(document["run_id"] == session.run().id);
+  const auto& one = document["measurements"][0];
   REQUIRE(one["runs"]["host_ns"].size() == 10);
   for (std::size_t at = 0; at < 10; ++at) {
     CHECK(one["runs"]["host_ns"][at] == found.runs[at].host_ns);
