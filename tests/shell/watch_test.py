@@ -173,11 +173,11 @@ class Watch(unittest.TestCase):
         empty = self.scratch / "takt-runs" / "run"
         empty.mkdir(parents=True)
         self.assertIn("no run in takt-runs", told())
+        (empty / "rank-0-0-1").mkdir()
+        self.assertIn("--wait waits for it", told())
         self.finish(self.train())
         subprocess.run([COMMAND, "merge", "takt-runs", "-o", "all.tar"], cwd=self.scratch, env=self.env, capture_output=True, check=True)
         self.assertIn("lies in the merged file all.tar, into which no program writes; takt report shows it", told("all.tar"))
-        (empty / "rank-0-0-1").mkdir()
-        self.assertIn("--wait waits for it", told())
 
 
 if __name__ == "__main__":
