@@ -95,7 +95,7 @@ double lasting(const std::vector<double>& longer) {
   return sum;
 }
 
-void note_region(Slowdown& slowdown, const std::string& name, const std::vector<double>& longer) {
+void note_region(SlowRank& slowdown, const std::string& name, const std::vector<double>& longer) {
   slowdown.region = name;
   slowdown.longer_ns = median(longer);
   slowdown.longer_steps =
@@ -103,7 +103,7 @@ void note_region(Slowdown& slowdown, const std::string& name, const std::vector<
 }
 
 /// The busy region that is longer by most time, and the waiting one that is shorter by most.
-void find_regions(const StepTimes& times, const Sides& sides, Slowdown& slowdown) {
+void find_regions(const StepTimes& times, const Sides& sides, SlowRank& slowdown) {
   const std::vector<double> rest =
       differences(times, sides, [&](std::size_t rank, std::size_t step) { return times.rest_ns(rank, step); });
   note_region(slowdown, "", rest);
@@ -135,9 +135,9 @@ bool is_whole_host(const StepTimes& times, const std::vector<std::size_t>& group
          here < group.size();
 }
 
-Slowdown slowdown_of(const StepTimes& times, const RankVerdict& verdict) {
+SlowRank slowdown_of(const StepTimes& times, const RankVerdict& verdict) {
   const Sides sides = sides_of(verdict);
-  Slowdown slowdown;
+  SlowRank slowdown;
   slowdown.ranks = sides.slow;
   slowdown.whole_host = is_whole_host(times, verdict.ranks, sides.slow);
   find_regions(times, sides, slowdown);

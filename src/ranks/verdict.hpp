@@ -25,7 +25,7 @@ enum class RanksAre {
 };
 
 /// What slow ranks do to the others of their group.
-struct Slowdown {
+struct SlowRank {
   std::vector<std::size_t> ranks;  ///< places, ascending; empty: nobody is slow
   bool whole_host = false;         ///< several, all of one host, more than half of its ranks; and there are other hosts
   std::string region;              ///< in which they are longer by most; empty: outside all regions
@@ -42,7 +42,7 @@ struct RankVerdict {
   std::vector<std::size_t> ranks;    ///< places of its ranks
   std::vector<RankExcess> excesses;  ///< of these, in this order; empty where they were not compared
   Imbalance imbalance;
-  Slowdown slowdown;
+  SlowRank slowdown;
   Finding finding;
 };
 

@@ -18,7 +18,7 @@ constexpr std::size_t kNameColumns = 60;
 std::string shown(const std::string& name) { return fit_end(printable(name), kNameColumns); }
 
 /// "rank 2 (host n0123)", "host n0123 (ranks 4, 5, 6 and 7)", "ranks 2 and 9".
-std::string who(const StepTimes& times, const Slowdown& slowdown) {
+std::string who(const StepTimes& times, const SlowRank& slowdown) {
   const std::vector<std::size_t>& ranks = slowdown.ranks;
   const std::string host = shown(times.ranks()[ranks.front()].host);
   std::string numbers;
@@ -36,7 +36,7 @@ std::string who(const StepTimes& times, const Slowdown& slowdown) {
 std::string of_group(const RankVerdict& verdict) { return verdict.group.empty() ? "" : " of " + shown(verdict.group); }
 
 std::string slow_sentence(const StepTimes& times, const RankVerdict& verdict) {
-  const Slowdown& slow = verdict.slowdown;
+  const SlowRank& slow = verdict.slowdown;
   const bool several = slow.ranks.size() > 1 && !slow.whole_host;
   const std::string region = slow.region.empty() ? "what is in no region" : shown(slow.region);
   std::string text =
