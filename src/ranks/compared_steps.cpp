@@ -99,6 +99,7 @@ ComparedSteps step_times_of(const std::vector<RankOfJob>& ranks, std::size_t mos
   std::vector<std::int64_t> steps = common_steps(batches);
   every = thin(steps, most_values / (StepTimes::layers(regions.size()) * std::max<std::size_t>(who.size(), 1)), every);
   std::vector<bool> tells;
+  tells.reserve(steps.size());
   for (const std::int64_t number : steps) { tells.push_back(all_tell_exposed(batches, number)); }
   const auto unexposed = static_cast<std::size_t>(std::count(tells.begin(), tells.end(), false));
   StepTimes times(std::move(who), std::move(regions), steps.size());

@@ -32,6 +32,7 @@ std::vector<double> excess_in_groups(const std::vector<double>& busy,
   std::vector<double> excess(busy.size());
   for (const std::vector<std::size_t>& group : groups) {
     std::vector<double> values;
+    values.reserve(group.size());
     for (const std::size_t rank : group) { values.push_back(busy[rank]); }
     const double usual = median(std::move(values));
     for (const std::size_t rank : group) { excess[rank] = share_above(busy[rank], usual); }

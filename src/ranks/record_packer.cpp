@@ -149,7 +149,7 @@ class RecordPacker {
 
 std::string pack_record(const Snapshot& snapshot, std::uint32_t rank) {
   std::string values;
-  RecordPacker(snapshot, rank, values);
+  const RecordPacker packer(snapshot, rank, values);
   return seal(kRankSeal, values);
 }
 

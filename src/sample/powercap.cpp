@@ -19,7 +19,7 @@ constexpr unsigned kMostZones = 64;
 
 }  // namespace
 
-Powercap::Powercap(std::string folder) {
+Powercap::Powercap(const std::string& folder) {
   if (::access(folder.c_str(), F_OK) != 0) {
     missing_ = "there is no " + folder;
     return;

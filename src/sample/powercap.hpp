@@ -18,7 +18,7 @@ namespace detail {
 class Powercap {
  public:
   /// \param folder where the kernel has its zones; tests have one of their own.
-  explicit Powercap(std::string folder = "/sys/class/powercap");
+  explicit Powercap(const std::string& folder = "/sys/class/powercap");
 
   /// Why there is nothing to read; empty: there is.
   const std::string& missing() const noexcept { return missing_; }
