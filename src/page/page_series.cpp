@@ -5,6 +5,7 @@
 #include <takt/detail/counter.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <limits>
 #include <utility>
@@ -17,7 +18,7 @@ std::size_t rounded_up(std::size_t whole, std::size_t parts) noexcept { return (
 
 /// The nearest of ordered samples.
 std::uint64_t sample_at(const std::vector<std::uint64_t>& samples, double share) {
-  return samples[static_cast<std::size_t>(share * static_cast<double>(samples.size() - 1) + 0.5)];
+  return samples[static_cast<std::size_t>(std::lround(share * static_cast<double>(samples.size() - 1)))];
 }
 
 StepBand band_of(std::vector<std::uint64_t> samples) {
