@@ -61,7 +61,7 @@ std::shared_ptr<const Snapshot> SessionImpl::deliver() {
   Snapshot now = this->snapshot(took_last_);
   keep_history(now);
   if (took_last_) { conclude(now); }
-  const auto snapshot = std::make_shared<const Snapshot>(std::move(now));
+  auto snapshot = std::make_shared<const Snapshot>(std::move(now));
   tell_lost(*snapshot);
   std::vector<std::shared_ptr<ExportWorker>> workers;
   {
