@@ -202,6 +202,7 @@ std::string obstacles_of(const Comparison& comparison, const std::string& reason
 
 std::vector<std::string> sentences_of(const std::vector<Finding>& findings) {
   std::vector<std::string> sentences;
+  sentences.reserve(findings.size());
   for (const Finding& each : findings) { sentences.push_back(each.sentence); }
   return sentences;
 }

@@ -83,6 +83,7 @@ detail::TextTable::Line ls_line(const RunReading& run) {
 
 void print_list(const std::vector<RunReading>& runs, const ConsoleOptions& drawn) {
   std::vector<detail::TextTable::Line> lines;
+  lines.reserve(runs.size());
   for (const RunReading& run : runs) { lines.push_back(ls_line(run)); }
   detail::Page page = detail::page_on_stdout(drawn);
   const detail::TextTable table({std::begin(kLsColumns), std::end(kLsColumns)}, std::move(lines), page.width(), "run");

@@ -102,7 +102,7 @@ std::string MergePlan::run_of(const RankFolder& folder, const detail::JournalPee
 }
 
 /// Of two of one journal the longer one stays. Returns whether one has all that the other has.
-bool MergePlan::join(RankToMerge& rank, RankToMerge&& other) {
+bool MergePlan::join(RankToMerge& rank, const RankToMerge& other) {
   const std::shared_ptr<const detail::ReadableFolder> ours = rank.folder.open();
   const std::shared_ptr<const detail::ReadableFolder> theirs = other.folder.open();
   if (has_all_of(*ours, *theirs)) {
@@ -129,7 +129,7 @@ void MergePlan::add_rank(const RankFolder& folder) {
   const std::string path = rank.run + "/" + rank.rank;
   const std::string identity = peek.journal != 0 ? fmt::format("{}//{:x}", rank.run, peek.journal) : path;
   const auto [place, is_new] = known_.try_emplace(identity, ranks_.size());
-  if (!is_new && join(ranks_[place->second], std::move(rank))) { return; }
+  if (!is_new && join(ranks_[place->second], rank)) { return; }
   rank.rank = free_name(path, [&](const std::string& each) { return names_.count(each) != 0; });
   names_.insert(rank.rank);
   rank.rank.erase(0, rank.run.size() + 1);

@@ -44,7 +44,7 @@ class MergePlan {
  private:
   std::string run_of(const RankFolder& folder, const detail::JournalPeek& peek);
   void add_rank(const RankFolder& folder);
-  bool join(RankToMerge& rank, RankToMerge&& other);
+  bool join(RankToMerge& rank, const RankToMerge& other);
 
   std::set<std::string> runs_;                    // names of those whose ids are known
   std::map<std::string, std::string> by_id_;      // such a name

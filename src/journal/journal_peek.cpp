@@ -28,6 +28,7 @@ std::vector<std::string> segment_names(const ReadableFolder& files) {
   }
   std::sort(numbered.begin(), numbered.end());
   std::vector<std::string> names;
+  names.reserve(numbered.size());
   for (auto& [number, name] : numbered) { names.push_back(std::move(name)); }
   return names;
 }
