@@ -8,6 +8,7 @@
 #include "cli/commands.hpp"
 #include "cli/files_to_merge.hpp"
 #include "cli/merge_plan.hpp"
+#include "cli/rank.hpp"
 #include "cli/run_folder.hpp"
 
 #include <fmt/format.h>

@@ -8,6 +8,8 @@
 #include "history/own_times.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -15,10 +17,28 @@ namespace {
 
 // Of the median of a chunk a step is cut to this many deviations.
 constexpr double kUsualDeviations = 3;
-// Fewer tell nothing of what is usual.
+// Fewer tell nothing of what is usual. So many at an end of a chunk, three of four on one side of what is usual there,
+// are on another level: cut to this one they would move the change to the end of the chunk.
 constexpr std::size_t kFewestToJudge = 8;
 
 std::uint64_t not_negative(std::int64_t ns) noexcept { return ns < 0 ? 0 : static_cast<std::uint64_t>(ns); }
+
+/// How many steps in front are on another level; 0: none. \param sides -1, 0 or 1: below, about or above what is usual.
+template <class Side>
+std::size_t level_in_front(Side first, Side last) {
+  if (static_cast<std::size_t>(last - first) < kFewestToJudge) { return 0; }
+  const auto behind = first + kFewestToJudge;
+  const int side = std::count(first, behind, 1) > std::count(first, behind, -1) ? 1 : -1;
+  std::size_t level = 0;
+  std::size_t outside = 0;
+  for (Side each = first; each != last; ++each) {
+    if (*each != side) { continue; }
+    ++outside;
+    const auto steps = static_cast<std::size_t>(each - first) + 1;
+    if (4 * outside >= 3 * steps) { level = steps; }
+  }
+  return level >= kFewestToJudge ? level : 0;
+}
 
 bool is_longer(const WorstStep& a, const WorstStep& b) noexcept { return a.ns > b.ns; }
 
@@ -71,16 +91,42 @@ void SeriesHistory::add(const Snapshot& snapshot, const Row& row) {
   if (chunk_.size() == kChunk) { finish(); }
 }
 
-SeriesHistory::Usual SeriesHistory::usual_of_chunk() const {
+SeriesHistory::Usual SeriesHistory::usual_of(Part steps) {
   std::vector<double> lengths;
-  for (const Step& each : chunk_) {
+  for (const Step& each : steps) {
     if (!each.warmup) { lengths.push_back(static_cast<double>(each.whole_ns())); }
   }
   Usual usual;
+  usual.steps = steps;
   if (lengths.size() < kFewestToJudge) { return usual; }
   usual.spread_ns = kMadToDeviation * median_deviation(lengths);
   usual.median_ns = median(std::move(lengths));
   return usual;
+}
+
+/// In order. Warm-up steps are in the first one.
+std::vector<SeriesHistory::Part> SeriesHistory::levels_of_chunk() const {
+  const Step* const first = chunk_.data();
+  const Step* const last = first + chunk_.size();
+  const Usual usual = usual_of({first, last});
+  const auto warmup =
+      static_cast<std::size_t>(std::find_if(first, last, [](const Step& each) { return !each.warmup; }) - first);
+  if (usual.median_ns <= 0) { return {{first, last}}; }
+  const double about = kUsualDeviations * usual.spread_ns;
+  std::vector<int> sides;
+  sides.reserve(chunk_.size() - warmup);
+  for (const Step* each = first + warmup; each != last; ++each) {
+    const double longer = static_cast<double>(each->whole_ns()) - usual.median_ns;
+    sides.push_back(longer > about ? 1 : (longer < -about ? -1 : 0));
+  }
+  const std::size_t front = level_in_front(sides.begin(), sides.end());
+  const std::size_t back = level_in_front(sides.rbegin(), sides.rend() - static_cast<std::ptrdiff_t>(front));
+  std::vector<Part> parts;
+  const Step* const middle = front == 0 ? first : first + warmup + front;
+  if (middle != first) { parts.push_back({first, middle}); }
+  if (middle != last - back) { parts.push_back({middle, last - back}); }
+  if (back != 0) { parts.push_back({last - back, last}); }
+  return parts;
 }
 
 /// The host column in which the step is longer than its neighbours by most.
@@ -88,7 +134,7 @@ std::size_t SeriesHistory::longest_column(const Step& step, Usual& usual) const 
   if (usual.columns.empty()) {
     for (std::size_t column = 0; column < columns_.size(); ++column) {
       std::vector<double> times;
-      for (const Step& each : chunk_) {
+      for (const Step& each : usual.steps) {
         if (!each.warmup) { times.push_back(static_cast<double>(each.column(column))); }
       }
       usual.columns.push_back(median(std::move(times)));
@@ -109,7 +155,7 @@ void SeriesHistory::find_slow(Usual& usual) {
   if (usual.median_ns <= 0) { return; }
   std::uint64_t place = steps_;
   const double slow_ns = std::max(kSlow * usual.median_ns, usual.median_ns + kSlowDeviations * usual.spread_ns);
-  for (const Step& each : chunk_) {
+  for (const Step& each : usual.steps) {
     const auto whole = static_cast<double>(each.whole_ns());
     if (!each.warmup && whole >= slow_ns) {
       const std::size_t column = longest_column(each, usual);
@@ -165,9 +211,14 @@ void SeriesHistory::take(const Step& step, const Usual& usual) {
 
 void SeriesHistory::finish() {
   if (chunk_.empty()) { return; }
-  Usual usual = usual_of_chunk();
+  for (const Part& each : levels_of_chunk()) { finish(each); }
+  chunk_.clear();
+}
+
+void SeriesHistory::finish(Part steps) {
+  Usual usual = usual_of(steps);
   find_slow(usual);
-  for (const Step& each : chunk_) {
+  for (const Step& each : steps) {
     const bool counts = !each.warmup && (worst_.size() < kMostWorst || each.ns > worst_.front().ns);
     if (counts) {
       const std::size_t column = longest_column(each, usual);
@@ -175,7 +226,6 @@ void SeriesHistory::finish() {
     }
     take(each, usual);
   }
-  chunk_.clear();
 }
 
 void SeriesHistory::halve() {

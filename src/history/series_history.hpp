@@ -89,8 +89,16 @@ class SeriesHistory {
     std::uint64_t whole_ns() const noexcept { return ns + between_ns; }
     std::uint64_t column(std::size_t place) const noexcept { return place < columns.size() ? columns[place] : 0; }
   };
-  /// What is usual in a chunk.
+  /// Steps of a chunk that are on one level: all of them, but where it changes.
+  struct Part {
+    const Step* first = nullptr;
+    const Step* last = nullptr;  // behind them
+    const Step* begin() const noexcept { return first; }
+    const Step* end() const noexcept { return last; }
+  };
+  /// What is usual in a part.
   struct Usual {
+    Part steps;
     double median_ns = 0;
     double spread_ns = 0;
     std::vector<double> columns;  // medians; filled in when a step is slow
@@ -98,7 +106,9 @@ class SeriesHistory {
   std::size_t column_of(HistoryColumn column);
   void put(Step& step, HistoryColumn column, std::uint64_t ns);
   Step step_of(const Snapshot& snapshot, const Row& row);
-  Usual usual_of_chunk() const;
+  static Usual usual_of(Part steps);
+  std::vector<Part> levels_of_chunk() const;
+  void finish(Part steps);
   void find_slow(Usual& usual);
   std::size_t longest_column(const Step& step, Usual& usual) const;
   void take(const Step& step, const Usual& usual);

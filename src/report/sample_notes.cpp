@@ -248,7 +248,7 @@ std::map<std::uint32_t, const StepEnergy*> longest_energies(const Snapshot& snap
   }
   std::map<std::uint32_t, const StepEnergy*> by_meter;
   for (const StepEnergy* each : usable) {
-    if (path_of(*each) != path_of(*longest)) { continue; }
+    if (longest == nullptr || path_of(*each) != path_of(*longest)) { continue; }
     const StepEnergy*& place = by_meter[each->meter];
     if (place == nullptr || each->time_ns > place->time_ns) { place = each; }
   }

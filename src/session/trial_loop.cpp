@@ -151,7 +151,7 @@ bool TrialLoop::wait() {
 
 bool TrialLoop::reset() {
   if (!options_.reset) { return false; }
-  options_.reset();
+  if (!restored_) { options_.reset(); }  // else the loader is where the program has put it back to
   return true;
 }
 
