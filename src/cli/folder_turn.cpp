@@ -5,6 +5,7 @@
 #include <takt/error.hpp>
 
 #include "cli/rank.hpp"
+#include "cli/results_file.hpp"
 #include "cli/trials_file.hpp"
 #include "findings/findings.hpp"
 #include "history/step_history.hpp"
@@ -77,9 +78,10 @@ FolderTurn::Reading FolderTurn::read_journal(const Show& show, Snapshot& snapsho
     snapshot.run.directory = folder_;  // it may have been moved
     history.add(snapshot);
     if (snapshot.finished) {
-      detail::conclude(snapshot, std::make_shared<const detail::StepHistory>(history.finished()));
-      std::string why;  // takt report tells what is wrong with it
+      std::string why;  // takt report tells what is wrong with them
       snapshot.trials = read_trials(RankFolder(folder_), why);
+      snapshot.measurements = read_results(RankFolder(folder_), why);
+      detail::conclude(snapshot, std::make_shared<const detail::StepHistory>(history.finished()));
       detail::add_finding_of_trials(snapshot);
     }
     const bool taken = show(snapshot, part);

@@ -72,6 +72,10 @@ std::string between_text(const RunView& view, const std::vector<std::string>& na
 
 void add_between_steps(const RunView& view, Conclusions& said) {
   if (view.steps == nullptr || static_cast<double>(view.steps->steps()) < kFewestSteps) { return; }
+  if (view.has_time_of_others()) {
+    said.abstentions.push_back({"between_steps", kTimeOfOthers});
+    return;
+  }
   const StepsInTime time = steps_in_time(*view.steps);
   double rest_ns = time.span_ns - time.batches_ns;
   std::vector<std::pair<double, std::uint32_t>> regions = regions_between(view);

@@ -64,6 +64,10 @@ bool counts_outside(const RunView& view, double ns) {
 
 void add_start_and_end(const RunView& view, Conclusions& said) {
   if (view.steps == nullptr || view.steps->blocks().empty()) { return; }
+  if (view.has_time_of_others()) {
+    for (const char* const what : {"start_up", "after_steps"}) { said.abstentions.push_back({what, kTimeOfOthers}); }
+    return;
+  }
   const auto begin = static_cast<double>(view.steps->blocks().front().begin_ns);
   const auto end = static_cast<double>(view.steps->blocks().back().end_ns);
   if (counts_outside(view, begin)) {

@@ -8,6 +8,9 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
+/// Why a rule abstains that goes by when steps were.
+inline constexpr const char* kTimeOfOthers = "trials or measurements ran, and it is not told apart when";
+
 // The rules: each adds what it concludes of the run, or what the figures lack for it. thresholds.hpp has from when on
 // they speak. All: any thread.
 

@@ -52,6 +52,8 @@ struct RunView {
     for (const RunWindow& each : windows) { sum += each.usual_steps; }
     return sum;
   }
+  /// Whether trials ran, or functions were measured, in time that no region of the run has.
+  bool has_time_of_others() const noexcept { return run.trials != nullptr || !run.measurements.empty(); }
   /// Too short for what is said of the process and of Takt.
   bool is_short() const noexcept;
   double wall_ns() const noexcept { return static_cast<double>(run.wall_ns); }

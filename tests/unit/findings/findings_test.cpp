@@ -2,12 +2,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "findings/findings.hpp"
 
+#include <takt/measurement.hpp>
+
 #include "support/catch.hpp"
 #include "support/run_builder.hpp"
 #include "support/simulated_training.hpp"
 
 #include <cmath>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -354,6 +357,15 @@ TEST_CASE("Findings: what was timed, and how") {
          brief.wall_ns = kSecond - 1;
          brief.overhead_ns = brief.uncovered_ns = brief.process.waited_ns = brief.wall_ns / 2;
          return brief;
+       },
+       ""},
+      {"a function is measured in front of the steps, behind them, and between two",
+       [] {
+         Training run;
+         takt::Snapshot measured = run.steps(1000).finish();
+         measured.wall_ns *= 2;
+         measured.measurements.push_back(std::make_shared<const takt::Measurement>());
+         return measured;
        },
        ""},
       {"in no region",

@@ -490,6 +490,27 @@ TEST_CASE("Trials: with save and restore the loop goes on where it was") {
   REQUIRE(weights == 100);
 }
 
+TEST_CASE("Trials: a loader that restore has put back is not reset behind that") {
+  const VirtualTime time;
+  Session session("trials", by_hand());
+  int next = 5;
+  int saved = -1;
+  TrialOptions options = all_trials();
+  options.go_on = true;
+  options.reset = [&] { next = 0; };
+  options.save = [&] { saved = next; };
+  options.restore = [&] { next = saved; };
+  std::vector<int> trained;
+  auto trials = takt::trials(session, options);
+  while (const auto batch = trials.next([&] { return next < 20 ? std::optional<int>(next++) : std::nullopt; })) {
+    trained.push_back(*batch);
+    step();
+  }
+  REQUIRE(trained.size() == 160 + 15);
+  REQUIRE(trained[160] == 5);
+  REQUIRE(trained.back() == 19);
+}
+
 TEST_CASE("Trials: going on without restore says what has moved") {
   const VirtualTime time;
   const support::CaughtFaults faults;
