@@ -59,7 +59,7 @@ constexpr EnvironmentVariable<TrialOptions> kTrialVariables[] = {
     {"TAKT_TRIALS", "io, synthetic and full, or some of them, with commas between, or all", 1, 0, set_trials,
      get_trials},
     flag_variable<TrialOptions, &TrialOptions::go_on>("TAKT_TRIALS_GO_ON"),
-    {"TAKT_TRIALS_SECONDS", "a number of seconds", 0, kMostTrialSeconds, set_seconds,
+    {"TAKT_TRIALS_SECONDS", "a whole number of seconds", 0, kMostTrialSeconds, set_seconds,
      [](const TrialOptions& options) { return std::to_string(static_cast<std::int64_t>(options.seconds)); }},
     {"TAKT_TRIALS_STEPS", "a number of steps", 1, kMostTrialSteps, set_steps,
      [](const TrialOptions& options) { return std::to_string(options.steps); }},

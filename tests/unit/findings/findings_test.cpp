@@ -207,6 +207,14 @@ TEST_CASE("Findings: changes over time") {
          return simulate_training(training, 1);
        },
        "change_point: change at step 1 200: -5.0 %, in IO\n"},
+      {"longer, from the midst of what is looked at together",
+       [] {
+         Training run;
+         run.steps(276);
+         for (int step = 276; step < 600; ++step) { run.step({{run.io, 5}, {run.forward, 50}, {run.backward, 65}}); }
+         return run.finish();
+       },
+       "change_point: change at step 270: +19 %, in Forward: 9.2 % of the run\n"},
       {"longer for a while",
        [] {
          Training run;
