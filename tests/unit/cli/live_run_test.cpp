@@ -86,7 +86,7 @@ TEST_CASE("a run that is read while it is written is reported as one that is rea
   WritingRank first(run, 0, 2);
   WritingRank second(run, 1, 2);
   LiveRun watched = live(run);
-  for (const std::uint64_t steps : {1, 100, 0, 40}) {
+  for (const std::uint64_t steps : {1U, 100U, 0U, 40U}) {
     first.write(steps);
     second.write(steps);
     REQUIRE(watched.read_on());

@@ -43,7 +43,7 @@ ComparedRun compared(const std::string& folder) {
   return run;
 }
 
-void add_calls(Snapshot& snapshot, std::uint32_t path, int calls, std::int64_t ns) {
+void add_calls(Snapshot& snapshot, std::uint32_t path, int calls, std::uint64_t ns) {
   for (int call = 0; call < calls; ++call) { snapshot.paths[path].host.add(ns); }
 }
 

@@ -38,8 +38,8 @@ TEST_CASE("mig_profile: the examples of DIPPM") {
       {"convnext base, 4", 4'771, 1'652, "1g.5gb"},    {"convnext base, 128", 26'439, 30'996, "7g.40gb"}};
   for (const Example& each : examples) {
     INFO(each.model);
-    CHECK(takt::mig_profile(each.predicted_mb * kMegabyte) == each.profile);
-    CHECK(takt::mig_profile(each.measured_mb * kMegabyte) == each.profile);
+    CHECK(takt::mig_profile(each.predicted_mb * kMegabyte) == std::string(each.profile));
+    CHECK(takt::mig_profile(each.measured_mb * kMegabyte) == std::string(each.profile));
   }
 }
 
@@ -47,12 +47,12 @@ TEST_CASE("mig_profile: what fills a slice exactly takes the next larger one, an
   for (const takt::MigDevice& device : takt::mig_devices()) {
     REQUIRE(device.slices.size() == 4);
     REQUIRE_FALSE(device.source.empty());
-    CHECK(takt::mig_profile(1, device.name) == device.slices.front().profile);
+    CHECK(takt::mig_profile(1, device.name) == std::string(device.slices.front().profile));
     for (std::size_t at = 0; at < device.slices.size(); ++at) {
       const takt::MigSlice& slice = device.slices[at];
       INFO(device.name << " " << slice.profile);
       const std::string next = at + 1 == device.slices.size() ? "none" : std::string(device.slices[at + 1].profile);
-      CHECK(takt::mig_profile(slice.memory_bytes - 1, device.name) == slice.profile);
+      CHECK(takt::mig_profile(slice.memory_bytes - 1, device.name) == std::string(slice.profile));
       CHECK(takt::mig_profile(slice.memory_bytes, device.name) == next);
     }
     CHECK(takt::mig_profile(std::numeric_limits<std::uint64_t>::max(), device.name) == "none");
