@@ -74,7 +74,8 @@ int predict_check(const PredictWishes& wishes) {
   const std::vector<RankFolder> folders =
       rank_folders(wishes.run.empty() ? std::vector<std::string>() : std::vector<std::string>{wishes.run}, remarks);
   for (const std::string& each : remarks) { fmt::print(stderr, "takt: {}\n", each); }
-  const detail::PredictionCheck check = detail::check_predictions(read_predictions(wishes.file), read_results(folders));
+  const std::vector<detail::ModelCosts> measured = read_results(folders);
+  const detail::PredictionCheck check = detail::check_predictions(read_predictions(wishes.file), measured);
   tell_unchecked("predicted and not measured", check.only_predicted);
   tell_unchecked("measured and not predicted", check.only_measured);
   if (!check.any()) { throw Error("nothing was both predicted and measured; names have to be the same in both files"); }
