@@ -22,6 +22,15 @@
 #include <vector>
 
 TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// What a trace has no room for.
+struct DroppedEvents {
+  std::uint64_t spans = 0;
+  std::uint64_t counters = 0;
+};
+
+}  // namespace detail
 namespace {
 
 using Json = detail::JsonText;
@@ -53,12 +62,7 @@ std::string event(const Snapshot& snapshot, const Span& span, std::uint32_t trac
                              process_of(snapshot.run), track);
 }
 
-struct DroppedEvents {
-  std::uint64_t spans = 0;
-  std::uint64_t counters = 0;
-};
-
-std::string tail(const Snapshot& snapshot, const DroppedEvents& dropped) {
+std::string tail(const Snapshot& snapshot, const detail::DroppedEvents& dropped) {
   Json losses = Json::array();
   for (const Loss& loss : snapshot.losses) {
     losses.push_back({{"what", loss.what}, {"where", loss.where}, {"count", loss.count}});
@@ -232,7 +236,7 @@ struct TraceExporter::Impl {
   detail::StreamFile file;
   std::uint64_t left;  // spans that may still be written
   std::uint64_t counters_left;
-  DroppedEvents dropped;
+  detail::DroppedEvents dropped;
   detail::CounterTracks counters;
   std::uint64_t next_sample = 0;
   bool first = true;
