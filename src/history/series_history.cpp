@@ -5,6 +5,7 @@
 #include <takt/detail/counter.hpp>
 
 #include "base/median.hpp"
+#include "base/wrapping.hpp"
 #include "history/own_times.hpp"
 
 #include <algorithm>
@@ -190,7 +191,7 @@ void SeriesHistory::take(const Step& step, const Usual& usual) {
   StepBlock& block = blocks_.back();
   ++block.steps;
   block.warmup += step.warmup ? 1 : 0;
-  block.end_ns = step.begin_ns + static_cast<std::int64_t>(step.ns);
+  block.end_ns = wrapped_sum(step.begin_ns, static_cast<std::int64_t>(step.ns));
   block.sum_ns = bounded_sum(block.sum_ns, step.ns);
   block.least_ns = std::min(block.least_ns, step.ns);
   block.most_ns = std::max(block.most_ns, step.ns);

@@ -165,7 +165,7 @@ void memory_line(const Snapshot& snapshot, Lines& lines) {
 
 std::string slowed_words(const Meter& meter) {
   if (meter.slowed_ns == 0) { return ""; }
-  const auto all = static_cast<double>(meter.last_ns - meter.first_ns);
+  const auto all = static_cast<double>(meter.last_ns) - static_cast<double>(meter.first_ns);
   std::string text = fmt::format("slowed down {} of the time", percent(static_cast<double>(meter.slowed_ns), all));
   for (const SlowTime& each : meter.slowed) {
     text += fmt::format("{} {} {}", &each == &meter.slowed.front() ? ":" : ",", words_of(each.why),
@@ -227,7 +227,7 @@ void process_line(const Meter& meter, Lines& lines) {
 /// How busy its processors were, with everything that runs there.
 void machine_line(const Meter& meter, Lines& lines) {
   const QuantityFigures* const cpu = meter.figures_of(Quantity::cpu_time);
-  const auto all = static_cast<double>(meter.last_ns - meter.first_ns) * meter.processors;
+  const auto all = (static_cast<double>(meter.last_ns) - static_cast<double>(meter.first_ns)) * meter.processors;
   if (cpu == nullptr || all <= 0 || cpu->change < 0) { return; }
   lines.push_back(fmt::format("{}: {} of {} processor{} busy, with all that runs there", name_of(meter),
                               percent(static_cast<double>(cpu->change), all), meter.processors,
