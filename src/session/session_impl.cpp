@@ -127,6 +127,7 @@ void SessionImpl::begin_books() {
 }
 
 void SessionImpl::start_threads() noexcept {
+  start_sampling();  // before there is a thread that collects samples
   if (!options_.background) {
     if (options_.gpu_poll_ms > 0) { gpu_poller_.start_by_hand(); }
   } else {
@@ -143,7 +144,6 @@ void SessionImpl::start_threads() noexcept {
                  "no background thread can be started; results are collected when the Session closes. Raise the "
                  "limit on threads (ulimit -u), or call Session::poll().");
   }
-  start_sampling();
   if (options_.end_on_uncaught) { end_on_uncaught(*this, milliseconds(std::max(options_.exit_ms, 0))); }
   if (!options_.end_on_sigterm) { return; }
   if (background_) { return end_on_sigterm(*this); }
