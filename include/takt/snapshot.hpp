@@ -318,12 +318,14 @@ struct Snapshot {
     }
     return false;
   }
-  /// Of the time so far in the region around it, or at the top of the run's, by how much this place took: 0 to 1, more
-  /// where threads add up; negative where that is 0 ns, and where holds_repetitions() is true. Any thread.
+  /// Of the time so far in the region around it, or at the top of the run's (of several ranks together: of each one's),
+  /// by how much this place took: 0 to 1, more where threads add up; negative where that is 0 ns, and where
+  /// holds_repetitions() is true. Any thread.
   double share_of_parent(std::uint32_t path) const noexcept {
     const std::uint32_t parent = paths[path].parent;
-    const double whole =
-        parent == PathStats::kNoParent ? static_cast<double>(wall_ns) : static_cast<double>(time_so_far_ns(parent));
+    const double whole = parent == PathStats::kNoParent
+                             ? static_cast<double>(wall_ns) * (run.rank < 0 ? run.world_size : 1)
+                             : static_cast<double>(time_so_far_ns(parent));
     return whole > 0 && !holds_repetitions(path) ? static_cast<double>(time_so_far_ns(path)) / whole : -1;
   }
 };

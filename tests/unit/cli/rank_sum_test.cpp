@@ -54,6 +54,7 @@ TEST_CASE("ranks are added up by path, whatever the order that each met them in"
   const Snapshot sum = sum_of({rank_with(0, {"A", "B"}), rank_with(1, {"C", "B", "A"})});
   CHECK(names(sum) == std::vector<std::string>{"Epoch", "Epoch/A", "Epoch/B", "Epoch/C"});
   CHECK(sum.paths[0].host.n() == 2);
+  CHECK(sum.share_of_parent(0) == 100.0 / (2 * 200));  // of the wall time of each of the two ranks
   CHECK(sum.paths[1].host.n() == 1 + 3);
   CHECK(sum.paths[2].host.n() == 2 + 2);
   CHECK(sum.paths[2].host.total_ns() == 40);
