@@ -247,8 +247,9 @@ void WholeFile::discard() noexcept {
   descriptor_.close();
 }
 
-bool write_whole(const std::string& path, const std::function<bool(WholeFile&)>& write, std::string& error) {
-  WholeFile file;
+bool write_whole(const std::string& path, const std::function<bool(WholeFile&)>& write, std::string& error,
+                 const char* cure) {
+  WholeFile file(cure);
   if (!file.open(path)) {
     error = file.error();
     return false;

@@ -91,7 +91,8 @@ class TAKT_EXPORT WholeFile {
 
 /// A file that `write` fills. Half of one is worth nothing, and the space may be what is missing: if not all is
 /// written, or there is no memory for it, nothing of it stays. Returns false and says why in `error`.
-bool write_whole(const std::string& path, const std::function<bool(WholeFile&)>& write, std::string& error);
+bool write_whole(const std::string& path, const std::function<bool(WholeFile&)>& write, std::string& error,
+                 const char* cure = WholeFile::kUsualCure);
 
 }  // namespace detail
 TAKT_END_NAMESPACE

@@ -12,7 +12,8 @@ namespace cli {
 void write_page_file(const std::string& file, const std::string& page) {
   std::string error;
   const bool is_written = detail::write_whole(
-      file, [&page](detail::WholeFile& whole) { return whole.write(page); }, error);
+      file, [&page](detail::WholeFile& whole) { return whole.write(page); }, error,
+      "name a file that can be written with --html");
   if (!is_written) { throw Error(error); }
 }
 
