@@ -143,6 +143,12 @@ class RunPageMaker {
     add(history_->rows_left_out(), "steps of further series are not drawn");
     add(history_->metrics().size() - std::min(history_->metrics().size(), kMostMetrics), "metrics are not drawn");
     add(history_->points_left_out(), "points of further metrics are not drawn");
+    std::size_t shown = 0;
+    for (const auto& [name, metric] : history_->metrics()) {
+      if (metric.not_finite() == 0 || ++shown > kMostMetrics) { continue; }
+      lines.push_back(fmt::format("this page: {} of {} are no finite numbers, and not drawn",
+                                  human_count(metric.not_finite()), fit(printable(name), 60)));
+    }
     return lines;
   }
 

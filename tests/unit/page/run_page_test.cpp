@@ -164,6 +164,21 @@ TEST_CASE("page: steps whose numbers go anywhere, and times that are nonsense") 
   CHECK(data_of(page)["series"][0]["steps"] == 200);
 }
 
+TEST_CASE("page: it says how many values of a metric are no finite numbers") {
+  Snapshot snapshot = SyntheticRun({}).run();
+  for (const char* name : {"lost", "lost", "fine"}) {
+    takt::Metric& metric = snapshot.metrics.emplace_back();
+    metric.name = name;
+    metric.value = metric.name == "lost" ? std::numeric_limits<double>::quiet_NaN() : 1;
+  }
+  takt::detail::StepHistory history;
+  history.add(snapshot);
+  snapshot.history = std::make_shared<const takt::detail::StepHistory>(history.finished());
+  const std::string page = page_of(snapshot);
+  CHECK(has(page, "this page: 2 of lost are no finite numbers, and not drawn"));
+  CHECK_FALSE(has(page, "of fine are"));
+}
+
 TEST_CASE("page: the exporter writes it at the end, whole") {
   const takt_test::Scratch scratch;
   const std::string path = scratch.path("run.html");
