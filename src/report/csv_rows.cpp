@@ -26,7 +26,8 @@ void add_present(std::string& out, std::int64_t ns) {
 
 std::string csv_field(const std::string& name) {
   std::string text = printable(name);
-  if (text.find_first_of(",\"") == std::string::npos) { return text; }
+  const bool has_blank_end = !text.empty() && (text.front() == ' ' || text.back() == ' ');  // many readers strip these
+  if (!has_blank_end && text.find_first_of(",\"") == std::string::npos) { return text; }
   std::string out = "\"";
   for (const char each : text) { out.append(each == '"' ? 2 : 1, each); }
   return out += '"';

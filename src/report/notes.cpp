@@ -166,15 +166,18 @@ void run_lines(const Snapshot& snapshot, Lines& lines) {
   const auto wall = static_cast<double>(snapshot.wall_ns);
   const auto uncovered = static_cast<double>(snapshot.uncovered_ns);
   const auto overhead = static_cast<double>(snapshot.overhead_ns);
+  const bool has_files = !snapshot.run.directory.empty();
   if (snapshot.trials != nullptr) {
-    lines.push_back(fmt::format("trials: {} of {}, in no other figure; trials.json has what they gave",
-                                human_time(static_cast<double>(snapshot.trials->took_ns)), human_time(wall)));
+    lines.push_back(fmt::format("trials: {} of {}, in no other figure{}",
+                                human_time(static_cast<double>(snapshot.trials->took_ns)), human_time(wall),
+                                has_files ? "; trials.json has what they gave" : ""));
   }
   if (!snapshot.measurements.empty()) {
     double took_ns = 0;
     for (const auto& each : snapshot.measurements) { took_ns += static_cast<double>(each->took_ns); }
-    lines.push_back(fmt::format("measurements: {} of {}, in no other figure; results.csv has what they found",
-                                human_time(took_ns), human_time(wall)));
+    // What another one of the name has replaced, and what an exception has ended, is not among them.
+    lines.push_back(fmt::format("measurements: at least {} of {}, in no other figure{}", human_time(took_ns),
+                                human_time(wall), has_files ? "; results.csv has what they found" : ""));
   }
   lines.push_back(fmt::format("no region: {} of {} ({}) on the thread of the Session{}", human_time(uncovered),
                               human_time(wall), percent(uncovered, wall),

@@ -8,6 +8,7 @@
 #include "base/fault.hpp"
 #include "base/quiet_signals.hpp"
 #include "base/repaired_name.hpp"
+#include "base/text.hpp"
 #include "base/words.hpp"
 #include "process/diversion.hpp"
 #include "report/measurements_csv.hpp"
@@ -133,7 +134,8 @@ Measurement measure_function(const Session& session, std::string_view name, Stre
     return {};
   }
   tell_repaired("measure.name", "measurement", name);
-  return running->measure(repaired_name(name), stream, function, options);
+  // As results.csv shows it, so that no two lines there have one name.
+  return running->measure(printable(repaired_name(name)), stream, function, options);
 }
 
 }  // namespace detail

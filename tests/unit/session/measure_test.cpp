@@ -242,6 +242,22 @@ TEST_CASE("Measure: results.csv has a line for each, which predict-check reads")
   CHECK(check.costs[1].error.mape == Approx(1.0));
 }
 
+TEST_CASE("Measure: each name stands once in results.csv, blanks at its ends included") {
+  const support::CaughtFaults faults;
+  const takt_test::Scratch scratch;
+  Session session("measured", with_files(scratch));
+  for (const char* const name : {"net", "net ", " net", "net\u200b", "net?"}) {
+    takt::measure(
+        session, name, [] {}, few());
+  }
+  CHECK(contains(faults.text(), "\"net?\" was measured again"));
+  const auto measured =
+      takt::detail::read_model_costs(takt_test::read_text(session.run().directory + "/results.csv"), "results.csv");
+  std::vector<std::string> names;
+  for (const auto& each : measured) { names.push_back(each.name); }
+  CHECK(names == std::vector<std::string>{"net", "net ", " net", "net?"});
+}
+
 TEST_CASE("Measure: hostile names are in one line of CSV, in valid JSON, and command no terminal") {
   const support::CaughtFaults faults;
   const takt_test::Scratch scratch;
@@ -328,7 +344,8 @@ TEST_CASE("Measure: beyond 1 000 names there are no further ones, which is told"
 }
 
 TEST_CASE("Measure: the table has a line for each measurement, and what its figures rest on") {
-  Session session("measured", by_hand());
+  const takt_test::Scratch scratch;
+  Session session("measured", with_files(scratch));
   takt::measure(
       session, "net b16", [] {}, few());
   const takt::Snapshot snapshot = session.snapshot();
@@ -346,5 +363,6 @@ TEST_CASE("Measure: the table has a line for each measurement, and what its figu
   CHECK(contains(text, "95 % interval"));
   CHECK(contains(text, "net b16"));
   CHECK(contains(text, "energy is not known: nothing was sampled"));
+  CHECK(contains(text, "measurements: at least "));
   CHECK(contains(text, "in no other figure; results.csv has what they found"));
 }
