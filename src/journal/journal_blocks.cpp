@@ -217,6 +217,20 @@ void visit(Encoder& out, const SamplesBlock& block) {
   }
 }
 
+/// A frame for each stretch of numbers without a gap. \param most in one.
+template <class Block, class Item>
+void add_blocks(FrameBuffer& out, FrameType type, const std::vector<Item>& items, std::size_t most) {
+  for (std::size_t at = 0; at < items.size();) {
+    Block block{&items[at], 1};
+    while (at + block.count < items.size() && block.count < most &&
+           items[at + block.count].sequence == block.first->sequence + block.count) {
+      ++block.count;
+    }
+    out.add(type, block);
+    at += block.count;
+  }
+}
+
 }  // namespace
 
 void RowBlocks::add(const Row& row) {
@@ -231,29 +245,11 @@ void RowBlocks::flush() {
 }
 
 void add_metrics(FrameBuffer& out, const std::vector<Metric>& metrics) {
-  constexpr std::size_t kMost = 1024;
-  for (std::size_t at = 0; at < metrics.size();) {
-    MetricsBlock block{&metrics[at], 1};
-    while (at + block.count < metrics.size() && block.count < kMost &&
-           metrics[at + block.count].sequence == block.first->sequence + block.count) {
-      ++block.count;
-    }
-    out.add(FrameType::metrics, block);
-    at += block.count;
-  }
+  add_blocks<MetricsBlock>(out, FrameType::metrics, metrics, 1024);
 }
 
 void add_samples(FrameBuffer& out, const std::vector<Sample>& samples) {
-  constexpr std::size_t kMost = 512;
-  for (std::size_t at = 0; at < samples.size();) {
-    SamplesBlock block{&samples[at], 1};
-    while (at + block.count < samples.size() && block.count < kMost &&
-           samples[at + block.count].sequence == block.first->sequence + block.count) {
-      ++block.count;
-    }
-    out.add(FrameType::samples, block);
-    at += block.count;
-  }
+  add_blocks<SamplesBlock>(out, FrameType::samples, samples, 512);
 }
 
 bool read_rows(std::string_view payload, std::vector<Row>& rows) {
