@@ -3,6 +3,7 @@
 #include "cli/rank_sum.hpp"
 
 #include "cli/merged_meters.hpp"
+#include "report/tree_order.hpp"
 
 #include <fmt/format.h>
 
@@ -140,22 +141,12 @@ class Merge {
 /// Of paths that ranks met in another order, parents stand before their children all the same, but children not below
 /// them.
 void put_in_order(Snapshot& snapshot) {
-  const std::size_t count = snapshot.paths.size();
-  std::vector<std::vector<std::uint32_t>> children(count + 1);  // the last: of the top
-  for (std::uint32_t at = 0; at < count; ++at) {
-    const std::uint32_t parent = snapshot.paths[at].parent;
-    children[parent == PathStats::kNoParent ? count : parent].push_back(at);
-  }
   std::vector<PathStats> ordered;
-  std::vector<std::uint32_t> now(count);
-  std::vector<std::uint32_t> left(children[count].rbegin(), children[count].rend());
-  while (!left.empty()) {
-    const std::uint32_t at = left.back();
-    left.pop_back();
+  std::vector<std::uint32_t> now(snapshot.paths.size());
+  for (const std::uint32_t at : detail::tree_order(snapshot)) {
     now[at] = static_cast<std::uint32_t>(ordered.size());
     ordered.push_back(std::move(snapshot.paths[at]));
     if (ordered.back().parent != PathStats::kNoParent) { ordered.back().parent = now[ordered.back().parent]; }
-    left.insert(left.end(), children[at].rbegin(), children[at].rend());
   }
   snapshot.paths = std::move(ordered);
   for (Series& each : snapshot.series) { each.path = now[each.path]; }
