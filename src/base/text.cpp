@@ -81,19 +81,67 @@ constexpr Range kUnseen[] = {
     {0xE0000, 0xE0FFF},  // tags and selectors
 };
 
-bool is_unseen(std::uint32_t code_point) noexcept {
-  const Range* const range = std::lower_bound(std::begin(kUnseen), std::end(kUnseen), code_point,
+// In order. Marks that stand above or below the character before them (Unicode 14, categories Mn and Me; scripts whose
+// marks terminals place in different ways are left out).
+constexpr Range kMarks[] = {
+    {0x0300, 0x036F}, {0x0483, 0x0489}, {0x0591, 0x05BD}, {0x064B, 0x065F}, {0x1AB0, 0x1ACE},
+    {0x1DC0, 0x1DFF}, {0x20D0, 0x20F0}, {0x3099, 0x309A}, {0xFE00, 0xFE0F}, {0xFE20, 0xFE2F},
+};
+// In order. What takes two columns (Unicode 14, EastAsianWidth.txt, W and F; blocks of pictures are taken whole).
+constexpr Range kWide[] = {
+    {0x1100, 0x115F},   {0x231A, 0x231B},   {0x2329, 0x232A},   {0x23E9, 0x23F3},   {0x25FD, 0x25FE},
+    {0x2614, 0x2615},   {0x2648, 0x2653},   {0x26A1, 0x26A1},   {0x2705, 0x2705},   {0x270A, 0x270B},
+    {0x2728, 0x2728},   {0x274C, 0x274E},   {0x2753, 0x2757},   {0x2795, 0x2797},   {0x2B1B, 0x2B1C},
+    {0x2B50, 0x2B55},   {0x2E80, 0x303E},   {0x3041, 0x4DBF},   {0x4E00, 0xA4C6},   {0xA960, 0xA97C},
+    {0xAC00, 0xD7A3},   {0xF900, 0xFAFF},   {0xFE10, 0xFE19},   {0xFE30, 0xFE6B},   {0xFF01, 0xFF60},
+    {0xFFE0, 0xFFE6},   {0x16FE0, 0x1B2FB}, {0x1F004, 0x1F004}, {0x1F0CF, 0x1F0CF}, {0x1F18E, 0x1F19A},
+    {0x1F200, 0x1F64F}, {0x1F680, 0x1F6FF}, {0x1F7E0, 0x1F7F0}, {0x1F90C, 0x1F9FF}, {0x1FA70, 0x1FAF6},
+    {0x20000, 0x3FFFD},
+};
+
+template <std::size_t N>
+bool is_in(const Range (&ranges)[N], std::uint32_t code_point) noexcept {
+  const Range* const range = std::lower_bound(std::begin(ranges), std::end(ranges), code_point,
                                               [](const Range& one, std::uint32_t value) { return one.last < value; });
-  return range != std::end(kUnseen) && range->first <= code_point;
+  return range != std::end(ranges) && range->first <= code_point;
 }
 
-/// Bytes of the first `columns` code points of well-formed text.
+bool is_unseen(std::uint32_t code_point) noexcept { return is_in(kUnseen, code_point); }
+
+/// The first code point of printable text, which is not empty.
+std::string_view first_code_point(std::string_view text) noexcept {
+  return text.substr(0, std::max<std::size_t>(code_point_bytes(text), 1));
+}
+
+std::size_t columns_of_code_point(std::string_view code_point) noexcept {
+  if (code_point.size() == 1) { return 1; }
+  const std::uint32_t value = value_of(code_point);
+  return is_in(kMarks, value) ? 0 : is_in(kWide, value) ? 2 : 1;
+}
+
+/// Bytes of as much of the beginning of printable text as `columns` take.
 std::size_t bytes_of_columns(std::string_view text, std::size_t columns) noexcept {
   std::size_t at = 0;
-  for (; at < text.size(); ++at) {
-    if (!is_continuation(text[at]) && columns-- == 0) { break; }
+  while (at < text.size()) {
+    const std::string_view code_point = first_code_point(text.substr(at));
+    const std::size_t wide = columns_of_code_point(code_point);
+    if (wide > columns) { break; }
+    columns -= wide;
+    at += code_point.size();
   }
   return at;
+}
+
+/// As much of the end of printable text as `columns` take: without the marks of what is cut off.
+std::string_view end_of(std::string_view text, std::size_t columns) noexcept {
+  for (std::size_t left = columns_of(text); !text.empty();) {
+    const std::string_view code_point = first_code_point(text);
+    const std::size_t wide = columns_of_code_point(code_point);
+    if (left <= columns && wide != 0) { break; }
+    left -= wide;
+    text.remove_prefix(code_point.size());
+  }
+  return text;
 }
 
 /// The last space up to byte `end` at which a line may break, 0 without one. A number keeps its unit, and its
@@ -168,36 +216,38 @@ std::string printable_json(std::string_view json) {
 }
 
 std::size_t columns_of(std::string_view text) noexcept {
-  return text.size() - static_cast<std::size_t>(std::count_if(text.begin(), text.end(), is_continuation));
+  std::size_t columns = 0;
+  while (!text.empty()) {
+    const std::string_view code_point = first_code_point(text);
+    columns += columns_of_code_point(code_point);
+    text.remove_prefix(code_point.size());
+  }
+  return columns;
 }
 
 std::string fit(const std::string& text, std::size_t columns) {
-  const std::size_t all = columns_of(text);
-  if (all <= columns) { return text; }
+  if (columns_of(text) <= columns) { return text; }
   const std::size_t at_end = (columns - 1) / 2;
   const std::size_t at_start = columns - 1 - at_end;
-  return text.substr(0, bytes_of_columns(text, at_start)) + kEllipsis +
-         text.substr(bytes_of_columns(text, all - at_end));
+  return (text.substr(0, bytes_of_columns(text, at_start)) + kEllipsis).append(end_of(text, at_end));
 }
 
 std::string fit_end(const std::string& text, std::size_t columns) {
-  const std::size_t all = columns_of(text);
-  if (all <= columns) { return text; }
-  return kEllipsis + text.substr(bytes_of_columns(text, all - (columns - 1)));
+  return columns_of(text) <= columns ? text : std::string(kEllipsis).append(end_of(text, columns - 1));
 }
 
 std::vector<std::string> wrap(const std::string& text, std::size_t columns) {
   std::vector<std::string> lines;
   std::string_view rest = text;
   std::string_view indent;
-  while (columns_of(indent) + columns_of(rest) > columns) {
-    const std::size_t room = bytes_of_columns(rest, columns - indent.size());
+  while (!rest.empty() && columns_of(indent) + columns_of(rest) > columns) {
+    const std::size_t room = std::max(bytes_of_columns(rest, columns - indent.size()), first_code_point(rest).size());
     const std::size_t space = last_break(rest, room);
     lines.push_back(std::string(indent).append(rest.substr(0, space == 0 ? room : space)));
     rest.remove_prefix(space == 0 ? room : space + 1);
     indent = "  ";
   }
-  lines.push_back(std::string(indent).append(rest));
+  if (!rest.empty() || lines.empty()) { lines.push_back(std::string(indent).append(rest)); }
   return lines;
 }
 

@@ -13,7 +13,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-// Text for people on terminals. Every code point counts as one column. All: any thread.
+// Text for people on terminals, which give Chinese, Japanese and Korean characters and pictures two columns, and marks
+// on a character none. All: any thread.
 
 /// Whether it is one of UTF-8 that goes on with a character.
 constexpr bool is_continuation(char byte) noexcept { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U; }

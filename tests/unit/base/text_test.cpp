@@ -88,14 +88,30 @@ TEST_CASE("malformed sequences do not hide what follows them") {
 
 TEST_CASE("text is cut between code points, with an ellipsis") {
   const std::string text = "\xE6\x97\xA5\xE6\x9C\xAC\xE8\xAA\x9E";
-  CHECK(columns_of(text) == 3);
-  CHECK(fit(text, 3) == text);
-  CHECK(fit(text, 2) == "\xE6\x97\xA5\xE2\x80\xA6");
+  CHECK(columns_of(text) == 6);  // wide ones
+  CHECK(fit(text, 6) == text);
+  CHECK(fit(text, 5) == "\xE6\x97\xA5\xE2\x80\xA6\xE8\xAA\x9E");
+  CHECK(fit(text, 3) == "\xE2\x80\xA6");  // no half of one
   CHECK(fit("encoder.layers.10.attention", 12) == "encode\xE2\x80\xA6ntion");
   CHECK(fit("encoder.layers.10.attention", 11) == "encod\xE2\x80\xA6ntion");
   CHECK(fit(text, 1) == "\xE2\x80\xA6");
-  CHECK(fit_end(text, 3) == text);
-  CHECK(fit_end(text, 2) == "\xE2\x80\xA6\xE8\xAA\x9E");
+  CHECK(fit_end(text, 6) == text);
+  CHECK(fit_end(text, 4) == "\xE2\x80\xA6\xE8\xAA\x9E");
+}
+
+TEST_CASE("text takes as many columns as a terminal gives it") {
+  CHECK(columns_of("") == 0);
+  CHECK(columns_of("\xC3\xA9") == 1);                  // e with an acute accent, one code point
+  CHECK(columns_of("e\xCC\x81") == 1);                 // the same, two
+  CHECK(columns_of("\xED\x95\x9C\xEF\xBC\xA1") == 4);  // Hangul, and a wide A
+  CHECK(columns_of("\xF0\x9F\x9A\x80") == 2);          // a rocket
+  CHECK(columns_of("\xF0\xA0\x80\x80") == 2);          // an ideograph beyond U+FFFF
+  CHECK(columns_of("\xEF\xBF\xBD") == 1);              // U+FFFD
+  const std::string accents =
+      "e\xCC\x81"
+      "e\xCC\x81"
+      "e\xCC\x81";
+  CHECK(fit(accents, 2) == "e\xCC\x81\xE2\x80\xA6");  // a mark stays with its letter
 }
 
 TEST_CASE("lines break at spaces, never between a number and its unit, and inside words that are too long") {
@@ -105,4 +121,5 @@ TEST_CASE("lines break at spaces, never between a number and its unit, and insid
   CHECK(wrap("rate is 1 234 us/s here", 14) == Wrapped{"rate is", "  1 234 us/s", "  here"});
   CHECK(wrap("abcdefghijklm", 6) == Wrapped{"abcdef", "  ghij", "  klm"});
   CHECK(wrap("\xC3\xA9\xC3\xA9\xC3\xA9", 3) == Wrapped{"\xC3\xA9\xC3\xA9\xC3\xA9"});
+  CHECK(wrap("\xE6\x97\xA5\xE6\x9C\xAC", 3) == Wrapped{"\xE6\x97\xA5", "  \xE6\x9C\xAC"});
 }
