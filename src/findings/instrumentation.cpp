@@ -24,6 +24,15 @@ std::uint32_t most_timed(const Snapshot& run) {
   return most;
 }
 
+/// What the regions on the thread of the Session cover is less than the Batches take: they run on another one.
+bool steps_run_elsewhere(const RunView& view) {
+  double batches_ns = 0;
+  for (std::size_t at = 0; view.steps != nullptr && at < view.steps->blocks().size(); ++at) {
+    batches_ns += static_cast<double>(view.steps->blocks()[at].sum_ns);
+  }
+  return view.wall_ns() - static_cast<double>(view.run.uncovered_ns) < batches_ns / 2;
+}
+
 }  // namespace
 
 void add_own_cost(const RunView& view, Conclusions& said) {
@@ -52,6 +61,10 @@ void add_uncovered(const RunView& view, Conclusions& said) {
     return each.what == "start_up" || each.what == "after_steps" || each.what == "between_steps";
   });
   if (told || view.is_short() || view.share_of_run(ns) < kLeastUncoveredShare || view.run.paths.empty()) { return; }
+  if (steps_run_elsewhere(view)) {
+    said.abstentions.push_back({"uncovered", "the Batches run on another thread than the Session's"});
+    return;
+  }
   Finding finding;
   finding.what = "uncovered";
   finding.sentence =
