@@ -168,9 +168,9 @@ double period_of(const RunView& view, const StepBlock& block) {
   return sum / static_cast<double>(block.steps);
 }
 
-/// The number of the first step of the new level: blocks tell it better than windows do. What is far from both levels
+/// The block with the first step of the new level: blocks tell it better than windows do. What is far from both levels
 /// counts as if it were as far as they are from each other.
-std::int64_t step_of(const RunView& view, const Levels& levels, const FoundChange& change) {
+std::size_t block_of(const RunView& view, const Levels& levels, const FoundChange& change) {
   const auto reach = static_cast<std::size_t>(std::min(change.shift.near + 1, static_cast<double>(levels.of.size())));
   const std::size_t middle = change.after.first;
   const std::size_t from = std::max(middle - std::min(reach, middle), change.before.first);
@@ -189,7 +189,7 @@ std::int64_t step_of(const RunView& view, const Levels& levels, const FoundChang
     most = sum;
     best = at + 1;
   }
-  return blocks[best].first_step;
+  return best;
 }
 
 /// How far the new level lasts: up to a change that takes back half of it or more.
@@ -200,6 +200,13 @@ std::size_t end_of(const std::vector<FoundChange>& changes, std::size_t at) {
     if (changes[at].is_longer() ? level < half_way : level > half_way) { return later; }
   }
   return changes.size();
+}
+
+/// From one block up to another one.
+double steps_between(const RunView& view, std::size_t first, std::size_t last) {
+  double steps = 0;
+  for (std::size_t at = first; at < last; ++at) { steps += static_cast<double>(view.steps->blocks()[at].steps); }
+  return steps;
 }
 
 Cost cost_of_change(const RunView& view, double ns, double half) {
@@ -226,29 +233,34 @@ void add_change_points(const RunView& view, const Levels& levels, const std::vec
     undone = end;
     Finding finding;
     finding.what = "change_point";
-    const std::int64_t step = step_of(view, levels, change);
+    const std::vector<StepBlock>& blocks = view.steps->blocks();
+    const std::size_t block = block_of(view, levels, change);
+    const double within = change.shift.near * levels.steps;
+    const std::int64_t step = blocks[block].first_step;
     const std::uint32_t region = changed_region(view, levels, change.before, change.after, change.is_longer());
     finding.where = view.name(region);
     finding.evidence = {
-        {"step", static_cast<double>(step), ""}, {"step_within", change.shift.near * levels.steps, "steps"},
+        {"step", static_cast<double>(step), ""}, {"step_within", within, "steps"},
         {"change", change.share(), ""},          {"change_within", change.shift.half / change.shift.before, ""},
         {"before", change.shift.before, "ns"},   {"after", change.shift.after, "ns"},
         {"steps", view.usual_steps, "steps"},    {"windows", static_cast<double>(levels.values.size()), "windows"}};
-    const std::size_t last = end < changes.size() ? changes[end].after.first : levels.values.size();
-    const double steps = static_cast<double>(last - change.after.first) * levels.steps;
-    if (change.is_longer()) {
-      finding.cost =
-          cost_of_change(view, (change.shift.after - change.shift.before) * steps, change.shift.half * steps);
-    }
     std::string until;
+    std::size_t last_block = blocks.size();
+    double places = within;  // how exactly the number of steps is known
     if (end < changes.size()) {
-      const std::int64_t end_step = step_of(view, levels, changes[end]);
-      until = fmt::format(" until step {}", place_text(end_step, changes[end].shift.near * levels.steps));
-      finding.evidence.push_back({"until_step", static_cast<double>(end_step), ""});
+      last_block = block_of(view, levels, changes[end]);
+      const double end_within = changes[end].shift.near * levels.steps;
+      places = std::hypot(places, end_within);
+      until = fmt::format(" until step {}", place_text(blocks[last_block].first_step, end_within));
+      finding.evidence.push_back({"until_step", static_cast<double>(blocks[last_block].first_step), ""});
     }
-    finding.sentence =
-        fmt::format("change at step {}: {}{}, in {}{}", place_text(step, change.shift.near * levels.steps),
-                    change_text(change.share()), until, view.label(region), of_run(view, finding));
+    if (change.is_longer()) {
+      const double steps = steps_between(view, block, last_block);
+      const double longer = change.shift.after - change.shift.before;
+      finding.cost = cost_of_change(view, longer * steps, std::hypot(change.shift.half * steps, longer * places));
+    }
+    finding.sentence = fmt::format("change at step {}: {}{}, in {}{}", place_text(step, within),
+                                   change_text(change.share()), until, view.label(region), of_run(view, finding));
     said.findings.push_back(std::move(finding));
   }
 }

@@ -98,6 +98,11 @@ void RunView::add_windows() {
   usual_ns = usual_steps > 0 ? usual_ns / usual_steps : 0;
 }
 
+double RunView::wall_ns() const noexcept {
+  const std::int64_t last_ns = steps == nullptr || steps->blocks().empty() ? 0 : steps->blocks().back().end_ns;
+  return static_cast<double>(std::max(run.wall_ns, last_ns));
+}
+
 bool RunView::is_short() const noexcept { return wall_ns() < kShortestRunNs; }
 
 std::uint32_t RunView::above_batch() const noexcept {

@@ -56,8 +56,9 @@ struct RunView {
   bool has_time_of_others() const noexcept { return run.trials != nullptr || !run.measurements.empty(); }
   /// Too short for what is said of the process and of Takt.
   bool is_short() const noexcept;
-  double wall_ns() const noexcept { return static_cast<double>(run.wall_ns); }
-  double share_of_run(double ns) const noexcept { return run.wall_ns > 0 ? ns / wall_ns() : 0; }
+  /// Up to the last step at least: of a truncated journal, the time that it tells may be from before that.
+  double wall_ns() const noexcept;
+  double share_of_run(double ns) const noexcept { return wall_ns() > 0 ? ns / wall_ns() : 0; }
   /// Of the path of the Batch; PathStats::kNoParent: it is at the top, or there are no steps.
   std::uint32_t above_batch() const noexcept;
   /// Whether that path is the Batch, or lies inside it.

@@ -111,6 +111,7 @@ struct Power {
   int found = 0;
   int size_held = 0;
   int place_held = 0;
+  int cost_held = 0;
 };
 
 /// How often the rule finds it; and how often its interval holds what is true.
@@ -125,6 +126,9 @@ Power power_of(const SimulatedTraining& training, const char* what, const char* 
     power.size_held += within != nullptr && std::fabs(value_of(*finding, value) - truth) <= value_of(*finding, within);
     power.place_held += std::fabs(value_of(*finding, "step") - training.change_at * training.steps) <=
                         value_of(*finding, "step_within");
+    constexpr double kStepNs = 100e6;
+    const double cost_ns = training.change * kStepNs * (1 - training.change_at) * training.steps;
+    power.cost_held += finding->cost && finding->cost->low_ns <= cost_ns && cost_ns <= finding->cost->high_ns;
   }
   return power;
 }
@@ -133,8 +137,9 @@ double of(int count, int all) { return all == 0 ? 0 : 100.0 * count / all; }
 
 void print_changes(int runs) {
   std::printf(
-      "\n| steps | scatter, correlation | change | found | size in its interval | place in its interval "
-      "|\n|---|---|---|---|---|---|\n");
+      "\n| steps | scatter, correlation | change | found | size in its interval | place in its interval | cost "
+      "in its interval "
+      "|\n|---|---|---|---|---|---|---|\n");
   for (const int steps : {400, 1000}) {
     for (const double correlation : {0.0, 0.6, 0.9}) {
       for (const double change : {0.02, 0.03, 0.05, 0.1, -0.05}) {
@@ -144,8 +149,9 @@ void print_changes(int runs) {
         training.change = change;
         if (change < 0) { training.io = 0.15; }
         const Power power = power_of(training, "change_point", "change", "change_within", change, runs);
-        std::printf("| %d | 5 %%, %.1f | %+.0f %% | %.1f %% | %.1f %% | %.1f %% |\n", steps, correlation, 100 * change,
+        std::printf("| %d | 5 %%, %.1f | %+.0f %% | %.1f %% | %.1f %% | %.1f %% | ", steps, correlation, 100 * change,
                     of(power.found, runs), of(power.size_held, power.found), of(power.place_held, power.found));
+        std::printf(change > 0 ? "%.1f %% |\n" : "none |\n", of(power.cost_held, power.found));
         std::fflush(stdout);
       }
     }

@@ -214,7 +214,7 @@ TEST_CASE("Findings: changes over time") {
          for (int step = 276; step < 600; ++step) { run.step({{run.io, 5}, {run.forward, 50}, {run.backward, 65}}); }
          return run.finish();
        },
-       "change_point: change at step 270: +19 %, in Forward: 9.2 % of the run\n"},
+       "change_point: change at step 270: +19 %, in Forward: 9.4 % of the run\n"},
       {"longer for a while",
        [] {
          Training run;
@@ -225,7 +225,7 @@ TEST_CASE("Findings: changes over time") {
          }
          return run.steps(800).finish();
        },
-       "change_point: change at step 800: +20 % until step 1 200, in IO: 3.7 % of the run\n"},
+       "change_point: change at step 800: +20 % until step 1 200, in IO: 3.8 % of the run\n"},
       {"evenly",
        [] {
          SimulatedTraining training;
@@ -234,6 +234,36 @@ TEST_CASE("Findings: changes over time") {
        },
        "drift: drift: +5.0 % in 1 000 steps, +9.8 % in all, in IO: 4.7 % of the run\n"},
   });
+}
+
+TEST_CASE("Findings: the interval of a change's cost holds what it costs") {
+  int held = 0;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    SimulatedTraining training;
+    training.change = 0.1;
+    training.steps = 1000;
+    training.noise = {0.01, 0};
+    training.region_scatter = 0.01;
+    training.change_at = 0.63;  // no window begins there
+    const takt::Snapshot run = simulate_training(training, seed);
+    const Conclusions said = conclusions_of(run);
+    REQUIRE(said.findings.size() == 1);
+    const takt::Cost& cost = *said.findings[0].cost;
+    constexpr double kTrue = 370 * 10e6;  // steps that take 10 ms longer
+    held += cost.low_ns <= kTrue && kTrue <= cost.high_ns ? 1 : 0;
+  }
+  CHECK(held >= 35);
+}
+
+TEST_CASE("Findings: shares are of the whole run, though its journal tells the time of an earlier state") {
+  SimulatedTraining training;
+  training.change = 0.06;
+  training.steps = 10'000;
+  takt::Snapshot run = simulate_training(training, 1);
+  run.wall_ns /= 100;
+  const Conclusions said = conclusions_of(run);
+  REQUIRE(said.findings.size() == 1);
+  CHECK_THAT(said.findings[0].cost->share, Catch::Matchers::WithinAbs(0.023, 0.003));
 }
 
 TEST_CASE("Findings: time outside steps") {
@@ -464,6 +494,10 @@ TEST_CASE("Findings: a missing phase is no zero") {
         "no region of kind comm runs in each step, or in front of it");
   CHECK(missing_for("input_bound", on_streams(takt::CommWait, 1)) ==
         "work is on streams, where host times tell nothing, and no region of IOWait tells what they wait for");
+  Training on_workers;
+  on_workers.run.uncovered_ns = 95 * kSecond;
+  CHECK(missing_for("uncovered", on_workers.steps(1000).finish()) ==
+        "the Batches run on another thread than the Session's");
   CHECK(missing_for("steps", Training().steps(20).finish()) == "10 steps after warm-up have a period, it takes 32");
   CHECK(missing_for("steps", Training().finish()) == "no Batch has ended");
   CHECK(missing_for("steps", takt::Snapshot()) == "there is no history of steps");
