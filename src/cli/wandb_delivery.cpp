@@ -110,6 +110,7 @@ void WandbDelivery::send(detail::WandbRun& run, FolderTurn& turn, const Watcher&
   sent.begun = cursor.server == url && !cursor.run.empty();
   if (sent.begun) {
     sent.lines = cursor.lines;
+    sent.events = cursor.sent_events;
     sent.behind = cursor.behind;
   }
   options_.resume = sent.begun ? WandbResume::unset : cursor.resume;  // it is there by this one
@@ -121,7 +122,7 @@ void WandbDelivery::send(detail::WandbRun& run, FolderTurn& turn, const Watcher&
   bool idle = false;
   while (!idle && !upload.stopped() && turn.lasts()) {
     idle = upload.deliver(steady_clock::now() + kDeliverySlice, true);
-    run.sent(url, upload.run(), upload.lines(), upload.complete());
+    run.sent(url, upload.run(), upload.lines(), upload.events(), upload.complete());
     if (watch) { watch(upload.lines(), delivered.rows); }
     if (!patience.lasts(upload.answers(), upload.asking())) { break; }
   }

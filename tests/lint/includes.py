@@ -44,7 +44,7 @@ ROOMS = {
 LIBTAKT = {"base", "record", "collect", "process", "journal", "history", "sample", "findings", "report", "ranks", "compare",
            "page", "measure", "trials", "archive", "session"}
 SHARED_WITH_EXPORTERS = {"base/crc32c.hpp", "base/descriptor.hpp", "base/fault.hpp", "base/file.hpp", "base/folder_files.hpp", "base/json_text.hpp", "base/losses.hpp",
-                         "base/nanoseconds.hpp", "base/other_process.hpp", "base/rank_list.hpp", "base/short_hash.hpp", "base/version.hpp", "journal/journal_reader.hpp"}
+                         "base/nanoseconds.hpp", "base/other_process.hpp", "base/rank_list.hpp", "base/short_hash.hpp", "base/version.hpp", "base/wrapping.hpp", "journal/journal_reader.hpp"}
 # The same of the backends, which look for libraries of vendors as the sampler does.
 SHARED_WITH_BACKENDS = {"base/driver_library.hpp"}
 # The front door of training code brings the CPU clock along, and the program's MPI comes by one header. Nothing else crosses.

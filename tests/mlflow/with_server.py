@@ -13,8 +13,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "integration"))
 
 import fetch  # noqa: E402
 
+# MLflow tells metrics of the system with nvidia-ml-py and psutil, and does without where they are not there.
 # pkg_resources left setuptools in 81, FallbackAsyncAdaptedQueuePool left SQLAlchemy in 2.1; MLflow 2.2.2 wants both.
-PACKAGES = {"2.2.2": ["mlflow==2.2.2", "setuptools<80", "sqlalchemy<2.1"], "3": ["mlflow[auth]>=3,<4"]}
+PACKAGES = {"2.2.2": ["mlflow==2.2.2", "setuptools<80", "sqlalchemy<2.1"], "3": ["mlflow[auth]>=3,<4", "nvidia-ml-py", "psutil"]}
 # Of what Mantik's client needs, that which its login imports and MLflow has not brought: all of it would be ten times as much.
 MANTIK = ["--no-deps", "mantik==0.5.11"]
 MANTIK_NEEDS = ["fs", "gputil", "ipython==8.18.1", "psutil", "python-jose", "setuptools<80"]

@@ -75,12 +75,14 @@ struct FakeWandb {
     return kinds;
   }
   /// Lines of the history as the server has them.
-  std::vector<std::string> history() const {
-    std::vector<std::string> lines = before;
+  std::vector<std::string> history() const { return lines_of("wandb-history.jsonl", before); }
+  /// The same of metrics of the system.
+  std::vector<std::string> events() const { return lines_of("wandb-events.jsonl", {}); }
+  std::vector<std::string> lines_of(const char* file, std::vector<std::string> lines) const {
     for (const FakeRequest& each : of_kind("stream")) {
       const nlohmann::json body = nlohmann::json::parse(each.body);
-      if (!body.contains("files") || !body["files"].contains("wandb-history.jsonl")) { continue; }
-      const nlohmann::json& part = body["files"]["wandb-history.jsonl"];
+      if (!body.contains("files") || !body["files"].contains(file)) { continue; }
+      const nlohmann::json& part = body["files"][file];
       lines.resize(std::max<std::size_t>(lines.size(), part["offset"].get<std::size_t>() + part["content"].size()));
       std::size_t at = part["offset"];
       for (const nlohmann::json& line : part["content"]) { lines[at++] = line; }

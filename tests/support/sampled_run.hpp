@@ -114,4 +114,32 @@ inline takt::Sample gpu_sample(std::uint64_t number, std::uint32_t meter = 0) {
   return sample;
 }
 
+/// What add_sample() says at that second: of what counts up 2 s of processor time a second, or 2 000 000 000 of
+/// something else; of all else the last digit of the second, times 1 000.
+inline std::int64_t sampled_value(takt::Quantity quantity, std::int64_t second) {
+  return takt::form_of(quantity).counts ? second * 2'000'000'000 : second % 10 * 1000;
+}
+
+/// A sample of a meter in the middle of that second.
+inline void add_sample(takt::Snapshot& snapshot, std::uint32_t meter, std::int64_t second, std::uint64_t sequence) {
+  takt::Sample sample;
+  sample.sequence = sequence;
+  sample.meter = meter;
+  sample.time_ns = second * 1'000'000'000 + 500'000'000;
+  for (const takt::Quantity quantity : snapshot.meters[meter].quantities) {
+    sample.values.push_back(sampled_value(quantity, second));
+  }
+  snapshot.samples.push_back(sample);
+}
+
+/// One GPU, the processors, the process and the machine, each sampled in that second, in this order.
+inline void sample_second(takt::Snapshot& snapshot, std::int64_t second) {
+  snapshot.meters = sampled_system(1);
+  snapshot.meters.insert(snapshot.meters.begin(), sampled_gpu("cuda 0", 1));
+  const auto count = static_cast<std::uint32_t>(snapshot.meters.size());
+  for (std::uint32_t meter = 0; meter < count; ++meter) {
+    add_sample(snapshot, meter, second, static_cast<std::uint64_t>(second) * count + meter);
+  }
+}
+
 }  // namespace takt_test

@@ -26,6 +26,7 @@ class Run:
     def __init__(self):
         self.upserts = []  # variables of each
         self.history = []  # rows as text, in order
+        self.events = []  # metrics of the system, likewise
         self.summary = {}
         self.files = {}
         self.ended = None  # exit code
@@ -101,11 +102,11 @@ class WandbServer(loopback.LoopbackServer):
 
     def stream(self, run, told):
         files = told.get("files", {})
-        if "wandb-history.jsonl" in files:
-            part = files["wandb-history.jsonl"]
-            if part["offset"] > len(run.history):
-                self.problems.append(f"line {part['offset']} behind {len(run.history)}")
-            run.history[part["offset"]:part["offset"] + len(part["content"])] = part["content"]
+        for file, lines in (("wandb-history.jsonl", run.history), ("wandb-events.jsonl", run.events)):
+            part = files.get(file, {"offset": 0, "content": []})
+            if part["offset"] > len(lines):
+                self.problems.append(f"line {part['offset']} behind {len(lines)} of {file}")
+            lines[part["offset"]:part["offset"] + len(part["content"])] = part["content"]
         if "wandb-summary.json" in files:
             run.summary = json.loads(files["wandb-summary.json"]["content"][-1])
         run.uploaded += told.get("uploaded", [])
@@ -118,7 +119,7 @@ class WandbServer(loopback.LoopbackServer):
             return None
         config = run.upserts[-1]["config"]
         return {"id": "r", "name": run.upserts[-1]["name"], "displayName": "", "notes": None, "tags": [], "config": config,
-                "historyLineCount": len(run.history), "eventsLineCount": 0, "logLineCount": 0, "eventsTail": "[]",
+                "historyLineCount": len(run.history), "eventsLineCount": len(run.events), "logLineCount": 0, "eventsTail": "[]",
                 "historyTail": json.dumps(run.history[-1:]), "summaryMetrics": json.dumps(run.summary),
                 "wandbConfig": json.dumps({"t": json.loads(config)["_wandb"]["value"]["t"]})}
 

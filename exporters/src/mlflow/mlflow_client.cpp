@@ -7,6 +7,7 @@
 #include "base/fault.hpp"
 #include "base/losses.hpp"
 #include "mlflow/mlflow_messages.hpp"
+#include "mlflow/mlflow_system.hpp"
 #include "trackers/findings_text.hpp"
 #include "trackers/job_metrics.hpp"
 
@@ -40,6 +41,7 @@ MlflowClient::MlflowClient(const MlflowOptions& options, const SenderTimes& time
       ending_(lines_, cursor_file_),
       backoff_(times) {
   points_.keep_nans();
+  points_.tell_system(&mlflow_system_metrics, kMlflowSystemNs);
 }
 
 void MlflowClient::keep_cursor(const std::string& file) { cursor_file_.keep(file); }
@@ -55,7 +57,8 @@ void MlflowClient::resume(const MlflowCursor& cursor) {
   first_schema_ = cursor.first_schema;
   points_ = MetricPoints(cursor.every_step, first_schema_ ? MetricSet::full : MetricSet::few);
   if (!first_schema_) { points_.keep_nans(); }
-  points_.begin_at(cursor.first_row, cursor.first_metric);
+  points_.tell_system(&mlflow_system_metrics, kMlflowSystemNs);
+  points_.begin_at(cursor.first_row, cursor.first_metric, cursor.first_sample);
   start_.resume(cursor);
   batches_.queue().resume(cursor);
   ending_.resume(cursor);
@@ -71,6 +74,7 @@ MlflowCursor MlflowClient::cursor() const {
   cursor.artifacts = options_.artifacts;
   cursor.first_row = points_.first_row();
   cursor.first_metric = points_.first_metric();
+  cursor.first_sample = points_.first_sample();
   start_.tell(cursor);
   queue().tell(cursor);
   ending_.tell(cursor);

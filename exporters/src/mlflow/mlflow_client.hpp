@@ -55,6 +55,7 @@ class MlflowClient : public RunTaker {
   bool has_room() const noexcept override { return stopped() || queue().points() < most_points_; }
   std::uint64_t next_row() const noexcept override { return points_.next_row(); }
   std::uint64_t next_metric() const noexcept override { return points_.next_metric(); }
+  std::uint64_t next_sample() const noexcept override { return points_.next_sample(); }
 
   bool take(const Snapshot& snapshot) override { return take(snapshot, false, 0); }
   /// The last, of a process that is gone, and would have ended the run otherwise.

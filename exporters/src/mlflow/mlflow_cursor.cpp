@@ -15,7 +15,7 @@ namespace {
 // The first one had six metrics a region, and none that was no number, so that its numbers of points mean others.
 constexpr const char* kFirstSchema = "takt-mlflow/1";
 constexpr const char* kSchema = "takt-mlflow/2";
-constexpr const char* kSources[] = {"row", "metric", "total", "job"};
+constexpr const char* kSources[] = {"row", "metric", "total", "sample", "job"};
 
 JsonText object_of(const std::map<std::string, std::string>& texts) {
   JsonText object = JsonText::object();
@@ -150,6 +150,7 @@ std::string format_cursor(const MlflowCursor& cursor) {
       {"artifacts", cursor.artifacts},
       {"first_row", cursor.first_row},
       {"first_metric", cursor.first_metric},
+      {"first_sample", cursor.first_sample},
       {"params", object_of(cursor.params)},
       {"tags", object_of(cursor.tags)},
       {"settled", settled_of(cursor)},
@@ -188,11 +189,13 @@ bool parse_cursor(const std::string& text, MlflowCursor& cursor) {
   all.get("artifacts", cursor.artifacts);
   all.get("first_row", cursor.first_row);
   all.get("first_metric", cursor.first_metric);
+  cursor.first_sample = all.numbers["first_sample"];
   all.get("params", cursor.params);
   all.get("tags", cursor.tags);
   for (std::size_t source = 0; source < std::size(kSources); ++source) {
     const std::string name = kSources[source];
-    const bool is_old = name == "job" && all.holders.count("/settled/job") == 0;  // versions before this one knew none
+    const bool is_newer = name == "sample" || name == "job";  // versions before this one knew none
+    const bool is_old = is_newer && all.holders.count("/settled/" + name) == 0;
     if (!is_old) { all.get(kSources[source], cursor.settled[source]); }
   }
   cursor.job = {all.numbers["job_ranks"], all.numbers["job_points"], all.numbers["job_hash"],

@@ -64,6 +64,7 @@ struct MlflowCursor {
   bool first_schema = false;    ///< begun by a version that made other points of the same rows and metrics
   std::uint64_t first_row = 0;  ///< of those that were seen
   std::uint64_t first_metric = 0;
+  std::uint64_t first_sample = 0;
 
   std::string run_id;  ///< empty until the server has told it
   std::map<std::string, std::string> params;

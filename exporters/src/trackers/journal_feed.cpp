@@ -47,6 +47,9 @@ void JournalFeed::begin(const Snapshot& snapshot) {
   for (const Series& each : snapshot.series) { steps += each.steps; }
   rows_.begin(steps);
   if (steps == 0) { metrics_.begin(0); }
+  const bool sampled =
+      std::any_of(snapshot.meters.begin(), snapshot.meters.end(), [](const Meter& each) { return each.samples != 0; });
+  if (!sampled) { samples_.begin(0); }
 }
 
 /// Who has refused once is not asked again.
@@ -63,6 +66,7 @@ bool JournalFeed::take(const Snapshot& snapshot) {
   }
   if (!snapshot.rows.empty()) { rows_.begin(snapshot.rows.front().sequence); }
   if (!snapshot.metrics.empty()) { metrics_.begin(snapshot.metrics.front().sequence); }
+  if (!snapshot.samples.empty()) { samples_.begin(snapshot.samples.front().sequence); }
   if (!behind_) { fall_behind(snapshot); }
   if (behind_) {
     params_ = snapshot.params;
@@ -82,13 +86,15 @@ bool JournalFeed::take(const Snapshot& snapshot) {
 void JournalFeed::note(const Snapshot& snapshot) {
   if (!snapshot.rows.empty()) { rows_.next = snapshot.rows.back().sequence + 1; }
   if (!snapshot.metrics.empty()) { metrics_.next = snapshot.metrics.back().sequence + 1; }
+  if (!snapshot.samples.empty()) { samples_.next = snapshot.samples.back().sequence + 1; }
 }
 
-/// Whether there is something before `snapshot` that the taker has not. Before the first row, or metric, that was shown
-/// nothing is missing: whoever comes late has seen none.
+/// Whether there is something before `snapshot` that the taker has not. Before the first row, metric or sample that was
+/// shown nothing is missing: whoever comes late has seen none.
 bool JournalFeed::lacks(const Snapshot& snapshot) const {
   return first_of(snapshot.rows, rows_.next) > std::max(taker_.next_row(), rows_.first) ||
-         first_of(snapshot.metrics, metrics_.next) > std::max(taker_.next_metric(), metrics_.first);
+         first_of(snapshot.metrics, metrics_.next) > std::max(taker_.next_metric(), metrics_.first) ||
+         first_of(snapshot.samples, samples_.next) > std::max(taker_.next_sample(), samples_.first);
 }
 
 void JournalFeed::fall_behind(const Snapshot& snapshot) {

@@ -25,9 +25,11 @@ class RunTaker {
   virtual ~RunTaker() = default;
   /// Returns false where nothing more will be taken.
   virtual bool take(const Snapshot& snapshot) = 0;
-  /// The least numbers of rows and metrics that it has not taken.
+  /// The least numbers of rows, metrics and samples that it has not taken.
   virtual std::uint64_t next_row() const noexcept = 0;
   virtual std::uint64_t next_metric() const noexcept = 0;
+  /// By default it lacks none.
+  virtual std::uint64_t next_sample() const noexcept { return ~std::uint64_t{0}; }
   /// What it keeps in memory is not too much yet.
   virtual bool has_room() const noexcept { return true; }
   /// There is a journal: without room, what comes can wait there.
@@ -47,9 +49,9 @@ class RunTaker {
 };
 
 /// Shows a taker the run that goes on in this process: the snapshots that the exporter is shown, so that a disk that
-/// fails delays no delivery; and the journal, where the taker has no room for more, or where rows or metrics are
-/// missing before a snapshot, as the exporter was held up for longer than memory lasts. From there it comes back to the
-/// snapshots when it has caught up with them. Rows and metrics are numbered, so that what is taken is the same either
+/// fails delays no delivery; and the journal, where the taker has no room for more, or where rows, metrics or samples
+/// are missing before a snapshot, as the exporter was held up for longer than memory lasts. From there it comes back to
+/// the snapshots when it has caught up with them. All of these are numbered, so that what is taken is the same either
 /// way. Without a journal, or with one that stands still, what is missing stays so. One thread at a time.
 /// (docs/decisions/0017-feeding-mlflow.md)
 class JournalFeed {
@@ -75,7 +77,7 @@ class JournalFeed {
   bool is_behind() const noexcept { return behind_; }
 
  private:
-  /// Numbers of rows, or of metrics.
+  /// Numbers of rows, of metrics, or of samples.
   struct Shown {
     void begin(std::uint64_t number) noexcept;
     bool begun = false;
@@ -102,6 +104,7 @@ class JournalFeed {
   std::map<std::string, std::string> tags_;
   Shown rows_;
   Shown metrics_;
+  Shown samples_;
   std::unique_ptr<const Snapshot> last_;  // of the run, while the journal has more that comes before
 };
 

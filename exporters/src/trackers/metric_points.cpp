@@ -6,6 +6,7 @@
 
 #include "base/fault.hpp"
 #include "base/nanoseconds.hpp"
+#include "base/wrapping.hpp"
 #include "trackers/job_metrics.hpp"
 
 #include <algorithm>
@@ -22,7 +23,7 @@ double seconds(std::uint64_t ns) { return seconds(static_cast<double>(ns)); }
 std::uint64_t natural(std::int64_t ns) { return ns < 0 ? 0 : static_cast<std::uint64_t>(ns); }
 
 std::int64_t timestamp_ms(const Snapshot& snapshot, std::int64_t since_start_ns) {
-  return (snapshot.run.start_unix_ns + since_start_ns) / kMillisecondNs;
+  return wrapped_sum(snapshot.run.start_unix_ns, since_start_ns) / kMillisecondNs;
 }
 
 /// "loss" stays; "time/x" of a user would mix with ours.
@@ -48,6 +49,9 @@ void MetricPoints::take(const Snapshot& snapshot, std::vector<MetricPoint>& poin
   for (const Metric& metric : snapshot.metrics) {
     if (metrics_.is_new(metric.sequence)) { add_metric(metric); }
   }
+  for (const Sample& sample : snapshot.samples) {
+    if (samples_.is_new(sample.sequence)) { add_sample(snapshot, sample); }
+  }
   if (snapshot.finished && !totals_made_) {
     totals_made_ = true;
     for (std::uint32_t series = 0; series < windows_.size(); ++series) {
@@ -69,9 +73,10 @@ void MetricPoints::take_job(const Snapshot& snapshot, std::vector<MetricPoint>& 
   out_ = nullptr;
 }
 
-void MetricPoints::begin_at(std::uint64_t row, std::uint64_t metric) noexcept {
+void MetricPoints::begin_at(std::uint64_t row, std::uint64_t metric, std::uint64_t sample) noexcept {
   rows_ = {row, row, true, false};
   metrics_ = {metric, metric, true, false};
+  samples_ = {sample, sample, true, false};
 }
 
 bool MetricPoints::Seen::is_new(std::uint64_t number) noexcept {
@@ -87,7 +92,8 @@ bool MetricPoints::Seen::is_new(std::uint64_t number) noexcept {
 
 bool MetricPoints::has_gap(MetricPoint::Source source) const noexcept {
   return (source == MetricPoint::Source::row && rows_.has_gap) ||
-         (source == MetricPoint::Source::metric && metrics_.has_gap);
+         (source == MetricPoint::Source::metric && metrics_.has_gap) ||
+         (source == MetricPoint::Source::sample && samples_.has_gap);
 }
 
 void MetricPoints::add(const Snapshot& snapshot, const Row& row) {
@@ -124,6 +130,13 @@ void MetricPoints::add_metric(const Metric& metric) {
   }
   put(key_of_user(metric.name), metric.value,
       {metric.time_unix_ns / kMillisecondNs, metric.step, MetricPoint::Source::metric});
+}
+
+void MetricPoints::add_sample(const Snapshot& snapshot, const Sample& sample) {
+  if (!system_.has_value()) { return; }
+  for (const SystemMetrics::Value& each : system_->add(snapshot, sample)) {
+    put(key_of(each.name), each.value, {timestamp_ms(snapshot, each.end_ns), each.window, MetricPoint::Source::sample});
+  }
 }
 
 void MetricPoints::close(const Snapshot& snapshot, std::uint32_t series, Window& window) {

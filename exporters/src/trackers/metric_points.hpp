@@ -5,11 +5,13 @@
 #include <takt/snapshot.hpp>
 #include <takt/summary.hpp>
 
+#include "trackers/system_metrics.hpp"
 #include "trackers/tracker_names.hpp"
 
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,8 +23,8 @@ namespace detail {
 struct MetricPoint {
   /// What it was made of. The points of each source are a sequence that does not depend on how rows and metrics were
   /// shared out to snapshots: which ones of each source were delivered is all that has to be known to go on from there.
-  enum class Source : std::uint8_t { row, metric, total, job };
-  static constexpr std::size_t kSources = 4;
+  enum class Source : std::uint8_t { row, metric, total, sample, job };
+  static constexpr std::size_t kSources = 5;
   static constexpr std::uint64_t kNoIndex = ~std::uint64_t{0};  ///< behind a loss, where nobody can tell the number
 
   double value = 0;
@@ -40,7 +42,7 @@ enum class MetricSet : std::uint8_t {
   few,   ///< at most three a region; the rest is for summary.json
 };
 
-/// Turns rows and metrics into points: the same ones from the same rows and metrics, wherever and whenever. Knows no
+/// Turns rows, metrics and samples into points: the same ones from the same, wherever and whenever. Knows no
 /// clock. Layout of names: docs/mlflow.md. One thread at a time.
 class MetricPoints {
  public:
@@ -53,25 +55,32 @@ class MetricPoints {
   explicit MetricPoints(bool every_step, MetricSet set = MetricSet::full, std::int64_t window_ns = kWindowNs)
       : every_step_(every_step), set_(set), window_ns_(window_ns) {}
 
-  /// Appends to `points` what follows from rows and metrics not seen before; of a finished snapshot the totals, too.
+  /// Appends to `points` what follows from rows, metrics and samples not seen before; of a finished snapshot the
+  /// totals, too.
   void take(const Snapshot& snapshot, std::vector<MetricPoint>& points);
   /// Appends the figures over ranks, all of them each time. REQUIRES: snapshot.job, and that the snapshot was taken.
   void take_job(const Snapshot& snapshot, std::vector<MetricPoint>& points);
 
-  /// Rows and metrics with lower numbers are as if they had never been: whoever began has not seen them. Before take().
-  void begin_at(std::uint64_t row, std::uint64_t metric) noexcept;
+  /// Rows, metrics and samples with lower numbers are as if they had never been: whoever began has not seen them.
+  /// Before take().
+  void begin_at(std::uint64_t row, std::uint64_t metric, std::uint64_t sample = 0) noexcept;
   /// The numbers of the first ones that were seen; the least to come, while there was none.
   std::uint64_t first_row() const noexcept { return rows_.first; }
   std::uint64_t first_metric() const noexcept { return metrics_.first; }
+  std::uint64_t first_sample() const noexcept { return samples_.first; }
 
-  /// The least numbers of rows and metrics that are new to it.
+  /// The least numbers of rows, metrics and samples that are new to it.
   std::uint64_t next_row() const noexcept { return rows_.next; }
   std::uint64_t next_metric() const noexcept { return metrics_.next; }
+  std::uint64_t next_sample() const noexcept { return samples_.next; }
 
   /// Points of rows that were made before the last rows came, and the end of the run cut their windows short.
   std::uint64_t before_end() const noexcept { return before_end_; }
 
   const std::string& key(std::uint32_t key) const { return keys_[key]; }
+  /// Samples become points, too: as the tracker's own client names them, and as rarely. Their step is the number of
+  /// the window. Before take().
+  void tell_system(SystemNaming naming, std::int64_t window_ns) { system_.emplace(naming, window_ns); }
   /// Metrics that are not a number become points, too. Before take().
   void keep_nans() noexcept { keeps_nans_ = true; }
   /// Names stay as the program gave them, for a tracker that takes all of UTF-8. Before take().
@@ -101,7 +110,7 @@ class MetricPoints {
     Summary exposed_comm;
     Summary exposed_io;
   };
-  /// The sequence numbers of rows, or of metrics.
+  /// The sequence numbers of rows, of metrics, or of samples.
   struct Seen {
     bool is_new(std::uint64_t number) noexcept;
 
@@ -118,6 +127,7 @@ class MetricPoints {
 
   void add(const Snapshot& snapshot, const Row& row);
   void add_metric(const Metric& metric);
+  void add_sample(const Snapshot& snapshot, const Sample& sample);
   void close(const Snapshot& snapshot, std::uint32_t series, Window& window);
   void close_last(const Snapshot& snapshot, std::uint32_t series, Window& window);
   void add_columns(const Snapshot& snapshot, std::uint32_t series, const Window& window, const When& when);
@@ -145,6 +155,8 @@ class MetricPoints {
   std::vector<MetricPoint>* out_ = nullptr;  // during take()
   Seen rows_;
   Seen metrics_;
+  Seen samples_;
+  std::optional<SystemMetrics> system_;  // none: samples are not told
   std::array<std::uint64_t, MetricPoint::kSources> made_{};
   std::int64_t last_step_ = 0;
   bool keeps_nans_ = false;

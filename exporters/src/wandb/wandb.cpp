@@ -90,7 +90,7 @@ void WandbLive::send(steady_clock::time_point until, bool all) {
                                                     });
   }
   upload_->deliver(until, all);
-  run_->sent(upload_->url(), upload_->run(), upload_->lines(), upload_->complete());
+  run_->sent(upload_->url(), upload_->run(), upload_->lines(), upload_->events(), upload_->complete());
 }
 
 ExportResult WandbLive::take(const Snapshot& snapshot) {

@@ -4,6 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <cstddef>
+
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
@@ -11,6 +14,13 @@ namespace {
 using OrderedJson = nlohmann::ordered_json;
 
 constexpr const char* kSchema = "takt-wandb/1";
+
+/// Of those of older ones, which knew fewer sources, the rest is 0.
+void read_points(const OrderedJson& points, WandbCursor& cursor) {
+  for (std::size_t source = 0; source < std::min(points.size(), cursor.points.size()); ++source) {
+    points.at(source).get_to(cursor.points[source]);
+  }
+}
 
 }  // namespace
 
@@ -21,10 +31,12 @@ std::string format_wandb_cursor(const WandbCursor& cursor) {
       {"bytes", cursor.bytes},
       {"records", cursor.records},
       {"rows", cursor.rows},
+      {"events", cursor.events},
       {"start_unix_ns", cursor.start_unix_ns},
       {"every_step", cursor.every_step},
       {"first_row", cursor.first_row},
       {"first_metric", cursor.first_metric},
+      {"first_sample", cursor.first_sample},
       {"points", cursor.points},
       {"job_ranks", cursor.job_ranks},
       {"gap", cursor.gap},
@@ -32,9 +44,11 @@ std::string format_wandb_cursor(const WandbCursor& cursor) {
       {"server", cursor.server},
       {"run", cursor.run},
       {"lines", cursor.lines},
+      {"sent_events", cursor.sent_events},
       {"behind",
        {{"resumed", cursor.behind.resumed},
         {"lines", cursor.behind.lines},
+        {"events", cursor.behind.events},
         {"step", cursor.behind.step},
         {"runtime_s", cursor.behind.runtime_s}}},
       {"complete", cursor.complete},
@@ -55,8 +69,12 @@ bool parse_wandb_cursor(const std::string& text, WandbCursor& cursor) {
     document.at("every_step").get_to(cursor.every_step);
     document.at("first_row").get_to(cursor.first_row);
     document.at("first_metric").get_to(cursor.first_metric);
-    document.at("points").get_to(cursor.points);
-    cursor.job_ranks = document.value("job_ranks", std::uint64_t{0});  // older ones knew none
+    read_points(document.at("points"), cursor);
+    // What older ones knew nothing of is 0.
+    cursor.events = document.value("events", std::uint64_t{0});
+    cursor.sent_events = document.value("sent_events", std::uint64_t{0});
+    cursor.first_sample = document.value("first_sample", std::uint64_t{0});
+    cursor.job_ranks = document.value("job_ranks", std::uint64_t{0});
     document.at("gap").get_to(cursor.gap);
     document.at("ended").get_to(cursor.ended);
     document.at("server").get_to(cursor.server);
@@ -66,6 +84,7 @@ bool parse_wandb_cursor(const std::string& text, WandbCursor& cursor) {
       const OrderedJson& behind = document.at("behind");
       behind.at("resumed").get_to(cursor.behind.resumed);
       behind.at("lines").get_to(cursor.behind.lines);
+      cursor.behind.events = behind.value("events", std::uint64_t{0});
       behind.at("step").get_to(cursor.behind.step);
       behind.at("runtime_s").get_to(cursor.behind.runtime_s);
     }

@@ -24,17 +24,20 @@ struct WandbCursor {
   std::uint64_t bytes = 0;   ///< of it that are whole records
   std::int64_t records = 0;  ///< in these
   std::int64_t rows = 0;     ///< likewise
+  std::uint64_t events = 0;  ///< likewise: lines of metrics of the system
   std::int64_t start_unix_ns = 0;
   bool every_step = false;
   std::uint64_t first_row = 0;  ///< of those that were seen
   std::uint64_t first_metric = 0;
-  std::array<std::uint64_t, 3> points{};  ///< by source, but for the job: so many are in it, from the first on
+  std::uint64_t first_sample = 0;
+  std::array<std::uint64_t, 4> points{};  ///< by source, but for the job: so many are in it, from the first on
   std::uint64_t job_ranks = 0;            ///< the figures over so many ranks are in it; 0: none are
   bool gap = false;                       ///< there are further ones behind a loss, of which nobody knows the numbers
   bool ended = false;                     ///< the log has its end
   std::string server;                     ///< where it was sent; empty: nowhere
   std::string run;                        ///< there: "entity/project/id"
   std::uint64_t lines = 0;                ///< that are there, of the log
+  std::uint64_t sent_events = 0;          ///< likewise
   WandbBehind behind;                     ///< what was there before
   bool complete = false;                  ///< all is there
   /// What it has to do with a run of the same id.

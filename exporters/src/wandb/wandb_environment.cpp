@@ -304,7 +304,7 @@ Protobuf wandb_environment_message(const WandbEnvironment& environment, const st
                                    std::int64_t start_unix_ns, const std::string& writer_id) {
   Protobuf message;
   message.text(kOs, environment.os);
-  message.message(kStartedAt, Protobuf().number(1, start_unix_ns / kSecondNs).number(2, start_unix_ns % kSecondNs));
+  message.message(kStartedAt, wandb_time(start_unix_ns));
   for (const std::string& arg : environment.args) { message.text(kArgs, arg); }
   message.text(kProgram, environment.program);
   if (!environment.commit.empty() || !environment.remote.empty()) {

@@ -43,6 +43,7 @@ void WandbHeldPoints::add(const std::vector<MetricPoint>& made, std::vector<Metr
         rows_.push_back(point);
         break;
       case MetricPoint::Source::total:
+      case MetricPoint::Source::sample:
       case MetricPoint::Source::job:
         totals.push_back(point);
         break;

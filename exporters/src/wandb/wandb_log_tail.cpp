@@ -14,6 +14,14 @@ namespace {
 // Of a request: less than the 10 MiB that the server takes, a row of 4 MiB included.
 constexpr std::size_t kMostLineBytes = std::size_t{2} << 20U;
 
+/// `lines`, the last of `count` ones, without those before `known`. Returns the number of the first that is left.
+std::uint64_t pass_over(std::uint64_t known, std::uint64_t count, std::vector<std::string>& lines) {
+  const std::uint64_t first = count - lines.size();
+  const std::uint64_t passed = std::min<std::uint64_t>(known > first ? known - first : 0, lines.size());
+  lines.erase(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(passed));
+  return first + passed;
+}
+
 }  // namespace
 
 WandbLogTail::WandbLogTail(std::string log, std::shared_ptr<const FolderFiles> folder)
@@ -30,8 +38,8 @@ void WandbLogTail::start(const WandbThere& there, const WandbBehind& behind) {
   if (behind.resumed) { replay_.go_on_behind(there, behind); }
 }
 
-bool WandbLogTail::read(WandbStream& stream, std::uint64_t known) {
-  while (stream.lines.empty() && !replay_.exit_code().has_value()) {
+bool WandbLogTail::read(WandbStream& stream, std::uint64_t known_lines, std::uint64_t known_events) {
+  while (stream.lines.empty() && stream.events.empty() && !replay_.exit_code().has_value()) {
     WandbLogReader::Found found = WandbLogReader::Found::record;
     std::string record;
     while (replay_.line_bytes() < kMostLineBytes && found == WandbLogReader::Found::record) {
@@ -40,13 +48,10 @@ bool WandbLogTail::read(WandbStream& stream, std::uint64_t known) {
       if (replay_.exit_code().has_value()) { found = WandbLogReader::Found::nothing; }
     }
     if (found == WandbLogReader::Found::damage) { return false; }
-    std::vector<std::string> lines = replay_.take_lines();
-    stream.offset = replay_.lines() - lines.size();
-    const std::uint64_t before = known > stream.offset ? known - stream.offset : 0;
-    const auto skipped = static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(before, lines.size()));
-    lines.erase(lines.begin(), lines.begin() + skipped);
-    stream.offset += static_cast<std::uint64_t>(skipped);
-    stream.lines = std::move(lines);
+    stream.lines = replay_.take_lines();
+    stream.offset = pass_over(known_lines, replay_.lines(), stream.lines);
+    stream.events = replay_.take_events();
+    stream.events_offset = pass_over(known_events, replay_.events(), stream.events);
     if (found != WandbLogReader::Found::record) { break; }
   }
   return true;

@@ -25,9 +25,10 @@ class WandbLogTail {
 
   /// Reads from the first record on, once more where that was done before.
   void start(const WandbThere& there, const WandbBehind& behind);
-  /// Where `stream` has no lines: the next ones, as many as one request may carry. Those before `known` are passed
-  /// over. False: what is there is no such log; problem() says why.
-  bool read(WandbStream& stream, std::uint64_t known);
+  /// Where `stream` has no lines: the next ones, as many as one request may carry. Those before `known_lines`, and of
+  /// metrics of the system those before `known_events`, are passed over. False: what is there is no such log;
+  /// problem() says why.
+  bool read(WandbStream& stream, std::uint64_t known_lines, std::uint64_t known_events);
 
   const WandbReplay& replay() const noexcept { return replay_; }
   const std::string& problem() const noexcept { return reader_->problem(); }

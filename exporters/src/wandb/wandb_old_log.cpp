@@ -57,7 +57,8 @@ std::string wandb_old_log_fault(const WandbLog& log, const std::string& path, co
     if (next == WandbLogReader::Found::nothing) { break; }
     ++records;
     replay.take(record);
-    if (!replay.take_lines().empty()) {
+    const bool row = !replay.take_lines().empty();
+    if (!replay.take_events().empty() || row) {
       found.rows_end = reader.position();
       found.rows_records = records;
     }
@@ -73,9 +74,10 @@ std::string wandb_old_log_fault(const WandbLog& log, const std::string& path, co
     return "it is that of another run";
   }
   const auto rows = static_cast<std::int64_t>(replay.lines());
-  if (records != cursor.records || rows != cursor.rows) {
-    return fmt::format("it has {} records and {} rows up to byte {}, and had {} and {} when it was left", records, rows,
-                       cursor.bytes, cursor.records, cursor.rows);
+  if (records != cursor.records || rows != cursor.rows || replay.events() != cursor.events) {
+    return fmt::format(
+        "it has {} records, {} rows and {} lines on the system up to byte {}, and had {}, {} and {} when it was left",
+        records, rows, replay.events(), cursor.bytes, cursor.records, cursor.rows, cursor.events);
   }
   return "";
 }

@@ -24,8 +24,9 @@ using WandbNotes = std::map<std::string, std::string>;  // JSON, by name
 /// What is in an old log, beside its records.
 struct WandbOldLog {
   WandbNotes notes;
-  WandbSummary summary;        ///< of its rows
-  std::uint64_t rows_end = 0;  ///< where the last row ends: behind it stands what a run ends with; 0: there is no row
+  WandbSummary summary;  ///< of its rows
+  /// Where the last row, or line on the system, ends: behind it stands what a run ends with; 0: there is none.
+  std::uint64_t rows_end = 0;
   std::int64_t rows_records = 0;  ///< up to there
 };
 

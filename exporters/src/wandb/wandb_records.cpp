@@ -24,6 +24,7 @@ enum : std::uint32_t {
   kSummary,
   kConfig = 5,
   kFiles,
+  kSystem,
   kMetric = 12,
   kRun = 17,
   kExit,
@@ -50,6 +51,10 @@ std::string wandb_json(std::string_view text) {
 
 std::string wandb_producer() { return "takt-" + version_text(); }
 
+Protobuf wandb_time(std::int64_t unix_ns) {
+  return Protobuf().number(1, unix_ns / kSecondNs).number(2, unix_ns % kSecondNs);
+}
+
 std::string WandbRecords::next(std::uint32_t field, const Protobuf& content) {
   return Protobuf().number(kNumber, ++number_).message(field, content).bytes();
 }
@@ -66,8 +71,7 @@ std::string WandbRecords::run(const WandbIdentity& identity, const WandbItems& c
   run.text(6, identity.group).text(7, identity.job_type).text(8, identity.name).text(9, identity.notes);
   for (const std::string& tag : identity.tags) { run.text(10, tag); }
   run.text(12, identity.sweep_id).text(13, identity.host);
-  const std::int64_t start_ns = identity.start_unix_ns;
-  run.message(17, Protobuf().number(1, start_ns / kSecondNs).number(2, start_ns % kSecondNs));
+  run.message(17, wandb_time(identity.start_unix_ns));
   if (!identity.commit.empty() || !identity.remote.empty()) {
     run.message(21, Protobuf().text(1, identity.remote).text(2, identity.commit));
   }
@@ -95,6 +99,13 @@ std::string WandbRecords::history(const WandbItems& row, std::int64_t step) {
   Protobuf history;
   add_items(history, 1, row);
   return next(kHistory, history.message(2, Protobuf().number(1, step)));
+}
+
+std::string WandbRecords::system(const WandbItems& metrics, std::int64_t unix_ns) {
+  Protobuf system;
+  system.message(2, wandb_time(unix_ns));
+  add_items(system, 3, metrics);
+  return next(kSystem, system);
 }
 
 std::string WandbRecords::summary(const WandbItems& changed) {

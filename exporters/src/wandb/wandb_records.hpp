@@ -50,6 +50,9 @@ struct WandbIdentity {
 /// "takt-1.2.3". Any thread.
 std::string wandb_producer();
 
+/// As protobuf's Timestamp. Any thread.
+Protobuf wandb_time(std::int64_t unix_ns);
+
 /// The records of a run's log, one after the other: each call gives the next one's bytes. Field numbers are those of
 /// wandb_internal.proto. One thread at a time.
 class WandbRecords {
@@ -71,6 +74,8 @@ class WandbRecords {
   std::string config(const WandbItems& changed);
   /// \param step greater than in the row before.
   std::string history(const WandbItems& row, std::int64_t step);
+  /// \param metrics of the system, their names without "system.".
+  std::string system(const WandbItems& metrics, std::int64_t unix_ns);
   std::string summary(const WandbItems& changed);
   /// \param path below the folder "files"; the file is whole.
   std::string file(const std::string& path);

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "wandb/wandb_replay.hpp"
 
+#include "base/nanoseconds.hpp"
+#include "base/wrapping.hpp"
 #include "trackers/protobuf.hpp"
 #include "wandb/wandb_environment.hpp"
 
@@ -21,6 +23,18 @@ WandbItem item_of(std::string_view message) {
     if (at.field() == 16) { item.json = at.bytes(); }
   }
   return item;
+}
+
+/// Of protobuf's Timestamp.
+std::int64_t unix_ns_of(std::string_view message) {
+  std::int64_t unix_ns = 0;
+  for (ProtobufFields at(message); at.next();) {
+    // Numbers of a file: the product and the sum may wrap.
+    const auto number = static_cast<std::uint64_t>(at.number());
+    const std::uint64_t ns = at.field() == 1 ? number * kSecondNs : at.field() == 2 ? number : 0;
+    unix_ns = wrapped_sum(unix_ns, static_cast<std::int64_t>(ns));
+  }
+  return unix_ns;
 }
 
 /// Field 1 repeated. Returns whether there was any.
@@ -77,19 +91,18 @@ bool WandbReplay::take(std::string_view record) {
       case 6:
         for (ProtobufFields file(at.bytes()); file.next();) { files_.push_back(item_of(file.bytes()).key); }
         break;
+      case 7:
+        take_system(at.bytes());
+        break;
       case 12:
         take_metric(at.bytes());
         break;
       case 17:
         take_run(at.bytes());
         break;
-      case 18: {
-        exit_code_ = 0;
-        for (ProtobufFields field(at.bytes()); field.next();) {
-          if (field.field() == 1) { exit_code_ = static_cast<int>(field.number()); }
-        }
+      case 18:
+        take_exit(at.bytes());
         break;
-      }
       case 26:
         take_environment(at.bytes());
         break;
@@ -98,6 +111,13 @@ bool WandbReplay::take(std::string_view record) {
     }
   }
   return any;
+}
+
+void WandbReplay::take_exit(std::string_view message) {
+  exit_code_ = 0;
+  for (ProtobufFields at(message); at.next();) {
+    if (at.field() == 1) { exit_code_ = static_cast<int>(at.number()); }
+  }
 }
 
 void WandbReplay::take_environment(std::string_view message) {
@@ -187,6 +207,8 @@ void WandbReplay::take_run(std::string_view message) {
       add_items(at.bytes(), config_);
     } else if (at.field() == 10) {
       identity_.tags.emplace_back(at.bytes());
+    } else if (at.field() == 17) {
+      identity_.start_unix_ns = unix_ns_of(at.bytes());
     } else if (at.field() == 21) {
       for (ProtobufFields git(at.bytes()); git.next();) {
         if (git.field() == 1) { identity_.remote = git.bytes(); }
@@ -209,6 +231,25 @@ void WandbReplay::take_row(std::string_view message) {
   ++lines_so_far_;
 }
 
+/// As the client tells its server: of each name more than the log has.
+void WandbReplay::take_system(std::string_view message) {
+  std::int64_t unix_ns = 0;
+  std::string metrics;
+  for (ProtobufFields at(message); at.next();) {
+    if (at.field() == 2) { unix_ns = unix_ns_of(at.bytes()); }
+    if (at.field() != 3) { continue; }
+    const WandbItem item = item_of(at.bytes());
+    metrics += "," + wandb_json("system." + item.key) + ":" + item.json;
+  }
+  const std::int64_t time_ms = unix_ns / kMillisecondNs;
+  const double runtime_s = static_cast<double>(wrapped_difference(unix_ns, identity_.start_unix_ns)) / kSecondNs +
+                           static_cast<double>(behind_.runtime_s);
+  events_.push_back("{\"_wandb\":true,\"_timestamp\":" + wandb_json(static_cast<double>(time_ms) / 1e3) +
+                    ",\"_runtime\":" + wandb_json(runtime_s) + metrics + "}");
+  line_bytes_ += events_.back().size();
+  ++events_so_far_;
+}
+
 void WandbReplay::take_metric(std::string_view message) {
   Metric metric;
   for (ProtobufFields at(message); at.next();) {
@@ -225,6 +266,11 @@ void WandbReplay::take_metric(std::string_view message) {
 std::vector<std::string> WandbReplay::take_lines() {
   line_bytes_ = 0;
   return std::exchange(lines_, {});
+}
+
+std::vector<std::string> WandbReplay::take_events() {
+  line_bytes_ = 0;
+  return std::exchange(events_, {});
 }
 
 std::string WandbReplay::summary() const { return object_of(summary_); }

@@ -36,8 +36,11 @@ class WandbReplay {
   const WandbIdentity& identity() const noexcept { return identity_; }
   /// Rows since the last call, an object of JSON each.
   std::vector<std::string> take_lines();
-  std::size_t line_bytes() const noexcept { return line_bytes_; }
-  std::uint64_t lines() const noexcept { return lines_so_far_; }  ///< in all
+  /// The same of metrics of the system.
+  std::vector<std::string> take_events();
+  std::size_t line_bytes() const noexcept { return line_bytes_; }   ///< of both
+  std::uint64_t lines() const noexcept { return lines_so_far_; }    ///< in all
+  std::uint64_t events() const noexcept { return events_so_far_; }  ///< likewise
   /// An object of JSON: what is named the same is the last one.
   std::string summary() const;
   /// The same of the config, with W&B's own part in it.
@@ -65,8 +68,10 @@ class WandbReplay {
   std::string* place_of(std::uint32_t field) noexcept;
   void take_run(std::string_view message);
   void take_row(std::string_view message);
+  void take_system(std::string_view message);
   void take_metric(std::string_view message);
   void take_environment(std::string_view message);
+  void take_exit(std::string_view message);
   bool take_summary(std::string_view message);
   std::string moved(const WandbItem& item) const;
 
@@ -80,10 +85,12 @@ class WandbReplay {
   Values summary_;
   std::vector<Metric> metrics_;
   std::vector<std::string> lines_;
+  std::vector<std::string> events_;
   std::vector<std::string> files_;
   std::optional<int> exit_code_;
   std::size_t line_bytes_ = 0;
   std::uint64_t lines_so_far_ = 0;
+  std::uint64_t events_so_far_ = 0;
   std::uint64_t summary_version_ = 0;
   std::uint64_t config_version_ = 0;
 };

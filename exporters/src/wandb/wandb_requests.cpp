@@ -144,10 +144,13 @@ HttpRequest wandb_resume_status(const WandbIdentity& identity, const WandbOption
   return graphql(kResumeStatus, "RunResumeStatus", variables, options);
 }
 
-HttpRequest wandb_stream(const WandbPlace& place, const WandbStream& what, std::uint64_t behind) {
+HttpRequest wandb_stream(const WandbPlace& place, const WandbStream& what, const WandbBehind& behind) {
   OrderedJson body = OrderedJson::object();
   if (!what.lines.empty()) {
-    body["files"]["wandb-history.jsonl"] = {{"offset", behind + what.offset}, {"content", what.lines}};
+    body["files"]["wandb-history.jsonl"] = {{"offset", behind.lines + what.offset}, {"content", what.lines}};
+  }
+  if (!what.events.empty()) {
+    body["files"]["wandb-events.jsonl"] = {{"offset", behind.events + what.events_offset}, {"content", what.events}};
   }
   if (!what.summary.empty()) { body["files"]["wandb-summary.json"] = {{"offset", 0}, {"content", {what.summary}}}; }
   if (!what.uploaded.empty()) { body["uploaded"] = what.uploaded; }

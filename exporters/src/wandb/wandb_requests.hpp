@@ -6,6 +6,7 @@
 
 #include "http/http.hpp"
 #include "wandb/wandb_records.hpp"
+#include "wandb/wandb_resume.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -42,14 +43,16 @@ HttpRequest wandb_resume_status(const WandbIdentity& identity, const WandbOption
 struct WandbStream {
   std::uint64_t offset = 0;  ///< lines of the log that the server has
   std::vector<std::string> lines;
+  std::uint64_t events_offset = 0;  ///< the same of metrics of the system
+  std::vector<std::string> events;
   std::string summary;                ///< empty: not changed
   std::vector<std::string> uploaded;  ///< names of files that are there now
   bool complete = false;
   int exit_code = 0;
 };
 /// One with nothing in it says that the run is alive.
-/// \param behind lines that the server has from before the log.
-HttpRequest wandb_stream(const WandbPlace& place, const WandbStream& what, std::uint64_t behind);
+/// \param behind what the server has from before the log.
+HttpRequest wandb_stream(const WandbPlace& place, const WandbStream& what, const WandbBehind& behind);
 
 /// Asks where files go.
 HttpRequest wandb_create_files(const WandbPlace& place, const std::vector<std::string>& names,

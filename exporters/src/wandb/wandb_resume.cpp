@@ -71,10 +71,15 @@ WandbItems config_in(const Reply& bucket) {
   return config;
 }
 
+std::uint64_t count_in(const Reply& bucket, const char* name) {
+  const auto found = bucket.find(name);
+  return found != bucket.end() && found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;
+}
+
 WandbBehind behind_of(const Reply& bucket, const WandbItems& summary) {
   WandbBehind behind;
-  const auto lines = bucket.find("historyLineCount");
-  if (lines != bucket.end() && lines->is_number_unsigned()) { behind.lines = lines->get<std::uint64_t>(); }
+  behind.lines = count_in(bucket, "historyLineCount");
+  behind.events = count_in(bucket, "eventsLineCount");
   const WandbItems history = last_line(bucket, "historyTail");
   const std::string in_history = member(history, "_step");
   const std::string last = in_history.empty() ? member(summary, "_step") : in_history;

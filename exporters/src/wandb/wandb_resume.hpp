@@ -18,6 +18,7 @@ namespace detail {
 struct WandbBehind {
   bool resumed = false;        ///< step, time, summary and config go on as well
   std::uint64_t lines = 0;     ///< of the history, that are there
+  std::uint64_t events = 0;    ///< of metrics of the system, likewise
   std::int64_t step = 0;       ///< number of the log's first row
   std::int64_t runtime_s = 0;  ///< that the run has lasted before it
 };

@@ -15,11 +15,13 @@
 #include "trackers/job_metrics.hpp"
 #include "trackers/tracker_names.hpp"
 #include "wandb/wandb_folder.hpp"
+#include "wandb/wandb_system.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -39,6 +41,14 @@ constexpr int kTableColumns = 120;
 constexpr std::uint64_t kMostOutput = std::uint64_t{4} << 20U;  // in a period
 constexpr int kSigtermExit = 143;                               // as a shell tells it
 
+MetricPoints points_for(bool every_step) {
+  MetricPoints points(every_step);
+  points.keep_nans();
+  points.keep_names();
+  points.tell_system(&wandb_system_metrics, kWandbSystemNs);
+  return points;
+}
+
 /// The log is as if its run had not ended.
 void go_before_end(WandbCursor& cursor, const WandbOldLog& log) {
   cursor.ended = cursor.complete = false;
@@ -53,11 +63,8 @@ WandbRun::WandbRun(const WandbOptions& options, std::size_t most_backlog)
       root_(wandb_root(options.directory)),
       output_(options.output_log),
       backlog_(log_, kWandb, &wandb_fault, most_backlog),
-      points_(options.every_step),
-      rows_(0) {
-  points_.keep_nans();
-  points_.keep_names();
-}
+      points_(points_for(options.every_step)),
+      rows_(0) {}
 
 bool WandbRun::begin(const Snapshot& snapshot) {
   begun_ = stopped_ = true;  // until there is something to write to
@@ -143,10 +150,8 @@ void WandbRun::resume(WandbCursor cursor, const RunInfo& run, bool before_end) {
   records_.resume(cursor.records);
   rows_ = WandbRows(cursor.start_unix_ns);
   rows_.resume(cursor.rows);
-  points_ = MetricPoints(cursor.every_step);
-  points_.keep_nans();
-  points_.keep_names();
-  points_.begin_at(cursor.first_row, cursor.first_metric);
+  points_ = points_for(cursor.every_step);
+  points_.begin_at(cursor.first_row, cursor.first_metric, cursor.first_sample);
   if (cursor.gap) {
     report_fault("wandb.gap", "the program was shown more than it could write in time; what follows is not added to " +
                                   cursor.log + ". The run folder has it all");
@@ -155,15 +160,18 @@ void WandbRun::resume(WandbCursor cursor, const RunInfo& run, bool before_end) {
 
 bool WandbRun::sending(const std::string& server, const std::string& run, const WandbBehind& behind) {
   cursor_.behind = behind;
-  sent(server, run, server == cursor_.server ? cursor_.lines : 0, false);
+  const bool there = server == cursor_.server;
+  sent(server, run, there ? cursor_.lines : 0, there ? cursor_.sent_events : 0, false);
   return save();
 }
 
-void WandbRun::sent(const std::string& server, const std::string& run, std::uint64_t lines, bool complete) {
+void WandbRun::sent(const std::string& server, const std::string& run, std::uint64_t lines, std::uint64_t events,
+                    bool complete) {
   if (run.empty()) { return; }  // the server has not answered yet
   cursor_.server = server;
   cursor_.run = run;
   cursor_.lines = lines;
+  cursor_.sent_events = events;
   cursor_.complete = complete;
   save();
 }
@@ -178,6 +186,7 @@ bool WandbRun::save() {
   cursor_.rows = rows_.next();
   cursor_.first_row = points_.first_row();
   cursor_.first_metric = points_.first_metric();
+  cursor_.first_sample = points_.first_sample();
   cursor_.ended = ended_;
   if (cursor_file_.save(format_wandb_cursor(cursor_))) { return true; }
   report_fault("wandb.cursor", "takt sync would not know how far W&B's log got: " + cursor_file_.problem());
@@ -237,11 +246,25 @@ void WandbRun::add_rows(const Snapshot& snapshot) {
   std::vector<MetricPoint> made;
   points_.take(snapshot, made);
   epochs_.take(snapshot);
-  std::vector<MetricPoint> points = held_.take(made, snapshot);
-  points.erase(std::remove_if(points.begin(), points.end(), [&](const MetricPoint& each) { return !is_new(each); }),
-               points.end());
+  const auto system = std::stable_partition(
+      made.begin(), made.end(), [](const MetricPoint& each) { return each.source != MetricPoint::Source::sample; });
+  append_system(only_new({system, made.end()}));
+  made.erase(system, made.end());
+  std::vector<MetricPoint> points = only_new(held_.take(made, snapshot));
   if (snapshot.finished && snapshot.job != nullptr) { add_job(snapshot, points); }
   append(points);
+}
+
+/// In records of their own, which belong to no step. What ends at the same time stands together.
+void WandbRun::append_system(const std::vector<MetricPoint>& points) {
+  WandbItems items;
+  for (auto each = points.begin(); each != points.end(); ++each) {
+    items.push_back({points_.key(each->key), wandb_json(each->value)});
+    const auto next = std::next(each);
+    if (next != points.end() && next->timestamp_ms == each->timestamp_ms) { continue; }
+    log_.append(records_.system(std::exchange(items, {}), each->timestamp_ms * kMillisecondNs));
+    ++cursor_.events;
+  }
 }
 
 void WandbRun::append(const std::vector<MetricPoint>& points) {
@@ -265,6 +288,13 @@ void WandbRun::tell_renamed() {
   MetricPoints::Renamed renamed = points_.take_renamed();
   for (auto& each : rows_.take_renamed()) { renamed.push_back(std::move(each)); }
   if (!renamed.empty()) { report_renamed("wandb.names.", "W&B takes UTF-8 in names", renamed, renamed_lines_++); }
+}
+
+/// Those that are not in the log of the process before.
+std::vector<MetricPoint> WandbRun::only_new(std::vector<MetricPoint> points) {
+  points.erase(std::remove_if(points.begin(), points.end(), [&](const MetricPoint& each) { return !is_new(each); }),
+               points.end());
+  return points;
 }
 
 /// Whether it is not in the log of the process before.

@@ -65,6 +65,7 @@ class WandbRun : public RunTaker {
 
   std::uint64_t next_row() const noexcept override { return points_.next_row(); }
   std::uint64_t next_metric() const noexcept override { return points_.next_metric(); }
+  std::uint64_t next_sample() const noexcept override { return points_.next_sample(); }
 
   /// Both are empty before there is a log.
   const std::string& folder() const noexcept { return folder_; }
@@ -73,7 +74,9 @@ class WandbRun : public RunTaker {
   /// The server has it from now on. Returns whether the cursor says so, where one is kept.
   bool sending(const std::string& server, const std::string& run, const WandbBehind& behind);
   /// What is known of its sending, for the cursor.
-  void sent(const std::string& server, const std::string& run, std::uint64_t lines, bool complete);
+  /// \param lines that are there. \param events of metrics of the system, likewise.
+  void sent(const std::string& server, const std::string& run, std::uint64_t lines, std::uint64_t events,
+            bool complete);
 
  private:
   bool begin(const Snapshot& snapshot);
@@ -81,7 +84,9 @@ class WandbRun : public RunTaker {
   void add_rows(const Snapshot& snapshot);
   void add_job(const Snapshot& snapshot, std::vector<MetricPoint>& points);
   void append(const std::vector<MetricPoint>& points);
+  void append_system(const std::vector<MetricPoint>& points);
   void tell_renamed();
+  std::vector<MetricPoint> only_new(std::vector<MetricPoint> points);
   bool is_new(const MetricPoint& point);
   bool save();
   void add_notes(const Snapshot& snapshot);

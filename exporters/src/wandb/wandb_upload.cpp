@@ -100,7 +100,8 @@ struct WandbUpload::Impl {
   WandbPlace place;      // empty before the server has told it
   std::string run;
   WandbStream stream;
-  std::uint64_t lines = 0;  // that the server has
+  std::uint64_t lines = 0;   // that the server has
+  std::uint64_t events = 0;  // likewise
   std::uint64_t told_config = 0;
   std::uint64_t told_summary = 0;
   std::uint64_t asked_version = 0;  // of what the request tells
@@ -158,18 +159,19 @@ bool WandbUpload::Impl::prepare(bool all) {
   const bool is_due = all || end || now >= due;
   if (prepare_run(is_due)) { return true; }
   if (!write_down()) { return false; }
-  const bool news = !stream.lines.empty() || told_summary != replay.summary_version();
+  const bool has_lines = !stream.lines.empty() || !stream.events.empty();
+  const bool news = has_lines || told_summary != replay.summary_version();
   if (is_due && news) {
     stream.summary = told_summary == replay.summary_version() ? "" : replay.summary();
     asked_version = replay.summary_version();
-    told_lines = told_lines || !stream.lines.empty();
-    return ask(WandbKind::stream, wandb_stream(place, stream, behind.lines));
+    told_lines = told_lines || has_lines;
+    return ask(WandbKind::stream, wandb_stream(place, stream, behind));
   }
   if (end) { return prepare_end(); }
   if (now < last_sent + times.heartbeat) { return false; }
   stream.summary.clear();
   asked_version = told_summary;
-  return ask(WandbKind::stream, wandb_stream(place, stream, behind.lines));
+  return ask(WandbKind::stream, wandb_stream(place, stream, behind));
 }
 
 /// Whether the server is to be told of the run, or of its config, now.
@@ -198,8 +200,9 @@ bool WandbUpload::Impl::write_down() {
 }
 
 void WandbUpload::Impl::read() {
-  if (!tail.read(stream, before.lines)) { return stop(tail.problem()); }
+  if (!tail.read(stream, before.lines, before.events)) { return stop(tail.problem()); }
   lines = std::max(lines, stream.offset);
+  events = std::max(events, stream.events_offset);
 }
 
 /// All rows are there: files, and then the end.
@@ -217,7 +220,7 @@ bool WandbUpload::Impl::prepare_end() {
   stream.complete = true;
   stream.exit_code = *replay.exit_code();
   asked_version = told_summary;
-  return ask(WandbKind::stream, wandb_stream(place, stream, behind.lines));
+  return ask(WandbKind::stream, wandb_stream(place, stream, behind));
 }
 
 bool WandbUpload::Impl::ask(WandbKind what, HttpRequest with) {
@@ -305,8 +308,10 @@ void WandbUpload::Impl::streamed(const HttpReply& reply) {
   }
   if (!is_good(reply) || !is_object(reply.body)) { return try_again(reply); }
   lines += stream.lines.size();
+  events += stream.events.size();
   told_summary = asked_version;
   stream.lines.clear();
+  stream.events.clear();
   if (wandb_wants_stop(reply.body) && !std::exchange(told_stop, true)) { tell_wandb_stop(options.on_stop); }
   if (stream.complete) {
     ended = true;
@@ -382,6 +387,7 @@ bool WandbUpload::ended() const noexcept { return impl_->ended; }
 bool WandbUpload::complete() const noexcept { return impl_->ended && impl_->files.missing() == 0; }
 bool WandbUpload::stopped() const noexcept { return impl_->stopped; }
 std::uint64_t WandbUpload::lines() const noexcept { return impl_->lines; }
+std::uint64_t WandbUpload::events() const noexcept { return impl_->events; }
 std::uint64_t WandbUpload::answers() const noexcept { return impl_->answers; }
 bool WandbUpload::asking() const noexcept { return impl_->sent; }
 const std::string& WandbUpload::url() const noexcept { return impl_->http.url(); }

@@ -26,8 +26,9 @@ struct WandbTimes {
 
 /// What was sent of a log before.
 struct WandbSent {
-  bool begun = false;       ///< the server has the run from this log: `behind` holds
-  std::uint64_t lines = 0;  ///< of the log, that the server has
+  bool begun = false;        ///< the server has the run from this log: `behind` holds
+  std::uint64_t lines = 0;   ///< of the log, that the server has
+  std::uint64_t events = 0;  ///< of metrics of the system, likewise
   WandbBehind behind;
   std::string run_folder;  ///< where `takt sync` goes on with it; empty: there is none
 };
@@ -72,6 +73,7 @@ class WandbUpload {
   /// Nothing more will be sent; a line has said why.
   bool stopped() const noexcept;
   std::uint64_t lines() const noexcept;    ///< that the server has
+  std::uint64_t events() const noexcept;   ///< metrics of the system that it has, in lines
   std::uint64_t answers() const noexcept;  ///< that brought it on
   bool asking() const noexcept;            ///< a request is under way, which has a time limit of its own
   /// Where it sends to, without user and password.

@@ -20,6 +20,7 @@ bool WandbUpload::ended() const noexcept { return false; }
 bool WandbUpload::complete() const noexcept { return false; }
 bool WandbUpload::stopped() const noexcept { return true; }
 std::uint64_t WandbUpload::lines() const noexcept { return 0; }
+std::uint64_t WandbUpload::events() const noexcept { return 0; }
 std::uint64_t WandbUpload::answers() const noexcept { return 0; }
 bool WandbUpload::asking() const noexcept { return false; }
 const std::string& WandbUpload::url() const noexcept { return impl_->run; }

@@ -17,6 +17,7 @@
 #include "support/journal_helpers.hpp"
 #include "support/other_processes.hpp"
 #include "support/random.hpp"
+#include "support/sampled_run.hpp"
 #include "support/scratch.hpp"
 #include "trackers/journal_feed.hpp"
 
@@ -91,6 +92,7 @@ std::vector<Snapshot> a_run(std::uint64_t seed, int periods, bool finished = tru
     snapshot.params = {{"lr", "0.1"}, {"batch", "64"}};
     snapshot.tags = {{"model", "small"}};
     snapshot.failed = false;
+    sample_second(snapshot, period);
     history.add(snapshot);
     if (snapshot.finished) {
       takt::detail::conclude(snapshot, std::make_shared<const takt::detail::StepHistory>(history.finished()));
@@ -138,6 +140,7 @@ TEST_CASE("a run that never saw a network gives the same points when it is deliv
   const FakeRun later = server.run();
   CHECK(live.points.size() > 500);
   CHECK(later.points == live.points);
+  CHECK(later.history.at("system/gpu_0_utilization_percentage").size() == 19);  // windows of ten seconds, but the last
   CHECK(later.params == live.params);
   CHECK(later.tags == live.tags);
   CHECK(later.status == "FINISHED");

@@ -14,6 +14,7 @@
 #include "support/journal_helpers.hpp"
 #include "support/other_processes.hpp"
 #include "support/random.hpp"
+#include "support/sampled_run.hpp"
 #include "support/scratch.hpp"
 #include "support/wandb_reader.hpp"
 #include "wandb/wandb_cursor.hpp"
@@ -66,6 +67,7 @@ struct Rig {
       snapshot.run.directory = folder;
       snapshot.params = {{"lr", "0.1"}};
       snapshot.failed = false;
+      sample_second(snapshot, period);
       history.add(snapshot);
       if (snapshot.finished) {
         takt::detail::conclude(snapshot, std::make_shared<const takt::detail::StepHistory>(history.finished()));
@@ -122,6 +124,15 @@ struct Log {
       if (record.has(3)) {
         for (const auto& [name, json] : record.message(3).items()) { summary[name] = json; }
       }
+      if (record.has(7)) {
+        const WandbMessage system = record.message(7);
+        const std::string seconds = std::to_string(system.message(2).numbers.at(1));
+        ++events;
+        for (const std::string& bytes_of_item : system.texts.at(3)) {
+          const WandbMessage item(bytes_of_item);
+          values.insert(item.text(1) + " at " + seconds + " " + item.text(16));
+        }
+      }
       if (!record.has(2)) { continue; }
       auto items = record.message(2).items();
       CHECK(items.at("_step") == std::to_string(rows++));
@@ -135,6 +146,7 @@ struct Log {
   }
 
   int rows = 0;
+  int events = 0;  // lines of metrics of the system
   std::multiset<std::string> values;
   std::map<std::string, std::string> summary;
   std::vector<std::int64_t> exits;
@@ -174,6 +186,8 @@ TEST_CASE("W&B delivery: a run that W&B was never told of gets the log that its 
   const Log log(rig.log_file());
   CHECK(log.values.size() > 500);
   CHECK(log.values == expected.values);
+  CHECK(log.values.count("gpu.0.powerWatts at 1700000030 5.333333333333333") == 1);
+  CHECK(log.events >= 3);  // of 60 s
   CHECK(difference(log.summary, expected.summary) == "");
   CHECK(log.exits == std::vector<std::int64_t>{0});
   CHECK(delivered.rows == static_cast<std::uint64_t>(log.rows));
@@ -255,6 +269,7 @@ TEST_CASE("W&B delivery: whatever request it stops at, the next one goes on, and
     CHECK(rig.deliver().outcome == Outcome::all);
     const Log log(rig.log_file());
     CHECK(server.history().size() == static_cast<std::size_t>(log.rows));
+    CHECK(server.events().size() == static_cast<std::size_t>(log.events));
     CHECK(exists(rig.log_file() + ".synced"));
     const std::size_t requests = server.http.requests().size();
     CHECK(rig.deliver().outcome == Outcome::all);
@@ -275,7 +290,7 @@ TEST_CASE("W&B delivery: without patience it waits for the request that is under
 }
 
 TEST_CASE("W&B delivery: what the program has sent is not sent again", "[timed]") {
-  Rig rig(6, 30);
+  Rig rig(6, 50);
   rig.journal();
   FakeWandb server;
   rig.use(server);
@@ -286,6 +301,7 @@ TEST_CASE("W&B delivery: what the program has sent is not sent again", "[timed]"
   }
   const std::size_t there = server.history().size();
   CHECK(there > 10);
+  CHECK(server.events().size() == 1);  // of fifteen seconds
   const std::size_t requests = server.http.requests().size();
   const WandbDelivered delivered = rig.deliver();
   CHECK(delivered.outcome == Outcome::all);
@@ -293,9 +309,11 @@ TEST_CASE("W&B delivery: what the program has sent is not sent again", "[timed]"
   for (const FakeRequest& each : server.of_kind("stream")) {
     if (each.at > server.http.requests()[requests - 1].at) {
       CHECK_FALSE(contains(each.body, R"("offset":0,"content":["{\"t)"));
+      CHECK_FALSE(contains(each.body, R"("wandb-events.jsonl":{"offset":0)"));
     }
   }
   CHECK(server.history().size() == delivered.rows);
+  CHECK(server.events().size() == 3);
 }
 
 TEST_CASE("W&B delivery: of a run that goes on with another one, the rest comes behind what the program sent",

@@ -6,6 +6,7 @@
 #include "support/catch.hpp"
 #include "support/caught_faults.hpp"
 #include "support/journal_helpers.hpp"
+#include "support/sampled_run.hpp"
 #include "support/scratch.hpp"
 
 #include <chrono>
@@ -35,15 +36,20 @@ struct Taker : takt::detail::RunTaker {
     for (const takt::Metric& metric : snapshot.metrics) {
       if (metric.sequence >= next_metric()) { metrics.push_back(metric.sequence); }
     }
+    for (const takt::Sample& sample : snapshot.samples) {
+      if (sample.sequence >= next_sample()) { samples.push_back(sample.sequence); }
+    }
     finished = finished || snapshot.finished;
     return true;
   }
   std::uint64_t next_row() const noexcept override { return rows.empty() ? 0 : rows.back() + 1; }
   std::uint64_t next_metric() const noexcept override { return metrics.empty() ? 0 : metrics.back() + 1; }
+  std::uint64_t next_sample() const noexcept override { return samples.empty() ? 0 : samples.back() + 1; }
   bool has_room() const noexcept override { return room; }
 
   Numbers rows;
   Numbers metrics;
+  Numbers samples;
   bool finished = false;
   bool room = true;
   std::size_t most = 1'000'000;
@@ -103,6 +109,19 @@ TEST_CASE("journal feed: what an exporter was held up for comes from the journal
   CHECK(rig.taker.finished);
   CHECK(rig.faults.lines().size() == 1);
   CHECK(contains(rig.faults.text(), "delivering to Abacus was held up"));
+}
+
+TEST_CASE("journal feed: samples that an exporter was held up for come from the journal, where nothing else lacks") {
+  Rig rig;
+  for (int second = 0; second < 20; ++second) {
+    Snapshot now = rig.next(0, 0, second == 19);
+    sample_second(now, second);
+    rig.write(now);
+    if (second < 5 || second >= 12) { CHECK(rig.feed.take(now)); }
+  }
+  CHECK(rig.feed.deliver(soon()));
+  CHECK(rig.taker.samples == up_to(80));
+  CHECK(rig.taker.finished);
 }
 
 TEST_CASE("journal feed: without room what comes waits in the journal, and memory is left alone") {

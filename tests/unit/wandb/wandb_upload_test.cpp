@@ -83,6 +83,10 @@ struct Rig {
     log.append(records.summary({{"_step", std::to_string(step)}}));
     REQUIRE(log.flush());
   }
+  void system(std::int64_t second) {
+    log.append(records.system({{"gpu.0.gpu", std::to_string(second)}}, second * 1'000'000'000));
+    REQUIRE(log.flush());
+  }
   void end(int code = 0) {
     log.append(records.file("takt/table.txt"));
     log.append(records.exit(code, 1));
@@ -475,6 +479,56 @@ TEST_CASE("W&B upload: many rows go in requests of bounded size, each behind the
   const std::vector<std::string> history = rig.server.history();
   REQUIRE(history.size() == 9);
   for (std::size_t at = 0; at < history.size(); ++at) { CHECK(Json::parse(history[at])["_step"] == at); }
+}
+
+TEST_CASE("W&B upload: metrics of the system have a file of their own, where a line has its place, too", "[timed]") {
+  Rig rig(once(
+      "stream", [](FakeAnswer& answer) { answer.cut = true; }, 2));
+  rig.system(15);
+  rig.row(0);
+  rig.system(30);
+  CHECK(rig.deliver());
+  CHECK(rig.upload().events() == 2);
+  rig.system(45);  // alone: no row goes with it
+  CHECK(rig.deliver());
+  rig.end();
+  CHECK(rig.deliver());
+  const std::vector<std::string> events = rig.server.events();
+  REQUIRE(events.size() == 3);
+  for (std::size_t at = 0; at < events.size(); ++at) {
+    const Json line = Json::parse(events[at]);
+    CHECK(line["_wandb"] == true);
+    CHECK(line["_timestamp"] == 15.0 * static_cast<double>(at + 1));
+    CHECK(line["system.gpu.0.gpu"] == 15 * (at + 1));
+  }
+  CHECK(rig.server.history().size() == 1);
+  CHECK((rig.upload().lines() == 1 && rig.upload().events() == 3));
+}
+
+TEST_CASE("W&B upload: metrics of the system go behind those that are there, and are sent once", "[timed]") {
+  Rig rig;
+  put_earlier_run(rig);
+  rig.server.there["eventsLineCount"] = 40;
+  rig.options.resume = WandbResume::allow;
+  rig.system(15);
+  rig.row(0);
+  rig.system(30);
+  CHECK(rig.deliver());
+  CHECK(rig.noted.at(0).events == 40);
+  rig.before.begun = true;
+  rig.before.lines = 1;
+  rig.before.events = 1;
+  rig.before.behind = rig.noted.at(0);
+  rig.options.resume = WandbResume::unset;
+  rig.sender.reset();
+  const std::size_t asked = rig.server.of_kind("stream").size();
+  rig.end();
+  CHECK(rig.deliver());
+  const Json body = Json::parse(rig.server.of_kind("stream").at(asked).body);
+  CHECK_FALSE(body["files"].contains("wandb-history.jsonl"));
+  CHECK(body["files"]["wandb-events.jsonl"]["offset"] == 41);
+  CHECK(body["files"]["wandb-events.jsonl"]["content"].size() == 1);
+  CHECK(rig.server.events().size() == 42);
 }
 
 TEST_CASE("W&B upload: what an earlier process has sent is not sent again", "[timed]") {

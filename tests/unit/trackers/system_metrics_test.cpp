@@ -1,0 +1,137 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "trackers/system_metrics.hpp"
+
+#include "support/catch.hpp"
+#include "support/random.hpp"
+#include "support/sampled_run.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace takt_test;
+using takt::Meter;
+using takt::Quantity;
+using takt::Sample;
+using takt::detail::SystemMetric;
+using takt::detail::SystemMetrics;
+
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr std::int64_t kWindow = 10 * kSecond;
+
+std::vector<SystemMetric> named(const Meter& meter) {
+  return {{meter.name + "/power", Quantity::power, 1e-3}, {meter.name + "/cpu", Quantity::cpu_time, 100.0 / 8}};
+}
+
+/// A process of which power and processor time are told.
+struct Rig {
+  Rig() { add_meter("process"); }
+
+  void add_meter(const std::string& name) {
+    snapshot.meters.push_back(meter_of(Meter::Kind::process, name, {Quantity::power, Quantity::cpu_time}));
+  }
+  /// Keeps what is known by it. Returns how much that is.
+  std::size_t add(std::int64_t time_ns, std::int64_t power, std::int64_t cpu_ns, std::uint32_t meter = 0) {
+    Sample sample;
+    sample.meter = meter;
+    sample.time_ns = time_ns;
+    sample.values = {power, cpu_ns};
+    const auto told = metrics.add(snapshot, sample);
+    for (const SystemMetrics::Value& each : told) {
+      CHECK(each.end_ns == (each.window + 1) * kWindow);
+      values[each.name][each.window] = each.value;
+    }
+    return told.size();
+  }
+
+  takt::Snapshot snapshot;
+  SystemMetrics metrics{&named, kWindow};
+  std::map<std::string, std::map<std::int64_t, double>> values;
+};
+
+}  // namespace
+
+TEST_CASE("system metrics: a window has the mean of its samples, and the growth of what counts up") {
+  Rig rig;
+  for (std::int64_t second = 0; second <= 30; ++second) {
+    rig.add(second * kSecond, second * 1000, second * second * kSecond);
+  }
+  CHECK(rig.values["process/power"] == std::map<std::int64_t, double>{{0, 4.5}, {1, 14.5}, {2, 24.5}});
+  // From the last sample of the window before to its own last one: (19 * 19 - 9 * 9) s in 10 s, on 8 processors.
+  CHECK(rig.values["process/cpu"].at(0) == Approx(81.0 / 9 * 100 / 8));
+  CHECK(rig.values["process/cpu"].at(1) == Approx(280.0 / 10 * 100 / 8));
+  CHECK(rig.values["process/cpu"].at(2) == Approx(480.0 / 10 * 100 / 8));
+}
+
+TEST_CASE("system metrics: at any rate there is one value a window, which the samples come to when added up anew") {
+  Random random(GENERATE(1U, 2U, 3U));
+  Rig rig;
+  std::map<std::int64_t, std::pair<double, double>> sums;
+  std::int64_t time_ns = 0;
+  while (time_ns < 100 * kWindow) {
+    const auto power = static_cast<std::int64_t>(random.below(700'000));
+    rig.add(time_ns, power, time_ns);
+    sums[time_ns / kWindow].first += static_cast<double>(power);
+    sums[time_ns / kWindow].second += 1;
+    time_ns += 1 + static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(2 * kSecond)));
+  }
+  rig.add(time_ns, 0, time_ns);
+  CHECK(rig.values["process/power"].size() == 100);
+  for (const auto& [window, value] : rig.values["process/power"]) {
+    CHECK(value == Approx(sums[window].first / sums[window].second / 1000));
+  }
+  CHECK(rig.values["process/cpu"].size() == 100);
+  for (const auto& [window, value] : rig.values["process/cpu"]) { CHECK(value == Approx(12.5)); }
+}
+
+TEST_CASE("system metrics: what nobody measured has no value") {
+  Rig rig;
+  rig.add(0, Sample::kAbsent, 0);
+  rig.add(9 * kSecond, Sample::kAbsent, 9 * kSecond);
+  rig.add(10 * kSecond, 3000, Sample::kAbsent);
+  rig.add(20 * kSecond, 4000, 20 * kSecond);
+  // A pause of the sampler: what was used in it was not used in the window behind it.
+  rig.add(59 * kSecond, 5000, 900 * kSecond);
+  rig.add(60 * kSecond, 6000, 100 * kSecond);  // the counter was reset
+  rig.add(69 * kSecond, 6000, 109 * kSecond);
+  rig.add(70 * kSecond, 6000, 110 * kSecond);
+  CHECK(rig.values["process/power"] == std::map<std::int64_t, double>{{1, 3}, {2, 4}, {5, 5}, {6, 6}});
+  CHECK(rig.values["process/cpu"] == std::map<std::int64_t, double>{{0, 12.5}});
+}
+
+TEST_CASE("system metrics: of two meters with one name, such as two slices of a GPU, the first one has it") {
+  Rig rig;
+  rig.add_meter("process");
+  rig.add_meter("other");
+  for (const std::int64_t second : {0, 9, 10}) {
+    rig.add(second * kSecond, 1000, 0, 1);
+    rig.add(second * kSecond, 9000, 0, 0);
+    rig.add(second * kSecond, 5000, 0, 2);
+  }
+  CHECK(rig.values["process/power"].at(0) == 1);
+  CHECK(rig.values["other/power"].at(0) == 5);
+}
+
+TEST_CASE("system metrics: samples of no meter, of another shape, or of an impossible time are passed over") {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  Rig rig;
+  CHECK(rig.add(kMost, 1000, 0) == 0);
+  CHECK(rig.add(-kSecond, 1000, 0) == 0);
+  CHECK(rig.add(15 * kSecond, 1000, -kMost) == 0);
+  CHECK(rig.add(5 * kSecond, 9000, 0) == 0);
+  CHECK(rig.add(16 * kSecond, 1000, kMost, 7) == 0);
+  Sample sample;
+  sample.time_ns = 17 * kSecond;
+  sample.values = {1, 2, 3};
+  CHECK(rig.metrics.add(rig.snapshot, sample).empty());
+  rig.add(18 * kSecond, 3000, kMost);
+  CHECK(rig.add(kMost - 2 * kWindow, 0, 0) == 2);
+  CHECK(rig.values["process/power"].at(1) == 2);
+}
