@@ -93,8 +93,8 @@ AlignedRanks read_aligned(const std::vector<RankFolder>& folders) {
     run.all = false;
   }
   if (read.empty()) { throw Error("no rank of this run can be read"); }
-  LastRanks last = last_ranks(std::move(read));
-  tell_left_out(last);
+  PickedRanks last = pick_last(std::move(read));
+  tell_left_out(last.remarks);
   run.missing = last.missing();
   const auto answered = align_by_answers(last.ranks);
   const detail::CollectiveEnds first = std::move(ends[last.ranks.front().folder.path()]);

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 
 TAKT_BEGIN_NAMESPACE
 namespace cli {
@@ -18,20 +17,20 @@ std::int64_t end_of(const Snapshot& snapshot) noexcept {
   return start > kMost - wall ? kMost : start + wall;  // journals may say anything
 }
 
-std::vector<AttemptSpan> attempts_of(const std::vector<Rank>& ranks) {
-  std::map<int, AttemptSpan> spans;
-  for (const Rank& each : ranks) {
-    const RunInfo& run = each.snapshot.run;
-    const auto [place, is_new] = spans.try_emplace(run.attempt);
-    AttemptSpan& span = place->second;
-    span.attempt = run.attempt;
-    ++span.ranks;
-    span.start_unix_ns = is_new ? run.start_unix_ns : std::min(span.start_unix_ns, run.start_unix_ns);
-    span.end_unix_ns = is_new ? end_of(each.snapshot) : std::max(span.end_unix_ns, end_of(each.snapshot));
-  }
+void Attempts::add(const Snapshot& process) {
+  const RunInfo& run = process.run;
+  const auto [place, is_new] = spans_.try_emplace(run.attempt);
+  AttemptSpan& span = place->second;
+  span.attempt = run.attempt;
+  ++span.ranks;
+  span.start_unix_ns = is_new ? run.start_unix_ns : std::min(span.start_unix_ns, run.start_unix_ns);
+  span.end_unix_ns = is_new ? end_of(process) : std::max(span.end_unix_ns, end_of(process));
+}
+
+std::vector<AttemptSpan> Attempts::all() const {
   std::vector<AttemptSpan> all;
-  all.reserve(spans.size());
-  for (const auto& each : spans) { all.push_back(each.second); }
+  all.reserve(spans_.size());
+  for (const auto& each : spans_) { all.push_back(each.second); }
   return all;
 }
 

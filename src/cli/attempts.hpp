@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 TAKT_BEGIN_NAMESPACE
@@ -24,8 +25,16 @@ struct AttemptSpan {
 /// When the process ended, as far as its journal goes, by the wall clock of its host.
 std::int64_t end_of(const Snapshot& snapshot) noexcept;
 
-/// The attempts that left a journal, the earliest first.
-std::vector<AttemptSpan> attempts_of(const std::vector<Rank>& ranks);
+/// The attempts of a run, from its processes. One thread at a time.
+class Attempts {
+ public:
+  void add(const Snapshot& process);
+  /// Those that left a journal, the earliest first.
+  std::vector<AttemptSpan> all() const;
+
+ private:
+  std::map<int, AttemptSpan> spans_;  // by number
+};
 
 /// How long no rank ran from one attempt to the next, over all of them. Where clocks say that one began before the last
 /// had ended, nothing.

@@ -29,17 +29,14 @@ std::vector<Rank> bare_ranks(const std::vector<RankFolder>& folders, const std::
   for (const RankFolder& folder : folders) {
     Rank rank = read_rank(folder);
     if (!rank.readable() || rank.snapshot.run.id != id) { continue; }
-    Snapshot bare;
-    bare.run = std::move(rank.snapshot.run);
-    bare.wall_ns = rank.snapshot.wall_ns;
-    rank.snapshot = std::move(bare);
+    drop_figures(rank);
     ranks.push_back(std::move(rank));
   }
   return ranks;
 }
 
 /// Others than rank 0 that have not ended.
-std::vector<std::uint32_t> late_ranks(const LastRanks& last) {
+std::vector<std::uint32_t> late_ranks(const PickedRanks& last) {
   std::vector<std::uint32_t> late;
   for (const Rank& each : last.ranks) {
     const bool goes_on =
@@ -50,7 +47,7 @@ std::vector<std::uint32_t> late_ranks(const LastRanks& last) {
   return late;
 }
 
-std::shared_ptr<const Job> job_of_ranks(const LastRanks& last, const std::vector<std::uint32_t>& missing) {
+std::shared_ptr<const Job> job_of_ranks(const PickedRanks& last, const std::vector<std::uint32_t>& missing) {
   const std::size_t most_values = detail::values_of_a_rank(last.ranks.size());
   detail::RankRecord record;
   std::vector<detail::GatheredRank> ranks;
@@ -72,13 +69,13 @@ JobOfFolders job_of_folders(const std::string& folder, const RunInfo& run, std::
   if (folders.size() <= told || (folders.size() < 2 && run.world_size < 2)) { return {}; }
   std::vector<Rank> of_run = bare_ranks(folders, run.id);
   if (of_run.empty()) { return {}; }
-  const LastRanks last = last_ranks(std::move(of_run));
+  const PickedRanks last = pick_last(std::move(of_run));
   const bool counts = std::any_of(last.ranks.begin(), last.ranks.end(),
                                   [&](const Rank& each) { return each.folder.name() == detail::name_part(folder); });
   if (!counts || last.ranks.size() <= told || last.world < 2) { return {}; }
   JobOfFolders figures;
   const std::vector<std::uint32_t> late = late_ranks(last);
-  const std::vector<std::uint32_t> missing = missing_ranks(last);
+  const std::vector<std::uint32_t> missing = missing_ranks(last.ranks, last.world);
   figures.waits = !late.empty();
   if (figures.waits) {
     figures.remark = "figures over ranks wait for what has not ended: ranks " + detail::rank_list(late);

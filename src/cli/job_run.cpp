@@ -69,10 +69,9 @@ JobEfficiency efficiency_of(const std::vector<Rank>& ranks) {
 }
 
 Snapshot sum_of(const std::vector<Rank>& ranks) {
-  std::vector<const Snapshot*> snapshots;
-  snapshots.reserve(ranks.size());
-  for (const Rank& each : ranks) { snapshots.push_back(&each.snapshot); }
-  return merged(snapshots);
+  RankSum sum;
+  for (const Rank& each : ranks) { sum.add(each.snapshot); }
+  return sum.take();
 }
 
 /// Of the Batches with items the one that took longest: training rather than validation.
@@ -91,8 +90,8 @@ void take_throughput(const Snapshot& sum, JobRun& run) {
 }
 
 JobRun job_run_of(std::vector<Rank> of_run) {
-  const LastRanks last = last_ranks(std::move(of_run));
-  tell_left_out(last);
+  const PickedRanks last = pick_last(std::move(of_run));
+  tell_left_out(last.remarks);
   JobRun run;
   run.id = last.ranks.front().snapshot.run.id;
   run.ranks = last.world;

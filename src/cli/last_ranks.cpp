@@ -2,27 +2,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/last_ranks.hpp"
 
+#include "base/nanoseconds.hpp"
 #include "base/text.hpp"
 #include "cli/attempts.hpp"
+#include "cli/run_plan.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <tuple>
 #include <utility>
 
 TAKT_BEGIN_NAMESPACE
 namespace cli {
 namespace {
 
-constexpr int kLargestWorld = 1 << 20;  // more ranks than any machine runs
-
-auto when_begun(const Rank& rank) {
-  return std::make_tuple(rank.snapshot.run.attempt, rank.snapshot.run.start_unix_ns);
-}
-
-auto rank_and_begin(const Rank& rank) { return std::make_pair(rank.snapshot.run.rank, when_begun(rank)); }
+constexpr int kLargestWorld = 1 << 20;                              // more ranks than any machine runs
+constexpr std::uint64_t kFarApartNs = 3600ULL * detail::kSecondNs;  // no launcher takes so long
 
 /// Of two processes that say the same rank and attempt: why the one that began first does not count.
 std::string why_superseded(const Rank& earlier, const Rank& later) {
@@ -37,66 +33,104 @@ std::string left_out(const Rank& rank, const std::string& why) {
                      detail::printable(rank.folder.path()));
 }
 
-/// Some launchers tell a rank its number, and not how many there are: one that speaks of itself is there, whatever
-/// others say. But of a restart with fewer ranks those before it are gone.
-int world_of(const std::vector<Rank>& of_run, const Rank& newest) {
-  const RunInfo& run = newest.snapshot.run;
-  int world = std::max(run.world_size, run.rank + 1);
-  for (const Rank& each : of_run) {
-    const RunInfo& own = each.snapshot.run;
-    if (own.attempt == run.attempt && end_of(each.snapshot) > run.start_unix_ns) {
-      world = std::max(world, own.rank + 1);
-    }
-  }
-  return world;
-}
-
 }  // namespace
 
-LastRanks last_ranks(std::vector<Rank> of_run) {
-  std::sort(of_run.begin(), of_run.end(),
-            [](const Rank& a, const Rank& b) { return rank_and_begin(a) < rank_and_begin(b); });
-  const auto newest = std::max_element(of_run.begin(), of_run.end(),
-                                       [](const Rank& a, const Rank& b) { return when_begun(a) < when_begun(b); });
-  const RunInfo run = newest->snapshot.run;
-  const bool possible = run.world_size <= kLargestWorld;
-  const int world = world_of(of_run, *newest);
-  LastRanks last;
-  if (!possible) {
-    last.remarks.push_back(
-        fmt::format("{} says that there are {} ranks, which cannot be; those that left a journal count",
-                    detail::printable(newest->folder.path()), run.world_size));
-  }
-  for (Rank& each : of_run) {
-    const RunInfo& own = each.snapshot.run;
-    if (own.attempt < run.attempt || (possible && own.rank >= world)) {
-      last.remarks.push_back(left_out(each, "is of an earlier attempt"));
-      continue;
-    }
-    if (!last.ranks.empty() && last.ranks.back().snapshot.run.rank == own.rank) {
-      last.remarks.push_back(left_out(last.ranks.back(), why_superseded(last.ranks.back(), each)));
-      last.ranks.pop_back();
-    }
-    last.ranks.push_back(std::move(each));
-  }
-  last.world = possible ? static_cast<std::uint64_t>(world) : last.ranks.size();
-  return last;
+LastRanks::LastRanks(const RunInfo& newest, const RankFolder& where, Use use)
+    : attempt_(newest.attempt),
+      start_unix_ns_(newest.start_unix_ns),
+      is_possible_(newest.world_size <= kLargestWorld),
+      world_(std::max(newest.world_size, newest.rank + 1)),
+      use_(std::move(use)) {
+  if (is_possible_) { return; }
+  remarks_.push_back(fmt::format("{} says that there are {} ranks, which cannot be; those that left a journal count",
+                                 detail::printable(where.path()), newest.world_size));
 }
 
-std::vector<std::uint32_t> missing_ranks(const LastRanks& run) {
+bool LastRanks::is_of_last(const RunInfo& run) const noexcept {
+  return run.attempt == attempt_ && (!is_possible_ || run.rank < world_);
+}
+
+/// Some launchers tell a rank its number, and not how many there are: one that speaks of itself is there, whatever
+/// others say. But of a restart with fewer ranks those before it are gone.
+void LastRanks::add(Rank rank) {
+  const RunInfo& run = rank.snapshot.run;
+  if (run.attempt == attempt_ && end_of(rank.snapshot) > start_unix_ns_) { world_ = std::max(world_, run.rank + 1); }
+  waiting_.push_back(std::move(rank));
+  const auto is_known = [&](const RunInfo& each) { return each.attempt < attempt_ || is_of_last(each); };
+  while (!waiting_.empty() && is_known(waiting_.front().snapshot.run)) {
+    take(std::move(waiting_.front()));
+    waiting_.pop_front();
+  }
+}
+
+void LastRanks::take(Rank&& rank) {
+  if (!is_of_last(rank.snapshot.run)) {
+    remarks_.push_back(left_out(rank, "is of an earlier attempt"));
+    return;
+  }
+  if (last_ && last_->snapshot.run.rank == rank.snapshot.run.rank) {
+    remarks_.push_back(left_out(*last_, why_superseded(*last_, rank)));
+  } else if (last_) {
+    use(std::move(*last_));
+  }
+  last_ = std::move(rank);
+}
+
+void LastRanks::use(Rank&& rank) {
+  const Begin begin = {rank.snapshot.run.start_unix_ns, rank.snapshot.run.rank};
+  if (used_++ == 0) { earliest_ = latest_ = begin; }
+  if (begin.unix_ns < earliest_.unix_ns) { earliest_ = begin; }
+  if (begin.unix_ns > latest_.unix_ns) { latest_ = begin; }
+  use_(std::move(rank));
+}
+
+void LastRanks::finish() {
+  for (Rank& each : waiting_) { take(std::move(each)); }
+  waiting_.clear();
+  if (!last_) { return; }
+  use(std::move(*last_));
+  last_.reset();
+  // Journals may say anything: without a sign the difference is right, however large.
+  const std::uint64_t apart_ns =
+      static_cast<std::uint64_t>(latest_.unix_ns) - static_cast<std::uint64_t>(earliest_.unix_ns);
+  if (apart_ns < kFarApartNs) { return; }
+  remarks_.push_back(fmt::format("rank {} began {} after rank {}, by the clocks of their hosts: is one of these wrong?",
+                                 latest_.rank, detail::human_time(static_cast<double>(apart_ns)), earliest_.rank));
+}
+
+std::uint64_t LastRanks::world() const noexcept { return is_possible_ ? static_cast<std::uint64_t>(world_) : used_; }
+
+PickedRanks pick_last(std::vector<Rank> of_run) {
+  const auto begins = [](const Rank& a, const Rank& b) { return began_before(a.snapshot.run, b.snapshot.run); };
+  std::stable_sort(of_run.begin(), of_run.end(), [&](const Rank& a, const Rank& b) {
+    const int difference = a.snapshot.run.rank - b.snapshot.run.rank;
+    return difference != 0 ? difference < 0 : begins(a, b);
+  });
+  const auto newest = std::max_element(of_run.begin(), of_run.end(), begins);
+  PickedRanks picked;
+  LastRanks last(newest->snapshot.run, newest->folder, [&](Rank&& rank) { picked.ranks.push_back(std::move(rank)); });
+  for (Rank& each : of_run) { last.add(std::move(each)); }
+  last.finish();
+  picked.world = last.world();
+  picked.remarks = last.remarks();
+  return picked;
+}
+
+std::vector<std::uint32_t> missing_ranks(const std::vector<Rank>& ranks, std::uint64_t world) {
   std::vector<std::uint32_t> missing;
+  const std::uint64_t count = world - ranks.size();
   std::uint32_t next = 0;
-  for (const Rank& each : run.ranks) {
+  for (const Rank& each : ranks) {
     const auto own = static_cast<std::uint32_t>(each.snapshot.run.rank);
-    for (; next < own && run.missing() != 0; ++next) { missing.push_back(next); }
+    for (; next < own && count != 0; ++next) { missing.push_back(next); }
     next = own + 1;
   }
-  for (; run.missing() > missing.size(); ++next) { missing.push_back(next); }
+  for (; count > missing.size(); ++next) { missing.push_back(next); }
   return missing;
 }
 
-void tell_left_out(const LastRanks& run) {
-  for (const std::string& each : run.remarks) { fmt::print(stderr, "takt: {}\n", each); }
+void tell_left_out(const std::vector<std::string>& remarks) {
+  for (const std::string& each : remarks) { fmt::print(stderr, "takt: {}\n", each); }
 }
 
 }  // namespace cli

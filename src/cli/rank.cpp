@@ -133,6 +133,11 @@ std::uint64_t journal_bytes(const detail::ReadableFolder& files) { return bytes_
 
 bool is_given_up(const detail::ReadableFolder& files) { return now_ns() - last_sign(segments_of(files)) > kGivenUpNs; }
 
+bool can_be_rank(int number) noexcept {
+  constexpr int kMost = 1 << 20;  // more than any machine runs
+  return number >= 0 && number < kMost;
+}
+
 bool has_ended(Ending ending) noexcept {
   return ending == Ending::finished || ending == Ending::failed || ending == Ending::killed;
 }
@@ -152,6 +157,18 @@ Ending ending_without_word(const detail::ReadableFolder& files, const RunInfo& r
       break;
   }
   return now_ns() - sign < kSilenceNs ? Ending::running : Ending::silent;
+}
+
+void drop_figures(Rank& rank) {
+  Snapshot& full = rank.snapshot;
+  Snapshot slim;
+  slim.run = std::move(full.run);
+  slim.params = std::move(full.params);
+  slim.wall_ns = full.wall_ns;
+  slim.findings = std::move(full.findings);
+  slim.trials = std::move(full.trials);
+  slim.measurements = std::move(full.measurements);
+  full = std::move(slim);
 }
 
 bool tell_lost(const RankFolder& folder, const std::string& name) {

@@ -50,6 +50,7 @@ struct Rank {
   std::uint64_t metrics = 0;
   std::size_t segments = 0;
   std::uint64_t bytes = 0;
+  std::string standing;  ///< as of describe(), in a report: its figures may be gone
 
   bool readable() const noexcept { return frames != 0; }
 };
@@ -60,6 +61,9 @@ using Taker = std::function<void(const Snapshot&)>;
 /// Reads the journal once from the start to its end, in parts, each of which is shown to `take`.
 Rank read_rank(const RankFolder& folder, const Taker& take = {});
 
+/// Of a rank whose figures are in a sum stays who it is, what was found out of it, its parameters and its wall time.
+void drop_figures(Rank& rank);
+
 /// Says on stderr what the run has lost on the way to its journal, with `name` in front, and returns whether it has: a
 /// delivery of all that is there is not one of all that was.
 bool tell_lost(const RankFolder& folder, const std::string& name);
@@ -69,6 +73,9 @@ Ending ending_of(const detail::ReadableFolder& files, const detail::JournalReade
 
 /// The same of one whose journal does not say that it ended.
 Ending ending_without_word(const detail::ReadableFolder& files, const RunInfo& run);
+
+/// Whether there can be a rank of that number: sums and tables go by it, and journals may say anything.
+bool can_be_rank(int number) noexcept;
 
 /// Of the three that the process itself has told.
 bool has_ended(Ending ending) noexcept;

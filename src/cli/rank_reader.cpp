@@ -31,11 +31,9 @@ std::vector<SeriesSteps> compare_steps(const Snapshot& snapshot, std::vector<std
   return all;
 }
 
-/// What files say may be anything; sums and tables go by this number.
 void refuse_odd_number(Rank& rank) {
-  constexpr int kMost = 1 << 20;  // more than any machine runs
   const int number = rank.snapshot.run.rank;
-  if (rank.frames == 0 || (number >= 0 && number < kMost)) { return; }
+  if (rank.frames == 0 || can_be_rank(number)) { return; }
   rank.frames = 0;
   rank.error = fmt::format("the journal in {} says that it is of rank {}, which cannot be", rank.folder.path(), number);
 }

@@ -33,15 +33,14 @@ int badness(Ending ending) noexcept {
 }
 
 void add_up_run(RunReading& run) {
-  LastRanks last = last_ranks(std::move(run.ranks));
+  PickedRanks last = pick_last(std::move(run.ranks));
   run.ranks = std::move(last.ranks);
   run.world_size = static_cast<std::size_t>(last.world);
   run.state = state_of(run.ranks);
   run.steps = most_steps(run.ranks);
-  std::vector<const Snapshot*> snapshots;
-  snapshots.reserve(run.ranks.size());
-  for (const Rank& rank : run.ranks) { snapshots.push_back(&rank.snapshot); }
-  run.sum = snapshots.size() == 1 ? *snapshots.front() : merged(snapshots);
+  RankSum sum;
+  for (const Rank& rank : run.ranks) { sum.add(rank.snapshot); }
+  run.sum = sum.take();
   const JobThroughput main = main_throughput(run.sum);
   if (main.series == 0) { return; }
   run.step_path = main.path;

@@ -5,7 +5,6 @@
 #include "base/rank_list.hpp"
 #include "base/text.hpp"
 #include "cli/last_ranks.hpp"
-#include "cli/rank_sum.hpp"
 #include "findings/rank_findings.hpp"
 #include "ranks/rank_comparison.hpp"
 #include "ranks/rank_group.hpp"
@@ -30,16 +29,10 @@ std::vector<detail::RankOfJob> compared_ranks(const std::vector<Rank>& all) {
   return ranks;
 }
 
-/// How the ranks lie beside each other, and who makes whom wait.
-void compare(RunReport& report) {
-  for (const Rank& each : report.ranks) { detail::merge_into(report.job.record, detail::record_of(each.snapshot)); }
-  report.job.comparison = detail::compare_ranks(compared_ranks(report.ranks));
-}
-
-std::optional<detail::JobTrials> trials_of(const std::vector<const Snapshot*>& ranks) {
+std::optional<detail::JobTrials> trials_of(const std::vector<Rank>& ranks) {
   std::vector<TrialResults> trials;
-  for (const Snapshot* rank : ranks) {
-    if (rank->trials != nullptr) { trials.push_back(*rank->trials); }
+  for (const Rank& rank : ranks) {
+    if (rank.snapshot.trials != nullptr) { trials.push_back(*rank.snapshot.trials); }
   }
   return trials.empty() ? std::nullopt : std::optional(detail::job_trials(trials));
 }
@@ -54,7 +47,7 @@ std::vector<Finding> findings_of(const std::vector<Rank>& ranks) {
 void add_ending(const Rank& rank, bool is_alone, std::vector<std::string>& lines) {
   const int number = rank.snapshot.run.rank;
   const bool usual = rank.ending == Ending::finished && !is_alone;
-  if (!usual) { lines.push_back(fmt::format("rank {}: {}", number, describe(rank))); }
+  if (!usual) { lines.push_back(fmt::format("rank {}: {}", number, rank.standing)); }
   for (const std::string& each : damages(rank)) {
     lines.push_back(fmt::format("rank {}: the journal is damaged: {}", number, each));
   }
@@ -82,26 +75,37 @@ std::string measurements_text(const RunReport& run, int width, bool color) {
 
 }  // namespace
 
-RunReport report_of(std::vector<Rank> attempts) {
-  RunReport report;
-  report.attempts = attempts_of(attempts);
-  LastRanks last = last_ranks(std::move(attempts));
-  report.remarks = std::move(last.remarks);
-  report.missing = missing_ranks(last);
-  report.ranks = std::move(last.ranks);
-  std::vector<const Snapshot*> snapshots;
-  for (Rank& each : report.ranks) {
-    each.snapshot.run.directory = each.folder.path();  // it may have been moved
-    snapshots.push_back(&each.snapshot);
-  }
-  const bool one = snapshots.size() == 1;
-  report.job.sum = one ? *snapshots.front() : merged(snapshots);
-  report.trials = trials_of(snapshots);
-  if (!one) {
-    compare(report);
+void ReportBuilder::add(Rank&& rank) {
+  rank.snapshot.run.directory = rank.folder.path();  // it may have been moved
+  rank.standing = describe(rank);
+  sum_.add(rank.snapshot);
+  detail::merge_into(report_.job.record, detail::record_of(rank.snapshot));
+  if (!keeps_figures_) { drop_figures(rank); }
+  report_.ranks.push_back(std::move(rank));
+}
+
+RunReport ReportBuilder::finish(std::vector<AttemptSpan> attempts, std::uint64_t world) {
+  RunReport report = std::move(report_);
+  report.attempts = std::move(attempts);
+  report.missing = missing_ranks(report.ranks, world);
+  report.job.sum = sum_.take();
+  report.trials = trials_of(report.ranks);
+  if (report.ranks.size() == 1) {
+    report.job.record = {};
+  } else {
+    report.job.comparison = detail::compare_ranks(compared_ranks(report.ranks));
     report.job.sum.findings = findings_of(report.ranks);
   }
   return report;
+}
+
+RunReport report_of(std::vector<Rank> attempts) {
+  Attempts spans;
+  for (const Rank& each : attempts) { spans.add(each.snapshot); }
+  PickedRanks last = pick_last(std::move(attempts));
+  ReportBuilder report(true);
+  for (Rank& each : last.ranks) { report.add(std::move(each)); }
+  return report.finish(spans.all(), last.world);
 }
 
 void add_heat(RunReport& run) {

@@ -7,6 +7,7 @@
 
 #include "cli/attempts.hpp"
 #include "cli/rank.hpp"
+#include "cli/rank_sum.hpp"
 #include "report/job_report.hpp"
 #include "trials/job_trials.hpp"
 
@@ -23,12 +24,28 @@ struct RunReport {
   std::vector<Rank> ranks;                  ///< in order; of each, its last attempt
   std::vector<AttemptSpan> attempts;        ///< of the run, in order; the last one is reported
   std::vector<std::uint32_t> missing;       ///< ranks of which there is no journal
-  std::vector<std::string> remarks;         ///< whose journals are left out and why
   detail::JobReport job;                    ///< of one rank its sum alone
   std::optional<detail::JobTrials> trials;  ///< of those ranks that ran some
 };
 
-/// REQUIRES: one or more ranks, all readable, of one run. Of several the steps that they kept are compared.
+/// Adds the ranks of a run up as they come. Of several the steps that they kept are compared. One thread at a time.
+class ReportBuilder {
+ public:
+  /// \param keeps_figures else the figures of each rank are in the sum alone.
+  explicit ReportBuilder(bool keeps_figures) : keeps_figures_(keeps_figures) {}
+
+  /// The next rank that counts, in order.
+  void add(Rank&& rank);
+  /// REQUIRES: one rank or more. Nothing is left here.
+  RunReport finish(std::vector<AttemptSpan> attempts, std::uint64_t world);
+
+ private:
+  bool keeps_figures_;
+  RankSum sum_;
+  RunReport report_;
+};
+
+/// With the figures of each rank. REQUIRES: one or more ranks, all readable, of one run.
 RunReport report_of(std::vector<Rank> attempts);
 
 /// Adds what the page draws of several ranks: how busy they are, and when.

@@ -98,8 +98,8 @@ RankFolder folder_of_rank(const std::vector<RankFolder>& folders, int number) {
     if (rank.readable() && rank.snapshot.run.rank == number) { found.push_back(std::move(rank)); }
   }
   if (found.empty()) { throw Error(fmt::format("there is no rank {} in this run", number)); }
-  const LastRanks last = last_ranks(std::move(found));
-  tell_left_out(last);
+  const PickedRanks last = pick_last(std::move(found));
+  tell_left_out(last.remarks);
   return last.ranks.front().folder;
 }
 

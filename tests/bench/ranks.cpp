@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // What `takt report`, or `takt sync --to tensorboard`, takes of a job of many ranks, each with 100 paths and 200 steps:
-// seconds, and the most memory that is resident. takt_bench_ranks <the command takt> [sync] [ranks...; 10, 100 and 1 000
-// without]. The journals are in TMPDIR.
+// seconds, seconds of processors, which others on the machine change little, and the most memory that is resident.
+// takt_bench_ranks <the command takt> [sync] [ranks...; 10, 100 and 1 000 without]. The journals are in TMPDIR.
 
 #include "journal/journal_writer.hpp"
 #include "support/snapshot_builder.hpp"
@@ -82,6 +82,10 @@ void write_ranks(const fs::path& run, int ranks) {
   }
 }
 
+double seconds(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+}
+
 /// Prints a line on it. Returns whether the command was content.
 bool measure(const char* command, bool sync, const fs::path& run, int ranks) {
   std::vector<std::string> texts = {command, "report", run.string()};
@@ -103,7 +107,8 @@ bool measure(const char* command, bool sync, const fs::path& run, int ranks) {
     return false;
   }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  std::printf("| %d | %.2f | %.0f |\n", ranks, took.count(), static_cast<double>(used.ru_maxrss) / 1024);
+  std::printf("| %d | %.2f | %.2f | %.0f |\n", ranks, took.count(), seconds(used.ru_utime) + seconds(used.ru_stime),
+              static_cast<double>(used.ru_maxrss) / 1024);
   std::fflush(stdout);
   return true;
 }
@@ -119,7 +124,7 @@ int main(int count, char** arguments) {
   const bool sync = count > 2 && std::string(arguments[2]) == "sync";
   for (int at = sync ? 3 : 2; at < count; ++at) { sizes.push_back(std::atoi(arguments[at])); }
   if (sizes.empty()) { sizes = {10, 100, 1000}; }
-  std::printf("| ranks | s | MiB |\n|---|---|---|\n");
+  std::printf("| ranks | s | s of processors | MiB |\n|---|---|---|---|\n");
   bool good = true;
   for (const int ranks : sizes) {
     std::string name = (fs::temp_directory_path() / "takt-bench-XXXXXX").string();

@@ -24,10 +24,16 @@ Rank rank_of(int attempt, std::int64_t start_ns, std::int64_t wall_ns, const std
   return rank;
 }
 
+std::vector<takt::cli::AttemptSpan> attempts_of(const std::vector<Rank>& ranks) {
+  takt::cli::Attempts attempts;
+  for (const Rank& each : ranks) { attempts.add(each.snapshot); }
+  return attempts.all();
+}
+
 }  // namespace
 
 TEST_CASE("between attempts lies what is from the last end to the first start") {
-  const auto attempts = takt::cli::attempts_of(
+  const auto attempts = attempts_of(
       {rank_of(2, 900, 10), rank_of(0, 100, 50), rank_of(1, 400, 100), rank_of(0, 110, 90), rank_of(1, 350, 20)});
   REQUIRE(attempts.size() == 3);
   CHECK(attempts[0].attempt == 0);
@@ -42,9 +48,9 @@ TEST_CASE("between attempts lies what is from the last end to the first start") 
 TEST_CASE("clocks that are set otherwise, or cannot be, make no time between attempts wrap") {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
-  CHECK(takt::cli::ns_between(takt::cli::attempts_of({rank_of(0, 500, 10), rank_of(1, 100, 10)})) == 0);
-  CHECK(takt::cli::ns_between(takt::cli::attempts_of({rank_of(0, kMost, kMost), rank_of(1, 100, 10)})) == 0);
-  CHECK(takt::cli::ns_between(takt::cli::attempts_of({rank_of(0, kLeast, 0), rank_of(1, kMost, 0)})) ==
+  CHECK(takt::cli::ns_between(attempts_of({rank_of(0, 500, 10), rank_of(1, 100, 10)})) == 0);
+  CHECK(takt::cli::ns_between(attempts_of({rank_of(0, kMost, kMost), rank_of(1, 100, 10)})) == 0);
+  CHECK(takt::cli::ns_between(attempts_of({rank_of(0, kLeast, 0), rank_of(1, kMost, 0)})) ==
         static_cast<std::uint64_t>(kMost));
 }
 
@@ -64,11 +70,11 @@ TEST_CASE("ranks that do not know how many they are belong to the run, unless it
     rank.snapshot.run.world_size = number + 1;
     return rank;
   };
-  const takt::cli::LastRanks all = takt::cli::last_ranks({numbered(3, 100), numbered(1, 103), numbered(2, 101)});
+  const takt::cli::PickedRanks all = takt::cli::pick_last({numbered(3, 100), numbered(1, 103), numbered(2, 101)});
   CHECK(all.ranks.size() == 3);
   CHECK(all.world == 4);
   CHECK(all.remarks.empty());
-  const takt::cli::LastRanks again = takt::cli::last_ranks({numbered(3, 100), numbered(1, 1100), numbered(0, 1100)});
+  const takt::cli::PickedRanks again = takt::cli::pick_last({numbered(3, 100), numbered(1, 1100), numbered(0, 1100)});
   CHECK(again.ranks.size() == 2);
   CHECK(again.world == 2);
   CHECK(again.remarks.size() == 1);

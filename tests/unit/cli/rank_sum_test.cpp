@@ -37,9 +37,9 @@ Snapshot rank_with(int rank, const std::vector<std::string>& children) {
 }
 
 Snapshot sum_of(const std::vector<Snapshot>& ranks) {
-  std::vector<const Snapshot*> all;
-  for (const Snapshot& each : ranks) { all.push_back(&each); }
-  return takt::cli::merged(all);
+  takt::cli::RankSum sum;
+  for (const Snapshot& each : ranks) { sum.add(each); }
+  return sum.take();
 }
 
 std::vector<std::string> names(const Snapshot& snapshot) {
