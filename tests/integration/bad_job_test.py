@@ -1,0 +1,106 @@
+# SPDX-FileCopyrightText: The Takt authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ranks that do not fit together, are damaged, or died: each is named, and the rest is reported."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import unittest
+
+import rig
+
+COMMAND = os.environ["COMMAND"]
+
+
+class BadJob(rig.Case):
+    def takt(self, *words, status=0):
+        done = subprocess.run([COMMAND, *map(str, words)], capture_output=True, text=True, timeout=60 * rig.SLACK, check=False,
+                              cwd=self.scratch, env=rig.environment())
+        if status is not None:
+            self.assertEqual(done.returncode, status, f"{words}\n--- stdout\n{done.stdout}\n--- stderr\n{done.stderr}")
+        return done
+
+    def runs_of(self, *folders, status=0):
+        return json.loads(self.takt("report", "--json", *folders, status=status).stdout)["runs"]
+
+    def rank(self, number, *words, world=3, run_id="job", **env):
+        self.run_program(*(words or ("names",)), TAKT_RUN_ID=run_id, TAKT_RANK=number, TAKT_WORLD_SIZE=world, **env)
+        [folder] = self.runs.glob(f"command-{run_id}/rank-{number}-*")
+        return folder
+
+    def test_a_rank_of_another_run_is_reported_by_itself(self):
+        for number in (0, 1):
+            self.rank(number)
+        other = self.rank(2, run_id="other")
+        shutil.copytree(other, self.runs / "command-job" / other.name)
+        runs = self.runs_of(self.runs / "command-job")
+        self.assertEqual([(each["run_id"], [rank["rank"] for rank in each["ranks"]], each["missing_ranks"]) for each in runs],
+                         [("command-job", [0, 1], [2]), ("command-other", [2], [0, 1])])
+        out = self.takt("report", self.runs / "command-job").stdout
+        self.assertIn("1 of 3 ranks are not in this report: 2\n", out)
+        self.assertIn("2 of 3 ranks are not in this report: 0, 1\n", out)
+
+    def test_paths_that_not_all_ranks_have_say_how_many(self):
+        for number in (0, 1):
+            self.rank(number)
+        self.rank(2, "stage", 0)
+        [run] = self.runs_of(self.runs)
+        self.assertEqual({path["total"]["ranks"] for path in run["job"]["paths"]}, {1, 2})
+        out = self.takt("report", self.runs).stdout
+        self.assertRegex(out, r"\nBatch .* 1 of 3\n")
+        self.assertRegex(out, r"\nerase.* 2 of 3\n")
+
+    def test_a_journal_that_is_cut_off_anywhere_costs_its_own_rank_alone(self):
+        folder = self.rank(1)
+        for number in (0, 2):
+            self.rank(number)
+        [journal] = folder.glob("journal-*.tjl")
+        whole = journal.read_bytes()
+        [before] = self.runs_of(self.runs)
+        figures = {each["rank"]: each["paths"] for each in before["ranks"]}
+        states = set()
+        for left in [0, 1, 63, *range(64, len(whole), len(whole) // 12)]:
+            journal.write_bytes(whole[:left])
+            done = self.takt("report", "--json", self.runs, status=None)
+            [run] = json.loads(done.stdout)["runs"]
+            read = {each["rank"]: each for each in run["ranks"]}
+            for number in (0, 2):
+                self.assertEqual(read[number]["paths"], figures[number])
+            if 1 in read:
+                states.add(read[1]["state"])
+                if read[1]["state"] == "finished":  # the last bytes say only that there is nothing more
+                    self.assertEqual(read[1]["paths"], figures[1], left)
+            else:
+                self.assertEqual(done.returncode, 1)
+                self.assertIn(folder.name, done.stderr)
+                self.assertEqual(run["missing_ranks"], [1])
+        self.assertIn("died", states)
+
+    def test_of_64_processes_as_torchrun_starts_them_one_is_killed(self):
+        world, victim = 64, 17
+        started = [self.start("hang", stdin=subprocess.PIPE, RANK=rank, WORLD_SIZE=world, LOCAL_RANK=rank % 8,
+                              TORCHELASTIC_RUN_ID="plain", TORCHELASTIC_RESTART_COUNT=0, TAKT_RUN_ID="plain", TAKT_PERIOD_MS=100)
+                   for rank in range(world)]
+        for each in started:
+            self.assertEqual(each.process.stdout.readline(), "ready\n")
+        [folder] = self.runs.glob(f"*/rank-{victim}-*")
+        self.assertTrue(rig.wait_until(lambda: "Comm" in self.takt("report", folder, status=None).stdout))
+        os.kill(started[victim].process.pid, signal.SIGKILL)
+        for rank, each in enumerate(started):
+            self.assertEqual(each.end(60 * rig.SLACK, "" if rank == victim else "go\n").status, -signal.SIGKILL if rank == victim else 0)
+        [run] = self.runs_of(self.runs)
+        self.assertEqual([each["rank"] for each in run["ranks"]], list(range(world)))
+        self.assertEqual([each["rank"] for each in run["ranks"] if each["state"] != "finished"], [victim])
+        out = self.takt("report", self.runs).stdout
+        self.assertRegex(out, rf"\nrank {victim}: died in Epoch > Batch > Comm, open [\d.]+ \w+ \(thread main\); last heard of at ")
+        self.assertEqual(out.count("\nrank "), 1)
+        shutil.rmtree(folder)
+        out = self.takt("report", self.runs).stdout
+        self.assertIn("63 ranks, took", out)
+        self.assertIn(f"1 of 64 ranks are not in this report: {victim}\n", out)
+
+
+if __name__ == "__main__":
+    rig.main()
