@@ -217,7 +217,7 @@ void visit(Encoder& out, const SamplesBlock& block) {
   }
 }
 
-/// A frame for each stretch of numbers without a gap. \param most in one.
+/// A frame for each stretch of numbers without a loss. \param most in one.
 template <class Block, class Item>
 void add_blocks(FrameBuffer& out, FrameType type, const std::vector<Item>& items, std::size_t most) {
   for (std::size_t at = 0; at < items.size();) {
