@@ -181,9 +181,8 @@ class OnlineTest(WandbCase):
         self.assertTrue(rig.wait_until(lambda: self.server.runs and self.only_run().upserts))
         old = self.server
         old.kill()
-        self.server = WandbServer(port=old.port)
+        self.server = WandbServer(port=old.port, runs=old.runs)
         self.addCleanup(self.server.stop)
-        self.server.runs = old.runs
         pathlib.Path(f"{self.given_file}.end").touch()
         self.assertIn("written 1", program.end(120).out)
         self.check_rows(self.only_run().rows(), len(self.given()["row", "Epoch/Batch"]))

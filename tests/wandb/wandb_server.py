@@ -48,10 +48,10 @@ class Run:
 
 class WandbServer(loopback.LoopbackServer):
     """`fault(kind, number of the request)`, or with `with_body` also of its body, may answer in its stead, before anything is done, or
-    return None; "lost": does what it is asked, and breaks the connection instead of saying so."""
+    return None; "lost": does what it is asked, and breaks the connection instead of saying so. `runs`: those that it has already."""
 
-    def __init__(self, fault=lambda kind, number: None, with_body=False, **how):
-        self.runs = {}
+    def __init__(self, fault=lambda kind, number: None, with_body=False, runs=None, **how):
+        self.runs = {} if runs is None else runs
         self.problems = []
         self.asked = []
         self.fault = fault if with_body else lambda kind, number, _body: fault(kind, number)
