@@ -6,6 +6,7 @@
 #include "base/nanoseconds.hpp"
 #include "trackers/git_state.hpp"
 #include "trackers/tracker_names.hpp"
+#include "wandb/wandb_records.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
