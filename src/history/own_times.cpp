@@ -17,7 +17,15 @@ struct TimeInStep {
   std::uint64_t inside_ns = 0;  // of the paths directly below it
 };
 
-bool is_before(const TimeInStep& a, std::uint32_t path) noexcept { return a.path < path; }
+/// The first that is not before the path. Where none is missing between, that is as far from the first as its number.
+std::vector<TimeInStep>::iterator place_of(std::vector<TimeInStep>& times, std::uint32_t path) noexcept {
+  if (times.empty() || times.back().path < path) { return times.end(); }
+  if (path <= times.front().path) { return times.begin(); }
+  const std::size_t far = path - times.front().path;
+  if (far < times.size() && times[far].path == path) { return times.begin() + static_cast<std::ptrdiff_t>(far); }
+  return std::lower_bound(times.begin(), times.end(), path,
+                          [](const TimeInStep& each, std::uint32_t value) { return each.path < value; });
+}
 
 /// \param value of a cell; below 0: it has none.
 template <class Value>
@@ -27,8 +35,13 @@ std::vector<TimeInStep> times_by_path(const Row& row, Value value) {
   for (const Cell& each : row.cells) {
     const std::int64_t ns = value(each);
     if (ns < 0) { continue; }
-    auto at = std::lower_bound(times.begin(), times.end(), each.path, is_before);
-    if (at == times.end() || at->path != each.path) { at = times.insert(at, {each.path}); }
+    auto at = place_of(times, each.path);
+    if (at == times.end()) {
+      times.push_back({each.path});
+      at = times.end() - 1;
+    } else if (at->path != each.path) {
+      at = times.insert(at, {each.path});
+    }
     at->ns = bounded_sum(at->ns, static_cast<std::uint64_t>(ns));
   }
   return times;
@@ -41,7 +54,7 @@ std::vector<OwnTime> without_inner(std::vector<TimeInStep> times, const Snapshot
   for (const TimeInStep& each : times) {
     if (each.path >= snapshot.paths.size() || beside(snapshot.paths[each.path])) { continue; }
     const std::uint32_t parent = snapshot.paths[each.path].parent;
-    const auto above = std::lower_bound(times.begin(), times.end(), parent, is_before);
+    const auto above = place_of(times, parent);
     if (parent == PathStats::kNoParent || above == times.end() || above->path != parent) { continue; }
     above->inside_ns = bounded_sum(above->inside_ns, each.ns);
   }

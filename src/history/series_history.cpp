@@ -45,10 +45,15 @@ bool is_longer(const WorstStep& a, const WorstStep& b) noexcept { return a.ns > 
 
 }  // namespace
 
+/// Steps have the same columns in the same order, as a rule: the next one is looked at first.
 std::size_t SeriesHistory::column_of(HistoryColumn column) {
+  const std::size_t next = last_column_ + 1;
+  if (next < columns_.size() && columns_[next].path == column.path && columns_[next].on_stream == column.on_stream) {
+    return last_column_ = next;
+  }
   const auto [place, is_new] = places_.emplace(std::make_pair(column.path, column.on_stream), columns_.size());
   if (is_new) { columns_.push_back(column); }
-  return place->second;
+  return last_column_ = place->second;
 }
 
 void SeriesHistory::put(Step& step, HistoryColumn column, std::uint64_t ns) {
@@ -59,6 +64,7 @@ void SeriesHistory::put(Step& step, HistoryColumn column, std::uint64_t ns) {
 
 SeriesHistory::Step SeriesHistory::step_of(const Snapshot& snapshot, const Row& row) {
   Step step;
+  step.columns.reserve(columns_.size());
   step.number = row.step;
   step.begin_ns = row.begin_ns;
   step.ns = std::min(not_negative(row.host_ns), kMostSum / 2);

@@ -121,6 +121,7 @@ class SeriesHistory {
   std::uint64_t joined_ = 0;  // pairs of blocks, so that odd and even samples take turns
   std::vector<HistoryColumn> columns_;
   std::map<std::pair<std::uint32_t, bool>, std::size_t> places_;  // of columns
+  std::size_t last_column_ = 0;                                   // that was asked for
   std::vector<StepBlock> blocks_;
   std::vector<Step> chunk_;  // the newest, not in blocks yet
   std::map<std::uint32_t, SlowSteps> slow_;
