@@ -17,7 +17,6 @@ TAKT_BEGIN_NAMESPACE
 namespace cli {
 namespace {
 
-constexpr int kLargestWorld = 1 << 20;                              // more ranks than any machine runs
 constexpr std::uint64_t kFarApartNs = 3600ULL * detail::kSecondNs;  // no launcher takes so long
 
 /// Of two processes that say the same rank and attempt: why the one that began first does not count.
@@ -38,7 +37,7 @@ std::string left_out(const Rank& rank, const std::string& why) {
 LastRanks::LastRanks(const RunInfo& newest, const RankFolder& where, Use use)
     : attempt_(newest.attempt),
       start_unix_ns_(newest.start_unix_ns),
-      is_possible_(newest.world_size <= kLargestWorld),
+      is_possible_(newest.world_size <= kMostRanks),
       world_(std::max(newest.world_size, newest.rank + 1)),
       use_(std::move(use)) {
   if (is_possible_) { return; }

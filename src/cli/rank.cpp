@@ -133,10 +133,7 @@ std::uint64_t journal_bytes(const detail::ReadableFolder& files) { return bytes_
 
 bool is_given_up(const detail::ReadableFolder& files) { return now_ns() - last_sign(segments_of(files)) > kGivenUpNs; }
 
-bool can_be_rank(int number) noexcept {
-  constexpr int kMost = 1 << 20;  // more than any machine runs
-  return number >= 0 && number < kMost;
-}
+bool can_be_rank(int number) noexcept { return number >= 0 && number < kMostRanks; }
 
 bool has_ended(Ending ending) noexcept {
   return ending == Ending::finished || ending == Ending::failed || ending == Ending::killed;

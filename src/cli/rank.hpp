@@ -61,7 +61,8 @@ using Taker = std::function<void(const Snapshot&)>;
 /// Reads the journal once from the start to its end, in parts, each of which is shown to `take`.
 Rank read_rank(const RankFolder& folder, const Taker& take = {});
 
-/// Of a rank whose figures are in a sum stays who it is, what was found out of it, its parameters and its wall time.
+/// Frees what the figures of a rank take, which are in a sum. Who it is stays, with parameters, wall time, findings,
+/// trials and measurements.
 void drop_figures(Rank& rank);
 
 /// Says on stderr what the run has lost on the way to its journal, with `name` in front, and returns whether it has: a
@@ -74,7 +75,9 @@ Ending ending_of(const detail::ReadableFolder& files, const detail::JournalReade
 /// The same of one whose journal does not say that it ended.
 Ending ending_without_word(const detail::ReadableFolder& files, const RunInfo& run);
 
-/// Whether there can be a rank of that number: sums and tables go by it, and journals may say anything.
+/// More than any machine runs: sums and tables go by their numbers, and journals may say anything.
+constexpr int kMostRanks = 1 << 20;
+/// Whether there can be a rank of that number.
 bool can_be_rank(int number) noexcept;
 
 /// Of the three that the process itself has told.
