@@ -137,9 +137,8 @@ double of(int count, int all) { return all == 0 ? 0 : 100.0 * count / all; }
 
 void print_changes(int runs) {
   std::printf(
-      "\n| steps | scatter, correlation | change | found | size in its interval | place in its interval | cost "
-      "in its interval "
-      "|\n|---|---|---|---|---|---|---|\n");
+      "\n| steps | scatter, correlation | change | found | size in its interval | place in its interval "
+      "| cost in its interval |\n|---|---|---|---|---|---|---|\n");
   for (const int steps : {400, 1000}) {
     for (const double correlation : {0.0, 0.6, 0.9}) {
       for (const double change : {0.02, 0.03, 0.05, 0.1, -0.05}) {
