@@ -129,6 +129,13 @@ void make_hostile(takt::Snapshot& run) {
   run.devices.push_back({kHostile, kHostile, kHostile});
 }
 
+/// Names as templates have them: one word, longer than the page is wide.
+void make_long_names(takt::Snapshot& run) {
+  for (takt::PathStats& each : run.paths) { each.name += "<" + std::string(240, 'T') + ">"; }
+  run.threads.front().name = std::string(240, 't');
+  run.params = {{std::string(240, 'p'), std::string(240, 'v')}};
+}
+
 /// As much as a page can be asked to hold.
 void write_largest(const std::string& folder) {
   SyntheticShape shape;
@@ -173,6 +180,7 @@ Kinds kinds() {
   all["regions"] = shaped([](SyntheticShape& shape) { shape.regions = 60; });
   all["gpu"] = shaped([](SyntheticShape& shape) { shape.has_gpu = true, shape.metrics = 3; });
   all["hostile"] = [](const std::string& folder) { write_page({}, folder, make_hostile); };
+  all["long_names"] = [](const std::string& folder) { write_page({}, folder, make_long_names); };
   all["empty"] = [](const std::string& folder) {
     write_file(folder + "/run.html", takt::detail::page_of(takt::Snapshot()));
   };

@@ -13,7 +13,7 @@ STYLE_SHEET = sys.argv.pop(2)
 import page_case  # noqa: E402
 from page_case import BROWSER, page  # noqa: E402
 
-KINDS = ("usual", "tiny", "one", "long", "regions", "gpu", "hostile", "empty", "ranks", "many_ranks")
+KINDS = ("usual", "tiny", "one", "long", "regions", "gpu", "hostile", "long_names", "empty", "ranks", "many_ranks")
 MARKS = {"#findings": ".findings li", "#figures": ".tiles dd", "#step-chart": "path.extremes, circle.step", "#metric-charts": "path.line",
          "#phase-chart": "path.phase", "#icicle": ".cell rect", "#tree": "tbody tr", "#distributions": ".strip path", "#lacks": "li",
          "#facts": "tbody tr"}
@@ -324,6 +324,14 @@ class Looks(Case):
                     BROWSER.resize(width, 800)
                     self.open(kind)
                     self.assertEqual(self.wider_than_window(), [])
+
+    def test_long_names_take_lines_and_no_scroll_bar(self):
+        for kind in ("hostile", "long_names"):
+            with self.subTest(kind=kind):
+                BROWSER.resize(1280, 800)
+                self.open(kind)
+                self.assertEqual(BROWSER.run(
+                    "return [...document.querySelectorAll('.scroll')].filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.textContent.slice(0, 80))"), [])
 
     def test_charts_follow_the_window(self):
         self.open("usual")
