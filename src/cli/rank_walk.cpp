@@ -4,6 +4,7 @@
 
 #include "base/text.hpp"
 #include "cli/last_ranks.hpp"
+#include "cli/ranks_ahead.hpp"
 
 #include <fmt/format.h>
 
@@ -34,16 +35,16 @@ void tell_not_read(NotRead not_read) {
   for (const auto& each : not_read) { fmt::print(stderr, "takt: {}\n", each.second); }
 }
 
-WalkedRun walk_ranks(const RunPlan& plan, const std::function<Rank(const PlannedRank&)>& read,
-                     const LastRanks::Use& use) {
+WalkedRun walk_ranks(const RunPlan& plan, const RanksAhead::Read& read, const LastRanks::Use& use) {
   WalkedRun run;
   if (plan.empty()) { return run; }
   const PlannedRank& newest = newest_of(plan);
   LastRanks last(newest.run, newest.folder, use);
   Attempts attempts;
+  RanksAhead ahead(plan, read);
   bool any = false;
   for (const PlannedRank& each : plan) {
-    Rank rank = read(each);
+    Rank rank = ahead.next();
     if (std::string why = why_not(rank, each.run); !why.empty()) {
       run.not_read.emplace_back(each.place, std::move(why));
       continue;

@@ -6,12 +6,11 @@
 
 #include "cli/attempts.hpp"
 #include "cli/last_ranks.hpp"
-#include "cli/rank.hpp"
+#include "cli/ranks_ahead.hpp"
 #include "cli/run_plan.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,11 +33,10 @@ struct WalkedRun {
   NotRead not_read;
 };
 
-/// Reads the journals of a run, one at a time.
-/// \param read reads one of them, with whatever it wants to see of its rows.
+/// Reads the journals of a run, a few at the same time.
+/// \param read reads one of them, with whatever it wants to see of its rows; on any thread, several at the same time.
 /// \param use is handed the ranks that count, in order; nothing keeps them but what it does with them.
-WalkedRun walk_ranks(const RunPlan& plan, const std::function<Rank(const PlannedRank&)>& read,
-                     const LastRanks::Use& use);
+WalkedRun walk_ranks(const RunPlan& plan, const RanksAhead::Read& read, const LastRanks::Use& use);
 
 }  // namespace cli
 TAKT_END_NAMESPACE

@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -26,7 +27,7 @@ TAKT_BEGIN_NAMESPACE
 namespace cli {
 namespace {
 
-/// Reads ranks with what a report needs of each.
+/// Reads ranks with what a report needs of each. Any thread, several at the same time.
 class ReportReader {
  public:
   ReportReader(const ReportWishes& wishes, std::size_t folders)
@@ -53,15 +54,15 @@ class ReportReader {
     return rank;
   }
 
-  /// What stands beside journals, and is unreadable.
+  /// What stands beside journals, and is unreadable. REQUIRES: nobody reads.
   const NotRead& not_read() const noexcept { return not_read_; }
 
  private:
   void read_further(std::size_t place, Rank& rank) {
     const auto tell = [&](const char* file, const std::string& why) {
-      if (!why.empty()) {
-        not_read_.emplace_back(place, detail::printable(rank.folder.path()) + "/" + file + " " + why);
-      }
+      if (why.empty()) { return; }
+      const std::lock_guard<std::mutex> lock(mutex_);
+      not_read_.emplace_back(place, detail::printable(rank.folder.path()) + "/" + file + " " + why);
     };
     std::string of_trials;
     std::string of_results;
@@ -75,6 +76,7 @@ class ReportReader {
   bool concludes_;
   bool compares_;
   bool keeps_history_;
+  std::mutex mutex_;  // of what follows
   NotRead not_read_;
 };
 
