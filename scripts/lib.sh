@@ -21,7 +21,8 @@ FULL_PACKAGES=(clang:clang++ clang-format:clang-format clang-tidy:clang-tidy she
   valgrind:valgrind g++-aarch64-linux-gnu:aarch64-linux-gnu-g++ libamdhip64-dev:/usr/include/hip/hip_runtime_api.h)
 # What not every distribution has, or not in this version.
 # shellcheck disable=SC2034
-WANTED_PACKAGES=(doxygen:doxygen g++-11:g++-11 abigail-tools:abidw chromium:chromium chromium-driver:chromedriver)
+WANTED_PACKAGES=(doxygen:doxygen g++-11:g++-11 abigail-tools:abidw chromium:chromium chromium-driver:chromedriver
+  librocm-smi-dev:/usr/include/rocm_smi/rocm_smi.h)
 
 say() { printf '== %s\n' "$*"; }
 

@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sample/rsmi_library.hpp"
 
-#include <pthread.h>
 #include <atomic>
+
+#include <pthread.h>
+#include <unistd.h>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -11,6 +13,7 @@ namespace {
 
 constexpr const char* kRsmiNames[] = {"librocm_smi64.so.7", "librocm_smi64.so.6", "librocm_smi64.so.5",
                                       "librocm_smi64.so.1"};  // the last one as Debian calls it
+constexpr const char* kDriverFolder = "/sys/class/drm";
 
 std::atomic<RsmiLibrary*> loaded_rsmi{nullptr};  // for the child of a fork: get() may be under way in the parent
 
@@ -33,6 +36,11 @@ RsmiLibrary* load_rsmi() noexcept {
   library.find(rsmi->temperature, "rsmi_dev_temp_metric_get", true);
   if (library.missing() != nullptr) {
     rsmi->availability.lose(library.missing());
+    return rsmi;
+  }
+  // Without it rsmi_init() fails, and writes lines of its own to stderr.
+  if (::access(kDriverFolder, F_OK) != 0) {
+    rsmi->availability.lose("there is no /sys/class/drm, where drivers show their GPUs");
     return rsmi;
   }
   loaded_rsmi.store(rsmi, std::memory_order_release);  // pairs with the load after a fork
