@@ -118,6 +118,7 @@ struct MeterEnergy {
 struct Meter {
   /// What it is a meter of.
   enum class Kind : std::uint8_t { device, processors, process, machine };
+  static constexpr std::int64_t kUnknown = -1;
 
   Kind kind = Kind::device;
   std::uint32_t number = 0;  ///< of a device, among those of the machine
@@ -129,8 +130,10 @@ struct Meter {
   std::int64_t power_limit_mw = 0;  ///< 0: not known
   std::uint32_t processors = 0;     ///< logical ones, that `cpu_time` is of; 0: not known
   std::int64_t interval_ns = 0;     ///< between two samples, as asked for
-  std::string caveat;               ///< what its figures have to be read with, may be empty
-  std::string lost;                 ///< why there are no more samples of it; empty: there are
+  /// Of the memory in use, what the driver kept for itself when sampling began, in bytes; kUnknown: no driver tells.
+  std::int64_t reserved_bytes = kUnknown;
+  std::string caveat;  ///< what its figures have to be read with, may be empty
+  std::string lost;    ///< why there are no more samples of it; empty: there are
 
   std::uint64_t samples = 0;  // from here on: its figures
   std::int64_t first_ns = 0;  ///< when the first was taken, since the start of the run

@@ -50,6 +50,8 @@ void visit(Coder& coder, Record& record) {
     inner.text(each.what);
     inner.text(each.why);
   });
+  if (!coder.more()) { return; }  // the first version ended here
+  for (auto& meter : record.meters) { coder.number(meter.reserved_bytes); }
 }
 
 template <class Coder, class Figures>

@@ -91,6 +91,7 @@ JsonText meter_json(const Meter& meter) {
       {"model", known(!meter.model.empty(), meter.model)},
       {"id", meter.id},
       {"memory_bytes", known(meter.memory_bytes != 0, meter.memory_bytes)},
+      {"reserved_bytes", known(meter.reserved_bytes != Meter::kUnknown, meter.reserved_bytes)},
       {"power_limit_w", meter.power_limit_mw != 0 ? real(static_cast<double>(meter.power_limit_mw) / 1e3) : JsonText()},
       {"processors", known(meter.processors != 0, meter.processors)},
       {"interval_ns", meter.interval_ns},

@@ -34,6 +34,7 @@ NvmlLibrary* load_nvml() noexcept {
   library.find(nvml->power, "nvmlDeviceGetPowerUsage", true);
   library.find(nvml->power_limit, "nvmlDeviceGetEnforcedPowerLimit", true);
   library.find(nvml->memory, "nvmlDeviceGetMemoryInfo", true);
+  library.find(nvml->memory_v2, "nvmlDeviceGetMemoryInfo_v2", true);
   library.find(nvml->utilization, "nvmlDeviceGetUtilizationRates", true);
   library.find(nvml->clock, "nvmlDeviceGetClockInfo", true);
   library.find(nvml->clock_reasons, "nvmlDeviceGetCurrentClocksEventReasons", true);

@@ -21,6 +21,7 @@ constexpr int kNvmlTemperatureGpu = 0;  // nvmlTemperatureSensors_t
 constexpr unsigned kNvmlMigEnabled = 1;
 constexpr unsigned kNvmlUuidBytes = 96;  // NVML_DEVICE_UUID_V2_BUFFER_SIZE
 constexpr unsigned kNvmlNameBytes = 96;  // NVML_DEVICE_NAME_V2_BUFFER_SIZE
+constexpr unsigned kNvmlMemoryV2 = 0x02000028;
 
 // Bits of nvmlDeviceGetCurrentClocksEventReasons.
 constexpr unsigned long long kNvmlSwPowerCap = 0x04;
@@ -35,6 +36,16 @@ struct NvmlMemory {
   unsigned long long free;
   unsigned long long used;
 };
+
+/// nvmlMemory_v2_t, in bytes.
+struct NvmlMemoryV2 {
+  unsigned version = kNvmlMemoryV2;
+  unsigned long long total;
+  unsigned long long reserved;  ///< for the driver and the firmware, which NvmlMemory counts as used
+  unsigned long long free;
+  unsigned long long used;
+};
+static_assert(kNvmlMemoryV2 == (sizeof(NvmlMemoryV2) | 2U << 24U));
 
 /// nvmlUtilization_t, in percent.
 struct NvmlUtilization {
@@ -59,6 +70,7 @@ struct NvmlLibrary {
   int (*power)(Device device, unsigned* milliwatts) = nullptr;
   int (*power_limit)(Device device, unsigned* milliwatts) = nullptr;
   int (*memory)(Device device, NvmlMemory* memory) = nullptr;
+  int (*memory_v2)(Device device, NvmlMemoryV2* memory) = nullptr;  ///< newer drivers alone have it
   int (*utilization)(Device device, NvmlUtilization* utilization) = nullptr;
   int (*clock)(Device device, int type, unsigned* megahertz) = nullptr;
   int (*clock_reasons)(Device device, unsigned long long* bits) = nullptr;

@@ -212,6 +212,8 @@ void NvmlSource::add(const Gpu& gpu, NvmlLibrary::Device slice, std::vector<Mete
   tell(nvml_.memory, slice, memory_bytes,
        [](const NvmlMemory& memory) { return static_cast<std::int64_t>(memory.total); });
   meter.memory_bytes = static_cast<std::uint64_t>(memory_bytes);
+  tell(nvml_.memory_v2, slice, meter.reserved_bytes,
+       [](const NvmlMemoryV2& memory) { return static_cast<std::int64_t>(memory.reserved); });
   tell(nvml_.power_limit, gpu.handle, meter.power_limit_mw, as_it_is);
   meters.push_back(std::move(meter));
 }

@@ -10,6 +10,7 @@
 
 using takt::detail::NvmlLibrary;
 using takt::detail::NvmlMemory;
+using takt::detail::NvmlMemoryV2;
 using takt::detail::NvmlUtilization;
 using takt_test::FakeNvml;
 using takt_test::same_prototype;
@@ -64,6 +65,7 @@ int nvmlDeviceGetEnforcedPowerLimit(Device device, unsigned* milliwatts) {
   return FakeNvml::power_limit(device, milliwatts);
 }
 int nvmlDeviceGetMemoryInfo(Device device, NvmlMemory* memory) { return FakeNvml::memory(device, memory); }
+int nvmlDeviceGetMemoryInfo_v2(Device device, NvmlMemoryV2* memory) { return FakeNvml::memory_v2(device, memory); }
 int nvmlDeviceGetUtilizationRates(Device device, NvmlUtilization* rates) {
   return FakeNvml::utilization(device, rates);
 }
@@ -101,6 +103,7 @@ static_assert(same_prototype(&NvmlLibrary::total_energy, &nvmlDeviceGetTotalEner
 static_assert(same_prototype(&NvmlLibrary::power, &nvmlDeviceGetPowerUsage));
 static_assert(same_prototype(&NvmlLibrary::power_limit, &nvmlDeviceGetEnforcedPowerLimit));
 static_assert(same_prototype(&NvmlLibrary::memory, &nvmlDeviceGetMemoryInfo));
+static_assert(same_prototype(&NvmlLibrary::memory_v2, &nvmlDeviceGetMemoryInfo_v2));
 static_assert(same_prototype(&NvmlLibrary::utilization, &nvmlDeviceGetUtilizationRates));
 static_assert(same_prototype(&NvmlLibrary::clock, &nvmlDeviceGetClockInfo));
 static_assert(same_prototype(&NvmlLibrary::clock_reasons, &nvmlDeviceGetCurrentClocksEventReasons));

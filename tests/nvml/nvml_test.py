@@ -13,6 +13,7 @@ import pynvml as nvml
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "integration"))
 import rig
 
+MIB = 2**20
 GIB = 2**30
 # Names of Takt's constants, and NVIDIA's where they do not follow from these.
 CONSTANTS = {
@@ -26,6 +27,7 @@ CONSTANTS = {
     "kNvmlMigEnabled": nvml.NVML_DEVICE_MIG_ENABLE,
     "kNvmlUuidBytes": nvml.NVML_DEVICE_UUID_V2_BUFFER_SIZE,
     "kNvmlNameBytes": nvml.NVML_DEVICE_NAME_V2_BUFFER_SIZE,
+    "kNvmlMemoryV2": nvml.nvmlMemory_v2,
     "kNvmlSwPowerCap": nvml.nvmlClocksEventReasonSwPowerCap,
     "kNvmlHwSlowdown": nvml.nvmlClocksThrottleReasonHwSlowdown,
     "kNvmlSwThermalSlowdown": nvml.nvmlClocksEventReasonSwThermalSlowdown,
@@ -59,6 +61,10 @@ class Binding(unittest.TestCase):
         self.assertEqual(nvml.nvmlDeviceGetMemoryInfo(second).total, 80 * GIB)
         self.assertEqual(nvml.nvmlDeviceGetMemoryInfo(second).free, 77 * GIB)
         self.assertEqual(nvml.nvmlDeviceGetMemoryInfo(second).used, 3 * GIB)
+        second_version = nvml.nvmlDeviceGetMemoryInfo(second, nvml.nvmlMemory_v2)
+        self.assertEqual(second_version.reserved, 600 * MIB)
+        self.assertEqual(second_version.used, 3 * GIB - 600 * MIB)
+        self.assertEqual((second_version.total, second_version.free), (80 * GIB, 77 * GIB))
         self.assertEqual(nvml.nvmlDeviceGetUtilizationRates(second).gpu, 35)
         self.assertEqual(nvml.nvmlDeviceGetUtilizationRates(second).memory, 40)
         self.assertEqual(nvml.nvmlDeviceGetClockInfo(second, nvml.NVML_CLOCK_SM), 1410)
@@ -103,6 +109,7 @@ class Program(rig.Case):
         self.assertEqual(figures["clock_mhz"]["least"], 1410)
         self.assertEqual(figures["temperature_c"]["most"], 44)
         self.assertEqual(second["power_limit_w"], 700)
+        self.assertEqual(second["reserved_bytes"], 600 * MIB)
         self.assertEqual(second["slowed"]["ns"], second["last_ns"] - second["first_ns"])
         self.assertEqual(third["memory_bytes"], 10 * GIB)
         self.assertIn("MIG slice", third["caveat"])

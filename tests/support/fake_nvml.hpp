@@ -30,6 +30,7 @@ struct nvmlDevice_st {
   double counter_factor = 1;                  ///< it counts so much too much
   unsigned long long memory_total = 80ULL << 30U;
   unsigned long long memory_used = 8ULL << 30U;
+  unsigned long long memory_reserved = 600ULL << 20U;  ///< of it, by the driver
   unsigned utilization = 90;
   unsigned clock_mhz = 1980;
   unsigned long long reasons = 0;
@@ -101,6 +102,7 @@ class FakeNvml {
     table.power = power;
     table.power_limit = power_limit;
     table.memory = memory;
+    table.memory_v2 = memory_v2;
     table.utilization = utilization;
     table.clock = clock;
     table.clock_reasons = clock_reasons;
@@ -159,6 +161,12 @@ class FakeNvml {
   }
   static int memory(Device device, takt::detail::NvmlMemory* memory) {
     *memory = {device->memory_total, device->memory_total - device->memory_used, device->memory_used};
+    return asked(device);
+  }
+  static int memory_v2(Device device, takt::detail::NvmlMemoryV2* memory) {
+    if (memory->version != takt::detail::kNvmlMemoryV2) { return 25; }  // NVML_ERROR_ARGUMENT_VERSION_MISMATCH
+    *memory = {memory->version, device->memory_total, device->memory_reserved,
+               device->memory_total - device->memory_used, device->memory_used - device->memory_reserved};
     return asked(device);
   }
   static int utilization(Device device, takt::detail::NvmlUtilization* utilization) {

@@ -56,10 +56,11 @@ class SystemTest(WandbCase):
         lines = {end: lines[end] for end in (WINDOW_S, 2 * WINDOW_S)}  # where the machine is busy there may be more
         self.assertEqual(len(run.events), len(stats))
         theirs = self.of_sdk()
-        # The last GPU is cut, and has no utilisation.
+        # The last GPU is cut: it has no utilisation, and memory is its slice's.
+        memory = ("memoryAllocated", "memoryAllocatedBytes")
         self.assertEqual(names_of(lines), {f"system.gpu.{gpu}.{name}" for gpu in range(3)
-                                           for name in ("gpu", "powerWatts", "powerPercent", "temp", "smClock")}
-                         - {"system.gpu.2.gpu"} | {"system.proc.memory.rssMB"})
+                                           for name in ("gpu", "powerWatts", "powerPercent", "temp", "smClock", *memory)}
+                         - {f"system.gpu.2.{name}" for name in ("gpu", *memory)} | {"system.proc.memory.rssMB"})
         for line in lines.values():
             self.assertIs(line["_wandb"], True)
             for name in names_of(lines):

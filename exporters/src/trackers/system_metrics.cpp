@@ -60,8 +60,8 @@ std::vector<SystemMetrics::Value> SystemMetrics::close(Window& window, std::int6
     const bool told = column.count != 0 && (!counts || (ns > 0 && grown >= 0));
     if (told) {
       const double mean = counts ? grown / static_cast<double>(ns) : column.sum / static_cast<double>(column.count);
-      values.push_back(
-          {column.metric.name, mean * column.metric.scale, window.number, (window.number + 1) * window_ns_});
+      values.push_back({column.metric.name, (mean - column.metric.less) * column.metric.scale, window.number,
+                        (window.number + 1) * window_ns_});
     }
     // Behind a window without values nobody knows when it grew.
     column.begun = column.count != 0 && next == window.number + 1;

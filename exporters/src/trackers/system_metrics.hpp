@@ -18,7 +18,8 @@ namespace detail {
 struct SystemMetric {
   std::string name;
   Quantity quantity;
-  double scale;  ///< a value times this is in the client's unit; of what counts up, the growth in a ns
+  double scale;     ///< a value times this is in the client's unit; of what counts up, the growth in a ns
+  double less = 0;  ///< what the client leaves out of a value, in Takt's unit
 };
 
 /// Whether it is a GPU of NVIDIA's, as trackers' clients tell others of those. Any thread.

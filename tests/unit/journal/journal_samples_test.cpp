@@ -100,6 +100,23 @@ TEST_CASE("Samples in a journal: the golden file reads the same for ever") {
   CHECK(read.unsampled.at(0).why == "librocm_smi64.so.7 cannot be loaded");
 }
 
+TEST_CASE("Samples in a journal: what a driver keeps for itself, which the first version did not have") {
+  const Scratch scratch;
+  Snapshot snapshot = sampled_from(0, 10, true);
+  snapshot.meters[0].reserved_bytes = 629'145'600;
+  REQUIRE(JournalExporter(scratch.path("."), plain_journal()).export_snapshot(snapshot) == ExportResult::ok);
+  JournalReader reader(scratch.path("."));
+  Snapshot read;
+  REQUIRE(reader.finish(read));
+  REQUIRE(read.meters.size() == 4);
+  CHECK(read.meters[0].reserved_bytes == 629'145'600);
+  CHECK(read.meters[1].reserved_bytes == takt::Meter::kUnknown);
+  JournalReader golden(golden_samples());
+  REQUIRE(golden.finish(read));
+  REQUIRE(read.meters.size() == 4);
+  CHECK(read.meters[0].reserved_bytes == takt::Meter::kUnknown);
+}
+
 TEST_CASE("Samples in a journal: each segment knows its meters, and samples come once") {
   const Scratch scratch;
   {

@@ -69,6 +69,7 @@ TEST_CASE("NVML: what a GPU tells, in Takt's units", "[sample]") {
   CHECK(meter.model == "NVIDIA H100 80GB HBM3");
   CHECK(meter.id == "GPU-000000a0-0000-4000-8000-0123456789ab");
   CHECK(meter.memory_bytes == 80ULL << 30U);
+  CHECK(meter.reserved_bytes == std::int64_t{600} << 20U);
   CHECK(meter.power_limit_mw == 700'000);
   CHECK(meter.quantities.front() == Quantity::energy);
   CHECK(meter.quantities.size() == 7);

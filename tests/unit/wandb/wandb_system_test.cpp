@@ -38,7 +38,7 @@ std::map<std::string, double> told_wandb(const Meter& meter) {
                                              {Quantity::clock, 1800}};
   std::map<std::string, double> found;
   for (const SystemMetric& each : wandb_system_metrics(meter)) {
-    found[each.name] = values.at(each.quantity) * each.scale;
+    found[each.name] = (values.at(each.quantity) - each.less) * each.scale;
   }
   return found;
 }
@@ -48,11 +48,14 @@ std::map<std::string, double> told_wandb(const Meter& meter) {
 TEST_CASE("W&B system metrics: a GPU of NVIDIA's has the names and units of W&B's own client") {
   Meter gpu = sampled_gpu("cuda 0", 1);
   gpu.number = 3;  // in the machine
+  gpu.reserved_bytes = 2'500'000'000;
   const std::map<std::string, double> whole = {{"gpu.3.gpu", 87},
                                                {"gpu.3.powerWatts", 350},
                                                {"gpu.3.powerPercent", 50},
                                                {"gpu.3.temp", 65},
-                                               {"gpu.3.smClock", 1800}};
+                                               {"gpu.3.smClock", 1800},
+                                               {"gpu.3.memoryAllocatedBytes", 40e9},
+                                               {"gpu.3.memoryAllocated", 40e9 / 85e9 * 100}};
   const auto found = told_wandb(gpu);
   CHECK(found.size() == whole.size());
   for (const auto& [name, value] : whole) {
@@ -61,7 +64,22 @@ TEST_CASE("W&B system metrics: a GPU of NVIDIA's has the names and units of W&B'
     CHECK(found.at(name) == Approx(value));
   }
   gpu.power_limit_mw = 0;
-  CHECK(told_wandb(gpu).size() == 4);
+  CHECK(told_wandb(gpu).size() == 6);
+}
+
+TEST_CASE(
+    "W&B system metrics: memory of NVIDIA's is told where the driver tells what it keeps for itself, and of no slice") {
+  Meter gpu = sampled_gpu("cuda 0", 1);
+  CHECK(told_wandb(gpu).count("gpu.0.memoryAllocated") == 0);
+  CHECK(told_wandb(gpu).count("gpu.0.memoryAllocatedBytes") == 0);
+  gpu.reserved_bytes = 0;
+  CHECK(told_wandb(gpu).at("gpu.0.memoryAllocatedBytes") == Approx(42.5e9));
+  CHECK(told_wandb(gpu).at("gpu.0.memoryAllocated") == Approx(50));
+  gpu.memory_bytes = 0;
+  CHECK(told_wandb(gpu).count("gpu.0.memoryAllocatedBytes") == 1);
+  CHECK(told_wandb(gpu).count("gpu.0.memoryAllocated") == 0);
+  gpu.caveat = "a MIG slice";
+  CHECK(told_wandb(gpu).count("gpu.0.memoryAllocatedBytes") == 0);
 }
 
 TEST_CASE("W&B system metrics: what its client measures otherwise has none of its names") {
