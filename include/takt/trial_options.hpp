@@ -22,7 +22,9 @@ struct TrialOptions {
   /// [TAKT_TRIALS_SECONDS] a trial begins no step after so long; 0: however long. In a run of several ranks only the
   /// steps count, as ranks that take different numbers of steps would wait for each other.
   double seconds = 10;
-  bool go_on = false;  ///< [TAKT_TRIALS_GO_ON=0|1] the loop goes on after the trials, instead of ending
+  /// [TAKT_TRIALS_GO_ON=0|1] the loop goes on after the trials, instead of ending. Where these are cut off it ends all
+  /// the same.
+  bool go_on = false;
 
   /// Has the loader begin again when its data end, so that another pass can be taken of a range, or of what is pulled.
   /// Not needed for a range whose iterators are forward iterators.

@@ -40,7 +40,7 @@ TAKT_BEGIN_NAMESPACE
 /// ones. Then the loop ends as if the data had ended, unless TrialOptions::go_on. Results are in Snapshot::trials,
 /// trials.json and, on rank 0, on stdout. What is recorded meanwhile is in no figure of the run. docs/trials.md has the
 /// rules. A process runs trials in one loop at a time, and once: later loops with takt::trials() end at once, or with
-/// go_on are loops without.
+/// go_on are loops without, unless its trials were cut off.
 /// \param loader what a range-based for takes. Of an lvalue a reference is held, anything else is moved in.
 /// \throws takt::Error, when the loop begins, for options that cannot be.
 template <class Range>
@@ -57,8 +57,13 @@ detail::TrialRange<Range, false> trials(const Session& session, Range&& loader, 
 
 /// The same for a loop that pulls its batches:
 ///
-///     auto trials = takt::trials(session);
-///     while (auto batch = trials.next([&] { return loader.next(); })) { step(*batch); }
+///     {
+///       auto trials = takt::trials(session);
+///       while (auto batch = trials.next([&] { return loader.next(); })) { step(*batch); }
+///     }
+///
+/// Where the loop is left by break, its trials end with the object and not before: what is recorded until then is in no
+/// figure of the run. So it has a scope of its own, with the loop.
 inline detail::TrialPull<true> trials(const Session& session, TrialOptions options = TrialOptions::from_env()) {
   return {session, std::move(options)};
 }

@@ -77,8 +77,8 @@ void condition_lines(const TrialResults& results, TrialLines& lines) {
   if (!results.cut.empty()) { lines.push_back("cut off " + printable(results.cut)); }
   if (results.went_on && !results.restored) {
     lines.push_back(
-        fmt::format("the loop went on from where the trials left it: weights and random state have moved by {} "
-                    "steps, the loader by {} batches",
+        fmt::format("the loop went on without TrialOptions::restore: weights and random state have moved by {} "
+                    "steps, and {} batches were taken from the loader",
                     human_count(results.steps_done), human_count(results.batches_taken)));
   }
 }

@@ -117,6 +117,7 @@ bool SessionImpl::end(bool killed) noexcept {
   // A terminal that takes nothing leaves half of the time to the files behind it.
   table_patience.end_at(now() + most / 2);
   fault_patience.end_at(deadline);
+  if (!killed) { tell_open_trials(); }
   const bool done = end_by(deadline);
   table_patience.forget();
   fault_patience.forget();

@@ -121,6 +121,7 @@ class SessionImpl {
   bool has_left_out() const noexcept;
   bool prints() const noexcept { return options_.table && !silent_ && (run_.rank == 0 || options_.all_ranks); }
   void tell_lost(const Snapshot& snapshot);
+  void tell_open_trials() noexcept;
   bool is_wanted() noexcept;
   bool end(bool killed) noexcept;
   bool end_by(Time deadline) noexcept;

@@ -56,8 +56,8 @@ void SessionImpl::set_trials(const std::shared_ptr<const TrialResults>& trials) 
   if (trials->went_on && !trials->restored) {
     report_fault(
         "trials.moved",
-        fmt::format("the loop goes on behind its trials without TrialOptions::save and restore: weights and random "
-                    "state have moved by {} steps, and the loader by {} batches",
+        fmt::format("the loop goes on after its trials without TrialOptions::save and restore: weights and random "
+                    "state have moved by {} steps, and {} batches were taken from the loader",
                     trials->steps_done, trials->batches_taken));
   }
   if (!prints()) { return; }
@@ -70,6 +70,19 @@ void SessionImpl::set_trials(const std::shared_ptr<const TrialResults>& trials) 
 std::shared_ptr<const TrialResults> SessionImpl::trials() {
   const std::lock_guard<std::mutex> lock(data_);
   return trials_;
+}
+
+/// A run that is killed, or dies, leaves its trials wherever they are.
+void SessionImpl::tell_open_trials() noexcept {
+  if (!trials_are_open()) { return; }
+  {
+    const std::lock_guard<std::mutex> lock(data_);
+    if (uncaught_.happened) { return; }
+  }
+  report_fault("trials.open",
+               "trials were still open when the run ended: what was recorded since they began is in none of its "
+               "figures. Where the loop was left, let the object of takt::trials() end with its loop, in a scope of "
+               "its own");
 }
 
 TrialLoopPointer begin_trials(const Session& session, const TrialOptions& options, bool may_repeat) {
@@ -93,7 +106,10 @@ void TrialLoopEnd::operator()(TrialLoop* loop) const noexcept { delete loop; }
 TrialTurn next_turn(TrialLoop& loop) { return loop.next(); }
 bool reset_data(TrialLoop& loop) { return loop.reset(); }
 void begun_again(TrialLoop& loop) noexcept { loop.begun_again(); }
-void data_ended(TrialLoop& loop) { loop.data_ended(); }
+void data_ended(TrialLoop& loop, bool can_begin_again) { loop.data_ended(can_begin_again); }
+void gone_on(TrialLoop& loop, bool has_batch, bool can_begin_again) noexcept {
+  if (!has_batch) { loop.nothing_left(can_begin_again); }
+}
 void note_batch(TrialLoop& loop, const BatchFacts& facts, bool kept) noexcept { loop.note_batch(facts, kept); }
 std::uint64_t begin_copy(TrialLoop& loop) noexcept { return loop.begin_copy(); }
 void end_copy(TrialLoop& loop, std::uint64_t begun) noexcept { loop.end_copy(begun); }

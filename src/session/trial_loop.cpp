@@ -4,6 +4,7 @@
 
 #include <takt/device.hpp>
 
+#include "base/fault.hpp"
 #include "base/words.hpp"
 #include "process/diversion.hpp"
 #include "process/process.hpp"
@@ -24,6 +25,8 @@ namespace detail {
 namespace {
 
 constexpr Key kTrialKeys[kTrialKinds] = {Key{"trial SYNTHETIC"}, Key{"trial IO"}, Key{"trial FULL"}};
+
+std::atomic<bool> g_trials_open{false};
 
 std::uint64_t process_time() noexcept { return process_clock().now_ns(); }
 std::uint64_t trial_now() noexcept { return trial_clock.load(std::memory_order_relaxed)(); }
@@ -46,6 +49,8 @@ TrialTurn turn_of(TrialKind kind) noexcept {
 
 std::atomic<TrialClock> trial_clock{process_time};
 
+bool trials_are_open() noexcept { return g_trials_open.load(std::memory_order_relaxed); }
+
 TrialLoop::TrialLoop(SessionImpl& session, const TrialOptions& options)
     : session_(session), options_(options), begun_ns_(trial_now()) {
   for (unsigned kind = 0; kind < kTrialKinds; ++kind) {
@@ -59,6 +64,7 @@ TrialLoop::TrialLoop(SessionImpl& session, const TrialOptions& options)
 bool TrialLoop::begin() {
   diverted_ = diversion().begin();
   over_ = !diverted_;
+  if (diverted_) { g_trials_open.store(true, std::memory_order_relaxed); }
   if (diverted_ && options_.save) { options_.save(); }
   return diverted_;
 }
@@ -71,7 +77,9 @@ TrialLoop::~TrialLoop() {
 }
 
 void TrialLoop::divert_no_more() noexcept {
-  if (std::exchange(diverted_, false)) { diversion().end(); }
+  if (!std::exchange(diverted_, false)) { return; }
+  diversion().end();
+  g_trials_open.store(false, std::memory_order_relaxed);
 }
 
 TrialTurn TrialLoop::next() {
@@ -160,14 +168,44 @@ void TrialLoop::begun_again() noexcept {
   ++trial_.begun_again;
 }
 
-void TrialLoop::data_ended() {
+/// Only what brings batches is a cure: a reset that is there already brings none.
+const char* TrialLoop::why_no_more(bool can_begin_again) const noexcept {
+  if (!can_begin_again) {
+    return "the loader cannot begin again, as its iterators cannot be assigned: take fewer steps";
+  }
+  if (!step_.boundary) { return "the loader cannot begin again: give TrialOptions::reset, or fewer steps"; }
+  return options_.reset ? "after TrialOptions::reset the loader gave none: have reset put the loader back to its "
+                          "begin, or take fewer steps"
+                        : "the loader gave none when it began again: give one that has batches each time it begins, "
+                          "or take fewer steps";
+}
+
+void TrialLoop::data_ended(bool can_begin_again) {
   in_step_ = false;  // it had no batch
-  cut(trial_steps_ == 0 && batches_ == 0
-          ? "the loader gave no batch"
-          : fmt::format(
-                "the data ended after {} batches, and the loader cannot begin again: give TrialOptions::reset, or "
-                "fewer steps",
-                batches_));
+  cut(trial_steps_ == 0 && batches_ == 0 ? "the loader gave no batch"
+                                         : fmt::format("the data ended after {} batch{}, and {}", batches_,
+                                                       batches_ == 1 ? "" : "es", why_no_more(can_begin_again)));
+  if (!options_.go_on) { return; }
+  report_fault_once("trials.untrained",
+                    "nothing was trained after the trials: they were cut off where the data ended, and so the loop "
+                    "ends instead of going on, as do later loops with takt::trials()");
+}
+
+/// A training of no step looks like one that was quick.
+void TrialLoop::nothing_left(bool can_begin_again) const noexcept {
+  const char* cure = "take fewer steps, or give TrialOptions::restore and reset, which put the loader back";
+  if (!can_begin_again) {
+    cure = "take fewer steps, as the iterators of the loader cannot be assigned, and so it cannot begin again";
+  } else if (restored_) {
+    cure = options_.reset ? "have TrialOptions::restore put the loader back to where it was before, or take fewer steps"
+                          : "have TrialOptions::restore put the loader back to where it was before, with a reset for a "
+                            "range of one pass, or take fewer steps";
+  } else if (options_.reset) {
+    cure = "have TrialOptions::reset put the loader back to its begin, or take fewer steps";
+  }
+  report_fault_once("trials.untrained", Words("nothing was trained after the trials: they took ", batches_,
+                                              batches_ == 1 ? " batch" : " batches",
+                                              ", and the loader gave none to the loop that goes on: ", cure));
 }
 
 void TrialLoop::note_batch(const BatchFacts& facts, bool kept) noexcept {

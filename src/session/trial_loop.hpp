@@ -41,7 +41,8 @@ class TrialLoop {
   TrialTurn next();
   bool reset();
   void begun_again() noexcept;
-  void data_ended();
+  void data_ended(bool can_begin_again);
+  void nothing_left(bool can_begin_again) const noexcept;
   void note_batch(const BatchFacts& facts, bool kept) noexcept;
   std::uint64_t begin_copy() noexcept;
   void end_copy(std::uint64_t begun) noexcept;
@@ -57,6 +58,7 @@ class TrialLoop {
   bool is_trial_over(std::uint64_t now_ns) const noexcept;
   void end_trial();
   bool wait();
+  const char* why_no_more(bool can_begin_again) const noexcept;
   void cut(const std::string& why);
   void finish();
   void divert_no_more() noexcept;
@@ -90,6 +92,9 @@ class TrialLoop {
   std::string cut_;
   bool restored_ = false;
 };
+
+/// Whether trials of the process have begun, and are not over. Any thread.
+bool trials_are_open() noexcept;
 
 /// What time it is for trials: that of the process, unless a test has another.
 using TrialClock = std::uint64_t (*)() noexcept;

@@ -45,8 +45,12 @@ TAKT_EXPORT TrialTurn next_turn(TrialLoop& loop);
 TAKT_EXPORT bool reset_data(TrialLoop& loop);
 /// They begin again.
 TAKT_EXPORT void begun_again(TrialLoop& loop) noexcept;
-/// They cannot: the trials are over.
-TAKT_EXPORT void data_ended(TrialLoop& loop);
+/// They cannot, or there are none when they do: the trials are over.
+/// \param can_begin_again false: not even with a TrialOptions::reset.
+TAKT_EXPORT void data_ended(TrialLoop& loop, bool can_begin_again);
+/// The trials are over, and the loop is one without from now on.
+/// \param has_batch whether the loader had one for it.
+TAKT_EXPORT void gone_on(TrialLoop& loop, bool has_batch, bool can_begin_again) noexcept;
 /// Tells of the batch of this step; of one that is kept, where it lies.
 TAKT_EXPORT void note_batch(TrialLoop& loop, const BatchFacts& facts, bool kept) noexcept;
 /// Around the copy of the kept batch: on the clock of the trials.

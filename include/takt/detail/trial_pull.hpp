@@ -72,7 +72,7 @@ class TrialPull {
       begun_again(*loop_);
       batch = pull();
     }
-    if (!batch) { data_ended(*loop_); }
+    if (!batch) { data_ended(*loop_, true); }
     return batch;
   }
   /// The kept batch. One for each type that is pulled here.
@@ -94,8 +94,10 @@ class TrialPull {
     reset_data(*loop_);
     is_plain_ = true;
     kept_.reset();
-    loop_.reset();
-    return pull();
+    const TrialLoopPointer loop = std::move(loop_);
+    std::invoke_result_t<Pull&> batch = pull();
+    gone_on(*loop, static_cast<bool>(batch), true);
+    return batch;
   }
 
   const Session& session_;

@@ -50,6 +50,7 @@ class TrialRange {
   using Sentinel = decltype(range_access::end_of(std::declval<Loader&>()));
   using Reference = decltype(*std::declval<Iterator&>());
   using Kept = KeptBatch<Reference>;
+  static constexpr bool kCanBeginAgain = std::is_move_assignable_v<Iterator> && std::is_move_assignable_v<Sentinel>;
   static_assert(!Synthetic || Kept::possible,
                 "takt: SYNTHETIC gives one batch to many steps, and this loader gives batches by value that cannot be "
                 "copied. Have it give them by reference, specialise takt::BatchTraits<Batch> with again(), or leave "
@@ -99,7 +100,7 @@ class TrialRange {
       if (turn == TrialTurn::go_on) { return leave(at); }
       if (is_kept_ && has_kept()) { return true; }
       if (!advance(at)) {
-        data_ended(*loop_);
+        data_ended(*loop_, kCanBeginAgain);
         return false;
       }
       if (turn == TrialTurn::give) { return true; }
@@ -138,7 +139,7 @@ class TrialRange {
     return at.at_ != at.end_ || (begin_again(at) && at.at_ != at.end_);
   }
   bool begin_again(Batches& at) {
-    if constexpr (std::is_move_assignable_v<Iterator> && std::is_move_assignable_v<Sentinel>) {
+    if constexpr (kCanBeginAgain) {
       if (!reset_data(*loop_) && !IsMultiPass<Iterator>::value) { return false; }
       at.at_ = range_access::begin_of(loader_);
       at.end_ = range_access::end_of(loader_);
@@ -152,8 +153,10 @@ class TrialRange {
   bool leave(Batches& at) {
     if (!begin_again(at) && std::exchange(has_had_, true)) { ++at.at_; }
     at.trials_ = nullptr;
+    const bool has_batch = at.at_ != at.end_;
+    gone_on(*loop_, has_batch, kCanBeginAgain);
     loop_.reset();
-    return at.at_ != at.end_;
+    return has_batch;
   }
 
   const Session& session_;

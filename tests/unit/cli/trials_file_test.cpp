@@ -157,7 +157,7 @@ TEST_CASE("Trials report: the table says what the figures rest on") {
   REQUIRE(contains(text, "each trial ended with a wait for 2 streams"));
   REQUIRE(contains(text, "1 of these waits failed: the figures may lack work of devices"));
   REQUIRE(contains(text, "cut off in trial 3 of FULL: the program left the loop"));
-  REQUIRE(contains(text, "weights and random state have moved by 800 steps, the loader by 801 batches"));
+  REQUIRE(contains(text, "moved by 800 steps, and 801 batches were taken from the loader"));
   REQUIRE(contains(text, "not told: FULL is faster than the slower of IO and SYNTHETIC"));
   results.of(TrialKind::full).per_s = 195;
   results.of(TrialKind::full).low = 194;

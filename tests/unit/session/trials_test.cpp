@@ -110,6 +110,38 @@ class OnePass {
   int loads_ = 0;
 };
 
+/// Has batches in its first pass only, although its iterators are those of a vector.
+class FirstPassOnly {
+ public:
+  explicit FirstPassOnly(std::size_t batches) : batches_(batches) {}
+  std::vector<int>::iterator begin() { return std::exchange(begun_, true) ? batches_.end() : batches_.begin(); }
+  std::vector<int>::iterator end() { return batches_.end(); }
+
+ private:
+  std::vector<int> batches_;
+  bool begun_ = false;
+};
+
+/// Its iterators cannot be assigned, as those of some views.
+class Unassignable {
+ public:
+  explicit Unassignable(int batches) : left_(batches) {}
+  struct Iterator {
+    int& left;
+    int operator*() const { return left; }
+    Iterator& operator++() {
+      --left;
+      return *this;
+    }
+    friend bool operator!=(const Iterator& at, std::nullptr_t) { return at.left > 0; }
+  };
+  Iterator begin() { return {left_}; }
+  std::nullptr_t end() { return nullptr; }
+
+ private:
+  int left_;
+};
+
 struct MoveOnly {
   std::unique_ptr<int> value;
   explicit MoveOnly(int number = 0) : value(std::make_unique<int>(number)) {}
@@ -432,6 +464,56 @@ TEST_CASE("Trials: data that end for good cut the trials off, and what was whole
   }
 }
 
+TEST_CASE("Trials: data that do not come back when they begin again say so, and name the cure of that") {
+  const VirtualTime time;
+  const support::CaughtFaults faults;
+  Session session("trials", by_hand());
+  TrialOptions options = all_trials();
+  std::string expected;
+  const auto run = [&](auto& loader) {
+    for (auto&& batch : takt::trials(session, loader, options)) {
+      (void)batch;
+      step();
+    }
+  };
+  SECTION("a reset that brings nothing, of a range") {
+    options.reset = [] {};
+    OnePass<int> loader(25);
+    run(loader);
+    expected =
+        "the data ended after 25 batches, and after TrialOptions::reset the loader gave none: have reset put the "
+        "loader back to its begin, or take fewer steps";
+  }
+  SECTION("a reset that brings nothing, of what is pulled") {
+    options.reset = [] {};
+    int left = 25;
+    auto trials = takt::trials(session, options);
+    while (trials.next([&] { return left-- > 0; })) { step(); }
+    expected =
+        "the data ended after 25 batches, and after TrialOptions::reset the loader gave none: have reset put the "
+        "loader back to its begin, or take fewer steps";
+  }
+  SECTION("a range that begins again with nothing") {
+    FirstPassOnly loader(25);
+    run(loader);
+    expected =
+        "the data ended after 25 batches, and the loader gave none when it began again: give one that has batches "
+        "each time it begins, or take fewer steps";
+  }
+  SECTION("a range whose iterators cannot begin again, with a reset or without") {
+    if (GENERATE(false, true)) {
+      options.reset = [] {};
+    }
+    Unassignable loader(25);
+    run(loader);
+    expected =
+        "the data ended after 25 batches, and the loader cannot begin again, as its iterators cannot be assigned: take "
+        "fewer steps";
+  }
+  REQUIRE(results_of(session).cut == "in trial 1 of IO: " + expected);
+  REQUIRE(contains(faults.text(), expected));
+}
+
 TEST_CASE("Trials: a loop that is left, or thrown out of, ends its trials, and recording goes on") {
   const VirtualTime time;
   const support::CaughtFaults faults;
@@ -526,7 +608,141 @@ TEST_CASE("Trials: going on without restore says what has moved") {
   }
   REQUIRE(last == 199);
   REQUIRE(takt_test::calls_of(session.snapshot(), "Batch") == before + 39);
-  REQUIRE(contains(faults.text(), "weights and random state have moved by 160 steps, and the loader by 161 batches"));
+  REQUIRE(contains(faults.text(),
+                   "weights and random state have moved by 160 steps, and 161 batches were taken from the loader"));
+  REQUIRE_FALSE(contains(faults.text(), "nothing was trained"));
+}
+
+TEST_CASE("Trials: going on without restore does not say that a loader has moved that begins again") {
+  const VirtualTime time;
+  const support::CaughtFaults faults;
+  Session session("trials", by_hand());
+  std::vector<int> batches(50);
+  TrialOptions options = all_trials();
+  options.go_on = true;
+  int steps = 0;
+  for (auto&& batch : takt::trials(session, batches, options)) {
+    steps += 1 + batch;
+    step();
+  }
+  REQUIRE(steps == 160 + 50);
+  REQUIRE(contains(faults.text(), "161 batches were taken from the loader"));
+  REQUIRE_FALSE(contains(faults.text(), "the loader by"));
+}
+
+TEST_CASE("Trials: a loop that goes on and gets no batch says that nothing was trained, and why") {
+  const bool pulled = GENERATE(false, true);
+  const VirtualTime time;
+  const support::CaughtFaults faults;
+  Session session("trials", by_hand());
+  TrialOptions options = all_trials();
+  options.go_on = true;
+  OnePass<int> loader(161);
+  std::string cure;
+  SECTION("with no function") { cure = "take fewer steps, or give TrialOptions::restore and reset"; }
+  SECTION("with a reset that brings nothing") {
+    options.reset = [&] { loader.rewind(0); };
+    cure = "have TrialOptions::reset put the loader back to its begin, or take fewer steps";
+  }
+  SECTION("with a restore that brings nothing") {
+    options.restore = [] {};
+    cure =
+        "have TrialOptions::restore put the loader back to where it was before, with a reset for a range of one pass, "
+        "or take fewer steps";
+  }
+  int steps = 0;
+  if (pulled) {
+    int left = 161;
+    auto trials = takt::trials(session, options);
+    for (; trials.next([&] { return left-- > 0; }); ++steps) { step(); }
+    REQUIRE_FALSE(trials.next([&] { return left-- > 0; }));
+  } else {
+    for (auto&& batch : takt::trials(session, loader, options)) {
+      steps += 1 + batch * 0;
+      step();
+    }
+  }
+  REQUIRE(steps == 160);
+  REQUIRE(results_of(session).cut.empty());
+  REQUIRE(contains(faults.text(),
+                   "nothing was trained after the trials: they took 161 batches, and the loader gave none to the loop "
+                   "that goes on: " +
+                       cure));
+}
+
+TEST_CASE("Trials: where a loader cannot begin again, fewer steps are the cure of a loop that gets no batch") {
+  const VirtualTime time;
+  const support::CaughtFaults faults;
+  Session session("trials", by_hand());
+  TrialOptions options = all_trials();
+  options.go_on = true;
+  options.reset = [] {};
+  Unassignable loader(161);
+  int steps = 0;
+  for (auto&& batch : takt::trials(session, loader, options)) {
+    steps += 1 + batch * 0;
+    step();
+  }
+  REQUIRE(steps == 160);
+  REQUIRE(contains(faults.text(), "that goes on: take fewer steps, as the iterators of the loader cannot be assigned"));
+}
+
+TEST_CASE("Trials: a loop that was to go on and whose data end in its trials says that nothing was trained") {
+  const VirtualTime time;
+  const support::CaughtFaults faults;
+  Session session("trials", by_hand());
+  TrialOptions options = all_trials();
+  options.go_on = GENERATE(true, false);
+  int entered = 0;
+  OnePass<int> loader(130);
+  for (auto&& batch : takt::trials(session, loader, options)) {
+    entered += 1 + batch * 0;
+    step();
+  }
+  REQUIRE(contains(results_of(session).cut, "in trial 2 of FULL"));
+  const int before = entered;
+  loader.rewind(10);
+  for (auto&& batch : takt::trials(session, loader, options)) { entered += 1 + batch * 0; }
+  REQUIRE(entered == before);
+  REQUIRE(contains(faults.text(),
+                   "nothing was trained after the trials: they were cut off where the data ended, and so the loop ends "
+                   "instead of going on, as do later loops with takt::trials()") == options.go_on);
+}
+
+TEST_CASE("Trials: that are still open at the end of the run are told, with the cure") {
+  const VirtualTime time;
+  const support::CaughtFaults faults;
+  Session session("trials", by_hand());
+  const char* const told = "trials were still open when the run ended";
+  int entered = 0;
+  const auto pull_some = [&](auto& trials) {
+    while (trials.next([] { return true; })) {
+      step();
+      if (++entered == 30) { break; }
+    }
+  };
+  SECTION("the object outlives its loop") {
+    auto trials = takt::trials(session, all_trials());
+    pull_some(trials);
+    REQUIRE_FALSE(contains(faults.text(), told));
+    session.close();
+    REQUIRE(contains(faults.text(), told));
+    REQUIRE(contains(faults.text(), "let the object of takt::trials() end with its loop, in a scope of its own"));
+  }
+  SECTION("it ends with its loop") {
+    {
+      auto trials = takt::trials(session, all_trials());
+      pull_some(trials);
+    }
+    session.close();
+    REQUIRE_FALSE(contains(faults.text(), told));
+  }
+  SECTION("the trials came to their end") {
+    auto trials = takt::trials(session, all_trials());
+    while (trials.next([] { return true; })) { step(); }
+    session.close();
+    REQUIRE_FALSE(contains(faults.text(), told));
+  }
 }
 
 TEST_CASE("Trials: a pull loop goes on, too") {
