@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -32,7 +33,7 @@ class JsonLines {
       return;
     }
     bool any = false;
-    for (std::size_t at = 0; at < value.size(); ++at) { element(any, value.element(at)); }
+    for (std::size_t at = 0; at < value.size(); ++at) { element(any, printable_json(value.element(at))); }
     out_ += any ? "\n]" : "[]";
   }
   /// \param make the JsonText of one of `values`.
@@ -40,7 +41,14 @@ class JsonLines {
   void array(const char* name, const Values& values, Make make) {
     begin(name);
     bool any = false;
-    for (const auto& each : values) { element(any, make(each).text()); }
+    for (const auto& each : values) { element(any, printable_json(make(each).text())); }
+    out_ += any ? "\n]" : "[]";
+  }
+  /// \param elements by printable_json(), made before.
+  void array_of_printable(const char* name, const std::vector<std::string>& elements) {
+    begin(name);
+    bool any = false;
+    for (const std::string& each : elements) { element(any, each); }
     out_ += any ? "\n]" : "[]";
   }
   /// Returns whether all of it was taken.
@@ -54,8 +62,8 @@ class JsonLines {
   static constexpr std::size_t kPiece = std::size_t{1} << 20U;  // of the text, in memory
 
   void begin(const char* name) { out_ += (std::exchange(begun_, true) ? ",\n" : "{\n") + JsonText(name).text() + ": "; }
-  void element(bool& any, std::string_view text) {
-    out_.append(std::exchange(any, true) ? ",\n " : "[\n ").append(printable_json(text));
+  void element(bool& any, std::string_view printable) {
+    out_.append(std::exchange(any, true) ? ",\n " : "[\n ").append(printable);
     if (out_.size() >= kPiece) { hand_over(); }
   }
   void hand_over() {

@@ -4,15 +4,17 @@
 
 #include <takt/measurement.hpp>
 
-#include <memory>
 #include <string>
 #include <vector>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// results.csv: a line for each measurement, by docs/models.md. Any thread.
-std::string measurements_csv(const std::vector<std::shared_ptr<const Measurement>>& measurements);
+/// A measurement in results.csv: its line, by docs/models.md. Any thread.
+std::string measurement_csv(const Measurement& measurement);
+
+/// results.csv of such lines. Any thread.
+std::string measurements_csv(const std::vector<std::string>& rows);
 
 }  // namespace detail
 TAKT_END_NAMESPACE

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "report/measurements_json.hpp"
 
+#include "base/text.hpp"
 #include "report/json_lines.hpp"
 
 #include <cstddef>
@@ -86,7 +87,7 @@ JsonText runs_json(const std::vector<MeasuredRun>& runs) {
           {"others_busy", runs_column(runs, &MeasuredRun::others_busy)}};
 }
 
-JsonText measurement_json(const Measurement& measurement) {
+JsonText measurement_members(const Measurement& measurement) {
   return {{"name", measurement.name},
           {"end", to_string(measurement.end)},
           {"warmup", measurement.warmup},
@@ -112,7 +113,11 @@ JsonText measurement_json(const Measurement& measurement) {
 
 }  // namespace
 
-std::string measurements_json(const RunInfo& run, const std::vector<std::shared_ptr<const Measurement>>& measurements) {
+std::string measurement_json(const Measurement& measurement) {
+  return printable_json(measurement_members(measurement).text());
+}
+
+std::string measurements_json(const RunInfo& run, const std::vector<std::string>& elements) {
   std::string text;
   const JsonLines::Sink take = [&text](const std::string& piece) {
     text += piece;
@@ -124,9 +129,16 @@ std::string measurements_json(const RunInfo& run, const std::vector<std::shared_
   lines.member("rank", run.rank);
   lines.member("world_size", run.world_size);
   lines.member("host", run.host);
-  lines.array("measurements", measurements, [](const auto& each) { return measurement_json(*each); });
+  lines.array_of_printable("measurements", elements);
   lines.finish();
   return text;
+}
+
+std::string measurements_json(const RunInfo& run, const std::vector<std::shared_ptr<const Measurement>>& measurements) {
+  std::vector<std::string> elements;
+  elements.reserve(measurements.size());
+  for (const auto& each : measurements) { elements.push_back(measurement_json(*each)); }
+  return measurements_json(run, elements);
 }
 
 }  // namespace detail

@@ -12,7 +12,13 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// results.json: what measurements have found, with every run, by schema takt-results/1. Any thread.
+/// A measurement in results.json, with every run. Any thread, as for all here.
+std::string measurement_json(const Measurement& measurement);
+
+/// results.json of such texts, by schema takt-results/1.
+std::string measurements_json(const RunInfo& run, const std::vector<std::string>& elements);
+
+/// The same of what they are made of.
 std::string measurements_json(const RunInfo& run, const std::vector<std::shared_ptr<const Measurement>>& measurements);
 
 }  // namespace detail

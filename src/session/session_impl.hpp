@@ -11,6 +11,7 @@
 #include "history/step_history.hpp"
 #include "process/process.hpp"
 #include "ranks/rank_steps.hpp"
+#include "report/results_text.hpp"
 #include "session/export_worker.hpp"
 #include "session/gathered_job.hpp"
 #include "session/gpu_poller.hpp"
@@ -173,6 +174,9 @@ class SessionImpl {
   std::optional<ClockReading> clock_reading_;
   bool ended_ = false;  // too late for another exporter
   Uncaught uncaught_;   // of which the process dies
+
+  std::mutex writing_results_;
+  ResultsText results_text_;
 
   std::mutex looking_;                    // at the history; behind collecting_
   std::shared_ptr<StepHistory> history_;  // none: switched off, or there was no memory for it

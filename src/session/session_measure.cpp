@@ -11,8 +11,7 @@
 #include "base/text.hpp"
 #include "base/words.hpp"
 #include "process/diversion.hpp"
-#include "report/measurements_csv.hpp"
-#include "report/measurements_json.hpp"
+#include "report/results_text.hpp"
 #include "session/measure_loop.hpp"
 #include "session/session_impl.hpp"
 
@@ -115,9 +114,10 @@ Measurement SessionImpl::measure(std::string name, StreamRef stream, const std::
   }
   if (!writes_files()) { return measurement; }
   const QuietSignals quiet;  // this is a thread of the program's
-  const MeasurementList all = measurements();
-  write_file("results.csv", measurements_csv(all));
-  write_file("results.json", measurements_json(run_, all));
+  const std::lock_guard<std::mutex> lock(writing_results_);
+  results_text_.update(measurements());
+  write_file("results.csv", results_text_.csv());
+  write_file("results.json", results_text_.json(run_));
   return measurement;
 }
 

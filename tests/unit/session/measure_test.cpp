@@ -4,6 +4,8 @@
 
 #include "measure/model_costs.hpp"
 #include "measure/prediction_check.hpp"
+#include "report/measurements_json.hpp"
+#include "report/results_text.hpp"
 #include "support/catch.hpp"
 #include "support/caught_faults.hpp"
 #include "support/scoped_env.hpp"
@@ -279,6 +281,26 @@ TEST_CASE("Measure: hostile names are in one line of CSV, in valid JSON, and com
   CHECK_FALSE(contains(text, "\xe2\x80\xae"));
   CHECK_FALSE(contains(text, std::string(300, 'n')));
   CHECK(contains(faults.text(), "control characters"));
+}
+
+TEST_CASE("Measure: both files are those of all measurements at once, also behind one in the place of another") {
+  const support::CaughtFaults faults;
+  const takt_test::Scratch scratch;
+  Session session("measured", with_files(scratch));
+  int runs = 10;
+  for (const char* const name : {"net a", "net \"b\", 8", "net c", "net \"b\", 8", "net d", "net a", "net d"}) {
+    takt::measure(
+        session, name, [] {}, few(runs++));
+    const auto all = session.snapshot().measurements;
+    takt::detail::ResultsText at_once;
+    at_once.update(all);
+    const std::string csv = takt_test::read_text(session.run().directory + "/results.csv");
+    REQUIRE(csv == at_once.csv());
+    REQUIRE(takt_test::read_text(session.run().directory + "/results.json") ==
+            takt::detail::measurements_json(session.run(), all));
+    REQUIRE(takt::detail::read_model_costs(csv, "results.csv").size() == all.size());
+  }
+  REQUIRE(session.snapshot().measurements.size() == 4);
 }
 
 TEST_CASE("Measure: results.json has each run, column by column") {
