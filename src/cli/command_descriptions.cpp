@@ -152,7 +152,8 @@ void describe_scaling(CLI::App& app, Call& call) {
 }
 
 void describe_trace(CLI::App& app, Call& call) {
-  CLI::App* const trace = app.add_subcommand("trace", "Write a time line of the steps, for https://ui.perfetto.dev");
+  CLI::App* const trace =
+      app.add_subcommand("trace", "Write a time line of steps and recorded regions, for https://ui.perfetto.dev");
   trace->footer(kUsualStatus);
   trace->add_option("RUN", call.run, kRuns)->type_name("RUN");
   trace

@@ -24,11 +24,14 @@ struct KnownFile {
   std::string_view word;
 };
 
-constexpr KnownFile kKnownFiles[] = {
-    {"summary.json", "\"takt-summary/"}, {"trace.json", "{\"displayTimeUnit\":\"ms\",\"traceEvents\":["},
-    {"trials.json", "\"takt-trials/"},   {"results.csv", "name,"},
-    {"results.json", "\"takt-results/"}, {"mlflow.json", "\"takt-mlflow/"},
-    {"wandb.json", "\"takt-wandb/"}};
+constexpr KnownFile kKnownFiles[] = {{"summary.json", "\"takt-summary/"},
+                                     {"trace.json", "{\"displayTimeUnit\":\"ms\",\"traceEvents\":["},
+                                     {"trace.json.part", "{\"displayTimeUnit\":\"ms\",\"traceEvents\":["},
+                                     {"trials.json", "\"takt-trials/"},
+                                     {"results.csv", "name,"},
+                                     {"results.json", "\"takt-results/"},
+                                     {"mlflow.json", "\"takt-mlflow/"},
+                                     {"wandb.json", "\"takt-wandb/"}};
 constexpr KnownFile kSegment = {"", "TAKTJRNL"};
 constexpr std::string_view kFrameWord = "tFrm";  // of a segment whose header is damaged
 constexpr std::size_t kFirstBytes = 4096;

@@ -38,11 +38,23 @@ detail::JsonText clock_json(const AlignedRank& each) {
   return json;
 }
 
-detail::JsonText other_data(const AlignedRanks& run, std::int64_t origin_ns) {
-  detail::JsonText ranks = detail::JsonText::array();
+/// What a rank has recorded, and how far its streams may lie beside its threads.
+detail::JsonText recorded_json(const RecordedTimeLine& line, const Snapshot& snapshot) {
+  detail::JsonText devices = detail::JsonText::array();
+  for (const TimeLineInfo& each : snapshot.time_lines) {
+    devices.push_back(
+        {{"device", fmt::format("{} {}", each.device, each.number)}, {"gpu_clock_error_ns", each.clock_error_ns}});
+  }
+  return {{"file", line.file()},
+          {"slices", line.slices()},
+          {"dropped_spans", line.dropped_spans()},
+          {"damaged_lines", line.damaged_lines()},
+          {"time_lines", devices}};
+}
+
+detail::JsonText other_data(const AlignedRanks& run, const detail::JsonText& ranks, std::int64_t origin_ns) {
   detail::JsonText losses = detail::JsonText::array();
   for (const AlignedRank& each : run.ranks) {
-    ranks.push_back(clock_json(each));
     for (const Loss& loss : each.rank.snapshot.losses) {
       losses.push_back(
           {{"rank", each.rank.snapshot.run.rank}, {"what", loss.what}, {"where", loss.where}, {"count", loss.count}});
@@ -75,7 +87,7 @@ void JobTrace::write(const AlignedRanks& run) {
   for (const AlignedRank& each : run.ranks) { origin_ns_ = std::min(origin_ns_, each.common_ns(0)); }
   must(file_.write(detail::kTraceHead));
   for (const AlignedRank& each : run.ranks) { add_rank(each); }
-  must(file_.write(detail::trace_tail(other_data(run, origin_ns_))) && file_.commit());
+  must(file_.write(detail::trace_tail(other_data(run, ranks_, origin_ns_))) && file_.commit());
 }
 
 void JobTrace::add_rank(const AlignedRank& each) {
@@ -83,21 +95,54 @@ void JobTrace::add_rank(const AlignedRank& each) {
   const std::string name = fmt::format("rank {} ({})", run.rank, run.host);
   add(detail::trace_metadata("process_name", run.rank, 0, {{"name", name}}));
   add(detail::trace_metadata("process_sort_index", run.rank, 0, {{"sort_index", run.rank}}));
+  RecordedTimeLine line(each.rank.folder, run);
+  add_recorded(each, line);
   detail::CounterTracks tracks;
   const Rank again = read_rank(each.rank.folder, [&](const Snapshot& part) {
-    add_steps(each, part);
+    add_steps(each, part, line);
     add_samples(each, part, tracks);
   });
   add_end(each, again.snapshot);
+  detail::JsonText json = clock_json(each);
+  if (line.is_there()) { json.add("recorded", recorded_json(line, again.snapshot)); }
+  ranks_.push_back(json);
 }
 
-void JobTrace::add_steps(const AlignedRank& each, const Snapshot& snapshot) {
+void JobTrace::add_recorded(const AlignedRank& each, RecordedTimeLine& line) {
+  if (!line.refusal().empty()) {
+    remarks_.push_back(line.refusal() + "; of this rank there are the steps of its journal");
+    all_ = false;
+  }
+  if (line.is_there()) {
+    line.read([&](const TraceEvent& event) { add_event(each, event); });
+    regions_ += line.slices();
+    ++recorded_ranks_;
+  }
+  remarks_.insert(remarks_.end(), line.remarks().begin(), line.remarks().end());
+}
+
+void JobTrace::add_event(const AlignedRank& each, const TraceEvent& event) {
+  const int rank = each.rank.snapshot.run.rank;
+  if (event.what == TraceEvent::What::slice) {
+    add_slice(each, event.begin_ns, event.duration_ns, event.track, event.name, event.kind);
+  } else if (event.what == TraceEvent::What::track_name) {
+    add(detail::trace_metadata("thread_name", rank, event.track, {{"name", event.name}}));
+  } else if (event.what == TraceEvent::What::track_order) {
+    add(detail::trace_metadata("thread_sort_index", rank, event.track, {{"sort_index", event.order}}));
+  }
+}
+
+/// A step whose region was recorded is there already: a slice of it in the same place would say it twice. What ends
+/// behind the last region of its thread was not recorded, as a run that was killed has written its journal later, or
+/// as the time line was full.
+void JobTrace::add_steps(const AlignedRank& each, const Snapshot& snapshot, const RecordedTimeLine& line) {
   for (const Row& row : snapshot.rows) {
     if (row.series >= snapshot.series.size()) { continue; }
     const Series& series = snapshot.series[row.series];
     const PathStats& path = snapshot.paths[series.path];
-    add_slice(each, row.begin_ns, row.host_ns, snapshot.threads[series.thread],
-              fmt::format("{} {}", path.name, row.step), path.kind);
+    const std::uint32_t track = snapshot.threads[series.thread].id;
+    if (line.covers(track, detail::wrapped_sum(row.begin_ns, row.host_ns))) { continue; }
+    add_slice(each, row.begin_ns, row.host_ns, track, fmt::format("{} {}", path.name, row.step), path.kind);
   }
 }
 
@@ -115,20 +160,20 @@ void JobTrace::add_end(const AlignedRank& each, const Snapshot& snapshot) {
   for (const OpenRegion& open : snapshot.open) {
     const PathStats& path = snapshot.paths[open.path];
     add_slice(each, detail::wrapped_difference(snapshot.wall_ns, open.open_ns), open.open_ns,
-              snapshot.threads[open.thread], path.name + " (open)", path.kind);
+              snapshot.threads[open.thread].id, path.name + " (open)", path.kind);
   }
   for (const ThreadInfo& thread : snapshot.threads) {
     add(detail::track_names(each.rank.snapshot.run.rank, thread.id, thread.name, thread.id));
   }
 }
 
-void JobTrace::add_slice(const AlignedRank& each, std::int64_t begin_ns, std::int64_t length_ns,
-                         const ThreadInfo& thread, const std::string& name, Kind kind) {
+void JobTrace::add_slice(const AlignedRank& each, std::int64_t begin_ns, std::int64_t length_ns, std::uint32_t track,
+                         const std::string& name, Kind kind) {
   const std::int64_t begin = each.common_ns(begin_ns);
   const std::int64_t end = each.common_ns(detail::wrapped_sum(begin_ns, length_ns));
   const detail::TraceSlice slice = {name, to_string(kind), detail::wrapped_difference(begin, origin_ns_),
                                     std::max<std::int64_t>(detail::wrapped_difference(end, begin), 0)};
-  add(detail::trace_slice(slice, each.rank.snapshot.run.rank, thread.id));
+  add(detail::trace_slice(slice, each.rank.snapshot.run.rank, track));
   ++slices_;
 }
 

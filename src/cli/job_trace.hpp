@@ -5,31 +5,47 @@
 #include <takt/config.hpp>
 
 #include "base/file.hpp"
+#include "base/json_text.hpp"
 #include "cli/aligned_ranks.hpp"
+#include "cli/recorded_time_line.hpp"
+#include "cli/trace_event.hpp"
 #include "report/counter_tracks.hpp"
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 TAKT_BEGIN_NAMESPACE
 namespace cli {
 
-/// One time line of several ranks: a process for each, all by one clock. The file appears when it is whole. Journals go
-/// through it in parts. One thread at a time.
+/// One time line of several ranks: a process for each, all by one clock. A rank that has recorded a time line has its
+/// regions there, and behind them, as others from the start, the steps of its journal. The file appears when it is
+/// whole. What is read goes through in parts. One thread at a time.
 class JobTrace {
  public:
   /// \throws takt::Error where the file cannot be written, as all of these do.
   explicit JobTrace(const std::string& file);
 
   void write(const AlignedRanks& run);
+
   std::uint64_t slices() const noexcept { return slices_; }
+  /// Of these, the regions that ranks have recorded.
+  std::uint64_t regions() const noexcept { return regions_; }
+  /// How many ranks have.
+  std::uint64_t recorded_ranks() const noexcept { return recorded_ranks_; }
+  /// What of recorded time lines is not in it, and why. Printable.
+  const std::vector<std::string>& remarks() const noexcept { return remarks_; }
+  /// Whether each time line that lies in a rank's folder could be used.
+  bool all() const noexcept { return all_; }
 
  private:
   void add_rank(const AlignedRank& each);
-  void add_steps(const AlignedRank& each, const Snapshot& snapshot);
+  void add_recorded(const AlignedRank& each, RecordedTimeLine& line);
+  void add_event(const AlignedRank& each, const TraceEvent& event);
+  void add_steps(const AlignedRank& each, const Snapshot& snapshot, const RecordedTimeLine& line);
   void add_samples(const AlignedRank& each, const Snapshot& snapshot, detail::CounterTracks& tracks);
   void add_end(const AlignedRank& each, const Snapshot& snapshot);
-  void add_slice(const AlignedRank& each, std::int64_t begin_ns, std::int64_t length_ns, const ThreadInfo& thread,
+  void add_slice(const AlignedRank& each, std::int64_t begin_ns, std::int64_t length_ns, std::uint32_t track,
                  const std::string& name, Kind kind);
   void add(const std::string& event);
   void must(bool written);
@@ -37,6 +53,11 @@ class JobTrace {
   detail::WholeFile file_;
   std::int64_t origin_ns_ = 0;  // when the first of them began, by the common clock
   std::uint64_t slices_ = 0;
+  std::uint64_t regions_ = 0;
+  std::uint64_t recorded_ranks_ = 0;
+  detail::JsonText ranks_ = detail::JsonText::array();  // of otherData
+  std::vector<std::string> remarks_;
+  bool all_ = true;
   bool is_first_ = true;
 };
 

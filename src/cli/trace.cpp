@@ -85,9 +85,13 @@ int trace_of_all(const std::vector<RankFolder>& folders, const std::string& file
   JobTrace line(file);
   line.write(run);
   tell_alignment(run);
-  fmt::print("{}: {} slices of {} ranks, steps and what was open at the end\n", detail::printable(file), line.slices(),
-             run.ranks.size());
-  return run.all ? 0 : kBroken;
+  for (const std::string& each : line.remarks()) { fmt::print(stderr, "takt: {}\n", each); }
+  const std::string recorded = line.recorded_ranks() == 0 ? ""
+                                                          : fmt::format(" {} regions that {} of them recorded,",
+                                                                        line.regions(), line.recorded_ranks());
+  fmt::print("{}: {} slices of {} ranks{}{} steps and what was open at the end\n", detail::printable(file),
+             line.slices(), run.ranks.size(), recorded.empty() ? "," : ":", recorded);
+  return run.all && line.all() ? 0 : kBroken;
 }
 
 /// Of the newest attempt that has it, the folder of this rank.

@@ -63,6 +63,29 @@ class Nesting(rig.Case):
         self.assertIn("IO (open)", {event["name"] for event in events})
         self.assertEqual(len({event["tid"] for event in events if event["name"].startswith(("Batch", "Epoch"))}), 1)
 
+    def test_the_time_line_of_a_job_has_each_region_of_its_ranks_once(self):
+        for rank in (0, 1):
+            self.run_program(TAKT_RUN_ID="job", RANK=rank, WORLD_SIZE=2, LOCAL_RANK=rank, TAKT_TRACE=1, TAKT_EXIT_MS=60_000)
+        recorded = [slices(folder / "trace.json")[0] for folder in self.folders()]
+        self.assertEqual(len(recorded), 2)
+        file = self.scratch / "job.json"
+        merged = self.scratch / "all.tar"
+        command = lambda *words: subprocess.run([os.environ["COMMAND"], *map(str, words)], check=True, env=rig.environment(),
+                                                capture_output=True, text=True)
+        command("merge", self.runs, "-o", merged)
+        for run in (self.runs, merged):
+            with self.subTest(run.name):
+                done = command("trace", run, "-o", file)
+                events, other = slices(file)
+                self.assertIn(f": {sum(map(len, recorded))} regions that 2 of them recorded, steps and what was open", done.stdout)
+                self.assertEqual(done.stderr, "")
+                for rank, of_rank in enumerate(recorded):
+                    self.assertEqual(other["ranks"][rank]["recorded"]["slices"], len(of_rank))
+                    own = [each for each in events if each["pid"] == rank and not each["name"].endswith(" (open)")]
+                    shape = lambda all_: sorted((each["tid"], each["name"], each["cat"], round(each["dur"] * 1000)) for each in all_)
+                    self.assertEqual(shape(own), shape(of_rank))
+                self.assertEqual(crossings([each for each in events if not each["name"].endswith(" (open)")]), [])
+
     def test_coroutines_nest(self):
         if "COROUTINES" not in os.environ:
             self.skipTest("the compiler has no coroutines")

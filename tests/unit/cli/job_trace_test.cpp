@@ -5,12 +5,10 @@
 #include <takt/error.hpp>
 
 #include "cli/commands.hpp"
-#include "journal/journal_writer.hpp"
 #include "support/catch.hpp"
-#include "support/journal_helpers.hpp"
-#include "support/random.hpp"
 #include "support/sampled_run.hpp"
 #include "support/scratch.hpp"
+#include "support/true_job.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -22,103 +20,10 @@
 #include <string>
 #include <vector>
 
-#include <sys/stat.h>
-
 using namespace takt_test;
 using nlohmann::json;
-using takt::Snapshot;
 
 namespace {
-
-constexpr std::int64_t kStart = 1'700'000'000'000'000'000;  // of rank 0, by its own clock
-constexpr std::int64_t kMs = 1'000'000;
-
-/// The clock of a rank beside that of rank 0.
-struct OtherClock {
-  std::int64_t ahead_ns = 0;
-  double drift = 0;
-
-  std::int64_t reading(std::int64_t true_ns) const {
-    return true_ns + ahead_ns + std::llround(drift * static_cast<double>(true_ns - kStart));
-  }
-};
-
-/// A job in which all ranks leave Comm together, and what was written of them.
-class TrueJob {
- public:
-  TrueJob(std::vector<OtherClock> clocks, std::size_t steps) : clocks_(std::move(clocks)) {
-    for (std::size_t rank = 0; rank < clocks_.size(); ++rank) { add_rank(static_cast<int>(rank)); }
-    std::vector<std::int64_t> now(clocks_.size(), kStart);
-    for (std::size_t rank = 0; rank < now.size(); ++rank) { now[rank] += static_cast<std::int64_t>(rank) * kMs; }
-    for (std::size_t step = 0; step < steps; ++step) { run_step(step, now); }
-  }
-
-  /// By the clock of rank 0.
-  std::int64_t begin_ns(std::size_t rank, std::size_t step) const { return begins_[rank][step]; }
-  Snapshot& rank(std::size_t number) { return ranks_[number]; }
-
-  std::string write(const Scratch& scratch) const {
-    std::string run = scratch.path("run");
-    ::mkdir(run.c_str(), 0700);
-    for (const Snapshot& each : ranks_) {
-      const std::string folder = run + "/rank-" + std::to_string(each.run.rank);
-      REQUIRE(::mkdir(folder.c_str(), 0700) == 0);
-      takt::detail::JournalExporter exporter(folder, plain_journal());
-      Snapshot beginning;
-      beginning.run = each.run;
-      exporter.begin(beginning);
-      REQUIRE(exporter.export_snapshot(each) == takt::ExportResult::ok);
-    }
-    return run;
-  }
-
- private:
-  void add_rank(int number) {
-    Snapshot snapshot;
-    snapshot.run.id = "job";
-    snapshot.run.rank = number;
-    snapshot.run.world_size = static_cast<int>(clocks_.size());
-    snapshot.run.host = "node" + std::to_string(number);
-    snapshot.run.start_unix_ns = clocks_[static_cast<std::size_t>(number)].reading(kStart + number * kMs);
-    snapshot.finished = true;
-    add_series(snapshot, add_path(snapshot, "Batch"), add_thread(snapshot, "main"));
-    add_path(snapshot, "Forward", 0, takt::Kind::compute);
-    add_path(snapshot, "Comm", 0, takt::Kind::comm);
-    add_path(snapshot, "Optimizer", 0, takt::Kind::compute);
-    ranks_.push_back(snapshot);
-    begins_.emplace_back();
-  }
-
-  /// Up to so many ns.
-  std::int64_t some(std::uint64_t most) { return static_cast<std::int64_t>(random_.below(most)); }
-
-  void run_step(std::size_t step, std::vector<std::int64_t>& now) {
-    std::vector<std::int64_t> arrived;
-    arrived.reserve(now.size());
-    for (const std::int64_t each : now) { arrived.push_back(each + 5 * kMs + some(5 * kMs)); }
-    const std::int64_t together = *std::max_element(arrived.begin(), arrived.end()) + kMs;
-    for (std::size_t rank = 0; rank < now.size(); ++rank) {
-      const std::int64_t left = together + some(2000);  // nobody leaves it to the ns
-      const std::int64_t optimized = left + kMs + some(2 * kMs);
-      const std::int64_t end = optimized + some(1000);  // which no region covers
-      const OtherClock& clock = clocks_[rank];
-      takt::Row& row = add_row(ranks_[rank], 0, step);
-      row.begin_ns = clock.reading(now[rank]) - ranks_[rank].run.start_unix_ns;
-      row.host_ns = clock.reading(end) - clock.reading(now[rank]);
-      row.cells = {{1, 1, clock.reading(arrived[rank]) - clock.reading(now[rank]), takt::Cell::kAbsent},
-                   {2, 1, clock.reading(left) - clock.reading(arrived[rank]), takt::Cell::kAbsent},
-                   {3, 1, clock.reading(optimized) - clock.reading(left), takt::Cell::kAbsent}};
-      ranks_[rank].wall_ns = row.begin_ns + row.host_ns;
-      begins_[rank].push_back(now[rank]);
-      now[rank] = end;
-    }
-  }
-
-  std::vector<OtherClock> clocks_;
-  std::vector<Snapshot> ranks_;
-  std::vector<std::vector<std::int64_t>> begins_;
-  Random random_{1};
-};
 
 json trace_of(const Scratch& scratch, const std::string& run) {
   const std::string file = scratch.path("trace.json");
@@ -146,7 +51,7 @@ TEST_CASE("takt trace: shifted and drifting clocks of ranks come out within the 
   TrueJob job({{0, 0}, {86'400'000'000'000, 80e-6}, {-3'000'000, -40e-6}}, kSteps);
   const json trace = trace_of(scratch, job.write(scratch));
   CHECK(trace["otherData"]["clock_of_rank"] == 0);
-  CHECK(trace["otherData"]["start_unix_ns"] == kStart);
+  CHECK(trace["otherData"]["start_unix_ns"] == TrueJob::kStart);
   CHECK(trace["otherData"]["ranks"][0]["clock"] == "common");
   for (int rank = 0; rank < 3; ++rank) {
     const std::vector<std::int64_t> begins = begins_in(trace, rank);
@@ -220,7 +125,7 @@ TEST_CASE("takt trace: ranks of one host have one clock, however far apart they 
   const Scratch scratch;
   TrueJob job({{0, 0}, {0, 0}}, 40);
   job.rank(1).run.host = job.rank(0).run.host;
-  for (takt::Row& row : job.rank(1).rows) { row.cells[1].host_ns += kMs; }
+  for (takt::Row& row : job.rank(1).rows) { row.cells[1].host_ns += TrueJob::kMs; }
   const json trace = trace_of(scratch, job.write(scratch));
   CHECK(trace["otherData"]["ranks"][1]["clock"] == "common");
   const std::vector<std::int64_t> begins = begins_in(trace, 1);

@@ -1,0 +1,253 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/recorded_time_line.hpp"
+
+#include "base/json_text.hpp"
+#include "base/text.hpp"
+#include "cli/json_fields.hpp"
+#include "report/trace_events.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+#include <sys/stat.h>
+
+TAKT_BEGIN_NAMESPACE
+namespace cli {
+namespace {
+
+constexpr const char* kRecordedFile = "trace.json";
+constexpr const char* kRecordedPart = "trace.json.part";
+constexpr std::string_view kEndOfEvents = "\n],\"otherData\":";
+constexpr std::string_view kEndOfFile = "}\n";
+constexpr std::size_t kReadAtOnce = std::size_t{1} << 18U;
+constexpr std::size_t kLongestLine = std::size_t{1} << 20U;  // names are far shorter
+constexpr std::size_t kLongestEnd = std::size_t{1} << 20U;
+constexpr std::size_t kMostTracks = std::size_t{1} << 17U;  // a file may name any number
+constexpr std::size_t kKeptText = 1000;                     // of JsonFields
+
+/// The lines of a stretch of a file, one at a time.
+class LinesOfFile {
+ public:
+  LinesOfFile(const detail::ReadableFolder& files, const std::string& name, std::uint64_t begin, std::uint64_t end)
+      : files_(files), name_(name), offset_(begin), end_(end) {}
+
+  /// The next one, without its end. False: there is none, or why() says why it cannot be read.
+  bool next(std::string& line) {
+    line.clear();
+    is_cut_ = false;
+    while (at_ < buffer_.size() || fill()) {
+      const std::size_t end = buffer_.find('\n', at_);
+      const std::size_t stop = end == std::string::npos ? buffer_.size() : end;
+      if (line.size() + (stop - at_) > kLongestLine) {
+        why_ = fmt::format("line {} is longer than 1 MiB", number_ + 1);
+        return false;
+      }
+      line.append(buffer_, at_, stop - at_);
+      at_ = stop + (end == std::string::npos ? 0 : 1);
+      if (end != std::string::npos) {
+        ++number_;
+        return true;
+      }
+    }
+    is_cut_ = true;
+    ++number_;
+    return why_.empty() && !line.empty();
+  }
+
+  bool is_cut() const noexcept { return is_cut_; }           // what came last has no end
+  std::uint64_t number() const noexcept { return number_; }  // of that, in the file
+  const std::string& why() const noexcept { return why_; }
+
+ private:
+  bool fill() {
+    buffer_.clear();
+    at_ = 0;
+    const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(kReadAtOnce, end_ - offset_));
+    if (most == 0) { return false; }
+    if (!files_.read(name_, offset_, most, buffer_)) { why_ = std::system_category().message(errno); }
+    if (why_.empty() && buffer_.empty()) { why_ = "it became shorter while it was read"; }
+    offset_ += buffer_.size();
+    return !buffer_.empty();
+  }
+
+  const detail::ReadableFolder& files_;
+  const std::string& name_;
+  std::uint64_t offset_;
+  const std::uint64_t end_;
+  std::string buffer_;
+  std::size_t at_ = 0;
+  std::uint64_t number_ = 1;  // the head is a line, too
+  bool is_cut_ = false;
+  std::string why_;
+};
+
+std::optional<TraceEvent> event_in(std::string_view line) {
+  if (!line.empty() && line.back() == ',') { line.remove_suffix(1); }
+  return TraceEvent::parse(line);
+}
+
+/// The event with which the rank's exporter begins: names may have changed on their way through JSON.
+std::optional<TraceEvent> first_event(const RunInfo& run, std::int64_t process) {
+  const std::string name = fmt::format("{} rank {}", run.name, run.rank);
+  return TraceEvent::parse(detail::trace_metadata("process_name", process, 0, {{"name", name}}));
+}
+
+bool is_same_text(const std::string& found, const std::string& text) {
+  return detail::JsonText(found).text() == detail::JsonText(text.substr(0, kKeptText)).text();
+}
+
+}  // namespace
+
+RecordedTimeLine::RecordedTimeLine(const RankFolder& folder, const RunInfo& run)
+    : files_(folder.open()), process_(run.pid != 0 ? run.pid : run.rank) {
+  if (find()) { check(run); }
+}
+
+bool RecordedTimeLine::is_part() const noexcept { return file_ == kRecordedPart; }
+
+void RecordedTimeLine::refuse(const std::string& why) {
+  is_there_ = false;
+  remarks_.clear();  // nothing of it counts any more
+  refusal_ = fmt::format("{} {}", detail::printable(files_->path(file_)), why);
+}
+
+void RecordedTimeLine::remark(const std::string& what) {
+  remarks_.push_back(fmt::format("{}: {}", detail::printable(files_->path(file_)), what));
+}
+
+/// The whole one goes before the other.
+bool RecordedTimeLine::find() {
+  for (const char* const name : {kRecordedFile, kRecordedPart}) {
+    struct stat status = {};
+    if (!files_->look(name, status)) { continue; }
+    file_ = name;
+    if (S_ISREG(status.st_mode)) {
+      end_ = static_cast<std::uint64_t>(std::max<off_t>(status.st_size, 0));
+      return true;
+    }
+    refuse("is no file");
+    return false;
+  }
+  return false;
+}
+
+void RecordedTimeLine::check(const RunInfo& run) {
+  std::string head;
+  if (!files_->read(file_, 0, detail::kTraceHead.size(), head)) {
+    refuse("cannot be read: " + std::system_category().message(errno));
+    return;
+  }
+  // Who was killed early has written less than that.
+  if (is_part() && head.size() < detail::kTraceHead.size() && detail::kTraceHead.substr(0, head.size()) == head) {
+    return;
+  }
+  if (head != detail::kTraceHead) {
+    refuse("is no time line of Takt's");
+    return;
+  }
+  if (!check_end(run)) { return; }
+  LinesOfFile lines(*files_, file_, head.size(), end_);
+  std::string line;
+  if (!lines.next(line) && lines.why().empty()) { return; }  // nothing but the head
+  const std::optional<TraceEvent> found = event_in(line);
+  const std::optional<TraceEvent> first = first_event(run, process_);
+  if (!found && lines.is_cut()) { return; }
+  is_there_ =
+      found && first && found->what == first->what && found->process == first->process && found->name == first->name;
+  if (!is_there_) { refuse("is not of this rank of the run"); }
+}
+
+/// What stands behind the events says whose they are, and what is not there.
+bool RecordedTimeLine::check_end(const RunInfo& run) {
+  const std::uint64_t from = std::max<std::uint64_t>(end_, kLongestEnd) - kLongestEnd;
+  std::string text;
+  if (!files_->read(file_, from, kLongestEnd, text)) {
+    refuse("cannot be read: " + std::system_category().message(errno));
+    return false;
+  }
+  const std::size_t at = text.rfind(kEndOfEvents);
+  const bool has_end = at != std::string::npos && text.size() >= at + kEndOfEvents.size() + kEndOfFile.size() &&
+                       text.compare(text.size() - kEndOfFile.size(), kEndOfFile.size(), kEndOfFile) == 0;
+  if (!has_end) {
+    if (!is_part()) { remark("it has no end, and was cut off"); }
+    return true;
+  }
+  end_ = from + at + 1;
+  std::string_view other(text);
+  other.remove_suffix(kEndOfFile.size());
+  const JsonFields fields = JsonFields::parse(other.substr(at + kEndOfEvents.size()));
+  if (!is_same_text(fields.text("run_id"), run.id) || fields.time("rank") != run.rank ||
+      fields.time("start_unix_ns") != run.start_unix_ns) {
+    refuse("is not of this rank of the run");
+    return false;
+  }
+  dropped_spans_ = fields.count("dropped_spans");
+  if (dropped_spans_ != 0) {
+    remark(fmt::format("{} regions had no room in it (TAKT_TRACE_EVENTS)", detail::grouped(dropped_spans_)));
+  }
+  return true;
+}
+
+void RecordedTimeLine::read(const Take& take) {
+  LinesOfFile lines(*files_, file_, detail::kTraceHead.size(), end_);
+  std::string line;
+  std::uint64_t first_damaged = 0;
+  while (lines.next(line)) {
+    const std::optional<TraceEvent> event = event_in(line);
+    if (event && event->process == process_ && take_event(*event, take)) { continue; }
+    if (lines.is_cut()) { break; }  // in the midst of what was written last
+    if (++damaged_lines_ == 1) { first_damaged = lines.number(); }
+  }
+  if (damaged_lines_ != 0) {
+    remark(fmt::format("{} of its lines {} no events of this rank, and {} left out; the first is line {}",
+                       damaged_lines_, damaged_lines_ == 1 ? "is" : "are", damaged_lines_ == 1 ? "is" : "are",
+                       first_damaged));
+  }
+  if (!lines.why().empty()) {
+    remark("nothing is read behind line " + std::to_string(lines.number()) + ": " + lines.why());
+  }
+}
+
+/// False: there are too many tracks.
+bool RecordedTimeLine::take_event(const TraceEvent& event, const Take& take) {
+  switch (event.what) {
+    case TraceEvent::What::slice:
+      if (!go_as_far(event.track, event.begin_ns + event.duration_ns)) { return false; }
+      ++slices_;
+      break;
+    case TraceEvent::What::track_order:
+      if (thread_of_.size() == kMostTracks && thread_of_.count(event.track) == 0) { return false; }
+      thread_of_[event.track] = event.order;
+      break;
+    case TraceEvent::What::track_name:
+      break;
+    default:
+      return true;
+  }
+  take(event);
+  return true;
+}
+
+bool RecordedTimeLine::go_as_far(std::uint32_t track, std::int64_t end_ns) {
+  const auto known = thread_of_.find(track);
+  const std::uint32_t thread = known == thread_of_.end() ? track : known->second;
+  if (last_end_.size() == kMostTracks && last_end_.count(thread) == 0) { return false; }
+  const auto [place, is_new] = last_end_.emplace(thread, end_ns);
+  place->second = std::max(place->second, end_ns);
+  return true;
+}
+
+bool RecordedTimeLine::covers(std::uint32_t thread_id, std::int64_t end_ns) const {
+  const auto found = last_end_.find(thread_id);
+  return found != last_end_.end() && end_ns <= found->second;
+}
+
+}  // namespace cli
+TAKT_END_NAMESPACE

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/snapshot.hpp>
+
+#include "base/readable_folder.hpp"
+#include "cli/rank_folder.hpp"
+#include "cli/trace_event.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+TAKT_BEGIN_NAMESPACE
+namespace cli {
+
+/// The regions of a rank as it has written them with a trace: trace.json in its folder, or the .part of one that was
+/// killed or goes on. Anybody may have put files there. It is read line by line, and takes as much memory as it has
+/// tracks. One thread at a time.
+class RecordedTimeLine {
+ public:
+  using Take = std::function<void(const TraceEvent&)>;
+
+  /// Looks whether there is one. \param run whose it has to be, as the journal beside it says.
+  RecordedTimeLine(const RankFolder& folder, const RunInfo& run);
+
+  /// Whether there is one of this rank's.
+  bool is_there() const noexcept { return is_there_; }
+  /// Why what lies in its place is not used: "a/trace.json is no file". Printable; empty: it is, or nothing lies there.
+  const std::string& refusal() const noexcept { return refusal_; }
+  /// "trace.json" or "trace.json.part".
+  const std::string& file() const noexcept { return file_; }
+
+  /// Shows its slices, and the names and the order of tracks. REQUIRES: is_there().
+  void read(const Take& take);
+
+  // Each after read().
+
+  /// Whether it goes as far as a region of this thread that ends then: such a one is in it.
+  bool covers(std::uint32_t thread_id, std::int64_t end_ns) const;
+  std::uint64_t slices() const noexcept { return slices_; }
+  std::uint64_t damaged_lines() const noexcept { return damaged_lines_; }
+  /// Regions that had no room in it, as its end says.
+  std::uint64_t dropped_spans() const noexcept { return dropped_spans_; }
+  /// What is not in it. Printable.
+  const std::vector<std::string>& remarks() const noexcept { return remarks_; }
+
+ private:
+  bool find();
+  void check(const RunInfo& run);
+  bool check_end(const RunInfo& run);
+  bool take_event(const TraceEvent& event, const Take& take);
+  bool go_as_far(std::uint32_t track, std::int64_t end_ns);
+  bool is_part() const noexcept;
+  void refuse(const std::string& why);
+  void remark(const std::string& what);
+
+  std::shared_ptr<const detail::ReadableFolder> files_;
+  std::string file_;
+  std::uint64_t end_ = 0;  // where the events end
+  std::int64_t process_ = 0;
+  bool is_there_ = false;
+  std::string refusal_;
+  std::map<std::uint32_t, std::uint32_t> thread_of_;  // by track, of which a further one names the first
+  std::map<std::uint32_t, std::int64_t> last_end_;    // by thread
+  std::uint64_t slices_ = 0;
+  std::uint64_t damaged_lines_ = 0;
+  std::uint64_t dropped_spans_ = 0;
+  std::vector<std::string> remarks_;
+};
+
+}  // namespace cli
+TAKT_END_NAMESPACE
