@@ -49,14 +49,15 @@ class Merge(rig.Case):
 
     def job(self, world=5):
         """A job of which rank 0 and 1 have ended, rank 2 was killed in a region, rank 3 has a damaged journal, and rank 4 is
-        not there. Rank 1 has a time line, too."""
+        not there. Rank 1 and 2 have a time line, too."""
         env = {"TAKT_RUN_ID": "job", "TAKT_WORLD_SIZE": world, "TAKT_PERIOD_MS": 10}
         self.run_program("stage", 0, TAKT_RANK=0, **env)
         self.run_program("stage", 0, TAKT_RANK=1, TAKT_TRACE=1, **env)
-        killed = self.start("hang", stdin=subprocess.PIPE, TAKT_RANK=2, **env)
+        killed = self.start("hang", stdin=subprocess.PIPE, TAKT_RANK=2, TAKT_TRACE=1, **env)
         self.assertEqual(killed.process.stdout.readline(), "ready\n")
         [folder] = self.runs.glob("*/rank-2-*")
-        self.assertTrue(rig.wait_until(lambda: b"Comm" in b"".join(each.read_bytes() for each in folder.glob("*.tjl"))))
+        written = lambda kind, word: word in b"".join(each.read_bytes() for each in folder.glob(kind))
+        self.assertTrue(rig.wait_until(lambda: written("*.tjl", b"Comm") and written("trace.json.part", b'"Batch"')))
         os.kill(killed.process.pid, signal.SIGKILL)
         killed.end(60 * rig.SLACK)
         self.run_program("stage", 0, TAKT_RANK=3, **env)
@@ -131,7 +132,10 @@ class Merge(rig.Case):
                 twin = out / path.relative_to(self.runs)
                 self.assertEqual(twin.read_bytes(), path.read_bytes(), path)
                 self.assertEqual(twin.stat().st_mtime_ns, path.stat().st_mtime_ns, path)
-        self.assertNotEqual(list(out.rglob("trace.json")), [])
+        for name in ("trace.json", "trace.json.part"):
+            [twin] = out.rglob(name)
+            self.assertEqual(twin.read_bytes(), (self.runs / twin.relative_to(out)).read_bytes())
+        self.assertIn("regions that 2 of them recorded", self.printed(["trace"], file))
         self.assert_same(run, out / run.name)
 
     def test_sync_names_how_to_unpack(self):

@@ -137,6 +137,7 @@ void check_refused(const RecordedJob& job, const std::string& why) {
   CHECK(contains(found.remarks[0], "rank-1/trace.json"));
   CHECK(contains(found.remarks[0], why + "; of this rank there are the steps of its journal"));
   CHECK_FALSE(found.all);
+  CHECK(takt::cli::trace(job.scratch.path("run"), job.scratch.path("job.json"), -1) == 1);
 }
 
 }  // namespace
