@@ -56,8 +56,11 @@ class EventMembers {
   bool string(std::string& text) {
     if (is_member("ph")) { phase = text; }
     if (is_member("cat")) { category = text; }
-    if (is_argument("name")) { given = std::move(text); }
-    if (is_member("name")) { name = std::move(text); }
+    if (is_argument("name")) {
+      given = std::move(text);
+    } else if (is_member("name")) {
+      name = std::move(text);
+    }
     return true;
   }
   bool binary(EventJson::binary_t&) { return false; }
