@@ -138,6 +138,8 @@ void begin(const Plan& plan) {
   g_begun.store(true);
 }
 
+void end() { g_begun.store(false); }
+
 bool over() {
   switch (g_plan.mode) {
     case Plan::Mode::never:
