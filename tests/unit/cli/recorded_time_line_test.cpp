@@ -198,7 +198,7 @@ TEST_CASE("takt trace: of a file that was cut what is whole is used, wherever th
   record(job.scratch, with_regions(job.job.rank(1), RecordedJob::kSteps), !part);
   if (part) { job.file += ".part"; }
   const std::string whole = read_text(job.file);
-  const std::size_t cut = GENERATE(0, 1, 20, 41, 42, 60, 400, 2000, 2001, 2050, 2100);
+  const auto cut = static_cast<std::size_t>(GENERATE(0, 1, 20, 41, 42, 60, 400, 2000, 2001, 2050, 2100));
   write_text(job.file, whole.substr(0, cut));
   INFO("at " << cut << ", " << part);
   if (!part && cut < takt::detail::kTraceHead.size()) {
