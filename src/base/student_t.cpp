@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <math.h>  // lgamma_r(), which is POSIX's
+
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
@@ -32,11 +34,16 @@ double beta_fraction(double a, double b, double x) noexcept {
   return fraction;
 }
 
+/// std::lgamma() writes the sign of the gamma function to a variable of the whole process, which the program may use.
+double log_gamma(double x) noexcept {
+  int sign = 0;
+  return ::lgamma_r(x, &sign);
+}
+
 /// The regularised incomplete beta function.
 double incomplete_beta(double a, double b, double x) noexcept {
   if (x <= 0 || x >= 1) { return x <= 0 ? 0 : 1; }
-  const double front =
-      std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) + a * std::log(x) + b * std::log1p(-x));
+  const double front = std::exp(log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * std::log(x) + b * std::log1p(-x));
   if (x < (a + 1) / (a + b + 2)) { return front * beta_fraction(a, b, x) / a; }
   return 1 - front * beta_fraction(b, a, 1 - x) / b;
 }

@@ -12,6 +12,8 @@
 #include <random>
 #include <vector>
 
+#include <math.h>
+
 using namespace takt::detail;
 
 namespace {
@@ -48,6 +50,12 @@ TEST_CASE("Student's t: quantiles are those of the tables, also of degrees that 
   CHECK(student_t_quantile(0.975, 3.5) < student_t_quantile(0.975, 3));
   CHECK(student_t_quantile(0.975, 3.5) > student_t_quantile(0.975, 4));
   CHECK(near(student_t_probability(-2.7764, 4), 0.025, 1e-5));
+}
+
+TEST_CASE("Student's t: the sign that std::lgamma() has left to the program stays") {
+  ::signgam = 7;
+  CHECK(student_t_quantile(0.975, 4) > 0);
+  CHECK(::signgam == 7);
 }
 
 TEST_CASE("Change: three runs a side have the interval of Student's t over runs") {
