@@ -3,7 +3,7 @@
 #include "cli/ranks_ahead.hpp"
 
 #include <algorithm>
-#include <system_error>
+#include <exception>
 #include <utility>
 
 TAKT_BEGIN_NAMESPACE
@@ -20,7 +20,7 @@ RanksAhead::RanksAhead(const RunPlan& plan, Read read, unsigned threads) : plan_
     while (threads_.size() < wanted) {
       threads_.emplace_back([this] { work(); });
     }
-  } catch (const std::system_error&) {}  // the process may have no more: those that are there do it
+  } catch (const std::exception&) {}  // no more threads, or no memory for one: those that are there do it
 }
 
 RanksAhead::~RanksAhead() {
