@@ -50,6 +50,9 @@ std::atomic<std::int64_t> g_begin_ns{0};       // of kEverything or a single sit
 std::atomic<std::int64_t> g_first_ns[kSites];  // of each site, of kAll
 __thread int g_exempt = 0;
 
+using AllocateException = void* (*)(std::size_t);
+AllocateException g_allocate_exception = nullptr;  // libstdc++'s
+
 std::int64_t now_ns() {
   timespec time = {};
   ::clock_gettime(CLOCK_MONOTONIC, &time);
@@ -131,14 +134,13 @@ void set_up() {
   g_board = new (memory) Board;
   Walk walk;
   _Unwind_Backtrace(step, &walk);  // the first one loads what it needs
+  g_allocate_exception = reinterpret_cast<AllocateException>(::dlsym(RTLD_NEXT, "__cxa_allocate_exception"));
 }
 
 void begin(const Plan& plan) {
   g_plan = plan;
   g_begun.store(true);
 }
-
-void end() { g_begun.store(false); }
 
 bool over() {
   switch (g_plan.mode) {
@@ -221,6 +223,15 @@ void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory
 #else
 
 extern "C" {
+/// Where malloc() gives none, libstdc++ takes the memory of an exception from a store behind a lock. Were one of Takt's
+/// threads in there while the main thread forks, the child's first exception would wait for ever. So the main thread
+/// alone, which forks, gets there.
+void* __cxa_allocate_exception(std::size_t bytes) noexcept {
+  if (::gettid() == ::getpid()) { return refusals::g_allocate_exception(bytes); }
+  const refusals::Exempt exempt;
+  return refusals::g_allocate_exception(bytes);
+}
+
 void* __libc_malloc(std::size_t bytes);
 void* __libc_calloc(std::size_t count, std::size_t bytes);
 void* __libc_realloc(void* memory, std::size_t bytes);

@@ -23,8 +23,6 @@ struct Plan {
 void set_up();
 /// This process, from now on.
 void begin(const Plan& plan);
-/// Nothing is refused to this process any more.
-void end();
 /// There was something to refuse, and it is over for good. For ever for Mode::ever.
 bool over();
 /// How often memory was refused in this process.

@@ -234,10 +234,8 @@ int close(takt::Session& session) {
   return took > milliseconds(g_exit_ms) + std::chrono::seconds(10) ? kLateClose : kFine;
 }
 
-/// A child records, and has a run of its own; nothing of that is the parent's. Where everything was refused it has memory
-/// again: else libstdc++ takes the memory of exceptions from a store behind a lock, which one of the parent's threads may
-/// hold when it forks, and which nobody gives back in the child.
-int fork_one(const Plan& plan) {
+/// A child records, and has a run of its own; nothing of that is the parent's.
+int fork_one() {
   pid_t child = -1;
   {
     const Exempt mine;
@@ -245,7 +243,6 @@ int fork_one(const Plan& plan) {
   }
   if (child == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // what hangs is not waited for
-    if (plan.site == Plan::kEverything) { refusals::end(); }
     { const takt::Scope ignored(takt::Forward); }
     Place place;
     place.is_for_ever = true;
@@ -295,7 +292,7 @@ int run(const Plan& plan) {
   takt::remove_listener(listener);
   takt::complete(milliseconds(1));
   // A sanitizer's allocator knows nothing of fork(): the child would hang where a thread of Takt's is inside of it.
-  int fault = takt_test::kSanitized ? kFine : fork_one(plan);
+  int fault = takt_test::kSanitized ? kFine : fork_one();
   if (fault == kFine && plan.mode != Plan::Mode::ever) { fault = recover(*session); }
   if (fault != kFine) { return fault; }
   fault = close(*session);
