@@ -5,6 +5,7 @@
 #include "base/nanoseconds.hpp"
 #include "base/text.hpp"
 #include "journal/journal_format.hpp"
+#include "report/trace_events.hpp"
 
 #include <fmt/format.h>
 
@@ -24,14 +25,10 @@ struct KnownFile {
   std::string_view word;
 };
 
-constexpr KnownFile kKnownFiles[] = {{"summary.json", "\"takt-summary/"},
-                                     {"trace.json", "{\"displayTimeUnit\":\"ms\",\"traceEvents\":["},
-                                     {"trace.json.part", "{\"displayTimeUnit\":\"ms\",\"traceEvents\":["},
-                                     {"trials.json", "\"takt-trials/"},
-                                     {"results.csv", "name,"},
-                                     {"results.json", "\"takt-results/"},
-                                     {"mlflow.json", "\"takt-mlflow/"},
-                                     {"wandb.json", "\"takt-wandb/"}};
+constexpr KnownFile kKnownFiles[] = {
+    {"summary.json", "\"takt-summary/"}, {"trace.json", detail::kTraceHead}, {"trace.json.part", detail::kTraceHead},
+    {"trials.json", "\"takt-trials/"},   {"results.csv", "name,"},           {"results.json", "\"takt-results/"},
+    {"mlflow.json", "\"takt-mlflow/"},   {"wandb.json", "\"takt-wandb/"}};
 constexpr KnownFile kSegment = {"", "TAKTJRNL"};
 constexpr std::string_view kFrameWord = "tFrm";  // of a segment whose header is damaged
 constexpr std::size_t kFirstBytes = 4096;
