@@ -7,6 +7,7 @@
 #include "cli/commands.hpp"
 #include "cli/diff_document.hpp"
 #include "cli/diff_page.hpp"
+#include "cli/failure_text.hpp"
 #include "cli/page_file.hpp"
 #include "cli/rank.hpp"
 #include "cli/run_figures.hpp"
@@ -171,7 +172,7 @@ int diff(const std::vector<std::string>& base, const DiffWishes& wishes) {
   try {
     return compare_sides(base, wishes);
   } catch (const std::exception& error) {  // 1 would be a regression
-    std::fprintf(stderr, "takt: %s\n", detail::printable_lines(error.what()).c_str());
+    std::fprintf(stderr, "takt: %s\n", detail::printable_lines(failure_text(error)).c_str());
     return kUsage;
   }
 }

@@ -3,6 +3,7 @@
 #include "base/text.hpp"
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
+#include "cli/failure_text.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -12,7 +13,7 @@ int main(int count, char** arguments) {
   try {
     return takt::cli::run_command_line({arguments + std::min(count, 1), arguments + count});
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "takt: %s\n", takt::detail::printable(error.what()).c_str());
+    std::fprintf(stderr, "takt: %s\n", takt::detail::printable(takt::cli::failure_text(error)).c_str());
     return takt::cli::kBroken;
   }
 }

@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/destinations.hpp"
+#include "cli/failure_text.hpp"
 #include "cli/progress.hpp"
 #include "cli/rank.hpp"
 #include "cli/run_folder.hpp"
@@ -44,7 +45,7 @@ int sync_one(const std::string& folder, const SyncFolder& deliver) {
     if (!synced.remark.empty()) { print(stderr, synced.remark); }
     return synced.status == 0 && tell_lost(folder, name) ? kLossy : synced.status;
   } catch (const std::exception& error) {
-    print(stderr, error.what());
+    print(stderr, failure_text(error));
     return kBroken;
   }
 }

@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/failure_text.hpp"
+
+#include "support/catch.hpp"
+
+#include <new>
+#include <stdexcept>
+#include <string>
+
+TEST_CASE("Failure text: memory that lacks is told with its cure") {
+  CHECK_THAT(takt::cli::failure_text(std::bad_alloc()),
+             Catch::Contains("not enough memory") && Catch::Contains("ulimit"));
+  CHECK_THAT(takt::cli::failure_text(std::bad_array_new_length()), Catch::Contains("not enough memory"));
+  CHECK(takt::cli::failure_text(std::runtime_error("no such run")) == std::string("no such run"));
+}
