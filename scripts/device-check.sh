@@ -1,23 +1,39 @@
 #!/usr/bin/env bash
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-# Checks Takt on a GPU of this machine: scripts/device-check.sh [--built <build folder>]
+# Checks Takt on a GPU, of this machine or of another one:
 #
-# Builds the checks for the architecture of that GPU in build-device, runs all of them in at most 8 minutes, prints one
-# table, and writes it to docs/gpu-validation.md. Needs nvcc (CUDA 12 or later) and nothing else to run on the GPU.
-# --built: what has been built there already, and no file is written.
+#   scripts/device-check.sh [--built <build folder>] [--quick|--full|--only <check>,...]
+#   scripts/device-check.sh --pack <new folder> [--built <build folder>]
+#
+# The first builds the checks for the architecture of the GPU here in build-device, runs the quick ones in at most 8 minutes, or
+# those that are asked for, prints one table, and writes it to docs/gpu-validation.md. Needs nvcc (CUDA 12 or later).
+# --pack: needs no GPU. Puts all that the checks need into a folder, for GPUs of compute capability 8 and later. Carried to a machine
+# that has no more than a driver and Python 3.8, its run.sh does the same there: run.sh --help.
+# --built: what has been built there already, and no page is written.
 #
 # Exits with 0 when all was right, 1 when something was not, 77 when nothing was run: without nvcc, or without a GPU.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
-source scripts/lib.sh
 
 built=
-case ${1:-} in
-  "") ;;
-  --built) built=${2:?which folder?} ;;
-  -h | --help) usage "$0" && exit ;;
-  *) usage "$0" >&2 && exit 2 ;;
+pack=
+which=()
+while [[ $# -gt 0 ]]; do
+  case $1 in
+    --built) built=$(realpath -m "${2:?which folder?}") && shift ;;
+    --pack) pack=$(realpath -m "${2:?which folder?}") && shift ;;
+    --quick | --full) which+=("$1") ;;
+    --only) which+=("$1" "${2:?which checks?}") && shift ;;
+    -h | --help) which=(help) ;;
+    *) which=(mistake) && break ;;
+  esac
+  shift
+done
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source scripts/lib.sh
+case ${which[*]:-} in
+  help) usage "$0" && exit ;;
+  mistake) usage "$0" >&2 && exit 2 ;;
 esac
 
 # What the GPU is: its compute capability without the point, or nothing.
@@ -27,7 +43,8 @@ architecture() {
   fi
 }
 
-if [[ -z $built ]]; then
+# The checks in build-device. For the GPU here or, if they are to be carried away, for all.
+build_checks() {
   if ! command -v nvcc >/dev/null; then
     if ! [[ -x /usr/local/cuda/bin/nvcc ]]; then
       say "no nvcc: nothing was built or run. Install the CUDA toolkit, 12 or later"
@@ -35,17 +52,30 @@ if [[ -z $built ]]; then
     fi
     export CUDACXX=/usr/local/cuda/bin/nvcc  # where NVIDIA puts it, and CMake does not look
   fi
-  need_packages "${BUILD_PACKAGES[@]}" catch2:/usr/include/catch2 python3:python3
-  target=$(architecture)
-  say "Building for ${target:-no GPU} in build-device"
-  options=()
-  if [[ -n $target ]]; then options=(-DTAKT_GPU_ARCHITECTURE="$target" -DCMAKE_CUDA_ARCHITECTURES="$target"); fi
-  configure device "${options[@]}"
+  need_packages "${BUILD_PACKAGES[@]}" catch2:/usr/include/catch2 python3:python3 binutils:objdump
+  local target=
+  if [[ -z $pack ]]; then target=$(architecture); fi
+  say "Building for ${target:-all GPUs} in build-device"
+  configure device -DTAKT_GPU_ARCHITECTURES="${target:-80-real;90}"
   cmake --build --preset device -j"$(nproc)" --target device_check
-  exec python3 -B tests/device/gpu_check.py build-device --write docs/gpu-validation.md
+}
+
+page=()
+if [[ -z $built ]]; then
+  build_checks
+  built=$PWD/build-device
+  page=(--write docs/gpu-validation.md)
 fi
 if ! [[ -x $built/tests/device/gpu_check ]]; then
   say "no checks in $built: it was configured without nvcc, or not built"
   exit 77
 fi
-exec python3 -B tests/device/gpu_check.py "$built"
+if [[ -n $pack ]]; then
+  python3 -B tests/device/gpu_pack.py "$built" "$pack"
+  say "Carry $pack ($(du -sh "$pack" | cut -f1)) to the machine with the GPU, and call there: run.sh --write <file.md>"
+  exit
+fi
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+python3 -B tests/device/gpu_pack.py "$built" "$scratch/pack" --here
+"$scratch/pack/run.sh" "${which[@]}" "${page[@]}"

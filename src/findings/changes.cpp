@@ -48,6 +48,9 @@ struct Levels {
   }
 };
 
+/// Of two errors that do not hang together. Not std::hypot(), for which a program would need the C library of 2.35.
+double root_of_squares(double one, double other) { return std::sqrt(one * one + other * other); }
+
 Levels levels_of(const RunView& view) {
   Levels levels;
   for (const RunWindow& each : view.windows) {
@@ -250,14 +253,14 @@ void add_change_points(const RunView& view, const Levels& levels, const std::vec
     if (end < changes.size()) {
       last_block = block_of(view, levels, changes[end]);
       const double end_within = changes[end].shift.near * levels.steps;
-      places = std::hypot(places, end_within);
+      places = root_of_squares(places, end_within);
       until = fmt::format(" until step {}", place_text(blocks[last_block].first_step, end_within));
       finding.evidence.push_back({"until_step", static_cast<double>(blocks[last_block].first_step), ""});
     }
     if (change.is_longer()) {
       const double steps = steps_between(view, block, last_block);
       const double longer = change.shift.after - change.shift.before;
-      finding.cost = cost_of_change(view, longer * steps, std::hypot(change.shift.half * steps, longer * places));
+      finding.cost = cost_of_change(view, longer * steps, root_of_squares(change.shift.half * steps, longer * places));
     }
     finding.sentence = fmt::format("change at step {}: {}{}, in {}{}", place_text(step, within),
                                    change_text(change.share()), until, view.label(region), of_run(view, finding));

@@ -21,20 +21,31 @@ void line(const std::string& number, const std::string& what, const std::string&
   std::fflush(stdout);
 }
 
+std::string version(int number) { return fmt::format("{}.{}", number / 1000, number % 1000 / 10); }
+
+/// Why there is no device.
+std::string why(cudaError_t error, int driver) {
+  if (driver == 0) { return "there is no driver: libcuda.so.1 cannot be loaded"; }
+  if (error == cudaErrorInsufficientDriver) {
+    return fmt::format("the driver is one of CUDA {}, and these checks were built with CUDA {}", version(driver),
+                       version(CUDART_VERSION));
+  }
+  return error == cudaSuccess ? "the driver has no device" : cudaGetErrorName(error);
+}
+
 /// Which machine this is: what the figures hold for.
 int device() {
   int count = 0;
+  int driver = 0;
+  int runtime = 0;
+  REQUIRE_CUDA(cudaDriverGetVersion(&driver));
   if (const cudaError_t error = cudaGetDeviceCount(&count); error != cudaSuccess || count == 0) {
-    std::puts(cudaGetErrorName(error));
+    std::puts(why(error, driver).c_str());
     return kNoDevice;
   }
   cudaDeviceProp properties{};
-  int driver = 0;
-  int runtime = 0;
   REQUIRE_CUDA(cudaGetDeviceProperties(&properties, 0));
-  REQUIRE_CUDA(cudaDriverGetVersion(&driver));
   REQUIRE_CUDA(cudaRuntimeGetVersion(&runtime));
-  const auto version = [](int number) { return fmt::format("{}.{}", number / 1000, number % 1000 / 10); };
   fmt::print("device\t{}, compute capability {}.{}\n", properties.name, properties.major, properties.minor);
   fmt::print("CUDA of the driver\t{}\n", version(driver));
   fmt::print("CUDA runtime\t{}\n", version(runtime));

@@ -7,10 +7,12 @@ import json
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 BUILD, PROGRAM, *SIMULATED = map(os.path.abspath, sys.argv[1:])
 DEVICE = os.path.dirname(PROGRAM)
@@ -18,6 +20,7 @@ COUNTER = f"{DEVICE}/libcount_calls.so"
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 import gpu_check
+import gpu_machine
 ROOT = HERE.parent.parent
 
 # Stands in for gpu_check: each check is one line, and FAKE says what is wrong.
@@ -32,6 +35,7 @@ case $1:$2 in
     printf 'stream: cudaSuccess\nlast error: %s\n' "$last" ;;
   *)
     if [ "$FAKE" = "$1" ]; then line "$*" 2 fail; else line "$*" 1 pass; fi
+    if [ "$FAKE" = copy ] && [ -e "$PAGE" ]; then cp "$PAGE" "$KEPT"; fi
     if [ "$FAKE" = "$1 dies" ]; then kill -ABRT $$; fi ;;
 esac
 """
@@ -51,7 +55,7 @@ class Script(unittest.TestCase):
             self.skipTest("built without nvcc")
         ended = self.script("--built", BUILD)
         self.assertEqual((ended.returncode, ended.stderr), (77, ""))
-        self.assertRegex(ended.stdout, r"^no GPU: nothing was run \(cudaError\w+\)\n$")
+        self.assertRegex(ended.stdout, r"^no GPU: nothing was run \([^\n]+\)\n$")
 
     def test_without_the_checks_it_says_so(self):
         with tempfile.TemporaryDirectory() as empty:
@@ -67,44 +71,104 @@ class Table(unittest.TestCase):
     def setUp(self):
         scratch = tempfile.TemporaryDirectory(prefix="takt-test-")
         self.addCleanup(scratch.cleanup)
-        self.build = pathlib.Path(scratch.name)
-        self.page = self.build / "page.md"
-        for path, text in (("tests/device/gpu_check", CHECK), ("examples/example_18_cuda_training_step", TRAINING)):
-            (self.build / path).parent.mkdir(parents=True)
-            (self.build / path).write_text(text, encoding="utf-8")
-            (self.build / path).chmod(0o755)
-        (self.build / "tests/device/libcount_calls.so").symlink_to(COUNTER)
+        self.pack = pathlib.Path(scratch.name)
+        self.page = self.pack / "page.md"
+        for path, text in (("bin/gpu_check", CHECK), ("bin/gpu_training", TRAINING)):
+            (self.pack / path).parent.mkdir(exist_ok=True)
+            (self.pack / path).write_text(text, encoding="utf-8")
+            (self.pack / path).chmod(0o755)
+        (self.pack / "lib").mkdir()
+        (self.pack / "lib/libcount_calls.so").symlink_to(COUNTER)
 
-    def run_it(self, fake=""):
-        return subprocess.run([sys.executable, "-B", str(HERE / "gpu_check.py"), str(self.build), "--write", str(self.page)],
-                              capture_output=True, text=True, env={**os.environ, "FAKE": fake}, timeout=60, check=False)
+    def run_it(self, *options, fake="", **env):
+        command = [sys.executable, "-B", str(HERE / "gpu_check.py"), str(self.pack), "--write", str(self.page), *options]
+        return subprocess.run(command, capture_output=True, text=True, env={**os.environ, "FAKE": fake, **env}, timeout=60, check=False)
 
     def test_all_right(self):
         ended = self.run_it()
         self.assertEqual(ended.returncode, 0, ended)
         self.assertIn("device: Marble", ended.stdout)
         self.assertRegex(ended.stdout, r"\ncheck +what +expected +measured +verdict\n")
-        for what in ("cost", "spans", "hip_spans", "captures", "soak 10000000", "faults dependent_launch"):
+        for what in ("cost", "spans", "hip_spans", "captures", "soak 1000000", "faults dependent_launch"):
             self.assertRegex(ended.stdout, rf"\nG0 +{what} *1 +1 +pass\n")
         self.assertRegex(ended.stdout, r"100 regions in the forward pass +at most 0.5 % more .*: \+0.00 % +pass\n")
         self.assertIn(", 0 not right\n", ended.stdout)
         page = self.page.read_text(encoding="utf-8")
         self.assertIn("* device: Marble", page)
         self.assertIn("* date: 2", page)
-        self.assertIn("| G0 | soak 10000000 | 1 | 1 | pass |", page)
+        self.assertIn("| G0 | soak 1000000 | 1 | 1 | pass |", page)
         self.assertIn(", 0 not, ", page)
+        self.assertNotIn("Not finished", page)
 
     def test_one_wrong_is_wrong(self):
         for fake, found in (("captures", r"G0 +captures +1 +2 +fail"),
-                            ("soak dies", r"gpu_check soak 10000000 +ends with 0 +-6: \S.* fail"),
+                            ("soak dies", r"gpu_check soak 1000000 +ends with 0 +-6: \S.* fail"),
                             ("reset", r"cudaDeviceReset\(\): what the application sees .* 'last error: changed'.* fail"),
                             ("slow", r"100 regions in the forward pass +at most 0.5 % more .*: \+1.00 % +fail")):
             with self.subTest(fake):
-                ended = self.run_it(fake)
+                ended = self.run_it(fake=fake)
                 self.assertEqual(ended.returncode, 1, ended)
                 self.assertRegex(ended.stdout, found)
                 self.assertIn("\n", self.page.read_text(encoding="utf-8"))
                 self.assertRegex(ended.stdout, r", 1 not right\n")
+
+    def test_some_are_asked_for_by_name_or_number(self):
+        for options, whats in ((["--only", "G8"], {"captures"}), (["--only", "cost,G7"], {"cost", "default_streams"}),
+                               (["--only", "G11"], {"soak 10000000"})):
+            with self.subTest(options):
+                ended = self.run_it(*options)
+                self.assertEqual(ended.returncode, 0, ended)
+                self.assertEqual(set(re.findall(r"\nG0 +(\S+(?: \d+)?)  ", ended.stdout)), whats)
+        ended = self.run_it("--only", "G8,G99")
+        self.assertEqual((ended.returncode, ended.stdout), (1, ""))
+        self.assertRegex(ended.stderr, r"^there is no check G99; there are .*captures")
+
+    def test_what_is_known_is_written_before_the_next_check_begins(self):
+        """A check that finds the page of those before it copies it."""
+        kept = self.pack / "kept.md"
+        ended = self.run_it("--only", "cost,spans,captures", fake="copy", PAGE=str(self.page), KEPT=str(kept))
+        self.assertEqual(ended.returncode, 0, ended)
+        page = kept.read_text(encoding="utf-8")
+        self.assertIn("| G0 | spans | 1 | 1 | pass |", page)
+        self.assertNotIn("| G0 | captures |", page)
+        self.assertIn("**Not finished.** These have not run: captures.", page)
+
+
+class Limits(unittest.TestCase):
+    """What a program that hangs does to the others: nothing."""
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory(prefix="takt-test-")
+        self.addCleanup(scratch.cleanup)
+        self.machine = gpu_check.Machine(scratch.name, scratch.name)
+
+    def test_one_that_hangs_is_ended_and_what_it_said_is_kept(self):
+        said = pathlib.Path(self.machine.scratch) / "said"
+        hangs = ["sh", "-c", rf"printf 'G0\tfirst\t1\t1\tpass\n'; touch {said}; exec tail -f /dev/null"]
+        waits = gpu_machine.ended
+
+        def ended(child, limit):
+            """Its time is over once it has said something."""
+            while limit == 77 and not said.exists():
+                pass
+            return None if limit == 77 else waits(child, limit)
+        with unittest.mock.patch("gpu_machine.ended", ended):
+            rows = gpu_check.rows_from(self.machine, hangs, limit=77)
+        self.assertEqual(rows[0], ("G0", "first", "1", "1", "pass"))
+        self.assertEqual(rows[1][2:], ("ends with 0", "not ended after 77 s", "fail"))
+
+    def test_nobody_waits_for_what_a_child_of_it_left_behind(self):
+        """The one left behind keeps stdout open, and is in a session of its own, as what a kill does not reach."""
+        pid = pathlib.Path(self.machine.scratch) / "pid"
+        leaves = ["sh", "-c", f"setsid sh -c 'echo $$ > {pid}; exec tail -f /dev/null' & while ! [ -s {pid} ]; do :; done; echo done"]
+        try:
+            self.assertEqual(self.machine.run(leaves, limit=40)[:2], (0, "done\n"))
+        finally:
+            os.kill(int(pid.read_text(encoding="utf-8")), signal.SIGKILL)
+
+    def test_when_no_time_is_left_nothing_begins(self):
+        self.machine.end = 0
+        self.assertEqual(self.machine.run(["true"])[:3], (None, "", "no time was left for it"))
 
 
 class Counter(unittest.TestCase):
@@ -131,9 +195,10 @@ class Simulated(unittest.TestCase):
             self.skipTest("built without a CUDA toolkit")
         scratch = tempfile.TemporaryDirectory(prefix="takt-test-")
         self.addCleanup(scratch.cleanup)
-        self.machine = gpu_check.Machine(pathlib.Path(BUILD), scratch.name)
-        self.machine.gpu_check = SIMULATED[0]
-        self.machine.env["LD_LIBRARY_PATH"] = f"{DEVICE}/fakes/hip_on_cuda:{DEVICE}/fakes/simulated"
+        pack = pathlib.Path(scratch.name) / "pack"
+        subprocess.run([sys.executable, "-B", HERE / "gpu_pack.py", BUILD, pack, "--here", "--simulated"], check=True, timeout=60)
+        self.machine = gpu_check.Machine(pack, scratch.name)
+        self.machine.env["LD_LIBRARY_PATH"] = self.machine.libraries(f"{DEVICE}/fakes/simulated")
 
     def verdicts(self, *arguments, **env):
         rows = gpu_check.rows_of(self.machine, *arguments, **env)
@@ -150,7 +215,7 @@ class Simulated(unittest.TestCase):
     def test_spans(self):
         for check in ("spans", "hip_spans"):
             with self.subTest(check):
-                rows = self.verdicts(check, LD_PRELOAD=COUNTER)
+                rows = self.verdicts(check, **self.machine.counted(), **(self.machine.hip() if check == "hip_spans" else {}))
                 self.assert_right(rows, "kernels of known length", "span less the kernel's own clock", "rate of spans", "calls in that time that wait",
                                   "spans of these that came in", "a span less those inside", "events for 100 laps")
                 self.assertLessEqual({f"G{n}{' HIP' if check == 'hip_spans' else ''}" for n in range(2, 7)},

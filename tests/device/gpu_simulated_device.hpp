@@ -23,9 +23,12 @@ struct Found {
     return reinterpret_cast<Function*>(function);
   }
 };
+inline void* library() {
+  static void* const loaded = ::dlopen("libcuda.so.1", RTLD_NOW);
+  return loaded;
+}
 inline Found find(const char* name) {
-  static void* const library = ::dlopen("libcuda.so.1", RTLD_NOW);
-  void* const function = library == nullptr ? nullptr : ::dlsym(library, name);
+  void* const function = library() == nullptr ? nullptr : ::dlsym(library(), name);
   if (function == nullptr) {
     std::fprintf(stderr, "the simulated driver has no %s\n", name);
     std::abort();

@@ -43,13 +43,18 @@ const char* cudaGetErrorName(cudaError_t error) {
   return name;
 }
 const char* cudaGetErrorString(cudaError_t error) { return cudaGetErrorName(error); }
-cudaError_t cudaGetDeviceCount(int* count) { return set(driver().cuDeviceGetCount(count)); }
+cudaError_t cudaGetDeviceCount(int* count) {
+  return set(gpu_simulator::library() == nullptr ? cudaErrorInsufficientDriver : driver().cuDeviceGetCount(count));
+}
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
   *properties = {};
   std::snprintf(properties->name, sizeof properties->name, "a simulation");
   return cudaSuccess;
 }
-cudaError_t cudaDriverGetVersion(int* version) { return set(driver().cuDriverGetVersion(version)); }
+cudaError_t cudaDriverGetVersion(int* version) {
+  *version = 0;
+  return gpu_simulator::library() == nullptr ? cudaSuccess : set(driver().cuDriverGetVersion(version));
+}
 cudaError_t cudaRuntimeGetVersion(int* version) {
   *version = CUDART_VERSION;
   return cudaSuccess;
