@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -73,8 +74,8 @@ EventStatus status_of(int error) noexcept {
   return is_fault(error) ? lose(error) : EventStatus::refused;
 }
 
-/// Of a question about an event, which is ours: if the driver does not know it, its context has been reset. One that
-/// slipped into a capture that began meanwhile will never have a time.
+/// Of a question whether an event has finished, which is ours: if the driver does not know it, its context has been
+/// reset. One that slipped into a capture that began meanwhile will never have a time.
 EventStatus status_of_event(int error) noexcept {
   if (error == kInvalidHandle) { return lose(error); }
   return error == kCapturedEvent ? EventStatus::refused : status_of(error);
@@ -170,7 +171,14 @@ EventStatus CudaApi::alive(const EventContextId& id) noexcept {
 EventStatus CudaApi::query(Event event) noexcept { return status_of_event(CudaDriver::get().event_query(event)); }
 
 EventStatus CudaApi::elapsed(Event begin, Event end, float& ms) noexcept {
-  return status_of_event(CudaDriver::get().event_elapsed(&ms, begin, end));
+  CudaDriver& driver = CudaDriver::get();
+  const int error = driver.event_elapsed(&ms, begin, end);
+  if (error != kInvalidHandle) { return status_of_event(error); }
+  // So it is also where one was never recorded, of which it says that it has finished.
+  for (const Event each : {begin, end}) {
+    if (const EventStatus status = query(each); status != EventStatus::done) { return status; }
+  }
+  return EventStatus::not_recorded;
 }
 
 EventStatus CudaApi::wait(Event event) noexcept {

@@ -7,6 +7,7 @@
 #include <takt/stream.hpp>
 
 #include <cstdint>
+#include <exception>
 
 #include <takt/detail/macros_begin.hpp>
 
@@ -15,7 +16,16 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 class GraphState;
+
+/// How many exceptions are on their way on this thread.
+TAKT_ALWAYS_INLINE int exceptions_on_their_way() noexcept {
+#ifdef __cpp_exceptions
+  return std::uncaught_exceptions();
+#else
+  return 0;
+#endif
 }
+}  // namespace detail
 
 /// The regions inside one graph that is captured from streams and replayed:
 ///
@@ -46,7 +56,7 @@ class TAKT_EXPORT GraphRegions {
   unsigned begin(const Key& key, StreamRef stream) noexcept;
   void end(unsigned region) noexcept;
   void launching() noexcept;
-  void launched(StreamRef stream) noexcept;
+  void launched(StreamRef stream, bool known) noexcept;
 
   detail::GraphState* state_;  // nullptr: no memory
 };
@@ -69,7 +79,8 @@ class [[nodiscard]] GraphRegion {
 };
 
 /// Stands around one launch of the graph on `stream`: its regions appear inside the region that is open on this thread.
-/// Costs one event on `stream`, behind the graph. Never throws or waits. One at a time for one graph; any thread.
+/// Costs one event on `stream`, behind the graph. Where an exception leaves the block nobody knows whether the graph
+/// was launched: that counts as graph_samples_missed. Never throws or waits. One at a time for one graph; any thread.
 class [[nodiscard]] GraphReplay {
  public:
   template <class S, class Streams = detail::DefaultStreams>
@@ -78,7 +89,7 @@ class [[nodiscard]] GraphReplay {
     regions_.launching();
   }
   ~GraphReplay() noexcept {
-    if (!failed_) { regions_.launched(stream_); }
+    if (!failed_) { regions_.launched(stream_, detail::exceptions_on_their_way() <= exceptions_); }
   }
   GraphReplay(const GraphReplay&) = delete;
   GraphReplay& operator=(const GraphReplay&) = delete;
@@ -89,6 +100,7 @@ class [[nodiscard]] GraphReplay {
  private:
   GraphRegions& regions_;
   const StreamRef stream_;
+  const int exceptions_ = detail::exceptions_on_their_way();
   bool failed_ = false;
 };
 

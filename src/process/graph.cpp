@@ -67,6 +67,20 @@ void GraphState::launched(Recorder* here, StreamRef stream) noexcept {
   behind.release();
 }
 
+/// Its spans are those of the launch before, which nobody can read any more.
+void GraphState::left(Recorder* here, StreamRef stream) noexcept {
+  if (here == nullptr || stream.ops == nullptr) { return; }
+  const std::uint64_t before = launches_.load(std::memory_order_relaxed) - 1;
+  std::array<Node*, kMost> node{};
+  for (unsigned number = 0; number < count_; ++number) {
+    const Region& region = region_[number];
+    node[number] = here->child(region.around == kNone ? nullptr : node[region.around], region.key);
+    users_.fetch_add(2, std::memory_order_relaxed);
+    const DeviceBegin mark{ref(), number_of(before, number), true};
+    here->add_span(node[number], mark, mark);
+  }
+}
+
 Elapsed GraphState::elapsed(Mark behind, Mark number) noexcept {
   const std::uint64_t launch = launch_of(number);
   if (launches_.load(std::memory_order_seq_cst) != launch) { return Elapsed::missed(); }  // pairs with launching()
@@ -75,6 +89,7 @@ Elapsed GraphState::elapsed(Mark behind, Mark number) noexcept {
   const Elapsed reached = stream.ops->elapsed(stream.handle, behind, behind);
   if (reached.state != Elapsed::State::ready) { return reached; }
   finished_.store(launch, std::memory_order_relaxed);
+  // Missed also where the graph has never run: the launch was refused, and nobody has told.
   const Elapsed result = stream.ops->elapsed(stream.handle, region.begin.mark, region.end.mark);
   // What the next replay has written by now was announced before: partner of launching().
   return launches_.load(std::memory_order_seq_cst) == launch ? result : Elapsed::missed();
@@ -130,13 +145,18 @@ void GraphRegions::launching() noexcept {
   if (state_ != nullptr) { state_->launching(detail::existing_recorder()); }
 }
 
-void GraphRegions::launched(StreamRef stream) noexcept {
+void GraphRegions::launched(StreamRef stream, bool known) noexcept {
   if (state_ == nullptr || state_->is_empty()) { return; }
   const bool diverted = detail::is_diverted();
   if (diverted) { detail::diversion().note(stream); }
   const bool off =
       diverted || (detail::mode().load(std::memory_order_relaxed) & (detail::kModeDisabled | detail::kModeForked)) != 0;
-  state_->launched(off ? nullptr : detail::this_recorder(), stream);
+  detail::Recorder* const here = off ? nullptr : detail::this_recorder();
+  if (known) {
+    state_->launched(here, stream);
+  } else {
+    state_->left(here, stream);
+  }
 }
 
 TAKT_END_NAMESPACE

@@ -32,6 +32,8 @@ class GraphState {
   /// \param here nullptr: this replay is not recorded.
   void launching(Recorder* here) noexcept;
   void launched(Recorder* here, StreamRef stream) noexcept;
+  /// Announced, and whether it was launched nobody knows.
+  void left(Recorder* here, StreamRef stream) noexcept;
   void drop() noexcept;
 
  private:

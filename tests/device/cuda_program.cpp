@@ -202,6 +202,22 @@ void capture_always() {
   std::printf("refused %d\n", refused);
 }
 
+/// A graph whose launch is refused before it ever ran, which nobody tells Takt.
+void graph_never_launched() {
+  const Application cuda;
+  CUstream_st* const stream = cuda.stream();
+  takt::GraphRegions of_graph;
+  cuda.begin_capture(stream);
+  {
+    takt::GraphRegion r(of_graph, takt::Backward, stream);
+    cuda.work(stream, 1000);
+  }
+  std::printf("end %d\n", cuda.end_capture(stream));
+  { const takt::GraphReplay replay(of_graph, stream); }
+  takt::complete(std::chrono::seconds(10));
+  regions(cuda, stream, 1000);
+}
+
 /// A graph with regions inside, replayed: each time to its end, or ever faster than it is done.
 void graph(bool in_flight) {
   const Application cuda;
@@ -340,6 +356,7 @@ int main(int count, char** arguments) {
     if (what == "capture_always") { capture_always(); }
     if (what == "graph") { graph(false); }
     if (what == "graph_in_flight") { graph(true); }
+    if (what == "graph_never_launched") { graph_never_launched(); }
     if (what == "window") { window(); }
     if (what == "window_of_rank") { window_of_rank(); }
     if (what == "trials") { trials(session); }

@@ -256,6 +256,17 @@ class Cuda(DeviceCase):
         self.assertEqual(rig.losses(summary, "graph_samples_missed"), 2 * 99)
         self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
 
+    def test_a_graph_that_never_ran_is_missed_and_costs_no_other_span(self):
+        for driver in ("cuda", "cuda_11"):
+            with self.subTest(driver):
+                self.setUp()
+                summary = self.use("cuda_program", "graph_never_launched", FAKES / driver)
+                self.assertIsNone(self.why(summary, "cuda"))
+                self.assertEqual(rig.losses(summary, "graph_samples_missed"), 1)
+                self.assertEqual(rig.losses(summary, "lost_device_error"), 0)
+                self.assertEqual(self.device(summary, "Forward")["device"]["n"], 1000)
+                self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
+
     def test_a_run_ends_in_time_with_a_thousand_spans_pending(self):
         summary = self.use("cuda_program", "pending", FAKES / "cuda", TAKT_EXIT_MS=60_000)
         self.assertEqual(rig.losses(summary, "device_unresolved"), 1000)

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <deque>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -275,7 +276,11 @@ class FakeDriver {
     if (answered(Call::elapsed, status)) { return status; }
     ask_about(begin);
     ask_about(end);
-    if (!begin->recorded || !end->recorded) { misuse("elapsed of an event that was never recorded"); }
+    for (const FakeEvent* each : {begin, end}) {
+      if (each->recorded) { continue; }
+      if (!each->in_graph) { misuse("elapsed of an event that was never recorded"); }
+      return Status::not_recorded;
+    }
     if (begin->queued || end->queued) { return Status::not_ready; }
     for (FakeEvent* each : {begin, end}) { each->owed -= each->owed == 0 ? 0 : 1; }
     ms = static_cast<float>(static_cast<double>(end->at_ns - begin->at_ns) * 1e-6);

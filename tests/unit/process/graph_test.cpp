@@ -274,6 +274,72 @@ TEST_CASE_METHOD(
   all_well();
 }
 
+using Thrown = GraphFixture<Tag<12>>;
+TEST_CASE_METHOD(Thrown, "GraphReplay: what an exception has left, before the launch or behind it, is no sample") {
+  takt::GraphRegions regions;
+  const FakeGraph graph = capture(regions);
+  const auto throws = [&](bool launches) {
+    takt::GraphReplay each(regions, on());
+    if (launches) { driver.launch(graph, stream); }
+    throw 1;
+  };
+  replay(regions, graph);
+  driver.finish();
+  for (const bool launches : {false, true, false}) {
+    const takt::Scope step(takt::IO);
+    CHECK_THROWS_AS(throws(launches), int);
+    driver.finish();
+    takt::complete(std::chrono::milliseconds(0));
+  }
+  CHECK(path("Forward").device.n() == 1);
+  CHECK(path("Forward").device_pending == 0);
+  CHECK(losses("graph_samples_missed") == 3U * 3);
+  replay(regions, graph);
+  driver.finish();
+  takt::complete(std::chrono::milliseconds(0));
+  CHECK(losses("graph_samples_missed") == 3U * 3);
+  CHECK(path("Forward").device.total_ns() == 2 * 100);
+  {
+    // A destructor may replay while an exception is on its way: nothing leaves this replay.
+    struct AtTheEnd {
+      ~AtTheEnd() { test.replay(regions, graph); }
+      Thrown& test;
+      takt::GraphRegions& regions;
+      const FakeGraph& graph;
+    };
+    const auto unwinds = [&] {
+      const AtTheEnd last{*this, regions, graph};
+      throw 1;
+    };
+    CHECK_THROWS_AS(unwinds(), int);
+  }
+  driver.finish();
+  takt::complete(std::chrono::milliseconds(0));
+  CHECK(path("Forward").device.total_ns() == 3 * 100);
+  all_well();
+}
+
+using Refused = GraphFixture<Tag<13>>;
+TEST_CASE_METHOD(Refused, "GraphReplay: of a launch that never was, and nobody has told, nothing else is lost") {
+  takt::GraphRegions regions;
+  const FakeGraph graph = capture(regions);
+  { const takt::GraphReplay each(regions, on()); }
+  driver.finish();
+  REQUIRE(takt::complete(std::chrono::milliseconds(0)));
+  CHECK(losses("graph_samples_missed") == 3);
+  for (int region = 0; region < 1000; ++region) {
+    const takt::Scope s(takt::IO, on());
+    driver.work(stream, nanoseconds(10));
+    driver.finish();
+  }
+  driver.finish();
+  takt::complete(std::chrono::milliseconds(0));
+  CHECK(path("IO").device.n() == 1000);
+  CHECK(losses("lost_device_error") == 0);
+  CHECK(session.snapshot().devices.front().unavailable.empty());
+  all_well();
+}
+
 using Off = GraphFixture<Tag<9>>;
 TEST_CASE_METHOD(Off, "GraphReplay: replays while recording is off are not recorded, and not taken for others") {
   takt::GraphRegions regions;

@@ -19,6 +19,7 @@ enum class EventStatus : std::uint8_t {
   unsupported,    ///< this kind of device, or its driver, has no such thing
   no_context,     ///< the calling thread has no context for it
   pending_error,  ///< the application has not read its own last error yet, which a call would overwrite
+  not_recorded,   ///< the event was never recorded: the graph that does so has not run
   refused,        ///< this call failed; others may not
   lost            ///< the context is gone or broken for good: no further call
 };

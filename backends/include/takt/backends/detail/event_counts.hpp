@@ -51,6 +51,7 @@ class EventCounts {
         return add(kPendingError);
       case EventStatus::lost:
         return add(kLost);
+      case EventStatus::not_recorded:
       case EventStatus::refused:
       case EventStatus::done:
       case EventStatus::not_ready:

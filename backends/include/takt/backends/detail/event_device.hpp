@@ -350,6 +350,7 @@ class EventDevice {
     note(context, status);
     if (status == EventStatus::lost) { return lose(); }
     if (status == EventStatus::capturing) { pause(); }
+    if (status == EventStatus::not_recorded) { return Elapsed::missed(); }
     return status == EventStatus::refused ? Elapsed::failed() : Elapsed::pending();
   }
   Elapsed lose() noexcept {
