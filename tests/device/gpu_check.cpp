@@ -68,6 +68,10 @@ int run(const std::string& name, const char* argument) {
     captures();
   } else if (name == "cost_of_regions") {
     cost_of_regions(std::atoi(argument));
+  } else if (name == "stuck") {
+    stuck();
+  } else if (name == "depth") {
+    depth();
   } else if (name == "soak") {
     soak(std::atol(argument));
   } else {

@@ -69,6 +69,12 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
   operator cudaStream_t() const noexcept { return stream_; }  // NOLINT(google-explicit-constructor)
   void finish() const { REQUIRE_CUDA(cudaStreamSynchronize(stream_)); }
+  /// The same by asking alone.
+  void poll() const {
+    cudaError_t error = cudaErrorNotReady;
+    while (error == cudaErrorNotReady) { error = cudaStreamQuery(stream_); }
+    REQUIRE_CUDA(error);
+  }
 
  private:
   cudaStream_t stream_ = nullptr;
@@ -148,6 +154,8 @@ void spans(const std::string& number_of);
 void default_streams();
 void captures();
 void soak(long regions);
+void stuck();
+void depth();
 int faults(const std::string& which);
 
 }  // namespace gpu_check

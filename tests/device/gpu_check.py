@@ -95,13 +95,21 @@ def program(*arguments, counted=False, hip=False, limit=LIMIT):
     return check
 
 
+def probe(machine, _full):
+    """What no document says about this driver; nothing is expected."""
+    return rows_from(machine, [machine.program("gpu_probe")], limit=150)
+
+
 def soak(machine, full):
-    return rows_of(machine, "soak", 10_000_000 if full else 1_000_000, limit=540 if full else 120, **machine.counted())
+    """G11: many regions, and a stream that stands still."""
+    many = rows_of(machine, "soak", 10_000_000 if full else 1_000_000, limit=480 if full else 120, **machine.counted())
+    return many + rows_of(machine, "stuck", limit=60)
 
 
 # A check by its name, with the groups of rows that it fills, and whether it is one of the quick ones.
 Check = collections.namedtuple("Check", "name groups quick run")
 CHECKS = (
+    Check("probe", ("probe",), True, probe),
     Check("cost", ("cost",), True, program("cost", limit=60)),
     Check("spans", ("G1", "G2", "G3", "G4", "G5", "G6"), True, program("spans", counted=True, limit=60)),
     Check("hip_spans", ("HIP",), True, program("hip_spans", counted=True, hip=True, limit=60)),
@@ -109,6 +117,7 @@ CHECKS = (
     Check("captures", ("G8",), True, program("captures", limit=60)),
     Check("cost_of_regions", ("G9",), True, program("cost_of_regions", 1_000_000, limit=120)),
     Check("faults", ("G12",), True, faults),
+    Check("depth", ("G13",), True, program("depth", limit=60)),
     Check("soak", ("G11",), True, soak),
     Check("perturbation", ("G10",), True, perturbation),
 )

@@ -34,7 +34,7 @@ case $1:$2 in
     if [ "$FAKE" = "$2" ] && [ "$TAKT_DISABLE" = 0 ]; then last=changed; fi
     printf 'stream: cudaSuccess\nlast error: %s\n' "$last" ;;
   *)
-    if [ "$FAKE" = "$1" ]; then line "$*" 2 fail; else line "$*" 1 pass; fi
+    if [ -n "$1" ] && [ "$FAKE" = "$1" ]; then line "$*" 2 fail; else line "$*" 1 pass; fi
     if [ "$FAKE" = copy ] && [ -e "$PAGE" ]; then cp "$PAGE" "$KEPT"; fi
     if [ "$FAKE" = "$1 dies" ]; then kill -ABRT $$; fi ;;
 esac
@@ -73,7 +73,7 @@ class Table(unittest.TestCase):
         self.addCleanup(scratch.cleanup)
         self.pack = pathlib.Path(scratch.name)
         self.page = self.pack / "page.md"
-        for path, text in (("bin/gpu_check", CHECK), ("bin/gpu_training", TRAINING)):
+        for path, text in (("bin/gpu_check", CHECK), ("bin/gpu_probe", CHECK), ("bin/gpu_training", TRAINING)):
             (self.pack / path).parent.mkdir(exist_ok=True)
             (self.pack / path).write_text(text, encoding="utf-8")
             (self.pack / path).chmod(0o755)
@@ -114,7 +114,7 @@ class Table(unittest.TestCase):
 
     def test_some_are_asked_for_by_name_or_number(self):
         for options, whats in ((["--only", "G8"], {"captures"}), (["--only", "cost,G7"], {"cost", "default_streams"}),
-                               (["--only", "G11"], {"soak 10000000"})):
+                               (["--only", "G11"], {"soak 10000000", "stuck"})):
             with self.subTest(options):
                 ended = self.run_it(*options)
                 self.assertEqual(ended.returncode, 0, ended)
@@ -239,9 +239,23 @@ class Simulated(unittest.TestCase):
                           "100 replays", "nodes of a graph", "replays that were missed")
 
     def test_soak(self):
-        rows = self.verdicts("soak", 20_000, LD_PRELOAD=COUNTER)
-        self.assert_right(rows, "regions without a span", "entered = ")
-        self.assertIn("1024 + 0 + 1976 + 0", [each[3] for each in rows])
+        rows = self.verdicts("soak", 20_000, **self.machine.counted())
+        self.assert_right(rows, "regions without a span", "calls in that time that wait")
+        self.assert_right(self.verdicts("stuck"), "entered = ")
+
+    def test_the_probe(self):
+        """Each question has an answer, whatever becomes of it."""
+        probe = [self.machine.program("gpu_probe")]
+        told = {each[1]: each[3] for each in gpu_check.rows_from(self.machine, probe)}
+        self.assertNotIn("gpu_probe", told)
+        self.assertEqual(told["without a context: context afterwards"], "none")
+        self.assertRegex(told["without a context: cuEventRecord"], r"\(201\)$")
+        self.assertRegex(told["an event that was never recorded: cuEventElapsedTime"], r"\(400\)")
+        self.assertEqual((told["number of the primary context"], told["made again: number"]), ("1", "2"))
+        self.assertRegex(told["cuCtxGetId of a context that was destroyed"], r"\(201\)$")
+        self.assertRegex(told["cuEventElapsedTime_v2"], " us each$")
+        told = {each[1]: each[3] for each in gpu_check.rows_from(self.machine, [*probe, "crash", "hang"])}
+        self.assertEqual(told, {"crash": "CRASHED by signal 6", "hang": "THE DRIVER DID NOT COME BACK"})
 
     def test_the_example_learns_what_the_host_learns(self):
         program = f"{DEVICE}/gpu_training_simulated"

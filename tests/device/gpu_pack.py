@@ -31,7 +31,7 @@ def programs(build, simulated):
     names = {"bin/gpu_check": device / "gpu_check", "bin/gpu_training": build / "examples" / "example_18_cuda_training_step"}
     if simulated:
         names = {"bin/gpu_check": device / "gpu_check_simulated", "bin/gpu_training": device / "gpu_training_simulated"}
-    return {**names, "lib/libcount_calls.so": device / "libcount_calls.so",
+    return {**names, "bin/gpu_probe": device / "gpu_probe", "lib/libcount_calls.so": device / "libcount_calls.so",
             "lib/hip_on_cuda/libamdhip64.so.7": device / "fakes" / "hip_on_cuda" / "libamdhip64.so.7"}
 
 

@@ -40,7 +40,7 @@ struct Driver {
   int (*cuDriverGetVersion)(int*) = find("cuDriverGetVersion");
   int (*simulated_reset)() = find("simulated_reset");
   int (*cuCtxSynchronize)() = find("cuCtxSynchronize");
-  int (*cuCtxGetCurrent)(void**) = find("cuCtxGetCurrent");
+  int (*simulated_use_primary)() = find("simulated_use_primary");
   int (*cuStreamCreate)(SimulatedStream**, unsigned) = find("cuStreamCreate");
   int (*cuStreamDestroy_v2)(SimulatedStream*) = find("cuStreamDestroy_v2");
   int (*cuStreamQuery)(SimulatedStream*) = find("cuStreamQuery");

@@ -29,6 +29,12 @@ cudaError_t set(int error) {
   return static_cast<cudaError_t>(error);
 }
 
+/// The driver, to a thread with a context: the first call of the runtime on each thread gives it the primary one.
+const gpu_simulator::Driver& primed() {
+  driver().simulated_use_primary();
+  return driver();
+}
+
 cudaStream_t per_thread(cudaStream_t stream) { return stream == nullptr ? cudaStreamPerThread : stream; }
 
 }  // namespace
@@ -61,7 +67,7 @@ cudaError_t cudaRuntimeGetVersion(int* version) {
 }
 cudaError_t cudaSetDevice(int device) { return set(device == 0 ? cudaSuccess : cudaErrorInvalidDevice); }
 cudaError_t cudaDeviceReset() { return set(driver().simulated_reset()); }
-cudaError_t cudaDeviceSynchronize() { return set(driver().cuCtxSynchronize()); }
+cudaError_t cudaDeviceSynchronize() { return set(primed().cuCtxSynchronize()); }
 cudaError_t cudaMalloc(void** memory, size_t bytes) { return cudaMallocHost(memory, bytes); }
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind) {
   std::memcpy(to, from, bytes);
@@ -74,12 +80,11 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
 }
 cudaError_t cudaFree(void* memory) {
   std::free(memory);
-  void* context = nullptr;
-  return set(driver().cuCtxGetCurrent(&context));
+  return set(driver().simulated_use_primary());
 }
 cudaError_t cudaMallocHost(void** memory, size_t bytes) {
   *memory = std::malloc(bytes);
-  return cudaSuccess;
+  return set(driver().simulated_use_primary());
 }
 cudaError_t cudaFreeHost(void* memory) {
   std::free(memory);
@@ -88,46 +93,46 @@ cudaError_t cudaFreeHost(void* memory) {
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
   SimulatedStream* made = nullptr;
-  const int error = driver().cuStreamCreate(&made, flags);
+  const int error = primed().cuStreamCreate(&made, flags);
   *stream = reinterpret_cast<cudaStream_t>(made);
   return set(error);
 }
-cudaError_t cudaStreamDestroy(cudaStream_t stream) { return set(driver().cuStreamDestroy_v2(simulated(stream))); }
-cudaError_t cudaStreamQuery(cudaStream_t stream) { return set(driver().cuStreamQuery(simulated(stream))); }
+cudaError_t cudaStreamDestroy(cudaStream_t stream) { return set(primed().cuStreamDestroy_v2(simulated(stream))); }
+cudaError_t cudaStreamQuery(cudaStream_t stream) { return set(primed().cuStreamQuery(simulated(stream))); }
 cudaError_t cudaStreamQuery_ptsz(cudaStream_t stream) { return cudaStreamQuery(per_thread(stream)); }
-cudaError_t cudaStreamSynchronize(cudaStream_t stream) { return set(driver().cuStreamSynchronize(simulated(stream))); }
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) { return set(primed().cuStreamSynchronize(simulated(stream))); }
 cudaError_t cudaStreamSynchronize_ptsz(cudaStream_t stream) { return cudaStreamSynchronize(per_thread(stream)); }
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
-  return set(driver().cuStreamBeginCapture_v2(simulated(stream), mode));
+  return set(primed().cuStreamBeginCapture_v2(simulated(stream), mode));
 }
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   SimulatedGraph* made = nullptr;
-  const int error = driver().cuStreamEndCapture(simulated(stream), &made);
+  const int error = primed().cuStreamEndCapture(simulated(stream), &made);
   *graph = reinterpret_cast<cudaGraph_t>(made);
   return set(error);
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
   SimulatedEvent* made = nullptr;
-  const int error = driver().cuEventCreate(&made, flags);
+  const int error = primed().cuEventCreate(&made, flags);
   *event = reinterpret_cast<cudaEvent_t>(made);
   return set(error);
 }
 cudaError_t cudaEventCreate(cudaEvent_t* event) { return cudaEventCreateWithFlags(event, cudaEventDefault); }
-cudaError_t cudaEventDestroy(cudaEvent_t event) { return set(driver().cuEventDestroy_v2(simulated(event))); }
-cudaError_t cudaEventQuery(cudaEvent_t event) { return set(driver().cuEventQuery(simulated(event))); }
+cudaError_t cudaEventDestroy(cudaEvent_t event) { return set(primed().cuEventDestroy_v2(simulated(event))); }
+cudaError_t cudaEventQuery(cudaEvent_t event) { return set(primed().cuEventQuery(simulated(event))); }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-  return set(driver().cuEventRecord(simulated(event), simulated(stream)));
+  return set(primed().cuEventRecord(simulated(event), simulated(stream)));
 }
 cudaError_t cudaEventRecord_ptsz(cudaEvent_t event, cudaStream_t stream) {
   return cudaEventRecord(event, per_thread(stream));
 }
-cudaError_t cudaEventSynchronize(cudaEvent_t event) { return set(driver().cuEventSynchronize(simulated(event))); }
+cudaError_t cudaEventSynchronize(cudaEvent_t event) { return set(primed().cuEventSynchronize(simulated(event))); }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
-  return set(driver().cuStreamWaitEvent(simulated(stream), simulated(event), flags));
+  return set(primed().cuStreamWaitEvent(simulated(stream), simulated(event), flags));
 }
 cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t begin, cudaEvent_t end) {
-  return set(driver().cuEventElapsedTime(ms, simulated(begin), simulated(end)));
+  return set(primed().cuEventElapsedTime(ms, simulated(begin), simulated(end)));
 }
 
 cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t*, size_t* count) {
@@ -139,7 +144,7 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsig
   return cudaSuccess;
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
-  return set(driver().cuGraphLaunch(simulated_graph(exec), simulated(stream)));
+  return set(primed().cuGraphLaunch(simulated_graph(exec), simulated(stream)));
 }
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t) { return cudaSuccess; }
 }

@@ -6,10 +6,12 @@
 // gpu_simulated_runtime.cpp. It knows what those checks need, and no more.
 #include "device/gpu_simulator.hpp"
 
-#include <unistd.h>
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <deque>
 #include <mutex>
 #include <set>
@@ -22,6 +24,7 @@ namespace {
 constexpr std::int64_t kLaunch = 3000;  // ns from a call to its work
 constexpr std::int64_t kRecord = 1000;  // ns that an event takes of its stream
 constexpr std::int64_t kLongestGate = 3'000'000'000;
+constexpr std::size_t kDepth = 1'000'000;  // entries of a stream's queue: with so many the host is held
 constexpr int kNotReady = 600;
 
 std::int64_t now_ns() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
@@ -48,7 +51,9 @@ struct SimulatedStream {
   bool waits_for_others = false;  // the legacy stream
   bool is_waited_for = false;     // by that one
   std::deque<Item> queue;
-  std::int64_t end = 0;  // of what has left the queue; may lie ahead
+  std::int64_t end = 0;           // of what has left the queue; may lie ahead
+  std::deque<std::int64_t> ends;  // those that may
+  SimulatedContext* context = nullptr;
   SimulatedGraph* capture = nullptr;
   bool capture_valid = true;
   std::thread::id capturer;
@@ -59,21 +64,23 @@ struct SimulatedGraph {
 
 namespace {
 
-std::mutex mutex;
+using gpu_simulation::Device;
+
 std::set<SimulatedStream*> streams;
-int sticky = 0;
-unsigned long long context_number = 1;
-pid_t owner = 0;  // the process that used the device
+std::atomic<long> holds{0};  // times that the host found a queue full
 thread_local int capture_mode = 0;
 
-/// Every call: one at a time, and all fail alike after a fault, and in the child of a process that used the device.
 template <class Use>
 int call(Use use) {
-  const std::lock_guard<std::mutex> lock(mutex);
-  if (owner == 0) { owner = ::getpid(); }
-  if (owner != ::getpid()) { return 3; }
-  if (sticky != 0) { return sticky; }
-  return use();
+  return Device::get().call(use);
+}
+/// A call that a thread without a context may not make.
+template <class Use>
+int call_in_context(Use use) {
+  return call([&] {
+    const SimulatedContext* const context = gpu_simulation::current_context();
+    return context == nullptr || context->number == 0 ? gpu_simulation::kNoContext : use(context->number);
+  });
 }
 
 SimulatedStream& known(SimulatedStream* stream) {
@@ -135,12 +142,13 @@ void advance(SimulatedStream& stream) {
       item.event->at = end;
       item.event->queued = false;
     }
-    if (item.kind == Kind::fault) { sticky = 700; }
+    if (item.kind == Kind::fault) { Device::get().fail(700); }
     if (item.function != nullptr) { item.function(item.argument); }
     if (item.stamp != nullptr) {
       *item.stamp = {static_cast<unsigned long long>(begin), static_cast<unsigned long long>(end)};
     }
     stream.end = end;
+    stream.ends.push_back(end);
     stream.queue.pop_front();
   }
 }
@@ -149,14 +157,27 @@ bool is_done(SimulatedStream& stream) {
   return stream.queue.empty() && stream.end <= now_ns();
 }
 
+/// Whether the stream takes no more for now.
+bool is_full(SimulatedStream& stream) {
+  advance(stream);
+  while (!stream.ends.empty() && stream.ends.front() <= now_ns()) { stream.ends.pop_front(); }
+  return stream.queue.size() + stream.ends.size() >= kDepth;
+}
+
+/// While the stream is full the host is held, and with it all other threads that call the driver.
 void submit(SimulatedStream* stream, SimulatedStream::Item item) {
-  const std::lock_guard<std::mutex> lock(mutex);
+  const std::lock_guard<std::mutex> lock(Device::get().mutex());
   SimulatedStream& real = known(stream);
   item.submitted = now_ns();
   if (real.capture != nullptr) {
     real.capture->nodes.push_back(item);
     return;
   }
+  if (real.queue.size() + real.ends.size() >= kDepth && is_full(real)) {
+    holds.fetch_add(1, std::memory_order_relaxed);
+    while (is_full(real)) { std::this_thread::yield(); }
+  }
+  if (item.event != nullptr && item.kind == SimulatedStream::Kind::event) { item.event->queued = true; }
   real.queue.push_back(item);
   if (real.queue.front().function == nullptr) { advance(real); }  // such work waits until somebody asks for it
 }
@@ -172,6 +193,18 @@ int harm_captures() {
   }
   return error;
 }
+
+/// Writes how often the host was held where SIMULATED_HOLDS says, when the process ends.
+struct Report {
+  ~Report() {
+    const char* path = std::getenv("SIMULATED_HOLDS");
+    std::FILE* file = path == nullptr ? nullptr : std::fopen(path, "w");
+    if (file == nullptr) { return; }
+    std::fprintf(file, "%ld\n", holds.load());
+    std::fclose(file);
+  }
+};
+Report report;
 
 template <class Done>
 int wait(Done done) {
@@ -194,20 +227,6 @@ int cuGetErrorName(int error, const char** name) {
   *name = error == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR";
   return 0;
 }
-int cuDeviceGetCount(int* count) {
-  return call([&] { return *count = 1, 0; });
-}
-int cuCtxGetDevice(int* device) {
-  return call([&] { return *device = 0, 0; });
-}
-int cuCtxGetCurrent(void** context) {
-  return call([&] { return *context = &context_number, 0; });
-}
-int cuCtxPushCurrent_v2(void*) { return 0; }
-int cuCtxPopCurrent_v2(void**) { return 0; }
-int cuCtxGetId(void*, unsigned long long* id) {
-  return call([&] { return *id = context_number, 0; });
-}
 int cuCtxSynchronize() {
   return wait(
       [] { return std::all_of(streams.begin(), streams.end(), [](SimulatedStream* each) { return is_done(*each); }); });
@@ -217,13 +236,20 @@ int cuStreamCreate(SimulatedStream** stream, unsigned flags) {
   return call([&] {
     *stream = *streams.insert(new SimulatedStream).first;
     (*stream)->is_waited_for = flags == 0;
+    (*stream)->context = gpu_simulation::current_context();
     return 0;
   });
 }
 int cuStreamDestroy_v2(SimulatedStream* stream) {
   return call([&] { return streams.erase(stream), 0; });  // its memory stays: events know it
 }
-int cuStreamGetCtx(SimulatedStream*, void** context) { return cuCtxGetCurrent(context); }
+int cuStreamGetCtx(SimulatedStream* stream, SimulatedContext** context) {
+  return call([&] {
+    SimulatedContext* const of = known(stream).context;
+    *context = of != nullptr ? of : gpu_simulation::current_context();
+    return *context == nullptr ? gpu_simulation::kNoContext : 0;
+  });
+}
 int cuStreamIsCapturing(SimulatedStream* stream, int* status) {
   return call([&] { return *status = known(stream).capture != nullptr ? 1 : 0, 0; });
 }
@@ -255,20 +281,16 @@ int cuThreadExchangeStreamCaptureMode(int* mode) {
 }
 
 int cuEventCreate(SimulatedEvent** event, unsigned) {
-  return call([&] {
+  return call_in_context([&](unsigned long long context) {
     if (const int error = harm_captures(); error != 0) { return error; }
     *event = new SimulatedEvent;
-    (*event)->context = context_number;
+    (*event)->context = context;
     return 0;
   });
 }
 int cuEventDestroy_v2(SimulatedEvent*) { return 0; }  // it may stand in a queue
 int cuEventRecord(SimulatedEvent* event, SimulatedStream* stream) {
-  const int error = call([&] {
-    if (event->context != context_number) { return 400; }
-    event->queued = true;
-    return 0;
-  });
+  const int error = call_in_context([&](unsigned long long context) { return event->context == context ? 0 : 400; });
   if (error == 0) { submit(stream, {SimulatedStream::Kind::event, 0, 0, nullptr, nullptr, event}); }
   return error;
 }
@@ -279,8 +301,8 @@ int cuEventRecordWithFlags(SimulatedEvent* event, SimulatedStream* stream, unsig
   return 0;
 }
 int cuEventQuery(SimulatedEvent* event) {
-  return call([&] {
-    if (event->context != context_number) { return 709; }
+  return call_in_context([&](unsigned long long context) {
+    if (event->context != context) { return 709; }
     if (const int error = harm_captures(); error != 0) { return error; }
     for (SimulatedStream* stream : streams) { advance(*stream); }
     advance(known(nullptr));
@@ -298,19 +320,23 @@ int cuStreamWaitEvent(SimulatedStream* stream, SimulatedEvent* event, unsigned) 
   return 0;
 }
 int cuEventElapsedTime(float* ms, SimulatedEvent* begin, SimulatedEvent* end) {
-  return call([&] {
-    if (begin->context != context_number || end->context != context_number) { return 709; }
+  return call_in_context([&](unsigned long long context) {
+    if (begin->context != context || end->context != context) { return 709; }
+    for (const SimulatedEvent* event : {begin, end}) {
+      if (event->at == 0 && !event->queued) { return 400; }  // never recorded
+    }
     if (begin->queued || end->queued || std::max(begin->at, end->at) > now_ns()) { return kNotReady; }
     *ms = static_cast<float>(static_cast<double>(end->at - begin->at) * 1e-6);
     return 0;
   });
 }
 
+int cuEventElapsedTime_v2(float* ms, SimulatedEvent* begin, SimulatedEvent* end) {
+  return cuEventElapsedTime(ms, begin, end);
+}
+
 int cuGraphLaunch(SimulatedGraph* graph, SimulatedStream* stream) {
-  for (const SimulatedStream::Item& node : graph->nodes) {
-    if (node.event != nullptr) { node.event->queued = true; }
-    submit(stream, node);
-  }
+  for (const SimulatedStream::Item& node : graph->nodes) { submit(stream, node); }
   return 0;
 }
 long simulated_nodes(SimulatedGraph* graph) { return static_cast<long>(graph->nodes.size()); }
@@ -329,8 +355,17 @@ void simulated_gate(SimulatedStream* stream, const volatile int* open) {
 void simulated_fault(SimulatedStream* stream) {
   submit(stream, {SimulatedStream::Kind::fault, 0, 0, nullptr, nullptr, nullptr});
 }
-/// The context is destroyed, and made again.
-int simulated_reset() {
-  return call([] { return ++context_number, 0; });
+/// The same without a kernel: until the host has written something there.
+int cuStreamWaitValue32_v2(SimulatedStream* stream, unsigned long long address, unsigned, unsigned) {
+  simulated_gate(stream, reinterpret_cast<const volatile int*>(address));
+  return 0;
+}
+int cuMemHostAlloc(void** memory, std::size_t bytes, unsigned) {
+  *memory = std::calloc(1, bytes);
+  return 0;
+}
+int cuMemHostGetDevicePointer_v2(unsigned long long* address, void* memory, unsigned) {
+  *address = reinterpret_cast<std::uintptr_t>(memory);
+  return 0;
 }
 }

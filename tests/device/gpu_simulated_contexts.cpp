@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+
+// The contexts of gpu_simulator.cpp: a primary one, which cudaDeviceReset() makes again at the same place, others, and green ones. A
+// context is current to a thread, and a thread begins without one.
+#include "device/gpu_simulator.hpp"
+
+#include <cstddef>
+#include <cstdlib>
+
+namespace {
+
+using gpu_simulation::Device;
+
+unsigned long long last_number = 1;
+SimulatedContext primary{1, nullptr};
+
+/// The contexts of a thread. It has nothing to destroy: a thread that ends may still call.
+struct ContextStack {
+  static constexpr std::size_t kMost = 16;
+  SimulatedContext* contexts[kMost];
+  std::size_t count;
+
+  SimulatedContext* top() const { return count == 0 ? nullptr : contexts[count - 1]; }
+  int push(SimulatedContext* context) {
+    if (count == kMost) { std::abort(); }  // somebody does not pop
+    contexts[count++] = context;
+    return 0;
+  }
+  SimulatedContext* pop() { return count == 0 ? nullptr : contexts[--count]; }
+};
+thread_local ContextStack stack;
+
+void replace_current(SimulatedContext* context) {
+  stack.pop();
+  if (context != nullptr) { stack.push(context); }
+}
+
+}  // namespace
+
+namespace gpu_simulation {
+
+Device& Device::get() {
+  static auto* const device = new Device;  // threads may outlive static objects
+  return *device;
+}
+SimulatedContext* current_context() { return stack.top(); }
+
+}  // namespace gpu_simulation
+
+extern "C" {
+
+int cuInit(unsigned) {
+  return Device::get().call([] { return 0; });
+}
+int cuDeviceGetCount(int* count) {
+  return Device::get().call([&] { return *count = 1, 0; });
+}
+int cuDeviceGet(int* device, int) { return cuDeviceGetCount(device) != 0 ? 3 : (*device = 0, 0); }
+int cuDevicePrimaryCtxRetain(SimulatedContext** context, int) {
+  return Device::get().call([&] {
+    if (primary.number == 0) { primary.number = ++last_number; }
+    return *context = &primary, 0;
+  });
+}
+int cuDevicePrimaryCtxReset_v2(int) {
+  return Device::get().call([] { return primary.number = 0, 0; });
+}
+/// What a first call of CUDA's runtime does on a thread.
+int simulated_use_primary() {
+  SimulatedContext* context = gpu_simulation::current_context();
+  if (context != nullptr && context->number != 0) { return 0; }
+  if (const int error = cuDevicePrimaryCtxRetain(&context, 0); error != 0) { return error; }
+  replace_current(context);
+  return 0;
+}
+/// cudaDeviceReset(): the context is destroyed, and made again by the next call.
+int simulated_reset() { return cuDevicePrimaryCtxReset_v2(0); }
+
+int cuCtxCreate_v2(SimulatedContext** context, unsigned, int) {
+  return Device::get().call([&] {
+    *context = new SimulatedContext{++last_number, nullptr};
+    return stack.push(*context);
+  });
+}
+int cuCtxDestroy_v2(SimulatedContext* context) {  // its memory stays: handles know it
+  return Device::get().call([&] {
+    context->number = 0;
+    if (gpu_simulation::current_context() == context) { stack.pop(); }
+    return 0;
+  });
+}
+int cuCtxGetDevice(int* device) {
+  return Device::get().call([&] {
+    if (gpu_simulation::current_context() == nullptr) { return gpu_simulation::kNoContext; }
+    return *device = 0, 0;
+  });
+}
+int cuCtxGetCurrent(SimulatedContext** context) {
+  return Device::get().call([&] { return *context = gpu_simulation::current_context(), 0; });
+}
+int cuCtxSetCurrent(SimulatedContext* context) {
+  return Device::get().call([&] { return replace_current(context), 0; });
+}
+int cuCtxPushCurrent_v2(SimulatedContext* context) {
+  return Device::get().call([&] {
+    if (context == nullptr || context->number == 0) { return gpu_simulation::kNoContext; }
+    return stack.push(context);
+  });
+}
+int cuCtxPopCurrent_v2(SimulatedContext** context) {
+  return Device::get().call([&] {
+    SimulatedContext* const popped = stack.pop();
+    if (context != nullptr) { *context = popped; }
+    return popped == nullptr ? gpu_simulation::kNoContext : 0;
+  });
+}
+int cuCtxGetId(SimulatedContext* context, unsigned long long* id) {
+  return Device::get().call([&] {
+    if (context == nullptr) { context = gpu_simulation::current_context(); }
+    if (context == nullptr || context->number == 0) { return gpu_simulation::kNoContext; }
+    return *id = context->number, 0;
+  });
+}
+
+int simulated_green_context(SimulatedContext** context) {
+  return Device::get().call([&] { return *context = new SimulatedContext{++last_number, &primary}, 0; });
+}
+}
