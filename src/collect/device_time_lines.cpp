@@ -47,8 +47,9 @@ void DeviceTimeLines::add(const DeviceSpanRecord& record, Kind kind) {
     return;
   }
   Line& line = lines_[waiting.line];
-  line.offset.add(record.begin_ns, record.begin_submitted_ns, record.seen_ns);
-  line.offset.add(record.end_ns, record.end_submitted_ns, record.seen_ns);
+  line.offset.add(record.begin_ns, record.begin_submitted.steady_ns, record.seen.steady_ns);
+  line.offset.add(record.end_ns, record.end_submitted.steady_ns, record.seen.steady_ns);
+  for (const Moment* each : {&record.begin_submitted, &record.end_submitted, &record.seen}) { host_.add(*each); }
   waiting_.push_back(waiting);
   if (record.series != DeviceSpanRecord::kNoSeries) { add_to_step(waiting, kind); }
 }
@@ -68,21 +69,27 @@ void DeviceTimeLines::add_to_step(const Waiting& waiting, Kind kind) {
   ++spans_of_steps_;
 }
 
+SlewedClock::Time DeviceTimeLines::on_host(const Line& line, double device_ns) const {
+  const HostOffset::Time steady = line.offset.at(device_ns);
+  const SlewedClock::Time time = host_.at(steady.host_ns);
+  return {time.ns, time.error_ns + steady.error_ns * (1 + SlewedClock::kMostPpm * 1e-6)};
+}
+
 /// On the host's time line; a span does not begin or end there before the host has said so.
 DeviceTimeLines::Place DeviceTimeLines::place_of(const Waiting& waiting) {
   const DeviceSpanRecord& record = waiting.record;
   Line& line = lines_[waiting.line];
-  const HostOffset::Time begin = line.offset.at(record.begin_ns);
-  const HostOffset::Time end = line.offset.at(record.end_ns);
-  const auto begin_submitted = static_cast<double>(record.begin_submitted_ns);
-  const auto end_submitted = static_cast<double>(record.end_submitted_ns);
+  const SlewedClock::Time begin = on_host(line, record.begin_ns);
+  const SlewedClock::Time end = on_host(line, record.end_ns);
+  const auto begin_submitted = static_cast<double>(record.begin_submitted.ns);
+  const auto end_submitted = static_cast<double>(record.end_submitted.ns);
   const double error_ns = std::max(begin.error_ns, end.error_ns) + record.error_ns;
   const auto error = static_cast<std::int64_t>(std::ceil(std::min(error_ns, 9e18)));
   line.info.clock_error_ns = std::max(line.info.clock_error_ns, error);
   ++line.info.spans;
-  if (begin.host_ns < begin_submitted || end.host_ns < end_submitted) { ++line.info.clamped; }
-  const std::int64_t begin_ns = std::llround(std::max(begin.host_ns, begin_submitted));
-  const std::int64_t end_ns = std::llround(std::max(end.host_ns, end_submitted));
+  if (begin.ns < begin_submitted || end.ns < end_submitted) { ++line.info.clamped; }
+  const std::int64_t begin_ns = std::llround(std::max(begin.ns, begin_submitted));
+  const std::int64_t end_ns = std::llround(std::max(end.ns, end_submitted));
   return {begin_ns, std::max(begin_ns, end_ns)};
 }
 

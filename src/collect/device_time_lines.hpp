@@ -5,6 +5,7 @@
 #include <takt/snapshot.hpp>
 
 #include "collect/host_offset.hpp"
+#include "collect/slewed_clock.hpp"
 #include "collect/step_overlap.hpp"
 #include "record/outbox.hpp"
 
@@ -41,6 +42,7 @@ class DeviceTimeLines {
   template <class Take>
   void place(Take take) {
     for (Line& line : lines_) { line.offset.settle(); }
+    host_.settle();
     for (const Waiting& each : waiting_) {
       const Place place = place_of(each);
       take(each.record, each.stream, place.begin_ns, place.end_ns);
@@ -83,10 +85,12 @@ class DeviceTimeLines {
 
   bool find_line(const DeviceSpanRecord& record, std::uint32_t& line);
   bool find_stream(std::uint32_t line, const DeviceSpanRecord& record, std::uint32_t& stream);
+  SlewedClock::Time on_host(const Line& line, double device_ns) const;
   Place place_of(const Waiting& waiting);
   void add_to_step(const Waiting& waiting, Kind kind);
 
   std::vector<Line> lines_;
+  SlewedClock host_;
   std::map<StreamId, std::uint32_t> numbers_;                           // of streams on their devices
   std::map<std::pair<StreamId, std::uint32_t>, std::uint32_t> tracks_;  // with the thread: index into streams_
   std::vector<StreamInfo> streams_;

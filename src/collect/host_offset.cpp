@@ -69,11 +69,13 @@ HostOffset::Rates HostOffset::rates() const {
       }
     }
   }
-  // Where an assumption does not hold, the bounds contradict each other: no rate is possible, and the error shows it.
-  found.least = std::min(found.least, rates.most);
-  found.most = std::max(found.most, rates.least);
-  rates.least = std::min(found.least, found.most) - kWanderPpm * 1e-6;
-  rates.most = std::max(found.least, found.most) + kWanderPpm * 1e-6;
+  // These are bounds of means over parts of the minute, two of which differ by up to twice what one may from the mean.
+  const double apart = 2 * kWanderPpm * 1e-6;
+  // A rate that has changed by more contradicts itself. Then only the first assumption is left, and where that does not
+  // hold either the error shows it.
+  if (found.least > found.most + apart) { return rates; }
+  rates.least = found.least - apart;
+  rates.most = found.most + apart;
   return rates;
 }
 

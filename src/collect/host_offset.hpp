@@ -21,7 +21,9 @@ namespace detail {
 /// 1987.)
 ///
 /// The bound rests on two assumptions: the clocks' rates differ by at most kMostPpm, and in a minute by kWanderPpm
-/// from their mean. Pure arithmetic; times in ns. One thread at a time.
+/// from their mean. So the host's clock has to be one that nobody slews (Moment::steady_ns). Where bounds tell that the
+/// second assumption does not hold, it is not made for as long as they are kept. Pure arithmetic; times in ns. One
+/// thread at a time.
 class HostOffset {
  public:
   static constexpr double kMostPpm = 200;  ///< quartz is within 100 ppm

@@ -46,13 +46,20 @@ void add_span_to(Summary& device, std::uint64_t ns, bool warmup, MemoryBudget* b
 }
 
 DeviceBegin DeviceBegin::now(StreamRef stream, const Clock& clock) noexcept {
-  DeviceBegin begin{stream, 0, false, 0};
-  const bool traced = stream.ops->locate != nullptr && tracing.load(std::memory_order_relaxed);
-  if (TAKT_UNLIKELY(traced)) { begin.submitted_ns = clock.now_ns(); }
-  begin.marked = stream.ops->mark(stream.handle, begin.mark);
-  if (TAKT_UNLIKELY(traced) && begin.marked && stream.ops->offer != nullptr) {
-    stream.ops->offer(stream.handle, begin.mark);
+  if (TAKT_UNLIKELY(tracing.load(std::memory_order_relaxed)) && stream.ops->locate != nullptr) {
+    return traced(stream, clock);
   }
+  DeviceBegin begin{stream};
+  begin.marked = stream.ops->mark(stream.handle, begin.mark);
+  return begin;
+}
+
+TAKT_COLD DeviceBegin DeviceBegin::traced(StreamRef stream, const Clock& clock) noexcept {
+  DeviceBegin begin{stream};
+  begin.submitted = clock.moment();
+  begin.marked = stream.ops->mark(stream.handle, begin.mark);
+  begin.recorded_ns = clock.steady_ns();
+  if (begin.marked && stream.ops->offer != nullptr) { stream.ops->offer(stream.handle, begin.mark); }
   return begin;
 }
 
@@ -158,10 +165,12 @@ void DeviceQueue::ended(Recorder& recorder, Node* node, StepSeries* series, bool
     return;
   }
   const std::uint32_t tail = lane->tail.own();
-  if (TAKT_UNLIKELY(end.submitted_ns != 0) && lane->times.own() == nullptr) {
+  if (TAKT_UNLIKELY(end.submitted.ns != 0) && lane->times.own() == nullptr) {
     lane->times.set(allocate<Times>(&budget_));
   }
-  if (Times* times = lane->times.own()) { times->of[tail % kPending] = {begin.submitted_ns, end.submitted_ns}; }
+  if (Times* times = lane->times.own()) {
+    times->of[tail % kPending] = {begin.submitted, end.submitted, end.recorded_ns};
+  }
   std::uint32_t cell = kNoCell;
   if (TAKT_UNLIKELY(gpu_polling.load(std::memory_order_relaxed))) { cell = share(recorder, *lane, node, series); }
   lane->span[tail % kPending] =
@@ -299,7 +308,7 @@ TAKT_COLD void DeviceQueue::trace(const Recorder& recorder, const Lane& lane, co
 /// Of a span whose marks have been reached, and are still held.
 DeviceQueue::Seen DeviceQueue::look_where(StreamRef stream, const Span& span, const Clock& clock) noexcept {
   Seen seen;
-  seen.ns = clock.now_ns();
+  seen.at = clock.moment();
   seen.placed = stream.ops->locate != nullptr && stream.ops->locate(stream.handle, span.begin, seen.begin) &&
                 stream.ops->locate(stream.handle, span.end, seen.end) && seen.begin.line == seen.end.line;
   return seen;
@@ -310,20 +319,21 @@ DeviceSpanRecord DeviceQueue::place_of(const Recorder& recorder, const Lane& lan
   DeviceSpanRecord record;
   const Times* times = lane.times.get();
   const Submitted submitted = times == nullptr ? Submitted() : times->of[&span - lane.span];
-  record.seen_ns = seen.ns;
+  record.seen = seen.at;
   record.device = lane.stream.ops->name;
   record.stream = lane.stream.handle;
   record.key = span.node->key;
   record.waits_for = static_cast<std::uint64_t>(waits_for(span.node));
   record.thread = recorder.thread();
   // The begin may be from before the time line.
-  if (submitted.begin_ns != 0 && submitted.end_ns != 0 && seen.placed) {
+  if (submitted.begin.ns != 0 && submitted.end.ns != 0 && seen.placed) {
     record.line = seen.begin.line;
     record.begin_ns = seen.begin.ns;
     record.end_ns = seen.end.ns;
     record.error_ns = seen.begin.error_ns + seen.end.error_ns;
-    record.begin_submitted_ns = submitted.begin_ns;
-    record.end_submitted_ns = submitted.end_ns;
+    record.begin_submitted = submitted.begin;
+    record.end_submitted = submitted.end;
+    record.end_recorded_ns = submitted.end_recorded_ns;
   }
   if (span.series != nullptr) {
     record.series = span.series->id();

@@ -9,6 +9,7 @@
 
 #include "record/answered_span.hpp"
 #include "record/lane_use.hpp"
+#include "record/moment.hpp"
 
 #include <array>
 #include <atomic>
@@ -25,10 +26,14 @@ class StepSeries;
 struct DeviceBegin {
   StreamRef stream;
   Mark mark = 0;
-  bool marked = false;             ///< false: no mark could be taken, so that the span is skipped
-  std::uint64_t submitted_ns = 0;  ///< while tracing: on the clock of the process, not after the mark was recorded
+  bool marked = false;  ///< false: no mark could be taken, so that the span is skipped
+  // While tracing:
+  Moment submitted{};             ///< not after the mark was recorded
+  std::uint64_t recorded_ns = 0;  ///< not before, on the steady clock
   /// Takes a mark on `stream`.
   static DeviceBegin now(StreamRef stream, const Clock& clock) noexcept;
+  /// The same while a time line is recorded.
+  static DeviceBegin traced(StreamRef stream, const Clock& clock) noexcept;
   void release() const noexcept {
     if (marked) { stream.ops->release(stream.handle, mark); }
   }
@@ -115,17 +120,18 @@ class DeviceQueue {
   static constexpr std::uint32_t kNoCell = CellRecord::kOther - 1;
   static constexpr std::uint32_t kBatchCell = CellRecord::kOther - 2;
   static constexpr std::uint32_t kInARow = 64;  // questions of one ask(), for which the owner is kept out
-  /// When the marks of a span were submitted, on the clock of the process.
+  /// When the marks of a span were submitted, and when the last one had been.
   struct Submitted {
-    std::uint64_t begin_ns = 0;
-    std::uint64_t end_ns = 0;
+    Moment begin;
+    Moment end;
+    std::uint64_t end_recorded_ns = 0;
   };
   struct Times {
     Submitted of[kPending];
   };
   /// Where the marks of a span lie, and when that was seen.
   struct Seen {
-    std::uint64_t ns = 0;
+    Moment at;
     bool placed = false;
     DevicePlace begin;
     DevicePlace end;

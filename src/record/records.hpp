@@ -4,6 +4,8 @@
 
 #include <takt/config.hpp>
 
+#include "record/moment.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -178,9 +180,10 @@ struct DeviceSpanRecord : Record {
   double begin_ns = 0;  ///< on its time line
   double end_ns = 0;
   double error_ns = 0;
-  std::uint64_t begin_submitted_ns = 0;  ///< on the clock of the process, both not after the mark was recorded
-  std::uint64_t end_submitted_ns = 0;
-  std::uint64_t seen_ns = 0;  ///< not before both were reached
+  Moment begin_submitted;  ///< both not after the mark was recorded
+  Moment end_submitted;
+  Moment seen;                        ///< not before both were reached
+  std::uint64_t end_recorded_ns = 0;  ///< on the steady clock, not before the mark was recorded
   std::uint64_t key = 0;
   std::uint64_t row = 0;
   std::uint32_t thread = 0;

@@ -47,6 +47,9 @@ class FakeClock {
   /// From now on the counter makes `per_mille` ticks in 1 000 ns.
   void set_rate(std::uint64_t per_mille) { state().rate = per_mille; }
 
+  /// From now on NTP makes the system's clock go faster than the reference by `ppm`, or slower.
+  void slew(std::int64_t ppm) { state().slew_ppm = ppm; }
+
   void advance(std::uint64_t ns) { pass(ns); }
   /// The counter alone: another core's, or one that has been set.
   void move_counter(std::int64_t ticks) {
@@ -57,11 +60,14 @@ class FakeClock {
   int left() const { return state().left; }
 
  private:
+  static constexpr std::int64_t kMillion = 1'000'000;
   struct State {
     std::atomic<std::uint64_t> ticks{0};       // as set, and
     std::atomic<std::uint64_t> milliticks{0};  // as gone by since
     std::atomic<std::uint64_t> reference{0};
     std::atomic<std::uint64_t> monotonic{0};
+    std::atomic<std::int64_t> slewed_millionths{0};  // of the system's clock, less than a ns
+    std::atomic<std::int64_t> slew_ppm{0};
     std::atomic<std::uint64_t> rate{1000};
     std::atomic<std::int64_t> reads_left{0};
     std::atomic<std::uint64_t> hold_up_ns{0};
@@ -75,6 +81,8 @@ class FakeClock {
       milliticks = other.milliticks.load();
       reference = other.reference.load();
       monotonic = other.monotonic.load();
+      slewed_millionths = other.slewed_millionths.load();
+      slew_ppm = other.slew_ppm.load();
       rate = other.rate.load();
       reads_left = other.reads_left.load();
       hold_up_ns = other.hold_up_ns.load();
@@ -94,7 +102,10 @@ class FakeClock {
   static void pass(std::uint64_t ns) {
     state().milliticks.fetch_add(ns * state().rate, std::memory_order_relaxed);
     state().reference.fetch_add(ns, std::memory_order_relaxed);
-    state().monotonic.fetch_add(ns, std::memory_order_relaxed);
+    const std::int64_t slewed_millionths = state().slewed_millionths + static_cast<std::int64_t>(ns) * state().slew_ppm;
+    state().slewed_millionths = slewed_millionths % kMillion;
+    const auto passed = static_cast<std::int64_t>(ns) + slewed_millionths / kMillion;
+    state().monotonic.fetch_add(static_cast<std::uint64_t>(passed), std::memory_order_relaxed);
   }
 };
 

@@ -26,7 +26,9 @@ struct RecorderFixture {
   static constexpr KeyIndex kBatch = takt::detail::kBatchKey;
   static constexpr KeyIndex kA = 3, kB = 4, kC = 5;
 
-  explicit RecorderFixture(std::uint64_t ticks = 1'000'000) : time(ticks) {
+  explicit RecorderFixture(std::uint64_t ticks = 1'000'000,
+                           takt::detail::ClockChoice choice = takt::detail::ClockChoice::automatic)
+      : time(ticks, choice) {
     // Never destroyed, like every recorder, and held so that a leak checker knows.
     static auto* const all = new std::vector<takt::detail::Recorder*>;
     all->push_back(takt::detail::Recorder::create(time.clock, shared(), 0));

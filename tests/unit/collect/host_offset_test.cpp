@@ -131,6 +131,63 @@ TEST_CASE("HostOffset: what is settled keeps its place, and times keep their ord
   }
 }
 
+namespace {
+
+/// Two minutes of a device whose rate changes after 60 s, from `before` to `after`, and which is at hand in the seconds
+/// that `at_hand` names. What it was further off than it was said to be, at most.
+template <class AtHand>
+double beyond(double before_ppm, double after_ppm, AtHand at_hand, double& bound_ns) {
+  const auto host_at = [&](double device_ns) {
+    const double step_ns = 60 * kSecond;
+    return kHost0 + device_ns + std::min(device_ns, step_ns) * before_ppm * 1e-6 +
+           std::max(device_ns - step_ns, 0.0) * after_ppm * 1e-6;
+  };
+  HostOffset offset;
+  double beyond_ns = 0;
+  bound_ns = 0;
+  for (int second = 0; second < 120; ++second) {
+    const double late_ns = at_hand(second) ? 3e3 : 30e6;
+    std::vector<double> times;
+    for (int event = 0; event < 20; ++event) {
+      const double device_ns = (second + event / 20.0) * kSecond;
+      offset.add(device_ns, static_cast<std::uint64_t>(host_at(device_ns) - late_ns),
+                 static_cast<std::uint64_t>(std::ceil(host_at(device_ns) + late_ns / 3)));
+      times.push_back(device_ns);
+    }
+    offset.settle();
+    for (const double device_ns : times) {
+      const HostOffset::Time time = offset.at(device_ns);
+      beyond_ns = std::max(beyond_ns, std::fabs(time.host_ns - host_at(device_ns)) - time.error_ns);
+      bound_ns = std::max(bound_ns, time.error_ns);
+    }
+  }
+  return beyond_ns;
+}
+
+}  // namespace
+
+TEST_CASE("HostOffset: the bound holds while a rate differs by 1 ppm from its mean of a minute") {
+  double bound_ns = 0;
+  // At hand before the step, and hardly any more behind it.
+  const auto rarely = [](int second) { return second < 60 || second > 110; };
+  CHECK(beyond(1, -1, rarely, bound_ns) <= 0);
+  CHECK(beyond(-1, 1, rarely, bound_ns) <= 0);
+  CHECK(bound_ns < 400'000);
+  CHECK(beyond(
+            1, -1, [](int) { return true; }, bound_ns) <= 0);
+  CHECK(bound_ns < 100'000);
+}
+
+TEST_CASE("HostOffset: a step of the rate that the bounds tell is in the error, up to 200 ppm") {
+  double bound_ns = 0;
+  for (const double step_ppm : {37.0, -37.0, 190.0}) {
+    INFO(step_ppm << " ppm");
+    CHECK(beyond(
+              0, step_ppm, [](int) { return true; }, bound_ns) <= 0);
+    CHECK(bound_ns < 500'000);
+  }
+}
+
 TEST_CASE("HostOffset: bounds that contradict each other widen the error") {
   HostOffset offset;
   offset.add(0, 1'000'000'000, 1'000'001'000);

@@ -522,8 +522,8 @@ TEST_CASE("time line: a span that would lie before its submission is moved there
   const auto placed = [&](double device_ns, std::uint64_t submitted_ns, std::uint64_t seen_ns) {
     record.begin_ns = device_ns;
     record.end_ns = device_ns + 10;
-    record.begin_submitted_ns = record.end_submitted_ns = submitted_ns;
-    record.seen_ns = seen_ns;
+    record.begin_submitted = record.end_submitted = {submitted_ns, submitted_ns, 0};
+    record.seen = {seen_ns, seen_ns, 0};
     lines.add(record, Kind::compute);
     std::int64_t at_ns = 0;
     lines.place([&](const DeviceSpanRecord&, std::uint32_t, std::int64_t begin_ns, std::int64_t end_ns) {
