@@ -66,9 +66,8 @@ class TAKT_EXPORT GraphRegions {
 /// graph is as without it. Never throws or waits. On the thread that captures.
 class [[nodiscard]] GraphRegion {
  public:
-  template <class S, class Streams = detail::DefaultStreams>
-  [[nodiscard]] GraphRegion(GraphRegions& regions, const Key& key, const S& stream) noexcept
-      : regions_(regions), region_(regions.begin(key, detail::stream_ref<S, Streams>(stream))) {}
+  [[nodiscard]] GraphRegion(GraphRegions& regions, const Key& key, detail::StreamArgument stream) noexcept
+      : regions_(regions), region_(regions.begin(key, stream.ref)) {}
   ~GraphRegion() noexcept { regions_.end(region_); }
   GraphRegion(const GraphRegion&) = delete;
   GraphRegion& operator=(const GraphRegion&) = delete;
@@ -83,9 +82,8 @@ class [[nodiscard]] GraphRegion {
 /// was launched: that counts as graph_samples_missed. Never throws or waits. One at a time for one graph; any thread.
 class [[nodiscard]] GraphReplay {
  public:
-  template <class S, class Streams = detail::DefaultStreams>
-  [[nodiscard]] GraphReplay(GraphRegions& regions, const S& stream) noexcept
-      : regions_(regions), stream_(detail::stream_ref<S, Streams>(stream)) {
+  [[nodiscard]] GraphReplay(GraphRegions& regions, detail::StreamArgument stream) noexcept
+      : regions_(regions), stream_(stream.ref) {
     regions_.launching();
   }
   ~GraphReplay() noexcept {

@@ -44,15 +44,13 @@ Measurement measure(const Session& session, std::string_view name, Function&& fu
       session, name, {}, [&function] { static_cast<void>(function()); }, options);
 }
 
-/// The same of a function that puts its work on `stream`: any type with StreamTraits, as Scope takes it. Each run has
+/// The same of a function that puts its work on `stream`: whatever Scope takes as one. Each run has
 /// its stream span, too, and the wait is for this stream as well.
-template <class Stream, class Function, class Streams = detail::DefaultStreams,
-          std::enable_if_t<std::is_invocable_v<Function&>, int> = 0>
-Measurement measure(const Session& session, std::string_view name, const Stream& stream, Function&& function,
+template <class Function, std::enable_if_t<std::is_invocable_v<Function&>, int> = 0>
+Measurement measure(const Session& session, std::string_view name, detail::StreamArgument stream, Function&& function,
                     const MeasureOptions& options = {}) {
   return detail::measure_function(
-      session, name, detail::stream_ref<Stream, Streams>(stream), [&function] { static_cast<void>(function()); },
-      options);
+      session, name, stream.ref, [&function] { static_cast<void>(function()); }, options);
 }
 
 TAKT_END_NAMESPACE

@@ -39,17 +39,16 @@ class [[nodiscard]] Scope {
  public:
   /// Host time.
   [[nodiscard]] TAKT_ALWAYS_INLINE explicit Scope(const Key& key) noexcept : region_(detail::begin_region(key)) {}
-  /// Host time, and the span between two marks on `stream`, which resolves later. Any type with StreamTraits.
-  template <class S, class Streams = detail::DefaultStreams>
-  [[nodiscard]] Scope(const Key& key, const S& stream) noexcept
-      : region_(detail::begin_on(key, detail::stream_ref<S, Streams>(stream))) {}
+  /// Host time, and the span between two marks on `stream`, which resolves later. Any type with StreamTraits or that
+  /// converts to a cudaStream_t or hipStream_t, where takt/backends/cuda.hpp or hip.hpp is included; nullptr and 0.
+  [[nodiscard]] Scope(const Key& key, detail::StreamArgument stream) noexcept
+      : region_(detail::begin_on(key, stream.ref)) {}
   /// Host time of every n-th.
   [[nodiscard]] Scope(const Key& key, Every sampling) noexcept
       : region_(detail::begin_sampled(key, sampling.n, StreamRef{})) {}
   /// Both.
-  template <class S, class Streams = detail::DefaultStreams>
-  [[nodiscard]] Scope(const Key& key, const S& stream, Every sampling) noexcept
-      : region_(detail::begin_sampled(key, sampling.n, detail::stream_ref<S, Streams>(stream))) {}
+  [[nodiscard]] Scope(const Key& key, detail::StreamArgument stream, Every sampling) noexcept
+      : region_(detail::begin_sampled(key, sampling.n, stream.ref)) {}
 
   TAKT_ALWAYS_INLINE ~Scope() noexcept { detail::end_region(region_); }
 

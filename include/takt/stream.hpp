@@ -8,6 +8,9 @@
 
 #include <takt/detail/macros_begin.hpp>
 
+struct CUstream_st;   // cudaStream_t points to it
+struct ihipStream_t;  // hipStream_t points to it
+
 TAKT_BEGIN_NAMESPACE
 
 struct DeviceOps;
@@ -64,19 +67,55 @@ template <class S, class Streams>
 struct KnowsDefault<S, Streams, std::void_t<decltype(StreamTraits<S>::ref(std::declval<const S&>(), Streams{}))>>
     : std::true_type {};
 
-template <class S, class Streams>
-StreamRef stream_ref(const S& stream) noexcept {
-  static_assert(HasStreamRef<S>::value,
-                "takt: this type is not a known stream. Include the backend's header (for example "
-                "<takt/backends/manual.hpp>) or specialise takt::StreamTraits for it.");
-  if constexpr (KnowsDefault<S, Streams>::value) {
-    return StreamTraits<S>::ref(stream, Streams{});
-  } else if constexpr (HasStreamRef<S>::value) {
-    return StreamTraits<S>::ref(stream);
-  } else {
-    return {};
+/// What is no stream, and what is one of either vendor.
+struct NoStream {};
+struct TwoStreams {};
+
+/// Whether S converts to the stream of a backend that is there. Does not ask for the traits of a vendor to whose stream
+/// it does not convert: that header may come later.
+template <class S, class Handle>
+using Becomes = std::conjunction<std::is_convertible<const S&, Handle>, HasStreamRef<Handle>>;
+
+/// As what S is a stream: as itself, or as the handle of the one backend of this translation unit to which it converts.
+template <class S, bool Cuda = Becomes<S, CUstream_st*>::value, bool Hip = Becomes<S, ihipStream_t*>::value,
+          class Both = std::conditional_t<Cuda && Hip, TwoStreams, NoStream>,
+          class One = std::conditional_t<Cuda, CUstream_st*, ihipStream_t*>>
+using StreamHandle = std::conditional_t<HasStreamRef<S>::value, S, std::conditional_t<Cuda != Hip, One, Both>>;
+
+template <class S, class Handle, class Streams>
+StreamRef stream_ref(const S& stream) {
+  static_assert(!std::is_same_v<Handle, NoStream>,
+                "takt: this type is not a known stream. For what is a cudaStream_t or converts to one include "
+                "<takt/backends/cuda.hpp>, for a hipStream_t <takt/backends/hip.hpp>; else specialise StreamTraits.");
+  static_assert(!std::is_same_v<Handle, TwoStreams>,
+                "takt: this is a stream of CUDA and one of HIP, as <takt/backends/cuda.hpp> and "
+                "<takt/backends/hip.hpp> are both included. Say which: cudaStream_t{} or hipStream_t{}.");
+  if constexpr (KnowsDefault<Handle, Streams>::value) {
+    return StreamTraits<Handle>::ref(stream, Streams{});
+  } else if constexpr (HasStreamRef<Handle>::value) {
+    return StreamTraits<Handle>::ref(stream);
   }
 }
+
+/// A stream as a Scope takes it: a type with StreamTraits; what converts to the stream of a backend whose header is
+/// there; nullptr and 0, which are the default stream. What it is taken for is a template argument, as translation
+/// units with headers of other backends have other answers. An exception of a conversion goes to the caller: nothing
+/// has begun yet.
+struct StreamArgument {
+  template <class S, class Handle = StreamHandle<S>, class Streams = DefaultStreams,
+            std::enable_if_t<!std::is_integral_v<S> && !std::is_null_pointer_v<S>, int> = 0>
+  StreamArgument(const S& stream) noexcept(std::is_same_v<S, Handle>) : ref(stream_ref<S, Handle, Streams>(stream)) {}
+  /// Also of a 0, which is no null pointer any more where it has the type of a template argument.
+  template <class S = decltype(nullptr), class Handle = StreamHandle<S>, class Streams = DefaultStreams>
+  StreamArgument(decltype(nullptr) stream) noexcept  // NOLINT(google-explicit-constructor)
+      : ref(stream_ref<S, Handle, Streams>(stream)) {}
+  /// Of other numbers, for their message.
+  template <class S = NoStream>
+  StreamArgument(...) noexcept  // NOLINT(google-explicit-constructor, cert-dcl50-cpp)
+      : ref(stream_ref<S, S, DefaultStreams>(S{})) {}
+
+  StreamRef ref;
+};
 
 }  // namespace detail
 TAKT_END_NAMESPACE

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // A stream type that no backend's header has made known.
-// expect: takt: this type is not a known stream. Include the backend's header
+// expect: takt: this type is not a known stream
+// expect: takt/backends/cuda\.hpp
+// expect: takt/backends/hip\.hpp
 #include <takt/backends/manual.hpp>
 #include <takt/takt.hpp>
 

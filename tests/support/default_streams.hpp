@@ -45,9 +45,9 @@ namespace {
   takt_test::DefaultStreams here;
   CUstream_st* const cuda = nullptr;
   ihipStream_t* const hip = nullptr;
-  here.cuda_scope = takt::detail::stream_ref<CUstream_st*, takt::detail::DefaultStreams>(cuda).handle;
+  here.cuda_scope = takt::detail::StreamArgument(cuda).ref.handle;
   here.cuda_backend = takt::CudaBackend(cuda).ref().handle;
-  here.hip_scope = takt::detail::stream_ref<ihipStream_t*, takt::detail::DefaultStreams>(hip).handle;
+  here.hip_scope = takt::detail::StreamArgument(hip).ref.handle;
   here.hip_backend = takt::HipBackend(hip).ref().handle;
   takt::Scope s(takt::Forward, takt_test::NotingStream{});
   here.scope_is_per_thread = takt_test::NotingStream::per_thread;

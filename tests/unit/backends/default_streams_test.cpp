@@ -12,6 +12,13 @@ namespace {
 
 void* stream(std::uintptr_t number) { return reinterpret_cast<void*>(number); }
 
+struct CudaStream {
+  operator CUstream_st*() const noexcept { return static_cast<CUstream_st*>(stream(0x10)); }
+};
+struct HipStream {
+  operator ihipStream_t*() const noexcept { return static_cast<ihipStream_t*>(stream(0x10)); }
+};
+
 }  // namespace
 
 TEST_CASE("stream 0 is the one that its translation unit means, also where units of both kinds are linked together") {
@@ -35,4 +42,11 @@ TEST_CASE("any other stream stays what it is") {
   auto* const cuda = static_cast<CUstream_st*>(stream(0x1230));
   CHECK(takt::CudaBackend(cuda).ref().handle == stream(0x1230));
   CHECK(takt::CudaBackend(cuda).ref().ops != takt::HipBackend(nullptr).ref().ops);
+}
+
+TEST_CASE("where both backends are, a conversion says which one is meant") {
+  const takt::detail::StreamArgument cuda = CudaStream{};
+  const takt::detail::StreamArgument hip = HipStream{};
+  CHECK(cuda.ref == takt::CudaBackend(CudaStream{}).ref());
+  CHECK(hip.ref == takt::HipBackend(HipStream{}).ref());
 }

@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+
+// A stream of CUDA's without the header of the backend.
+// expect: takt: this type is not a known stream
+// expect: include <takt/backends/cuda\.hpp>
+#ifndef MISTAKE
+#include <takt/backends/cuda.hpp>
+#endif
+#include <takt/takt.hpp>
+
+struct TorchStream {
+  operator CUstream_st*() const { return nullptr; }
+};
+
+void forward() { takt::Scope scope(takt::Forward, TorchStream{}); }

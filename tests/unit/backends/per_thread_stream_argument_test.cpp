@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+// What the default stream is where CUDA is the only backend, and each thread has one of its own.
+#define CUDA_API_PER_THREAD_DEFAULT_STREAM 1
+#include <takt/backends/cuda.hpp>
+#include <takt/takt.hpp>
+
+#include "support/catch.hpp"
+
+namespace {
+
+takt::StreamRef taken(takt::detail::StreamArgument argument) { return argument.ref; }
+
+}  // namespace
+
+TEST_CASE("StreamArgument: nullptr and 0 are the thread's stream beside units where they are the legacy one") {
+  const takt::StreamRef own = takt::CudaBackend(nullptr).ref();
+  CHECK(own.handle == reinterpret_cast<void*>(std::uintptr_t{2}));
+  CHECK(taken(nullptr) == own);
+  CHECK(taken(0) == own);
+}
