@@ -118,6 +118,21 @@ EventStatus HipApi::record(Event event, Stream stream) noexcept {
   return status_of(HipRuntime::get().event_record(event, stream));
 }
 
+/// A question about an event looks at its stream since HIP 6.2, in whichever mode: one that is being captured loses its
+/// capture, and of one that was destroyed there is nothing to look at. Whether it is there its device tells, in every
+/// version since then; whether it is being captured can only be asked of one that is there.
+EventStatus HipApi::look_at(Stream stream) noexcept {
+  HipRuntime& runtime = HipRuntime::get();
+  if (!runtime.looks_at_streams()) { return EventStatus::done; }
+  if (runtime.device_of_stream != nullptr && runtime.device_of_stream(stream) < 0) { return EventStatus::stream_gone; }
+  int capture = 0;
+  const int error = runtime.stream_is_capturing(stream, &capture);
+  if (capture != 0) { return EventStatus::capturing; }
+  const EventStatus status = status_of(error);
+  if (error == kContextIsDestroyed || status == EventStatus::refused) { return EventStatus::stream_gone; }
+  return status;
+}
+
 EventStatus HipApi::query(Event event) noexcept { return status_of_event(HipRuntime::get().event_query(event)); }
 
 EventStatus HipApi::elapsed(Event begin, Event end, float& ms) noexcept {

@@ -30,12 +30,13 @@ struct HipApi {
   static EventStatus enter_capture(Stream, EventContextId&) noexcept { return EventStatus::unsupported; }
   static EventStatus record_in_graph(Event, Stream) noexcept { return EventStatus::unsupported; }
   static EventStatus alive(const EventContextId&) noexcept { return EventStatus::done; }  // there is no telling
+  static EventStatus look_at(Stream stream) noexcept;
   static EventStatus query(Event event) noexcept;
   static EventStatus elapsed(Event begin, Event end, float& ms) noexcept;
   static EventStatus wait(Event event) noexcept;
   static std::uint64_t now_ns() noexcept;
   static bool exchange_mode(int& mode) noexcept;
-  static bool pauses_at_captures() noexcept { return true; }  // ROCm honours the relaxed mode only since 2026
+  static bool pauses_at_captures() noexcept { return true; }  // look_at() does not tell of captures of other streams
   static bool visit(const EventContextId&) noexcept { return false; }
   static void leave() noexcept {}
 };

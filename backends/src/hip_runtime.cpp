@@ -11,6 +11,7 @@ namespace detail {
 namespace {
 
 constexpr const char* kNoDeviceReason = "HIP finds no device";
+constexpr int kFirstThatLooksAtStreams = 60'200'000;  // 6.2
 constexpr const char* kNames[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"};
 
 std::atomic<HipRuntime*> loaded{nullptr};  // for the child of a fork: get() may be under way in the parent
@@ -21,6 +22,7 @@ HipRuntime* load() noexcept {
   library.find(runtime->peek_last_error, "hipPeekAtLastError");
   library.find(runtime->get_last_error, "hipGetLastError");
   library.find(runtime->error_name, "hipGetErrorName");
+  library.find(runtime->version, "hipRuntimeGetVersion", true);
   library.find(runtime->device_count, "hipGetDeviceCount");
   library.find(runtime->current_device, "hipGetDevice");
   library.find(runtime->device_of_stream, "hipGetStreamDeviceId", true);
@@ -48,6 +50,10 @@ bool HipRuntime::has_device() noexcept {
   const int error = device_count(&count);
   if (error != 0) { get_last_error(); }
   if (error != 0 || count == 0) { availability.lose(kNoDeviceReason); }
+  int number = 0;
+  if (version != nullptr && version(&number) == 0 && number != 0) {
+    looks_at_streams_.store(number >= kFirstThatLooksAtStreams, std::memory_order_relaxed);
+  }
   asked_.store(true, std::memory_order_release);  // pairs with the acquire above
   return error == 0 && count > 0;
 }

@@ -21,6 +21,7 @@ struct HipRuntime {
   int (*peek_last_error)() = nullptr;
   int (*get_last_error)() = nullptr;
   const char* (*error_name)(int error) = nullptr;
+  int (*version)(int* version) = nullptr;  ///< may be missing
   int (*device_count)(int* count) = nullptr;
   int (*current_device)(int* device) = nullptr;
   int (*device_of_stream)(ihipStream_t* stream) = nullptr;  ///< may be missing
@@ -43,11 +44,15 @@ struct HipRuntime {
   /// Whether there is a device; asks once. Only while no error is pending.
   bool has_device() noexcept;
 
+  /// Whether a question about an event touches the stream that it was recorded on last. Known after has_device().
+  bool looks_at_streams() const noexcept { return looks_at_streams_.load(std::memory_order_relaxed); }
+
   /// Loaded at the first call: the library that the application has, else the newest one. Any thread.
   static HipRuntime& get() noexcept;
 
  private:
   std::atomic<bool> asked_{false};
+  std::atomic<bool> looks_at_streams_{true};
 };
 
 }  // namespace detail

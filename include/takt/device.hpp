@@ -34,6 +34,7 @@ struct Questions {
   bool begun = false;
   int mode = 0;
   const void* context = nullptr;
+  const void* stream = nullptr;
   bool foreign = false;   ///< asked on a thread of Takt's own, which has no context of the device
   bool visiting = false;  ///< such a thread has been lent one
 };

@@ -240,6 +240,7 @@ constexpr Meaning kMeanings[] = {
     {"waited_when_full",
      "times that the host waited for the device, as TAKT_GPU_WAIT asks for: its times contain that"},
     {"lost_device_error", "stream spans lost to a fault of the device"},
+    {"lost_stream_destroyed", "stream spans that were pending when their stream was destroyed: lost"},
     {"clamped_negative", "stream spans that the device reported as negative: counted as 0"},
     {"device_spans_unplaced", "stream spans whose place in time is not known: not in the time line"},
     {"steps_without_rows", "steps without a row: there was no memory for it, or there are more than 1 024 series"},

@@ -333,8 +333,32 @@ class Hip(DeviceCase):
         self.assertIn("unsupported", summary["devices"][0]["caveat"])
         self.assertIsNone(self.device(summary, "Forward")["device"])  # and not 0
 
+    def test_a_capture_on_the_stream_of_earlier_regions_stays_valid(self):
+        for version in ("6.0", "6.2", "7.1"):
+            with self.subTest(version):
+                self.setUp()
+                summary = self.use("hip_program", "capture_after", FAKES / "hip", HIP_LIBRARY="libamdhip64.so.7", FAKE_HIP=version)
+                self.assertEqual(self.out.count("nodes 1\n"), 50)
+                self.assertIn("misuses 0", self.out)
+                forward = [each for each in summary["paths"] if each["name"] == "Forward"]
+                self.assertEqual(sum(each["device"]["n"] for each in forward), 50 * 14)
+
+    def test_of_a_stream_that_was_destroyed_nothing_is_asked(self):
+        for version in ("6.2", "7.1"):
+            with self.subTest(version):
+                self.setUp()
+                summary = self.use("hip_program", "destroy", FAKES / "hip", HIP_LIBRARY="libamdhip64.so.7", FAKE_HIP=version)
+                self.assertIn("misuses 0", self.out)
+                self.assertIn("misuses at the end 0", self.out)
+                self.assertIsNone(self.why(summary, "hip"))
+                forward = self.device(summary, "Forward")
+                self.assertEqual(forward["device"]["n"], 20)
+                self.assertEqual(forward["device"]["total_ns"], 20 * 1000)
+                self.assertEqual(rig.losses(summary, "lost_stream_destroyed"), 20)
+                self.assertEqual(forward["device_lost"], 20)
+
     def test_the_last_error_stays_the_applications(self):
-        for version in (6, 7):
+        for version in ("6.0", "6.2", "7.1"):
             with self.subTest(version):
                 self.setUp()
                 summary = self.use("hip_program", "errors", FAKES / "hip", HIP_LIBRARY="libamdhip64.so.7", FAKE_HIP=version)

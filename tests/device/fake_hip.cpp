@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // A libamdhip64 without a device, with the last error of HIP 6 (every call sets it, also one that succeeds) or of HIP 7 (only
-// errors do, and "not ready" is none): FAKE_HIP says which.
+// errors do, and "not ready" is none): FAKE_HIP says which, such as 6.2. Since 6.2 a question about an event looks at the event's
+// stream; since 7 the question whether a stream is being captured takes it on trust that there is one.
 #include "support/fake_driver.hpp"
 
 #include <atomic>
@@ -18,11 +19,23 @@ using takt_test::FakeEvent;
 using takt_test::FakeStream;
 using Status = takt::EventStatus;
 
+/// As hipRuntimeGetVersion() tells it, without the patch.
+int version_of(const char* text) {
+  int major = 6;
+  int minor = 0;
+  if (text != nullptr) { std::sscanf(text, "%d.%d", &major, &minor); }
+  return major * 10'000'000 + minor * 100'000;
+}
+const int version = version_of(std::getenv("FAKE_HIP"));
+const bool before_7 = version < 70'000'000;
 FakeDriver& driver() {
-  static auto* const driver = new FakeDriver;
+  static FakeDriver* const driver = [] {
+    auto* const made = new FakeDriver;
+    if (version >= 60'200'000) { made->look_at_streams(); }
+    return made;
+  }();
   return *driver;
 }
-const bool before_7 = std::getenv("FAKE_HIP") == nullptr || std::atoi(std::getenv("FAKE_HIP")) < 7;
 thread_local int last_error = 0;
 std::atomic<long> calls{0};
 
@@ -61,17 +74,29 @@ int hipGetDeviceCount(int* count) {
   *count = 1;
   return set(0);
 }
+int hipRuntimeGetVersion(int* number) {
+  *number = version;
+  return set(0);
+}
 int hipGetDevice(int* device) {
   *device = 0;
   return set(0);
 }
-int hipGetStreamDeviceId(FakeStream*) { return 0; }
+int hipGetStreamDeviceId(FakeStream* stream) { return driver().is_gone(stream) ? -1 : 0; }
 int hipStreamCreate(FakeStream** stream) {
   *stream = driver().stream();
   return set(0);
 }
+int hipStreamDestroy(FakeStream* stream) {
+  driver().destroy(stream);
+  return set(0);
+}
 int hipStreamQuery(FakeStream* stream) { return set(driver().queued(stream) == 0 ? 0 : 600); }
 int hipStreamIsCapturing(FakeStream* stream, int* status) {
+  if (driver().is_gone(stream)) {
+    if (version >= 70'000'000) { driver().note("a question about a stream that is gone"); }
+    return set(709);
+  }
   takt::EventContextId id;
   const Status asked = driver().enter(stream, id);
   *status = asked == Status::capturing ? 1 : 0;
@@ -101,6 +126,8 @@ void fake_begin_capture(FakeStream* stream) { driver().begin_capture(stream); }
 int fake_end_capture(FakeStream* stream) {
   return driver().end_capture(stream) ? static_cast<int>(driver().graph(stream).nodes.size()) : -1;
 }
+/// A new stream at the address of one that was destroyed.
+void fake_make_again(FakeStream* stream) { driver().make_again(stream); }
 long fake_calls() { return calls; }
 void fake_hold(int on) { driver().hold(on != 0); }
 int fake_misuses() {

@@ -33,6 +33,8 @@ constexpr int kInvalidValue = 1;
 constexpr int kInvalidDevice = 101;
 constexpr int kInvalidHandle = 400;
 constexpr int kNotReady = 600;
+constexpr int kIllegalAddress = 700;
+constexpr int kContextIsDestroyed = 709;
 constexpr int kUnknown = 999;
 // What both call by the same number; HIP knows no others.
 constexpr int kShared[] = {0,   1,   2,   3,   4,   5,   100, 101, 200, 201, 214, 217, 301, 304,
@@ -111,8 +113,10 @@ hipError_t hipGetDevice(int* device) {
 }
 int hipGetStreamDeviceId(hipStream_t stream) {
   CUctx_st* context = nullptr;
-  if (cuda() == nullptr || cuda()->stream_context(cuda_stream(stream), &context) != 0) { return -1; }
-  if (cuda()->context_push(context) != 0) { return -1; }
+  if (cuda() == nullptr) { return -1; }
+  const int unknown = cuda()->stream_context(cuda_stream(stream), &context);
+  if (unknown >= kIllegalAddress && unknown != kContextIsDestroyed) { return 0; }  // HIP keeps books of its own
+  if (unknown != 0 || cuda()->context_push(context) != 0) { return -1; }
   int device = -1;
   const int error = cuda()->context_device(&device);
   cuda()->context_pop(&context);

@@ -10,9 +10,11 @@
 
 #include "support/sanitized.hpp"
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <thread>
 
 #include <dlfcn.h>
 #include <sys/wait.h>
@@ -153,6 +155,72 @@ void graph() {
   std::printf("misuses %d\n", runtime_function<int()>("fake_misuses")());
 }
 
+/// The application's own use of the fake runtime.
+struct Application {
+  int (*create)(ihipStream_t**) = runtime_function<int(ihipStream_t**)>("hipStreamCreate");
+  int (*destroy)(ihipStream_t*) = runtime_function<int(ihipStream_t*)>("hipStreamDestroy");
+  void (*make_again)(ihipStream_t*) = runtime_function<void(ihipStream_t*)>("fake_make_again");
+  void (*work)(ihipStream_t*, long long) = runtime_function<void(ihipStream_t*, long long)>("fake_work");
+  void (*hold)(int) = runtime_function<void(int)>("fake_hold");
+  void (*begin_capture)(ihipStream_t*) = runtime_function<void(ihipStream_t*)>("fake_begin_capture");
+  int (*end_capture)(ihipStream_t*) = runtime_function<int(ihipStream_t*)>("fake_end_capture");
+  int (*misuses)() = runtime_function<int()>("fake_misuses");
+
+  ihipStream_t* stream() const {
+    ihipStream_t* made = nullptr;
+    std::printf("create %d\n", create(&made));
+    return made;
+  }
+  void regions(ihipStream_t* on, int count) const {
+    for (int region = 0; region < count; ++region) {
+      takt::Scope s(takt::Forward, on);
+      work(on, 1000);
+    }
+  }
+};
+
+/// Regions, and then a capture on their stream, while this thread and another one look for results.
+void capture_after() {
+  const Application hip;
+  ihipStream_t* const stream = hip.stream();
+  ihipStream_t* const other = hip.stream();
+  for (int round = 0; round < 50; ++round) {
+    hip.hold(1);
+    hip.regions(stream, 10);
+    hip.hold(0);
+    hip.begin_capture(stream);
+    hip.work(stream, 1000);
+    takt::complete(std::chrono::milliseconds(0));
+    hip.regions(other, 2);
+    std::thread([&] {
+      takt::Scope batch(takt::Batch, other);
+      hip.regions(other, 2);
+    }).join();
+    std::printf("nodes %d\n", hip.end_capture(stream));
+  }
+  takt::complete(std::chrono::seconds(10));
+  std::printf("misuses %d\n", hip.misuses());
+}
+
+/// Streams that are destroyed with spans pending, and one that comes back at the same address.
+void destroy() {
+  const Application hip;
+  ihipStream_t* const stream = hip.stream();
+  ihipStream_t* const other = hip.stream();
+  hip.hold(1);
+  hip.regions(stream, 10);
+  hip.destroy(stream);
+  hip.hold(0);
+  hip.regions(other, 10);
+  takt::complete(std::chrono::milliseconds(0));
+  hip.make_again(stream);
+  hip.regions(stream, 10);
+  hip.hold(1);
+  hip.regions(other, 10);
+  hip.destroy(other);
+  std::printf("misuses %d\n", hip.misuses());
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -167,6 +235,9 @@ int main(int count, char** arguments) {
   if (what == "pending") { pending(); }
   if (what == "child") { child(); }
   if (what == "graph") { graph(); }
+  if (what == "capture_after") { capture_after(); }
+  if (what == "destroy") { destroy(); }
   session.close();
+  if (what == "destroy") { std::printf("misuses at the end %d\n", runtime_function<int()>("fake_misuses")()); }
   return 42;
 }

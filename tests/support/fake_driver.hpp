@@ -31,10 +31,11 @@ struct FakeContext {
 struct FakeEvent {
   std::int64_t at_ns = 0;
   bool recorded = false;
-  bool queued = false;    // recorded, and its stream has not come so far
-  bool captured = false;  // recorded last while its stream was being captured
-  bool in_graph = false;  // a node of a graph records it
-  int owed = 0;           // questions for its time that are to come, see FakeDriver::owe()
+  bool queued = false;           // recorded, and its stream has not come so far
+  bool captured = false;         // recorded last while its stream was being captured
+  bool in_graph = false;         // a node of a graph records it
+  int owed = 0;                  // questions for its time that are to come, see FakeDriver::owe()
+  FakeStream* stream = nullptr;  // that it was recorded on last
   const FakeContext* context = nullptr;
   std::uint64_t context_number = 0;
 };
@@ -53,6 +54,7 @@ struct FakeGraph {
 struct FakeStream {
   FakeContext* context = nullptr;
   bool is_legacy = false;
+  bool is_gone = false;       // destroyed
   FakeEvent* last = nullptr;  // recorded on it
   std::int64_t now_ns = 0;
   struct Item {
@@ -72,7 +74,7 @@ struct FakeStream {
 /// notes every such misuse. Any thread.
 class FakeDriver {
  public:
-  enum class Call { enter, create, record, query, elapsed, alive, exchange, wait };
+  enum class Call { enter, create, record, query, elapsed, alive, exchange, wait, look };
   using Status = takt::EventStatus;
 
   FakeStream* stream(FakeContext* context = nullptr) {
@@ -82,7 +84,32 @@ class FakeDriver {
     return streams_.back().get();
   }
 
+  /// From now on it does as HIP does since 6.2: a question about an event looks at the stream that the event was recorded on
+  /// last. If that is being captured the capture is lost, in whichever mode; if it is gone, that is no memory any more.
+  void look_at_streams() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    looks_at_streams_ = true;
+  }
+
   // What an application does.
+  /// What stands on it is done all the same, in its time.
+  void destroy(FakeStream* stream) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    stream->is_gone = true;
+    streams_.push_back(std::make_unique<FakeStream>());
+    streams_.back()->now_ns = stream->now_ns;
+    std::swap(streams_.back()->queue, stream->queue);
+  }
+  /// Makes a new stream where a destroyed one was.
+  void make_again(FakeStream* stream) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    stream->is_gone = false;
+    stream->now_ns = 0;
+  }
+  bool is_gone(FakeStream* stream) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return stream->is_gone;
+  }
   void work(FakeStream* stream, std::chrono::nanoseconds length) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (stream->capturing) {
@@ -193,6 +220,12 @@ class FakeDriver {
     return relaxed_;
   }
 
+  /// A misuse that whoever stands before this driver has seen.
+  void note(const char* what) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    misuse(what);
+  }
+
   // What FakeApi calls.
   Status enter(FakeStream* stream, takt::EventContextId& id) {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -203,6 +236,13 @@ class FakeDriver {
     if (stream->context->gone) { return Status::no_context; }
     id = {stream->context, stream->context->number};
     return Status::done;
+  }
+  Status look_at(FakeStream* stream) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    Status status = Status::done;
+    if (answered(Call::look, status)) { return status; }
+    if (stream->is_gone) { return Status::stream_gone; }
+    return stream->capturing ? Status::capturing : Status::done;
   }
   Status enter_capture(FakeStream* stream, takt::EventContextId& id) {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -240,6 +280,8 @@ class FakeDriver {
     ask_about(event);
     event->in_graph = false;
     if (stream->capturing) { misuse("record on a stream that is being captured"); }
+    if (stream->is_gone) { misuse("record on a stream that is gone"); }
+    event->stream = stream;
     event->captured = stream->capturing;
     event->recorded = true;
     event->queued = true;
@@ -267,7 +309,7 @@ class FakeDriver {
     ask_about(event);
     if (event->captured) { misuse("query of a captured event"); }
     if (!event->recorded && !event->in_graph) { misuse("query of an event that was never recorded"); }
-    if (harms_capture()) { return Status::capturing; }
+    if (harms_capture(event)) { return Status::capturing; }
     return event->queued ? Status::not_ready : Status::done;
   }
   Status elapsed(FakeEvent* begin, FakeEvent* end, float& ms) {
@@ -281,6 +323,7 @@ class FakeDriver {
       if (!each->in_graph) { misuse("elapsed of an event that was never recorded"); }
       return Status::not_recorded;
     }
+    if (looks_at_streams_ && is_stream_gone(end) && end->queued) { misuse("a question about a stream that is gone"); }
     if (begin->queued || end->queued) { return Status::not_ready; }
     for (FakeEvent* each : {begin, end}) { each->owed -= each->owed == 0 ? 0 : 1; }
     ms = static_cast<float>(static_cast<double>(end->at_ns - begin->at_ns) * 1e-6);
@@ -293,7 +336,7 @@ class FakeDriver {
     if (answered(Call::wait, status)) { return status; }
     ask_about(event);
     if (!waiting_allowed_) { misuse("a wait that nobody asked for"); }
-    if (harms_capture()) { return Status::capturing; }
+    if (harms_capture(event)) { return Status::capturing; }
     for (auto& each : streams_) {
       while (event->queued && !each->queue.empty() && stands_in(*each, event)) { run_locked(*each, 1); }
     }
@@ -341,8 +384,16 @@ class FakeDriver {
     return false;
   }
   bool is_relaxed() { return depth_[std::this_thread::get_id()] > 0; }
+  /// At its address there may be another one by now, which does no harm.
+  static bool is_stream_gone(const FakeEvent* event) { return event->stream != nullptr && event->stream->is_gone; }
   /// A question to any event ends captures of this thread, and global ones of others, unless this thread is relaxed.
-  bool harms_capture() {
+  bool harms_capture(const FakeEvent* event) {
+    if (looks_at_streams_ && is_stream_gone(event)) { misuse("a question about a stream that is gone"); }
+    if (looks_at_streams_ && event->stream != nullptr && event->stream->capturing) {
+      event->stream->capture_valid = false;
+      misuse("query of an event whose stream is being captured");
+      return true;
+    }
     if (is_relaxed()) { return false; }
     bool harms = false;
     for (auto& each : streams_) {
@@ -383,6 +434,7 @@ class FakeDriver {
   static inline thread_local int owed_ = 0;
   std::mutex mutex_;
   bool held_ = false;
+  bool looks_at_streams_ = false;
   bool waiting_allowed_ = false;
   int relaxed_ = 0;
   std::int64_t longest_elapsed_ns_ = 0;
@@ -434,6 +486,10 @@ struct FakeApi {
     return driver().record_in_graph(event, stream);
   }
   static takt::EventStatus alive(const takt::EventContextId& id) noexcept { return driver().alive(id); }
+  static inline bool looks = false;  // as HIP since 6.2
+  static takt::EventStatus look_at(Stream stream) noexcept {
+    return looks ? driver().look_at(stream) : takt::EventStatus::done;
+  }
   static takt::EventStatus query(Event event) noexcept {
     if (holds_questions) {
       ++held_questions;

@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <thread>
 #include <vector>
 
 using namespace takt::detail;
@@ -91,6 +92,10 @@ struct NegativeTag {};
 struct ResetTag {};
 struct OtherStreamTag {};
 struct LapTag {};
+struct CaptureAfterTag {};
+struct WaitAndLocateTag {};
+struct GoneTag {};
+struct AgainTag {};
 struct ConformanceTag {};
 
 }  // namespace
@@ -565,6 +570,106 @@ TEST_CASE_METHOD(
   driver.finish();
   recorder->poll(true);
   REQUIRE(spans(kA)->total_ns() == 10);
+  all_well();
+}
+
+using CaptureAfterTest = EventFixture<CaptureAfterTag>;
+TEST_CASE_METHOD(
+    CaptureAfterTest,
+    "EventBackend: where questions look at an event's stream, a capture begun after the event stays valid") {
+  driver.look_at_streams();
+  Api::looks = true;
+  const bool pauses = GENERATE(false, true);
+  Api::pauses = pauses;
+  const std::uint64_t before = spans(kA) == nullptr ? 0 : spans(kA)->n();
+  for (int region = 0; region < 3; ++region) { region_on(kB, 10); }
+  recorder->abandon_devices();  // its events are used again once they have finished
+  region_on(kA, 10);
+  driver.finish();
+  driver.begin_capture(stream);
+  recorder->poll(true);
+  std::thread([this] { recorder->poll(true); }).join();
+  FakeStream* const other = driver.stream();
+  for (int region = 0; region < 200; ++region) { region_on(kC, 10, other); }  // more events are made for these
+  REQUIRE(driver.end_capture(stream));
+  driver.finish();
+  driver.pass(nanoseconds(Device::kPauseNs));
+  recorder->poll(true);
+  REQUIRE(spans(kA)->n() == before + 1);
+  REQUIRE(count("lost_stream_destroyed") == 0);
+  all_well();
+}
+
+using WaitAndLocateTest = EventFixture<WaitAndLocateTag>;
+TEST_CASE_METHOD(WaitAndLocateTest,
+                 "EventBackend: neither waiting nor the time line touches a stream that is being captured, or gone") {
+  driver.look_at_streams();
+  driver.allow_waiting();
+  Api::looks = true;
+  takt::EventBackend<Api> here(stream);
+  takt::EventBackend<Api> elsewhere(driver.stream());
+  takt::Mark mark = 0;
+  REQUIRE(here.mark(mark));
+  here.offer(mark);
+  driver.finish();
+  takt::DevicePlace place;
+  driver.begin_capture(stream);
+  REQUIRE_FALSE(elsewhere.wait(mark));
+  REQUIRE_FALSE(here.locate(mark, place));
+  REQUIRE(driver.end_capture(stream));
+  driver.destroy(stream);
+  REQUIRE_FALSE(elsewhere.wait(mark));
+  REQUIRE_FALSE(here.locate(mark, place));
+  driver.make_again(stream);
+  REQUIRE(elsewhere.wait(mark));
+  REQUIRE(here.locate(mark, place));
+  all_well();
+}
+
+using GoneTest = EventFixture<GoneTag>;
+TEST_CASE_METHOD(GoneTest,
+                 "EventBackend: where questions look at an event's stream, nothing is asked of one that is gone") {
+  driver.look_at_streams();
+  Api::looks = true;
+  FakeStream* const other = driver.stream();
+  for (int region = 0; region < 5; ++region) { region_on(kA, 10); }
+  region_on(kB, 20, other);
+  driver.destroy(stream);
+  driver.finish();
+  const auto questions = [this] { return driver.calls(Call::query) + driver.calls(Call::elapsed); };
+  const std::uint64_t before = questions();
+  recorder->poll(true);
+  REQUIRE(questions() - before == 2);  // of the other one
+  REQUIRE(spans(kA) == nullptr);
+  REQUIRE(spans(kB)->total_ns() == 20);
+  REQUIRE(count("lost_stream_destroyed") == 5);
+  REQUIRE(losses(LossKind::device_failed) == 5);
+  REQUIRE(Device::instance().report().unavailable == nullptr);
+  for (int region = 0; region < 200; ++region) { region_on(kB, 20, other); }
+  driver.finish();
+  recorder->poll(true);
+  REQUIRE(spans(kB)->n() == 201);
+  REQUIRE(Device::instance().events() - Device::instance().free_events() == 10);  // left behind
+  all_well();
+}
+
+using AgainTest = EventFixture<AgainTag>;
+TEST_CASE_METHOD(AgainTest, "EventBackend: a new stream at the address of one that is gone gets times of its own") {
+  driver.look_at_streams();
+  Api::looks = true;
+  region_on(kA, 10);
+  driver.destroy(stream);
+  driver.make_again(stream);
+  region_on(kB, 30);
+  driver.run(stream, 100);
+  recorder->poll(true);  // the old one has not come so far
+  REQUIRE(spans(kA) == nullptr);
+  driver.finish();
+  recorder->poll(true);
+  REQUIRE(spans(kA)->total_ns() == 10);  // its events tell as before
+  REQUIRE(spans(kB)->total_ns() == 30);
+  REQUIRE(!recorder->device_pending());
+  REQUIRE(count("lost_stream_destroyed") == 0);
   all_well();
 }
 

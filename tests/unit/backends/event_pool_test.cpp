@@ -13,6 +13,7 @@
 #include <vector>
 
 using takt::detail::EventPool;
+using takt::detail::SlotFate;
 using takt::detail::StreamProgress;
 using takt::detail::StreamTable;
 
@@ -63,6 +64,12 @@ TEST_CASE("EventPool: ends at its bound, and keeps what a driver did make") {
   REQUIRE(counting.made == made);
 }
 
+namespace {
+
+SlotFate all_have_finished(const Pool::Slot&) { return SlotFate::finished; }
+
+}  // namespace
+
 TEST_CASE("EventPool: what is unfinished is not given out before it has finished") {
   auto pool = std::make_unique<Pool>();
   Counting counting;
@@ -71,9 +78,16 @@ TEST_CASE("EventPool: what is unfinished is not given out before it has finished
   while (Pool::Slot* slot = pool->take()) { taken.push_back(slot); }
   for (Pool::Slot* slot : taken) { pool->give_unfinished(*slot); }
   REQUIRE(pool->take() == nullptr);
-  REQUIRE(pool->recycle([](const Pool::Slot& slot) { return slot.event % 2 == 0; }) == Pool::kChunk / 2);
+  const auto even = [](const Pool::Slot& slot) {
+    return slot.event % 2 == 0 ? SlotFate::finished : SlotFate::unfinished;
+  };
+  REQUIRE(pool->recycle(even) == Pool::kChunk / 2);
   while (Pool::Slot* slot = pool->take()) { REQUIRE(slot->event % 2 == 0); }
-  REQUIRE(pool->recycle([](const Pool::Slot&) { return true; }) == Pool::kChunk / 2);
+  const auto some_are_lost = [](const Pool::Slot& slot) {
+    return slot.event % 4 == 1 ? SlotFate::finished : SlotFate::left_behind;
+  };
+  REQUIRE(pool->recycle(some_are_lost) == Pool::kChunk / 4);
+  REQUIRE(pool->recycle(all_have_finished) == 0);
 }
 
 TEST_CASE("EventPool: threads that take, give and grow at once never share an event") {
@@ -92,7 +106,7 @@ TEST_CASE("EventPool: threads that take, give and grow at once never share an ev
         mine.back()->uses.fetch_sub(1);
         random.chance(90) ? pool->give(*mine.back()) : pool->give_unfinished(*mine.back());
         mine.pop_back();
-      } else if (pool->recycle([](const Pool::Slot&) { return true; }) == 0 && pool->made() < 512) {
+      } else if (pool->recycle(all_have_finished) == 0 && pool->made() < 512) {
         pool->grow(nullptr, [&](int& event) {
           event = ++made;
           return true;
@@ -107,7 +121,7 @@ TEST_CASE("EventPool: threads that take, give and grow at once never share an ev
   std::vector<std::thread> threads;
   for (int thread = 0; thread < 4; ++thread) { threads.emplace_back(work); }
   for (std::thread& thread : threads) { thread.join(); }
-  pool->recycle([](const Pool::Slot&) { return true; });
+  pool->recycle(all_have_finished);
   REQUIRE(shared == 0);
   REQUIRE(pool->free() == pool->made());
 }

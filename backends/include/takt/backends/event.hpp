@@ -42,6 +42,9 @@ TAKT_BEGIN_NAMESPACE
 ///
 /// and may have
 ///
+///     EventStatus look_at(Stream);                              // before a question about an event that was recorded
+///                                                               // there, where that question touches the stream:
+///                                                               // capturing, or stream_gone
 ///     const char* memory_of(const void* address);               // as DeviceOps says
 ///
 /// Events are never destroyed. Nothing here waits for the device unless the program asks for it

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <takt/backends/detail/event_api.hpp>
+#include <takt/backends/detail/stream_look.hpp>
 #include <takt/config.hpp>
 #include <takt/device.hpp>
 
@@ -25,16 +26,17 @@ template <class Api>
 class AnchorChain {
  public:
   using Event = typename Api::Event;
+  using Stream = typename Api::Stream;
   static constexpr std::uint64_t kPeriodNs = 3'000'000'000;  ///< 4 s are promised, and marks do not come by the clock
   static constexpr std::uint32_t kAnchors = 64;
   static constexpr std::uint32_t kNone = 0;
 
   /// Whether the next mark should be an anchor, at `now_ns` of the host.
   bool is_due(std::uint64_t now_ns) const noexcept { return now_ns >= due_ns_.load(std::memory_order_relaxed); }
-  /// Makes `event`, which was recorded at `now_ns`, an anchor; `mark` is what it is held by.
+  /// Makes `event`, which was recorded on `stream` at `now_ns`, an anchor; `mark` is what it is held by.
   /// \param replaced the mark of the anchor that had to go, to be released; 0: none.
   /// \return false where another thread adds or places one; `mark` is then not kept.
-  bool add(Event event, Mark mark, std::uint64_t now_ns, Mark& replaced) noexcept {
+  bool add(Event event, Stream stream, Mark mark, std::uint64_t now_ns, Mark& replaced) noexcept {
     const Lock lock(busy_);
     if (!lock.held || !is_due(now_ns)) { return false; }
     const std::uint32_t number = newest() + 1;
@@ -43,6 +45,7 @@ class AnchorChain {
     anchor.placed.store(false, std::memory_order_relaxed);
     replaced = anchor.mark;
     anchor.mark = mark;
+    anchor.stream = stream;
     anchor.event.store(event, std::memory_order_relaxed);
     anchor.number.store(number, std::memory_order_release);  // pairs with place_of()
     newest_.store(number, std::memory_order_release);        // pairs with newest()
@@ -77,7 +80,8 @@ class AnchorChain {
     std::atomic<bool> placed{false};
     std::atomic<double> ns{0};
     std::atomic<Event> event{};
-    Mark mark = 0;  // under busy_
+    Mark mark = 0;       // under busy_, as the next one
+    Stream stream = {};  // of `event`
   };
   /// Of whoever changes something; nobody waits for it.
   struct Lock {
@@ -119,7 +123,9 @@ class AnchorChain {
     const Lock lock(busy_);
     if (!lock.held || anchor.number.load(std::memory_order_relaxed) != number) { return false; }
     const Event event = anchor.event.load(std::memory_order_relaxed);
-    if (Api::query(event) != EventStatus::done) { return false; }
+    if (look_at_stream<Api>(anchor.stream) != EventStatus::done || Api::query(event) != EventStatus::done) {
+      return false;
+    }
     double ns = 0;
     if (has_origin_) {
       const std::uint32_t from = nearest_placed(number);

@@ -18,6 +18,7 @@ enum class EventStatus : std::uint8_t {
   not_capturing,  ///< only while the stream is being captured
   unsupported,    ///< this kind of device, or its driver, has no such thing
   no_context,     ///< the calling thread has no context for it
+  stream_gone,    ///< the stream on which the event was recorded has been destroyed: nothing is to be asked about it
   pending_error,  ///< the application has not read its own last error yet, which a call would overwrite
   not_recorded,   ///< the event was never recorded: the graph that does so has not run
   refused,        ///< this call failed; others may not

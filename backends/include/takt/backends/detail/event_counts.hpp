@@ -28,6 +28,7 @@ class EventCounts {
     kRefused,
     kOtherStream,
     kLost,
+    kStreamGone,
     kNegative,
     kWaited,
     kCounts
@@ -51,6 +52,8 @@ class EventCounts {
         return add(kPendingError);
       case EventStatus::lost:
         return add(kLost);
+      case EventStatus::stream_gone:
+        return add(kStreamGone);
       case EventStatus::not_recorded:
       case EventStatus::refused:
       case EventStatus::done:
@@ -63,7 +66,8 @@ class EventCounts {
     static constexpr const char* kNames[kCounts] = {
         "skipped_capturing",    "skipped_no_context",    "skipped_pending_error",     "skipped_no_event",
         "skipped_contexts",     "skipped_not_capturing", "skipped_graph_unsupported", "skipped_refused",
-        "skipped_other_stream", "lost_device_error",     "clamped_negative",          "waited_when_full"};
+        "skipped_other_stream", "lost_device_error",     "lost_stream_destroyed",     "clamped_negative",
+        "waited_when_full"};
     for (unsigned cause = 0; cause < kCounts; ++cause) {
       report.skips[cause] = {kNames[cause], of(static_cast<Count>(cause))};
     }

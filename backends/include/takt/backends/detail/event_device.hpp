@@ -2,19 +2,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <takt/backends/detail/anchor_chain.hpp>
 #include <takt/backends/detail/event_api.hpp>
+#include <takt/backends/detail/event_contexts.hpp>
 #include <takt/backends/detail/event_counts.hpp>
-#include <takt/backends/detail/event_pool.hpp>
-#include <takt/backends/detail/stream_progress.hpp>
+#include <takt/backends/detail/relaxed_mode.hpp>
+#include <takt/backends/detail/stream_look.hpp>
 #include <takt/device.hpp>
 
-#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cmath>
 #include <cstdint>
-#include <new>
 
 #include <takt/detail/macros_begin.hpp>
 
@@ -36,7 +34,7 @@ template <class Api>
 class EventDevice {
  public:
   using Stream = typename Api::Stream;
-  static constexpr unsigned kContexts = 64;
+  static constexpr unsigned kContexts = EventContexts<Api>::kMost;
   static constexpr std::uint64_t kPauseNs = 20'000'000;  ///< without a question after somebody was seen capturing
 
   /// Never destroyed: threads may outlive static objects.
@@ -53,6 +51,7 @@ class EventDevice {
     if (const EventStatus status = Api::enter(stream, id); status != EventStatus::done) { return skip(status); }
     Slot* slot = take_slot(id);
     if (slot == nullptr) { return false; }
+    slot->handle = stream;
     slot->stream = context_of(*slot).streams.find(Api::order_of(stream));
     slot->number = slot->stream == nullptr ? 0 : slot->stream->next_mark();
     return marked(*slot, Api::record(slot->event, stream), mark);
@@ -63,11 +62,12 @@ class EventDevice {
   bool graph_mark(Stream stream, Mark& mark) noexcept {
     const ErrnoKept errno_kept;
     if (!may_mark()) { return false; }
-    const Relaxed relaxed;
+    const RelaxedMode<Api> relaxed;
     EventContextId id;
     if (const EventStatus status = Api::enter_capture(stream, id); status != EventStatus::done) { return skip(status); }
     Slot* slot = take_slot(id);
     if (slot == nullptr) { return false; }
+    slot->handle = nullptr;
     slot->stream = nullptr;  // where it stands is not known until the graph is launched
     slot->number = 0;
     return marked(*slot, Api::record_in_graph(slot->event, stream), mark);
@@ -81,7 +81,7 @@ class EventDevice {
     if (const std::uint64_t now_ns = Api::now_ns(); anchors.is_due(now_ns)) {
       retain(mark);
       Mark unused = mark;
-      if (!anchors.add(slot.event, mark, now_ns, unused)) { unused = mark; }
+      if (!anchors.add(slot.event, stream_of(slot), mark, now_ns, unused)) { unused = mark; }
       if (unused != 0) { release(unused); }
     }
     slot.anchor = anchors.newest();
@@ -93,7 +93,7 @@ class EventDevice {
     if (Api::unavailable() != nullptr || context.lost.load(std::memory_order_relaxed)) { return false; }
     const ErrnoKept errno_kept;
     if (is_paused() || !Api::may_call()) { return false; }
-    const Relaxed relaxed;
+    const RelaxedMode<Api> relaxed;
     if (Api::alive(context.id) != EventStatus::done) { return false; }
     place.line = &context;
     return context.anchors.locate(slot.event, slot.anchor, place);
@@ -138,13 +138,16 @@ class EventDevice {
     if (context.events.is_low()) { grow_ahead(context); }
     // Of one mark the driver is asked itself: there will be no question for a time to correct what StreamProgress says.
     if (begin == end || to.stream == nullptr || !to.stream->has_finished(to.number)) {
-      const EventStatus status = ask(context, questions, [&to] { return Api::query(to.event); });
+      const EventStatus status = ask(context, questions, [&] { return query(to, questions); });
       if (status != EventStatus::done) { return answer(context, status); }
       if (to.stream != nullptr) { to.stream->set_finished(to.number); }
     }
     if (begin == end) { return Elapsed::ready(0); }
     float ms = 0;
-    const EventStatus status = ask(context, questions, [&] { return Api::elapsed(from.event, to.event, ms); });
+    const EventStatus status = ask(context, questions, [&] {
+      const EventStatus seen = look_once(to, questions);
+      return seen == EventStatus::done ? Api::elapsed(from.event, to.event, ms) : seen;
+    });
     if (status != EventStatus::done) { return answer(context, status); }
     if (ms < 0) { counts_.add(EventCounts::kNegative); }
     return Elapsed::ready(ms < 0 ? 0 : std::llround(static_cast<double>(ms) * 1e6));
@@ -158,8 +161,8 @@ class EventDevice {
     if (Api::unavailable() != nullptr || context_of(slot).lost.load(std::memory_order_relaxed)) { return false; }
     if (!Api::may_call() || Api::enter(stream, id) != EventStatus::done) { return false; }
     Questions questions;
-    const bool reached =
-        begin_asking(context_of(slot), questions) == EventStatus::done && Api::wait(slot.event) == EventStatus::done;
+    const bool reached = begin_asking(context_of(slot), questions) == EventStatus::done &&
+                         look_once(slot, questions) == EventStatus::done && Api::wait(slot.event) == EventStatus::done;
     end_questions(questions);
     if (reached) { counts_.add(EventCounts::kWaited); }
     return reached;
@@ -173,14 +176,8 @@ class EventDevice {
 
   DeviceReport report() const noexcept {
     DeviceReport report;
-    unsigned contexts = 0;
     unsigned lost = 0;
-    for (const auto& place : contexts_) {
-      const Context* context = place.load(std::memory_order_acquire);  // pairs with context_of(id)
-      if (context == nullptr) { break; }
-      ++contexts;
-      lost += context->lost.load(std::memory_order_relaxed) ? 1 : 0;
-    }
+    const unsigned contexts = contexts_.count(lost);
     report.unavailable = Api::unavailable();
     report.caveat = Api::caveat();
     if (report.caveat == nullptr && counts_.of(EventCounts::kUnsupported) != 0) {
@@ -195,38 +192,14 @@ class EventDevice {
   }
 
   /// Events made so far, and those of them that are free; of all contexts.
-  std::uint32_t events() const noexcept { return sum(&Pool::made); }
-  std::uint32_t free_events() const noexcept { return sum(&Pool::free); }
+  std::uint32_t events() const noexcept { return contexts_.sum(&Pool::made); }
+  std::uint32_t free_events() const noexcept { return contexts_.sum(&Pool::free); }
 
  private:
-  using Pool = EventPool<typename Api::Event>;
+  using Context = EventContext<Api>;
+  using Pool = typename Context::Pool;
   using Slot = typename Pool::Slot;
-  // Of a thread: queries then do no harm to captures, of whichever thread and mode.
-  static constexpr int kRelaxedMode = 2;
   static constexpr int kUnknownMode = -1;
-  class Relaxed {
-   public:
-    Relaxed() noexcept : exchanged_(Api::exchange_mode(mode_)) {}
-    ~Relaxed() {
-      if (exchanged_) { Api::exchange_mode(mode_); }
-    }
-    Relaxed(const Relaxed&) = delete;
-    Relaxed& operator=(const Relaxed&) = delete;
-
-   private:
-    int mode_ = kRelaxedMode;  // then what it was before
-    const bool exchanged_;
-  };
-
-  struct Context {
-    explicit Context(const EventContextId& which) noexcept : id(which) {}
-    const EventContextId id;
-    std::atomic<bool> lost{false};
-    std::atomic<bool> growing{false};
-    Pool events;
-    StreamTable streams;
-    AnchorChain<Api> anchors;
-  };
 
   static Slot& slot_of(Mark mark) noexcept { return *reinterpret_cast<Slot*>(static_cast<std::uintptr_t>(mark)); }
   static Context& context_of(const Slot& slot) noexcept { return *static_cast<Context*>(slot.context); }
@@ -237,7 +210,7 @@ class EventDevice {
   }
   /// A free event of a context; nullptr, counted, where there is none.
   Slot* take_slot(const EventContextId& id) noexcept {
-    Context* context = context_of(id);
+    Context* context = contexts_.find(id);
     if (context == nullptr) {
       counts_.add(EventCounts::kTooManyContexts);
       return nullptr;
@@ -271,7 +244,7 @@ class EventDevice {
   EventStatus begin_asking(const Context& context, Questions& questions) noexcept {
     if (!questions.begun) {
       questions.begun = true;
-      questions.mode = kRelaxedMode;
+      questions.mode = kRelaxedCaptureMode;
       if (!Api::exchange_mode(questions.mode)) { questions.mode = kUnknownMode; }
     }
     if (questions.context == &context) { return EventStatus::done; }
@@ -288,6 +261,20 @@ class EventDevice {
     return questions.visiting ? EventStatus::done : EventStatus::no_context;
   }
 
+  static Stream stream_of(const Slot& slot) noexcept { return static_cast<Stream>(slot.handle); }
+  static EventStatus query(const Slot& slot, Questions& questions) noexcept {
+    questions.stream = nullptr;  // a capture may have begun since it was looked at
+    const EventStatus status = look_once(slot, questions);
+    return status == EventStatus::done ? Api::query(slot.event) : status;
+  }
+  /// Once in a row of questions, and before each query: whether a question about this event does no harm to its stream.
+  static EventStatus look_once(const Slot& slot, Questions& questions) noexcept {
+    if (slot.handle == nullptr || questions.stream == slot.handle) { return EventStatus::done; }
+    const EventStatus status = look_at_stream<Api>(stream_of(slot));
+    if (status == EventStatus::done) { questions.stream = slot.handle; }
+    return status;
+  }
+
   /// The question again as a visitor, where the calling thread, which takes in the results of one that has ended, has
   /// no context.
   template <class Question>
@@ -299,35 +286,20 @@ class EventDevice {
     return question();
   }
 
-  /// The books of a context, made at its first mark; nullptr beyond the bound.
-  Context* context_of(const EventContextId& id) noexcept {
-    for (auto& place : contexts_) {
-      Context* there = place.load(std::memory_order_acquire);  // pairs with the exchange below
-      if (there == nullptr) {
-        auto* fresh = new (std::nothrow) Context(id);
-        if (fresh == nullptr) { return nullptr; }
-        // Pairs with all who load from contexts_.
-        if (place.compare_exchange_strong(there, fresh, std::memory_order_acq_rel)) { return fresh; }
-        delete fresh;
-      }
-      if (there->id == id) { return there; }
-      // The same place with another number: that context has been reset, and its events are not to be asked about.
-      if (there->id.handle == id.handle) { there->lost.store(true, std::memory_order_relaxed); }
-    }
-    return nullptr;
-  }
-
   /// More free events: those that have finished since they were given back, else new ones.
   bool grow(Context& context) noexcept {
-    const Relaxed relaxed;
+    const RelaxedMode<Api> relaxed;
     bool asked = false;  // one question a time, whose answer holds for all older ones of that stream
     const std::uint32_t freed = context.events.recycle([&asked](Slot& slot) {
-      if (slot.stream != nullptr && slot.stream->has_finished(slot.number)) { return true; }
-      if (asked && slot.stream != nullptr) { return false; }
+      if (slot.stream != nullptr && slot.stream->has_finished(slot.number)) { return SlotFate::finished; }
+      if (asked && slot.stream != nullptr) { return SlotFate::unfinished; }
       asked = true;
-      if (Api::query(slot.event) != EventStatus::done) { return false; }
+      Questions questions;
+      const EventStatus status = query(slot, questions);
+      if (status == EventStatus::stream_gone) { return SlotFate::left_behind; }
+      if (status != EventStatus::done) { return SlotFate::unfinished; }
       if (slot.stream != nullptr) { slot.stream->set_finished(slot.number); }
-      return true;
+      return SlotFate::finished;
     });
     if (freed != 0) { return true; }
     return context.events.grow(&context, [&context](typename Api::Event& event) {
@@ -351,7 +323,9 @@ class EventDevice {
     if (status == EventStatus::lost) { return lose(); }
     if (status == EventStatus::capturing) { pause(); }
     if (status == EventStatus::not_recorded) { return Elapsed::missed(); }
-    return status == EventStatus::refused ? Elapsed::failed() : Elapsed::pending();
+    if (status == EventStatus::stream_gone) { counts_.add(EventCounts::kStreamGone); }
+    return status == EventStatus::refused || status == EventStatus::stream_gone ? Elapsed::failed()
+                                                                                : Elapsed::pending();
   }
   Elapsed lose() noexcept {
     counts_.add(EventCounts::kLost);
@@ -372,16 +346,7 @@ class EventDevice {
     return false;
   }
 
-  std::uint32_t sum(std::uint32_t (Pool::*what)() const noexcept) const noexcept {
-    std::uint32_t total = 0;
-    for (const auto& place : contexts_) {
-      // Pairs with context_of(id).
-      if (const Context* context = place.load(std::memory_order_acquire)) { total += (context->events.*what)(); }
-    }
-    return total;
-  }
-
-  std::array<std::atomic<Context*>, kContexts> contexts_{};
+  EventContexts<Api> contexts_;
   EventCounts counts_;
   std::atomic<std::uint64_t> paused_until_{0};
 };

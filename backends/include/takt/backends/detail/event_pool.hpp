@@ -16,11 +16,19 @@ namespace detail {
 
 struct StreamProgress;
 
+/// What became of an event that was given back before it had finished.
+enum class SlotFate : std::uint8_t {
+  unfinished,
+  finished,
+  left_behind  ///< nobody can tell whether it has finished: it is not used again
+};
+
 /// An event of a context, and who uses it.
 template <class Event>
 struct EventSlot {
   Event event{};
   void* context = nullptr;             ///< whose pool it is of
+  void* handle = nullptr;              ///< of the stream that it was recorded on last, nullptr where that is not known
   StreamProgress* stream = nullptr;    ///< that it was recorded on last, nullptr where that is not followed
   std::uint64_t number = 0;            ///< of the mark on that stream
   std::uint32_t anchor = 0;            ///< of the time line, that it is measured from; 0: it has no place there
@@ -62,17 +70,18 @@ class EventPool {
   void give_unfinished(Slot& slot) noexcept { push(unfinished_, slot); }
 
   /// Frees those of the unfinished that have finished.
-  /// \param has_finished of a Slot.
+  /// \param fate_of a Slot.
   /// \return how many.
-  template <class HasFinished>
-  std::uint32_t recycle(HasFinished has_finished) noexcept {
+  template <class FateOf>
+  std::uint32_t recycle(FateOf fate_of) noexcept {
     std::uint32_t freed = 0;
     std::uint32_t kept = 0;  // a list of those that have not
     while (Slot* slot = pop(unfinished_)) {
-      if (has_finished(*slot)) {
+      const SlotFate fate = fate_of(*slot);
+      if (fate == SlotFate::finished) {
         give(*slot);
         ++freed;
-      } else {
+      } else if (fate == SlotFate::unfinished) {
         slot->next.store(kept, std::memory_order_relaxed);
         kept = slot->index + 1;
       }
