@@ -19,13 +19,16 @@
 #include <vector>
 
 /// What checks on a GPU have in common. Each prints lines of five fields with tabs between: number, what, expected, measured, and
-/// pass, fail or info; gpu_check.py makes the table of them.
+/// pass, fail, info or skip; gpu_check.py makes the table of them.
 namespace gpu_check {
 
 void say(const std::string& number, const std::string& what, const std::string& expected, const std::string& measured,
          bool right);
 /// Something to be published that nothing is expected of.
 void tell(const std::string& number, const std::string& what, const std::string& measured);
+
+/// Something that cannot be asked here.
+void leave_out(const std::string& number, const std::string& what, const std::string& why);
 
 /// Ends the program with a failed line where a call of CUDA failed.
 void require(cudaError_t error, const char* call);
@@ -78,6 +81,24 @@ class Stream {
 
  private:
   cudaStream_t stream_ = nullptr;
+};
+
+/// Events of the application's own, used in turn. Owns them.
+class Events {
+ public:
+  explicit Events(std::size_t count, unsigned flags = cudaEventDefault) : events_(count) {
+    for (cudaEvent_t& event : events_) { REQUIRE_CUDA(cudaEventCreateWithFlags(&event, flags)); }
+  }
+  ~Events() {
+    for (cudaEvent_t event : events_) { cudaEventDestroy(event); }
+  }
+  Events(const Events&) = delete;
+  Events& operator=(const Events&) = delete;
+  cudaEvent_t next() noexcept { return events_[at_++ % events_.size()]; }
+
+ private:
+  std::vector<cudaEvent_t> events_;
+  std::size_t at_ = 0;
 };
 
 /// Memory of the host that the device can write to. Owns it.
@@ -152,6 +173,9 @@ void cost_of_regions(int regions);
 template <class B>
 void spans(const std::string& number_of);
 void default_streams();
+void threads(int regions);
+void no_context();
+void green_contexts();
 void captures();
 void soak(long regions);
 void stuck();

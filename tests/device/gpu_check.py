@@ -20,7 +20,7 @@ from gpu_table import COLUMNS, columns, count, page, row, rows_in, write
 QUICK = 8 * 60  # seconds that all quick ones may take
 NO_DEVICE = 77
 FAULTS = {"illegal_address": "a kernel writes where nothing is", "pending_at_exit": "exit with 1 000 spans pending",
-          "reset": "cudaDeviceReset()", "child": "a forked child has regions",
+          "reset": "cudaDeviceReset()", "reset_at_once": "cudaDeviceReset() with spans pending", "child": "a forked child has regions",
           "pending_error": "an error of the application's own is pending"}
 LEAVE = 0.3  # seconds by which Takt may lengthen a process that ends
 PIECES = (1, 10, 100, 1000)
@@ -42,6 +42,18 @@ def rows_of(machine, *arguments, **options):
     return rows_from(machine, [machine.gpu_check, *arguments], **options)
 
 
+def poll_thread(machine, _full):
+    """G16: what the thread costs that asks for results, on the training step and where eight threads record."""
+    rows = []
+    for period in ("", "1", "10"):
+        env = {"TAKT_GPU_POLL_MS": period} if period else {}
+        thread = f"poll thread each {period} ms" if period else "no poll thread"
+        for pieces in (1, 100):
+            rows.append(step_row(machine, "G16", f"{pieces} regions in the forward pass, {thread}", "at most 0.5 % more", pieces, **env))
+        rows += [("G16", f"{each[1]}, {thread}", *each[2:]) for each in rows_of(machine, "threads", 400_000, limit=60, **env)]
+    return rows
+
+
 def step_ms(machine, pieces, **env):
     """Of the better one of two runs with Takt, and without; None where one failed. In turns, as a GPU warms up."""
     best = {}
@@ -54,6 +66,16 @@ def step_ms(machine, pieces, **env):
     return best["0"], best["1"]
 
 
+def step_row(machine, check, what, bound, pieces, **env):
+    """How much longer a step takes with Takt; where a bound is named it is 0.5 %."""
+    steps = step_ms(machine, pieces, **env)
+    if steps is None:
+        return row(check, what, "two steps", "the example failed", False)
+    more = 100 * (steps[0] / steps[1] - 1)
+    measured = f"a step of {steps[0]:.3f} ms, without Takt {steps[1]:.3f} ms: {more:+.2f} %"
+    return row(check, what, bound, measured, more <= 0.5 if bound else None)
+
+
 def perturbation(machine, _full):
     """G10: the training step of the examples with regions and without, and with one queue for all streams."""
     status, _, _, _ = machine.run([machine.training], limit=60)
@@ -61,14 +83,7 @@ def perturbation(machine, _full):
     for pieces, connections in [(pieces, None) for pieces in PIECES] + [(100, "1")]:
         env = {} if connections is None else {"CUDA_DEVICE_MAX_CONNECTIONS": connections}
         what = f"{pieces} regions in the forward pass" + ("" if connections is None else ", CUDA_DEVICE_MAX_CONNECTIONS=1")
-        steps = step_ms(machine, pieces, **env)
-        bound = "at most 0.5 % more" if pieces == 100 and connections is None else ""
-        if steps is None:
-            rows.append(row("G10", what, "two steps", "the example failed", False))
-            continue
-        more = 100 * (steps[0] / steps[1] - 1)
-        measured = f"a step of {steps[0]:.3f} ms, without Takt {steps[1]:.3f} ms: {more:+.2f} %"
-        rows.append(row("G10", what, bound, measured, more <= 0.5 if bound else None))
+        rows.append(step_row(machine, "G10", what, "at most 0.5 % more" if pieces == 100 and connections is None else "", pieces, **env))
     return rows
 
 
@@ -120,6 +135,9 @@ CHECKS = (
     Check("depth", ("G13",), True, program("depth", limit=60)),
     Check("soak", ("G11",), True, soak),
     Check("perturbation", ("G10",), True, perturbation),
+    Check("no_context", ("G14",), True, program("no_context", limit=30)),
+    Check("green_contexts", ("G17",), True, program("green_contexts", limit=30)),
+    Check("poll_thread", ("G16",), False, poll_thread),
 )
 
 

@@ -119,6 +119,12 @@ class Table(unittest.TestCase):
                 ended = self.run_it(*options)
                 self.assertEqual(ended.returncode, 0, ended)
                 self.assertEqual(set(re.findall(r"\nG0 +(\S+(?: \d+)?)  ", ended.stdout)), whats)
+        ended = self.run_it("--only", "G16")
+        self.assertEqual(ended.returncode, 0, ended)
+        for thread in ("no poll thread", "poll thread each 1 ms", "poll thread each 10 ms"):
+            self.assertRegex(ended.stdout, rf"\nG16 +threads 400000, {thread} +1 +1 +pass\n")
+            self.assertRegex(ended.stdout, rf"\nG16 +100 regions in the forward pass, {thread} +at most 0.5 % more .*: \+0.00 % +pass\n")
+        self.assertEqual(self.run_it("--only", "G16", fake="slow").returncode, 1)
         ended = self.run_it("--only", "G8,G99")
         self.assertEqual((ended.returncode, ended.stdout), (1, ""))
         self.assertRegex(ended.stderr, r"^there is no check G99; there are .*captures")
@@ -242,6 +248,13 @@ class Simulated(unittest.TestCase):
         rows = self.verdicts("soak", 20_000, **self.machine.counted())
         self.assert_right(rows, "regions without a span", "calls in that time that wait")
         self.assert_right(self.verdicts("stuck"), "entered = ")
+
+    def test_threads(self):
+        self.assert_right(self.verdicts("threads", 8000), "the same, regions without a span")
+        self.assert_right(self.verdicts("no_context"), "contexts that these threads have")
+
+    def test_green_contexts(self):
+        self.assert_right(self.verdicts("green_contexts"), "regions on its stream that have a span")
 
     def test_the_probe(self):
         """Each question has an answer, whatever becomes of it."""

@@ -5,9 +5,6 @@
 #include "cuda_driver.hpp"
 #include "device/gpu_check.hpp"
 
-#include <memory>
-#include <thread>
-
 namespace gpu_check {
 namespace {
 
@@ -32,23 +29,6 @@ template <class Action>
 void tell_cost(const char* what, Action action) {
   tell("cost", what, distribution(durations(kTimes, action)));
 }
-
-class Events {
- public:
-  explicit Events(std::size_t count, unsigned flags = cudaEventDefault) : events_(count) {
-    for (cudaEvent_t& event : events_) { REQUIRE_CUDA(cudaEventCreateWithFlags(&event, flags)); }
-  }
-  ~Events() {
-    for (cudaEvent_t event : events_) { cudaEventDestroy(event); }
-  }
-  Events(const Events&) = delete;
-  Events& operator=(const Events&) = delete;
-  cudaEvent_t next() noexcept { return events_[at_++ % events_.size()]; }
-
- private:
-  std::vector<cudaEvent_t> events_;
-  std::size_t at_ = 0;
-};
 
 /// Whether "not ready" is an error that the application reads later.
 void last_errors(cudaStream_t stream) {
@@ -146,28 +126,6 @@ void rates(int regions) {
   takt::set_enabled(true);
 }
 
-void many_streams(int regions) {
-  constexpr int kThreads = 8;
-  constexpr int kStreams = 8;
-  std::vector<std::thread> threads;
-  const std::uint64_t begin = host_ns();
-  for (int thread = 0; thread < kThreads; ++thread) {
-    threads.emplace_back([=] {
-      std::vector<std::unique_ptr<Stream>> streams;
-      for (int stream = 0; stream < kStreams; ++stream) { streams.push_back(std::make_unique<Stream>()); }
-      for (int n = 0; n < regions / kThreads; ++n) {
-        region(*streams[static_cast<std::size_t>(n % kStreams)]);
-        if (n % 2048 == 2047) { REQUIRE_CUDA(cudaDeviceSynchronize()); }
-      }
-      for (const auto& stream : streams) { stream->finish(); }
-    });
-  }
-  for (std::thread& thread : threads) { thread.join(); }
-  const auto taken = static_cast<double>(host_ns() - begin);
-  tell("G9", "8 threads with 8 streams each, regions a second together",
-       fmt::format("{:.0f}", regions / (taken / 1e9)));
-}
-
 }  // namespace
 
 void cost() {
@@ -203,7 +161,7 @@ void cost() {
 void cost_of_regions(int regions) {
   apart();
   rates(regions);
-  many_streams(regions);
+  threads(regions);
 }
 
 }  // namespace gpu_check

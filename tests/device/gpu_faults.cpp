@@ -62,10 +62,10 @@ void pending_at_exit() {
   print("last error", cudaGetLastError());
 }
 
-/// The application resets the device, as the documentation says: after complete().
-void reset() {
+/// The application resets the device, after complete() or while spans are pending.
+void reset(bool complete) {
   regions(new_stream(), 100);
-  takt::complete(std::chrono::seconds(5));
+  if (complete) { takt::complete(std::chrono::seconds(5)); }
   print("reset", cudaDeviceReset());
   const cudaStream_t stream = new_stream();
   regions(stream, 100);
@@ -137,7 +137,9 @@ int faults(const std::string& which) {
   } else if (which == "pending_at_exit") {
     pending_at_exit();
   } else if (which == "reset") {
-    reset();
+    reset(true);
+  } else if (which == "reset_at_once") {
+    reset(false);
   } else if (which == "child") {
     child();
   } else if (which == "pending_error") {

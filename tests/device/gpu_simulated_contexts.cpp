@@ -123,7 +123,14 @@ int cuCtxGetId(SimulatedContext* context, unsigned long long* id) {
   });
 }
 
-int simulated_green_context(SimulatedContext** context) {
+// Green contexts. What they are made from says nothing here.
+int cuDeviceGetDevResource(int, void*, int) { return 0; }
+int cuDevSmResourceSplitByCount(void*, unsigned*, const void*, void*, unsigned, unsigned) { return 0; }
+int cuDevResourceGenerateDesc(void** description, void*, unsigned) {
+  *description = &primary;
+  return 0;
+}
+int cuGreenCtxCreate(SimulatedContext** context, void*, int, unsigned) {
   return Device::get().call([&] { return *context = new SimulatedContext{++last_number, &primary}, 0; });
 }
 }

@@ -34,7 +34,11 @@ std::int64_t now_ns() { return std::chrono::steady_clock::now().time_since_epoch
 struct SimulatedEvent {
   std::int64_t at = 0;
   bool queued = false;
-  unsigned long long context = 0;
+  SimulatedContext* context = nullptr;
+  unsigned long long number = 0;  // of that
+
+  bool is_of(SimulatedContext* other) const { return other != nullptr && &other->root() == context && is_alive(); }
+  bool is_alive() const { return context->number == number; }
 };
 struct SimulatedStream {
   enum class Kind { work, gate, event, wait, fault };
@@ -78,8 +82,8 @@ int call(Use use) {
 template <class Use>
 int call_in_context(Use use) {
   return call([&] {
-    const SimulatedContext* const context = gpu_simulation::current_context();
-    return context == nullptr || context->number == 0 ? gpu_simulation::kNoContext : use(context->number);
+    SimulatedContext* const context = gpu_simulation::current_context();
+    return context == nullptr || context->root().number == 0 ? gpu_simulation::kNoContext : use(context->root());
   });
 }
 
@@ -232,13 +236,16 @@ int cuCtxSynchronize() {
       [] { return std::all_of(streams.begin(), streams.end(), [](SimulatedStream* each) { return is_done(*each); }); });
 }
 
-int cuStreamCreate(SimulatedStream** stream, unsigned flags) {
+int cuGreenCtxStreamCreate(SimulatedStream** stream, SimulatedContext* context, unsigned flags, int) {
   return call([&] {
     *stream = *streams.insert(new SimulatedStream).first;
     (*stream)->is_waited_for = flags == 0;
-    (*stream)->context = gpu_simulation::current_context();
+    (*stream)->context = context;
     return 0;
   });
+}
+int cuStreamCreate(SimulatedStream** stream, unsigned flags) {
+  return cuGreenCtxStreamCreate(stream, gpu_simulation::current_context(), flags, 0);
 }
 int cuStreamDestroy_v2(SimulatedStream* stream) {
   return call([&] { return streams.erase(stream), 0; });  // its memory stays: events know it
@@ -249,6 +256,13 @@ int cuStreamGetCtx(SimulatedStream* stream, SimulatedContext** context) {
     *context = of != nullptr ? of : gpu_simulation::current_context();
     return *context == nullptr ? gpu_simulation::kNoContext : 0;
   });
+}
+/// Of a green context the primary one, and beside it the green one.
+int cuStreamGetCtx_v2(SimulatedStream* stream, SimulatedContext** context, SimulatedContext** green) {
+  if (const int error = cuStreamGetCtx(stream, context); error != 0) { return error; }
+  *green = (*context)->primary == nullptr ? nullptr : *context;
+  if (*green != nullptr) { *context = (*green)->primary; }
+  return 0;
 }
 int cuStreamIsCapturing(SimulatedStream* stream, int* status) {
   return call([&] { return *status = known(stream).capture != nullptr ? 1 : 0, 0; });
@@ -281,16 +295,20 @@ int cuThreadExchangeStreamCaptureMode(int* mode) {
 }
 
 int cuEventCreate(SimulatedEvent** event, unsigned) {
-  return call_in_context([&](unsigned long long context) {
+  return call_in_context([&](SimulatedContext& context) {
     if (const int error = harm_captures(); error != 0) { return error; }
     *event = new SimulatedEvent;
-    (*event)->context = context;
+    (*event)->context = &context;
+    (*event)->number = context.number;
     return 0;
   });
 }
 int cuEventDestroy_v2(SimulatedEvent*) { return 0; }  // it may stand in a queue
 int cuEventRecord(SimulatedEvent* event, SimulatedStream* stream) {
-  const int error = call_in_context([&](unsigned long long context) { return event->context == context ? 0 : 400; });
+  const int error = call_in_context([&](SimulatedContext& context) {
+    SimulatedContext* const of = known(stream).context;
+    return event->is_of(of != nullptr ? of : &context) ? 0 : 400;
+  });
   if (error == 0) { submit(stream, {SimulatedStream::Kind::event, 0, 0, nullptr, nullptr, event}); }
   return error;
 }
@@ -301,8 +319,8 @@ int cuEventRecordWithFlags(SimulatedEvent* event, SimulatedStream* stream, unsig
   return 0;
 }
 int cuEventQuery(SimulatedEvent* event) {
-  return call_in_context([&](unsigned long long context) {
-    if (event->context != context) { return 709; }
+  return call_in_context([&](SimulatedContext&) {
+    if (!event->is_alive()) { return 709; }
     if (const int error = harm_captures(); error != 0) { return error; }
     for (SimulatedStream* stream : streams) { advance(*stream); }
     advance(known(nullptr));
@@ -320,8 +338,8 @@ int cuStreamWaitEvent(SimulatedStream* stream, SimulatedEvent* event, unsigned) 
   return 0;
 }
 int cuEventElapsedTime(float* ms, SimulatedEvent* begin, SimulatedEvent* end) {
-  return call_in_context([&](unsigned long long context) {
-    if (begin->context != context || end->context != context) { return 709; }
+  return call_in_context([&](SimulatedContext&) {
+    if (!begin->is_alive() || !end->is_alive()) { return 709; }
     for (const SimulatedEvent* event : {begin, end}) {
       if (event->at == 0 && !event->queued) { return 400; }  // never recorded
     }

@@ -19,6 +19,9 @@ struct SimulatedStamp {
 struct SimulatedContext {
   unsigned long long number = 0;        // 0: it has been destroyed
   SimulatedContext* primary = nullptr;  // of a green context
+
+  /// Whose events and streams go together.
+  SimulatedContext& root() { return primary == nullptr ? *this : *primary; }
 };
 
 namespace gpu_simulation {
