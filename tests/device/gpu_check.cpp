@@ -65,6 +65,7 @@ constexpr Named kChecks[] = {{"cost", [](const char*) { cost(); }},
                              {"threads", [](const char* regions) { threads(std::atoi(regions)); }},
                              {"no_context", [](const char*) { no_context(); }},
                              {"green_contexts", [](const char*) { green_contexts(); }},
+                             {"clock", [](const char* seconds) { clock(std::atoi(seconds)); }},
                              {"stuck", [](const char*) { stuck(); }},
                              {"depth", [](const char*) { depth(); }},
                              {"soak", [](const char* regions) { soak(std::atol(regions)); }}};

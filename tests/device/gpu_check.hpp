@@ -176,6 +176,7 @@ void default_streams();
 void threads(int regions);
 void no_context();
 void green_contexts();
+void clock(int seconds);
 void captures();
 void soak(long regions);
 void stuck();

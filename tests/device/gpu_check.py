@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 
+import gpu_clock
 from gpu_machine import LIMIT, Machine, nvidia_smi
 from gpu_table import COLUMNS, columns, count, page, row, rows_in, write
 
@@ -110,6 +111,12 @@ def program(*arguments, counted=False, hip=False, limit=LIMIT):
     return check
 
 
+def clock(machine, _full):
+    """G15: a minute of kernels on the time line, and on the GPU's own clock."""
+    rows = rows_of(machine, "clock", 60, limit=150)
+    return rows if count(rows, "fail") else rows + gpu_clock.compare(machine.scratch)
+
+
 def probe(machine, _full):
     """What no document says about this driver; nothing is expected."""
     return rows_from(machine, [machine.program("gpu_probe")], limit=150)
@@ -137,6 +144,7 @@ CHECKS = (
     Check("perturbation", ("G10",), True, perturbation),
     Check("no_context", ("G14",), True, program("no_context", limit=30)),
     Check("green_contexts", ("G17",), True, program("green_contexts", limit=30)),
+    Check("clock", ("G15",), False, clock),
     Check("poll_thread", ("G16",), False, poll_thread),
 )
 

@@ -20,6 +20,7 @@ COUNTER = f"{DEVICE}/libcount_calls.so"
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 import gpu_check
+import gpu_clock
 import gpu_machine
 ROOT = HERE.parent.parent
 
@@ -177,6 +178,35 @@ class Limits(unittest.TestCase):
         self.assertEqual(self.machine.run(["true"])[:3], (None, "", "no time was left for it"))
 
 
+class Clock(unittest.TestCase):
+    """G15 on readings of a GPU whose clock is 5 s ahead, and goes 20 ppm faster."""
+
+    readings = [gpu_clock.Reading(at, at + 30_000, 5_000_000_000 + at * 1.00002 + 12_000, 5_000_000_000 + at * 1.00002 + 22_000)
+                for at in range(0, 1_000_000_000, 10_000_000)]
+
+    def verdicts(self, late_ns, readings=None, published=50_000):
+        """Of a time line that begins 7 s before the host's clock, and has each span so much too late."""
+        placed = [gpu_clock.Placed(each.before - 7e9 + 100, each.before - 7e9 + 100 + 22_000 + late_ns) for each in self.readings]
+        return gpu_clock.judged(self.readings if readings is None else readings, placed, published)
+
+    def test_within_what_is_published_is_right(self):
+        for late_ns in (-49_000, 0, 49_000):
+            self.assertEqual(self.verdicts(late_ns)[1][-1], "pass", late_ns)
+
+    def test_beyond_it_is_not(self):
+        self.assertEqual(self.verdicts(80_000)[1][3:], ("67.000 us", "fail"))  # less 6 us of the event, and what nobody can tell
+        self.assertEqual(self.verdicts(-80_000)[1][4], "fail")
+        self.assertEqual(self.verdicts(30_000, published=5_000)[1][4], "fail")
+
+    def test_each_kernel_has_to_be_there(self):
+        self.assertEqual(self.verdicts(0, self.readings[1:])[0][2:], ("99", "100", "fail"))
+        self.assertEqual(gpu_clock.judged([], [], 1)[0][-1], "fail")
+
+    def test_without_a_time_line_nothing_is_right(self):
+        with tempfile.TemporaryDirectory() as empty:
+            self.assertEqual([each[-1] for each in gpu_clock.compare(empty)], ["fail"])
+
+
 class Counter(unittest.TestCase):
     def test_it_counts_what_a_program_asks_of_the_driver(self):
         with tempfile.TemporaryDirectory(prefix="takt-test-") as scratch:
@@ -252,6 +282,10 @@ class Simulated(unittest.TestCase):
     def test_threads(self):
         self.assert_right(self.verdicts("threads", 8000), "the same, regions without a span")
         self.assert_right(self.verdicts("no_context"), "contexts that these threads have")
+
+    def test_the_time_line(self):
+        self.assert_right(self.verdicts("clock", 1), "kernels with a span")
+        self.assert_right(gpu_clock.compare(self.machine.scratch), "spans end beside their kernels")
 
     def test_green_contexts(self):
         self.assert_right(self.verdicts("green_contexts"), "regions on its stream that have a span")

@@ -22,7 +22,7 @@ ARCHITECTURES = {"sm_80", "sm_90", "ptx"}
 # What each machine has that these programs can run on.
 EVERYWHERE = re.compile(r"(libc|libm|libdl|librt|libpthread|libstdc\+\+|libgcc_s|ld-linux-x86-64|ld-linux-aarch64)\.so\.\d+$")
 CARRIED = re.compile(r"libfmt\.so\.\d+$")
-SCRIPTS = ("gpu_check.py", "gpu_machine.py", "gpu_table.py")
+SCRIPTS = ("gpu_check.py", "gpu_clock.py", "gpu_machine.py", "gpu_table.py")
 
 
 def programs(build, simulated):

@@ -1,0 +1,66 @@
+# SPDX-FileCopyrightText: The Takt authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""G15: how far spans of a GPU lie beside the host's time on Takt's time line, by the GPU's own clock. Python 3.8 and its library are
+enough."""
+
+import collections
+import json
+import pathlib
+
+from gpu_table import row
+
+EVENT_NS = 6000  # by which the end of a span may lie behind that of its kernel
+WINDOW = 5  # readings before and after one, in which the two clocks do not part
+
+# Of one kernel, in ns: when the host began it and saw it done, and when the GPU's clock says that it ran.
+Reading = collections.namedtuple("Reading", "before seen begin end")
+# The same kernel on the time line, in ns: when the host's region begins, and when the GPU's ends.
+Placed = collections.namedtuple("Placed", "begin end")
+
+
+def readings_in(text):
+    return [Reading(*map(int, line.split("\t"))) for line in text.splitlines()]
+
+
+def placed_in(trace):
+    """What the time line has, and by how much it says to be wrong at most."""
+    spans = {"host": [], "device": []}
+    for event in trace["traceEvents"]:
+        if event["ph"] == "X" and event["name"] == "Tick":
+            spans["device" if event["tid"] >= 1_000_000 else "host"].append(event)
+    host, device = (sorted(each, key=lambda event: event["ts"]) for each in spans.values())
+    line, = trace["otherData"]["time_lines"]
+    placed = [Placed(here["ts"] * 1e3, (there["ts"] + there["dur"]) * 1e3) for here, there in zip(host, device)]
+    return placed if len(host) == len(device) else [], line["gpu_clock_error_ns"]
+
+
+def errors(readings, placed):
+    """By how much each span ends beside its kernel at least, in ns: negative where too early. What nobody can tell counts as right."""
+    bounds = [(each.before - each.begin, each.seen - each.end) for each in readings]  # of the host's clock less the GPU's
+    for at, (reading, span) in enumerate(zip(readings, placed)):
+        near = bounds[max(0, at - WINDOW):at + WINDOW + 1]
+        least, most = max(each[0] for each in near), min(each[1] for each in near)
+        if least > most:  # they have parted after all
+            least, most = bounds[at]
+        end = span.end - (span.begin - reading.before)  # by the clock that the host's readings are of
+        lowest, highest = end - reading.end - most - EVENT_NS, end - reading.end - least
+        yield lowest if lowest > 0 else highest if highest < 0 else 0
+
+
+def judged(readings, placed, published):
+    if len(placed) != len(readings) or not readings:
+        return [row("G15", "kernels on the time line", str(len(readings)), str(len(placed)), False)]
+    worst = max(errors(readings, placed), key=abs)
+    width = sorted(each.seen - each.before - (each.end - each.begin) for each in readings)[len(readings) // 2]
+    return [row("G15", "the GPU's clock is known of the host to, median", "", f"{width / 1e3:.3f} us", None),
+            row("G15", "spans end beside their kernels by at least", f"at most what is published: {published / 1e3:.3f} us",
+                f"{worst / 1e3:.3f} us", abs(worst) <= published)]
+
+
+def compare(folder):
+    """The rows on the run that `gpu_check clock` left in this folder."""
+    traces = sorted(pathlib.Path(folder).glob("clock-*/**/trace.json"))
+    if not traces:
+        return [row("G15", "a time line", "yes", "no", False)]
+    readings = readings_in((pathlib.Path(folder) / "clock.tsv").read_text(encoding="utf-8"))
+    return judged(readings, *placed_in(json.loads(traces[-1].read_text(encoding="utf-8"))))
