@@ -117,6 +117,11 @@ def clock(machine, _full):
     return rows if count(rows, "fail") else rows + gpu_clock.compare(machine.scratch)
 
 
+def torch(machine, _full):
+    """G18: in a process with torch, where this Python has one."""
+    return rows_from(machine, [sys.executable, "-B", machine.pack / "gpu_torch.py", machine.pack / "lib" / "libgpu_regions.so"], limit=90)
+
+
 def probe(machine, _full):
     """What no document says about this driver; nothing is expected."""
     return rows_from(machine, [machine.program("gpu_probe")], limit=150)
@@ -144,6 +149,7 @@ CHECKS = (
     Check("perturbation", ("G10",), True, perturbation),
     Check("no_context", ("G14",), True, program("no_context", limit=30)),
     Check("green_contexts", ("G17",), True, program("green_contexts", limit=30)),
+    Check("torch", ("G18",), True, torch),
     Check("clock", ("G15",), False, clock),
     Check("poll_thread", ("G16",), False, poll_thread),
 )

@@ -24,6 +24,7 @@ import gpu_clock
 import gpu_machine
 ROOT = HERE.parent.parent
 
+TORCH = (HERE / "fake_torch.py").read_text(encoding="utf-8")
 # Stands in for gpu_check: each check is one line, and FAKE says what is wrong.
 CHECK = r"""#!/bin/sh
 line() { printf 'G0\t%s\t1\t%s\t%s\n' "$1" "$2" "$3"; }
@@ -78,6 +79,7 @@ class Table(unittest.TestCase):
             (self.pack / path).parent.mkdir(exist_ok=True)
             (self.pack / path).write_text(text, encoding="utf-8")
             (self.pack / path).chmod(0o755)
+        (self.pack / "gpu_torch.py").write_text("print('G0\\ttorch\\t1\\t1\\tpass')", encoding="utf-8")
         (self.pack / "lib").mkdir()
         (self.pack / "lib/libcount_calls.so").symlink_to(COUNTER)
 
@@ -286,6 +288,25 @@ class Simulated(unittest.TestCase):
     def test_the_time_line(self):
         self.assert_right(self.verdicts("clock", 1), "kernels with a span")
         self.assert_right(gpu_clock.compare(self.machine.scratch), "spans end beside their kernels")
+
+    def torch_rows(self, text):
+        """Of a Python whose torch is this."""
+        (pathlib.Path(self.machine.scratch) / "torch.py").write_text(text, encoding="utf-8")
+        self.machine.env["PYTHONPATH"] = str(self.machine.scratch)
+        return gpu_check.torch(self.machine, False)
+
+    def test_torch(self):
+        rows = self.torch_rows(TORCH)
+        self.assert_right(rows, "a side stream", "a thread", "a graph")
+        self.assertEqual([each[-1] for each in rows], ["info", "pass", "pass", "pass", "info"])
+        # A capture that is broken is an error of torch's, and of the row that tells of it.
+        rows = self.torch_rows(TORCH.replace(") == 0", ") != 0"))
+        self.assertEqual(rows[-1][2:], ("ends with 0", "1: AssertionError", "fail"))
+
+    def test_without_torch_it_is_left_out(self):
+        for text, why in (("raise ImportError()", "torch cannot be imported: ImportError"),
+                          (TORCH.replace("AVAILABLE = True", "AVAILABLE = False"), "torch is there, and finds no GPU")):
+            self.assertEqual(self.torch_rows(text), [("G18", "regions on torch's streams", "", why, "skip")])
 
     def test_green_contexts(self):
         self.assert_right(self.verdicts("green_contexts"), "regions on its stream that have a span")

@@ -22,7 +22,7 @@ ARCHITECTURES = {"sm_80", "sm_90", "ptx"}
 # What each machine has that these programs can run on.
 EVERYWHERE = re.compile(r"(libc|libm|libdl|librt|libpthread|libstdc\+\+|libgcc_s|ld-linux-x86-64|ld-linux-aarch64)\.so\.\d+$")
 CARRIED = re.compile(r"libfmt\.so\.\d+$")
-SCRIPTS = ("gpu_check.py", "gpu_clock.py", "gpu_machine.py", "gpu_table.py")
+SCRIPTS = ("gpu_check.py", "gpu_clock.py", "gpu_machine.py", "gpu_table.py", "gpu_torch.py")
 
 
 def programs(build, simulated):
@@ -32,6 +32,7 @@ def programs(build, simulated):
     if simulated:
         names = {"bin/gpu_check": device / "gpu_check_simulated", "bin/gpu_training": device / "gpu_training_simulated"}
     return {**names, "bin/gpu_probe": device / "gpu_probe", "lib/libcount_calls.so": device / "libcount_calls.so",
+            "lib/libgpu_regions.so": device / "libgpu_regions.so",
             "lib/hip_on_cuda/libamdhip64.so.7": device / "fakes" / "hip_on_cuda" / "libamdhip64.so.7"}
 
 
