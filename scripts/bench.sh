@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-# Builds the benchmarks with -O3 -DNDEBUG and runs them: scripts/bench.sh [--delivery | --rates | --coverage | --trial-coverage | --sample | --mpi | argument of takt_bench]...
+# Builds the benchmarks with -O3 -DNDEBUG and runs them: scripts/bench.sh [--delivery | --rates | --coverage | --trial-coverage | --sample | --mpi | --torch | argument of takt_bench]...
 #
 # --delivery: what an MLflow exporter costs a loop whose server is away, and, with the server that scripts/test.sh has fetched,
 # how many points a second it takes.
@@ -16,6 +16,8 @@
 # --sample [samples]: what TAKT_SAMPLE_MS costs Takt's threads, without what drivers take (tests/bench/sampling.cpp).
 #
 # --mpi [ranks] [paths] [rounds]: what takt::mpi::reduce() takes, beside a bare MPI_Reduce of as many bytes (tests/mpi/reduce_bench.cpp).
+#
+# --torch [rounds]: what takt::TorchOps costs a step of a small network, beside the same steps without it (tests/torch/torch_bench.cpp).
 #
 # Prints what a scope costs beside its baseline, two bare clock reads, and without arguments what the front door costs a
 # file that includes it. Close other programs first: the ratio is what counts.
@@ -59,6 +61,13 @@ mpi() {
   run_ranks "${1:-16}" build-bench/reduce_bench "${@:2}"
 }
 
+torch() {
+  need_packages libtorch-dev:/usr/include/ATen/record_function.h
+  g++ -std=c++17 -O3 -DNDEBUG -Iinclude -Ibackends/include -isystem /usr/include/torch/csrc/api/include tests/torch/torch_bench.cpp \
+    build-bench/libtakt.a -pthread -ldl -ltorch -ltorch_cpu -lc10 -o build-bench/torch_bench
+  build-bench/torch_bench "$@"
+}
+
 say "Building (release)"
 build bench >&2
 case ${1:-} in
@@ -66,6 +75,7 @@ case ${1:-} in
   --coverage) shift && exec build-bench/tests/bench/takt_coverage "$@" ;;
   --trial-coverage) shift && exec build-bench/tests/bench/takt_trial_coverage "$@" ;;
   --mpi) shift && mpi "$@" && exit ;;
+  --torch) shift && torch "$@" && exit ;;
   --sample) shift && exec build-bench/tests/bench/takt_sampling "$@" ;;
   --rates) shift && exec build-bench/tests/bench/takt_rates "$@" ;;
 esac

@@ -22,7 +22,7 @@ FULL_PACKAGES=(clang:clang++ clang-format:clang-format clang-tidy:clang-tidy she
 # What not every distribution has, or not in this version.
 # shellcheck disable=SC2034
 WANTED_PACKAGES=(doxygen:doxygen g++-11:g++-11 abigail-tools:abidw chromium:chromium chromium-driver:chromedriver
-  librocm-smi-dev:/usr/include/rocm_smi/rocm_smi.h)
+  librocm-smi-dev:/usr/include/rocm_smi/rocm_smi.h libtorch-dev:/usr/include/ATen/record_function.h)
 
 say() { printf '== %s\n' "$*"; }
 

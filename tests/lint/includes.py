@@ -47,8 +47,12 @@ SHARED_WITH_EXPORTERS = {"base/crc32c.hpp", "base/descriptor.hpp", "base/fault.h
                          "base/nanoseconds.hpp", "base/other_process.hpp", "base/rank_list.hpp", "base/short_hash.hpp", "base/version.hpp", "base/wrapping.hpp", "journal/journal_reader.hpp"}
 # The same of the backends, which look for libraries of vendors as the sampler does.
 SHARED_WITH_BACKENDS = {"base/driver_library.hpp"}
-# The front door of training code brings the CPU clock along, and the program's MPI comes by one header. Nothing else crosses.
-EXCEPTIONS = {("include/takt/takt.hpp", "takt/backends/cpu.hpp"), ("include/takt/mpi.hpp", "mpi.h")}
+# The front door of training code brings the CPU clock along, the program's MPI comes by one header, and its libtorch by two, of
+# which one takes the backend that this libtorch is built for. Nothing else crosses.
+EXCEPTIONS = {("include/takt/takt.hpp", "takt/backends/cpu.hpp"), ("include/takt/mpi.hpp", "mpi.h"),
+              ("include/takt/detail/torch_observer.hpp", "ATen/record_function.h"),
+              *(("include/takt/torch.hpp", name) for name in ("ATen/record_function.h", "takt/backends/cuda.hpp",
+                "takt/backends/hip.hpp", "c10/cuda/CUDAStream.h", "c10/hip/HIPStream.h"))}
 
 # <time.h> and <sched.h> are POSIX and come with every libstdc++ header that knows threads; the recorder needs
 # clock_gettime and sched_yield inline.

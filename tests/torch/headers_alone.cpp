@@ -1,0 +1,12 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+
+// The headers that need a libtorch, before all others and twice.
+#include <takt/torch_module.hpp>
+// clang-format off
+#include <takt/torch.hpp>
+#include <takt/torch_module.hpp>
+// clang-format on
+
+takt::StreamRef stream() { return takt::torch_stream(); }
+bool sampled(takt::TorchOps& ops) { return takt::TorchOps::Step(ops).sampled(); }

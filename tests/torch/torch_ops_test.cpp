@@ -1,0 +1,350 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <takt/session.hpp>
+#include <takt/takt.hpp>
+#include <takt/torch.hpp>
+#include <takt/torch_module.hpp>
+
+#include "support/catch.hpp"
+#include "support/session_helpers.hpp"
+
+#include <ATen/ThreadLocalState.h>
+#include <torch/autograd.h>
+#include <torch/nn.h>
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using at::RecordScope;
+
+/// What a path has got since this was made, in the books of the process, which all tests here share.
+class Since {
+ public:
+  Since() : session_("torch", takt_test::by_hand()), before_(session_.snapshot()) {}
+  /// \param path such as "Forward/aten::relu".
+  std::uint64_t calls(const std::string& path) const {
+    return calls_in(session_.snapshot(), path) - calls_in(before_, path);
+  }
+  takt::PathStats at(const std::string& path) const { return find(session_.snapshot(), path); }
+
+ private:
+  static takt::PathStats find(const takt::Snapshot& snapshot, const std::string& path) {
+    std::vector<std::string> full;
+    for (const takt::PathStats& each : snapshot.paths) {
+      full.push_back(each.parent == takt::PathStats::kNoParent ? each.name : full[each.parent] + "/" + each.name);
+      if (full.back() == path) { return each; }
+    }
+    return {};
+  }
+  static std::uint64_t calls_in(const takt::Snapshot& snapshot, const std::string& path) {
+    return find(snapshot, path).host.n();
+  }
+
+  mutable takt::Session session_;
+  takt::Snapshot before_;
+};
+
+/// An operator as libtorch tells of it.
+void operation(const char* name, RecordScope scope = RecordScope::FUNCTION, const std::function<void()>& inside = {}) {
+  at::RecordFunction guard(scope);
+  if (guard.isActive()) { guard.before(std::string(name)); }
+  if (inside) { inside(); }
+}
+
+/// Runs it as a thread does that libtorch has given the state of this one, such as autograd's for a GPU.
+void on_thread_of_autograd(const std::function<void()>& work) {
+  const at::ThreadLocalState state;
+  std::thread([&] {
+    const at::ThreadLocalStateGuard guard(state);
+    work();
+  }).join();
+}
+
+/// The work of a collective that its process group tells of.
+struct Collective final : c10d::Work {
+  explicit Collective(const std::vector<at::Tensor>& tensors)
+      : Work(0, c10d::OpType::ALLREDUCE, "gloo:all_reduce", tensors) {}
+  void done() { finish(); }
+};
+
+takt::TorchOpsOptions each_step(unsigned depth = 1, std::uint32_t names = 256) {
+  takt::TorchOpsOptions options;
+  options.every = 1;
+  options.depth = depth;
+  options.names = names;
+  return options;
+}
+
+// [snippet: comm-wait]
+/// On the stream that is put on hold, which is not NCCL's own.
+void wait_for(c10d::Work& work) {
+  takt::Scope s(takt::CommWait, takt::torch_stream());
+  work.wait();
+}
+// [end]
+
+}  // namespace
+
+TEST_CASE("TorchOps: operators are regions inside the one that is open, down to the depth") {
+  const Since since;
+  takt::TorchOps ops(each_step());
+  takt::TorchOps deep(each_step(2));
+  const at::Tensor a = at::ones({2, 2});
+  {
+    takt::Scope s(takt::Forward);
+    const takt::TorchOps::Step step(ops);
+    REQUIRE(step.sampled());
+    at::linear(a, a);
+  }
+  CHECK(since.calls("Forward/aten::linear") == 1);
+  CHECK(since.at("Forward/aten::linear").kind == takt::Kind::compute);
+  CHECK(since.calls("Forward/aten::linear/aten::matmul") == 0);
+  {
+    takt::Scope s(takt::Forward);
+    const takt::TorchOps::Step step(deep);
+    at::linear(a, a);
+    at::relu(a);
+  }
+  at::relu(a);  // no step
+  CHECK(since.calls("Forward/aten::linear") == 2);
+  CHECK(since.calls("Forward/aten::linear/aten::matmul") == 1);
+  CHECK(since.calls("Forward/aten::linear/aten::matmul/aten::mm") == 0);
+  CHECK(since.calls("Forward/aten::relu") == 1);
+  CHECK_FALSE(at::hasCallbacks());
+}
+
+TEST_CASE("TorchOps: one step in every n is sampled, the first included, and a step inside one does nothing") {
+  const Since since;
+  takt::TorchOpsOptions options;
+  options.every = 3;
+  takt::TorchOps ops(options);
+  for (int n = 0; n < 7; ++n) {
+    const takt::TorchOps::Step step(ops);
+    CHECK(step.sampled() == (n % 3 == 0));
+    takt::TorchOps inner(each_step());
+    if (step.sampled()) { CHECK_FALSE(takt::TorchOps::Step(inner).sampled()); }
+    operation("sampled");
+  }
+  CHECK(since.calls("sampled") == 3);
+}
+
+TEST_CASE("TorchOps: options that cannot be are refused") {
+  for (const takt::TorchOpsOptions& options : {takt::TorchOpsOptions{0, 1, 1}, {1, 0, 1}, {1, 1, 0}}) {
+    CHECK_THROWS_AS(takt::TorchOps(options), takt::Error);
+  }
+}
+
+TEST_CASE("TorchOps: while recording is off no step is sampled") {
+  takt::TorchOps ops(each_step());
+  takt::set_enabled(false);
+  {
+    const takt::TorchOps::Step step(ops);
+    CHECK_FALSE(step.sampled());
+  }
+  takt::set_enabled(true);
+  CHECK(takt::TorchOps::Step(ops).sampled());
+}
+
+TEST_CASE("TorchOps: autograd's nodes are regions under Backward, on the thread that trains and on one of autograd's") {
+  const Since since;
+  takt::TorchOps ops(each_step(2));
+  const takt::TorchOps::Step step(ops);
+  at::Tensor w = at::ones({2, 2}).requires_grad_();
+  {
+    takt::Scope s(takt::Backward);
+    at::mm(w, w).sum().backward();
+  }
+  CHECK(since.calls("Backward/aten::mm") == 1);
+  CHECK(since.calls("Backward/MmBackward0") == 1);
+  CHECK(since.calls("Backward/MmBackward0/MmBackward0") == 0);
+  const std::uint64_t around = since.calls("Backward");
+  on_thread_of_autograd([] {
+    operation("autograd::engine::evaluate_function: Node0", RecordScope::FUNCTION,
+              [] { operation("Node0", RecordScope::BACKWARD_FUNCTION, [] { operation("aten::inside"); }); });
+    operation("aten::outside");
+  });
+  CHECK(since.calls("Backward") == around + 1);
+  CHECK(since.calls("Backward/Node0") == 1);
+  CHECK(since.calls("Backward/Node0/aten::inside") == 1);
+  CHECK(since.calls("aten::outside") == 1);
+}
+
+TEST_CASE("TorchOps: a backward pass inside backward passes, on autograd's own pool of threads") {
+  const Since since;
+  takt::TorchOps ops(each_step());
+  const takt::TorchOps::Step step(ops);
+  std::atomic<int> others{0};
+  const std::thread::id mine = std::this_thread::get_id();
+  std::function<void(int)> descend = [&](int left) {
+    const at::AutoGradMode enabled(true);
+    at::Tensor x = at::ones({1}).requires_grad_();
+    at::Tensor y = x * 2;
+    y.register_hook([&, left](const at::Tensor&) {
+      others += std::this_thread::get_id() == mine ? 0 : 1;
+      if (left > 0) { descend(left - 1); }
+    });
+    y.sum().backward();
+  };
+  {
+    takt::Scope s(takt::Backward);
+    descend(80);  // beyond 60 the engine takes another thread
+  }
+  CHECK(others > 0);
+  CHECK(since.at("Backward/SumBackward0").host.n() > 0);
+}
+
+TEST_CASE("TorchOps: an exception of an operator ends its region, and the next one has its place") {
+  const Since since;
+  takt::TorchOps ops(each_step());
+  const takt::TorchOps::Step step(ops);
+  const at::Tensor a = at::ones({2, 3});
+  takt::Scope s(takt::Forward);
+  CHECK_THROWS(at::mm(a, a));
+  CHECK_THROWS_AS(operation("throws", RecordScope::FUNCTION, [] { throw std::runtime_error("no"); }),
+                  std::runtime_error);
+  at::relu(a);
+  CHECK(since.calls("Forward/aten::mm") == 1);
+  CHECK(since.calls("Forward/throws") == 1);
+  CHECK(since.calls("Forward/aten::relu") == 1);
+}
+
+TEST_CASE("TorchOps: a step may end, and its TorchOps with it, while another thread is inside of an operator") {
+  const Since since;
+  std::atomic<int> stage{0};
+  const auto reach = [&](int wanted) {
+    while (stage.load() < wanted) { std::this_thread::yield(); }
+  };
+  std::thread autograd;
+  {
+    takt::TorchOps ops(each_step());
+    const takt::TorchOps::Step step(ops);
+    autograd = std::thread([&, state = at::ThreadLocalState()] {
+      const at::ThreadLocalStateGuard guard(state);
+      operation("begun before", RecordScope::BACKWARD_FUNCTION, [&] {
+        stage = 1;
+        reach(2);
+      });
+      operation("begun after", RecordScope::BACKWARD_FUNCTION);
+    });
+    reach(1);
+  }
+  stage = 2;
+  autograd.join();
+  CHECK(since.calls("Backward/begun before") == 1);
+  CHECK(since.calls("Backward/begun after") == 0);
+}
+
+TEST_CASE("TorchOps: an operator that ends on another thread keeps its pair, and the depth of both threads") {
+  const Since since;
+  takt::TorchOps ops(each_step());
+  {
+    const takt::TorchOps::Step step(ops);
+    auto outer = std::make_unique<at::RecordFunction>(RecordScope::FUNCTION);
+    outer->before("outer");
+    std::thread([&] { outer.reset(); }).join();
+  }
+  const takt::TorchOps::Step step(ops);
+  operation("later");
+  CHECK(since.calls("outer") == 1);
+  CHECK(since.calls("later") == 1);
+}
+
+TEST_CASE("TorchOps: a collective is no open region, and its calls and bytes are told") {
+  const Since since;
+  takt::TorchOps ops(each_step());
+  const auto known = [] {
+    for (const takt::TorchCollective& each : takt::TorchOps::collectives()) {
+      if (each.name == "gloo:all_reduce") { return each; }
+    }
+    return takt::TorchCollective();
+  };
+  const takt::TorchCollective before = known();
+  const takt::TorchOps::Step step(ops);
+  {
+    takt::Scope s(takt::Backward);
+    const auto work = c10::make_intrusive<Collective>(std::vector<at::Tensor>{at::ones({3}), at::ones({2, 2})});
+    operation("aten::meanwhile");
+    std::thread other([&] { work->done(); });
+    wait_for(*work);
+    other.join();
+  }
+  CHECK(since.calls("Backward/CommWait") == 1);
+  CHECK(since.calls("Backward/aten::meanwhile") == 1);
+  CHECK(since.calls("gloo:all_reduce") == 1);
+  CHECK(since.at("gloo:all_reduce").kind == takt::Kind::comm);
+  CHECK(known().calls == before.calls + 1);
+  CHECK(known().input_bytes == before.input_bytes + 7 * sizeof(float));
+}
+
+TEST_CASE("TorchOps: names lose what differs from call to call") {
+  const auto name = takt::detail::torch_name_of;
+  CHECK(name("ProfilerStep#12") == "ProfilerStep");
+  CHECK(name("AddmmBackward0") == "AddmmBackward0");
+  CHECK(name("autograd::engine::evaluate_function: AddmmBackward0") == "AddmmBackward0");
+  CHECK(name("MulBackward0, seq = 17") == "MulBackward0");
+  CHECK(name("layer 12") == "layer 12");
+  CHECK(name("#7") == "#7");
+  CHECK(name("").empty());
+}
+
+TEST_CASE("TorchModule, TorchLayers: a module's forward pass is a region by its name") {
+  const Since since;
+  takt::TorchModule<torch::nn::Linear> head("head", torch::nn::Linear(4, 2));
+  torch::nn::Sequential layers({{"first", torch::nn::AnyModule(torch::nn::Linear(4, 4))}});
+  takt::TorchLayers<torch::nn::Sequential> named(layers);
+  takt::TorchLayers<torch::nn::Sequential> numbered(torch::nn::Sequential(torch::nn::Linear(4, 4), torch::nn::ReLU()));
+  takt::TorchOps ops(each_step());
+  const takt::TorchOps::Step step(ops);
+  takt::Scope s(takt::Forward);
+  const at::Tensor x = at::ones({3, 4});
+  CHECK(head(numbered(named(x))).sizes() == at::IntArrayRef({3, 2}));
+  layers->push_back("second", torch::nn::Linear(4, 4));
+  named(x);
+  CHECK_THROWS(head(at::ones({3, 5})));
+  CHECK(since.calls("Forward/head") == 2);
+  CHECK(since.calls("Forward/head/aten::addmm") == 2);
+  CHECK(since.calls("Forward/first") == 2);
+  CHECK(since.calls("Forward/second") == 1);
+  CHECK(since.calls("Forward/Linear 0") == 1);
+  CHECK(since.calls("Forward/ReLU 1/aten::relu") == 1);
+}
+
+TEST_CASE("torch_stream: a libtorch for the processor alone has none, and a region there has host time") {
+  const Since since;
+  CHECK(takt::torch_stream() == takt::StreamRef());
+  { takt::Scope s(takt::IO, takt::torch_stream()); }
+  CHECK(since.calls("IO") == 1);
+}
+
+// Last: it takes all names that there are.
+TEST_CASE("TorchOps: a million operators of 40 000 names keep to the bound of names, on two threads") {
+  const Since since;
+  takt::TorchOps ops(each_step(2, 200));
+  const takt::TorchOps::Step step(ops);
+  constexpr int kNames = 40'000;
+  const auto run = [] {
+    for (int n = 0; n < 500'000; ++n) {
+      operation(("made up " + std::to_string(n % kNames)).c_str(), RecordScope::USER_SCOPE, [] { operation("leaf"); });
+    }
+  };
+  std::thread other([&, state = at::ThreadLocalState()] {
+    const at::ThreadLocalStateGuard guard(state);
+    run();
+  });
+  run();
+  other.join();
+  std::uint64_t told = since.calls("(further operators)");
+  for (int n = 0; n < kNames && n < 400; ++n) { told += since.calls("made up " + std::to_string(n)); }
+  CHECK(told == 1'000'000);
+  CHECK(since.calls("(further operators)") > 900'000);
+  CHECK(since.calls("made up 300") == 0);
+  CHECK(takt::TorchOps::missed() == 0);
+}
