@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cuda_api.hpp"
 
+#include <takt/backends/detail/relaxed_mode.hpp>
 #include <takt/detail/ticks.hpp>
 
 #include <pthread.h>
@@ -33,6 +34,7 @@ constexpr int kAssert = 710;
 constexpr int kFirstFault = 714;  // hardware stack error ... launch failed
 constexpr int kLastFault = 719;
 constexpr int kTensorMemoryLeak = 721;
+constexpr int kNotSupported = 801;
 constexpr int kMpsClientTerminated = 810;
 constexpr int kFirstCapture = 900;
 constexpr int kCapturedEvent = 907;
@@ -65,6 +67,11 @@ EventStatus lose(int error) noexcept {
   return EventStatus::lost;
 }
 
+EventStatus reset() noexcept {
+  last_fault.store("the context has been reset", std::memory_order_relaxed);
+  return EventStatus::lost;
+}
+
 /// Of a call on a stream.
 EventStatus status_of(int error) noexcept {
   if (error == kSuccess) { return EventStatus::done; }
@@ -81,19 +88,34 @@ EventStatus status_of_event(int error) noexcept {
   return error == kCapturedEvent ? EventStatus::refused : status_of(error);
 }
 
+CUctx_st* handle_of(const EventContextId& id) noexcept { return static_cast<CUctx_st*>(const_cast<void*>(id.handle)); }
+bool is_default(CUstream_st* stream) noexcept { return reinterpret_cast<std::uintptr_t>(stream) <= 2; }
+
+/// The context that a stream is of, which is there as the stream is: a regular one, also where the stream is of a green
+/// one, a part of the device, which must never be made current here. Before CUDA 12.5 a driver does not tell both.
+int find_context(CUstream_st* stream, CUctx_st*& context, CUgreenCtx_st*& green) noexcept {
+  CudaDriver& driver = CudaDriver::get();
+  if (driver.stream_contexts != nullptr) { return driver.stream_contexts(stream, &context, &green); }
+  if (is_default(stream)) { return driver.context_current(&context); }
+  if (driver.stream_green_context != nullptr) {
+    if (const int error = driver.stream_green_context(stream, &green); error != kSuccess) { return error; }
+    if (green != nullptr) { return kNotSupported; }
+  }
+  return driver.stream_context(stream, &context);
+}
+
 /// The context that a stream is of, and its number.
 EventStatus context_of(CUstream_st* stream, EventContextId& id) noexcept {
   CudaDriver& driver = CudaDriver::get();
   CUctx_st* context = nullptr;
-  const bool is_default = reinterpret_cast<std::uintptr_t>(stream) <= 2;
-  const int error = is_default ? driver.context_current(&context) : driver.stream_context(stream, &context);
-  if (error != kSuccess) { return status_of(error); }
+  CUgreenCtx_st* green = nullptr;
+  if (const int error = find_context(stream, context, green); error != kSuccess) { return status_of(error); }
   if (context == nullptr) { return EventStatus::no_context; }
   unsigned long long number = 0;
   if (driver.context_id != nullptr && driver.context_id(context, &number) != kSuccess) {
     return EventStatus::no_context;
   }
-  id = EventContextId{context, number};
+  id = EventContextId{context, number, is_default(stream) ? reinterpret_cast<std::uintptr_t>(green) : 0, -1};
   driver.availability.used();
   return EventStatus::done;
 }
@@ -136,7 +158,7 @@ EventStatus CudaApi::enter_capture(Stream stream, EventContextId& id) noexcept {
 
 EventStatus CudaApi::create(const EventContextId& id, Event& event) noexcept {
   CudaDriver& driver = CudaDriver::get();
-  auto* const context = static_cast<CUctx_st*>(const_cast<void*>(id.handle));
+  CUctx_st* const context = handle_of(id);
   CUctx_st* current = nullptr;
   if (const int error = driver.context_current(&current); error != kSuccess) { return status_of(error); }
   const bool other = current != context;
@@ -155,17 +177,42 @@ EventStatus CudaApi::record_in_graph(Event event, Stream stream) noexcept {
   return status_of(CudaDriver::get().event_record_with_flags(event, stream, kRecordExternal));
 }
 
-/// A context that was destroyed has no number any more, or another one made since has its place. Before CUDA 12 nobody
-/// can tell.
+/// Only the context that is current to this thread is asked for its number: of one that may have been destroyed nothing
+/// may be asked. Whether the primary context of a device is there its device tells. Before CUDA 12 there is no number.
 EventStatus CudaApi::alive(const EventContextId& id) noexcept {
   CudaDriver& driver = CudaDriver::get();
+  unsigned flags = 0;
+  int active = 1;
+  if (id.device >= 0 && driver.primary_state(id.device, &flags, &active) == kSuccess && active == 0) { return reset(); }
+  CUctx_st* current = nullptr;
+  if (const int error = driver.context_current(&current); error != kSuccess) { return status_of(error); }
+  if (current != id.handle) { return EventStatus::no_context; }
   if (driver.context_id == nullptr) { return EventStatus::done; }
   unsigned long long number = 0;
-  const int error = driver.context_id(static_cast<CUctx_st*>(const_cast<void*>(id.handle)), &number);
+  const int error = driver.context_id(current, &number);
   if (error == kSuccess && number == id.number) { return EventStatus::done; }
-  if (is_fault(error)) { return lose(error); }
-  last_fault.store("the context has been reset", std::memory_order_relaxed);
-  return EventStatus::lost;
+  return is_fault(error) && error != kContextIsDestroyed ? lose(error) : reset();
+}
+
+/// The primary context of the device, by which it can be asked for later on, or one of the application's own. It is
+/// active, so that to retain it makes none.
+void CudaApi::describe(EventContextId& id) noexcept {
+  CudaDriver& driver = CudaDriver::get();
+  const RelaxedMode<CudaApi> relaxed;
+  if (driver.context_device == nullptr || driver.primary_state == nullptr || driver.primary_retain == nullptr ||
+      driver.primary_release == nullptr || !visit(id)) {
+    return;
+  }
+  int device = -1;
+  const int error = driver.context_device(&device);
+  leave();
+  unsigned flags = 0;
+  int active = 0;
+  if (error != kSuccess || driver.primary_state(device, &flags, &active) != kSuccess || active == 0) { return; }
+  CUctx_st* primary = nullptr;
+  if (driver.primary_retain(&primary, device) != kSuccess) { return; }
+  if (primary == id.handle) { id.device = device; }
+  driver.primary_release(device);
 }
 
 EventStatus CudaApi::query(Event event) noexcept { return status_of_event(CudaDriver::get().event_query(event)); }
@@ -187,7 +234,14 @@ EventStatus CudaApi::wait(Event event) noexcept {
 }
 
 bool CudaApi::visit(const EventContextId& id) noexcept {
-  return CudaDriver::get().context_push(static_cast<CUctx_st*>(const_cast<void*>(id.handle))) == kSuccess;
+  return CudaDriver::get().context_push(handle_of(id)) == kSuccess;
+}
+
+bool CudaApi::visit_stream(Stream stream) noexcept {
+  CUctx_st* context = nullptr;
+  CUgreenCtx_st* green = nullptr;
+  if (is_default(stream) || find_context(stream, context, green) != kSuccess || context == nullptr) { return false; }
+  return CudaDriver::get().context_push(context) == kSuccess;
 }
 
 /// What the driver does not know is memory of the host that nobody has pinned.

@@ -35,6 +35,8 @@ struct CudaApi {
   static bool exchange_mode(int& mode) noexcept { return CudaDriver::get().exchange_capture_mode(&mode) == 0; }
   static bool pauses_at_captures() noexcept { return false; }  // the relaxed mode is enough
   static bool visit(const EventContextId& id) noexcept;
+  static bool visit_stream(Stream stream) noexcept;
+  static void describe(EventContextId& id) noexcept;
   static void leave() noexcept;
   static const char* memory_of(const void* address) noexcept;
 };

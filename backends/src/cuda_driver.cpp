@@ -23,7 +23,13 @@ CudaDriver* load() noexcept {
   library.find(driver->context_push, "cuCtxPushCurrent_v2");
   library.find(driver->context_pop, "cuCtxPopCurrent_v2");
   library.find(driver->context_id, "cuCtxGetId", true);
+  library.find(driver->context_device, "cuCtxGetDevice", true);
+  library.find(driver->primary_state, "cuDevicePrimaryCtxGetState", true);
+  library.find(driver->primary_retain, "cuDevicePrimaryCtxRetain", true);
+  library.find(driver->primary_release, "cuDevicePrimaryCtxRelease_v2", true);
   library.find(driver->stream_context, "cuStreamGetCtx");
+  library.find(driver->stream_contexts, "cuStreamGetCtx_v2", true);
+  library.find(driver->stream_green_context, "cuStreamGetGreenCtx", true);
   library.find(driver->stream_is_capturing, "cuStreamIsCapturing");
   library.find(driver->exchange_capture_mode, "cuThreadExchangeStreamCaptureMode");
   library.find(driver->event_create, "cuEventCreate");

@@ -6,6 +6,7 @@
 
 struct CUctx_st;
 struct CUevent_st;
+struct CUgreenCtx_st;
 struct CUstream_st;
 
 TAKT_BEGIN_NAMESPACE
@@ -20,7 +21,15 @@ struct CudaDriver {
   int (*context_push)(CUctx_st* context) = nullptr;
   int (*context_pop)(CUctx_st** context) = nullptr;
   int (*context_id)(CUctx_st* context, unsigned long long* id) = nullptr;  ///< nullptr before CUDA 12
+  int (*context_device)(int* device) = nullptr;
+  /// Of the primary context of a device. Each may be missing.
+  int (*primary_state)(int device, unsigned int* flags, int* active) = nullptr;
+  int (*primary_retain)(CUctx_st** context, int device) = nullptr;
+  int (*primary_release)(int device) = nullptr;
   int (*stream_context)(CUstream_st* stream, CUctx_st** context) = nullptr;
+  /// Since CUDA 12.5: of a stream of a green context the primary one, and that.
+  int (*stream_contexts)(CUstream_st* stream, CUctx_st** context, CUgreenCtx_st** green) = nullptr;
+  int (*stream_green_context)(CUstream_st* stream, CUgreenCtx_st** green) = nullptr;  ///< since CUDA 12.4
   int (*stream_is_capturing)(CUstream_st* stream, int* status) = nullptr;
   int (*exchange_capture_mode)(int* mode) = nullptr;
   int (*event_create)(CUevent_st** event, unsigned int flags) = nullptr;

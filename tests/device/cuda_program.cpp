@@ -47,6 +47,10 @@ struct Application {
   void (*hold)(int) = driver_function<void(int)>("fake_hold");
   void (*stick)(int) = driver_function<void(int)>("fake_stick");
   void (*reset)() = driver_function<void()>("fake_reset");
+  CUstream_st* (*green_stream)() = driver_function<CUstream_st*()>("fake_green_stream");
+  void (*use_green)() = driver_function<void()>("fake_use_green");
+  int (*has_context)() = driver_function<int()>("fake_has_context");
+  long (*unbalanced)() = driver_function<long()>("fake_unbalanced");
   int (*begin_capture)(CUstream_st*) = driver_function<int(CUstream_st*)>("fake_begin_capture");
   int (*end_capture)(CUstream_st*) = driver_function<int(CUstream_st*)>("fake_end_capture");
   void (*break_capture)(CUstream_st*) = driver_function<void(CUstream_st*)>("fake_break_capture");
@@ -140,6 +144,58 @@ void last_reset() {
   cuda.hold(1);
   regions(cuda, stream, 50);
   cuda.reset();
+}
+
+/// The same, with a thread that has another context or none looking for results afterwards.
+void reset_elsewhere(const char* when) {
+  const Application cuda;
+  CUstream_st* const stream = cuda.stream();
+  cuda.hold(1);
+  std::thread([&] {
+    cuda.stream();
+    regions(cuda, stream, 50);
+  }).join();
+  cuda.reset();
+  if (std::string(when) == "used") { cuda.stream(); }
+  cuda.hold(0);
+  std::thread([] { takt::Scope batch(takt::Batch); }).join();  // which has none
+  takt::complete(std::chrono::milliseconds(0));
+}
+
+/// Threads that have no context when they pass a stream that is there, and threads that pass stream 0.
+void no_context() {
+  const Application cuda;
+  CUstream_st* const stream = cuda.stream();
+  for (int thread = 0; thread < 10; ++thread) {
+    std::thread([&] {
+      regions(cuda, stream, 10);
+      { takt::Scope s(takt::Comm, static_cast<CUstream_st*>(nullptr)); }
+      if (cuda.has_context() != 0) { std::printf("a thread was given a context\n"); }
+    }).join();
+  }
+}
+
+/// A communication that lies beside computing, on a stream of a green context, and streams 0 of threads that have one.
+void green() {
+  const Application cuda;
+  CUstream_st* const stream = cuda.stream();
+  CUstream_st* const part = cuda.green_stream();
+  for (int step = 0; step < 20; ++step) {
+    takt::Scope batch(takt::Batch, stream);
+    takt::Scope s(takt::Forward, stream);
+    {
+      takt::Scope comm(takt::Comm, part);
+      cuda.work(part, 80'000);
+    }
+    cuda.work(part, 20'000);
+    cuda.work(stream, 100'000);
+  }
+  std::thread([&] {
+    cuda.use_green();
+    CUstream_st* const legacy = nullptr;
+    { takt::Scope s(takt::IO, legacy); }
+    takt::complete(std::chrono::seconds(10));
+  }).join();
 }
 
 void capture() {
@@ -333,6 +389,7 @@ void say_calls() {
   const Application cuda;
   std::printf("misuses %d, destroyed %ld, synchronised %ld\n", cuda.misuses(), cuda.calls("cuEventDestroy"),
               cuda.calls("synchronize"));
+  if (cuda.unbalanced() != 0) { std::printf("%ld contexts pushed and not popped\n", cuda.unbalanced()); }
 }
 
 }  // namespace
@@ -350,6 +407,10 @@ int main(int count, char** arguments) {
     if (what == "fault") { fault(); }
     if (what == "reset") { reset(); }
     if (what == "last_reset") { last_reset(); }
+    if (what == "reset_elsewhere") { reset_elsewhere("not used"); }
+    if (what == "reset_used") { reset_elsewhere("used"); }
+    if (what == "no_context") { no_context(); }
+    if (what == "green") { green(); }
     if (what == "capture") { capture(); }
     if (what == "capture_errors") { capture_errors(); }
     if (what == "broken_capture") { broken_capture(); }

@@ -24,7 +24,15 @@ static_assert(same_prototype(&CudaDriver::context_pop, &cuCtxPopCurrent));
 #if CUDA_VERSION >= 12000
 static_assert(same_prototype(&CudaDriver::context_id, &cuCtxGetId));
 #endif
+static_assert(same_prototype(&CudaDriver::context_device, &cuCtxGetDevice));
+static_assert(same_prototype(&CudaDriver::primary_state, &cuDevicePrimaryCtxGetState));
+static_assert(same_prototype(&CudaDriver::primary_retain, &cuDevicePrimaryCtxRetain));
+static_assert(same_prototype(&CudaDriver::primary_release, &cuDevicePrimaryCtxRelease));
 static_assert(same_prototype(&CudaDriver::stream_context, &cuStreamGetCtx));
+#if CUDA_VERSION >= 12050
+static_assert(same_prototype(&CudaDriver::stream_contexts, &cuStreamGetCtx_v2));
+static_assert(same_prototype(&CudaDriver::stream_green_context, &cuStreamGetGreenCtx));
+#endif
 static_assert(same_prototype(&CudaDriver::stream_is_capturing, &cuStreamIsCapturing));
 static_assert(same_prototype(&CudaDriver::exchange_capture_mode, &cuThreadExchangeStreamCaptureMode));
 static_assert(same_prototype(&CudaDriver::event_create, &cuEventCreate));

@@ -152,6 +152,36 @@ class Cuda(DeviceCase):
         self.assertEqual(self.device(summary, "Forward")["device_lost"], 50)
         self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
 
+    def test_after_a_reset_threads_without_a_context_ask_nothing_of_the_one_that_is_gone(self):
+        for what in ("reset_elsewhere", "reset_used"):
+            with self.subTest(what):
+                self.setUp()
+                summary = self.use("cuda_program", what, FAKES / "cuda", TAKT_GPU_POLL_MS=1)
+                self.assertEqual(self.why(summary, "cuda"), "the context has been reset")
+                self.assertEqual(self.device(summary, "Forward")["device_lost"], 50)
+                self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
+
+    def test_a_thread_without_a_context_is_timed_on_streams_that_have_one(self):
+        for folder in ("cuda", "cuda_11"):
+            with self.subTest(folder):
+                self.setUp()
+                summary = self.use("cuda_program", "no_context", FAKES / folder)
+                self.assertIsNone(self.why(summary, "cuda"))
+                self.assertEqual(self.device(summary, "Forward")["device"]["n"], 100)
+                self.assertEqual(self.device(summary, "Forward")["device"]["total_ns"], 100 * 1000)
+                self.assertEqual(rig.losses(summary, "skipped_no_context"), 10)
+                self.assertNotIn("a thread was given a context", self.out)
+                self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
+
+    def test_a_green_context_is_a_part_of_its_device(self):
+        summary = self.use("cuda_program", "green", FAKES / "cuda", TAKT_TRACE=1)
+        self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
+        self.assertEqual(self.device(summary, "Batch/Forward/Comm")["device"]["n"], 20)
+        lines = summary["time_lines"]
+        self.assertEqual([(each["compute_ns"], each["comm_ns"], each["comm_exposed_least_ns"]) for each in lines],
+                         [(20 * 100_000, 20 * 80_000, 0)])
+        self.assertEqual(self.device(summary, "IO")["device"]["n"], 1)
+
     def test_a_profiler_sees_the_steps_of_its_window_only(self):
         self.use("cuda_program", "window", FAKES / "cuda")
         said = [line.strip() for line in self.out.splitlines() if "step" in line or "profiler" in line]

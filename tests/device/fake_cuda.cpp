@@ -10,8 +10,10 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace {
 
@@ -40,6 +42,73 @@ int no_device() {
   const char* text = std::getenv("FAKE_NO_DEVICE");
   return text == nullptr ? 0 : std::atoi(text);
 }
+/// The contexts of this driver. A context is current to a thread, and a thread begins without one; a first use as by the runtime makes
+/// the primary one current. A context that is gone may be asked for where it is current, and nowhere else.
+class Contexts {
+ public:
+  static Contexts& get() {
+    static auto* const contexts = new Contexts;
+    return *contexts;
+  }
+  FakeContext& primary() { return driver().context(); }
+
+  void use() {
+    active_ = true;
+    if (stack().empty()) { stack().push_back(&primary()); }
+  }
+  void reset() {
+    driver().reset(primary());
+    active_ = false;
+  }
+  bool is_active() const { return active_; }
+
+  FakeContext* current() { return stack().empty() ? nullptr : stack().back(); }
+  int push(FakeContext* context) {
+    ++pushes_;
+    if (is_gone(context)) { driver().note("a context that is gone is made current"); }
+    if (context == &green_) { driver().note("a green context is made current by Takt"); }
+    stack().push_back(context);
+    return 0;
+  }
+  int pop(FakeContext** context) {
+    ++pops_;
+    if (stack().empty()) { return 201; }
+    *context = stack().back();
+    stack().pop_back();
+    return 0;
+  }
+  int number(FakeContext* context, unsigned long long* number) {
+    if (is_gone(context)) {
+      if (context != current()) { driver().note("the number of a context that is gone is asked for"); }
+      return 709;
+    }
+    *number = context == &green_ ? 1000 : context->number;
+    return 0;
+  }
+  FakeContext* green() { return &green_; }
+  /// Which another thread has current, as it may be on one at most.
+  void use_green() { stack().push_back(&green_); }
+  long unbalanced() const { return pushes_ - pops_; }
+
+ private:
+  static std::vector<FakeContext*>& stack() {
+    static thread_local auto* const stack = new std::vector<FakeContext*>;  // a thread that ends may still call
+    return *stack;
+  }
+  bool is_gone(FakeContext* context) { return context == &primary() && !active_; }
+
+  FakeContext green_;
+  std::atomic<bool> active_{false};
+  std::atomic<long> pushes_{0};
+  std::atomic<long> pops_{0};
+};
+
+/// Streams of the green context.
+std::set<FakeStream*>& green_streams() {
+  static auto* const streams = new std::set<FakeStream*>;
+  return *streams;
+}
+
 std::atomic<int> sticky{no_device()};
 std::atomic<long> calls{0};
 std::atomic<long> destroyed{0};
@@ -102,10 +171,16 @@ int call(Use use, const char* function = __builtin_FUNCTION()) {
   return scripted != 0 ? scripted : use();
 }
 
+/// A call on a thread that has a context.
+template <class Use>
+int call_in_context(Use use, const char* function = __builtin_FUNCTION()) {
+  return call([&] { return Contexts::get().current() == nullptr ? 201 : use(); }, function);
+}
+
 /// A call with an event; the driver notes it where the context of that is gone.
 template <class Use>
 int call(const FakeEvent* event, Use use, const char* function = __builtin_FUNCTION()) {
-  return call(
+  return call_in_context(
       [&] {
         const int error = answer(use());
         return event->context_number != driver().context().number ? 709 : error;
@@ -145,28 +220,49 @@ int cuDeviceGetCount(int* count) {
   });
 }
 int cuCtxGetDevice(int* device) {
-  return call([&] {
+  return call_in_context([&] {
     *device = 0;
     return 0;
   });
 }
+int cuDevicePrimaryCtxGetState(int, unsigned* flags, int* active) {
+  *flags = 0;
+  *active = Contexts::get().is_active() ? 1 : 0;
+  return sticky.load();
+}
+int cuDevicePrimaryCtxRetain(FakeContext** context, int) {
+  if (!Contexts::get().is_active()) { driver().note("a context is made"); }
+  *context = &Contexts::get().primary();
+  return 0;
+}
+int cuDevicePrimaryCtxRelease_v2(int) { return 0; }
 int cuCtxGetCurrent(FakeContext** context) {
   return call([&] {
-    *context = &driver().context();
+    *context = Contexts::get().current();
     return 0;
   });
 }
-int cuCtxPushCurrent_v2(FakeContext*) { return 0; }
-int cuCtxPopCurrent_v2(FakeContext**) { return 0; }
+int cuCtxPushCurrent_v2(FakeContext* context) { return Contexts::get().push(context); }
+int cuCtxPopCurrent_v2(FakeContext** context) { return Contexts::get().pop(context); }
 #ifndef FAKE_CUDA_11
-int cuCtxGetId(FakeContext*, unsigned long long* id) {
+int cuCtxGetId(FakeContext* context, unsigned long long* id) {
+  return call([&] { return Contexts::get().number(context, id); });
+}
+/// A green context is a part of the primary one.
+int cuStreamGetCtx_v2(FakeStream* stream, FakeContext** context, FakeContext** green) {
   return call([&] {
-    *id = driver().context().number;
+    Contexts& contexts = Contexts::get();
+    const bool is_default = reinterpret_cast<std::uintptr_t>(stream) <= 2;
+    if (is_default && contexts.current() == nullptr) { return 201; }
+    const bool is_green = is_default ? contexts.current() == contexts.green() : green_streams().count(stream) != 0;
+    *context = &contexts.primary();
+    *green = is_green ? contexts.green() : nullptr;
     return 0;
   });
 }
 #endif
 int cuStreamCreate(FakeStream** stream, unsigned) {
+  Contexts::get().use();
   *stream = driver().stream();
   return sticky.load();
 }
@@ -174,9 +270,19 @@ int cuStreamQuery(FakeStream* stream) {
   const int fault = sticky.load();
   return fault != 0 ? fault : driver().queued(stream) == 0 ? 0 : 600;
 }
-int cuStreamGetCtx(FakeStream*, FakeContext** context) { return cuCtxGetCurrent(context); }
-int cuStreamIsCapturing(FakeStream* stream, int* status) {
+int cuStreamGetCtx(FakeStream* stream, FakeContext** context) {
   return call([&] {
+    Contexts& contexts = Contexts::get();
+    const bool is_default = reinterpret_cast<std::uintptr_t>(stream) <= 2;
+    if (is_default && contexts.current() == nullptr) { return 201; }
+    *context = is_default                           ? contexts.current()
+               : green_streams().count(stream) != 0 ? contexts.green()
+                                                    : &contexts.primary();
+    return 0;
+  });
+}
+int cuStreamIsCapturing(FakeStream* stream, int* status) {
+  return call_in_context([&] {
     takt::EventContextId id;
     const Status asked = driver().enter(known(stream), id);
     if (asked == Status::capturing && known(stream) != legacy()) {
@@ -193,7 +299,10 @@ int cuThreadExchangeStreamCaptureMode(int* mode) {
   return 0;
 }
 int cuEventCreate(FakeEvent** event, unsigned) {
-  return call([&] { return answer(driver().create({&driver().context(), driver().context().number}, *event)); });
+  return call_in_context([&] {
+    if (Contexts::get().current() == Contexts::get().green()) { driver().note("an event of a green context"); }
+    return answer(driver().create({&driver().context(), driver().context().number}, *event));
+  });
 }
 int cuEventRecord(FakeEvent* event, FakeStream* stream) {
   return call(event, [&] { return driver().record(event, known(stream)); });
@@ -244,7 +353,18 @@ void fake_run(FakeStream* stream) { driver().run(known(stream), ~std::size_t{0})
 void fake_put_on_device(const void* address) { on_device = reinterpret_cast<std::uintptr_t>(address); }
 void fake_hold(int on) { driver().hold(on != 0); }
 void fake_stick(int error) { sticky = error; }
-void fake_reset() { driver().reset(driver().context()); }
+void fake_reset() { Contexts::get().reset(); }
+/// What the runtime's first call does on a thread.
+void fake_use() { Contexts::get().use(); }
+FakeStream* fake_green_stream() {
+  FakeStream* const stream = driver().stream();
+  green_streams().insert(stream);
+  return stream;
+}
+void fake_use_green() { Contexts::get().use_green(); }
+/// Pushes without a pop.
+long fake_unbalanced() { return Contexts::get().unbalanced(); }
+int fake_has_context() { return Contexts::get().current() != nullptr ? 1 : 0; }
 int fake_begin_capture(FakeStream* stream) {
   driver().begin_capture(stream);
   return 0;

@@ -63,6 +63,10 @@ int cuDevicePrimaryCtxRetain(SimulatedContext** context, int) {
     return *context = &primary, 0;
   });
 }
+int cuDevicePrimaryCtxGetState(int, unsigned* flags, int* active) {
+  return Device::get().call([&] { return *flags = 0, *active = primary.number != 0 ? 1 : 0, 0; });
+}
+int cuDevicePrimaryCtxRelease_v2(int) { return 0; }  // the program retains it until the end
 int cuDevicePrimaryCtxReset_v2(int) {
   return Device::get().call([] { return primary.number = 0, 0; });
 }

@@ -473,7 +473,7 @@ struct FakeApi {
     return has_one_order ? 1 : reinterpret_cast<std::uintptr_t>(stream);
   }
   static takt::EventStatus enter(Stream stream, takt::EventContextId& id) noexcept {
-    return driver().enter(stream, id);
+    return has_context() ? driver().enter(stream, id) : takt::EventStatus::no_context;
   }
   static takt::EventStatus create(const takt::EventContextId& id, Event& event) noexcept {
     return driver().create(id, event);
@@ -485,7 +485,9 @@ struct FakeApi {
   static takt::EventStatus record_in_graph(Event event, Stream stream) noexcept {
     return driver().record_in_graph(event, stream);
   }
-  static takt::EventStatus alive(const takt::EventContextId& id) noexcept { return driver().alive(id); }
+  static takt::EventStatus alive(const takt::EventContextId& id) noexcept {
+    return has_context() ? driver().alive(id) : takt::EventStatus::no_context;
+  }
   static inline bool looks = false;  // as HIP since 6.2
   static takt::EventStatus look_at(Stream stream) noexcept {
     return looks ? driver().look_at(stream) : takt::EventStatus::done;
@@ -515,6 +517,11 @@ struct FakeApi {
   static inline thread_local bool is_without_context = false;
   static inline thread_local int visits = 0;
   static bool visit(const takt::EventContextId&) noexcept {
+    ++visits;
+    return true;
+  }
+  static bool visit_stream(Stream stream) noexcept {
+    if (stream->is_legacy) { return false; }
     ++visits;
     return true;
   }

@@ -88,6 +88,7 @@ struct NoEventTag {};
 struct MissingTag {};
 struct NoContextTag {};
 struct VisitTag {};
+struct VisitStreamTag {};
 struct NegativeTag {};
 struct ResetTag {};
 struct OtherStreamTag {};
@@ -396,6 +397,33 @@ TEST_CASE_METHOD(VisitTest,
   Api::is_without_context = false;
   REQUIRE(spans(kA)->n() == 2);
   REQUIRE(spans(kA)->total_ns() == 15);
+  REQUIRE(Api::visits == 0);
+  all_well();
+}
+
+using VisitStreamTest = EventFixture<VisitStreamTag>;
+TEST_CASE_METHOD(
+    VisitStreamTest,
+    "EventBackend: a thread without a context is timed on a stream that has one, from its first region on") {
+  FakeStream* const legacy = driver.stream();
+  legacy->is_legacy = true;
+  Api::is_without_context = true;
+  region_on(kA, 7);
+  region_on(kB, 9, legacy);
+  driver.finish();
+  recorder->poll();
+  takt::EventBackend<Api> backend(stream);
+  takt::Mark mark = 0;
+  REQUIRE(backend.mark(mark));
+  backend.offer(mark);
+  driver.finish();
+  takt::DevicePlace place;
+  REQUIRE(backend.locate(mark, place));
+  REQUIRE(backend.elapsed(mark, mark).state == takt::Elapsed::State::ready);
+  Api::is_without_context = false;
+  REQUIRE(spans(kA)->total_ns() == 7);
+  REQUIRE(spans(kB) == nullptr);
+  REQUIRE(count("skipped_no_context") == 1);
   REQUIRE(Api::visits == 0);
   all_well();
 }

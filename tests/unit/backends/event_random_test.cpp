@@ -475,3 +475,150 @@ TEST_CASE("EventBackend: two threads at random, which end each other's regions, 
   CHECK(driver.misuses() == std::vector<std::string>{});
   CHECK(driver.unbalanced() == 0);
 }
+
+namespace {
+
+struct FateTag {};
+
+/// Regions on streams that are captured and destroyed, and come back at the same address, in a context that is reset; results are
+/// looked for on this thread and on others, with a context and without. Each region has work of a length that its key tells.
+class FateTest : public RecorderFixture {
+ public:
+  using Api = FakeApi<FateTag>;
+  static constexpr std::int64_t kLengths[] = {10, 1000, 100'000};
+
+  FateTest() : driver_(Api::driver()), random_(takt_test::test_seed()) {
+    driver_.hold(true);
+    driver_.look_at_streams();
+    Api::looks = true;
+    for (FakeStream*& each : streams_) { each = driver_.stream(); }
+  }
+
+  void step() {
+    FakeStream*& stream = streams_[random_.below(kStreams)];
+    switch (random_.below(16)) {
+      case 0:
+        if (random_.chance(15) && !stream->capturing) { driver_.begin_capture(stream, random_.chance(50)); }
+        break;
+      case 1:
+        end_capture(stream);
+        break;
+      case 2:
+        if (random_.chance(20)) { destroy(stream); }
+        break;
+      case 3:
+        if (random_.chance(2)) { reset(); }
+        break;
+      case 4:
+      case 5:
+        look();
+        break;
+      case 6:
+        Api::pauses = random_.chance(50);
+        break;
+      case 7:
+      case 8:
+        driver_.run(stream, random_.below(40));
+        break;
+      case 9:
+        if (random_.chance(5)) { recorder->abandon_devices(); }
+        break;
+      default:
+        region(stream);
+    }
+    if (driver_.queued(stream) > kLongestQueue) { driver_.run(stream, kLongestQueue); }
+    driver_.pass(nanoseconds(1'000'000));
+  }
+
+  void finish() {
+    for (FakeStream* each : streams_) { end_capture(each); }
+    driver_.finish();
+    driver_.pass(nanoseconds(1'000'000'000));
+    recorder->poll(true);
+  }
+
+  void compare() {
+    std::uint64_t timed = 0;
+    for (std::uint32_t index = 0; index < recorder->tree().nodes(); ++index) {
+      const Node* each = recorder->tree().node(index);
+      const takt::Summary* spans = each->device.load();
+      if (spans == nullptr) { continue; }
+      CHECK(spans->total_ns() == spans->n() * as_told(kLengths[each->key - kA]));
+      timed += spans->n();
+    }
+    CHECK(!recorder->device_pending());
+    CHECK(timed + losses(LossKind::device_skipped) + losses(LossKind::device_failed) +
+              losses(LossKind::device_unresolved) ==
+          entered_);
+    CHECK(timed > entered_ / 10);
+    CHECK(captures_lost_ == 0);
+    CHECK(lost_with_a_stream() > 0);
+    CHECK(driver_.misuses() == std::vector<std::string>{});
+    CHECK(driver_.unbalanced() == 0);
+    CHECK(Api::visits == 0);
+  }
+
+ private:
+  void region(FakeStream* stream) {
+    const auto key = random_.below(kKeys);
+    Api::is_without_context = random_.chance(20);
+    const Region open =
+        recorder->begin_device(static_cast<KeyIndex>(kA + key), 0, StreamRef{&takt::event_ops<Api>, stream});
+    driver_.work(stream, nanoseconds(kLengths[key]));
+    recorder->end(open);
+    Api::is_without_context = false;
+    ++entered_;
+  }
+  void look() {
+    const bool has_context = random_.chance(50);
+    const auto poll = [&] {
+      Api::is_without_context = !has_context;
+      recorder->poll(true);
+      Api::is_without_context = false;
+    };
+    random_.chance(50) ? poll() : std::thread(poll).join();
+  }
+  void end_capture(FakeStream* stream) {
+    if (stream->capturing && !driver_.end_capture(stream)) { ++captures_lost_; }
+  }
+  void destroy(FakeStream*& stream) {
+    end_capture(stream);
+    driver_.destroy(stream);
+    if (random_.chance(50)) { look(); }
+    if (random_.chance(50)) {
+      driver_.make_again(stream);
+    } else {
+      stream = driver_.stream();
+    }
+  }
+  /// With all its streams.
+  void reset() {
+    for (FakeStream*& each : streams_) { destroy(each); }
+    driver_.reset(driver_.context());
+    if (random_.chance(50)) { look(); }
+  }
+  std::uint64_t lost_with_a_stream() {
+    for (const auto& skips : EventDevice<Api>::instance().report().skips) {
+      if (skips.what != nullptr && skips.what == std::string("lost_stream_destroyed")) { return skips.count; }
+    }
+    return 0;
+  }
+
+  FakeDriver& driver_;
+  Random random_;
+  std::array<FakeStream*, kStreams> streams_{};
+  std::uint64_t entered_ = 0;
+  int captures_lost_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(FateTest,
+                 "EventBackend: streams that are captured, destroyed and made again, and contexts that are reset, cost "
+                 "their own spans only") {
+  INFO("TAKT_TEST_SEED=" << takt_test::test_seed());
+  const int count = operations() / 5;
+  for (int operation = 0; operation < count; ++operation) { step(); }
+  finish();
+  compare();
+}

@@ -29,7 +29,8 @@ TAKT_BEGIN_NAMESPACE
 ///     EventStatus record(Event, Stream);
 ///     EventStatus enter_capture(Stream, EventContextId&);       // not_capturing; unsupported: no graphs
 ///     EventStatus record_in_graph(Event, Stream);               // as a node that records when the graph is replayed
-///     EventStatus alive(const EventContextId&);                 // lost where it is gone, and its events with it
+///     EventStatus alive(const EventContextId&);                 // lost where it is gone, and its events with it;
+///                                                               // no_context where only a visit can tell
 ///     EventStatus query(Event);
 ///     EventStatus elapsed(Event, Event, float& ms);             // not_ready where an event has not finished
 ///     EventStatus wait(Event);                                  // until it has finished
@@ -42,6 +43,8 @@ TAKT_BEGIN_NAMESPACE
 ///
 /// and may have
 ///
+///     bool visit_stream(Stream);                                // visit() of the context of a stream, which is there
+///     void describe(EventContextId&);                           // once, of the context of a stream that is there
 ///     EventStatus look_at(Stream);                              // before a question about an event that was recorded
 ///                                                               // there, where that question touches the stream:
 ///                                                               // capturing, or stream_gone

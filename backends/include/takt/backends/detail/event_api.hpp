@@ -29,6 +29,8 @@ enum class EventStatus : std::uint8_t {
 struct EventContextId {
   const void* handle = nullptr;
   std::uint64_t number = 0;
+  std::uintptr_t part = 0;  ///< of the context, whose default stream was asked for; 0: all of it. Not of the identity
+  int device = -1;          ///< that it is the one context of, by which it can be asked for; -1: not known. Likewise
 
   friend bool operator==(const EventContextId& a, const EventContextId& b) noexcept {
     return a.handle == b.handle && a.number == b.number;

@@ -17,6 +17,16 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
+template <class Api>
+auto described_context(EventContextId id, int) noexcept -> decltype(Api::describe(id), EventContextId()) {
+  Api::describe(id);
+  return id;
+}
+template <class Api>
+EventContextId described_context(const EventContextId& id, long) noexcept {
+  return id;
+}
+
 /// The books of one context: its events, its streams, its time line. Never destroyed.
 template <class Api>
 struct EventContext {
@@ -43,7 +53,7 @@ class EventContexts {
     for (auto& place : contexts_) {
       Context* there = place.load(std::memory_order_acquire);  // pairs with the exchange below
       if (there == nullptr) {
-        auto* fresh = new (std::nothrow) Context(id);
+        auto* fresh = new (std::nothrow) Context(described_context<Api>(id, 0));
         if (fresh == nullptr) { return nullptr; }
         // Pairs with all who load from contexts_.
         if (place.compare_exchange_strong(there, fresh, std::memory_order_acq_rel)) { return fresh; }

@@ -9,10 +9,13 @@
 #include <takt/backends/detail/stream_look.hpp>
 #include <takt/device.hpp>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cmath>
 #include <cstdint>
+#include <initializer_list>
 
 #include <takt/detail/macros_begin.hpp>
 
@@ -35,6 +38,7 @@ class EventDevice {
  public:
   using Stream = typename Api::Stream;
   static constexpr unsigned kContexts = EventContexts<Api>::kMost;
+  static constexpr unsigned kLateStreams = 8;            ///< found while events are looked for, after which it gives up
   static constexpr std::uint64_t kPauseNs = 20'000'000;  ///< without a question after somebody was seen capturing
 
   /// Never destroyed: threads may outlive static objects.
@@ -47,14 +51,14 @@ class EventDevice {
   bool mark(Stream stream, Mark& mark) noexcept {
     const ErrnoKept errno_kept;
     if (!may_mark()) { return false; }
-    EventContextId id;
-    if (const EventStatus status = Api::enter(stream, id); status != EventStatus::done) { return skip(status); }
-    Slot* slot = take_slot(id);
-    if (slot == nullptr) { return false; }
-    slot->handle = stream;
-    slot->stream = context_of(*slot).streams.find(Api::order_of(stream));
-    slot->number = slot->stream == nullptr ? 0 : slot->stream->next_mark();
-    return marked(*slot, Api::record(slot->event, stream), mark);
+    EventStatus status = EventStatus::done;
+    if (TAKT_LIKELY(mark_on(stream, mark, status))) { return true; }
+    if (status == EventStatus::no_context && visit_stream<Api>(stream, 0)) {
+      const bool is_marked = mark_on(stream, mark, status);
+      Api::leave();
+      if (is_marked) { return true; }
+    }
+    return status != EventStatus::done && skip(status);
   }
 
   /// Puts an event into the graph that `stream` is being captured into: each replay records it again, until it is
@@ -70,7 +74,8 @@ class EventDevice {
     slot->handle = nullptr;
     slot->stream = nullptr;  // where it stands is not known until the graph is launched
     slot->number = 0;
-    return marked(*slot, Api::record_in_graph(slot->event, stream), mark);
+    const EventStatus status = Api::record_in_graph(slot->event, stream);
+    return marked(*slot, status, mark) || skip(status);
   }
 
   /// While a time line is recorded: `mark`, which the calling thread has just made, is measured from the newest anchor,
@@ -93,10 +98,12 @@ class EventDevice {
     if (Api::unavailable() != nullptr || context.lost.load(std::memory_order_relaxed)) { return false; }
     const ErrnoKept errno_kept;
     if (is_paused() || !Api::may_call()) { return false; }
-    const RelaxedMode<Api> relaxed;
-    if (Api::alive(context.id) != EventStatus::done) { return false; }
+    Questions questions;
+    const bool is_asked = begin_asking(context, questions) == EventStatus::done;
     place.line = &context;
-    return context.anchors.locate(slot.event, slot.anchor, place);
+    const bool is_located = is_asked && context.anchors.locate(slot.event, slot.anchor, place);
+    end_questions(questions);
+    return is_located;
   }
 
   void retain(Mark mark) noexcept { slot_of(mark).uses.fetch_add(1, std::memory_order_relaxed); }
@@ -106,7 +113,8 @@ class EventDevice {
     // Pairs with itself. The next user of the slot overwrites what others have read.
     if (slot.uses.fetch_sub(1, std::memory_order_acq_rel) != 1) { return; }
     Pool& events = context_of(slot).events;
-    if (slot.stream != nullptr && slot.stream->has_finished(slot.number)) {
+    // Not by StreamProgress, which may speak of another stream at the same address.
+    if (slot.finished.load(std::memory_order_relaxed)) {
       events.give(slot);
     } else {
       events.give_unfinished(slot);
@@ -141,6 +149,7 @@ class EventDevice {
       const EventStatus status = ask(context, questions, [&] { return query(to, questions); });
       if (status != EventStatus::done) { return answer(context, status); }
       if (to.stream != nullptr) { to.stream->set_finished(to.number); }
+      from.finished.store(true, std::memory_order_relaxed);  // no stream is destroyed inside a region
     }
     if (begin == end) { return Elapsed::ready(0); }
     float ms = 0;
@@ -149,6 +158,7 @@ class EventDevice {
       return seen == EventStatus::done ? Api::elapsed(from.event, to.event, ms) : seen;
     });
     if (status != EventStatus::done) { return answer(context, status); }
+    for (Slot* each : {&from, &to}) { each->finished.store(true, std::memory_order_relaxed); }
     if (ms < 0) { counts_.add(EventCounts::kNegative); }
     return Elapsed::ready(ms < 0 ? 0 : std::llround(static_cast<double>(ms) * 1e6));
   }
@@ -208,6 +218,19 @@ class EventDevice {
     if (Api::unavailable() != nullptr) { return false; }
     return Api::may_call() || skip(EventStatus::pending_error);
   }
+  /// Whether that was done; if not, what the driver has answered, or done where that is counted already.
+  bool mark_on(Stream stream, Mark& mark, EventStatus& status) noexcept {
+    EventContextId id;
+    status = Api::enter(stream, id);
+    if (status != EventStatus::done) { return false; }
+    Slot* slot = take_slot(id);
+    if (slot == nullptr) { return false; }
+    slot->handle = stream;
+    slot->stream = context_of(*slot).streams.find(Api::order_of(stream) ^ id.part);
+    slot->number = slot->stream == nullptr ? 0 : slot->stream->next_mark();
+    status = Api::record(slot->event, stream);
+    return marked(*slot, status, mark);
+  }
   /// A free event of a context; nullptr, counted, where there is none.
   Slot* take_slot(const EventContextId& id) noexcept {
     Context* context = contexts_.find(id);
@@ -227,6 +250,7 @@ class EventDevice {
     }
     slot->uses.store(1, std::memory_order_relaxed);
     slot->anchor = AnchorChain<Api>::kNone;
+    slot->finished.store(false, std::memory_order_relaxed);
     return slot;
   }
   bool marked(Slot& slot, EventStatus status, Mark& mark) noexcept {
@@ -234,7 +258,7 @@ class EventDevice {
       Context& context = context_of(slot);
       context.events.give(slot);
       note(context, status);
-      return skip(status);
+      return false;
     }
     mark = reinterpret_cast<std::uintptr_t>(&slot);
     return true;
@@ -249,23 +273,27 @@ class EventDevice {
     }
     if (questions.context == &context) { return EventStatus::done; }
     EventStatus status = Api::alive(context.id);
-    if (TAKT_UNLIKELY(questions.foreign) && status == EventStatus::done) { status = visit(context, questions); }
+    const bool is_visit = status == EventStatus::no_context || (questions.foreign && status == EventStatus::done);
+    if (TAKT_UNLIKELY(is_visit)) { status = visit(context, questions); }
     if (status == EventStatus::done) { questions.context = &context; }
     return status;
   }
-  /// A thread of Takt's own has no context, and without the relaxed mode its questions would end captures of others.
+  /// A thread of Takt's own has no context, others may have another one. Without the relaxed mode questions of a thread
+  /// that has none would end captures of others.
   EventStatus visit(const Context& context, Questions& questions) noexcept {
     questions.context = nullptr;
     if (questions.visiting) { Api::leave(); }
     questions.visiting = questions.mode != kUnknownMode && Api::visit(context.id);
-    return questions.visiting ? EventStatus::done : EventStatus::no_context;
+    return questions.visiting ? Api::alive(context.id) : EventStatus::no_context;
   }
 
   static Stream stream_of(const Slot& slot) noexcept { return static_cast<Stream>(slot.handle); }
-  static EventStatus query(const Slot& slot, Questions& questions) noexcept {
+  static EventStatus query(Slot& slot, Questions& questions) noexcept {
     questions.stream = nullptr;  // a capture may have begun since it was looked at
-    const EventStatus status = look_once(slot, questions);
-    return status == EventStatus::done ? Api::query(slot.event) : status;
+    EventStatus status = look_once(slot, questions);
+    if (status == EventStatus::done) { status = Api::query(slot.event); }
+    if (status == EventStatus::done) { slot.finished.store(true, std::memory_order_relaxed); }
+    return status;
   }
   /// Once in a row of questions, and before each query: whether a question about this event does no harm to its stream.
   static EventStatus look_once(const Slot& slot, Questions& questions) noexcept {
@@ -281,7 +309,7 @@ class EventDevice {
   EventStatus ask(const Context& context, Questions& questions, Question question) noexcept {
     const EventStatus status = question();
     if (TAKT_LIKELY(status != EventStatus::no_context) || questions.visiting) { return status; }
-    if (visit(context, questions) != EventStatus::done) { return status; }
+    if (const EventStatus visited = visit(context, questions); visited != EventStatus::done) { return visited; }
     questions.context = &context;
     return question();
   }
@@ -289,17 +317,17 @@ class EventDevice {
   /// More free events: those that have finished since they were given back, else new ones.
   bool grow(Context& context) noexcept {
     const RelaxedMode<Api> relaxed;
-    bool asked = false;  // one question a time, whose answer holds for all older ones of that stream
-    const std::uint32_t freed = context.events.recycle([&asked](Slot& slot) {
-      if (slot.stream != nullptr && slot.stream->has_finished(slot.number)) { return SlotFate::finished; }
-      if (asked && slot.stream != nullptr) { return SlotFate::unfinished; }
-      asked = true;
+    std::array<const void*, kLateStreams> late{};  // whose events had not come when they were asked about
+    unsigned lates = 0;
+    const std::uint32_t freed = context.events.recycle([&](Slot& slot) {
+      const bool is_late = std::find(late.begin(), late.begin() + lates, slot.handle) != late.begin() + lates;
+      if (is_late || lates == kLateStreams) { return SlotFate::unfinished; }
       Questions questions;
       const EventStatus status = query(slot, questions);
+      if (status == EventStatus::done) { return SlotFate::finished; }
       if (status == EventStatus::stream_gone) { return SlotFate::left_behind; }
-      if (status != EventStatus::done) { return SlotFate::unfinished; }
-      if (slot.stream != nullptr) { slot.stream->set_finished(slot.number); }
-      return SlotFate::finished;
+      late[lates++] = slot.handle;
+      return SlotFate::unfinished;
     });
     if (freed != 0) { return true; }
     return context.events.grow(&context, [&context](typename Api::Event& event) {

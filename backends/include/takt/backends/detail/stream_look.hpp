@@ -25,6 +25,15 @@ EventStatus look_at_stream(typename Api::Stream stream) noexcept {
   return look_at_stream<Api>(stream, 0);
 }
 
+template <class Api>
+auto visit_stream(typename Api::Stream stream, int) noexcept -> decltype(Api::visit_stream(stream)) {
+  return Api::visit_stream(stream);
+}
+template <class Api>
+bool visit_stream(typename Api::Stream, long) noexcept {
+  return false;
+}
+
 }  // namespace detail
 TAKT_END_NAMESPACE
 
