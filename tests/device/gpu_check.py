@@ -10,6 +10,7 @@ import collections
 import datetime
 import pathlib
 import re
+import signal
 import sys
 import tempfile
 import time
@@ -194,6 +195,9 @@ def run_all(machine, checks, options, head):
     """The rows of all checks; after each one the page is written."""
     rows = []
     times = []
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    if options.write is not None:
+        write(options.write, page(head, rows, [each.name for each in checks]))  # whether it can be written is known at once
     for at, check in enumerate(checks):
         print(f"== {check.name}", file=sys.stderr, flush=True)
         begin = time.monotonic()

@@ -143,6 +143,20 @@ class Table(unittest.TestCase):
         self.assertIn("**Not finished.** These have not run: captures.", page)
 
 
+    def test_when_it_is_ended_its_program_is_too(self):
+        pid = self.pack / "pid"
+        (self.pack / "bin/gpu_probe").write_text(f"#!/bin/sh\necho $$ > {pid}.new; mv {pid}.new {pid}; exec tail -f /dev/null\n", encoding="utf-8")
+        command = [sys.executable, "-B", str(HERE / "gpu_check.py"), str(self.pack), "--only", "probe", "--write", str(self.page)]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
+            while not pid.exists():
+                self.assertIsNone(running.poll())
+            os.kill(running.pid, signal.SIGTERM)
+            self.assertEqual(running.wait(timeout=50), 128 + signal.SIGTERM)
+        with self.assertRaises(ProcessLookupError):
+            os.kill(int(pid.read_text(encoding="utf-8")), 0)
+        self.assertIn("These have not run: probe.", self.page.read_text(encoding="utf-8"))
+
+
 class Limits(unittest.TestCase):
     """What a program that hangs does to the others: nothing."""
 
@@ -183,17 +197,22 @@ class Limits(unittest.TestCase):
 class Clock(unittest.TestCase):
     """G15 on readings of a GPU whose clock is 5 s ahead, and goes 20 ppm faster."""
 
-    readings = [gpu_clock.Reading(at, at + 30_000, 5_000_000_000 + at * 1.00002 + 12_000, 5_000_000_000 + at * 1.00002 + 22_000)
+    readings = [gpu_clock.Reading(at - 50_000, at, at + 30_000, 5_000_000_000 + at * 1.00002 + 12_000, 5_000_000_000 + at * 1.00002 + 22_000)
                 for at in range(0, 1_000_000_000, 10_000_000)]
 
     def verdicts(self, late_ns, readings=None, published=50_000):
         """Of a time line that begins 7 s before the host's clock, and has each span so much too late."""
-        placed = [gpu_clock.Placed(each.before - 7e9 + 100, each.before - 7e9 + 100 + 22_000 + late_ns) for each in self.readings]
+        placed = [gpu_clock.Placed(each.region - 7e9, each.opened - 7e9 + 22_000 + late_ns) for each in self.readings]
         return gpu_clock.judged(self.readings if readings is None else readings, placed, published)
 
     def test_within_what_is_published_is_right(self):
         for late_ns in (-49_000, 0, 49_000):
             self.assertEqual(self.verdicts(late_ns)[1][-1], "pass", late_ns)
+
+    def test_a_host_that_is_held_at_one_of_them_changes_nothing(self):
+        placed = [gpu_clock.Placed(each.region - 7e9, each.opened - 7e9 + 22_000) for each in self.readings]
+        placed[50] = placed[50]._replace(begin=placed[50].begin + 40_000)
+        self.assertEqual(gpu_clock.judged(self.readings, placed, 1_000)[1][3:], ("0.000 us", "pass"))
 
     def test_beyond_it_is_not(self):
         self.assertEqual(self.verdicts(80_000)[1][3:], ("67.000 us", "fail"))  # less 6 us of the event, and what nobody can tell

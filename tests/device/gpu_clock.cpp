@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// G15: what a GPU's clock says of some kernels, and when the host began each of them and saw it done. gpu_clock.py compares Takt's
+// G15: what a GPU's clock says of some kernels, and when the host let each of them begin and saw it done. gpu_clock.py compares Takt's
 // time line with that.
 #include "device/gpu_check.hpp"
 
@@ -16,22 +16,26 @@ constexpr std::uint64_t kPause = 10'000'000;  // ns between two
 constexpr std::uint64_t kKernel = 10'000;
 constexpr takt::Key Tick{"Tick", takt::Kind::compute};
 
-/// One kernel, on a stream with nothing before it.
-void tick(std::FILE* file, const Stream& stream, Stamp& stamp) {
+/// One kernel, behind a gate, so that the event at its end is not later than itself because the host is.
+void tick(std::FILE* file, const Stream& stream, Stamp& stamp, int& open) {
   const auto* const end = static_cast<volatile unsigned long long*>(&stamp.end);
   stamp = {};
-  const std::uint64_t before = host_ns();
+  open = 0;
+  gate(stream, &open);
+  const std::uint64_t region = host_ns();
   {
     takt::Scope batch(takt::Batch);
     takt::Scope s(Tick, static_cast<cudaStream_t>(stream));
     spin(stream, kKernel, &stamp);
   }
+  const std::uint64_t opened = host_ns();
+  *static_cast<volatile int*>(&open) = 1;
   // The memory itself, as it changes sooner than the stream's state, which it is nonetheless asked for: a driver may put off a launch.
   while (*end == 0 && cudaStreamQuery(stream) == cudaErrorNotReady) {}
   const std::uint64_t seen = host_ns();
   stream.poll();
-  std::fprintf(file, "%llu\t%llu\t%llu\t%llu\n", static_cast<unsigned long long>(before),
-               static_cast<unsigned long long>(seen), stamp.begin, stamp.end);
+  std::fprintf(file, "%llu\t%llu\t%llu\t%llu\t%llu\n", static_cast<unsigned long long>(region),
+               static_cast<unsigned long long>(opened), static_cast<unsigned long long>(seen), stamp.begin, stamp.end);
 }
 
 }  // namespace
@@ -45,12 +49,13 @@ void clock(int seconds) {
   takt::Session session("clock", options);
   const Stream stream;
   const Pinned<Stamp> stamp(1);
+  const Pinned<int> open(1);
   spin(stream, kKernel);  // loads the kernel
   stream.finish();
   long ticks = 0;
   for (const std::uint64_t begin = host_ns();
        host_ns() - begin < static_cast<std::uint64_t>(seconds) * 1'000'000'000;) {
-    tick(file, stream, stamp[0]);
+    tick(file, stream, stamp[0], open[0]);
     ++ticks;
     idle_ns(kPause);
   }

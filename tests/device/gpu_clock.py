@@ -12,8 +12,8 @@ from gpu_table import row
 EVENT_NS = 6000  # by which the end of a span may lie behind that of its kernel
 WINDOW = 5  # readings before and after one, in which the two clocks do not part
 
-# Of one kernel, in ns: when the host began it and saw it done, and when the GPU's clock says that it ran.
-Reading = collections.namedtuple("Reading", "before seen begin end")
+# Of one kernel, in ns: when the host began its region, let it begin, and saw it done; and when the GPU's clock says that it ran.
+Reading = collections.namedtuple("Reading", "region opened seen begin end")
 # The same kernel on the time line, in ns: when the host's region begins, and when the GPU's ends.
 Placed = collections.namedtuple("Placed", "begin end")
 
@@ -36,13 +36,14 @@ def placed_in(trace):
 
 def errors(readings, placed):
     """By how much each span ends beside its kernel at least, in ns: negative where too early. What nobody can tell counts as right."""
-    bounds = [(each.before - each.begin, each.seen - each.end) for each in readings]  # of the host's clock less the GPU's
+    bounds = [(each.opened - each.begin, each.seen - each.end) for each in readings]  # of the host's clock less the GPU's
+    offsets = [span.begin - reading.region for reading, span in zip(readings, placed)]  # or less: the host may be held between the two
     for at, (reading, span) in enumerate(zip(readings, placed)):
-        near = bounds[max(0, at - WINDOW):at + WINDOW + 1]
-        least, most = max(each[0] for each in near), min(each[1] for each in near)
+        near = slice(max(0, at - WINDOW), at + WINDOW + 1)
+        least, most = max(each[0] for each in bounds[near]), min(each[1] for each in bounds[near])
         if least > most:  # they have parted after all
             least, most = bounds[at]
-        end = span.end - (span.begin - reading.before)  # by the clock that the host's readings are of
+        end = span.end - min(offsets[near])  # by the clock that the host's readings are of
         lowest, highest = end - reading.end - most - EVENT_NS, end - reading.end - least
         yield lowest if lowest > 0 else highest if highest < 0 else 0
 
@@ -51,7 +52,7 @@ def judged(readings, placed, published):
     if len(placed) != len(readings) or not readings:
         return [row("G15", "kernels on the time line", str(len(readings)), str(len(placed)), False)]
     worst = max(errors(readings, placed), key=abs)
-    width = sorted(each.seen - each.before - (each.end - each.begin) for each in readings)[len(readings) // 2]
+    width = sorted(each.seen - each.opened - (each.end - each.begin) for each in readings)[len(readings) // 2]
     return [row("G15", "the GPU's clock is known of the host to, median", "", f"{width / 1e3:.3f} us", None),
             row("G15", "spans end beside their kernels by at least", f"at most what is published: {published / 1e3:.3f} us",
                 f"{worst / 1e3:.3f} us", abs(worst) <= published)]

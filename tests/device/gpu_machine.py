@@ -56,9 +56,11 @@ class Machine:
             # Files and not pipes: nobody has to wait for the end of what a child of it keeps open.
             child = subprocess.Popen([str(word) for word in command], env={**self.env, **env}, stdin=subprocess.DEVNULL,
                                      stdout=out, stderr=err, start_new_session=True)
-            status = ended(child, limit)
-            if status is None:
-                end_all_of(child)
+            try:
+                status = ended(child, limit)
+            finally:  # also where somebody ends this program: a GPU must not stay busy
+                if child.returncode is None:
+                    end_all_of(child)
             taken = time.monotonic() - begin
             printed, complained = (text(file) for file in (out, err))
         if status is None:
