@@ -62,7 +62,7 @@ void backward_and_reduce(CUstream_st* stream, CUstream_st* side) {
     takt::Scope comm(takt::Comm, side);
     all_reduce(side);
   }
-  takt::Scope wait(takt::CommWait, stream);  // what the communication costs the step
+  takt::Scope wait(takt::CommWait, stream);  // at most so much the communication costs
   wait_for(stream, side);
 }
 // [end]

@@ -14,9 +14,10 @@
 
 TAKT_BEGIN_NAMESPACE
 
-/// Time in which streams stood still until something else was done: the stream spans of regions of Kind::wait, the
-/// outermost where they nest. Of several streams that wait at once, each counts; so of several devices, which only on()
-/// keeps apart. A value; a snapshot may be read on any thread.
+/// For how long, at most, streams stood still until something else was done: the stream spans of regions of Kind::wait,
+/// the outermost where they nest. A span holds what lies between two events without work, too, and the time in which
+/// a stream had nothing to do because the host had not come so far. Of several streams that wait at once, each counts;
+/// so of several devices, which only on() keeps apart. A value; a snapshot may be read on any thread.
 struct Exposed {
   static constexpr std::int64_t kAbsent = -1;  ///< no region waited for this, or no span of one is known
 

@@ -51,21 +51,41 @@ void DeviceTimeLines::add(const DeviceSpanRecord& record, Kind kind) {
   line.offset.add(record.end_ns, record.end_submitted.steady_ns, record.seen.steady_ns);
   for (const Moment* each : {&record.begin_submitted, &record.end_submitted, &record.seen}) { host_.add(*each); }
   waiting_.push_back(waiting);
-  if (record.series != DeviceSpanRecord::kNoSeries) { add_to_step(waiting, kind); }
+  const bool is_frame = record.key == kBatchKey || record.key == kEpochKey;
+  const std::int64_t begin_ns = std::llround(record.begin_ns);
+  const std::int64_t end_ns = std::max<std::int64_t>(begin_ns, std::llround(record.end_ns));
+  const PlacedSpan span{streams_[waiting.stream].number,
+                        kind,
+                        is_frame,
+                        begin_ns,
+                        end_ns,
+                        static_cast<Exposed::For>(record.waits_for),
+                        PlacedSpan::kNever};
+  add_recent(line, record, span);
+  if (record.series == DeviceSpanRecord::kNoSeries) { return; }
+  add_to_step(record, {waiting.line, span, record.end_submitted.steady_ns, record.end_recorded_ns});
 }
 
-void DeviceTimeLines::add_to_step(const Waiting& waiting, Kind kind) {
-  const DeviceSpanRecord& record = waiting.record;
+void DeviceTimeLines::add_recent(Line& line, const DeviceSpanRecord& record, const PlacedSpan& span) {
+  if (record.series != DeviceSpanRecord::kNoSeries) {
+    Known& known = line.known[{record.series, span.stream}];
+    // All that the thread had put there before has ended, too; but of what lies in another region that one may go on.
+    if (record.outermost != 0) { known.until_ns = std::max(known.until_ns, span.end_ns); }
+    known.computes = known.computes || (!span.is_frame && (span.kind == Kind::compute || span.kind == Kind::other));
+  }
+  if (span.is_frame || span.kind == Kind::wait) { return; }
+  line.recent.push_back({{record.series, record.row}, span});
+  if (line.recent.size() <= kRecent) { return; }
+  line.recent_from_ns = std::max(line.recent_from_ns, line.recent.front().span.end_ns);
+  line.recent.pop_front();
+}
+
+void DeviceTimeLines::add_to_step(const DeviceSpanRecord& record, const OfStep& of_step) {
   if (spans_of_steps_ >= kSpansOfSteps) {  // step() will find too few, or none
     spans_of_steps_ -= steps_.begin()->second.size();
     steps_.erase(steps_.begin());
   }
-  const bool is_frame = record.key == kBatchKey || record.key == kEpochKey;
-  const std::int64_t begin_ns = std::llround(record.begin_ns);
-  const std::int64_t end_ns = std::max<std::int64_t>(begin_ns, std::llround(record.end_ns));
-  steps_[{record.series, record.row}].push_back({waiting.line,
-                                                 {streams_[waiting.stream].number, kind, is_frame, begin_ns, end_ns,
-                                                  static_cast<Exposed::For>(record.waits_for)}});
+  steps_[{record.series, record.row}].push_back(of_step);
   ++spans_of_steps_;
 }
 
@@ -108,17 +128,59 @@ std::vector<Overlap> DeviceTimeLines::step(std::uint32_t series, std::uint64_t r
   spans_of_steps_ -= all.size();
   if (all.size() != spans) { return result; }
   for (std::uint32_t line = 0; line < lines_.size(); ++line) {
-    std::vector<PlacedSpan> of_line;
+    std::vector<OfStep> of_line;
     for (const OfStep& each : all) {
-      if (each.line == line) { of_line.push_back(each.span); }
+      if (each.line == line) { of_line.push_back(each); }
     }
     if (of_line.empty()) { continue; }
-    result.push_back(overlap_of(of_line));
+    result.push_back(overlap_on(lines_[line], {series, row}, of_line));
     result.back().time_line = line;
     add_overlap(lines_[line].info.overlap, result.back());
     ++lines_[line].info.steps;
   }
   return result;
+}
+
+/// What the clocks tell of the host: which work was submitted when, on the device's time line.
+Overlap DeviceTimeLines::overlap_on(const Line& line, const RowId& row, std::vector<OfStep>& all) {
+  constexpr double kSlowest = 1 - HostOffset::kMostPpm * 1e-6;
+  std::vector<PlacedSpan> spans;
+  std::int64_t begin_ns = all.front().span.begin_ns;
+  std::int64_t end_ns = all.front().span.end_ns;
+  double submitted_ns = 0;
+  for (OfStep& each : all) {
+    PlacedSpan& span = each.span;
+    begin_ns = std::min(begin_ns, span.begin_ns);
+    end_ns = std::max(end_ns, span.end_ns);
+    submitted_ns = std::max(submitted_ns, static_cast<double>(each.end_submitted_ns));
+    if ((span.kind == Kind::comm || span.kind == Kind::io) && each.end_recorded_ns != 0) {
+      // For so long it may have begun before the host was done with it.
+      const double early_ns =
+          static_cast<double>(each.end_recorded_ns) - line.offset.range(static_cast<double>(span.begin_ns)).least_ns;
+      const auto length_ns = static_cast<double>(span.end_ns - span.begin_ns);
+      if (early_ns <= 0) { span.queued_ns = span.begin_ns; }
+      if (early_ns > 0 && early_ns < length_ns) {
+        span.queued_ns = span.begin_ns + static_cast<std::int64_t>(std::ceil(early_ns / kSlowest));
+      }
+    }
+    spans.push_back(span);
+  }
+  Surroundings around;
+  around.known_from_ns = line.recent_from_ns;
+  for (const OfRow& each : line.recent) {
+    if (each.row != row && each.span.end_ns > begin_ns) { around.others.push_back(each.span); }
+  }
+  constexpr std::int64_t kLatelyNs = 60'000'000'000;
+  for (const auto& [id, known] : line.known) {
+    const bool is_used = id.first == row.first && known.until_ns > begin_ns - kLatelyNs;
+    if (is_used) { around.streams[id.second] = {known.until_ns, known.computes}; }
+  }
+  // A thread submits a later step behind this one.
+  const double late_ns = std::max(line.offset.range(static_cast<double>(end_ns)).most_ns - submitted_ns, 0.0);
+  if (late_ns < static_cast<double>(end_ns - begin_ns)) {
+    around.alone_until_ns = end_ns - static_cast<std::int64_t>(std::ceil(late_ns / kSlowest));
+  }
+  return overlap_of(spans, around);
 }
 
 void DeviceTimeLines::read(Snapshot& snapshot) const {

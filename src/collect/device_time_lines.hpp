@@ -10,6 +10,8 @@
 #include "record/outbox.hpp"
 
 #include <cstdint>
+#include <deque>
+#include <limits>
 #include <map>
 #include <string>
 #include <utility>
@@ -27,6 +29,7 @@ class DeviceTimeLines {
   static constexpr std::size_t kStreams = 1024;         ///< tracks; spans of further ones are not placed
   static constexpr std::size_t kSpansOfSteps = 65'536;  ///< that wait for their rows; nothing is said of steps beyond
   static constexpr std::uint64_t kMaxLag = 1024;        ///< rows that may be whole before one that is older
+  static constexpr std::size_t kRecent = 4096;          ///< spans of a device that are kept beside those of steps
 
   /// A span that is to be placed, as soon as nothing more of this collection is to come.
   struct Waiting {
@@ -61,11 +64,23 @@ class DeviceTimeLines {
   const std::map<std::string, std::uint64_t>& unplaced() const noexcept { return unplaced_; }
 
  private:
+  using RowId = std::pair<std::uint32_t, std::uint64_t>;  // series and row
+  struct Known {
+    std::int64_t until_ns = std::numeric_limits<std::int64_t>::min();
+    bool computes = false;
+  };
+  struct OfRow {
+    RowId row;
+    PlacedSpan span;
+  };
   struct Line {
     const void* id = nullptr;
     std::uint32_t streams = 0;
     TimeLineInfo info;
     HostOffset offset;
+    std::deque<OfRow> recent;  // what did something
+    std::int64_t recent_from_ns = std::numeric_limits<std::int64_t>::min();
+    std::map<std::pair<std::uint32_t, std::uint32_t>, Known> known;  // by series and stream
   };
   struct StreamId {
     std::uint32_t line;
@@ -77,6 +92,8 @@ class DeviceTimeLines {
   struct OfStep {
     std::uint32_t line;
     PlacedSpan span;
+    std::uint64_t end_submitted_ns;  // both on the steady clock
+    std::uint64_t end_recorded_ns;
   };
   struct Place {
     std::int64_t begin_ns;
@@ -87,7 +104,9 @@ class DeviceTimeLines {
   bool find_stream(std::uint32_t line, const DeviceSpanRecord& record, std::uint32_t& stream);
   SlewedClock::Time on_host(const Line& line, double device_ns) const;
   Place place_of(const Waiting& waiting);
-  void add_to_step(const Waiting& waiting, Kind kind);
+  void add_to_step(const DeviceSpanRecord& record, const OfStep& of_step);
+  static void add_recent(Line& line, const DeviceSpanRecord& record, const PlacedSpan& span);
+  static Overlap overlap_on(const Line& line, const RowId& row, std::vector<OfStep>& all);
 
   std::vector<Line> lines_;
   SlewedClock host_;
@@ -95,7 +114,7 @@ class DeviceTimeLines {
   std::map<std::pair<StreamId, std::uint32_t>, std::uint32_t> tracks_;  // with the thread: index into streams_
   std::vector<StreamInfo> streams_;
   std::vector<Waiting> waiting_;
-  std::map<std::pair<std::uint32_t, std::uint64_t>, std::vector<OfStep>> steps_;  // by series and row
+  std::map<RowId, std::vector<OfStep>> steps_;
   std::size_t spans_of_steps_ = 0;
   std::map<std::string, std::uint64_t> unplaced_;
 };

@@ -31,6 +31,7 @@ void HostOffset::add(double device_ns, std::uint64_t submitted_ns, std::uint64_t
     if (is_tighter(window.lower, lower)) { window.lower = lower; }
     if (is_tighter(upper, window.upper)) { window.upper = upper; }
   }
+  are_rates_found_ = false;
   oldest_ns_ = has_new_ ? std::min(oldest_ns_, device_ns) : device_ns;
   newest_ns_ = has_new_ || !knots_.empty() ? std::max(newest_ns_, device_ns) : device_ns;
   has_new_ = true;
@@ -53,7 +54,7 @@ bool HostOffset::is_recent(const Window& window) const {
 /// What the bounds leave possible: between an event and a later one the host's clock has gone on by at most the time
 /// from the one's submission to the other's being seen, and by at least the time from the one's being seen to the
 /// other's submission.
-HostOffset::Rates HostOffset::rates() const {
+HostOffset::Rates HostOffset::find_rates() const {
   Rates rates;
   Rates found = rates;
   for (const Window& one : window_) {
@@ -79,16 +80,30 @@ HostOffset::Rates HostOffset::rates() const {
   return rates;
 }
 
-HostOffset::Knot HostOffset::estimate(double device_ns) const {
+HostOffset::Rates HostOffset::rates() const {
+  if (!are_rates_found_) { rates_ = find_rates(); }
+  are_rates_found_ = true;
+  return rates_;
+}
+
+HostOffset::Range HostOffset::range(double device_ns) const {
   const Rates rates = this->rates();
-  double least = -std::numeric_limits<double>::infinity();
-  double most = std::numeric_limits<double>::infinity();
+  Range range;
   for (const Window& window : window_) {
     if (!is_recent(window)) { continue; }
-    least = std::max(least, carried(window.lower, device_ns, rates.least, rates.most));
-    most = std::min(most, carried(window.upper, device_ns, rates.most, rates.least));
+    range.least_ns = std::max(range.least_ns, carried(window.lower, device_ns, rates.least, rates.most));
+    range.most_ns = std::min(range.most_ns, carried(window.upper, device_ns, rates.most, rates.least));
   }
-  return {device_ns, least / 2 + most / 2, std::fabs(most - least) / 2 + kResolutionNs};
+  range.least_ns -= kResolutionNs;
+  range.most_ns += kResolutionNs;
+  return range;
+}
+
+HostOffset::Knot HostOffset::estimate(double device_ns) const {
+  const Range range = this->range(device_ns);
+  // Where the bounds contradict each other, they do so by as much.
+  const double apart = range.most_ns - range.least_ns - 2 * kResolutionNs;
+  return {device_ns, range.least_ns / 2 + range.most_ns / 2, std::fabs(apart) / 2 + kResolutionNs};
 }
 
 void HostOffset::join(Knot knot) {

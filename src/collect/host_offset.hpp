@@ -48,6 +48,13 @@ class HostOffset {
   /// After settle(): the host's time at `device_ns`.
   Time at(double device_ns) const;
 
+  /// What the bounds of all that has been added leave possible, settled or not.
+  struct Range {
+    double least_ns = -std::numeric_limits<double>::infinity();
+    double most_ns = std::numeric_limits<double>::infinity();
+  };
+  Range range(double device_ns) const;
+
  private:
   struct Bound {
     double device_ns = 0;
@@ -71,10 +78,13 @@ class HostOffset {
   bool is_tighter(const Bound& a, const Bound& b) const;
   bool is_recent(const Window& window) const;
   Rates rates() const;
+  Rates find_rates() const;
   Knot estimate(double device_ns) const;
   void join(Knot knot);
 
   std::array<Window, kWindows> window_;
+  mutable Rates rates_;  // where they are found
+  mutable bool are_rates_found_ = false;
   double rate_ = 1;  // about; for telling which bound of a window is the tighter one
   bool has_new_ = false;
   double oldest_ns_ = 0;  // of what is new

@@ -16,7 +16,8 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-/// What the device did nothing in, without what it waited for, as far as regions tell: that is another rule's.
+/// What the device did nothing in at least, without what it waited for at most, as far as regions tell: that is another
+/// rule's.
 double idle_ns(const Overlap& overlap) {
   double ns = static_cast<double>(overlap.idle_least_ns);
   for (const std::int64_t waited : {overlap.comm_exposed_ns, overlap.io_exposed_ns}) {

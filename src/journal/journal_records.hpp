@@ -285,6 +285,8 @@ void visit(Coder& coder, Record& record) {
     auto& overlap = line.overlap;
     visit_numbers(coder, overlap.comm_exposed_ns, overlap.io_exposed_ns, overlap.other_exposed_ns);
   }
+  if (!coder.more()) { return; }  // the second one here
+  for (auto& line : record.lines) { coder.number(line.overlap.maybe_idle); }
 }
 
 /// What an early row has instead of a number, and everything else.

@@ -33,6 +33,14 @@ Exposed::For waits_for(const Node* node) noexcept {
   });
 }
 
+bool is_frame(const Node* node) noexcept { return node->key == kBatchKey || node->key == kEpochKey; }
+
+/// Whether a region at this place lies in none but a Batch or an Epoch.
+bool is_outermost(const Node* node) noexcept {
+  do { node = node->parent; } while (node->parent != nullptr && is_frame(node));
+  return node->parent == nullptr;
+}
+
 }  // namespace
 
 void add_span_to(Summary& device, std::uint64_t ns, bool warmup, MemoryBudget* budget) noexcept {
@@ -325,6 +333,7 @@ DeviceSpanRecord DeviceQueue::place_of(const Recorder& recorder, const Lane& lan
   record.key = span.node->key;
   record.waits_for = static_cast<std::uint64_t>(waits_for(span.node));
   record.thread = recorder.thread();
+  record.outermost = is_outermost(span.node) ? 1 : 0;
   // The begin may be from before the time line.
   if (submitted.begin.ns != 0 && submitted.end.ns != 0 && seen.placed) {
     record.line = seen.begin.line;

@@ -187,7 +187,7 @@ struct DeviceSpanRecord : Record {
   std::uint64_t key = 0;
   std::uint64_t row = 0;
   std::uint32_t thread = 0;
-  std::uint32_t unused = 0;
+  std::uint32_t outermost = 0;  ///< 1: it lies in no region but a Batch or an Epoch
   std::uint64_t waits_for = 0;  ///< Exposed::For
 };
 

@@ -296,6 +296,7 @@ Json time_lines(const Snapshot& snapshot) {
         {"io_exposed_least_ns", overlap.io_exposed_least_ns},
         {"idle_least_ns", overlap.idle_least_ns},
         {"undecided", overlap.undecided},
+        {"maybe_idle", overlap.maybe_idle},
         {"exposed", exposed(Exposed::on(overlap))},
     });
   }

@@ -62,7 +62,8 @@ std::string exposed_by_device(const Snapshot& snapshot, std::int64_t Exposed::*m
   return text;
 }
 
-/// For what streams waited, as told by regions around the waits.
+/// For what streams waited, as told by regions around the waits: at most, as a span holds what lies between two events
+/// and the time until the host submits the work, too.
 void exposed_lines(const Snapshot& snapshot, Lines& lines) {
   const Exposed exposed = Exposed::of(snapshot);
   const auto say = [&](const char* what, Exposed::For which, std::int64_t Exposed::*member) {
@@ -72,10 +73,10 @@ void exposed_lines(const Snapshot& snapshot, Lines& lines) {
     for (std::uint32_t path = 0; path < snapshot.paths.size(); ++path) {
       if (Exposed::what(snapshot, path) == which) { waits += snapshot.paths[path].device.n(); }
     }
-    lines.push_back(fmt::format("exposed {}: {}, {} wait{} of streams", what, human_time(static_cast<double>(ns)),
-                                human_count(waits), plural(waits)));
+    lines.push_back(fmt::format("exposed {}: \u2264 {}, {} wait{} of streams", what,
+                                human_time(static_cast<double>(ns)), human_count(waits), plural(waits)));
     const std::string devices = exposed_by_device(snapshot, member);
-    if (!devices.empty()) { lines.push_back("  in steps: " + devices); }
+    if (!devices.empty()) { lines.push_back("  in steps, at most: " + devices); }
   };
   say("communication", Exposed::For::comm, &Exposed::comm_ns);
   say("IO", Exposed::For::io, &Exposed::io_ns);
@@ -90,12 +91,18 @@ void overlap_lines(const Snapshot& snapshot, Lines& lines) {
     const auto time = [](std::int64_t ns) { return human_time(static_cast<double>(ns)); };
     const auto part = [&](const char* what, std::int64_t ns, std::int64_t exposed_ns) {
       return ns == 0 ? std::string()
-                     : fmt::format("{} {}, of it \u2265 {} exposed; ", what, time(ns), time(exposed_ns));
+                     : fmt::format("{} \u2264 {}, of it \u2265 {} exposed; ", what, time(ns), time(exposed_ns));
     };
     lines.push_back(fmt::format("{} {}, spans alone, {} steps of {}: {}{}idle \u2265 {}", printable(line.device),
                                 line.number, human_count(line.steps), time(overlap.span_ns),
                                 part("communication", overlap.comm_ns, overlap.comm_exposed_least_ns),
                                 part("IO", overlap.io_ns, overlap.io_exposed_least_ns), time(overlap.idle_least_ns)));
+    if (overlap.maybe_idle != 0) {
+      lines.push_back(
+          fmt::format("  {} span{} of communication or IO may hold time in which the stream stood idle until the host "
+                      "submitted the work: only what came behind that counts as exposed",
+                      human_count(overlap.maybe_idle), plural(overlap.maybe_idle)));
+    }
     if (overlap.undecided == 0) { continue; }
     lines.push_back(
         fmt::format("  {} communication{} wholly inside computing: hidden or waited for, spans cannot tell; "

@@ -144,7 +144,7 @@ class GrowingRun {
     }
     takt::TimeLineInfo& line = now_.time_lines[random_.below(now_.time_lines.size())];
     takt::Overlap& overlap = line.overlap;
-    for (std::uint64_t* number : {&line.spans, &line.clamped, &line.steps, &overlap.undecided}) {
+    for (std::uint64_t* number : {&line.spans, &line.clamped, &line.steps, &overlap.undecided, &overlap.maybe_idle}) {
       *number += random_.below(100);
     }
     for (std::int64_t* ns : {&line.clock_error_ns, &overlap.span_ns, &overlap.compute_ns, &overlap.comm_ns,

@@ -146,11 +146,11 @@ TEST_CASE("Findings: what a step is bound by") {
        "communication_bound: communication-bound: Comm is 30 % of a step, and nothing overlaps it; without it a step "
        "takes 70.3 ms instead of 100 ms; waiting for other ranks is in it\n"},
       {"streams that wait for IO", [] { return on_streams(takt::IOWait, 25); },
-       "input_bound: input-bound: streams wait for IO for 25 % of a step; without that a step takes 75.3 ms instead of "
-       "100 ms\n"},
+       "input_bound: input-bound: streams wait for IO for at most 25 % of a step; without that a step takes 75.3 ms or "
+       "more instead of 100 ms\n"},
       {"streams that wait for communication", [] { return on_streams(takt::CommWait, 25); },
-       "communication_bound: communication-bound: streams wait for communication for 25 % of a step; without that a "
-       "step takes 75.3 ms instead of 100 ms\n"},
+       "communication_bound: communication-bound: streams wait for communication for at most 25 % of a step; without "
+       "that a step takes 75.3 ms or more instead of 100 ms\n"},
   });
 }
 

@@ -137,6 +137,7 @@ TEST_CASE("journal format: time lines are spelled as the documents say") {
   overlap.undecided = 13;
   overlap.comm_exposed_ns = 14;
   overlap.io_exposed_ns = 15;
+  overlap.maybe_idle = 16;
   const TimeLinesRecord record{{line}};
   std::string bytes;
   Encoder encoder(bytes);
@@ -147,22 +148,25 @@ TEST_CASE("journal format: time lines are spelled as the documents say") {
         "\x01\x04\x03\x04\x05"
         "\x0C\x0E\x10\x12\x14\x16\x17"
         "\x0D"
-        "\x1C\x1E\x01");
+        "\x1C\x1E\x01"
+        "\x10");
 }
 
-TEST_CASE("journal format: time lines from before they told what was waited for are read, and tell nothing of it") {
+TEST_CASE("journal format: time lines of earlier versions are read, and tell nothing of what these had not") {
   TimeLinesRecord record{{takt::TimeLineInfo(), takt::TimeLineInfo()}};
   record.lines[1].overlap.comm_exposed_ns = 14;
+  record.lines[1].overlap.maybe_idle = 15;
   std::string bytes;
   Encoder encoder(bytes);
   visit(encoder, record);
-  for (const bool whole : {true, false}) {
-    Decoder decoder(std::string_view(bytes).substr(0, bytes.size() - (whole ? 0 : 6)));
+  for (const std::size_t missing : {0U, 2U, 8U}) {
+    Decoder decoder(std::string_view(bytes).substr(0, bytes.size() - missing));
     TimeLinesRecord read;
     visit(decoder, read);
     REQUIRE(decoder.ok());
     REQUIRE(read.lines.size() == 2);
     CHECK(read.lines[0].overlap.comm_exposed_ns == takt::Overlap::kAbsent);
-    CHECK(read.lines[1].overlap.comm_exposed_ns == (whole ? 14 : takt::Overlap::kAbsent));
+    CHECK(read.lines[1].overlap.comm_exposed_ns == (missing < 8 ? 14 : takt::Overlap::kAbsent));
+    CHECK(read.lines[1].overlap.maybe_idle == (missing == 0 ? 15 : 0));
   }
 }

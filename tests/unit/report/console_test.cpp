@@ -581,14 +581,19 @@ TEST_CASE("what streams waited for is told, and what spans alone say is a bound"
   line.overlap.idle_least_ns = 1'000'000'000;
   snapshot.time_lines.push_back(line);
   std::string table = takt::format_table(snapshot, 200, false);
-  CHECK(contains(table, "\nexposed communication: 30.0 ms, 1 wait of streams\n"));
-  CHECK(contains(table,
-                 "\ncuda 0, spans alone, 600 steps of 50.0 s: communication 9.00 s, of it \u2265 2.00 s exposed; "
-                 "idle \u2265 1.00 s\n"));
+  CHECK(contains(table, "\nexposed communication: \u2264 30.0 ms, 1 wait of streams\n"));
+  CHECK(
+      contains(table,
+               "\ncuda 0, spans alone, 600 steps of 50.0 s: communication \u2264 9.00 s, of it \u2265 2.00 s exposed; "
+               "idle \u2265 1.00 s\n"));
   CHECK_FALSE(contains(table, "cannot tell"));
+  CHECK_FALSE(contains(table, "stood idle"));
   snapshot.time_lines[0].overlap.undecided = 5;
+  snapshot.time_lines[0].overlap.maybe_idle = 1;
   table = takt::format_table(snapshot, 200, false);
   CHECK(contains(table,
+                 "  1 span of communication or IO may hold time in which the stream stood idle until the host "
+                 "submitted the work: only what came behind that counts as exposed\n"
                  "  5 communications wholly inside computing: hidden or waited for, spans cannot tell; put a region "
                  "of CommWait around the stream's wait\n"));
 }
@@ -609,8 +614,8 @@ TEST_CASE("of several devices it is told which one waited, of one alone it is no
   line.overlap.comm_exposed_ns = takt::Overlap::kAbsent;
   snapshot.time_lines.push_back(line);
   CHECK(contains(takt::format_table(snapshot, 200, false),
-                 "exposed communication: 30.0 ms, 1 wait of streams\n"
-                 "  in steps: cuda 0 0 ns, cuda 1 30.0 ms\n"));
+                 "exposed communication: \u2264 30.0 ms, 1 wait of streams\n"
+                 "  in steps, at most: cuda 0 0 ns, cuda 1 30.0 ms\n"));
 }
 
 TEST_CASE("durations that no memory was left for are missing from the percentiles, and said to be") {

@@ -1,0 +1,314 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "collect/device_time_lines.hpp"
+
+#include "support/catch.hpp"
+#include "support/random.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+using takt::Exposed;
+using takt::Kind;
+using takt::Overlap;
+using takt::detail::DeviceSpanRecord;
+using takt::detail::DeviceTimeLines;
+using takt::detail::kBatchKey;
+
+namespace {
+
+using Piece = std::pair<std::int64_t, std::int64_t>;
+using Pieces = std::vector<Piece>;
+
+constexpr std::int64_t kMicro = 1000;
+constexpr std::int64_t kDevice0 = 777'000'000'000;  // what the device's clock shows at the host's 0
+constexpr std::uint64_t kRegion = 3;                // a key that is no Batch
+
+std::int64_t covered(Pieces pieces) {
+  std::sort(pieces.begin(), pieces.end());
+  std::int64_t length = 0;
+  std::int64_t until = std::numeric_limits<std::int64_t>::min();
+  for (const Piece& each : pieces) {
+    length += std::max<std::int64_t>(each.second - std::max(each.first, until), 0);
+    until = std::max(until, each.second);
+  }
+  return length;
+}
+
+std::int64_t covered_beside(const Pieces& what, const Pieces& cover) {
+  Pieces all = what;
+  all.insert(all.end(), cover.begin(), cover.end());
+  return covered(all) - covered(cover);
+}
+
+/// What truly ran.
+struct Work {
+  int step;
+  Kind kind;
+  Piece piece;
+};
+
+struct HostHabits {
+  std::uint64_t call_ns;      ///< that a call of the host takes at most
+  std::uint64_t late_in_100;  ///< calls before which the host does something else,
+  std::uint64_t late_ns;      ///< for so long at most
+  int sync_every;             ///< steps after which the host waits for the device; 0: never
+};
+constexpr HostHabits kAhead = {2 * kMicro, 0, 1, 25};
+constexpr HostHabits kLate = {5 * kMicro, 20, 800 * kMicro, 7};
+constexpr HostHabits kBoth = {3 * kMicro, 3, 3000 * kMicro, 10};
+constexpr HostHabits kLateAndAlone = {5 * kMicro, 30, 1500 * kMicro, 1};
+
+/// A host that submits training steps, and a device whose streams work them off: one computes, one communicates, one
+/// copies, and a second one computes now and then. What truly ran is known, and what Takt is told of it.
+class Training {
+ public:
+  enum Stream : unsigned { kMain, kSide, kCopies, kSecond, kStreams };
+
+  Training(const HostHabits& habits, std::uint64_t seed) : habits_(habits), random_(seed) {}
+
+  void step() {
+    ++step_;
+    region(kMain, Kind::other, kBatchKey, [this] {
+      if (random_.below(3) != 0) { work_in(kCopies, Kind::io, 3); }
+      work_in(kMain, Kind::compute, 4);
+      region(kMain, Kind::compute, kRegion, [this] { backward(); });
+      if (random_.below(3) == 0) { wait_for(kSecond, kMain), work_in(kSecond, Kind::compute, 2); }
+      work_in(kMain, Kind::other, 2);
+      if (random_.below(3) == 0) { waited(Exposed::For::io, kCopies); }
+    });
+    if (habits_.sync_every != 0 && step_ % habits_.sync_every == 0) {
+      host_ = std::max(host_, *std::max_element(free_, free_ + kStreams));
+    }
+    polls_.push_back(host_);
+  }
+  /// The host waits for what is left.
+  void finish() { polls_.push_back(std::max(host_, *std::max_element(free_, free_ + kStreams)) + kMicro); }
+
+  struct Timed {
+    int step;
+    Kind kind;
+    DeviceSpanRecord record;
+    std::int64_t end_ns;
+  };
+  std::vector<Timed> timed;
+  std::vector<Work> works;
+  std::vector<std::int64_t> waited_ns[2];  // by step: for communication, for IO
+
+  const std::vector<std::int64_t>& polls() const { return polls_; }
+  int steps() const { return step_; }
+
+ private:
+  void backward() {
+    launch(kMain, Kind::compute);
+    wait_for(kSide, kMain);
+    work_in(kSide, Kind::comm, 2);
+    if (random_.below(2) == 0) { launch(kMain, Kind::compute); }
+    if (random_.below(2) == 0) { work_in(kSide, Kind::comm, 2); }
+    if (random_.below(4) != 0) { waited(Exposed::For::comm, kSide); }
+  }
+
+  void call() {
+    host_ += 1 + static_cast<std::int64_t>(random_.below(habits_.call_ns));
+    if (random_.below(100) < habits_.late_in_100) {
+      host_ += static_cast<std::int64_t>(random_.below(habits_.late_ns));
+    }
+  }
+  /// When the stream comes to what is submitted now.
+  std::int64_t come_to(Stream on) { return free_[on] = std::max(free_[on], host_ + 2 * kMicro); }
+  void launch(Stream on, Kind kind) {
+    call();
+    const std::int64_t begin = come_to(on);
+    free_[on] = begin + (10 + static_cast<std::int64_t>(random_.below(200))) * kMicro;
+    works.push_back({step_, kind, {begin, free_[on]}});
+  }
+  std::int64_t wait_for(Stream on, Stream what) {
+    call();
+    const std::int64_t begin = come_to(on);
+    free_[on] = std::max(begin, free_[what]);
+    return free_[on] - begin;
+  }
+  /// When the mark was reached; an event takes a little itself.
+  std::int64_t mark(Stream on) {
+    call();
+    free_[on] = come_to(on) + static_cast<std::int64_t>(random_.below(2 * kMicro));
+    const std::int64_t reached = free_[on];
+    call();
+    return reached;
+  }
+  template <class Body>
+  void region(Stream on, Kind kind, std::uint64_t key, Body body, Exposed::For waits = Exposed::For::nothing) {
+    Timed span{step_, kind, {}, 0};
+    DeviceSpanRecord& record = span.record;
+    const auto now = [this] { return static_cast<std::uint64_t>(host_); };
+    record.begin_submitted = {now(), now(), 0};
+    const std::int64_t begin_ns = mark(on);
+    const bool outermost = depth_++ < 2;
+    body();
+    --depth_;
+    record.end_submitted = {now(), now(), 0};
+    span.end_ns = mark(on);
+    record.end_recorded_ns = now();
+    record.outermost = outermost ? 1 : 0;
+    record.begin_ns = static_cast<double>(begin_ns + kDevice0);
+    record.end_ns = static_cast<double>(span.end_ns + kDevice0);
+    record.stream = &free_[on];
+    record.key = key;
+    record.series = 0;
+    record.row = static_cast<std::uint64_t>(step_);
+    record.waits_for = static_cast<std::uint64_t>(waits);
+    record.device = "simulated";
+    record.line = this;
+    timed.push_back(span);
+    polls_.push_back(host_);
+  }
+  void work_in(Stream on, Kind kind, std::uint64_t most) {
+    region(on, kind, kRegion, [&] {
+      for (std::uint64_t number = random_.below(most + 1); number != 0; --number) { launch(on, kind); }
+    });
+  }
+  void waited(Exposed::For what, Stream stream) {
+    std::vector<std::int64_t>& sum = waited_ns[what == Exposed::For::io ? 1 : 0];
+    sum.resize(static_cast<std::size_t>(step_) + 1);
+    region(
+        kMain, Kind::wait, kRegion, [&] { sum.back() += wait_for(kMain, stream); }, what);
+  }
+
+  const HostHabits habits_;
+  takt_test::Random random_;
+  int step_ = 0;
+  int depth_ = 0;
+  std::int64_t host_ = 1'000'000;
+  std::int64_t free_[kStreams] = {};
+  std::vector<std::int64_t> polls_;
+};
+
+/// What is true of a step, and of all together.
+struct Truth {
+  std::int64_t comm_exposed_ns = 0;
+  std::int64_t io_exposed_ns = 0;
+  std::int64_t comm_ns = 0;
+  std::int64_t io_ns = 0;
+  std::int64_t compute_ns = 0;
+  std::int64_t idle_ns = 0;
+
+  Truth(const Training& training, int step) {
+    Piece whole{std::numeric_limits<std::int64_t>::max(), 0};
+    for (const Training::Timed& each : training.timed) {
+      if (each.step != step) { continue; }
+      whole.first = std::min(whole.first, static_cast<std::int64_t>(each.record.begin_ns) - kDevice0);
+      whole.second = std::max(whole.second, each.end_ns);
+    }
+    Pieces comm, io, compute, own_compute, all;
+    for (const Work& each : training.works) {
+      if (each.kind == Kind::comm && each.step == step) { comm.push_back(each.piece); }
+      if (each.kind == Kind::io && each.step == step) { io.push_back(each.piece); }
+      if (each.kind == Kind::compute && each.step == step) { own_compute.push_back(each.piece); }
+      if (each.kind != Kind::comm && each.kind != Kind::io) { compute.push_back(each.piece); }
+      all.push_back(each.piece);
+    }
+    comm_exposed_ns = covered_beside(comm, compute);
+    io_exposed_ns = covered_beside(io, compute);
+    comm_ns = covered(comm);
+    io_ns = covered(io);
+    compute_ns = covered(own_compute);
+    idle_ns = covered_beside({whole}, all);
+  }
+};
+
+struct Sums {
+  std::int64_t comm_least_ns = 0, comm_ns = 0, io_least_ns = 0, io_ns = 0, idle_least_ns = 0, idle_ns = 0;
+  std::uint64_t maybe_idle = 0;
+};
+
+std::int64_t at(const std::vector<std::int64_t>& sums, int step) {
+  return static_cast<std::size_t>(step) < sums.size() ? sums[static_cast<std::size_t>(step)] : 0;
+}
+
+void check_step(const Training& training, int step, const Overlap& told, Sums& sums) {
+  const Truth truth(training, step);
+  INFO("step " << step);
+  REQUIRE(told.comm_exposed_least_ns <= truth.comm_exposed_ns);
+  REQUIRE(told.io_exposed_least_ns <= truth.io_exposed_ns);
+  REQUIRE(told.idle_least_ns <= truth.idle_ns);
+  REQUIRE(told.comm_ns >= truth.comm_ns);
+  REQUIRE(told.io_ns >= truth.io_ns);
+  REQUIRE(told.compute_ns >= truth.compute_ns);
+  // At most so long streams waited: no region has told of less than what was waited for.
+  REQUIRE(std::max<std::int64_t>(told.comm_exposed_ns, 0) >= at(training.waited_ns[0], step));
+  REQUIRE(std::max<std::int64_t>(told.io_exposed_ns, 0) >= at(training.waited_ns[1], step));
+  sums.comm_least_ns += told.comm_exposed_least_ns;
+  sums.comm_ns += truth.comm_exposed_ns;
+  sums.io_least_ns += told.io_exposed_least_ns;
+  sums.io_ns += truth.io_exposed_ns;
+  sums.idle_least_ns += told.idle_least_ns;
+  sums.idle_ns += truth.idle_ns;
+  sums.maybe_idle += told.maybe_idle;
+}
+
+/// Takt sees results when the host looks, and tells a step as soon as it has all of its spans.
+void check_run(Training& training, int steps, Sums& sums) {
+  while (training.steps() < steps) { training.step(); }
+  training.finish();
+  std::vector<Training::Timed> timed = training.timed;
+  std::sort(timed.begin(), timed.end(), [](const auto& a, const auto& b) { return a.end_ns < b.end_ns; });
+  DeviceTimeLines lines;
+  std::vector<std::uint32_t> left(static_cast<std::size_t>(steps) + 1);
+  std::vector<std::uint32_t> spans(left.size());
+  for (const Training::Timed& each : timed) { ++left[static_cast<std::size_t>(each.step)]; }
+  spans = left;
+  auto next = timed.begin();
+  int told = 1;
+  for (const std::int64_t poll : training.polls()) {
+    for (; next != timed.end() && next->end_ns <= poll; ++next) {
+      next->record.seen = {static_cast<std::uint64_t>(poll), static_cast<std::uint64_t>(poll), 0};
+      lines.add(next->record, next->kind);
+      --left[static_cast<std::size_t>(next->step)];
+    }
+    for (; told <= steps && left[static_cast<std::size_t>(told)] == 0; ++told) {
+      const auto number = static_cast<std::size_t>(told);
+      const std::vector<Overlap> overlaps = lines.step(0, number, spans[number]);
+      REQUIRE(overlaps.size() == 1);
+      check_step(training, told, overlaps[0], sums);
+      if (told % 5 == 0) {
+        lines.place([](const auto&, auto, auto, auto) {});
+      }
+    }
+  }
+  REQUIRE(told == steps + 1);
+}
+
+Sums check_runs(const HostHabits& habits) {
+  Sums sums;
+  const int runs = takt_test::scaled(400) / 10;
+  for (int run = 0; run < std::max(runs, 8); ++run) {
+    const std::uint64_t seed = takt_test::test_seed() + static_cast<std::uint64_t>(run);
+    INFO("seed " << seed);
+    Training training(habits, seed);
+    check_run(training, 60, sums);
+  }
+  return sums;
+}
+
+}  // namespace
+
+TEST_CASE("bounds of steps: of a host that runs ahead they hold, and tell most of what is exposed") {
+  const Sums sums = check_runs(kAhead);
+  INFO("comm " << sums.comm_least_ns << " of " << sums.comm_ns << ", io " << sums.io_least_ns << " of " << sums.io_ns
+               << ", idle " << sums.idle_least_ns << " of " << sums.idle_ns << ", gaps " << sums.maybe_idle);
+  CHECK(sums.comm_least_ns > sums.comm_ns / 2);
+  CHECK(sums.idle_least_ns > 0);
+}
+
+TEST_CASE("bounds of steps: of a host that is late they hold, and say what they cannot tell") {
+  for (const HostHabits& habits : {kLate, kBoth, kLateAndAlone}) {
+    const Sums sums = check_runs(habits);
+    INFO("comm " << sums.comm_least_ns << " of " << sums.comm_ns << ", io " << sums.io_least_ns << " of " << sums.io_ns
+                 << ", idle " << sums.idle_least_ns << " of " << sums.idle_ns << ", gaps " << sums.maybe_idle);
+    CHECK(sums.maybe_idle > 0);
+    CHECK(sums.idle_least_ns > sums.idle_ns / 4);
+  }
+}
