@@ -82,6 +82,19 @@ class Folder(unittest.TestCase):
         symbols = subprocess.run(["nm", str(pack / "bin/gpu_check")], capture_output=True, text=True, timeout=60, check=False)
         self.assertIn("no symbols", symbols.stderr)
 
+    def test_the_script_makes_it(self):
+        if not OLD_ENOUGH or not os.access(f"{BUILD}/tests/device/gpu_check", os.X_OK):
+            self.skipTest("no folder for other machines can be made here")
+        script = HERE.parent.parent / "scripts" / "device-check.sh"
+        command = ["bash", str(script), "--pack", "takt gpu", "--built", BUILD]
+        for expected, told in ((0, r"^== Carry \S.*/takt gpu \(.*run.sh --write"), (2, "^$")):  # the second time it is there
+            ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd=self.scratch)
+            self.assertEqual(ended.returncode, expected, ended)
+            self.assertRegex(ended.stdout, told)
+        self.assertIn("is not empty", ended.stderr)
+        self.assertEqual(self.run_in(self.scratch / "takt gpu", "--only", "G99").returncode, 1)
+        self.assertIn("usage: run.sh", self.run_in(self.scratch / "takt gpu", "--help").stdout)
+
     def test_its_scripts_ask_no_more_than_an_old_python(self):
         for name in gpu_pack.SCRIPTS:
             ast.parse((HERE / name).read_text(encoding="utf-8"), feature_version=(3, 8))
