@@ -96,12 +96,11 @@ bool is_default(CUstream_st* stream) noexcept { return reinterpret_cast<std::uin
 int find_context(CUstream_st* stream, CUctx_st*& context, CUgreenCtx_st*& green) noexcept {
   CudaDriver& driver = CudaDriver::get();
   if (driver.stream_contexts != nullptr) { return driver.stream_contexts(stream, &context, &green); }
-  if (is_default(stream)) { return driver.context_current(&context); }
   if (driver.stream_green_context != nullptr) {
     if (const int error = driver.stream_green_context(stream, &green); error != kSuccess) { return error; }
     if (green != nullptr) { return kNotSupported; }
   }
-  return driver.stream_context(stream, &context);
+  return is_default(stream) ? driver.context_current(&context) : driver.stream_context(stream, &context);
 }
 
 /// The context that a stream is of, and its number.

@@ -4,8 +4,8 @@
 
 #include <takt/detail/ticks.hpp>
 
-#include <pthread.h>
 #include <atomic>
+#include <new>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -58,6 +58,33 @@ EventStatus status_of_event(int error) noexcept {
 bool is_default(ihipStream_t* stream) noexcept { return reinterpret_cast<std::uintptr_t>(stream) <= 2; }
 bool is_per_thread(ihipStream_t* stream) noexcept { return reinterpret_cast<std::uintptr_t>(stream) == 2; }
 
+/// Of a thread that has used its default stream. Never freed, so that no later thread has the same.
+struct StreamOfThread {
+  std::atomic<bool> ended{false};
+};
+
+/// The calling thread's; made at the first call. nullptr without memory.
+StreamOfThread* stream_of_thread() noexcept {
+  struct End {
+    StreamOfThread* of = nullptr;
+    ~End() {
+      if (of != nullptr) { of->ended.store(true, std::memory_order_release); }  // pairs with HipApi::look_at()
+    }
+  };
+  static thread_local StreamOfThread* own = nullptr;  // to be had when `end` is no more
+  if (own == nullptr) {
+    static thread_local End end;
+    own = new (std::nothrow) StreamOfThread;
+    end.of = own;
+  }
+  return own;
+}
+/// What keep() makes of it. No stream has an odd address.
+StreamOfThread* stream_of_thread(ihipStream_t* kept) noexcept {
+  const auto address = reinterpret_cast<std::uintptr_t>(kept);
+  return (address & 1U) == 0 || address == 1 ? nullptr : reinterpret_cast<StreamOfThread*>(address - 1);
+}
+
 const void* handle_of(int device) noexcept {
   return reinterpret_cast<const void*>(static_cast<std::intptr_t>(device) + 1);
 }
@@ -73,8 +100,13 @@ std::atomic<unsigned> flag{0};  // the first of kFlags that has not been refused
 const char* HipApi::fault() noexcept { return last_fault.load(std::memory_order_relaxed); }
 
 std::uintptr_t HipApi::order_of(Stream stream) noexcept {
-  if (is_per_thread(stream)) { return static_cast<std::uintptr_t>(pthread_self()); }
-  return stream == nullptr ? 1 : reinterpret_cast<std::uintptr_t>(stream);
+  return stream == nullptr ? 1 : reinterpret_cast<std::uintptr_t>(keep(stream));
+}
+
+/// The thread's own default stream has the same handle on all threads, and ends with its thread.
+HipApi::Stream HipApi::keep(Stream stream) noexcept {
+  if (!is_per_thread(stream)) { return stream; }
+  return reinterpret_cast<Stream>(reinterpret_cast<std::uintptr_t>(stream_of_thread()) + 1);
 }
 
 EventStatus HipApi::enter(Stream stream, EventContextId& id) noexcept {
@@ -124,6 +156,11 @@ EventStatus HipApi::record(Event event, Stream stream) noexcept {
 EventStatus HipApi::look_at(Stream stream) noexcept {
   HipRuntime& runtime = HipRuntime::get();
   if (!runtime.looks_at_streams()) { return EventStatus::done; }
+  if (const StreamOfThread* thread = stream_of_thread(stream)) {
+    if (thread->ended.load(std::memory_order_acquire)) { return EventStatus::stream_gone; }  // pairs with its end
+    if (thread != stream_of_thread()) { return EventStatus::not_ready; }  // only that thread may ask about it
+    stream = reinterpret_cast<Stream>(std::uintptr_t{2});
+  }
   if (runtime.device_of_stream != nullptr && runtime.device_of_stream(stream) < 0) { return EventStatus::stream_gone; }
   int capture = 0;
   const int error = runtime.stream_is_capturing(stream, &capture);

@@ -30,6 +30,7 @@ struct HipApi {
   static EventStatus enter_capture(Stream, EventContextId&) noexcept { return EventStatus::unsupported; }
   static EventStatus record_in_graph(Event, Stream) noexcept { return EventStatus::unsupported; }
   static EventStatus alive(const EventContextId&) noexcept { return EventStatus::done; }  // there is no telling
+  static Stream keep(Stream stream) noexcept;
   static EventStatus look_at(Stream stream) noexcept;
   static EventStatus query(Event event) noexcept;
   static EventStatus elapsed(Event begin, Event end, float& ms) noexcept;

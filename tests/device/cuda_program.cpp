@@ -198,6 +198,24 @@ void green() {
   }).join();
 }
 
+/// What a begin and an end cost, beside the looks for results.
+void cost() {
+  const Application cuda;
+  CUstream_st* const stream = cuda.stream();
+  cuda.hold(1);
+  regions(cuda, stream, 200);  // so that there are enough events
+  cuda.hold(0);
+  takt::complete(std::chrono::seconds(10));
+  cuda.hold(1);
+  const long before = cuda.calls("all");
+  regions(cuda, stream, 100);
+  const long calls = cuda.calls("all") - before;
+  const long looks = 4L * (100 / 16 + 1);  // at one end in 16, and nothing is there
+  const bool is_right = std::getenv("TAKT_DISABLE") != nullptr ? calls == 0 : calls >= 800 && calls <= 800 + looks;
+  std::printf("calls of 100 regions as expected %d\n", is_right ? 1 : 0);
+  if (!is_right) { std::printf("%ld calls\n", calls); }
+}
+
 void capture() {
   const Application cuda;
   CUstream_st* const stream = cuda.stream();
@@ -411,6 +429,7 @@ int main(int count, char** arguments) {
     if (what == "reset_used") { reset_elsewhere("used"); }
     if (what == "no_context") { no_context(); }
     if (what == "green") { green(); }
+    if (what == "cost") { cost(); }
     if (what == "capture") { capture(); }
     if (what == "capture_errors") { capture_errors(); }
     if (what == "broken_capture") { broken_capture(); }

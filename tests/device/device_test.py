@@ -182,6 +182,18 @@ class Cuda(DeviceCase):
                          [(20 * 100_000, 20 * 80_000, 0)])
         self.assertEqual(self.device(summary, "IO")["device"]["n"], 1)
 
+    def test_streams_of_a_green_context_are_left_alone_where_nobody_tells_their_device(self):
+        summary = self.use("cuda_program", "green", FAKES / "cuda_12_4", TAKT_TRACE=1)
+        self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
+        self.assertIsNone(self.device(summary, "Batch/Forward/Comm")["device"])
+        self.assertEqual(rig.losses(summary, "skipped_refused"), 20 + 1)  # a begin each
+        self.assertEqual(self.device(summary, "Batch/Forward")["device"]["n"], 20)
+
+    def test_a_mark_takes_four_calls(self):
+        self.use("cuda_program", "cost", FAKES / "cuda")
+        self.assertIn("calls of 100 regions as expected 1", self.out)
+        self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
+
     def test_a_profiler_sees_the_steps_of_its_window_only(self):
         self.use("cuda_program", "window", FAKES / "cuda")
         said = [line.strip() for line in self.out.splitlines() if "step" in line or "profiler" in line]
@@ -372,6 +384,18 @@ class Hip(DeviceCase):
                 self.assertIn("misuses 0", self.out)
                 forward = [each for each in summary["paths"] if each["name"] == "Forward"]
                 self.assertEqual(sum(each["device"]["n"] for each in forward), 50 * 14)
+
+    def test_of_the_own_stream_of_a_thread_only_that_thread_asks(self):
+        for version in ("6.2", "7.1"):
+            with self.subTest(version):
+                self.setUp()
+                summary = self.use("hip_program", "per_thread", FAKES / "hip", HIP_LIBRARY="libamdhip64.so.7", FAKE_HIP=version)
+                self.assertIn("misuses 0", self.out)
+                self.assertIn("misuses at the end 0", self.out)
+                forward = self.device(summary, "Forward")
+                self.assertEqual((forward["device"]["n"], forward["device"]["total_ns"]), (100, 100 * 1000))
+                self.assertEqual(rig.losses(summary, "lost_stream_destroyed"), 50)
+                self.assertEqual(self.device(summary, "Batch")["device"]["n"], 10)
 
     def test_of_a_stream_that_was_destroyed_nothing_is_asked(self):
         for version in ("6.2", "7.1"):

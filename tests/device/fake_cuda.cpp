@@ -190,6 +190,8 @@ int call(const FakeEvent* event, Use use, const char* function = __builtin_FUNCT
 
 #ifdef FAKE_CUDA_11
 constexpr int kVersion = 11080;
+#elif defined(FAKE_CUDA_12_4)
+constexpr int kVersion = 12040;
 #else
 constexpr int kVersion = 13000;
 #endif
@@ -248,6 +250,17 @@ int cuCtxPopCurrent_v2(FakeContext** context) { return Contexts::get().pop(conte
 int cuCtxGetId(FakeContext* context, unsigned long long* id) {
   return call([&] { return Contexts::get().number(context, id); });
 }
+#ifdef FAKE_CUDA_12_4
+int cuStreamGetGreenCtx(FakeStream* stream, FakeContext** green) {
+  return call([&] {
+    Contexts& contexts = Contexts::get();
+    const bool is_default = reinterpret_cast<std::uintptr_t>(stream) <= 2;
+    const bool is_green = is_default ? contexts.current() == contexts.green() : green_streams().count(stream) != 0;
+    *green = is_green ? contexts.green() : nullptr;
+    return 0;
+  });
+}
+#else
 /// A green context is a part of the primary one.
 int cuStreamGetCtx_v2(FakeStream* stream, FakeContext** context, FakeContext** green) {
   return call([&] {
@@ -260,6 +273,7 @@ int cuStreamGetCtx_v2(FakeStream* stream, FakeContext** context, FakeContext** g
     return 0;
   });
 }
+#endif
 #endif
 int cuStreamCreate(FakeStream** stream, unsigned) {
   Contexts::get().use();

@@ -36,6 +36,21 @@ FakeDriver& driver() {
   }();
   return *driver;
 }
+/// The default stream of a thread, which ends with it.
+thread_local bool thread_stream_ended = false;
+struct ThreadStream {
+  FakeStream* stream = driver().stream();
+  ~ThreadStream() {
+    driver().destroy(stream);
+    thread_stream_ended = true;
+  }
+};
+FakeStream* known(FakeStream* stream) {
+  if (reinterpret_cast<std::uintptr_t>(stream) != 2) { return stream; }
+  if (thread_stream_ended) { driver().note("the default stream of a thread that has ended"); }
+  static thread_local const ThreadStream of_thread;
+  return of_thread.stream;
+}
 thread_local int last_error = 0;
 std::atomic<long> calls{0};
 
@@ -82,7 +97,7 @@ int hipGetDevice(int* device) {
   *device = 0;
   return set(0);
 }
-int hipGetStreamDeviceId(FakeStream* stream) { return driver().is_gone(stream) ? -1 : 0; }
+int hipGetStreamDeviceId(FakeStream* stream) { return driver().is_gone(known(stream)) ? -1 : 0; }
 int hipStreamCreate(FakeStream** stream) {
   *stream = driver().stream();
   return set(0);
@@ -93,6 +108,7 @@ int hipStreamDestroy(FakeStream* stream) {
 }
 int hipStreamQuery(FakeStream* stream) { return set(driver().queued(stream) == 0 ? 0 : 600); }
 int hipStreamIsCapturing(FakeStream* stream, int* status) {
+  stream = known(stream);
   if (driver().is_gone(stream)) {
     if (version >= 70'000'000) { driver().note("a question about a stream that is gone"); }
     return set(709);
@@ -112,7 +128,7 @@ int hipEventCreateWithFlags(FakeEvent** event, unsigned flags) {
   if (flags == 0x20000000) { return set(1); }  // as before 5.3
   return answer(driver().create({&driver().context(), driver().context().number}, *event));
 }
-int hipEventRecord(FakeEvent* event, FakeStream* stream) { return answer(driver().record(event, stream)); }
+int hipEventRecord(FakeEvent* event, FakeStream* stream) { return answer(driver().record(event, known(stream))); }
 int hipEventQuery(FakeEvent* event) { return answer(driver().query(event)); }
 int hipEventElapsedTime(float* ms, FakeEvent* begin, FakeEvent* end) {
   return answer(driver().elapsed(begin, end, *ms));
@@ -120,7 +136,7 @@ int hipEventElapsedTime(float* ms, FakeEvent* begin, FakeEvent* end) {
 
 /// A call of the application's that fails.
 int fake_fail(int error) { return set(error); }
-void fake_work(FakeStream* stream, long long ns) { driver().work(stream, std::chrono::nanoseconds(ns)); }
+void fake_work(FakeStream* stream, long long ns) { driver().work(known(stream), std::chrono::nanoseconds(ns)); }
 void fake_begin_capture(FakeStream* stream) { driver().begin_capture(stream); }
 /// How many nodes the graph has; -1: the capture was lost.
 int fake_end_capture(FakeStream* stream) {

@@ -11,6 +11,7 @@
 #include "support/sanitized.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -221,6 +222,24 @@ void destroy() {
   std::printf("misuses %d\n", hip.misuses());
 }
 
+/// Threads with regions on their own default streams: some look for their results themselves, all end with some pending.
+void per_thread() {
+  const Application hip;
+  auto* const own = reinterpret_cast<ihipStream_t*>(std::uintptr_t{2});
+  for (int thread = 0; thread < 10; ++thread) {
+    std::thread([&] {
+      hip.regions(own, 10);
+      takt::complete(std::chrono::seconds(10));
+      hip.hold(1);
+      hip.regions(own, 5);
+    }).join();
+    hip.hold(0);
+    { takt::Scope batch(takt::Batch, own); }
+    takt::complete(std::chrono::milliseconds(0));
+  }
+  std::printf("misuses %d\n", hip.misuses());
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -237,7 +256,10 @@ int main(int count, char** arguments) {
   if (what == "graph") { graph(); }
   if (what == "capture_after") { capture_after(); }
   if (what == "destroy") { destroy(); }
+  if (what == "per_thread") { per_thread(); }
   session.close();
-  if (what == "destroy") { std::printf("misuses at the end %d\n", runtime_function<int()>("fake_misuses")()); }
+  if (what == "destroy" || what == "per_thread") {
+    std::printf("misuses at the end %d\n", runtime_function<int()>("fake_misuses")());
+  }
   return 42;
 }

@@ -419,6 +419,8 @@ TEST_CASE_METHOD(
   driver.finish();
   takt::DevicePlace place;
   REQUIRE(backend.locate(mark, place));
+  driver.allow_waiting();
+  REQUIRE(backend.wait(mark));
   REQUIRE(backend.elapsed(mark, mark).state == takt::Elapsed::State::ready);
   Api::is_without_context = false;
   REQUIRE(spans(kA)->total_ns() == 7);

@@ -48,6 +48,7 @@ TAKT_BEGIN_NAMESPACE
 ///     EventStatus look_at(Stream);                              // before a question about an event that was recorded
 ///                                                               // there, where that question touches the stream:
 ///                                                               // capturing, or stream_gone
+///     Stream keep(Stream);                                      // what look_at() is asked with
 ///     const char* memory_of(const void* address);               // as DeviceOps says
 ///
 /// Events are never destroyed. Nothing here waits for the device unless the program asks for it

@@ -169,7 +169,13 @@ class EventDevice {
     Slot& slot = slot_of(mark);
     EventContextId id;
     if (Api::unavailable() != nullptr || context_of(slot).lost.load(std::memory_order_relaxed)) { return false; }
-    if (!Api::may_call() || Api::enter(stream, id) != EventStatus::done) { return false; }
+    if (!Api::may_call()) { return false; }
+    EventStatus entered = Api::enter(stream, id);
+    if (entered == EventStatus::no_context && visit_stream<Api>(stream, 0)) {
+      entered = Api::enter(stream, id);
+      Api::leave();
+    }
+    if (entered != EventStatus::done) { return false; }
     Questions questions;
     const bool reached = begin_asking(context_of(slot), questions) == EventStatus::done &&
                          look_once(slot, questions) == EventStatus::done && Api::wait(slot.event) == EventStatus::done;
@@ -225,7 +231,7 @@ class EventDevice {
     if (status != EventStatus::done) { return false; }
     Slot* slot = take_slot(id);
     if (slot == nullptr) { return false; }
-    slot->handle = stream;
+    slot->handle = kept_stream<Api>(stream, 0);
     slot->stream = context_of(*slot).streams.find(Api::order_of(stream) ^ id.part);
     slot->number = slot->stream == nullptr ? 0 : slot->stream->next_mark();
     status = Api::record(slot->event, stream);
