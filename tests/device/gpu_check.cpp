@@ -62,7 +62,11 @@ constexpr Named kChecks[] = {{"cost", [](const char*) { cost(); }},
                              {"default_streams", [](const char*) { default_streams(); }},
                              {"captures", [](const char*) { captures(); }},
                              {"cost_of_regions", [](const char* regions) { cost_of_regions(std::atoi(regions)); }},
-                             {"threads", [](const char* regions) { threads(std::atoi(regions)); }},
+                             {"threads",
+                              [](const char* regions) {
+                                const takt::Session session("threads");  // it has the thread that asks
+                                threads(std::atoi(regions));
+                              }},
                              {"no_context", [](const char*) { no_context(); }},
                              {"green_contexts", [](const char*) { green_contexts(); }},
                              {"clock", [](const char* seconds) { clock(std::atoi(seconds)); }},

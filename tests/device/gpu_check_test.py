@@ -301,8 +301,9 @@ class Simulated(unittest.TestCase):
         self.assert_right(self.verdicts("stuck"), "entered = ")
 
     def test_threads(self):
-        self.assert_right(self.verdicts("threads", 8000), "the same, regions without a span")
-        self.assert_right(self.verdicts("no_context"), "contexts that these threads have")
+        for env in ({}, {"TAKT_GPU_POLL_MS": "1"}):
+            self.assert_right(self.verdicts("threads", 8000, **env), "a thread that asks", *([] if env else ["the same, regions without a span"]))
+        self.assert_right(self.verdicts("no_context"), "regions on 8 threads", "contexts that these threads have")
 
     def test_the_time_line(self):
         self.assert_right(self.verdicts("clock", 1), "kernels with a span")
@@ -328,7 +329,7 @@ class Simulated(unittest.TestCase):
             self.assertEqual(self.torch_rows(text), [("G18", "regions on torch's streams", "", why, "skip")])
 
     def test_green_contexts(self):
-        self.assert_right(self.verdicts("green_contexts"), "regions on its stream that have a span")
+        self.assert_right(self.verdicts("green_contexts"), "devices of one", "regions on its stream", "communication on its stream")
 
     def test_the_probe(self):
         """Each question has an answer, whatever becomes of it."""
