@@ -9,8 +9,8 @@ namespace gpu_check {
 namespace {
 
 constexpr int kTimes = 20'000;
-constexpr int kPairs = 400;  // with a gate these stand in the stream's queue
-constexpr int kRounds = 40;
+constexpr int kPairs = 100;  // with a gate these stand in the stream's queue, below what Takt lets stand there
+constexpr int kRounds = 160;
 constexpr takt::Key Region{"Region", takt::Kind::compute};
 
 const takt::detail::CudaDriver& driver() { return takt::detail::CudaDriver::get(); }
