@@ -67,6 +67,9 @@ struct TorchCollective {
   std::string name;  ///< such as "nccl:all_reduce"
   std::uint64_t calls = 0;
   std::uint64_t input_bytes = 0;  ///< of the tensors that libtorch tells, on this rank
+  /// Calls whose bytes libtorch did not tell: of a tensor without, and to a program that is compiled without NDEBUG
+  /// where libtorch was compiled with it.
+  std::uint64_t without_bytes = 0;
 };
 
 #if TAKT_ENABLED
@@ -163,7 +166,8 @@ class TorchOps {
       const std::uint64_t calls = name.calls.load(std::memory_order_relaxed);
       if (calls == 0) { return; }
       const char* const text = name.key.load(std::memory_order_relaxed)->name();
-      all.push_back({text, calls, name.input_bytes.load(std::memory_order_relaxed)});
+      all.push_back({text, calls, name.input_bytes.load(std::memory_order_relaxed),
+                     name.without_bytes.load(std::memory_order_relaxed)});
     });
     return all;
   }

@@ -18,10 +18,11 @@ namespace detail {
 
 /// What every call of an operator of that name shares.
 struct TorchName {
-  std::atomic<std::uint64_t> hash{0};         ///< 0: free
-  std::atomic<const Key*> key{nullptr};       ///< nullptr: being made
-  std::atomic<std::uint64_t> calls{0};        ///< of a collective
-  std::atomic<std::uint64_t> input_bytes{0};  ///< of a collective
+  std::atomic<std::uint64_t> hash{0};           ///< 0: free
+  std::atomic<const Key*> key{nullptr};         ///< nullptr: being made
+  std::atomic<std::uint64_t> calls{0};          ///< of a collective
+  std::atomic<std::uint64_t> input_bytes{0};    ///< of a collective
+  std::atomic<std::uint64_t> without_bytes{0};  ///< of the calls
 };
 
 inline bool starts_with(std::string_view text, std::string_view with) noexcept {

@@ -64,9 +64,11 @@ inline void count_collective(TorchName* entry, const at::RecordFunction& functio
   try {
     for (const c10::IValue& value : function.inputs()) { bytes += bytes_of(value); }
   } catch (...) {
-    bytes = 0;  // a tensor that has no bytes to count
+    // A tensor that has no bytes to count; or this is a program without NDEBUG, to which a libtorch with it tells none.
+    bytes = 0;
+    entry->without_bytes.fetch_add(1, std::memory_order_relaxed);
   }
-  entry->calls.fetch_add(1, std::memory_order_relaxed);  // orders nothing, as the next one
+  entry->calls.fetch_add(1, std::memory_order_relaxed);  // orders nothing, as all here
   entry->input_bytes.fetch_add(bytes, std::memory_order_relaxed);
 }
 
