@@ -300,6 +300,15 @@ class Simulated(unittest.TestCase):
         self.assert_right(rows, "regions without a span", "calls in that time that wait")
         self.assert_right(self.verdicts("stuck"), "entered = ")
 
+    def test_a_queue_that_is_full(self):
+        """The simulator tells how often the host was held: not without a bound, and with one by bare records, which fill the queue."""
+        holds = pathlib.Path(self.machine.scratch) / "holds"
+        self.verdicts("depth", SIMULATED_HOLDS=str(holds))
+        self.assertEqual(holds.read_text(encoding="utf-8"), "0\n")
+        rows = self.verdicts("depth", SIMULATED_HOLDS=str(holds), SIMULATED_DEPTH="1024")
+        self.assertEqual(rows[0][3], "1023")  # with the gate 1 024 entries
+        self.assertNotEqual(holds.read_text(encoding="utf-8"), "0\n")
+
     def test_threads(self):
         for env in ({}, {"TAKT_GPU_POLL_MS": "1"}):
             self.assert_right(self.verdicts("threads", 8000, **env), "a thread that asks", *([] if env else ["the same, regions without a span"]))
