@@ -43,6 +43,7 @@ TAKT_BEGIN_NAMESPACE
 ///     void offer(Mark mark) noexcept;                               // with it: others may be measured from this mark
 ///     bool graph_mark(Mark& mark) noexcept;                         // a mark of a graph that is being captured
 ///     bool wait(Mark mark) noexcept;                                // only where the program asks for that
+///     bool mark_begin(Mark& mark) noexcept;                         // a reading that needs room for another one
 ///     static bool may_poll() noexcept;                              // whether a thread of Takt's own may ask
 ///     static const char* memory_of(const void*) noexcept;           // where an address lies
 ///
@@ -61,6 +62,8 @@ class DeviceTraits {
   template <class T>
   using HasWait = std::is_same<bool, decltype(std::declval<T&>().wait(Mark{}))>;
   template <class T>
+  using HasMarkBegin = std::is_same<bool, decltype(std::declval<T&>().mark_begin(std::declval<Mark&>()))>;
+  template <class T>
   using HasMayPoll = std::is_same<bool, decltype(T::may_poll())>;
   template <class T>
   using HasMemoryOf = std::is_same<const char*, decltype(T::memory_of(static_cast<const void*>(nullptr)))>;
@@ -76,6 +79,7 @@ class DeviceTraits {
   static constexpr bool has_offer = Passes<HasOffer, B>::value;
   static constexpr bool has_graph_mark = Passes<HasGraphMark, B>::value;
   static constexpr bool has_wait = Passes<HasWait, B>::value;
+  static constexpr bool has_mark_begin = Passes<HasMarkBegin, B>::value;
   static constexpr bool has_may_poll = Passes<HasMayPoll, B>::value;
   static constexpr bool has_memory_of = Passes<HasMemoryOf, B>::value;
 };
@@ -125,6 +129,9 @@ constexpr DeviceOps device_ops_of() noexcept {
   }
   if constexpr (Extra::has_wait) {
     ops.wait = [](void* handle, Mark mark) noexcept { return backend_of<B, Device>(handle).wait(mark); };
+  }
+  if constexpr (Extra::has_mark_begin) {
+    ops.mark_begin = [](void* handle, Mark& mark) noexcept { return backend_of<B, Device>(handle).mark_begin(mark); };
   }
   if constexpr (Extra::has_may_poll) { ops.may_poll = &B::may_poll; }
   if constexpr (Extra::has_memory_of) { ops.memory_of = &B::memory_of; }

@@ -76,7 +76,7 @@ struct DeviceOps {
   /// been reached, and any of its handles serves for any mark. nullptr: never.
   bool (*graph_mark)(void* handle, Mark& mark) noexcept = nullptr;
   /// Waits until the device has come to `mark`. Called only where the program has asked for that. False where it cannot
-  /// be done.
+  /// be done. With mark_begin also called with 0: waits until there is room on the stream; false where there is.
   bool (*wait)(void* handle, Mark mark) noexcept = nullptr;
   /// Whether a thread of Takt's own may ask as well: ask() with Questions::foreign, and locate() before
   /// end_questions(). nullptr: no.
@@ -84,7 +84,15 @@ struct DeviceOps {
   /// Where an address lies, as far as the driver knows: "host", "device" or "managed"; nullptr where it cannot tell.
   /// Static storage. nullptr: never asked.
   const char* (*memory_of)(const void* address) noexcept = nullptr;
+  /// As mark(), for a region that begins: false also where its end, and those of the regions around it, might find no
+  /// room among the marks that may be in flight (most_in_flight()). nullptr: mark() does as well.
+  bool (*mark_begin)(void* handle, Mark& mark) noexcept = nullptr;
 };
+
+/// How many marks may be in flight on one stream, from all threads: on its queue, and not known to have been reached
+/// (SessionOptions::gpu_records). A device whose queue holds up the host when it is full makes no more than these. Any
+/// thread.
+TAKT_EXPORT std::uint32_t most_in_flight() noexcept;
 
 TAKT_END_NAMESPACE
 

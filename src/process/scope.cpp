@@ -63,7 +63,8 @@ bool end_of_other_thread(Region region, Recorder& opener) noexcept {
     opener.leave_notice(region_id(region), end_ns);
     return true;
   }
-  const DeviceBegin end = begin.marked ? DeviceBegin::now(begin.stream, process_clock()) : DeviceBegin{begin.stream};
+  const DeviceBegin end =
+      begin.marked ? DeviceBegin::now(begin.stream, process_clock(), false) : DeviceBegin{begin.stream};
   bool open = true;
   Node* node = registry().open_regions().end_elsewhere(*here, opener, region, end_ns, key_of(region), open);
   if (!device) { return open; }

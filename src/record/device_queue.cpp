@@ -41,6 +41,17 @@ bool is_outermost(const Node* node) noexcept {
   return node->parent == nullptr;
 }
 
+/// Waits for room where the program asks for that.
+bool take_mark(StreamRef stream, Mark& mark, bool begins) noexcept {
+  const DeviceOps& ops = *stream.ops;
+  auto* const take = begins && ops.mark_begin != nullptr ? ops.mark_begin : ops.mark;
+  bool marked = take(stream.handle, mark);
+  if (TAKT_LIKELY(marked) || !wait_when_full.load(std::memory_order_relaxed)) { return marked; }
+  const bool waits = ops.mark_begin != nullptr && ops.wait != nullptr;
+  while (waits && !marked && ops.wait(stream.handle, 0)) { marked = take(stream.handle, mark); }
+  return marked;
+}
+
 }  // namespace
 
 void add_span_to(Summary& device, std::uint64_t ns, bool warmup, MemoryBudget* budget) noexcept {
@@ -53,25 +64,27 @@ void add_span_to(Summary& device, std::uint64_t ns, bool warmup, MemoryBudget* b
   }
 }
 
-DeviceBegin DeviceBegin::now(StreamRef stream, const Clock& clock) noexcept {
+DeviceBegin DeviceBegin::now(StreamRef stream, const Clock& clock, bool begins) noexcept {
   if (TAKT_UNLIKELY(tracing.load(std::memory_order_relaxed)) && stream.ops->locate != nullptr) {
-    return traced(stream, clock);
+    return traced(stream, clock, begins);
   }
   DeviceBegin begin{stream};
-  begin.marked = stream.ops->mark(stream.handle, begin.mark);
+  begin.marked = take_mark(stream, begin.mark, begins);
   return begin;
 }
 
-TAKT_COLD DeviceBegin DeviceBegin::traced(StreamRef stream, const Clock& clock) noexcept {
+TAKT_COLD DeviceBegin DeviceBegin::traced(StreamRef stream, const Clock& clock, bool begins) noexcept {
   DeviceBegin begin{stream};
   begin.submitted = clock.moment();
-  begin.marked = stream.ops->mark(stream.handle, begin.mark);
+  begin.marked = take_mark(stream, begin.mark, begins);
   begin.recorded_ns = clock.steady_ns();
   if (begin.marked && stream.ops->offer != nullptr) { stream.ops->offer(stream.handle, begin.mark); }
   return begin;
 }
 
 std::atomic<bool> wait_when_full{false};
+
+std::atomic<std::uint32_t> records_in_flight{kRecordsInFlight};
 
 std::atomic<bool> gpu_polling{false};
 

@@ -31,9 +31,9 @@ struct DeviceBegin {
   Moment submitted{};             ///< not after the mark was recorded
   std::uint64_t recorded_ns = 0;  ///< not before, on the steady clock
   /// Takes a mark on `stream`.
-  static DeviceBegin now(StreamRef stream, const Clock& clock) noexcept;
+  static DeviceBegin now(StreamRef stream, const Clock& clock, bool begins) noexcept;
   /// The same while a time line is recorded.
-  static DeviceBegin traced(StreamRef stream, const Clock& clock) noexcept;
+  static DeviceBegin traced(StreamRef stream, const Clock& clock, bool begins) noexcept;
   void release() const noexcept {
     if (marked) { stream.ops->release(stream.handle, mark); }
   }
@@ -195,6 +195,10 @@ void add_span_to(Summary& device, std::uint64_t ns, bool warmup, MemoryBudget* b
 
 /// Whether a program has asked to wait for a device whose stream has no room, rather than to skip regions.
 extern std::atomic<bool> wait_when_full;
+
+/// See most_in_flight(). Drivers are said to hold about 1 000 entries a stream, kernels of the program among them.
+constexpr std::uint32_t kRecordsInFlight = 256;
+extern std::atomic<std::uint32_t> records_in_flight;
 
 /// Whether a thread of Takt's own asks devices for results, so that threads that record need not.
 extern std::atomic<bool> gpu_polling;

@@ -222,7 +222,7 @@ class Recorder {
   void region_ended(Region region, Node* node) noexcept;
   void device_region_ended(Region region, Node* node) noexcept;
   Node* step_of(Region region, Node* last_ended) const noexcept;
-  DeviceBegin mark(StreamRef stream) noexcept;
+  DeviceBegin mark(StreamRef stream, bool begins) noexcept;
   void device_opened(Region region, const DeviceBegin& begin) noexcept;
   void device_ended(Node* node, const DeviceBegin& begin, const DeviceBegin& end) noexcept;
   KeyIndex key_of(std::uint32_t id) const noexcept;

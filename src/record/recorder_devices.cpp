@@ -7,7 +7,7 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-DeviceBegin Recorder::mark(StreamRef stream) noexcept {
+DeviceBegin Recorder::mark(StreamRef stream, bool begins) noexcept {
   const DeviceBegin none{stream, 0, false, {}, 0};
   // Room is looked for first, so that no mark is made for nothing while a stream is stuck.
   if (!devices_.has_room(stream)) {
@@ -17,11 +17,11 @@ DeviceBegin Recorder::mark(StreamRef stream) noexcept {
     if (waits) { devices_.wait(*this, stream); }
     if (!devices_.has_room(stream)) { return none; }
   }
-  return DeviceBegin::now(stream, clock_);
+  return DeviceBegin::now(stream, clock_, begins);
 }
 
 Region Recorder::begin_device(KeyIndex key, Region flags, StreamRef stream) noexcept {
-  const DeviceBegin at = mark(stream);
+  const DeviceBegin at = mark(stream, true);
   const Region region = begin(key, flags | kRegionUnusual);
   device_opened(region, at);
   return region;
@@ -45,7 +45,7 @@ void Recorder::device_region_ended(Region region, Node* node) noexcept {
   DeviceBegin begin;
   if (!devices_.take(region_id(region), begin)) { return; }
   const bool timed = begin.marked && node != tree_.overflow();
-  device_ended(node, begin, timed ? DeviceBegin::now(begin.stream, clock_) : DeviceBegin{begin.stream});
+  device_ended(node, begin, timed ? DeviceBegin::now(begin.stream, clock_, false) : DeviceBegin{begin.stream});
   poll_if_due(begin.stream);
 }
 
@@ -63,4 +63,7 @@ void Recorder::device_ended(Node* node, const DeviceBegin& begin, const DeviceBe
 }
 
 }  // namespace detail
+
+std::uint32_t most_in_flight() noexcept { return detail::records_in_flight.load(std::memory_order_relaxed); }
+
 TAKT_END_NAMESPACE

@@ -246,6 +246,8 @@ constexpr Meaning kMeanings[] = {
      "marks of a graph not made: this kind of device, or driver, cannot time inside graphs"},
     {"waited_when_full",
      "times that the host waited for the device, as TAKT_GPU_WAIT asks for: its times contain that"},
+    {"skipped_stream_full",
+     "marks not made, as TAKT_GPU_RECORDS of them were in flight on their stream: the host is that far ahead"},
     {"lost_device_error", "stream spans lost to a fault of the device"},
     {"lost_stream_destroyed", "stream spans that were pending when their stream was destroyed: lost"},
     {"clamped_negative", "stream spans that the device reported as negative: counted as 0"},

@@ -61,6 +61,8 @@ SessionImpl::SessionImpl(std::string name, SessionOptions options)
   bound_memory();
   run_ = identify_run(name_, options_);
   wait_when_full.store(options_.gpu_wait, std::memory_order_relaxed);
+  records_in_flight.store(static_cast<std::uint32_t>(std::clamp(options_.gpu_records, 8, 1 << 16)),
+                          std::memory_order_relaxed);
   if (Recorder* recorder = this_recorder()) {
     const Recorder::Inside inside(*recorder);
     recorder->fold();

@@ -86,6 +86,7 @@ constexpr EnvironmentVariable<Options> kSessionVariables[] = {
     number_variable<&Options::journal_bytes, 0, 1 << 20, 1 << 20>("TAKT_JOURNAL_MB", "a number of MiB"),
     flag_variable<Options, &Options::html>("TAKT_HTML"),
     number_variable<&Options::gpu_poll_ms, 0, kMaxInt, 1>("TAKT_GPU_POLL_MS", "a number of milliseconds"),
+    number_variable<&Options::gpu_records, 8, 1 << 16, 1>("TAKT_GPU_RECORDS", "a number of marks"),
     flag_variable<Options, &Options::gpu_wait>("TAKT_GPU_WAIT"),
     number_variable<&Options::memory_bytes, 1, 1 << 20, 1 << 20>("TAKT_MEMORY_MB", "a number of MiB"),
     number_variable<&Options::period_ms, 10, kMaxInt, 1>("TAKT_PERIOD_MS", "a number of milliseconds"),

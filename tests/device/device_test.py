@@ -310,23 +310,32 @@ class Cuda(DeviceCase):
                 self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
 
     def test_a_run_ends_in_time_with_a_thousand_spans_pending(self):
-        summary = self.use("cuda_program", "pending", FAKES / "cuda", TAKT_EXIT_MS=60_000)
+        summary = self.use("cuda_program", "pending", FAKES / "cuda", TAKT_EXIT_MS=60_000, TAKT_GPU_RECORDS=4000, FAKE_RECORDS=4000)
         self.assertEqual(rig.losses(summary, "device_unresolved"), 1000)
         self.assertLess(self.seconds, rig.LATE)
         self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
 
     def test_a_device_that_is_far_behind_is_waited_for_only_where_that_is_asked_for(self):
         summary = self.use("cuda_program", "behind", FAKES / "cuda")
+        self.assertEqual(self.device(summary, "Forward")["device"]["n"], 112)  # of 256 records an eighth is for ends
+        self.assertEqual(rig.losses(summary, "device_skipped"), 3000 - 112)
+        self.assertEqual(rig.losses(summary, "skipped_stream_full"), 3000 - 112)
+        self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
+        self.setUp()
+        summary = self.use("cuda_program", "behind", FAKES / "cuda", TAKT_GPU_RECORDS=8000, FAKE_RECORDS=8000)
         self.assertEqual(self.device(summary, "Forward")["device"]["n"], 1024)
         self.assertEqual(rig.losses(summary, "device_skipped"), 3000 - 1024)
-        self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
+        self.setUp()
+        blocked = self.run_program("behind", status=42, LD_LIBRARY_PATH=FAKES / "cuda", TAKT_TABLE=0, TAKT_GPU_RECORDS=8000)
+        self.assertIn("a record that would have waited for room in the queue", blocked.out)
         self.setUp()
         waited = self.run_program("behind", status=42, LD_LIBRARY_PATH=FAKES / "cuda", TAKT_TABLE=0, TAKT_GPU_WAIT=1)
         summary = self.summary(self.folders()[0])
         self.assertEqual(self.device(summary, "Forward")["device"]["n"], 3000)
         self.assertEqual(rig.losses(summary, "device_skipped"), 0)
-        self.assertEqual(rig.losses(summary, "waited_when_full"), 3000 - 1024)
-        self.assertIn(f"misuses 0, destroyed 0, synchronised {3000 - 1024}", waited.out)
+        waits = rig.losses(summary, "waited_when_full")
+        self.assertTrue(2 * 3000 / 64 < waits < 3000, waits)
+        self.assertIn(f"misuses 0, destroyed 0, synchronised {waits}", waited.out)
 
     def test_a_forked_child_leaves_the_driver_alone(self):
         self.use("cuda_program", "child", FAKES / "cuda")
@@ -354,7 +363,8 @@ class Hip(DeviceCase):
                 self.assertEqual(sum(each["host"]["n"] for each in summary["paths"] if each["name"] == "Forward"), 100)
 
     def test_a_run_ends_in_time_with_a_thousand_spans_pending(self):
-        summary = self.use("hip_program", "pending", FAKES / "hip", HIP_LIBRARY="libamdhip64.so.7", FAKE_HIP=7, TAKT_EXIT_MS=60_000)
+        summary = self.use("hip_program", "pending", FAKES / "hip", HIP_LIBRARY="libamdhip64.so.7", FAKE_HIP=7, TAKT_EXIT_MS=60_000,
+                           TAKT_GPU_RECORDS=4000, FAKE_RECORDS=4000)
         self.assertEqual(rig.losses(summary, "device_unresolved"), 1000)
         self.assertLess(self.seconds, rig.LATE)
         self.assertIn("misuses 0", self.out)
@@ -379,7 +389,9 @@ class Hip(DeviceCase):
         for version in ("6.0", "6.2", "7.1"):
             with self.subTest(version):
                 self.setUp()
-                summary = self.use("hip_program", "capture_after", FAKES / "hip", HIP_LIBRARY="libamdhip64.so.7", FAKE_HIP=version)
+                # While a capture keeps Takt from asking, it does not know of what has finished either.
+                summary = self.use("hip_program", "capture_after", FAKES / "hip", HIP_LIBRARY="libamdhip64.so.7", FAKE_HIP=version,
+                                   TAKT_GPU_RECORDS=4000, FAKE_RECORDS=4000)
                 self.assertEqual(self.out.count("nodes 1\n"), 50)
                 self.assertIn("misuses 0", self.out)
                 forward = [each for each in summary["paths"] if each["name"] == "Forward"]

@@ -63,6 +63,7 @@ struct FakeStream {
     bool of_graph = false;
   };
   std::deque<Item> queue;
+  std::size_t records = 0;  // in the queue
   bool capturing = false;
   bool capture_valid = true;
   bool capture_global = true;
@@ -195,6 +196,11 @@ class FakeDriver {
     const std::lock_guard<std::mutex> lock(mutex_);
     host_ns_ += static_cast<std::uint64_t>(time.count());
   }
+  /// So many records the queue of a stream holds, as real ones do: a further one would hold up the host, which is a misuse.
+  void hold_records(std::size_t most) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    most_records_ = most;
+  }
   std::size_t queued(FakeStream* stream) {
     const std::lock_guard<std::mutex> lock(mutex_);
     return stream->queue.size();
@@ -287,6 +293,7 @@ class FakeDriver {
     event->queued = true;
     event->owed = owed_;
     stream->last = event;
+    if (++stream->records > most_records_) { misuse("a record that would have waited for room in the queue"); }
     stream->queue.push_back({0, event, false});
     if (!held_) { run_locked(*stream, ~std::size_t{0}); }
     return Status::done;
@@ -366,7 +373,9 @@ class FakeDriver {
       if (item.event == nullptr) { continue; }
       item.event->at_ns = stream.now_ns;
       item.event->recorded = true;
-      if (!item.of_graph) { item.event->queued = false; }
+      if (item.of_graph) { continue; }
+      item.event->queued = false;
+      --stream.records;
     }
   }
   bool answered(Call call, Status& status) {
@@ -436,6 +445,8 @@ class FakeDriver {
   bool held_ = false;
   bool looks_at_streams_ = false;
   bool waiting_allowed_ = false;
+  std::size_t most_records_ =
+      std::getenv("FAKE_RECORDS") == nullptr ? 1000 : std::strtoul(std::getenv("FAKE_RECORDS"), nullptr, 10);
   int relaxed_ = 0;
   std::int64_t longest_elapsed_ns_ = 0;
   std::uint64_t host_ns_ = 1;

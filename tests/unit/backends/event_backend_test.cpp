@@ -5,6 +5,7 @@
 #include "support/catch.hpp"
 #include "support/fake_driver.hpp"
 #include "support/recorder_fixture.hpp"
+#include "support/wide_streams.hpp"
 
 #include <takt/conformance.hpp>
 #include <takt/timer.hpp>
@@ -135,6 +136,7 @@ TEST_CASE_METHOD(ProbingTest, "EventBackend: a drain of n spans asks 2 + log2(n)
 }
 
 TEST_CASE_METHOD(ProbingTest, "EventBackend: while nothing is ready, ends of regions rarely ask") {
+  const takt_test::WideStreams wide(driver);
   const std::uint64_t before = driver.calls(Call::query);
   for (int region = 0; region < 160; ++region) { region_on(kB, 1); }
   REQUIRE(driver.calls(Call::query) - before <= 10);
@@ -145,6 +147,7 @@ TEST_CASE_METHOD(ProbingTest, "EventBackend: while nothing is ready, ends of reg
 
 using SteadyTest = EventFixture<SteadyTag>;
 TEST_CASE_METHOD(SteadyTest, "EventBackend: after warm-up no more events are made") {
+  const takt_test::WideStreams wide(driver);
   std::uint32_t warm = 0;
   for (int step = 0; step < 2000; ++step) {
     const Region batch = begin_on(kBatch, stream);
@@ -279,6 +282,7 @@ TEST_CASE_METHOD(PendingErrorTest,
 
 using FullTest = EventFixture<FullTag>;
 TEST_CASE_METHOD(FullTest, "EventBackend: a stream that never finishes costs a bounded number of events and calls") {
+  const takt_test::WideStreams wide(driver);
   for (std::uint32_t region = 0; region < kPending; ++region) { region_on(kA, 1); }
   recorder->poll();
   const std::uint32_t events = Device::instance().events();
@@ -300,6 +304,7 @@ using WaitTest = EventFixture<WaitTag>;
 TEST_CASE_METHOD(
     WaitTest,
     "EventBackend: where the program asks for it, a full stream is waited for, but never one that is captured") {
+  const takt_test::WideStreams wide(driver);
   driver.allow_waiting();
   wait_when_full.store(true);
   for (std::uint32_t region = 0; region < kPending + 100; ++region) { region_on(kA, 1); }
@@ -329,6 +334,7 @@ TEST_CASE_METHOD(
 using AbandonTest = EventFixture<AbandonTag>;
 TEST_CASE_METHOD(AbandonTest,
                  "EventBackend: events of spans that were given up are used again only once they have finished") {
+  const takt_test::WideStreams wide(driver);
   for (int round = 0; round < 50; ++round) {
     for (int region = 0; region < 40; ++region) { region_on(kA, 3); }
     const Region open = begin_on(kB, stream);
@@ -495,6 +501,7 @@ TEST_CASE_METHOD(LostContextTest, "EventBackend: of a context that was reset not
 
 using LookTest = EventFixture<LookTag>;
 TEST_CASE_METHOD(LookTest, "EventBackend: a drain changes the mode of captures twice, and asks once for the context") {
+  const takt_test::WideStreams wide(driver);
   for (std::uint32_t region = 0; region < kPending; ++region) { region_on(kA, 1); }
   driver.finish();
   recorder->poll(true);
@@ -536,6 +543,7 @@ TEST_CASE_METHOD(ManyContextsTest, "EventBackend: marks of contexts beyond 64 ar
 using PatienceTest = EventFixture<PatienceTag>;
 TEST_CASE_METHOD(PatienceTest,
                  "EventBackend: a Timer's ends rarely ask while nothing is ready, and lose nothing by it") {
+  const takt_test::WideStreams wide(driver);
   takt::Timer<takt::EventBackend<Api>> timer{takt::EventBackend<Api>(stream)};
   const auto region = [&] {
     timer.start(takt::Comm);
@@ -659,6 +667,7 @@ TEST_CASE_METHOD(WaitAndLocateTest,
 using GoneTest = EventFixture<GoneTag>;
 TEST_CASE_METHOD(GoneTest,
                  "EventBackend: where questions look at an event's stream, nothing is asked of one that is gone") {
+  const takt_test::WideStreams wide(driver);
   driver.look_at_streams();
   Api::looks = true;
   FakeStream* const other = driver.stream();

@@ -143,11 +143,44 @@ TEST_CASE("StreamTable: a stream has one place, as long as there are some") {
 
 TEST_CASE("StreamProgress: never goes back") {
   StreamProgress progress;
-  REQUIRE(progress.next_mark() == 1);
-  REQUIRE(progress.next_mark() == 2);
+  REQUIRE(progress.next_mark(3) == 1);
+  REQUIRE(progress.next_mark(3) == 2);
   REQUIRE_FALSE(progress.has_finished(1));
   progress.set_finished(2);
   progress.set_finished(1);
   REQUIRE(progress.has_finished(2));
   REQUIRE_FALSE(progress.has_finished(3));
+}
+
+TEST_CASE("StreamProgress: has so many numbers in flight, and knows the oldest mark that it watches") {
+  StreamProgress progress;
+  CHECK(progress.oldest_watched().number == 0);
+  for (std::uint32_t number = 1; number <= 64; ++number) {
+    REQUIRE(progress.next_mark(64) == number);
+    if (number != 20) { progress.watch(number, 1000 + number, 64); }  // that one was refused
+  }
+  CHECK(progress.next_mark(64) == 0);
+  CHECK(progress.is_full(64));
+  for (std::uint32_t finished = 0; finished < 64; ++finished) {
+    progress.set_finished(finished);
+    const StreamProgress::Watched oldest = progress.oldest_watched();
+    if (finished >= 57) {
+      CHECK(oldest.number == 0);
+      continue;
+    }
+    CHECK(oldest.number > finished);
+    CHECK(oldest.number <= finished + 9);
+    CHECK(oldest.index == 1000 + oldest.number);
+  }
+  progress.set_finished(64);
+  CHECK(progress.next_mark(64) == 65);
+}
+
+TEST_CASE("StreamTable: streams without a place have one bound together") {
+  const auto table = std::make_unique<takt::detail::StreamTable>();
+  for (int mark = 0; mark < 10; ++mark) { REQUIRE(table->take_beyond(10)); }
+  CHECK_FALSE(table->take_beyond(10));
+  table->gave_beyond();
+  CHECK(table->take_beyond(10));
+  CHECK_FALSE(table->take_beyond(10));
 }

@@ -9,6 +9,7 @@
 #include "support/random.hpp"
 #include "support/recorder_fixture.hpp"
 #include "support/session_helpers.hpp"
+#include "support/wide_streams.hpp"
 
 #include <array>
 #include <atomic>
@@ -266,6 +267,7 @@ TEST_CASE("EventBackend: threads that share a stream, end each other's regions, 
     }
   });
   takt::Session session("threads", takt_test::by_hand());
+  const takt_test::WideStreams wide(driver);
   takt::Timer<ThreadsBackend> timer{ThreadsBackend(shared)};
   std::array<std::atomic<const takt::Handle*>, kThreads> handed{};
   constexpr int kRounds = 2000;
@@ -447,6 +449,7 @@ TEST_CASE("EventBackend: two threads at random, which end each other's regions, 
   INFO("TAKT_TEST_SEED=" << takt_test::test_seed());
   FakeDriver& driver = PairApi::driver();
   driver.hold(true);
+  const takt_test::WideStreams wide(driver);
   PairThread first(driver.stream(), 1);
   PairThread second(driver.stream(), 2);
   const int operations = takt_test::scaled(200'000);

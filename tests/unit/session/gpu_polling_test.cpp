@@ -11,6 +11,7 @@
 #include "support/random.hpp"
 #include "support/recorder_fixture.hpp"
 #include "support/session_helpers.hpp"
+#include "support/wide_streams.hpp"
 
 #include "process/process.hpp"
 
@@ -113,6 +114,7 @@ TEST_CASE("LaneUse: the owner wants to be alone, and the others do not mind each
 
 using AnswerTest = PollingFixture<AnswerTag>;
 TEST_CASE_METHOD(AnswerTest, "GPU polling: what another thread has asked for, the owner takes in without a question") {
+  const takt_test::WideStreams wide(driver);
   for (int region = 1; region <= 200; ++region) { region_on(kA, region); }
   ask();
   REQUIRE(driver.calls(Call::elapsed) == 0);
@@ -149,6 +151,7 @@ TEST_CASE_METHOD(LeaveTest,
 
 using FullTest = PollingFixture<FullTag>;
 TEST_CASE_METHOD(FullTest, "GPU polling: a ring that is full of results, asked for or not, has room for more") {
+  const takt_test::WideStreams wide(driver);
   for (std::uint32_t region = 0; region < kPending; ++region) { region_on(kA, 1); }
   driver.finish();
   region_on(kA, 1);  // nobody has asked yet
@@ -287,6 +290,7 @@ TEST_CASE_METHOD(PartTest, "GPU polling: a row that was told a part of its value
 
 using StuckTest = PollingFixture<StuckTag>;
 TEST_CASE_METHOD(StuckTest, "GPU polling: an owner goes on while the other thread is stuck in the driver") {
+  const takt_test::WideStreams wide(driver);
   region_on(kA, 10);
   driver.finish();
   Api::holds_questions = true;

@@ -64,7 +64,8 @@ class EventBackend {
   /// \param stream not owned; must not be destroyed inside a region.
   EventBackend(Stream stream) noexcept : stream_(stream) {}  // NOLINT(google-explicit-constructor)
 
-  bool mark(Mark& mark) noexcept { return device().mark(stream_, mark); }
+  bool mark(Mark& mark) noexcept { return device().mark(stream_, mark, false); }
+  bool mark_begin(Mark& mark) noexcept { return device().mark(stream_, mark, true); }
   void retain(Mark mark) noexcept { device().retain(mark); }
   Elapsed elapsed(Mark begin, Mark end) noexcept { return device().elapsed(begin, end); }
   Elapsed elapsed(Mark begin, Mark end, Questions& questions) noexcept {
@@ -72,7 +73,7 @@ class EventBackend {
   }
   void end_questions(Questions& questions) noexcept { device().end_questions(questions); }
   bool graph_mark(Mark& mark) noexcept { return device().graph_mark(stream_, mark); }
-  bool wait(Mark mark) noexcept { return device().wait(stream_, mark); }
+  bool wait(Mark mark) noexcept { return mark != 0 ? device().wait(stream_, mark) : device().wait_for_room(stream_); }
   void release(Mark mark) noexcept { device().release(mark); }
   static DeviceReport report() noexcept { return device().report(); }
   static bool may_poll() noexcept { return !Api::pauses_at_captures(); }

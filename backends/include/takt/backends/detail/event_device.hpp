@@ -7,10 +7,9 @@
 #include <takt/backends/detail/event_counts.hpp>
 #include <takt/backends/detail/relaxed_mode.hpp>
 #include <takt/backends/detail/stream_look.hpp>
+#include <takt/backends/detail/stream_room.hpp>
 #include <takt/device.hpp>
 
-#include <algorithm>
-#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cmath>
@@ -38,7 +37,6 @@ class EventDevice {
  public:
   using Stream = typename Api::Stream;
   static constexpr unsigned kContexts = EventContexts<Api>::kMost;
-  static constexpr unsigned kLateStreams = 8;            ///< found while events are looked for, after which it gives up
   static constexpr std::uint64_t kPauseNs = 20'000'000;  ///< without a question after somebody was seen capturing
 
   /// Never destroyed: threads may outlive static objects.
@@ -47,14 +45,15 @@ class EventDevice {
     return *device;
   }
 
-  /// Records an event on `stream`; false, and counted, where that would be noticed or cannot be done.
-  bool mark(Stream stream, Mark& mark) noexcept {
+  /// Records an event on `stream`; false, and counted, where that would be noticed or cannot be done. `begins`: and
+  /// where there might be no room for the ends of regions.
+  bool mark(Stream stream, Mark& mark, bool begins) noexcept {
     const ErrnoKept errno_kept;
     if (!may_mark()) { return false; }
     EventStatus status = EventStatus::done;
-    if (TAKT_LIKELY(mark_on(stream, mark, status))) { return true; }
+    if (TAKT_LIKELY(mark_on(stream, mark, begins, status))) { return true; }
     if (status == EventStatus::no_context && visit_stream<Api>(stream, 0)) {
-      const bool is_marked = mark_on(stream, mark, status);
+      const bool is_marked = mark_on(stream, mark, begins, status);
       Api::leave();
       if (is_marked) { return true; }
     }
@@ -112,13 +111,7 @@ class EventDevice {
     Slot& slot = slot_of(mark);
     // Pairs with itself. The next user of the slot overwrites what others have read.
     if (slot.uses.fetch_sub(1, std::memory_order_acq_rel) != 1) { return; }
-    Pool& events = context_of(slot).events;
-    // Not by StreamProgress, which may speak of another stream at the same address.
-    if (slot.finished.load(std::memory_order_relaxed)) {
-      events.give(slot);
-    } else {
-      events.give_unfinished(slot);
-    }
+    room_in(context_of(slot)).released(slot);
   }
 
   Elapsed elapsed(Mark begin, Mark end) noexcept {
@@ -183,6 +176,15 @@ class EventDevice {
     if (reached) { counts_.add(EventCounts::kWaited); }
     return reached;
   }
+  /// Likewise, until a part of what is in flight on `stream` has been reached.
+  bool wait_for_room(Stream stream) noexcept {
+    const ErrnoKept errno_kept;
+    EventContextId id;
+    if (!may_mark() || Api::enter(stream, id) != EventStatus::done) { return false; }
+    Context* context = contexts_.find(id);
+    return context != nullptr && room_in(*context).wait(Api::order_of(stream) ^ id.part,
+                                                        [&](Slot& oldest) { return wait(stream, mark_of(oldest)); });
+  }
   void end_questions(Questions& questions) noexcept {
     const ErrnoKept errno_kept;
     if (TAKT_UNLIKELY(questions.visiting)) { Api::leave(); }
@@ -215,27 +217,35 @@ class EventDevice {
   using Context = EventContext<Api>;
   using Pool = typename Context::Pool;
   using Slot = typename Pool::Slot;
+  using Room = StreamRoom<Api>;
   static constexpr int kUnknownMode = -1;
 
   static Slot& slot_of(Mark mark) noexcept { return *reinterpret_cast<Slot*>(static_cast<std::uintptr_t>(mark)); }
+  static Mark mark_of(Slot& slot) noexcept { return reinterpret_cast<std::uintptr_t>(&slot); }
   static Context& context_of(const Slot& slot) noexcept { return *static_cast<Context*>(slot.context); }
+
+  static Room room_in(Context& context) noexcept { return Room(context.events, context.streams); }
 
   bool may_mark() noexcept {
     if (Api::unavailable() != nullptr) { return false; }
     return Api::may_call() || skip(EventStatus::pending_error);
   }
   /// Whether that was done; if not, what the driver has answered, or done where that is counted already.
-  bool mark_on(Stream stream, Mark& mark, EventStatus& status) noexcept {
+  bool mark_on(Stream stream, Mark& mark, bool begins, EventStatus& status) noexcept {
     EventContextId id;
     status = Api::enter(stream, id);
     if (status != EventStatus::done) { return false; }
     Slot* slot = take_slot(id);
     if (slot == nullptr) { return false; }
     slot->handle = kept_stream<Api>(stream, 0);
-    slot->stream = context_of(*slot).streams.find(Api::order_of(stream) ^ id.part);
-    slot->number = slot->stream == nullptr ? 0 : slot->stream->next_mark();
+    const std::uintptr_t order = Api::order_of(stream) ^ id.part;
+    if (!room_in(context_of(*slot)).take(*slot, order, begins, is_silent(), &EventDevice::query_alone)) {
+      context_of(*slot).events.give(*slot);
+      counts_.add(EventCounts::kStreamFull);
+      return false;
+    }
     status = Api::record(slot->event, stream);
-    return marked(*slot, status, mark);
+    return marked(*slot, status, mark) && Room::recorded(*slot);
   }
   /// A free event of a context; nullptr, counted, where there is none.
   Slot* take_slot(const EventContextId& id) noexcept {
@@ -262,11 +272,11 @@ class EventDevice {
   bool marked(Slot& slot, EventStatus status, Mark& mark) noexcept {
     if (status != EventStatus::done) {
       Context& context = context_of(slot);
-      context.events.give(slot);
+      room_in(context).refused(slot);
       note(context, status);
       return false;
     }
-    mark = reinterpret_cast<std::uintptr_t>(&slot);
+    mark = mark_of(slot);
     return true;
   }
   /// Once in a row of questions: what makes them harmless to captures, and whether there is a context to ask about. One
@@ -274,6 +284,9 @@ class EventDevice {
   EventStatus begin_asking(const Context& context, Questions& questions) noexcept {
     if (!questions.begun) {
       questions.begun = true;
+      if (polled_.load(std::memory_order_relaxed) != questions.foreign) {
+        polled_.store(questions.foreign, std::memory_order_relaxed);
+      }
       questions.mode = kRelaxedCaptureMode;
       if (!Api::exchange_mode(questions.mode)) { questions.mode = kUnknownMode; }
     }
@@ -301,6 +314,10 @@ class EventDevice {
     if (status == EventStatus::done) { slot.finished.store(true, std::memory_order_relaxed); }
     return status;
   }
+  static EventStatus query_alone(Slot& slot) noexcept {
+    Questions questions;
+    return query(slot, questions);
+  }
   /// Once in a row of questions, and before each query: whether a question about this event does no harm to its stream.
   static EventStatus look_once(const Slot& slot, Questions& questions) noexcept {
     if (slot.handle == nullptr || questions.stream == slot.handle) { return EventStatus::done; }
@@ -323,19 +340,7 @@ class EventDevice {
   /// More free events: those that have finished since they were given back, else new ones.
   bool grow(Context& context) noexcept {
     const RelaxedMode<Api> relaxed;
-    std::array<const void*, kLateStreams> late{};  // whose events had not come when they were asked about
-    unsigned lates = 0;
-    const std::uint32_t freed = context.events.recycle([&](Slot& slot) {
-      const bool is_late = std::find(late.begin(), late.begin() + lates, slot.handle) != late.begin() + lates;
-      if (is_late || lates == kLateStreams) { return SlotFate::unfinished; }
-      Questions questions;
-      const EventStatus status = query(slot, questions);
-      if (status == EventStatus::done) { return SlotFate::finished; }
-      if (status == EventStatus::stream_gone) { return SlotFate::left_behind; }
-      late[lates++] = slot.handle;
-      return SlotFate::unfinished;
-    });
-    if (freed != 0) { return true; }
+    if (room_in(context).recycle(&EventDevice::query_alone)) { return true; }
     return context.events.grow(&context, [&context](typename Api::Event& event) {
       return Api::create(context.id, event) == EventStatus::done;
     });
@@ -372,6 +377,8 @@ class EventDevice {
   void pause() noexcept {
     if (Api::pauses_at_captures()) { paused_until_.store(Api::now_ns() + kPauseNs, std::memory_order_relaxed); }
   }
+  /// Whether a mark may not ask: while a thread of Takt's own does, none that records does.
+  bool is_silent() noexcept { return polled_.load(std::memory_order_relaxed) || is_paused(); }
   bool is_paused() noexcept {
     const std::uint64_t until = paused_until_.load(std::memory_order_relaxed);
     if (TAKT_LIKELY(until == 0)) { return false; }
@@ -383,6 +390,7 @@ class EventDevice {
   EventContexts<Api> contexts_;
   EventCounts counts_;
   std::atomic<std::uint64_t> paused_until_{0};
+  std::atomic<bool> polled_{false};  // by a thread of Takt's own, as of the last questions
 };
 
 }  // namespace detail

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <takt/config.hpp>
+#include <takt/detail/drain.hpp>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -17,12 +19,63 @@ namespace detail {
 /// speaks for all before it, and nobody has to ask for those. It may say so of one mark too many (two threads mark one
 /// stream at once, or a new stream has the address of an old one): the driver's own answer to the question for the time
 /// then still is "not ready". Any thread.
+///
+/// It also bounds how many marks are in flight, since a driver holds up who records on a stream whose queue is full,
+/// and others with it. One mark in an eighth of these is *watched*: where there is no room, the oldest of them is asked
+/// for. Its slot is used again only once it has finished, so that an answer about a later use of it is true of it, too.
 struct StreamProgress {
+  static constexpr unsigned kWatched = 16;  ///< so that no eighth takes the place of the oldest
+  static constexpr unsigned kIndexBits = 20;
+
+  /// A mark, and the slot that it was made in.
+  struct Watched {
+    std::uint64_t number = 0;  ///< 0: none
+    std::uint32_t index = 0;
+  };
+
   std::atomic<std::uintptr_t> stream{0};  ///< 0: free
   std::atomic<std::uint64_t> marks{0};
   std::atomic<std::uint64_t> finished{0};
+  std::atomic<std::uint64_t> newest_watched{0};
+  std::array<std::atomic<std::uint64_t>, kWatched> watched{};
+  Patience patience;  ///< of those that find no room
 
-  std::uint64_t next_mark() noexcept { return marks.fetch_add(1, std::memory_order_relaxed) + 1; }
+  /// The number of the next mark; 0 where `most` are in flight.
+  std::uint64_t next_mark(std::uint64_t most) noexcept {
+    std::uint64_t last = marks.load(std::memory_order_relaxed);
+    do {
+      if (last >= finished.load(std::memory_order_relaxed) + most) { return 0; }
+    } while (!marks.compare_exchange_weak(last, last + 1, std::memory_order_relaxed));
+    return last + 1;
+  }
+  /// The driver has refused `number`, of next_mark(). It stays where others have come after it, who finish it.
+  void refused(std::uint64_t number) noexcept {
+    marks.compare_exchange_strong(number, number - 1, std::memory_order_relaxed);
+  }
+  bool is_full(std::uint64_t most) const noexcept {
+    return marks.load(std::memory_order_relaxed) >= finished.load(std::memory_order_relaxed) + most;
+  }
+  /// `number` has been recorded with the event of the slot `index`. \param most as of next_mark().
+  void watch(std::uint64_t number, std::uint32_t index, std::uint64_t most) noexcept {
+    const std::uint64_t eighth = std::max<std::uint64_t>(most / 8, 1);
+    const std::uint64_t before = newest_watched.load(std::memory_order_relaxed);
+    if (number < before + eighth && before != 0) { return; }
+    newest_watched.store(number, std::memory_order_relaxed);
+    // Release: pairs with oldest_watched().
+    watched[number / eighth % kWatched].store(number << kIndexBits | index, std::memory_order_release);
+  }
+  /// That is not known to have finished.
+  Watched oldest_watched() const noexcept {
+    const std::uint64_t known = finished.load(std::memory_order_relaxed);
+    Watched oldest;
+    for (const std::atomic<std::uint64_t>& place : watched) {
+      const std::uint64_t packed = place.load(std::memory_order_acquire);  // pairs with watch()
+      const std::uint64_t number = packed >> kIndexBits;
+      if (number <= known || (oldest.number != 0 && number > oldest.number)) { continue; }
+      oldest = {number, static_cast<std::uint32_t>(packed & ((std::uint64_t{1} << kIndexBits) - 1))};
+    }
+    return oldest;
+  }
   bool has_finished(std::uint64_t mark) const noexcept { return mark <= finished.load(std::memory_order_relaxed); }
   void set_finished(std::uint64_t mark) noexcept {
     std::uint64_t before = finished.load(std::memory_order_relaxed);
@@ -30,11 +83,23 @@ struct StreamProgress {
   }
 };
 
-/// The streams of one context. Those without a place are not followed: each of their marks is asked for. Any thread.
+/// The streams of one context. Those without a place are not followed: each of their marks is asked for, and all of
+/// them have one bound together (EventSlot::number of a mark that counts there is kBeyond). Any thread.
 class StreamTable {
  public:
   static constexpr unsigned kPlaces = 512;
   static constexpr unsigned kTries = 16;
+  static constexpr std::uint64_t kBeyond = 1;
+
+  /// False where `most` slots are in use for streams without a place. Partner of gave_beyond().
+  bool take_beyond(std::uint64_t most) noexcept {
+    std::uint64_t now = beyond_.load(std::memory_order_relaxed);
+    do {
+      if (now >= most) { return false; }
+    } while (!beyond_.compare_exchange_weak(now, now + 1, std::memory_order_relaxed));
+    return true;
+  }
+  void gave_beyond() noexcept { beyond_.fetch_sub(1, std::memory_order_relaxed); }
 
   /// \param stream not 0.
   StreamProgress* find(std::uintptr_t stream) noexcept {
@@ -53,6 +118,7 @@ class StreamTable {
 
  private:
   std::array<StreamProgress, kPlaces> places_{};
+  std::atomic<std::uint64_t> beyond_{0};
 };
 
 }  // namespace detail

@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "record/device_queue.hpp"
+#include "support/fake_driver.hpp"
+
+namespace takt_test {
+
+/// While it lives, a stream has room for more marks than DeviceQueue waits for. Made after a Session, which sets that.
+class WideStreams {
+ public:
+  explicit WideStreams(FakeDriver& driver) {
+    takt::detail::records_in_flight = kMost;
+    driver.hold_records(kMost);
+  }
+  ~WideStreams() { takt::detail::records_in_flight = takt::detail::kRecordsInFlight; }
+  WideStreams(const WideStreams&) = delete;
+  WideStreams& operator=(const WideStreams&) = delete;
+
+ private:
+  static constexpr unsigned kMost = 1U << 16U;
+};
+
+}  // namespace takt_test

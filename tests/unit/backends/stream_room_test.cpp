@@ -1,0 +1,245 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <takt/backends/event.hpp>
+#include <takt/session.hpp>
+#include <takt/takt.hpp>
+
+#include "support/catch.hpp"
+#include "support/fake_driver.hpp"
+#include "support/random.hpp"
+#include "support/session_helpers.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <thread>
+#include <vector>
+
+using std::chrono::nanoseconds;
+using takt_test::FakeApi;
+using takt_test::FakeDriver;
+using takt_test::FakeStream;
+
+namespace {
+
+takt::SessionOptions with_room(int records, bool waits = false) {
+  takt::SessionOptions options = takt_test::by_hand();
+  options.gpu_records = records;
+  options.gpu_wait = waits;
+  return options;
+}
+
+/// A Session, and a stream that stands still, whose queue holds no record more than Takt may have in flight.
+template <int Number, int Records, bool Waits = false>
+struct RoomFixture {
+  struct Tag {};
+  using Api = FakeApi<Tag>;
+  using Backend = takt::EventBackend<Api>;
+
+  RoomFixture() : driver(Api::driver()), stream(driver.stream()), session("room", with_room(Records, Waits)) {
+    driver.hold_records(Records);
+    driver.hold(true);
+  }
+  void region(FakeStream* on, int ns = 10) {
+    const takt::Scope s(takt::Forward, Backend(on));
+    driver.work(on, nanoseconds(ns));
+  }
+  void regions(FakeStream* on, int count) {
+    for (int each = 0; each < count; ++each) { region(on); }
+  }
+  void finish() {
+    driver.finish();
+    takt::complete(std::chrono::milliseconds(0));
+  }
+  takt::PathStats path(const std::string& name) {
+    const takt::Snapshot snapshot = session.snapshot();
+    for (const takt::PathStats& each : snapshot.paths) {
+      if (each.name == name) { return each; }
+    }
+    return {};
+  }
+  std::uint64_t losses(const std::string& what) { return takt_test::losses_of(session.snapshot(), what); }
+  /// Events that are not free. Those that were given back before they had finished are asked for when others are needed.
+  std::uint32_t out() {
+    auto& device = takt::detail::EventDevice<Api>::instance();
+    return device.events() - device.free_events();
+  }
+  void all_well() {
+    REQUIRE(driver.misuses() == std::vector<std::string>{});
+    REQUIRE(driver.unbalanced() == 0);
+  }
+
+  FakeDriver& driver;
+  FakeStream* stream;
+  takt::Session session;
+};
+
+}  // namespace
+
+using StillRoom = RoomFixture<1, 256>;
+TEST_CASE_METHOD(StillRoom, "StreamRoom: a stream that stands still gets 256 records at most, and others go on") {
+  FakeStream* const other = driver.stream();
+  for (int each = 0; each < 1024; ++each) {
+    region(stream);
+    region(other);
+    driver.run(other, 3);
+  }
+  CHECK(path("Forward").host.n() == 2048);
+  CHECK(driver.calls(FakeDriver::Call::record) == 224 + 2048);  // an eighth is for the ends of regions around these
+  CHECK(losses("skipped_stream_full") == 1024 - 112);
+  CHECK(losses("device_skipped") == 1024 - 112);
+  finish();
+  CHECK(path("Forward").device.n() == 112 + 1024);
+  regions(stream, 100);
+  finish();
+  CHECK(path("Forward").device.n() == 112 + 1024 + 100);
+  all_well();
+}
+
+using NestedRoom = RoomFixture<2, 64>;
+TEST_CASE_METHOD(NestedRoom, "StreamRoom: the ends of regions find room where begins do not, also of laps") {
+  {
+    const takt::Scope batch(takt::Batch, Backend(stream));
+    takt::Scope s(takt::Backward, Backend(stream));
+    regions(stream, 1000);
+    s.lap(takt::Comm);
+    regions(stream, 1000);
+  }
+  CHECK(driver.calls(FakeDriver::Call::record) == 56 + 3);
+  CHECK(path("Batch").device_pending == 1);
+  CHECK(path("Backward").device_pending == 1);
+  CHECK(path("Comm").device_pending == 1);
+  finish();
+  CHECK(path("Batch").device.n() == 1);
+  CHECK(out() == 0);
+  all_well();
+}
+
+using IdleRoom = RoomFixture<3, 64>;
+TEST_CASE_METHOD(IdleRoom, "StreamRoom: what a thread that idles has not looked at keeps no other from going on") {
+  std::atomic<bool> filled{false};
+  std::atomic<bool> done{false};
+  std::thread idle([&] {
+    regions(stream, 100);
+    filled = true;
+    while (!done) { std::this_thread::yield(); }
+  });
+  while (!filled) { std::this_thread::yield(); }
+  regions(stream, 10);
+  CHECK(losses("skipped_stream_full") == 100 - 28 + 10);
+  driver.finish();
+  regions(stream, 25);
+  CHECK(losses("skipped_stream_full") <= 100 - 28 + 10 + takt::detail::Patience::kEnds);
+  done = true;
+  idle.join();
+  finish();
+  CHECK(path("Forward").device.n() >= 28 + 10);
+  all_well();
+}
+
+using WaitingRoom = RoomFixture<4, 64, true>;
+TEST_CASE_METHOD(WaitingRoom, "StreamRoom: where the program asks for it the host waits for room, and loses nothing") {
+  driver.allow_waiting();
+  {
+    const takt::Scope batch(takt::Batch, Backend(stream));
+    takt::Scope s(takt::Backward, Backend(stream));
+    regions(stream, 1000);
+    s.lap(takt::Comm);
+  }
+  CHECK(losses("device_skipped") == 0);
+  CHECK(losses("skipped_stream_full") == losses("waited_when_full"));
+  CHECK(losses("waited_when_full") >= 1000 / 32);
+  driver.begin_capture(stream);
+  regions(stream, 10);
+  REQUIRE(driver.end_capture(stream));
+  CHECK(losses("device_skipped") == 10);
+  finish();
+  CHECK(path("Forward").device.n() == 1000);
+  all_well();
+}
+
+using RefusedRoom = RoomFixture<5, 64>;
+TEST_CASE_METHOD(RefusedRoom, "StreamRoom: records that the driver refuses take no room for ever") {
+  driver.script(FakeDriver::Call::record, takt::EventStatus::refused, 1000);
+  regions(stream, 1000);
+  CHECK(losses("skipped_refused") == 1000);
+  CHECK(losses("skipped_stream_full") == 0);
+  regions(stream, 1);
+  finish();
+  regions(stream, 20);
+  finish();
+  CHECK(path("Forward").device.n() == 21);
+  all_well();
+}
+
+using ManyRooms = RoomFixture<6, 64>;
+TEST_CASE_METHOD(ManyRooms, "StreamRoom: streams beyond those that are followed are bounded as well") {
+  std::vector<FakeStream*> streams;
+  for (int each = 0; each < 1500; ++each) {
+    streams.push_back(driver.stream());
+    region(streams.back());
+    driver.finish();
+  }
+  const std::uint64_t skipped = losses("skipped_stream_full");
+  CHECK(skipped < 1000);
+  finish();
+  for (int round = 0; round < 3; ++round) {
+    for (FakeStream* each : streams) {
+      regions(each, 40);
+      driver.finish();
+      takt::complete(std::chrono::milliseconds(0));
+    }
+  }
+  finish();
+  region(streams.back());
+  finish();
+  CHECK(path("Forward").device.n() + losses("device_skipped") == 1500 + 3 * 1500 * 40 + 1);
+  CHECK(path("Forward").device.n() >= 3 * 1500 * 28);
+  CHECK(out() <= 64);
+  all_well();
+}
+
+using ThreadsRoom = RoomFixture<7, 64>;
+TEST_CASE_METHOD(ThreadsRoom, "StreamRoom: threads at ten times the bound never pass it, and lose nothing uncounted") {
+  FakeStream* const stuck = driver.stream();
+  std::atomic<bool> stop{false};
+  std::thread device([&] {
+    while (!stop) {
+      driver.run(stream, 7);
+      std::this_thread::yield();
+    }
+  });
+  constexpr int kThreads = 6;
+  const int rounds = takt_test::scaled(300);
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&, thread] {
+      takt_test::Random random(static_cast<std::uint64_t>(thread) + 1);
+      for (int round = 0; round < rounds; ++round) {
+        takt::Scope outer(takt::Comm, Backend(stream));
+        for (std::uint64_t each = random.below(20); each != 0; --each) { region(stream); }
+        outer.lap(takt::Comm);
+        region(stuck);
+      }
+    });
+  }
+  for (std::thread& each : threads) { each.join(); }
+  stop = true;
+  device.join();
+  finish();
+  REQUIRE(takt::complete(std::chrono::seconds(60)));
+  const takt::PathStats comm = path("Comm");
+  const takt::Snapshot snapshot = session.snapshot();
+  std::uint64_t host = 0;
+  std::uint64_t spans = 0;
+  for (const takt::PathStats& each : snapshot.paths) {
+    host += each.host.n();
+    spans += each.device.n();
+  }
+  CHECK(spans + losses("device_skipped") == host);
+  CHECK(losses("skipped_stream_full") >= losses("device_skipped") / 2);
+  CHECK(out() <= 64 + 64);
+  all_well();
+}
