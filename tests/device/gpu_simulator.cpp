@@ -13,7 +13,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
-#include <limits>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -25,6 +24,7 @@ namespace {
 constexpr std::int64_t kLaunch = 3000;  // ns from a call to its work
 constexpr std::int64_t kRecord = 1000;  // ns that an event takes of its stream
 constexpr std::int64_t kLongestGate = 3'000'000'000;
+constexpr std::size_t kDepth = 1024;  // entries of a stream's queue: with so many the host is held
 constexpr int kNotReady = 600;
 
 std::int64_t now_ns() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
@@ -69,16 +69,6 @@ struct SimulatedGraph {
 namespace {
 
 using gpu_simulation::Device;
-
-/// Entries of a stream's queue: with so many in it the host is held. SIMULATED_DEPTH=1024 is what drivers are reported to have;
-/// without it a queue takes all.
-std::size_t depth() {
-  static const std::size_t entries = [] {
-    const char* given = std::getenv("SIMULATED_DEPTH");
-    return given == nullptr ? std::numeric_limits<std::size_t>::max() : static_cast<std::size_t>(std::atol(given));
-  }();
-  return entries;
-}
 
 std::set<SimulatedStream*> streams;
 std::atomic<long> holds{0};  // times that the host found a queue full
@@ -175,7 +165,7 @@ bool is_done(SimulatedStream& stream) {
 bool is_full(SimulatedStream& stream) {
   advance(stream);
   while (!stream.ends.empty() && stream.ends.front() <= now_ns()) { stream.ends.pop_front(); }
-  return stream.queue.size() + stream.ends.size() >= depth();
+  return stream.queue.size() + stream.ends.size() >= kDepth;
 }
 
 /// While the stream is full the host is held, and with it all other threads that call the driver.
@@ -187,8 +177,7 @@ void submit(SimulatedStream* stream, SimulatedStream::Item item) {
     real.capture->nodes.push_back(item);
     return;
   }
-  // At a million it is looked at in any case: what has ended is forgotten then.
-  if (real.queue.size() + real.ends.size() >= std::min<std::size_t>(depth(), 1'000'000) && is_full(real)) {
+  if (real.queue.size() + real.ends.size() >= kDepth && is_full(real)) {
     holds.fetch_add(1, std::memory_order_relaxed);
     while (is_full(real)) { std::this_thread::yield(); }
   }
