@@ -12,7 +12,8 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CTEST, BUILD = sys.argv.pop(1), sys.argv.pop(1)
 # Servers of others, packages, and what looks at sources and pages.
-ONCE = ("mlflow.", "wandb.", "mpi.", "nvml.", "page.", "shell.", "consumer.", "headers.", "package.", "reference.", "lint.")
+ONCE = ("mlflow.", "wandb.", "mpi.", "nvml.", "page.", "shell.", "consumer.", "headers.", "package.", "reference.", "lint.",
+        "torch.")
 
 
 def tests(*options):

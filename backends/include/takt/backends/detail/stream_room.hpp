@@ -31,8 +31,10 @@ class StreamRoom {
   StreamRoom(Pool& events, StreamTable& streams) noexcept : events_(events), streams_(streams) {}
 
   /// `slot` is about to be recorded on the stream of this order. False where as many are in flight as may be, and the
-  /// device says that the oldest has not finished. \param begins an eighth is kept for the ends of regions. \param
-  /// silent: the device is not to be asked. \param query of a Slot that is out of use.
+  /// device says that the oldest has not finished.
+  /// \param begins an eighth is kept for the ends of regions.
+  /// \param silent the device is not to be asked.
+  /// \param query of a Slot that is out of use.
   template <class Query>
   bool take(Slot& slot, std::uintptr_t order, bool begins, bool silent, Query query) noexcept {
     const std::uint64_t most = room(begins);
