@@ -66,7 +66,7 @@ constexpr HostHabits kLateAndAlone = {5 * kMicro, 30, 1500 * kMicro, 1};
 /// copies, and a second one computes now and then. What truly ran is known, and what Takt is told of it.
 class Training {
  public:
-  enum Stream : unsigned { kMain, kSide, kCopies, kSecond, kStreams };
+  enum Stream : unsigned { kMain, kSide, kCopies, kSecondMain, kStreams };
 
   Training(const HostHabits& habits, std::uint64_t seed) : habits_(habits), random_(seed) {}
 
@@ -76,7 +76,7 @@ class Training {
       if (random_.below(3) != 0) { work_in(kCopies, Kind::io, 3); }
       work_in(kMain, Kind::compute, 4);
       region(kMain, Kind::compute, kRegion, [this] { backward(); });
-      if (random_.below(3) == 0) { wait_for(kSecond, kMain), work_in(kSecond, Kind::compute, 2); }
+      if (random_.below(3) == 0) { wait_for(kSecondMain, kMain), work_in(kSecondMain, Kind::compute, 2); }
       work_in(kMain, Kind::other, 2);
       if (random_.below(3) == 0) { waited(Exposed::For::io, kCopies); }
     });
