@@ -61,7 +61,9 @@ bool is_per_thread(ihipStream_t* stream) noexcept { return reinterpret_cast<std:
 /// Of a thread that has used its default stream. Never freed, so that no later thread has the same.
 struct StreamOfThread {
   std::atomic<bool> ended{false};
+  StreamOfThread* before = nullptr;  // all are chained: what nobody can reach any more counts as leaked
 };
+std::atomic<StreamOfThread*> last_stream_of_thread{nullptr};
 
 /// The calling thread's; made at the first call. nullptr without memory.
 StreamOfThread* stream_of_thread() noexcept {
@@ -76,6 +78,9 @@ StreamOfThread* stream_of_thread() noexcept {
     static thread_local End end;
     own = new (std::nothrow) StreamOfThread;
     end.of = own;
+    if (own == nullptr) { return nullptr; }
+    own->before = last_stream_of_thread.load(std::memory_order_relaxed);  // nobody follows the chain
+    while (!last_stream_of_thread.compare_exchange_weak(own->before, own, std::memory_order_relaxed)) {}
   }
   return own;
 }

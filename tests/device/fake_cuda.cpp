@@ -4,7 +4,9 @@
 // A libcuda.so.1 without a device: what Takt uses of the driver, on a FakeDriver, and what cuda_program.cpp does to it.
 #include "support/fake_driver.hpp"
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -13,7 +15,6 @@
 #include <set>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace {
 
@@ -91,9 +92,21 @@ class Contexts {
   long unbalanced() const { return pushes_ - pops_; }
 
  private:
-  static std::vector<FakeContext*>& stack() {
-    static thread_local auto* const stack = new std::vector<FakeContext*>;  // a thread that ends may still call
-    return *stack;
+  /// Without a destructor: a thread that ends may still call.
+  class Stack {
+   public:
+    bool empty() const { return count_ == 0; }
+    FakeContext* back() const { return of_.at(count_ - 1); }
+    void push_back(FakeContext* context) { of_.at(count_++) = context; }
+    void pop_back() { --count_; }
+
+   private:
+    std::array<FakeContext*, 16> of_{};
+    std::size_t count_ = 0;
+  };
+  static Stack& stack() {
+    static thread_local Stack stack;
+    return stack;
   }
   bool is_gone(FakeContext* context) { return context == &primary() && !active_; }
 
