@@ -65,7 +65,7 @@ torch() {
   need_packages libtorch-dev:/usr/include/ATen/record_function.h
   g++ -std=c++17 -O3 -DNDEBUG -Iinclude -Ibackends/include -isystem /usr/include/torch/csrc/api/include tests/torch/torch_bench.cpp \
     build-bench/libtakt.a -pthread -ldl -ltorch -ltorch_cpu -lc10 -o build-bench/torch_bench
-  build-bench/torch_bench "$@"
+  OMP_NUM_THREADS=1 build-bench/torch_bench "$@"  # with several threads steps differ by more than what is measured
 }
 
 say "Building (release)"
