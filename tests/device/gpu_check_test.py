@@ -180,6 +180,22 @@ class Limits(unittest.TestCase):
         self.assertEqual(rows[0], ("G0", "first", "1", "1", "pass"))
         self.assertEqual(rows[1][2:], ("ends with 0", "not ended after 77 s", "fail"))
 
+    def test_one_that_begins_while_the_checks_are_ended_is_ended_too(self):
+        starts = subprocess.Popen
+        begun = []
+
+        def started(*words, **how):
+            begun.append(starts(*words, **how))
+            os.kill(os.getpid(), signal.SIGTERM)  # before anybody knows of it
+            return begun[0]
+        self.addCleanup(signal.signal, signal.SIGTERM, signal.signal(signal.SIGTERM, lambda *_: sys.exit(1)))
+        with unittest.mock.patch("subprocess.Popen", started), self.assertRaises(SystemExit):
+            self.machine.run(["tail", "-f", "/dev/null"])
+        left = begun[0].poll() is None
+        begun[0].kill()
+        begun[0].wait()
+        self.assertFalse(left)
+
     def test_nobody_waits_for_what_a_child_of_it_left_behind(self):
         """The one left behind keeps stdout open, and is in a session of its own, as what a kill does not reach."""
         pid = pathlib.Path(self.machine.scratch) / "pid"

@@ -54,13 +54,18 @@ class Machine:
         begin = time.monotonic()
         with tempfile.TemporaryFile("w+", dir=self.scratch) as out, tempfile.TemporaryFile("w+", dir=self.scratch) as err:
             # Files and not pipes: nobody has to wait for the end of what a child of it keeps open.
-            child = subprocess.Popen([str(word) for word in command], env={**self.env, **env}, stdin=subprocess.DEVNULL,
-                                     stdout=out, stderr=err, start_new_session=True)
+            hold(signal.SIG_BLOCK)  # else one that begins just now would go on, known to nobody
             try:
-                status = ended(child, limit)
-            finally:  # also where somebody ends this program: a GPU must not stay busy
-                if child.returncode is None:
-                    end_all_of(child)
+                child = subprocess.Popen([str(word) for word in command], env={**self.env, **env}, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+                                         start_new_session=True, preexec_fn=lambda: hold(signal.SIG_UNBLOCK))
+                try:
+                    hold(signal.SIG_UNBLOCK)
+                    status = ended(child, limit)
+                finally:  # also where somebody ends this program: a GPU must not stay busy
+                    if child.returncode is None:
+                        end_all_of(child)
+            finally:
+                hold(signal.SIG_UNBLOCK)
             taken = time.monotonic() - begin
             printed, complained = (text(file) for file in (out, err))
         if status is None:
@@ -69,6 +74,11 @@ class Machine:
 
     def check(self, *arguments, **options):
         return self.run([self.gpu_check, *arguments], **options)
+
+
+def hold(how):
+    """SIGTERM, which ends the checks, comes later, or now."""
+    signal.pthread_sigmask(how, {signal.SIGTERM})
 
 
 def ended(child, limit):
