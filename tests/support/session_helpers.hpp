@@ -37,6 +37,14 @@ inline std::uint64_t calls_of(const takt::Snapshot& snapshot, const std::string&
   return path == kNowhere ? 0 : snapshot.paths[path].host.n();
 }
 
+/// What the first path of that name tells, wherever it lies; nothing if there is none.
+inline takt::PathStats path_called(const takt::Snapshot& snapshot, const std::string& name) {
+  for (const takt::PathStats& each : snapshot.paths) {
+    if (each.name == name) { return each; }
+  }
+  return {};
+}
+
 /// All that was lost for one reason, in whichever place.
 inline std::uint64_t losses_of(const takt::Snapshot& snapshot, const std::string& what) {
   std::uint64_t count = 0;

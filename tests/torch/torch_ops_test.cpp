@@ -31,23 +31,14 @@ class Since {
   Since() : session_("torch", takt_test::by_hand()), before_(session_.snapshot()) {}
   /// \param path such as "Forward/aten::relu".
   std::uint64_t calls(const std::string& path) const {
-    return calls_in(session_.snapshot(), path) - calls_in(before_, path);
+    return takt_test::calls_of(session_.snapshot(), path) - takt_test::calls_of(before_, path);
   }
-  takt::PathStats at(const std::string& path) const { return find(session_.snapshot(), path); }
+  takt::PathStats at(const std::string& path) const {
+    const takt::Snapshot now = session_.snapshot();
+    return now.paths.at(takt_test::find_path(now, path));
+  }
 
  private:
-  static takt::PathStats find(const takt::Snapshot& snapshot, const std::string& path) {
-    std::vector<std::string> full;
-    for (const takt::PathStats& each : snapshot.paths) {
-      full.push_back(each.parent == takt::PathStats::kNoParent ? each.name : full[each.parent] + "/" + each.name);
-      if (full.back() == path) { return each; }
-    }
-    return {};
-  }
-  static std::uint64_t calls_in(const takt::Snapshot& snapshot, const std::string& path) {
-    return find(snapshot, path).host.n();
-  }
-
   mutable takt::Session session_;
   takt::Snapshot before_;
 };

@@ -53,13 +53,7 @@ struct RoomFixture {
     driver.finish();
     takt::complete(std::chrono::milliseconds(0));
   }
-  takt::PathStats path(const std::string& name) {
-    const takt::Snapshot snapshot = session.snapshot();
-    for (const takt::PathStats& each : snapshot.paths) {
-      if (each.name == name) { return each; }
-    }
-    return {};
-  }
+  takt::PathStats path(const std::string& name) { return takt_test::path_called(session.snapshot(), name); }
   std::uint64_t losses(const std::string& what) { return takt_test::losses_of(session.snapshot(), what); }
   /// Events that are not free. Those that were given back before they had finished are asked for when others are needed.
   std::uint32_t out() {

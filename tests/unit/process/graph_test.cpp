@@ -60,13 +60,7 @@ struct GraphFixture {
     takt::GraphReplay each(regions, on());
     driver.launch(graph, stream);
   }
-  takt::PathStats path(const std::string& name) {
-    const takt::Snapshot snapshot = session.snapshot();
-    for (const takt::PathStats& each : snapshot.paths) {
-      if (each.name == name) { return each; }
-    }
-    return {};
-  }
+  takt::PathStats path(const std::string& name) { return takt_test::path_called(session.snapshot(), name); }
   std::uint64_t losses(const std::string& what) { return takt_test::losses_of(session.snapshot(), what); }
   std::uint32_t used() { return Device::instance().events() - Device::instance().free_events(); }
   void all_well() {
