@@ -44,6 +44,7 @@ TAKT_BEGIN_NAMESPACE
 ///     bool graph_mark(Mark& mark) noexcept;                         // a mark of a graph that is being captured
 ///     bool wait(Mark mark) noexcept;                                // only where the program asks for that
 ///     bool mark_begin(Mark& mark) noexcept;                         // a reading that needs room for another one
+///     bool wait_for_room() noexcept;                                // with it, as wait()
 ///     static bool may_poll() noexcept;                              // whether a thread of Takt's own may ask
 ///     static const char* memory_of(const void*) noexcept;           // where an address lies
 ///
@@ -62,7 +63,8 @@ class DeviceTraits {
   template <class T>
   using HasWait = std::is_same<bool, decltype(std::declval<T&>().wait(Mark{}))>;
   template <class T>
-  using HasMarkBegin = std::is_same<bool, decltype(std::declval<T&>().mark_begin(std::declval<Mark&>()))>;
+  using HasRoom = std::is_same<bool, decltype(std::declval<T&>().mark_begin(std::declval<Mark&>()) &&
+                                              std::declval<T&>().wait_for_room())>;
   template <class T>
   using HasMayPoll = std::is_same<bool, decltype(T::may_poll())>;
   template <class T>
@@ -79,7 +81,7 @@ class DeviceTraits {
   static constexpr bool has_offer = Passes<HasOffer, B>::value;
   static constexpr bool has_graph_mark = Passes<HasGraphMark, B>::value;
   static constexpr bool has_wait = Passes<HasWait, B>::value;
-  static constexpr bool has_mark_begin = Passes<HasMarkBegin, B>::value;
+  static constexpr bool has_room = Passes<HasRoom, B>::value;
   static constexpr bool has_may_poll = Passes<HasMayPoll, B>::value;
   static constexpr bool has_memory_of = Passes<HasMemoryOf, B>::value;
 };
@@ -93,6 +95,14 @@ B backend_of(void* handle) noexcept {
     return B(static_cast<Device*>(handle));
   } else {
     return B(*static_cast<Device*>(handle));
+  }
+}
+
+template <class B, class Device>
+constexpr void add_room_ops(DeviceOps& ops) noexcept {
+  if constexpr (DeviceTraits<B>::has_room) {
+    ops.mark_begin = [](void* handle, Mark& mark) noexcept { return backend_of<B, Device>(handle).mark_begin(mark); };
+    ops.wait_for_room = [](void* handle) noexcept { return backend_of<B, Device>(handle).wait_for_room(); };
   }
 }
 
@@ -130,9 +140,7 @@ constexpr DeviceOps device_ops_of() noexcept {
   if constexpr (Extra::has_wait) {
     ops.wait = [](void* handle, Mark mark) noexcept { return backend_of<B, Device>(handle).wait(mark); };
   }
-  if constexpr (Extra::has_mark_begin) {
-    ops.mark_begin = [](void* handle, Mark& mark) noexcept { return backend_of<B, Device>(handle).mark_begin(mark); };
-  }
+  add_room_ops<B, Device>(ops);
   if constexpr (Extra::has_may_poll) { ops.may_poll = &B::may_poll; }
   if constexpr (Extra::has_memory_of) { ops.memory_of = &B::memory_of; }
   return ops;

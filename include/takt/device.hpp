@@ -76,10 +76,11 @@ struct DeviceOps {
   /// been reached, and any of its handles serves for any mark. nullptr: never.
   bool (*graph_mark)(void* handle, Mark& mark) noexcept = nullptr;
   /// Waits until the device has come to `mark`. Called only where the program has asked for that. False where it cannot
-  /// be done. With mark_begin also called with 0: waits until there is room on the stream; false where there is.
+  /// be done.
   bool (*wait)(void* handle, Mark mark) noexcept = nullptr;
-  /// Whether a thread of Takt's own may ask as well: ask() with Questions::foreign, and locate() before
-  /// end_questions(). nullptr: no.
+  /// Whether a thread of Takt's own may ask now: ask() with Questions::foreign, and locate() before end_questions().
+  /// It is asked for each few of these, and by threads that record, which ask themselves where it may not. nullptr:
+  /// never.
   bool (*may_poll)() noexcept = nullptr;
   /// Where an address lies, as far as the driver knows: "host", "device" or "managed"; nullptr where it cannot tell.
   /// Static storage. nullptr: never asked.
@@ -87,6 +88,10 @@ struct DeviceOps {
   /// As mark(), for a region that begins: false also where its end, and those of the regions around it, might find no
   /// room among the marks that may be in flight (most_in_flight()). nullptr: mark() does as well.
   bool (*mark_begin)(void* handle, Mark& mark) noexcept = nullptr;
+  /// Waits until a part of the marks in flight on the stream has been reached, where there is no room for another one.
+  /// Called only where the program has asked for that. False where there is room, or it cannot be done. Comes with
+  /// mark_begin, or neither does.
+  bool (*wait_for_room)(void* handle) noexcept = nullptr;
 };
 
 /// How many marks may be in flight on one stream, from all threads: on its queue, and not known to have been reached

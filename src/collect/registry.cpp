@@ -116,8 +116,8 @@ TAKT_COLD void Registry::look_at_orphans() noexcept {
   } catch (const std::bad_alloc&) {}  // the next one tries again
 }
 
-void Registry::ask_devices() {
-  for (Slot* slot : threads_.slots()) { slot->recorder->ask_devices(); }
+void Registry::ask_devices(const std::function<void()>& rest) {
+  for (Slot* slot : threads_.slots()) { slot->recorder->ask_devices(rest); }
 }
 
 bool Registry::complete(Recorder* here, std::uint64_t deadline_ns) noexcept {

@@ -15,6 +15,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string_view>
 #include <vector>
@@ -41,8 +42,9 @@ class Registry {
   void poll_orphans() noexcept {
     if (TAKT_UNLIKELY(threads_.has_orphans())) { look_at_orphans(); }
   }
-  /// Asks devices for results that threads wait for, which take them in when they come by. Holds no lock while it asks.
-  void ask_devices();
+  /// Asks devices for results that threads wait for, which take them in when they come by. Calls `rest` after each few
+  /// questions, and holds no lock meanwhile.
+  void ask_devices(const std::function<void()>& rest);
   /// Waits until no device result is pending on threads that have ended or this one, at most until `deadline_ns`.
   bool complete(Recorder* here, std::uint64_t deadline_ns) noexcept;
 

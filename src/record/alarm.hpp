@@ -11,7 +11,7 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Wakes the thread that collects. ring() takes no lock, and is a system call only if a thread may be asleep and it
+/// Wakes a thread of Takt. ring() takes no lock, and is a system call only if a thread may be asleep and it
 /// has not rung since the last clear(). Any thread.
 class Alarm {
  public:

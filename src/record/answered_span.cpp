@@ -10,26 +10,35 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-void DeviceQueue::ask(const Recorder& recorder) noexcept {
+std::atomic<bool> gpu_polling{false};
+
+Alarm gpu_poll_alarm;
+
+void DeviceQueue::ask(const Recorder& recorder, const std::function<void()>& rest) noexcept {
   const unsigned lanes = lanes_.get();
   for (unsigned lane = 0; lane < lanes; ++lane) {
-    while (ask_lane(recorder.clock(), *lane_[lane])) {}
+    Row row = Row::more;
+    while (row == Row::more) {
+      row = ask_lane(recorder.clock(), *lane_[lane]);
+      if (row != Row::none) { rest(); }
+    }
   }
 }
 
-/// Returns whether there is more to ask for.
-bool DeviceQueue::ask_lane(const Clock& clock, Lane& lane) noexcept {
-  if (!lane.shared.get() || !lane.use.enter(LaneUse::kAsker)) { return false; }
-  const bool more = lane.shared.get() && ask_some(clock, lane);  // it may have changed its stream before the door
+DeviceQueue::Row DeviceQueue::ask_lane(const Clock& clock, Lane& lane) noexcept {
+  if (!lane.shared.get() || !lane.use.enter(LaneUse::kAsker)) { return Row::none; }
+  // It may have changed its stream before the door.
+  const bool may = lane.shared.get() && lane.stream.ops->may_poll();
+  const Row row = may ? ask_some(clock, lane) : Row::none;
   lane.use.leave(LaneUse::kAsker);
-  return more;
+  return row;
 }
 
-bool DeviceQueue::ask_some(const Clock& clock, Lane& lane) noexcept {
+DeviceQueue::Row DeviceQueue::ask_some(const Clock& clock, Lane& lane) noexcept {
   const std::uint32_t tail = lane.tail.get();
   std::uint32_t at = lane.head;
   while (at != tail && lane.span[at % kPending].is_known()) { ++at; }
-  if (at == tail) { return false; }
+  if (at == tail) { return Row::none; }
   const std::uint32_t end = at + std::min(tail - at, kInARow);
   const StreamRef stream = lane.stream;
   Sights* const sights = lane.sights.get();
@@ -54,7 +63,7 @@ bool DeviceQueue::ask_some(const Clock& clock, Lane& lane) noexcept {
     before = at;
     at = drain(at, end, look);
   } while (at != before);
-  return at == end && end != tail;
+  return at == end && end != tail ? Row::more : Row::last;
 }
 
 DeviceQueue::Hold::Hold(Recorder& recorder) noexcept : recorder_(recorder), queue_(recorder.devices()) {

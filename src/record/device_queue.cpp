@@ -47,8 +47,9 @@ bool take_mark(StreamRef stream, Mark& mark, bool begins) noexcept {
   auto* const take = begins && ops.mark_begin != nullptr ? ops.mark_begin : ops.mark;
   bool marked = take(stream.handle, mark);
   if (TAKT_LIKELY(marked) || !wait_when_full.load(std::memory_order_relaxed)) { return marked; }
-  const bool waits = ops.mark_begin != nullptr && ops.wait != nullptr;
-  while (waits && !marked && ops.wait(stream.handle, 0)) { marked = take(stream.handle, mark); }
+  while (!marked && ops.wait_for_room != nullptr && ops.wait_for_room(stream.handle)) {
+    marked = take(stream.handle, mark);
+  }
   return marked;
 }
 
@@ -85,8 +86,6 @@ TAKT_COLD DeviceBegin DeviceBegin::traced(StreamRef stream, const Clock& clock, 
 std::atomic<bool> wait_when_full{false};
 
 std::atomic<std::uint32_t> records_in_flight{kRecordsInFlight};
-
-std::atomic<bool> gpu_polling{false};
 
 void DeviceQueue::wait(Recorder& recorder, StreamRef stream) noexcept {
   Lane* lane = find(stream);
@@ -240,8 +239,12 @@ void DeviceQueue::poll_lane(Recorder& recorder, Lane& lane, bool all) noexcept {
   if (TAKT_LIKELY(!lane.shared.own())) {
     look_at(recorder, lane, all, true);
   } else if (lane.use.enter(LaneUse::kOwner)) {  // else another thread asks or reads: its results come at the next poll
-    look_at(recorder, lane, all, all || !gpu_polling.load(std::memory_order_relaxed));
+    // While something is being captured the other thread asks nothing.
+    const bool polled = gpu_polling.load(std::memory_order_relaxed) && lane.stream.ops->may_poll();
+    look_at(recorder, lane, all, all || !polled);
+    const bool many = lane.tail.own() - lane.head >= most_in_flight() / 8;
     lane.use.leave(LaneUse::kOwner);
+    if (polled && many) { gpu_poll_alarm.ring(); }
   }
 }
 

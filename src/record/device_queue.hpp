@@ -7,6 +7,7 @@
 #include <takt/device.hpp>
 #include <takt/stream.hpp>
 
+#include "record/alarm.hpp"
 #include "record/answered_span.hpp"
 #include "record/lane_use.hpp"
 #include "record/moment.hpp"
@@ -14,6 +15,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -79,8 +81,9 @@ class DeviceQueue {
   void poll_if_due(Recorder& recorder, StreamRef stream) noexcept;
   void abandon(Recorder& recorder) noexcept;
 
-  /// Asks for results on behalf of the owner, of shared rings that no other thread uses at the moment. Any thread.
-  void ask(const Recorder& recorder) noexcept;
+  /// Asks for results on behalf of the owner, of shared rings that no other thread uses at the moment. Calls `rest`
+  /// after a few questions, without a hold on anything. Any thread.
+  void ask(const Recorder& recorder, const std::function<void()>& rest) noexcept;
   /// While it lives, the owner takes nothing in. One thread at a time (Registry's collect lock).
   class Hold {
    public:
@@ -119,7 +122,8 @@ class DeviceQueue {
   };
   static constexpr std::uint32_t kNoCell = CellRecord::kOther - 1;
   static constexpr std::uint32_t kBatchCell = CellRecord::kOther - 2;
-  static constexpr std::uint32_t kInARow = 64;  // questions of one ask(), for which the owner is kept out
+  static constexpr std::uint32_t kInARow = 16;  // spans asked about without a rest, for which the owner is kept out
+  enum class Row { none, last, more };          // of questions: what there was to ask
   /// When the marks of a span were submitted, and when the last one had been.
   struct Submitted {
     Moment begin;
@@ -163,8 +167,8 @@ class DeviceQueue {
   static Seen look_where(StreamRef stream, const Span& span, const Clock& clock) noexcept;
   static DeviceSpanRecord place_of(const Recorder& recorder, const Lane& lane, const Span& span,
                                    const Seen& seen) noexcept;
-  static bool ask_lane(const Clock& clock, Lane& lane) noexcept;
-  static bool ask_some(const Clock& clock, Lane& lane) noexcept;
+  static Row ask_lane(const Clock& clock, Lane& lane) noexcept;
+  static Row ask_some(const Clock& clock, Lane& lane) noexcept;
   static AnsweredSpan answer_of(const Recorder& recorder, const Lane& lane, const Span& span) noexcept;
 
   MemoryBudget& budget_;
@@ -202,6 +206,9 @@ extern std::atomic<std::uint32_t> records_in_flight;
 
 /// Whether a thread of Takt's own asks devices for results, so that threads that record need not.
 extern std::atomic<bool> gpu_polling;
+
+/// Wakes that thread before its period is over: a stream is about to have no room left for marks.
+extern Alarm gpu_poll_alarm;
 
 /// The kinds of devices of this process that have something to report, in the order in which their streams were first
 /// seen. Any thread.

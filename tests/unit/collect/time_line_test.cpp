@@ -313,7 +313,7 @@ TEST_CASE_METHOD(PolledTest, "time line: a span that another thread has asked fo
     end(open);
     end(batch);
     driver.finish();
-    recorder->ask_devices();
+    recorder->ask_devices([] {});
   };
   const auto is_there = [this](const Harvest& all) {
     REQUIRE(on_streams(all).size() == 1);

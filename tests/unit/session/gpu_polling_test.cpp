@@ -15,6 +15,7 @@
 
 #include "process/process.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -61,7 +62,7 @@ struct PollingFixture : RecorderFixture {
   void ask() {
     std::thread([this] {
       Api::is_without_context = true;
-      recorder->ask_devices();
+      recorder->ask_devices([] {});
       CHECK(Api::visits == 0);
     }).join();
   }
@@ -85,6 +86,9 @@ struct LeaveTag {};
 struct FullTag {};
 struct OffTag {};
 struct CaptureTag {};
+struct SeenTag {};
+struct PaceTag {};
+struct RingTag {};
 struct ModeTag {};
 struct PauseTag {};
 struct FailTag {};
@@ -196,6 +200,73 @@ TEST_CASE_METHOD(CaptureTest, "GPU polling: a global capture of another thread s
   all_well();
 }
 
+using SeenTest = PollingFixture<SeenTag>;
+TEST_CASE_METHOD(SeenTest, "GPU polling: while something is captured the owner asks, and the other thread rests") {
+  region_on(kA, 10);
+  driver.finish();
+  FakeStream* const other = driver.stream();
+  driver.begin_capture(other);
+  end(recorder->begin_device(kB, 0, StreamRef{&takt::event_ops<Api>, other}));  // skipped: so it is seen
+  ask();
+  REQUIRE(questions() == 0);
+  recorder->poll();
+  REQUIRE(found(kA) == 1);
+  REQUIRE(driver.end_capture(other));
+  region_on(kA, 10);
+  driver.finish();
+  driver.pass(nanoseconds(Device::kPauseNs));
+  const std::uint64_t before = questions();
+  ask();
+  REQUIRE(questions() > before);
+  all_well();
+}
+
+using PaceTest = PollingFixture<PaceTag>;
+TEST_CASE_METHOD(PaceTest, "GPU polling: after a few questions the other thread rests, and keeps nobody out") {
+  const takt_test::WideStreams wide(driver);
+  constexpr std::uint64_t kMost = 30;  // 16 spans: their times, and how far the stream has come
+  for (int region = 0; region < 500; ++region) { region_on(kA, 1); }
+  driver.finish();
+  std::uint64_t before = 0;
+  std::uint64_t most = 0;
+  int rests = 0;
+  std::uint64_t taken_in = 0;
+  std::thread([&] {
+    Api::is_without_context = true;
+    recorder->ask_devices([&] {
+      most = std::max(most, questions() - before);
+      before = questions();
+      if (++rests == 3) {
+        std::thread([&] { recorder->poll(); }).join();  // as the owner, which is at work elsewhere
+        taken_in = found(kA);
+      }
+    });
+  }).join();
+  CHECK(most <= kMost);
+  CHECK(rests > 500 / 16);
+  CHECK(taken_in > 16);
+  recorder->poll();
+  CHECK(found(kA) == 500);
+  all_well();
+}
+
+using RingApi = FakeApi<RingTag>;
+TEST_CASE("GPU polling: a stream that is about to be full wakes the other thread before its period is over") {
+  FakeDriver& driver = RingApi::driver();
+  FakeStream* const stream = driver.stream();
+  takt::SessionOptions options = takt_test::by_hand();
+  options.background = true;
+  options.gpu_poll_ms = 3'600'000;
+  takt::Session session("ring", options);
+  static constexpr takt::Key kRing{"Ring", takt::Kind::compute};
+  for (std::uint32_t region = 0; region < kRecordsInFlight / 4; ++region) {
+    const takt::Scope s(kRing, takt::EventBackend<RingApi>(stream));
+  }
+  while (driver.calls(Call::elapsed) == 0) { std::this_thread::yield(); }
+  CHECK(session.close());
+  CHECK(driver.misuses() == std::vector<std::string>{});
+}
+
 using ModeTest = PollingFixture<ModeTag>;
 TEST_CASE_METHOD(ModeTest, "GPU polling: where the relaxed mode cannot be had, Takt's own thread asks nothing") {
   region_on(kA, 10);
@@ -231,7 +302,7 @@ TEST_CASE_METHOD(HushTest, "GPU polling: a backend that does not know of it is l
   device.advance(nanoseconds(7));
   end(open);
   device.resolve_all();
-  recorder->ask_devices();
+  recorder->ask_devices([] {});
   REQUIRE(device.outstanding() == 2);
   recorder->poll();
   REQUIRE(found(kB) == 1);
@@ -294,7 +365,7 @@ TEST_CASE_METHOD(StuckTest, "GPU polling: an owner goes on while the other threa
   region_on(kA, 10);
   driver.finish();
   Api::holds_questions = true;
-  std::thread asker([this] { recorder->ask_devices(); });
+  std::thread asker([this] { recorder->ask_devices([] {}); });
   while (Api::held_questions == 0) { std::this_thread::yield(); }
   for (std::uint32_t region = 1; region < kPending + 5; ++region) { region_on(kA, 1); }
   recorder->poll();

@@ -37,7 +37,8 @@ TAKT_BEGIN_NAMESPACE
 ///     std::uint64_t now_ns();                                   // monotonic
 ///     bool exchange_mode(int& mode);                            // of captures, for this thread; 2 is relaxed
 ///     bool pauses_at_captures();                                // nothing is asked for a while after a capture was
-///                                                               // seen, and nothing by a thread of Takt's own
+///                                                               // seen, and never by a thread of Takt's own, which
+///                                                               // pauses then in any case
 ///     bool visit(const EventContextId&);                        // current on a thread that has none, until leave()
 ///     void leave();
 ///
@@ -73,10 +74,11 @@ class EventBackend {
   }
   void end_questions(Questions& questions) noexcept { device().end_questions(questions); }
   bool graph_mark(Mark& mark) noexcept { return device().graph_mark(stream_, mark); }
-  bool wait(Mark mark) noexcept { return mark != 0 ? device().wait(stream_, mark) : device().wait_for_room(stream_); }
+  bool wait(Mark mark) noexcept { return device().wait(stream_, mark); }
+  bool wait_for_room() noexcept { return device().wait_for_room(stream_); }
   void release(Mark mark) noexcept { device().release(mark); }
   static DeviceReport report() noexcept { return device().report(); }
-  static bool may_poll() noexcept { return !Api::pauses_at_captures(); }
+  static bool may_poll() noexcept { return device().may_poll(); }
   static const char* memory_of(const void* address) noexcept { return ask_memory<Api>(address, 0); }
   void offer(Mark mark) noexcept { device().offer(mark); }
   bool locate(Mark mark, DevicePlace& place) noexcept { return device().locate(mark, place); }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <takt/backends/detail/errno_kept.hpp>
 #include <takt/backends/detail/event_api.hpp>
 #include <takt/backends/detail/event_contexts.hpp>
 #include <takt/backends/detail/event_counts.hpp>
@@ -11,7 +12,6 @@
 #include <takt/device.hpp>
 
 #include <atomic>
-#include <cerrno>
 #include <cmath>
 #include <cstdint>
 #include <initializer_list>
@@ -21,15 +21,6 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// The program's errno: a region may end between a call that failed and the program's question why.
-struct ErrnoKept {
-  ErrnoKept() noexcept : kept(errno) {}
-  ~ErrnoKept() { errno = kept; }
-  ErrnoKept(const ErrnoKept&) = delete;
-  ErrnoKept& operator=(const ErrnoKept&) = delete;
-  const int kept;
-};
-
 /// All that a process keeps of one kind of device: its contexts with their events, and what was not timed. Any thread;
 /// takes no lock, never waits for the device, and calls the driver only where that can be noticed by nobody.
 template <class Api>
@@ -37,7 +28,7 @@ class EventDevice {
  public:
   using Stream = typename Api::Stream;
   static constexpr unsigned kContexts = EventContexts<Api>::kMost;
-  static constexpr std::uint64_t kPauseNs = 20'000'000;  ///< without a question after somebody was seen capturing
+  static constexpr std::uint64_t kPauseNs = 20'000'000;  ///< see may_poll() and Api::pauses_at_captures()
 
   /// Never destroyed: threads may outlive static objects.
   static EventDevice& instance() noexcept {
@@ -68,6 +59,7 @@ class EventDevice {
     const RelaxedMode<Api> relaxed;
     EventContextId id;
     if (const EventStatus status = Api::enter_capture(stream, id); status != EventStatus::done) { return skip(status); }
+    pause();
     Slot* slot = take_slot(id);
     if (slot == nullptr) { return false; }
     slot->handle = nullptr;
@@ -191,6 +183,9 @@ class EventDevice {
     if (questions.begun && questions.mode != kUnknownMode) { Api::exchange_mode(questions.mode); }
     questions = Questions();
   }
+
+  /// Whether a thread of Takt's own may ask now. Where something is being captured, the threads that record ask.
+  bool may_poll() noexcept { return !Api::pauses_at_captures() && !saw_capture_lately(); }
 
   DeviceReport report() const noexcept {
     DeviceReport report;
@@ -374,12 +369,11 @@ class EventDevice {
     if (status == EventStatus::lost) { context.lost.store(true, std::memory_order_relaxed); }
   }
 
-  void pause() noexcept {
-    if (Api::pauses_at_captures()) { paused_until_.store(Api::now_ns() + kPauseNs, std::memory_order_relaxed); }
-  }
+  void pause() noexcept { paused_until_.store(Api::now_ns() + kPauseNs, std::memory_order_relaxed); }
   /// Whether a mark may not ask: while a thread of Takt's own does, none that records does.
   bool is_silent() noexcept { return polled_.load(std::memory_order_relaxed) || is_paused(); }
-  bool is_paused() noexcept {
+  bool is_paused() noexcept { return Api::pauses_at_captures() && saw_capture_lately(); }
+  bool saw_capture_lately() noexcept {
     const std::uint64_t until = paused_until_.load(std::memory_order_relaxed);
     if (TAKT_LIKELY(until == 0)) { return false; }
     if (Api::now_ns() < until) { return true; }
