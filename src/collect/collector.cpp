@@ -91,6 +91,8 @@ void Collector::take_row(const RowRecord& record, const Paths& paths) {
     row.cells.push_back({cell.node == CellRecord::kOther ? Cell::kOther : path_of(paths, cell.node), cell.calls,
                          cell.host_ns, cell.device_ns});
   }
+  time_lines_.came(record.series, record.row);
+  if (!row.complete) { time_lines_.lacks(record.series, record.row); }
   release_old(record.series, record.row);
   if (waiting.device_pending == 0) {
     finish(waiting, row.complete);
@@ -108,6 +110,7 @@ void Collector::take_amendment(const AmendmentRecord& record, const Paths& paths
   waiting.is_new = true;
   if (record.device_ns < 0) {
     waiting.row.complete = false;
+    time_lines_.lacks(record.series, record.row);
   } else {
     const std::uint32_t path =
         record.node == CellRecord::kOther ? Cell::kOther : path_of(paths, static_cast<std::uint32_t>(record.node));
@@ -143,7 +146,9 @@ void Collector::take(AnsweredSpan& span, const Paths& paths) {
 
 void Collector::finish(Waiting& waiting, bool complete) {
   waiting.row.complete = complete;
-  if (waiting.device_spans != 0) {
+  if (!complete) {
+    time_lines_.leave_out(waiting.row.series, waiting.number);
+  } else if (waiting.device_spans != 0) {
     waiting.row.overlaps = time_lines_.step(waiting.row.series, waiting.number, waiting.device_spans);
   }
   waiting.row.sequence = next_row_;

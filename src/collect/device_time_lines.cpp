@@ -68,10 +68,9 @@ void DeviceTimeLines::add(const DeviceSpanRecord& record, Kind kind) {
 
 void DeviceTimeLines::add_recent(Line& line, const DeviceSpanRecord& record, const PlacedSpan& span) {
   if (record.series != DeviceSpanRecord::kNoSeries) {
-    Known& known = line.known[{record.series, span.stream}];
-    // All that the thread had put there before has ended, too; but of what lies in another region that one may go on.
-    if (record.outermost != 0) { known.until_ns = std::max(known.until_ns, span.end_ns); }
-    known.computes = known.computes || (!span.is_frame && (span.kind == Kind::compute || span.kind == Kind::other));
+    StreamRows& rows = line.rows[{record.series, span.stream}];
+    rows.add(record.row, span.begin_ns, span.end_ns, record.outermost != 0);
+    rows.computes = rows.computes || (!span.is_frame && (span.kind == Kind::compute || span.kind == Kind::other));
   }
   if (span.is_frame || span.kind == Kind::wait) { return; }
   line.recent.push_back({{record.series, record.row}, span});
@@ -113,20 +112,33 @@ DeviceTimeLines::Place DeviceTimeLines::place_of(const Waiting& waiting) {
   return {begin_ns, std::max(begin_ns, end_ns)};
 }
 
-std::vector<Overlap> DeviceTimeLines::step(std::uint32_t series, std::uint64_t row, std::uint32_t spans) {
-  std::vector<Overlap> result;
+std::vector<DeviceTimeLines::OfStep> DeviceTimeLines::take_step(const RowId& row) {
   // Rows that were dropped on their way never come.
-  auto old = steps_.lower_bound({series, 0});
-  while (old != steps_.end() && old->first.first == series && old->first.second + kMaxLag <= row) {
+  auto old = steps_.lower_bound({row.first, 0});
+  while (old != steps_.end() && old->first.first == row.first && old->first.second + kMaxLag <= row.second) {
     spans_of_steps_ -= old->second.size();
     old = steps_.erase(old);
   }
-  const auto found = steps_.find({series, row});
-  if (found == steps_.end()) { return result; }
-  const std::vector<OfStep> all = std::move(found->second);
+  const auto found = steps_.find(row);
+  if (found == steps_.end()) { return {}; }
+  std::vector<OfStep> all = std::move(found->second);
   steps_.erase(found);
   spans_of_steps_ -= all.size();
-  if (all.size() != spans) { return result; }
+  return all;
+}
+
+void DeviceTimeLines::leave_out(std::uint32_t series, std::uint64_t row) {
+  take_step({series, row});
+  lacks(series, row);
+}
+
+std::vector<Overlap> DeviceTimeLines::step(std::uint32_t series, std::uint64_t row, std::uint32_t spans) {
+  std::vector<Overlap> result;
+  const std::vector<OfStep> all = take_step({series, row});
+  if (all.size() != spans) {
+    lacks(series, row);
+    return result;
+  }
   for (std::uint32_t line = 0; line < lines_.size(); ++line) {
     std::vector<OfStep> of_line;
     for (const OfStep& each : all) {
@@ -142,7 +154,7 @@ std::vector<Overlap> DeviceTimeLines::step(std::uint32_t series, std::uint64_t r
 }
 
 /// What the clocks tell of the host: which work was submitted when, on the device's time line.
-Overlap DeviceTimeLines::overlap_on(const Line& line, const RowId& row, std::vector<OfStep>& all) {
+Overlap DeviceTimeLines::overlap_on(Line& line, const RowId& row, std::vector<OfStep>& all) const {
   constexpr double kSlowest = 1 - HostOffset::kMostPpm * 1e-6;
   std::vector<PlacedSpan> spans;
   std::int64_t begin_ns = all.front().span.begin_ns;
@@ -165,22 +177,37 @@ Overlap DeviceTimeLines::overlap_on(const Line& line, const RowId& row, std::vec
     }
     spans.push_back(span);
   }
+  Surroundings surroundings = around(line, row, begin_ns);
+  // A thread submits a later step behind this one.
+  const double late_ns = std::max(line.offset.range(static_cast<double>(end_ns)).most_ns - submitted_ns, 0.0);
+  if (late_ns < static_cast<double>(end_ns - begin_ns)) {
+    surroundings.alone_until_ns = end_ns - static_cast<std::int64_t>(std::ceil(late_ns / kSlowest));
+  }
+  const Overlap overlap = overlap_of(spans, surroundings);
+  line.idle_told_until_ns = surroundings.idle_told_until_ns;
+  return overlap;
+}
+
+Surroundings DeviceTimeLines::around(const Line& line, const RowId& row, std::int64_t begin_ns) const {
   Surroundings around;
   around.known_from_ns = line.recent_from_ns;
+  around.idle_told_until_ns = line.idle_told_until_ns;
   for (const OfRow& each : line.recent) {
     if (each.row != row && each.span.end_ns > begin_ns) { around.others.push_back(each.span); }
   }
   constexpr std::int64_t kLatelyNs = 60'000'000'000;
-  for (const auto& [id, known] : line.known) {
-    const bool is_used = id.first == row.first && known.until_ns > begin_ns - kLatelyNs;
-    if (is_used) { around.streams[id.second] = {known.until_ns, known.computes}; }
+  const auto found = gaps_.find(row.first);
+  const RowGaps none{};
+  const RowGaps& gaps = found == gaps_.end() ? none : found->second;
+  if (!gaps.knows(row.second)) { around.known_from_ns = StreamRows::kNever; }
+  const std::uint64_t before = gaps.before(row.second);
+  for (const auto& [id, rows] : line.rows) {
+    const bool is_used = id.first == row.first && rows.known_until(RowGaps::kNone) > begin_ns - kLatelyNs;
+    if (!is_used) { continue; }
+    around.streams[id.second] = {rows.known_until(gaps.behind(row.second)), rows.computes,
+                                 before == RowGaps::kNone ? Surroundings::kAlways : rows.done_with(before)};
   }
-  // A thread submits a later step behind this one.
-  const double late_ns = std::max(line.offset.range(static_cast<double>(end_ns)).most_ns - submitted_ns, 0.0);
-  if (late_ns < static_cast<double>(end_ns - begin_ns)) {
-    around.alone_until_ns = end_ns - static_cast<std::int64_t>(std::ceil(late_ns / kSlowest));
-  }
-  return overlap_of(spans, around);
+  return around;
 }
 
 void DeviceTimeLines::read(Snapshot& snapshot) const {

@@ -5,8 +5,10 @@
 #include <takt/snapshot.hpp>
 
 #include "collect/host_offset.hpp"
+#include "collect/row_gaps.hpp"
 #include "collect/slewed_clock.hpp"
 #include "collect/step_overlap.hpp"
+#include "collect/stream_rows.hpp"
 #include "record/outbox.hpp"
 
 #include <cstdint>
@@ -53,9 +55,19 @@ class DeviceTimeLines {
     waiting_.clear();
   }
 
-  /// The row of a step is whole, or leaves as it is: what its spans say, one a device.
+  /// A row has come from its thread.
+  void came(std::uint32_t series, std::uint64_t row) {
+    if (!lines_.empty()) { gaps_[series].came(row); }  // else there is nothing to tell of those before
+  }
+  /// That row lacks spans of some of its regions: nothing will be said of it, nor of what their work may run beside.
+  void lacks(std::uint32_t series, std::uint64_t row) {
+    if (!lines_.empty()) { gaps_[series].add(row); }
+  }
+  /// A row that lacks nothing leaves: what its spans say, one a device.
   /// \param spans how many there have to be; with another number of them, nothing is said.
   std::vector<Overlap> step(std::uint32_t series, std::uint64_t row, std::uint32_t spans);
+  /// A row leaves that lacks something.
+  void leave_out(std::uint32_t series, std::uint64_t row);
 
   std::size_t bytes() const noexcept { return waiting_.size() * sizeof(Waiting); }
   /// The time lines and their streams.
@@ -65,10 +77,6 @@ class DeviceTimeLines {
 
  private:
   using RowId = std::pair<std::uint32_t, std::uint64_t>;  // series and row
-  struct Known {
-    std::int64_t until_ns = std::numeric_limits<std::int64_t>::min();
-    bool computes = false;
-  };
   struct OfRow {
     RowId row;
     PlacedSpan span;
@@ -80,7 +88,8 @@ class DeviceTimeLines {
     HostOffset offset;
     std::deque<OfRow> recent;  // what did something
     std::int64_t recent_from_ns = std::numeric_limits<std::int64_t>::min();
-    std::map<std::pair<std::uint32_t, std::uint32_t>, Known> known;  // by series and stream
+    std::map<std::pair<std::uint32_t, std::uint32_t>, StreamRows> rows;  // by series and stream
+    std::int64_t idle_told_until_ns = Surroundings::kAlways;
   };
   struct StreamId {
     std::uint32_t line;
@@ -106,7 +115,9 @@ class DeviceTimeLines {
   Place place_of(const Waiting& waiting);
   void add_to_step(const DeviceSpanRecord& record, const OfStep& of_step);
   static void add_recent(Line& line, const DeviceSpanRecord& record, const PlacedSpan& span);
-  static Overlap overlap_on(const Line& line, const RowId& row, std::vector<OfStep>& all);
+  std::vector<OfStep> take_step(const RowId& row);
+  Surroundings around(const Line& line, const RowId& row, std::int64_t begin_ns) const;
+  Overlap overlap_on(Line& line, const RowId& row, std::vector<OfStep>& all) const;
 
   std::vector<Line> lines_;
   SlewedClock host_;
@@ -115,6 +126,7 @@ class DeviceTimeLines {
   std::vector<StreamInfo> streams_;
   std::vector<Waiting> waiting_;
   std::map<RowId, std::vector<OfStep>> steps_;
+  std::map<std::uint32_t, RowGaps> gaps_;  // by series
   std::size_t spans_of_steps_ = 0;
   std::map<std::string, std::uint64_t> unplaced_;
 };

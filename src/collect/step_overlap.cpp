@@ -74,7 +74,7 @@ void add_wait(Overlap& overlap, const PlacedSpan& span) noexcept {
 /// What a device did, as far as spans tell.
 class Activity {
  public:
-  Activity(const std::vector<PlacedSpan>& spans, const Surroundings& around)
+  Activity(const std::vector<PlacedSpan>& spans, Surroundings& around)
       : around_(around), begin_(spans.front().begin_ns), end_(spans.front().end_ns) {
     for (const PlacedSpan& span : spans) {
       begin_ = std::min(begin_, span.begin_ns);
@@ -104,9 +104,13 @@ class Activity {
     const Interval computing = known(spans, true);
     result.comm_exposed_least_ns = least_beside(inside(sure_comm_, computing), cover);
     result.io_exposed_least_ns = least_beside(inside(sure_io_, computing), cover);
-    const Interval all = known(spans, false);
-    busy = inside(busy, all);
-    result.idle_least_ns = all.second - all.first - length_of(busy);
+    Interval all = known(spans, false);
+    all.first = std::max(all.first, around_.idle_told_until_ns);
+    if (all.first < all.second) {
+      busy = inside(busy, all);
+      result.idle_least_ns = all.second - all.first - length_of(busy);
+      around_.idle_told_until_ns = all.second;
+    }
     length_of(unsure_);  // joins what touches
     for (const PlacedSpan& span : spans) {
       if (span.kind == Kind::comm && is_undecided(span)) { ++result.undecided; }
@@ -150,6 +154,7 @@ class Activity {
     for (const auto& [number, stream] : streams) {
       if (those_that_compute && !stream.computes) { continue; }
       any = true;
+      window.first = std::max(window.first, stream.known_from_ns);
       window.second = std::min(window.second, std::max(stream.known_until_ns, around_.alone_until_ns));
     }
     return any && window.first < window.second ? window : Interval{begin_, begin_};
@@ -215,7 +220,7 @@ class Activity {
     });
   }
 
-  const Surroundings& around_;
+  Surroundings& around_;
   std::int64_t begin_;
   std::int64_t end_;
   Intervals compute_;
@@ -229,7 +234,7 @@ class Activity {
 
 }  // namespace
 
-Overlap overlap_of(std::vector<PlacedSpan>& spans, const Surroundings& around) {
+Overlap overlap_of(std::vector<PlacedSpan>& spans, Surroundings& around) {
   std::reverse(spans.begin(), spans.end());  // results of an outer region come after those inside it
   std::stable_sort(spans.begin(), spans.end(), [](const PlacedSpan& a, const PlacedSpan& b) {
     if (a.stream != b.stream) { return a.stream < b.stream; }

@@ -29,15 +29,19 @@ struct PlacedSpan {
 
 /// What is known of a device around the spans of a step.
 struct Surroundings {
+  static constexpr std::int64_t kAlways = std::numeric_limits<std::int64_t>::min();
   struct Stream {
-    std::int64_t known_until_ns;  ///< what the thread of the step put there later may run from here on
-    bool computes;                ///< something other than communication, IO and waits was there
+    std::int64_t known_until_ns;           ///< what the thread of the step put there later may run from here on
+    bool computes;                         ///< something other than communication, IO and waits was there
+    std::int64_t known_from_ns = kAlways;  ///< work of an earlier step that no span tells of may run until then
   };
   std::vector<PlacedSpan> others;  ///< of other steps and threads: what did something then, waits and frames left out
-  std::int64_t known_from_ns = std::numeric_limits<std::int64_t>::min();  ///< `others` holds all that ran since then
+  std::int64_t known_from_ns = kAlways;     ///< `others` holds all that ran since then
   std::map<std::uint32_t, Stream> streams;  ///< that the thread of the step has used lately
   /// Until then no later step had anything submitted.
-  std::int64_t alone_until_ns = std::numeric_limits<std::int64_t>::min();
+  std::int64_t alone_until_ns = kAlways;
+  /// Until then other steps have told when the device was idle. overlap_of() moves it on.
+  std::int64_t idle_told_until_ns = kAlways;
 };
 
 /// What lies between two events beside the work: what an event takes, and what the times of both may be off by.
@@ -48,7 +52,7 @@ constexpr std::int64_t kBetweenEventsNs = 10'000;
 /// computing. A span holds the work of its region, and tells when it ran only from queued_ns on: what is called `least`
 /// is what that leaves certain, where it is known what the streams that compute did. Reorders `spans`, which are at
 /// least one.
-Overlap overlap_of(std::vector<PlacedSpan>& spans, const Surroundings& around);
+Overlap overlap_of(std::vector<PlacedSpan>& spans, Surroundings& around);
 
 /// Adds up what steps say. The time line is that of `sum`.
 void add_overlap(Overlap& sum, const Overlap& one) noexcept;

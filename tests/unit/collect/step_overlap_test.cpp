@@ -32,7 +32,7 @@ PlacedSpan frame(std::uint32_t stream, std::int64_t begin, std::int64_t end) {
   return {stream, Kind::other, true, begin * kMilli, end * kMilli, Exposed::For::nothing, PlacedSpan::kNever};
 }
 
-Overlap of(std::vector<PlacedSpan> spans, const Surroundings& around = {}) { return overlap_of(spans, around); }
+Overlap of(std::vector<PlacedSpan> spans, Surroundings around = {}) { return overlap_of(spans, around); }
 
 }  // namespace
 
