@@ -43,8 +43,7 @@ TAKT_BEGIN_NAMESPACE
 ///     void offer(Mark mark) noexcept;                               // with it: others may be measured from this mark
 ///     bool graph_mark(Mark& mark) noexcept;                         // a mark of a graph that is being captured
 ///     bool wait(Mark mark) noexcept;                                // only where the program asks for that
-///     bool mark_begin(Mark& mark) noexcept;                         // a reading that needs room for another one
-///     bool wait_for_room() noexcept;                                // with it, as wait()
+///     bool mark_bounded(Mark&, bool begins, bool waits) noexcept;   // mark(), where marks in flight are bounded
 ///     static bool may_poll() noexcept;                              // whether a thread of Takt's own may ask
 ///     static const char* memory_of(const void*) noexcept;           // where an address lies
 ///
@@ -63,8 +62,7 @@ class DeviceTraits {
   template <class T>
   using HasWait = std::is_same<bool, decltype(std::declval<T&>().wait(Mark{}))>;
   template <class T>
-  using HasRoom = std::is_same<bool, decltype(std::declval<T&>().mark_begin(std::declval<Mark&>()) &&
-                                              std::declval<T&>().wait_for_room())>;
+  using HasMarkBounded = std::is_same<bool, decltype(std::declval<T&>().mark_bounded(std::declval<Mark&>(), {}, {}))>;
   template <class T>
   using HasMayPoll = std::is_same<bool, decltype(T::may_poll())>;
   template <class T>
@@ -81,7 +79,7 @@ class DeviceTraits {
   static constexpr bool has_offer = Passes<HasOffer, B>::value;
   static constexpr bool has_graph_mark = Passes<HasGraphMark, B>::value;
   static constexpr bool has_wait = Passes<HasWait, B>::value;
-  static constexpr bool has_room = Passes<HasRoom, B>::value;
+  static constexpr bool has_mark_bounded = Passes<HasMarkBounded, B>::value;
   static constexpr bool has_may_poll = Passes<HasMayPoll, B>::value;
   static constexpr bool has_memory_of = Passes<HasMemoryOf, B>::value;
 };
@@ -99,32 +97,8 @@ B backend_of(void* handle) noexcept {
 }
 
 template <class B, class Device>
-constexpr void add_room_ops(DeviceOps& ops) noexcept {
-  if constexpr (DeviceTraits<B>::has_room) {
-    ops.mark_begin = [](void* handle, Mark& mark) noexcept { return backend_of<B, Device>(handle).mark_begin(mark); };
-    ops.wait_for_room = [](void* handle) noexcept { return backend_of<B, Device>(handle).wait_for_room(); };
-  }
-}
-
-template <class B, class Device>
-constexpr DeviceOps device_ops_of() noexcept {
-  using Traits = BackendTraits<B>;
+constexpr void add_extras(DeviceOps& ops) noexcept {
   using Extra = DeviceTraits<B>;
-  DeviceOps ops{
-      B::name,
-      Traits::in_order,
-      [](void* handle, Mark& mark) noexcept { return backend_of<B, Device>(handle).mark(mark); },
-      [](void* handle, Mark mark) noexcept { backend_of<B, Device>(handle).retain(mark); },
-      [](void* handle, Mark begin, Mark end) noexcept { return backend_of<B, Device>(handle).elapsed(begin, end); },
-      [](void* handle, Mark mark) noexcept { backend_of<B, Device>(handle).release(mark); }};
-  if constexpr (Traits::has_questions) {
-    ops.ask = [](void* handle, Mark begin, Mark end, Questions& questions) noexcept {
-      return backend_of<B, Device>(handle).elapsed(begin, end, questions);
-    };
-    ops.end_questions = [](void* handle, Questions& questions) noexcept {
-      backend_of<B, Device>(handle).end_questions(questions);
-    };
-  }
   if constexpr (Extra::has_report) { ops.report = &B::report; }
   if constexpr (Extra::has_offer) {
     ops.offer = [](void* handle, Mark mark) noexcept { backend_of<B, Device>(handle).offer(mark); };
@@ -140,9 +114,34 @@ constexpr DeviceOps device_ops_of() noexcept {
   if constexpr (Extra::has_wait) {
     ops.wait = [](void* handle, Mark mark) noexcept { return backend_of<B, Device>(handle).wait(mark); };
   }
-  add_room_ops<B, Device>(ops);
+  if constexpr (Extra::has_mark_bounded) {
+    ops.mark_bounded = [](void* handle, Mark& mark, bool begins, bool waits) noexcept {
+      return backend_of<B, Device>(handle).mark_bounded(mark, begins, waits);
+    };
+  }
   if constexpr (Extra::has_may_poll) { ops.may_poll = &B::may_poll; }
   if constexpr (Extra::has_memory_of) { ops.memory_of = &B::memory_of; }
+}
+
+template <class B, class Device>
+constexpr DeviceOps device_ops_of() noexcept {
+  using Traits = BackendTraits<B>;
+  DeviceOps ops{
+      B::name,
+      Traits::in_order,
+      [](void* handle, Mark& mark) noexcept { return backend_of<B, Device>(handle).mark(mark); },
+      [](void* handle, Mark mark) noexcept { backend_of<B, Device>(handle).retain(mark); },
+      [](void* handle, Mark begin, Mark end) noexcept { return backend_of<B, Device>(handle).elapsed(begin, end); },
+      [](void* handle, Mark mark) noexcept { backend_of<B, Device>(handle).release(mark); }};
+  if constexpr (Traits::has_questions) {
+    ops.ask = [](void* handle, Mark begin, Mark end, Questions& questions) noexcept {
+      return backend_of<B, Device>(handle).elapsed(begin, end, questions);
+    };
+    ops.end_questions = [](void* handle, Questions& questions) noexcept {
+      backend_of<B, Device>(handle).end_questions(questions);
+    };
+  }
+  add_extras<B, Device>(ops);
   return ops;
 }
 

@@ -85,13 +85,10 @@ struct DeviceOps {
   /// Where an address lies, as far as the driver knows: "host", "device" or "managed"; nullptr where it cannot tell.
   /// Static storage. nullptr: never asked.
   const char* (*memory_of)(const void* address) noexcept = nullptr;
-  /// As mark(), for a region that begins: false also where its end, and those of the regions around it, might find no
-  /// room among the marks that may be in flight (most_in_flight()). nullptr: mark() does as well.
-  bool (*mark_begin)(void* handle, Mark& mark) noexcept = nullptr;
-  /// Waits until a part of the marks in flight on the stream has been reached, where there is no room for another one.
-  /// Called only where the program has asked for that. False where there is room, or it cannot be done. Comes with
-  /// mark_begin, or neither does.
-  bool (*wait_for_room)(void* handle) noexcept = nullptr;
+  /// mark(), for a device that bounds how many marks are in flight (most_in_flight()). `begins`: false also where the
+  /// end of the region, and those of the regions around it, might find no room. `waits`: until there is room; only
+  /// where the program has asked for that. nullptr: mark() does as well.
+  bool (*mark_bounded)(void* handle, Mark& mark, bool begins, bool waits) noexcept = nullptr;
 };
 
 /// How many marks may be in flight on one stream, from all threads: on its queue, and not known to have been reached

@@ -41,16 +41,10 @@ bool is_outermost(const Node* node) noexcept {
   return node->parent == nullptr;
 }
 
-/// Waits for room where the program asks for that.
 bool take_mark(StreamRef stream, Mark& mark, bool begins) noexcept {
   const DeviceOps& ops = *stream.ops;
-  auto* const take = begins && ops.mark_begin != nullptr ? ops.mark_begin : ops.mark;
-  bool marked = take(stream.handle, mark);
-  if (TAKT_LIKELY(marked) || !wait_when_full.load(std::memory_order_relaxed)) { return marked; }
-  while (!marked && ops.wait_for_room != nullptr && ops.wait_for_room(stream.handle)) {
-    marked = take(stream.handle, mark);
-  }
-  return marked;
+  if (ops.mark_bounded == nullptr) { return ops.mark(stream.handle, mark); }
+  return ops.mark_bounded(stream.handle, mark, begins, wait_when_full.load(std::memory_order_relaxed));
 }
 
 }  // namespace
@@ -84,7 +78,6 @@ TAKT_COLD DeviceBegin DeviceBegin::traced(StreamRef stream, const Clock& clock, 
 }
 
 std::atomic<bool> wait_when_full{false};
-
 std::atomic<std::uint32_t> records_in_flight{kRecordsInFlight};
 
 void DeviceQueue::wait(Recorder& recorder, StreamRef stream) noexcept {
@@ -99,7 +92,13 @@ void DeviceQueue::wait(Recorder& recorder, StreamRef stream) noexcept {
 
 bool DeviceQueue::has_room(StreamRef stream) noexcept {
   const Lane* lane = lane_of(stream);
-  return lane != nullptr && lane->tail.own() - lane->head < kPending;
+  return lane != nullptr && !is_full(*lane);
+}
+
+bool DeviceQueue::make_room(Recorder& recorder, StreamRef stream) noexcept {
+  poll(recorder, stream);
+  if (!has_room(stream) && wait_when_full.load(std::memory_order_relaxed)) { wait(recorder, stream); }
+  return has_room(stream);
 }
 
 bool DeviceQueue::opened(std::uint32_t id, const DeviceBegin& begin) noexcept {
@@ -177,8 +176,9 @@ DeviceQueue::Lane* DeviceQueue::lane_of(StreamRef stream) noexcept {
 
 void DeviceQueue::ended(Recorder& recorder, Node* node, StepSeries* series, bool warmup, const DeviceBegin& begin,
                         const DeviceBegin& end) noexcept {
+  if (TAKT_UNLIKELY(!has_room(begin.stream))) { make_room(recorder, begin.stream); }  // filled up while it was open
   Lane* lane = lane_of(begin.stream);
-  if (lane == nullptr || lane->tail.own() - lane->head >= kPending) {  // filled up while the region was open
+  if (lane == nullptr || is_full(*lane)) {
     recorder.device_skipped(node->key, series);
     begin.release();
     end.release();

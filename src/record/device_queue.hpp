@@ -57,8 +57,9 @@ class DeviceQueue {
 
   /// Whether another span on `stream` can be waited for.
   bool has_room(StreamRef stream) noexcept;
-  /// Waits for the oldest span on `stream`, and takes in what is ready then. Does nothing where the device cannot wait.
-  void wait(Recorder& recorder, StreamRef stream) noexcept;
+  /// Where there is none: takes in what is ready; if that is nothing, waits for the oldest span where the program asks
+  /// for that. Whether there is room then.
+  bool make_room(Recorder& recorder, StreamRef stream) noexcept;
   /// Keeps the begin of region `id`. Takes over the mark; returns false, having released it, where there is no room.
   bool opened(std::uint32_t id, const DeviceBegin& begin) noexcept;
   /// The stream of region `id`, whose begin stays where it is. Any thread that may end the region.
@@ -167,6 +168,9 @@ class DeviceQueue {
   static Seen look_where(StreamRef stream, const Span& span, const Clock& clock) noexcept;
   static DeviceSpanRecord place_of(const Recorder& recorder, const Lane& lane, const Span& span,
                                    const Seen& seen) noexcept;
+  static bool is_full(const Lane& lane) noexcept { return lane.tail.own() - lane.head >= kPending; }
+  /// Does nothing where the device cannot wait.
+  void wait(Recorder& recorder, StreamRef stream) noexcept;
   static Row ask_lane(const Clock& clock, Lane& lane) noexcept;
   static Row ask_some(const Clock& clock, Lane& lane) noexcept;
   static AnsweredSpan answer_of(const Recorder& recorder, const Lane& lane, const Span& span) noexcept;

@@ -12,10 +12,7 @@ DeviceBegin Recorder::mark(StreamRef stream, bool begins) noexcept {
   // Room is looked for first, so that no mark is made for nothing while a stream is stuck.
   if (!devices_.has_room(stream)) {
     fold();
-    devices_.poll(*this, stream);
-    const bool waits = !devices_.has_room(stream) && wait_when_full.load(std::memory_order_relaxed);
-    if (waits) { devices_.wait(*this, stream); }
-    if (!devices_.has_room(stream)) { return none; }
+    if (!devices_.make_room(*this, stream)) { return none; }
   }
   return DeviceBegin::now(stream, clock_, begins);
 }

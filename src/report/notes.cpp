@@ -231,7 +231,7 @@ constexpr Meaning kMeanings[] = {
     {"sums_at_limit", "sums of times, items or bytes that have reached 2^63 - 1, and stay there"},
     {"steps_beyond_last_number", "steps after number 2^63 - 1: they have that number, too"},
     {"device_skipped", "stream spans without room or mark: not timed on the device"},
-    {"device_failed", "stream spans that the device could not tell: not timed on the device"},
+    {"device_failed", "stream spans that the device could not tell, or without memory: not timed on the device"},
     {"device_unresolved", "stream spans not finished at the end: not timed on the device"},
     {"graph_samples_missed", "replays of a graph that the next one followed too closely: their spans were not read"},
     {"skipped_capturing", "marks not made, as the stream was being captured into a graph"},

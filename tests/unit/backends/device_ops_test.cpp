@@ -18,8 +18,7 @@ struct Asked {
   int series = 0;
   int waits = 0;
   int graph_marks = 0;
-  int begins = 0;
-  int waits_for_room = 0;
+  int bounded_marks = 0;
 };
 
 /// All that a Backend may have.
@@ -56,13 +55,9 @@ class Whole {
     asked_->clock.resolve_all();
     return true;
   }
-  bool mark_begin(takt::Mark& mark) noexcept {
-    ++asked_->begins;
+  bool mark_bounded(takt::Mark& mark, bool begins, bool waits) noexcept {
+    asked_->bounded_marks += (begins ? 1 : 0) + (waits ? 2 : 0);
     return inner().mark(mark);
-  }
-  bool wait_for_room() noexcept {
-    ++asked_->waits_for_room;
-    return false;
   }
   static bool may_poll() noexcept { return false; }
   Asked* asked() const noexcept { return asked_; }
@@ -99,10 +94,10 @@ TEST_CASE("device_ops: what a Backend may have is in the table, and what it lack
   takt::Mark mark = 0;
   REQUIRE(whole.graph_mark(&asked, mark));
   CHECK(whole.wait(&asked, mark));
-  REQUIRE((whole.mark_begin != nullptr && whole.wait_for_room != nullptr));
-  REQUIRE(whole.mark_begin(&asked, mark));
-  CHECK_FALSE(whole.wait_for_room(&asked));
-  CHECK((asked.graph_marks == 1 && asked.waits == 1 && asked.begins == 1 && asked.waits_for_room == 1));
+  REQUIRE(whole.mark_bounded != nullptr);
+  REQUIRE((whole.mark_bounded(&asked, mark, true, false) && asked.bounded_marks == 1));
+  REQUIRE((whole.mark_bounded(&asked, mark, false, true) && asked.bounded_marks == 3));
+  CHECK((asked.graph_marks == 1 && asked.waits == 1));
 
   const takt::DeviceOps& least = takt::device_ops<takt::ManualBackend, takt::ManualClock>;
   CHECK(least.ask == nullptr);
@@ -110,7 +105,7 @@ TEST_CASE("device_ops: what a Backend may have is in the table, and what it lack
   CHECK(least.report == nullptr);
   CHECK(least.graph_mark == nullptr);
   CHECK(least.wait == nullptr);
-  CHECK((least.mark_begin == nullptr && least.wait_for_room == nullptr));
+  CHECK(least.mark_bounded == nullptr);
   CHECK(least.may_poll == nullptr);
 }
 

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <thread>
 #include <vector>
@@ -78,6 +79,8 @@ struct LostContextTag {};
 struct ManyContextsTag {};
 struct PatienceTag {};
 struct OneMarkTag {};
+struct LastPlacesTag {};
+struct AbsurdTag {};
 struct WaitTag {};
 struct OtherThreadTag {};
 struct LegacyTag {};
@@ -300,6 +303,22 @@ TEST_CASE_METHOD(FullTest, "EventBackend: a stream that never finishes costs a b
   all_well();
 }
 
+using LastPlacesTest = EventFixture<LastPlacesTag>;
+TEST_CASE_METHOD(LastPlacesTest, "EventBackend: ends that find the last places taken wait for room where begins do") {
+  const takt_test::WideStreams wide(driver);
+  driver.allow_waiting();
+  wait_when_full.store(true);
+  for (std::uint32_t region = 1; region < kPending; ++region) { region_on(kA, 1); }
+  std::vector<Region> open;
+  for (int region = 0; region < 6; ++region) { open.push_back(begin_on(kB, stream)); }
+  for (; !open.empty(); open.pop_back()) { end(open.back()); }
+  REQUIRE(losses(LossKind::device_skipped) == 0);
+  wait_when_full.store(false);
+  driver.finish();
+  recorder->poll(true);
+  all_well();
+}
+
 using WaitTest = EventFixture<WaitTag>;
 TEST_CASE_METHOD(
     WaitTest,
@@ -434,6 +453,33 @@ TEST_CASE_METHOD(
   REQUIRE(count("skipped_no_context") == 1);
   REQUIRE(Api::visits == 0);
   all_well();
+}
+
+namespace {
+
+struct AbsurdApi : FakeApi<AbsurdTag> {
+  static inline float told = 0;
+  static takt::EventStatus elapsed(Event /*begin*/, Event /*end*/, float& ms) noexcept {
+    ms = told;
+    return takt::EventStatus::done;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("EventBackend: a span of a length that cannot be is none") {
+  FakeStream* const stream = AbsurdApi::driver().stream();
+  takt::EventBackend<AbsurdApi> backend(stream);
+  for (const float told : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 3e38F}) {
+    AbsurdApi::told = told;
+    takt::Mark mark = 0;
+    takt::Mark end = 0;
+    REQUIRE((backend.mark(mark) && backend.mark(end)));
+    AbsurdApi::driver().finish();
+    CHECK(backend.elapsed(mark, end).state == takt::Elapsed::State::failed);
+    backend.release(mark);
+    backend.release(end);
+  }
 }
 
 using NegativeTest = EventFixture<NegativeTag>;

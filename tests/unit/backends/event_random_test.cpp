@@ -117,7 +117,9 @@ class RandomTest : public RecorderFixture {
       case 10:
         // Somebody else asks now and then, and now and then leaves it to the owner again.
         if (random_.chance(1)) { gpu_polling = !gpu_polling; }
-        if (gpu_polling) { recorder->ask_devices([] {}); }
+        if (gpu_polling) {
+          recorder->ask_devices([] {});
+        }
         break;
       default:
         work(stream, static_cast<std::int64_t>(random_.below(3000)));

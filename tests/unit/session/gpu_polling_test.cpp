@@ -89,6 +89,7 @@ struct CaptureTag {};
 struct SeenTag {};
 struct PaceTag {};
 struct RingTag {};
+struct EndlessTag {};
 struct ModeTag {};
 struct PauseTag {};
 struct FailTag {};
@@ -247,6 +248,28 @@ TEST_CASE_METHOD(PaceTest, "GPU polling: after a few questions the other thread 
   CHECK(taken_in > 16);
   recorder->poll();
   CHECK(found(kA) == 500);
+  all_well();
+}
+
+using EndlessTest = PollingFixture<EndlessTag>;
+TEST_CASE_METHOD(EndlessTest,
+                 "GPU polling: a stream whose regions got no ends is timed again, though nobody waits for them") {
+  region_on(kA, 1);
+  driver.finish();
+  ask();
+  for (std::uint32_t region = 0; region < 2 * kRecordsInFlight; ++region) {
+    const Region open = recorder->begin_device(kA, 0, StreamRef{&takt::event_ops<Api>, stream});
+    driver.begin_capture(stream);
+    end(open);
+    REQUIRE(driver.end_capture(stream));
+  }
+  driver.finish();
+  for (int region = 0; region < 100; ++region) { region_on(kB, 1); }
+  driver.finish();
+  driver.pass(nanoseconds(Device::kPauseNs));
+  ask();
+  recorder->poll(true);
+  REQUIRE(found(kB) >= 100 - takt::detail::Patience::kEnds);
   all_well();
 }
 

@@ -65,8 +65,10 @@ class EventBackend {
   /// \param stream not owned; must not be destroyed inside a region.
   EventBackend(Stream stream) noexcept : stream_(stream) {}  // NOLINT(google-explicit-constructor)
 
-  bool mark(Mark& mark) noexcept { return device().mark(stream_, mark, false); }
-  bool mark_begin(Mark& mark) noexcept { return device().mark(stream_, mark, true); }
+  bool mark(Mark& mark) noexcept { return device().mark(stream_, mark, {false, false}); }
+  bool mark_bounded(Mark& mark, bool begins, bool waits) noexcept {
+    return device().mark(stream_, mark, {begins, waits});
+  }
   void retain(Mark mark) noexcept { device().retain(mark); }
   Elapsed elapsed(Mark begin, Mark end) noexcept { return device().elapsed(begin, end); }
   Elapsed elapsed(Mark begin, Mark end, Questions& questions) noexcept {
@@ -75,7 +77,6 @@ class EventBackend {
   void end_questions(Questions& questions) noexcept { device().end_questions(questions); }
   bool graph_mark(Mark& mark) noexcept { return device().graph_mark(stream_, mark); }
   bool wait(Mark mark) noexcept { return device().wait(stream_, mark); }
-  bool wait_for_room() noexcept { return device().wait_for_room(stream_); }
   void release(Mark mark) noexcept { device().release(mark); }
   static DeviceReport report() noexcept { return device().report(); }
   static bool may_poll() noexcept { return device().may_poll(); }

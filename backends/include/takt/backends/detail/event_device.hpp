@@ -36,15 +36,14 @@ class EventDevice {
     return *device;
   }
 
-  /// Records an event on `stream`; false, and counted, where that would be noticed or cannot be done. `begins`: and
-  /// where there might be no room for the ends of regions.
-  bool mark(Stream stream, Mark& mark, bool begins) noexcept {
+  /// Records an event on `stream`; false, and counted, where that would be noticed or cannot be done.
+  bool mark(Stream stream, Mark& mark, const RoomWish& wish) noexcept {
     const ErrnoKept errno_kept;
     if (!may_mark()) { return false; }
     EventStatus status = EventStatus::done;
-    if (TAKT_LIKELY(mark_on(stream, mark, begins, status))) { return true; }
+    if (TAKT_LIKELY(mark_on(stream, mark, wish, status))) { return true; }
     if (status == EventStatus::no_context && visit_stream<Api>(stream, 0)) {
-      const bool is_marked = mark_on(stream, mark, begins, status);
+      const bool is_marked = mark_on(stream, mark, wish, status);
       Api::leave();
       if (is_marked) { return true; }
     }
@@ -144,6 +143,7 @@ class EventDevice {
     });
     if (status != EventStatus::done) { return answer(context, status); }
     for (Slot* each : {&from, &to}) { each->finished.store(true, std::memory_order_relaxed); }
+    if (!(ms < kMostMs)) { return Elapsed::failed(); }  // nor is it a number
     if (ms < 0) { counts_.add(EventCounts::kNegative); }
     return Elapsed::ready(ms < 0 ? 0 : std::llround(static_cast<double>(ms) * 1e6));
   }
@@ -168,19 +168,11 @@ class EventDevice {
     if (reached) { counts_.add(EventCounts::kWaited); }
     return reached;
   }
-  /// Likewise, until a part of what is in flight on `stream` has been reached.
-  bool wait_for_room(Stream stream) noexcept {
-    const ErrnoKept errno_kept;
-    EventContextId id;
-    if (!may_mark() || Api::enter(stream, id) != EventStatus::done) { return false; }
-    Context* context = contexts_.find(id);
-    return context != nullptr && room_in(*context).wait(Api::order_of(stream) ^ id.part,
-                                                        [&](Slot& oldest) { return wait(stream, mark_of(oldest)); });
-  }
   void end_questions(Questions& questions) noexcept {
     const ErrnoKept errno_kept;
     if (TAKT_UNLIKELY(questions.visiting)) { Api::leave(); }
     if (questions.begun && questions.mode != kUnknownMode) { Api::exchange_mode(questions.mode); }
+    if (questions.begun && questions.foreign) { asked_elsewhere_.store(false, std::memory_order_relaxed); }
     questions = Questions();
   }
 
@@ -214,6 +206,7 @@ class EventDevice {
   using Slot = typename Pool::Slot;
   using Room = StreamRoom<Api>;
   static constexpr int kUnknownMode = -1;
+  static constexpr float kMostMs = 9e12F;  // what 64 bits hold in ns
 
   static Slot& slot_of(Mark mark) noexcept { return *reinterpret_cast<Slot*>(static_cast<std::uintptr_t>(mark)); }
   static Mark mark_of(Slot& slot) noexcept { return reinterpret_cast<std::uintptr_t>(&slot); }
@@ -226,15 +219,18 @@ class EventDevice {
     return Api::may_call() || skip(EventStatus::pending_error);
   }
   /// Whether that was done; if not, what the driver has answered, or done where that is counted already.
-  bool mark_on(Stream stream, Mark& mark, bool begins, EventStatus& status) noexcept {
+  bool mark_on(Stream stream, Mark& mark, const RoomWish& wish, EventStatus& status) noexcept {
     EventContextId id;
     status = Api::enter(stream, id);
     if (status != EventStatus::done) { return false; }
     Slot* slot = take_slot(id);
     if (slot == nullptr) { return false; }
     slot->handle = kept_stream<Api>(stream, 0);
+    Room room = room_in(context_of(*slot));
     const std::uintptr_t order = Api::order_of(stream) ^ id.part;
-    if (!room_in(context_of(*slot)).take(*slot, order, begins, is_silent(), &EventDevice::query_alone)) {
+    while (!room.take(*slot, order, wish.begins, is_silent(), &EventDevice::query_alone)) {
+      const auto reach = [&](Slot& oldest) { return wait(stream, mark_of(oldest)); };
+      if (wish.waits && room.wait(*slot, wish.begins, reach)) { continue; }
       context_of(*slot).events.give(*slot);
       counts_.add(EventCounts::kStreamFull);
       return false;
@@ -279,9 +275,7 @@ class EventDevice {
   EventStatus begin_asking(const Context& context, Questions& questions) noexcept {
     if (!questions.begun) {
       questions.begun = true;
-      if (polled_.load(std::memory_order_relaxed) != questions.foreign) {
-        polled_.store(questions.foreign, std::memory_order_relaxed);
-      }
+      if (questions.foreign) { asked_elsewhere_.store(true, std::memory_order_relaxed); }
       questions.mode = kRelaxedCaptureMode;
       if (!Api::exchange_mode(questions.mode)) { questions.mode = kUnknownMode; }
     }
@@ -370,8 +364,8 @@ class EventDevice {
   }
 
   void pause() noexcept { paused_until_.store(Api::now_ns() + kPauseNs, std::memory_order_relaxed); }
-  /// Whether a mark may not ask: while a thread of Takt's own does, none that records does.
-  bool is_silent() noexcept { return polled_.load(std::memory_order_relaxed) || is_paused(); }
+  /// Whether a mark may not ask. While a thread of Takt's own does, the driver may not come back from a question.
+  bool is_silent() noexcept { return asked_elsewhere_.load(std::memory_order_relaxed) || is_paused(); }
   bool is_paused() noexcept { return Api::pauses_at_captures() && saw_capture_lately(); }
   bool saw_capture_lately() noexcept {
     const std::uint64_t until = paused_until_.load(std::memory_order_relaxed);
@@ -384,7 +378,7 @@ class EventDevice {
   EventContexts<Api> contexts_;
   EventCounts counts_;
   std::atomic<std::uint64_t> paused_until_{0};
-  std::atomic<bool> polled_{false};  // by a thread of Takt's own, as of the last questions
+  std::atomic<bool> asked_elsewhere_{false};  // a thread of Takt's own is in the driver
 };
 
 }  // namespace detail

@@ -19,6 +19,12 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
+/// What a mark wishes for on a stream that may be full (DeviceOps::mark_bounded).
+struct RoomWish {
+  bool begins;
+  bool waits;
+};
+
 /// Room on the streams of one context: how many marks may be in flight on each (most_in_flight()). Any thread; takes no
 /// lock, and waits for nothing but in wait().
 template <class Api>
@@ -84,14 +90,15 @@ class StreamRoom {
     });
     return freed != 0;
   }
-  /// Where the stream of this order is full: waits for the oldest mark that is watched. \param wait for a Slot&; false
-  /// where it cannot.
-  template <class Wait>
-  bool wait(std::uintptr_t order, Wait wait) noexcept {
-    StreamProgress* progress = streams_.find(order);
-    if (progress == nullptr || !progress->is_full(room(true))) { return false; }
+  /// After take() has found no room: waits for the oldest mark that is watched. Whether take() is worth another try.
+  /// \param reach waits for a Slot&; false where it cannot.
+  template <class Reach>
+  bool wait(const Slot& slot, bool begins, Reach reach) noexcept {
+    StreamProgress* progress = slot.stream;
+    if (progress == nullptr) { return false; }
     const StreamProgress::Watched oldest = progress->oldest_watched();
-    if (oldest.number == 0 || !wait(events_.slot(oldest.index))) { return false; }
+    if (oldest.number == 0 || !progress->is_full(room(begins))) { return true; }  // others have found some meanwhile
+    if (!reach(events_.slot(oldest.index))) { return false; }
     progress->set_finished(oldest.number);
     return true;
   }
