@@ -62,13 +62,14 @@ struct TorchOpsOptions {
   std::uint32_t names = 256;  ///< that are told apart in the process, 1 024 at most; more are "(further operators)"
 };
 
-/// The calls of one collective of c10d in sampled steps, by the name that its process group gives it.
+/// The calls of one collective of c10d in sampled steps, by the name that its process group gives it; by that of
+/// libtorch's dispatcher, such as "c10d::allreduce_", where the group gives none. Each call counts once, at any depth.
 struct TorchCollective {
   std::string name;  ///< such as "nccl:all_reduce"
   std::uint64_t calls = 0;
   std::uint64_t input_bytes = 0;  ///< of the tensors that libtorch tells, on this rank
-  /// Calls whose bytes libtorch did not tell: of a tensor without, and to a program that is compiled without NDEBUG
-  /// where libtorch was compiled with it.
+  /// Calls whose bytes libtorch did not tell: of a tensor without, of a process group that tells nothing ("c10d::"),
+  /// and to a program that is compiled without NDEBUG where libtorch was compiled with it.
   std::uint64_t without_bytes = 0;
 };
 
@@ -97,14 +98,15 @@ class TorchOps {
   TorchOps(const TorchOps&) = delete;
   TorchOps& operator=(const TorchOps&) = delete;
 
-  /// One step, from here to the end of the block. Inside another one it does nothing. Never throws; where libtorch
-  /// takes no observer the step is not sampled, and counts as missed. May outlive the TorchOps. On the thread that
-  /// trains; ends on the thread on which it began.
+  /// One step, from here to the end of the block. Inside another one, also of a thread whose state libtorch has given
+  /// to this one, it does nothing. Never throws; where libtorch takes no observer, or 256 steps are sampled at the
+  /// time, it is not sampled, and counts as missed. May outlive the TorchOps. On the thread that trains; ends on the
+  /// thread on which it began.
   class [[nodiscard]] Step {
    public:
     [[nodiscard]] explicit Step(TorchOps& ops) noexcept {
       const std::uint64_t number = ops.steps_.fetch_add(1, std::memory_order_relaxed);  // orders nothing
-      if (number % ops.options_.every == 0 && enabled() && !detail::torch_thread.steps) { begin(ops.options_); }
+      if (number % ops.options_.every == 0 && enabled() && !detail::is_torch_observed()) { begin(ops.options_); }
     }
     ~Step() noexcept {
       if (sampled_) { end(); }
@@ -118,9 +120,11 @@ class TorchOps {
 
    private:
     void begin(const TorchOpsOptions& options) noexcept {
-      auto& state = detail::torch_state;
-      state.depth.store(options.depth, std::memory_order_relaxed);
-      const std::uint64_t step = state.begun.fetch_add(1, std::memory_order_relaxed) + 1;
+      step_ = detail::torch_steps.take();
+      if (step_ == nullptr) {
+        detail::torch_missed.fetch_add(1, std::memory_order_relaxed);
+        return;
+      }
       try {
         using at::RecordScope;
         at::RecordFunctionCallback functions(detail::begin_torch, detail::end_torch);
@@ -130,19 +134,15 @@ class TorchOps {
         scopes.scopes({RecordScope::USER_SCOPE}).needsInputs(true);  // costs only these what it costs
         scopes_ = at::addThreadLocalCallback(scopes);
       } catch (...) {
-        state.missed.fetch_add(1, std::memory_order_relaxed);
-        remove();
+        detail::torch_missed.fetch_add(1, std::memory_order_relaxed);
+        end();
         return;
       }
-      detail::torch_thread = detail::TorchThread();
-      detail::torch_thread.steps = true;
-      detail::torch_thread.step = step;
-      state.steps.fetch_add(1, std::memory_order_relaxed);
+      step_->publish(functions_, options.depth, detail::TorchThread::here());
       sampled_ = true;
     }
     void end() noexcept {
-      detail::torch_state.steps.fetch_sub(1, std::memory_order_relaxed);
-      detail::torch_thread.steps = false;
+      step_->end();
       remove();
     }
     void remove() noexcept {
@@ -156,6 +156,7 @@ class TorchOps {
 
     at::CallbackHandle functions_ = at::INVALID_CALLBACK_HANDLE;
     at::CallbackHandle scopes_ = at::INVALID_CALLBACK_HANDLE;
+    detail::TorchStep* step_ = nullptr;
     bool sampled_ = false;
   };
 
@@ -172,7 +173,7 @@ class TorchOps {
     return all;
   }
   /// Operators without memory for their region, and steps that should have been sampled, in the process. Any thread.
-  static std::uint64_t missed() noexcept { return detail::torch_state.missed.load(std::memory_order_relaxed); }
+  static std::uint64_t missed() noexcept { return detail::torch_missed.load(std::memory_order_relaxed); }
 
  private:
   const TorchOpsOptions options_;

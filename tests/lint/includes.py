@@ -51,6 +51,7 @@ SHARED_WITH_BACKENDS = {"base/driver_library.hpp"}
 # which one takes the backend that this libtorch is built for. Nothing else crosses.
 EXCEPTIONS = {("include/takt/takt.hpp", "takt/backends/cpu.hpp"), ("include/takt/mpi.hpp", "mpi.h"),
               ("include/takt/detail/torch_observer.hpp", "ATen/record_function.h"),
+              ("include/takt/detail/torch_steps.hpp", "ATen/record_function.h"),
               *(("include/takt/torch.hpp", name) for name in ("ATen/record_function.h", "takt/backends/cuda.hpp",
                 "takt/backends/hip.hpp", "c10/cuda/CUDAStream.h", "c10/hip/HIPStream.h"))}
 

@@ -1,17 +1,14 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <takt/session.hpp>
 #include <takt/takt.hpp>
 #include <takt/torch.hpp>
 #include <takt/torch_module.hpp>
 
 #include "support/catch.hpp"
-#include "support/session_helpers.hpp"
+#include "torch_helpers.hpp"
 
-#include <ATen/ThreadLocalState.h>
 #include <torch/autograd.h>
 #include <torch/nn.h>
-#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 
 #include <atomic>
 #include <functional>
@@ -21,68 +18,7 @@
 #include <thread>
 #include <vector>
 
-namespace {
-
-using at::RecordScope;
-
-/// What a path has got since this was made, in the books of the process, which all tests here share.
-class Since {
- public:
-  Since() : session_("torch", takt_test::by_hand()), before_(session_.snapshot()) {}
-  /// \param path such as "Forward/aten::relu".
-  std::uint64_t calls(const std::string& path) const {
-    return takt_test::calls_of(session_.snapshot(), path) - takt_test::calls_of(before_, path);
-  }
-  takt::PathStats at(const std::string& path) const {
-    const takt::Snapshot now = session_.snapshot();
-    return now.paths.at(takt_test::find_path(now, path));
-  }
-
- private:
-  mutable takt::Session session_;
-  takt::Snapshot before_;
-};
-
-/// An operator as libtorch tells of it.
-void operation(const char* name, RecordScope scope = RecordScope::FUNCTION, const std::function<void()>& inside = {}) {
-  at::RecordFunction guard(scope);
-  if (guard.isActive()) { guard.before(std::string(name)); }
-  if (inside) { inside(); }
-}
-
-/// Runs it as a thread does that libtorch has given the state of this one, such as autograd's for a GPU.
-void on_thread_of_autograd(const std::function<void()>& work) {
-  const at::ThreadLocalState state;
-  std::thread([&] {
-    const at::ThreadLocalStateGuard guard(state);
-    work();
-  }).join();
-}
-
-/// The work of a collective that its process group tells of.
-struct Collective final : c10d::Work {
-  explicit Collective(const std::vector<at::Tensor>& tensors)
-      : Work(0, c10d::OpType::ALLREDUCE, "gloo:all_reduce", tensors) {}
-  void done() { finish(); }
-};
-
-takt::TorchOpsOptions each_step(unsigned depth = 1, std::uint32_t names = 256) {
-  takt::TorchOpsOptions options;
-  options.every = 1;
-  options.depth = depth;
-  options.names = names;
-  return options;
-}
-
-// [snippet: comm-wait]
-/// On the stream that is put on hold, which is not NCCL's own.
-void wait_for(c10d::Work& work) {
-  takt::Scope s(takt::CommWait, takt::torch_stream());
-  work.wait();
-}
-// [end]
-
-}  // namespace
+using namespace takt_test;
 
 TEST_CASE("TorchOps: operators are regions inside the one that is open, down to the depth") {
   const Since since;
@@ -231,52 +167,6 @@ TEST_CASE("TorchOps: a step may end, and its TorchOps with it, while another thr
   autograd.join();
   CHECK(since.calls("Backward/begun before") == 1);
   CHECK(since.calls("Backward/begun after") == 0);
-}
-
-TEST_CASE("TorchOps: an operator that ends on another thread keeps its pair, and the depth of both threads") {
-  const Since since;
-  takt::TorchOps ops(each_step());
-  {
-    const takt::TorchOps::Step step(ops);
-    auto outer = std::make_unique<at::RecordFunction>(RecordScope::FUNCTION);
-    outer->before("outer");
-    std::thread([&] { outer.reset(); }).join();
-  }
-  const takt::TorchOps::Step step(ops);
-  operation("later");
-  CHECK(since.calls("outer") == 1);
-  CHECK(since.calls("later") == 1);
-}
-
-TEST_CASE("TorchOps: a collective is no open region, and its calls and bytes are told") {
-  const Since since;
-  takt::TorchOps ops(each_step());
-  const auto known = [] {
-    for (const takt::TorchCollective& each : takt::TorchOps::collectives()) {
-      if (each.name == "gloo:all_reduce") { return each; }
-    }
-    return takt::TorchCollective();
-  };
-  const takt::TorchCollective before = known();
-  const takt::TorchOps::Step step(ops);
-  {
-    takt::Scope s(takt::Backward);
-    const auto work = c10::make_intrusive<Collective>(std::vector<at::Tensor>{at::ones({3}), at::ones({2, 2})});
-    operation("aten::meanwhile");
-    std::thread other([&] { work->done(); });
-    wait_for(*work);
-    other.join();
-  }
-  CHECK(since.calls("Backward/CommWait") == 1);
-  CHECK(since.calls("Backward/aten::meanwhile") == 1);
-  CHECK(since.calls("gloo:all_reduce") == 1);
-  CHECK(since.at("gloo:all_reduce").kind == takt::Kind::comm);
-  CHECK(known().calls == before.calls + 1);
-  const std::uint64_t untold = known().without_bytes - before.without_bytes;
-#ifdef NDEBUG
-  CHECK(untold == 0);
-#endif
-  CHECK(known().input_bytes == before.input_bytes + (1 - untold) * 7 * sizeof(float));
 }
 
 TEST_CASE("TorchOps: names lose what differs from call to call") {

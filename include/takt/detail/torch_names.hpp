@@ -43,8 +43,11 @@ inline std::string_view torch_name_of(std::string_view name) noexcept {
 /// As c10d's process groups name what they do.
 inline bool is_collective(std::string_view name) noexcept {
   return starts_with(name, "nccl:") || starts_with(name, "gloo:") || starts_with(name, "mpi:") ||
-         starts_with(name, "ucc:") || starts_with(name, "c10d::");
+         starts_with(name, "ucc:");
 }
+
+/// As libtorch's dispatcher names what it hands to a process group.
+inline bool is_dispatched_collective(std::string_view name) noexcept { return starts_with(name, "c10d::"); }
 
 /// Operators by name, of all threads. Never destroyed: threads of libtorch may still be inside of one at the end.
 class TorchNames {

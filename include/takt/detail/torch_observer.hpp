@@ -5,6 +5,7 @@
 // For takt/torch.hpp: what libtorch calls at the begin and the end of each operator of a sampled step.
 #include <takt/detail/hot.hpp>
 #include <takt/detail/torch_names.hpp>
+#include <takt/detail/torch_steps.hpp>
 #include <takt/scope.hpp>
 
 #include <ATen/record_function.h>
@@ -14,37 +15,27 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <string_view>
+#include <utility>
 
 #include <takt/detail/macros_begin.hpp>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Of the process. Never destroyed, as the threads of autograd may be inside of an operator when a step ends.
-struct TorchState {
-  std::atomic<std::uint32_t> steps{0};  ///< sampled ones that are going on, one a thread
-  std::atomic<std::uint32_t> depth{1};  ///< of the one that began last
-  std::atomic<std::uint64_t> begun{0};  ///< sampled ones
-  std::atomic<std::uint64_t> missed{0};
-};
-inline TorchState torch_state;
-
-/// Of one thread.
-struct TorchThread {
-  bool steps = false;      ///< it has a sampled step, or else works for a thread that has one
-  unsigned depth = 0;      ///< operators that are regions and open
-  std::uint64_t step = 0;  ///< whose depth that is
-  const Key* innermost = nullptr;
-};
-inline thread_local TorchThread torch_thread;
-
 /// One operator, between its begin and its end.
 struct TorchRegion final : at::ObserverContext {
+  explicit TorchRegion(std::shared_ptr<TorchOpen> where) noexcept : open(std::move(where)) {}
+
+  const std::shared_ptr<TorchOpen> open;
   Region around = 0;  ///< Backward, on a thread of autograd's
   Region region = 0;
-  unsigned depth = 0;  ///< of the thread before
-  const Key* before = nullptr;
-  const Key* async = nullptr;  ///< its key, where it is no open region, as other operators may begin before it ends
+  bool counts = false;              ///< as one of those that are open
+  bool evaluates = false;           ///< a node of autograd's
+  const Key* before = nullptr;      ///< the node that was being evaluated
+  const Key* async = nullptr;       ///< its key, where it is no open region, as others may begin before it ends
+  TorchName* dispatched = nullptr;  ///< a collective that a process group may tell of inside
+  std::uint64_t collectives = 0;    ///< that were told at its begin
   std::chrono::steady_clock::time_point begin;
 };
 
@@ -72,40 +63,82 @@ inline void count_collective(TorchName* entry, const at::RecordFunction& functio
   entry->input_bytes.fetch_add(bytes, std::memory_order_relaxed);
 }
 
-inline std::unique_ptr<at::ObserverContext> begin_torch(const at::RecordFunction& function) noexcept {
-  if (torch_state.steps.load(std::memory_order_relaxed) == 0) { return nullptr; }  // an echo of a step that has ended
-  TorchThread& here = torch_thread;
-  const std::uint64_t step = torch_state.begun.load(std::memory_order_relaxed);  // a hint, as all of that state
-  if (!here.steps && here.step != step) {
-    here = TorchThread();
-    here.step = step;
+/// Of the step whose observer libtorch has given to this thread, whose own it may be; 0: none.
+inline at::CallbackHandle torch_observer() noexcept;
+
+/// What is open here in the step that is observed, nullptr if none is.
+inline const std::shared_ptr<TorchOpen>* torch_open() noexcept {
+  TorchThread* const thread = TorchThread::here();
+  const at::CallbackHandle observer = thread == nullptr ? 0 : torch_observer();
+  return observer == 0 ? nullptr : thread->find(observer);
+}
+
+/// An operator as libtorch tells of it.
+struct TorchCall {
+  explicit TorchCall(const at::RecordFunction& function) noexcept
+      : given(function.name() == nullptr ? "" : function.name()),
+        name(torch_name_of(given)),
+        scope(function.scope()),
+        dispatched(scope == at::RecordScope::FUNCTION && is_dispatched_collective(name)),
+        told(scope == at::RecordScope::USER_SCOPE && function.isAsync() && is_collective(name)) {}
+  bool is_collective_call() const noexcept { return dispatched || told; }
+  bool evaluates() const noexcept { return name.data() != given || scope == at::RecordScope::BACKWARD_FUNCTION; }
+  Kind kind() const noexcept {
+    if (is_collective_call()) { return Kind::comm; }
+    return scope == at::RecordScope::USER_SCOPE ? Kind::other : Kind::compute;
   }
-  if (here.depth >= torch_state.depth.load(std::memory_order_relaxed)) { return nullptr; }
-  const at::RecordScope scope = function.scope();
-  const char* const given = function.name() == nullptr ? "" : function.name();
-  const std::string_view name = torch_name_of(given);
-  const bool collective = is_collective(name);
-  const Kind kind = collective ? Kind::comm : scope == at::RecordScope::USER_SCOPE ? Kind::other : Kind::compute;
-  TorchName* const entry = torch_names.find(name);
-  const Key& key = TorchNames::key_of(entry, name, kind);
-  if (scope == at::RecordScope::BACKWARD_FUNCTION && here.innermost == &key) { return nullptr; }  // of its evaluation
-  std::unique_ptr<TorchRegion> mine(new (std::nothrow) TorchRegion);
+
+  const char* const given;
+  const std::string_view name;
+  const at::RecordScope scope;
+  const bool dispatched;  ///< a collective, by the dispatcher
+  const bool told;        ///< a collective, by its process group
+};
+
+inline void begin_torch_region(TorchRegion& mine, const TorchCall& call, const Key& key) noexcept {
+  TorchOpen& open = *mine.open;
+  const std::uint32_t around = open.regions.fetch_add(1, std::memory_order_relaxed);
+  mine.counts = true;
+  mine.evaluates = call.evaluates();
+  if (mine.evaluates) {
+    if (!open.trains && around == 0) { mine.around = begin_region(Backward); }
+    mine.before = open.evaluated;
+    open.evaluated = &key;
+  }
+  mine.region = begin_region(key);
+}
+
+inline std::unique_ptr<at::ObserverContext> begin_torch(const at::RecordFunction& function) noexcept {
+  const std::shared_ptr<TorchOpen>* const found = torch_open();
+  if (found == nullptr) { return nullptr; }  // an echo of a step that has ended
+  TorchOpen& open = **found;
+  const TorchCall call(function);
+  const bool deep = open.regions.load(std::memory_order_relaxed) >= open.depth;
+  if (deep && !call.is_collective_call()) { return nullptr; }
+  TorchName* const entry = torch_names.find(call.name);
+  const Key& key = TorchNames::key_of(entry, call.name, call.kind());
+  if (call.scope == at::RecordScope::BACKWARD_FUNCTION && open.evaluated == &key) { return nullptr; }
+  if (call.told) {
+    count_collective(entry, function);
+    open.collectives.fetch_add(1, std::memory_order_relaxed);
+    if (deep) { return nullptr; }
+  }
+  std::unique_ptr<TorchRegion> mine(new (std::nothrow) TorchRegion(*found));
   if (mine == nullptr) {
-    torch_state.missed.fetch_add(1, std::memory_order_relaxed);
+    torch_missed.fetch_add(1, std::memory_order_relaxed);
     return nullptr;
   }
-  if (collective) { count_collective(entry, function); }
+  if (call.dispatched) {
+    mine->dispatched = entry;
+    mine->collectives = open.collectives.load(std::memory_order_relaxed);
+  }
+  if (deep) { return mine; }
   if (function.isAsync()) {
     mine->async = &key;
     mine->begin = std::chrono::steady_clock::now();
-    return mine;
+  } else {
+    begin_torch_region(*mine, call, key);
   }
-  const bool evaluates = name.data() != given || scope == at::RecordScope::BACKWARD_FUNCTION;
-  if (!here.steps && here.depth == 0 && evaluates) { mine->around = begin_region(Backward); }
-  mine->depth = here.depth++;
-  mine->before = here.innermost;
-  here.innermost = &key;
-  mine->region = begin_region(key);
   return mine;
 }
 
@@ -113,16 +146,38 @@ inline std::unique_ptr<at::ObserverContext> begin_torch(const at::RecordFunction
 inline void end_torch(const at::RecordFunction& function, at::ObserverContext* context) noexcept {
   if (context == nullptr) { return; }
   const TorchRegion& mine = static_cast<const TorchRegion&>(*context);
+  TorchOpen& open = *mine.open;
+  if (mine.dispatched != nullptr && open.collectives.load(std::memory_order_relaxed) == mine.collectives) {
+    mine.dispatched->calls.fetch_add(1, std::memory_order_relaxed);
+    mine.dispatched->without_bytes.fetch_add(1, std::memory_order_relaxed);
+  }
   if (mine.async != nullptr) {
     const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - mine.begin;
     record_ns(*mine.async, static_cast<std::uint64_t>(took.count()));
-    return;
   }
+  if (!mine.counts) { return; }
   end_region(mine.region);
   end_region(mine.around);
-  if (function.threadId() != at::RecordFunction::currentThreadId()) { return; }
-  torch_thread.depth = mine.depth;  // also of operators inside that have moved to another thread
-  torch_thread.innermost = mine.before;
+  if (mine.evaluates && function.threadId() == at::RecordFunction::currentThreadId()) { open.evaluated = mine.before; }
+  open.regions.fetch_sub(1, std::memory_order_relaxed);
+}
+
+inline at::CallbackHandle torch_observer() noexcept {
+  for (const at::RecordFunctionCallbacksEntry& entry : at::get_record_function_tls_().sorted_tls_callbacks_) {
+    if (entry.callback_.start() == begin_torch) { return entry.handle_; }  // the lower one of the two of a step
+  }
+  return 0;
+}
+
+/// Whether a step that goes on is observed here. Observers of one that has ended, which came with a state that was
+/// taken in it, are removed: they would tell of each operator once more.
+inline bool is_torch_observed() noexcept {
+  if (torch_open() != nullptr) { return true; }
+  try {
+    for (at::CallbackHandle old = torch_observer(); old != 0; old = torch_observer()) { at::removeCallback(old); }
+  } catch (...) {  // libtorch has no memory for it: the step is sampled nevertheless
+  }
+  return false;
 }
 
 }  // namespace detail
