@@ -57,9 +57,11 @@ inline StreamRef torch_stream() noexcept {
 
 /// What TorchOps samples.
 struct TorchOpsOptions {
-  std::uint32_t every = 50;   ///< one step in so many, the first one included; 1 or more
-  unsigned depth = 1;         ///< operators inside each other that are regions; 1: those that the program calls itself
-  std::uint32_t names = 256;  ///< that are told apart in the process, 1 024 at most; more are "(further operators)"
+  std::uint32_t every = 50;  ///< one step in so many of all threads that use it, the first one included; 1 or more
+  unsigned depth = 1;        ///< operators inside each other that are regions; 1: those that the program calls itself
+  /// That are told apart in the process, 1 024 at most; more are "(further operators)". Of several TorchOps the one
+  /// with the most decides.
+  std::uint32_t names = 256;
 };
 
 /// The calls of one collective of c10d in sampled steps, by the name that its process group gives it; by that of
@@ -85,7 +87,8 @@ struct TorchCollective {
 ///     }
 ///
 /// Where autograd works on threads of its own, its nodes are inside a region Backward there. Other steps cost nothing.
-/// Any number in a process; any thread.
+/// Any number in a process; any thread. Threads that train beside each other have one each: `every` counts the steps of
+/// all threads together, and threads that take turns may get very different shares of the samples.
 class TorchOps {
  public:
   /// \throws takt::Error where an option is 0.

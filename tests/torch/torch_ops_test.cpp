@@ -177,7 +177,32 @@ TEST_CASE("TorchOps: names lose what differs from call to call") {
   CHECK(name("MulBackward0, seq = 17") == "MulBackward0");
   CHECK(name("layer 12") == "layer 12");
   CHECK(name("#7") == "#7");
+  CHECK(name("C#") == "C#");
+  CHECK(name("a, seq2seq") == "a, seq2seq");
+  CHECK(name("a, seq = b") == "a, seq = b");
+  CHECK(name(", seq = 1") == ", seq = 1");
   CHECK(name("").empty());
+}
+
+TEST_CASE("TorchOps: long names that differ at their ends are rows of their own, the same as those of keys") {
+  const Since since;
+  takt::TorchOps ops(each_step());
+  const takt::TorchOps::Step step(ops);
+  for (const char* const end : {"1a", "2a", "3a"}) {
+    const std::string name = std::string(260, 'n') + end;
+    operation(name.c_str());
+    CHECK(since.calls(takt::key(name.c_str(), takt::Kind::compute).name()) == 1);
+  }
+}
+
+TEST_CASE("TorchOps: the one that allows the most names decides") {
+  const auto names = std::make_unique<takt::detail::TorchNames>();
+  names->allow(2);
+  names->allow(1);
+  CHECK(names->find("first") != nullptr);
+  CHECK(names->find("second") != nullptr);
+  CHECK(names->find("third") == nullptr);
+  CHECK(names->find("first") == names->find("first"));
 }
 
 TEST_CASE("TorchModule, TorchLayers: a module's forward pass is a region by its name") {

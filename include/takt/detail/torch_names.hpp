@@ -8,7 +8,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <string>
 #include <string_view>
 
 #include <takt/detail/macros_begin.hpp>
@@ -32,12 +32,18 @@ inline bool starts_with(std::string_view text, std::string_view with) noexcept {
 /// What the engine of autograd puts before the name of a node that it evaluates.
 inline constexpr std::string_view kTorchEvaluates = "autograd::engine::evaluate_function: ";
 
+/// The name without a number at its end that stands behind `mark`, if anything is left then.
+inline std::string_view without_number(std::string_view name, std::string_view mark) noexcept {
+  const std::size_t digits = name.find_last_not_of("0123456789") + 1;
+  if (digits == name.size() || digits <= mark.size()) { return name; }
+  const std::size_t end = digits - mark.size();
+  return name.substr(end, mark.size()) == mark ? name.substr(0, end) : name;
+}
+
 /// The name without what differs from call to call, such as the 12 of "ProfilerStep#12".
 inline std::string_view torch_name_of(std::string_view name) noexcept {
   if (starts_with(name, kTorchEvaluates)) { name.remove_prefix(kTorchEvaluates.size()); }
-  name = name.substr(0, name.find(", seq"));
-  const std::size_t last = name.find_last_not_of("0123456789");
-  return last != std::string_view::npos && last > 0 && name[last] == '#' ? name.substr(0, last) : name;
+  return without_number(without_number(name, ", seq = "), "#");  // as libtorch's profiler writes a sequence number
 }
 
 /// As c10d's process groups name what they do.
@@ -54,8 +60,11 @@ class TorchNames {
  public:
   static constexpr std::uint32_t kMost = 1024;
 
+  /// Never less than before.
   void allow(std::uint32_t most) noexcept {
-    most_.store(most < kMost ? most : kMost, std::memory_order_relaxed);  // orders nothing
+    most = most < kMost ? most : kMost;
+    std::uint32_t before = most_.load(std::memory_order_relaxed);  // orders nothing
+    while (before < most && !most_.compare_exchange_weak(before, most, std::memory_order_relaxed)) {}
   }
 
   /// nullptr: beyond the bound. Any thread.
@@ -79,13 +88,10 @@ class TorchNames {
     }
     const Key* known = entry->key.load(std::memory_order_acquire);  // pairs with the release below
     if (known != nullptr) { return *known; }
-    std::array<char, 256> copy;  // a longer name keeps 255 characters
-    const std::size_t size = name.size() < copy.size() ? name.size() : copy.size() - 1;
-    std::memcpy(copy.data(), name.data(), size);
-    copy[size] = '\0';
-    const Key& made = takt::key(copy.data(), kind);
-    entry->key.store(&made, std::memory_order_release);  // another thread may store the same
-    return made;
+    const Key* const made = make_key(name, kind);
+    if (made == nullptr) { return key_of(nullptr, name, kind); }
+    entry->key.store(made, std::memory_order_release);  // another thread may store the same
+    return *made;
   }
 
   template <class Use>
@@ -96,6 +102,13 @@ class TorchNames {
   }
 
  private:
+  /// nullptr: no memory is left.
+  static const Key* make_key(std::string_view name, Kind kind) noexcept {
+    try {
+      return &takt::key(std::string(name).c_str(), kind);  // which cuts a long one so that it stays its own
+    } catch (...) { return nullptr; }
+  }
+
   static constexpr std::size_t kSlots = std::size_t{2} * kMost;
 
   /// Makes a free place that of `hash`, unless another thread was quicker: `there` is then its hash. False: too many.
@@ -114,7 +127,7 @@ class TorchNames {
 
   std::array<TorchName, kSlots> name_{};
   std::atomic<std::uint32_t> count_{0};
-  std::atomic<std::uint32_t> most_{256};
+  std::atomic<std::uint32_t> most_{0};
 };
 inline TorchNames torch_names;
 
