@@ -53,19 +53,26 @@ class TorchLayers {
  public:
   explicit TorchLayers(Sequential layers) : layers_(std::move(layers)) { name_children(); }
 
-  template <class Tensor>
-  Tensor forward(Tensor x) {
-    if (keys_.size() != layers_->size()) { name_children(); }
-    std::size_t at = 0;
-    for (auto& layer : *layers_) {
-      const Scope region(*keys_[at++], torch_stream());
-      x = layer.forward(std::move(x));
+  /// As that of Sequential: a layer takes what the one before it returns, of whatever type; the last one's is Result.
+  template <class Result = at::Tensor, class... Inputs>
+  Result forward(Inputs&&... inputs) {
+    if (layers_->is_empty()) {  // libtorch says that it cannot be
+      return layers_->template forward<Result>(std::forward<Inputs>(inputs)...);
     }
-    return x;
+    if (keys_.size() != layers_->size()) { name_children(); }
+    auto key = keys_.begin();
+    const auto run = [&](auto& layer, auto&&... values) {
+      const Scope region(**key++, torch_stream());
+      return layer.any_forward(std::forward<decltype(values)>(values)...);
+    };
+    auto layer = layers_->begin();
+    auto value = run(*layer, std::forward<Inputs>(inputs)...);
+    while (++layer != layers_->end()) { value = run(*layer, std::move(value)); }
+    return value.template get<Result>();
   }
-  template <class Tensor>
-  Tensor operator()(Tensor x) {
-    return forward(std::move(x));
+  template <class... Inputs>
+  auto operator()(Inputs&&... inputs) {
+    return forward(std::forward<Inputs>(inputs)...);
   }
   Sequential& module() noexcept { return layers_; }
 

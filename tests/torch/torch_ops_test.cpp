@@ -16,9 +16,26 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 using namespace takt_test;
+
+namespace {
+
+using Pair = std::tuple<at::Tensor, at::Tensor>;
+
+/// Layers that hand a tuple on, as those for sequences do.
+struct SplitImpl : torch::nn::Module {
+  Pair forward(const at::Tensor& x) { return {x, x + 1}; }
+};
+TORCH_MODULE(Split);
+struct JoinImpl : torch::nn::Module {
+  at::Tensor forward(const Pair& pair) { return std::get<0>(pair) + std::get<1>(pair); }
+};
+TORCH_MODULE(Join);
+
+}  // namespace
 
 TEST_CASE("TorchOps: operators are regions inside the one that is open, down to the depth") {
   const Since since;
@@ -225,6 +242,21 @@ TEST_CASE("TorchModule, TorchLayers: a module's forward pass is a region by its 
   CHECK(since.calls("Forward/second") == 1);
   CHECK(since.calls("Forward/Linear 0") == 1);
   CHECK(since.calls("Forward/ReLU 1/aten::relu") == 1);
+}
+
+TEST_CASE("TorchLayers: it takes and refuses what its Sequential does") {
+  const Since since;
+  torch::nn::Sequential layers{Split(), Join()};
+  takt::TorchLayers<torch::nn::Sequential> regions(layers);
+  takt::TorchLayers<torch::nn::Sequential> split(torch::nn::Sequential{Split()});
+  takt::TorchLayers<torch::nn::Sequential> empty{torch::nn::Sequential()};
+  const at::Tensor x = at::ones({2});
+  CHECK(at::equal(regions(x), layers->forward(x)));
+  CHECK(since.calls("Split 0") == 1);
+  CHECK(since.calls("Join 1") == 1);
+  CHECK_THROWS_WITH(empty(x), containing("empty Sequential"));
+  CHECK(at::equal(std::get<1>(split.forward<Pair>(x)), x + 1));
+  CHECK_THROWS(split(x));
 }
 
 TEST_CASE("torch_stream: a libtorch for the processor alone has none, and a region there has host time") {
