@@ -6,6 +6,8 @@
 
 #include <cerrno>
 
+#include <takt/detail/macros_begin.hpp>
+
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
@@ -20,3 +22,5 @@ struct ErrnoKept {
 
 }  // namespace detail
 TAKT_END_NAMESPACE
+
+#include <takt/detail/macros_end.hpp>
