@@ -30,7 +30,11 @@ void read_node(const Node& from, Node& to, MemoryBudget* budget) noexcept {
     if (const Summary* device = from.device.load(std::memory_order_acquire)) {  // pairs with device_of()
       Summary* copy = to.device.load(std::memory_order_relaxed);
       if (copy == nullptr) { copy = allocate<Summary>(budget); }
-      if (copy != nullptr) { copy->copy_packed(*device); }
+      if (copy == nullptr) {
+        to.device_lost.add(device->n());
+      } else {
+        copy->copy_packed(*device);
+      }
       to.device.store(copy, std::memory_order_relaxed);
     }
     if (from.version.get() == version) {
@@ -118,6 +122,9 @@ TAKT_COLD void Tree::merge(const Tree& other) noexcept {
       if (Summary* sum = device_of(&to)) {
         sum->merge(*device, budget_);
         sum->pack();
+      } else {  // no memory is left
+        to.device_lost.add(device->n());
+        count(LossKind::device_failed, from.key, device->n());
       }
     }
   };

@@ -7,6 +7,7 @@
 #include "support/catch.hpp"
 #include "support/random.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
@@ -528,6 +529,34 @@ TEST_CASE_METHOD(TreeTest, "Tree: merging adds up the same places") {
   REQUIRE(find(tree, {kB})->host.total_ns() == 14);
   REQUIRE(count_of(tree, LossKind::bad_amount, kB) == 6);
   REQUIRE(tree.covered_ns() == 5 + 2 * 17);
+}
+
+TEST_CASE_METHOD(SmallTreeTest, "Tree: stream spans for which a sum or a copy has no memory are lost, and counted") {
+  Tree other{kEpochKey, kBatchKey};
+  leaf(other, kA, 1, 0, 7, 0);
+  other.device_of(other.node(0))->add_first(44);
+  other.device_of(other.node(0))->add(45);
+  leaf(tree, kA, 1, 0, 7, 0);
+  budget.set_limit(0);
+  tree.merge(other);
+  REQUIRE(find(tree, {kA})->host.n() == 2);
+  REQUIRE(find(tree, {kA})->device.load() == nullptr);
+  REQUIRE(find(tree, {kA})->device_lost.get() == 2);
+  REQUIRE(count_of(tree, LossKind::device_failed, kA) == 2);
+  const auto state = std::make_unique<Tree::State>();
+  other.save(*state);
+  bool lacked = false;
+  for (std::size_t limit = 0; limit < 100'000; limit += 64) {
+    MemoryBudget some(limit);
+    Tree copy{kEpochKey, kBatchKey, &some};
+    copy.copy_for_replay(other, *state);
+    const Node* const node = find(copy, {kA});
+    if (node == nullptr) { continue; }
+    const takt::Summary* const device = node->device.load();
+    REQUIRE((device == nullptr ? 0 : device->n()) + node->device_lost.get() == 2);
+    lacked = lacked || device == nullptr;
+  }
+  REQUIRE(lacked);
 }
 
 TEST_CASE_METHOD(TreeTest, "Tree: what has no place in the sum of trees goes to its overflow, once") {
