@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <functional>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -47,11 +48,12 @@ void GpuPoller::ask_at_a_pace() noexcept {
   using std::chrono::steady_clock;
   constexpr steady_clock::duration kLeastRest = std::chrono::microseconds(20);
   steady_clock::time_point begin = steady_clock::now();
-  ask([&] {
+  const auto rest = [&] {
     std::unique_lock<std::mutex> lock(mutex_);
     changed_.wait_for(lock, std::max(steady_clock::now() - begin, kLeastRest), [this] { return stopping_; });
     begin = steady_clock::now();
-  });
+  };
+  ask(std::ref(rest));  // needs no memory
 }
 
 bool GpuPoller::is_stopping() noexcept {
