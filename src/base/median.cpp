@@ -17,7 +17,7 @@ double median(std::vector<double> values) noexcept {
   return (*std::max_element(values.begin(), middle) + *middle) / 2;
 }
 
-double median_deviation(std::vector<double> values) noexcept {
+double median_deviation(std::vector<double> values) {
   const double middle = median(values);
   for (double& each : values) { each = std::fabs(each - middle); }
   return median(std::move(values));

@@ -16,7 +16,7 @@ inline constexpr double kMadToDeviation = 1.4826;
 /// The middle value, or the mean of the two middle ones; 0 of none. Any thread.
 double median(std::vector<double> values) noexcept;
 /// The median of the distances from the median; 0 of none. Any thread.
-double median_deviation(std::vector<double> values) noexcept;
+double median_deviation(std::vector<double> values);
 /// For each value the median of all the others. REQUIRES: two values or more. Any thread.
 std::vector<double> medians_of_others(const std::vector<double>& values);
 
