@@ -229,14 +229,27 @@ class EventDevice {
     Room room = room_in(context_of(*slot));
     const std::uintptr_t order = Api::order_of(stream) ^ id.part;
     while (!room.take(*slot, order, wish.begins, is_silent(), &EventDevice::query_alone)) {
-      const auto reach = [&](Slot& oldest) { return wait(stream, mark_of(oldest)); };
-      if (wish.waits && room.wait(*slot, wish.begins, reach)) { continue; }
+      const bool waited =
+          wish.waits && room.wait(*slot, wish.begins, [&](Slot& oldest) { return reach(*slot, oldest); });
+      if (waited) { status = Api::enter(stream, id); }  // a capture may have begun meanwhile
+      if (waited && status == EventStatus::done) { continue; }
+      if (!waited) { counts_.add(EventCounts::kStreamFull); }
       context_of(*slot).events.give(*slot);
-      counts_.add(EventCounts::kStreamFull);
       return false;
     }
     status = Api::record(slot->event, stream);
     return marked(*slot, status, mark) && Room::recorded(*slot);
+  }
+  /// Waits for a mark of the stream of `mine`, which was not being captured a moment ago. `oldest` may have come into
+  /// use again, so nothing of it but its event may be looked at.
+  bool reach(const Slot& mine, Slot& oldest) noexcept {
+    Questions questions;
+    const bool reached = begin_asking(context_of(mine), questions) == EventStatus::done &&
+                         look_once(mine, questions) == EventStatus::done &&
+                         Api::wait(oldest.event) == EventStatus::done;
+    end_questions(questions);
+    if (reached) { counts_.add(EventCounts::kWaited); }
+    return reached;
   }
   /// A free event of a context; nullptr, counted, where there is none.
   Slot* take_slot(const EventContextId& id) noexcept {
