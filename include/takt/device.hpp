@@ -86,8 +86,8 @@ struct DeviceOps {
   /// Static storage. nullptr: never asked.
   const char* (*memory_of)(const void* address) noexcept = nullptr;
   /// mark(), for a device that bounds how many marks are in flight (most_in_flight()). `begins`: false also where the
-  /// end of the region, and those of the regions around it, might find no room. `waits`: until there is room; only
-  /// where the program has asked for that. nullptr: mark() does as well.
+  /// end of the region, and those of the regions around it, might find no room. `waits`: waits for room, where the
+  /// program has asked for that. nullptr: mark() does as well.
   bool (*mark_bounded)(void* handle, Mark& mark, bool begins, bool waits) noexcept = nullptr;
 };
 

@@ -31,14 +31,14 @@ class RowGaps {
   void add(std::uint64_t row) {
     gaps_.insert(row);
     if (gaps_.size() <= kMost) { return; }
-    known_from_ = *gaps_.begin() + 1;
+    known_from_ = std::max(known_from_, *gaps_.begin() + 1);
     gaps_.erase(gaps_.begin());
   }
   bool knows(std::uint64_t row) const noexcept { return row >= known_from_; }
-  /// The last one before `row`; kNone: there is none.
+  /// The last one before `row`, which may be one that is no longer remembered; kNone: there is none.
   std::uint64_t before(std::uint64_t row) const {
     const auto at = gaps_.lower_bound(row);
-    return at == gaps_.begin() ? kNone : *std::prev(at);
+    return at == gaps_.begin() ? known_from_ - 1 : *std::prev(at);
   }
   /// The first row behind `row` that is one, or has not come.
   std::uint64_t behind(std::uint64_t row) const {
@@ -48,7 +48,7 @@ class RowGaps {
 
  private:
   std::uint64_t next_ = 0;
-  std::uint64_t known_from_ = 0;
+  std::uint64_t known_from_ = 0;  // behind the last one that was forgotten; 0 less one is kNone
   std::set<std::uint64_t> gaps_;
 };
 

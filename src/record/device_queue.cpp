@@ -90,9 +90,9 @@ void DeviceQueue::wait(Recorder& recorder, StreamRef stream) noexcept {
   if (shared) { lane->use.leave(LaneUse::kOwner); }
 }
 
-bool DeviceQueue::has_room(StreamRef stream) noexcept {
-  const Lane* lane = lane_of(stream);
-  return lane != nullptr && !is_full(*lane);
+DeviceQueue::Lane* DeviceQueue::lane_with_room(StreamRef stream) noexcept {
+  Lane* lane = lane_of(stream);
+  return lane == nullptr || lane->tail.own() - lane->head >= kPending ? nullptr : lane;
 }
 
 bool DeviceQueue::make_room(Recorder& recorder, StreamRef stream) noexcept {
@@ -176,9 +176,9 @@ DeviceQueue::Lane* DeviceQueue::lane_of(StreamRef stream) noexcept {
 
 void DeviceQueue::ended(Recorder& recorder, Node* node, StepSeries* series, bool warmup, const DeviceBegin& begin,
                         const DeviceBegin& end) noexcept {
-  if (TAKT_UNLIKELY(!has_room(begin.stream))) { make_room(recorder, begin.stream); }  // filled up while it was open
-  Lane* lane = lane_of(begin.stream);
-  if (lane == nullptr || is_full(*lane)) {
+  Lane* lane = lane_with_room(begin.stream);  // it may have filled up while the region was open
+  if (TAKT_UNLIKELY(lane == nullptr) && make_room(recorder, begin.stream)) { lane = lane_with_room(begin.stream); }
+  if (lane == nullptr) {
     recorder.device_skipped(node->key, series);
     begin.release();
     end.release();

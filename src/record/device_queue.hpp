@@ -56,7 +56,7 @@ class DeviceQueue {
   explicit DeviceQueue(MemoryBudget& budget) noexcept : budget_(budget) {}
 
   /// Whether another span on `stream` can be waited for.
-  bool has_room(StreamRef stream) noexcept;
+  bool has_room(StreamRef stream) noexcept { return lane_with_room(stream) != nullptr; }
   /// Where there is none: takes in what is ready; if that is nothing, waits for the oldest span where the program asks
   /// for that. Whether there is room then.
   bool make_room(Recorder& recorder, StreamRef stream) noexcept;
@@ -168,7 +168,8 @@ class DeviceQueue {
   static Seen look_where(StreamRef stream, const Span& span, const Clock& clock) noexcept;
   static DeviceSpanRecord place_of(const Recorder& recorder, const Lane& lane, const Span& span,
                                    const Seen& seen) noexcept;
-  static bool is_full(const Lane& lane) noexcept { return lane.tail.own() - lane.head >= kPending; }
+  /// nullptr: there is none for another span.
+  Lane* lane_with_room(StreamRef stream) noexcept;
   /// Does nothing where the device cannot wait.
   void wait(Recorder& recorder, StreamRef stream) noexcept;
   static Row ask_lane(const Clock& clock, Lane& lane) noexcept;

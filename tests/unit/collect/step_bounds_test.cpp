@@ -444,6 +444,20 @@ TEST_CASE("bounds of steps: where work of an earlier one may run that no span te
   CHECK(told.idle(2) == (lacks ? 0 : 140));
 }
 
+TEST_CASE("bounds of steps: a gap that is no longer remembered still is one") {
+  takt::detail::RowGaps gaps;
+  CHECK(gaps.before(7) == gaps.kNone);
+  gaps.add(5);
+  for (std::uint64_t row = 0; row < gaps.kMost; ++row) { gaps.add(10 + row); }
+  CHECK_FALSE(gaps.knows(5));
+  CHECK(gaps.knows(7));
+  CHECK(gaps.before(7) == 5);
+  CHECK(gaps.before(12) == 11);
+  gaps.add(3);
+  CHECK_FALSE(gaps.knows(5));
+  CHECK(gaps.before(7) == 5);
+}
+
 TEST_CASE("bounds of steps: where work of a later one may run that no span tells of, the device is not idle") {
   Told told;
   told.span(0, Told::kMain, Kind::compute, 0, 100);

@@ -58,7 +58,7 @@ class EventDevice {
     const RelaxedMode<Api> relaxed;
     EventContextId id;
     if (const EventStatus status = Api::enter_capture(stream, id); status != EventStatus::done) { return skip(status); }
-    pause();
+    pause();  // somebody captures
     Slot* slot = take_slot(id);
     if (slot == nullptr) { return false; }
     slot->handle = nullptr;
@@ -143,7 +143,7 @@ class EventDevice {
     });
     if (status != EventStatus::done) { return answer(context, status); }
     for (Slot* each : {&from, &to}) { each->finished.store(true, std::memory_order_relaxed); }
-    if (!(ms < kMostMs)) { return Elapsed::failed(); }  // nor is it a number
+    if (!(ms < kMostMs)) { return Elapsed::failed(); }  // or it is no number
     if (ms < 0) { counts_.add(EventCounts::kNegative); }
     return Elapsed::ready(ms < 0 ? 0 : std::llround(static_cast<double>(ms) * 1e6));
   }
@@ -160,13 +160,7 @@ class EventDevice {
       entered = Api::enter(stream, id);
       Api::leave();
     }
-    if (entered != EventStatus::done) { return false; }
-    Questions questions;
-    const bool reached = begin_asking(context_of(slot), questions) == EventStatus::done &&
-                         look_once(slot, questions) == EventStatus::done && Api::wait(slot.event) == EventStatus::done;
-    end_questions(questions);
-    if (reached) { counts_.add(EventCounts::kWaited); }
-    return reached;
+    return entered == EventStatus::done && reach(slot, slot);
   }
   void end_questions(Questions& questions) noexcept {
     const ErrnoKept errno_kept;
@@ -240,8 +234,8 @@ class EventDevice {
     status = Api::record(slot->event, stream);
     return marked(*slot, status, mark) && Room::recorded(*slot);
   }
-  /// Waits for a mark of the stream of `mine`, which was not being captured a moment ago. `oldest` may have come into
-  /// use again, so nothing of it but its event may be looked at.
+  /// Waits for `oldest`, a mark of the stream of `mine`, which was not being captured a moment ago. It may have come
+  /// into use again, so nothing of it but its event may be looked at.
   bool reach(const Slot& mine, Slot& oldest) noexcept {
     Questions questions;
     const bool reached = begin_asking(context_of(mine), questions) == EventStatus::done &&
@@ -377,7 +371,7 @@ class EventDevice {
   }
 
   void pause() noexcept { paused_until_.store(Api::now_ns() + kPauseNs, std::memory_order_relaxed); }
-  /// Whether a mark may not ask. While a thread of Takt's own does, the driver may not come back from a question.
+  /// Whether a mark may not ask. While a thread of Takt's own is in the driver it may have hung there, alone.
   bool is_silent() noexcept { return asked_elsewhere_.load(std::memory_order_relaxed) || is_paused(); }
   bool is_paused() noexcept { return Api::pauses_at_captures() && saw_capture_lately(); }
   bool saw_capture_lately() noexcept {
