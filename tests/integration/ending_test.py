@@ -49,7 +49,7 @@ class Ending(rig.Case):
 
     def test_exit_while_other_threads_record(self):
         # They fill rows as fast as they can, and may take long to be written; exit_test asks how long an exit may take.
-        self.end("exit_while_others_record", TAKT_EXIT_MS=20_000)
+        self.end("exit_while_others_record", TAKT_EXIT_MS=round(20_000 * rig.SLACK), timeout=60 * rig.SLACK)
         summary = self.summary()
         self.assertTrue(summary["finished"])
         self.assertGreaterEqual(len(summary["threads"]), 4)
