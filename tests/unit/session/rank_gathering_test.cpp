@@ -44,9 +44,9 @@ struct Post {
   std::list<Letter> letters;
 };
 
-class Thread final : public RankMessages {
+class RankThread final : public RankMessages {
  public:
-  Thread(Post& post, int rank, int size) : post_(post), rank_(rank), size_(size) {}
+  RankThread(Post& post, int rank, int size) : post_(post), rank_(rank), size_(size) {}
   int rank() const override { return rank_; }
   int size() const override { return size_; }
   void send(int to, RankMessage about, std::string bytes) override {
@@ -100,7 +100,7 @@ Outcome gather(int size, const Ranks& absent, milliseconds patience, Post& post)
   for (int rank = 0; rank < size; ++rank) {
     if (std::count(absent.begin(), absent.end(), static_cast<std::uint32_t>(rank)) != 0) { continue; }
     threads.emplace_back([&, rank] {
-      Thread messages(post, rank, size);
+      RankThread messages(post, rank, size);
       RankGathering gathering(messages, part_of(rank), patience, [rank] { return clock_of(rank); });
       outcome.done[static_cast<std::size_t>(rank)] = gathering.run() ? 1 : 0;
       outcome.readings[static_cast<std::size_t>(rank)] = gathering.clock_reading();
@@ -162,7 +162,7 @@ TEST_CASE("Rank gathering: where rank 0 does not come nobody's part is taken, an
 
 TEST_CASE("Rank gathering: a part that cannot be read is left out", "[timed]") {
   Post post;
-  Thread liar(post, 1, 2);
+  RankThread liar(post, 1, 2);
   liar.send(0, RankMessage::sign, "");
   liar.send(0, RankMessage::part, "no part");
   const Outcome outcome = gather(2, {1}, kShort, post);
@@ -172,7 +172,7 @@ TEST_CASE("Rank gathering: a part that cannot be read is left out", "[timed]") {
 
 TEST_CASE("Rank gathering: a part beyond the bound is not sent, which says so") {
   Post post;
-  Thread messages(post, 1, 2);
+  RankThread messages(post, 1, 2);
   RankGathering gathering(
       messages, part_of(1), kLong, [] { return clock_of(1); }, {}, 10);
   CHECK_THROWS_AS(gathering.run(), takt::Error);
@@ -182,7 +182,7 @@ TEST_CASE("Rank gathering: a part beyond the bound is not sent, which says so") 
 
 TEST_CASE("Rank gathering: a rank that answered no sign of late is not taken for one that is there", "[timed]") {
   Post post;
-  Thread parent(post, 2, 4);  // answers once, and is gone
+  RankThread parent(post, 2, 4);  // answers once, and is gone
   parent.send(3, RankMessage::answer, std::string(8, '\0'));
   const Outcome outcome = gather(4, {2}, kShort, post);
   CHECK(outcome.done == std::vector<int>{0, 1, -1, 1});
