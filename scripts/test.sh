@@ -10,9 +10,10 @@
 # --nightly: also long simulations and random inputs (label `nightly`), in each build.
 #
 # Installs what is missing with apt-get where it may, and says what to install where it may not. Build folders
-# (build-<leg>) are kept. A test that hangs on time (label `timed`) and fails is run once more, alone. At the end stands again what
-# each failed test said last, what each test said that passed at its second try, and then what ran, leg by leg; the last line is
-# "N passed, M failed" over everything that ran.
+# (build-<leg>) are kept, and by ccache what compilers make: the next clone builds in a fraction of the time. A test that
+# hangs on time (label `timed`) and fails is run once more, alone. At the end stands again what each failed test said last,
+# what each test said that passed at its second try, and then what ran, leg by leg; the last line is "N passed, M failed"
+# over everything that ran.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/lib.sh
@@ -29,18 +30,25 @@ for option in "$@"; do
   esac
 done
 
+# part <words>: what runs from here on, and since when.
+part() { say "$* (after $((SECONDS / 60)) min)"; }
+
 # leg <preset> [option of ctest]...: configure, build and test. A build that breaks is one failure. Second tries go by the number
 # of a test, which these options do not change, but which they would have to count themselves.
 leg() {
   local preset=$1 log=build-$1/test.log tests=(ctest --preset "$1" "${nightly[@]}")
   shift
-  say "$preset"
+  part "$preset"
+  # What clang++ has precompiled remembers where its sources were, and when: it is not kept.
+  export CCACHE_SLOPPINESS=pch_defines,time_macros
+  if [[ $preset == asan ]]; then CCACHE_SLOPPINESS=; fi
   mkdir -p "build-$preset"
   if ! build "$preset" 2>&1 | tee "build-$preset/build.log"; then
     note "$preset" 0 1 "the build failed"
     failures+=("$(grep -E -m20 -A4 '(error|Error|FAILED):? ' "build-$preset/build.log" || true)")
     return
   fi
+  part "the tests of $preset"
   # One more than there are cores: some tests wait for servers and disks.
   "${tests[@]}" "$@" -j"$(($(nproc) + 1))" </dev/null 2>&1 | tee "$log" || true
   judge "$preset" "$log" "${tests[@]}"
@@ -52,7 +60,7 @@ leg() {
 check() {
   local name=$1 log=build-ci/check.log
   shift
-  say "$name"
+  part "$name"
   if "$@" 2>&1 | tee "$log"; then
     note "$name" 1 0 "passed"
   else
@@ -78,11 +86,13 @@ includes=(-DTAKT_LIBRARY -Iinclude -Ibackends/include -Iexporters/include -Isrc 
 is_version_14() { "$1" --version | grep -q 'version 14\.'; }
 
 format() { for_files -name '*.[ch]pp' -- clang-format --dry-run -Werror; }
-# Most of the time goes into matching what is included: the files of the unity build include it once for many sources.
-tidy() {
+# sources: those of the libraries and the command, as the leg asan builds them: most are joined, and what they include is read once.
+sources() {
   sed -n 's/^ *"file": "\(.*\)".*/\1/p' build-asan/compile_commands.json |
-    grep -v "^$PWD/\(build-asan/\)\?\(tests\|examples\)/" | sort -u |
-    xargs -P"$(nproc)" -n1 clang-tidy -p build-asan --quiet --checks='-clang-analyzer-*,-bugprone-suspicious-include'
+    grep -v "^$PWD/\(build-asan/\)\?\(tests\|examples\)/" | sort -u
+}
+tidy() {
+  sources | xargs -P"$(nproc)" -n1 clang-tidy -p build-asan --quiet --checks='-clang-analyzer-*,-bugprone-suspicious-include'
 }
 # Some things are looked for in the source itself only, not in what it includes: what is unused, and the paths through a
 # function; of these here a quarter of those that are usual, which takes half the time.
@@ -91,10 +101,10 @@ analyze() {
     --checks='-*,misc-unused-using-decls,clang-diagnostic-*,clang-analyzer-*,-clang-analyzer-optin.performance.Padding' \
     -- -Xclang -analyzer-config -Xclang max-nodes=50000 -Wall -Wextra -std=c++17 -DFMT_HEADER_ONLY "${includes[@]}"
 }
-# The libraries in /usr/include are headers that know no architecture; those of the compiler come first.
+# The libraries in /usr/include are headers that know no architecture, but for libcurl's; those of the compiler come first.
 aarch64() {
-  for_files -path './src/*.cpp' -- -P"$(nproc)" -n4 aarch64-linux-gnu-g++ -std=c++17 -fsyntax-only -Wall -Wextra -Werror \
-    "${includes[@]}" -idirafter /usr/include -DFMT_HEADER_ONLY
+  sources | grep -v "^$PWD/\(build-asan/\)\?exporters/" | xargs -P"$(nproc)" -n1 aarch64-linux-gnu-g++ -std=c++17 -fsyntax-only \
+    -Wall -Wextra -Werror "${includes[@]}" -idirafter /usr/include -DFMT_HEADER_ONLY
 }
 shell() { for_files -name '*.sh' -o -path ./.ci/run -- shellcheck -x; }
 
@@ -103,6 +113,9 @@ if $full; then
   need_packages "${FULL_PACKAGES[@]}"
   want_packages "${WANTED_PACKAGES[@]}"
 fi
+
+# What compilers make is kept for the next build, in whichever clone.
+export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 
 say "compilers: $(g++ --version | head -1)$(if command -v clang++ >/dev/null; then echo "; $(clang++ --version | head -1)"; fi)"
 leg ci
