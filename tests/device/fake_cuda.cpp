@@ -83,7 +83,7 @@ class Contexts {
       if (context != current()) { driver().note("the number of a context that is gone is asked for"); }
       return 709;
     }
-    *number = context == &green_ ? 1000 : context->number;
+    *number = context == &green_ ? 1000 : context->number.load();
     return 0;
   }
   FakeContext* green() { return &green_; }

@@ -25,7 +25,7 @@ struct FakeStream;
 
 struct FakeContext {
   bool gone = false;
-  std::uint64_t number = 1;  // another one after each reset
+  std::atomic<std::uint64_t> number{1};  // another one after each reset, which may come while another thread asks
 };
 
 struct FakeEvent {
