@@ -39,7 +39,7 @@ leg() {
   local preset=$1 log=build-$1/test.log tests=(ctest --preset "$1" "${nightly[@]}")
   shift
   part "$preset"
-  # What clang++ has precompiled remembers where its sources were, and when: it is not kept.
+  # A header that clang++ has precompiled holds the place and time of its source, so no other clone can use it.
   export CCACHE_SLOPPINESS=pch_defines,time_macros
   if [[ $preset == asan ]]; then CCACHE_SLOPPINESS=; fi
   mkdir -p "build-$preset"
@@ -86,7 +86,7 @@ includes=(-DTAKT_LIBRARY -Iinclude -Ibackends/include -Iexporters/include -Isrc 
 is_version_14() { "$1" --version | grep -q 'version 14\.'; }
 
 format() { for_files -name '*.[ch]pp' -- clang-format --dry-run -Werror; }
-# sources: those of the libraries and the command, as the leg asan builds them: most are joined, and what they include is read once.
+# sources: those of the libraries and the command. The leg asan joins most of them, so that what they include is read once.
 sources() {
   sed -n 's/^ *"file": "\(.*\)".*/\1/p' build-asan/compile_commands.json |
     grep -v "^$PWD/\(build-asan/\)\?\(tests\|examples\)/" | sort -u

@@ -3,8 +3,8 @@
 """Compiles each public header as a translation unit of its own, twice included, with hostile macros defined; with --together
 all of them in one unit, from the first to the last and back.
 
-What a header fails to include shows when it stands alone, in any standard. What another standard or compiler makes of the
-text of a header shows in one unit as well, in a thirtieth of the time."""
+A header that does not include what it needs fails alone, in whichever standard. Text that another standard or compiler does
+not take fails in one unit as well, and that is read in seconds."""
 
 import argparse
 import pathlib

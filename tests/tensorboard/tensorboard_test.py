@@ -187,7 +187,7 @@ class TensorboardTest(rig.Case):
         self.assertTrue(rig.wait_until(lambda: any(self.runs.glob("*/rank-*/tensorboard/events*"))))
         loader = event_file_loader.EventFileLoader(str(self.event_file()))
         found = []
-        # No more at a time: where the program writes faster than this reads, what is new never ends.
+        # 1 000 at a time: Load() does not end while the program writes faster than this reads.
         self.assertTrue(rig.wait_until(lambda: found.extend(itertools.islice(loader.Load(), 1000)) or len(found) > 1000))
         self.assertIsNone(program.process.poll())
         pathlib.Path(f"{self.given_file}.end").touch()
