@@ -7,9 +7,8 @@
 #include "archive/tar_reader.hpp"
 #include "base/file.hpp"
 #include "base/folder_files.hpp"
+#include "base/format.hpp"
 #include "base/text.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -55,7 +54,7 @@ MergedFile::MergedFile(Descriptor file, std::string path) : file_(std::move(file
   std::size_t entries = 0;
   while (reader.next(entry, begin)) {
     if (++entries > kMostEntries) {
-      of_entries_.add(fmt::format("it has more than {} entries; the others are not read", kMostEntries));
+      of_entries_.add(detail::format("it has more than {} entries; the others are not read", kMostEntries));
       break;
     }
     add(entry, begin);
@@ -78,7 +77,7 @@ void MergedFile::add(const TarEntry& entry, std::uint64_t begin) {
   const std::string shown = fit_end(printable(entry.path), 120);
   const bool of_takt = names.size() < 2 || names[1].rfind(kRankPrefix, 0) == 0;
   if (names.empty()) {
-    of_entries_.add(fmt::format("{} is a name that cannot be; it is passed over", shown));
+    of_entries_.add(detail::format("{} is a name that cannot be; it is passed over", shown));
   } else if (is_folder && names.size() == 1) {
     runs_.try_emplace(names[0]);
   } else if (is_folder && names.size() == 2 && of_takt) {
@@ -86,9 +85,11 @@ void MergedFile::add(const TarEntry& entry, std::uint64_t begin) {
   } else if (!is_folder && names.size() == 3 && of_takt) {
     const bool is_new =
         runs_[names[0]][names[1]].insert_or_assign(names[2], File{begin, entry.bytes, entry.changed_unix_ns}).second;
-    if (!is_new) { of_entries_.add(fmt::format("{} is in it twice; the last one counts, as it does for tar", shown)); }
+    if (!is_new) {
+      of_entries_.add(detail::format("{} is in it twice; the last one counts, as it does for tar", shown));
+    }
   } else if (path != kMergedMark) {
-    of_entries_.add(fmt::format("{} is nothing of Takt's; it is passed over", shown));
+    of_entries_.add(detail::format("{} is nothing of Takt's; it is passed over", shown));
   }
 }
 

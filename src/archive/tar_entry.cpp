@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "archive/tar_entry.hpp"
 
+#include "base/format.hpp"
 #include "base/nanoseconds.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
@@ -23,7 +22,9 @@ struct TarField {
   /// Up to the first zero byte.
   std::string text(std::string_view block) const { return std::string(of(block).substr(0, of(block).find('\0'))); }
   void put(std::string& block, std::string_view text) const { block.replace(at, text.size(), text); }
-  void put_octal(std::string& block, std::uint64_t value) const { put(block, fmt::format("{:0{}o}", value, size - 1)); }
+  void put_octal(std::string& block, std::uint64_t value) const {
+    put(block, detail::format("{:0{}o}", value, size - 1));
+  }
 };
 
 constexpr TarField kName{0, 100};
@@ -97,7 +98,7 @@ std::string pax_record(std::string_view key, std::string_view value) {
   const std::size_t rest = key.size() + value.size() + 3;
   std::size_t length = rest + 1;
   while (length != rest + std::to_string(length).size()) { length = rest + std::to_string(length).size(); }
-  return fmt::format("{} {}={}\n", length, key, value);
+  return detail::format("{} {}={}\n", length, key, value);
 }
 
 /// One block. \param type as tar names it.
@@ -112,7 +113,7 @@ std::string header_block(std::string_view path, char type, std::uint64_t bytes, 
   kType.put(block, std::string_view(&type, 1));
   kMagic.put(block, kPosix);
   kVersion.put(block, "00");
-  kChecksum.put(block, fmt::format("{:06o}", tar_checksum(block)) + std::string("\0 ", 2));
+  kChecksum.put(block, detail::format("{:06o}", tar_checksum(block)) + std::string("\0 ", 2));
   return block;
 }
 
@@ -144,7 +145,7 @@ std::string tar_header(const TarEntry& entry) {
   std::string scratch(kTarBlock, '\0');
   std::string records;
   if (!put_path(scratch, path)) { records += pax_record("path", path); }
-  if (time % kSecondNs != 0) { records += pax_record("mtime", fmt::format("{}.{:09}", seconds, time % kSecondNs)); }
+  if (time % kSecondNs != 0) { records += pax_record("mtime", detail::format("{}.{:09}", seconds, time % kSecondNs)); }
   std::string header;
   if (!records.empty()) {
     header = header_block("takt-extension", kExtension, records.size(), seconds, 0600);

@@ -3,9 +3,8 @@
 #include "archive/tar_reader.hpp"
 
 #include "base/file.hpp"
+#include "base/format.hpp"
 #include "base/text.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -51,8 +50,8 @@ void TarReader::pass_over_damage() {
   const std::uint64_t begin = at_;
   TarEntry ignored;
   do { at_ += kTarBlock; } while (read_block(at_) && !is_all_zero(block_) && !parse_tar_header(block_, ignored));
-  remarks_.add(fmt::format("no entry begins at byte {}, where one should; {} bytes are passed over", begin,
-                           std::min(at_, file_bytes_) - begin));
+  remarks_.add(detail::format("no entry begins at byte {}, where one should; {} bytes are passed over", begin,
+                              std::min(at_, file_bytes_) - begin));
 }
 
 void TarReader::read_extension(const TarEntry& header) {
@@ -61,7 +60,7 @@ void TarReader::read_extension(const TarEntry& header) {
                     read_at(descriptor_, at_ + kTarBlock, static_cast<std::size_t>(header.bytes), extension_) &&
                     extension_.size() == header.bytes;
   if (read) { return; }
-  remarks_.add(fmt::format("what is said at byte {} of the next entry cannot be read", at_));
+  remarks_.add(detail::format("what is said at byte {} of the next entry cannot be read", at_));
   extension_.clear();
 }
 
@@ -70,8 +69,8 @@ void TarReader::step_over(TarEntry& entry) {
   const std::uint64_t begin = at_ + kTarBlock;
   const std::uint64_t left = file_bytes_ - std::min(begin, file_bytes_);
   if (entry.bytes > left) {
-    remarks_.add(
-        fmt::format("{} is cut off: of {} bytes {} are there", fit_end(printable(entry.path), 120), entry.bytes, left));
+    remarks_.add(detail::format("{} is cut off: of {} bytes {} are there", fit_end(printable(entry.path), 120),
+                                entry.bytes, left));
     entry.bytes = left;
   }
   at_ = begin + tar_blocks(entry.bytes);
@@ -87,11 +86,11 @@ bool TarReader::next(TarEntry& entry, std::uint64_t& begin) {
     if (entry.kind == TarEntry::Kind::extension) { read_extension(entry); }
     const bool is_entry = entry.kind == TarEntry::Kind::file || entry.kind == TarEntry::Kind::folder;
     if (is_entry && !parse_tar_extension(extension_, entry)) {
-      remarks_.add(fmt::format("what is said in front of byte {} of the next entry cannot be read", at_));
+      remarks_.add(detail::format("what is said in front of byte {} of the next entry cannot be read", at_));
     }
     if (entry.kind == TarEntry::Kind::other) {
-      remarks_.add(
-          fmt::format("{} is no file, but a link or a device; it is passed over", fit_end(printable(entry.path), 120)));
+      remarks_.add(detail::format("{} is no file, but a link or a device; it is passed over",
+                                  fit_end(printable(entry.path), 120)));
     }
     // These have no bytes, whatever they say.
     if (entry.kind == TarEntry::Kind::other || entry.kind == TarEntry::Kind::folder) { entry.bytes = 0; }

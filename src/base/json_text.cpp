@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/json_text.hpp"
 
-#include <fmt/format.h>
+#include "base/format.hpp"
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -23,7 +24,7 @@ JsonText::JsonText(double number) : text_(dumped(number)) {}
 JsonText::JsonText(std::string_view text) : kind_(Kind::string), text_(dumped(text)) {}
 
 JsonText JsonText::rounded(double number, int digits) {
-  const std::string text = fmt::format("{:.{}e}", number, std::max(digits, 1) - 1);
+  const std::string text = detail::format("{:.{}e}", number, std::max(digits, 1) - 1);
   const std::size_t mark = text.find('e');
   std::string figures = text.substr(0, mark);
   int exponent = std::atoi(text.c_str() + mark + 1);
@@ -39,7 +40,7 @@ JsonText JsonText::rounded(double number, int digits) {
   const std::size_t first = figures.find_first_not_of("-0");
   if (first == std::string::npos) { return 0; }
   if (exponent > 0 && exponent < 3) { figures.append(static_cast<std::size_t>(exponent), '0'); }
-  if (exponent > 2 || exponent < 0) { figures += fmt::format("e{}", exponent); }
+  if (exponent > 2 || exponent < 0) { figures += detail::format("e{}", exponent); }
   return JsonText(Kind::scalar, figures.c_str());
 }
 

@@ -2,10 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/text.hpp"
 
+#include "base/format.hpp"
 #include "base/nanoseconds.hpp"
-
-#include <fmt/chrono.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -157,7 +155,7 @@ std::size_t last_break(std::string_view text, std::size_t end) noexcept {
 }
 
 std::string three_digits(double value) {
-  return fmt::format("{:.{}f}", value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0);
+  return detail::format("{:.{}f}", value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0);
 }
 
 /// Scales to the first prefix under which three digits are enough.
@@ -167,7 +165,7 @@ std::string with_prefix(double value, const char* unit) {
     value /= 1000;
     ++prefix;
   }
-  return fmt::format("{} {}{}", three_digits(value), kPrefixes[prefix], unit);
+  return detail::format("{} {}{}", three_digits(value), kPrefixes[prefix], unit);
 }
 
 }  // namespace
@@ -207,9 +205,9 @@ std::string printable_json(std::string_view json) {
     if (value < 0x20U || !is_unseen(value)) {
       out += here;
     } else if (value <= 0xFFFFU) {
-      out += fmt::format("\\u{:04x}", value);
+      out += detail::format("\\u{:04x}", value);
     } else {
-      out += fmt::format("\\u{:04x}\\u{:04x}", 0xD7C0U + (value >> 10U), 0xDC00U + (value & 0x3FFU));
+      out += detail::format("\\u{:04x}\\u{:04x}", 0xD7C0U + (value >> 10U), 0xDC00U + (value & 0x3FFU));
     }
   }
   return out;
@@ -255,8 +253,8 @@ std::string human_time(double ns) {
   const TimeUnit* unit = kTimeUnits;
   while (ns / unit->ns >= 999.5 && unit + 1 != std::end(kTimeUnits)) { ++unit; }
   const double value = ns / unit->ns;
-  if (unit == kTimeUnits && value == std::floor(value)) { return fmt::format("{:.0f} ns", value); }
-  return fmt::format("{} {}", three_digits(value), unit->name);
+  if (unit == kTimeUnits && value == std::floor(value)) { return detail::format("{:.0f} ns", value); }
+  return detail::format("{} {}", three_digits(value), unit->name);
 }
 
 std::string grouped(std::uint64_t number) {
@@ -279,7 +277,7 @@ std::string human_rate(double per_second) {
 }
 
 std::string human_bytes(double bytes) {
-  return bytes < 999.5 ? fmt::format("{:.0f} B", bytes) : with_prefix(bytes, "B");
+  return bytes < 999.5 ? detail::format("{:.0f} B", bytes) : with_prefix(bytes, "B");
 }
 
 std::string human_energy(double joules) {
@@ -291,13 +289,14 @@ std::string utc_text(std::int64_t unix_ns) {
   const std::time_t seconds = unix_ns / kSecondNs;
   std::tm when = {};
   ::gmtime_r(&seconds, &when);
-  return fmt::format("{:%Y-%m-%d %H:%M:%S}", when);
+  char text[40];
+  return std::string(text, std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &when));
 }
 
 std::string percent(double part, double whole) {
   if (whole <= 0) { return "-"; }
   const double share = 100 * part / whole;
-  return share != 0 && share < 0.05 ? fmt::format("{:.2g} %", share) : fmt::format("{:.1f} %", share);
+  return share != 0 && share < 0.05 ? detail::format("{:.2g} %", share) : detail::format("{:.1f} %", share);
 }
 
 }  // namespace detail

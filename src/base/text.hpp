@@ -39,6 +39,17 @@ std::string fit_end(const std::string& text, std::size_t columns);
 /// begin with two spaces.
 std::vector<std::string> wrap(const std::string& text, std::size_t columns);
 
+/// The elements with `separator` between them.
+template <class Strings>
+std::string join(const Strings& elements, std::string_view separator) {
+  std::string out;
+  for (const auto& each : elements) {
+    if (&each != &*elements.begin()) { out += separator; }
+    out += each;
+  }
+  return out;
+}
+
 /// "0 ns", "45.3 ns", "1.23 us", "12.3 ms", "312 s", "16.7 min", "72.0 h".
 std::string human_time(double ns);
 /// "12 345 678".

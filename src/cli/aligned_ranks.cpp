@@ -4,13 +4,12 @@
 
 #include <takt/error.hpp>
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "base/wrapping.hpp"
 #include "cli/last_ranks.hpp"
 #include "cli/run_folder.hpp"
 #include "ranks/clock_tree.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -46,20 +45,21 @@ std::string in_words(const AlignedRank& each) {
   const detail::RankAlignment& alignment = each.alignment;
   const int number = each.rank.snapshot.run.rank;
   if (each.by_answers) {
-    return fmt::format("rank {}: clock aligned by answers to takt::mpi, within {}{}", number,
-                       detail::human_time(static_cast<double>(each.error_ns())),
-                       alignment.clock.knows_drift() ? "" : "; its drift is not known: takt::mpi::reduce() reads it");
+    return detail::format(
+        "rank {}: clock aligned by answers to takt::mpi, within {}{}", number,
+        detail::human_time(static_cast<double>(each.error_ns())),
+        alignment.clock.knows_drift() ? "" : "; its drift is not known: takt::mpi::reduce() reads it");
   }
   if (alignment.clock.is_known()) {
-    return fmt::format("rank {}: clock aligned by {} collectives ({}), within {}{}", number, alignment.ends,
-                       detail::fit_end(detail::printable(alignment.path), 60),
-                       detail::human_time(static_cast<double>(each.error_ns())),
-                       alignment.all_steps ? "" : "; of many steps, some were looked at");
+    return detail::format("rank {}: clock aligned by {} collectives ({}), within {}{}", number, alignment.ends,
+                          detail::fit_end(detail::printable(alignment.path), 60),
+                          detail::human_time(static_cast<double>(each.error_ns())),
+                          alignment.all_steps ? "" : "; of many steps, some were looked at");
   }
   const char* const why = alignment.path.empty() ? "no region of kind comm is in the steps of both"
                                                  : "it takes 30 collectives that both have";
-  return fmt::format("rank {}: clock not aligned with that of the first rank, and left as it says: {} ({} found)",
-                     number, why, alignment.ends);
+  return detail::format("rank {}: clock not aligned with that of the first rank, and left as it says: {} ({} found)",
+                        number, why, alignment.ends);
 }
 
 }  // namespace
@@ -88,7 +88,7 @@ AlignedRanks read_aligned(const std::vector<RankFolder>& folders) {
       ends.emplace(folder.path(), std::move(of_rank));
       continue;
     }
-    fmt::print(stderr, "takt: {}\n", why_unreadable(read.back()));
+    detail::print(stderr, "takt: {}\n", why_unreadable(read.back()));
     read.pop_back();
     run.all = false;
   }
@@ -117,11 +117,11 @@ AlignedRanks read_aligned(const std::vector<RankFolder>& folders) {
 
 void tell_alignment(const AlignedRanks& run) {
   for (const AlignedRank& each : run.ranks) {
-    if (!each.is_common) { fmt::print(stderr, "takt: {}\n", in_words(each)); }
+    if (!each.is_common) { detail::print(stderr, "takt: {}\n", in_words(each)); }
   }
   if (run.missing != 0) {
-    fmt::print(stderr, "takt: {} of {} ranks left no journal, and are not in it\n", run.missing,
-               run.missing + run.ranks.size());
+    detail::print(stderr, "takt: {} of {} ranks left no journal, and are not in it\n", run.missing,
+                  run.missing + run.ranks.size());
   }
 }
 

@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/rank.hpp"
 #include "cli/run_folder.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -26,13 +25,13 @@ void add_missing_steps(const Rank& rank, std::vector<std::string>& lines) {
     all += each.steps;
   }
   if (missing == 0) { return; }
-  lines.push_back(fmt::format("{} of {} steps, of which only the totals are there", detail::human_count(missing),
-                              detail::human_count(all)));
+  lines.push_back(detail::format("{} of {} steps, of which only the totals are there", detail::human_count(missing),
+                                 detail::human_count(all)));
   if (rank.steps.size() < 2) { return; }
   for (const SeriesSteps& each : rank.steps) {
     if (each.steps == each.rows) { continue; }
-    lines.push_back(fmt::format("  of these, {} of {} of {}", detail::human_count(each.steps - each.rows),
-                                detail::human_count(each.steps), each.path));
+    lines.push_back(detail::format("  of these, {} of {} of {}", detail::human_count(each.steps - each.rows),
+                                   detail::human_count(each.steps), each.path));
   }
 }
 
@@ -54,8 +53,8 @@ std::vector<std::string> losses(const Rank& rank) {
   }
   add_missing_steps(rank, lines);
   for (const Loss& loss : rank.snapshot.losses) {
-    lines.push_back(fmt::format("declared: {} x {}{}", detail::human_count(loss.count), detail::printable(loss.what),
-                                loss.where.empty() ? "" : " (" + detail::printable(loss.where) + ")"));
+    lines.push_back(detail::format("declared: {} x {}{}", detail::human_count(loss.count), detail::printable(loss.what),
+                                   loss.where.empty() ? "" : " (" + detail::printable(loss.where) + ")"));
   }
   return lines;
 }
@@ -63,16 +62,17 @@ std::vector<std::string> losses(const Rank& rank) {
 bool check_one(const RankFolder& folder) {
   const Rank rank = read_rank(folder);
   if (!rank.readable()) {
-    fmt::print("{}\n  {}\n", detail::printable(folder.path()), why_unreadable(rank));
+    detail::print(stdout, "{}\n  {}\n", detail::printable(folder.path()), why_unreadable(rank));
     return false;
   }
   const std::vector<std::string> lines = losses(rank);
-  fmt::print("{}: {}\n", detail::printable(folder.path()), lines.empty() ? "whole, nothing lost" : "not whole");
-  fmt::print("  segments: {}, {}; records: {}, of these steps: {}, metrics: {}\n", rank.segments,
-             detail::human_bytes(static_cast<double>(rank.bytes)), detail::human_count(rank.frames),
-             detail::human_count(rank.rows), detail::human_count(rank.metrics));
-  fmt::print("  {}\n", describe(rank));
-  for (const std::string& each : lines) { fmt::print("  lost: {}\n", each); }
+  detail::print(stdout, "{}: {}\n", detail::printable(folder.path()),
+                lines.empty() ? "whole, nothing lost" : "not whole");
+  detail::print(stdout, "  segments: {}, {}; records: {}, of these steps: {}, metrics: {}\n", rank.segments,
+                detail::human_bytes(static_cast<double>(rank.bytes)), detail::human_count(rank.frames),
+                detail::human_count(rank.rows), detail::human_count(rank.metrics));
+  detail::print(stdout, "  {}\n", describe(rank));
+  for (const std::string& each : lines) { detail::print(stdout, "  lost: {}\n", each); }
   return lines.empty();
 }
 
@@ -81,7 +81,7 @@ bool check_one(const RankFolder& folder) {
 int check(const std::vector<std::string>& runs) {
   std::vector<std::string> remarks;
   const std::vector<RankFolder> folders = rank_folders(runs, remarks);
-  for (const std::string& each : remarks) { fmt::print("{}\n", each); }
+  for (const std::string& each : remarks) { detail::print(stdout, "{}\n", each); }
   bool good = are_whole(folders);
   for (const RankFolder& each : folders) { good = check_one(each) && good; }
   return good ? 0 : kBroken;

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/command_descriptions.hpp"
 
+#include "base/format.hpp"
 #include "cli/destinations.hpp"
 
-#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include <limits>
@@ -105,7 +105,7 @@ void describe_sync(CLI::App& app, Call& call) {
   for (const Destination& each : destinations()) {
     known.emplace_back(each.name);
     names += (names.empty() ? "" : "|") + known.back();
-    notes += fmt::format("  {}: {}\n", each.name, each.options);
+    notes += detail::format("  {}: {}\n", each.name, each.options);
   }
   CLI::App* const sync = app.add_subcommand("sync", "Deliver to a tracker what has not been delivered");
   sync->footer(notes +

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/command_line.hpp"
 
+#include "base/format.hpp"
 #include "base/nearest.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
@@ -11,7 +12,6 @@
 #include "cli/completion_script.hpp"
 #include "cli/man_page.hpp"
 
-#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -75,7 +75,7 @@ void describe_hidden(CLI::App& app, Call& call) {
   CLI::App* const man = app.add_subcommand("man", "Print the man page: takt man | man -l -")->group("");
   man->callback([&] {
     call.command = [&app] {
-      fmt::print("{}", man_page(tree_of(app)));
+      detail::print(stdout, "{}", man_page(tree_of(app)));
       return 0;
     };
   });
@@ -86,7 +86,7 @@ void describe_hidden(CLI::App& app, Call& call) {
       ->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""));
   completion->callback([&call] {
     call.command = [&call] {
-      fmt::print("{}", completion_script(call.shell));
+      detail::print(stdout, "{}", completion_script(call.shell));
       return 0;
     };
   });
@@ -102,8 +102,8 @@ bool tell_nearest(const CLI::App& app, std::string_view word) {
   }
   if (word.substr(0, 1) == "-" || std::find(known.begin(), known.end(), word) != known.end()) { return false; }
   const std::string_view nearest = detail::nearest(word, known.data(), known.size());
-  fmt::print(stderr, "takt: there is no command '{}'. Nearest: {}. There are:{}\n",
-             detail::fit(detail::printable(word), 60), nearest, list);
+  detail::print(stderr, "takt: there is no command '{}'. Nearest: {}. There are:{}\n",
+                detail::fit(detail::printable(word), 60), nearest, list);
   return true;
 }
 
@@ -129,14 +129,14 @@ CommandWords name_new_side(const CommandWords& words, const CommandText& diff) {
 /// Says what was asked about the arguments, or what is wrong with them. Returns the status.
 int tell_usage(const CLI::App& app, const CLI::ParseError& error, const CommandText* command) {
   if (error.get_exit_code() != 0) {  // it repeats what it was given
-    fmt::print(stderr, "takt: {}\ntakt help{} tells what there is\n", detail::printable_lines(error.what()),
-               command == nullptr ? "" : " " + command->name);
+    detail::print(stderr, "takt: {}\ntakt help{} tells what there is\n", detail::printable_lines(error.what()),
+                  command == nullptr ? "" : " " + command->name);
     return kUsage;
   }
   std::ostringstream out;
   std::ostringstream err;
   app.exit(error, out, err);
-  fmt::print("{}", detail::printable_lines(out.str()));
+  detail::print(stdout, "{}", detail::printable_lines(out.str()));
   return 0;
 }
 

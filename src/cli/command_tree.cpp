@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/command_tree.hpp"
 
-#include <fmt/format.h>
+#include "base/format.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -21,10 +21,11 @@ std::string short_help(const CommandTree& tree) {
   for (const CommandText& each : tree.commands) { width = std::max(width, each.name.size()); }
   std::string text = tree.program.help + "\n\n";
   for (const CommandText& each : tree.commands) {
-    text += fmt::format("  {} {:<{}}  {}\n", tree.program.name, each.name, width, each.help);
+    text += detail::format("  {} {:<{}}  {}\n", tree.program.name, each.name, width, each.help);
   }
   return text + "\nRUN is the folder of a run; without one it is the newest run in takt-runs.\n" +
-         fmt::format("{0} help COMMAND tells the options of a command, {0} --help all of them.\n", tree.program.name);
+         detail::format("{0} help COMMAND tells the options of a command, {0} --help all of them.\n",
+                        tree.program.name);
 }
 
 }  // namespace cli

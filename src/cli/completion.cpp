@@ -4,10 +4,9 @@
 
 #include <takt/session.hpp>
 
+#include "base/format.hpp"
 #include "cli/run_folder.hpp"
 #include "journal/journal_reader.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -175,15 +174,15 @@ Completions completions_of(const CommandTree& tree, std::vector<std::string> wor
 int complete(const CommandTree& tree, const std::vector<std::string>& words) {
   const bool has_sign = !words.empty() && words.front() == "--";
   const Completions found = completions_of(tree, {words.begin() + (has_sign ? 1 : 0), words.end()});
-  for (const Completions::Word& each : found.words) { fmt::print("{}\t{}\n", each.text, each.help); }
+  for (const Completions::Word& each : found.words) { detail::print(stdout, "{}\t{}\n", each.text, each.help); }
   std::size_t count = 0;
   for (const std::string& each : looked_up(found)) {
     if (!begins_with(each, found.begun) || !is_plain(each) || ++count > kMostLookedUp) { continue; }
-    fmt::print("{}{}\t\n", found.before, each);
+    detail::print(stdout, "{}{}\t\n", found.before, each);
   }
   const bool has_folders = found.rest == Rest::folders || (found.rest == Rest::runs && count == 0);
   const bool is_alone = found.before.empty();  // behind "--output=" each shell has its own rules
-  fmt::print(":{}\n", !is_alone ? "" : has_folders ? "folders" : found.rest == Rest::files ? "files" : "");
+  detail::print(stdout, ":{}\n", !is_alone ? "" : has_folders ? "folders" : found.rest == Rest::files ? "files" : "");
   return 0;
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <takt/error.hpp>
 
+#include "base/format.hpp"
 #include "base/nearest.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
@@ -14,8 +15,6 @@
 #include "cli/run_folder.hpp"
 #include "compare/comparison.hpp"
 #include "report/page.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -43,8 +42,8 @@ double share_from(const std::string& text, const char* option) {
   std::string rest(end);
   rest.erase(std::remove(rest.begin(), rest.end(), ' '), rest.end());
   if (end == text.c_str() || rest != "%" || !std::isfinite(value) || value < 0 || value > 1000) {
-    throw Error(
-        fmt::format("{} {} is no share; write it in percent, such as {} 2%", option, detail::printable(text), option));
+    throw Error(detail::format("{} {} is no share; write it in percent, such as {} 2%", option, detail::printable(text),
+                               option));
   }
   return value / 100;
 }
@@ -77,16 +76,16 @@ std::vector<detail::ComparedRun> read_side(const std::vector<std::string>& given
       }
       detail::ComparedRun run = compared_run(folder, remarks, drawn.taker(folder));
       if (const auto found = other.find(run.identity); found != other.end()) {
-        throw Error(fmt::format("{} is on both sides: {} is the same run; a run can be compared with others alone",
-                                detail::printable(folder.folder), detail::printable(found->second)));
+        throw Error(detail::format("{} is on both sides: {} is the same run; a run can be compared with others alone",
+                                   detail::printable(folder.folder), detail::printable(found->second)));
       }
       const auto [place, is_new] = own.emplace(run.identity, folder.folder);
       if (is_new) {
         runs.push_back(std::move(run));
       } else {
         drawn.drop_last();
-        remarks.push_back(fmt::format("{} is the same run as {}, and counts once", detail::printable(folder.folder),
-                                      detail::printable(place->second)));
+        remarks.push_back(detail::format("{} is the same run as {}, and counts once", detail::printable(folder.folder),
+                                         detail::printable(place->second)));
       }
     }
   }
@@ -108,13 +107,13 @@ std::string region_path(const std::string& wanted, const std::set<std::string>& 
   if (found.size() == 1) { return found.front(); }
   const std::string shown = detail::fit(detail::printable(wanted), 80);
   if (found.size() > 1) {
-    throw Error(fmt::format("there are several regions {}: {}; name one by its whole path", shown,
-                            detail::printable(fmt::format("{}", fmt::join(found, ", ")))));
+    throw Error(detail::format("there are several regions {}: {}; name one by its whole path", shown,
+                               detail::printable(detail::join(found, ", "))));
   }
   const std::vector<std::string_view> known(paths.begin(), paths.end());
   const std::string nearest =
       known.empty() ? "" : "; nearest: " + detail::printable(detail::nearest(wanted, known.data(), known.size()));
-  throw Error(fmt::format("there is no region {}{}", shown, nearest));
+  throw Error(detail::format("there is no region {}{}", shown, nearest));
 }
 
 detail::ComparisonWishes gate_of(const DiffWishes& wishes, const std::vector<detail::ComparedRun>& base,
@@ -160,7 +159,7 @@ int compare_sides(const std::vector<std::string>& base, const DiffWishes& wishes
                            : wishes.markdown
                                ? diff_markdown(comparison, wishes.reason)
                                : diff_text(comparison, wishes.reason, detail::page_on_stdout(wishes.drawn));
-  fmt::print("{}", text);
+  detail::print(stdout, "{}", text);
   if (!wishes.html.empty()) { write_page_file(wishes.html, diff_page(comparison, wishes.reason, drawn)); }
   if (!comparison.has_gate || comparison.answer == detail::Answer::no_regression) { return 0; }
   return comparison.answer == detail::Answer::regression ? kRegression : kInconclusive;

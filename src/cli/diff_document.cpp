@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/diff_document.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "findings/finding_json.hpp"
 #include "report/text_table.hpp"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -29,17 +29,17 @@ using detail::Comparison;
 constexpr detail::TextColumn kDiffColumns[] = {
     {"base", 2}, {"new", 2}, {"change", 0}, {"95 % interval", 1}, {"between / within runs", 3}, {"", 0, true, true}};
 
-std::string signed_percent(double value) { return fmt::format("{:+.2f} %", 100 * value); }
+std::string signed_percent(double value) { return detail::format("{:+.2f} %", 100 * value); }
 
 std::string interval_text(const Change& change) {
   if (change.basis == Basis::none) { return "-"; }
-  return fmt::format("{} to {}{}", signed_percent(change.low), signed_percent(change.high),
-                     change.basis == Basis::within ? " (within runs)" : "");
+  return detail::format("{} to {}{}", signed_percent(change.low), signed_percent(change.high),
+                        change.basis == Basis::within ? " (within runs)" : "");
 }
 
 std::string scatter_text(const Change& change) {
-  const std::string within = change.within > 0 ? fmt::format("{:.2f} %", 100 * change.within) : "-";
-  return (change.basis == Basis::runs ? fmt::format("{:.2f} %", 100 * change.between) : "-") + " / " + within;
+  const std::string within = change.within > 0 ? detail::format("{:.2f} %", 100 * change.within) : "-";
+  return (change.basis == Basis::runs ? detail::format("{:.2f} %", 100 * change.between) : "-") + " / " + within;
 }
 
 DiffLine table_line(const std::string& name, const ComparedFigure& figure, ChangeMark mark) {
@@ -66,16 +66,16 @@ std::string names_of(const std::vector<detail::ComparedRun>& runs) {
 std::string gate_line(const Comparison& comparison, const ComparedRegion& region) {
   const detail::GateAnswer& gate = region.gate;
   std::string text =
-      fmt::format("gate: {} may take {:.2f} % more: {}", detail::fit_end(detail::printable(region.path), 80),
-                  100 * comparison.threshold, answer_word(gate.answer));
+      detail::format("gate: {} may take {:.2f} % more: {}", detail::fit_end(detail::printable(region.path), 80),
+                     100 * comparison.threshold, answer_word(gate.answer));
   if (gate.detectable > 0) {
-    text += fmt::format("; a change of {} would be found 95 times of 100", signed_percent(gate.detectable));
+    text += detail::format("; a change of {} would be found 95 times of 100", signed_percent(gate.detectable));
   }
   if (gate.answer != detail::Answer::inconclusive) { return text; }
   if (gate.runs_needed > detail::kMostRunsNeeded) {
-    return text + fmt::format("; it takes more than {} runs a side", detail::kMostRunsNeeded);
+    return text + detail::format("; it takes more than {} runs a side", detail::kMostRunsNeeded);
   }
-  if (gate.runs_needed > 0) { return text + fmt::format("; it takes about {} runs a side", gate.runs_needed); }
+  if (gate.runs_needed > 0) { return text + detail::format("; it takes about {} runs a side", gate.runs_needed); }
   if (comparison.noise >= 0) { return text + "; three runs a side tell by how much runs differ"; }
   return text +
          "; fewer than three runs on a side do not tell by how much runs differ: give three, or say it by --noise";
@@ -149,8 +149,8 @@ const char* answer_word(detail::Answer answer) noexcept {
 
 std::vector<std::string> diff_head(const Comparison& comparison, const std::string& reason) {
   std::vector<std::string> lines;
-  lines.push_back(fmt::format("base, {} runs: {}", comparison.base.size(), names_of(comparison.base)));
-  lines.push_back(fmt::format("new, {} runs: {}", comparison.now.size(), names_of(comparison.now)));
+  lines.push_back(detail::format("base, {} runs: {}", comparison.base.size(), names_of(comparison.base)));
+  lines.push_back(detail::format("new, {} runs: {}", comparison.now.size(), names_of(comparison.now)));
   for (const Finding& each : comparison.obstacles) { lines.push_back("should not be compared: " + each.sentence); }
   if (!comparison.obstacles.empty()) {
     lines.push_back("compared all the same, for this reason: " + detail::printable(reason));
@@ -171,7 +171,7 @@ std::vector<std::string> gate_lines(const Comparison& comparison) {
   for (const ComparedRegion& each : comparison.regions) {
     if (each.is_gate) { lines.push_back(gate_line(comparison, each)); }
   }
-  if (comparison.has_gate) { lines.push_back(fmt::format("all gates: {}", answer_word(comparison.answer))); }
+  if (comparison.has_gate) { lines.push_back(detail::format("all gates: {}", answer_word(comparison.answer))); }
   return lines;
 }
 

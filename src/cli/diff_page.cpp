@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/diff_page.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "cli/diff_document.hpp"
 #include "page/html_table.hpp"
@@ -10,8 +11,6 @@
 #include "page/page_document.hpp"
 #include "page/page_series.hpp"
 #include "page/run_sections.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -136,7 +135,7 @@ std::string state_of(const Comparison& comparison) {
   const char* const html = comparison.answer == detail::Answer::no_regression ? "good\">\u2713"
                            : comparison.answer == detail::Answer::regression  ? "bad\">\u25B2"
                                                                               : "open\">?";
-  return fmt::format("<span class=\"state {} {}</span>", html, word);
+  return detail::format("<span class=\"state {} {}</span>", html, word);
 }
 
 /// By how much the step changed, where there are steps.
@@ -145,10 +144,10 @@ std::string sentence_of(const Comparison& comparison) {
   const ComparedFigure* const mean = has_step ? mean_of(comparison.regions.front()) : nullptr;
   if (mean == nullptr) { return "<p class=\"calm\">These runs have no steps in common.</p>\n"; }
   const detail::Change& change = mean->change;
-  std::string text = fmt::format("A step takes {} instead of {}: {:+.2f} %", detail::human_time(mean->now),
-                                 detail::human_time(mean->base), 100 * change.change);
+  std::string text = detail::format("A step takes {} instead of {}: {:+.2f} %", detail::human_time(mean->now),
+                                    detail::human_time(mean->base), 100 * change.change);
   if (change.basis != detail::Basis::none) {
-    text += fmt::format(", 95 % interval {:+.2f} % to {:+.2f} %", 100 * change.low, 100 * change.high);
+    text += detail::format(", 95 % interval {:+.2f} % to {:+.2f} %", 100 * change.low, 100 * change.high);
   }
   return "<p class=\"sentence\">" + html_text(text) + "</p>\n";
 }
@@ -165,8 +164,8 @@ std::string numbers_of(const Comparison& comparison) {
     table.add(cells, indent / 2);
   }
   if (lines.size() <= kMostTableRows) { return table.html(); }
-  return table.html() + fmt::format("<p class=\"quiet\">{} further lines are in takt diff --json.</p>\n",
-                                    detail::human_count(lines.size() - kMostTableRows));
+  return table.html() + detail::format("<p class=\"quiet\">{} further lines are in takt diff --json.</p>\n",
+                                       detail::human_count(lines.size() - kMostTableRows));
 }
 
 std::string runs_of(const Comparison& comparison) {
@@ -179,7 +178,7 @@ std::string runs_of(const Comparison& comparison) {
       std::uint64_t losses = 0;
       for (const auto& [what, count] : run.losses) { losses = detail::bounded_sum(losses, count); }
       table.add({detail::fit(detail::printable(run.name), 80), side == &comparison.base ? "base" : "new", run.state,
-                 fmt::format("{} of {}", run.ranks, run.world_size),
+                 detail::format("{} of {}", run.ranks, run.world_size),
                  run.step.mean.value > 0 ? detail::human_time(run.step.mean.value) : "-",
                  run.items_per_s > 0 ? detail::human_rate(run.items_per_s) : "-", detail::human_count(losses)});
     }
@@ -188,7 +187,7 @@ std::string runs_of(const Comparison& comparison) {
   const std::size_t left_out = beyond(comparison.base) + beyond(comparison.now);
   if (left_out == 0) { return table.html(); }
   return table.html() +
-         fmt::format("<p class=\"quiet\">{} further runs are not listed.</p>\n", detail::human_count(left_out));
+         detail::format("<p class=\"quiet\">{} further runs are not listed.</p>\n", detail::human_count(left_out));
 }
 
 /// Where sides should not be compared, that stands first.
@@ -211,7 +210,7 @@ std::vector<std::string> sentences_of(const std::vector<Finding>& findings) {
 std::string drawn_text(const DrawnRuns& drawn) {
   std::string text = "Of several ranks these are the steps of the first one.";
   if (drawn.left_out() != 0) {
-    text += fmt::format(" {} further runs are not drawn.", detail::human_count(drawn.left_out()));
+    text += detail::format(" {} further runs are not drawn.", detail::human_count(drawn.left_out()));
   }
   return "<p class=\"quiet\">" + text + "</p>\n";
 }
@@ -245,8 +244,8 @@ void DrawnRuns::drop_last() {
 std::string diff_page(const Comparison& comparison, const std::string& reason, const DrawnRuns& drawn) {
   const std::string version = detail::page_version();
   const std::string heading =
-      fmt::format("{} base run{} and {} new run{}", comparison.base.size(), comparison.base.size() == 1 ? "" : "s",
-                  comparison.now.size(), comparison.now.size() == 1 ? "" : "s");
+      detail::format("{} base run{} and {} new run{}", comparison.base.size(), comparison.base.size() == 1 ? "" : "s",
+                     comparison.now.size(), comparison.now.size() == 1 ? "" : "s");
   detail::PageParts parts;
   parts.title = heading + ", compared by Takt";
   parts.body = detail::filled(
@@ -254,8 +253,9 @@ std::string diff_page(const Comparison& comparison, const std::string& reason, c
       {{"version", version},
        {"heading", html_text(heading)},
        {"state", state_of(comparison)},
-       {"meta", html_text(fmt::format("{} \u2192 {}", detail::fit(detail::printable(comparison.base.front().name), 60),
-                                      detail::fit(detail::printable(comparison.now.front().name), 60)))},
+       {"meta",
+        html_text(detail::format("{} \u2192 {}", detail::fit(detail::printable(comparison.base.front().name), 60),
+                                 detail::fit(detail::printable(comparison.now.front().name), 60)))},
        {"obstacles", obstacles_of(comparison, reason)},
        {"verdict", sentence_of(comparison) + detail::lines_html(gate_lines(comparison)) +
                        detail::lines_html(basis_lines(comparison))},

@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/files_to_merge.hpp"
 
+#include "base/format.hpp"
 #include "base/nanoseconds.hpp"
 #include "base/text.hpp"
 #include "journal/journal_format.hpp"
 #include "report/trace_events.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
@@ -70,7 +69,7 @@ void FilesToMerge::add_from(const RankFolder& folder, bool with_journal) {
     const bool is_there = std::any_of(all_.begin(), all_.end(), [&](const FileToMerge& at) { return at.name == name; });
     if (is_there) { continue; }
     if (const std::string why = why_out(*files, name, *known, status); !why.empty()) {
-      remarks_.push_back(fmt::format("{} {}, and stays out", detail::printable(files->path(name)), why));
+      remarks_.push_back(detail::format("{} {}, and stays out", detail::printable(files->path(name)), why));
       continue;
     }
     all_.push_back({name, files});

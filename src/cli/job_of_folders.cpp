@@ -3,6 +3,7 @@
 #include "cli/job_of_folders.hpp"
 
 #include "base/folder_files.hpp"
+#include "base/format.hpp"
 #include "base/rank_list.hpp"
 #include "cli/last_ranks.hpp"
 #include "cli/rank.hpp"
@@ -11,8 +12,6 @@
 #include "ranks/rank_group.hpp"
 #include "ranks/rank_record.hpp"
 #include "report/job_figures.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -80,8 +79,8 @@ JobOfFolders job_of_folders(const std::string& folder, const RunInfo& run, std::
   if (figures.waits) {
     figures.remark = "figures over ranks wait for what has not ended: ranks " + detail::rank_list(late);
   } else if (!missing.empty()) {
-    figures.remark = fmt::format("figures over ranks: {} of {} ranks left no journal beside this one: {}",
-                                 missing.size(), last.world, detail::rank_list(missing));
+    figures.remark = detail::format("figures over ranks: {} of {} ranks left no journal beside this one: {}",
+                                    missing.size(), last.world, detail::rank_list(missing));
   }
   if (!figures.waits && last.ranks.size() > 1) { figures.job = job_of_ranks(last, missing); }
   return figures;

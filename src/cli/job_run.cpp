@@ -4,6 +4,7 @@
 
 #include <takt/error.hpp>
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "cli/last_ranks.hpp"
 #include "cli/rank.hpp"
@@ -11,8 +12,6 @@
 #include "cli/run_folder.hpp"
 #include "ranks/rank_steps.hpp"
 #include "report/job_throughput.hpp"
-
-#include <fmt/format.h>
 
 #include <cstddef>
 #include <cstdio>
@@ -40,7 +39,7 @@ Rank read_with_steps(const RankFolder& folder, std::size_t most_values) {
 RanksByRun read_by_run(const std::vector<std::string>& given) {
   std::vector<std::string> remarks;
   const std::vector<RankFolder> folders = rank_folders(given, remarks);
-  for (const std::string& each : remarks) { fmt::print(stderr, "takt: {}\n", each); }
+  for (const std::string& each : remarks) { detail::print(stderr, "takt: {}\n", each); }
   const std::size_t most = detail::values_of_a_rank(folders.size());
   RanksByRun read;
   read.all = are_whole(folders);
@@ -48,7 +47,7 @@ RanksByRun read_by_run(const std::vector<std::string>& given) {
   for (const RankFolder& folder : folders) {
     Rank rank = read_with_steps(folder, most);
     if (!rank.readable()) {
-      fmt::print(stderr, "takt: {}\n", why_unreadable(rank));
+      detail::print(stderr, "takt: {}\n", why_unreadable(rank));
       read.all = false;
       continue;
     }
@@ -83,9 +82,9 @@ void take_throughput(const Snapshot& sum, JobRun& run) {
   }
   if (run.throughput.items == 0) {
     throw Error(
-        fmt::format("run {} counts no samples, so that it has no rate to compare; call items(n) on the Batch, "
-                    "where n is how many the rank has in a step, and let it take more steps than warm-up",
-                    detail::printable(run.id)));
+        detail::format("run {} counts no samples, so that it has no rate to compare; call items(n) on the Batch, "
+                       "where n is how many the rank has in a step, and let it take more steps than warm-up",
+                       detail::printable(run.id)));
   }
 }
 
@@ -99,10 +98,11 @@ JobRun job_run_of(std::vector<Rank> of_run) {
   take_throughput(sum_of(last.ranks), run);
   run.efficiency = efficiency_of(last.ranks);
   if (run.missing != 0) {
-    fmt::print(stderr,
-               "takt: {} of the {} ranks of run {} left no journal: their samples are not counted, so that its rate, "
-               "speed-up and efficiency are too low\n",
-               run.missing, run.ranks, detail::printable(run.id));
+    detail::print(
+        stderr,
+        "takt: {} of the {} ranks of run {} left no journal: their samples are not counted, so that its rate, "
+        "speed-up and efficiency are too low\n",
+        run.missing, run.ranks, detail::printable(run.id));
   }
   return run;
 }

@@ -4,12 +4,11 @@
 
 #include <takt/error.hpp>
 
+#include "base/format.hpp"
 #include "base/json_text.hpp"
 #include "base/wrapping.hpp"
 #include "report/counter_tracks.hpp"
 #include "report/trace_events.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -43,7 +42,7 @@ detail::JsonText recorded_json(const RecordedTimeLine& line, const Snapshot& sna
   detail::JsonText devices = detail::JsonText::array();
   for (const TimeLineInfo& each : snapshot.time_lines) {
     devices.push_back(
-        {{"device", fmt::format("{} {}", each.device, each.number)}, {"gpu_clock_error_ns", each.clock_error_ns}});
+        {{"device", detail::format("{} {}", each.device, each.number)}, {"gpu_clock_error_ns", each.clock_error_ns}});
   }
   return {{"file", line.file()},
           {"slices", line.slices()},
@@ -92,7 +91,7 @@ void JobTrace::write(const AlignedRanks& run) {
 
 void JobTrace::add_rank(const AlignedRank& each) {
   const RunInfo& run = each.rank.snapshot.run;
-  const std::string name = fmt::format("rank {} ({})", run.rank, run.host);
+  const std::string name = detail::format("rank {} ({})", run.rank, run.host);
   add(detail::trace_metadata("process_name", run.rank, 0, {{"name", name}}));
   add(detail::trace_metadata("process_sort_index", run.rank, 0, {{"sort_index", run.rank}}));
   RecordedTimeLine line(each.rank.folder, run);
@@ -142,7 +141,7 @@ void JobTrace::add_steps(const AlignedRank& each, const Snapshot& snapshot, cons
     const PathStats& path = snapshot.paths[series.path];
     const std::uint32_t track = snapshot.threads[series.thread].id;
     if (line.covers(track, detail::wrapped_sum(row.begin_ns, row.host_ns))) { continue; }
-    add_slice(each, row.begin_ns, row.host_ns, track, fmt::format("{} {}", path.name, row.step), path.kind);
+    add_slice(each, row.begin_ns, row.host_ns, track, detail::format("{} {}", path.name, row.step), path.kind);
   }
 }
 

@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/last_ranks.hpp"
 
+#include "base/format.hpp"
 #include "base/nanoseconds.hpp"
 #include "base/text.hpp"
 #include "cli/attempts.hpp"
 #include "cli/run_plan.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -22,14 +21,14 @@ constexpr std::uint64_t kFarApartNs = 3600ULL * detail::kSecondNs;  // no launch
 /// Of two processes that say the same rank and attempt: why the one that began first does not count.
 std::string why_superseded(const Rank& earlier, const Rank& later) {
   if (follows(later, earlier)) { return "has a later attempt"; }
-  return fmt::format("stands twice in attempt {}, on host {} and on host {}, and the one that began last counts",
-                     later.snapshot.run.attempt, detail::printable(earlier.snapshot.run.host),
-                     detail::printable(later.snapshot.run.host));
+  return detail::format("stands twice in attempt {}, on host {} and on host {}, and the one that began last counts",
+                        later.snapshot.run.attempt, detail::printable(earlier.snapshot.run.host),
+                        detail::printable(later.snapshot.run.host));
 }
 
 std::string left_out(const Rank& rank, const std::string& why) {
-  return fmt::format("rank {} {}; it is left out: {}", rank.snapshot.run.rank, why,
-                     detail::printable(rank.folder.path()));
+  return detail::format("rank {} {}; it is left out: {}", rank.snapshot.run.rank, why,
+                        detail::printable(rank.folder.path()));
 }
 
 }  // namespace
@@ -41,8 +40,8 @@ LastRanks::LastRanks(const RunInfo& newest, const RankFolder& where, Use use)
       world_(std::max(newest.world_size, newest.rank + 1)),
       use_(std::move(use)) {
   if (is_possible_) { return; }
-  remarks_.push_back(fmt::format("{} says that there are {} ranks, which cannot be; those that left a journal count",
-                                 detail::printable(where.path()), newest.world_size));
+  remarks_.push_back(detail::format("{} says that there are {} ranks, which cannot be; those that left a journal count",
+                                    detail::printable(where.path()), newest.world_size));
 }
 
 bool LastRanks::is_of_last(const RunInfo& run) const noexcept {
@@ -93,8 +92,9 @@ void LastRanks::finish() {
   const std::uint64_t apart_ns =
       static_cast<std::uint64_t>(latest_.unix_ns) - static_cast<std::uint64_t>(earliest_.unix_ns);
   if (apart_ns < kFarApartNs) { return; }
-  remarks_.push_back(fmt::format("rank {} began {} after rank {}, by the clocks of their hosts: is one of these wrong?",
-                                 latest_.rank, detail::human_time(static_cast<double>(apart_ns)), earliest_.rank));
+  remarks_.push_back(
+      detail::format("rank {} began {} after rank {}, by the clocks of their hosts: is one of these wrong?",
+                     latest_.rank, detail::human_time(static_cast<double>(apart_ns)), earliest_.rank));
 }
 
 std::uint64_t LastRanks::world() const noexcept { return is_possible_ ? static_cast<std::uint64_t>(world_) : used_; }
@@ -129,7 +129,7 @@ std::vector<std::uint32_t> missing_ranks(const std::vector<Rank>& ranks, std::ui
 }
 
 void tell_left_out(const std::vector<std::string>& remarks) {
-  for (const std::string& each : remarks) { fmt::print(stderr, "takt: {}\n", each); }
+  for (const std::string& each : remarks) { detail::print(stderr, "takt: {}\n", each); }
 }
 
 }  // namespace cli

@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/live_run.hpp"
 
+#include "base/format.hpp"
 #include "cli/results_file.hpp"
 #include "cli/trials_file.hpp"
 #include "findings/findings.hpp"
 #include "trials/trial_finding.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
@@ -84,10 +83,10 @@ RunReport LiveRun::report() const {
   }
   RunReport report = report_of(std::move(ranks));
   if (ranks_.size() > kMostHistories) {
-    report.job.remarks.push_back(
-        fmt::format("of more than {} ranks there are no findings here that rest on the steps of one rank; takt report "
-                    "has them when the run has ended",
-                    kMostHistories));
+    report.job.remarks.push_back(detail::format(
+        "of more than {} ranks there are no findings here that rest on the steps of one rank; takt report "
+        "has them when the run has ended",
+        kMostHistories));
   }
   return report;
 }

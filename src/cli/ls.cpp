@@ -3,13 +3,13 @@
 #include <takt/error.hpp>
 #include <takt/session.hpp>
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/run_reading.hpp"
 #include "report/page.hpp"
 #include "report/text_table.hpp"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -72,8 +72,8 @@ constexpr detail::TextColumn kLsColumns[] = {
 detail::TextTable::Line ls_line(const RunReading& run) {
   const std::filesystem::path folder(run.folder);
   const std::string ranks = run.ranks.size() == run.world_size
-                                ? fmt::format("{}", run.world_size)
-                                : fmt::format("{} of {}", run.ranks.size(), run.world_size);
+                                ? detail::format("{}", run.world_size)
+                                : detail::format("{} of {}", run.ranks.size(), run.world_size);
   return {detail::fit(detail::printable(folder.filename().string()), 60),
           0,
           {detail::fit(detail::printable(run.sum.run.name), 30), detail::utc_text(run.sum.run.start_unix_ns), ranks,
@@ -89,7 +89,7 @@ void print_list(const std::vector<RunReading>& runs, const ConsoleOptions& drawn
   const detail::TextTable table({std::begin(kLsColumns), std::end(kLsColumns)}, std::move(lines), page.width(), "run");
   page.add({table.head()}, detail::Page::Style::bold);
   page.add(table.body(), detail::Page::Style::plain);
-  fmt::print("{}", page.text());
+  detail::print(stdout, "{}", page.text());
 }
 
 /// Newest first; of those that began at once in order of their folders.
@@ -125,11 +125,11 @@ int ls(const std::string& folder, const LsWishes& wishes) {
     Json list = Json::array();
     for (const RunReading& run : runs) { list.push_back(ls_json(run)); }
     const Json document = {{"schema", "takt-ls/1"}, {"runs", list}};
-    fmt::print("{}\n", detail::printable_json(document.dump(1, ' ', false, Json::error_handler_t::replace)));
+    detail::print(stdout, "{}\n", detail::printable_json(document.dump(1, ' ', false, Json::error_handler_t::replace)));
   } else if (!runs.empty()) {
     print_list(runs, wishes.drawn);
   }
-  if (runs.empty() && all) { remark_on({fmt::format("none of {} runs is as you ask", folders.size())}); }
+  if (runs.empty() && all) { remark_on({detail::format("none of {} runs is as you ask", folders.size())}); }
   return all ? 0 : kBroken;
 }
 

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/man_page.hpp"
 
+#include "base/format.hpp"
 #include "base/version.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -47,7 +46,9 @@ std::string option_head(const OptionText& option) {
 
 std::string options_of(const std::vector<OptionText>& options) {
   std::string text;
-  for (const OptionText& each : options) { text += fmt::format(".TP\n{}\n{}\n", option_head(each), roff(each.help)); }
+  for (const OptionText& each : options) {
+    text += detail::format(".TP\n{}\n{}\n", option_head(each), roff(each.help));
+  }
   return text;
 }
 
@@ -75,9 +76,9 @@ std::string synopsis_of(const std::string& program, const CommandText& command) 
   std::string text = bold(program + " " + command.name) + " [options]";
   for (const OptionText& each : command.options) {
     const std::string dots = each.repeats ? "..." : "";
-    if (each.is_argument) { text += fmt::format(" [{}{}]", italic(each.names.front()), dots); }
+    if (each.is_argument) { text += detail::format(" [{}{}]", italic(each.names.front()), dots); }
     // The other side of takt diff, as it is mostly given.
-    if (each.names.front() == "--new") { text += fmt::format(" \\-\\- {}{}", italic("NEW"), dots); }
+    if (each.names.front() == "--new") { text += detail::format(" \\-\\- {}{}", italic("NEW"), dots); }
   }
   return text;
 }
@@ -116,16 +117,16 @@ A gate: whether the runs in one folder take longer than those in the other.
 
 std::string man_page(const CommandTree& tree) {
   const std::string& program = tree.program.name;
-  std::string text = fmt::format(".TH TAKT 1 \"\" \"Takt {}\" \"User Commands\"\n", roff(detail::version_text()));
-  text +=
-      fmt::format(".SH NAME\n{} \\- reads, compares and delivers what timed runs have left\n.SH SYNOPSIS\n", program);
+  std::string text = detail::format(".TH TAKT 1 \"\" \"Takt {}\" \"User Commands\"\n", roff(detail::version_text()));
+  text += detail::format(".SH NAME\n{} \\- reads, compares and delivers what timed runs have left\n.SH SYNOPSIS\n",
+                         program);
   for (const CommandText& each : tree.commands) {
     text += (&each == &tree.commands.front() ? "" : ".br\n") + synopsis_of(program, each) + "\n";
   }
   text += ".SH DESCRIPTION\n" + roff(tree.program.help) + "\n" + options_of(tree.program.options) + ".SH COMMANDS\n";
   for (const CommandText& each : tree.commands) {
-    text += fmt::format(".SS {} {}\n{}\n{}{}", program, roff(each.name), roff(each.help),
-                        options_of(without_help(each.options)), notes_of(each.notes));
+    text += detail::format(".SS {} {}\n{}\n{}{}", program, roff(each.name), roff(each.help),
+                           options_of(without_help(each.options)), notes_of(each.notes));
   }
   const std::size_t sign = tree.program.notes.find(": ");  // behind "Exit status"
   return text + ".SH EXIT STATUS\n" + roff(tree.program.notes.substr(sign + 2)) + "\n" + kEnd;

@@ -4,14 +4,13 @@
 
 #include "archive/merged_writer.hpp"
 #include "base/file.hpp"
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/files_to_merge.hpp"
 #include "cli/merge_plan.hpp"
 #include "cli/rank.hpp"
 #include "cli/run_folder.hpp"
-
-#include <fmt/format.h>
 
 #include <cstdio>
 #include <set>
@@ -47,7 +46,7 @@ bool write_rank(const RankToMerge& rank, detail::MergedWriter& out) {
   for (const FileToMerge& each : files.all()) {
     std::string why;
     if (out.add_file(folder + "/" + each.name, *each.from, each.name, why)) { continue; }
-    tell({fmt::format("{} {}", detail::printable(each.from->path(each.name)), why)});
+    tell({detail::format("{} {}", detail::printable(each.from->path(each.name)), why)});
     good = false;
   }
   return good;
@@ -78,8 +77,9 @@ int merge(const std::vector<std::string>& folders, const std::string& file, bool
     good = write_rank(each, out) && good;
   }
   out.finish();
-  fmt::print("{}: {} rank{} of {} run{}, {}\n", detail::printable(file), ranks.size(), ranks.size() == 1 ? "" : "s",
-             runs.size(), runs.size() == 1 ? "" : "s", detail::human_bytes(static_cast<double>(out.bytes())));
+  detail::print(stdout, "{}: {} rank{} of {} run{}, {}\n", detail::printable(file), ranks.size(),
+                ranks.size() == 1 ? "" : "s", runs.size(), runs.size() == 1 ? "" : "s",
+                detail::human_bytes(static_cast<double>(out.bytes())));
   return good ? 0 : kBroken;
 }
 

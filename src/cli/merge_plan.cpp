@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/merge_plan.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "cli/rank.hpp"
 #include "journal/journal_format.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -28,7 +27,7 @@ constexpr std::size_t kMostNumbers = 16;
 std::string first_numbers(const std::vector<int>& numbers) {
   std::string text;
   for (std::size_t at = 0; at < std::min(numbers.size(), kMostNumbers); ++at) {
-    text += fmt::format("{}{}", at == 0 ? "" : ", ", numbers[at]);
+    text += detail::format("{}{}", at == 0 ? "" : ", ", numbers[at]);
   }
   return numbers.size() > kMostNumbers ? text + ", ..." : text;
 }
@@ -37,7 +36,7 @@ std::string first_numbers(const std::vector<int>& numbers) {
 template <class IsTaken>
 std::string free_name(const std::string& name, IsTaken is_taken) {
   std::string free = name;
-  for (int number = 1; is_taken(free); ++number) { free = fmt::format("{}-{}", name, number); }
+  for (int number = 1; is_taken(free); ++number) { free = detail::format("{}-{}", name, number); }
   return free;
 }
 
@@ -45,7 +44,7 @@ std::string free_name(const std::string& name, IsTaken is_taken) {
 std::string rank_name(const RankFolder& folder, const detail::JournalPeek& peek) {
   if (folder.name().rfind("rank-", 0) == 0) { return folder.name(); }
   const RunInfo& run = peek.run;
-  return peek.has_run ? fmt::format("rank-{}-{}-{}", run.rank, run.attempt, run.pid) : "rank-" + folder.name();
+  return peek.has_run ? detail::format("rank-{}-{}-{}", run.rank, run.attempt, run.pid) : "rank-" + folder.name();
 }
 
 /// The folder that it is in, by the whole path.
@@ -114,8 +113,8 @@ bool MergePlan::join(RankToMerge& rank, const RankToMerge& other) {
     rank.goes_on = other.goes_on;
     return true;
   }
-  remarks_.push_back(fmt::format("{} and {} are journals of one process, and differ; both go in",
-                                 detail::printable(rank.folder.path()), detail::printable(other.folder.path())));
+  remarks_.push_back(detail::format("{} and {} are journals of one process, and differ; both go in",
+                                    detail::printable(rank.folder.path()), detail::printable(other.folder.path())));
   is_clear_ = false;
   return false;
 }
@@ -127,7 +126,7 @@ void MergePlan::add_rank(const RankFolder& folder) {
   rank.number = peek.run.rank;
   rank.goes_on = peek.has_run && !peek.ended && ending_without_word(*files, peek.run) == Ending::running;
   const std::string path = rank.run + "/" + rank.rank;
-  const std::string identity = peek.journal != 0 ? fmt::format("{}//{:x}", rank.run, peek.journal) : path;
+  const std::string identity = peek.journal != 0 ? detail::format("{}//{:x}", rank.run, peek.journal) : path;
   const auto [place, is_new] = known_.try_emplace(identity, ranks_.size());
   if (!is_new && join(ranks_[place->second], rank)) { return; }
   rank.rank = free_name(path, [&](const std::string& each) { return names_.count(each) != 0; });
@@ -153,11 +152,11 @@ std::vector<std::string> MergePlan::remarks() const {
   for (auto& [run, numbers] : running) {
     std::sort(numbers.begin(), numbers.end());
     const std::string name = detail::printable(run);
-    all.push_back(
-        numbers.size() == 1
-            ? fmt::format("rank {} of run {} goes on; the file has what it has written so far", numbers.front(), name)
-            : fmt::format("{} ranks of run {} go on ({}); the file has what they have written so far", numbers.size(),
-                          name, first_numbers(numbers)));
+    all.push_back(numbers.size() == 1
+                      ? detail::format("rank {} of run {} goes on; the file has what it has written so far",
+                                       numbers.front(), name)
+                      : detail::format("{} ranks of run {} go on ({}); the file has what they have written so far",
+                                       numbers.size(), name, first_numbers(numbers)));
   }
   return all;
 }

@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <takt/error.hpp>
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "cli/destinations.hpp"
 #include "cli/mlflow_delivery.hpp"
 #include "mlflow/mlflow_messages.hpp"
-
-#include <fmt/format.h>
 
 #include <chrono>
 
@@ -32,9 +31,9 @@ MlflowOptions mlflow_options_for(const SyncWishes& wishes) {
 }
 
 std::string words_of(const MlflowDelivered& delivered) {
-  std::string now = fmt::format("{} points delivered now", detail::human_count(delivered.points));
+  std::string now = detail::format("{} points delivered now", detail::human_count(delivered.points));
   if (delivered.was_there != 0) {
-    now += fmt::format(", {} were there already", detail::human_count(delivered.was_there));
+    now += detail::format(", {} were there already", detail::human_count(delivered.was_there));
   }
   const std::string run = "run " + delivered.run_id + " at " + delivered.server;
   const std::string points = now + ", to " + run;
@@ -44,8 +43,8 @@ std::string words_of(const MlflowDelivered& delivered) {
     case Outcome::so_far:
       return points + "; the run goes on";
     case Outcome::some:
-      return fmt::format("not complete: {}; {}, at least {} wait", delivered.why, now,
-                         detail::human_count(delivered.waiting));
+      return detail::format("not complete: {}; {}, at least {} wait", delivered.why, now,
+                            detail::human_count(delivered.waiting));
     default:
       return delivered.why;
   }
@@ -61,8 +60,8 @@ SyncFolder open_mlflow(const SyncWishes& wishes) {
     const MlflowDelivered delivered = MlflowDelivery(folder, options, patience).run(watch);
     Synced synced = {status_of(delivered.outcome), words_of(delivered), delivered.remark};
     if (delivered.left_out != 0) {
-      synced.remark += fmt::format("{}MLflow refused {} values, which are left out", synced.remark.empty() ? "" : "; ",
-                                   detail::human_count(delivered.left_out));
+      synced.remark += detail::format("{}MLflow refused {} values, which are left out",
+                                      synced.remark.empty() ? "" : "; ", detail::human_count(delivered.left_out));
     }
     return synced;
   };

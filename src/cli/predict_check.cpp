@@ -3,13 +3,12 @@
 #include <takt/error.hpp>
 
 #include "base/file.hpp"
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/prediction_document.hpp"
 #include "cli/run_folder.hpp"
 #include "measure/csv_table.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -27,8 +26,8 @@ constexpr const char* kResults = "results.csv";
 constexpr std::size_t kMostModelsNamed = 8;
 
 [[noreturn]] void refuse_file(const std::string& path, int error) {
-  throw Error(fmt::format("cannot read {}: {}; it takes a CSV file with a column name", detail::printable(path),
-                          detail::reason_of(error)));
+  throw Error(detail::format("cannot read {}: {}; it takes a CSV file with a column name", detail::printable(path),
+                             detail::reason_of(error)));
 }
 
 /// A file that somebody has named: whoever does means where it leads, if it is a link.
@@ -53,18 +52,18 @@ std::vector<ModelCosts> read_results(const std::vector<RankFolder>& folders) {
     }
     if (errno != ENOENT) { refuse_file(files->path(kResults), errno); }
   }
-  throw Error(fmt::format("there is no {} in {}: this run has no measurements of models", kResults,
-                          folders.empty() ? "this run" : detail::printable(folders.front().path())));
+  throw Error(detail::format("there is no {} in {}: this run has no measurements of models", kResults,
+                             folders.empty() ? "this run" : detail::printable(folders.front().path())));
 }
 
 void tell_unchecked(const char* what, const std::vector<std::string>& models) {
   if (models.empty()) { return; }
   std::string names;
   for (std::size_t at = 0; at < std::min(models.size(), kMostModelsNamed); ++at) {
-    names += fmt::format("{}{}", at == 0 ? "" : ", ", detail::fit(detail::printable(models[at]), 60));
+    names += detail::format("{}{}", at == 0 ? "" : ", ", detail::fit(detail::printable(models[at]), 60));
   }
-  fmt::print(stderr, "takt: {} {}: {}{}\n", models.size(), what, names,
-             models.size() > kMostModelsNamed ? ", ..." : "");
+  detail::print(stderr, "takt: {} {}: {}{}\n", models.size(), what, names,
+                models.size() > kMostModelsNamed ? ", ..." : "");
 }
 
 }  // namespace
@@ -73,13 +72,13 @@ int predict_check(const PredictWishes& wishes) {
   std::vector<std::string> remarks;
   const std::vector<RankFolder> folders =
       rank_folders(wishes.run.empty() ? std::vector<std::string>() : std::vector<std::string>{wishes.run}, remarks);
-  for (const std::string& each : remarks) { fmt::print(stderr, "takt: {}\n", each); }
+  for (const std::string& each : remarks) { detail::print(stderr, "takt: {}\n", each); }
   const std::vector<detail::ModelCosts> measured = read_results(folders);
   const detail::PredictionCheck check = detail::check_predictions(read_predictions(wishes.file), measured);
   tell_unchecked("predicted and not measured", check.only_predicted);
   tell_unchecked("measured and not predicted", check.only_measured);
   if (!check.any()) { throw Error("nothing was both predicted and measured; names have to be the same in both files"); }
-  fmt::print("{}", wishes.json ? prediction_json(check) : prediction_table(check, wishes.drawn));
+  detail::print(stdout, "{}", wishes.json ? prediction_json(check) : prediction_table(check, wishes.drawn));
   return 0;
 }
 

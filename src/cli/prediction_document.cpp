@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/prediction_document.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "report/page.hpp"
 #include "report/text_table.hpp"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <cmath>
@@ -23,16 +23,16 @@ using detail::CheckedCost;
 using detail::CheckedPrediction;
 using detail::TextTable;
 
-std::string share_text(double share) { return fmt::format("{:.2f} %", 100 * share); }
+std::string share_text(double share) { return detail::format("{:.2f} %", 100 * share); }
 
 std::string mean_error_line(const char* cost, const CheckedCost& checked) {
   const PredictionError& error = checked.error;
-  if (error.n == 0) { return fmt::format("{}: no error can be told", cost); }
+  if (error.n == 0) { return detail::format("{}: no error can be told", cost); }
   const std::string interval = error.has_interval
-                                   ? fmt::format("95 % CI [{}, {}]", share_text(error.low), share_text(error.high))
+                                   ? detail::format("95 % CI [{}, {}]", share_text(error.low), share_text(error.high))
                                    : std::string("no interval: it takes 3");
-  return fmt::format("{}: mean absolute percentage error {}, {}, n = {}", cost, share_text(error.mape), interval,
-                     error.n);
+  return detail::format("{}: mean absolute percentage error {}, {}, n = {}", cost, share_text(error.mape), interval,
+                        error.n);
 }
 
 /// One of kModelCosts.
@@ -42,7 +42,7 @@ void add_cost(const char* cost, const CheckedCost& checked, detail::Page& page) 
   for (const CheckedPrediction& each : checked.models) {
     lines.push_back({detail::printable(each.name),
                      0,
-                     {fmt::format("{:.10g}", each.measured), fmt::format("{:.10g}", each.predicted),
+                     {detail::format("{:.10g}", each.measured), detail::format("{:.10g}", each.predicted),
                       each.error < 0 ? "-" : share_text(each.error)}});
   }
   const TextTable table({{"measured", 0}, {"predicted", 0}, {"error", 0}}, std::move(lines), page.width(), cost);

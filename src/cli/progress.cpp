@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/progress.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -38,8 +37,8 @@ std::string progress_bar(std::uint64_t done, std::uint64_t whole) {
   const std::uint64_t part = std::min(done, whole);
   const double share = whole == 0 ? 1.0 : static_cast<double>(part) / static_cast<double>(whole);
   const auto full = static_cast<std::size_t>(share * static_cast<double>(kCells));
-  return fmt::format("[{}{}] {:3.0f} %  {} of {} points", std::string(full, '#'), std::string(kCells - full, '.'),
-                     100 * share, detail::human_count(part), detail::human_count(whole));
+  return detail::format("[{}{}] {:3.0f} %  {} of {} points", std::string(full, '#'), std::string(kCells - full, '.'),
+                        100 * share, detail::human_count(part), detail::human_count(whole));
 }
 
 Progress::Progress(std::string label) : label_(std::move(label)), visible_(has_bar()) {}

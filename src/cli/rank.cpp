@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/rank.hpp"
 
+#include "base/format.hpp"
 #include "base/losses.hpp"
 #include "base/nanoseconds.hpp"
 #include "base/other_process.hpp"
@@ -10,13 +11,9 @@
 #include "journal/journal_format.hpp"
 #include "report/notes.hpp"
 
-#include <fmt/chrono.h>
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <ctime>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -73,8 +70,8 @@ std::string open_places(const Snapshot& snapshot) {
   for (const auto& [thread, open] : innermost) {
     const std::string name =
         thread < snapshot.threads.size() ? detail::fit(detail::printable(snapshot.threads[thread].name), 40) : "?";
-    text += fmt::format("{}{}, open {} ({})", text.empty() ? " in " : "; in ", place(snapshot, open.path),
-                        detail::human_time(static_cast<double>(open.open_ns)), detail::on_thread(name));
+    text += detail::format("{}{}, open {} ({})", text.empty() ? " in " : "; in ", place(snapshot, open.path),
+                           detail::human_time(static_cast<double>(open.open_ns)), detail::on_thread(name));
   }
   return text.empty() ? " outside all regions" : text;
 }
@@ -84,7 +81,9 @@ std::string death_of(const Snapshot& snapshot) {
   const Uncaught& death = snapshot.uncaught;
   std::string text = death.type.empty() ? "died of std::terminate() without an exception"
                                         : "died of an uncaught " + detail::fit(detail::printable(death.type), 120);
-  if (!death.message.empty()) { text += fmt::format(" (\"{}\")", detail::fit(detail::printable(death.message), 500)); }
+  if (!death.message.empty()) {
+    text += detail::format(" (\"{}\")", detail::fit(detail::printable(death.message), 500));
+  }
   text += death.open.empty() ? " outside all regions" : " in " + place(snapshot, death.open.back());
   const bool known = death.thread < snapshot.threads.size();
   const std::string thread =
@@ -93,11 +92,8 @@ std::string death_of(const Snapshot& snapshot) {
 }
 
 std::string heard(std::int64_t sign_unix_ns) {
-  const std::time_t seconds = sign_unix_ns / detail::kSecondNs;
-  std::tm when = {};
-  ::gmtime_r(&seconds, &when);
   const auto ago = static_cast<double>(std::max<std::int64_t>(now_ns() - sign_unix_ns, 0));
-  return fmt::format("last heard of at {:%Y-%m-%d %H:%M:%S} UTC, {} ago", when, detail::human_time(ago));
+  return detail::format("last heard of at {} UTC, {} ago", detail::utc_text(sign_unix_ns), detail::human_time(ago));
 }
 
 /// The time, in ns since 1970, of the newest sign of life in these files; 0: there is none.
@@ -221,7 +217,7 @@ std::string why_unreadable(const Rank& rank) {
 std::vector<std::string> damages(const Rank& rank) {
   std::vector<std::string> out;
   const auto say = [&](std::uint64_t count, const char* text) {
-    if (count != 0) { out.push_back(fmt::format("{} {}", detail::human_count(count), text)); }
+    if (count != 0) { out.push_back(detail::format("{} {}", detail::human_count(count), text)); }
   };
   say(rank.damage.damaged_bytes, "damaged bytes stepped over");
   say(rank.damage.torn_tail_bytes, "bytes cut off at an end");

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/rank_reader.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -35,7 +34,8 @@ void refuse_odd_number(Rank& rank) {
   const int number = rank.snapshot.run.rank;
   if (rank.frames == 0 || can_be_rank(number)) { return; }
   rank.frames = 0;
-  rank.error = fmt::format("the journal in {} says that it is of rank {}, which cannot be", rank.folder.path(), number);
+  rank.error =
+      detail::format("the journal in {} says that it is of rank {}, which cannot be", rank.folder.path(), number);
 }
 
 }  // namespace

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/rank_sum.hpp"
 
+#include "base/format.hpp"
 #include "report/tree_order.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -56,7 +55,7 @@ Snapshot RankSum::take() {
 }
 
 void RankSum::merge(const Snapshot& rank) {
-  const std::string label = fmt::format("rank {}", rank.run.rank);
+  const std::string label = detail::format("rank {}", rank.run.rank);
   add_run(rank);
   const auto first_thread = static_cast<std::uint32_t>(sum_.threads.size());
   std::vector<std::uint32_t> paths;  // here, by index there

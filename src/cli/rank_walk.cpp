@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/rank_walk.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "cli/last_ranks.hpp"
 #include "cli/ranks_ahead.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -32,7 +31,7 @@ std::string why_not(const Rank& rank, const RunInfo& planned) {
 
 void tell_not_read(NotRead not_read) {
   std::sort(not_read.begin(), not_read.end());
-  for (const auto& each : not_read) { fmt::print(stderr, "takt: {}\n", each.second); }
+  for (const auto& each : not_read) { detail::print(stderr, "takt: {}\n", each.second); }
 }
 
 WalkedRun walk_ranks(const RunPlan& plan, const RanksAhead::Read& read, const LastRanks::Use& use) {

@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/recorded_time_line.hpp"
 
+#include "base/format.hpp"
 #include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "cli/json_fields.hpp"
 #include "report/trace_events.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -46,7 +45,7 @@ class LinesOfFile {
       const std::size_t end = buffer_.find('\n', at_);
       const std::size_t stop = end == std::string::npos ? buffer_.size() : end;
       if (line.size() + (stop - at_) > kLongestLine) {
-        why_ = fmt::format("line {} is longer than 1 MiB", number_ + 1);
+        why_ = detail::format("line {} is longer than 1 MiB", number_ + 1);
         return false;
       }
       line.append(buffer_, at_, stop - at_);
@@ -95,7 +94,7 @@ std::optional<TraceEvent> event_in(std::string_view line) {
 
 /// The event with which the rank's exporter begins: names may have changed on their way through JSON.
 std::optional<TraceEvent> first_event(const RunInfo& run, std::int64_t process) {
-  const std::string name = fmt::format("{} rank {}", run.name, run.rank);
+  const std::string name = detail::format("{} rank {}", run.name, run.rank);
   return TraceEvent::parse(detail::trace_metadata("process_name", process, 0, {{"name", name}}));
 }
 
@@ -115,11 +114,11 @@ bool RecordedTimeLine::is_part() const noexcept { return file_ == kRecordedPart;
 void RecordedTimeLine::refuse(const std::string& why) {
   is_there_ = false;
   remarks_.clear();  // nothing of it counts any more
-  refusal_ = fmt::format("{} {}", detail::printable(files_->path(file_)), why);
+  refusal_ = detail::format("{} {}", detail::printable(files_->path(file_)), why);
 }
 
 void RecordedTimeLine::remark(const std::string& what) {
-  remarks_.push_back(fmt::format("{}: {}", detail::printable(files_->path(file_)), what));
+  remarks_.push_back(detail::format("{}: {}", detail::printable(files_->path(file_)), what));
 }
 
 /// The whole one goes before the other.
@@ -190,7 +189,7 @@ bool RecordedTimeLine::check_end(const RunInfo& run) {
   }
   dropped_spans_ = fields.count("dropped_spans");
   if (dropped_spans_ != 0) {
-    remark(fmt::format("{} regions had no room in it (TAKT_TRACE_EVENTS)", detail::grouped(dropped_spans_)));
+    remark(detail::format("{} regions had no room in it (TAKT_TRACE_EVENTS)", detail::grouped(dropped_spans_)));
   }
   return true;
 }
@@ -206,9 +205,9 @@ void RecordedTimeLine::read(const Take& take) {
     if (++damaged_lines_ == 1) { first_damaged = lines.number(); }
   }
   if (damaged_lines_ != 0) {
-    remark(fmt::format("{} of its lines {} no events of this rank, and {} left out; the first is line {}",
-                       damaged_lines_, damaged_lines_ == 1 ? "is" : "are", damaged_lines_ == 1 ? "is" : "are",
-                       first_damaged));
+    remark(detail::format("{} of its lines {} no events of this rank, and {} left out; the first is line {}",
+                          damaged_lines_, damaged_lines_ == 1 ? "is" : "are", damaged_lines_ == 1 ? "is" : "are",
+                          first_damaged));
   }
   if (!lines.why().empty()) {
     remark("nothing is read behind line " + std::to_string(lines.number()) + ": " + lines.why());

@@ -3,6 +3,7 @@
 #include <takt/error.hpp>
 #include <takt/exporters/console.hpp>
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/last_ranks.hpp"
@@ -14,8 +15,6 @@
 #include "cli/run_report.hpp"
 #include "report/csv_rows.hpp"
 #include "report/page.hpp"
-
-#include <fmt/format.h>
 
 #include <cstdio>
 #include <map>
@@ -31,11 +30,11 @@ void remark(const std::string& line) { std::fprintf(stderr, "takt: %s\n", line.c
 class StepPrinter {
  public:
   void print(const Snapshot& snapshot) {
-    if (!std::exchange(has_head_, true)) { fmt::print("run_id,rank,attempt,{}", detail::CsvRows::head()); }
+    if (!std::exchange(has_head_, true)) { detail::print(stdout, "run_id,rank,attempt,{}", detail::CsvRows::head()); }
     const std::string prefix =
-        fmt::format("{},{},{},", detail::csv_field(snapshot.run.id), snapshot.run.rank, snapshot.run.attempt);
+        detail::format("{},{},{},", detail::csv_field(snapshot.run.id), snapshot.run.rank, snapshot.run.attempt);
     const detail::CsvRows rows(snapshot);
-    for (const Row& row : snapshot.rows) { fmt::print("{}", rows.of(row, prefix)); }
+    for (const Row& row : snapshot.rows) { detail::print(stdout, "{}", rows.of(row, prefix)); }
   }
 
  private:
@@ -57,7 +56,7 @@ void print_tables(const std::vector<RunReport>& runs, const ReportWishes& wishes
 
 void write_pages(std::vector<RunReport>& runs, const std::string& file) {
   if (runs.empty()) { return; }
-  if (runs.size() > 1) { throw Error(fmt::format("a page is of one run, and these are {}; name one", runs.size())); }
+  if (runs.size() > 1) { throw Error(detail::format("a page is of one run, and these are {}; name one", runs.size())); }
   add_heat(runs.front());
   write_page(runs.front(), file);
 }
@@ -101,8 +100,8 @@ int report(const std::vector<std::string>& runs, const ReportWishes& wishes) {
   if (wishes.form == ReportForm::steps) { return print_steps(folders, wishes) && all ? 0 : kBroken; }
   std::vector<RunReport> reports = read_reports(folders, wishes, all);
   if (wishes.form == ReportForm::table) { print_tables(reports, wishes); }
-  if (wishes.form == ReportForm::json) { fmt::print("{}", report_json(reports)); }
-  if (wishes.form == ReportForm::csv) { fmt::print("{}", report_csv(reports)); }
+  if (wishes.form == ReportForm::json) { detail::print(stdout, "{}", report_json(reports)); }
+  if (wishes.form == ReportForm::csv) { detail::print(stdout, "{}", report_csv(reports)); }
   if (wishes.form == ReportForm::html) { write_pages(reports, wishes.file); }
   return all ? 0 : kBroken;
 }

@@ -4,6 +4,7 @@
 
 #include <takt/exporters/json.hpp>
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "findings/finding_json.hpp"
 #include "report/csv_rows.hpp"
@@ -12,7 +13,6 @@
 #include "report/measurements_json.hpp"
 #include "report/trials_json.hpp"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 TAKT_BEGIN_NAMESPACE
@@ -143,15 +143,15 @@ Json attempts_json(const std::vector<AttemptSpan>& attempts) {
   return all;
 }
 
-std::string number(double value, bool known) { return known ? fmt::format("{:.3f}", value) : ""; }
+std::string number(double value, bool known) { return known ? detail::format("{:.3f}", value) : ""; }
 
 /// Empty for one rank alone.
 std::string over_ranks(const detail::JobReport& job, std::uint32_t index) {
   const detail::RankPath* const path = detail::find_path(job.record, job.sum, index);
   if (path == nullptr || path->host_totals.ranks == 0) { return ",,,,,"; }
   const detail::RankSpread& spread = path->host_totals;
-  return fmt::format(",{},{},{},{},{}", spread.ranks, spread.least.ns, spread.least.rank, spread.most.ns,
-                     spread.most.rank);
+  return detail::format(",{},{},{},{},{}", spread.ranks, spread.least.ns, spread.least.rank, spread.most.ns,
+                        spread.most.rank);
 }
 
 std::string csv_line(const detail::JobReport& job, std::uint32_t index) {
@@ -160,15 +160,15 @@ std::string csv_line(const detail::JobReport& job, std::uint32_t index) {
   const Summary& host = path.host;
   const bool measured = host.measured_n() != 0;
   std::string line =
-      fmt::format("{},{},{},{},{},{}", detail::csv_field(sum.run.id), detail::csv_field(sum.path_name(index)),
-                  to_string(path.kind), host.n(), host.total_ns(), path.self_ns);
-  line += fmt::format(",{},{}", number(host.mean_ns(), measured), number(host.stdev_ns(), host.measured_n() > 1));
-  const auto add = [&line](bool known, std::uint64_t ns) { line += known ? fmt::format(",{}", ns) : ","; };
+      detail::format("{},{},{},{},{},{}", detail::csv_field(sum.run.id), detail::csv_field(sum.path_name(index)),
+                     to_string(path.kind), host.n(), host.total_ns(), path.self_ns);
+  line += detail::format(",{},{}", number(host.mean_ns(), measured), number(host.stdev_ns(), host.measured_n() > 1));
+  const auto add = [&line](bool known, std::uint64_t ns) { line += known ? detail::format(",{}", ns) : ","; };
   add(measured, host.min_ns());
   for (const double q : {0.5, 0.9, 0.99}) { add(has_percentile(host, q), host.percentile_ns(q)); }
   add(measured, host.max_ns());
-  line += fmt::format(",{},{},{}", path.items, path.bytes, path.skipped);
-  line += path.device.n() == 0 ? ",," : fmt::format(",{},{}", path.device.n(), path.device.total_ns());
+  line += detail::format(",{},{},{}", path.items, path.bytes, path.skipped);
+  line += path.device.n() == 0 ? ",," : detail::format(",{},{}", path.device.n(), path.device.total_ns());
   return line + over_ranks(job, index) + "\n";
 }
 

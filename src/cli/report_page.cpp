@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/report_page.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "cli/page_file.hpp"
 #include "history/step_history.hpp"
 #include "page/run_page.hpp"
-
-#include <fmt/format.h>
 
 #include <memory>
 
@@ -37,8 +36,8 @@ void write_page(const RunReport& run, const std::string& file) {
   }
   const std::string text = detail::run_page(page);
   write_page_file(file, text);
-  fmt::print("{}: the page of run {}, {}\n", detail::printable(file), detail::printable(run.job.sum.run.id),
-             detail::human_bytes(static_cast<double>(text.size())));
+  detail::print(stdout, "{}: the page of run {}, {}\n", detail::printable(file), detail::printable(run.job.sum.run.id),
+                detail::human_bytes(static_cast<double>(text.size())));
 }
 
 }  // namespace cli

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/report_reading.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "cli/last_ranks.hpp"
 #include "cli/rank_walk.hpp"
@@ -12,8 +13,6 @@
 #include "history/step_history.hpp"
 #include "ranks/rank_steps.hpp"
 #include "trials/trial_finding.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -120,7 +119,7 @@ bool is_wanted(const ReportWishes& wishes, const RunInfo& run) noexcept {
   return wishes.rank < 0 || run.rank == wishes.rank;
 }
 
-Error no_such_rank(int rank) { return Error(fmt::format("there is no rank {} in this run", rank)); }
+Error no_such_rank(int rank) { return Error(detail::format("there is no rank {} in this run", rank)); }
 
 std::vector<RunReport> read_reports(const std::vector<RankFolder>& folders, const ReportWishes& wishes, bool& all) {
   ReportReader reader(wishes, folders.size());

@@ -4,10 +4,9 @@
 
 #include <takt/error.hpp>
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "compare/step_scatter.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -96,8 +95,8 @@ std::map<std::string, std::string> facts_of(const RunReading& run) {
     const std::string& version = rank.snapshot.run.takt_version;
     versions.insert(version.empty() ? "not known" : version);
   }
-  facts["machine"] = fmt::format("{}", fmt::join(hosts, " "));
-  facts["Takt's version"] = fmt::format("{}", fmt::join(versions, " "));
+  facts["machine"] = detail::join(hosts, " ");
+  facts["Takt's version"] = detail::join(versions, " ");
   facts["clock"] = run.sum.clock.name;
   for (const DeviceInfo& each : run.sum.devices) { facts["device " + each.name] = "used"; }
   for (const auto& [key, value] : run.sum.params) { facts["parameter " + key] = value; }
@@ -107,7 +106,7 @@ std::map<std::string, std::string> facts_of(const RunReading& run) {
 
 /// Copies of a folder are one run: they have its id, which a user may give again, and its beginning.
 std::string identity_of(const RunReading& run) {
-  if (!run.sum.run.id.empty()) { return fmt::format("{} {}", run.sum.run.id, run.sum.run.start_unix_ns); }
+  if (!run.sum.run.id.empty()) { return detail::format("{} {}", run.sum.run.id, run.sum.run.start_unix_ns); }
   std::error_code error;
   const std::filesystem::path path = std::filesystem::canonical(run.folder, error);
   return error ? run.folder : path.string();

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/run_report.hpp"
 
+#include "base/format.hpp"
 #include "base/rank_list.hpp"
 #include "base/text.hpp"
 #include "cli/last_ranks.hpp"
@@ -10,8 +11,6 @@
 #include "ranks/rank_group.hpp"
 #include "report/measurements_report.hpp"
 #include "report/trials_report.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
@@ -47,9 +46,9 @@ std::vector<Finding> findings_of(const std::vector<Rank>& ranks) {
 void add_ending(const Rank& rank, bool is_alone, std::vector<std::string>& lines) {
   const int number = rank.snapshot.run.rank;
   const bool usual = rank.ending == Ending::finished && !is_alone;
-  if (!usual) { lines.push_back(fmt::format("rank {}: {}", number, rank.standing)); }
+  if (!usual) { lines.push_back(detail::format("rank {}: {}", number, rank.standing)); }
   for (const std::string& each : damages(rank)) {
-    lines.push_back(fmt::format("rank {}: the journal is damaged: {}", number, each));
+    lines.push_back(detail::format("rank {}: the journal is damaged: {}", number, each));
   }
 }
 
@@ -66,7 +65,7 @@ std::string measurements_text(const RunReport& run, int width, bool color) {
   const auto first = std::find_if(run.ranks.begin(), run.ranks.end(), has_some);
   if (run.ranks.size() == 1 || first == run.ranks.end()) { return ""; }
   const RunInfo& info = first->snapshot.run;
-  std::string whose = fmt::format("rank {} of {}", info.rank, info.world_size);
+  std::string whose = detail::format("rank {} of {}", info.rank, info.world_size);
   if (std::any_of(std::next(first), run.ranks.end(), has_some)) {
     whose += "; other ranks have some, too: --rank N tells them";
   }
@@ -117,9 +116,9 @@ void add_heat(RunReport& run) {
 std::vector<std::string> endings_of(const RunReport& run) {
   std::vector<std::string> lines;
   if (run.attempts.size() > 1) {
-    lines.push_back(fmt::format("{} attempts, {} between them; the figures are of attempt {}", run.attempts.size(),
-                                detail::human_time(static_cast<double>(ns_between(run.attempts))),
-                                run.attempts.back().attempt));
+    lines.push_back(detail::format("{} attempts, {} between them; the figures are of attempt {}", run.attempts.size(),
+                                   detail::human_time(static_cast<double>(ns_between(run.attempts))),
+                                   run.attempts.back().attempt));
   }
   for (const bool running : {false, true}) {
     for (const Rank& each : run.ranks) {
@@ -127,8 +126,8 @@ std::vector<std::string> endings_of(const RunReport& run) {
     }
   }
   if (!run.missing.empty()) {
-    lines.push_back(fmt::format("{} of {} ranks are not in this report: {}", run.missing.size(),
-                                run.missing.size() + run.ranks.size(), detail::rank_list(run.missing)));
+    lines.push_back(detail::format("{} of {} ranks are not in this report: {}", run.missing.size(),
+                                   run.missing.size() + run.ranks.size(), detail::rank_list(run.missing)));
   }
   return lines;
 }

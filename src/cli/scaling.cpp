@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include "base/format.hpp"
 #include "cli/commands.hpp"
 #include "cli/job_run.hpp"
 #include "cli/scaling_document.hpp"
 #include "report/page.hpp"
-
-#include <fmt/format.h>
 
 #include <cstdio>
 #include <utility>
@@ -26,10 +25,11 @@ int scaling(const ScalingWishes& wishes) {
                                                  : detail::Scaling::unclear;
   const ScalingReport report =
       scaling_report_of({read(wishes.runs), read(wishes.without_loader), read(wishes.without_communication), wanted});
-  for (const std::string& each : report.remarks) { fmt::print(stderr, "takt: {}\n", each); }
-  fmt::print("{}", wishes.form == ScalingForm::csv    ? scaling_csv(report)
-                   : wishes.form == ScalingForm::json ? scaling_json(report)
-                                                      : scaling_table(report, detail::page_on_stdout(wishes.drawn)));
+  for (const std::string& each : report.remarks) { detail::print(stderr, "takt: {}\n", each); }
+  detail::print(stdout, "{}",
+                wishes.form == ScalingForm::csv    ? scaling_csv(report)
+                : wishes.form == ScalingForm::json ? scaling_json(report)
+                                                   : scaling_table(report, detail::page_on_stdout(wishes.drawn)));
   return all ? 0 : kBroken;
 }
 

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/scaling_document.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "report/csv_rows.hpp"
 #include "report/text_table.hpp"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <cstddef>
@@ -23,7 +23,7 @@ using detail::Scaling;
 
 constexpr std::size_t kRunColumns = 60;
 
-std::string share(double value) { return fmt::format("{:.1f} %", 100 * value); }
+std::string share(double value) { return detail::format("{:.1f} %", 100 * value); }
 
 bool has_interval(const ScalingLine& line) { return line.run.throughput.items_high > 0; }
 
@@ -36,9 +36,9 @@ std::string scaling_title(const ScalingReport& report) {
   std::string path = detail::printable(base.run.path);
   switch (report.scaling) {
     case Scaling::weak:
-      return fmt::format("{}: weak scaling, {} samples a step and rank", path, detail::human_rate(a_rank));
+      return detail::format("{}: weak scaling, {} samples a step and rank", path, detail::human_rate(a_rank));
     case Scaling::strong:
-      return fmt::format("{}: strong scaling, {} samples a step of all ranks", path, detail::human_rate(items));
+      return detail::format("{}: strong scaling, {} samples a step of all ranks", path, detail::human_rate(items));
     case Scaling::unclear:
       break;
   }
@@ -55,11 +55,11 @@ detail::TextTable::Line scaling_line(const ScalingLine& line) {
   const auto known = [&](double value) { return used.parallel > 0 ? share(value) : std::string("-"); };
   return {run_label(line.run.id),
           0,
-          {fmt::format("{}", line.run.ranks), detail::human_rate(line.row.items_per_s),
+          {detail::format("{}", line.run.ranks), detail::human_rate(line.row.items_per_s),
            has_interval(line)
-               ? fmt::format("{} to {}", detail::human_rate(rate.items_low), detail::human_rate(rate.items_high))
+               ? detail::format("{} to {}", detail::human_rate(rate.items_low), detail::human_rate(rate.items_high))
                : "-",
-           fmt::format("{:.2f}", line.row.speed_up), share(line.row.efficiency), known(used.load_balance),
+           detail::format("{:.2f}", line.row.speed_up), share(line.row.efficiency), known(used.load_balance),
            known(used.communication), known(used.parallel)}};
 }
 
@@ -75,13 +75,13 @@ double lengthening_of(const ScalingLine& line) {
 
 void add_overheads(const ScalingLine& line, std::vector<std::string>& lines) {
   if (line.without_loader) {
-    lines.push_back(fmt::format("{} ranks: data stall {} of the rate; without the loader {} samples/s ({})",
-                                line.run.ranks, share(stall_of(line)),
-                                detail::human_rate(line.without_loader->items_per_s),
-                                run_label(line.without_loader->id)));
+    lines.push_back(detail::format("{} ranks: data stall {} of the rate; without the loader {} samples/s ({})",
+                                   line.run.ranks, share(stall_of(line)),
+                                   detail::human_rate(line.without_loader->items_per_s),
+                                   run_label(line.without_loader->id)));
   }
   if (line.without_communication) {
-    lines.push_back(fmt::format(
+    lines.push_back(detail::format(
         "{} ranks: communication takes {} of the rate, and makes steps longer by {}; without it {} samples/s ({})",
         line.run.ranks, share(communication_share_of(line)), share(lengthening_of(line)),
         detail::human_rate(line.without_communication->items_per_s), run_label(line.without_communication->id)));
@@ -128,7 +128,7 @@ Json line_json(const ScalingLine& line) {
   return json;
 }
 
-std::string field(bool known, double value) { return known ? fmt::format("{}", value) : ""; }
+std::string field(bool known, double value) { return known ? detail::format("{}", value) : ""; }
 
 }  // namespace
 
@@ -159,14 +159,14 @@ std::string scaling_csv(const ScalingReport& report) {
     const bool has_steps = used.parallel > 0;
     const bool loader = each.without_loader.has_value();
     const bool communication = each.without_communication.has_value();
-    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", detail::csv_field(each.run.id),
-                        each.run.ranks, each.run.missing, detail::csv_field(each.run.path), rate.steps, rate.items,
-                        rate.period_ns, each.row.items_per_s, field(has_interval(each), rate.items_low),
-                        field(has_interval(each), rate.items_high), each.row.speed_up, each.row.efficiency,
-                        field(has_steps, used.load_balance), field(has_steps, used.communication),
-                        field(has_steps, used.parallel), field(loader, loader ? stall_of(each) : 0),
-                        field(communication, communication ? communication_share_of(each) : 0),
-                        field(communication, communication ? lengthening_of(each) : 0));
+    text += detail::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", detail::csv_field(each.run.id),
+                           each.run.ranks, each.run.missing, detail::csv_field(each.run.path), rate.steps, rate.items,
+                           rate.period_ns, each.row.items_per_s, field(has_interval(each), rate.items_low),
+                           field(has_interval(each), rate.items_high), each.row.speed_up, each.row.efficiency,
+                           field(has_steps, used.load_balance), field(has_steps, used.communication),
+                           field(has_steps, used.parallel), field(loader, loader ? stall_of(each) : 0),
+                           field(communication, communication ? communication_share_of(each) : 0),
+                           field(communication, communication ? lengthening_of(each) : 0));
   }
   return text;
 }

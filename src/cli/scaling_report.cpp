@@ -4,9 +4,8 @@
 
 #include <takt/error.hpp>
 
+#include "base/format.hpp"
 #include "base/text.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -36,7 +35,7 @@ void note_scaling(const ScalingRuns& runs, ScalingReport& report) {
   report.scaling = runs.wanted == Scaling::unclear ? told : runs.wanted;
   if (runs.wanted != Scaling::unclear && told != Scaling::unclear && told != runs.wanted) {
     report.remarks.push_back(
-        fmt::format("by the samples a step this is {} scaling, not {}", name_of(told), name_of(runs.wanted)));
+        detail::format("by the samples a step this is {} scaling, not {}", name_of(told), name_of(runs.wanted)));
   }
   if (report.scaling == Scaling::unclear) {
     report.remarks.emplace_back(
@@ -48,14 +47,15 @@ void note_scaling(const ScalingRuns& runs, ScalingReport& report) {
 void note_equal_sizes(ScalingReport& report) {
   const JobRun& base = report.lines.front().run;
   if (report.lines.size() > 1 && report.lines[1].run.ranks == base.ranks) {
-    report.remarks.push_back(fmt::format("several runs have {} ranks, the fewest; the first named is compared with: {}",
-                                         base.ranks, detail::printable(base.id)));
+    report.remarks.push_back(
+        detail::format("several runs have {} ranks, the fewest; the first named is compared with: {}", base.ranks,
+                       detail::printable(base.id)));
   }
   const auto other = std::find_if(report.lines.begin(), report.lines.end(),
                                   [&](const ScalingLine& each) { return each.run.path != base.path; });
   if (other != report.lines.end()) {
-    report.remarks.push_back(fmt::format("runs count samples in different Batches: {} and {}",
-                                         detail::printable(base.path), detail::printable(other->run.path)));
+    report.remarks.push_back(detail::format("runs count samples in different Batches: {} and {}",
+                                            detail::printable(base.path), detail::printable(other->run.path)));
   }
 }
 
@@ -72,9 +72,9 @@ void place(const std::vector<JobRun>& runs, const char* what, std::optional<RunW
       if (!taken) { line.*where = RunWithout{each.id, detail::items_per_s(each.figures())}; }
     }
     if (placed && !taken) { continue; }
-    report.remarks.push_back(fmt::format("run {} without {} is left out: {}", detail::printable(each.id), what,
-                                         taken ? "another one of its size was named before it"
-                                               : fmt::format("no run with it has {} ranks", each.ranks)));
+    report.remarks.push_back(detail::format("run {} without {} is left out: {}", detail::printable(each.id), what,
+                                            taken ? "another one of its size was named before it"
+                                                  : detail::format("no run with it has {} ranks", each.ranks)));
   }
 }
 
@@ -87,10 +87,10 @@ ScalingReport scaling_report_of(ScalingRuns runs) {
   const bool has_without = !runs.without_loader.empty() || !runs.without_communication.empty();
   if (one_size && !has_without) {
     throw Error(
-        fmt::format("{} has {} rank{}: scaling compares sizes; name a run of another size too, or one of this "
-                    "size with --without-loader or --without-communication",
-                    runs.runs.size() == 1 ? "this run" : "each of these runs", runs.runs.front().ranks,
-                    runs.runs.front().ranks == 1 ? "" : "s"));
+        detail::format("{} has {} rank{}: scaling compares sizes; name a run of another size too, or one of this "
+                       "size with --without-loader or --without-communication",
+                       runs.runs.size() == 1 ? "this run" : "each of these runs", runs.runs.front().ranks,
+                       runs.runs.front().ranks == 1 ? "" : "s"));
   }
   ScalingReport report;
   std::vector<detail::ScalingRun> figures;

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/screen.hpp"
 
+#include "base/format.hpp"
 #include "base/nanoseconds.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -82,7 +81,7 @@ void Screen::draw(const std::string& text) {
     if (line + 1 < room) { out.append(text, at, end - at).append(kEndLine).append("\r\n"); }
     at = end + 1;
   }
-  if (line >= room) { out += fmt::format("{} more lines: a higher window shows them{}", line - room + 1, kEndLine); }
+  if (line >= room) { out += detail::format("{} more lines: a higher window shows them{}", line - room + 1, kEndLine); }
   write_out(out + kEndDrawing);
 }
 

@@ -3,11 +3,10 @@
 #include <takt/error.hpp>
 #include <takt/exporters/tensorboard.hpp>
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "cli/destinations.hpp"
 #include "tensorboard/tensorboard_run.hpp"
-
-#include <fmt/format.h>
 
 #include <cerrno>
 #include <memory>
@@ -52,7 +51,7 @@ Synced write_events(FolderTurn& turn, const std::shared_ptr<const detail::Folder
     return {kLossy, path + " has more than the journal, and stays as it is; remove it to have what the journal has",
             ""};
   }
-  const std::string values = fmt::format("{} values are in {}", detail::human_count(events.values()), path);
+  const std::string values = detail::format("{} values are in {}", detail::human_count(events.values()), path);
   return reading.ended ? Synced{0, values, turn.job_remark()}
                        : Synced{kRemains, values + " so far; the run goes on", turn.job_remark()};
 }

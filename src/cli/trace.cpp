@@ -3,6 +3,7 @@
 #include <takt/error.hpp>
 #include <takt/exporters/trace.hpp>
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "cli/aligned_ranks.hpp"
 #include "cli/commands.hpp"
@@ -11,8 +12,6 @@
 #include "cli/rank.hpp"
 #include "cli/run_folder.hpp"
 #include "cli/trace_file.hpp"
-
-#include <fmt/format.h>
 
 #include <cstdint>
 #include <cstdio>
@@ -36,8 +35,8 @@ class TimeLine {
       if (row.series >= snapshot.series.size()) { continue; }
       const Series& series = snapshot.series[row.series];
       const PathStats& path = snapshot.paths[series.path];
-      add(snapshot, {next_++, series.thread, row.begin_ns, row.host_ns, name(fmt::format("{} {}", path.name, row.step)),
-                     path.kind});
+      add(snapshot, {next_++, series.thread, row.begin_ns, row.host_ns,
+                     name(detail::format("{} {}", path.name, row.step)), path.kind});
     }
     write(snapshot, false);
   }
@@ -76,7 +75,7 @@ int trace_of_one(const RankFolder& folder, const std::string& file) {
   const Rank rank = read_rank(folder, [&](const Snapshot& snapshot) { line.add_steps(snapshot); });
   if (!rank.readable()) { throw Error(why_unreadable(rank)); }
   line.end(rank.snapshot);
-  fmt::print("{}: {} slices, steps and what was open at the end\n", detail::printable(file), line.spans());
+  detail::print(stdout, "{}: {} slices, steps and what was open at the end\n", detail::printable(file), line.spans());
   return are_whole({folder}) ? 0 : kBroken;
 }
 
@@ -85,12 +84,12 @@ int trace_of_all(const std::vector<RankFolder>& folders, const std::string& file
   JobTrace line(file);
   line.write(run);
   tell_alignment(run);
-  for (const std::string& each : line.remarks()) { fmt::print(stderr, "takt: {}\n", each); }
+  for (const std::string& each : line.remarks()) { detail::print(stderr, "takt: {}\n", each); }
   const std::string recorded = line.recorded_ranks() == 0 ? ""
-                                                          : fmt::format(" {} regions that {} of them recorded,",
-                                                                        line.regions(), line.recorded_ranks());
-  fmt::print("{}: {} slices of {} ranks{}{} steps and what was open at the end\n", detail::printable(file),
-             line.slices(), run.ranks.size(), recorded.empty() ? "," : ":", recorded);
+                                                          : detail::format(" {} regions that {} of them recorded,",
+                                                                           line.regions(), line.recorded_ranks());
+  detail::print(stdout, "{}: {} slices of {} ranks{}{} steps and what was open at the end\n", detail::printable(file),
+                line.slices(), run.ranks.size(), recorded.empty() ? "," : ":", recorded);
   return run.all && line.all() ? 0 : kBroken;
 }
 
@@ -101,7 +100,7 @@ RankFolder folder_of_rank(const std::vector<RankFolder>& folders, int number) {
     Rank rank = read_rank(folder);
     if (rank.readable() && rank.snapshot.run.rank == number) { found.push_back(std::move(rank)); }
   }
-  if (found.empty()) { throw Error(fmt::format("there is no rank {} in this run", number)); }
+  if (found.empty()) { throw Error(detail::format("there is no rank {} in this run", number)); }
   const PickedRanks last = pick_last(std::move(found));
   tell_left_out(last.remarks);
   return last.ranks.front().folder;

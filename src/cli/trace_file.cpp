@@ -5,10 +5,9 @@
 #include <takt/error.hpp>
 
 #include "base/folder_files.hpp"
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "trackers/time_line_file.hpp"
-
-#include <fmt/format.h>
 
 #include <filesystem>
 #include <system_error>
@@ -41,7 +40,7 @@ std::string run_name(const RankFolder& folder) {
 std::string trace_file(const std::string& given, const RankFolder& folder, int rank) {
   std::string file = given;
   if (file.empty()) {
-    file = plain_name(run_name(folder)) + (rank < 0 ? "" : fmt::format(".rank-{}", rank)) + ".trace.json";
+    file = plain_name(run_name(folder)) + (rank < 0 ? "" : detail::format(".rank-{}", rank)) + ".trace.json";
   }
   const detail::FolderFiles files(detail::folder_part(file));
   const std::string name = detail::name_part(file);
@@ -49,8 +48,9 @@ std::string trace_file(const std::string& given, const RankFolder& folder, int r
   const bool is_there = files.look(name, status);
   const bool is_empty = S_ISREG(status.st_mode) && status.st_size == 0;  // as mktemp leaves it
   if (is_there && !is_empty && !detail::open_time_line(files, name).is_open()) {
-    throw Error(fmt::format("{} is there, and is no time line of Takt's: it is left alone; name another file with -o",
-                            detail::printable(file)));
+    throw Error(
+        detail::format("{} is there, and is no time line of Takt's: it is left alone; name another file with -o",
+                       detail::printable(file)));
   }
   return file;
 }

@@ -2,13 +2,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <takt/error.hpp>
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "cli/destinations.hpp"
 #include "cli/wandb_delivery.hpp"
 #include "wandb/wandb_config.hpp"
 #include "wandb/wandb_folder.hpp"
-
-#include <fmt/format.h>
 
 #include <chrono>
 
@@ -31,21 +30,21 @@ WandbOptions wandb_options_for(const SyncWishes& wishes) {
 }
 
 std::string words_of(const WandbDelivered& delivered, const std::string& folder) {
-  const std::string rows = fmt::format("{} rows", detail::human_count(delivered.rows));
+  const std::string rows = detail::format("{} rows", detail::human_count(delivered.rows));
   const std::string upload =
       "this uploads it: " +
       detail::wandb_upload_command(delivered.folder, folder, delivered.resume, !delivered.run.empty());
   switch (delivered.outcome) {
     case Outcome::all:
-      return fmt::format("all is delivered, {}{}", rows, delivered.run.empty() ? "" : ", to " + delivered.run);
+      return detail::format("all is delivered, {}{}", rows, delivered.run.empty() ? "" : ", to " + delivered.run);
     case Outcome::written:
-      return fmt::format("{} written{}; {}", rows, delivered.why.empty() ? "" : ", but not sent: " + delivered.why,
-                         upload);
+      return detail::format("{} written{}; {}", rows, delivered.why.empty() ? "" : ", but not sent: " + delivered.why,
+                            upload);
     case Outcome::so_far:
-      return fmt::format("{} so far, {} of them sent; the run goes on", rows, detail::human_count(delivered.sent));
+      return detail::format("{} so far, {} of them sent; the run goes on", rows, detail::human_count(delivered.sent));
     case Outcome::some:
-      return fmt::format("not complete: {}; {}, {} of them sent{}", delivered.why, rows,
-                         detail::human_count(delivered.sent), delivered.folder.empty() ? "" : "; " + upload);
+      return detail::format("not complete: {}; {}, {} of them sent{}", delivered.why, rows,
+                            detail::human_count(delivered.sent), delivered.folder.empty() ? "" : "; " + upload);
     default:
       return delivered.why;
   }

@@ -3,6 +3,7 @@
 #include <takt/error.hpp>
 #include <takt/session.hpp>
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/live_run.hpp"
@@ -11,8 +12,6 @@
 #include "cli/screen.hpp"
 #include "cli/watch_line.hpp"
 #include "report/page.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
@@ -38,7 +37,7 @@ using Pause = std::chrono::duration<double>;
 constexpr int kLeastIdle = 10;
 
 void tell(const std::vector<std::string>& lines) {
-  for (const std::string& each : lines) { fmt::print(stderr, "takt: {}\n", each); }
+  for (const std::string& each : lines) { detail::print(stderr, "takt: {}\n", each); }
 }
 
 /// Until the next picture.
@@ -64,8 +63,8 @@ bool is_same_folder(const std::string& a, const std::string& b) {
 RunFolder run_to_watch(const std::string& given, std::vector<std::string>& remarks) {
   RunFolder run = newest_run(given, remarks);
   if (const auto& file = run.ranks.front().file(); file != nullptr) {
-    throw Error(fmt::format("run {} lies in the merged file {}, into which no program writes; takt report shows it",
-                            std::filesystem::path(run.folder).filename().string(), file->path()));
+    throw Error(detail::format("run {} lies in the merged file {}, into which no program writes; takt report shows it",
+                               std::filesystem::path(run.folder).filename().string(), file->path()));
   }
   return run;
 }
@@ -128,7 +127,7 @@ void watch_on_screen(LiveRun& run, const WatchWishes& wishes) {
     while (screen.wait(next - WatchClock::now()) == Screen::Event::resized) { draw(); }
   }
   screen.leave();
-  if (report) { fmt::print("{}", picture_of(*report, wishes.drawn)); }
+  if (report) { detail::print(stdout, "{}", picture_of(*report, wishes.drawn)); }
   std::fflush(stdout);
   if (screen.stop_signal() != 0) { ::raise(screen.stop_signal()); }  // it ends the process as the screen is gone
 }
@@ -137,7 +136,7 @@ void watch_in_lines(LiveRun& run, const WatchWishes& wishes) {
   for (bool ends = false; !ends;) {
     const WatchClock::time_point begin = WatchClock::now();
     run.read_on();
-    fmt::print("{}", watch_line(report_on(run), now_unix_ns()));
+    detail::print(stdout, "{}", watch_line(report_on(run), now_unix_ns()));
     ends = std::fflush(stdout) != 0 || wishes.once || run.ended();
     if (!ends) { std::this_thread::sleep_for(pause_behind(begin, wishes.every_s)); }
   }
@@ -145,7 +144,7 @@ void watch_in_lines(LiveRun& run, const WatchWishes& wishes) {
 
 void print_once(LiveRun& run, const ConsoleOptions& drawn) {
   run.read_on();
-  fmt::print("{}", picture_of(report_on(run), drawn));
+  detail::print(stdout, "{}", picture_of(report_on(run), drawn));
 }
 
 }  // namespace

@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/watch_line.hpp"
 
+#include "base/format.hpp"
 #include "base/json_text.hpp"
 #include "base/nanoseconds.hpp"
 #include "base/text.hpp"
 #include "cli/run_reading.hpp"
-
-#include <fmt/format.h>
 
 TAKT_BEGIN_NAMESPACE
 namespace cli {
@@ -24,9 +23,9 @@ std::string finding_of(const detail::JobReport& job) {
 std::string rates_of(const Throughput& throughput) {
   std::string text;
   if (throughput.steps > 0 && throughput.steps_per_s > 0) {
-    text += fmt::format(" step_s={:.6g} steps_per_s={:.6g}", 1 / throughput.steps_per_s, throughput.steps_per_s);
+    text += detail::format(" step_s={:.6g} steps_per_s={:.6g}", 1 / throughput.steps_per_s, throughput.steps_per_s);
   }
-  if (throughput.items > 0) { text += fmt::format(" items_per_s={:.6g}", throughput.items_per_s); }
+  if (throughput.items > 0) { text += detail::format(" items_per_s={:.6g}", throughput.items_per_s); }
   return text;
 }
 
@@ -35,9 +34,9 @@ std::string rates_of(const Throughput& throughput) {
 std::string watch_line(const RunReport& run, std::int64_t now_unix_ns) {
   std::string time = detail::utc_text(now_unix_ns);
   time[time.find(' ')] = 'T';
-  std::string text = fmt::format("time={}Z run={} state={} ranks={} world_size={} steps={}", time,
-                                 quoted(run.job.sum.run.id), state_word(state_of(run.ranks)), run.ranks.size(),
-                                 run.ranks.size() + run.missing.size(), most_steps(run.ranks));
+  std::string text = detail::format("time={}Z run={} state={} ranks={} world_size={} steps={}", time,
+                                    quoted(run.job.sum.run.id), state_word(state_of(run.ranks)), run.ranks.size(),
+                                    run.ranks.size() + run.missing.size(), most_steps(run.ranks));
   text += rates_of(main_throughput(run.job.sum).throughput);
   const std::string finding = finding_of(run.job);
   return text + (finding.empty() ? "" : " finding=" + quoted(finding)) + "\n";

@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "findings/finding_text.hpp"
 #include "findings/rules.hpp"
 #include "findings/thresholds.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
@@ -63,7 +62,7 @@ std::vector<std::pair<double, std::uint32_t>> regions_between(const RunView& vie
 }
 
 std::string between_text(const RunView& view, const std::vector<std::string>& names) {
-  if (!names.empty()) { return fmt::format("{} lie{} between", list_text(names), names.size() == 1 ? "s" : ""); }
+  if (!names.empty()) { return detail::format("{} lie{} between", list_text(names), names.size() == 1 ? "s" : ""); }
   return view.run.threads.size() > 1 ? "several threads record, so that nobody knows what lies between"
                                      : "no region covers what lies between";
 }
@@ -95,9 +94,9 @@ void add_between_steps(const RunView& view, Conclusions& said) {
   }
   const auto steps = static_cast<double>(view.steps->steps());
   finding.what = "between_steps";
-  finding.sentence = fmt::format("a step takes {}, of it Batch {}: {}, {} of the run", human_time(time.span_ns / steps),
-                                 human_time(time.batches_ns / steps), between_text(view, names),
-                                 share_text(view.share_of_run(rest_ns)));
+  finding.sentence = detail::format("a step takes {}, of it Batch {}: {}, {} of the run",
+                                    human_time(time.span_ns / steps), human_time(time.batches_ns / steps),
+                                    between_text(view, names), share_text(view.share_of_run(rest_ns)));
   finding.evidence = {{"span", time.span_ns, "ns"},
                       {"batches", time.batches_ns, "ns"},
                       {"between", rest_ns, "ns"},

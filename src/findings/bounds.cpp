@@ -2,14 +2,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <takt/exposed.hpp>
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "findings/finding_text.hpp"
 #include "findings/long_run.hpp"
 #include "findings/rules.hpp"
 #include "findings/step_part.hpp"
 #include "findings/thresholds.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
@@ -64,7 +63,7 @@ void add_inside(const RunView& view, const Bound& bound, PartOfSteps& part) {
     const std::uint32_t path = columns[at].path;
     if (columns[at].on_stream || part_of_step(view, path) != bound.part) { continue; }
     const PathStats& stats = view.run.paths[path];
-    if (stats.skipped != 0) { part.lacks = fmt::format("not all calls of {} are timed", view.label(path)); }
+    if (stats.skipped != 0) { part.lacks = detail::format("not all calls of {} are timed", view.label(path)); }
     if (!view.runs_each_step(path)) { continue; }  // single steps are another rule's
     add_column(view, at, part);
     part.all_in_front = false;
@@ -83,7 +82,7 @@ void add_in_front(const RunView& view, const Bound& bound, PartOfSteps& part) {
     if (part_of_step(view, path) != bound.part || !view.runs_each_step(path) || between_ns <= 0) { continue; }
     if (view.run.threads.size() > 1) {
       part.lacks =
-          fmt::format("several threads record: whether {} lies between two Batches is not known", view.label(path));
+          detail::format("several threads record: whether {} lies between two Batches is not known", view.label(path));
       continue;
     }
     const double a_step = static_cast<double>(stats.host.total_ns()) / static_cast<double>(view.series->steps);
@@ -106,7 +105,7 @@ void add_waits(const RunView& view, const Bound& bound, PartOfSteps& part) {
   }
   part.all_in_front = false;
   if (!part.regions.empty()) { return; }
-  part.lacks = fmt::format(
+  part.lacks = detail::format(
       "work is on streams, where host times tell nothing, and no region of {} tells what they wait for", bound.region);
 }
 
@@ -135,20 +134,20 @@ double slow_ns(const RunView& view, const PartOfSteps& part) {
 
 std::string bound_sentence(const RunView& view, const Bound& bound, const PartOfSteps& part, double share) {
   // The span of a wait is the most that it may have cost.
-  const std::string saved = fmt::format("a step takes {}{} instead of {}", human_time(view.usual_ns * (1 - share)),
-                                        view.on_streams ? " or more" : "", human_time(view.usual_ns));
+  const std::string saved = detail::format("a step takes {}{} instead of {}", human_time(view.usual_ns * (1 - share)),
+                                           view.on_streams ? " or more" : "", human_time(view.usual_ns));
   if (view.on_streams) {
-    return fmt::format("{}: streams wait for {} for at most {} of a step; without that {}", bound.name, bound.waits,
-                       share_text(share), saved);
+    return detail::format("{}: streams wait for {} for at most {} of a step; without that {}", bound.name, bound.waits,
+                          share_text(share), saved);
   }
   std::vector<std::string> names;
   for (const auto& [ns, path] : part.regions) { names.push_back(view.label(path)); }
   const bool one = names.size() == 1;
   const char* const ranks =
       bound.part == StepPart::communication && is_one_of_many(view) ? "; waiting for other ranks is in it" : "";
-  return fmt::format("{}: {}{} {} {} of a step, and nothing overlaps {}; without {} {}{}", bound.name, list_text(names),
-                     part.all_in_front ? ", in front of the Batch," : "", one ? "is" : "are", share_text(share),
-                     one ? "it" : "them", one ? "it" : "them", saved, ranks);
+  return detail::format("{}: {}{} {} {} of a step, and nothing overlaps {}; without {} {}{}", bound.name,
+                        list_text(names), part.all_in_front ? ", in front of the Batch," : "", one ? "is" : "are",
+                        share_text(share), one ? "it" : "them", one ? "it" : "them", saved, ranks);
 }
 
 Finding bound_finding(const RunView& view, const Bound& bound, const PartOfSteps& part, double share, double half) {
@@ -175,7 +174,7 @@ void add_bound(const RunView& view, const Bound& bound, Conclusions& said) {
     // Of what no step needs nothing is missing.
     const bool is_needed =
         bound.part == StepPart::input || (bound.part == StepPart::communication && is_one_of_many(view));
-    if (is_needed) { abstain(fmt::format("no region of kind {} runs in each step, or in front of it", bound.kind)); }
+    if (is_needed) { abstain(detail::format("no region of kind {} runs in each step, or in front of it", bound.kind)); }
     return;
   }
   std::vector<double> wholes;

@@ -1,13 +1,12 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include "base/format.hpp"
 #include "base/median.hpp"
 #include "base/text.hpp"
 #include "findings/finding_text.hpp"
 #include "findings/level_change.hpp"
 #include "findings/rules.hpp"
 #include "findings/thresholds.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -254,7 +253,7 @@ void add_change_points(const RunView& view, const Levels& levels, const std::vec
       last_block = block_of(view, levels, changes[end]);
       const double end_within = changes[end].shift.near * levels.steps;
       places = root_of_squares(places, end_within);
-      until = fmt::format(" until step {}", place_text(blocks[last_block].first_step, end_within));
+      until = detail::format(" until step {}", place_text(blocks[last_block].first_step, end_within));
       finding.evidence.push_back({"until_step", static_cast<double>(blocks[last_block].first_step), ""});
     }
     if (change.is_longer()) {
@@ -262,8 +261,8 @@ void add_change_points(const RunView& view, const Levels& levels, const std::vec
       const double longer = change.shift.after - change.shift.before;
       finding.cost = cost_of_change(view, longer * steps, root_of_squares(change.shift.half * steps, longer * places));
     }
-    finding.sentence = fmt::format("change at step {}: {}{}, in {}{}", place_text(step, within),
-                                   change_text(change.share()), until, view.label(region), of_run(view, finding));
+    finding.sentence = detail::format("change at step {}: {}{}, in {}{}", place_text(step, within),
+                                      change_text(change.share()), until, view.label(region), of_run(view, finding));
     said.findings.push_back(std::move(finding));
   }
 }
@@ -282,7 +281,7 @@ std::pair<std::string, double> unit_of(const RunView& view, const Levels& levels
   std::uint64_t steps = 1000;
   const auto share = [&] { return std::fabs(share_of_window) * static_cast<double>(steps) / levels.steps; };
   while (share() < kLeastShown && 10 * steps <= view.series->steps) { steps *= 10; }
-  return {fmt::format("in {} steps", human_count(steps)), static_cast<double>(steps) / levels.steps};
+  return {detail::format("in {} steps", human_count(steps)), static_cast<double>(steps) / levels.steps};
 }
 
 void add_drift(const RunView& view, const Levels& levels, const LevelSlope& line, Conclusions& said) {
@@ -304,8 +303,8 @@ void add_drift(const RunView& view, const Levels& levels, const LevelSlope& line
                       {"windows", n, "windows"}};
   const double steps = n * n / 2 * levels.steps;
   if (line.slope > 0) { finding.cost = cost_of_change(view, line.slope * steps, line.half * steps); }
-  finding.sentence = fmt::format("drift: {} {}, {} in all, in {}{}", change_text(share * windows), unit,
-                                 change_text(in_all), view.label(region), of_run(view, finding));
+  finding.sentence = detail::format("drift: {} {}, {} in all, in {}{}", change_text(share * windows), unit,
+                                    change_text(in_all), view.label(region), of_run(view, finding));
   said.findings.push_back(std::move(finding));
 }
 
@@ -318,8 +317,8 @@ void add_changes(const RunView& view, Conclusions& said) {
   };
   const Levels levels = levels_of(view);
   if (view.usual_steps < kFewestStepsOverTime || levels.values.size() < kFewestRunWindows) {
-    return abstain(fmt::format("{} steps have a period, it takes {}",
-                               human_count(static_cast<std::uint64_t>(view.usual_steps)), kFewestStepsOverTime));
+    return abstain(detail::format("{} steps have a period, it takes {}",
+                                  human_count(static_cast<std::uint64_t>(view.usual_steps)), kFewestStepsOverTime));
   }
   const LevelShift shift = find_shift(levels.values);
   const LevelSlope line = find_slope(levels.values);

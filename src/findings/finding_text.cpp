@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "findings/finding_text.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
-
-#include <fmt/format.h>
 
 #include <cmath>
 #include <cstddef>
@@ -15,7 +14,7 @@ namespace {
 
 /// Two digits or more.
 std::string two_digits(double value) {
-  return std::fabs(value) < 9.95 ? fmt::format("{:.1f}", value) : fmt::format("{:.0f}", value);
+  return std::fabs(value) < 9.95 ? detail::format("{:.1f}", value) : detail::format("{:.0f}", value);
 }
 
 }  // namespace
@@ -34,7 +33,7 @@ std::string ordinal(std::uint64_t number) {
 }
 
 std::string step_text(std::int64_t step) {
-  return step < 0 ? fmt::format("{}", step) : grouped(static_cast<std::uint64_t>(step));
+  return step < 0 ? detail::format("{}", step) : grouped(static_cast<std::uint64_t>(step));
 }
 
 std::string list_text(const std::vector<std::string>& names) {
@@ -44,7 +43,7 @@ std::string list_text(const std::vector<std::string>& names) {
   for (std::size_t at = 0; at < named; ++at) {
     text += (at == 0 ? "" : at + 1 == names.size() ? " and " : ", ") + names[at];
   }
-  return named == names.size() ? text : fmt::format("{} and {} more", text, names.size() - named);
+  return named == names.size() ? text : detail::format("{} and {} more", text, names.size() - named);
 }
 
 }  // namespace detail

@@ -2,13 +2,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "findings/findings.hpp"
 
+#include "base/format.hpp"
 #include "findings/rank_findings.hpp"
 #include "findings/rules.hpp"
 #include "findings/run_view.hpp"
 #include "findings/thresholds.hpp"
 #include "history/step_history.hpp"
-
-#include <fmt/format.h>
 
 #include <utility>
 
@@ -30,11 +29,11 @@ void add_missing_steps(const RunView& view, Conclusions& said) {
     said.abstentions.push_back({"steps", "no Batch has ended"});
   } else if (view.usual_steps < kFewestSteps) {
     said.abstentions.push_back(
-        {"steps", fmt::format("{} steps after warm-up have a period, it takes {}", view.usual_steps, kFewestSteps)});
+        {"steps", detail::format("{} steps after warm-up have a period, it takes {}", view.usual_steps, kFewestSteps)});
   }
   if (view.run.history != nullptr && view.run.history->rows_left_out() != 0) {
     said.abstentions.push_back(
-        {"steps", fmt::format("steps of series beyond the first {} are not looked at", StepHistory::kMostSeries)});
+        {"steps", detail::format("steps of series beyond the first {} are not looked at", StepHistory::kMostSeries)});
   }
 }
 

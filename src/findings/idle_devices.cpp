@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <takt/exposed.hpp>
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "findings/finding_text.hpp"
 #include "findings/rules.hpp"
 #include "findings/thresholds.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
@@ -47,9 +46,9 @@ void add_idle_devices(const RunView& view, Conclusions& said) {
   const auto span_ns = static_cast<double>(most->overlap.span_ns);
   Finding finding;
   finding.what = "device_idle";
-  finding.sentence =
-      fmt::format("{} {} does nothing in at least {} of its steps' time: {} of {}, as far as its work lies in regions",
-                  printable(most->device), most->number, share_text(ns / span_ns), human_time(ns), human_time(span_ns));
+  finding.sentence = detail::format(
+      "{} {} does nothing in at least {} of its steps' time: {} of {}, as far as its work lies in regions",
+      printable(most->device), most->number, share_text(ns / span_ns), human_time(ns), human_time(span_ns));
   finding.evidence = {
       {"idle", ns, "ns"}, {"span", span_ns, "ns"}, {"steps", static_cast<double>(most->steps), "steps"}};
   finding.cost = Cost{ns, ns, ns, view.share_of_run(ns)};

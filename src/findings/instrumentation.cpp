@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "findings/finding_text.hpp"
 #include "findings/rules.hpp"
 #include "findings/thresholds.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
@@ -43,7 +42,7 @@ void add_own_cost(const RunView& view, Conclusions& said) {
   Finding finding;
   finding.what = "own_cost";
   finding.where = view.name(path);
-  finding.sentence = fmt::format(
+  finding.sentence = detail::format(
       "Takt's own cost is {} of the run: {} is timed {} times, {} each on average; every(n) times it less often",
       share_text(view.share_of_run(ns)), fit_end(printable(view.name(path)), 60), human_count(host.n()),
       human_time(static_cast<double>(host.total_ns()) / static_cast<double>(host.n())));
@@ -68,8 +67,8 @@ void add_uncovered(const RunView& view, Conclusions& said) {
   Finding finding;
   finding.what = "uncovered";
   finding.sentence =
-      fmt::format("no region is open for {} of {} ({}) on the thread of the Session: nothing tells what it did",
-                  human_time(ns), human_time(view.wall_ns()), share_text(view.share_of_run(ns)));
+      detail::format("no region is open for {} of {} ({}) on the thread of the Session: nothing tells what it did",
+                     human_time(ns), human_time(view.wall_ns()), share_text(view.share_of_run(ns)));
   finding.evidence = {{"uncovered", ns, "ns"}, {"run", view.wall_ns(), "ns"}};
   said.findings.push_back(std::move(finding));
 }

@@ -1,13 +1,12 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include "base/format.hpp"
 #include "base/losses.hpp"
 #include "base/text.hpp"
 #include "findings/finding_text.hpp"
 #include "findings/rules.hpp"
 #include "findings/thresholds.hpp"
 #include "history/step_history.hpp"
-
-#include <fmt/format.h>
 
 #include <utility>
 
@@ -36,8 +35,8 @@ void add_lost(const char* what, std::uint64_t lost, std::uint64_t of, Conclusion
   if (lost == 0 || share < kLeastLostShare) { return; }
   Finding finding;
   finding.what = "lost";
-  finding.sentence = fmt::format("{} of {} {} are lost ({}): what rests on them is incomplete", human_count(lost),
-                                 human_count(of), what, share_text(share));
+  finding.sentence = detail::format("{} of {} {} are lost ({}): what rests on them is incomplete", human_count(lost),
+                                    human_count(of), what, share_text(share));
   finding.evidence = {{"lost", static_cast<double>(lost), what}, {"all", static_cast<double>(of), what}};
   said.findings.push_back(std::move(finding));
 }
@@ -55,8 +54,9 @@ void add_never_ended(const RunView& view, Conclusions& said) {
     }
     Finding finding;
     finding.what = "never_ended";
-    finding.sentence = fmt::format("\"{}\" was never ended, {} time{}: not timed", fit_end(printable(loss.where), 60),
-                                   human_count(loss.count), loss.count == 1 ? "" : "s");
+    finding.sentence =
+        detail::format("\"{}\" was never ended, {} time{}: not timed", fit_end(printable(loss.where), 60),
+                       human_count(loss.count), loss.count == 1 ? "" : "s");
     finding.where = loss.where;
     finding.evidence = {{"regions", static_cast<double>(loss.count), "regions"}};
     said.findings.push_back(std::move(finding));
@@ -64,7 +64,7 @@ void add_never_ended(const RunView& view, Conclusions& said) {
   if (further == 0) { return; }
   Finding finding;
   finding.what = "never_ended";
-  finding.sentence = fmt::format("{} more keys were never ended: not timed", human_count(further));
+  finding.sentence = detail::format("{} more keys were never ended: not timed", human_count(further));
   finding.evidence = {{"keys", static_cast<double>(further), "keys"}};
   said.findings.push_back(std::move(finding));
 }

@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include "base/format.hpp"
 #include "base/median.hpp"
 #include "base/text.hpp"
 #include "findings/finding_text.hpp"
 #include "findings/rules.hpp"
 #include "findings/thresholds.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -23,7 +22,7 @@ constexpr double kNormal95 = 1.96;
 void add_read_time(const RunView& view, const char* what, const std::string& sentence, double ns, Conclusions& said) {
   Finding finding;
   finding.what = what;
-  finding.sentence = fmt::format("{}: {} of the run", sentence, share_text(view.share_of_run(ns)));
+  finding.sentence = detail::format("{}: {} of the run", sentence, share_text(view.share_of_run(ns)));
   finding.evidence = {{"time", ns, "ns"}, {"run", view.wall_ns(), "ns"}};
   finding.cost = Cost{ns, ns, ns, view.share_of_run(ns)};
   said.findings.push_back(std::move(finding));
@@ -71,12 +70,12 @@ void add_start_and_end(const RunView& view, Conclusions& said) {
   const auto begin = static_cast<double>(view.steps->blocks().front().begin_ns);
   const auto end = static_cast<double>(view.steps->blocks().back().end_ns);
   if (counts_outside(view, begin)) {
-    add_read_time(view, "start_up", fmt::format("start-up: the first step begins after {}", human_time(begin)), begin,
-                  said);
+    add_read_time(view, "start_up", detail::format("start-up: the first step begins after {}", human_time(begin)),
+                  begin, said);
   }
   const double left = view.wall_ns() - end;
   if (view.run.finished && counts_outside(view, left)) {
-    add_read_time(view, "after_steps", fmt::format("the run goes on for {} after its last step", human_time(left)),
+    add_read_time(view, "after_steps", detail::format("the run goes on for {} after its last step", human_time(left)),
                   left, said);
   }
 }
@@ -91,9 +90,9 @@ void add_warm_up(const RunView& view, Conclusions& said) {
   Finding finding;
   finding.what = "warm_up";
   const std::string which =
-      slow.steps == 1 ? "the first step costs" : fmt::format("the first {} steps cost", human_count(slow.steps));
-  finding.sentence = fmt::format("warm-up: {} {} more than others: {} of the run", which, human_time(slow.longer_ns),
-                                 share_text(view.share_of_run(slow.longer_ns)));
+      slow.steps == 1 ? "the first step costs" : detail::format("the first {} steps cost", human_count(slow.steps));
+  finding.sentence = detail::format("warm-up: {} {} more than others: {} of the run", which, human_time(slow.longer_ns),
+                                    share_text(view.share_of_run(slow.longer_ns)));
   finding.evidence = {
       {"slow_steps", steps, "steps"}, {"usual_step", view.usual_ns, "ns"}, {"steps", view.usual_steps, "steps"}};
   const double half = kNormal95 * slow.deviation_ns * std::sqrt(steps);

@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "findings/finding_text.hpp"
 #include "findings/rules.hpp"
 #include "findings/thresholds.hpp"
-
-#include <fmt/format.h>
 
 #include <utility>
 
@@ -38,14 +37,14 @@ void add_stops(const RunView& view, Conclusions& said) {
     const auto ns = static_cast<double>(process.stopped_ns);
     said.findings.push_back(halt_finding(
         view, "stopped",
-        fmt::format("the process did not run for at least {} (stopped, or without a processor): {} of the run",
-                    human_time(ns), share_text(view.share_of_run(ns))),
+        detail::format("the process did not run for at least {} (stopped, or without a processor): {} of the run",
+                       human_time(ns), share_text(view.share_of_run(ns))),
         process.stopped_ns));
   }
   if (counts(process.suspended_ns)) {
     said.findings.push_back(halt_finding(view, "slept",
-                                         fmt::format("the machine slept for {}: not in these times",
-                                                     human_time(static_cast<double>(process.suspended_ns))),
+                                         detail::format("the machine slept for {}: not in these times",
+                                                        human_time(static_cast<double>(process.suspended_ns))),
                                          process.suspended_ns));
   }
 }
@@ -62,12 +61,12 @@ void add_busy_processors(const RunView& view, Conclusions& said) {
   const double used = view.share_of_run(static_cast<double>(process.cpu_ns));
   const auto processors = static_cast<double>(process.processors);
   const bool own = processors > 0 && process.cpu_ns != ProcessTimes::kUnknown && used >= kUsesAll * processors;
-  const std::string waits = fmt::format("the thread of the Session was ready to run and got none for {} of {}",
-                                        human_time(waited), human_time(view.wall_ns()));
+  const std::string waits = detail::format("the thread of the Session was ready to run and got none for {} of {}",
+                                           human_time(waited), human_time(view.wall_ns()));
   Finding finding =
       own ? halt_finding(view, "oversubscribed",
-                         fmt::format("more threads than processors: this process keeps {:.1f} of {} busy, and {}", used,
-                                     process.processors, waits),
+                         detail::format("more threads than processors: this process keeps {:.1f} of {} busy, and {}",
+                                        used, process.processors, waits),
                          process.waited_ns)
           : halt_finding(view, "processors_busy", "the processors were busy elsewhere: " + waits, process.waited_ns);
   finding.evidence.push_back({"processors", processors, "processors"});

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "findings/rank_findings.hpp"
 
+#include "base/format.hpp"
 #include "findings/finding_text.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
@@ -28,12 +27,12 @@ using FoundOnRank = std::pair<int, const Finding*>;
 
 /// "on all 64 ranks", "on ranks 3 and 5".
 std::string on_ranks(const std::vector<FoundOnRank>& found, std::size_t of) {
-  if (of > 1 && found.size() == of) { return fmt::format("on all {} ranks", of); }
-  if (found.size() > kNamedRanks) { return fmt::format("on {} of {} ranks", found.size(), of); }
+  if (of > 1 && found.size() == of) { return detail::format("on all {} ranks", of); }
+  if (found.size() > kNamedRanks) { return detail::format("on {} of {} ranks", found.size(), of); }
   std::vector<std::string> numbers;
   numbers.reserve(found.size());
   for (const FoundOnRank& each : found) { numbers.push_back(std::to_string(each.first)); }
-  return fmt::format("on rank{} {}", found.size() == 1 ? "" : "s", list_text(numbers));
+  return detail::format("on rank{} {}", found.size() == 1 ? "" : "s", list_text(numbers));
 }
 
 Finding joint_finding(std::vector<FoundOnRank> found, std::size_t of) {
@@ -43,7 +42,7 @@ Finding joint_finding(std::vector<FoundOnRank> found, std::size_t of) {
     return std::make_pair(cost_ns(*a.second), a.first) < std::make_pair(cost_ns(*b.second), b.first);
   });
   Finding joint = *middle->second;
-  joint.sentence = fmt::format("{}: {}", where, joint.sentence);
+  joint.sentence = detail::format("{}: {}", where, joint.sentence);
   joint.evidence.push_back({"ranks", static_cast<double>(found.size()), "ranks"});
   joint.evidence.push_back({"rank", static_cast<double>(middle->first), ""});
   return joint;

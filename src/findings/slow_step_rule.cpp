@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "findings/finding_text.hpp"
 #include "findings/rules.hpp"
 #include "findings/step_gaps.hpp"
 #include "findings/thresholds.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -98,13 +97,14 @@ bool add_regular(const RunView& view, const SlowGroup& group, const SlowSteps& s
   if (breaks >= kFewestBreaks && 10 * slow.after_breaks() >= 9 * slow.steps() && 2 * slow.steps() >= breaks) {
     which = "the first step behind each Epoch or other Batch";
   } else if (gaps.are != StepGaps::Are::irregular) {
-    which = fmt::format("{} {} step", gaps.are == StepGaps::Are::equal ? "every" : "about every", ordinal(gaps.length));
+    which =
+        detail::format("{} {} step", gaps.are == StepGaps::Are::equal ? "every" : "about every", ordinal(gaps.length));
   } else {
     return false;
   }
   Finding finding = slow_finding(view, group,
-                                 fmt::format("{} takes {} the median ({}): {}", which, times_text(group.ratio()),
-                                             view.label(place_of(view, group)), of_run(view, group)),
+                                 detail::format("{} takes {} the median ({}): {}", which, times_text(group.ratio()),
+                                                view.label(place_of(view, group)), of_run(view, group)),
                                  false);
   finding.evidence.push_back({"every", static_cast<double>(gaps.length), "steps"});
   said.findings.push_back(std::move(finding));
@@ -114,18 +114,19 @@ bool add_regular(const RunView& view, const SlowGroup& group, const SlowSteps& s
 void add_irregular(const RunView& view, const SlowGroup& slow, Conclusions& said) {
   const std::string place = view.label(place_of(view, slow));
   if (slow.steps == 1) {
-    said.findings.push_back(slow_finding(view, slow,
-                                         fmt::format("step {} takes {} the median ({}): {}", step_text(slow.worst_step),
-                                                     times_text(slow.ratio()), place, of_run(view, slow)),
-                                         true));
+    said.findings.push_back(
+        slow_finding(view, slow,
+                     detail::format("step {} takes {} the median ({}): {}", step_text(slow.worst_step),
+                                    times_text(slow.ratio()), place, of_run(view, slow)),
+                     true));
     return;
   }
   const bool one_place = 2 * slow.path_ns >= slow.excess_ns;
   said.findings.push_back(
       slow_finding(view, slow,
-                   fmt::format("{} of {} steps take {} the median on average{}: {}", human_count(slow.steps),
-                               human_count(view.steps->steps()), times_text(slow.ratio()),
-                               one_place ? ", most of it in " + place : std::string(), of_run(view, slow)),
+                   detail::format("{} of {} steps take {} the median on average{}: {}", human_count(slow.steps),
+                                  human_count(view.steps->steps()), times_text(slow.ratio()),
+                                  one_place ? ", most of it in " + place : std::string(), of_run(view, slow)),
                    true));
 }
 

@@ -4,9 +4,8 @@
 
 #include <takt/error.hpp>
 
+#include "base/format.hpp"
 #include "base/text.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
@@ -36,7 +35,7 @@ bool is_line_end(std::string_view text) noexcept { return text[0] == '\n' || tex
 }  // namespace
 
 CsvTable::CsvTable(std::string_view text, std::string file) : file_(std::move(file)) {
-  if (text.size() > kMostBytes) { refuse(1, fmt::format("the file has more than {} bytes", kMostBytes)); }
+  if (text.size() > kMostBytes) { refuse(1, detail::format("the file has more than {} bytes", kMostBytes)); }
   if (text.substr(0, kByteOrderMark.size()) == kByteOrderMark) { text.remove_prefix(kByteOrderMark.size()); }
   if (text.empty()) { refuse(1, "the file is empty; its first line names the columns"); }
   std::size_t line = 1;
@@ -46,29 +45,33 @@ CsvTable::CsvTable(std::string_view text, std::string file) : file_(std::move(fi
     Row row = take_row(text, line);
     if (row.fields.size() == 1 && row.fields[0].empty()) { continue; }  // an empty line
     if (row.fields.size() != head_.fields.size()) {
-      refuse(row.line, fmt::format("there are {} fields, and {} columns", row.fields.size(), head_.fields.size()));
+      refuse(row.line, detail::format("there are {} fields, and {} columns", row.fields.size(), head_.fields.size()));
     }
-    if (rows_.size() == kMostRows) { refuse(row.line, fmt::format("there are more than {} rows", kMostRows)); }
+    if (rows_.size() == kMostRows) { refuse(row.line, detail::format("there are more than {} rows", kMostRows)); }
     rows_.push_back(std::move(row));
   }
 }
 
 void CsvTable::refuse(std::size_t line, const std::string& what) const {
-  throw Error(fmt::format("{}, line {}: {}", fit_end(printable(file_), 200), line, what));
+  throw Error(detail::format("{}, line {}: {}", fit_end(printable(file_), 200), line, what));
 }
 
 void CsvTable::check_head() const {
   std::vector<std::string_view> names(head_.fields.begin(), head_.fields.end());
   std::sort(names.begin(), names.end());
   const auto twice = std::adjacent_find(names.begin(), names.end());
-  if (twice != names.end()) { refuse(head_.line, fmt::format("the column '{}' is there twice", shown_field(*twice))); }
+  if (twice != names.end()) {
+    refuse(head_.line, detail::format("the column '{}' is there twice", shown_field(*twice)));
+  }
 }
 
 CsvTable::Row CsvTable::take_row(std::string_view& text, std::size_t& line) const {
   Row row;
   row.line = line;
   for (;;) {
-    if (row.fields.size() == kMostColumns) { refuse(line, fmt::format("there are more than {} fields", kMostColumns)); }
+    if (row.fields.size() == kMostColumns) {
+      refuse(line, detail::format("there are more than {} fields", kMostColumns));
+    }
     row.fields.push_back(take_field(text, line));
     if (text.empty()) { return row; }
     const bool ends = is_line_end(text);
@@ -119,8 +122,8 @@ std::optional<double> CsvTable::amount(std::size_t row, std::size_t column) cons
   double value = 0;
   const auto [stopped, error] = std::from_chars(field.data(), field.data() + field.size(), value);
   if (error != std::errc() || stopped != field.data() + field.size() || !std::isfinite(value) || value < 0) {
-    refuse(line(row), fmt::format("{} is '{}', which is no number of 0 or more", shown_field(head_.fields[column]),
-                                  shown_field(field)));
+    refuse(line(row), detail::format("{} is '{}', which is no number of 0 or more", shown_field(head_.fields[column]),
+                                     shown_field(field)));
   }
   return value;
 }

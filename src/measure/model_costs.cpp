@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "measure/model_costs.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "measure/csv_table.hpp"
-
-#include <fmt/format.h>
 
 #include <unordered_map>
 #include <utility>
@@ -24,8 +23,8 @@ CostColumns find_cost_columns(const CsvTable& table) {
     any = any || columns[at] != CsvTable::kNoColumn;
   }
   if (!any || table.column("name") == CsvTable::kNoColumn) {
-    table.refuse(1, fmt::format("it takes a column name, and one or more of {}, {}, {}", kModelCosts[0], kModelCosts[1],
-                                kModelCosts[2]));
+    table.refuse(1, detail::format("it takes a column name, and one or more of {}, {}, {}", kModelCosts[0],
+                                   kModelCosts[1], kModelCosts[2]));
   }
   return columns;
 }
@@ -45,7 +44,7 @@ std::vector<ModelCosts> read_model_costs(std::string_view text, const std::strin
     const auto [before, is_new] = lines.emplace(model.name, table.line(row));
     if (!is_new) {
       table.refuse(table.line(row),
-                   fmt::format("'{}' is in line {}, too", fit(printable(model.name), 60), before->second));
+                   detail::format("'{}' is in line {}, too", fit(printable(model.name), 60), before->second));
     }
     for (std::size_t at = 0; at < columns.size(); ++at) { model.amounts[at] = table.amount(row, columns[at]); }
     models.push_back(std::move(model));

@@ -3,9 +3,8 @@
 #include <takt/error.hpp>
 #include <takt/prediction_error.hpp>
 
+#include "base/format.hpp"
 #include "base/student_t975.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -20,24 +19,24 @@ constexpr std::size_t kFewestErrors = 3;  // that an interval rests on
 std::vector<double> errors_of(const std::vector<double>& predicted, const std::vector<double>& measured) {
   if (predicted.size() != measured.size()) {
     throw Error(
-        fmt::format("takt: prediction_error() was given {} predictions of {} measured values; each needs the other",
-                    predicted.size(), measured.size()));
+        detail::format("takt: prediction_error() was given {} predictions of {} measured values; each needs the other",
+                       predicted.size(), measured.size()));
   }
   if (measured.empty()) { throw Error("takt: prediction_error() was given nothing; it takes one prediction or more"); }
   std::vector<double> errors;
   errors.reserve(measured.size());
   for (std::size_t at = 0; at < measured.size(); ++at) {
     if (!std::isfinite(measured[at]) || measured[at] <= 0) {
-      throw Error(
-          fmt::format("takt: prediction_error(): measured[{}] is {}; an error is told in parts of what was measured, "
-                      "which has to be above 0. Leave it out",
-                      at, measured[at]));
+      throw Error(detail::format(
+          "takt: prediction_error(): measured[{}] is {}; an error is told in parts of what was measured, "
+          "which has to be above 0. Leave it out",
+          at, measured[at]));
     }
     errors.push_back(std::fabs(predicted[at] - measured[at]) / measured[at]);
     if (!std::isfinite(errors.back())) {
       throw Error(
-          fmt::format("takt: prediction_error(): predicted[{}] is {}, which is no prediction of {}. Leave it out", at,
-                      predicted[at], measured[at]));
+          detail::format("takt: prediction_error(): predicted[{}] is {}, which is no prediction of {}. Leave it out",
+                         at, predicted[at], measured[at]));
     }
   }
   return errors;

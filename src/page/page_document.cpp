@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "page/page_document.hpp"
 
+#include "base/format.hpp"
 #include "page/html_text.hpp"
-
-#include <fmt/format.h>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -22,7 +21,7 @@ std::string page_document(const PageParts& parts) {
 }
 
 std::string page_version() {
-  return fmt::format("{}.{}.{}", TAKT_VERSION_MAJOR, TAKT_VERSION_MINOR, TAKT_VERSION_PATCH);
+  return detail::format("{}.{}.{}", TAKT_VERSION_MAJOR, TAKT_VERSION_MINOR, TAKT_VERSION_PATCH);
 }
 
 }  // namespace detail

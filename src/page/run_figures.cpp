@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include "base/format.hpp"
 #include "base/losses.hpp"
 #include "base/text.hpp"
 #include "page/html_table.hpp"
@@ -7,8 +8,6 @@
 #include "page/run_sections.hpp"
 #include "report/job_throughput.hpp"
 #include "report/notes.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -57,8 +56,8 @@ MainSteps main_steps(const Snapshot& snapshot) {
 }
 
 std::string tile(const char* name, const std::string& value, const std::string& unit, const std::string& below) {
-  return fmt::format("<div><dt>{}</dt><dd>{}<span>{}{}</span><small>{}</small></dd></div>\n", name, html_text(value),
-                     unit.empty() ? "" : " ", html_text(unit), html_text(below));
+  return detail::format("<div><dt>{}</dt><dd>{}<span>{}{}</span><small>{}</small></dd></div>\n", name, html_text(value),
+                        unit.empty() ? "" : " ", html_text(unit), html_text(below));
 }
 
 /// The time's unit is smaller than its number.
@@ -75,7 +74,7 @@ std::string throughput_tile(const Throughput& throughput) {
   }
   const std::string interval =
       throughput.no_interval == NoInterval::none
-          ? fmt::format("95 % CI [{}, {}]", human_rate(throughput.items_low), human_rate(throughput.items_high))
+          ? detail::format("95 % CI [{}, {}]", human_rate(throughput.items_low), human_rate(throughput.items_high))
           : "no interval, see below";
   return tile("throughput", human_rate(throughput.items_per_s), "samples/s", interval + "; " + steps);
 }
@@ -94,12 +93,13 @@ std::string step_tile(const Snapshot& snapshot, const MainSteps& main) {
 std::string ranks_tile(const RunPage& page) {
   const RunInfo& run = page.figures->run;
   if (page.job == nullptr) {
-    return run.world_size > 1 ? tile("rank", fmt::format("{} of {}", run.rank, run.world_size), "", "this rank alone")
-                              : "";
+    return run.world_size > 1
+               ? tile("rank", detail::format("{} of {}", run.rank, run.world_size), "", "this rank alone")
+               : "";
   }
   std::string below = "in these figures";
   if (page.job->comparison.efficiency.parallel > 0) {
-    below = fmt::format("parallel efficiency {}", percent(page.job->comparison.efficiency.parallel, 1));
+    below = detail::format("parallel efficiency {}", percent(page.job->comparison.efficiency.parallel, 1));
   }
   return tile("ranks", human_count(page.job->record.wall.ranks), "", below);
 }
@@ -109,7 +109,7 @@ std::string losses_tile(const Snapshot& snapshot) {
   if (lost.any()) { return tile("lost", "", lost.words(), "of what was recorded; see below"); }
   if (snapshot.losses.empty()) { return tile("lost", "nothing", "", "of what was recorded"); }
   return tile("lost", "no steps", "",
-              fmt::format("{} note{} below", snapshot.losses.size(), plural(snapshot.losses.size())));
+              detail::format("{} note{} below", snapshot.losses.size(), plural(snapshot.losses.size())));
 }
 
 HtmlTable table_of_texts(const char* id, const char* caption, const std::map<std::string, std::string>& texts) {
@@ -121,7 +121,7 @@ HtmlTable table_of_texts(const char* id, const char* caption, const std::map<std
     table.add({fit(printable(name), PagePaths::kLongestName), fit(printable(value), kLongestText)});
   }
   if (texts.size() > kMostPageLines) {
-    table.add({fmt::format("{} more", texts.size() - kMostPageLines), "in summary.json"});
+    table.add({detail::format("{} more", texts.size() - kMostPageLines), "in summary.json"});
   }
   return table;
 }
@@ -135,7 +135,7 @@ std::string state_html(const Snapshot& snapshot) {
                             : snapshot.finished        ? "finished"
                                                        : "not finished";
   const bool is_good = snapshot.finished && !snapshot.failed && !snapshot.uncaught.happened;
-  return fmt::format("<span class=\"state {}\">{} {}</span>", is_good ? "good" : "bad", is_good ? "✓" : "!", state);
+  return detail::format("<span class=\"state {}\">{} {}</span>", is_good ? "good" : "bad", is_good ? "✓" : "!", state);
 }
 
 std::string figures_html(const RunPage& page) {

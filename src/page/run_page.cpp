@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "page/run_page.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "history/step_history.hpp"
 #include "page/html_text.hpp"
@@ -13,8 +14,6 @@
 #include "page/step_picture.hpp"
 #include "report/job_figures.hpp"
 #include "report/notes.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
@@ -94,7 +93,7 @@ class RunPageMaker {
   /// Of a job the steps are those of one rank.
   std::string whose_steps() const {
     if (page_.job == nullptr || page_.figures == page_.steps) { return ""; }
-    return fmt::format("<p class=\"quiet\">These are the steps and metrics of rank {}.</p>\n", steps_.run.rank);
+    return detail::format("<p class=\"quiet\">These are the steps and metrics of rank {}.</p>\n", steps_.run.rank);
   }
 
   std::string ranks() const {
@@ -104,11 +103,11 @@ class RunPageMaker {
 
   std::string meta() const {
     const RunInfo& run = figures_.run;
-    const std::string ranks =
-        run.rank < 0 ? fmt::format("{} ranks", run.world_size) : fmt::format("rank {} of {}", run.rank, run.world_size);
-    return fmt::format("after {} \u00B7 {} \u00B7 {} UTC \u00B7 {} \u00B7 {}",
-                       human_time(static_cast<double>(figures_.wall_ns)), run.id, utc_text(run.start_unix_ns), run.host,
-                       ranks);
+    const std::string ranks = run.rank < 0 ? detail::format("{} ranks", run.world_size)
+                                           : detail::format("rank {} of {}", run.rank, run.world_size);
+    return detail::format("after {} \u00B7 {} \u00B7 {} UTC \u00B7 {} \u00B7 {}",
+                          human_time(static_cast<double>(figures_.wall_ns)), run.id, utc_text(run.start_unix_ns),
+                          run.host, ranks);
   }
 
   /// Those of the job in front: ranks that wait are the larger loss.
@@ -127,15 +126,15 @@ class RunPageMaker {
     const std::vector<std::string> caveats = notes_of(figures_).caveats;
     lines.insert(lines.end(), caveats.begin(), caveats.end());
     const auto add = [&](std::uint64_t count, const char* what) {
-      if (count != 0) { lines.push_back(fmt::format("this page: {} {}", human_count(count), what)); }
+      if (count != 0) { lines.push_back(detail::format("this page: {} {}", human_count(count), what)); }
     };
     add(paths_.left_out(), "places of the call tree took too little for the table; summary.json has them");
     add(paths_.without_histogram(), "regions took too little for a distribution");
     if (history_ == nullptr) { return lines; }
     if (!drawn_.empty() && drawn_.front().series.stride > 1) {
       lines.push_back(
-          fmt::format("this page: of each {} steps it has the least, the most and the mean; steps.csv has all",
-                      human_count(drawn_.front().series.stride)));
+          detail::format("this page: of each {} steps it has the least, the most and the mean; steps.csv has all",
+                         human_count(drawn_.front().series.stride)));
     }
     const auto& series = history_->series();
     const auto kept = std::count_if(series.begin(), series.end(), [](const auto& each) { return each.steps() != 0; });
@@ -146,8 +145,8 @@ class RunPageMaker {
     std::size_t shown = 0;
     for (const auto& [name, metric] : history_->metrics()) {
       if (metric.not_finite() == 0 || ++shown > kMostMetrics) { continue; }
-      lines.push_back(fmt::format("this page: {} of {} are no finite numbers, and not drawn",
-                                  human_count(metric.not_finite()), fit(printable(name), 60)));
+      lines.push_back(detail::format("this page: {} of {} are no finite numbers, and not drawn",
+                                     human_count(metric.not_finite()), fit(printable(name), 60)));
     }
     return lines;
   }

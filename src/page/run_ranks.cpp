@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "page/html_table.hpp"
 #include "page/run_sections.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -19,8 +18,8 @@ constexpr std::size_t kFewRanks = 16;  // whose table is open
 void add_spread(HtmlTable& table, const std::string& name, std::size_t depth, const RankSpread& spread,
                 const std::string& share) {
   table.add({name, human_time(spread.mean_ns()), human_time(static_cast<double>(spread.least.ns)),
-             human_time(static_cast<double>(spread.most.ns)), fmt::format("{}", spread.most.rank),
-             percent(spread.imbalance(), 1), share, fmt::format("{}", spread.ranks)},
+             human_time(static_cast<double>(spread.most.ns)), detail::format("{}", spread.most.rank),
+             percent(spread.imbalance(), 1), share, detail::format("{}", spread.ranks)},
             depth);
 }
 
@@ -54,14 +53,14 @@ std::string busy_html(const RankHeat& heat) {
   std::stable_sort(ranks.begin(), ranks.end(), [](const auto* a, const auto* b) { return a->excess > b->excess; });
   for (std::size_t at = 0; at < std::min(ranks.size(), kMostRankRows); ++at) {
     const BusyRank& rank = *ranks[at];
-    table.add({fmt::format("{}", rank.who.number), fit(printable(rank.who.host), 40), printable(rank.who.group),
-               human_time(rank.busy_ns), fmt::format("{:+.1f} %", std::round(1000 * rank.excess) / 10 + 0.0)});
+    table.add({detail::format("{}", rank.who.number), fit(printable(rank.who.host), 40), printable(rank.who.group),
+               human_time(rank.busy_ns), detail::format("{:+.1f} %", std::round(1000 * rank.excess) / 10 + 0.0)});
   }
   const std::string what = ranks.size() <= kMostRankRows
                                ? std::string("Ranks in numbers")
-                               : fmt::format("The {} busiest of {} ranks", kMostRankRows, human_count(ranks.size()));
-  return fmt::format("<details{}><summary>{}</summary>{}</details>\n", ranks.size() <= kFewRanks ? " open" : "", what,
-                     table.html());
+                               : detail::format("The {} busiest of {} ranks", kMostRankRows, human_count(ranks.size()));
+  return detail::format("<details{}><summary>{}</summary>{}</details>\n", ranks.size() <= kFewRanks ? " open" : "",
+                        what, table.html());
 }
 
 }  // namespace

@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "page/html_table.hpp"
 #include "page/run_sections.hpp"
 #include "report/notes.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -42,7 +41,7 @@ struct StepPart {
 };
 
 std::string range_text(std::int64_t first, std::int64_t last) {
-  return first == last ? fmt::format("{}", first) : fmt::format("{} to {}", first, last);
+  return first == last ? detail::format("{}", first) : detail::format("{} to {}", first, last);
 }
 
 }  // namespace
@@ -69,7 +68,7 @@ std::string steps_html(const PageSeries& series, const Snapshot& snapshot) {
   HtmlTable worst("worst-table", "The longest steps after warm-up", {{"step"}, {"time", true}, {"longer by most in"}});
   for (const WorstStep& step : series.worst) {
     worst.add(
-        {fmt::format("{}", step.step), page_time(step.ns), phase_name(step.path, snapshot, PathStats::kNoParent)});
+        {detail::format("{}", step.step), page_time(step.ns), phase_name(step.path, snapshot, PathStats::kNoParent)});
   }
   return "<details><summary>Step time in numbers</summary><div class=\"pair\">" + tenths.html() +
          (series.worst.empty() ? "" : worst.html()) + "</div></details>\n";

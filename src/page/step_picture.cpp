@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "page/step_picture.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "page/html_text.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
@@ -38,7 +37,7 @@ std::vector<StepColumn> columns_of_picture(const std::vector<StepBlock>& blocks)
 }
 
 std::string label(double x, double y, const char* anchor, const std::string& text) {
-  return fmt::format("<text x=\"{:.0f}\" y=\"{:.0f}\" text-anchor=\"{}\">{}</text>", x, y, anchor, html_text(text));
+  return detail::format("<text x=\"{:.0f}\" y=\"{:.0f}\" text-anchor=\"{}\">{}</text>", x, y, anchor, html_text(text));
 }
 
 }  // namespace
@@ -51,15 +50,15 @@ std::string step_picture(const PageSeries& series) {
   std::string path;
   for (std::size_t at = 0; at < columns.size(); ++at) {
     const double x = kLeft + kWidth * (static_cast<double>(at) + 0.5) / static_cast<double>(columns.size());
-    path += fmt::format("{}{:.0f} {:.0f}L{:.0f} {:.0f}", at == 0 ? "M" : "L", x, y(columns[at].least_ns), x,
-                        y(columns[at].most_ns));
+    path += detail::format("{}{:.0f} {:.0f}L{:.0f} {:.0f}", at == 0 ? "M" : "L", x, y(columns[at].least_ns), x,
+                           y(columns[at].most_ns));
   }
   const double bottom = kTop + kHeight;
-  const std::string first_step = fmt::format("{}", series.blocks.front().first_step);
-  const std::string last_step = fmt::format("{}", last_step_of(series.blocks.back()));
-  const std::string what = fmt::format("Step time from step {} to {}: between {} and {}", first_step, last_step,
-                                       human_time(least), human_time(static_cast<double>(series.most_ns())));
-  return fmt::format(
+  const std::string first_step = detail::format("{}", series.blocks.front().first_step);
+  const std::string last_step = detail::format("{}", last_step_of(series.blocks.back()));
+  const std::string what = detail::format("Step time from step {} to {}: between {} and {}", first_step, last_step,
+                                          human_time(least), human_time(static_cast<double>(series.most_ns())));
+  return detail::format(
              "<svg class=\"still\" viewBox=\"0 0 960 216\" role=\"img\" aria-label=\"{}\"><path class=\"axis\" "
              "d=\"M{} {}V{}H{}\"/><path class=\"steps\" d=\"{}\"/>",
              html_text(what), kLeft, kTop, bottom, kLeft + kWidth, path) +

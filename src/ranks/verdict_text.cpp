@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "ranks/step_window.hpp"
 #include "ranks/verdict.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -25,10 +24,10 @@ std::string who(const StepTimes& times, const SlowRank& slowdown) {
   const std::size_t named = ranks.size() > kNamedRanks ? kNamedRanks - 1 : ranks.size();
   for (std::size_t at = 0; at < named; ++at) {
     const bool last = at + 1 == ranks.size();
-    numbers += fmt::format("{}{}", at == 0 ? "" : last ? " and " : ", ", times.ranks()[ranks[at]].number);
+    numbers += detail::format("{}{}", at == 0 ? "" : last ? " and " : ", ", times.ranks()[ranks[at]].number);
   }
-  if (named < ranks.size()) { numbers += fmt::format(" and {} more", ranks.size() - named); }
-  if (slowdown.whole_host) { return fmt::format("host {} (ranks {})", host, numbers); }
+  if (named < ranks.size()) { numbers += detail::format(" and {} more", ranks.size() - named); }
+  if (slowdown.whole_host) { return detail::format("host {} (ranks {})", host, numbers); }
   if (ranks.size() > 1) { return "ranks " + numbers; }
   return "rank " + numbers + (host.empty() ? "" : " (host " + host + ")");
 }
@@ -40,16 +39,16 @@ std::string slow_sentence(const StepTimes& times, const RankVerdict& verdict) {
   const bool several = slow.ranks.size() > 1 && !slow.whole_host;
   const std::string region = slow.region.empty() ? "what is in no region" : shown(slow.region);
   std::string text =
-      fmt::format("{} make{} the others{} wait: {} takes {} longer than elsewhere in {} of {} steps; {} of {}.",
-                  who(times, slow), several ? "" : "s", of_group(verdict), region, human_time(slow.longer_ns),
-                  slow.longer_steps, times.steps(), human_time(slow.cost.ns), human_time(times.job_ns()));
-  if (!slow.others_wait_in.empty()) { text += fmt::format(" The others wait in {}.", shown(slow.others_wait_in)); }
+      detail::format("{} make{} the others{} wait: {} takes {} longer than elsewhere in {} of {} steps; {} of {}.",
+                     who(times, slow), several ? "" : "s", of_group(verdict), region, human_time(slow.longer_ns),
+                     slow.longer_steps, times.steps(), human_time(slow.cost.ns), human_time(times.job_ns()));
+  if (!slow.others_wait_in.empty()) { text += detail::format(" The others wait in {}.", shown(slow.others_wait_in)); }
   return text;
 }
 
 std::string imbalance_sentence(const StepTimes& times, const RankVerdict& verdict) {
   const Imbalance& imbalance = verdict.imbalance;
-  return fmt::format(
+  return detail::format(
       "the ranks{} take turns: each step waits for its slowest rank, {} of {} in all, where noise alone gives about "
       "{}, and no rank is it "
       "for long. Rank {} is it most often, in {} of {} steps.",
@@ -66,10 +65,10 @@ std::size_t busiest(const RankVerdict& verdict) {
 
 std::string alike_sentence(const StepTimes& times, const RankVerdict& verdict) {
   const std::size_t at = busiest(verdict);
-  return fmt::format("the ranks{} are alike (the busiest, rank {}, has an excess of {:.1f} % +/- {:.1f} %, {} steps)",
-                     of_group(verdict), times.ranks()[verdict.ranks[at]].number,
-                     100 * std::max(verdict.excesses[at].mean, 0.0), 100 * verdict.excesses[at].standard_error,
-                     times.steps());
+  return detail::format(
+      "the ranks{} are alike (the busiest, rank {}, has an excess of {:.1f} % +/- {:.1f} %, {} steps)",
+      of_group(verdict), times.ranks()[verdict.ranks[at]].number, 100 * std::max(verdict.excesses[at].mean, 0.0),
+      100 * verdict.excesses[at].standard_error, times.steps());
 }
 
 std::string sentence_of(const StepTimes& times, const RankVerdict& verdict) {
@@ -81,13 +80,13 @@ std::string sentence_of(const StepTimes& times, const RankVerdict& verdict) {
     case RanksAre::alike:
       return alike_sentence(times, verdict);
     case RanksAre::too_short:
-      return fmt::format("the ranks{} are not compared: {} steps are too few, it takes {}", of_group(verdict),
-                         times.steps(), kLeastSteps);
+      return detail::format("the ranks{} are not compared: {} steps are too few, it takes {}", of_group(verdict),
+                            times.steps(), kLeastSteps);
     case RanksAre::alone:
       break;
   }
-  return fmt::format("rank {} is compared with nobody: it is the only one{}",
-                     times.ranks()[verdict.ranks.front()].number, of_group(verdict));
+  return detail::format("rank {} is compared with nobody: it is the only one{}",
+                        times.ranks()[verdict.ranks.front()].number, of_group(verdict));
 }
 
 const char* name_of(const RankVerdict& verdict) {

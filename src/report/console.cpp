@@ -4,6 +4,7 @@
 
 #include "base/descriptor.hpp"
 #include "base/fault.hpp"
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "base/words.hpp"
 #include "base/write_patience.hpp"
@@ -15,8 +16,6 @@
 #include "report/text_table.hpp"
 #include "report/title.hpp"
 #include "report/tree_order.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -120,7 +119,7 @@ TextTable table_of(const Snapshot& snapshot, std::size_t width) {
 /// Above the columns of stream spans, where these are shown, stands what they are of.
 std::vector<std::string> head_of(const TextTable& table) {
   if (!table.shows(kDevicePriority)) { return {table.head()}; }
-  return {fmt::format("{:>{}}", kStreamHead, table.width()), table.head()};
+  return {detail::format("{:>{}}", kStreamHead, table.width()), table.head()};
 }
 
 bool write_by_stdio(std::FILE* stream, const std::string& text) {
@@ -170,7 +169,7 @@ bool print_table(const Snapshot& snapshot, const ConsoleOptions& options) {
                          : detail::format_job(detail::report_of_job(snapshot), width, color);
   if (!snapshot.measurements.empty()) {
     const RunInfo& run = snapshot.run;
-    text += "\n" + detail::format_measurements(run, fmt::format("rank {} of {}", run.rank, run.world_size),
+    text += "\n" + detail::format_measurements(run, detail::format("rank {} of {}", run.rank, run.world_size),
                                                snapshot.measurements, width, color);
   }
   errno = 0;

@@ -4,18 +4,21 @@
 
 #include <takt/exposed.hpp>
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 
-#include <fmt/format.h>
+#include <charconv>
+#include <iterator>
+#include <limits>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-/// Behind `out`, without the cost of a format: there are many.
+/// Appends without the cost of format(): a file has many numbers.
 void add(std::string& out, std::int64_t number) {
-  const fmt::format_int digits(number);
-  out.append(digits.data(), digits.size());
+  char digits[std::numeric_limits<std::int64_t>::digits10 + 2];  // the first digit and the sign
+  out.append(digits, std::to_chars(std::begin(digits), std::end(digits), number).ptr);
 }
 
 void add_present(std::string& out, std::int64_t ns) {

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "report/finding_lines.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -20,7 +19,7 @@ std::vector<std::string> finding_lines(const std::vector<Finding>& findings) {
   }
   if (findings.size() > kMost) {
     const std::size_t more = findings.size() - kMost;
-    lines.push_back(fmt::format("{} more finding{}: takt report --json", more, more == 1 ? "" : "s"));
+    lines.push_back(detail::format("{} more finding{}: takt report --json", more, more == 1 ? "" : "s"));
   }
   return lines;
 }

@@ -2,13 +2,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "report/job_figures.hpp"
 
+#include "base/format.hpp"
 #include "base/rank_list.hpp"
 #include "base/text.hpp"
 #include "findings/rank_findings.hpp"
 #include "ranks/rank_comparison.hpp"
 #include "report/job_throughput.hpp"
-
-#include <fmt/format.h>
 
 #include <map>
 #include <set>
@@ -130,7 +129,7 @@ std::vector<JobThroughput> throughput_of(const Job& job, const std::vector<Gathe
     for (const RankSeries& each : rank.series) {
       const auto place = places.find(each.path);
       if (place == places.end()) { continue; }
-      add_series(sum, place->second, fmt::format("rank {}, {}", rank.who.number, each.thread), each.throughput);
+      add_series(sum, place->second, detail::format("rank {}, {}", rank.who.number, each.thread), each.throughput);
     }
   }
   return job_throughputs(sum);
@@ -159,7 +158,7 @@ Snapshot sum_of(const Snapshot& snapshot, const Job& job) {
   if (job.throughput.empty() && !snapshot.series.empty()) { sum.series.emplace_back(); }  // for the line that says so
   sum.devices = snapshot.devices;
   for (const Loss& each : snapshot.losses) {
-    const std::string label = fmt::format("rank {}", snapshot.run.rank);
+    const std::string label = detail::format("rank {}", snapshot.run.rank);
     sum.losses.push_back({each.what, each.where.empty() ? label : label + ", " + each.where, each.count});
   }
   return sum;
@@ -168,8 +167,8 @@ Snapshot sum_of(const Snapshot& snapshot, const Job& job) {
 std::vector<std::string> remarks_of(const Snapshot& snapshot, const Job& job) {
   std::vector<std::string> lines;
   if (!job.missing.empty()) {
-    lines.push_back(fmt::format("{} of {} ranks are not in these figures: {}", job.missing.size(), job.world_size,
-                                rank_list(job.missing)));
+    lines.push_back(detail::format("{} of {} ranks are not in these figures: {}", job.missing.size(), job.world_size,
+                                   rank_list(job.missing)));
   }
   lines.emplace_back("as far as takt::mpi::reduce() saw; losses are those of this rank alone");
   const std::string& folder = snapshot.run.directory;

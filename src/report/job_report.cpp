@@ -2,14 +2,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "report/job_report.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "report/finding_lines.hpp"
 #include "report/notes.hpp"
 #include "report/page.hpp"
 #include "report/text_table.hpp"
 #include "report/title.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
@@ -33,14 +32,14 @@ std::vector<TextColumn> columns_of_job(bool some_lack_paths) {
 /// How a total lies over ranks.
 std::vector<std::string> cells_of(const RankSpread& spread) {
   return {human_time(spread.mean_ns()), time_of(spread.least.ns), time_of(spread.most.ns),
-          fmt::format("{}", spread.most.rank), percent(spread.imbalance(), 1)};
+          detail::format("{}", spread.most.rank), percent(spread.imbalance(), 1)};
 }
 
 TextTable::Line line_of_run(const RankRecord& record) {
   TextTable::Line line{"run", 0, {""}};
   const std::vector<std::string> cells = cells_of(record.wall);
   line.cells.insert(line.cells.end(), cells.begin(), cells.end());
-  line.cells.insert(line.cells.end(), {"", fmt::format("{}", record.wall.ranks)});
+  line.cells.insert(line.cells.end(), {"", detail::format("{}", record.wall.ranks)});
   return line;
 }
 
@@ -56,7 +55,7 @@ TextTable::Line line_of(const JobReport& job, std::uint32_t index) {
   const std::vector<std::string> cells = cells_of(over_ranks->host_totals);
   line.cells.insert(line.cells.end(), cells.begin(), cells.end());
   line.cells.push_back(percent(share_of_job(job.record, *over_ranks), 1));
-  line.cells.push_back(fmt::format("{} of {}", over_ranks->host_totals.ranks, job.record.wall.ranks));
+  line.cells.push_back(detail::format("{} of {}", over_ranks->host_totals.ranks, job.record.wall.ranks));
   return line;
 }
 
@@ -77,8 +76,8 @@ std::vector<std::string> verdict_lines(const RankComparison& comparison) {
     lines.push_back(findings[at].sentence);
   }
   if (findings.size() > kMostGroups) {
-    lines.push_back(fmt::format("{} more of {} groups of ranks are in takt report --json",
-                                findings.size() - kMostGroups, findings.size()));
+    lines.push_back(detail::format("{} more of {} groups of ranks are in takt report --json",
+                                   findings.size() - kMostGroups, findings.size()));
   }
   return lines;
 }
@@ -88,19 +87,19 @@ std::vector<std::string> bounds_of(const JobReport& job) {
   const RankComparison& comparison = job.comparison;
   std::vector<std::string> lines;
   if (comparison.one_step_in > 1) {
-    lines.push_back(fmt::format("compared: about one step in {}, {} steps{}", human_count(comparison.one_step_in),
-                                human_count(comparison.steps),
-                                comparison.findings.empty() ? "" : "; the times above are of these"));
+    lines.push_back(detail::format("compared: about one step in {}, {} steps{}", human_count(comparison.one_step_in),
+                                   human_count(comparison.steps),
+                                   comparison.findings.empty() ? "" : "; the times above are of these"));
   }
   if (comparison.left_out != 0) {
-    lines.push_back(fmt::format("not compared: {} of {} ranks, which have no steps where the others have most",
-                                human_count(comparison.left_out), human_count(job.record.wall.ranks)));
+    lines.push_back(detail::format("not compared: {} of {} ranks, which have no steps where the others have most",
+                                   human_count(comparison.left_out), human_count(job.record.wall.ranks)));
   }
   if (comparison.unexposed != 0) {
     lines.push_back(
-        fmt::format("in {} of {} steps not all ranks tell for how long their streams waited (a region of "
-                    "CommWait tells): there the waiting of hosts alone counts",
-                    human_count(comparison.unexposed), human_count(comparison.steps)));
+        detail::format("in {} of {} steps not all ranks tell for how long their streams waited (a region of "
+                       "CommWait tells): there the waiting of hosts alone counts",
+                       human_count(comparison.unexposed), human_count(comparison.steps)));
   }
   return lines;
 }
@@ -108,9 +107,9 @@ std::vector<std::string> bounds_of(const JobReport& job) {
 std::vector<std::string> efficiency_line(const RankComparison& comparison) {
   const JobEfficiency& efficiency = comparison.efficiency;
   if (efficiency.parallel <= 0) { return {}; }
-  return {fmt::format("parallel efficiency {}: load balance {}, communication efficiency {}, over {} steps",
-                      percent(efficiency.parallel, 1), percent(efficiency.load_balance, 1),
-                      percent(efficiency.communication, 1), human_count(comparison.steps))};
+  return {detail::format("parallel efficiency {}: load balance {}, communication efficiency {}, over {} steps",
+                         percent(efficiency.parallel, 1), percent(efficiency.load_balance, 1),
+                         percent(efficiency.communication, 1), human_count(comparison.steps))};
 }
 
 /// How long each stage waits, beside the ideal.
@@ -119,15 +118,15 @@ std::vector<std::string> pipeline_line(const Pipeline& pipeline) {
   std::string waits;
   for (std::size_t at = 0; at < std::min(pipeline.stages.size(), kMostStages); ++at) {
     const StageWait& each = pipeline.stages[at];
-    waits += fmt::format("{}{} (stage {})", at == 0 ? "" : ", ", percent(each.share, 1), each.stage);
+    waits += detail::format("{}{} (stage {})", at == 0 ? "" : ", ", percent(each.share, 1), each.stage);
   }
   if (pipeline.stages.size() > kMostStages) { waits += ", ..."; }
   const std::string ideal =
       pipeline.micro_batches == 0
           ? "the parameter micro_batches, the same on all ranks, tells what is ideal"
-          : fmt::format("ideal is {}, with {} micro-batches", percent(pipeline.ideal, 1), pipeline.micro_batches);
-  return {
-      fmt::format("pipeline of {} stages, which wait for {} of their steps; {}", pipeline.stages.size(), waits, ideal)};
+          : detail::format("ideal is {}, with {} micro-batches", percent(pipeline.ideal, 1), pipeline.micro_batches);
+  return {detail::format("pipeline of {} stages, which wait for {} of their steps; {}", pipeline.stages.size(), waits,
+                         ideal)};
 }
 
 }  // namespace

@@ -2,13 +2,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "report/measurements_report.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "report/notes.hpp"
 #include "report/page.hpp"
 #include "report/sample_notes.hpp"
 #include "report/text_table.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -32,7 +31,7 @@ std::string time_or_dash(double ns, bool known) { return known ? human_time(ns) 
 TextTable::Line line_of_measurement(const Measurement& measurement) {
   const MeasuredTimes& host = measurement.host;
   const std::string interval =
-      host.has_interval ? fmt::format("{} to {}", human_time(host.low_ns), human_time(host.high_ns)) : "-";
+      host.has_interval ? detail::format("{} to {}", human_time(host.low_ns), human_time(host.high_ns)) : "-";
   const bool has_memory = measurement.memory_bytes >= 0;
   const std::string energy = measurement.has_energy() ? human_energy(measurement.joules) : "-";
   const double p90_ns = host.percentiles_ns[kP90];
@@ -64,10 +63,10 @@ std::vector<TextColumn> measurement_columns(const Measurements& measurements) {
 
 void add_energy_of_runs(const Measurement& measurement, MeasurementLines& lines) {
   if (!measurement.has_energy()) { return; }
-  lines.push_back(fmt::format("{}: {} a run ± {}, {} an item, of {}", printable(measurement.name),
-                              human_energy(measurement.joules), percent(measurement.error_joules, measurement.joules),
-                              human_energy(measurement.joules / static_cast<double>(measurement.items)),
-                              printable(measurement.energy_of)));
+  lines.push_back(detail::format(
+      "{}: {} a run ± {}, {} an item, of {}", printable(measurement.name), human_energy(measurement.joules),
+      percent(measurement.error_joules, measurement.joules),
+      human_energy(measurement.joules / static_cast<double>(measurement.items)), printable(measurement.energy_of)));
 }
 
 /// A line for each reason, with the names that it holds for.
@@ -81,7 +80,7 @@ void add_unknown_energy(const Measurements& measurements, MeasurementLines& line
   const bool all =
       reasons.size() == 1 && !any_has(measurements, [](const Measurement& each) { return each.has_energy(); });
   for (const auto& [reason, names] : reasons) {
-    lines.push_back(fmt::format("energy{} is not known: {}", all ? "" : " of " + names, printable(reason)));
+    lines.push_back(detail::format("energy{} is not known: {}", all ? "" : " of " + names, printable(reason)));
   }
 }
 
@@ -91,41 +90,41 @@ void add_memory_of_runs(const Measurement& measurement, MeasurementLines& lines)
   const std::string name = printable(measurement.name);
   lines.push_back(
       measurement.memory_of == "allocator"
-          ? fmt::format("{}: {} of device memory by its allocator", name, bytes)
-          : fmt::format("{}: {} in use on {}, by all processes", name, bytes, printable(measurement.memory_of)));
+          ? detail::format("{}: {} of device memory by its allocator", name, bytes)
+          : detail::format("{}: {} in use on {}, by all processes", name, bytes, printable(measurement.memory_of)));
 }
 
 void add_host_peak(const Measurements& measurements, MeasurementLines& lines) {
   std::int64_t most = Measurement::kUnknown;
   for (const auto& each : measurements) { most = std::max(most, each->host_peak_bytes); }
   if (most < 0) { return; }
-  lines.push_back(fmt::format("resident memory of the process: {}, the most up to the end of the measurements",
-                              human_bytes(static_cast<double>(most))));
+  lines.push_back(detail::format("resident memory of the process: {}, the most up to the end of the measurements",
+                                 human_bytes(static_cast<double>(most))));
 }
 
 void add_notes_on_runs(const Measurement& measurement, MeasurementLines& lines) {
   const MeasuredNotes& notes = measurement.notes;
   const std::string name = printable(measurement.name);
   if (measurement.failed_waits != 0) {
-    lines.push_back(fmt::format("{}: {} wait{} for streams failed: such runs may lack work of the device", name,
-                                human_count(measurement.failed_waits), plural(measurement.failed_waits)));
+    lines.push_back(detail::format("{}: {} wait{} for streams failed: such runs may lack work of the device", name,
+                                   human_count(measurement.failed_waits), plural(measurement.failed_waits)));
   }
   if (notes.slowed_runs != 0) {
-    lines.push_back(fmt::format("{}: a device was slowed down in {} of {} runs: {}", name,
-                                human_count(notes.slowed_runs), human_count(measurement.host.n),
-                                slowdown_names(notes.slowdowns)));
+    lines.push_back(detail::format("{}: a device was slowed down in {} of {} runs: {}", name,
+                                   human_count(notes.slowed_runs), human_count(measurement.host.n),
+                                   slowdown_names(notes.slowdowns)));
   }
   if (notes.least_clock_mhz >= 0 && notes.least_clock_mhz != notes.most_clock_mhz) {
-    lines.push_back(fmt::format("{}: the clock of devices went from {} to {} MHz", name, notes.least_clock_mhz,
-                                notes.most_clock_mhz));
+    lines.push_back(detail::format("{}: the clock of devices went from {} to {} MHz", name, notes.least_clock_mhz,
+                                   notes.most_clock_mhz));
   }
   if (notes.switched_runs != 0) {
-    lines.push_back(fmt::format("{}: the thread lost its processor in {} of {} runs", name,
-                                human_count(notes.switched_runs), human_count(measurement.host.n)));
+    lines.push_back(detail::format("{}: the thread lost its processor in {} of {} runs", name,
+                                   human_count(notes.switched_runs), human_count(measurement.host.n)));
   }
   if (notes.others_busy > kBusyOthers) {
-    lines.push_back(fmt::format("{}: other processes kept up to {} of the machine's processors busy", name,
-                                percent(notes.others_busy, 1)));
+    lines.push_back(detail::format("{}: other processes kept up to {} of the machine's processors busy", name,
+                                   percent(notes.others_busy, 1)));
   }
   if (measurement.end == MeasureEnd::seconds) { lines.push_back(name + ": ended as its time was up"); }
   if (measurement.end == MeasureEnd::most_runs) {
@@ -138,7 +137,7 @@ void add_notes_on_runs(const Measurement& measurement, MeasurementLines& lines) 
 std::string format_measurements(const RunInfo& run, const std::string& whose, const Measurements& measurements,
                                 int width, bool color) {
   Page page(width, color);
-  page.add_part({fmt::format("Takt: measurements of {}, run {}, {}", printable(run.name), printable(run.id), whose)},
+  page.add_part({detail::format("Takt: measurements of {}, run {}, {}", printable(run.name), printable(run.id), whose)},
                 Page::Style::bold);
   std::vector<TextTable::Line> lines;
   MeasurementLines notes;

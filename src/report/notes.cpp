@@ -6,13 +6,12 @@
 #include <takt/measurement.hpp>
 #include <takt/trial_results.hpp>
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "report/finding_lines.hpp"
 #include "report/path_notes.hpp"
 #include "report/sample_notes.hpp"
 #include "report/throughput_notes.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -37,7 +36,8 @@ void amount_lines(const Snapshot& snapshot, std::uint32_t index, Lines& lines) {
                                    : ", no rate: not all calls were timed";
   const char* const each = is_job(snapshot) ? "/s a rank, " : "/s, ";
   const auto say = [&](const std::string& rate, const std::string& amount) {
-    lines.push_back(fmt::format("{}: {}{}{}", path_label(snapshot, index), rated ? rate + each : "", amount, inside));
+    lines.push_back(
+        detail::format("{}: {}{}{}", path_label(snapshot, index), rated ? rate + each : "", amount, inside));
   };
   if (path.bytes != 0) {
     const auto bytes = static_cast<double>(path.bytes);
@@ -56,8 +56,8 @@ std::string exposed_by_device(const Snapshot& snapshot, std::int64_t Exposed::*m
   for (const TimeLineInfo& line : snapshot.time_lines) {
     const std::int64_t ns = Exposed::on(line.overlap).*member;
     if (snapshot.time_lines.size() < 2 || ns == Exposed::kAbsent) { continue; }
-    text += fmt::format("{}{} {} {}", text.empty() ? "" : ", ", printable(line.device), line.number,
-                        human_time(static_cast<double>(ns)));
+    text += detail::format("{}{} {} {}", text.empty() ? "" : ", ", printable(line.device), line.number,
+                           human_time(static_cast<double>(ns)));
   }
   return text;
 }
@@ -73,8 +73,8 @@ void exposed_lines(const Snapshot& snapshot, Lines& lines) {
     for (std::uint32_t path = 0; path < snapshot.paths.size(); ++path) {
       if (Exposed::what(snapshot, path) == which) { waits += snapshot.paths[path].device.n(); }
     }
-    lines.push_back(fmt::format("exposed {}: \u2264 {}, {} wait{} of streams", what,
-                                human_time(static_cast<double>(ns)), human_count(waits), plural(waits)));
+    lines.push_back(detail::format("exposed {}: \u2264 {}, {} wait{} of streams", what,
+                                   human_time(static_cast<double>(ns)), human_count(waits), plural(waits)));
     const std::string devices = exposed_by_device(snapshot, member);
     if (!devices.empty()) { lines.push_back("  in steps, at most: " + devices); }
   };
@@ -91,23 +91,24 @@ void overlap_lines(const Snapshot& snapshot, Lines& lines) {
     const auto time = [](std::int64_t ns) { return human_time(static_cast<double>(ns)); };
     const auto part = [&](const char* what, std::int64_t ns, std::int64_t exposed_ns) {
       return ns == 0 ? std::string()
-                     : fmt::format("{} \u2264 {}, of it \u2265 {} exposed; ", what, time(ns), time(exposed_ns));
+                     : detail::format("{} \u2264 {}, of it \u2265 {} exposed; ", what, time(ns), time(exposed_ns));
     };
-    lines.push_back(fmt::format("{} {}, spans alone, {} steps of {}: {}{}idle \u2265 {}", printable(line.device),
-                                line.number, human_count(line.steps), time(overlap.span_ns),
-                                part("communication", overlap.comm_ns, overlap.comm_exposed_least_ns),
-                                part("IO", overlap.io_ns, overlap.io_exposed_least_ns), time(overlap.idle_least_ns)));
+    lines.push_back(detail::format("{} {}, spans alone, {} steps of {}: {}{}idle \u2265 {}", printable(line.device),
+                                   line.number, human_count(line.steps), time(overlap.span_ns),
+                                   part("communication", overlap.comm_ns, overlap.comm_exposed_least_ns),
+                                   part("IO", overlap.io_ns, overlap.io_exposed_least_ns),
+                                   time(overlap.idle_least_ns)));
     if (overlap.maybe_idle != 0) {
-      lines.push_back(
-          fmt::format("  {} span{} of communication or IO may hold time in which the stream stood idle until the host "
-                      "submitted the work: only what came behind that counts as exposed",
-                      human_count(overlap.maybe_idle), plural(overlap.maybe_idle)));
+      lines.push_back(detail::format(
+          "  {} span{} of communication or IO may hold time in which the stream stood idle until the host "
+          "submitted the work: only what came behind that counts as exposed",
+          human_count(overlap.maybe_idle), plural(overlap.maybe_idle)));
     }
     if (overlap.undecided == 0) { continue; }
     lines.push_back(
-        fmt::format("  {} communication{} wholly inside computing: hidden or waited for, spans cannot tell; "
-                    "put a region of CommWait around the stream's wait",
-                    human_count(overlap.undecided), plural(overlap.undecided)));
+        detail::format("  {} communication{} wholly inside computing: hidden or waited for, spans cannot tell; "
+                       "put a region of CommWait around the stream's wait",
+                       human_count(overlap.undecided), plural(overlap.undecided)));
   }
 }
 
@@ -116,10 +117,10 @@ void warmup_lines(const Snapshot& snapshot, Lines& lines) {
     std::uint64_t steps = 0;
     for (const Series& series : snapshot.series) { steps += series.path == index ? series.warmup_steps : 0; }
     if (steps == 0) { continue; }
-    lines.push_back(fmt::format("warm-up: first {} Batch{} of {}{}, {}: in n, total, self and share only",
-                                human_count(steps), steps == 1 ? "" : "es", path_label(snapshot, index),
-                                is_job(snapshot) ? ", of all ranks together" : "",
-                                time_of(snapshot.paths[index].host.warmup_total_ns())));
+    lines.push_back(detail::format("warm-up: first {} Batch{} of {}{}, {}: in n, total, self and share only",
+                                   human_count(steps), steps == 1 ? "" : "es", path_label(snapshot, index),
+                                   is_job(snapshot) ? ", of all ranks together" : "",
+                                   time_of(snapshot.paths[index].host.warmup_total_ns())));
   }
 }
 
@@ -129,10 +130,10 @@ void halted_lines(const Snapshot& snapshot, Lines& lines) {
   const auto time = [](std::int64_t ns) { return human_time(static_cast<double>(ns)); };
   if (process.stopped_ns != 0 && !tells(snapshot.findings, "stopped")) {
     lines.push_back(
-        fmt::format("the process did not run for at least {} (stopped or starved)", time(process.stopped_ns)));
+        detail::format("the process did not run for at least {} (stopped or starved)", time(process.stopped_ns)));
   }
   if (process.suspended_ns != 0 && !tells(snapshot.findings, "slept")) {
-    lines.push_back(fmt::format("the machine slept for {}: not in these times", time(process.suspended_ns)));
+    lines.push_back(detail::format("the machine slept for {}: not in these times", time(process.suspended_ns)));
   }
 }
 
@@ -142,29 +143,29 @@ void process_lines(const Snapshot& snapshot, Lines& lines) {
   const auto cpu = static_cast<double>(snapshot.process.cpu_ns);
   const double ranks = ranks_in(snapshot);
   if (before >= kWorthALine * wall && before > 0) {
-    lines.push_back(fmt::format("run: begins with the first recording, {} before the Session", human_time(before)));
+    lines.push_back(detail::format("run: begins with the first recording, {} before the Session", human_time(before)));
   }
   const std::int64_t earlier = snapshot.process.earlier_sessions;
   if (earlier != 0) {
     lines.push_back(
-        fmt::format("run: totals, shares, steps and throughput hold what was recorded in {} earlier Session{} of "
-                    "this process, too",
-                    earlier, earlier == 1 ? "" : "s"));
+        detail::format("run: totals, shares, steps and throughput hold what was recorded in {} earlier Session{} of "
+                       "this process, too",
+                       earlier, earlier == 1 ? "" : "s"));
   }
   if (snapshot.process.cpu_ns == ProcessTimes::kUnknown) { return; }
-  lines.push_back(fmt::format("processor time: {} in {} of wall{} ({})", human_time(cpu), human_time(wall * ranks),
-                              of_ranks(snapshot), percent(cpu, wall * ranks)));
+  lines.push_back(detail::format("processor time: {} in {} of wall{} ({})", human_time(cpu), human_time(wall * ranks),
+                                 of_ranks(snapshot), percent(cpu, wall * ranks)));
 }
 
 void clock_line(const ClockInfo& clock, Lines& lines) {
-  std::string text = fmt::format("clock: {}, rate within {:.3g} ppm", printable(clock.name), clock.error_ppm);
+  std::string text = detail::format("clock: {}, rate within {:.3g} ppm", printable(clock.name), clock.error_ppm);
   if (clock.error_since_ns != 0) {
-    text += fmt::format(" since {} (before: {:.3g} ppm)", human_time(static_cast<double>(clock.error_since_ns)),
-                        clock.worst_error_ppm);
+    text += detail::format(" since {} (before: {:.3g} ppm)", human_time(static_cast<double>(clock.error_since_ns)),
+                           clock.worst_error_ppm);
   }
   text += ", an empty region reads " + human_time(static_cast<double>(clock.empty_region_ns));
   if (clock.fallbacks != 0) {
-    text += fmt::format(", changed {} time{} while running", clock.fallbacks, plural(clock.fallbacks));
+    text += detail::format(", changed {} time{} while running", clock.fallbacks, plural(clock.fallbacks));
   }
   lines.push_back(text);
 }
@@ -175,33 +176,34 @@ void run_lines(const Snapshot& snapshot, Lines& lines) {
   const auto overhead = static_cast<double>(snapshot.overhead_ns);
   const bool has_files = !snapshot.run.directory.empty();
   if (snapshot.trials != nullptr) {
-    lines.push_back(fmt::format("trials: {} of {}, in no other figure{}",
-                                human_time(static_cast<double>(snapshot.trials->took_ns)), human_time(wall),
-                                has_files ? "; trials.json has what they gave" : ""));
+    lines.push_back(detail::format("trials: {} of {}, in no other figure{}",
+                                   human_time(static_cast<double>(snapshot.trials->took_ns)), human_time(wall),
+                                   has_files ? "; trials.json has what they gave" : ""));
   }
   if (!snapshot.measurements.empty()) {
     double took_ns = 0;
     for (const auto& each : snapshot.measurements) { took_ns += static_cast<double>(each->took_ns); }
     // What another one of the name has replaced, and what an exception has ended, is not among them.
-    lines.push_back(fmt::format("measurements: at least {} of {}, in no other figure{}", human_time(took_ns),
-                                human_time(wall), has_files ? "; results.csv has what they found" : ""));
+    lines.push_back(detail::format("measurements: at least {} of {}, in no other figure{}", human_time(took_ns),
+                                   human_time(wall), has_files ? "; results.csv has what they found" : ""));
   }
-  lines.push_back(fmt::format("no region: {} of {} ({}) on the thread of the Session{}", human_time(uncovered),
-                              human_time(wall), percent(uncovered, wall),
-                              is_job(snapshot) ? ", on the rank where that is most" : ""));
-  lines.push_back(fmt::format("Takt's own cost: {} ({} of wall{}), an estimate over all threads, its own included",
-                              human_time(overhead), percent(overhead, wall * ranks_in(snapshot)), of_ranks(snapshot)));
+  lines.push_back(detail::format("no region: {} of {} ({}) on the thread of the Session{}", human_time(uncovered),
+                                 human_time(wall), percent(uncovered, wall),
+                                 is_job(snapshot) ? ", on the rank where that is most" : ""));
+  lines.push_back(detail::format("Takt's own cost: {} ({} of wall{}), an estimate over all threads, its own included",
+                                 human_time(overhead), percent(overhead, wall * ranks_in(snapshot)),
+                                 of_ranks(snapshot)));
   process_lines(snapshot, lines);
   clock_line(snapshot.clock, lines);
   if (snapshot.threads.size() > static_cast<std::size_t>(ranks_in(snapshot))) {
     const bool shared = std::any_of(snapshot.threads.begin(), snapshot.threads.end(),
                                     [](const ThreadInfo& thread) { return thread.name == ThreadInfo::kFurther; });
-    lines.push_back(fmt::format("threads: {}{}, whose times are added up: a share can pass 100 %",
-                                human_count(snapshot.threads.size()), shared ? " or more" : ""));
+    lines.push_back(detail::format("threads: {}{}, whose times are added up: a share can pass 100 %",
+                                   human_count(snapshot.threads.size()), shared ? " or more" : ""));
   }
   if (snapshot.run.world_size > 1 && snapshot.run.rank >= 0) {
-    lines.push_back(fmt::format("ranks: {} of {} alone, the others are not in this report", snapshot.run.rank,
-                                snapshot.run.world_size));
+    lines.push_back(detail::format("ranks: {} of {} alone, the others are not in this report", snapshot.run.rank,
+                                   snapshot.run.world_size));
   }
 }
 
@@ -285,26 +287,26 @@ void death_line(const Snapshot& snapshot, Lines& lines) {
   const std::string message = death.message.empty() ? "" : " (\"" + fit(printable(death.message), 500) + "\")";
   const std::string where =
       death.open.empty() ? "outside all regions" : "in " + path_label(snapshot, death.open.back());
-  lines.push_back(fmt::format("died of {}{} {}", printable(what), message, where));
+  lines.push_back(detail::format("died of {}{} {}", printable(what), message, where));
 }
 
 void missing_lines(const Snapshot& snapshot, Lines& lines) {
   for (const DeviceInfo& device : snapshot.devices) {
     const std::string name = printable(device.name);
     if (!device.unavailable.empty()) {
-      lines.push_back(fmt::format("{} is unavailable: {}", name, printable(device.unavailable)));
+      lines.push_back(detail::format("{} is unavailable: {}", name, printable(device.unavailable)));
     }
-    if (!device.caveat.empty()) { lines.push_back(fmt::format("{}: {}", name, printable(device.caveat))); }
+    if (!device.caveat.empty()) { lines.push_back(detail::format("{}: {}", name, printable(device.caveat))); }
   }
   for (const OpenRegion& open : snapshot.open) {
-    lines.push_back(fmt::format("unfinished: {} on {}, open {}", path_label(snapshot, open.path),
-                                on_thread(thread_label(snapshot, open.thread)),
-                                human_time(static_cast<double>(open.open_ns))));
+    lines.push_back(detail::format("unfinished: {} on {}, open {}", path_label(snapshot, open.path),
+                                   on_thread(thread_label(snapshot, open.thread)),
+                                   human_time(static_cast<double>(open.open_ns))));
   }
   for (const Loss& loss : snapshot.losses) {
     if (loss.what == "never_ended" && tells(snapshot.findings, loss.what)) { continue; }
     const std::string where = loss.where.empty() ? "" : " (" + fit_end(printable(loss.where), 60) + ")";
-    lines.push_back(fmt::format("note: {} x {}{}", human_count(loss.count), meaning_of(loss), where));
+    lines.push_back(detail::format("note: {} x {}{}", human_count(loss.count), meaning_of(loss), where));
   }
 }
 
@@ -314,7 +316,7 @@ std::string thread_label(const std::string& name) { return fit(printable(name), 
 
 std::string thread_label(const Snapshot& snapshot, std::uint32_t thread) {
   return thread < snapshot.threads.size() ? thread_label(snapshot.threads[thread].name)
-                                          : fmt::format("thread {}", thread);
+                                          : detail::format("thread {}", thread);
 }
 
 std::string path_label(const Snapshot& snapshot, std::uint32_t path, std::size_t columns) {

@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "report/path_notes.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "report/notes.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -35,9 +34,9 @@ void sampled_line(const Snapshot& snapshot, std::uint32_t index, std::vector<std
   if (path.skipped == 0) { return; }
   const char* const moved =
       has_child_beside(snapshot, index) ? "; what was inside the others stands one level higher" : "";
-  lines.push_back(fmt::format("sampled: {}, timed {} of {} entered; its times are of the timed ones{}",
-                              path_label(snapshot, index), human_count(path.host.n()),
-                              human_count(path.host.n() + path.skipped), moved));
+  lines.push_back(detail::format("sampled: {}, timed {} of {} entered; its times are of the timed ones{}",
+                                 path_label(snapshot, index), human_count(path.host.n()),
+                                 human_count(path.host.n() + path.skipped), moved));
 }
 
 bool is_inside_batch(const Snapshot& snapshot, std::uint32_t index) {
@@ -56,8 +55,8 @@ void inner_batches_line(const Snapshot& snapshot, std::vector<std::string>& line
     if (each.name == Batch.name() && is_inside_batch(snapshot, path)) { inner += each.host.n() + each.skipped; }
   }
   if (inner == 0) { return; }
-  lines.push_back(fmt::format("{} Batch{} began inside another one: only the outermost are steps", human_count(inner),
-                              inner == 1 ? "" : "es"));
+  lines.push_back(detail::format("{} Batch{} began inside another one: only the outermost are steps",
+                                 human_count(inner), inner == 1 ? "" : "es"));
 }
 
 /// What may have made the regions at `index` longer than those around them.
@@ -80,8 +79,8 @@ void longer_line(const Snapshot& snapshot, std::uint32_t index, std::vector<std:
   if (path.parent == PathStats::kNoParent || is_open(snapshot, path.parent)) { return; }
   const PathStats& above = snapshot.paths[path.parent];
   if (above.host.n() == 0 || path.host.total_ns() <= above.host.total_ns()) { return; }
-  lines.push_back(fmt::format("{} is longer than the region it is in: {}", path_label(snapshot, index),
-                              why_longer(snapshot, index)));
+  lines.push_back(detail::format("{} is longer than the region it is in: {}", path_label(snapshot, index),
+                                 why_longer(snapshot, index)));
 }
 
 /// Beside what a region measures it takes time of the one around it. Said where that is a tenth of what that one calls
@@ -95,9 +94,9 @@ void own_cost_line(const Snapshot& snapshot, std::uint32_t index, std::uint64_t 
   const auto self = static_cast<double>(path.self_ns);
   const double cost = std::min(static_cast<double>(inside) * outside, self);
   if (cost < kWorthALine * std::max(self, static_cast<double>(path.host.total_ns()))) { return; }
-  lines.push_back(fmt::format("self of {}: about {} of {} is Takt's, {} for each of {} regions inside",
-                              path_label(snapshot, index), human_time(cost), human_time(self), human_time(outside),
-                              human_count(inside)));
+  lines.push_back(detail::format("self of {}: about {} of {} is Takt's, {} for each of {} regions inside",
+                                 path_label(snapshot, index), human_time(cost), human_time(self), human_time(outside),
+                                 human_count(inside)));
 }
 
 /// How many regions were timed right inside each. Those that every() passed over cost less by far.
@@ -114,20 +113,20 @@ void add_few(const std::vector<std::string>& all, std::vector<std::string>& line
   constexpr std::size_t kFew = 3;
   const std::size_t few = std::min(all.size(), kFew);
   lines.insert(lines.end(), all.begin(), all.begin() + static_cast<std::ptrdiff_t>(few));
-  if (all.size() > few) { lines.push_back(fmt::format("  and so for {} more", all.size() - few)); }
+  if (all.size() > few) { lines.push_back(detail::format("  and so for {} more", all.size() - few)); }
 }
 
 void missing_spans_lines(const Snapshot& snapshot, std::uint32_t index, std::vector<std::string>& lines) {
   const PathStats& path = snapshot.paths[index];
   const std::string name = path_label(snapshot, index);
   if (path.device_pending != 0 || path.device_lost != 0) {
-    lines.push_back(fmt::format("stream spans not in this report: {}, {} pending, {} lost", name,
-                                human_count(path.device_pending), human_count(path.device_lost)));
+    lines.push_back(detail::format("stream spans not in this report: {}, {} pending, {} lost", name,
+                                   human_count(path.device_pending), human_count(path.device_lost)));
   }
   const std::uint64_t unbinned = path.host.histogram().unbinned() + path.device.histogram().unbinned();
   if (unbinned != 0) {
-    lines.push_back(fmt::format("percentiles: {} lacks {} duration{} for which there was no memory", name,
-                                human_count(unbinned), plural(unbinned)));
+    lines.push_back(detail::format("percentiles: {} lacks {} duration{} for which there was no memory", name,
+                                   human_count(unbinned), plural(unbinned)));
   }
 }
 

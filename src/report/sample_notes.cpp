@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "report/sample_notes.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "report/notes.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -64,7 +63,7 @@ std::string step_words(const Snapshot& snapshot, const EnergyOfSteps& of) {
   const std::string where =
       snapshot.series.size() < 2 ? "" : " of " + path_label(snapshot, snapshot.series[of.series].path, 40);
   const std::string item = of.joules_an_item > 0 ? ", " + human_energy(of.joules_an_item) + " a sample" : "";
-  return fmt::format(", {} a step{} \u00B1 {}{}", human_energy(of.joules_a_step), where, percent(of.error, 1), item);
+  return detail::format(", {} a step{} \u00B1 {}{}", human_energy(of.joules_a_step), where, percent(of.error, 1), item);
 }
 
 /// "1.23 kJ on cuda 0 (energy counter, every 100 ms), 2.05 J a step ± 3.0 %".
@@ -79,10 +78,10 @@ std::string energy_words(const Snapshot& snapshot, const std::vector<const Meter
   }
   const char* const nouns = kind == Meter::Kind::device ? "devices" : "machines' processors";
   const std::string where = meters.size() == 1 ? name_of(*meters.front())
-                                               : fmt::format("{} {}, {} to {} each", meters.size(), nouns,
-                                                             human_energy(least), human_energy(most));
-  return fmt::format("{} on {} ({}){}", human_energy(joules), where, source_of(*meters.front()),
-                     step_words(snapshot, energy_of_steps(snapshot, kind)));
+                                               : detail::format("{} {}, {} to {} each", meters.size(), nouns,
+                                                                human_energy(least), human_energy(most));
+  return detail::format("{} on {} ({}){}", human_energy(joules), where, source_of(*meters.front()),
+                        step_words(snapshot, energy_of_steps(snapshot, kind)));
 }
 
 /// The regions that took most, by all devices, or without one by the processors.
@@ -105,9 +104,9 @@ void region_line(const Snapshot& snapshot, Lines& lines) {
   std::string text;
   for (std::size_t at = 0; at < std::min(order.size(), kMostDevices); ++at) {
     const RegionEnergy& each = regions[order[at].second];
-    text += fmt::format("{}{} {} \u00B1 {} in {} call{}", at == 0 ? "" : ", ", fit(printable(order[at].second), 40),
-                        human_energy(each.joules), percent(each.error_joules, each.joules), human_count(each.calls),
-                        plural(each.calls));
+    text += detail::format("{}{} {} \u00B1 {} in {} call{}", at == 0 ? "" : ", ", fit(printable(order[at].second), 40),
+                           human_energy(each.joules), percent(each.error_joules, each.joules), human_count(each.calls),
+                           plural(each.calls));
   }
   if (!text.empty()) { lines.push_back("  in regions of five samples and more: " + text); }
 }
@@ -129,8 +128,8 @@ void energy_lines(const Snapshot& snapshot, Lines& lines) {
     if (!has_energy(each) || summed == MeterEnergy::kUnknown || std::abs(summed - counted) <= kTellBoth * counted) {
       continue;
     }
-    lines.push_back(fmt::format("  {}: its counter tells {}, its power comes to {}", name_of(each),
-                                human_energy(counted), human_energy(summed)));
+    lines.push_back(detail::format("  {}: its counter tells {}, its power comes to {}", name_of(each),
+                                   human_energy(counted), human_energy(summed)));
   }
 }
 
@@ -149,10 +148,10 @@ void add_memory(const Snapshot& snapshot, Meter::Kind kind, Quantity quantity, s
   for (const auto& [meter, memory] : known) {
     const std::string whole =
         meter->memory_bytes == 0 ? "" : " of " + human_bytes(static_cast<double>(meter->memory_bytes));
-    text += fmt::format("{}{} {}{}", text.empty() ? "" : "; ", name_of(*meter),
-                        human_bytes(static_cast<double>(memory->most)), whole);
+    text += detail::format("{}{} {}{}", text.empty() ? "" : "; ", name_of(*meter),
+                           human_bytes(static_cast<double>(memory->most)), whole);
   }
-  if (all > known.size()) { text += fmt::format(", the most of {}", all); }
+  if (all > known.size()) { text += detail::format(", the most of {}", all); }
 }
 
 void memory_line(const Snapshot& snapshot, Lines& lines) {
@@ -166,10 +165,10 @@ void memory_line(const Snapshot& snapshot, Lines& lines) {
 std::string slowed_words(const Meter& meter) {
   if (meter.slowed_ns == 0) { return ""; }
   const auto all = static_cast<double>(meter.last_ns) - static_cast<double>(meter.first_ns);
-  std::string text = fmt::format("slowed down {} of the time", percent(static_cast<double>(meter.slowed_ns), all));
+  std::string text = detail::format("slowed down {} of the time", percent(static_cast<double>(meter.slowed_ns), all));
   for (const SlowTime& each : meter.slowed) {
-    text += fmt::format("{} {} {}", &each == &meter.slowed.front() ? ":" : ",", words_of(each.why),
-                        percent(static_cast<double>(each.ns), all));
+    text += detail::format("{} {} {}", &each == &meter.slowed.front() ? ":" : ",", words_of(each.why),
+                           percent(static_cast<double>(each.ns), all));
   }
   return text;
 }
@@ -182,17 +181,20 @@ std::string use_words(const Meter& meter) {
     add("busy " + percent(busy->mean, 1000));
   }
   if (const QuantityFigures* power = meter.figures_of(Quantity::power)) {
-    const std::string limit =
-        meter.power_limit_mw == 0 ? "" : fmt::format(" of {:.0f} W", static_cast<double>(meter.power_limit_mw) / 1e3);
-    add(fmt::format("{:.0f} W{}", power->mean / 1e3, limit));
+    const std::string limit = meter.power_limit_mw == 0
+                                  ? ""
+                                  : detail::format(" of {:.0f} W", static_cast<double>(meter.power_limit_mw) / 1e3);
+    add(detail::format("{:.0f} W{}", power->mean / 1e3, limit));
   }
   if (const QuantityFigures* clock = meter.figures_of(Quantity::clock)) {
-    add(fmt::format("{:.0f} MHz", clock->mean));
-    if (clock->least > 0) { text += fmt::format(" (least {})", human_count(static_cast<std::uint64_t>(clock->least))); }
+    add(detail::format("{:.0f} MHz", clock->mean));
+    if (clock->least > 0) {
+      text += detail::format(" (least {})", human_count(static_cast<std::uint64_t>(clock->least)));
+    }
   }
   if (!text.empty()) { text += " on average"; }
   if (const QuantityFigures* heat = meter.figures_of(Quantity::temperature)) {
-    add(fmt::format("at most {:.0f} \u00B0C", static_cast<double>(heat->most) / 1e3));
+    add(detail::format("at most {:.0f} \u00B0C", static_cast<double>(heat->most) / 1e3));
   }
   if (const std::string slowed = slowed_words(meter); !slowed.empty()) { add(slowed); }
   return text;
@@ -229,9 +231,9 @@ void machine_line(const Meter& meter, Lines& lines) {
   const QuantityFigures* const cpu = meter.figures_of(Quantity::cpu_time);
   const auto all = (static_cast<double>(meter.last_ns) - static_cast<double>(meter.first_ns)) * meter.processors;
   if (cpu == nullptr || all <= 0 || cpu->change < 0) { return; }
-  lines.push_back(fmt::format("{}: {} of {} processor{} busy, with all that runs there", name_of(meter),
-                              percent(static_cast<double>(cpu->change), all), meter.processors,
-                              plural(meter.processors)));
+  lines.push_back(detail::format("{}: {} of {} processor{} busy, with all that runs there", name_of(meter),
+                                 percent(static_cast<double>(cpu->change), all), meter.processors,
+                                 plural(meter.processors)));
 }
 
 /// The energies of steps by the meters that are wanted, of each the one of the longest time; all of one Batch path.
@@ -310,13 +312,13 @@ void add_sample_caveats(const Snapshot& snapshot, Lines& lines) {
   for (const Meter& each : snapshot.meters) {
     if (!each.caveat.empty()) { lines.push_back(name_of(each) + ": " + fit(printable(each.caveat), 200)); }
     if (each.lost.empty()) { continue; }
-    lines.push_back(fmt::format("{}: no samples after {}: {}", name_of(each),
-                                human_time(static_cast<double>(each.last_ns)), fit(printable(each.lost), 200)));
+    lines.push_back(detail::format("{}: no samples after {}: {}", name_of(each),
+                                   human_time(static_cast<double>(each.last_ns)), fit(printable(each.lost), 200)));
   }
   std::string absent;
   for (const Unsampled& each : snapshot.unsampled) {
-    absent += fmt::format("{}{} ({})", absent.empty() ? "" : "; ", fit(printable(each.what), 80),
-                          fit(printable(each.why), 200));
+    absent += detail::format("{}{} ({})", absent.empty() ? "" : "; ", fit(printable(each.what), 80),
+                             fit(printable(each.why), 200));
   }
   if (!absent.empty()) { lines.push_back("not sampled: " + absent); }
 }

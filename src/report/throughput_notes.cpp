@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "report/throughput_notes.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "report/job_throughput.hpp"
 #include "report/notes.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -18,13 +17,13 @@ namespace {
 std::string why_no_interval(const Throughput& throughput) {
   switch (throughput.no_interval) {
     case NoInterval::few_stalls:
-      return fmt::format("about {} the scatter, it takes 10",
-                         throughput.stalls == 1 ? "1 stall makes" : human_count(throughput.stalls) + " stalls make");
+      return detail::format("about {} the scatter, it takes 10",
+                            throughput.stalls == 1 ? "1 stall makes" : human_count(throughput.stalls) + " stalls make");
     case NoInterval::correlated:
-      return fmt::format("its {} windows are still like their neighbours", throughput.windows);
+      return detail::format("its {} windows are still like their neighbours", throughput.windows);
     default:
       if (throughput.steps >= 128) { return "the slowest counts none of them"; }
-      return fmt::format("{} step periods, it takes 128", human_count(throughput.steps));
+      return detail::format("{} step periods, it takes 128", human_count(throughput.steps));
   }
 }
 
@@ -38,8 +37,8 @@ const char* why_no_throughput(const Snapshot& snapshot, const Series& series) {
 std::string items_rate(const Throughput& throughput) {
   const std::string rate = human_rate(throughput.items_per_s) + " samples/s, ";
   if (throughput.no_interval != NoInterval::none) { return rate + "no interval: " + why_no_interval(throughput); }
-  return fmt::format("{}95 % CI [{}, {}], n = {} windows", rate, human_rate(throughput.items_low),
-                     human_rate(throughput.items_high), human_count(throughput.windows));
+  return detail::format("{}95 % CI [{}, {}], n = {} windows", rate, human_rate(throughput.items_low),
+                        human_rate(throughput.items_high), human_count(throughput.windows));
 }
 
 /// What a region took of each step, on average.
@@ -69,8 +68,8 @@ std::string most_between(const Snapshot& snapshot, const Series& series, double 
   }
   if (is_empty) { return "; no region is there"; }
   if (most == PathStats::kNoParent) { return ""; }
-  return fmt::format("; {} takes {} of it", path_label(snapshot, most),
-                     human_time(ns_a_step(snapshot.paths[most], series)));
+  return detail::format("; {} takes {} of it", path_label(snapshot, most),
+                        human_time(ns_a_step(snapshot.paths[most], series)));
 }
 
 /// What a period holds beside its Batch, where that is a tenth of it or more.
@@ -84,8 +83,9 @@ void between_line(const Snapshot& snapshot, const Series& series, std::vector<st
   const double period = static_cast<double>(throughput.period_ns) / static_cast<double>(throughput.steps);
   const double between = period - batch;
   if (batch <= 0 || between < kWorthALine * period) { return; }
-  lines.push_back(fmt::format("  between two Batches: {} of each period of {} ({}){}", human_time(between),
-                              human_time(period), percent(between, period), most_between(snapshot, series, between)));
+  lines.push_back(detail::format("  between two Batches: {} of each period of {} ({}){}", human_time(between),
+                                 human_time(period), percent(between, period),
+                                 most_between(snapshot, series, between)));
 }
 
 }  // namespace
@@ -95,8 +95,8 @@ void add_job_throughput(const Snapshot& snapshot, std::vector<std::string>& line
   for (const JobThroughput& job : jobs) {
     const Throughput& throughput = job.throughput;
     const std::string items = throughput.items == 0 ? "" : items_rate(throughput) + "; ";
-    lines.push_back(fmt::format("{} of all ranks: {}{} steps/s, by the slowest ({})", path_label(snapshot, job.path),
-                                items, human_rate(throughput.steps_per_s), thread_label(job.slowest)));
+    lines.push_back(detail::format("{} of all ranks: {}{} steps/s, by the slowest ({})", path_label(snapshot, job.path),
+                                   items, human_rate(throughput.steps_per_s), thread_label(job.slowest)));
   }
   if (jobs.empty() && !snapshot.series.empty()) {
     lines.emplace_back("no throughput: on no rank a step period counts");
@@ -107,16 +107,17 @@ void add_throughput(const Snapshot& snapshot, const Series& series, std::vector<
   const Throughput& throughput = series.throughput;
   const std::string where = path_label(snapshot, series.path) + " on " + thread_label(snapshot, series.thread);
   if (throughput.steps == 0) {
-    lines.push_back(fmt::format("{}: no throughput, {}", where, why_no_throughput(snapshot, series)));
+    lines.push_back(detail::format("{}: no throughput, {}", where, why_no_throughput(snapshot, series)));
   } else {
     const std::string items = throughput.items == 0 ? "" : items_rate(throughput) + "; ";
-    lines.push_back(fmt::format("{}: {}{} steps/s", where, items, human_rate(throughput.steps_per_s)));
+    lines.push_back(detail::format("{}: {}{} steps/s", where, items, human_rate(throughput.steps_per_s)));
     between_line(snapshot, series, lines);
   }
   if (throughput.excluded_steps == 0) { return; }
-  lines.push_back(fmt::format("  left out: {} period{}, {} (Epoch boundaries, other Batches or steps not timed inside)",
-                              human_count(throughput.excluded_steps), plural(throughput.excluded_steps),
-                              human_time(static_cast<double>(throughput.excluded_ns))));
+  lines.push_back(
+      detail::format("  left out: {} period{}, {} (Epoch boundaries, other Batches or steps not timed inside)",
+                     human_count(throughput.excluded_steps), plural(throughput.excluded_steps),
+                     human_time(static_cast<double>(throughput.excluded_ns))));
 }
 
 }  // namespace detail

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "report/title.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
-
-#include <fmt/format.h>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -16,10 +15,10 @@ std::string title_of(const Snapshot& snapshot) {
                       : snapshot.finished ? "took"
                                           : "so far";
   // Several ranks that were added up have no number.
-  const std::string ranks =
-      run.rank < 0 ? fmt::format("{} ranks", run.world_size) : fmt::format("rank {} of {}", run.rank, run.world_size);
-  return fmt::format("Takt: {}, run {}, {}, {} {}", printable(run.name), printable(run.id), ranks, state,
-                     human_time(static_cast<double>(snapshot.wall_ns)));
+  const std::string ranks = run.rank < 0 ? detail::format("{} ranks", run.world_size)
+                                         : detail::format("rank {} of {}", run.rank, run.world_size);
+  return detail::format("Takt: {}, run {}, {}, {} {}", printable(run.name), printable(run.id), ranks, state,
+                        human_time(static_cast<double>(snapshot.wall_ns)));
 }
 
 }  // namespace detail

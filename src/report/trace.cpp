@@ -2,14 +2,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <takt/exporters/trace.hpp>
 
+#include "base/format.hpp"
 #include "base/json_text.hpp"
 #include "base/stream_file.hpp"
 #include "base/text.hpp"
 #include "report/counter_tracks.hpp"
 #include "report/trace_events.hpp"
 #include "report/track_lanes.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -43,7 +42,7 @@ constexpr std::uint32_t kFirstStream = 1'000'001;
 constexpr std::uint32_t kFirstLane = 2'000'001;
 
 /// "cuda 0", the first device of this kind that was seen.
-std::string name_of(const TimeLineInfo& line) { return fmt::format("{} {}", line.device, line.number); }
+std::string name_of(const TimeLineInfo& line) { return detail::format("{} {}", line.device, line.number); }
 
 std::uint32_t track_of(const Snapshot& snapshot, const Span& span) {
   return span.stream != Span::kHost              ? kFirstStream + span.stream
@@ -129,7 +128,7 @@ struct TraceExporter::Impl {
   void name_tracks(const Snapshot& snapshot) {
     const std::int64_t process = process_of(snapshot.run);
     if (first) {
-      const std::string label = fmt::format("{} rank {}", snapshot.run.name, snapshot.run.rank);
+      const std::string label = detail::format("{} rank {}", snapshot.run.name, snapshot.run.rank);
       add(detail::trace_metadata("process_name", process, 0, {{"name", label}}));
     }
     for (std::size_t index = 0; index < snapshot.threads.size(); ++index) {
@@ -150,8 +149,8 @@ struct TraceExporter::Impl {
   void name_lane(const Snapshot& snapshot, FurtherLane& lane) {
     std::string name = lane.stream != Span::kHost              ? stream_name(snapshot, lane.stream)
                        : lane.thread < snapshot.threads.size() ? snapshot.threads[lane.thread].name
-                                                               : fmt::format("thread {}", lane.track);
-    name += fmt::format(" ({})", lane.number);
+                                                               : detail::format("thread {}", lane.track);
+    name += detail::format(" ({})", lane.number);
     if (name == lane.name) { return; }
     add(detail::track_names(process_of(snapshot.run), lane.own_track, name, lane.track));
     lane.name = name;
@@ -177,9 +176,9 @@ struct TraceExporter::Impl {
       return other.time_line == stream.time_line && other.number == stream.number;
     };
     const auto end = snapshot.streams.begin() + static_cast<std::ptrdiff_t>(index);
-    std::string name = fmt::format("{} stream {}", name_of(snapshot.time_lines[stream.time_line]), stream.number);
+    std::string name = detail::format("{} stream {}", name_of(snapshot.time_lines[stream.time_line]), stream.number);
     if (std::none_of(snapshot.streams.begin(), end, is_same)) { return name; }
-    return fmt::format("{} ({})", name, snapshot.threads[stream.thread].name);
+    return detail::format("{} ({})", name, snapshot.threads[stream.thread].name);
   }
 
   /// Threads hand over late what ended on others, and streams what is done: lanes are given by the ends, lines written

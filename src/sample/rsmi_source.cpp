@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sample/rsmi_source.hpp"
 
-#include <fmt/format.h>
+#include "base/format.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -30,16 +30,16 @@ std::unique_ptr<SampleSource> RsmiSource::of_process() {
 std::string RsmiSource::told(int status) const {
   const char* words = nullptr;
   const bool said = rsmi_.status_string(status, &words) == kRsmiSuccess && words != nullptr;
-  return said ? words : fmt::format("error {}", status);
+  return said ? words : detail::format("error {}", status);
 }
 
 std::string RsmiSource::id_of(std::uint32_t index) const {
   std::uint64_t id = 0;
   if (rsmi_.unique_id != nullptr && rsmi_.unique_id(index, &id) == kRsmiSuccess) {
-    return fmt::format("GPU-{:016x}", id);
+    return detail::format("GPU-{:016x}", id);
   }
-  if (rsmi_.pci_id != nullptr && rsmi_.pci_id(index, &id) == kRsmiSuccess) { return fmt::format("PCI-{:x}", id); }
-  return fmt::format("AMD-{}", index);
+  if (rsmi_.pci_id != nullptr && rsmi_.pci_id(index, &id) == kRsmiSuccess) { return detail::format("PCI-{:x}", id); }
+  return detail::format("AMD-{}", index);
 }
 
 void RsmiSource::open(std::vector<Meter>& meters, std::vector<Unsampled>& unsampled) {
@@ -89,13 +89,13 @@ void RsmiSource::add(std::uint32_t index, std::vector<Meter>& meters, std::vecto
   Meter meter;
   meter.kind = Meter::Kind::device;
   meter.number = index;
-  meter.name = fmt::format("hip {}", devices());
+  meter.name = detail::format("hip {}", devices());
   meter.id = id_of(index);
   meter.quantities =
       add_device({Quantity::energy, Quantity::power, Quantity::memory, Quantity::utilization, Quantity::temperature});
   if (meter.quantities.empty()) {
     devices_.pop_back();
-    unsampled.push_back({fmt::format("AMD GPU {}", index), trouble()});
+    unsampled.push_back({detail::format("AMD GPU {}", index), trouble()});
     return;
   }
   char name[128] = {};

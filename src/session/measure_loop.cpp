@@ -4,6 +4,7 @@
 
 #include <takt/device.hpp>
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "measure/measured_costs.hpp"
 #include "measure/measured_times.hpp"
@@ -13,7 +14,6 @@
 #include "sample/kernel_file.hpp"
 #include "session/stream_wait.hpp"
 
-#include <fmt/format.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -144,9 +144,9 @@ std::string MeasureLoop::why_no_energy(const MeterWindow& window) const {
   const double between_ns = static_cast<double>(window.figures.interval_ns);
   const double enough = std::ceil((EnergyBooks::kLeastSamples + 1) * between_ns / std::max(found_.host.mean_ns, 1.0));
   const double runs = std::max(enough, static_cast<double>(found_.host.n + 1));
-  return fmt::format("{} values of it fall into the runs, and it takes {}: with samples every {} that is about {} runs",
-                     values, EnergyBooks::kLeastSamples, human_time(between_ns),
-                     human_count(static_cast<std::uint64_t>(runs)));
+  return detail::format(
+      "{} values of it fall into the runs, and it takes {}: with samples every {} that is about {} runs", values,
+      EnergyBooks::kLeastSamples, human_time(between_ns), human_count(static_cast<std::uint64_t>(runs)));
 }
 
 /// Energy is known once there is a sample behind the end: waits for that.

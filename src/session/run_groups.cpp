@@ -4,9 +4,8 @@
 
 #include <takt/error.hpp>
 
+#include "base/format.hpp"
 #include "base/text.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -25,18 +24,18 @@ bool is_of_a_group_name(char each) noexcept {
 void RunGroups::set(std::string_view name, int number) {
   if (name.empty() || name.size() > kLongestName || !std::all_of(name.begin(), name.end(), is_of_a_group_name)) {
     throw Error(
-        fmt::format("takt: Session::group() was given the name \"{}\"; a name has 1 to {} letters, digits, '_', '-' "
-                    "and '.', such as \"stage\"",
-                    fit(printable(name), 60), kLongestName));
+        detail::format("takt: Session::group() was given the name \"{}\"; a name has 1 to {} letters, digits, '_', '-' "
+                       "and '.', such as \"stage\"",
+                       fit(printable(name), 60), kLongestName));
   }
   if (number < 0) {
-    throw Error(fmt::format("takt: Session::group(\"{}\", {}): numbers of groups begin at 0", name, number));
+    throw Error(detail::format("takt: Session::group(\"{}\", {}): numbers of groups begin at 0", name, number));
   }
   if (groups_.size() == kMost && groups_.find(name) == groups_.end()) {
     throw Error(
-        fmt::format("takt: Session::group(\"{}\", {}): a rank is in {} groups at most; name only what makes its "
-                    "work differ",
-                    name, number, kMost));
+        detail::format("takt: Session::group(\"{}\", {}): a rank is in {} groups at most; name only what makes its "
+                       "work differ",
+                       name, number, kMost));
   }
   groups_.insert_or_assign(std::string(name), number);
 }

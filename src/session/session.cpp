@@ -4,13 +4,12 @@
 #include <takt/session.hpp>
 
 #include "base/fault.hpp"
+#include "base/format.hpp"
 #include "base/not_cancelled.hpp"
 #include "process/diversion.hpp"
 #include "session/own_cost.hpp"
 #include "session/run_identity.hpp"
 #include "session/session_impl.hpp"
-
-#include <fmt/format.h>
 
 #include <sched.h>
 #include <atomic>
@@ -111,8 +110,8 @@ void Session::param(std::string_view name, std::string_view value) {
 
 void Session::param_real(std::string_view name, double value, bool single_precision) {
   // The shortest text that reads back as the same number.
-  param(name,
-        std::string_view(single_precision ? fmt::format("{}", static_cast<float>(value)) : fmt::format("{}", value)));
+  param(name, std::string_view(single_precision ? detail::format("{}", static_cast<float>(value))
+                                                : detail::format("{}", value)));
 }
 
 void Session::tag(std::string_view name, std::string_view value) {

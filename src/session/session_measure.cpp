@@ -6,6 +6,7 @@
 #include <takt/measure.hpp>
 
 #include "base/fault.hpp"
+#include "base/format.hpp"
 #include "base/quiet_signals.hpp"
 #include "base/repaired_name.hpp"
 #include "base/text.hpp"
@@ -14,8 +15,6 @@
 #include "report/results_text.hpp"
 #include "session/measure_loop.hpp"
 #include "session/session_impl.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -32,22 +31,22 @@ constexpr std::size_t kMostMeasurements = 1'000;  // in one run
 constexpr std::size_t kMostKeptRuns = 100'000;    // of all of them
 
 void refuse_option(const char* option, double value, const std::string& cure) {
-  throw Error(fmt::format("takt: MeasureOptions::{} is {}; {}", option, value, cure));
+  throw Error(detail::format("takt: MeasureOptions::{} is {}; {}", option, value, cure));
 }
 
 void check_measure(std::string_view name, const MeasureOptions& options) {
   if (name.empty()) { throw Error("takt: measure() takes a name, such as model and batch size"); }
   if (options.warmup < 0 || options.warmup > kMostWarmup) {
-    refuse_option("warmup", options.warmup, fmt::format("0 to {} calls can be", kMostWarmup));
+    refuse_option("warmup", options.warmup, detail::format("0 to {} calls can be", kMostWarmup));
   }
   if (options.runs < 1 || static_cast<std::size_t>(options.runs) > kMostMeasuredRuns) {
-    refuse_option("runs", options.runs, fmt::format("1 to {} can be measured", kMostMeasuredRuns));
+    refuse_option("runs", options.runs, detail::format("1 to {} can be measured", kMostMeasuredRuns));
   }
   if (!(options.interval >= 0 && options.interval < 1)) {
     refuse_option("interval", options.interval, "a share of the median lies above 0 and below 1; 0 is exactly `runs`");
   }
   if (!(options.seconds >= 0 && options.seconds <= kMostMeasureSeconds)) {
-    refuse_option("seconds", options.seconds, fmt::format("0 (however long) to {} can be", kMostMeasureSeconds));
+    refuse_option("seconds", options.seconds, detail::format("0 (however long) to {} can be", kMostMeasureSeconds));
   }
   if (options.items < 1) { refuse_option("items", static_cast<double>(options.items), "a run has 1 item or more"); }
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // Trials: where a loop's come from, and where their results go.
+#include "base/format.hpp"
 #include "session/session_impl.hpp"
 
 #include <takt/error.hpp>
@@ -12,8 +13,6 @@
 #include "report/trials_json.hpp"
 #include "report/trials_report.hpp"
 #include "session/trial_loop.hpp"
-
-#include <fmt/format.h>
 
 #include <cmath>
 #include <cstdio>
@@ -29,16 +28,16 @@ constexpr const char* kTrialsFile = "trials.json";
 /// \throws Error for what cannot be.
 void check_options(const TrialOptions& options) {
   if (options.steps < 1 || options.steps > kMostTrialSteps) {
-    throw Error(fmt::format("takt: TrialOptions::steps is {}; a trial has 1 to {}", options.steps, kMostTrialSteps));
+    throw Error(detail::format("takt: TrialOptions::steps is {}; a trial has 1 to {}", options.steps, kMostTrialSteps));
   }
   if (!std::isfinite(options.seconds) || options.seconds < 0 ||
       options.seconds > static_cast<double>(kMostTrialSeconds)) {
-    throw Error(fmt::format("takt: TrialOptions::seconds is {}; a trial has 0 (however long) to {}", options.seconds,
-                            kMostTrialSeconds));
+    throw Error(detail::format("takt: TrialOptions::seconds is {}; a trial has 0 (however long) to {}", options.seconds,
+                               kMostTrialSeconds));
   }
   if (options.items < 0) {
-    throw Error(fmt::format("takt: TrialOptions::items is {}; a batch has 1 or more, and 0 means that it tells itself",
-                            options.items));
+    throw Error(detail::format(
+        "takt: TrialOptions::items is {}; a batch has 1 or more, and 0 means that it tells itself", options.items));
   }
 }
 
@@ -56,9 +55,9 @@ void SessionImpl::set_trials(const std::shared_ptr<const TrialResults>& trials) 
   if (trials->went_on && !trials->restored) {
     report_fault(
         "trials.moved",
-        fmt::format("the loop goes on after its trials without TrialOptions::save and restore: weights and random "
-                    "state have moved by {} steps, and {} batches were taken from the loader",
-                    trials->steps_done, trials->batches_taken));
+        detail::format("the loop goes on after its trials without TrialOptions::save and restore: weights and random "
+                       "state have moved by {} steps, and {} batches were taken from the loader",
+                       trials->steps_done, trials->batches_taken));
   }
   if (!prints()) { return; }
   std::fputs(

@@ -5,6 +5,7 @@
 #include <takt/device.hpp>
 
 #include "base/fault.hpp"
+#include "base/format.hpp"
 #include "base/words.hpp"
 #include "process/diversion.hpp"
 #include "process/process.hpp"
@@ -12,8 +13,6 @@
 #include "session/session_impl.hpp"
 #include "session/stream_wait.hpp"
 #include "trials/trial_finding.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
@@ -183,8 +182,8 @@ const char* TrialLoop::why_no_more(bool can_begin_again) const noexcept {
 void TrialLoop::data_ended(bool can_begin_again) {
   in_step_ = false;  // it had no batch
   cut(trial_steps_ == 0 && batches_ == 0 ? "the loader gave no batch"
-                                         : fmt::format("the data ended after {} batch{}, and {}", batches_,
-                                                       batches_ == 1 ? "" : "es", why_no_more(can_begin_again)));
+                                         : detail::format("the data ended after {} batch{}, and {}", batches_,
+                                                          batches_ == 1 ? "" : "es", why_no_more(can_begin_again)));
   if (!options_.go_on) { return; }
   report_fault_once("trials.untrained",
                     "nothing was trained after the trials: they were cut off where the data ended, and so the loop "
@@ -223,8 +222,8 @@ void TrialLoop::end_copy(std::uint64_t begun) noexcept { step_.copy_ns += trial_
 
 /// What is left of the trials does not run. Steps that were whole count.
 void TrialLoop::cut(const std::string& why) {
-  const std::string number = is_measured() ? fmt::format("trial {}", plan().number) : "the warm-up";
-  cut_ = fmt::format("in {} of {}: {}", number, to_string(plan().kind), why);
+  const std::string number = is_measured() ? detail::format("trial {}", plan().number) : "the warm-up";
+  cut_ = detail::format("in {} of {}: {}", number, to_string(plan().kind), why);
   in_step_ = false;
   plans_.resize(at_ + 1);
   if (in_trial_) {

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "trials/trial_finding.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
@@ -14,10 +13,12 @@ namespace detail {
 namespace {
 
 /// "90.0", "376.5", "1 234".
-std::string told_rate(double per_s) { return per_s < 999.95 ? fmt::format("{:.1f}", per_s) : human_rate(per_s); }
+std::string told_rate(double per_s) { return per_s < 999.95 ? detail::format("{:.1f}", per_s) : human_rate(per_s); }
 /// "9.1", "252", "1 234".
 std::string short_rate(double per_s) {
-  return per_s < 100 ? fmt::format("{:.1f}", per_s) : per_s < 999.5 ? fmt::format("{:.0f}", per_s) : human_rate(per_s);
+  return per_s < 100     ? detail::format("{:.1f}", per_s)
+         : per_s < 999.5 ? detail::format("{:.0f}", per_s)
+                         : human_rate(per_s);
 }
 
 /// The three rates, and what FULL is of the slower of the two others.
@@ -85,23 +86,23 @@ void conclude_trials(TrialResults& results) {
   };
   if (rates.high < kBound) {
     tell("no_overlap",
-         fmt::format("loading and computing do not overlap: FULL {} of min({}, {})", short_rate(rates.full.per_s),
-                     short_rate(rates.io.per_s), short_rate(rates.synthetic.per_s)));
+         detail::format("loading and computing do not overlap: FULL {} of min({}, {})", short_rate(rates.full.per_s),
+                        short_rate(rates.io.per_s), short_rate(rates.synthetic.per_s)));
   } else if (rates.low > 1 / kBound) {
     results.untold =
         "FULL is faster than the slower of IO and SYNTHETIC, which it cannot be: the pace of one has changed";
   } else if (rates.low < kBound && !is_one_alone(rates)) {
-    results.untold = fmt::format("FULL is {:.2f} to {:.2f} of the slower of IO and SYNTHETIC, and the bound is {}",
-                                 rates.low, rates.high, kBound);
+    results.untold = detail::format("FULL is {:.2f} to {:.2f} of the slower of IO and SYNTHETIC, and the bound is {}",
+                                    rates.low, rates.high, kBound);
   } else if (rates.io.high < rates.synthetic.low) {
-    tell("input_bound", fmt::format("input-bound: FULL {} {}/s is what IO gives ({}); the model could take {}",
-                                    told_rate(rates.full.per_s), results.unit, told_rate(rates.io.per_s),
-                                    told_rate(rates.synthetic.per_s)));
+    tell("input_bound", detail::format("input-bound: FULL {} {}/s is what IO gives ({}); the model could take {}",
+                                       told_rate(rates.full.per_s), results.unit, told_rate(rates.io.per_s),
+                                       told_rate(rates.synthetic.per_s)));
   } else if (rates.synthetic.high < rates.io.low) {
     tell("compute_bound",
-         fmt::format("compute-bound: FULL {} {}/s is what the model takes ({}); the loader could give {}",
-                     told_rate(rates.full.per_s), results.unit, told_rate(rates.synthetic.per_s),
-                     told_rate(rates.io.per_s)));
+         detail::format("compute-bound: FULL {} {}/s is what the model takes ({}); the loader could give {}",
+                        told_rate(rates.full.per_s), results.unit, told_rate(rates.synthetic.per_s),
+                        told_rate(rates.io.per_s)));
   } else {
     results.untold = "the intervals of IO and SYNTHETIC overlap: which of them is slower is not known";
   }

@@ -5,13 +5,12 @@
 #include <takt/job.hpp>
 
 #include "base/fault.hpp"
+#include "base/format.hpp"
 #include "base/losses.hpp"
 #include "mlflow/mlflow_messages.hpp"
 #include "mlflow/mlflow_system.hpp"
 #include "trackers/findings_text.hpp"
 #include "trackers/job_metrics.hpp"
-
-#include <fmt/format.h>
 
 #include <memory>
 #include <thread>
@@ -110,8 +109,8 @@ bool MlflowClient::take(const Snapshot& snapshot, bool killed, std::uint64_t jou
   if (!snapshot.spans.empty()) { ending_.note_trace(); }
   if (points_.nans() != 0) {
     lines_.report("mlflow.nan",
-                  fmt::format("{} metrics were not a number, which MLflow cannot be sent twice; they are left out",
-                              points_.nans()));
+                  detail::format("{} metrics were not a number, which MLflow cannot be sent twice; they are left out",
+                                 points_.nans()));
   }
   tell_renamed();
   if (snapshot.finished && !ending_.finished()) {
@@ -190,8 +189,8 @@ bool MlflowClient::logged_in(Time until) {
       not_before_ = steady_clock::now() + login_->wait();
       if (!login_->problem().empty()) {
         lines_.report("mantik.away",
-                      fmt::format("{}. It is tried again, {} points wait{}", login_->problem(), queue().points(),
-                                  lines_.with_sync("; ", " sends what the run cannot")));
+                      detail::format("{}. It is tried again, {} points wait{}", login_->problem(), queue().points(),
+                                     lines_.with_sync("; ", " sends what the run cannot")));
       }
       return false;
     case MantikLogin::State::refused:
@@ -303,8 +302,8 @@ void MlflowClient::try_again(const HttpReply& reply) {
   trouble_ = lines_.told(reply);
   lines_.report(
       "mlflow.away",
-      fmt::format("MLflow at {} does not answer as it should: {}. It is tried again, {} points wait{}", http_.url(),
-                  trouble_, queue().points(), lines_.with_sync("; ", " sends what the run cannot")));
+      detail::format("MLflow at {} does not answer as it should: {}. It is tried again, {} points wait{}", http_.url(),
+                     trouble_, queue().points(), lines_.with_sync("; ", " sends what the run cannot")));
 }
 
 /// Where the server fails over what it is sent, and would again, that is not sent from here any more.

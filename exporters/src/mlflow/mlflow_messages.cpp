@@ -3,11 +3,10 @@
 #include "mlflow/mlflow_messages.hpp"
 
 #include "base/fault.hpp"
+#include "base/format.hpp"
 #include "base/json_text.hpp"
 #include "trackers/json_walk.hpp"
 #include "trackers/user_name.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -98,7 +97,7 @@ HttpRequest mlflow_put(const std::string& artifact_path, const MlflowAttachment&
 
 std::string mlflow_nonce() {
   std::random_device device;
-  return fmt::format("{:08x}{:08x}{:08x}{:08x}", device(), device(), device(), device());
+  return detail::format("{:08x}{:08x}{:08x}{:08x}", device(), device(), device(), device());
 }
 
 bool mlflow_may_pass(int status) {
@@ -203,7 +202,7 @@ std::string mlflow_create_body(const RunInfo& run, const MlflowOptions& options,
   tag("takt.world_size", std::to_string(run.world_size));
   tag("takt.attempt", std::to_string(run.attempt));
   const bool one_of_many = options.all_ranks && run.world_size > 1;
-  const JsonText body = {{"run_name", one_of_many ? fmt::format("{} rank-{:04}", run.name, run.rank) : run.name},
+  const JsonText body = {{"run_name", one_of_many ? detail::format("{} rank-{:04}", run.name, run.rank) : run.name},
                          {"start_time", run.start_unix_ns / 1'000'000},
                          {"tags", tags}};
   return body.text();

@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mlflow/mlflow_start.hpp"
 
+#include "base/format.hpp"
 #include "base/json_text.hpp"
 #include "mlflow/mantik_login.hpp"
 #include "mlflow/mlflow_messages.hpp"
-
-#include <fmt/format.h>
 
 #include <cerrno>
 
@@ -102,7 +101,7 @@ HttpRequest MlflowStart::request() {
       JsonText ids = JsonText::array();
       ids.push_back(experiment_id_);
       const JsonText body = {{"experiment_ids", ids},
-                             {"filter", fmt::format("tags.`{}` = '{}'", kMlflowNonce, nonce_)},
+                             {"filter", detail::format("tags.`{}` = '{}'", kMlflowNonce, nonce_)},
                              {"max_results", 1}};
       return mlflow_post("runs/search", body.text());
     }

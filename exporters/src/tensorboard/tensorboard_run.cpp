@@ -6,10 +6,9 @@
 
 #include "base/fault.hpp"
 #include "base/file.hpp"
+#include "base/format.hpp"
 #include "base/nanoseconds.hpp"
 #include "tensorboard/tensorboard_events.hpp"
-
-#include <fmt/format.h>
 
 #include <cctype>
 #include <cerrno>
@@ -34,7 +33,7 @@ std::string file_of_process(const RunInfo& run) {
   for (char& each : host) {
     if (std::isalnum(static_cast<unsigned char>(each)) == 0 && each != '-' && each != '.') { each = '_'; }
   }
-  return fmt::format("events.out.tfevents.{:010}.{}.{}.takt", run.start_unix_ns / kSecondNs, host, run.pid);
+  return detail::format("events.out.tfevents.{:010}.{}.{}.takt", run.start_unix_ns / kSecondNs, host, run.pid);
 }
 
 /// What the name of a file with figures over ranks begins with; behind it stands how many ranks. TensorBoard reads
@@ -65,15 +64,15 @@ std::shared_ptr<const FolderFiles> tensorboard_folder(const std::string& logdir,
   if (!root.is_open() && !make_directories(logdir, ignored)) {
     error = tensorboard_fault("make the folder", logdir, errno);
   }
-  const std::string own = fmt::format("rank-{}-{}-{}", run.rank, run.attempt, run.pid);
+  const std::string own = detail::format("rank-{}-{}-{}", run.rank, run.attempt, run.pid);
   const std::string named = name_part(run.directory);
   return std::make_shared<FolderFiles>(
       entered(entered(root, run.id, error), is_entry_name(named) ? named : own, error));
 }
 
 std::string tensorboard_fault(const char* what, const std::string& path, int number) {
-  return fmt::format("cannot {} {}: {}; make room, or set TAKT_TENSORBOARD_DIR to a folder that can be written", what,
-                     path, std::system_category().message(number));
+  return detail::format("cannot {} {}: {}; make room, or set TAKT_TENSORBOARD_DIR to a folder that can be written",
+                        what, path, std::system_category().message(number));
 }
 
 std::string tensorboard_file(const RunInfo& run, bool every_step) {
@@ -131,7 +130,7 @@ void TensorboardRun::add_histograms(const Snapshot& snapshot, const MetricPoint&
 
 bool TensorboardRun::take_job(const Snapshot& snapshot) {
   const std::string stem = ranks_stem(snapshot.run);
-  const std::string name = fmt::format("{}{:0{}}", stem, snapshot.job->wall.ranks, kRanksDigits);
+  const std::string name = detail::format("{}{:0{}}", stem, snapshot.job->wall.ranks, kRanksDigits);
   std::vector<std::string> earlier;
   for (std::string& each : folder_->names()) {
     if (!is_ranks_file(each, stem)) { continue; }

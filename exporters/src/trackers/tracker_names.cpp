@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "trackers/tracker_names.hpp"
 
+#include "base/format.hpp"
 #include "base/short_hash.hpp"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 TAKT_BEGIN_NAMESPACE
@@ -50,7 +50,7 @@ std::string tracker_name(std::string_view name, std::size_t longest, std::uint32
   std::string out = normal(only_safe(name));
   if (out == name && out.size() <= longest && !out.empty() && salt == 0) { return out; }
   if (out.size() > longest - kHashLength) { out.resize(longest - kHashLength); }
-  return out + fmt::format("_{:08x}", short_hash(name, salt));
+  return out + detail::format("_{:08x}", short_hash(name, salt));
 }
 
 std::string valid_utf8(std::string_view text) {
@@ -61,7 +61,7 @@ std::string valid_utf8(std::string_view text) {
 std::string utf8_name(std::string_view name, std::uint32_t salt) {
   std::string out = valid_utf8(name);
   if (out == name && !out.empty() && salt == 0) { return out; }
-  return out + fmt::format("_{:08x}", short_hash(name, salt));
+  return out + detail::format("_{:08x}", short_hash(name, salt));
 }
 
 std::string TrackerNames::stem(const std::string& name, std::size_t room) const {

@@ -5,11 +5,11 @@
 #include <takt/error.hpp>
 
 #include "base/fault.hpp"
+#include "base/format.hpp"
 #include "trackers/tracker_names.hpp"
 #include "wandb/wandb_folder.hpp"
 #include "wandb/wandb_key.hpp"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -96,7 +96,7 @@ WandbIdentity wandb_identity(const RunInfo& run, const WandbOptions& options, co
   };
   WandbIdentity identity;
   identity.id = either(options.run_id, id);
-  if (one_of_many && !options.run_id.empty()) { identity.id += fmt::format("-{}", run.rank); }
+  if (one_of_many && !options.run_id.empty()) { identity.id += detail::format("-{}", run.rank); }
   identity.resume =
       !options.run_id.empty() && (options.resume == WandbResume::allow || options.resume == WandbResume::must);
   identity.entity = valid_utf8(options.entity);
@@ -104,7 +104,7 @@ WandbIdentity wandb_identity(const RunInfo& run, const WandbOptions& options, co
   identity.group = either(options.group, one_of_many ? run.id : "");
   identity.job_type = either(options.job_type, one_of_many ? "rank" : "");
   identity.name = either(options.name, run.name);
-  if (one_of_many) { identity.name += fmt::format(" rank-{:04}", run.rank); }
+  if (one_of_many) { identity.name += detail::format(" rank-{:04}", run.rank); }
   identity.notes = valid_utf8(options.notes);
   for (const std::string& tag : options.tags) { identity.tags.push_back(valid_utf8(tag)); }
   identity.sweep_id = valid_utf8(options.sweep_id);

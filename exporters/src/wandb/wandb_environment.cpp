@@ -3,12 +3,12 @@
 #include "wandb/wandb_environment.hpp"
 
 #include "base/file.hpp"
+#include "base/format.hpp"
 #include "base/nanoseconds.hpp"
 #include "trackers/git_state.hpp"
 #include "trackers/tracker_names.hpp"
 #include "wandb/wandb_records.hpp"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -170,7 +170,7 @@ std::string rfc3339(std::int64_t seconds, std::int64_t ns) {
   ::gmtime_r(&time, &parts);
   std::array<char, 32> text = {};
   std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &parts);
-  return fmt::format("{}.{:09}Z", text.data(), ns);
+  return detail::format("{}.{:09}Z", text.data(), ns);
 }
 
 /// Field 1 and 2 of a message that has numbers.
@@ -268,7 +268,7 @@ WandbEnvironment wandb_environment(const WandbOptions& options, const std::strin
   if (!options.metadata) { return environment; }
   environment.known = true;
   struct utsname name = {};
-  if (::uname(&name) == 0) { environment.os = fmt::format("{}-{}-{}", name.sysname, name.release, name.machine); }
+  if (::uname(&name) == 0) { environment.os = detail::format("{}-{}-{}", name.sysname, name.release, name.machine); }
   read_command(system, options, environment);
   read_cpus(system, environment);
   read_memory(system, environment);

@@ -5,9 +5,8 @@
 #include <takt/error.hpp>
 
 #include "base/fault.hpp"
+#include "base/format.hpp"
 #include "wandb/wandb_folder.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -117,7 +116,7 @@ WandbFiles::Outcome WandbFiles::answered(const HttpReply& reply) {
     return Outcome::lost;
   }
   // Answers of stores repeat what was signed, so that only the number is told.
-  lose(reply.status == 0 ? reply.error : fmt::format("HTTP {}", reply.status));
+  lose(reply.status == 0 ? reply.error : detail::format("HTTP {}", reply.status));
   return Outcome::lost;
 }
 

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "wandb/wandb_old_log.hpp"
 
+#include "base/format.hpp"
 #include "trackers/tracker_names.hpp"
 #include "wandb/wandb_log_reader.hpp"
 #include "wandb/wandb_replay.hpp"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <utility>
@@ -36,7 +36,7 @@ std::string owner_fault(const WandbLog& log, std::uint64_t bytes) {
   if (status.st_uid != ::geteuid()) { return "it belongs to another user"; }
   if (status.st_nlink != 1) { return "it is there under another name as well (a hard link)"; }
   if (static_cast<std::uint64_t>(status.st_size) < bytes) {
-    return fmt::format("it has {} bytes, and {} when it was left", status.st_size, bytes);
+    return detail::format("it has {} bytes, and {} when it was left", status.st_size, bytes);
   }
   return "";
 }
@@ -68,14 +68,14 @@ std::string wandb_old_log_fault(const WandbLog& log, const std::string& path, co
     if (std::string json = replay.summary_value(name); json != "null") { found.notes[name] = std::move(json); }
   }
   if (reader.position() != cursor.bytes) {
-    return fmt::format("no record ends at byte {}, where it was left", cursor.bytes);
+    return detail::format("no record ends at byte {}, where it was left", cursor.bytes);
   }
   if (replay.identity().id != id || !is_of_run(replay.config_value("takt"), run)) {
     return "it is that of another run";
   }
   const auto rows = static_cast<std::int64_t>(replay.lines());
   if (records != cursor.records || rows != cursor.rows || replay.events() != cursor.events) {
-    return fmt::format(
+    return detail::format(
         "it has {} records, {} rows and {} lines on the system up to byte {}, and had {}, {} and {} when it was left",
         records, rows, replay.events(), cursor.bytes, cursor.records, cursor.rows, cursor.events);
   }

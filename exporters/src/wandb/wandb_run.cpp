@@ -9,6 +9,7 @@
 
 #include "base/fault.hpp"
 #include "base/file.hpp"
+#include "base/format.hpp"
 #include "base/losses.hpp"
 #include "base/nanoseconds.hpp"
 #include "trackers/findings_text.hpp"
@@ -16,8 +17,6 @@
 #include "trackers/tracker_names.hpp"
 #include "wandb/wandb_folder.hpp"
 #include "wandb/wandb_system.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -104,7 +103,7 @@ void WandbRun::write_head(const Snapshot& snapshot, const WandbIdentity& identit
   if (environment_.known) {
     // A run may be continued: each of its processes is a writer.
     const std::string writer =
-        valid_utf8(fmt::format("{}-{}-{}", snapshot.run.id, snapshot.run.rank, identity.start_unix_ns));
+        valid_utf8(detail::format("{}-{}-{}", snapshot.run.id, snapshot.run.rank, identity.start_unix_ns));
     log_.append(
         records_.environment(wandb_environment_message(environment_, identity.host, identity.start_unix_ns, writer)));
   }
@@ -320,7 +319,8 @@ void WandbRun::add_notes(const Snapshot& snapshot) {
 void WandbRun::add_summary(std::int64_t wall_ns) {
   summary_due_ns_ = wall_ns + kSummaryNs;
   WandbItems changed = summary_.changed();
-  changed.push_back({"_wandb", fmt::format(R"({{"runtime":{}}})", wall_ns / kSecondNs)});  // what W&B shows as duration
+  changed.push_back(
+      {"_wandb", detail::format(R"({{"runtime":{}}})", wall_ns / kSecondNs)});  // what W&B shows as duration
   for (const auto& [name, json] : notes_) { changed.push_back({name, json}); }
   log_.append(records_.summary(changed));
 }

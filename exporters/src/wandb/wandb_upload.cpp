@@ -3,6 +3,7 @@
 #include "wandb/wandb_upload.hpp"
 
 #include "base/fault.hpp"
+#include "base/format.hpp"
 #include "http/backoff.hpp"
 #include "http/http.hpp"
 #include "wandb/wandb_config.hpp"
@@ -12,7 +13,6 @@
 #include "wandb/wandb_requests.hpp"
 #include "wandb/wandb_stop.hpp"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -349,17 +349,18 @@ void WandbUpload::Impl::try_again(const HttpReply& reply) {
   backoff.failed();
   not_before = steady_clock::now() + backoff.wait(reply);
   const bool file = kind == WandbKind::file;
-  const std::string told = file ? fmt::format("HTTP {} {}", reply.status, reply.error) : wandb_told(reply, http);
-  report("wandb.away", fmt::format("W&B at {} does not answer as it should: {}. It is tried again; {} has everything",
-                                   http.url(), told, folder));
+  const std::string told = file ? detail::format("HTTP {} {}", reply.status, reply.error) : wandb_told(reply, http);
+  report("wandb.away",
+         detail::format("W&B at {} does not answer as it should: {}. It is tried again; {} has everything", http.url(),
+                        told, folder));
 }
 
 void WandbUpload::Impl::stop(const std::string& why) {
   stopped = true;
   pending = false;
   stream = WandbStream();
-  report("wandb.refused", fmt::format("nothing more is sent to W&B at {}: {}. The run goes on; this uploads it: {}",
-                                      http.url(), why, command()));
+  report("wandb.refused", detail::format("nothing more is sent to W&B at {}: {}. The run goes on; this uploads it: {}",
+                                         http.url(), why, command()));
 }
 
 bool WandbUpload::available() noexcept { return true; }
