@@ -39,12 +39,7 @@ function(takt_require target package version debian)
   endif()
 endfunction()
 
-set(TAKT_FMT fmt::fmt-header-only)
-if(TAKT_COMPILED_FMT)
-  set(TAKT_FMT fmt::fmt)
-  set(TAKT_INSTALL OFF)
-endif()
-takt_require(${TAKT_FMT} fmt 8 libfmt-dev)
+takt_require(fmt::fmt-header-only fmt 8 libfmt-dev)
 takt_require(nlohmann_json::nlohmann_json nlohmann_json 3.9 nlohmann-json3-dev)
 
 # takt_look_for(<part> <what it is> <target> <package> <least version> <Debian's name for it>): what an optional part

@@ -37,6 +37,10 @@ function(takt_add_page_file variable name)
     file(READ ${file} content)
     # A licence stands once in the page that quotes it.
     string(REGEX REPLACE "(/\\*|//|<!--) SPDX-[^\n]*\n" "" content "${content}")
+    # Every program with a Session carries these texts: without indentation and comments they take a third less.
+    string(REGEX REPLACE "\n +" "\n" content "${content}")
+    string(REGEX REPLACE "\n//[^\n]*" "" content "${content}")
+    string(REGEX REPLACE "\n/\\*[^\n]*\\*/" "" content "${content}")
     string(APPEND text "${content}")
   endforeach()
   string(SHA256 hash "${text}")

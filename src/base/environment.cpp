@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kLongestShown = 64;
 
-bool is_one_of(std::string_view value, std::initializer_list<std::string_view> words) {
+bool matches_any(std::string_view value, std::initializer_list<std::string_view> words) {
   std::string lower(value.substr(0, kLongestShown));
   std::transform(lower.begin(), lower.end(), lower.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
@@ -42,8 +42,8 @@ bool parse_number(std::string_view text, std::int64_t low, std::int64_t high, st
 }
 
 bool parse_flag(std::string_view value, bool& flag) {
-  const bool yes = is_one_of(value, {"1", "true", "on", "yes"});
-  if (!yes && !is_one_of(value, {"0", "false", "off", "no"})) { return false; }
+  const bool yes = matches_any(value, {"1", "true", "on", "yes"});
+  if (!yes && !matches_any(value, {"0", "false", "off", "no"})) { return false; }
   flag = yes;
   return true;
 }

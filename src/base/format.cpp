@@ -2,9 +2,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/format.hpp"
 
-// Takt's copy of fmt is header-only and in a namespace of its own: a program may link another version of fmt, or the same one
-// built otherwise.
+// Takt's copy of fmt is header-only and in a namespace of its own: a program may link another version of fmt, or the same
+// one built otherwise. Types that format() has no arguments of are left out.
+#define FMT_USE_FLOAT 0
+#define FMT_USE_LONG_DOUBLE 0
+#define FMT_USE_INT128 0
+#ifndef FMT_HEADER_ONLY
 #define FMT_HEADER_ONLY
+#endif
 #define FMT_BEGIN_NAMESPACE \
   namespace fmt {           \
   inline namespace takt_private {

@@ -20,6 +20,22 @@ std::string dumped(const nlohmann::json& scalar) {
 
 }  // namespace
 
+JsonText::JsonText() = default;
+JsonText::JsonText(const JsonText& other) = default;
+JsonText::JsonText(JsonText&& other) noexcept = default;
+JsonText& JsonText::operator=(const JsonText& other) = default;
+JsonText& JsonText::operator=(JsonText&& other) noexcept = default;
+JsonText::~JsonText() = default;
+
+JsonText::JsonText(Kind kind, const char* text) : kind_(kind), text_(text) {}
+JsonText::JsonText(Whole<true> number) : text_(std::to_string(number.number)) {}
+JsonText::JsonText(Whole<false> number) : text_(std::to_string(number.number)) {}
+JsonText::JsonText(bool value) : text_(value ? "true" : "false") {}
+JsonText::JsonText(const std::string& text) : JsonText(std::string_view(text)) {}
+JsonText::JsonText(const char* text) : JsonText(std::string_view(text)) {}
+JsonText JsonText::array() { return JsonText(Kind::array, "[]"); }
+JsonText JsonText::object() { return JsonText(Kind::object, "{}"); }
+
 JsonText::JsonText(double number) : text_(dumped(number)) {}
 JsonText::JsonText(std::string_view text) : kind_(Kind::string), text_(dumped(text)) {}
 

@@ -19,21 +19,27 @@ namespace detail {
 /// Exported for the exporters that are libraries of their own.
 class TAKT_EXPORT JsonText {
  public:
-  JsonText() = default;  ///< null
+  JsonText();  ///< null
+  // Not inline, as documents are made of hundreds of these.
+  JsonText(const JsonText& other);
+  JsonText(JsonText&& other) noexcept;
+  JsonText& operator=(const JsonText& other);
+  JsonText& operator=(JsonText&& other) noexcept;
+  ~JsonText();
   template <class Number, std::enable_if_t<std::is_integral_v<Number>, int> = 0>
-  JsonText(Number number) : text_(std::to_string(number)) {}  // NOLINT(google-explicit-constructor)
-  JsonText(bool value) : text_(value ? "true" : "false") {}   // NOLINT(google-explicit-constructor)
-  JsonText(double number);                                    // NOLINT(google-explicit-constructor): finite
-  JsonText(std::string_view text);                            // NOLINT(google-explicit-constructor)
-  JsonText(const std::string& text) : JsonText(std::string_view(text)) {}  // NOLINT(google-explicit-constructor)
-  JsonText(const char* text) : JsonText(std::string_view(text)) {}         // NOLINT(google-explicit-constructor)
+  JsonText(Number number) : JsonText(Whole<std::is_signed_v<Number>>{number}) {}  // NOLINT(google-explicit-constructor)
+  JsonText(bool value);                                                           // NOLINT(google-explicit-constructor)
+  JsonText(double number);            // NOLINT(google-explicit-constructor): finite
+  JsonText(std::string_view text);    // NOLINT(google-explicit-constructor)
+  JsonText(const std::string& text);  // NOLINT(google-explicit-constructor)
+  JsonText(const char* text);         // NOLINT(google-explicit-constructor)
   /// An object, if each member is an array of a string and something; else an array.
   JsonText(std::initializer_list<JsonText> members);
 
   /// The number to so many significant digits, in few characters: 90712345 to four is "9071e4". `number` is finite.
   static JsonText rounded(double number, int digits);
-  static JsonText array() { return JsonText(Kind::array, "[]"); }
-  static JsonText object() { return JsonText(Kind::object, "{}"); }
+  static JsonText array();
+  static JsonText object();
   void push_back(const JsonText& element);
   void add(std::string_view name, const JsonText& value);
 
@@ -45,7 +51,13 @@ class TAKT_EXPORT JsonText {
 
  private:
   enum class Kind { scalar, string, array, object };
-  JsonText(Kind kind, const char* text) : kind_(kind), text_(text) {}
+  template <bool Signed>
+  struct Whole {
+    std::conditional_t<Signed, long long, unsigned long long> number;
+  };
+  explicit JsonText(Whole<true> number);
+  explicit JsonText(Whole<false> number);
+  JsonText(Kind kind, const char* text);
   bool is_member() const noexcept { return is_array() && size() == 2 && first_is_string_; }
   void append(std::string_view member);
 

@@ -52,6 +52,7 @@ std::string join(const Strings& elements, std::string_view separator) {
 
 /// "0 ns", "45.3 ns", "1.23 us", "12.3 ms", "312 s", "16.7 min", "72.0 h".
 std::string human_time(double ns);
+inline std::string human_ns(std::uint64_t ns) { return human_time(static_cast<double>(ns)); }
 /// "12 345 678".
 std::string grouped(std::uint64_t number);
 /// "12 345" exactly, from a million on "1.23 M".

@@ -141,7 +141,7 @@ int tell_usage(const CLI::App& app, const CLI::ParseError& error, const CommandT
 }
 
 /// "help report" as "report --help".
-CommandWords without_help(CommandWords words) {
+CommandWords without_help_option(CommandWords words) {
   if (words.front() != "help") { return words; }
   words.erase(words.begin());
   if (words.empty() || words.back() != "--help") { words.emplace_back("--help"); }
@@ -165,7 +165,7 @@ int run_command_line(std::vector<std::string> words) {
     return kUsage;
   }
   if (words.front() == "complete") { return complete(tree, {words.begin() + 1, words.end()}); }
-  words = without_help(std::move(words));
+  words = without_help_option(std::move(words));
   const std::string first = words.front();
   if (const CommandText* const diff = find_command(tree, "diff"); first == "diff") {
     words = name_new_side(words, *diff);

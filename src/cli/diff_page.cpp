@@ -168,7 +168,7 @@ std::string numbers_of(const Comparison& comparison) {
                                        detail::human_count(lines.size() - kMostTableRows));
 }
 
-std::string runs_of(const Comparison& comparison) {
+std::string runs_text(const Comparison& comparison) {
   detail::HtmlTable table(
       "runs-table", "The runs",
       {{"run"}, {"side"}, {"state"}, {"ranks", true}, {"step", true}, {"samples/s", true}, {"losses", true}});
@@ -263,7 +263,7 @@ std::string diff_page(const Comparison& comparison, const std::string& reason, c
        {"steps", drawn_text(drawn)},
        {"numbers", numbers_of(comparison)},
        {"differences", detail::lines_html(sentences_of(comparison.differences))},
-       {"runs", runs_of(comparison)}});
+       {"runs", runs_text(comparison)}});
   parts.data = data_of(comparison, drawn).text();
   parts.script = &detail::kPageDiffScript;
   return detail::page_document(parts);

@@ -55,7 +55,8 @@ std::string parent_of(const RankFolder& folder) {
 }
 
 /// Whether the file of that name begins with all that the other one has.
-bool begins_with(const detail::ReadableFolder& longer, const detail::ReadableFolder& shorter, const std::string& name) {
+bool begins_with_file(const detail::ReadableFolder& longer, const detail::ReadableFolder& shorter,
+                      const std::string& name) {
   for (std::uint64_t at = 0;; at += kComparedAtOnce) {
     std::string ours;
     std::string theirs;
@@ -71,7 +72,7 @@ bool begins_with(const detail::ReadableFolder& longer, const detail::ReadableFol
 bool has_all_of(const detail::ReadableFolder& longer, const detail::ReadableFolder& shorter) {
   for (const std::string& name : shorter.names()) {
     std::uint32_t number = 0;
-    if (detail::parse_segment_name(name, number) && !begins_with(longer, shorter, name)) { return false; }
+    if (detail::parse_segment_name(name, number) && !begins_with_file(longer, shorter, name)) { return false; }
   }
   return true;
 }

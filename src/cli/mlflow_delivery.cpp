@@ -31,7 +31,7 @@ void must_be_noted(const detail::MlflowClient& client) {
               ". Make room, or the folder writable, and call takt sync again");
 }
 
-void take(detail::MlflowClient& client, const Snapshot& snapshot, FolderTurn::Part part, std::uint64_t bytes) {
+void send_part(detail::MlflowClient& client, const Snapshot& snapshot, FolderTurn::Part part, std::uint64_t bytes) {
   switch (part) {
     case FolderTurn::Part::death:
       client.take_killed(snapshot, bytes);
@@ -87,7 +87,7 @@ void MlflowDelivery::deliver(FolderTurn& turn, const Watcher& watch, MlflowDeliv
   turn.set_told_ranks(cursor.told_ranks());
 
   const FolderTurn::Reading reading = turn.read([&](const Snapshot& snapshot, FolderTurn::Part part) {
-    take(client, snapshot, part, bytes);
+    send_part(client, snapshot, part, bytes);
     must_be_noted(client);
     return part != FolderTurn::Part::rows || send(client, turn, watch, kFewPoints);
   });

@@ -30,7 +30,7 @@ MlflowOptions mlflow_options_for(const SyncWishes& wishes) {
   return options;
 }
 
-std::string words_of(const MlflowDelivered& delivered) {
+std::string mlflow_words_of(const MlflowDelivered& delivered) {
   std::string now = detail::format("{} points delivered now", detail::human_count(delivered.points));
   if (delivered.was_there != 0) {
     now += detail::format(", {} were there already", detail::human_count(delivered.was_there));
@@ -58,7 +58,7 @@ SyncFolder open_mlflow(const SyncWishes& wishes) {
   const std::chrono::seconds patience(wishes.patience_s);
   return [=](const std::string& folder, const Watcher& watch) {
     const MlflowDelivered delivered = MlflowDelivery(folder, options, patience).run(watch);
-    Synced synced = {status_of(delivered.outcome), words_of(delivered), delivered.remark};
+    Synced synced = {status_of(delivered.outcome), mlflow_words_of(delivered), delivered.remark};
     if (delivered.left_out != 0) {
       synced.remark += detail::format("{}MLflow refused {} values, which are left out",
                                       synced.remark.empty() ? "" : "; ", detail::human_count(delivered.left_out));

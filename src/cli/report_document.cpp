@@ -143,7 +143,7 @@ Json attempts_json(const std::vector<AttemptSpan>& attempts) {
   return all;
 }
 
-std::string number(double value, bool known) { return known ? detail::format("{:.3f}", value) : ""; }
+std::string decimal(double value, bool known) { return known ? detail::format("{:.3f}", value) : ""; }
 
 /// Empty for one rank alone.
 std::string over_ranks(const detail::JobReport& job, std::uint32_t index) {
@@ -162,7 +162,7 @@ std::string csv_line(const detail::JobReport& job, std::uint32_t index) {
   std::string line =
       detail::format("{},{},{},{},{},{}", detail::csv_field(sum.run.id), detail::csv_field(sum.path_name(index)),
                      to_string(path.kind), host.n(), host.total_ns(), path.self_ns);
-  line += detail::format(",{},{}", number(host.mean_ns(), measured), number(host.stdev_ns(), host.measured_n() > 1));
+  line += detail::format(",{},{}", decimal(host.mean_ns(), measured), decimal(host.stdev_ns(), host.measured_n() > 1));
   const auto add = [&line](bool known, std::uint64_t ns) { line += known ? detail::format(",{}", ns) : ","; };
   add(measured, host.min_ns());
   for (const double q : {0.5, 0.9, 0.99}) { add(has_percentile(host, q), host.percentile_ns(q)); }

@@ -60,8 +60,8 @@ void note_equal_sizes(ScalingReport& report) {
 }
 
 /// Puts each of `runs` beside those of its size.
-void place(const std::vector<JobRun>& runs, const char* what, std::optional<RunWithout> ScalingLine::*where,
-           ScalingReport& report) {
+void add_runs_without(const std::vector<JobRun>& runs, const char* what, std::optional<RunWithout> ScalingLine::*where,
+                      ScalingReport& report) {
   for (const JobRun& each : runs) {
     bool placed = false;
     bool taken = false;
@@ -99,8 +99,8 @@ ScalingReport scaling_report_of(ScalingRuns runs) {
   for (std::size_t at = 0; at < rows.size(); ++at) { report.lines.push_back({runs.runs[at], rows[at], {}, {}}); }
   if (!one_size) { note_scaling(runs, report); }
   note_equal_sizes(report);
-  place(runs.without_loader, "loader", &ScalingLine::without_loader, report);
-  place(runs.without_communication, "communication", &ScalingLine::without_communication, report);
+  add_runs_without(runs.without_loader, "loader", &ScalingLine::without_loader, report);
+  add_runs_without(runs.without_communication, "communication", &ScalingLine::without_communication, report);
   return report;
 }
 

@@ -29,7 +29,7 @@ WandbOptions wandb_options_for(const SyncWishes& wishes) {
   return options;
 }
 
-std::string words_of(const WandbDelivered& delivered, const std::string& folder) {
+std::string wandb_words_of(const WandbDelivered& delivered, const std::string& folder) {
   const std::string rows = detail::format("{} rows", detail::human_count(delivered.rows));
   const std::string upload =
       "this uploads it: " +
@@ -66,7 +66,7 @@ SyncFolder open_wandb(const SyncWishes& wishes) {
   const std::chrono::seconds patience(wishes.patience_s);
   return [=](const std::string& folder, const Watcher& watch) {
     const WandbDelivered delivered = WandbDelivery(folder, options, patience).run(watch);
-    return Synced{status_of(delivered), words_of(delivered, folder), delivered.remark};
+    return Synced{status_of(delivered), wandb_words_of(delivered, folder), delivered.remark};
   };
 }
 

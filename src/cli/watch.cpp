@@ -36,7 +36,7 @@ using Pause = std::chrono::duration<double>;
 // Of the time, reading and drawing take no more than a part in so many, whatever period is wished for.
 constexpr int kLeastIdle = 10;
 
-void tell(const std::vector<std::string>& lines) {
+void print_to_stderr(const std::vector<std::string>& lines) {
   for (const std::string& each : lines) { detail::print(stderr, "takt: {}\n", each); }
 }
 
@@ -96,7 +96,7 @@ std::unique_ptr<LiveRun> awaited_run(const std::string& given, double every_s) {
         reason = is_old ? "the newest run, " + detail::printable(found.folder) + ", has ended" : run->why_unreadable();
       }
     } catch (const Error& error) { reason = detail::printable(error.what()); }
-    if (std::exchange(told, reason) != reason) { tell({"waiting: " + reason}); }
+    if (std::exchange(told, reason) != reason) { print_to_stderr({"waiting: " + reason}); }
     std::this_thread::sleep_for(Pause(every_s));
   }
 }
@@ -154,7 +154,7 @@ int watch(const std::string& given, const WatchWishes& wishes) {
   std::vector<std::string> remarks;
   const std::unique_ptr<LiveRun> run =
       wishes.wait ? awaited_run(folder, wishes.every_s) : std::make_unique<LiveRun>(run_to_watch(folder, remarks));
-  tell(remarks);
+  print_to_stderr(remarks);
   if (!Screen::is_there()) {
     watch_in_lines(*run, wishes);
   } else if (wishes.once) {

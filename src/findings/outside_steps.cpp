@@ -16,8 +16,6 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-constexpr double kNormal95 = 1.96;
-
 /// A time that was read, not estimated.
 void add_read_time(const RunView& view, const char* what, const std::string& sentence, double ns, Conclusions& said) {
   Finding finding;

@@ -17,8 +17,6 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-constexpr double kNormal95 = 1.96;
-
 /// Slow steps that are told together.
 struct SlowGroup {
   std::uint64_t steps = 0;

@@ -12,6 +12,9 @@ namespace detail {
 
 // From when on rules speak, and why. docs/findings.md has the same for readers, and how often each is wrong.
 
+/// Half the width of a two-sided 95 % interval, in standard deviations of a normal distribution.
+inline constexpr double kNormal95 = 1.96;
+
 // How much there has to be.
 
 /// Of steps after warm-up, with a period: below it shares and medians are those of chance.

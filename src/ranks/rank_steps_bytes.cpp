@@ -30,7 +30,7 @@ void spell_difference(Encoder& out, std::int64_t value, std::int64_t before) {
   out.number(wrapped_difference(value, before));
 }
 
-void spell(Encoder& out, const RankSteps::Step& step, const RankSteps::Step& before) {
+void spell_step(Encoder& out, const RankSteps::Step& step, const RankSteps::Step& before) {
   spell_difference(out, as_signed(step.ns), as_signed(before.ns));
   spell_difference(out, step.exposed_ns, before.exposed_ns);
   const bool same = same_regions(step.regions, before.regions);
@@ -49,7 +49,7 @@ std::int64_t read_difference(Decoder& in, std::int64_t before) {
   return wrapped_sum(before, difference);
 }
 
-void read(Decoder& in, RankSteps::Step& step, const RankSteps::Step& before) {
+void read_step(Decoder& in, RankSteps::Step& step, const RankSteps::Step& before) {
   step.ns = static_cast<std::uint64_t>(read_difference(in, as_signed(before.ns)));
   step.exposed_ns = read_difference(in, before.exposed_ns);
   std::uint64_t count = 0;
@@ -87,7 +87,7 @@ class RankStepsBytes {
       const RankSteps::Step* before = &none;
       for (const auto& [next, step] : batches.steps) {
         spell_difference(inner, next, number);
-        spell(inner, step, *before);
+        spell_step(inner, step, *before);
         number = next;
         before = &step;
       }
@@ -132,7 +132,7 @@ class RankStepsBytes {
       number = read_difference(in, number);
       if (at != 0 && number <= batches.steps.rbegin()->first) { refuse_steps("they are not in order"); }
       RankSteps::Step& step = batches.steps.emplace_hint(batches.steps.end(), number, RankSteps::Step())->second;
-      read(in, step, *before);
+      read_step(in, step, *before);
       for (const auto& each : step.regions) {
         if (each.first >= steps.regions_.size()) { refuse_steps("a region is missing"); }
       }

@@ -36,18 +36,16 @@ namespace {
 constexpr const char* kStreamHead = "stream span";
 constexpr unsigned kDevicePriority = 2;
 
-std::string time_of(std::uint64_t ns) { return detail::human_time(static_cast<double>(ns)); }
-
 /// Figures that leave warm-up out: "-" where nothing else was measured.
 std::string measured(const Summary& summary, double ns) {
   return summary.measured_n() == 0 ? "-" : detail::human_time(ns);
 }
 /// "-" where it could not be told from the longest call.
 std::string quantile(const Summary& summary, double q) {
-  return has_percentile(summary, q) ? time_of(summary.percentile_ns(q)) : "-";
+  return has_percentile(summary, q) ? detail::human_ns(summary.percentile_ns(q)) : "-";
 }
 
-std::string first_of(const Summary& host) { return host.first_n() == 0 ? "-" : time_of(host.first_max_ns()); }
+std::string first_of(const Summary& host) { return host.first_n() == 0 ? "-" : detail::human_ns(host.first_max_ns()); }
 
 /// A region at its place in the tree.
 struct Place {
@@ -74,16 +72,16 @@ struct Column {
 /// The columns, from left to right.
 constexpr Column kTable[] = {
     {"n", 0, false, [](const Place& at) { return detail::human_count(at.host.n()); }},
-    {"total", 0, false, [](const Place& at) { return time_of(at.host.total_ns()); }},
+    {"total", 0, false, [](const Place& at) { return detail::human_ns(at.host.total_ns()); }},
     {"mean", 0, false, [](const Place& at) { return measured(at.host, at.host.mean_ns()); }},
     {"p50", 3, false, [](const Place& at) { return quantile(at.host, 0.50); }},
     {"p90", 8, false, [](const Place& at) { return quantile(at.host, 0.90); }},
     {"p99", 5, false, [](const Place& at) { return quantile(at.host, 0.99); }},
     {"max", 6, false, [](const Place& at) { return measured(at.host, static_cast<double>(at.host.max_ns())); }},
-    {"self", 4, false, [](const Place& at) { return time_of(at.path.self_ns); }},
+    {"self", 4, false, [](const Place& at) { return detail::human_ns(at.path.self_ns); }},
     {"share", 1, false, share_of},
     {"first", 7, false, [](const Place& at) { return first_of(at.host); }},
-    {"total", kDevicePriority, true, [](const Place& at) { return time_of(at.device.total_ns()); }},
+    {"total", kDevicePriority, true, [](const Place& at) { return detail::human_ns(at.device.total_ns()); }},
     {"mean", kDevicePriority, true, [](const Place& at) { return measured(at.device, at.device.mean_ns()); }},
 };
 constexpr unsigned kColumns = std::size(kTable);

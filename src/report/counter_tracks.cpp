@@ -30,7 +30,7 @@ constexpr Track kTracks[] = {
     {Quantity::storage_written, "written to storage", "MB/s", 1e-6 * kPerSecond},
 };
 
-const Track* track_of(Quantity quantity) {
+const Track* counter_track_of(Quantity quantity) {
   for (const Track& each : kTracks) {
     if (each.quantity == quantity) { return &each; }
   }
@@ -55,7 +55,7 @@ std::vector<CounterValue> CounterTracks::values(const Snapshot& snapshot, const 
     const std::int64_t value = sample.values[place];
     if (value == Sample::kAbsent) { continue; }
     if (quantity == Quantity::slowdowns) { values.push_back({meter.name + " " + kSlowed, "", value == 0 ? 0.0 : 1.0}); }
-    const Track* const track = track_of(quantity);
+    const Track* const track = counter_track_of(quantity);
     if (track == nullptr) { continue; }
     auto number = static_cast<double>(value);
     if (form_of(quantity).counts) {

@@ -16,13 +16,13 @@ namespace detail {
 namespace {
 
 /// Appends without the cost of format(): a file has many numbers.
-void add(std::string& out, std::int64_t number) {
+void append_number(std::string& out, std::int64_t number) {
   char digits[std::numeric_limits<std::int64_t>::digits10 + 2];  // the first digit and the sign
   out.append(digits, std::to_chars(std::begin(digits), std::end(digits), number).ptr);
 }
 
 void add_present(std::string& out, std::int64_t ns) {
-  if (ns >= 0) { add(out, ns); }
+  if (ns >= 0) { append_number(out, ns); }
 }
 
 }  // namespace
@@ -59,9 +59,9 @@ std::string CsvRows::of(const Row& row, std::string_view prefix) const {
   std::string out;
   for (const Cell& cell : row.cells) {
     out.append(head).append(1, ',').append(path(cell.path)).append(1, ',');
-    add(out, cell.calls);
+    append_number(out, cell.calls);
     out += ',';
-    add(out, cell.host_ns);
+    append_number(out, cell.host_ns);
     out += ',';
     add_present(out, cell.device_ns);
     out += tail;
@@ -75,7 +75,7 @@ std::string CsvRows::columns_of_row(const Row& row) const {
       series.thread < snapshot_.threads.size() ? csv_field(snapshot_.threads[series.thread].name) : std::string();
   std::string out;
   const auto add_column = [&out](std::int64_t number) {
-    add(out, number);
+    append_number(out, number);
     out += ',';
   };
   add_column(row.step);

@@ -22,8 +22,6 @@ namespace {
 constexpr std::size_t kMostStages = 16;
 constexpr std::size_t kMostGroups = 8;
 
-std::string time_of(std::uint64_t ns) { return human_time(static_cast<double>(ns)); }
-
 std::vector<TextColumn> columns_of_job(bool some_lack_paths) {
   return {{"n", 0},    {"mean", 0},      {"min", 3},   {"max", 0},
           {"rank", 0}, {"imbalance", 1}, {"share", 2}, {"on ranks", 1, some_lack_paths}};
@@ -31,11 +29,11 @@ std::vector<TextColumn> columns_of_job(bool some_lack_paths) {
 
 /// How a total lies over ranks.
 std::vector<std::string> cells_of(const RankSpread& spread) {
-  return {human_time(spread.mean_ns()), time_of(spread.least.ns), time_of(spread.most.ns),
+  return {human_time(spread.mean_ns()), human_ns(spread.least.ns), human_ns(spread.most.ns),
           detail::format("{}", spread.most.rank), percent(spread.imbalance(), 1)};
 }
 
-TextTable::Line line_of_run(const RankRecord& record) {
+TextTable::Line job_line_of_run(const RankRecord& record) {
   TextTable::Line line{"run", 0, {""}};
   const std::vector<std::string> cells = cells_of(record.wall);
   line.cells.insert(line.cells.end(), cells.begin(), cells.end());
@@ -43,7 +41,7 @@ TextTable::Line line_of_run(const RankRecord& record) {
   return line;
 }
 
-TextTable::Line line_of(const JobReport& job, std::uint32_t index) {
+TextTable::Line job_line_of(const JobReport& job, std::uint32_t index) {
   const PathStats& path = job.sum.paths[index];
   const RankPath* const over_ranks = find_path(job.record, job.sum, index);
   const std::uint64_t n = over_ranks == nullptr ? path.host.n() : over_ranks->host.n();
@@ -59,9 +57,9 @@ TextTable::Line line_of(const JobReport& job, std::uint32_t index) {
   return line;
 }
 
-TextTable table_of(const JobReport& job, std::size_t width) {
-  std::vector<TextTable::Line> lines = {line_of_run(job.record)};
-  for (const std::uint32_t path : paths_by_name(job.sum)) { lines.push_back(line_of(job, path)); }
+TextTable job_table_of(const JobReport& job, std::size_t width) {
+  std::vector<TextTable::Line> lines = {job_line_of_run(job.record)};
+  for (const std::uint32_t path : paths_by_name(job.sum)) { lines.push_back(job_line_of(job, path)); }
   const auto& paths = job.record.paths;
   const bool some_lack_paths = std::any_of(paths.begin(), paths.end(), [&](const auto& each) {
     return each.second.host_totals.ranks != job.record.wall.ranks;
@@ -181,7 +179,7 @@ const RankPath* find_path(const RankRecord& record, const Snapshot& sum, std::ui
 
 std::string format_job(const JobReport& job, int width, bool color) {
   Page page(width, color);
-  const TextTable table = table_of(job, page.width());
+  const TextTable table = job_table_of(job, page.width());
   const Notes notes = notes_of(job.sum);
   page.gap();
   page.add_part({title_of(job.sum)}, Page::Style::bold);

@@ -10,7 +10,7 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-void add(const Snapshot& sum, const Series& series, JobThroughput& job, Throughput& slowest) {
+void add_throughput(const Snapshot& sum, const Series& series, JobThroughput& job, Throughput& slowest) {
   const std::uint64_t items = job.throughput.items + series.throughput.items;
   if (job.series++ == 0 || series.throughput.period_ns > slowest.period_ns) {
     slowest = series.throughput;
@@ -45,7 +45,7 @@ std::vector<JobThroughput> job_throughputs(const Snapshot& sum) {
       job->path = series.path;
       slowest.emplace_back();
     }
-    add(sum, series, *job, slowest[static_cast<std::size_t>(job - jobs.begin())]);
+    add_throughput(sum, series, *job, slowest[static_cast<std::size_t>(job - jobs.begin())]);
   }
   for (std::size_t at = 0; at < jobs.size(); ++at) { rate(slowest[at], jobs[at].throughput); }
   return jobs;

@@ -24,15 +24,13 @@ using Lines = std::vector<std::string>;
 int ranks_in(const Snapshot& snapshot) { return is_job(snapshot) ? snapshot.run.world_size : 1; }
 const char* of_ranks(const Snapshot& snapshot) { return is_job(snapshot) ? " of all ranks" : ""; }
 
-std::string time_of(std::uint64_t ns) { return human_time(static_cast<double>(ns)); }
-
 /// Amounts over the total time of the region. Of a sampled region the time is that of a part of the calls only, so that
 /// no rate can be told.
 void amount_lines(const Snapshot& snapshot, std::uint32_t index, Lines& lines) {
   const PathStats& path = snapshot.paths[index];
   const double seconds = static_cast<double>(path.host.total_ns()) / 1e9;
   const bool rated = path.skipped == 0 && seconds > 0;
-  const std::string inside = rated ? " in " + time_of(path.host.total_ns()) + (is_job(snapshot) ? " of all ranks" : "")
+  const std::string inside = rated ? " in " + human_ns(path.host.total_ns()) + (is_job(snapshot) ? " of all ranks" : "")
                                    : ", no rate: not all calls were timed";
   const char* const each = is_job(snapshot) ? "/s a rank, " : "/s, ";
   const auto say = [&](const std::string& rate, const std::string& amount) {
@@ -120,7 +118,7 @@ void warmup_lines(const Snapshot& snapshot, Lines& lines) {
     lines.push_back(detail::format("warm-up: first {} Batch{} of {}{}, {}: in n, total, self and share only",
                                    human_count(steps), steps == 1 ? "" : "es", path_label(snapshot, index),
                                    is_job(snapshot) ? ", of all ranks together" : "",
-                                   time_of(snapshot.paths[index].host.warmup_total_ns())));
+                                   human_ns(snapshot.paths[index].host.warmup_total_ns())));
   }
 }
 

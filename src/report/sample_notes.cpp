@@ -38,7 +38,7 @@ const char* words_of(Slowdown why) {
   return "another reason";
 }
 
-std::string name_of(const Meter& meter) { return fit(printable(meter.name), 40); }
+std::string meter_name(const Meter& meter) { return fit(printable(meter.name), 40); }
 
 std::vector<const Meter*> meters_of(const Snapshot& snapshot, Meter::Kind kind) {
   std::vector<const Meter*> found;
@@ -77,7 +77,7 @@ std::string energy_words(const Snapshot& snapshot, const std::vector<const Meter
     joules += each->energy.joules;
   }
   const char* const nouns = kind == Meter::Kind::device ? "devices" : "machines' processors";
-  const std::string where = meters.size() == 1 ? name_of(*meters.front())
+  const std::string where = meters.size() == 1 ? meter_name(*meters.front())
                                                : detail::format("{} {}, {} to {} each", meters.size(), nouns,
                                                                 human_energy(least), human_energy(most));
   return detail::format("{} on {} ({}){}", human_energy(joules), where, source_of(*meters.front()),
@@ -128,7 +128,7 @@ void energy_lines(const Snapshot& snapshot, Lines& lines) {
     if (!has_energy(each) || summed == MeterEnergy::kUnknown || std::abs(summed - counted) <= kTellBoth * counted) {
       continue;
     }
-    lines.push_back(detail::format("  {}: its counter tells {}, its power comes to {}", name_of(each),
+    lines.push_back(detail::format("  {}: its counter tells {}, its power comes to {}", meter_name(each),
                                    human_energy(counted), human_energy(summed)));
   }
 }
@@ -148,7 +148,7 @@ void add_memory(const Snapshot& snapshot, Meter::Kind kind, Quantity quantity, s
   for (const auto& [meter, memory] : known) {
     const std::string whole =
         meter->memory_bytes == 0 ? "" : " of " + human_bytes(static_cast<double>(meter->memory_bytes));
-    text += detail::format("{}{} {}{}", text.empty() ? "" : "; ", name_of(*meter),
+    text += detail::format("{}{} {}{}", text.empty() ? "" : "; ", meter_name(*meter),
                            human_bytes(static_cast<double>(memory->most)), whole);
   }
   if (all > known.size()) { text += detail::format(", the most of {}", all); }
@@ -206,7 +206,7 @@ void use_lines(const Snapshot& snapshot, Lines& lines) {
     // Of many, those that could have been faster.
     if (devices.size() > kMostDevices && each->slowed_ns == 0) { continue; }
     const std::string text = use_words(*each);
-    if (!text.empty()) { lines.push_back(name_of(*each) + ": " + text); }
+    if (!text.empty()) { lines.push_back(meter_name(*each) + ": " + text); }
   }
 }
 
@@ -223,7 +223,7 @@ void process_line(const Meter& meter, Lines& lines) {
   add(Quantity::storage_written, "written to it", true);
   add(Quantity::major_faults, "page faults that waited for storage", false);
   add(Quantity::forced_switches, "forced context switches", false);
-  if (!text.empty()) { lines.push_back(name_of(meter) + ": " + text); }
+  if (!text.empty()) { lines.push_back(meter_name(meter) + ": " + text); }
 }
 
 /// How busy its processors were, with everything that runs there.
@@ -231,7 +231,7 @@ void machine_line(const Meter& meter, Lines& lines) {
   const QuantityFigures* const cpu = meter.figures_of(Quantity::cpu_time);
   const auto all = (static_cast<double>(meter.last_ns) - static_cast<double>(meter.first_ns)) * meter.processors;
   if (cpu == nullptr || all <= 0 || cpu->change < 0) { return; }
-  lines.push_back(detail::format("{}: {} of {} processor{} busy, with all that runs there", name_of(meter),
+  lines.push_back(detail::format("{}: {} of {} processor{} busy, with all that runs there", meter_name(meter),
                                  percent(static_cast<double>(cpu->change), all), meter.processors,
                                  plural(meter.processors)));
 }
@@ -310,9 +310,9 @@ void add_sample_caveats(const Snapshot& snapshot, Lines& lines) {
     lines.emplace_back("energy, memory and use of a device are those of the whole device, whoever uses it");
   }
   for (const Meter& each : snapshot.meters) {
-    if (!each.caveat.empty()) { lines.push_back(name_of(each) + ": " + fit(printable(each.caveat), 200)); }
+    if (!each.caveat.empty()) { lines.push_back(meter_name(each) + ": " + fit(printable(each.caveat), 200)); }
     if (each.lost.empty()) { continue; }
-    lines.push_back(detail::format("{}: no samples after {}: {}", name_of(each),
+    lines.push_back(detail::format("{}: no samples after {}: {}", meter_name(each),
                                    human_time(static_cast<double>(each.last_ns)), fit(printable(each.lost), 200)));
   }
   std::string absent;

@@ -38,7 +38,7 @@ constexpr milliseconds kLookAround(1000);
 
 milliseconds margin_of(milliseconds most) { return std::min(most / 20, kMargin); }
 
-Time now() { return std::chrono::steady_clock::now(); }
+Time steady_now() { return std::chrono::steady_clock::now(); }
 
 }  // namespace
 
@@ -54,7 +54,7 @@ void SessionImpl::end_alone() noexcept {
 void SessionImpl::stay_with_left_behind() noexcept {
   std::shared_ptr<ExportWorker> each;
   for (std::size_t index = 0; (each = worker(index)) != nullptr; ++index) {
-    while (each->started && !each->wait(now() + kLookAround)) {
+    while (each->started && !each->wait(steady_now() + kLookAround)) {
       if (alone_in_process()) { std::exit(0); }
     }
   }
@@ -69,8 +69,8 @@ void SessionImpl::finish() noexcept {
   }
   bool all = !homeless_;
   while (!try_to_collect(true)) {
-    all = all && now() < deadline_;
-    if (now() >= deadline_) { break; }
+    all = all && steady_now() < deadline_;
+    if (steady_now() >= deadline_) { break; }
     std::this_thread::sleep_for(ExportWorker::kPause);  // there may be memory in a moment
   }
   all = finish_workers() && all;
@@ -85,7 +85,7 @@ bool SessionImpl::finish_workers() noexcept {
   const Time end = deadline_ - margin_of(milliseconds(std::max(options_.exit_ms, 0)));
   std::shared_ptr<ExportWorker> each;
   for (std::size_t index = 0; (each = worker(index)) != nullptr; ++index) { each->finish_by(end); }
-  while (!run_local(deadline_) && now() < deadline_) { std::this_thread::sleep_for(ExportWorker::kPause); }
+  while (!run_local(deadline_) && steady_now() < deadline_) { std::this_thread::sleep_for(ExportWorker::kPause); }
   tracing.store(false, std::memory_order_relaxed);
   wait_when_full.store(false, std::memory_order_relaxed);
   bool all = true;
@@ -106,7 +106,7 @@ bool SessionImpl::finish_workers() noexcept {
 bool SessionImpl::end(bool killed) noexcept {
   const NotCancelled whole;
   const milliseconds most(std::max(options_.exit_ms, 0));
-  const Time deadline = now() + most;
+  const Time deadline = steady_now() + most;
   {
     std::unique_lock<std::mutex> lock(state_);
     if (closed_) { return end_elsewhere(lock); }
@@ -115,7 +115,7 @@ bool SessionImpl::end(bool killed) noexcept {
     killed_.store(killed, std::memory_order_relaxed);
   }
   // A terminal that takes nothing leaves half of the time to the files behind it.
-  table_patience.end_at(now() + most / 2);
+  table_patience.end_at(steady_now() + most / 2);
   fault_patience.end_at(deadline);
   if (!killed) { tell_open_trials(); }
   const bool done = end_by(deadline);
@@ -132,8 +132,9 @@ bool SessionImpl::end_by(Time deadline) noexcept {
   const milliseconds grace = std::min(kDeviceGrace, most / 2);
   registry().complete(recorder, process_clock().now_ns() + static_cast<std::uint64_t>(grace.count()) * 1'000'000U);
   if (!options_.background && options_.gpu_poll_ms > 0) { GpuPoller::ask(); }
-  gpu_poller_.stop(now() + std::min(kPollerGrace, most / 4));  // of threads that idle: nobody else asks for theirs
-  samples_.stop(now() + std::min(kPollerGrace, most / 4));
+  gpu_poller_.stop(steady_now() +
+                   std::min(kPollerGrace, most / 4));  // of threads that idle: nobody else asks for theirs
+  samples_.stop(steady_now() + std::min(kPollerGrace, most / 4));
   if (recorder != nullptr) {
     const Recorder::Inside inside(*recorder);
     recorder->abandon_devices();

@@ -38,7 +38,7 @@ std::int64_t unix_ns_of(std::string_view message) {
 }
 
 /// Field 1 repeated. Returns whether there was any.
-bool add_items(std::string_view message, std::map<std::string, std::string>& to) {
+bool merge_items(std::string_view message, std::map<std::string, std::string>& to) {
   bool any = false;
   for (ProtobufFields at(message); at.next();) {
     if (at.field() != 1) { continue; }
@@ -86,7 +86,7 @@ bool WandbReplay::take(std::string_view record) {
         summary_version_ += take_summary(at.bytes()) ? 1 : 0;
         break;
       case 5:
-        config_version_ += add_items(at.bytes(), config_) ? 1 : 0;
+        config_version_ += merge_items(at.bytes(), config_) ? 1 : 0;
         break;
       case 6:
         for (ProtobufFields file(at.bytes()); file.next();) { files_.push_back(item_of(file.bytes()).key); }
@@ -204,7 +204,7 @@ void WandbReplay::take_run(std::string_view message) {
     if (std::string* const place = place_of(at.field())) {
       *place = at.bytes();
     } else if (at.field() == 4) {
-      add_items(at.bytes(), config_);
+      merge_items(at.bytes(), config_);
     } else if (at.field() == 10) {
       identity_.tags.emplace_back(at.bytes());
     } else if (at.field() == 17) {

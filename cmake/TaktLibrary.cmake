@@ -1,0 +1,117 @@
+# SPDX-FileCopyrightText: The Takt authors
+# SPDX-License-Identifier: BSD-3-Clause
+
+# How Takt's sources become libraries. Each source is compiled once: a library is made of object libraries, and so is its
+# static twin takt_<name>_private, which the command, tests and benchmarks link when libtakt is shared and its private
+# parts are hidden.
+
+# takt_join(<target>): compiles the sources of one directory together, TAKT_UNITY_BATCH at a time. Private names are unique in a
+# directory, so any batch size works.
+function(takt_join target)
+  if(TAKT_UNITY_BATCH EQUAL 1)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  get_target_property(sources ${target} SOURCES)
+  foreach(source IN LISTS sources)
+    get_filename_component(directory ${source} ABSOLUTE)
+    get_filename_component(directory ${directory} DIRECTORY)
+    get_filename_component(directory ${directory} NAME)
+    if(NOT DEFINED count_${directory})
+      set(count_${directory} 0)
+    endif()
+    set(batch 0)
+    if(TAKT_UNITY_BATCH GREATER 1)
+      math(EXPR batch "${count_${directory}} / ${TAKT_UNITY_BATCH}")
+    endif()
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${directory}_${batch})
+    math(EXPR count_${directory} "${count_${directory}} + 1")
+  endforeach()
+endfunction()
+
+# takt_compile_cold(<target>): with -O2 in a release. -O3 takes a fifth longer, for nothing that a training loop waits for.
+function(takt_compile_cold target)
+  target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU,Clang,AppleClang>>:-Os>)
+endfunction()
+
+# takt_add_objects(<name> [COLD] SOURCES <source>... [LIBRARIES <library>...]): sources that are compiled once.
+function(takt_add_objects name)
+  cmake_parse_arguments(PARSE_ARGV 1 objects "COLD" "" "SOURCES;LIBRARIES")
+  add_library(${name} OBJECT ${objects_SOURCES})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(${name} PRIVATE ${objects_LIBRARIES} Threads::Threads takt_warnings)
+  set_target_properties(
+    ${name}
+    PROPERTIES CXX_VISIBILITY_PRESET hidden
+               VISIBILITY_INLINES_HIDDEN ON
+               POSITION_INDEPENDENT_CODE ON)
+  if(objects_COLD)
+    takt_compile_cold(${name})
+  endif()
+  takt_join(${name})
+endfunction()
+
+# takt_add_library(<name> OBJECTS <object library>... LIBRARIES <library>... [PRIVATE <library>...]): the library <name>, and
+# <name>_private.
+function(takt_add_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 library "" "" "OBJECTS;LIBRARIES;PRIVATE")
+  set(objects ${library_OBJECTS})
+  list(TRANSFORM objects REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>")
+  string(REGEX REPLACE "^takt_?" "" short ${name})
+  if(NOT short)
+    set(short takt)
+  endif()
+  add_library(${name} ${objects})
+  add_library(takt::${short} ALIAS ${name})
+  target_link_libraries(${name} PUBLIC ${library_LIBRARIES} PRIVATE ${library_PRIVATE})
+  set_target_properties(
+    ${name}
+    PROPERTIES EXPORT_NAME ${short}
+               LINKER_LANGUAGE CXX
+               VERSION ${PROJECT_VERSION}
+               SOVERSION ${PROJECT_VERSION_MAJOR})
+  if(BUILD_SHARED_LIBS AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
+    # Threads keep a pointer into the library: it has to outlive a plug-in that brought it in.
+    target_link_options(${name} PRIVATE LINKER:-z,nodelete)
+  endif()
+  if(NOT TAKT_TOP_LEVEL AND NOT TAKT_INSTALL)
+    set_target_properties(${name} ${library_OBJECTS} PROPERTIES EXCLUDE_FROM_ALL ON)  # a program builds what it links
+  endif()
+  if(NOT BUILD_SHARED_LIBS)
+    add_library(${name}_private ALIAS ${name})
+  elseif(TAKT_BUILD_TESTS OR TAKT_BUILD_BENCHMARKS OR TAKT_HAS_CLI)
+    set(private_libraries ${library_LIBRARIES})
+    list(TRANSFORM private_libraries REPLACE "^takt$" "takt_private")
+    add_library(${name}_private STATIC ${objects})
+    target_link_libraries(${name}_private PUBLIC ${private_libraries} PRIVATE ${library_PRIVATE})
+    set_target_properties(${name}_private PROPERTIES LINKER_LANGUAGE CXX EXCLUDE_FROM_ALL ON)
+  endif()
+endfunction()
+
+# takt_add_component(<name> [COLD] [INCLUDE <folder>] [OBJECTS <object library>...] [LIBRARIES <private ones>...] SOURCES
+# <source>...): takt::<name>, a library beside libtakt.
+function(takt_add_component name)
+  cmake_parse_arguments(PARSE_ARGV 1 component "COLD" "INCLUDE" "OBJECTS;LIBRARIES;SOURCES")
+  set(cold)
+  if(component_COLD)
+    set(cold COLD)
+  endif()
+  takt_add_objects(takt_${name}_objects ${cold} SOURCES ${component_SOURCES} LIBRARIES takt_headers ${component_LIBRARIES})
+  takt_add_library(
+    takt_${name}
+    OBJECTS takt_${name}_objects ${component_OBJECTS}
+    LIBRARIES takt
+    PRIVATE ${component_LIBRARIES})
+  if(BUILD_SHARED_LIBS AND CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT DEFINED CMAKE_INSTALL_RPATH)
+    # A program that uses this library alone knows no place of libtakt, which is beside it.
+    set_target_properties(takt_${name} PROPERTIES INSTALL_RPATH "$ORIGIN")
+  endif()
+  if(component_INCLUDE)
+    target_include_directories(takt_${name}_objects PRIVATE ${component_INCLUDE})
+    target_include_directories(takt_${name} PUBLIC $<BUILD_INTERFACE:${component_INCLUDE}>)
+    if(TARGET takt_${name}_private AND BUILD_SHARED_LIBS)
+      target_include_directories(takt_${name}_private PUBLIC ${component_INCLUDE})
+    endif()
+  endif()
+endfunction()
