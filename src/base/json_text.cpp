@@ -3,25 +3,26 @@
 #include "base/json_text.hpp"
 
 #include "base/format.hpp"
-
-#include <nlohmann/json.hpp>
+#include "base/json.hpp"
 
 #include <algorithm>
 #include <cstdlib>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
-namespace {
 
-/// A name need not be UTF-8.
-std::string dumped(const nlohmann::json& scalar) {
-  return scalar.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+JsonText::JsonText(double number) : text_(json_number(number)) {}
+JsonText::JsonText(std::string_view text) : kind_(Kind::string), text_(json_string(text)) {}
+
+JsonText::JsonText(const std::map<std::string, std::string>& texts) : JsonText(object()) {
+  for (const auto& [name, text] : texts) { add(name, text); }
 }
 
-}  // namespace
-
-JsonText::JsonText(double number) : text_(dumped(number)) {}
-JsonText::JsonText(std::string_view text) : kind_(Kind::string), text_(dumped(text)) {}
+JsonText JsonText::raw(std::string_view json) {
+  JsonText value;
+  value.text_ = json.substr(0, json.find_last_not_of(" \t\r\n") + 1);
+  return value;
+}
 
 JsonText JsonText::rounded(double number, int digits) {
   const std::string text = detail::format("{:.{}e}", number, std::max(digits, 1) - 1);
@@ -75,7 +76,7 @@ void JsonText::push_back(const JsonText& element) {
 }
 
 void JsonText::add(std::string_view name, const JsonText& value) {
-  append(dumped(name).append(":").append(value.text_));
+  append(json_string(name).append(":").append(value.text_));
 }
 
 std::string_view JsonText::element(std::size_t index) const noexcept {
