@@ -79,9 +79,9 @@ struct JsonStop {
   bool is_number() const noexcept { return kind == Kind::integer || kind == Kind::real; }
 };
 
-/// Shows `see` what is in `text`, in order, and keeps none of it: the values of Json want memory where they end, and end
-/// the program where there is none. What is shown is gone when `see` returns. Returns whether the text is JSON; what
-/// comes before a mistake has been shown by then. Throws what `see` throws, and std::bad_alloc. Any thread.
+/// Shows `see` what is in `text`, in order, and keeps none of it: the values of Json want memory where they end, and
+/// end the program where there is none. What is shown is gone when `see` returns. Returns whether the text is JSON;
+/// what comes before a mistake has been shown by then. Throws what `see` throws, and std::bad_alloc. Any thread.
 TAKT_EXPORT bool walk_json(std::string_view text, const std::function<void(const JsonStop&)>& see);
 
 /// Returns the JSON with each member and element in a line of its own, and with numbers as json_number() writes them.
