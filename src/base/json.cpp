@@ -20,7 +20,7 @@ using JsonValue = nlohmann::json;
 constexpr int kElementDepth = 3;  // of the members of an element of a list in the document
 constexpr auto kMostInteger = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
 
-const JsonValue& value_of(const std::shared_ptr<const void>& value) noexcept {
+const JsonValue& value_of(const std::shared_ptr<const void>& value) {
   static const JsonValue kNothing;
   return value == nullptr ? kNothing : *static_cast<const JsonValue*>(value.get());
 }
@@ -125,22 +125,22 @@ Json Json::parse(std::string_view text, std::string_view dropped) {
   return value.is_discarded() ? Json() : Json(std::make_shared<const JsonValue>(std::move(value)));
 }
 
-bool Json::is_null() const noexcept { return value_of(value_).is_null(); }
-bool Json::is_object() const noexcept { return value_of(value_).is_object(); }
-bool Json::is_array() const noexcept { return value_of(value_).is_array(); }
-bool Json::is_boolean() const noexcept { return value_of(value_).is_boolean(); }
-bool Json::is_text() const noexcept { return value_of(value_).is_string(); }
-bool Json::is_number() const noexcept { return value_of(value_).is_number(); }
-bool Json::is_integer() const noexcept { return value_of(value_).is_number_integer(); }
-bool Json::is_count() const noexcept { return value_of(value_).is_number_unsigned(); }
+bool Json::is_null() const { return value_of(value_).is_null(); }
+bool Json::is_object() const { return value_of(value_).is_object(); }
+bool Json::is_array() const { return value_of(value_).is_array(); }
+bool Json::is_boolean() const { return value_of(value_).is_boolean(); }
+bool Json::is_text() const { return value_of(value_).is_string(); }
+bool Json::is_number() const { return value_of(value_).is_number(); }
+bool Json::is_integer() const { return value_of(value_).is_number_integer(); }
+bool Json::is_count() const { return value_of(value_).is_number_unsigned(); }
 
-bool Json::boolean() const noexcept { return is_boolean() && value_of(value_).get<bool>(); }
-double Json::number() const noexcept { return is_number() ? value_of(value_).get<double>() : 0; }
-std::int64_t Json::integer() const noexcept {
+bool Json::boolean() const { return is_boolean() && value_of(value_).get<bool>(); }
+double Json::number() const { return is_number() ? value_of(value_).get<double>() : 0; }
+std::int64_t Json::integer() const {
   if (is_count()) { return static_cast<std::int64_t>(std::min(count(), kMostInteger)); }
   return is_integer() ? value_of(value_).get<std::int64_t>() : 0;
 }
-std::uint64_t Json::count() const noexcept { return is_count() ? value_of(value_).get<std::uint64_t>() : 0; }
+std::uint64_t Json::count() const { return is_count() ? value_of(value_).get<std::uint64_t>() : 0; }
 std::string Json::text() const { return is_text() ? value_of(value_).get<std::string>() : std::string(); }
 
 bool Json::has(std::string_view name) const { return value_of(value_).contains(std::string(name)); }
@@ -154,7 +154,7 @@ Json Json::at(const char* pointer) const {
   const JsonValue::json_pointer place(pointer);
   return value.contains(place) ? Json(std::shared_ptr<const void>(value_, &value.at(place))) : Json();
 }
-std::size_t Json::size() const noexcept { return value_of(value_).size(); }
+std::size_t Json::size() const { return value_of(value_).size(); }
 Json Json::element(std::size_t at) const { return Json(std::shared_ptr<const void>(value_, &value_of(value_)[at])); }
 
 bool walk_json(std::string_view text, const std::function<void(const JsonStop&)>& see) {

@@ -28,20 +28,20 @@ class TAKT_EXPORT Json {
   static Json parse(std::string_view text, std::string_view dropped = {});
 
   /// Whether it is null, or nothing.
-  bool is_null() const noexcept;
-  bool is_object() const noexcept;
-  bool is_array() const noexcept;
-  bool is_boolean() const noexcept;
-  bool is_text() const noexcept;
-  bool is_number() const noexcept;
-  bool is_integer() const noexcept;  ///< a number without a point and an exponent
-  bool is_count() const noexcept;    ///< an integer without a sign
+  bool is_null() const;
+  bool is_object() const;
+  bool is_array() const;
+  bool is_boolean() const;
+  bool is_text() const;
+  bool is_number() const;
+  bool is_integer() const;  ///< a number without a point and an exponent
+  bool is_count() const;    ///< an integer without a sign
 
   // Of a value of another kind: false, 0 and "".
-  bool boolean() const noexcept;
-  double number() const noexcept;
-  std::int64_t integer() const noexcept;  ///< at its bound, if it is beyond 64 bits with a sign
-  std::uint64_t count() const noexcept;   ///< of what is_count()
+  bool boolean() const;
+  double number() const;
+  std::int64_t integer() const;  ///< at its bound, if it is beyond 64 bits with a sign
+  std::uint64_t count() const;   ///< of what is_count()
   std::string text() const;
 
   /// Whether it is an object with a member of that name.
@@ -51,7 +51,7 @@ class TAKT_EXPORT Json {
   /// Returns what a JSON pointer points to, as "/errors/0/message"; nothing, if there is no such value.
   Json at(const char* pointer) const;
   /// Returns how many values an array or an object holds; 0 of nothing, else 1.
-  std::size_t size() const noexcept;
+  std::size_t size() const;
   /// REQUIRES: of an array, at < size().
   Json element(std::size_t at) const;
 

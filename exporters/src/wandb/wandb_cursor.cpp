@@ -50,7 +50,7 @@ class CursorMembers {
   }
 
  private:
-  Json wanted(const char* name, bool (Json::*is_kind)() const noexcept) {
+  Json wanted(const char* name, bool (Json::*is_kind)() const) {
     Json value = object_.member(name);
     whole_ = whole_ && (value.*is_kind)();
     return value;
