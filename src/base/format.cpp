@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/format.hpp"
 
-// Takt's copy of fmt is header-only and in a namespace of its own: a program may link another version of fmt, or the same
-// one built otherwise. Types that format() has no arguments of are left out.
+// Takt's copy of fmt is header-only and in a namespace of its own: a program may link another version of fmt, or the
+// same one built otherwise. What format() has no arguments for is left out.
 #define FMT_USE_FLOAT 0
 #define FMT_USE_LONG_DOUBLE 0
 #define FMT_USE_INT128 0

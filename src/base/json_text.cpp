@@ -3,22 +3,53 @@
 #include "base/json_text.hpp"
 
 #include "base/format.hpp"
-
-#include <nlohmann/json.hpp>
+#include "base/text.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-/// A name need not be UTF-8.
-std::string dumped(const nlohmann::json& scalar) {
-  return scalar.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+/// Returns a text in JSON, with U+FFFD for what is not UTF-8.
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  while (!text.empty()) {
+    const std::size_t bytes = code_point_bytes(text);
+    const std::string_view here = text.substr(0, std::max<std::size_t>(bytes, 1));
+    text.remove_prefix(here.size());
+    const std::size_t known = std::string_view("\"\\\b\f\n\r\t").find(here[0]);
+    if (bytes == 0) {
+      out += "\xEF\xBF\xBD";
+    } else if (known != std::string_view::npos) {
+      out.append(1, '\\').append(1, "\"\\bfnrt"[known]);
+    } else if (static_cast<unsigned char>(here[0]) < 0x20U) {
+      out += detail::format("\\u{:04x}", static_cast<unsigned>(here[0]));
+    } else {
+      out += here;
+    }
+  }
+  return out += '"';
+}
+
+/// Returns the shortest number in JSON that reads back as the same; "null", if it is not finite.
+std::string shortest(double number) {
+  if (!std::isfinite(number)) { return "null"; }
+  std::string text = detail::format("{}", number);
+  if (text.find_first_of(".e") == std::string::npos) { text += ".0"; }
+  return text;
 }
 
 }  // namespace
+
+JsonText::JsonText(double number) : text_(shortest(number)) {}
+JsonText::JsonText(std::string_view text) : kind_(Kind::string), text_(quoted(text)) {}
+
+JsonText::JsonText(const std::map<std::string, std::string>& texts) : JsonText(object()) {
+  for (const auto& [name, text] : texts) { add(name, text); }
+}
 
 JsonText::JsonText() = default;
 JsonText::JsonText(const JsonText& other) = default;
@@ -36,8 +67,11 @@ JsonText::JsonText(const char* text) : JsonText(std::string_view(text)) {}
 JsonText JsonText::array() { return JsonText(Kind::array, "[]"); }
 JsonText JsonText::object() { return JsonText(Kind::object, "{}"); }
 
-JsonText::JsonText(double number) : text_(dumped(number)) {}
-JsonText::JsonText(std::string_view text) : kind_(Kind::string), text_(dumped(text)) {}
+JsonText JsonText::raw(std::string_view json) {
+  JsonText value;
+  value.text_ = json.substr(0, json.find_last_not_of(" \t\r\n") + 1);
+  return value;
+}
 
 JsonText JsonText::rounded(double number, int digits) {
   const std::string text = detail::format("{:.{}e}", number, std::max(digits, 1) - 1);
@@ -91,7 +125,7 @@ void JsonText::push_back(const JsonText& element) {
 }
 
 void JsonText::add(std::string_view name, const JsonText& value) {
-  append(dumped(name).append(":").append(value.text_));
+  append(quoted(name).append(":").append(value.text_));
 }
 
 std::string_view JsonText::element(std::size_t index) const noexcept {

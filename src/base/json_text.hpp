@@ -4,8 +4,10 @@
 
 #include <takt/config.hpp>
 
+#include <array>
 #include <cstddef>
 #include <initializer_list>
+#include <map>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -15,7 +17,7 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 
 /// A JSON value as its text, written in braces as with nlohmann::json. That one's destructor wants memory for what
-/// holds others, and ends the program where there is none; here only what makes a value may throw.
+/// holds others, and ends the program where there is none; here only what makes a value may throw. Json reads JSON.
 /// Exported for the exporters that are libraries of their own.
 class TAKT_EXPORT JsonText {
  public:
@@ -29,18 +31,26 @@ class TAKT_EXPORT JsonText {
   template <class Number, std::enable_if_t<std::is_integral_v<Number>, int> = 0>
   JsonText(Number number) : JsonText(Whole<std::is_signed_v<Number>>{number}) {}  // NOLINT(google-explicit-constructor)
   JsonText(bool value);                                                           // NOLINT(google-explicit-constructor)
-  JsonText(double number);            // NOLINT(google-explicit-constructor): finite
+  JsonText(double number);            // NOLINT(google-explicit-constructor): null, unless it is finite
   JsonText(std::string_view text);    // NOLINT(google-explicit-constructor)
   JsonText(const std::string& text);  // NOLINT(google-explicit-constructor)
   JsonText(const char* text);         // NOLINT(google-explicit-constructor)
+  JsonText(const std::map<std::string, std::string>& texts);  // NOLINT(google-explicit-constructor)
+  template <class Element>
+  JsonText(const std::vector<Element>& list) : JsonText(list.data(), list.size()) {}  // NOLINT
+  template <class Element, std::size_t kSize>
+  JsonText(const std::array<Element, kSize>& list) : JsonText(list.data(), kSize) {}  // NOLINT
   /// An object, if each member is an array of a string and something; else an array.
   JsonText(std::initializer_list<JsonText> members);
 
   /// The number to so many significant digits, in few characters: 90712345 to four is "9071e4". `number` is finite.
   static JsonText rounded(double number, int digits);
+  /// Returns a value whose JSON there is already. If that is an object, it takes further members.
+  static JsonText raw(std::string_view json);
   static JsonText array();
   static JsonText object();
   void push_back(const JsonText& element);
+  /// Adds a member to an object, which has none of that name.
   void add(std::string_view name, const JsonText& value);
 
   const std::string& text() const noexcept { return text_; }
@@ -58,6 +68,10 @@ class TAKT_EXPORT JsonText {
   explicit JsonText(Whole<true> number);
   explicit JsonText(Whole<false> number);
   JsonText(Kind kind, const char* text);
+  template <class Element>
+  JsonText(const Element* list, std::size_t size) : JsonText(array()) {
+    for (const Element* each = list; each != list + size; ++each) { push_back(*each); }
+  }
   bool is_member() const noexcept { return is_array() && size() == 2 && first_is_string_; }
   void append(std::string_view member);
 

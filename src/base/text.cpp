@@ -25,22 +25,6 @@ struct TimeUnit {
 };
 constexpr TimeUnit kTimeUnits[] = {{1, "ns"}, {1e3, "us"}, {1e6, "ms"}, {1e9, "s"}, {60e9, "min"}, {3600e9, "h"}};
 
-/// Bytes of the well-formed code point that `text` begins with, 0 where there is none (Unicode 15, table 3-7).
-std::size_t code_point_bytes(std::string_view text) noexcept {
-  const auto lead = static_cast<unsigned char>(text[0]);
-  const std::size_t bytes = lead < 0x80U                    ? 1U
-                            : lead >= 0xC2U && lead < 0xE0U ? 2U
-                            : lead >= 0xE0U && lead < 0xF0U ? 3U
-                            : lead >= 0xF0U && lead < 0xF5U ? 4U
-                                                            : 0U;
-  if (bytes < 2) { return bytes; }
-  if (text.size() < bytes || !std::all_of(text.begin() + 1, text.begin() + bytes, is_continuation)) { return 0; }
-  const auto second = static_cast<unsigned char>(text[1]);
-  const bool overlong = (lead == 0xE0U && second < 0xA0U) || (lead == 0xF0U && second < 0x90U);
-  const bool beyond = (lead == 0xEDU && second >= 0xA0U) || (lead == 0xF4U && second >= 0x90U);
-  return overlong || beyond ? 0 : bytes;
-}
-
 /// Of a well-formed code point.
 std::uint32_t value_of(std::string_view code_point) noexcept {
   const auto byte = [&](std::size_t at) {
@@ -169,6 +153,21 @@ std::string with_prefix(double value, const char* unit) {
 }
 
 }  // namespace
+
+std::size_t code_point_bytes(std::string_view text) noexcept {
+  const auto lead = static_cast<unsigned char>(text[0]);
+  const std::size_t bytes = lead < 0x80U                    ? 1U
+                            : lead >= 0xC2U && lead < 0xE0U ? 2U
+                            : lead >= 0xE0U && lead < 0xF0U ? 3U
+                            : lead >= 0xF0U && lead < 0xF5U ? 4U
+                                                            : 0U;
+  if (bytes < 2) { return bytes; }
+  if (text.size() < bytes || !std::all_of(text.begin() + 1, text.begin() + bytes, is_continuation)) { return 0; }
+  const auto second = static_cast<unsigned char>(text[1]);
+  const bool overlong = (lead == 0xE0U && second < 0xA0U) || (lead == 0xF0U && second < 0x90U);
+  const bool beyond = (lead == 0xEDU && second >= 0xA0U) || (lead == 0xF4U && second >= 0x90U);
+  return overlong || beyond ? 0 : bytes;
+}
 
 std::string_view next_printable(std::string_view& text) noexcept {
   const std::size_t bytes = code_point_bytes(text);

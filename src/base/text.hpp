@@ -18,6 +18,9 @@ namespace detail {
 
 /// Whether it is one of UTF-8 that goes on with a character.
 constexpr bool is_continuation(char byte) noexcept { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U; }
+/// Returns the bytes of the well-formed code point that `text` (not empty) begins with; 0 if there is none
+/// (Unicode 15, table 3-7). Allocates nothing.
+std::size_t code_point_bytes(std::string_view text) noexcept;
 /// Valid UTF-8 of which each character is seen, and where it stands: a name can neither break a table, nor command a
 /// terminal, nor pass for another one. Control characters, marks of direction (U+202E and its kind) and what has no
 /// width become '?', bytes that are not UTF-8 become U+FFFD.

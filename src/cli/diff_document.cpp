@@ -3,11 +3,11 @@
 #include "cli/diff_document.hpp"
 
 #include "base/format.hpp"
+#include "base/json.hpp"
+#include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "findings/finding_json.hpp"
 #include "report/text_table.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <iterator>
@@ -17,7 +17,6 @@ TAKT_BEGIN_NAMESPACE
 namespace cli {
 namespace {
 
-using DiffJson = nlohmann::ordered_json;
 using DiffLine = std::vector<std::string>;
 using detail::Basis;
 using detail::Change;
@@ -25,6 +24,7 @@ using detail::ChangeMark;
 using detail::ComparedFigure;
 using detail::ComparedRegion;
 using detail::Comparison;
+using detail::JsonText;
 
 constexpr detail::TextColumn kDiffColumns[] = {
     {"base", 2}, {"new", 2}, {"change", 0}, {"95 % interval", 1}, {"between / within runs", 3}, {"", 0, true, true}};
@@ -81,39 +81,39 @@ std::string gate_line(const Comparison& comparison, const ComparedRegion& region
          "; fewer than three runs on a side do not tell by how much runs differ: give three, or say it by --noise";
 }
 
-DiffJson figure_json(const ComparedFigure& figure) {
+JsonText figure_json(const ComparedFigure& figure) {
   const Change& change = figure.change;
   const bool has_interval = change.basis != Basis::none;
   return {{"figure", figure.name},
           {"base", figure.base},
           {"new", figure.now},
           {"change", change.change},
-          {"low", has_interval ? DiffJson(change.low) : DiffJson()},
-          {"high", has_interval ? DiffJson(change.high) : DiffJson()},
+          {"low", has_interval ? JsonText(change.low) : JsonText()},
+          {"high", has_interval ? JsonText(change.high) : JsonText()},
           {"basis", basis_word(change.basis)},
-          {"between", change.basis == Basis::runs ? DiffJson(change.between) : DiffJson()},
-          {"within", change.within > 0 ? DiffJson(change.within) : DiffJson()}};
+          {"between", change.basis == Basis::runs ? JsonText(change.between) : JsonText()},
+          {"within", change.within > 0 ? JsonText(change.within) : JsonText()}};
 }
 
-DiffJson region_json(const ComparedRegion& region) {
-  DiffJson figures = DiffJson::array();
+JsonText region_json(const ComparedRegion& region) {
+  JsonText figures = JsonText::array();
   for (const ComparedFigure& each : region.figures) { figures.push_back(figure_json(each)); }
-  DiffJson gate;
+  JsonText gate;
   if (region.is_gate) {
     gate = {{"answer", answer_word(region.gate.answer)},
-            {"detectable", region.gate.detectable > 0 ? DiffJson(region.gate.detectable) : DiffJson()},
-            {"runs_needed", region.gate.runs_needed > 0 ? DiffJson(region.gate.runs_needed) : DiffJson()}};
+            {"detectable", region.gate.detectable > 0 ? JsonText(region.gate.detectable) : JsonText()},
+            {"runs_needed", region.gate.runs_needed > 0 ? JsonText(region.gate.runs_needed) : JsonText()}};
   }
   const char* const mark = mark_word(region.mark);
   return {
-      {"path", region.path}, {"mark", *mark == 0 ? DiffJson() : DiffJson(mark)}, {"gate", gate}, {"figures", figures}};
+      {"path", region.path}, {"mark", *mark == 0 ? JsonText() : JsonText(mark)}, {"gate", gate}, {"figures", figures}};
 }
 
-DiffJson side_json(const std::vector<detail::ComparedRun>& runs) {
-  DiffJson list = DiffJson::array();
+JsonText side_json(const std::vector<detail::ComparedRun>& runs) {
+  JsonText list = JsonText::array();
   for (const detail::ComparedRun& run : runs) {
-    DiffJson losses = DiffJson::object();
-    for (const auto& [what, count] : run.losses) { losses[what] = count; }
+    JsonText losses = JsonText::object();
+    for (const auto& [what, count] : run.losses) { losses.add(what, count); }
     list.push_back({{"run", run.name},
                     {"state", run.state},
                     {"ranks", run.ranks},
@@ -125,9 +125,9 @@ DiffJson side_json(const std::vector<detail::ComparedRun>& runs) {
   return list;
 }
 
-DiffJson findings_json(const std::vector<Finding>& findings) {
-  DiffJson list = DiffJson::array();
-  for (const Finding& each : findings) { list.push_back(DiffJson::parse(detail::finding_json(each).text())); }
+JsonText findings_json(const std::vector<Finding>& findings) {
+  JsonText list = JsonText::array();
+  for (const Finding& each : findings) { list.push_back(detail::finding_json(each)); }
   return list;
 }
 
@@ -238,24 +238,24 @@ std::string diff_markdown(const Comparison& comparison, const std::string& reaso
 }
 
 std::string diff_json(const Comparison& comparison, const std::string& reason) {
-  DiffJson regions = DiffJson::array();
+  JsonText regions = JsonText::array();
   for (const ComparedRegion& each : comparison.regions) { regions.push_back(region_json(each)); }
-  DiffJson rates = DiffJson::array();
+  JsonText rates = JsonText::array();
   for (const ComparedFigure& each : comparison.rates) { rates.push_back(figure_json(each)); }
   const bool asked = comparison.has_gate;
-  const DiffJson document = {{"schema", "takt-diff/1"},
+  const JsonText document = {{"schema", "takt-diff/1"},
                              {"base", side_json(comparison.base)},
                              {"new", side_json(comparison.now)},
                              {"obstacles", findings_json(comparison.obstacles)},
-                             {"reason", comparison.obstacles.empty() ? DiffJson() : DiffJson(reason)},
+                             {"reason", comparison.obstacles.empty() ? JsonText() : JsonText(reason)},
                              {"differences", findings_json(comparison.differences)},
                              {"regions", regions},
                              {"rates", rates},
                              {"findings", findings_json(comparison.findings)},
-                             {"threshold", asked ? DiffJson(comparison.threshold) : DiffJson()},
-                             {"noise", comparison.noise >= 0 ? DiffJson(comparison.noise) : DiffJson()},
-                             {"answer", asked ? DiffJson(answer_word(comparison.answer)) : DiffJson()}};
-  return detail::printable_json(document.dump(1, ' ', false, DiffJson::error_handler_t::replace)) + "\n";
+                             {"threshold", asked ? JsonText(comparison.threshold) : JsonText()},
+                             {"noise", comparison.noise >= 0 ? JsonText(comparison.noise) : JsonText()},
+                             {"answer", asked ? JsonText(answer_word(comparison.answer)) : JsonText()}};
+  return detail::printable_json(detail::indented_json(document.text())) + "\n";
 }
 
 }  // namespace cli

@@ -4,9 +4,10 @@
 
 #include <takt/config.hpp>
 
+#include "base/json.hpp"
+
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -42,9 +43,9 @@ class JsonFields {
   std::string text(const char* name) const;  ///< of which the first 1 000 bytes count; else empty
 
  private:
-  explicit JsonFields(std::shared_ptr<const void> value) noexcept : value_(std::move(value)) {}
+  explicit JsonFields(detail::Json json) noexcept : json_(std::move(json)) {}
 
-  std::shared_ptr<const void> value_;  // in its document, which it keeps
+  detail::Json json_;
 };
 
 }  // namespace cli

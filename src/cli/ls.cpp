@@ -4,13 +4,13 @@
 #include <takt/session.hpp>
 
 #include "base/format.hpp"
+#include "base/json.hpp"
+#include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/run_reading.hpp"
 #include "report/page.hpp"
 #include "report/text_table.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -27,7 +27,7 @@ TAKT_BEGIN_NAMESPACE
 namespace cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using detail::JsonText;
 using LsNotes = std::map<std::string, std::string>;  // parameters or tags
 
 bool fits_pattern(const std::string& pattern, const std::string& text) {
@@ -49,7 +49,7 @@ bool is_wanted(const RunReading& run, const LsWishes& wishes) {
          has_all(wishes.params, run.sum.params) && has_all(wishes.tags, run.sum.tags);
 }
 
-Json ls_json(const RunReading& run) {
+JsonText ls_json(const RunReading& run) {
   const Throughput& throughput = run.throughput;
   return {{"run_id", run.sum.run.id},
           {"name", run.sum.run.name},
@@ -58,8 +58,8 @@ Json ls_json(const RunReading& run) {
           {"ranks", run.ranks.size()},
           {"world_size", run.world_size},
           {"steps", run.steps},
-          {"items_per_s", throughput.items > 0 ? Json(throughput.items_per_s) : Json()},
-          {"steps_per_s", throughput.steps > 0 ? Json(throughput.steps_per_s) : Json()},
+          {"items_per_s", throughput.items > 0 ? JsonText(throughput.items_per_s) : JsonText()},
+          {"steps_per_s", throughput.steps > 0 ? JsonText(throughput.steps_per_s) : JsonText()},
           {"state", state_word(run.state)},
           {"params", run.sum.params},
           {"tags", run.sum.tags}};
@@ -122,10 +122,10 @@ int ls(const std::string& folder, const LsWishes& wishes) {
   }
   sort_by_age(runs);
   if (wishes.json) {
-    Json list = Json::array();
+    JsonText list = JsonText::array();
     for (const RunReading& run : runs) { list.push_back(ls_json(run)); }
-    const Json document = {{"schema", "takt-ls/1"}, {"runs", list}};
-    detail::print(stdout, "{}\n", detail::printable_json(document.dump(1, ' ', false, Json::error_handler_t::replace)));
+    const JsonText document = {{"schema", "takt-ls/1"}, {"runs", list}};
+    detail::print(stdout, "{}\n", detail::printable_json(detail::indented_json(document.text())));
   } else if (!runs.empty()) {
     print_list(runs, wishes.drawn);
   }

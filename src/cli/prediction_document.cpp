@@ -3,11 +3,11 @@
 #include "cli/prediction_document.hpp"
 
 #include "base/format.hpp"
+#include "base/json.hpp"
+#include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "report/page.hpp"
 #include "report/text_table.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <cstdio>
@@ -18,9 +18,9 @@ TAKT_BEGIN_NAMESPACE
 namespace cli {
 namespace {
 
-using CheckJson = nlohmann::ordered_json;
 using detail::CheckedCost;
 using detail::CheckedPrediction;
+using detail::JsonText;
 using detail::TextTable;
 
 std::string share_text(double share) { return detail::format("{:.2f} %", 100 * share); }
@@ -52,22 +52,22 @@ void add_cost(const char* cost, const CheckedCost& checked, detail::Page& page) 
 }
 
 /// JSON has no infinities.
-CheckJson finite(double value) { return std::isfinite(value) ? CheckJson(value) : CheckJson(); }
+JsonText finite(double value) { return std::isfinite(value) ? JsonText(value) : JsonText(); }
 
-CheckJson cost_json(const CheckedCost& checked) {
-  CheckJson models = CheckJson::array();
+JsonText cost_json(const CheckedCost& checked) {
+  JsonText models = JsonText::array();
   for (const CheckedPrediction& each : checked.models) {
     models.push_back({{"name", each.name},
                       {"measured", each.measured},
                       {"predicted", each.predicted},
-                      {"error", each.error < 0 ? CheckJson() : finite(each.error)}});
+                      {"error", each.error < 0 ? JsonText() : finite(each.error)}});
   }
   const PredictionError& error = checked.error;
   return {{"models", models},
           {"n", error.n},
-          {"mape", error.n == 0 ? CheckJson() : finite(error.mape)},
-          {"mape_low", error.has_interval ? finite(error.low) : CheckJson()},
-          {"mape_high", error.has_interval ? finite(error.high) : CheckJson()}};
+          {"mape", error.n == 0 ? JsonText() : finite(error.mape)},
+          {"mape_low", error.has_interval ? finite(error.low) : JsonText()},
+          {"mape_high", error.has_interval ? finite(error.high) : JsonText()}};
 }
 
 }  // namespace
@@ -79,13 +79,13 @@ std::string prediction_table(const detail::PredictionCheck& check, const Console
 }
 
 std::string prediction_json(const detail::PredictionCheck& check) {
-  CheckJson document = {{"schema", "takt-predict-check/1"}};
+  JsonText document = {{"schema", "takt-predict-check/1"}};
   for (std::size_t at = 0; at < check.costs.size(); ++at) {
-    document[detail::kModelCosts[at]] = cost_json(check.costs[at]);
+    document.add(detail::kModelCosts[at], cost_json(check.costs[at]));
   }
-  document["only_predicted"] = check.only_predicted;
-  document["only_measured"] = check.only_measured;
-  return detail::printable_json(document.dump(1, ' ', false, CheckJson::error_handler_t::replace)) + "\n";
+  document.add("only_predicted", check.only_predicted);
+  document.add("only_measured", check.only_measured);
+  return detail::printable_json(detail::indented_json(document.text())) + "\n";
 }
 
 }  // namespace cli

@@ -5,6 +5,8 @@
 #include <takt/exporters/json.hpp>
 
 #include "base/format.hpp"
+#include "base/json.hpp"
+#include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "findings/finding_json.hpp"
 #include "report/csv_rows.hpp"
@@ -13,13 +15,11 @@
 #include "report/measurements_json.hpp"
 #include "report/trials_json.hpp"
 
-#include <nlohmann/json.hpp>
-
 TAKT_BEGIN_NAMESPACE
 namespace cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using detail::JsonText;
 
 const char* word_of(Ending ending) {
   switch (ending) {
@@ -40,18 +40,18 @@ const char* word_of(Ending ending) {
 }
 
 /// null where no exception ended it.
-Json uncaught_json(const Snapshot& snapshot) {
+JsonText uncaught_json(const Snapshot& snapshot) {
   const Uncaught& death = snapshot.uncaught;
   if (!death.happened) { return {}; }
-  Json open = Json::array();
+  JsonText open = JsonText::array();
   for (const std::uint32_t path : death.open) { open.push_back(snapshot.path_name(path)); }
-  Json thread;
+  JsonText thread;
   if (death.thread < snapshot.threads.size()) { thread = snapshot.threads[death.thread].name; }
   return {{"type", death.type}, {"message", death.message}, {"thread", thread}, {"open", open}};
 }
 
-Json paths_json(const Snapshot& snapshot) {
-  Json paths = Json::array();
+JsonText paths_json(const Snapshot& snapshot) {
+  JsonText paths = JsonText::array();
   for (std::uint32_t path = 0; path < snapshot.paths.size(); ++path) {
     const PathStats& each = snapshot.paths[path];
     paths.push_back({{"path", snapshot.path_name(path)},
@@ -62,22 +62,20 @@ Json paths_json(const Snapshot& snapshot) {
   return paths;
 }
 
-Json rank_findings_json(const Snapshot& snapshot) {
-  Json findings = Json::array();
-  for (const Finding& each : snapshot.findings) { findings.push_back(Json::parse(detail::finding_json(each).text())); }
+JsonText rank_findings_json(const Snapshot& snapshot) {
+  JsonText findings = JsonText::array();
+  for (const Finding& each : snapshot.findings) { findings.push_back(detail::finding_json(each)); }
   return findings;
 }
 
-Json abstentions_json(const Snapshot& snapshot) {
-  Json abstentions = Json::array();
-  for (const Abstention& each : snapshot.abstentions) {
-    abstentions.push_back(Json::parse(detail::abstention_json(each).text()));
-  }
+JsonText abstentions_json(const Snapshot& snapshot) {
+  JsonText abstentions = JsonText::array();
+  for (const Abstention& each : snapshot.abstentions) { abstentions.push_back(detail::abstention_json(each)); }
   return abstentions;
 }
 
-Json rank_json(const Rank& rank) {
-  Json open = Json::array();
+JsonText rank_json(const Rank& rank) {
+  JsonText open = JsonText::array();
   for (const OpenRegion& each : rank.snapshot.open) {
     open.push_back({{"path", rank.snapshot.path_name(each.path)},
                     {"thread", rank.snapshot.threads[each.thread].name},
@@ -101,39 +99,38 @@ Json rank_json(const Rank& rank) {
   };
 }
 
-Json spread_json(const detail::RankSpread& spread) {
+JsonText spread_json(const detail::RankSpread& spread) {
   return {{"ranks", spread.ranks},         {"mean_ns", spread.mean_ns()},    {"min_ns", spread.least.ns},
           {"min_rank", spread.least.rank}, {"max_ns", spread.most.ns},       {"max_rank", spread.most.rank},
           {"stdev_ns", spread.stdev_ns()}, {"imbalance", spread.imbalance()}};
 }
 
-Json job_paths_json(const detail::JobReport& job) {
-  Json paths = Json::array();
+JsonText job_paths_json(const detail::JobReport& job) {
+  JsonText paths = JsonText::array();
   for (const std::uint32_t path : detail::paths_by_name(job.sum)) {
     const detail::RankPath* const over_ranks = detail::find_path(job.record, job.sum, path);
     if (over_ranks == nullptr || over_ranks->host_totals.ranks == 0) { continue; }
-    paths.push_back({{"path", job.sum.path_name(path)},
+    JsonText json = {{"path", job.sum.path_name(path)},
                      {"n", over_ranks->host.n()},
                      {"total", spread_json(over_ranks->host_totals)},
-                     {"share", detail::share_of_job(job.record, *over_ranks)}});
-    if (over_ranks->device_totals.ranks != 0) { paths.back()["device_total"] = spread_json(over_ranks->device_totals); }
+                     {"share", detail::share_of_job(job.record, *over_ranks)}};
+    if (over_ranks->device_totals.ranks != 0) { json.add("device_total", spread_json(over_ranks->device_totals)); }
+    paths.push_back(json);
   }
   return paths;
 }
 
-Json job_json(const detail::JobReport& job) {
-  Json json = {{"wall", spread_json(job.record.wall)}};
-  detail::JsonText shared = detail::JsonText::object();
-  detail::add_comparison(shared, job.comparison);
-  shared.add("throughput", detail::throughput_json(detail::job_throughputs(job.sum),
-                                                   [&](std::uint32_t path) { return job.sum.path_name(path); }));
-  json.update(Json::parse(shared.text()));
-  json["paths"] = job_paths_json(job);
+JsonText job_json(const detail::JobReport& job) {
+  JsonText json = {{"wall", spread_json(job.record.wall)}};
+  detail::add_comparison(json, job.comparison);
+  json.add("throughput", detail::throughput_json(detail::job_throughputs(job.sum),
+                                                 [&](std::uint32_t path) { return job.sum.path_name(path); }));
+  json.add("paths", job_paths_json(job));
   return json;
 }
 
-Json attempts_json(const std::vector<AttemptSpan>& attempts) {
-  Json all = Json::array();
+JsonText attempts_json(const std::vector<AttemptSpan>& attempts) {
+  JsonText all = JsonText::array();
   for (const AttemptSpan& each : attempts) {
     all.push_back({{"attempt", each.attempt},
                    {"ranks", each.ranks},
@@ -173,21 +170,21 @@ std::string csv_line(const detail::JobReport& job, std::uint32_t index) {
 }
 
 /// As in trials.json; null where there were none.
-Json trials_json_of(const RunReport& run) {
+JsonText trials_json_of(const RunReport& run) {
   if (!run.trials) { return {}; }
-  Json trials = Json::parse(detail::trials_json(run.job.sum.run, run.trials->sum));
-  trials["ranks"] = run.trials->ranks;
-  trials["at_once"] = run.trials->at_once;
+  JsonText trials = JsonText::raw(detail::trials_json(run.job.sum.run, run.trials->sum));
+  trials.add("ranks", run.trials->ranks);
+  trials.add("at_once", run.trials->at_once);
   return trials;
 }
 
 /// As in results.json, without the runs, of each rank that has some.
-Json measurements_of(const RunReport& run) {
-  Json all = Json::array();
+JsonText measurements_of(const RunReport& run) {
+  JsonText all = JsonText::array();
   for (const Rank& rank : run.ranks) {
     const Snapshot& snapshot = rank.snapshot;
     if (snapshot.measurements.empty()) { continue; }
-    all.push_back(Json::parse(detail::measurements_json(snapshot.run, snapshot.measurements)));
+    all.push_back(JsonText::raw(detail::measurements_json(snapshot.run, snapshot.measurements)));
   }
   return all;
 }
@@ -195,22 +192,22 @@ Json measurements_of(const RunReport& run) {
 }  // namespace
 
 std::string report_json(const std::vector<RunReport>& runs) {
-  Json list = Json::array();
+  JsonText list = JsonText::array();
   for (const RunReport& run : runs) {
-    Json ranks = Json::array();
+    JsonText ranks = JsonText::array();
     for (const Rank& rank : run.ranks) { ranks.push_back(rank_json(rank)); }
     list.push_back({{"run_id", run.job.sum.run.id},
                     {"attempts", attempts_json(run.attempts)},
                     {"between_attempts_ns", ns_between(run.attempts)},
                     {"ranks", ranks},
                     {"missing_ranks", run.missing},
-                    {"job", run.ranks.size() > 1 ? job_json(run.job) : Json()},
+                    {"job", run.ranks.size() > 1 ? job_json(run.job) : JsonText()},
                     {"trials", trials_json_of(run)},
                     {"measurements", measurements_of(run)},
-                    {"summary", Json::parse(format_json(run.job.sum))}});
+                    {"summary", JsonText::raw(format_json(run.job.sum))}});
   }
-  const Json document = {{"schema", "takt-report/2"}, {"runs", list}};
-  return detail::printable_json(document.dump(1, ' ', false, Json::error_handler_t::replace)) + "\n";
+  const JsonText document = {{"schema", "takt-report/2"}, {"runs", list}};
+  return detail::printable_json(detail::indented_json(document.text())) + "\n";
 }
 
 std::string report_csv(const std::vector<RunReport>& runs) {

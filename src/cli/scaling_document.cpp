@@ -3,11 +3,11 @@
 #include "cli/scaling_document.hpp"
 
 #include "base/format.hpp"
+#include "base/json.hpp"
+#include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "report/csv_rows.hpp"
 #include "report/text_table.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <cstddef>
 #include <iterator>
@@ -18,7 +18,7 @@ TAKT_BEGIN_NAMESPACE
 namespace cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using detail::JsonText;
 using detail::Scaling;
 
 constexpr std::size_t kRunColumns = 60;
@@ -92,40 +92,43 @@ const char* scaling_word(Scaling scaling) {
   return scaling == Scaling::weak ? "weak" : scaling == Scaling::strong ? "strong" : nullptr;
 }
 
-Json line_json(const ScalingLine& line) {
+JsonText line_json(const ScalingLine& line) {
   const Throughput& rate = line.run.throughput;
   const JobEfficiency& used = line.run.efficiency;
-  Json json = {{"run_id", line.run.id},
-               {"ranks", line.run.ranks},
-               {"missing_ranks", line.run.missing},
-               {"path", line.run.path},
-               {"steps", rate.steps},
-               {"items", rate.items},
-               {"period_ns", rate.period_ns},
-               {"items_per_s", line.row.items_per_s},
-               {"items_per_s_interval", nullptr},
-               {"speed_up", line.row.speed_up},
-               {"efficiency", line.row.efficiency},
-               {"job_efficiency", nullptr},
-               {"without_loader", nullptr},
-               {"without_communication", nullptr}};
-  if (has_interval(line)) { json["items_per_s_interval"] = {rate.items_low, rate.items_high}; }
+  JsonText interval;
+  if (has_interval(line)) { interval = {rate.items_low, rate.items_high}; }
+  JsonText efficiency;
   if (used.parallel > 0) {
-    json["job_efficiency"] = {
+    efficiency = {
         {"load_balance", used.load_balance}, {"communication", used.communication}, {"parallel", used.parallel}};
   }
+  JsonText without_loader;
   if (line.without_loader) {
-    json["without_loader"] = {{"run_id", line.without_loader->id},
-                              {"items_per_s", line.without_loader->items_per_s},
-                              {"data_stall", stall_of(line)}};
+    without_loader = {{"run_id", line.without_loader->id},
+                      {"items_per_s", line.without_loader->items_per_s},
+                      {"data_stall", stall_of(line)}};
   }
+  JsonText without_communication;
   if (line.without_communication) {
-    json["without_communication"] = {{"run_id", line.without_communication->id},
-                                     {"items_per_s", line.without_communication->items_per_s},
-                                     {"share", communication_share_of(line)},
-                                     {"lengthening", lengthening_of(line)}};
+    without_communication = {{"run_id", line.without_communication->id},
+                             {"items_per_s", line.without_communication->items_per_s},
+                             {"share", communication_share_of(line)},
+                             {"lengthening", lengthening_of(line)}};
   }
-  return json;
+  return {{"run_id", line.run.id},
+          {"ranks", line.run.ranks},
+          {"missing_ranks", line.run.missing},
+          {"path", line.run.path},
+          {"steps", rate.steps},
+          {"items", rate.items},
+          {"period_ns", rate.period_ns},
+          {"items_per_s", line.row.items_per_s},
+          {"items_per_s_interval", interval},
+          {"speed_up", line.row.speed_up},
+          {"efficiency", line.row.efficiency},
+          {"job_efficiency", efficiency},
+          {"without_loader", without_loader},
+          {"without_communication", without_communication}};
 }
 
 std::string field(bool known, double value) { return known ? detail::format("{}", value) : ""; }
@@ -172,13 +175,13 @@ std::string scaling_csv(const ScalingReport& report) {
 }
 
 std::string scaling_json(const ScalingReport& report) {
-  Json runs = Json::array();
+  JsonText runs = JsonText::array();
   for (const ScalingLine& each : report.lines) { runs.push_back(line_json(each)); }
-  Json scaling;
+  JsonText scaling;
   if (scaling_word(report.scaling) != nullptr) { scaling = scaling_word(report.scaling); }
-  const Json document = {
+  const JsonText document = {
       {"schema", "takt-scaling/1"}, {"scaling", scaling}, {"runs", runs}, {"remarks", report.remarks}};
-  return detail::printable_json(document.dump(1, ' ', false, Json::error_handler_t::replace)) + "\n";
+  return detail::printable_json(detail::indented_json(document.text())) + "\n";
 }
 
 }  // namespace cli

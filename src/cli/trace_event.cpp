@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/trace_event.hpp"
 
-#include <nlohmann/json.hpp>
+#include "base/json.hpp"
 
 #include <charconv>
 #include <cstddef>
@@ -13,8 +13,6 @@
 TAKT_BEGIN_NAMESPACE
 namespace cli {
 namespace {
-
-using EventJson = nlohmann::json;
 
 constexpr std::int64_t kLastNs = std::numeric_limits<std::int64_t>::max();
 
@@ -38,42 +36,9 @@ Kind kind_named(std::string_view name) {
   return Kind::other;
 }
 
-/// Takes an event's members while its line is parsed, so that numbers come as they stand there.
-class EventMembers {
- public:
-  // The names that the parser calls.
-  bool null() { return true; }
-  bool boolean(bool) { return true; }
-  bool number_integer(std::int64_t value) { return take(value); }
-  bool number_unsigned(std::uint64_t value) {
-    return value > static_cast<std::uint64_t>(kLastNs) || take(static_cast<std::int64_t>(value));
-  }
-  bool number_float(double, const std::string& text) {
-    if (is_member("ts")) { begin_ns = exact_ns(text); }
-    if (is_member("dur")) { duration_ns = exact_ns(text); }
-    return true;
-  }
-  bool string(std::string& text) {
-    if (is_member("ph")) { phase = text; }
-    if (is_member("cat")) { category = text; }
-    if (is_argument("name")) {
-      given = std::move(text);
-    } else if (is_member("name")) {
-      name = std::move(text);
-    }
-    return true;
-  }
-  bool binary(EventJson::binary_t&) { return false; }
-  bool start_object(std::size_t) { return enter(); }
-  bool key(std::string& text) {
-    inner_ = std::move(text);
-    if (depth_ == 1) { outer_ = inner_; }
-    return true;
-  }
-  bool end_object() { return leave(); }
-  bool start_array(std::size_t) { return enter(); }
-  bool end_array() { return leave(); }
-  bool parse_error(std::size_t, const std::string&, const EventJson::exception&) { return false; }
+/// An event's members, with numbers as they stand there.
+struct EventMembers {
+  void take(const detail::JsonStop& stop);
 
   std::optional<std::string> name;
   std::optional<std::string> given;  // by the name that it has in its arguments
@@ -84,29 +49,24 @@ class EventMembers {
   std::optional<std::int64_t> process;
   std::optional<std::int64_t> track;
   std::optional<std::int64_t> order;
-
- private:
-  bool take(std::int64_t value) {
-    if (is_member("pid")) { process = value; }
-    if (is_member("tid")) { track = value; }
-    if (is_argument("sort_index")) { order = value; }
-    return true;
-  }
-  bool is_member(std::string_view of) const { return depth_ == 1 && outer_ == of; }
-  bool is_argument(std::string_view of) const { return depth_ == 2 && outer_ == "args" && inner_ == of; }
-  bool enter() {
-    ++depth_;
-    return true;
-  }
-  bool leave() {
-    --depth_;
-    return true;
-  }
-
-  std::size_t depth_ = 0;
-  std::string outer_;
-  std::string inner_;
 };
+
+void EventMembers::take(const detail::JsonStop& stop) {
+  using Stop = detail::JsonStop::Kind;
+  if (stop.kind == Stop::text) {
+    if (stop.is("", "ph")) { phase = stop.text; }
+    if (stop.is("", "cat")) { category = stop.text; }
+    if (stop.is("", "name")) { name = stop.text; }
+    if (stop.is("/args", "name")) { given = stop.text; }
+  } else if (stop.kind == Stop::real) {
+    if (stop.is("", "ts")) { begin_ns = exact_ns(stop.text); }
+    if (stop.is("", "dur")) { duration_ns = exact_ns(stop.text); }
+  } else if (stop.kind == Stop::integer && stop.integer != kLastNs) {  // which stands for what is beyond it, too
+    if (stop.is("", "pid")) { process = stop.integer; }
+    if (stop.is("", "tid")) { track = stop.integer; }
+    if (stop.is("/args", "sort_index")) { order = stop.integer; }
+  }
+}
 
 /// Whether there is one, and a track can have it.
 bool is_number(const std::optional<std::int64_t>& track) {
@@ -144,10 +104,10 @@ bool take_metadata(EventMembers& members, TraceEvent& event) {
 }  // namespace
 
 std::optional<TraceEvent> TraceEvent::parse(std::string_view line) {
+  if (line.empty() || line.front() != '{') { return std::nullopt; }
   EventMembers members;
-  if (line.empty() || line.front() != '{' || !EventJson::sax_parse(line, &members) || !members.process) {
-    return std::nullopt;
-  }
+  const bool is_json = detail::walk_json(line, [&](const detail::JsonStop& stop) { members.take(stop); });
+  if (!is_json || !members.process) { return std::nullopt; }
   TraceEvent event;
   event.process = *members.process;
   if (is_number(members.track)) { event.track = static_cast<std::uint32_t>(*members.track); }

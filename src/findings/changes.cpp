@@ -221,7 +221,7 @@ std::string place_text(std::int64_t step, double within) {
   return step_text(static_cast<std::int64_t>(std::llround(static_cast<double>(step) / unit) * std::llround(unit)));
 }
 
-std::string share_of_run(const RunView& view, const Finding& finding) {
+std::string in_run(const RunView& view, const Finding& finding) {
   return finding.cost ? ": " + share_text(view.share_of_run(finding.cost->ns)) + " of the run" : "";
 }
 
@@ -261,9 +261,8 @@ void add_change_points(const RunView& view, const Levels& levels, const std::vec
       const double longer = change.shift.after - change.shift.before;
       finding.cost = cost_of_change(view, longer * steps, root_of_squares(change.shift.half * steps, longer * places));
     }
-    finding.sentence =
-        detail::format("change at step {}: {}{}, in {}{}", place_text(step, within), change_text(change.share()), until,
-                       view.label(region), share_of_run(view, finding));
+    finding.sentence = detail::format("change at step {}: {}{}, in {}{}", place_text(step, within),
+                                      change_text(change.share()), until, view.label(region), in_run(view, finding));
     said.findings.push_back(std::move(finding));
   }
 }
@@ -305,7 +304,7 @@ void add_drift(const RunView& view, const Levels& levels, const LevelSlope& line
   const double steps = n * n / 2 * levels.steps;
   if (line.slope > 0) { finding.cost = cost_of_change(view, line.slope * steps, line.half * steps); }
   finding.sentence = detail::format("drift: {} {}, {} in all, in {}{}", change_text(share * windows), unit,
-                                    change_text(in_all), view.label(region), share_of_run(view, finding));
+                                    change_text(in_all), view.label(region), in_run(view, finding));
   said.findings.push_back(std::move(finding));
 }
 

@@ -43,7 +43,7 @@ ROOMS = {
 # Of libtakt's rooms the exporters, which are libraries of their own, may use what is exported, or stands whole in its header.
 LIBTAKT = {"base", "record", "collect", "process", "journal", "history", "sample", "findings", "report", "ranks", "compare",
            "page", "measure", "trials", "archive", "session"}
-SHARED_WITH_EXPORTERS = {"base/crc32c.hpp", "base/descriptor.hpp", "base/fault.hpp", "base/file.hpp", "base/folder_files.hpp", "base/json_text.hpp", "base/losses.hpp",
+SHARED_WITH_EXPORTERS = {"base/crc32c.hpp", "base/descriptor.hpp", "base/fault.hpp", "base/file.hpp", "base/folder_files.hpp", "base/format.hpp", "base/json.hpp", "base/json_text.hpp", "base/losses.hpp",
                          "base/nanoseconds.hpp", "base/other_process.hpp", "base/rank_list.hpp", "base/short_hash.hpp", "base/version.hpp", "base/wrapping.hpp", "journal/journal_reader.hpp"}
 # The same of the backends, which look for libraries of vendors as the sampler does.
 SHARED_WITH_BACKENDS = {"base/driver_library.hpp"}
@@ -64,6 +64,9 @@ STANDARD = {"time.h", "sched.h"} | set(
     locale map memory memory_resource mutex new numeric optional ostream queue random ratio regex set shared_mutex sstream
     stack stdexcept streambuf string string_view system_error thread tuple type_traits typeindex typeinfo unordered_map
     unordered_set utility valarray variant vector version""".split())
+# Slow to compile, and of a version that a program may not share: each has a source of its own that the others call.
+ALONE = {"fmt/": {"src/base/format.cpp"}, "nlohmann/": {"src/base/json.cpp"},
+         "CLI/": {"src/cli/command_line.cpp", "src/cli/command_descriptions.cpp"}}
 THIRD_PARTY = re.compile(r"(fmt|nlohmann|CLI|curl|nvtx3|catch2|benchmark|spdlog)/|cuda|hip|roctx|roctracer", re.IGNORECASE)
 
 
@@ -102,6 +105,12 @@ def missing_in_design():
     return [f"docs/design.md: no room {room}" for room in ROOMS if f"src/{room}/`" not in pages]
 
 
+def misplaced(path, name):
+    """The sources that may include it, if this one may not."""
+    homes = next((files for prefix, files in ALONE.items() if name.startswith(prefix)), {path})
+    return set() if path in homes else homes
+
+
 def allowed_in(area, path):
     if area in ROOMS:
         allowed = ROOMS[area] | {area, "system"} | PUBLIC
@@ -133,6 +142,8 @@ def main():
             used = area_of_include(path, quote, name)
             if used not in allowed and (path, name) not in EXCEPTIONS:
                 problems.append(f"{path}: {name} is {used}; {area} may include {', '.join(sorted(allowed))}")
+            if homes := misplaced(path, name):
+                problems.append(f"{path}: {name} is for {', '.join(sorted(homes))} alone")
     print(f"{checked} includes")
     tree.finish(problems if checked else ["no include found"])
 

@@ -15,7 +15,6 @@ RETIRED = {
     r"gaps?": "loss, or pause",
     r"glanc(?:es?|ed|ing)": "read, or look",
     r"hush(?:es|ed|ing)?": "silence",
-    r"(?<!working )director(?:y|ies)": "folder",
     r"timelines?": "time line",
     r"step rows?|step records?": "row",
     r"gone on with": "continued",

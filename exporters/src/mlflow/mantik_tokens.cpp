@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mlflow/mantik_tokens.hpp"
 
+#include "base/json.hpp"
 #include "base/json_text.hpp"
-#include "trackers/json_walk.hpp"
 
 #include <algorithm>
 #include <cctype>

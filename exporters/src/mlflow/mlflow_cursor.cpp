@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mlflow/mlflow_cursor.hpp"
 
+#include "base/json.hpp"
 #include "base/json_text.hpp"
-#include "trackers/json_walk.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -16,12 +16,6 @@ namespace {
 constexpr const char* kFirstSchema = "takt-mlflow/1";
 constexpr const char* kSchema = "takt-mlflow/2";
 constexpr const char* kSources[] = {"row", "metric", "total", "sample", "job"};
-
-JsonText object_of(const std::map<std::string, std::string>& texts) {
-  JsonText object = JsonText::object();
-  for (const auto& [name, text] : texts) { object.add(name, text); }
-  return object;
-}
 
 JsonText settled_of(const MlflowCursor& cursor) {
   JsonText settled = JsonText::object();
@@ -151,8 +145,8 @@ std::string format_cursor(const MlflowCursor& cursor) {
       {"first_row", cursor.first_row},
       {"first_metric", cursor.first_metric},
       {"first_sample", cursor.first_sample},
-      {"params", object_of(cursor.params)},
-      {"tags", object_of(cursor.tags)},
+      {"params", cursor.params},
+      {"tags", cursor.tags},
       {"settled", settled_of(cursor)},
       {"job_ranks", cursor.job.ranks},
       {"job_points", cursor.job.count},

@@ -4,8 +4,8 @@
 
 #include "base/fault.hpp"
 #include "base/format.hpp"
+#include "base/json.hpp"
 #include "base/json_text.hpp"
-#include "trackers/json_walk.hpp"
 #include "trackers/user_name.hpp"
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mlflow/mlflow_read_back.hpp"
 
+#include "base/json.hpp"
 #include "mlflow/mlflow_messages.hpp"
-#include "trackers/json_walk.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -3,9 +3,9 @@
 #include "trackers/tracker_names.hpp"
 
 #include "base/format.hpp"
+#include "base/json.hpp"
+#include "base/json_text.hpp"
 #include "base/short_hash.hpp"
-
-#include <nlohmann/json.hpp>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -53,10 +53,7 @@ std::string tracker_name(std::string_view name, std::size_t longest, std::uint32
   return out + detail::format("_{:08x}", short_hash(name, salt));
 }
 
-std::string valid_utf8(std::string_view text) {
-  using Json = nlohmann::json;
-  return Json::parse(Json(std::string(text)).dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
-}
+std::string valid_utf8(std::string_view text) { return Json::parse(JsonText(text).text()).text(); }
 
 std::string utf8_name(std::string_view name, std::uint32_t salt) {
   std::string out = valid_utf8(name);

@@ -6,19 +6,17 @@
 
 #include "base/fault.hpp"
 #include "base/format.hpp"
+#include "base/json.hpp"
+#include "base/json_text.hpp"
 #include "trackers/tracker_names.hpp"
 #include "wandb/wandb_folder.hpp"
 #include "wandb/wandb_key.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr std::size_t kLongestValue = 1'000'000;  // bytes; W&B says 1 MB
 constexpr std::size_t kLongestTag = 64;           // characters
@@ -115,7 +113,7 @@ WandbIdentity wandb_identity(const RunInfo& run, const WandbOptions& options, co
 
 std::string wandb_param(const std::string& name, const std::string& value) {
   const bool may_be = !value.empty() && value.size() < 64 && value.find_first_of(" \t\r\n") == std::string::npos;
-  const Json json = may_be ? Json::parse(value, nullptr, false) : Json();
+  const Json json = may_be ? Json::parse(value) : Json();
   return json.is_number() || json.is_boolean() ? value : wandb_json(cut(name, value));
 }
 
@@ -126,17 +124,17 @@ WandbItems WandbConfig::changed(const Snapshot& snapshot) {
     now[valid_utf8(reserved ? "user/" + name : name)] = wandb_param(name, value);
   }
   if (!snapshot.tags.empty()) {
-    Json tags;
+    std::map<std::string, std::string> tags;
     for (const auto& [name, value] : snapshot.tags) { tags[valid_utf8(name)] = valid_utf8(cut(name, value)); }
-    now["tags"] = tags.dump();
+    now["tags"] = JsonText(tags).text();
   }
   const RunInfo& run = snapshot.run;
-  const Json takt = {{"run_id", valid_utf8(run.id)},
-                     {"host", valid_utf8(run.host)},
-                     {"rank", run.rank},
-                     {"world_size", run.world_size},
-                     {"attempt", run.attempt}};
-  now["takt"] = takt.dump();
+  const JsonText takt = {{"attempt", run.attempt},
+                         {"host", valid_utf8(run.host)},
+                         {"rank", run.rank},
+                         {"run_id", valid_utf8(run.id)},
+                         {"world_size", run.world_size}};
+  now["takt"] = takt.text();
   WandbItems items;
   for (const auto& [key, json] : now) {
     std::string& known = known_[key];

@@ -2,30 +2,68 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "wandb/wandb_cursor.hpp"
 
-#include <nlohmann/json.hpp>
+#include "base/json.hpp"
+#include "base/json_text.hpp"
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-using OrderedJson = nlohmann::ordered_json;
-
 constexpr const char* kSchema = "takt-wandb/1";
 
-/// Of those of older ones, which knew fewer sources, the rest is 0.
-void read_points(const OrderedJson& points, WandbCursor& cursor) {
-  for (std::size_t source = 0; source < std::min(points.size(), cursor.points.size()); ++source) {
-    points.at(source).get_to(cursor.points[source]);
+/// Reads a cursor's members. Anybody may have written them: once one is missing or of another kind, nothing counts.
+class CursorMembers {
+ public:
+  explicit CursorMembers(Json object) : object_(std::move(object)), whole_(object_.is_object()) {}
+
+  bool whole() const noexcept { return whole_; }
+  void get(const char* name, std::string& to) { to = wanted(name, &Json::is_text).text(); }
+  void get(const char* name, bool& to) { to = wanted(name, &Json::is_boolean).boolean(); }
+  void get(const char* name, std::uint64_t& to) { to = wanted(name, &Json::is_count).count(); }
+  void get(const char* name, std::int64_t& to) { to = wanted(name, &Json::is_integer).integer(); }
+  /// What older ones did not know is 0 there.
+  template <class Value>
+  void get_known(const char* name, Value& to) {
+    to = Value();
+    if (object_.has(name)) { get(name, to); }
   }
-}
+  /// Of those of older ones, which knew fewer sources, the rest is 0.
+  void get(const char* name, std::array<std::uint64_t, 4>& to) {
+    const Json list = wanted(name, &Json::is_array);
+    for (std::size_t at = 0; at < std::min(list.size(), to.size()); ++at) {
+      whole_ = whole_ && list.element(at).is_count();
+      to[at] = list.element(at).count();
+    }
+  }
+  void get(const char* name, WandbBehind& to) {
+    CursorMembers behind(object_.member(name));
+    behind.get("resumed", to.resumed);
+    behind.get("lines", to.lines);
+    behind.get_known("events", to.events);
+    behind.get("step", to.step);
+    behind.get("runtime_s", to.runtime_s);
+    whole_ = whole_ && behind.whole();
+  }
+
+ private:
+  Json wanted(const char* name, bool (Json::*is_kind)() const) {
+    Json value = object_.member(name);
+    whole_ = whole_ && (value.*is_kind)();
+    return value;
+  }
+
+  Json object_;
+  bool whole_;
+};
 
 }  // namespace
 
 std::string format_wandb_cursor(const WandbCursor& cursor) {
-  const OrderedJson document = {
+  const JsonText document = {
       {"schema", kSchema},
       {"log", cursor.log},
       {"bytes", cursor.bytes},
@@ -54,46 +92,39 @@ std::string format_wandb_cursor(const WandbCursor& cursor) {
       {"complete", cursor.complete},
       {"resume", static_cast<int>(cursor.resume)},
   };
-  return document.dump(1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+  return indented_json(document.text()) + "\n";
 }
 
 bool parse_wandb_cursor(const std::string& text, WandbCursor& cursor) {
-  try {
-    const OrderedJson document = OrderedJson::parse(text);
-    if (document.at("schema") != kSchema) { return false; }
-    document.at("log").get_to(cursor.log);
-    document.at("bytes").get_to(cursor.bytes);
-    document.at("records").get_to(cursor.records);
-    document.at("rows").get_to(cursor.rows);
-    document.at("start_unix_ns").get_to(cursor.start_unix_ns);
-    document.at("every_step").get_to(cursor.every_step);
-    document.at("first_row").get_to(cursor.first_row);
-    document.at("first_metric").get_to(cursor.first_metric);
-    read_points(document.at("points"), cursor);
-    // What older ones knew nothing of is 0.
-    cursor.events = document.value("events", std::uint64_t{0});
-    cursor.sent_events = document.value("sent_events", std::uint64_t{0});
-    cursor.first_sample = document.value("first_sample", std::uint64_t{0});
-    cursor.job_ranks = document.value("job_ranks", std::uint64_t{0});
-    document.at("gap").get_to(cursor.gap);
-    document.at("ended").get_to(cursor.ended);
-    document.at("server").get_to(cursor.server);
-    document.at("run").get_to(cursor.run);
-    document.at("lines").get_to(cursor.lines);
-    if (document.contains("behind")) {  // older ones overwrote what was there before
-      const OrderedJson& behind = document.at("behind");
-      behind.at("resumed").get_to(cursor.behind.resumed);
-      behind.at("lines").get_to(cursor.behind.lines);
-      cursor.behind.events = behind.value("events", std::uint64_t{0});
-      behind.at("step").get_to(cursor.behind.step);
-      behind.at("runtime_s").get_to(cursor.behind.runtime_s);
-    }
-    document.at("complete").get_to(cursor.complete);
-    const int resume = document.value("resume", 0);
-    if (resume < 0 || resume > static_cast<int>(WandbResume::never)) { return false; }
-    cursor.resume = static_cast<WandbResume>(resume);
-    return true;
-  } catch (const OrderedJson::exception&) { return false; }
+  CursorMembers document(Json::parse(text));
+  std::string schema;
+  document.get("schema", schema);
+  document.get("log", cursor.log);
+  document.get("bytes", cursor.bytes);
+  document.get("records", cursor.records);
+  document.get("rows", cursor.rows);
+  document.get("start_unix_ns", cursor.start_unix_ns);
+  document.get("every_step", cursor.every_step);
+  document.get("first_row", cursor.first_row);
+  document.get("first_metric", cursor.first_metric);
+  document.get("points", cursor.points);
+  document.get_known("events", cursor.events);
+  document.get_known("sent_events", cursor.sent_events);
+  document.get_known("first_sample", cursor.first_sample);
+  document.get_known("job_ranks", cursor.job_ranks);
+  document.get("gap", cursor.gap);
+  document.get("ended", cursor.ended);
+  document.get("server", cursor.server);
+  document.get("run", cursor.run);
+  document.get("lines", cursor.lines);
+  document.get_known("behind", cursor.behind);  // older ones overwrote what was there before
+  document.get("complete", cursor.complete);
+  std::int64_t resume = 0;
+  document.get_known("resume", resume);
+  if (!document.whole() || schema != kSchema) { return false; }
+  if (resume < 0 || resume > static_cast<std::int64_t>(WandbResume::never)) { return false; }
+  cursor.resume = static_cast<WandbResume>(resume);
+  return true;
 }
 
 }  // namespace detail

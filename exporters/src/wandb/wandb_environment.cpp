@@ -4,12 +4,11 @@
 
 #include "base/file.hpp"
 #include "base/format.hpp"
+#include "base/json_text.hpp"
 #include "base/nanoseconds.hpp"
 #include "trackers/git_state.hpp"
 #include "trackers/tracker_names.hpp"
 #include "wandb/wandb_records.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -29,7 +28,6 @@ namespace detail {
 namespace {
 
 namespace fs = std::filesystem;
-using Metadata = nlohmann::ordered_json;
 
 constexpr std::size_t kMostOfSystemFile = std::size_t{4} << 20U;
 constexpr std::size_t kMostArgs = 1000;
@@ -183,13 +181,37 @@ std::pair<std::int64_t, std::int64_t> numbers_in(std::string_view message) {
   return found;
 }
 
-Metadata texts_in(std::string_view message, const char* first, const char* second) {
-  Metadata found = Metadata::object();
-  for (ProtobufFields at(message); at.next();) {
-    if (at.field() == 1) { found[first] = std::string(at.bytes()); }
-    if (at.field() == 2 && second != nullptr) { found[second] = std::string(at.bytes()); }
+/// The members of an object of JSON, in order; the last of a name counts.
+class MetadataMembers {
+ public:
+  JsonText& operator[](std::string_view name) {
+    const auto found =
+        std::find_if(members_.begin(), members_.end(), [name](const auto& each) { return each.first == name; });
+    return found == members_.end() ? members_.emplace_back(name, JsonText()).second : found->second;
   }
-  return found;
+  /// Of an array, which is made where there is none.
+  void push_back(std::string_view name, const JsonText& element) {
+    JsonText& value = (*this)[name];
+    if (!value.is_array()) { value = JsonText::array(); }
+    value.push_back(element);
+  }
+  JsonText json() const {
+    JsonText object = JsonText::object();
+    for (const auto& [name, value] : members_) { object.add(name, value); }
+    return object;
+  }
+
+ private:
+  std::vector<std::pair<std::string_view, JsonText>> members_;  // by literals
+};
+
+JsonText texts_in(std::string_view message, const char* first, const char* second) {
+  MetadataMembers found;
+  for (ProtobufFields at(message); at.next();) {
+    if (at.field() == 1) { found[first] = at.bytes(); }
+    if (at.field() == 2 && second != nullptr) { found[second] = at.bytes(); }
+  }
+  return found.json();
 }
 
 /// The name in the client's file of a field that is a text; null: it is none.
@@ -214,7 +236,7 @@ const char* text_field(std::uint32_t field) {
   }
 }
 
-void put_field(const ProtobufFields& at, Metadata& json) {
+void put_field(const ProtobufFields& at, MetadataMembers& json) {
   const std::string text(at.bytes());
   if (const char* const name = text_field(at.field())) {
     json[name] = text;
@@ -225,7 +247,7 @@ void put_field(const ProtobufFields& at, Metadata& json) {
       json["startedAt"] = rfc3339(numbers_in(text).first, numbers_in(text).second);
       break;
     case kArgs:
-      json["args"].push_back(text);
+      json.push_back("args", text);
       break;
     case kGit:
       json["git"] = texts_in(text, "remote", "commit");
@@ -243,7 +265,7 @@ void put_field(const ProtobufFields& at, Metadata& json) {
       json["memory"] = {{"total", std::to_string(numbers_in(text).first)}};  // 64 bits are text there
       break;
     case kGpuNvidia:
-      json["gpu_nvidia"].push_back(texts_in(text, "name", nullptr));
+      json.push_back("gpu_nvidia", texts_in(text, "name", nullptr));
       break;
     default:
       break;
@@ -323,12 +345,14 @@ Protobuf wandb_environment_message(const WandbEnvironment& environment, const st
 }
 
 WandbMetadata wandb_metadata(std::string_view message) {
-  Metadata json = Metadata::object();
-  for (ProtobufFields at(message); at.next();) { put_field(at, json); }
+  MetadataMembers json;
   WandbMetadata metadata;
-  metadata.json = json.dump(-1, ' ', false, Metadata::error_handler_t::replace);
-  metadata.writer_id = json.value("writerId", "");
-  metadata.program = json.value("program", "");
+  for (ProtobufFields at(message); at.next();) {
+    put_field(at, json);
+    if (at.field() == kWriterId) { metadata.writer_id = at.bytes(); }
+    if (at.field() == kProgram) { metadata.program = at.bytes(); }
+  }
+  metadata.json = json.json().text();
   return metadata;
 }
 

@@ -3,11 +3,10 @@
 #include "wandb/wandb_old_log.hpp"
 
 #include "base/format.hpp"
+#include "base/json.hpp"
 #include "trackers/tracker_names.hpp"
 #include "wandb/wandb_log_reader.hpp"
 #include "wandb/wandb_replay.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <utility>
 
@@ -17,17 +16,19 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-using OldConfig = nlohmann::json;
-
 /// As WandbConfig writes it.
 bool is_of_run(const std::string& config, const RunInfo& run) {
-  const OldConfig takt = OldConfig::parse(config, nullptr, false);
-  const auto is = [&](const char* name, const OldConfig& value) {
-    const auto found = takt.is_object() ? takt.find(name) : takt.end();
-    return takt.is_object() && found != takt.end() && *found == value;
+  const Json takt = Json::parse(config);
+  const auto is_text = [&](const char* name, const std::string& text) {
+    const Json member = takt.member(name);
+    return member.is_text() && member.text() == valid_utf8(text);
   };
-  return is("run_id", valid_utf8(run.id)) && is("host", valid_utf8(run.host)) && is("rank", run.rank) &&
-         is("attempt", run.attempt);
+  const auto is_number = [&](const char* name, int number) {
+    const Json member = takt.member(name);
+    return member.is_number() && member.number() == number;
+  };
+  return is_text("run_id", run.id) && is_text("host", run.host) && is_number("rank", run.rank) &&
+         is_number("attempt", run.attempt);
 }
 
 std::string owner_fault(const WandbLog& log, std::uint64_t bytes) {

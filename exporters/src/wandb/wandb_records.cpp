@@ -2,18 +2,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "wandb/wandb_records.hpp"
 
+#include "base/json_text.hpp"
 #include "base/nanoseconds.hpp"
 #include "base/version.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <cmath>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr const char* kOldestReader = "0.70.0";
 
@@ -42,12 +39,10 @@ void add_items(Protobuf& to, std::uint32_t field, const WandbItems& items) {
 std::string wandb_json(double value) {
   if (std::isnan(value)) { return "NaN"; }
   if (std::isinf(value)) { return value > 0 ? "Infinity" : "-Infinity"; }
-  return Json(value).dump();
+  return JsonText(value).text();
 }
 
-std::string wandb_json(std::string_view text) {
-  return Json(std::string(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+std::string wandb_json(std::string_view text) { return JsonText(text).text(); }
 
 std::string wandb_producer() { return "takt-" + version_text(); }
 

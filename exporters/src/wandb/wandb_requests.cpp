@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "wandb/wandb_requests.hpp"
 
+#include "base/json.hpp"
+#include "base/json_text.hpp"
 #include "wandb/wandb_key.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -13,8 +13,6 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
-
-using OrderedJson = nlohmann::ordered_json;
 
 // As the official client words it.
 constexpr const char* kUpsert =
@@ -39,22 +37,7 @@ constexpr const char* kCreateFiles =
 // It repeats the config.
 constexpr std::size_t kMostReply = std::size_t{32} << 20U;
 
-OrderedJson parse(const std::string& body) { return OrderedJson::parse(body, nullptr, false); }
-
-/// The value at a JSON pointer; null where there is none.
-OrderedJson at(const OrderedJson& whole, const char* pointer) {
-  const OrderedJson::json_pointer place(pointer);
-  return whole.is_structured() && whole.contains(place) ? whole.at(place) : OrderedJson();
-}
-
-std::string text_at(const OrderedJson& whole, const char* pointer) {
-  const OrderedJson found = at(whole, pointer);
-  return found.is_string() ? found.get<std::string>() : "";
-}
-
-OrderedJson or_null(const std::string& text) { return text.empty() ? OrderedJson() : OrderedJson(text); }
-
-std::string dump(const OrderedJson& value) { return value.dump(-1, ' ', false, OrderedJson::error_handler_t::replace); }
+JsonText or_null(const std::string& text) { return text.empty() ? JsonText() : JsonText(text); }
 
 HttpRequest post(std::string path, std::string body) {
   HttpRequest request;
@@ -66,9 +49,9 @@ HttpRequest post(std::string path, std::string body) {
   return request;
 }
 
-HttpRequest graphql(const char* query, const char* name, OrderedJson variables, const WandbOptions& options) {
-  HttpRequest request =
-      post("/graphql", dump({{"query", query}, {"variables", std::move(variables)}, {"operationName", name}}));
+HttpRequest graphql(const char* query, const char* name, const JsonText& variables, const WandbOptions& options) {
+  const JsonText body = {{"query", query}, {"variables", variables}, {"operationName", name}};
+  HttpRequest request = post("/graphql", body.text());
   // They say who began a run that a service's key writes.
   if (!options.username.empty()) { request.headers.push_back("X-WANDB-USERNAME: " + options.username); }
   if (!options.user_email.empty()) { request.headers.push_back("X-WANDB-USER-EMAIL: " + options.user_email); }
@@ -103,97 +86,100 @@ HttpOptions wandb_http_options(const WandbOptions& options, std::chrono::millise
 
 HttpRequest wandb_upsert(const WandbIdentity& identity, bool whole, const std::string& config,
                          const WandbOptions& options) {
-  const auto first = [&](const std::string& text) { return whole ? or_null(text) : OrderedJson(); };
-  const OrderedJson variables = {{"id", first(identity.storage_id)},
-                                 {"name", identity.id},
-                                 {"project", or_null(identity.project)},
-                                 {"entity", or_null(identity.entity)},
-                                 {"groupName", first(identity.group)},
-                                 {"description", OrderedJson()},
-                                 {"displayName", first(identity.name)},
-                                 {"notes", first(identity.notes)},
-                                 {"commit", first(identity.commit)},
-                                 {"config", config},
-                                 {"host", first(identity.host)},
-                                 {"debug", OrderedJson()},
-                                 {"program", first(identity.program)},
-                                 {"repo", first(identity.remote)},
-                                 {"jobType", first(identity.job_type)},
-                                 {"state", OrderedJson()},
-                                 {"sweep", first(identity.sweep_id)},
-                                 {"tags", whole && !identity.tags.empty() ? OrderedJson(identity.tags) : OrderedJson()},
-                                 {"summaryMetrics", OrderedJson()}};
+  const auto first = [&](const std::string& text) { return whole ? or_null(text) : JsonText(); };
+  const JsonText variables = {{"id", first(identity.storage_id)},
+                              {"name", identity.id},
+                              {"project", or_null(identity.project)},
+                              {"entity", or_null(identity.entity)},
+                              {"groupName", first(identity.group)},
+                              {"description", JsonText()},
+                              {"displayName", first(identity.name)},
+                              {"notes", first(identity.notes)},
+                              {"commit", first(identity.commit)},
+                              {"config", config},
+                              {"host", first(identity.host)},
+                              {"debug", JsonText()},
+                              {"program", first(identity.program)},
+                              {"repo", first(identity.remote)},
+                              {"jobType", first(identity.job_type)},
+                              {"state", JsonText()},
+                              {"sweep", first(identity.sweep_id)},
+                              {"tags", whole && !identity.tags.empty() ? JsonText(identity.tags) : JsonText()},
+                              {"summaryMetrics", JsonText()}};
   return graphql(kUpsert, "UpsertBucket", variables, options);
 }
 
 bool wandb_upserted(const std::string& body, WandbPlace& place, std::uint64_t& lines) {
-  const OrderedJson reply = parse(body);
-  WandbPlace found = {text_at(reply, "/data/upsertBucket/bucket/project/entity/name"),
-                      text_at(reply, "/data/upsertBucket/bucket/project/name"),
-                      text_at(reply, "/data/upsertBucket/bucket/name")};
+  const Json reply = Json::parse(body);
+  const Json bucket = reply.at("/data/upsertBucket/bucket");
+  WandbPlace found = {bucket.at("/project/entity/name").text(), bucket.at("/project/name").text(),
+                      bucket.at("/name").text()};
   if (found.entity.empty() || found.project.empty() || found.run.empty()) { return false; }
   place = std::move(found);
-  const OrderedJson count = at(reply, "/data/upsertBucket/bucket/historyLineCount");
-  lines = count.is_number_unsigned() ? count.get<std::uint64_t>() : 0;
+  lines = bucket.at("/historyLineCount").count();
   return true;
 }
 
 HttpRequest wandb_resume_status(const WandbIdentity& identity, const WandbOptions& options) {
-  const OrderedJson variables = {
+  const JsonText variables = {
       {"project", or_null(identity.project)}, {"entity", or_null(identity.entity)}, {"name", identity.id}};
   return graphql(kResumeStatus, "RunResumeStatus", variables, options);
 }
 
 HttpRequest wandb_stream(const WandbPlace& place, const WandbStream& what, const WandbBehind& behind) {
-  OrderedJson body = OrderedJson::object();
+  JsonText files = JsonText::object();
   if (!what.lines.empty()) {
-    body["files"]["wandb-history.jsonl"] = {{"offset", behind.lines + what.offset}, {"content", what.lines}};
+    files.add("wandb-history.jsonl", {{"offset", behind.lines + what.offset}, {"content", what.lines}});
   }
   if (!what.events.empty()) {
-    body["files"]["wandb-events.jsonl"] = {{"offset", behind.events + what.events_offset}, {"content", what.events}};
+    files.add("wandb-events.jsonl", {{"offset", behind.events + what.events_offset}, {"content", what.events}});
   }
-  if (!what.summary.empty()) { body["files"]["wandb-summary.json"] = {{"offset", 0}, {"content", {what.summary}}}; }
-  if (!what.uploaded.empty()) { body["uploaded"] = what.uploaded; }
+  if (!what.summary.empty()) { files.add("wandb-summary.json", {{"offset", 0}, {"content", {what.summary}}}); }
+  JsonText body = JsonText::object();
+  if (!what.lines.empty() || !what.events.empty() || !what.summary.empty()) { body.add("files", files); }
+  if (!what.uploaded.empty()) { body.add("uploaded", what.uploaded); }
   if (what.complete) {
-    body["complete"] = true;
-    body["exitcode"] = what.exit_code;
+    body.add("complete", true);
+    body.add("exitcode", what.exit_code);
   }
   return post("/files/" + url_encoded(place.entity) + "/" + url_encoded(place.project) + "/" + url_encoded(place.run) +
                   "/file_stream",
-              dump(body));
+              body.text());
 }
 
 HttpRequest wandb_create_files(const WandbPlace& place, const std::vector<std::string>& names,
                                const WandbOptions& options) {
-  const OrderedJson variables = {
+  const JsonText variables = {
       {"entity", place.entity}, {"project", place.project}, {"run", place.run}, {"files", names}};
   return graphql(kCreateFiles, "CreateRunFiles", variables, options);
 }
 
 bool wandb_created_files(const std::string& body, std::vector<WandbTarget>& targets) {
-  const OrderedJson reply = parse(body);
-  const OrderedJson files = at(reply, "/data/createRunFiles/files");
+  const Json reply = Json::parse(body);
+  const Json files = reply.at("/data/createRunFiles/files");
   if (!files.is_array()) { return false; }
   std::vector<std::string> headers;
-  for (const OrderedJson& each : at(reply, "/data/createRunFiles/uploadHeaders")) {
-    if (each.is_string() && is_header(each.get<std::string>())) { headers.push_back(each); }
+  const Json given = reply.at("/data/createRunFiles/uploadHeaders");
+  for (std::size_t at = 0; given.is_array() && at < given.size(); ++at) {
+    if (is_header(given.element(at).text())) { headers.push_back(given.element(at).text()); }
   }
   targets.clear();
-  for (const OrderedJson& each : files) {
-    WandbTarget target = {text_at(each, "/name"), text_at(each, "/uploadUrl"), headers};
+  for (std::size_t at = 0; at < files.size(); ++at) {
+    const Json each = files.element(at);
+    WandbTarget target = {each.member("name").text(), each.member("uploadUrl").text(), headers};
     if (!target.name.empty() && !target.url.empty()) { targets.push_back(std::move(target)); }
   }
   return true;
 }
 
 std::string wandb_errors(const std::string& body) {
-  const OrderedJson errors = at(parse(body), "/errors");
-  if (!errors.is_array() || errors.empty()) { return ""; }
-  const std::string said = text_at(errors, "/0/message");
+  const Json errors = Json::parse(body).member("errors");
+  if (!errors.is_array() || errors.size() == 0) { return ""; }
+  const std::string said = errors.element(0).member("message").text();
   return said.empty() ? "an error without words" : said;
 }
 
-bool wandb_wants_stop(const std::string& body) { return at(parse(body), "/stopped") == OrderedJson(true); }
+bool wandb_wants_stop(const std::string& body) { return Json::parse(body).member("stopped").boolean(); }
 
 bool wandb_may_pass(WandbKind kind, int status) {
   if (status >= 200 && status < 400) { return false; }
@@ -216,7 +202,7 @@ bool wandb_may_pass(WandbKind kind, int status) {
 
 std::string wandb_told(const HttpReply& reply, const Http& http) {
   const std::string errors = wandb_errors(reply.body);
-  return http.told(reply, errors.empty() ? text_at(parse(reply.body), "/error") : errors);
+  return http.told(reply, errors.empty() ? Json::parse(reply.body).member("error").text() : errors);
 }
 
 std::string wandb_cure(const HttpReply& reply) {

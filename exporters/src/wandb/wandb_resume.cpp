@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "wandb/wandb_resume.hpp"
 
-#include <nlohmann/json.hpp>
+#include "base/json.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -11,8 +11,6 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
-
-using Reply = nlohmann::json;
 
 constexpr std::string_view kBlank = " \t\r\n";
 constexpr double kLongestRuntime = 2147483647;  // what the official client has room for
@@ -42,11 +40,6 @@ std::string_view take_value(std::string_view& text) {
   return value;
 }
 
-std::string text_of(const Reply& bucket, const char* name) {
-  const auto found = bucket.find(name);
-  return found != bucket.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
 std::string member(const WandbItems& items, const std::string& key) {
   const auto found = std::find_if(items.begin(), items.end(), [&](const WandbItem& each) { return each.key == key; });
   return found == items.end() ? "" : found->json;
@@ -56,30 +49,25 @@ std::string member(const WandbItems& items, const std::string& key) {
 double number(const std::string& json) { return std::strtod(json.c_str(), nullptr); }
 
 /// The last of the lines that are listed there.
-WandbItems last_line(const Reply& bucket, const char* name) {
-  const Reply lines = Reply::parse(text_of(bucket, name), nullptr, false);
-  const bool any = lines.is_array() && !lines.empty() && lines.back().is_string();
-  return any ? wandb_members(lines.back().get<std::string>()) : WandbItems();
+WandbItems last_line(const Json& bucket, const char* name) {
+  const Json lines = Json::parse(bucket.member(name).text());
+  const bool any = lines.is_array() && lines.size() != 0;
+  return any ? wandb_members(lines.element(lines.size() - 1).text()) : WandbItems();
 }
 
-WandbItems config_in(const Reply& bucket) {
+WandbItems config_in(const Json& bucket) {
   WandbItems config;
-  for (const WandbItem& each : wandb_members(text_of(bucket, "config"))) {
+  for (const WandbItem& each : wandb_members(bucket.member("config").text())) {
     const std::string value = member(wandb_members(each.json), "value");
     if (!value.empty()) { config.push_back({each.key, value}); }
   }
   return config;
 }
 
-std::uint64_t count_in(const Reply& bucket, const char* name) {
-  const auto found = bucket.find(name);
-  return found != bucket.end() && found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;
-}
-
-WandbBehind behind_of(const Reply& bucket, const WandbItems& summary) {
+WandbBehind behind_of(const Json& bucket, const WandbItems& summary) {
   WandbBehind behind;
-  behind.lines = count_in(bucket, "historyLineCount");
-  behind.events = count_in(bucket, "eventsLineCount");
+  behind.lines = bucket.member("historyLineCount").count();
+  behind.events = bucket.member("eventsLineCount").count();
   const WandbItems history = last_line(bucket, "historyTail");
   const std::string in_history = member(history, "_step");
   const std::string last = in_history.empty() ? member(summary, "_step") : in_history;
@@ -101,36 +89,32 @@ WandbItems wandb_members(std::string_view object) {
   do {
     object.remove_prefix(1);
     skip_blanks(object);
-    const Reply key = Reply::parse(take_value(object), nullptr, false);
-    if (!key.is_string() || object.empty() || object.front() != ':') { break; }
+    const Json key = Json::parse(take_value(object));
+    if (!key.is_text() || object.empty() || object.front() != ':') { break; }
     object.remove_prefix(1);
     skip_blanks(object);
-    items.push_back({key.get<std::string>(), std::string(take_value(object))});
+    items.push_back({key.text(), std::string(take_value(object))});
   } while (!object.empty() && object.front() == ',');
   return items;
 }
 
 bool wandb_resume_told(const std::string& body, WandbThere& there) {
-  const Reply reply = Reply::parse(body, nullptr, false);
-  const auto data = reply.is_object() ? reply.find("data") : reply.end();
-  if (!reply.is_object() || data == reply.end() || !data->is_object() || !data->contains("model")) { return false; }
-  if (reply.contains("errors") && !reply["errors"].empty()) { return false; }
+  const Json reply = Json::parse(body);
+  if (!reply.member("data").has("model") || reply.member("errors").size() != 0) { return false; }
   there = WandbThere();
-  const Reply& model = (*data)["model"];
-  if (!model.is_object() || !model.contains("bucket") || !model["bucket"].is_object()) { return true; }
-  const Reply& bucket = model["bucket"];
+  const Json bucket = reply.at("/data/model/bucket");
+  if (!bucket.is_object()) { return true; }
   // "t" is what every client writes into the config of a run that it begins.
-  const Reply started = Reply::parse(text_of(bucket, "wandbConfig"), nullptr, false);
-  if (!started.is_object() || !started.contains("t")) { return true; }
+  if (!Json::parse(bucket.member("wandbConfig").text()).has("t")) { return true; }
   there.begun = true;
-  there.storage_id = text_of(bucket, "id");
-  there.summary = wandb_members(text_of(bucket, "summaryMetrics"));
+  there.storage_id = bucket.member("id").text();
+  there.summary = wandb_members(bucket.member("summaryMetrics").text());
   there.config = config_in(bucket);
-  there.notes = text_of(bucket, "notes");
+  there.notes = bucket.member("notes").text();
   there.behind = behind_of(bucket, there.summary);
-  if (!bucket.contains("tags") || !bucket["tags"].is_array()) { return true; }
-  for (const Reply& tag : bucket["tags"]) {
-    if (tag.is_string()) { there.tags.push_back(tag.get<std::string>()); }
+  const Json tags = bucket.member("tags");
+  for (std::size_t at = 0; tags.is_array() && at < tags.size(); ++at) {
+    if (tags.element(at).is_text()) { there.tags.push_back(tags.element(at).text()); }
   }
   return true;
 }

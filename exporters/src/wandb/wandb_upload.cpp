@@ -4,6 +4,7 @@
 
 #include "base/fault.hpp"
 #include "base/format.hpp"
+#include "base/json.hpp"
 #include "http/backoff.hpp"
 #include "http/http.hpp"
 #include "wandb/wandb_config.hpp"
@@ -12,8 +13,6 @@
 #include "wandb/wandb_log_tail.hpp"
 #include "wandb/wandb_requests.hpp"
 #include "wandb/wandb_stop.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <thread>
@@ -32,8 +31,6 @@ constexpr milliseconds kLongestRateWait(60'000);
 constexpr milliseconds kNotePause(20);  // where a disk takes no note
 
 bool is_good(const HttpReply& reply) { return reply.status >= 200 && reply.status < 300; }
-
-bool is_object(const std::string& body) { return nlohmann::json::parse(body, nullptr, false).is_object(); }
 
 }  // namespace
 
@@ -306,7 +303,7 @@ void WandbUpload::Impl::streamed(const HttpReply& reply) {
   if (!is_good(reply) && !wandb_may_pass(kind, reply.status)) {
     return stop(wandb_told(reply, http) + wandb_cure(reply));
   }
-  if (!is_good(reply) || !is_object(reply.body)) { return try_again(reply); }
+  if (!is_good(reply) || !Json::parse(reply.body).is_object()) { return try_again(reply); }
   lines += stream.lines.size();
   events += stream.events.size();
   told_summary = asked_version;

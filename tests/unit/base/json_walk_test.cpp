@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "trackers/json_walk.hpp"
+#include "base/json.hpp"
 
 #include "support/catch.hpp"
 

@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/json.hpp"
+
+#include "base/json_text.hpp"
+#include "support/catch.hpp"
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+using takt::detail::indented_json;
+using takt::detail::Json;
+using takt::detail::JsonText;
+
+TEST_CASE("JSON: what is read is of one kind, and of others it is nothing") {
+  const Json json = Json::parse(R"({"flag":true,"text":"a","real":1.5,"count":7,"below":-7,"none":null,"list":[1,2]})");
+  CHECK(json.is_object());
+  CHECK(json.size() == 7);
+  CHECK(json.member("flag").boolean());
+  CHECK(json.member("flag").count() == 0);
+  CHECK(json.member("text").text() == "a");
+  CHECK_FALSE(json.member("text").boolean());
+  CHECK(json.member("real").number() == 1.5);
+  CHECK(json.member("real").integer() == 0);
+  CHECK_FALSE(json.member("real").is_integer());
+  CHECK(json.member("count").count() == 7);
+  CHECK(json.member("count").integer() == 7);
+  CHECK(json.member("below").integer() == -7);
+  CHECK_FALSE(json.member("below").is_count());
+  CHECK(json.has("none"));
+  CHECK(json.member("none").is_null());
+  CHECK_FALSE(json.has("other"));
+  CHECK(json.member("other").is_null());
+  CHECK(json.member("list").element(1).count() == 2);
+  CHECK_FALSE(json.member("list").has("flag"));
+  CHECK(json.member("list").member("flag").is_null());
+}
+
+TEST_CASE("JSON: a member outlives the document that it was taken from") {
+  const auto taken = [] { return Json::parse(R"({"a":{"b":["long enough to take memory of its own"]}})").member("a"); };
+  CHECK(taken().at("/b/0").text() == "long enough to take memory of its own");
+}
+
+TEST_CASE("JSON: a pointer to what is not there points to nothing") {
+  const Json json = Json::parse(R"({"a":[{"b":1}]})");
+  CHECK(json.at("/a/0/b").count() == 1);
+  CHECK(json.at("").is_object());
+  for (const char* const pointer : {"/a/1", "/a/b", "/a/0/c", "/a/0/b/c", "/b"}) {
+    INFO(pointer);
+    CHECK(json.at(pointer).is_null());
+  }
+  CHECK(Json().at("/a").is_null());
+}
+
+TEST_CASE("JSON: what is no JSON is nothing") {
+  for (const char* const text : {"", "{", "[1,]", "nul", "{\"a\":1}x", "\"\xff\""}) {
+    INFO(text);
+    CHECK(Json::parse(text).is_null());
+    CHECK(Json::parse(text, "dropped").is_null());
+    CHECK(Json::parse(text).size() == 0);
+  }
+}
+
+TEST_CASE("JSON: a number beyond 64 bits with a sign is at its bound") {
+  const Json json = Json::parse("[18446744073709551615,-9223372036854775808,1e30]");
+  CHECK(json.element(0).integer() == std::numeric_limits<std::int64_t>::max());
+  CHECK(json.element(0).count() == std::numeric_limits<std::uint64_t>::max());
+  CHECK(json.element(1).integer() == std::numeric_limits<std::int64_t>::min());
+  CHECK(json.element(2).integer() == 0);
+  CHECK(json.element(2).number() == 1e30);
+}
+
+TEST_CASE("JSON: a key of the elements of a list can be left out") {
+  const Json json = Json::parse(R"({"runs":1,"list":[{"runs":[1,2],"a":{"runs":3}}]})", "runs");
+  CHECK(json.has("runs"));
+  CHECK_FALSE(json.at("/list/0").has("runs"));
+  CHECK(json.at("/list/0/a/runs").count() == 3);
+}
+
+TEST_CASE("JSON: lists and maps are arrays and objects") {
+  CHECK(JsonText(std::vector<std::string>{"a", "b"}).text() == R"(["a","b"])");
+  CHECK(JsonText(std::array<double, 2>{0.5, 1}).text() == "[0.5,1.0]");
+  CHECK(JsonText(std::map<std::string, std::string>{{"b", "1"}, {"a", "2"}}).text() == R"({"a":"2","b":"1"})");
+  const JsonText document = {{"list", std::vector<std::uint32_t>{1, 2}}, {"pair", {"a", "b"}}, {"none", JsonText()}};
+  CHECK(document.text() == R"({"list":[1,2],"pair":["a","b"],"none":null})");
+}
+
+TEST_CASE("JSON: what was written already takes further members") {
+  JsonText json = JsonText::raw("{\n\"a\": 1\n}\n");
+  json.add("b", true);
+  CHECK(indented_json(json.text()) == "{\n \"a\": 1,\n \"b\": true\n}");
+}
+
+TEST_CASE("JSON: indented it keeps the order and the values") {
+  CHECK(indented_json(R"({"z":[1,{"a":9071e4}],"a":{},"b":[],"c":0.10})") ==
+        "{\n \"z\": [\n  1,\n  {\n   \"a\": 90710000.0\n  }\n ],\n \"a\": {},\n \"b\": [],\n \"c\": 0.1\n}");
+}
