@@ -17,11 +17,21 @@ second_tries=()
 readonly MOST_SECOND_TRIES=10
 readonly SANITIZER_REPORT='(WARNING|ERROR|SUMMARY): (Address|Leak|Thread|Memory|UndefinedBehavior)Sanitizer|: runtime error: '
 
-# note <leg> <passed> <failed> <line>
+# minutes: how long the script has run.
+minutes() { printf '%d:%02d min' $((SECONDS / 60)) $((SECONDS % 60)); }
+
+# begin_part <words>: says what runs from here on.
+begin_part() {
+  part_began=$SECONDS
+  say "$* (after $(minutes))"
+}
+
+# note <part> <passed> <failed> <line>: with the minutes since begin_part.
 note() {
+  local took=$((SECONDS - ${part_began:-SECONDS}))
   passed=$((passed + $2))
   failed=$((failed + $3))
-  summary+=("$(printf '%-13s %s' "$1:" "$4")")
+  summary+=("$(printf '%-13s %3d:%02d min  %s' "$1:" $((took / 60)) $((took % 60)) "$4")")
 }
 
 # listed <log> <heading>: the numbers of the tests below that heading at the end of the log. What a test printed may look alike.
@@ -105,6 +115,7 @@ verdict() {
   echo
   if [[ ${#failures[@]} -gt 0 ]]; then printf '%s\n\n' "${failures[@]}"; fi
   if [[ ${#second_tries[@]} -gt 0 ]]; then printf '%s\n' "${second_tries[@]}"; fi
+  printf '%-13s %s\n' "in all:" "$(minutes)"
   printf '%s\n' "${summary[@]}"
   echo "$passed passed, $failed failed"
   [[ $failed -eq 0 && $passed -gt 0 ]]

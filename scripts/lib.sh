@@ -16,13 +16,15 @@ if command -v dpkg >/dev/null; then TEST_PACKAGES+=(dpkg-dev:dpkg-shlibdeps); fi
 # shellcheck disable=SC2034
 MPI_PACKAGES=(libopenmpi-dev:mpicxx.openmpi openmpi-bin:mpirun.openmpi)
 # shellcheck disable=SC2034
-FULL_PACKAGES=(clang:clang++ clang-format:clang-format clang-tidy:clang-tidy shellcheck:shellcheck
-  libopenmpi-dev:mpicxx.openmpi openmpi-bin:mpirun.openmpi libmpich-dev:mpicxx.mpich mpich:mpirun.mpich
-  valgrind:valgrind g++-aarch64-linux-gnu:aarch64-linux-gnu-g++ libamdhip64-dev:/usr/include/hip/hip_runtime_api.h)
+FULL_PACKAGES=(clang:clang++ clang-format:clang-format clang-tidy:clang-tidy shellcheck:shellcheck "${MPI_PACKAGES[@]}"
+  valgrind:valgrind libamdhip64-dev:/usr/include/hip/hip_runtime_api.h)
 # What not every distribution has, or not in this version.
 # shellcheck disable=SC2034
-WANTED_PACKAGES=(doxygen:doxygen g++-11:g++-11 abigail-tools:abidw chromium:chromium chromium-driver:chromedriver
-  librocm-smi-dev:/usr/include/rocm_smi/rocm_smi.h libtorch-dev:/usr/include/ATen/record_function.h)
+WANTED_PACKAGES=(chromium:chromium chromium-driver:chromedriver librocm-smi-dev:/usr/include/rocm_smi/rocm_smi.h)
+# shellcheck disable=SC2034
+NIGHTLY_PACKAGES=(libmpich-dev:mpicxx.mpich mpich:mpirun.mpich g++-aarch64-linux-gnu:aarch64-linux-gnu-g++)
+# shellcheck disable=SC2034
+WANTED_NIGHTLY_PACKAGES=(doxygen:doxygen g++-11:g++-11 abigail-tools:abidw libtorch-dev:/usr/include/ATen/record_function.h)
 
 say() { printf '== %s\n' "$*"; }
 

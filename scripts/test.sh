@@ -1,54 +1,60 @@
 #!/usr/bin/env bash
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-# Builds Takt and runs its tests: scripts/test.sh [--full] [--nightly]
+# Builds Takt and runs its tests: scripts/test.sh [--changed | --full | --nightly [part]...]
 #
-# Without options: one build with g++ where every warning is an error, and all tests.
-# --full: also with clang++ 14, AddressSanitizer (and its leak check) and UndefinedBehaviorSanitizer, and with g++ and
-#         ThreadSanitizer; then the library's sources by a compiler for aarch64, clang-format, clang-tidy and shellcheck. Tests
-#         that none of these would change (label `once`) run in the first build only.
-# --nightly: also long simulations and random inputs (label `nightly`), in each build.
+# Without options: one build with g++ where every warning is an error, and the unit and integration tests.
+# --changed:  the same build, and the tests of what differs from the last commit that was pushed (of a clone without a remote: from
+#             HEAD), and of what uses it.
+# --full:     what a change has to pass: also the main ways to use the package, a short test with each real part (MLflow, W&B,
+#             TensorBoard, Open MPI, a browser), AddressSanitizer, UndefinedBehaviorSanitizer, ThreadSanitizer, clang++ on sources and
+#             headers, clang-format, clang-tidy on what changed, and shellcheck.
+# --nightly:  all there is, or these parts of it:
+#             ci (all tests with g++), asan, asan-clang, tsan, tsan-clang (whole tree), aarch64, batches (the sources joined in other
+#             ways), build (compile times against stated limits), format, tidy, analyzer, shellcheck.
 #
-# Installs what is missing with apt-get where it may, and says what to install where it may not. Build folders
-# (build-<leg>) are kept, and by ccache what compilers make: the next clone builds in a fraction of the time. A test that
-# hangs on time (label `timed`) and fails is run once more, alone. At the end stands again what each failed test said last,
-# what each test said that passed at its second try, and then what ran, leg by leg; the last line is "N passed, M failed"
-# over everything that ran.
+# Installs what is missing with apt-get where it may, and says what to install where it may not. Build directories (build-<preset>) are
+# kept, and by ccache what compilers make. A test that hangs on time (label `timed`) and fails is run once more, alone. At the end is what
+# each failed test said last, what each test said that passed at its second try, and what ran, part by part; the last line is
+# "N passed, M failed" over everything that ran.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/lib.sh
 source scripts/leg.sh
 
-full=false
-nightly=()
-for option in "$@"; do
-  case $option in
-    --full) full=true ;;
-    --nightly) nightly=(-C nightly) ;;
-    -h | --help) usage "$0" && exit ;;
-    *) usage "$0" >&2 && exit 2 ;;
-  esac
-done
+mode=everyday
+parts=(ci asan asan-clang tsan tsan-clang aarch64 batches build format tidy analyzer shellcheck)
+case ${1:-} in
+  '') ;;
+  --changed | --full) [[ $# -eq 1 ]] || { usage "$0" >&2 && exit 2; } && mode=${1#--} ;;
+  --nightly)
+    mode=nightly
+    shift
+    for part in "$@"; do
+      [[ " ${parts[*]} " == *" $part "* ]] || { echo "no part '$part'; there are: ${parts[*]}" >&2 && exit 2; }
+    done
+    if [[ $# -gt 0 ]]; then parts=("$@"); fi
+    ;;
+  -h | --help) usage "$0" && exit ;;
+  *) usage "$0" >&2 && exit 2 ;;
+esac
 
-# part <words>: what runs from here on, and since when.
-part() { say "$* (after $((SECONDS / 60)) min)"; }
-
-# leg <preset> [option of ctest]...: configure, build and test. A build that breaks is one failure. Second tries go by the number
-# of a test, which these options do not change, but which they would have to count themselves.
+# leg <preset> <scope of tests> [option of ctest]...: configures, builds and tests. A build that breaks is one failure.
 leg() {
-  local preset=$1 log=build-$1/test.log tests=(ctest --preset "$1" "${nightly[@]}")
-  shift
-  part "$preset"
+  local preset=$1 scope=$2 log=build-$1/test.log tests=(ctest --preset "$1") more=()
+  shift 2
+  if [[ $scope == nightly ]]; then more=(-DTAKT_BUILD_EXAMPLES=ON); fi
+  begin_part "$preset"
   # A header that clang++ has precompiled holds the place and time of its source, so no other clone can use it.
   export CCACHE_SLOPPINESS=pch_defines,time_macros
-  if [[ $preset == asan ]]; then CCACHE_SLOPPINESS=; fi
+  if [[ $preset == *clang ]]; then CCACHE_SLOPPINESS=; fi
   mkdir -p "build-$preset"
-  if ! build "$preset" 2>&1 | tee "build-$preset/build.log"; then
+  if ! build "$preset" -DTAKT_TEST_SCOPE="$scope" "${more[@]}" 2>&1 | tee "build-$preset/build.log"; then
     note "$preset" 0 1 "the build failed"
     failures+=("$(grep -E -m20 -A4 '(error|Error|FAILED):? ' "build-$preset/build.log" || true)")
     return
   fi
-  part "the tests of $preset"
+  say "built after $(minutes)"
   # One more than there are cores: some tests wait for servers and disks.
   "${tests[@]}" "$@" -j"$(($(nproc) + 1))" </dev/null 2>&1 | tee "$log" || true
   judge "$preset" "$log" "${tests[@]}"
@@ -58,15 +64,17 @@ leg() {
 
 # check <name> <command>...: a check that passes or fails as a whole.
 check() {
-  local name=$1 log=build-ci/check.log
+  local name=$1 log
+  log=$(mktemp)
   shift
-  part "$name"
+  begin_part "$name"
   if "$@" 2>&1 | tee "$log"; then
     note "$name" 1 0 "passed"
   else
     note "$name" 0 1 "failed"
     failures+=("$(echo "== failed: $name"; grep -v 'warnings generated' "$log" | tail -40)")
   fi
+  rm -f "$log"
 }
 
 # for_files <find test>... -- <command>...: runs the command on the files of the tree that pass the tests.
@@ -83,61 +91,101 @@ for_files() {
 includes=(-DTAKT_LIBRARY -Iinclude -Ibackends/include -Iexporters/include -Isrc -Iexporters/src)
 
 # Formatters and linters change from one major version to the next: only the one the settings were written for decides.
-is_version_14() { "$1" --version | grep -q 'version 14\.'; }
+with_version_14() {
+  local tool=$1 name=$2
+  shift 2
+  if "$tool" --version | grep -q 'version 14\.'; then
+    check "$name" "$@"
+  else
+    note "$name" 0 0 "not run: version 14 decides, this is $("$tool" --version | grep -o 'version [0-9]*' | head -1)"
+  fi
+}
 
 format() { for_files -name '*.[ch]pp' -- clang-format --dry-run -Werror; }
-# sources: those of the libraries and the command. The leg asan joins most of them, so that what they include is read once.
-sources() {
-  sed -n 's/^ *"file": "\(.*\)".*/\1/p' build-asan/compile_commands.json |
-    grep -v "^$PWD/\(build-asan/\)\?\(tests\|examples\)/" | sort -u
+
+# changed_files: those that differ from what was pushed, or from the parent of HEAD if nothing is known of that.
+changed_files() {
+  local base
+  base=$(git merge-base HEAD '@{upstream}' 2>/dev/null || git rev-parse HEAD~1 2>/dev/null || echo HEAD)
+  if [[ $base == $(git rev-parse HEAD) ]]; then base=$(git rev-parse HEAD~1 2>/dev/null || echo HEAD); fi
+  { git diff --name-only --diff-filter=d "$base"; git ls-files --others --exclude-standard; } | sort -u
 }
-tidy() {
-  sources | xargs -P"$(nproc)" -n1 clang-tidy -p build-asan --quiet --checks='-clang-analyzer-*,-bugprone-suspicious-include'
+
+library_sources() { git ls-files 'src/*.cpp' 'exporters/src/*.cpp' 'backends/src/*.cpp'; }
+
+# clang_tidy <checks> [compiler option]...: on the sources that standard input names. The checks of a function's paths take long.
+clang_tidy() {
+  local checks=$1
+  shift
+  xargs -r -P"$(nproc)" -n1 clang-tidy --quiet --checks="$checks" -- "$@" -Wall -Wextra -std=c++17 "${includes[@]}"
 }
-# Some things are looked for in the source itself only, not in what it includes: what is unused, and the paths through a
-# function; of these here a quarter of those that are usual, which takes half the time.
+tidy_checks='-clang-analyzer-*,-bugprone-suspicious-include'
+tidy() { library_sources | clang_tidy "$tidy_checks"; }
+tidy_changed() { changed_files | { grep -xFf <(library_sources) || true; } | clang_tidy "$tidy_checks"; }
+# Of the paths through a function a quarter of those that are usual, which takes half the time.
 analyze() {
-  for_files -path '*/src/*.cpp' -- -P"$(nproc)" -I{} clang-tidy --quiet {} \
-    --checks='-*,misc-unused-using-decls,clang-diagnostic-*,clang-analyzer-*,-clang-analyzer-optin.performance.Padding' \
-    -- -Xclang -analyzer-config -Xclang max-nodes=50000 -Wall -Wextra -std=c++17 -DFMT_HEADER_ONLY "${includes[@]}"
+  library_sources | clang_tidy '-*,misc-unused-using-decls,clang-diagnostic-*,clang-analyzer-*,-clang-analyzer-optin.performance.Padding' \
+    -Xclang -analyzer-config -Xclang max-nodes=50000
 }
 # The libraries in /usr/include are headers that know no architecture, but for libcurl's; those of the compiler come first.
 aarch64() {
-  sources | grep -v "^$PWD/\(build-asan/\)\?exporters/" | xargs -P"$(nproc)" -n1 aarch64-linux-gnu-g++ -std=c++17 -fsyntax-only \
-    -Wall -Wextra -Werror "${includes[@]}" -idirafter /usr/include -DFMT_HEADER_ONLY
+  library_sources | grep -v '^exporters/' | xargs -P"$(nproc)" -n8 aarch64-linux-gnu-g++ -std=c++17 -fsyntax-only \
+    -Wall -Wextra -Werror "${includes[@]}" -idirafter /usr/include
 }
 shell() { for_files -name '*.sh' -o -path ./.ci/run -- shellcheck -x; }
+# batches: the sources compile together in any way: each alone, whole directories, and in odd numbers.
+batches() {
+  local batch
+  for batch in 1 0 7; do
+    cmake -S . -B build-batches -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DTAKT_BUILD_TESTS=OFF \
+      -DTAKT_BUILD_EXAMPLES=OFF -DTAKT_BUILD_BENCHMARKS=OFF -DTAKT_WARNINGS_AS_ERRORS=ON -DTAKT_WITH_NVCC=OFF \
+      -DTAKT_UNITY_BATCH=$batch && cmake --build build-batches -j"$(nproc)" || return
+  done
+}
 
 need_packages "${BUILD_PACKAGES[@]}" "${TEST_PACKAGES[@]}"
-if $full; then
+if [[ $mode == full || $mode == nightly ]]; then
   need_packages "${FULL_PACKAGES[@]}"
   want_packages "${WANTED_PACKAGES[@]}"
+fi
+if [[ $mode == nightly ]]; then
+  need_packages "${NIGHTLY_PACKAGES[@]}"
+  want_packages "${WANTED_NIGHTLY_PACKAGES[@]}"
 fi
 
 # What compilers make is kept for the next build, in whichever clone.
 export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 
 say "compilers: $(g++ --version | head -1)$(if command -v clang++ >/dev/null; then echo "; $(clang++ --version | head -1)"; fi)"
-leg ci
-if $full; then
-  # The leg asan is what holds the library and its tests to clang++ 14, the oldest that Takt is for.
-  if is_version_14 clang++; then
-    note "clang++ 14" 1 0 "builds asan: $(clang++ --version | head -1)"
-  else
-    note "clang++ 14" 0 0 "not checked: asan is built with $(clang++ --version | grep -o 'version [0-9]*' | head -1)"
-  fi
-  leg asan -LE '^once$'
-  leg tsan -LE '^once$'
-  check aarch64 aarch64
-  for tool in clang-format clang-tidy; do
-    if is_version_14 "$tool"; then
-      check "$tool" "${tool#clang-}"
-      if [[ $tool == clang-tidy ]]; then check analyzer analyze; fi
-    else
-      note "$tool" 0 0 "not run: version 14 decides, this is $("$tool" --version | grep -o 'version [0-9]*')"
-    fi
-  done
-  check shellcheck shell
-fi
+
+# nightly_part <part>
+nightly_part() {
+  case $1 in
+    ci | asan | asan-clang | tsan | tsan-clang) leg "$1" nightly ;;
+    format | tidy) with_version_14 "clang-$1" "clang-$1" "$1" ;;
+    analyzer) with_version_14 clang-tidy analyzer analyze ;;
+    aarch64 | batches) check "$1" "$1" ;;
+    build) check build bash scripts/bench.sh --build ;;
+    shellcheck) check shellcheck shell ;;
+  esac
+}
+
+case $mode in
+  everyday) leg ci everyday ;;
+  changed)
+    labels=$(changed_files | python3 -B scripts/changed.py)
+    say "tests: $labels"
+    leg ci everyday -L "$labels"
+    ;;
+  full)
+    leg ci merge
+    leg asan merge
+    leg tsan merge
+    with_version_14 clang-format clang-format format
+    with_version_14 clang-tidy clang-tidy tidy_changed
+    check shellcheck shell
+    ;;
+  nightly) for part in "${parts[@]}"; do nightly_part "$part"; done ;;
+esac
 
 verdict

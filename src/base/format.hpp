@@ -48,8 +48,8 @@ class FormatArgument {
   };
 };
 
-/// Formats as fmt::format() does. format.cpp alone includes fmt, and keeps it in a namespace of its own: callers compile
-/// quickly, and programs may link any version of fmt. Throws fmt's format_error for a wrong pattern, and
+/// Formats as fmt::format() does. format.cpp alone includes fmt, in a namespace of its own: callers compile quickly, and
+/// programs may link any version of fmt. Throws fmt's format_error for a wrong pattern, and
 /// std::bad_alloc. Any thread. Exported for the exporters that are libraries of their own.
 TAKT_EXPORT std::string format_arguments(std::string_view pattern, const FormatArgument* arguments, std::size_t count);
 /// Writes the text. Throws std::system_error if `file` does not take it.

@@ -155,7 +155,9 @@ Json Json::at(const char* pointer) const {
   return value.contains(place) ? Json(std::shared_ptr<const void>(value_, &value.at(place))) : Json();
 }
 std::size_t Json::size() const { return json_value_of(value_).size(); }
-Json Json::element(std::size_t at) const { return Json(std::shared_ptr<const void>(value_, &json_value_of(value_)[at])); }
+Json Json::element(std::size_t at) const {
+  return Json(std::shared_ptr<const void>(value_, &json_value_of(value_)[at]));
+}
 
 bool walk_json(std::string_view text, const std::function<void(const JsonStop&)>& see) {
   JsonWalker walker(see);

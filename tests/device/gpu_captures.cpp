@@ -65,8 +65,8 @@ void replay(cudaGraph_t graph, cudaStream_t stream) {
   takt::complete(std::chrono::seconds(10));
   const Spans spans = spans_of(Replay);
   const double mean = spans.timed == 0 ? 0 : static_cast<double>(spans.total_ns) / static_cast<double>(spans.timed);
-  say("G8", fmt::format("{} replays of it, a region around each: spans, and their mean", kReplays),
-      fmt::format("{} of at least 1 ms", kReplays), fmt::format("{} of {}", spans.timed, micro(mean)),
+  say("G8", takt::detail::format("{} replays of it, a region around each: spans, and their mean", kReplays),
+      takt::detail::format("{} of at least 1 ms", kReplays), takt::detail::format("{} of {}", spans.timed, micro(mean)),
       spans.timed == kReplays && mean >= kCaptured * static_cast<double>(kKernel));
   REQUIRE_CUDA(cudaGraphExecDestroy(exec));
 }
@@ -87,7 +87,7 @@ void graph_region(cudaStream_t stream) {
   REQUIRE_CUDA(cudaStreamEndCapture(stream, &graph));
   REQUIRE_CUDA(cudaGraphGetNodes(graph, nullptr, &nodes));
   REQUIRE_CUDA(cudaGraphInstantiate(&exec, graph, 0));
-  say("G8", "nodes of a graph with a kernel and a region inside", "3", fmt::format("{}", nodes), nodes == 3);
+  say("G8", "nodes of a graph with a kernel and a region inside", "3", takt::detail::format("{}", nodes), nodes == 3);
   idle_ns(30'000'000);
   double own = 0;
   for (int time = 0; time < kReplays; ++time) {
@@ -101,10 +101,10 @@ void graph_region(cudaStream_t stream) {
   takt::complete(std::chrono::seconds(10));
   const Spans spans = spans_of(InGraph);
   const double more = (static_cast<double>(spans.total_ns) - own) / kReplays;
-  say("G8", fmt::format("{} replays of it, one after the other: spans, less the kernel's own clock", kReplays),
-      fmt::format("{}, 0 to 5 us", kReplays), fmt::format("{}, {}", spans.timed, micro(more)),
+  say("G8", takt::detail::format("{} replays of it, one after the other: spans, less the kernel's own clock", kReplays),
+      takt::detail::format("{}, 0 to 5 us", kReplays), takt::detail::format("{}, {}", spans.timed, micro(more)),
       spans.timed == kReplays && more >= -1000 && more <= 5000);
-  say("G8", "replays that were missed", "0", fmt::format("{}", losses("graph_samples_missed")),
+  say("G8", "replays that were missed", "0", takt::detail::format("{}", losses("graph_samples_missed")),
       losses("graph_samples_missed") == 0);
   REQUIRE_CUDA(cudaGraphExecDestroy(exec));
 }
@@ -123,15 +123,15 @@ void captures() {
   REQUIRE_CUDA(cudaDeviceSynchronize());
   const Capture made = capture(stream, other, true);
   const auto names = [](const Capture& each) {
-    return fmt::format("{}, {}, {}", cudaGetErrorName(each.ended), cudaGetErrorName(each.here),
-                       cudaGetErrorName(each.beside));
+    return takt::detail::format("{}, {}, {}", cudaGetErrorName(each.ended), cudaGetErrorName(each.here),
+                                cudaGetErrorName(each.beside));
   };
   say("G8", "end of a global capture, last errors of both threads", names(without), names(made),
       made.ended == cudaSuccess && made.here == without.here && made.beside == without.beside);
-  say("G8", "nodes of the graph, as without Takt", fmt::format("{}", without.nodes), fmt::format("{}", made.nodes),
-      made.nodes == without.nodes && made.nodes == kCaptured);
-  say("G8", "regions in the capture that were skipped and counted", fmt::format("at least {}", kCaptured),
-      fmt::format("{}", losses("skipped_capturing")), losses("skipped_capturing") >= kCaptured);
+  say("G8", "nodes of the graph, as without Takt", takt::detail::format("{}", without.nodes),
+      takt::detail::format("{}", made.nodes), made.nodes == without.nodes && made.nodes == kCaptured);
+  say("G8", "regions in the capture that were skipped and counted", takt::detail::format("at least {}", kCaptured),
+      takt::detail::format("{}", losses("skipped_capturing")), losses("skipped_capturing") >= kCaptured);
   REQUIRE_CUDA(cudaDeviceSynchronize());
   idle_ns(30'000'000);  // for 20 ms after a capture nothing is asked
   if (made.graph != nullptr) { replay(made.graph, stream); }

@@ -21,14 +21,14 @@ void line(const std::string& number, const std::string& what, const std::string&
   std::fflush(stdout);
 }
 
-std::string version(int number) { return fmt::format("{}.{}", number / 1000, number % 1000 / 10); }
+std::string version(int number) { return takt::detail::format("{}.{}", number / 1000, number % 1000 / 10); }
 
 /// Why there is no device.
 std::string why(cudaError_t error, int driver) {
   if (driver == 0) { return "there is no driver: libcuda.so.1 cannot be loaded"; }
   if (error == cudaErrorInsufficientDriver) {
-    return fmt::format("the driver is one of CUDA {}, and these checks were built with CUDA {}", version(driver),
-                       version(CUDART_VERSION));
+    return takt::detail::format("the driver is one of CUDA {}, and these checks were built with CUDA {}",
+                                version(driver), version(CUDART_VERSION));
   }
   return error == cudaSuccess ? "the driver has no device" : cudaGetErrorName(error);
 }
@@ -46,9 +46,10 @@ int device() {
   cudaDeviceProp properties{};
   REQUIRE_CUDA(cudaGetDeviceProperties(&properties, 0));
   REQUIRE_CUDA(cudaRuntimeGetVersion(&runtime));
-  fmt::print("device\t{}, compute capability {}.{}\n", properties.name, properties.major, properties.minor);
-  fmt::print("CUDA of the driver\t{}\n", version(driver));
-  fmt::print("CUDA runtime\t{}\n", version(runtime));
+  takt::detail::print(stdout, "device\t{}, compute capability {}.{}\n", properties.name, properties.major,
+                      properties.minor);
+  takt::detail::print(stdout, "CUDA of the driver\t{}\n", version(driver));
+  takt::detail::print(stdout, "CUDA runtime\t{}\n", version(runtime));
   return 0;
 }
 

@@ -9,8 +9,9 @@
 #include <takt/session.hpp>
 #include <takt/takt.hpp>
 
+#include "base/format.hpp"
+
 #include <cuda_runtime_api.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
@@ -41,7 +42,7 @@ inline std::uint64_t host_ns() {
 inline void idle_ns(std::uint64_t ns) {
   for (const std::uint64_t begin = host_ns(); host_ns() - begin < ns;) {}
 }
-inline std::string micro(double ns) { return fmt::format("{:.3f} us", ns / 1e3); }
+inline std::string micro(double ns) { return takt::detail::format("{:.3f} us", ns / 1e3); }
 
 /// The value that a share of the others is below; sorts.
 inline double percentile(std::vector<double>& values, double share) {

@@ -63,8 +63,8 @@ void clock(int seconds) {
   takt::complete(std::chrono::seconds(10));
   session.close();
   const Spans spans = spans_of(Tick);
-  say("G15", fmt::format("kernels with a span, in {} s", seconds), fmt::format("{}", ticks),
-      fmt::format("{}", spans.timed), spans.timed == static_cast<std::uint64_t>(ticks));
+  say("G15", takt::detail::format("kernels with a span, in {} s", seconds), takt::detail::format("{}", ticks),
+      takt::detail::format("{}", spans.timed), spans.timed == static_cast<std::uint64_t>(ticks));
 }
 
 }  // namespace gpu_check

@@ -23,7 +23,8 @@ double clock_ns() {
 std::string distribution(std::vector<double> taken) {
   const double clock = clock_ns();
   const double median = percentile(taken, 0.5);
-  return fmt::format("median {}, 99 % below {}", micro(median - clock), micro(percentile(taken, 0.99) - clock));
+  return takt::detail::format("median {}, 99 % below {}", micro(median - clock),
+                              micro(percentile(taken, 0.99) - clock));
 }
 template <class Action>
 void tell_cost(const char* what, Action action) {
@@ -92,8 +93,8 @@ void apart() {
   tell("G9", "two bare cuEventRecord", distribution(bares));
   tell("G9", "begin and end of a region", distribution(regions));
   say("G9", "the same, median", "at most 3 us", micro(ours), ours <= 3000);
-  say("G9", "beside two bare cuEventRecord, medians", "at most 1.2 times", fmt::format("{:.3f} times", ours / theirs),
-      ours <= 1.2 * theirs);
+  say("G9", "beside two bare cuEventRecord, medians", "at most 1.2 times",
+      takt::detail::format("{:.3f} times", ours / theirs), ours <= 1.2 * theirs);
   say("G9", "resolving, a pair", "at most 1 us", micro(resolving), resolving <= 1000);
 }
 
@@ -111,12 +112,12 @@ double flowing(int count, const Stream& stream, Each each) {
 void rates(int regions) {
   const Stream stream;
   Events events(512);
-  tell("G9", fmt::format("{} empty regions in a row, each", regions),
+  tell("G9", takt::detail::format("{} empty regions in a row, each", regions),
        micro(flowing(regions, stream, [&] { region(stream); })));
   takt::complete(std::chrono::seconds(10));
   const Spans spans = spans_of(Region);
-  say("G9", "spans of all regions so far that are missing", "0", fmt::format("{}", spans.entered - spans.timed),
-      spans.entered == spans.timed);
+  say("G9", "spans of all regions so far that are missing", "0",
+      takt::detail::format("{}", spans.entered - spans.timed), spans.entered == spans.timed);
   tell("G9", "two bare cuEventRecord in a row, each", micro(flowing(regions, stream, [&] { bare(events, stream); })));
   tell("G9", "regions by every(100), each", micro(flowing(regions, stream, [&] {
          takt::Scope s(Region, static_cast<cudaStream_t>(stream), takt::every(100));

@@ -31,7 +31,7 @@ class GreenDriver {
     CUgreenCtx context = nullptr;
     CUstream stream = nullptr;
     const auto done = [&why](CUresult error, const char* call) {
-      if (error != CUDA_SUCCESS) { why = fmt::format("{} said {}", call, static_cast<int>(error)); }
+      if (error != CUDA_SUCCESS) { why = takt::detail::format("{} said {}", call, static_cast<int>(error)); }
       return error == CUDA_SUCCESS;
     };
     constexpr unsigned kUnits = 16;
@@ -85,11 +85,11 @@ void one_device(cudaStream_t green) {
   takt::complete(std::chrono::seconds(10));
   session.poll();  // places them on the time line
   const takt::Snapshot snapshot = session.snapshot();
-  say("G17", "devices of one with a green context", "1", fmt::format("{}", snapshot.time_lines.size()),
+  say("G17", "devices of one with a green context", "1", takt::detail::format("{}", snapshot.time_lines.size()),
       snapshot.time_lines.size() == 1);
   const Spans spans = spans_of(takt::Key(takt::Comm));
-  say("G17", "regions on its stream that have a span", fmt::format("{}", kSteps), fmt::format("{}", spans.timed),
-      spans.timed == kSteps);
+  say("G17", "regions on its stream that have a span", takt::detail::format("{}", kSteps),
+      takt::detail::format("{}", spans.timed), spans.timed == kSteps);
   std::int64_t exposed = 0;
   std::int64_t all = 0;
   for (const takt::TimeLineInfo& line : snapshot.time_lines) {
@@ -98,7 +98,7 @@ void one_device(cudaStream_t green) {
   }
   say("G17", "communication on its stream, hidden by computing on another one, that counts as exposed",
       "less than a tenth",
-      fmt::format("{} of {}", micro(static_cast<double>(exposed)), micro(static_cast<double>(all))),
+      takt::detail::format("{} of {}", micro(static_cast<double>(exposed)), micro(static_cast<double>(all))),
       all != 0 && 10 * exposed < all);
 }
 

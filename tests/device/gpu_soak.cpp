@@ -68,17 +68,17 @@ void soak(long count) {
   const auto grown = static_cast<double>(resident() - memory) / 1024;
   const long made = driver_calls("EventCreate") - events;
   const long waited = driver_calls("Synchronize") - waits;
-  say("G11", fmt::format("regions without a span, of {}", spans.entered), "0",
-      fmt::format("{} lost, {} pending, {} skipped", spans.lost, spans.pending, losses("device_skipped")),
+  say("G11", takt::detail::format("regions without a span, of {}", spans.entered), "0",
+      takt::detail::format("{} lost, {} pending, {} skipped", spans.lost, spans.pending, losses("device_skipped")),
       spans.timed == spans.entered && spans.entered != 0);
   tell("G11", "regions a second, 4 threads with 2 streams each",
-       fmt::format("{:.0f}", static_cast<double>(count) / (taken / 1e9)));
-  say("G11", "events made after the first tenth", "0", events < 0 ? "not counted" : fmt::format("{}", made),
+       takt::detail::format("{:.0f}", static_cast<double>(count) / (taken / 1e9)));
+  say("G11", "events made after the first tenth", "0", events < 0 ? "not counted" : takt::detail::format("{}", made),
       events >= 0 && made == 0);
-  say("G11", "calls in that time that wait for the device", "0", waits < 0 ? "not counted" : fmt::format("{}", waited),
-      waits >= 0 && waited == 0);
-  say("G11", "growth of the process after the first tenth", "at most 1 024 KiB", fmt::format("{:.0f} KiB", grown),
-      grown <= 1024);
+  say("G11", "calls in that time that wait for the device", "0",
+      waits < 0 ? "not counted" : takt::detail::format("{}", waited), waits >= 0 && waited == 0);
+  say("G11", "growth of the process after the first tenth", "at most 1 024 KiB",
+      takt::detail::format("{:.0f} KiB", grown), grown <= 1024);
 }
 
 }  // namespace gpu_check

@@ -19,7 +19,7 @@ constexpr takt::Key Innermost{"Innermost", takt::Kind::compute};
 constexpr takt::Key Lap{"Lap", takt::Kind::compute};
 constexpr auto kLongest = std::chrono::seconds(10);
 
-std::string number(const std::string& pattern, int check) { return fmt::format(fmt::runtime(pattern), check); }
+std::string number(const std::string& pattern, int check) { return takt::detail::format(pattern, check); }
 
 unsigned long long device_clock_step() {
   const Stream stream;
@@ -33,7 +33,7 @@ unsigned long long device_clock_step() {
 void clocks() {
   constexpr int kRounds = 400;
   constexpr int kPairs = 256;
-  tell("G1", "smallest step of %globaltimer", fmt::format("{} ns", device_clock_step()));
+  tell("G1", "smallest step of %globaltimer", takt::detail::format("{} ns", device_clock_step()));
   const Stream stream;
   std::vector<cudaEvent_t> events(2 * kPairs);
   for (cudaEvent_t& event : events) { REQUIRE_CUDA(cudaEventCreate(&event)); }
@@ -49,9 +49,9 @@ void clocks() {
   }
   for (cudaEvent_t event : events) { REQUIRE_CUDA(cudaEventDestroy(event)); }
   const double median = percentile(spans, 0.5);
-  tell("G1", fmt::format("span without work, {} pairs in a row", spans.size()),
-       fmt::format("median {}, 99 % below {}, most {}", micro(median), micro(percentile(spans, 0.99)),
-                   micro(spans.back())));
+  tell("G1", takt::detail::format("span without work, {} pairs in a row", spans.size()),
+       takt::detail::format("median {}, 99 % below {}, most {}", micro(median), micro(percentile(spans, 0.99)),
+                            micro(spans.back())));
   double step = spans.back();
   for (std::size_t at = 1; at < spans.size(); ++at) {
     if (spans[at] > spans[at - 1]) { step = std::min(step, spans[at] - spans[at - 1]); }
@@ -110,12 +110,12 @@ void known_lengths(const std::string& id) {
       least = std::min(least, span(at) - own(at));
       most = std::max(most, span(at) - own(at));
     }
-    say(id, fmt::format("span less the kernel's own clock, {} us", kLengths[length] / kMicro),
-        fmt::format("0 to 6 us, less a step of that clock ({:.0f} ns)", step),
-        fmt::format("{} to {}", micro(least), micro(most)), least >= -step && most <= 6000);
+    say(id, takt::detail::format("span less the kernel's own clock, {} us", kLengths[length] / kMicro),
+        takt::detail::format("0 to 6 us, less a step of that clock ({:.0f} ns)", step),
+        takt::detail::format("{} to {}", micro(least), micro(most)), least >= -step && most <= 6000);
   }
   const double slope = (span(kAll - 1) - span(0)) / (own(kAll - 1) - own(0));
-  say(id, "rate of spans against that clock", "within 1e-4 of 1", fmt::format("1 {:+.2e}", slope - 1),
+  say(id, "rate of spans against that clock", "within 1e-4 of 1", takt::detail::format("1 {:+.2e}", slope - 1),
       std::abs(slope - 1) <= 1e-4);
 }
 
@@ -143,14 +143,14 @@ void no_wait(const std::string& id) {
   regions(kRegions);
   const auto taken = static_cast<double>(host_ns() - begin);
   const long waited = driver_calls("Synchronize") - waits;
-  say(id, "200 regions around kernels of 1 ms: time of the host", "below 20 ms", fmt::format("{:.3f} ms", taken / 1e6),
-      taken < 20e6);
-  say(id, "calls in that time that wait for the device", "0", waits < 0 ? "not counted" : fmt::format("{}", waited),
-      waits >= 0 && waited == 0);
+  say(id, "200 regions around kernels of 1 ms: time of the host", "below 20 ms",
+      takt::detail::format("{:.3f} ms", taken / 1e6), taken < 20e6);
+  say(id, "calls in that time that wait for the device", "0",
+      waits < 0 ? "not counted" : takt::detail::format("{}", waited), waits >= 0 && waited == 0);
   finish();
   takt::complete(kLongest);
   const Spans after = spans_of(Outer);
-  say(id, "spans of these that came in", "200", fmt::format("{}", after.timed - before.timed),
+  say(id, "spans of these that came in", "200", takt::detail::format("{}", after.timed - before.timed),
       after.timed - before.timed == kRegions && after.total_ns - before.total_ns >= kRegions * kMilli);
 }
 
@@ -189,9 +189,10 @@ void gap(const std::string& id) {
   timer.complete(kLongest);
   const auto outer = static_cast<double>(timer.stats(Outer).total_ns) / 1e6;
   const auto inner = static_cast<double>(timer.stats(Inner).total_ns) / 1e6;
-  say(id, "1 ms, 20 ms without work, 1 ms: span of all", "21.5 to 24 ms", fmt::format("{:.3f} ms", outer),
+  say(id, "1 ms, 20 ms without work, 1 ms: span of all", "21.5 to 24 ms", takt::detail::format("{:.3f} ms", outer),
       outer >= 21.5 && outer <= 24);
-  say(id, "spans of the two kernels", "2 to 2.1 ms", fmt::format("{:.3f} ms", inner), inner >= 2 && inner <= 2.1);
+  say(id, "spans of the two kernels", "2 to 2.1 ms", takt::detail::format("{:.3f} ms", inner),
+      inner >= 2 && inner <= 2.1);
 }
 
 /// G6: spans nest, and laps add up.
@@ -250,7 +251,7 @@ void laps(const std::string& id) {
   say(id, "100 laps: the span around them less their sum", "0 to 100 us", micro(outer - sum),
       timer.stats(Lap).n == 2 * kLaps && outer - sum >= -1000 && outer - sum <= 100e3);
   say(id, "events for 100 laps and the region around them", "103",
-      before < 0 ? "not counted" : fmt::format("{}", records), before >= 0 && records == kLaps + 3);
+      before < 0 ? "not counted" : takt::detail::format("{}", records), before >= 0 && records == kLaps + 3);
 }
 
 }  // namespace

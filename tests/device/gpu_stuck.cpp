@@ -150,12 +150,13 @@ void stuck() {
     auto taken = regions_on_stuck(key, threads);
     const double longest = percentile(taken, 1);
     say("G11",
-        fmt::format("{} regions of {} thread(s) on a stream that stands still, longest begin and end", kStuck, threads),
+        takt::detail::format("{} regions of {} thread(s) on a stream that stands still, longest begin and end", kStuck,
+                             threads),
         "at most 1 ms", micro(longest), longest <= 1e6);
     const Spans spans = spans_of(key);
     const std::uint64_t without = skipped(key);
-    say("G11", "entered = timed + lost + skipped + pending", fmt::format("{}", spans.entered),
-        fmt::format("{} + {} + {} + {}", spans.timed, spans.lost, without, spans.pending),
+    say("G11", "entered = timed + lost + skipped + pending", takt::detail::format("{}", spans.entered),
+        takt::detail::format("{} + {} + {} + {}", spans.timed, spans.lost, without, spans.pending),
         spans.entered == kStuck && spans.timed + spans.lost + without == kStuck && spans.timed != 0 &&
             spans.pending == 0);
   }
@@ -171,7 +172,7 @@ void depth() {
   const bool held = taken.back() > kHeldNs;
   const std::size_t entries = held ? taken.size() - 1 : taken.size();
   tell("G13", "records that stand in a stream's queue before the next one holds up the host",
-       held ? fmt::format("{}", entries) : fmt::format("more than {}", entries));
+       held ? takt::detail::format("{}", entries) : takt::detail::format("more than {}", entries));
   tell("G13", "a record on a stream that stands still, median of the first 256",
        median_of(taken, 0, std::min(kFew, entries)));
   tell("G13", "the same, of the last 256 before the host is held",
@@ -179,8 +180,8 @@ void depth() {
   tell("G13", "slowest question of another thread about another stream meanwhile", micro(asked));
   regions_on_stuck(Deep, 1);
   const std::uint64_t records = 2 * spans_of(Deep).timed;
-  say("G13", "records of Takt's that stand in the queue of one stream", fmt::format("below {}", entries),
-      fmt::format("{}", records), records != 0 && records < entries);
+  say("G13", "records of Takt's that stand in the queue of one stream", takt::detail::format("below {}", entries),
+      takt::detail::format("{}", records), records != 0 && records < entries);
 }
 
 }  // namespace gpu_check

@@ -80,10 +80,10 @@ void threads(int regions) {
   say("G9", "a thread that asks for results is there", asks ? "yes" : "no", has_asking_thread() ? "yes" : "no",
       has_asking_thread() == asks);
   tell("G9", "8 threads with 8 streams each, pairs of bare cuEventRecord a second together",
-       fmt::format("{:.0f}", bare));
-  tell("G9", "the same with regions", fmt::format("{:.0f}", ours));
+       takt::detail::format("{:.0f}", bare));
+  tell("G9", "the same with regions", takt::detail::format("{:.0f}", ours));
   const std::string without =
-      fmt::format("{} lost, {} pending, {} skipped", spans.lost, spans.pending, losses("device_skipped"));
+      takt::detail::format("{} lost, {} pending, {} skipped", spans.lost, spans.pending, losses("device_skipped"));
   // Where a thread asks, nobody else does, and a stream may be full for a period of its.
   if (asks) { return tell("G9", "the same, regions without a span", without); }
   say("G9", "the same, regions without a span", "0", without, spans.entered != 0 && spans.entered == spans.timed);
@@ -102,9 +102,10 @@ void no_context() {
   takt::complete(std::chrono::seconds(10));
   const Spans spans = spans_of(NoContext);
   say("G14", "regions on 8 threads that never had a context: spans that came in",
-      fmt::format("{}", kThreads * kRegions), fmt::format("{}", spans.timed), spans.timed == kThreads * kRegions);
-  say("G14", "contexts that these threads have before or afterwards", "0", fmt::format("{}", with_context.load()),
-      with_context == 0);
+      takt::detail::format("{}", kThreads * kRegions), takt::detail::format("{}", spans.timed),
+      spans.timed == kThreads * kRegions);
+  say("G14", "contexts that these threads have before or afterwards", "0",
+      takt::detail::format("{}", with_context.load()), with_context == 0);
 }
 
 }  // namespace gpu_check

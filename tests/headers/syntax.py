@@ -15,6 +15,9 @@ def command_of(entry, compiler):
     """The entry's command, for that compiler, and without a result."""
     words = shlex.split(entry["command"])
     words = words[next(at for at, word in enumerate(words) if word.startswith("-")):]  # behind ccache and the other compiler
+    words = [word for word in words if word != "-Wno-subobject-linkage"]  # clang++ does not know it
+    if "clang" not in compiler:
+        words.append("-Wno-subobject-linkage")
     result = words.index("-o")
     # The build's compiler may take C++17 by default, without an option that says so.
     return [compiler, "-std=c++17", *words[:result], *words[result + 2:], "-fsyntax-only", "-Werror"]

@@ -4,6 +4,7 @@
 
 import re
 import tree
+from rooms import ROOMS
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]', re.MULTILINE)
 PUBLIC_FOLDERS = {"include": "core", "backends/include": "backends", "exporters/include": "exporters"}
@@ -13,33 +14,6 @@ PUBLIC = {"core", "standard"}
 MAY_USE = {"core": PUBLIC, "backends": {"backends"} | PUBLIC, "exporters": {"exporters"} | PUBLIC,
            "backends/src": {"backends/src", "backends", "system"} | PUBLIC}
 CPP_MAY_USE = {"system", "third party"}
-# The rooms of the sources, each with those that it may include besides itself. An arrow that is not here is against the direction:
-# docs/design.md says what each room is for.
-ROOMS = {
-    "base": set(),
-    "record": {"base"},
-    "collect": {"base", "record"},
-    "process": {"base", "record", "collect"},
-    "journal": {"base"},
-    "sample": {"base"},
-    "history": {"base"},
-    "findings": {"base", "history"},
-    "ranks": {"base", "history"},
-    "compare": {"base"},
-    "archive": {"base"},
-    "measure": {"base"},
-    "trials": {"base", "record"},
-    "report": {"base", "history", "findings", "ranks", "measure", "trials"},
-    "page": {"base", "history", "findings", "ranks", "report"},
-    "session": {"base", "record", "collect", "process", "journal", "history", "findings", "measure", "trials", "report", "ranks", "page", "sample"},
-    "http": {"base"},
-    "trackers": {"base", "journal"},
-    "mlflow": {"base", "journal", "report", "http", "trackers"},
-    "wandb": {"base", "journal", "report", "http", "trackers"},
-    "tensorboard": {"base", "journal", "report", "trackers"},
-    "profilers": {"base"},
-    "cli": {"base", "journal", "history", "findings", "ranks", "compare", "measure", "trials", "archive", "report", "page", "trackers", "mlflow", "wandb", "tensorboard"},
-}
 # Of libtakt's rooms the exporters, which are libraries of their own, may use what is exported, or stands whole in its header.
 LIBTAKT = {"base", "record", "collect", "process", "journal", "history", "sample", "findings", "report", "ranks", "compare",
            "page", "measure", "trials", "archive", "session"}

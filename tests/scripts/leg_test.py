@@ -66,18 +66,18 @@ class LegTest(unittest.TestCase):
         return "\n".join(leg.lines)
 
     def test_passed(self):
-        said = self.judged((["tiny:         0 failed out of 2, 0 skipped, 0 passed at a second try", "2 passed, 0 failed"], 0),
+        said = self.judged((["tiny:           0:00 min  0 failed out of 2, 0 skipped, 0 passed at a second try", "2 passed, 0 failed"], 0),
                            ("good", "", PASSES), ("good, too", "timed", PASSES))
         self.assertNotIn("second try:", said)
 
     def test_a_timed_test_may_fail_once(self):
-        said = self.judged((["tiny:         0 failed out of 2, 0 skipped, 1 passed at a second try", "2 passed, 0 failed"], 0),
+        said = self.judged((["tiny:           0:00 min  0 failed out of 2, 0 skipped, 1 passed at a second try", "2 passed, 0 failed"], 0),
                            ("good", "", PASSES), ("unit.A session: it ends (in time)", "timed", ONCE))
         self.assertIn("needed a second try: tiny: unit.A session: it ends (in time)\n", said)
         self.assertIn("\ntoo late for unit.A session", said)
 
     def test_a_timed_test_may_not_fail_twice(self):
-        said = self.judged((["tiny:         1 failed out of 1, 0 skipped, 0 passed at a second try", "0 passed, 1 failed"], 1),
+        said = self.judged((["tiny:           0:00 min  1 failed out of 1, 0 skipped, 0 passed at a second try", "0 passed, 1 failed"], 1),
                            ("bad", "timed", FAILS))
         self.assertIn("== failed in tiny\n", said)
         self.assertIn("\nit is so", said)
@@ -86,40 +86,40 @@ class LegTest(unittest.TestCase):
     def test_other_tests_have_no_second_try(self):
         for label in ("", "device", "timed_differently"):
             with self.subTest(label):
-                self.judged((["tiny:         1 failed out of 2, 0 skipped, 0 passed at a second try", "1 passed, 1 failed"], 1),
+                self.judged((["tiny:           0:00 min  1 failed out of 2, 0 skipped, 0 passed at a second try", "1 passed, 1 failed"], 1),
                             ("good", "timed", PASSES), (f"once{label}", label, ONCE))
 
     def test_a_label_among_others(self):
-        self.judged((["tiny:         0 failed out of 1, 0 skipped, 1 passed at a second try", "1 passed, 0 failed"], 0),
+        self.judged((["tiny:           0:00 min  0 failed out of 1, 0 skipped, 1 passed at a second try", "1 passed, 0 failed"], 0),
                     ("once", "device;timed", ONCE))
 
     def test_what_no_busy_machine_does_has_no_second_try(self):
-        self.judged((["tiny:         3 failed out of 4, 0 skipped, 0 passed at a second try", "1 passed, 3 failed"], 1),
+        self.judged((["tiny:           0:00 min  3 failed out of 4, 0 skipped, 0 passed at a second try", "1 passed, 3 failed"], 1),
                     ("good", "", PASSES), ("crash", "timed", CRASHES_ONCE), ("race", "timed", RACES_ONCE),
                     ("untimed race", "", RACES_ONCE))
 
     def test_a_program_that_is_not_there(self):
-        self.judged((["tiny:         1 failed out of 2, 0 skipped, 0 passed at a second try", "1 passed, 1 failed"], 1),
+        self.judged((["tiny:           0:00 min  1 failed out of 2, 0 skipped, 0 passed at a second try", "1 passed, 1 failed"], 1),
                     ("good", "", PASSES), ("gone", "timed", PASSES),
                     before=f"sed -i 's/gone]=] bash/gone]=] no_such_program/' '{self.leg.folder}/CTestTestfile.cmake'")
 
     def test_skipped(self):
-        self.judged((["tiny:         1 failed out of 3, 1 skipped, 0 passed at a second try", "1 passed, 1 failed"], 1),
+        self.judged((["tiny:           0:00 min  1 failed out of 3, 1 skipped, 0 passed at a second try", "1 passed, 1 failed"], 1),
                     ("good", "", PASSES), ("skipped", "timed", SKIPPED), ("later", "timed", SKIPPED_AT_SECOND))
 
     def test_all_at_once(self):
-        said = self.judged((["tiny:         2 failed out of 6, 1 skipped, 1 passed at a second try", "3 passed, 2 failed"], 1),
+        said = self.judged((["tiny:           0:00 min  2 failed out of 6, 1 skipped, 1 passed at a second try", "3 passed, 2 failed"], 1),
                            ("good", "", PASSES), ("once", "timed", ONCE), ("bad", "timed", FAILS), ("untimed", "", ONCE),
                            ("skipped", "", SKIPPED), ("good, too", "timed", PASSES))
         self.assertIn("needed a second try: tiny: once\n", said)
         self.assertLess(said.index("== failed in tiny"), said.index("needed a second try"))
 
     def test_what_a_test_prints_is_no_result(self):
-        self.judged((["tiny:         1 failed out of 2, 0 skipped, 0 passed at a second try", "1 passed, 1 failed"], 1),
+        self.judged((["tiny:           0:00 min  1 failed out of 2, 0 skipped, 0 passed at a second try", "1 passed, 1 failed"], 1),
                     ("good", "", PASSES), ("liar", "", PRINTS_A_RESULT))
 
     def test_many_at_once_are_no_bad_luck(self):
-        self.judged((["tiny:         11 failed out of 11, 0 skipped, 0 passed at a second try", "0 passed, 11 failed"], 1),
+        self.judged((["tiny:           0:00 min  11 failed out of 11, 0 skipped, 0 passed at a second try", "0 passed, 11 failed"], 1),
                     *((f"once {number}", "timed", ONCE) for number in range(11)))
 
     def test_twice_in_a_week(self):
@@ -142,7 +142,7 @@ class LegTest(unittest.TestCase):
                          [f"{number}.25 s  unit.A test: of {number} s (or so)" for number in range(12, 2, -1)])
 
     def test_no_test_at_all(self):
-        self.judged((["tiny:         no test ran", "0 passed, 1 failed"], 1))
+        self.judged((["tiny:           0:00 min  no test ran", "0 passed, 1 failed"], 1))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <takt/exporters/tensorboard.hpp>
 
+#include "base/format.hpp"
 #include "tensorboard/tensorboard_events.hpp"
 #include "tensorboard/tensorboard_run.hpp"
 
@@ -21,7 +22,6 @@
 #include <string>
 #include <vector>
 
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -45,7 +45,7 @@ const char* const kGoldenEvents =
 
 std::string hex_of(const std::string& bytes) {
   std::string text;
-  for (const char each : bytes) { text += fmt::format("{:02x}", static_cast<unsigned char>(each)); }
+  for (const char each : bytes) { text += takt::detail::format("{:02x}", static_cast<unsigned char>(each)); }
   return text;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include "wandb/wandb_records.hpp"
+#include "base/format.hpp"
 #include "trackers/tracker_names.hpp"
 
 #include "wandb/wandb_log.hpp"
@@ -11,8 +12,6 @@
 #include <cstdint>
 #include <limits>
 #include <string>
-
-#include <fmt/format.h>
 
 using namespace takt::detail;
 using takt_test::WandbMessage;
@@ -31,7 +30,7 @@ const char* const kGolden =
 
 std::string hex(const std::string& bytes) {
   std::string text;
-  for (const char each : bytes) { text += fmt::format("{:02x}", static_cast<unsigned char>(each)); }
+  for (const char each : bytes) { text += takt::detail::format("{:02x}", static_cast<unsigned char>(each)); }
   return text;
 }
 
