@@ -52,7 +52,7 @@ double evidence_of(const TrialResults& results, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("Trials: the five cases of the SC21 tutorial get the right findings") {
+TEST_CASE("Trials: the five cases of the SC21 tutorial get the right findings, and a golden text") {
   // As printed there: IO, SYNTHETIC, FULL, with the spread behind each.
   struct Case {
     const char* name;
