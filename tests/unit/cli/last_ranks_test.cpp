@@ -41,7 +41,6 @@ std::vector<int> numbers(const PickedRanks& picked) {
   return all;
 }
 
-using Remarks = std::vector<std::string>;
 using Numbers = std::vector<int>;
 using takt_test::mentions;
 
@@ -90,8 +89,8 @@ TEST_CASE("Last ranks: no more are held back than have to be") {
 TEST_CASE("Last ranks: that clocks are a day apart is said, and the ranks count") {
   const PickedRanks picked = pick_last({process(0, 3), process(1, 3, 0, kBegin + 86'400 * kSecond), process(2, 3)});
   CHECK(numbers(picked) == Numbers{0, 1, 2});
-  CHECK(picked.remarks ==
-        Remarks{"rank 1 began 24.0 h after rank 0, by the clocks of their hosts: is one of these wrong?"});
+  REQUIRE(picked.remarks.size() == 1);
+  CHECK(mentions(picked.remarks[0], {"rank 1", "24.0 h", "rank 0"}));
 }
 
 TEST_CASE("Last ranks: ranks that begin within the hour are as usual") {

@@ -79,11 +79,11 @@ TEST_CASE("prediction_error: the mean, and an interval by Student's t from three
 TEST_CASE("prediction_error: of a measured 0, and of what is no number, nothing can be told") {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double infinity = std::numeric_limits<double>::infinity();
-  CHECK(takt_test::mentions(refusal_of({1, 2}, {1, 0}), {"prediction_error()", "measured[1] is 0"}));
-  CHECK(refusal_of({1}, {-3}).find("measured[0] is -3") != std::string::npos);
-  CHECK(refusal_of({1}, {nan}).find("measured[0] is nan") != std::string::npos);
-  CHECK(refusal_of({1}, {infinity}).find("measured[0] is inf") != std::string::npos);
-  CHECK(refusal_of({nan}, {1}).find("predicted[0] is nan") != std::string::npos);
+  CHECK(takt_test::mentions(refusal_of({1, 2}, {1, 0}), {"prediction_error()", "measured[1]", "0"}));
+  CHECK(takt_test::mentions(refusal_of({1}, {-3}), {"measured[0]", "-3"}));
+  CHECK(takt_test::mentions(refusal_of({1}, {nan}), {"measured[0]", "nan"}));
+  CHECK(takt_test::mentions(refusal_of({1}, {infinity}), {"measured[0]", "inf"}));
+  CHECK(takt_test::mentions(refusal_of({nan}, {1}), {"predicted[0]", "nan"}));
   CHECK(refusal_of({1e300}, {1e-300}).find("predicted[0]") != std::string::npos);
   CHECK(takt_test::mentions(refusal_of({1}, {1, 2}), {"prediction_error()", "1", "2"}));
   CHECK(refusal_of({}, {}).find("nothing") != std::string::npos);

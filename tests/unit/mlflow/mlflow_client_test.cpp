@@ -494,8 +494,7 @@ TEST_CASE(
   CHECK(told("7") == 0);
   CHECK(told("") == 0);
   CHECK(told("8") == 1);
-  CHECK(
-      contains(faults.text(), "MLFLOW_EXPERIMENT_ID is 8, but the experiment \"mine\" of MLFLOW_EXPERIMENT_NAME is 7"));
+  CHECK(mentions(faults.text(), {"MLFLOW_EXPERIMENT_ID", "8", "\"mine\"", "MLFLOW_EXPERIMENT_NAME", "7"}));
 }
 
 TEST_CASE("MLflow client: an experiment that is named by its id and is deleted is spoken of, with the cure",
@@ -784,8 +783,8 @@ TEST_CASE("MLflow client: a child goes to the experiment of its parent, which it
   const auto created = of(server, "runs/create");
   REQUIRE(created.size() == 1);
   CHECK(nlohmann::json::parse(created[0].body)["experiment_id"] == (there ? "42" : "7"));
-  CHECK(contains(faults.text(),
-                 there ? "the run above, the parent of this one, is in 42" : "does not know the run above"));
+  CHECK(faults.lines().size() == 1);
+  CHECK(bool(mentions(faults.text(), {"42"})) == there);
 }
 
 TEST_CASE("MLflow client: the user is whom the variables name, or whose process it is", "[timed]") {
@@ -851,8 +850,7 @@ TEST_CASE("MLflow client: a value is as long as the server takes it", "[timed]")
   CHECK(points_of(params["odd"]) == most);
   CHECK(params["short 7"] == "x");
   CHECK(of(server, "log-batch").size() <= 5);
-  CHECK(contains(faults.text(),
-                 "is longer than the " + std::to_string(most) + " characters that this MLflow server takes"));
+  CHECK(mentions(faults.text(), {std::to_string(most)}));
 }
 
 TEST_CASE("MLflow client: one metric that a server cannot keep does not cost the others", "[timed]") {

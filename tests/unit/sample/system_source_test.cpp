@@ -71,7 +71,7 @@ TEST_CASE("Powercap: packages are added up, each counter goes round by itself", 
 
 TEST_CASE("Powercap: why there is nothing to read", "[sample]") {
   const Scratch scratch;
-  CHECK(Powercap(scratch.path("none")).missing() == "there is no " + scratch.path("none"));
+  CHECK(takt_test::contains(Powercap(scratch.path("none")).missing(), scratch.path("none")));
   write_zone(scratch, "intel-rapl:0", "psys", 1);
   CHECK(takt_test::contains(Powercap(scratch.path(".")).missing(), "energy"));
   // One package of two is not the machine.
