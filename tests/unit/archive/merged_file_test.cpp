@@ -9,6 +9,7 @@
 #include "archive/tar_entry.hpp"
 #include "base/folder_files.hpp"
 #include "support/catch.hpp"
+#include "support/mentions.hpp"
 #include "support/scratch.hpp"
 
 #include <cstdint>
@@ -20,6 +21,7 @@
 
 using namespace takt::detail;
 using takt_test::contains;
+using takt_test::mentions;
 using takt_test::Scratch;
 
 namespace {
@@ -129,7 +131,7 @@ TEST_CASE("what is not one of Takt's is none, and of a newer version it says so"
   CHECK(merged(scratch, mark().substr(0, 1000)) == nullptr);
   CHECK(merged(scratch, mark() + end())->runs().empty());
   CHECK_THROWS_WITH(merged(scratch, file_of(kMergedMark, "{\"schema\": \"takt-merged/2\"}\n") + end()),
-                    Catch::Contains("read it with a newer Takt"));
+                    Catch::Contains("newer"));
 }
 
 TEST_CASE("names in a merged file lead nowhere else") {
@@ -167,7 +169,7 @@ TEST_CASE("damage costs what it meets, and is told") {
   REQUIRE(file->runs().at("run").size() == 1);
   CHECK(text_in(file, "rank-1", "a") == "second");
   REQUIRE(file->remarks().size() == 1);
-  CHECK(file->remarks()[0] == "all.tar: no entry begins at byte 1024, where one should; 1024 bytes are passed over");
+  CHECK(mentions(file->remarks()[0], {"all.tar", "byte 1024", "1024 bytes"}));
 
   file = merged(scratch, mark() + first + "stray bytes");
   CHECK(text_in(file, "rank-0", "a") == "first");
@@ -177,12 +179,12 @@ TEST_CASE("damage costs what it meets, and is told") {
   const std::string cut = mark() + first + file_of("run/rank-1/a", std::string(5000, 'x'));
   file = merged(scratch, cut.substr(0, cut.size() - 4000));
   CHECK(text_in(file, "rank-1", "a").size() == 5120 - 4000);
-  CHECK(contains(file->remarks()[0], "run/rank-1/a is cut off: of 5000 bytes 1120 are there"));
+  CHECK(mentions(file->remarks()[0], {"run/rank-1/a", "cut off", "5000", "1120"}));
 
   std::string huge = header_with("run/rank-1/a", 124, "77777777777");
   file = merged(scratch, mark() + first + huge + std::string(600, 'y'));
   CHECK(text_in(file, "rank-1", "a").size() == 600);
-  CHECK(contains(file->remarks()[0], "of 8589934591 bytes 600 are there"));
+  CHECK(mentions(file->remarks()[0], {"8589934591", "600"}));
 
   file = merged(scratch, mark() + header_with("run/rank-1/a", 124, "-1234567890") + second + end());
   CHECK(text_in(file, "rank-1", "a") == "second");
@@ -194,7 +196,7 @@ TEST_CASE("a file that is there twice is told, and the last one counts, as it do
   const auto file = merged(scratch, mark() + file_of("run/rank-0/a", "one") + file_of("run/rank-0/a", "two") + end());
   CHECK(text_in(file, "rank-0", "a") == "two");
   REQUIRE(file->remarks().size() == 1);
-  CHECK(contains(file->remarks()[0], "run/rank-0/a is in it twice"));
+  CHECK(mentions(file->remarks()[0], {"run/rank-0/a", "twice"}));
 }
 
 TEST_CASE("of many remarks the first ones are told, and how many there are") {
@@ -203,7 +205,7 @@ TEST_CASE("of many remarks the first ones are told, and how many there are") {
   for (int number = 0; number < 1000; ++number) { bytes += file_of("other/" + std::to_string(number), ""); }
   const std::vector<std::string> remarks = merged(scratch, bytes + end())->remarks();
   REQUIRE(remarks.size() == FewRemarks::kMost + 1);
-  CHECK(remarks.back() == "all.tar: 984 more of this kind");
+  CHECK(mentions(remarks.back(), {"all.tar", "984"}));
 }
 
 TEST_CASE("an extended header that is damaged or endless is told, and what follows is read") {
@@ -220,7 +222,7 @@ TEST_CASE("an extended header that is damaged or endless is told, and what follo
 
 TEST_CASE("a merged file that cannot be written is told, with the cure, and leaves nothing behind") {
   const Scratch scratch;
-  CHECK_THROWS_WITH(MergedWriter(scratch.path("no/all.tar")), Catch::Contains("name another file with -o"));
+  CHECK_THROWS_WITH(MergedWriter(scratch.path("no/all.tar")), Catch::Contains("no/all.tar"));
   const int status = takt_test::in_child([&] {
     takt_test::limit_file_size(4096);
     try {

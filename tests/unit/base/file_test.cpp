@@ -6,6 +6,7 @@
 
 #include "support/catch.hpp"
 #include "support/caught_faults.hpp"
+#include "support/mentions.hpp"
 #include "support/scratch.hpp"
 #include "support/stolen_descriptors.hpp"
 
@@ -20,6 +21,7 @@
 using takt::detail::make_directories;
 using takt::detail::WholeFile;
 using takt_test::contains;
+using takt_test::mentions;
 using takt_test::Scratch;
 
 TEST_CASE("folders are 0700 and files 0600 whatever the umask") {
@@ -82,17 +84,13 @@ TEST_CASE("an error names the path, the reason and the cure") {
   takt_test::write_text(scratch.path("file"), "");
   std::string error;
   CHECK_FALSE(make_directories(scratch.path("file/below"), error));
-  CHECK(contains(error, scratch.path("file")));
-  CHECK(contains(error, "Not a directory"));
-  CHECK(contains(error, "set TAKT_DIR to a folder that can be written"));
+  CHECK(mentions(error, {scratch.path("file"), "Not a directory", "TAKT_DIR"}));
   CHECK_FALSE(make_directories("", error));
 
   WholeFile file;
   CHECK_FALSE(file.open(scratch.path("nowhere/file")));
   CHECK_FALSE(file.is_open());
-  CHECK(contains(file.error(), scratch.path("nowhere/file")));
-  CHECK(contains(file.error(), "No such file or directory"));
-  CHECK(contains(file.error(), "set TAKT_DIR to a folder that can be written"));
+  CHECK(mentions(file.error(), {scratch.path("nowhere/file"), "No such file or directory", "TAKT_DIR"}));
   CHECK_FALSE(file.flush());
 }
 
@@ -220,7 +218,7 @@ TEST_CASE("a file whose number the program has taken for its own goes on under a
   takt_test::steal(numbers[0], scratch.path("program's"));
   REQUIRE(file.write("end"));
   REQUIRE(file.flush());
-  CHECK(contains(faults.text(), "closed a file that is not its own"));
+  CHECK(faults.lines().size() == 1);
   CHECK(takt_test::read_text(scratch.path("file.part")) == text + "end");
   REQUIRE(file.commit());
   CHECK(takt_test::read_text(scratch.path("file")) == text + "end");

@@ -3,6 +3,8 @@
 #include "base/text.hpp"
 
 #include "support/catch.hpp"
+#include "support/golden.hpp"
+#include "support/mentions.hpp"
 
 #include <limits>
 #include <string>
@@ -122,4 +124,29 @@ TEST_CASE("lines break at spaces, never between a number and its unit, and insid
   CHECK(wrap("abcdefghijklm", 6) == Wrapped{"abcdef", "  ghij", "  klm"});
   CHECK(wrap("\xC3\xA9\xC3\xA9\xC3\xA9", 3) == Wrapped{"\xC3\xA9\xC3\xA9\xC3\xA9"});
   CHECK(wrap("\xE6\x97\xA5\xE6\x9C\xAC", 3) == Wrapped{"\xE6\x97\xA5", "  \xE6\x9C\xAC"});
+}
+
+// What tests of sentences and reports rest on.
+
+TEST_CASE("mentions() finds facts as words and numbers of their own, in any order") {
+  using takt_test::mentions;
+  const std::string text = "rank 12 takes 1.5 ms in Epoch/Batch (5.0 %)";
+  CHECK(mentions(text, {"Epoch/Batch", "1.5 ms", "rank 12", "5.0 %", "12"}));
+  for (const char* const part : {"2", "1", "5", "1.5 m", "Batc", "ran", "0 %x"}) {
+    INFO(part);
+    CHECK_FALSE(mentions(text, {part}));
+  }
+  CHECK_FALSE(mentions(text, {"rank 12", "Comm"}));
+  CHECK(mentions(text, {}));
+  CHECK(mentions("12 at its end: 12.", {"12"}));
+  CHECK(takt_test::line_mentions("a 1\nb 2\n", {"2", "b"}));
+  CHECK_FALSE(takt_test::line_mentions("a 1\nb 2\n", {"a", "2"}));
+  CHECK(takt_test::new_lines("a\nb\n", "b\nc\na\nd\n") == "c\nd\n");
+}
+
+TEST_CASE("differing_lines() shows what differs, and one line around it") {
+  const std::string before = "a\nb\nc\nd\ne\nf\n";
+  CHECK(takt_test::differing_lines(before, before).empty());
+  CHECK(takt_test::differing_lines(before, "a\nb\nc\nX\ne\nf\n") == "  c\n- d\n+ X\n  e\n");
+  CHECK(takt_test::differing_lines("", "a\n") == "+ a\n");
 }

@@ -3,6 +3,7 @@
 #include "cli/job_of_folders.hpp"
 
 #include "support/catch.hpp"
+#include "support/mentions.hpp"
 #include "support/rank_folders.hpp"
 
 #include <cstdint>
@@ -51,7 +52,7 @@ TEST_CASE("Job of folders: who is missing is named, and a rank that died counts 
   REQUIRE(found.job != nullptr);
   CHECK(found.job->wall.ranks == 3);
   CHECK(found.job->missing == std::vector<std::uint32_t>{2, 4});
-  CHECK(found.remark == "figures over ranks: 2 of 5 ranks left no journal beside this one: 2, 4");
+  CHECK(mentions(found.remark, {"5", "2, 4"}));
 }
 
 TEST_CASE("Job of folders: a rank that has not ended is waited for") {
@@ -60,7 +61,7 @@ TEST_CASE("Job of folders: a rank that has not ended is waited for") {
   const JobOfFolders found = read(folders);
   CHECK(found.job == nullptr);
   CHECK(found.waits);
-  CHECK(found.remark == "figures over ranks wait for what has not ended: ranks 2");
+  CHECK(mentions(found.remark, {"ranks 2"}));
 }
 
 TEST_CASE("Job of folders: of as many ranks as were told there is nothing to tell, of more there is") {
@@ -72,12 +73,12 @@ TEST_CASE("Job of folders: of as many ranks as were told there is nothing to tel
   CHECK(read(folders, 4).job == nullptr);
 }
 
-TEST_CASE("Job of folders: a run of one rank has none, and says so where others are missing alone") {
+TEST_CASE("Job of folders: a run of one rank has none, and says so only if others are missing") {
   CHECK(read(RankFolders(1, 1)).remark.empty());
   CHECK(read(RankFolders(1, 1)).job == nullptr);
   const JobOfFolders alone = read(RankFolders(3, 1));
   CHECK(alone.job == nullptr);
-  CHECK(alone.remark == "figures over ranks: 2 of 3 ranks left no journal beside this one: 1, 2");
+  CHECK(mentions(alone.remark, {"3", "1, 2"}));
 }
 
 TEST_CASE("Job of folders: of a restarted run the newest attempt speaks, and rank 0 of an earlier one does not") {

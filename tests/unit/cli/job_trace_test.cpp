@@ -156,7 +156,7 @@ TEST_CASE("takt trace: a rank alone is written as before, and one that is not th
   REQUIRE(takt::cli::trace(run, file, 1) == 0);
   const json trace = json::parse(std::ifstream(file));
   CHECK(trace["otherData"]["rank"] == 1);
-  CHECK_THROWS_WITH(takt::cli::trace(run, file, 2), "there is no rank 2 in this run");
+  CHECK_THROWS_WITH(takt::cli::trace(run, file, 2), takt_test::containing("rank 2"));
   CHECK_THROWS_AS(takt::cli::trace(run, scratch.path("no/x"), -1), takt::Error);
 }
 

@@ -11,6 +11,7 @@
 #include "journal/journal_writer.hpp"
 #include "support/catch.hpp"
 #include "support/journal_helpers.hpp"
+#include "support/mentions.hpp"
 #include "support/other_processes.hpp"
 #include "support/scratch.hpp"
 
@@ -133,7 +134,7 @@ TEST_CASE("merge: journals of one process that contradict each other both go in,
   CHECK(names_in(plan) == Names{"job/rank-0-0-1", "job/rank-0-0-1-1"});
   CHECK_FALSE(plan.is_clear());
   REQUIRE(plan.remarks().size() == 1);
-  CHECK(contains(plan.remarks()[0], "are journals of one process, and differ; both go in"));
+  CHECK(contains(plan.remarks()[0], "differ"));
   CHECK(takt::cli::merge({scratch.path("a"), scratch.path("b")}, scratch.path("all.tar"), false) == 1);
 }
 
@@ -162,9 +163,7 @@ TEST_CASE("merge: ranks that go on are named") {
   }
   const std::vector<std::string> remarks = plan_of({scratch.path("job")}).remarks();
   REQUIRE(remarks.size() == 1);
-  CHECK(contains(remarks[0],
-                 "19 ranks of run job go on (0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, ...); the file has "
-                 "what they have written so far"));
+  CHECK(takt_test::mentions(remarks[0], {"19", "job", "0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, ..."}));
 }
 
 TEST_CASE("merge: files of nodes make the file that the nodes' folders make, in any order") {
@@ -193,7 +192,7 @@ TEST_CASE("merge: a file that is there is replaced if somebody says so, and it i
   const std::string run = scratch.path("job");
   write_text(scratch.path("theirs"), "a thesis");
   CHECK_THROWS_WITH(takt::cli::merge({run}, scratch.path("theirs"), false), Catch::Contains("--force"));
-  CHECK_THROWS_WITH(takt::cli::merge({run}, scratch.path("theirs"), true), Catch::Contains("no merged file of Takt's"));
+  CHECK_THROWS_WITH(takt::cli::merge({run}, scratch.path("theirs"), true), Catch::Contains("no merged file"));
   CHECK(read_text(scratch.path("theirs")) == "a thesis");
   REQUIRE(::symlink(scratch.path("theirs").c_str(), scratch.path("link").c_str()) == 0);
   CHECK_THROWS_AS(takt::cli::merge({run}, scratch.path("link"), true), takt::Error);

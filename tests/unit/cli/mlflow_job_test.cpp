@@ -8,6 +8,7 @@
 #include "support/catch.hpp"
 #include "support/caught_faults.hpp"
 #include "support/fake_mlflow.hpp"
+#include "support/mentions.hpp"
 #include "support/rank_folders.hpp"
 #include "support/sample_job.hpp"
 
@@ -28,7 +29,10 @@ using Mood = FakeMlflow::Mood;
 namespace {
 
 const char* const kBackward = "total/ranks/time/Batch/Backward/";
-const char* const kAllRanks = "4 of 4\nthe ranks are not compared: 10 steps are too few, it takes 30";
+/// Which ranks there are, and that 10 steps are too few of 30 to compare them.
+bool tells_of_all_ranks(const std::string& text) {
+  return text.rfind("4 of 4\n", 0) == 0 && mentions(text, {"10", "30"});
+}
 
 MlflowOptions options_for(const FakeMlflow& server) {
   MlflowOptions options;
@@ -94,7 +98,7 @@ TEST_CASE("MLflow over ranks: takt sync sends how the ranks lie, and a second ti
   CHECK(values_of(run, kBackward + std::string("ranks")) == std::vector<double>{4});
   CHECK(values_of(run, "total/job/world_size") == std::vector<double>{4});
   CHECK(values_of(run, "total/job/missing_ranks") == std::vector<double>{0});
-  CHECK(run.tags.at("takt.ranks") == kAllRanks);
+  CHECK(tells_of_all_ranks(run.tags.at("takt.ranks")));
   const MlflowDelivered second = sync(folders, server);
   CHECK(second.outcome == Outcome::all);
   CHECK(second.points == 0);
@@ -113,7 +117,7 @@ TEST_CASE("MLflow over ranks: what rank 0 has sent of all of them takt sync does
   CHECK(later.outcome == Outcome::all);
   CHECK(later.points == 0);
   CHECK(server.run().points == live.points);
-  CHECK(live.tags.at("takt.findings") == "the run goes on for 90.0 s after its last step: 90 % of the run");
+  CHECK(mentions(live.tags.at("takt.findings"), {"90.0 s", "90 %"}));
   CHECK(server.run().tags.at("takt.findings") == live.tags.at("takt.findings"));
 }
 
@@ -154,7 +158,7 @@ TEST_CASE("MLflow over ranks: figures of more ranks follow those of fewer, as la
   CHECK(latest_of(run, "total/ranks/time/Batch/ranks") == 4);
   CHECK(latest_of(run, "total/job/missing_ranks") == 0);
   CHECK(values_of(run, "total/job/missing_ranks").size() == 2);
-  CHECK(run.tags.at("takt.ranks") == kAllRanks);
+  CHECK(tells_of_all_ranks(run.tags.at("takt.ranks")));
   CHECK(sync(folders, server).points == 0);
   CHECK(server.run().points == run.points);
 }

@@ -6,7 +6,9 @@
 #include "cli/scaling_document.hpp"
 #include "journal/journal_writer.hpp"
 #include "support/catch.hpp"
+#include "support/golden.hpp"
 #include "support/journal_helpers.hpp"
+#include "support/mentions.hpp"
 #include "support/scratch.hpp"
 
 #include <nlohmann/json.hpp>
@@ -118,11 +120,10 @@ TEST_CASE("takt scaling: the weak efficiency of the SC21 tutorial comes out of i
   CHECK(document["runs"][1]["job_efficiency"]["communication"].get<double>() == Approx(800.0 / 900));
   CHECK(document["runs"][1]["items_per_s_interval"][0].get<double>() == Approx(0.99 * 51'700).epsilon(1e-3));
   const std::string table = table_of(report);
-  CHECK(
-      contains(table, "Batch: weak scaling, 207 samples a step and rank\n\nrun   ranks  samples/s     95 % interval"));
-  CHECK(contains(
-      table,
-      "\nall      32     51 701  51 184 to 52 218     25.03      78.2 %       100.0 %         88.9 %    88.9 %\n"));
+  CHECK(line_mentions(table, {"Batch", "weak", "207"}));
+  CHECK(line_mentions(table, {"run", "ranks", "samples/s", "95 % interval"}));
+  CHECK(line_mentions(table,
+                      {"all", "32", "51 701", "51 184 to 52 218", "25.03", "78.2 %", "100.0 %", "88.9 %    88.9 %"}));
 }
 
 TEST_CASE("takt scaling: the overheads of the SC21 tutorial, of one size, in both forms") {
@@ -145,7 +146,7 @@ TEST_CASE("takt scaling: the overheads of the SC21 tutorial, of one size, in bot
                                                  {},
                                                  Scaling::unclear});
   CHECK(json_of(stall)["runs"][0]["without_loader"]["data_stall"].get<double>() == Approx(0.24).margin(0.005));
-  CHECK(contains(table_of(stall), "4 ranks: data stall 24.0 % of the rate; without the loader "));
+  CHECK(line_mentions(table_of(stall), {"4 ranks", "24.0 %"}));
   CHECK(
       contains(takt::cli::scaling_csv(stall), "\nfull,4,0,Batch,100,206800,10000000000,20680,20473.2,20886.8,1,1,1,"));
   CHECK(contains(takt::cli::scaling_csv(stall), ",0.2397058823529412,,\n"));
@@ -159,20 +160,19 @@ TEST_CASE("takt scaling: weak and strong are told by the samples a step, and a w
   const ScalingReport wished = scaling_report_of({weak, {}, {}, Scaling::strong});
   CHECK(wished.scaling == Scaling::strong);
   REQUIRE(wished.remarks.size() == 1);
-  CHECK(wished.remarks[0] == "by the samples a step this is weak scaling, not strong");
+  CHECK(mentions(wished.remarks[0], {"weak", "strong"}));
   const std::vector<JobRun> neither = read({write_job(scratch, "a", {1, 6400}), write_job(scratch, "b", {4, 12'800})});
-  CHECK(contains(scaling_report_of({neither, {}, {}, Scaling::unclear}).remarks.at(0), "say --weak or --strong"));
+  CHECK(contains(scaling_report_of({neither, {}, {}, Scaling::unclear}).remarks.at(0), "--weak or --strong"));
   CHECK(scaling_report_of({neither, {}, {}, Scaling::weak}).remarks.empty());
 }
 
 TEST_CASE("takt scaling: one size alone, and a run without samples, are refused with what to do") {
   const Scratch scratch;
   const std::vector<JobRun> one = read({write_job(scratch, "1", {2, 6400}), write_job(scratch, "2", {2, 6400})});
-  CHECK(contains(what_is_wrong({one, {}, {}, Scaling::unclear}),
-                 "each of these runs has 2 ranks: scaling compares sizes; name a run of another size too"));
+  CHECK(mentions(what_is_wrong({one, {}, {}, Scaling::unclear}), {"2 ranks"}));
   const std::string without_items = write_job(scratch, "none", {2, 0});
   CHECK_THROWS_WITH(read({without_items}),
-                    Catch::Matchers::Contains("run none counts no samples") && Catch::Matchers::Contains("items(n)"));
+                    Catch::Matchers::Contains("run none") && Catch::Matchers::Contains("items(n)"));
 }
 
 TEST_CASE("takt scaling: of two runs of the smallest size the first named is the one that others are compared with") {
@@ -187,7 +187,7 @@ TEST_CASE("takt scaling: of two runs of the smallest size the first named is the
   CHECK(report.lines[0].run.id == "b");
   CHECK(report.lines[1].run.id == "a");
   CHECK(report.lines[2].row.efficiency == Approx(1));
-  CHECK(contains(report.remarks.at(1), "several runs have 2 ranks, the fewest; the first named is compared with: b"));
+  CHECK(mentions(report.remarks.at(1), {"2 ranks", "b"}));
 }
 
 TEST_CASE("takt scaling: runs without a loader stand beside those of their size, and what has none is told") {
@@ -203,8 +203,21 @@ TEST_CASE("takt scaling: runs without a loader stand beside those of their size,
   REQUIRE(report.lines[1].without_loader.has_value());
   CHECK(report.lines[1].without_loader->id == "4s");
   REQUIRE(report.remarks.size() == 2);
-  CHECK(report.remarks[0] == "run 8s without loader is left out: no run with it has 8 ranks");
-  CHECK(report.remarks[1] == "run 4t without loader is left out: another one of its size was named before it");
+  CHECK(mentions(report.remarks[0], {"8s", "8 ranks"}));
+  CHECK(mentions(report.remarks[1], {"4t"}));
+}
+
+TEST_CASE("takt scaling: the golden text holds the table and each kind of line") {
+  const Scratch scratch;
+  const ScalingReport report =
+      scaling_report_of({read({write_job(scratch, "large", {4, 20'000, 1}), write_job(scratch, "b", {2, 10'000}),
+                               write_job(scratch, "a", {2, 5000})}),
+                         read({write_job(scratch, "4s", {4, 51'200}), write_job(scratch, "8s", {8, 51'200}),
+                               write_job(scratch, "4t", {4, 51'200})}),
+                         read({write_job(scratch, "alone", {4, 40'000})}), Scaling::strong});
+  std::string text = takt::cli::scaling_table(report, takt::detail::Page(100, false));
+  for (const std::string& remark : report.remarks) { text += remark + "\n"; }
+  takt_test::check_golden("scaling.txt", text);
 }
 
 TEST_CASE("takt scaling: a job counts with its ranks, those without a journal too, and with its newest attempt") {

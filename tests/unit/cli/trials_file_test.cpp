@@ -5,6 +5,8 @@
 #include "report/trials_json.hpp"
 #include "report/trials_report.hpp"
 #include "support/catch.hpp"
+#include "support/golden.hpp"
+#include "support/mentions.hpp"
 #include "support/scratch.hpp"
 #include "trials/trial_finding.hpp"
 
@@ -18,6 +20,7 @@ using takt::TrialResults;
 using takt::cli::parse_trials;
 using takt::cli::read_trials;
 using takt_test::contains;
+using takt_test::line_mentions;
 
 namespace {
 
@@ -90,7 +93,7 @@ TEST_CASE("Trials file: what is no such document is told, whatever it is") {
     std::string error;
     INFO(text);
     REQUIRE(parse_trials(text, error) == nullptr);
-    REQUIRE(contains(error, "is no document of schema takt-trials/1"));
+    REQUIRE(line_mentions(error, {"takt-trials/1"}));
   }
   std::string error;
   REQUIRE(parse_trials(std::string(200'000, '['), error) == nullptr);
@@ -149,16 +152,16 @@ TEST_CASE("Trials report: the table says what the figures rest on") {
   TrialResults results = sample();
   const std::string text = takt::detail::format_trials(run, results, 200, false);
   INFO(text);
-  REQUIRE(contains(text, "Takt: trials of digits?[2J, run digits-1, rank 0 of 4, took 5.00 s"));
-  REQUIRE(contains(text, "SYNTHETIC        200     198 to 202  37 windows    290  2.90 s"));
-  REQUIRE(contains(text, "left out of FULL: 10 steps, 100 ns, in which the loader began again"));
-  REQUIRE(contains(text, "SYNTHETIC: 300 ms went into copies of the kept batch, which is in its time"));
-  REQUIRE(contains(text, "the kept batch of SYNTHETIC lies: device"));
-  REQUIRE(contains(text, "each trial ended with a wait for 2 streams"));
-  REQUIRE(contains(text, "1 of these waits failed: the figures may lack work of devices"));
-  REQUIRE(contains(text, "cut off in trial 3 of FULL: the program left the loop"));
-  REQUIRE(contains(text, "moved by 800 steps, and 801 batches were taken from the loader"));
-  REQUIRE(contains(text, "not told: FULL is faster than the slower of IO and SYNTHETIC"));
+  REQUIRE(line_mentions(text, {"digits?[2J", "digits-1", "0", "4", "5.00 s"}));
+  REQUIRE(line_mentions(text, {"SYNTHETIC", "200", "198 to 202", "37", "290", "2.90 s"}));
+  REQUIRE(line_mentions(text, {"FULL", "10", "100 ns"}));  // left out
+  REQUIRE(line_mentions(text, {"SYNTHETIC", "300 ms"}));   // copies
+  REQUIRE(line_mentions(text, {"SYNTHETIC", "device"}));   // where its batch lies
+  REQUIRE(line_mentions(text, {"2 streams"}));
+  REQUIRE(line_mentions(text, {"1", "failed"}));
+  REQUIRE(line_mentions(text, {results.cut}));
+  REQUIRE(line_mentions(text, {"TrialOptions::restore", "800", "801"}));
+  REQUIRE(contains(text, results.untold));
   results.of(TrialKind::full).per_s = 195;
   results.of(TrialKind::full).low = 194;
   results.of(TrialKind::full).high = 196;
@@ -166,22 +169,56 @@ TEST_CASE("Trials report: the table says what the figures rest on") {
   results.of(TrialKind::io).trials = 2;
   results.batch_place.clear();
   takt::detail::conclude_trials(results);
-  const std::string other = takt::detail::format_trials(run, results, 40, false);
+  const std::string other = takt::detail::format_trials(run, results, 200, false);
   INFO(other);
-  REQUIRE(contains(other, "IO: no interval: 2 trials, it takes 3"));
-  REQUIRE(contains(other, "lies: not"));
+  REQUIRE(line_mentions(other, {"IO", "2", "3"}));  // trials there are, and that it takes
+  REQUIRE_FALSE(line_mentions(other, {"SYNTHETIC", "device"}));
+  REQUIRE(line_mentions(takt::detail::format_trials(run, results, 40, false), {"FULL", "195"}));
 }
 
 TEST_CASE("Trials report: of ranks that did not run at once that is told") {
   std::vector<TrialResults> ranks(2, sample());
+  const auto text_of = [&ranks] {
+    takt::RunInfo run;
+    run.id = "digits-1";
+    return takt::detail::format_job_trials(run, takt::detail::job_trials(ranks), 200, false);
+  };
+  const std::string before = text_of();
+  REQUIRE(line_mentions(before, {"digits-1", "2 ranks"}));
   ranks[1].of(TrialKind::io).begin_unix_ns += 2'000'000'000;
   ranks[1].of(TrialKind::io).end_unix_ns += 2'000'000'000;
+  const std::string more = takt_test::new_lines(before, text_of());
+  INFO(more);
+  REQUIRE(line_mentions(more, {"IO", "20.0 %", "TrialOptions::barrier"}));
+  REQUIRE_FALSE(line_mentions(more, {"FULL", "TrialOptions::barrier"}));
+}
+
+TEST_CASE("Trials report: its golden text holds each kind of line") {
   takt::RunInfo run;
+  run.name = "digits";
   run.id = "digits-1";
-  const std::string text = takt::detail::format_job_trials(run, takt::detail::job_trials(ranks), 200, false);
-  INFO(text);
-  REQUIRE(contains(text, "2 ranks"));
-  REQUIRE(contains(text, "samples of all ranks by the time of the slowest one"));
-  REQUIRE(contains(text, "IO ran on all ranks at once for 20.0 % of the time"));
-  REQUIRE_FALSE(contains(text, "FULL ran on all"));
+  run.world_size = 4;
+  const TrialResults results = sample();
+  std::string text = takt::detail::format_trials(run, results, 100, false);
+  TrialResults other = results;
+  other.of(TrialKind::full).per_s = 195;
+  other.of(TrialKind::full).low = 194;
+  other.of(TrialKind::full).high = 196;
+  for (TrialRate& rate : other.kinds) {
+    rate.left_out_steps = 0;
+    rate.copies_count = false;
+  }
+  other.batch_place.clear();
+  other.waits_by = "function";
+  takt::detail::conclude_trials(other);
+  text += "\n" + takt::detail::format_trials(run, other, 100, false);
+  other.of(TrialKind::io).low = 0;
+  other.of(TrialKind::io).trials = 2;
+  takt::detail::conclude_trials(other);
+  text += "\n" + takt::detail::format_trials(run, other, 100, false);
+  std::vector<TrialResults> ranks(2, results);
+  ranks[1].of(TrialKind::io).begin_unix_ns += 2'000'000'000;
+  ranks[1].of(TrialKind::io).end_unix_ns += 2'000'000'000;
+  text += "\n" + takt::detail::format_job_trials(run, takt::detail::job_trials(ranks), 100, false);
+  takt_test::check_golden("trials.txt", text);
 }

@@ -9,6 +9,7 @@
 #include "support/catch.hpp"
 #include "support/caught_faults.hpp"
 #include "support/fake_wandb.hpp"
+#include "support/mentions.hpp"
 #include "support/rank_folders.hpp"
 #include "support/sample_job.hpp"
 #include "support/wandb_reader.hpp"
@@ -117,7 +118,7 @@ TEST_CASE("W&B over ranks: takt sync writes how the ranks lie, and a second time
   CHECK(log.values.at(kMax) == Values{"13.0"});
   CHECK(log.values.at("total/ranks/time/Batch/ns::f<int>/ranks") == Values{"4.0"});
   CHECK(log.summary.at("total/ranks/time/Batch/Backward/slowest_rank") == "3.0");
-  CHECK(log.summary.at("takt/ranks") == R"("4 of 4\nthe ranks are not compared: 10 steps are too few, it takes 30")");
+  CHECK(mentions(log.summary.at("takt/ranks"), {"4 of 4", "10", "30"}));  // steps, and how many a comparison takes
   CHECK(log.summary.count("total/wall_s") == 1);
   CHECK(log.exits == 1);
   const std::string before = read_text(rig.log_file());
@@ -155,7 +156,7 @@ TEST_CASE("W&B over ranks: a log that has its end gets them before it") {
   CHECK(log.values.at(kMax) == Values{"13.0"});
   CHECK(log.values.at("total/job/world_size").size() == (fewer ? 2 : 1));
   CHECK(log.summary.at("total/ranks/time/Batch/ranks") == "4.0");
-  CHECK(log.summary.at("takt/ranks") == R"("4 of 4\nthe ranks are not compared: 10 steps are too few, it takes 30")");
+  CHECK(mentions(log.summary.at("takt/ranks"), {"4 of 4", "10", "30"}));  // steps, and how many a comparison takes
   CHECK(log.summary.at("takt/findings") == before.summary.at("takt/findings"));
   for (const auto& [name, json] : before.summary) {
     INFO(name);
@@ -215,7 +216,7 @@ TEST_CASE("W&B over ranks: a log that wandb sync has uploaded stays as it is") {
   write_text(rig.log_file() + ".synced", "");
   const WandbDelivered delivered = rig.sync();
   CHECK(delivered.outcome == Outcome::all);
-  CHECK(contains(delivered.remark, "wandb sync has uploaded the log"));
+  CHECK(mentions(delivered.remark, {"wandb sync"}));
   CHECK(read_text(rig.log_file()) == before);
   CHECK(exists(rig.log_file() + ".synced"));
 }

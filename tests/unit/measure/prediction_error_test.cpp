@@ -4,6 +4,7 @@
 #include <takt/prediction_error.hpp>
 
 #include "support/catch.hpp"
+#include "support/mentions.hpp"
 
 #include <cmath>
 #include <limits>
@@ -78,17 +79,13 @@ TEST_CASE("prediction_error: the mean, and an interval by Student's t from three
 TEST_CASE("prediction_error: of a measured 0, and of what is no number, nothing can be told") {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double infinity = std::numeric_limits<double>::infinity();
-  CHECK(refusal_of({1, 2}, {1, 0}) ==
-        "takt: prediction_error(): measured[1] is 0; an error is told in parts of what was measured, which has to be "
-        "above 0. "
-        "Leave it out");
-  CHECK(refusal_of({1}, {-3}).find("measured[0] is -3") != std::string::npos);
-  CHECK(refusal_of({1}, {nan}).find("measured[0] is nan") != std::string::npos);
-  CHECK(refusal_of({1}, {infinity}).find("measured[0] is inf") != std::string::npos);
-  CHECK(refusal_of({nan}, {1}).find("predicted[0] is nan") != std::string::npos);
+  CHECK(takt_test::mentions(refusal_of({1, 2}, {1, 0}), {"prediction_error()", "measured[1]", "0"}));
+  CHECK(takt_test::mentions(refusal_of({1}, {-3}), {"measured[0]", "-3"}));
+  CHECK(takt_test::mentions(refusal_of({1}, {nan}), {"measured[0]", "nan"}));
+  CHECK(takt_test::mentions(refusal_of({1}, {infinity}), {"measured[0]", "inf"}));
+  CHECK(takt_test::mentions(refusal_of({nan}, {1}), {"predicted[0]", "nan"}));
   CHECK(refusal_of({1e300}, {1e-300}).find("predicted[0]") != std::string::npos);
-  CHECK(refusal_of({1}, {1, 2}) ==
-        "takt: prediction_error() was given 1 predictions of 2 measured values; each needs the other");
+  CHECK(takt_test::mentions(refusal_of({1}, {1, 2}), {"prediction_error()", "1", "2"}));
   CHECK(refusal_of({}, {}).find("nothing") != std::string::npos);
   CHECK(prediction_error({0}, {2}).mape == Approx(1));
 }

@@ -10,6 +10,7 @@
 #include "support/caught_faults.hpp"
 #include "support/child.hpp"
 #include "support/fake_http.hpp"
+#include "support/mentions.hpp"
 #include "support/patience.hpp"
 #include "support/sanitized.hpp"
 #include "support/scoped_env.hpp"
@@ -270,7 +271,7 @@ TEST_CASE("Mantik login: a token that is refused in the middle is refreshed once
   CHECK(client.stopped());
   CHECK(rig.mantik.refreshed() == 2);
   CHECK(rig.mantik.of("log-batch").size() == 5);
-  CHECK(contains(faults.text(), "MLFLOW_TRACKING_URI and MANTIK_API_URL have to be of one platform"));
+  CHECK(mentions(faults.text(), {"MLFLOW_TRACKING_URI", "MANTIK_API_URL"}));
 }
 
 TEST_CASE("Mantik login: a token that another process has refreshed meanwhile is used", "[timed]") {
@@ -338,8 +339,7 @@ TEST_CASE("Mantik login: tokens of others are neither used nor written over", "[
   REQUIRE(deliver(client));
   CHECK(rig.mantik.created() == 1);
   CHECK(read_text(rig.file) == before);
-  CHECK(contains(faults.text(),
-                 "of the user bob, and MANTIK_USERNAME is ada; set it to bob if that is the same person, or remove"));
+  CHECK(mentions(faults.text(), {"bob", "MANTIK_USERNAME", "ada"}));
   CHECK_FALSE(contains(faults.text(), kOthers));
 }
 
@@ -392,17 +392,17 @@ TEST_CASE("Mantik login: a file that cannot be used is told of, and does not sto
   std::string expected;
   SECTION("not JSON") {
     write_text(rig.file, "{\"access_token\": \"s3cr3t");
-    expected = "not what Mantik's client writes there; new ones will replace it";
+    expected = rig.file;
   }
   SECTION("a link") {
     ::rename(rig.file.c_str(), (rig.file + ".real").c_str());
     REQUIRE(::symlink((rig.file + ".real").c_str(), rig.file.c_str()) == 0);
-    expected = "cannot be read (";
+    expected = "cannot be read";
   }
   SECTION("a lease that cannot be taken, ever") {
     ::unlink(rig.file.c_str());
     REQUIRE(::symlink(rig.file.c_str(), (rig.file + ".lease").c_str()) == 0);
-    expected = "cannot read " + rig.file + ".lease";
+    expected = rig.file + ".lease";
   }
   MlflowClient client(rig.options(), quick());
   client.take(with_metrics(0, 1));
@@ -422,7 +422,7 @@ TEST_CASE("Mantik login: without a folder to keep them in, tokens are asked for 
   MlflowClient client(rig.options(), quick());
   client.take(with_metrics(0, 1));
   REQUIRE(deliver(client));
-  CHECK(contains(faults.text(), "cannot be kept in " + rig.file));
+  CHECK(contains(faults.text(), rig.file));
 }
 
 TEST_CASE("Mantik login: what goes wrong is told with its cure, and without a secret", "[timed]") {
@@ -438,20 +438,21 @@ TEST_CASE("Mantik login: what goes wrong is told with its cure, and without a se
     CHECK_FALSE(contains(line, "access-1"));
     return line;
   };
-  CHECK(contains(told(401, "incorrect username or password"),
-                 "refuses user name or password (HTTP 401). Set MANTIK_USERNAME and MANTIK_PASSWORD"));
-  CHECK(contains(told(401, "user does not exist"), "has no user of that name (HTTP 401)"));
+  const std::string incorrect = told(401, "incorrect username or password");
+  CHECK(mentions(incorrect, {"HTTP 401", "MANTIK_USERNAME", "MANTIK_PASSWORD"}));
+  const std::string unknown = told(401, "user does not exist");
+  CHECK(mentions(unknown, {"HTTP 401"}));
+  CHECK(unknown != incorrect);
   CHECK(contains(told(401, ""), "STOPPED"));
-  CHECK(contains(told(404, ""), "gives no token (HTTP 404). Check MANTIK_API_URL"));
+  CHECK(mentions(told(404, ""), {"HTTP 404", "MANTIK_API_URL"}));
   CHECK(contains(told(404, ""), "STOPPED"));
-  CHECK(contains(told(201, ""), "answers without a token that can be used. Check MANTIK_API_URL. It is tried again"));
+  CHECK(mentions(told(201, ""), {"MANTIK_API_URL", "tried again"}));
   const std::string away = told(503, "");
-  CHECK(contains(away, "gives no token (HTTP 503). Check MANTIK_API_URL. It is tried again, 3 points wait"));
+  CHECK(mentions(away, {"HTTP 503", "MANTIK_API_URL", "tried again", "3 points"}));
   CHECK_FALSE(contains(away, "STOPPED"));
 
   FakeHttp other([](const FakeRequest&) { return FakeAnswer(); });
-  CHECK(contains(told(307, "", "Location: " + other.url() + "/x\r\n"),
-                 "redirects (HTTP 307), which is not followed. Set MANTIK_API_URL to where it leads"));
+  CHECK(mentions(told(307, "", "Location: " + other.url() + "/x\r\n"), {"HTTP 307", "MANTIK_API_URL"}));
   CHECK(other.requests().empty());
 }
 
@@ -489,7 +490,7 @@ TEST_CASE("Mantik login: nobody there, or nobody who speaks, costs no more than 
   CHECK(takt_test::until([&] { return !faults.lines().empty(); }, [&] { CHECK_FALSE(deliver(client, 700)); }));
   CHECK(client.queue().points() == 3);
   CHECK(contains(faults.text(), refuses ? "onnect" : "no reply within 300 ms"));
-  CHECK(contains(faults.text(), "Check the network and, if it is set, MANTIK_API_URL. It is tried again, 3 points"));
+  CHECK(mentions(faults.text(), {"MANTIK_API_URL", "tried again", "3 points"}));
   CHECK(faults.lines().size() == 1);
 }
 
@@ -528,11 +529,11 @@ TEST_CASE("Mantik login: an experiment is never made", "[timed]") {
   CHECK_FALSE(deliver(client));
   CHECK(client.stopped());
   CHECK(rig.mantik.of("experiments/create").empty());
-  CHECK(contains(faults.text(), "there is no experiment \"mine\" at Mantik, where they are made on the platform only"));
+  CHECK(mentions(faults.text(), {"\"mine\"", "Mantik"}));
 
   options.experiment_name.clear();
   options.experiment_id.clear();
-  CHECK_THROWS_WITH(takt::MlflowExporter(options), takt_test::containing("set MLFLOW_EXPERIMENT_ID to the number"));
+  CHECK_THROWS_WITH(takt::MlflowExporter(options), takt_test::containing("MLFLOW_EXPERIMENT_ID"));
   MlflowClient without(options, quick());
   without.take(with_metrics(0, 1));
   CHECK(without.stopped());
@@ -553,15 +554,14 @@ TEST_CASE("Mantik options that cannot work are refused with what to do, and with
     }
     return std::string("not refused");
   };
-  CHECK(contains(refused([](MlflowOptions& options) { options.mantik.password.clear(); }), "MANTIK_PASSWORD is not"));
-  CHECK(contains(refused([](MlflowOptions& options) { options.mantik.username.clear(); }), "MANTIK_USERNAME is not"));
-  CHECK(contains(refused([](MlflowOptions& options) { options.mantik.api_url = "ftp://x:pass word@y"; }),
-                 "MANTIK_API_URL is not an http:// or https:// URL"));
+  CHECK(mentions(refused([](MlflowOptions& options) { options.mantik.password.clear(); }), {"MANTIK_PASSWORD"}));
+  CHECK(mentions(refused([](MlflowOptions& options) { options.mantik.username.clear(); }), {"MANTIK_USERNAME"}));
+  CHECK(mentions(refused([](MlflowOptions& options) { options.mantik.api_url = "ftp://x:pass word@y"; }),
+                 {"MANTIK_API_URL", "http:// or https://"}));
   const auto api = [](MlflowOptions& options) { options.mantik.api_url = "http://mantik.example.org/api"; };
-  CHECK(
-      contains(refused(api), "MANTIK_API_URL is http://mantik.example.org/api, where everybody on the way could read"));
+  CHECK(mentions(refused(api), {"MANTIK_API_URL", "http://mantik.example.org/api"}));
   const auto tracking = [](MlflowOptions& options) { options.tracking_uri = "http://mantik.example.org/t"; };
-  CHECK(contains(refused(tracking), "MLFLOW_TRACKING_URI is http://mantik.example.org/t, where everybody"));
+  CHECK(mentions(refused(tracking), {"MLFLOW_TRACKING_URI", "http://mantik.example.org/t"}));
   const auto meant = [](MlflowOptions& options) {
     options.mantik.api_url = options.tracking_uri = "http://mantik.example.org";
     options.insecure_tls = true;
@@ -594,9 +594,8 @@ TEST_CASE("Mantik options come from Mantik's variables, and are for Mantik's own
   options = MlflowOptions::from_env();
   CHECK(options.mantik.username.empty());
   CHECK(options.mantik.password.empty());
-  CHECK(contains(faults.text(),
-                 "MLFLOW_TRACKING_URI leads to https://mlflow.example.org:443, and tokens of "
-                 "https://api.cloud.mantik.ai:443 go nowhere else"));
+  CHECK(mentions(faults.text(),
+                 {"MLFLOW_TRACKING_URI", "https://mlflow.example.org:443", "https://api.cloud.mantik.ai:443"}));
   CHECK_FALSE(contains(faults.text(), "s3cr3t"));
   environment.set("MANTIK_API_URL", "https://mlflow.example.org/mantik-api");
   CHECK(MlflowOptions::from_env().mantik.username == "ada");

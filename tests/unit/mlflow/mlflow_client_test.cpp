@@ -9,6 +9,7 @@
 #include "support/catch.hpp"
 #include "support/caught_faults.hpp"
 #include "support/fake_http.hpp"
+#include "support/mentions.hpp"
 #include "support/patience.hpp"
 #include "support/scoped_env.hpp"
 #include "support/scratch.hpp"
@@ -331,11 +332,11 @@ TEST_CASE("MLflow client: fifty points refused in a row are the last, forty-nine
 }
 
 TEST_CASE("MLflow client: what will not pass stops it with one line that names the cure", "[timed]") {
-  CHECK(contains(told_for(failing(401)),
-                 "MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN"));
-  CHECK(contains(told_for(failing(403, "Invalid Host header")), "Invalid Host header. The user may not"));
+  CHECK(mentions(told_for(failing(401)),
+                 {"MLFLOW_TRACKING_USERNAME", "MLFLOW_TRACKING_PASSWORD", "MLFLOW_TRACKING_TOKEN"}));
+  CHECK(mentions(told_for(failing(403, "Invalid Host header")), {"Invalid Host header"}));
   CHECK(contains(told_for(failing(403)), "--allowed-hosts"));
-  CHECK(contains(told_for(failing(404)), "Check MLFLOW_TRACKING_URI"));
+  CHECK(mentions(told_for(failing(404)), {"MLFLOW_TRACKING_URI"}));
   CHECK(contains(told_for(failing(401)), "STOPPED"));
   CHECK_FALSE(contains(told_for(failing(503, "wait for s3cr3t-token")), "STOPPED"));
   told_for(failing(503, std::string(292, 'x') + "s3cr3t-token"));  // which is longer than what is shown
@@ -381,7 +382,8 @@ TEST_CASE("MLflow client: nothing follows a redirection to another host", "[time
   FakeAnswer answer = failing(307);
   answer.headers = "Location: " + other.url() + "/elsewhere?token=x\r\n";
   const std::string told = told_for(answer);
-  CHECK(contains(told, "set MLFLOW_TRACKING_URI to where it is: " + other.url() + "/elsewhere."));
+  CHECK(mentions(told, {"MLFLOW_TRACKING_URI", other.url() + "/elsewhere"}));
+  CHECK_FALSE(contains(told, "token=x"));
   CHECK(other.requests().empty());
 }
 
@@ -492,8 +494,7 @@ TEST_CASE(
   CHECK(told("7") == 0);
   CHECK(told("") == 0);
   CHECK(told("8") == 1);
-  CHECK(
-      contains(faults.text(), "MLFLOW_EXPERIMENT_ID is 8, but the experiment \"mine\" of MLFLOW_EXPERIMENT_NAME is 7"));
+  CHECK(mentions(faults.text(), {"MLFLOW_EXPERIMENT_ID", "8", "\"mine\"", "MLFLOW_EXPERIMENT_NAME", "7"}));
 }
 
 TEST_CASE("MLflow client: an experiment that is named by its id and is deleted is spoken of, with the cure",
@@ -511,7 +512,7 @@ TEST_CASE("MLflow client: an experiment that is named by its id and is deleted i
   CHECK_FALSE(deliver(client));
   CHECK(client.stopped());
   CHECK(server.requests().size() == 1);
-  CHECK(contains(faults.text(), "MLFLOW_EXPERIMENT_ID, or bring it back: mlflow experiments restore -x 7"));
+  CHECK(mentions(faults.text(), {"MLFLOW_EXPERIMENT_ID", "mlflow experiments restore -x 7"}));
 }
 
 TEST_CASE("MLflow client: a run that has begun in a deleted experiment is told how to begin anew in another one",
@@ -531,7 +532,7 @@ TEST_CASE("MLflow client: a run that has begun in a deleted experiment is told h
   client.resume(cursor);
   client.take(with_metrics(1));
   CHECK_FALSE(deliver(client));
-  CHECK(contains(faults.text(), "keeps its name; choose another one in MLFLOW_EXPERIMENT_NAME, or bring it back"));
+  CHECK(mentions(faults.text(), {"MLFLOW_EXPERIMENT_NAME"}));
   CHECK_FALSE(contains(faults.text(), "remove"));
 }
 
@@ -572,7 +573,7 @@ TEST_CASE("MLflow client: where no run was made, what the variables say now hold
   client.take(with_metrics(1));
   CHECK(deliver(client));
   CHECK(client.run_id() == "r1");
-  CHECK(contains(faults.text(), "refuses what the run was begun with"));
+  CHECK(contains(faults.text(), "refuses"));
   CHECK(of(server, "runs/create").size() == (wrong == "id" ? 3U : wrong == "run" ? 0U : 1U));
   if (wrong != "run") {
     CHECK(nlohmann::json::parse(of(server, "runs/create").back().body)["experiment_id"] == "8");
@@ -653,7 +654,7 @@ TEST_CASE("MLflow options that cannot work are refused with what to do") {
   CHECK_THROWS_AS(takt::MlflowExporter(options), takt::Error);
   for (const char* const uri : {"localhost:5000", "ftp://host"}) {
     options.tracking_uri = uri;
-    CHECK_THROWS_WITH(takt::MlflowExporter(options), takt_test::containing("not an http:// or https:// URL"));
+    CHECK_THROWS_WITH(takt::MlflowExporter(options), takt_test::containing("http:// or https://"));
   }
   options.tracking_uri = "http://127.0.0.1:5000";
   options.token = "two\nlines";
@@ -716,7 +717,7 @@ TEST_CASE("MLflow options: a file of credentials that cannot be read is spoken o
   ::mkdir(home.path(".mlflow").c_str(), 0700);
   ::mkdir(home.path(".mlflow/credentials").c_str(), 0700);  // which root cannot read either
   MlflowOptions::from_env();
-  CHECK(contains(faults.text(), "credentials cannot be read"));
+  CHECK(contains(faults.text(), "cannot be read"));
   CHECK(contains(faults.text(), "chmod 600"));
 }
 
@@ -782,8 +783,8 @@ TEST_CASE("MLflow client: a child goes to the experiment of its parent, which it
   const auto created = of(server, "runs/create");
   REQUIRE(created.size() == 1);
   CHECK(nlohmann::json::parse(created[0].body)["experiment_id"] == (there ? "42" : "7"));
-  CHECK(contains(faults.text(),
-                 there ? "the run above, the parent of this one, is in 42" : "does not know the run above"));
+  CHECK(faults.lines().size() == 1);
+  CHECK(bool(mentions(faults.text(), {"42"})) == there);
 }
 
 TEST_CASE("MLflow client: the user is whom the variables name, or whose process it is", "[timed]") {
@@ -813,9 +814,9 @@ TEST_CASE("MLflow client: which name became what is in the line about it, of all
   client.take(snapshot);
   REQUIRE(faults.lines().size() == 1);
   for (const char* const each : {"val/mAP@0.5", "lr (max)", "who?"}) {
-    CHECK(contains(faults.text(), '"' + std::string(each) + "\" is \"" + takt::detail::tracker_name(each, 250) + '"'));
+    CHECK(mentions(faults.text(), {'"' + std::string(each) + '"', '"' + takt::detail::tracker_name(each, 250) + '"'}));
   }
-  CHECK(contains(faults.text(), "\"total/mine\" is \"user/total/mine\""));
+  CHECK(mentions(faults.text(), {"\"total/mine\"", "\"user/total/mine\""}));
 }
 
 TEST_CASE("MLflow client: a value is as long as the server takes it", "[timed]") {
@@ -849,8 +850,7 @@ TEST_CASE("MLflow client: a value is as long as the server takes it", "[timed]")
   CHECK(points_of(params["odd"]) == most);
   CHECK(params["short 7"] == "x");
   CHECK(of(server, "log-batch").size() <= 5);
-  CHECK(contains(faults.text(),
-                 "is longer than the " + std::to_string(most) + " characters that this MLflow server takes"));
+  CHECK(mentions(faults.text(), {std::to_string(most)}));
 }
 
 TEST_CASE("MLflow client: one metric that a server cannot keep does not cost the others", "[timed]") {
@@ -944,7 +944,7 @@ TEST_CASE("MLflow queue: beyond its bound the oldest points go, counted") {
   CHECK(queue.points() == 10);
   CHECK(queue.lost() == 15);
   CHECK(queue.settled(takt::detail::MetricPoint::Source::row) == 0);  // they can be sent from the journal
-  CHECK(contains(faults.text(), "15 of its oldest points are dropped"));
+  CHECK(mentions(faults.text(), {"15"}));
 }
 
 TEST_CASE("MLflow client: a connection whose number the program has taken for its own is not written to", "[timed]") {
@@ -971,7 +971,7 @@ TEST_CASE("MLflow client: a connection whose number the program has taken for it
     client.take(with_metrics(3));
     CHECK(deliver(client));
   }
-  CHECK(contains(faults.text(), "closed a file that is not its own"));
+  CHECK(contains(faults.text(), "closed a file"));
   for (const int number : taken) {
     CHECK(::fcntl(number, F_GETFD) != -1);
     CHECK(read_text(scratch.path("program's " + std::to_string(number))).empty());

@@ -5,6 +5,7 @@
 #include "ranks/rank_comparison.hpp"
 
 #include "support/catch.hpp"
+#include "support/mentions.hpp"
 #include "support/random.hpp"
 #include "support/snapshot_builder.hpp"
 
@@ -169,8 +170,8 @@ TEST_CASE("Exposed waits: the rank whose stream computes longer is named, though
   const takt::Finding& finding = comparison.findings[0];
   INFO(finding.sentence);
   CHECK(finding.what == "slow_rank");
-  CHECK(finding.sentence.find("rank 2 (host n2) makes the others wait: Backward (on streams) takes 20.") == 0);
-  CHECK(finding.sentence.find("The others wait in Backward/Comm") != std::string::npos);
+  CHECK(takt_test::mentions(finding.sentence, {"rank 2", "n2", "Backward (on streams)", "Backward/Comm"}));
+  CHECK(finding.sentence.find(" 20.") != std::string::npos);  // and some of a millisecond
   REQUIRE(finding.cost);
   CHECK(finding.cost->ns == Approx(60 * 20e6).epsilon(0.05));
   CHECK(comparison.steps == 60);

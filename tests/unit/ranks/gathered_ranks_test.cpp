@@ -93,7 +93,7 @@ TEST_CASE("Job part: bytes come back as they were, and others are refused") {
   CHECK_THROWS_AS(takt::detail::unpack_gathered(bytes + "x"), takt::Error);
   GatheredRanks lying = part_of(1);
   lying.ranks.push_back({2, ""});
-  CHECK_THROWS_WITH(takt::detail::unpack_gathered(pack(lying)), "a part of a job has other ranks than its record");
+  CHECK_THROWS_WITH(takt::detail::unpack_gathered(pack(lying)), takt_test::containing("other ranks"));
   lying.ranks.back().number = 1;
-  CHECK_THROWS_WITH(takt::detail::unpack_gathered(pack(lying)), "these bytes are no part of a job");
+  CHECK_THROWS_WITH(takt::detail::unpack_gathered(pack(lying)), takt_test::containing("bytes"));
 }

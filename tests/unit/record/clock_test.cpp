@@ -5,6 +5,7 @@
 #include "support/catch.hpp"
 #include "support/caught_faults.hpp"
 #include "support/fake_clock.hpp"
+#include "support/mentions.hpp"
 
 #include <cstdint>
 #include <cstring>
@@ -14,6 +15,7 @@ using takt::detail::Clock;
 using takt::detail::ClockSource;
 using Choice = takt::detail::ClockChoice;
 using takt_test::FakeClock;
+using takt_test::mentions;
 using takt_test::TestClock;
 
 namespace {
@@ -114,7 +116,7 @@ TEST_CASE("Clock: a counter whose rate changes while it is measured is not used"
   };
   const Clock clock(Choice::automatic, hardware);
   REQUIRE(clock.source() == ClockSource::monotonic);
-  REQUIRE(clock.info().reason == "the counter did not keep within 50 ppm of CLOCK_MONOTONIC_RAW while it was measured");
+  REQUIRE(mentions(clock.info().reason, {"50 ppm", "CLOCK_MONOTONIC_RAW"}));
 }
 
 TEST_CASE("Clock: a thread that is held up while it measures does not blame the counter") {
@@ -147,7 +149,7 @@ TEST_CASE("Clock: a counter whose rate drifts away is given up, and time goes on
   REQUIRE(time.now_ns() - before < kSecond + 1000);
   REQUIRE(time.clock.info().fallbacks == 1);
   REQUIRE(faults.lines().size() == 1);
-  REQUIRE(faults.text().find("TAKT_CLOCK=monotonic avoids") != std::string::npos);
+  REQUIRE(mentions(faults.text(), {"TAKT_CLOCK=monotonic"}));
   REQUIRE(time.clock.recheck());  // once
 }
 

@@ -2,16 +2,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <takt/error.hpp>
 #include <takt/exporters/console.hpp>
+#include <takt/measurement.hpp>
+#include <takt/takt.hpp>
+#include <takt/trial_results.hpp>
 
 #include "base/fault.hpp"
 #include "base/text.hpp"
 #include "support/catch.hpp"
+#include "support/golden.hpp"
+#include "support/mentions.hpp"
 #include "support/scratch.hpp"
 #include "support/snapshot_builder.hpp"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
+#include <set>
 #include <sstream>
 #include <string>
 #include <tuple>
@@ -37,6 +44,9 @@ std::vector<std::string> lines_of(const std::string& text) {
 }
 
 std::string table(const Snapshot& snapshot, int width = 120) { return takt::format_table(snapshot, width, false); }
+
+/// With room for each note on a line of its own.
+std::string wide(const Snapshot& snapshot) { return table(snapshot, 1000); }
 
 /// The first line that begins with `name`, blanks aside; empty without one.
 std::string row_of(const std::string& text, const std::string& name) {
@@ -77,6 +87,61 @@ Snapshot four_calls() {
   return snapshot;
 }
 
+/// All that a report can tell to be lost.
+constexpr const char* kLosses[] = {"end_without_start",
+                                   "never_ended",
+                                   "ended_late",
+                                   "ended_on_another_thread",
+                                   "clock_changed",
+                                   "overflow",
+                                   "no_place",
+                                   "keys_over_bound",
+                                   "key_kind_conflict",
+                                   "keys_without_memory",
+                                   "metrics_without_memory",
+                                   "interrupted_by_signal",
+                                   "metrics_over_bound",
+                                   "threads_without_memory",
+                                   "items_or_bytes_not_positive",
+                                   "sums_at_limit",
+                                   "steps_beyond_last_number",
+                                   "device_skipped",
+                                   "device_failed",
+                                   "device_unresolved",
+                                   "graph_samples_missed",
+                                   "skipped_capturing",
+                                   "skipped_no_context",
+                                   "skipped_pending_error",
+                                   "skipped_no_event",
+                                   "skipped_refused",
+                                   "skipped_other_stream",
+                                   "skipped_contexts",
+                                   "skipped_not_capturing",
+                                   "skipped_graph_unsupported",
+                                   "waited_when_full",
+                                   "skipped_stream_full",
+                                   "lost_device_error",
+                                   "lost_stream_destroyed",
+                                   "clamped_negative",
+                                   "device_spans_unplaced",
+                                   "steps_without_rows",
+                                   "spans_lost",
+                                   "rows_not_taken",
+                                   "metrics_not_taken",
+                                   "spans_not_taken",
+                                   "rows_incomplete",
+                                   "rows_dropped",
+                                   "metrics_dropped",
+                                   "metrics_without_room",
+                                   "device_values_dropped",
+                                   "spans_dropped",
+                                   "not_in_journal",
+                                   "not_in_csv",
+                                   "not_confirmed",
+                                   "not_exported",
+                                   "samples_dropped",
+                                   "energies_dropped"};
+
 /// A pseudo-terminal of 50 columns; what is printed on it can be read back.
 class Terminal {
  public:
@@ -107,23 +172,170 @@ class Terminal {
   std::FILE* stream_;
 };
 
-}  // namespace
-
-TEST_CASE("the head names the run, its rank, its time and its state") {
+/// A run with something of everything that notes below the table can tell.
+Snapshot run_with_all_notes() {
   Snapshot snapshot = sample_snapshot();
   snapshot.run.rank = 1;
   snapshot.run.world_size = 4;
-  CHECK(contains(table(snapshot), "Takt: digits, run digits-20260301-101530-5f3a, rank 1 of 4, took 62.4 s\n"));
-  CHECK(contains(table(snapshot), "ranks: 1 of 4 alone, the others are not in this report\n"));
-  CHECK_FALSE(contains(table(sample_snapshot()), "ranks:"));
+  snapshot.process.stopped_ns = 3'000'000'000;
+  snapshot.process.suspended_ns = 30'000'000'000;
+  snapshot.process.before_ns = 20'000'000'000;
+  snapshot.process.earlier_sessions = 1;
+  snapshot.clock.fallbacks = 1;
+  snapshot.paths[4].device_lost = 3;
+  for (const char* const sentence : {"first", "second", "third", "fourth"}) {
+    snapshot.findings.push_back({"slow_steps", sentence, {}, {}});
+  }
+  snapshot.paths[add_path(snapshot, "Batch", 3)].host.add(kMs);  // inside the Forward of another one
+  snapshot.paths[add_path(snapshot, "Given", 7)].host.add(9'000 * kMs);
+  takt::PathStats& all = snapshot.paths[add_path(snapshot, "Small ones")];
+  all.host.add(30'000);
+  all.self_ns = 23'000;
+  takt::PathStats& empty =
+      snapshot.paths[add_path(snapshot, "Empty", static_cast<std::uint32_t>(snapshot.paths.size() - 1))];
+  for (int call = 0; call < 1000; ++call) { empty.host.add(7); }
+  takt::detail::MemoryBudget nothing(0);
+  snapshot.paths[add_path(snapshot, "Unbinned")].host.add(5, &nothing);
+  snapshot.paths[add_path(snapshot, takt::CommWait.name(), 1, takt::Kind::wait)].device.add(30 * kMs);
+  snapshot.paths[add_path(snapshot, takt::IOWait.name(), 1, takt::Kind::wait)].device.add(20 * kMs);
+  takt::TimeLineInfo line;
+  line.device = "cuda";
+  line.steps = 600;
+  line.overlap.span_ns = 50'000'000'000;
+  line.overlap.comm_ns = 9'000'000'000;
+  line.overlap.io_ns = 8'000'000'000;
+  line.overlap.comm_exposed_least_ns = 2'000'000'000;
+  line.overlap.idle_least_ns = 1'000'000'000;
+  line.overlap.undecided = 5;
+  line.overlap.maybe_idle = 1;
+  line.overlap.comm_exposed_ns = 0;
+  snapshot.time_lines.push_back(line);
+  line.number = 1;
+  line.overlap.comm_exposed_ns = 30'000'000;
+  snapshot.time_lines.push_back(line);
+  snapshot.devices = {{"cuda", "there is no driver", ""}, {"hip", "", "its spans are of the host"}};
+  snapshot.trials = std::make_shared<const takt::TrialResults>();
+  snapshot.measurements = {std::make_shared<const takt::Measurement>()};
+  snapshot.losses.clear();
+  for (const char* const what : kLosses) { snapshot.losses.push_back({what, "", 7}); }
+  snapshot.losses.push_back({"end_without_start", "Optimizer", 1});
+  snapshot.losses.push_back({"never_ended", "Epoch/Validation", 1});
+  return snapshot;
+}
+
+/// A recursion that has come to the end of a path, with more below it than in it.
+Snapshot deep_recursion() {
+  Snapshot snapshot = one_second();
+  std::uint32_t path = add_path(snapshot, "Deep");
+  snapshot.paths[path].host.add(kMs);
+  for (int depth = 1; depth < 64; ++depth) {
+    path = add_path(snapshot, "Deep", path);
+    snapshot.paths[path].host.add(depth == 63 ? 9 * kMs : kMs);
+  }
+  return snapshot;
+}
+
+/// Between its Batches there is a region, or there is none.
+Snapshot run_with_pauses(bool has_region) {
+  Snapshot snapshot = one_second();
+  const std::uint32_t batch = add_path(snapshot, "Batch");
+  for (int call = 0; call < 10; ++call) { snapshot.paths[batch].host.add(10 * kMs); }
+  takt::Series& series = snapshot.series[add_series(snapshot, batch, add_thread(snapshot, "main"))];
+  series.steps = 10;
+  series.throughput.steps = 10;
+  series.throughput.period_ns = 200 * kMs;
+  if (has_region) {
+    const std::uint32_t between = add_path(snapshot, "Between");
+    for (int call = 0; call < 10; ++call) { snapshot.paths[between].host.add(kMs); }
+  }
+  return snapshot;
+}
+
+/// The lines that tell of throughput: with each reason why there is none, or no interval.
+std::string throughput_of_all_kinds() {
+  const std::string known = wide(sample_snapshot());
+  Snapshot snapshot = sample_snapshot();
+  std::string text;
+  const auto add = [&] { text += new_lines(known, wide(snapshot)); };
+  takt::Throughput& held_out = snapshot.series[1].throughput;
+  held_out.no_interval = takt::NoInterval::few_stalls;
+  held_out.stalls = 1;
+  add();
+  held_out.stalls = 3;
+  add();
+  held_out.no_interval = takt::NoInterval::correlated;
+  add();
+  held_out = takt::Throughput();
+  add();
+  held_out.excluded_steps = 4;
+  add();
+  snapshot.paths[snapshot.series[1].path].skipped = 40;
+  add();
+  snapshot = sample_snapshot();
+  snapshot.series[0].throughput.items = 0;
+  snapshot.series[0].throughput.period_ns *= 2;
+  add();
+  return text;
+}
+
+/// The heads of runs in each state.
+std::string heads_of_all_states() {
+  Snapshot snapshot = sample_snapshot();
+  std::string text;
+  const auto add = [&] { text += lines_of(wide(snapshot)).at(1) + "\n"; };
+  snapshot.finished = false;
+  add();
+  snapshot.finished = true;
   snapshot.failed = true;
-  CHECK(contains(table(snapshot), "failed after 62.4 s\n"));
+  add();
   snapshot.killed = true;
-  CHECK(contains(table(snapshot), "killed after 62.4 s\n"));
+  add();
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("the golden text of the console holds each kind of note") {
+  Snapshot died = one_second();
+  died.failed = true;
+  add_path(died, "Epoch");
+  died.uncaught = {true, "std::runtime_error", "no more memory", 0, {0}};
+  Snapshot sampled = four_calls();
+  sampled.paths[0].bytes = 2'500'000'000;
+  sampled.paths[0].items = 300;
+  sampled.paths[add_path(sampled, "Decode", 0)].host.add(kMs);
+  sampled.paths[add_path(sampled, "Decode")].host.add(kMs);
+  sampled.paths[0].skipped = 12;
+  std::string notes_on_depth;
+  for (const std::string& line : lines_of(wide(deep_recursion()))) {
+    if (mentions(line, {"64"})) { notes_on_depth += line + "\n"; }
+  }
+  check_golden("console.txt", table(run_with_all_notes(), 100) + throughput_of_all_kinds() + heads_of_all_states() +
+                                  table(sampled, 100) + table(died, 100) +
+                                  new_lines(wide(one_second()), wide(run_with_pauses(false))) +
+                                  new_lines(wide(run_with_pauses(false)), wide(run_with_pauses(true))) +
+                                  notes_on_depth);
+}
+
+TEST_CASE("the head names the run, its rank and its time, and tells each state apart") {
+  Snapshot snapshot = sample_snapshot();
+  snapshot.run.rank = 1;
+  snapshot.run.world_size = 4;
+  const std::string more = new_lines(wide(sample_snapshot()), wide(snapshot));
+  CHECK(lines_of(more).size() == 2);  // the head, and that there are other ranks
+  CHECK(line_mentions(more, {"digits", "digits-20260301-101530-5f3a", "1", "4", "62.4 s"}));
+  const auto head = [&snapshot] { return lines_of(wide(snapshot)).at(1); };
+  std::set<std::string> heads = {head()};
+  snapshot.failed = true;
+  heads.insert(head());
+  snapshot.killed = true;
+  heads.insert(head());
   snapshot.killed = false;
   snapshot.failed = false;
   snapshot.finished = false;
-  CHECK(contains(table(snapshot), "so far 62.4 s\n"));
+  heads.insert(head());
+  CHECK(heads.size() == 4);
+  for (const std::string& each : heads) { CHECK(mentions(each, {"digits-20260301-101530-5f3a", "62.4 s"})); }
 }
 
 TEST_CASE("a row shows the figures of its path") {
@@ -280,41 +492,48 @@ TEST_CASE("names cannot command the terminal") {
 }
 
 TEST_CASE("throughput has an interval or says why not, and what it leaves out") {
-  const std::string text = table(sample_snapshot());
-  CHECK(contains(text, "Epoch/Batch on main: 703 samples/s, 95 % CI [699, 708], n = 24 windows; 11.0 steps/s\n"));
-  CHECK(contains(text, "  left out: 2 periods, 1.71 s (Epoch boundaries, other Batches or steps not timed inside)\n"));
-  const std::string no = "Epoch/Validation/Batch on main: 8 752 samples/s, no interval: ";
-  CHECK(contains(text, no + "48 step periods, it takes 128; 34.2 steps/s\n"));
+  const std::string text = wide(sample_snapshot());
+  CHECK(line_mentions(text, {"Epoch/Batch", "main", "703", "95 %", "[699, 708]", "24", "11.0"}));
+  CHECK(line_mentions(text, {"2", "1.71 s"}));
+  const std::string name = "Epoch/Validation/Batch";
+  CHECK(line_mentions(text, {name, "main", "8 752", "48", "128", "34.2"}));
 
   Snapshot snapshot = sample_snapshot();
   takt::Throughput& held_out = snapshot.series[1].throughput;
   held_out.no_interval = takt::NoInterval::few_stalls;
   held_out.stalls = 3;
-  CHECK(contains(table(snapshot, 200), no + "about 3 stalls make the scatter, it takes 10; 34.2 steps/s\n"));
+  CHECK(line_mentions(wide(snapshot), {name, "8 752", "3", "10", "34.2"}));
   held_out.stalls = 1;
-  CHECK(contains(table(snapshot, 200), no + "about 1 stall makes the scatter, it takes 10; 34.2 steps/s\n"));
+  CHECK(line_mentions(wide(snapshot), {name, "8 752", "1", "10", "34.2"}));
   held_out.no_interval = takt::NoInterval::correlated;
-  CHECK(contains(table(snapshot, 200), no + "its 6 windows are still like their neighbours; 34.2 steps/s\n"));
+  CHECK(line_mentions(wide(snapshot), {name, "8 752", "6", "34.2"}));
   snapshot.series[0].throughput.items = 0;
   snapshot.series[1].throughput = takt::Throughput();
-  CHECK(contains(table(snapshot), "Epoch/Batch on main: 11.0 steps/s\n"));
-  const std::string none = "Epoch/Validation/Batch on main: no throughput, ";
-  CHECK(contains(table(snapshot), none + "no step period after warm-up\n"));
+  CHECK(line_mentions(wide(snapshot), {"Epoch/Batch", "main", "11.0"}));
+  CHECK_FALSE(line_mentions(wide(snapshot), {"703"}));
+  std::set<std::string> reasons = {new_lines(text, wide(snapshot))};
   snapshot.series[1].throughput.excluded_steps = 4;
-  CHECK(contains(table(snapshot), none + "all step periods are left out\n  left out: 4 periods, "));
+  reasons.insert(new_lines(text, wide(snapshot)));
+  CHECK(line_mentions(wide(snapshot), {"4", "0 ns"}));
   snapshot.paths[snapshot.series[1].path].skipped = 40;
-  CHECK(contains(table(snapshot), none + "not all steps were timed\n"));
+  reasons.insert(new_lines(text, wide(snapshot)));
+  CHECK(reasons.size() == 3);
+  for (const std::string& each : reasons) { CHECK(line_mentions(each, {name, "main"})); }
 }
 
-TEST_CASE("what lies between two Batches is told where it is much of the period") {
+TEST_CASE("what lies between two Batches is told if it is much of the period") {
   Snapshot snapshot = sample_snapshot();
-  CHECK_FALSE(contains(table(snapshot), "between two Batches"));
+  const std::string before = wide(snapshot);
+  CHECK_FALSE(line_mentions(before, {"91.3 ms"}));
   snapshot.series[0].throughput.period_ns *= 2;
+  const std::string more = new_lines(before, wide(snapshot));
+  CHECK(mentions(more, {"91.3 ms", "182 ms", "50.2 %"}));
   // What the loader does, and what is done once an Epoch, is not named.
-  CHECK(contains(table(snapshot, 200), "  between two Batches: 91.3 ms of each period of 182 ms (50.2 %)\n"));
+  CHECK_FALSE(mentions(more, {"Decode"}));
+  CHECK_FALSE(mentions(more, {"Validation"}));
   add_series(snapshot, snapshot.series[0].path,
              add_thread(snapshot, "second"));  // whose Batches have one row with the others
-  CHECK_FALSE(contains(table(snapshot), "between two Batches"));
+  CHECK_FALSE(line_mentions(wide(snapshot), {"182 ms"}));
 }
 
 TEST_CASE("of what lies between two Batches the region that took most is named, if it can have run there") {
@@ -328,11 +547,18 @@ TEST_CASE("of what lies between two Batches the region that took most is named, 
   series.steps = 10;
   series.throughput.steps = 10;
   series.throughput.period_ns = 200 * kMs;
-  const std::string line = "  between two Batches: 10.0 ms of each period of 20.0 ms (50.0 %)";
-  CHECK(contains(table(snapshot), line + "; no region is there\n"));
+  const auto line_of_between = [](const Snapshot& run) {
+    for (const std::string& line : lines_of(wide(run))) {
+      if (mentions(line, {"10.0 ms", "20.0 ms", "50.0 %"})) { return line; }
+    }
+    return std::string();
+  };
+  const std::string no_region = line_of_between(snapshot);
   Snapshot overlapping = snapshot;
   overlapping.paths[add_path(overlapping, "Batch", batch)].host.add(kMs);
-  CHECK(contains(table(overlapping), line + "\n"));
+  const std::string unnamed = line_of_between(overlapping);
+  CHECK_FALSE(unnamed.empty());
+  CHECK(no_region.size() > unnamed.size());      // it tells that there is none
   add(add_path(snapshot, "Load"), 1, 60 * kMs);  // before the loop
   add(add_path(snapshot, "Seldom"), 4, 5 * kMs);
   const std::uint32_t sampled = add_path(snapshot, "Sampled");
@@ -340,96 +566,99 @@ TEST_CASE("of what lies between two Batches the region that took most is named, 
   snapshot.paths[sampled].skipped = 5;
   add(add_path(snapshot, "Elsewhere"), 10, 11 * kMs);  // takes longer than what lies between
   add(add_path(snapshot, "Forward", batch), 10, 9 * kMs);
-  CHECK(contains(table(snapshot), line + "\n"));
+  CHECK(line_of_between(snapshot) == unnamed);
   add(add_path(snapshot, "Half"), 5, kMs);
-  CHECK(contains(table(snapshot), line + "; Half takes 500 us of it\n"));
+  CHECK(mentions(line_of_between(snapshot), {"Half", "500 us"}));
   add(add_path(snapshot, "Often"), 30, kMs);
-  CHECK(contains(table(snapshot), line + "; Often takes 3.00 ms of it\n"));
+  CHECK(mentions(line_of_between(snapshot), {"Often", "3.00 ms"}));
   add_thread(snapshot, "loader");
-  CHECK(contains(table(snapshot), line + "\n"));
+  CHECK(line_of_between(snapshot) == unnamed);
 }
 
-TEST_CASE("amounts are over the total time of their region, and without a rate where not all calls were timed") {
+TEST_CASE("amounts are over the total time of their region, and without a rate if not all calls were timed") {
   Snapshot snapshot = four_calls();
   snapshot.paths[0].bytes = 2'500'000'000;
   snapshot.paths[0].items = 300;
-  CHECK(contains(table(snapshot), "IO: 25.0 GB/s, 2.50 GB in 100 ms\n"));
-  CHECK(contains(table(snapshot), "IO: 3 000 items/s, 300 items in 100 ms\n"));
+  CHECK(line_mentions(wide(snapshot), {"IO", "25.0 GB/s", "2.50 GB", "100 ms"}));
+  CHECK(line_mentions(wide(snapshot), {"IO", "3 000", "300", "100 ms"}));
   snapshot.paths[0].skipped = 12;
-  CHECK(contains(table(snapshot), "IO: 2.50 GB, no rate: not all calls were timed\n"));
-  CHECK(contains(table(snapshot), "IO: 300 items, no rate: not all calls were timed\n"));
-  CHECK(contains(table(snapshot), "sampled: IO, timed 4 of 16 entered; its times are of the timed ones\n"));
+  CHECK(line_mentions(wide(snapshot), {"IO", "2.50 GB"}));
+  CHECK(line_mentions(wide(snapshot), {"IO", "300"}));
+  CHECK_FALSE(contains(wide(snapshot), "25.0 GB"));
+  CHECK_FALSE(contains(wide(snapshot), "3 000"));
+  CHECK(line_mentions(wide(snapshot), {"IO", "4", "16"}));  // timed, of those entered
   snapshot.paths[0].name = "Batch";
-  CHECK_FALSE(contains(table(snapshot), "300 items"));
+  CHECK_FALSE(line_mentions(wide(snapshot), {"300"}));
 }
 
 TEST_CASE("the report says what its figures contain and what they do not") {
   Snapshot snapshot = sample_snapshot();
   snapshot.clock.fallbacks = 1;
   snapshot.paths[4].device_lost = 3;
-  const std::string text = table(snapshot);
-  CHECK(contains(text, "warm-up: first 10 Batches of Epoch/Batch, 1.89 s: in n, total, self and share only\n"));
-  CHECK(contains(text, "no region: 1.80 s of 62.4 s (2.9 %) on the thread of the Session\n"));
-  CHECK(
-      contains(text, "Takt's own cost: 412 us (0.00066 % of wall), an estimate over all threads, its own included\n"));
-  CHECK(contains(text, "processor time: 70.2 s in 62.4 s of wall (112.5 %)\n"));
-  CHECK(contains(text, "clock: tsc, rate within 0.4 ppm since 10.0 s (before: 21 ppm), an empty region reads 17 ns, "));
-  CHECK(contains(text, "changed 1 time while running\n"));
-  CHECK(contains(text, "threads: 2, whose times are added up: a share can pass 100 %\n"));
+  const std::string text = wide(snapshot);
+  CHECK(line_mentions(text, {"10", "Epoch/Batch", "1.89 s"}));                       // warm-up
+  CHECK(line_mentions(text, {"1.80 s", "62.4 s", "2.9 %"}));                         // in no region
+  CHECK(line_mentions(text, {"412 us", "0.00066 %"}));                               // own cost
+  CHECK(line_mentions(text, {"70.2 s", "62.4 s", "112.5 %"}));                       // processor time
+  CHECK(line_mentions(text, {"tsc", "0.4 ppm", "10.0 s", "21 ppm", "17 ns", "1"}));  // clock, changed once
+  CHECK(line_mentions(text, {"threads", "2", "100 %"}));
+  CHECK(line_mentions(text, {"Epoch/Batch/Backward", "2", "3"}));  // spans that are pending, and lost
+  CHECK(line_mentions(text, {"Decode", "loader", "3.12 s"}));      // open
+  CHECK(line_mentions(text, {"1", "Optimizer"}));                  // an end without a start
   snapshot.threads.back().name = takt::ThreadInfo::kFurther;
-  CHECK(contains(table(snapshot), "threads: 2 or more, whose times are added up: a share can pass 100 %\n"));
-  CHECK(contains(text, "stream spans not in this report: Epoch/Batch/Backward, 2 pending, 3 lost\n"));
-  CHECK(contains(text, "unfinished: Decode on thread loader, open 3.12 s\n"));
+  CHECK(line_mentions(new_lines(text, wide(snapshot)), {"threads", "2", "100 %"}));
   snapshot.threads[snapshot.open.back().thread].name = "thread 1";
-  CHECK(contains(table(snapshot), "unfinished: Decode on thread 1, open 3.12 s\n"));
-  CHECK(contains(text, "note: 1 x ends without a start: ignored (Optimizer)\n"));
+  CHECK(line_mentions(wide(snapshot), {"Decode", "thread 1", "3.12 s"}));
+  CHECK_FALSE(contains(wide(snapshot), "thread thread"));
 }
 
-TEST_CASE("where nothing ran is told before all else") {
+TEST_CASE("times in which nothing ran are told before all else") {
   Snapshot snapshot = sample_snapshot();
-  CHECK_FALSE(contains(table(snapshot), "did not run"));
-  CHECK_FALSE(contains(table(snapshot), "slept"));
-  CHECK_FALSE(contains(table(snapshot), "run: begins"));
+  const std::string before = wide(snapshot);
   snapshot.process.stopped_ns = 3'000'000'000;
   snapshot.process.suspended_ns = 30'000'000'000;
   snapshot.process.before_ns = 20'000'000'000;
-  const std::string text = table(snapshot);
-  const std::size_t stopped = text.find("the process did not run for at least 3.00 s (stopped or starved)\n");
-  CHECK(stopped < text.find("warm-up: "));
-  CHECK(contains(text, "the machine slept for 30.0 s: not in these times\n"));
-  CHECK(contains(text, "run: begins with the first recording, 20.0 s before the Session\n"));
-  CHECK_FALSE(contains(text, "earlier Session"));
+  const std::string text = wide(snapshot);
+  const std::string more = new_lines(before, text);
+  CHECK(lines_of(more).size() == 3);
+  CHECK(line_mentions(more, {"3.00 s"}));
+  CHECK(line_mentions(more, {"30.0 s"}));
+  CHECK(line_mentions(more, {"20.0 s", "Session"}));  // recorded before there was one
+  CHECK(text.find("3.00 s") < text.find("1.89 s"));   // of warm-up
   snapshot.process.earlier_sessions = 1;
-  CHECK(contains(table(snapshot), "hold what was recorded in 1 earlier Session of this process, too"));
+  CHECK(lines_of(new_lines(text, wide(snapshot))).size() == 1);
+  CHECK(line_mentions(new_lines(text, wide(snapshot)), {"1", "Session"}));
   snapshot.process = takt::ProcessTimes();  // of a journal that does not know
-  CHECK_FALSE(contains(table(snapshot), "processor time"));
+  CHECK(new_lines(before, wide(snapshot)).empty());
+  CHECK_FALSE(line_mentions(wide(snapshot), {"112.5 %"}));
 }
 
-TEST_CASE("what sampling moved is told where it happened") {
+TEST_CASE("what sampling moved is told of the region it happened to") {
   Snapshot snapshot = one_second();
   const std::uint32_t step = add_path(snapshot, "Step");
   const std::uint32_t sampled = add_path(snapshot, "Sampled", step);
   const std::uint32_t child = add_path(snapshot, "Child", sampled);
   for (const std::uint32_t path : {step, sampled, child}) { snapshot.paths[path].host.add(kMs); }
   snapshot.paths[sampled].skipped = 9;
-  const std::string line = "sampled: Step/Sampled, timed 1 of 10 entered; its times are of the timed ones";
-  CHECK(contains(table(snapshot, 200), line + "\n"));
+  const std::string before = wide(snapshot);
+  CHECK(line_mentions(before, {"Step/Sampled", "1", "10"}));
   snapshot.paths[add_path(snapshot, "Child", step)].host.add(kMs);
-  CHECK(contains(table(snapshot, 200), line + "; what was inside the others stands one level higher\n"));
+  // Beside the row of the second Child: what was inside the calls that were not timed stands one level higher.
+  CHECK(line_mentions(new_lines(before, wide(snapshot)), {"Step/Sampled", "1", "10"}));
 }
 
 TEST_CASE("Batches that began inside another one are no steps, and counted") {
   Snapshot snapshot = one_second();
   const std::uint32_t batch = add_path(snapshot, "Batch", add_path(snapshot, "Epoch"));
   snapshot.paths[batch].host.add(kMs);
-  CHECK_FALSE(contains(table(snapshot), "inside another one"));
+  CHECK_FALSE(line_mentions(wide(snapshot), {"1 Batch"}));
   const std::uint32_t inner = add_path(snapshot, "Batch", add_path(snapshot, "Forward", batch));
-  CHECK_FALSE(contains(table(snapshot), "inside another one"));
+  CHECK_FALSE(line_mentions(wide(snapshot), {"1 Batch"}));
   snapshot.paths[inner].host.add(kMs);
-  CHECK(contains(table(snapshot), "\n1 Batch began inside another one: only the outermost are steps\n"));
+  CHECK(line_mentions(wide(snapshot), {"1 Batch"}));
   snapshot.paths[inner].skipped = 2;
   snapshot.paths[add_path(snapshot, "Batch", inner)].host.add(kMs);
-  CHECK(contains(table(snapshot), "\n4 Batches began inside another one: only the outermost are steps\n"));
+  CHECK(line_mentions(wide(snapshot), {"4 Batches"}));
 }
 
 TEST_CASE("a region that is longer than what it is in is told of, unless that is still open") {
@@ -438,22 +667,29 @@ TEST_CASE("a region that is longer than what it is in is told of, unless that is
   snapshot.paths[outer].host.add(kMs);
   const std::uint32_t inner = add_path(snapshot, "Given", outer);
   snapshot.paths[inner].host.add(kMs);
-  CHECK_FALSE(contains(table(snapshot), "longer than"));
+  const auto line_of_given = [&snapshot] {
+    for (const std::string& line : lines_of(wide(snapshot))) {
+      if (mentions(line, {"Outer/Given"})) { return line; }
+    }
+    return std::string();
+  };
+  CHECK(line_of_given().empty());
   snapshot.paths[inner].host.add(kMs);
-  const std::string line =
-      "Outer/Given is longer than the region it is in: from record(), or from ends that came after that one's";
-  CHECK(contains(table(snapshot, 200), line + "\n"));
+  std::set<std::string> lines = {line_of_given()};
+  CHECK(mentions(*lines.begin(), {"record()"}));
   snapshot.losses = {{"never_ended", "Outer", 1}};
-  CHECK(contains(table(snapshot, 200), line + ", or as that one was not always ended\n"));
+  lines.insert(line_of_given());
   snapshot.losses.clear();
   add_thread(snapshot, "main");
   add_thread(snapshot, "second");
-  CHECK(contains(table(snapshot, 200), line + ", or from several threads\n"));
+  CHECK(mentions(line_of_given(), {"threads"}));
+  lines.insert(line_of_given());
+  CHECK(lines.size() == 3);  // each tells one more way how that can be
   snapshot.open.push_back({outer, 0, 5});
-  CHECK_FALSE(contains(table(snapshot), "longer than"));
+  CHECK(line_of_given().empty());
 }
 
-TEST_CASE("where a recursion has come to the end of a path there is no share, and it is told why") {
+TEST_CASE("a recursion that has come to the end of a path has no share, and it is told why") {
   Snapshot snapshot = one_second();
   std::uint32_t path = add_path(snapshot, "Outer");
   std::vector<std::uint32_t> all = {path};
@@ -462,7 +698,7 @@ TEST_CASE("where a recursion has come to the end of a path there is no share, an
     all.push_back(path);
   }
   for (const std::uint32_t each : all) { snapshot.paths[each].host.add(kMs); }
-  CHECK_FALSE(contains(table(snapshot), "longer than"));
+  CHECK_FALSE(line_mentions(wide(snapshot), {"64"}));
   CHECK(snapshot.share_of_parent(path) == 1);
   snapshot.paths[all[62]].host.add(9 * kMs);
   CHECK(snapshot.share_of_parent(all[62]) == -1);
@@ -470,12 +706,8 @@ TEST_CASE("where a recursion has come to the end of a path there is no share, an
   snapshot.paths[all[63]].host.add(19 * kMs);
   CHECK(snapshot.share_of_parent(all[63]) == -1);
   const std::string text = table(snapshot, 800);
-  CHECK(contains(
-      text,
-      "Odd is longer than the region it is in: a path ends at 64 keys, and it takes what begins inside it, too\n"));
-  CHECK(contains(
-      text,
-      "Even is longer than the region it is in: a path ends at 64 keys, and it takes what begins inside it, too\n"));
+  CHECK(line_mentions(text, {"Odd", "64"}));
+  CHECK(line_mentions(text, {"Even", "64"}));
   CHECK(contains(text, "\nOuter"));
   snapshot.paths[all[1]].host.add(kMs);  // as of several threads, and none inside itself
   CHECK(snapshot.share_of_parent(all[1]) == 2);
@@ -496,44 +728,28 @@ TEST_CASE("what Takt costs a region that holds many small ones is told, for a fe
   }
   snapshot.paths.back().skipped = 100;  // passed over for much less
   snapshot.paths[1].skipped = 100;
-  const std::string text = table(snapshot, 200);
-  CHECK(contains(text, "self of Outer0: about 16.0 us of 23.0 us is Takt's, 16 ns for each of 1 000 regions inside\n"));
-  CHECK(contains(text, "self of Outer2: "));
-  CHECK_FALSE(contains(text, "self of Outer3: "));
-  CHECK(contains(text, "  and so for 2 more\n"));
+  const std::string text = wide(snapshot);
+  CHECK(line_mentions(text, {"Outer0", "16.0 us", "23.0 us", "16 ns", "1 000"}));
+  CHECK(line_mentions(text, {"Outer2", "16.0 us"}));
+  CHECK_FALSE(line_mentions(text, {"Outer3", "16.0 us"}));
+  CHECK(line_mentions(text, {"2 more"}));
   snapshot.paths[0].host.add(3'000'000);  // a share that is not worth a line
-  CHECK_FALSE(contains(table(snapshot, 200), "self of Outer0"));
-  CHECK_FALSE(contains(table(sample_snapshot()), "self of"));
+  CHECK_FALSE(line_mentions(wide(snapshot), {"Outer0", "16.0 us"}));
+  snapshot = sample_snapshot();
+  const std::string sample = wide(snapshot);
+  snapshot.clock.region_cost_ns = 0;
+  CHECK(new_lines(wide(snapshot), sample).empty());
 }
 
 TEST_CASE("what a loss means is said in words, not by its identifier") {
-  for (const char* const what : {"end_without_start",
-                                 "ended_late",
-                                 "ended_on_another_thread",
-                                 "clock_changed",
-                                 "overflow",
-                                 "no_place",
-                                 "keys_over_bound",
-                                 "key_kind_conflict",
-                                 "metrics_over_bound",
-                                 "threads_without_memory",
-                                 "items_or_bytes_not_positive",
-                                 "steps_without_rows",
-                                 "spans_lost",
-                                 "rows_not_taken",
-                                 "rows_incomplete",
-                                 "rows_dropped",
-                                 "metrics_dropped",
-                                 "not_in_csv",
-                                 "not_exported",
-                                 "samples_dropped",
-                                 "energies_dropped"}) {
+  for (const char* const what : kLosses) {
     Snapshot snapshot = sample_snapshot();
     snapshot.losses = {{what, "", 7}};
-    const std::string text = table(snapshot);
+    const std::string more = new_lines(wide(sample_snapshot()), wide(snapshot));
     INFO(what);
-    CHECK(contains(text, "note: 7 x "));
-    CHECK(!contains(text, what + std::string("\n")));
+    CHECK(lines_of(more).size() == 1);
+    CHECK(line_mentions(more, {"7"}));
+    CHECK(!contains(more, what + std::string("\n")));
   }
 }
 
@@ -543,12 +759,16 @@ TEST_CASE("three findings stand above all figures, and where the others are") {
     snapshot.findings.push_back({"slow_steps", sentence, {}, {}});
   }
   const std::string text = table(snapshot);
-  CHECK(contains(text, "took 62.4 s\n\nfirst\nsecond\nthird?\n2 more findings: takt report --json\n\n"));
+  const std::vector<std::string> lines = lines_of(text);
+  CHECK(std::vector<std::string>(lines.begin() + 2, lines.begin() + 6) ==
+        std::vector<std::string>{"", "first", "second", "third?"});
+  CHECK(mentions(lines.at(6), {"2", "takt report --json"}));
+  CHECK(lines.at(7).empty());
   CHECK_FALSE(contains(text, "fourth"));
   snapshot.findings.resize(4);
-  CHECK(contains(table(snapshot), "\n1 more finding: takt report --json\n"));
+  CHECK(mentions(lines_of(table(snapshot)).at(6), {"1", "takt report --json"}));
   snapshot.findings.resize(3);
-  CHECK_FALSE(contains(table(snapshot), "more finding"));
+  CHECK_FALSE(contains(table(snapshot), "takt report --json"));
 }
 
 TEST_CASE("what a finding tells is not told below the table again") {
@@ -556,20 +776,22 @@ TEST_CASE("what a finding tells is not told below the table again") {
   snapshot.losses.insert(snapshot.losses.begin(), {"never_ended", "Epoch/Batch/Forward/embed", 2});
   snapshot.process.stopped_ns = 3'000'000'000;
   snapshot.process.suspended_ns = 30'000'000'000;
-  const std::string without = table(snapshot);
-  CHECK(contains(without, "note: 2 x regions that were never ended: not timed (Epoch/Batch/Forward/embed)\n"));
+  const std::string without = wide(snapshot);
+  CHECK(line_mentions(without, {"2", "Epoch/Batch/Forward/embed"}));
+  CHECK(line_mentions(without, {"3.00 s"}));
+  CHECK(line_mentions(without, {"30.0 s"}));
   for (const char* const what : {"never_ended", "stopped", "slept"}) {
     snapshot.findings.push_back({what, what, {}, {}});
   }
-  const std::string text = table(snapshot);
-  CHECK_FALSE(contains(text, "were never ended"));
-  CHECK_FALSE(contains(text, "did not run for"));
-  CHECK_FALSE(contains(text, "the machine slept"));
+  const std::string text = wide(snapshot);
+  CHECK_FALSE(contains(text, "embed"));
+  CHECK_FALSE(line_mentions(text, {"3.00 s"}));
+  CHECK_FALSE(line_mentions(text, {"30.0 s"}));
 }
 
 TEST_CASE("what streams waited for is told, and what spans alone say is a bound") {
   Snapshot snapshot = sample_snapshot();
-  CHECK_FALSE(contains(takt::format_table(snapshot, 100, false), "exposed"));
+  const std::string before = wide(snapshot);
   const std::uint32_t wait = add_path(snapshot, takt::CommWait.name(), 1, takt::Kind::wait);
   snapshot.paths[wait].device.add(30'000'000);
   takt::TimeLineInfo line;
@@ -580,22 +802,16 @@ TEST_CASE("what streams waited for is told, and what spans alone say is a bound"
   line.overlap.comm_exposed_least_ns = 2'000'000'000;
   line.overlap.idle_least_ns = 1'000'000'000;
   snapshot.time_lines.push_back(line);
-  std::string table = takt::format_table(snapshot, 200, false);
-  CHECK(contains(table, "\nexposed communication: \u2264 30.0 ms, 1 wait of streams\n"));
-  CHECK(
-      contains(table,
-               "\ncuda 0, spans alone, 600 steps of 50.0 s: communication \u2264 9.00 s, of it \u2265 2.00 s exposed; "
-               "idle \u2265 1.00 s\n"));
-  CHECK_FALSE(contains(table, "cannot tell"));
-  CHECK_FALSE(contains(table, "stood idle"));
+  std::string more = new_lines(before, wide(snapshot));
+  CHECK(line_mentions(more, {"\u2264 30.0 ms", "1"}));
+  CHECK(line_mentions(more, {"cuda 0", "600", "50.0 s", "\u2264 9.00 s", "\u2265 2.00 s", "\u2265 1.00 s"}));
+  more = wide(snapshot);
   snapshot.time_lines[0].overlap.undecided = 5;
   snapshot.time_lines[0].overlap.maybe_idle = 1;
-  table = takt::format_table(snapshot, 200, false);
-  CHECK(contains(table,
-                 "  1 span of communication or IO may hold time in which the stream stood idle until the host "
-                 "submitted the work: only what came behind that counts as exposed\n"
-                 "  5 communications wholly inside computing: hidden or waited for, spans cannot tell; put a region "
-                 "of CommWait around the stream's wait\n"));
+  more = new_lines(more, wide(snapshot));
+  CHECK(lines_of(more).size() == 2);
+  CHECK(line_mentions(more, {"1", "IO"}));
+  CHECK(line_mentions(more, {"5", "CommWait"}));
 }
 
 TEST_CASE("of several devices it is told which one waited, of one alone it is not told twice") {
@@ -606,35 +822,35 @@ TEST_CASE("of several devices it is told which one waited, of one alone it is no
   line.device = "cuda";
   line.overlap.comm_exposed_ns = 0;
   snapshot.time_lines.push_back(line);
-  CHECK_FALSE(contains(takt::format_table(snapshot, 200, false), "in steps"));
+  CHECK_FALSE(line_mentions(wide(snapshot), {"cuda 0"}));
   line.number = 1;
   line.overlap.comm_exposed_ns = 30'000'000;
   snapshot.time_lines.push_back(line);
   line.number = 2;
   line.overlap.comm_exposed_ns = takt::Overlap::kAbsent;
   snapshot.time_lines.push_back(line);
-  CHECK(contains(takt::format_table(snapshot, 200, false),
-                 "exposed communication: \u2264 30.0 ms, 1 wait of streams\n"
-                 "  in steps, at most: cuda 0 0 ns, cuda 1 30.0 ms\n"));
+  CHECK(line_mentions(wide(snapshot), {"\u2264 30.0 ms", "1"}));
+  CHECK(line_mentions(wide(snapshot), {"cuda 0 0 ns", "cuda 1 30.0 ms"}));
+  CHECK_FALSE(line_mentions(wide(snapshot), {"cuda 2"}));
 }
 
 TEST_CASE("durations that no memory was left for are missing from the percentiles, and said to be") {
   Snapshot snapshot = one_second();
   takt::detail::MemoryBudget nothing(0);
   snapshot.paths[add_path(snapshot, "IO")].host.add(5, &nothing);
-  CHECK(contains(table(snapshot), "percentiles: IO lacks 1 duration for which there was no memory\n"));
+  CHECK(line_mentions(wide(snapshot), {"IO", "1", "memory"}));
 }
 
 TEST_CASE("a run in which nothing was recorded has a report too") {
   const std::string text = table(Snapshot());
-  CHECK(contains(text, "no region: 0 ns of 0 ns (-)"));
+  CHECK(line_mentions(text, {"0 ns", "-"}));
   CHECK(cells_of(row_of(text, "run")) == Cells{"run", "0 ns"});
 }
 
 TEST_CASE("colour changes nothing but the style") {
   std::string colored = takt::format_table(sample_snapshot(), 100, true);
   CHECK(contains(colored, "\x1b[1mTakt: digits"));
-  CHECK(contains(colored, "\x1b[2mno region: "));
+  CHECK(contains(colored, "\x1b[2m"));
   for (const std::string code : {"\x1b[1m", "\x1b[2m", "\x1b[0m"}) {
     for (std::size_t at = colored.find(code); at != std::string::npos; at = colored.find(code)) {
       colored.erase(at, code.size());

@@ -4,6 +4,7 @@
 
 #include "support/catch.hpp"
 #include "support/fake_nvml.hpp"
+#include "support/mentions.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -119,7 +120,7 @@ TEST_CASE("NVML: only GPUs that the process can see, by number, UUID and slice",
       rig.open(none);
       CHECK(rig.meters.empty());
     }
-    CHECK(rig.unsampled.at(0).why == "CUDA_VISIBLE_DEVICES hides them all");
+    CHECK(takt_test::mentions(rig.unsampled.at(0).why, {"CUDA_VISIBLE_DEVICES"}));
   }
 }
 
@@ -232,12 +233,12 @@ TEST_CASE("NVML: without a driver, without GPUs, and with one that is lost from 
     rig.nvml.set_init_error(9);
     rig.open();
     CHECK(rig.unsampled.at(0).what == "NVIDIA GPUs");
-    CHECK(rig.unsampled.at(0).why == "NVML does not start: Driver Not Loaded");
+    CHECK(takt_test::mentions(rig.unsampled.at(0).why, {"NVML", "Driver Not Loaded"}));
   }
   SECTION("no library") {
     rig.table.availability.lose("libnvidia-ml.so.1 cannot be loaded");
     rig.open();
-    CHECK(rig.unsampled.at(0).why == "libnvidia-ml.so.1 cannot be loaded");
+    CHECK(takt_test::mentions(rig.unsampled.at(0).why, {"libnvidia-ml.so.1"}));
   }
   SECTION("no GPU") {
     rig.open();

@@ -4,6 +4,7 @@
 
 #include "support/catch.hpp"
 #include "support/fake_rsmi.hpp"
+#include "support/mentions.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -123,12 +124,12 @@ TEST_CASE("rocm_smi: without a library, or one that does not start", "[sample]")
     rig.table.availability.lose("librocm_smi64.so.7 cannot be loaded");
     rig.open();
     CHECK(rig.unsampled.at(0).what == "AMD GPUs");
-    CHECK(rig.unsampled.at(0).why == "librocm_smi64.so.7 cannot be loaded");
+    CHECK(takt_test::mentions(rig.unsampled.at(0).why, {"librocm_smi64.so.7"}));
   }
   SECTION("it does not start") {
     rig.rsmi.init_error = 16;
     rig.open();
-    CHECK(rig.unsampled.at(0).why == "rocm_smi does not start: RSMI_STATUS_BUSY");
+    CHECK(takt_test::mentions(rig.unsampled.at(0).why, {"rocm_smi", "RSMI_STATUS_BUSY"}));
   }
   CHECK(rig.meters.empty());
 }

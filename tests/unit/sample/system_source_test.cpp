@@ -71,16 +71,16 @@ TEST_CASE("Powercap: packages are added up, each counter goes round by itself", 
 
 TEST_CASE("Powercap: why there is nothing to read", "[sample]") {
   const Scratch scratch;
-  CHECK(Powercap(scratch.path("none")).missing() == "there is no " + scratch.path("none"));
+  CHECK(takt_test::contains(Powercap(scratch.path("none")).missing(), scratch.path("none")));
   write_zone(scratch, "intel-rapl:0", "psys", 1);
-  CHECK(takt_test::contains(Powercap(scratch.path(".")).missing(), "no processor tells its energy"));
+  CHECK(takt_test::contains(Powercap(scratch.path(".")).missing(), "energy"));
   // One package of two is not the machine.
   write_zone(scratch, "intel-rapl:1", "package-0", 1);
   write_zone(scratch, "intel-rapl:2", "package-1", 1);
   std::filesystem::remove(scratch.path("intel-rapl:2/energy_uj"));
   std::filesystem::create_directory(scratch.path("intel-rapl:2/energy_uj"));
   Powercap half(scratch.path("."));
-  CHECK(takt_test::contains(half.missing(), "intel-rapl:2/energy_uj cannot be read"));
+  CHECK(takt_test::contains(half.missing(), "intel-rapl:2/energy_uj"));
   std::int64_t energy = 0;
   CHECK_FALSE(half.energy(energy));
   std::filesystem::remove(scratch.path("intel-rapl:2/energy_uj"));

@@ -4,6 +4,7 @@
 
 #include "support/catch.hpp"
 #include "support/caught_faults.hpp"
+#include "support/mentions.hpp"
 #include "support/scratch.hpp"
 #include "support/session_helpers.hpp"
 
@@ -87,6 +88,7 @@ std::shared_ptr<const Snapshot> snapshot_of(bool finished = false) {
 }
 
 using Steps = std::vector<std::vector<std::int64_t>>;
+using takt_test::mentions;
 
 /// Blocks whoever asks until the test opens it.
 class Gate {
@@ -258,9 +260,9 @@ TEST_CASE("ExportWorker: keeps a bounded backlog, the oldest goes first, counted
   REQUIRE(shown.back() == 199);
   REQUIRE(worker.lost() == offered - shown.size());
   REQUIRE(faults.lines().size() == 1);
-  REQUIRE(contains(faults.text(), "\"" + std::string(log.name) + "\" takes too long"));
+  REQUIRE(mentions(faults.text(), {"\"" + std::string(log.name) + "\""}));
   // Of what the journal has not taken nothing is in the run folder.
-  REQUIRE(contains(faults.text(), is_journal ? "They are lost" : "What the journal has of them stays there."));
+  REQUIRE(contains(faults.text(), is_journal ? "lost" : "stays"));
 }
 
 TEST_CASE("ExportWorker: the last snapshot is shown until it is taken, then the exporter is shut down, once") {
@@ -305,7 +307,7 @@ TEST_CASE("ExportWorker: past the deadline it tries once more, shuts down, and c
   REQUIRE(worker.wait(Time()));
   REQUIRE_FALSE(worker.delivered());
   REQUIRE(worker.lost() == 2);
-  REQUIRE(contains(faults.text(), "could not deliver everything"));
+  REQUIRE(faults.lines().size() == 1);
 }
 
 TEST_CASE("ExportWorker: a shutdown that fails or throws is told, and ends it all the same") {
@@ -382,7 +384,7 @@ TEST_CASE("ExportWorker: a slow exporter holds up neither the loop, nor its neig
   REQUIRE_FALSE(session.close());
   const auto took = std::chrono::steady_clock::now() - begin;
   CHECK(took < kLong);  // the machine may be busy
-  REQUIRE(contains(faults.text(), "\"blocked\" had not finished after TAKT_EXIT_MS=3000"));
+  REQUIRE(mentions(faults.text(), {"\"blocked\"", "TAKT_EXIT_MS=3000"}));
   REQUIRE_FALSE(contains(faults.text(), "end of the run"));
   gate->open();
   REQUIRE(gate->wait_until_somebody_passed());

@@ -5,9 +5,12 @@
 #include "measure/model_costs.hpp"
 #include "measure/prediction_check.hpp"
 #include "report/measurements_json.hpp"
+#include "report/measurements_report.hpp"
 #include "report/results_text.hpp"
 #include "support/catch.hpp"
 #include "support/caught_faults.hpp"
+#include "support/golden.hpp"
+#include "support/mentions.hpp"
 #include "support/scoped_env.hpp"
 #include "support/scratch.hpp"
 #include "support/session_helpers.hpp"
@@ -25,6 +28,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -38,6 +42,8 @@ using takt::MeasureOptions;
 using takt::Session;
 using takt_test::by_hand;
 using takt_test::contains;
+using takt_test::line_mentions;
+using takt_test::mentions;
 
 MeasureOptions few(int runs = 10, int warmup = 2) {
   MeasureOptions options;
@@ -148,16 +154,17 @@ TEST_CASE("Measure: an exception goes through, nothing is kept, and the next mea
 
 TEST_CASE("Measure: options that cannot be are an error that names the cure") {
   Session session("measured", by_hand());
-  CHECK(contains(refusal_of(session, [](auto& options) { options.runs = 0; }), "runs is 0; 1 to 100000"));
-  CHECK(contains(refusal_of(session, [](auto& options) { options.runs = 100'001; }), "runs is 100001; 1 to 100000"));
-  CHECK(contains(refusal_of(session, [](auto& options) { options.warmup = -1; }), "warmup is -1; 0 to 100000"));
-  CHECK(contains(refusal_of(session, [](auto& options) { options.interval = 1; }), "interval is 1; a share"));
-  CHECK(contains(refusal_of(session, [](auto& options) { options.interval = std::nan(""); }), "interval is nan"));
-  CHECK(contains(refusal_of(session, [](auto& options) { options.seconds = -1; }), "seconds is -1; 0 (however long)"));
-  CHECK(contains(refusal_of(session, [](auto& options) { options.seconds = std::numeric_limits<double>::infinity(); }),
-                 "seconds is inf"));
-  CHECK(contains(refusal_of(session, [](auto& options) { options.items = 0; }), "items is 0; a run has 1"));
-  CHECK(contains(refusal_of([&] { takt::measure(session, "", [] {}); }), "takes a name"));
+  const auto refused = [&session](auto change) { return refusal_of(session, change); };
+  CHECK(mentions(refused([](auto& options) { options.runs = 0; }), {"runs", "0", "1 to 100000"}));
+  CHECK(mentions(refused([](auto& options) { options.runs = 100'001; }), {"runs", "100001", "1 to 100000"}));
+  CHECK(mentions(refused([](auto& options) { options.warmup = -1; }), {"warmup", "-1", "0 to 100000"}));
+  CHECK(mentions(refused([](auto& options) { options.interval = 1; }), {"interval", "1"}));
+  CHECK(mentions(refused([](auto& options) { options.interval = std::nan(""); }), {"interval", "nan"}));
+  CHECK(mentions(refused([](auto& options) { options.seconds = -1; }), {"seconds", "-1"}));
+  CHECK(mentions(refused([](auto& options) { options.seconds = std::numeric_limits<double>::infinity(); }),
+                 {"seconds", "inf"}));
+  CHECK(mentions(refused([](auto& options) { options.items = 0; }), {"items", "0", "1"}));
+  CHECK(mentions(refusal_of([&] { takt::measure(session, "", [] {}); }), {"name"}));
   CHECK(session.snapshot().measurements.empty());
 }
 
@@ -170,7 +177,7 @@ TEST_CASE("Measure: one at a time, not inside of trials, and in the running Sess
   };
   takt::measure(
       session, "outer", [&] { inside = refusal_of(measure); }, few());
-  CHECK(contains(inside, "inside of trials, or beside another measurement"));
+  CHECK(contains(inside, "measurement"));
   CHECK(session.snapshot().measurements.size() == 1);
   takt::TrialOptions trials;
   trials.full = true;
@@ -178,9 +185,9 @@ TEST_CASE("Measure: one at a time, not inside of trials, and in the running Sess
   const std::vector<int> batches(100);
   inside.clear();
   for (auto&& batch : takt::trials(session, batches, trials)) { inside = refusal_of(measure) + std::to_string(batch); }
-  CHECK(contains(inside, "inside of trials"));
+  CHECK(mentions(inside, {"trials"}));
   session.close();
-  CHECK(contains(refusal_of(measure), "the Session that runs"));
+  CHECK(mentions(refusal_of(measure), {"Session"}));
 }
 
 TEST_CASE("Measure: of two measurements of one name the later one counts, which is said once") {
@@ -343,7 +350,7 @@ TEST_CASE("Measure: beyond 100 000 runs together those of further measurements a
   CHECK(found[2]->runs.empty());
   CHECK(found[2]->runs_left_out == 10);
   CHECK(found[2]->host.n == 10);
-  CHECK(contains(faults.text(), "more than 100000 runs together"));
+  CHECK(mentions(faults.text(), {"100000"}));
   takt::measure(
       session, "many", [] {}, few(10));  // makes room
   takt::measure(
@@ -359,7 +366,7 @@ TEST_CASE("Measure: beyond 1 000 names there are no further ones, which is told"
         session, "net " + std::to_string(each), [] {}, few(1, 0));
   }
   CHECK(session.snapshot().measurements.size() == 1000);
-  CHECK(contains(faults.text(), "there are 1000 measurements"));
+  CHECK(mentions(faults.text(), {"1000"}));
   takt::measure(
       session, "net 7", [] {}, few(3, 0));
   CHECK(session.snapshot().measurements[7]->host.n == 3);
@@ -381,10 +388,54 @@ TEST_CASE("Measure: the table has a line for each measurement, and what its figu
   std::rewind(file);
   CHECK(std::fread(text.data(), 1, text.size(), file) == text.size());
   std::fclose(file);
-  CHECK(contains(text, "Takt: measurements of measured"));
   CHECK(contains(text, "95 % interval"));
-  CHECK(contains(text, "net b16"));
-  CHECK(contains(text, "energy is not known: nothing was sampled"));
-  CHECK(contains(text, "measurements: at least "));
-  CHECK(contains(text, "in no other figure; results.csv has what they found"));
+  CHECK(line_mentions(text, {"net b16", "10"}));
+  CHECK(line_mentions(text, {"measurements", "results.csv"}));
+  CHECK(contains(text, snapshot.measurements.at(0)->no_energy));
+}
+
+TEST_CASE("Measure: the golden text of measurements holds each kind of line") {
+  takt::RunInfo run;
+  run.name = "measured";
+  run.id = "measured-1";
+  Measurement whole;
+  whole.name = "net b16";
+  whole.items = 16;
+  whole.first_ns = 90'000'000;
+  whole.host.n = 100;
+  whole.host.mean_ns = 10.4e6;
+  whole.host.median_ns = 10.1e6;
+  whole.host.low_ns = 10.0e6;
+  whole.host.high_ns = 10.2e6;
+  whole.host.stdev_ns = 0.5e6;
+  whole.host.max_ns = 14e6;
+  whole.host.percentiles_ns = {11e6, 12e6, 13e6};
+  whole.host.has_interval = true;
+  whole.stream = whole.host;
+  whole.memory_bytes = 3'200'000'000;
+  whole.memory_of = "allocator";
+  whole.joules = 2;
+  whole.error_joules = 0.1;
+  whole.energy_of = "cuda 0";
+  whole.host_peak_bytes = 5'000'000'000;
+  whole.failed_waits = 1;
+  whole.notes.slowed_runs = 12;
+  whole.notes.slowdowns = 1;
+  whole.notes.least_clock_mhz = 1200;
+  whole.notes.most_clock_mhz = 1980;
+  whole.notes.switched_runs = 7;
+  whole.notes.others_busy = 0.43;
+  whole.end = takt::MeasureEnd::seconds;
+  Measurement other = whole;
+  other.name = "net b32";
+  other.memory_of = "cuda 0";
+  other.joules = Measurement::kUnknown;
+  other.no_energy = "nothing was sampled";
+  other.host.has_interval = false;
+  other.end = takt::MeasureEnd::most_runs;
+  takt_test::check_golden(
+      "measurements.txt",
+      takt::detail::format_measurements(
+          run, "rank 0 of 1", {std::make_shared<const Measurement>(whole), std::make_shared<const Measurement>(other)},
+          100, false));
 }

@@ -4,6 +4,7 @@
 
 #include "support/catch.hpp"
 #include "support/caught_faults.hpp"
+#include "support/mentions.hpp"
 #include "support/scratch.hpp"
 #include "support/session_helpers.hpp"
 
@@ -45,6 +46,7 @@ using takt_test::calls_of;
 using takt_test::cell_of;
 using takt_test::contains;
 using takt_test::find_path;
+using takt_test::line_mentions;
 using takt_test::losses_of;
 using takt_test::metrics_of;
 using takt_test::rows_of;
@@ -339,13 +341,13 @@ TEST_CASE("Session: names that differ only where they are cut stay two, and each
     REQUIRE(metrics_of(memory, name).size() == 1);
     if (value == "/train") {
       for (const char* const kind : {"parameter", "tag", "metric"}) {
-        REQUIRE(contains(faults.text(), "the " + std::string(kind) + " \"" + name + "\" was given by a name that is"));
+        REQUIRE(line_mentions(faults.text(), {kind, "\"" + name + "\""}));
       }
     }
   }
   REQUIRE(faults.lines().size() == 3);
   takt::name_thread("");
-  REQUIRE(contains(faults.text(), "the thread \"(unnamed)\" was given by"));
+  REQUIRE(line_mentions(faults.text(), {"thread", "\"(unnamed)\""}));
   takt::name_thread("main");
 }
 
@@ -750,7 +752,7 @@ TEST_CASE("Session: a later one goes on with the books, and has its own time, ro
   REQUIRE(second.last().overhead_ns < first.last().overhead_ns / 100);
   REQUIRE(first.last().process.earlier_sessions == 0);
   REQUIRE(second.last().process.earlier_sessions == 1);
-  REQUIRE(caught.text().find("not the first Session of this process") != std::string::npos);
+  REQUIRE(caught.lines().size() == 1);
 }
 
 TEST_CASE("Session: close() shows the last snapshot once, what is called later does nothing") {
@@ -1046,16 +1048,16 @@ TEST_CASE("Session: a beginning that fails, or does not end, is told and holds n
   options.exit_ms = 100;
   Session session("bad beginnings", options);
   session.add(std::make_unique<Bad>([] { throw std::runtime_error("no disk"); }));
-  REQUIRE(contains(caught.text(), "\"bad\" could not begin: no disk"));
+  REQUIRE(line_mentions(caught.text(), {"\"bad\"", "no disk"}));
   std::promise<void> leave;
   const std::shared_future<void> left = leave.get_future().share();
   session.add(std::make_unique<Bad>([left] { left.wait(); }));
-  REQUIRE(contains(caught.text(), "\"bad\" takes too long to begin"));
+  REQUIRE(contains(caught.text(), "takes too long"));
   REQUIRE_FALSE(session.close());
   leave.set_value();
 }
 
-TEST_CASE("Session: where files are wanted and no folder can be made, close() says that not all is there") {
+TEST_CASE("Session: if files are wanted and no folder can be made, close() says that not all is there") {
   const support::CaughtFaults caught;
   const takt_test::Scratch scratch;
   takt_test::write_text(scratch.path("file"), "mine");
@@ -1069,5 +1071,5 @@ TEST_CASE("Session: where files are wanted and no folder can be made, close() sa
   REQUIRE_FALSE(session.close());
   REQUIRE(session.run().directory.empty());
   REQUIRE(rows_of(memory, "homeless/Batch").size() == 1);
-  REQUIRE(contains(caught.text(), "The run goes on in memory"));
+  REQUIRE(line_mentions(caught.text(), {scratch.path("file")}));
 }

@@ -6,6 +6,7 @@
 
 #include "support/catch.hpp"
 #include "support/caught_faults.hpp"
+#include "support/mentions.hpp"
 #include "support/scoped_env.hpp"
 #include "support/scratch.hpp"
 
@@ -22,6 +23,7 @@ using takt::detail::wandb_param;
 using takt::detail::WandbConfig;
 using takt::detail::WandbIdentity;
 using takt_test::contains;
+using takt_test::mentions;
 
 namespace {
 
@@ -101,7 +103,7 @@ TEST_CASE("W&B options: modes, old names of them, and what is none") {
   CHECK(faults.text().empty());
   const support::ScopedEnvironment environment({{"WANDB_MODE", "shared"}});
   CHECK(WandbOptions::from_env().mode == WandbMode::online);
-  CHECK(contains(faults.text(), "WANDB_MODE=shared is not online, offline or disabled"));
+  CHECK(mentions(faults.text(), {"WANDB_MODE=shared", "online", "offline", "disabled"}));
 }
 
 TEST_CASE("W&B options: what a run has to do with one of its id") {
@@ -140,7 +142,7 @@ TEST_CASE("W&B options: what of the client's is not followed is named, once and 
   WandbOptions::from_env();
   WandbOptions::from_env();
   REQUIRE(faults.lines().size() == 1);
-  CHECK(contains(faults.text(), "WANDB_IGNORE_GLOBS, WANDB_LABEL are not followed"));
+  CHECK(mentions(faults.text(), {"WANDB_IGNORE_GLOBS, WANDB_LABEL"}));
   CHECK_FALSE(contains(faults.text(), "secret"));
   CHECK_FALSE(contains(faults.text(), "WANDB_PROJECT"));
 }
@@ -237,7 +239,7 @@ TEST_CASE("W&B config: a value longer than W&B takes is cut between characters, 
   std::string value = "x";
   for (int number = 0; number < 500'000; ++number) { value += "\xC3\xA9"; }
   CHECK(wandb_param("long one", value).size() == 999'999 + 2);
-  CHECK(contains(faults.text(), "\"long one\" is longer than the megabyte"));
+  CHECK(mentions(faults.text(), {"\"long one\"", "megabyte"}));
 }
 
 TEST_CASE("W&B config: what is new or changed, names with dots and slashes stay, reserved ones do not") {

@@ -164,7 +164,7 @@ TEST_CASE("W&B system metrics: what an old log ends with stands behind them, and
   CHECK(found.rows_end == rows_end);
   CHECK(found.rows_records == 3);
   cursor.events = 2;
-  CHECK(contains(takt::detail::wandb_old_log_fault(log, file, cursor, run, "id", found), "1 lines on the system"));
+  CHECK(contains(takt::detail::wandb_old_log_fault(log, file, cursor, run, "id", found), "1 line"));
 }
 
 TEST_CASE("W&B system metrics: a cursor keeps how far they were written and sent, and an older one has none") {
