@@ -4,7 +4,6 @@
 
 // Takt's copy of fmt is header-only and in a namespace of its own: a program may link another version of fmt, or the
 // same one built otherwise. What format() has no arguments for is left out.
-#define FMT_USE_FLOAT 0
 #define FMT_USE_LONG_DOUBLE 0
 #define FMT_USE_INT128 0
 #ifndef FMT_HEADER_ONLY

@@ -16,10 +16,11 @@ namespace detail {
 /// One argument of format(): a number, a character, or a view of text that the caller keeps.
 class FormatArgument {
  public:
-  enum class Kind { boolean, character, signed_integer, unsigned_integer, real, text };
+  enum class Kind { boolean, character, signed_integer, unsigned_integer, single_real, real, text };
 
   FormatArgument(bool value) noexcept : kind_(Kind::boolean), signed_(value ? 1 : 0) {}           // NOLINT
   FormatArgument(char value) noexcept : kind_(Kind::character), signed_(value) {}                 // NOLINT
+  FormatArgument(float value) noexcept : kind_(Kind::single_real), real_(value) {}                // NOLINT
   FormatArgument(double value) noexcept : kind_(Kind::real), real_(value) {}                      // NOLINT
   FormatArgument(std::string_view value) noexcept : kind_(Kind::text), text_(value) {}            // NOLINT
   FormatArgument(const std::string& value) noexcept : FormatArgument(std::string_view(value)) {}  // NOLINT
@@ -48,8 +49,8 @@ class FormatArgument {
   };
 };
 
-/// Formats as fmt::format() does. format.cpp alone includes fmt, in a namespace of its own: callers compile quickly, and
-/// programs may link any version of fmt. Throws fmt's format_error for a wrong pattern, and
+/// Formats as fmt::format() does. format.cpp alone includes fmt, in a namespace of its own: callers compile quickly,
+/// and programs may link any version of fmt. Throws fmt's format_error for a wrong pattern, and
 /// std::bad_alloc. Any thread. Exported for the exporters that are libraries of their own.
 TAKT_EXPORT std::string format_arguments(std::string_view pattern, const FormatArgument* arguments, std::size_t count);
 /// Writes the text. Throws std::system_error if `file` does not take it.
