@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-# Builds the benchmarks with -O3 -DNDEBUG and runs them: scripts/bench.sh [--delivery | --rates | --coverage | --trial-coverage | --sample | --mpi | --torch | argument of takt_bench]...
+# Builds the benchmarks with -O3 -DNDEBUG and runs them: scripts/bench.sh [--build | --delivery | --rates | --coverage | --trial-coverage | --sample | --mpi | --torch | argument of takt_bench]...
+#
+# --build [checkout]...: what compiling Takt costs, in units that do not depend on the machine, and the sizes of what comes of it, against
+# stated limits (scripts/build_cost.py); of other checkouts before it, to compare them.
 #
 # --delivery: what an MLflow exporter costs a loop whose server is away, and, with the server that scripts/test.sh has fetched,
 # how many points a second it takes.
@@ -55,6 +58,10 @@ delivery() {
 }
 
 need_packages "${BUILD_PACKAGES[@]}"
+if [[ ${1:-} == --build ]]; then
+  need_packages python3:python3 binutils:objdump
+  exec python3 -B scripts/build_cost.py --limits "${@:2}" .
+fi
 if [[ ${1:-} == --mpi ]]; then need_packages "${MPI_PACKAGES[@]}"; fi
 mpi() {
   build_mpi_program build-bench tests/mpi/reduce_bench.cpp build-bench/reduce_bench -Isrc -DTAKT_LIBRARY

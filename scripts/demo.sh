@@ -19,7 +19,9 @@ esac
 need_packages "${BUILD_PACKAGES[@]}"
 if [[ ${1:-} == --ranks ]]; then need_packages "${MPI_PACKAGES[@]}"; fi
 say "Building (Release) in build-demo"
-build demo
+configure demo
+if [[ ${1:-} == --ranks ]]; then targets=(takt takt_command); else targets=(example_01_digits); fi
+cmake --build --preset demo -j"$(nproc)" --target "${targets[@]}"
 
 TAKT_RUN_ID=demo-$(date +%Y%m%d-%H%M%S)
 export TAKT_RUN_ID TAKT_DIR=$PWD/takt-runs

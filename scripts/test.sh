@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Builds Takt and runs its tests: scripts/test.sh [--changed | --full | --nightly [part]...]
 #
-# Without options: one build with g++ where every warning is an error, and the unit and integration tests.
+# Without options: one build with g++ where every warning is an error, and the unit and integration tests, but for those that take half a
+#             minute or more (label `long`).
 # --changed:  the same build, and the tests of what differs from the last commit that was pushed (of a clone without a remote: from
 #             HEAD), and of what uses it.
 # --full:     what a change has to pass: also the main ways to use the package, a short test with each real part (MLflow, W&B,
@@ -171,11 +172,11 @@ nightly_part() {
 }
 
 case $mode in
-  everyday) leg ci everyday ;;
+  everyday) leg ci everyday -LE '^long$' ;;
   changed)
     labels=$(changed_files | python3 -B scripts/changed.py)
     say "tests: $labels"
-    leg ci everyday -L "$labels"
+    leg ci everyday -L "$labels" -LE '^long$'
     ;;
   full)
     leg ci merge

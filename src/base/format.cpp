@@ -41,6 +41,9 @@ FormatStore store_of(const FormatArgument* arguments, std::size_t count) {
       case FormatArgument::Kind::unsigned_integer:
         store.push_back(each->unsigned_integer());
         break;
+      case FormatArgument::Kind::single_real:
+        store.push_back(static_cast<float>(each->real()));
+        break;
       case FormatArgument::Kind::real:
         store.push_back(each->real());
         break;
