@@ -10,13 +10,13 @@ takt_test::DefaultStreams takt_test::legacy_default_streams() { return default_s
 
 namespace {
 
-void* stream(std::uintptr_t number) { return reinterpret_cast<void*>(number); }
+void* default_streams_stream(std::uintptr_t number) { return reinterpret_cast<void*>(number); }
 
 struct CudaStream {
-  operator CUstream_st*() const noexcept { return static_cast<CUstream_st*>(stream(0x10)); }
+  operator CUstream_st*() const noexcept { return static_cast<CUstream_st*>(default_streams_stream(0x10)); }
 };
 struct HipStream {
-  operator ihipStream_t*() const noexcept { return static_cast<ihipStream_t*>(stream(0x10)); }
+  operator ihipStream_t*() const noexcept { return static_cast<ihipStream_t*>(default_streams_stream(0x10)); }
 };
 
 }  // namespace
@@ -24,23 +24,23 @@ struct HipStream {
 TEST_CASE("stream 0 is the one that its translation unit means, also where units of both kinds are linked together") {
   for (int time = 0; time < 2; ++time) {
     const DefaultStreams legacy = takt_test::legacy_default_streams();
-    CHECK(legacy.cuda_scope == stream(1));
-    CHECK(legacy.cuda_backend == stream(1));
-    CHECK(legacy.hip_scope == stream(0));
-    CHECK(legacy.hip_backend == stream(0));
+    CHECK(legacy.cuda_scope == default_streams_stream(1));
+    CHECK(legacy.cuda_backend == default_streams_stream(1));
+    CHECK(legacy.hip_scope == default_streams_stream(0));
+    CHECK(legacy.hip_backend == default_streams_stream(0));
     CHECK_FALSE(legacy.scope_is_per_thread);
     const DefaultStreams per_thread = takt_test::per_thread_default_streams();
-    CHECK(per_thread.cuda_scope == stream(2));
-    CHECK(per_thread.cuda_backend == stream(2));
-    CHECK(per_thread.hip_scope == stream(2));
-    CHECK(per_thread.hip_backend == stream(2));
+    CHECK(per_thread.cuda_scope == default_streams_stream(2));
+    CHECK(per_thread.cuda_backend == default_streams_stream(2));
+    CHECK(per_thread.hip_scope == default_streams_stream(2));
+    CHECK(per_thread.hip_backend == default_streams_stream(2));
     CHECK(per_thread.scope_is_per_thread);
   }
 }
 
 TEST_CASE("any other stream stays what it is") {
-  auto* const cuda = static_cast<CUstream_st*>(stream(0x1230));
-  CHECK(takt::CudaBackend(cuda).ref().handle == stream(0x1230));
+  auto* const cuda = static_cast<CUstream_st*>(default_streams_stream(0x1230));
+  CHECK(takt::CudaBackend(cuda).ref().handle == default_streams_stream(0x1230));
   CHECK(takt::CudaBackend(cuda).ref().ops != takt::HipBackend(nullptr).ref().ops);
 }
 

@@ -8,35 +8,35 @@
 
 namespace {
 
-void* stream(std::uintptr_t number) { return reinterpret_cast<void*>(number); }
+void* hip_stream_argument_stream(std::uintptr_t number) { return reinterpret_cast<void*>(number); }
 
 /// Shaped like c10::hip::HIPStream.
-struct TorchStream {
-  operator ihipStream_t*() const { return static_cast<ihipStream_t*>(stream(0x1230)); }
+struct HipStreamArgumentTorchStream {
+  operator ihipStream_t*() const { return static_cast<ihipStream_t*>(hip_stream_argument_stream(0x1230)); }
 };
 
 /// A stream of either vendor, as of a library that was built for one: here it is HIP's.
 struct EitherStream {
-  operator ihipStream_t*() const noexcept { return static_cast<ihipStream_t*>(stream(0x20)); }
-  operator CUstream_st*() const noexcept { return static_cast<CUstream_st*>(stream(0x30)); }
+  operator ihipStream_t*() const noexcept { return static_cast<ihipStream_t*>(hip_stream_argument_stream(0x20)); }
+  operator CUstream_st*() const noexcept { return static_cast<CUstream_st*>(hip_stream_argument_stream(0x30)); }
 };
 
-takt::StreamRef taken(takt::detail::StreamArgument argument) { return argument.ref; }
+takt::StreamRef hip_stream_argument_taken(takt::detail::StreamArgument argument) { return argument.ref; }
 
 }  // namespace
 
 TEST_CASE("StreamArgument: nullptr and 0 are the default stream of HIP beside units where they are CUDA's") {
   const takt::StreamRef hip = takt::HipBackend(nullptr).ref();
   CHECK(hip.handle == nullptr);
-  CHECK(taken(nullptr) == hip);
-  CHECK(taken(0) == hip);
+  CHECK(hip_stream_argument_taken(nullptr) == hip);
+  CHECK(hip_stream_argument_taken(0) == hip);
   takt::Scope a(takt::Forward, nullptr);
   takt::Scope b(takt::Forward, 0, takt::every(2));
 }
 
 TEST_CASE("StreamArgument: what converts to a hipStream_t is one") {
-  const takt::StreamRef hip = takt::HipBackend(static_cast<ihipStream_t*>(stream(0x1230))).ref();
-  CHECK(taken(TorchStream{}) == hip);
-  CHECK(taken(EitherStream{}).handle == stream(0x20));
-  takt::Scope a(takt::Forward, TorchStream{});
+  const takt::StreamRef hip = takt::HipBackend(static_cast<ihipStream_t*>(hip_stream_argument_stream(0x1230))).ref();
+  CHECK(hip_stream_argument_taken(HipStreamArgumentTorchStream{}) == hip);
+  CHECK(hip_stream_argument_taken(EitherStream{}).handle == hip_stream_argument_stream(0x20));
+  takt::Scope a(takt::Forward, HipStreamArgumentTorchStream{});
 }

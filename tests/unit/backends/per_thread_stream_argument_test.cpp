@@ -9,13 +9,13 @@
 
 namespace {
 
-takt::StreamRef taken(takt::detail::StreamArgument argument) { return argument.ref; }
+takt::StreamRef per_thread_stream_argument_taken(takt::detail::StreamArgument argument) { return argument.ref; }
 
 }  // namespace
 
 TEST_CASE("StreamArgument: nullptr and 0 are the thread's stream beside units where they are the legacy one") {
   const takt::StreamRef own = takt::CudaBackend(nullptr).ref();
   CHECK(own.handle == reinterpret_cast<void*>(std::uintptr_t{2}));
-  CHECK(taken(nullptr) == own);
-  CHECK(taken(0) == own);
+  CHECK(per_thread_stream_argument_taken(nullptr) == own);
+  CHECK(per_thread_stream_argument_taken(0) == own);
 }

@@ -34,19 +34,19 @@ bool tells_of_all_ranks(const std::string& text) {
   return text.rfind("4 of 4\n", 0) == 0 && mentions(text, {"10", "30"});
 }
 
-MlflowOptions options_for(const FakeMlflow& server) {
+MlflowOptions mlflow_job_options_for(const FakeMlflow& server) {
   MlflowOptions options;
   options.tracking_uri = server.url();
   return options;
 }
 
-MlflowDelivered sync(const RankFolders& folders, const FakeMlflow& server,
-                     milliseconds patience = milliseconds(60'000)) {
+MlflowDelivered mlflow_job_sync(const RankFolders& folders, const FakeMlflow& server,
+                                milliseconds patience = milliseconds(60'000)) {
   takt::detail::SenderTimes times;
   times.connect = times.total = milliseconds(20'000);
   times.first_wait = milliseconds(1);
   times.longest_wait = milliseconds(4);
-  return MlflowDelivery(folders.folder(0), options_for(server), patience, times).run();
+  return MlflowDelivery(folders.folder(0), mlflow_job_options_for(server), patience, times).run();
 }
 
 /// The values of a metric, as they came.
@@ -70,7 +70,7 @@ double latest_of(const FakeRun& run, const std::string& name) {
 
 /// As the program's own exporter does it, with figures that takt::mpi::reduce() has brought.
 bool end_live(const RankFolders& folders, const FakeMlflow& server, std::shared_ptr<const takt::Job> job) {
-  takt::MlflowExporter exporter(options_for(server));
+  takt::MlflowExporter exporter(mlflow_job_options_for(server));
   Snapshot snapshot = snapshot_of_rank(0, 4);
   snapshot.run.directory = folders.folder(0);
   snapshot.job = std::move(job);
@@ -87,7 +87,7 @@ TEST_CASE("MLflow over ranks: takt sync sends how the ranks lie, and a second ti
   const support::CaughtFaults faults;
   const RankFolders folders(4, 4);
   FakeMlflow server;
-  const MlflowDelivered first = sync(folders, server);
+  const MlflowDelivered first = mlflow_job_sync(folders, server);
   CHECK(first.outcome == Outcome::all);
   CHECK(first.remark.empty());
   const FakeRun run = server.run();
@@ -99,7 +99,7 @@ TEST_CASE("MLflow over ranks: takt sync sends how the ranks lie, and a second ti
   CHECK(values_of(run, "total/job/world_size") == std::vector<double>{4});
   CHECK(values_of(run, "total/job/missing_ranks") == std::vector<double>{0});
   CHECK(tells_of_all_ranks(run.tags.at("takt.ranks")));
-  const MlflowDelivered second = sync(folders, server);
+  const MlflowDelivered second = mlflow_job_sync(folders, server);
   CHECK(second.outcome == Outcome::all);
   CHECK(second.points == 0);
   CHECK(server.run().points == run.points);
@@ -113,7 +113,7 @@ TEST_CASE("MLflow over ranks: what rank 0 has sent of all of them takt sync does
   const FakeRun live = server.run();
   CHECK(values_of(live, "total/ranks/time/Batch/Forward/mean_s") == std::vector<double>{9});
   CHECK(live.tags.at("takt.ranks") == "4 of 4");
-  const MlflowDelivered later = sync(folders, server);
+  const MlflowDelivered later = mlflow_job_sync(folders, server);
   CHECK(later.outcome == Outcome::all);
   CHECK(later.points == 0);
   CHECK(server.run().points == live.points);
@@ -125,12 +125,12 @@ TEST_CASE("MLflow over ranks: of ranks that rank 0 has told of, nobody asks wher
   const RankFolders folders(4, 2);
   FakeMlflow server;
   CHECK(end_live(folders, server, shared_job(4)));
-  CHECK(sync(folders, server).remark.empty());
+  CHECK(mlflow_job_sync(folders, server).remark.empty());
 }
 
 TEST_CASE("MLflow over ranks: figures of as many ranks or fewer do not follow others that are there", "[timed]") {
   FakeMlflow server;
-  takt::detail::MlflowClient client(options_for(server));
+  takt::detail::MlflowClient client(mlflow_job_options_for(server));
   const auto take = [&](std::shared_ptr<const takt::Job> job) {
     Snapshot snapshot = snapshot_of_rank(0, 4);
     snapshot.job = std::move(job);
@@ -152,14 +152,14 @@ TEST_CASE("MLflow over ranks: figures of more ranks follow those of fewer, as la
   FakeMlflow server;
   CHECK(end_live(folders, server, shared_job(3, {3})));
   CHECK(server.run().tags.at("takt.ranks") == "3 of 4; missing: 3");
-  const MlflowDelivered later = sync(folders, server);
+  const MlflowDelivered later = mlflow_job_sync(folders, server);
   CHECK(later.points == 2 + 3 * 6);
   const FakeRun run = server.run();
   CHECK(latest_of(run, "total/ranks/time/Batch/ranks") == 4);
   CHECK(latest_of(run, "total/job/missing_ranks") == 0);
   CHECK(values_of(run, "total/job/missing_ranks").size() == 2);
   CHECK(tells_of_all_ranks(run.tags.at("takt.ranks")));
-  CHECK(sync(folders, server).points == 0);
+  CHECK(mlflow_job_sync(folders, server).points == 0);
   CHECK(server.run().points == run.points);
 }
 
@@ -167,16 +167,16 @@ TEST_CASE("MLflow over ranks: those of a rank that still runs come when it has e
   RankFolders folders(3, 2);
   folders.add(2, RankState::runs);
   FakeMlflow server;
-  const MlflowDelivered first = sync(folders, server);
+  const MlflowDelivered first = mlflow_job_sync(folders, server);
   CHECK(first.outcome == Outcome::so_far);
   CHECK(contains(first.remark, "ranks 2"));
   CHECK(server.run().status == "FINISHED");  // rank 0 is
   CHECK(server.run().history.count("total/job/world_size") == 0);
   folders.add(2);
-  const MlflowDelivered second = sync(folders, server);
+  const MlflowDelivered second = mlflow_job_sync(folders, server);
   CHECK(second.outcome == Outcome::all);
   CHECK(second.points == 2 + 3 * 6);
-  CHECK(sync(folders, server).points == 0);
+  CHECK(mlflow_job_sync(folders, server).points == 0);
 }
 
 TEST_CASE("MLflow over ranks: wherever a delivery stops, the next one goes on, each point once", "[timed]") {
@@ -188,10 +188,10 @@ TEST_CASE("MLflow over ranks: wherever a delivery stops, the next one goes on, e
       if (back || number < away_from) { return Mood::good; }
       return number > away_from ? Mood::away : away_from % 2 == 0 ? Mood::deaf_reply : Mood::half;
     });
-    sync(folders, server, milliseconds(400));
+    mlflow_job_sync(folders, server, milliseconds(400));
     back = true;
     INFO("away from request " << away_from);
-    const MlflowDelivered second = sync(folders, server);
+    const MlflowDelivered second = mlflow_job_sync(folders, server);
     CHECK(second.outcome == Outcome::all);
     were_there += second.was_there;
     const FakeRun run = server.run();
@@ -211,12 +211,12 @@ TEST_CASE("MLflow over ranks: a part of what rank 0 had is followed by the whole
   CHECK(server.run().history.count("total/job/world_size") == 1);
   CHECK(server.run().history.count("total/ranks/time/Batch/Forward/max_s") == 0);
   server.fail_over([](const FakeRequest&) { return false; });
-  CHECK(sync(folders, server).outcome == Outcome::all);
+  CHECK(mlflow_job_sync(folders, server).outcome == Outcome::all);
   const FakeRun run = server.run();
   CHECK(values_of(run, "total/job/world_size") == std::vector<double>{4, 4});
   CHECK(latest_of(run, "total/ranks/time/Batch/max_s") == 90);
   CHECK(latest_of(run, kBackward + std::string("max_s")) == 13);
-  CHECK(sync(folders, server).points == 0);
+  CHECK(mlflow_job_sync(folders, server).points == 0);
 }
 
 TEST_CASE(
@@ -224,7 +224,7 @@ TEST_CASE(
     "[timed]") {
   const RankFolders folders(4, 4);
   FakeMlflow server;
-  REQUIRE(sync(folders, server).outcome == Outcome::all);
+  REQUIRE(mlflow_job_sync(folders, server).outcome == Outcome::all);
   const std::string file = takt::detail::kMlflow.cursor_file(folders.folder(0));
   nlohmann::json cursor = nlohmann::json::parse(read_text(file));
   REQUIRE(cursor["job_ranks"] == 4);
@@ -232,7 +232,7 @@ TEST_CASE(
     for (const char* const name : {"job_ranks", "job_points", "job_hash", "job_time_ms"}) { cursor.erase(name); }
     cursor["settled"].erase("job");
     write_text(file, cursor.dump());
-    const MlflowDelivered again = sync(folders, server);
+    const MlflowDelivered again = mlflow_job_sync(folders, server);
     CHECK(again.outcome == Outcome::all);
     CHECK(again.points == 0);
     CHECK(again.was_there == 2 + 3 * 6);
@@ -243,7 +243,7 @@ TEST_CASE(
     cursor["job_points"] = ~std::uint64_t{0};
     cursor["job_time_ms"] = std::numeric_limits<std::int64_t>::max();
     write_text(file, cursor.dump());
-    CHECK(sync(folders, server).outcome == Outcome::all);
+    CHECK(mlflow_job_sync(folders, server).outcome == Outcome::all);
   }
   CHECK(server.run().sent_twice == 0);
 }

@@ -55,14 +55,14 @@ Measurement measured() {
   return measurement;
 }
 
-std::string json_of(const Measurements& measurements) {
+std::string results_file_json_of(const Measurements& measurements) {
   takt::RunInfo run;
   run.id = "net-1";
   run.world_size = 2;
   return takt::detail::measurements_json(run, measurements);
 }
-std::string json_of(const Measurement& measurement) {
-  return json_of({std::make_shared<const Measurement>(measurement)});
+std::string results_file_json_of(const Measurement& measurement) {
+  return results_file_json_of({std::make_shared<const Measurement>(measurement)});
 }
 
 Measurements parsed(const std::string& text) {
@@ -77,17 +77,17 @@ std::string told(const Measurements& measurements) {
 }  // namespace
 
 TEST_CASE("Results file: what is written is read again, and says the same") {
-  const std::string text = json_of(measured());
+  const std::string text = results_file_json_of(measured());
   const Measurements again = parsed(text);
   REQUIRE(again.size() == 1);
-  CHECK(json_of(again) == text);
+  CHECK(results_file_json_of(again) == text);
 }
 
 TEST_CASE("Results file: single runs are passed over") {
   Measurement with_runs = measured();
   with_runs.runs.resize(10);
   with_runs.runs_left_out = 0;
-  const Measurements again = parsed(json_of(with_runs));
+  const Measurements again = parsed(results_file_json_of(with_runs));
   REQUIRE(again.size() == 1);
   CHECK(again[0]->runs.empty());
   CHECK(again[0]->runs_left_out == 10);
@@ -135,7 +135,7 @@ TEST_CASE("Results file: what is no such document is an error that says what it 
 }
 
 TEST_CASE("Results file: a file with bytes that somebody has changed never ends the command") {
-  const std::string text = json_of(measured());
+  const std::string text = results_file_json_of(measured());
   takt_test::Random random(takt_test::test_seed());
   for (int each = 0; each < takt_test::scaled(2000); ++each) {
     std::string damaged = text.substr(0, each % 3 == 0 ? random.below(text.size()) : text.size());
@@ -149,7 +149,7 @@ TEST_CASE("Results file: a file with bytes that somebody has changed never ends 
 
 TEST_CASE("Results file: more than 1 000 measurements are not taken") {
   const Measurements many(1001, std::make_shared<const Measurement>(measured()));
-  CHECK(parsed(json_of(many)).size() == 1000);
+  CHECK(parsed(results_file_json_of(many)).size() == 1000);
 }
 
 TEST_CASE("Results file: no link is followed, and nothing is read that is too large") {
@@ -157,7 +157,7 @@ TEST_CASE("Results file: no link is followed, and nothing is read that is too la
   std::string error;
   CHECK(read_results(scratch.path(""), error).empty());
   CHECK(error.empty());
-  takt_test::write_text(scratch.path("elsewhere"), json_of(measured()));
+  takt_test::write_text(scratch.path("elsewhere"), results_file_json_of(measured()));
   REQUIRE(::symlink(scratch.path("elsewhere").c_str(), scratch.path("results.json").c_str()) == 0);
   CHECK(read_results(scratch.path(""), error).empty());
   CHECK(contains(error, "cannot be read"));
@@ -166,7 +166,7 @@ TEST_CASE("Results file: no link is followed, and nothing is read that is too la
   error.clear();
   CHECK(read_results(scratch.path(""), error).empty());
   CHECK(contains(error, "cannot be read"));
-  takt_test::write_text(scratch.path("results.json"), json_of(measured()));
+  takt_test::write_text(scratch.path("results.json"), results_file_json_of(measured()));
   error.clear();
   CHECK(read_results(scratch.path(""), error).size() == 1);
   CHECK(error.empty());

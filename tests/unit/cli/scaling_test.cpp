@@ -41,7 +41,7 @@ struct Job {
 };
 
 /// One rank of a job of `ranks` at so many samples in 100 steps, which take it `period_ns`.
-Snapshot rank_of(const std::string& id, const Job& job, int rank) {
+Snapshot scaling_rank_of(const std::string& id, const Job& job, int rank) {
   Snapshot snapshot;
   snapshot.run.id = id;
   snapshot.run.rank = rank;
@@ -73,7 +73,7 @@ std::string write_job(const Scratch& scratch, const std::string& id, const Job& 
   for (int rank = 0; rank < job.ranks - job.left_out; ++rank) {
     const std::string folder = run + "/rank-" + std::to_string(rank) + "-" + std::to_string(job.attempt);
     REQUIRE(::mkdir(folder.c_str(), 0700) == 0);
-    const Snapshot snapshot = rank_of(id, job, rank);
+    const Snapshot snapshot = scaling_rank_of(id, job, rank);
     takt::detail::JournalExporter exporter(folder, plain_journal());
     Snapshot beginning;
     beginning.run = snapshot.run;
@@ -83,9 +83,9 @@ std::string write_job(const Scratch& scratch, const std::string& id, const Job& 
   return run;
 }
 
-std::vector<JobRun> read(const std::vector<std::string>& folders) { return read_job_runs(folders).runs; }
+std::vector<JobRun> scaling_read(const std::vector<std::string>& folders) { return read_job_runs(folders).runs; }
 
-std::string table_of(const ScalingReport& report) {
+std::string scaling_table_of(const ScalingReport& report) {
   return takt::cli::scaling_table(report, takt::detail::Page(1000, false));
 }
 
@@ -105,8 +105,8 @@ std::string what_is_wrong(const ScalingRuns& runs) {
 TEST_CASE("takt scaling: the weak efficiency of the SC21 tutorial comes out of its journals") {
   const Scratch scratch;
   const ScalingReport report =
-      scaling_report_of({read({write_job(scratch, "all", {32, 32 * 20'656, 0, 0, 12'785'000'000}),
-                               write_job(scratch, "node", {1, 20'656})}),
+      scaling_report_of({scaling_read({write_job(scratch, "all", {32, 32 * 20'656, 0, 0, 12'785'000'000}),
+                                       write_job(scratch, "node", {1, 20'656})}),
                          {},
                          {},
                          Scaling::unclear});
@@ -119,7 +119,7 @@ TEST_CASE("takt scaling: the weak efficiency of the SC21 tutorial comes out of i
   CHECK(document["runs"][1]["speed_up"].get<double>() == Approx(32 * 0.78).margin(0.2));
   CHECK(document["runs"][1]["job_efficiency"]["communication"].get<double>() == Approx(800.0 / 900));
   CHECK(document["runs"][1]["items_per_s_interval"][0].get<double>() == Approx(0.99 * 51'700).epsilon(1e-3));
-  const std::string table = table_of(report);
+  const std::string table = scaling_table_of(report);
   CHECK(line_mentions(table, {"Batch", "weak", "207"}));
   CHECK(line_mentions(table, {"run", "ranks", "samples/s", "95 % interval"}));
   CHECK(line_mentions(table,
@@ -129,10 +129,11 @@ TEST_CASE("takt scaling: the weak efficiency of the SC21 tutorial comes out of i
 TEST_CASE("takt scaling: the overheads of the SC21 tutorial, of one size, in both forms") {
   const Scratch scratch;
   const auto overhead_of = [&](const std::string& name, std::uint64_t rate, std::uint64_t without) {
-    const ScalingReport report = scaling_report_of({read({write_job(scratch, name, {4, rate * 4})}),
-                                                    {},
-                                                    read({write_job(scratch, name + "-alone", {4, without * 4})}),
-                                                    Scaling::unclear});
+    const ScalingReport report =
+        scaling_report_of({scaling_read({write_job(scratch, name, {4, rate * 4})}),
+                           {},
+                           scaling_read({write_job(scratch, name + "-alone", {4, without * 4})}),
+                           Scaling::unclear});
     return json_of(report)["runs"][0]["without_communication"];
   };
   const nlohmann::json small = overhead_of("64", 68'000, 91'000);
@@ -141,12 +142,12 @@ TEST_CASE("takt scaling: the overheads of the SC21 tutorial, of one size, in bot
   const nlohmann::json large = overhead_of("128", 86'500, 98'500);
   CHECK(large["share"].get<double>() == Approx(0.12).margin(0.005));
   CHECK(large["lengthening"].get<double>() == Approx(0.14).margin(0.005));
-  const ScalingReport stall = scaling_report_of({read({write_job(scratch, "full", {4, 51'700 * 4})}),
-                                                 read({write_job(scratch, "synthetic", {4, 68'000 * 4})}),
+  const ScalingReport stall = scaling_report_of({scaling_read({write_job(scratch, "full", {4, 51'700 * 4})}),
+                                                 scaling_read({write_job(scratch, "synthetic", {4, 68'000 * 4})}),
                                                  {},
                                                  Scaling::unclear});
   CHECK(json_of(stall)["runs"][0]["without_loader"]["data_stall"].get<double>() == Approx(0.24).margin(0.005));
-  CHECK(line_mentions(table_of(stall), {"4 ranks", "24.0 %"}));
+  CHECK(line_mentions(scaling_table_of(stall), {"4 ranks", "24.0 %"}));
   CHECK(
       contains(takt::cli::scaling_csv(stall), "\nfull,4,0,Batch,100,206800,10000000000,20680,20473.2,20886.8,1,1,1,"));
   CHECK(contains(takt::cli::scaling_csv(stall), ",0.2397058823529412,,\n"));
@@ -154,32 +155,35 @@ TEST_CASE("takt scaling: the overheads of the SC21 tutorial, of one size, in bot
 
 TEST_CASE("takt scaling: weak and strong are told by the samples a step, and a wish that says otherwise is told") {
   const Scratch scratch;
-  const std::vector<JobRun> weak = read({write_job(scratch, "1", {1, 6400}), write_job(scratch, "4", {4, 25'600})});
+  const std::vector<JobRun> weak =
+      scaling_read({write_job(scratch, "1", {1, 6400}), write_job(scratch, "4", {4, 25'600})});
   CHECK(scaling_report_of({weak, {}, {}, Scaling::unclear}).scaling == Scaling::weak);
   CHECK(scaling_report_of({weak, {}, {}, Scaling::unclear}).remarks.empty());
   const ScalingReport wished = scaling_report_of({weak, {}, {}, Scaling::strong});
   CHECK(wished.scaling == Scaling::strong);
   REQUIRE(wished.remarks.size() == 1);
   CHECK(mentions(wished.remarks[0], {"weak", "strong"}));
-  const std::vector<JobRun> neither = read({write_job(scratch, "a", {1, 6400}), write_job(scratch, "b", {4, 12'800})});
+  const std::vector<JobRun> neither =
+      scaling_read({write_job(scratch, "a", {1, 6400}), write_job(scratch, "b", {4, 12'800})});
   CHECK(contains(scaling_report_of({neither, {}, {}, Scaling::unclear}).remarks.at(0), "--weak or --strong"));
   CHECK(scaling_report_of({neither, {}, {}, Scaling::weak}).remarks.empty());
 }
 
 TEST_CASE("takt scaling: one size alone, and a run without samples, are refused with what to do") {
   const Scratch scratch;
-  const std::vector<JobRun> one = read({write_job(scratch, "1", {2, 6400}), write_job(scratch, "2", {2, 6400})});
+  const std::vector<JobRun> one =
+      scaling_read({write_job(scratch, "1", {2, 6400}), write_job(scratch, "2", {2, 6400})});
   CHECK(mentions(what_is_wrong({one, {}, {}, Scaling::unclear}), {"2 ranks"}));
   const std::string without_items = write_job(scratch, "none", {2, 0});
-  CHECK_THROWS_WITH(read({without_items}),
+  CHECK_THROWS_WITH(scaling_read({without_items}),
                     Catch::Matchers::Contains("run none") && Catch::Matchers::Contains("items(n)"));
 }
 
 TEST_CASE("takt scaling: of two runs of the smallest size the first named is the one that others are compared with") {
   const Scratch scratch;
   const ScalingReport report =
-      scaling_report_of({read({write_job(scratch, "large", {4, 20'000}), write_job(scratch, "b", {2, 10'000}),
-                               write_job(scratch, "a", {2, 5000})}),
+      scaling_report_of({scaling_read({write_job(scratch, "large", {4, 20'000}), write_job(scratch, "b", {2, 10'000}),
+                                       write_job(scratch, "a", {2, 5000})}),
                          {},
                          {},
                          Scaling::unclear});
@@ -192,11 +196,12 @@ TEST_CASE("takt scaling: of two runs of the smallest size the first named is the
 
 TEST_CASE("takt scaling: runs without a loader stand beside those of their size, and what has none is told") {
   const Scratch scratch;
-  const std::vector<JobRun> runs = read({write_job(scratch, "1", {1, 6400}), write_job(scratch, "4", {4, 25'600})});
+  const std::vector<JobRun> runs =
+      scaling_read({write_job(scratch, "1", {1, 6400}), write_job(scratch, "4", {4, 25'600})});
   const ScalingReport report =
       scaling_report_of({runs,
-                         read({write_job(scratch, "4s", {4, 51'200}), write_job(scratch, "8s", {8, 51'200}),
-                               write_job(scratch, "4t", {4, 51'200})}),
+                         scaling_read({write_job(scratch, "4s", {4, 51'200}), write_job(scratch, "8s", {8, 51'200}),
+                                       write_job(scratch, "4t", {4, 51'200})}),
                          {},
                          Scaling::unclear});
   CHECK_FALSE(report.lines[0].without_loader.has_value());
@@ -210,11 +215,11 @@ TEST_CASE("takt scaling: runs without a loader stand beside those of their size,
 TEST_CASE("takt scaling: the golden text holds the table and each kind of line") {
   const Scratch scratch;
   const ScalingReport report =
-      scaling_report_of({read({write_job(scratch, "large", {4, 20'000, 1}), write_job(scratch, "b", {2, 10'000}),
-                               write_job(scratch, "a", {2, 5000})}),
-                         read({write_job(scratch, "4s", {4, 51'200}), write_job(scratch, "8s", {8, 51'200}),
-                               write_job(scratch, "4t", {4, 51'200})}),
-                         read({write_job(scratch, "alone", {4, 40'000})}), Scaling::strong});
+      scaling_report_of({scaling_read({write_job(scratch, "large", {4, 20'000, 1}),
+                                       write_job(scratch, "b", {2, 10'000}), write_job(scratch, "a", {2, 5000})}),
+                         scaling_read({write_job(scratch, "4s", {4, 51'200}), write_job(scratch, "8s", {8, 51'200}),
+                                       write_job(scratch, "4t", {4, 51'200})}),
+                         scaling_read({write_job(scratch, "alone", {4, 40'000})}), Scaling::strong});
   std::string text = takt::cli::scaling_table(report, takt::detail::Page(100, false));
   for (const std::string& remark : report.remarks) { text += remark + "\n"; }
   takt_test::check_golden("scaling.txt", text);
@@ -222,13 +227,13 @@ TEST_CASE("takt scaling: the golden text holds the table and each kind of line")
 
 TEST_CASE("takt scaling: a job counts with its ranks, those without a journal too, and with its newest attempt") {
   const Scratch scratch;
-  const std::vector<JobRun> cut = read({write_job(scratch, "cut", {4, 25'600, 1})});
+  const std::vector<JobRun> cut = scaling_read({write_job(scratch, "cut", {4, 25'600, 1})});
   REQUIRE(cut.size() == 1);
   CHECK(cut[0].ranks == 4);
   CHECK(cut[0].missing == 1);
   CHECK(cut[0].throughput.items == 19'200);
   write_job(scratch, "again", {4, 25'600});
-  const std::vector<JobRun> again = read({write_job(scratch, "again", {2, 6400, 0, 1})});
+  const std::vector<JobRun> again = scaling_read({write_job(scratch, "again", {2, 6400, 0, 1})});
   REQUIRE(again.size() == 1);
   CHECK(again[0].ranks == 2);
   CHECK(again[0].missing == 0);

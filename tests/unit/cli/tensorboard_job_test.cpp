@@ -19,7 +19,7 @@ Synced sync(const RankFolders& folders) {
   return takt::cli::open_tensorboard({})(folders.folder(0), [](std::uint64_t, std::uint64_t) {});
 }
 
-std::string file_of(const RankFolders& folders) {
+std::string tensorboard_job_file_of(const RankFolders& folders) {
   return folders.folder(0) + "/tensorboard/" + takt::detail::tensorboard_file(snapshot_of_rank(0, 4).run, false);
 }
 
@@ -30,9 +30,9 @@ TEST_CASE("TensorBoard over ranks: takt sync writes them once, and again where m
   const Synced first = sync(folders);
   CHECK(first.status == 0);
   CHECK(contains(first.remark, "1 of 4"));
-  const std::string ranks = file_of(folders) + "-total-ranks-";
+  const std::string ranks = tensorboard_job_file_of(folders) + "-total-ranks-";
   CHECK(contains(read_text(ranks + "0000003"), "total/ranks/time/Batch/Backward/slowest_rank"));
-  const std::string events = read_text(file_of(folders));
+  const std::string events = read_text(tensorboard_job_file_of(folders));
   CHECK_FALSE(contains(events, "total/ranks"));
   folders.add(3);
   CHECK(sync(folders).remark.empty());
@@ -44,7 +44,7 @@ TEST_CASE("TensorBoard over ranks: takt sync writes them once, and again where m
   std::filesystem::remove_all(folders.folder(2));
   CHECK(sync(folders).status == 0);
   CHECK_FALSE(exists(ranks + "0000002"));
-  CHECK(read_text(file_of(folders)) == events);
+  CHECK(read_text(tensorboard_job_file_of(folders)) == events);
 }
 
 TEST_CASE("TensorBoard over ranks: while a rank runs there are none, and the status says so") {
@@ -53,5 +53,5 @@ TEST_CASE("TensorBoard over ranks: while a rank runs there are none, and the sta
   const Synced synced = sync(folders);
   CHECK(synced.status == takt::cli::kRemains);
   CHECK(contains(synced.remark, "ranks 3"));
-  CHECK_FALSE(exists(file_of(folders) + "-total-ranks-0000003"));
+  CHECK_FALSE(exists(tensorboard_job_file_of(folders) + "-total-ranks-0000003"));
 }

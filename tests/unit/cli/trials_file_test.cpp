@@ -61,14 +61,14 @@ TrialResults sample() {
   return results;
 }
 
-std::string json_of(const TrialResults& results) {
+std::string trials_file_json_of(const TrialResults& results) {
   takt::RunInfo run;
   run.id = "digits-1";
   run.world_size = 4;
   return takt::detail::trials_json(run, results);
 }
 
-std::shared_ptr<const TrialResults> parsed(const std::string& text) {
+std::shared_ptr<const TrialResults> trials_file_parsed(const std::string& text) {
   std::string error;
   return parse_trials(text, error);
 }
@@ -77,14 +77,14 @@ std::shared_ptr<const TrialResults> parsed(const std::string& text) {
 
 TEST_CASE("Trials file: what is written is read again, and says the same") {
   const TrialResults results = sample();
-  const std::string text = json_of(results);
-  const auto again = parsed(text);
+  const std::string text = trials_file_json_of(results);
+  const auto again = trials_file_parsed(text);
   REQUIRE(again != nullptr);
-  REQUIRE(json_of(*again) == text);
+  REQUIRE(trials_file_json_of(*again) == text);
   REQUIRE(again->untold == results.untold);
   TrialResults nothing;
   takt::detail::conclude_trials(nothing);
-  REQUIRE(json_of(*parsed(json_of(nothing))) == json_of(nothing));
+  REQUIRE(trials_file_json_of(*trials_file_parsed(trials_file_json_of(nothing))) == trials_file_json_of(nothing));
 }
 
 TEST_CASE("Trials file: what is no such document is told, whatever it is") {
@@ -101,13 +101,13 @@ TEST_CASE("Trials file: what is no such document is told, whatever it is") {
 }
 
 TEST_CASE("Trials file: members of other types, and figures that cannot be, are as if they were not there") {
-  const auto results = parsed(
+  const auto results = trials_file_parsed(
       "{\"schema\":\"takt-trials/1\",\"unit\":[1],\"took_ns\":-5,\"streams\":\"many\",\"went_on\":1,\"cut\":{},"
       "\"kinds\":[7,{\"kind\":\"FULL\",\"trials\":-1,\"per_s\":1e999,\"low\":5,\"high\":\"x\",\"ns\":1.5},"
       "{\"kind\":\"IO\",\"trials\":3,\"per_s\":10,\"low\":11,\"high\":12,\"begin_unix_ns\":18446744073709551615},"
       "{\"kind\":\"OTHER\"}],\"finding\":{\"sentence\":\"trust me\"}}");
   REQUIRE(results == nullptr);  // 1e999 is no number of JSON's that there is room for
-  const auto without = parsed(
+  const auto without = trials_file_parsed(
       "{\"schema\":\"takt-trials/1\",\"unit\":[1],\"took_ns\":-5,\"streams\":\"many\",\"went_on\":1,\"cut\":{},"
       "\"kinds\":[7,{\"kind\":\"FULL\",\"trials\":-1,\"per_s\":-3,\"low\":5,\"high\":\"x\",\"ns\":1.5},"
       "{\"kind\":\"IO\",\"trials\":3,\"per_s\":10,\"low\":11,\"high\":12,\"begin_unix_ns\":18446744073709551615},"
@@ -131,7 +131,7 @@ TEST_CASE("Trials file: one that is not there is none, and links are not followe
   std::string error;
   REQUIRE(read_trials(scratch.path(""), error) == nullptr);
   REQUIRE(error.empty());
-  takt_test::write_text(scratch.path("elsewhere"), json_of(sample()));
+  takt_test::write_text(scratch.path("elsewhere"), trials_file_json_of(sample()));
   REQUIRE(::symlink(scratch.path("elsewhere").c_str(), scratch.path("trials.json").c_str()) == 0);
   REQUIRE(read_trials(scratch.path(""), error) == nullptr);
   REQUIRE(contains(error, "symbolic link"));
@@ -140,7 +140,7 @@ TEST_CASE("Trials file: one that is not there is none, and links are not followe
   error.clear();
   REQUIRE(read_trials(scratch.path(""), error) == nullptr);
   REQUIRE_FALSE(error.empty());
-  takt_test::write_text(scratch.path("trials.json"), json_of(sample()));
+  takt_test::write_text(scratch.path("trials.json"), trials_file_json_of(sample()));
   REQUIRE(read_trials(scratch.path(""), error) != nullptr);
 }
 

@@ -37,8 +37,8 @@ namespace {
 const char* const kMax = "total/ranks/time/Batch/Backward/max_s";
 
 /// Four ranks, and what rank 0 tells W&B.
-struct Rig {
-  explicit Rig(int ranks = 4) : folders(4, ranks) {
+struct WandbJobRig {
+  explicit WandbJobRig(int ranks = 4) : folders(4, ranks) {
     options.directory = folders.scratch().path("");
     options.silent = true;
     options.mode = WandbMode::offline;
@@ -81,8 +81,8 @@ struct Rig {
 };
 
 /// What a log says; its records and rows are numbered one after the other.
-struct Log {
-  explicit Log(const std::string& file) {
+struct WandbJobLog {
+  explicit WandbJobLog(const std::string& file) {
     std::int64_t number = 0;
     for (const std::string& bytes : wandb_log_records(read_text(file))) {
       const WandbMessage record(bytes);
@@ -112,9 +112,9 @@ using Values = std::vector<std::string>;
 }  // namespace
 
 TEST_CASE("W&B over ranks: takt sync writes how the ranks lie, and a second time nothing") {
-  Rig rig;
+  WandbJobRig rig;
   CHECK(rig.sync().outcome == Outcome::written);
-  const Log log(rig.log_file());
+  const WandbJobLog log(rig.log_file());
   CHECK(log.values.at(kMax) == Values{"13.0"});
   CHECK(log.values.at("total/ranks/time/Batch/ns::f<int>/ranks") == Values{"4.0"});
   CHECK(log.summary.at("total/ranks/time/Batch/Backward/slowest_rank") == "3.0");
@@ -127,9 +127,9 @@ TEST_CASE("W&B over ranks: takt sync writes how the ranks lie, and a second time
 }
 
 TEST_CASE("W&B over ranks: what rank 0 has written of all of them takt sync does not write") {
-  Rig rig;
+  WandbJobRig rig;
   CHECK(rig.end_live(shared_job(4)));
-  const Log log(rig.log_file());
+  const WandbJobLog log(rig.log_file());
   CHECK(log.values.at("total/ranks/time/Batch/Forward/max_s") == Values{"10.0"});
   CHECK(log.summary.at("takt/ranks") == R"("4 of 4")");
   const std::string before = read_text(rig.log_file());
@@ -141,13 +141,13 @@ TEST_CASE("W&B over ranks: what rank 0 has written of all of them takt sync does
 
 TEST_CASE("W&B over ranks: a log that has its end gets them before it") {
   const support::CaughtFaults faults;
-  Rig rig;
+  WandbJobRig rig;
   const bool fewer = GENERATE(false, true);
   CHECK(rig.end_live(fewer ? shared_job(3, {3}) : nullptr));
-  const Log before(rig.log_file());
+  const WandbJobLog before(rig.log_file());
   CHECK(before.values.count(kMax) == 0);
   CHECK(rig.sync().outcome == Outcome::written);
-  const Log log(rig.log_file());
+  const WandbJobLog log(rig.log_file());
   CHECK(log.exits == 1);
   CHECK(log.rows == before.rows + 1);
   CHECK(log.files == before.files);
@@ -173,13 +173,13 @@ TEST_CASE("W&B over ranks: a log that has its end gets them before it") {
 }
 
 TEST_CASE("W&B over ranks: whoever is killed before the new end is there is gone on with") {
-  Rig rig;
+  WandbJobRig rig;
   CHECK(rig.end_live(nullptr));
   takt::detail::WandbCursor cursor;
   const std::string file = takt::detail::kWandb.cursor_file(rig.folders.folder(0));
   {
     // What is there when the cursor says that the end is taken back, and the log has it still.
-    Rig other;
+    WandbJobRig other;
     takt::detail::WandbRun run(other.options);
     run.keep_cursor(file);
     REQUIRE(takt::detail::parse_wandb_cursor(read_text(file), cursor));
@@ -191,14 +191,14 @@ TEST_CASE("W&B over ranks: whoever is killed before the new end is there is gone
   REQUIRE(takt::detail::parse_wandb_cursor(read_text(file), cursor));
   CHECK_FALSE(cursor.ended);
   CHECK(rig.sync().outcome == Outcome::written);
-  const Log log(rig.log_file());
+  const WandbJobLog log(rig.log_file());
   CHECK(log.exits == 1);
   CHECK(log.values.at(kMax) == Values{"13.0"});
   CHECK(log.summary.count("total/wall_s") == 1);
 }
 
 TEST_CASE("W&B over ranks: shown twice, the last snapshot has its figures in the log once") {
-  Rig rig;
+  WandbJobRig rig;
   takt::detail::WandbRun run(rig.options);
   Snapshot snapshot = snapshot_of_rank(0, 4);
   for (const std::uint32_t ranks : {3U, 3U, 2U}) {
@@ -206,11 +206,11 @@ TEST_CASE("W&B over ranks: shown twice, the last snapshot has its figures in the
     CHECK(run.take(snapshot));
     CHECK(run.take_job(snapshot));
   }
-  CHECK(Log(rig.log_file()).values.at("total/job/world_size") == Values{"3.0"});
+  CHECK(WandbJobLog(rig.log_file()).values.at("total/job/world_size") == Values{"3.0"});
 }
 
 TEST_CASE("W&B over ranks: a log that wandb sync has uploaded stays as it is") {
-  Rig rig;
+  WandbJobRig rig;
   CHECK(rig.end_live(nullptr));
   const std::string before = read_text(rig.log_file());
   write_text(rig.log_file() + ".synced", "");
@@ -222,7 +222,7 @@ TEST_CASE("W&B over ranks: a log that wandb sync has uploaded stays as it is") {
 }
 
 TEST_CASE("W&B over ranks: to a run that was sent whole they are added where there is a key", "[timed]") {
-  Rig rig;
+  WandbJobRig rig;
   FakeWandb server;
   rig.use(server);
   CHECK(rig.end_live(nullptr));
@@ -248,23 +248,23 @@ TEST_CASE("W&B over ranks: to a run that was sent whole they are added where the
 }
 
 TEST_CASE("W&B over ranks: takt sync gives the log no end while a rank still runs, and is not done") {
-  Rig rig(3);
+  WandbJobRig rig(3);
   rig.folders.add(3, RankState::runs);
   const bool by_rank_0 = GENERATE(false, true);  // it has written the end of its own
   if (by_rank_0) { CHECK(rig.end_live(nullptr)); }
   const WandbDelivered first = rig.sync();
   CHECK(first.outcome == Outcome::so_far);
   CHECK(contains(first.remark, "ranks 3"));
-  CHECK(Log(rig.log_file()).exits == (by_rank_0 ? 1 : 0));
+  CHECK(WandbJobLog(rig.log_file()).exits == (by_rank_0 ? 1 : 0));
   rig.folders.add(3);
   CHECK(rig.sync().outcome == Outcome::written);
-  const Log log(rig.log_file());
+  const WandbJobLog log(rig.log_file());
   CHECK(log.exits == 1);
   CHECK(log.values.at(kMax) == Values{"13.0"});
 }
 
 TEST_CASE("W&B over ranks: a cursor of a version that knew none is gone on with") {
-  Rig rig;
+  WandbJobRig rig;
   REQUIRE(rig.sync().outcome == Outcome::written);
   const std::string file = takt::detail::kWandb.cursor_file(rig.folders.folder(0));
   nlohmann::ordered_json cursor = nlohmann::ordered_json::parse(read_text(file));
@@ -272,5 +272,5 @@ TEST_CASE("W&B over ranks: a cursor of a version that knew none is gone on with"
   cursor.erase("job_ranks");
   write_text(file, cursor.dump());
   CHECK(rig.sync().outcome == Outcome::written);
-  CHECK(Log(rig.log_file()).values.at(kMax) == Values{"13.0", "13.0"});
+  CHECK(WandbJobLog(rig.log_file()).values.at(kMax) == Values{"13.0", "13.0"});
 }

@@ -17,7 +17,7 @@ using takt::Finding;
 namespace {
 
 /// A run of two regions that take `step` ns together; runs of one side differ a little.
-ComparedRun run_of(int number, double step) {
+ComparedRun comparison_run_of(int number, double step) {
   ComparedRun run;
   run.name = "run-" + std::to_string(number);
   run.start_unix_ns = number;
@@ -44,13 +44,13 @@ struct Sides {
 Sides sides_of(double base, double now, int runs = 3) {
   Sides sides;
   for (int number = 0; number < runs; ++number) {
-    sides.base.push_back(run_of(2 * number, base));
-    sides.now.push_back(run_of(2 * number + 1, now));
+    sides.base.push_back(comparison_run_of(2 * number, base));
+    sides.now.push_back(comparison_run_of(2 * number + 1, now));
   }
   return sides;
 }
 
-Comparison compared(const Sides& sides, const std::vector<std::string>& gates = {}) {
+Comparison comparison_compared(const Sides& sides, const std::vector<std::string>& gates = {}) {
   ComparisonWishes wishes;
   wishes.has_gate = true;
   wishes.threshold = 0.02;
@@ -77,7 +77,7 @@ using takt_test::mentions;
 }  // namespace
 
 TEST_CASE("Comparison: a step that takes five percent more is a regression, and its region is marked") {
-  const Comparison comparison = compared(sides_of(1000, 1050));
+  const Comparison comparison = comparison_compared(sides_of(1000, 1050));
   CHECK(comparison.answer == Answer::regression);
   CHECK(region(comparison, kStepRegion).mark == ChangeMark::slower);
   CHECK(region(comparison, "Batch/A").mark == ChangeMark::slower);
@@ -87,20 +87,20 @@ TEST_CASE("Comparison: a step that takes five percent more is a regression, and 
   CHECK(comparison.obstacles.empty());
   CHECK(comparison.differences.empty());
   CHECK(comparison.findings.empty());
-  CHECK(region(compared(sides_of(1050, 1000)), "Batch/A").mark == ChangeMark::faster);
+  CHECK(region(comparison_compared(sides_of(1050, 1000)), "Batch/A").mark == ChangeMark::faster);
 }
 
 TEST_CASE("Comparison: the gate judges what it is told to, and the worst answer is that of all") {
   const Sides sides = sides_of(1000, 1050, 5);
-  CHECK(compared(sides, {"Batch/B"}).answer == Answer::no_regression);
-  CHECK(compared(sides, {"Batch/B", "Batch/A"}).answer == Answer::regression);
-  CHECK(compared(sides_of(1000, 1000, 5)).answer == Answer::no_regression);
+  CHECK(comparison_compared(sides, {"Batch/B"}).answer == Answer::no_regression);
+  CHECK(comparison_compared(sides, {"Batch/B", "Batch/A"}).answer == Answer::regression);
+  CHECK(comparison_compared(sides_of(1000, 1000, 5)).answer == Answer::no_regression);
 }
 
 TEST_CASE("Comparison: a gate over a region that is not in all runs is no pass") {
   Sides sides = sides_of(1000, 1000, 5);
   sides.now[1].regions.erase("Batch/B");
-  const Comparison comparison = compared(sides, {"Batch/B"});
+  const Comparison comparison = comparison_compared(sides, {"Batch/B"});
   CHECK(comparison.answer == Answer::inconclusive);
   CHECK(kinds(comparison.findings) == Kinds{"sometimes_region", "gate_without_region"});
   CHECK(comparison.obstacles.empty());
@@ -113,7 +113,7 @@ TEST_CASE("Comparison: regions that one side lacks, and other ranks, are obstacl
     run.regions.erase("Batch/B");
     run.world_size = run.ranks = 2;
   }
-  const Comparison comparison = compared(sides);
+  const Comparison comparison = comparison_compared(sides);
   CHECK(kinds(comparison.obstacles) == Kinds{"other_world_size", "missing_region", "new_region"});
   CHECK(kinds(comparison.findings) == Kinds{"missing_region", "new_region"});
 }
@@ -121,7 +121,7 @@ TEST_CASE("Comparison: regions that one side lacks, and other ranks, are obstacl
 TEST_CASE("Comparison: runs of one side that differ in ranks are an obstacle, too") {
   Sides sides = sides_of(1000, 1000);
   for (ComparedRun* each : {&sides.base[0], &sides.now[0]}) { each->world_size = each->ranks = 2; }
-  CHECK(kinds(compared(sides).obstacles) == Kinds{"other_world_size"});
+  CHECK(kinds(comparison_compared(sides).obstacles) == Kinds{"other_world_size"});
 }
 
 TEST_CASE("Comparison: what differs besides is told: facts, states, ranks without a journal, the order") {
@@ -132,7 +132,7 @@ TEST_CASE("Comparison: what differs besides is told: facts, states, ranks withou
   }
   sides.now[0].state = "died";
   sides.now[0].ranks = 0;
-  const Comparison comparison = compared(sides);
+  const Comparison comparison = comparison_compared(sides);
   CHECK(kinds(comparison.differences) == Kinds{"other_fact", "not_finished", "not_in_turn"});
   CHECK(mentions(comparison.differences[0].sentence, {"parameter batch", "32"}));
   CHECK(kinds(comparison.obstacles) == Kinds{"missing_ranks"});  // the slowest one may be what lacks
@@ -141,7 +141,7 @@ TEST_CASE("Comparison: what differs besides is told: facts, states, ranks withou
 TEST_CASE("Comparison: another Batch as the step is an obstacle") {
   Sides sides = sides_of(1000, 1000);
   sides.now[1].step_path = "Epoch/Validation";
-  const Comparison comparison = compared(sides);
+  const Comparison comparison = comparison_compared(sides);
   REQUIRE(kinds(comparison.obstacles) == Kinds{"other_step"});
   CHECK(mentions(comparison.obstacles[0].sentence, {"Epoch/Validation"}));
 }
@@ -153,7 +153,7 @@ TEST_CASE("Comparison: other calls and items a step, and losses, are findings") 
     run.items_a_step = 32;
     run.losses["no_place"] = 2;
   }
-  const Comparison comparison = compared(sides);
+  const Comparison comparison = comparison_compared(sides);
   CHECK(kinds(comparison.findings) == Kinds{"other_calls", "other_items", "losses"});
   CHECK(mentions(comparison.findings[0].sentence, {"Batch/B", "3", "2"}));
   CHECK(comparison.findings[2].evidence[1].value == 6);
@@ -161,7 +161,7 @@ TEST_CASE("Comparison: other calls and items a step, and losses, are findings") 
 
 TEST_CASE("Comparison: the golden text holds a table and each kind of remark") {
   Sides sides = sides_of(1000, 1100);
-  std::string text = takt::cli::diff_text(compared(sides), "", Page(100, false));
+  std::string text = takt::cli::diff_text(comparison_compared(sides), "", Page(100, false));
   for (ComparedRun& run : sides.now) {
     run.facts["parameter batch"] = "32";
     run.start_unix_ns += 100;
@@ -175,12 +175,12 @@ TEST_CASE("Comparison: the golden text holds a table and each kind of remark") {
   sides.now[0].ranks = 0;
   sides.now[0].world_size = 2;
   sides.now[1].step_path = "Epoch/Validation";
-  text += takt::cli::diff_text(compared(sides), "--gate 2 %", Page(100, false));
+  text += takt::cli::diff_text(comparison_compared(sides), "--gate 2 %", Page(100, false));
   takt_test::check_golden("comparison.txt", text);
 }
 
 TEST_CASE("Comparison: a percentile that is the same in all runs is still known no better than its histogram") {
-  const Comparison comparison = compared(sides_of(1000, 1000));
+  const Comparison comparison = comparison_compared(sides_of(1000, 1000));
   const std::vector<ComparedFigure>& figures = region(comparison, "Batch/A").figures;
   REQUIRE(figures.size() == 2);
   CHECK(figures[1].name == "p50");

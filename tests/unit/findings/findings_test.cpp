@@ -25,7 +25,7 @@ using namespace takt_test;
 
 namespace {
 
-constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr std::int64_t kFindingsSecond = 1'000'000'000;
 
 std::string sentences_of(const Conclusions& said) {
   std::string all;
@@ -82,7 +82,7 @@ struct Case {
   std::vector<Told> told;
 };
 
-void check(const std::vector<Case>& cases) {
+void findings_check(const std::vector<Case>& cases) {
   for (const Case& each : cases) {
     INFO(each.what);
     const Conclusions said = conclusions_of(each.run());
@@ -300,17 +300,17 @@ std::vector<Case> outside_cases() {
 
 std::vector<Case> halt_cases() {
   takt::ProcessTimes waits;
-  waits.waited_ns = 30 * kSecond;
-  waits.cpu_ns = 70 * kSecond;
+  waits.waited_ns = 30 * kFindingsSecond;
+  waits.cpu_ns = 70 * kFindingsSecond;
   waits.processors = 8;
   takt::ProcessTimes fights = waits;
-  fights.cpu_ns = 780 * kSecond;
+  fights.cpu_ns = 780 * kFindingsSecond;
   takt::ProcessTimes stopped;
   stopped.waited_ns = 0;
-  stopped.stopped_ns = 5 * kSecond;
+  stopped.stopped_ns = 5 * kFindingsSecond;
   takt::ProcessTimes slept;
   slept.waited_ns = 0;
-  slept.suspended_ns = 40 * kSecond;
+  slept.suspended_ns = 40 * kFindingsSecond;
   return {
       {"others have the processors", [=] { return with_process(waits); }, {{"processors_busy", {"30.0 s", "100 s"}}}},
       {"its own threads have them",
@@ -361,7 +361,7 @@ std::vector<Case> timing_cases() {
       {"own cost",
        [] {
          Training run;
-         run.run.overhead_ns = 4 * kSecond;
+         run.run.overhead_ns = 4 * kFindingsSecond;
          return run.steps(1000).finish();
        },
        {{"own_cost", {"4.0 %", "Epoch/Batch", "1 000", "100 ms", "every(n)"}}}},
@@ -369,7 +369,7 @@ std::vector<Case> timing_cases() {
        [] {
          Training run;
          takt::Snapshot brief = run.steps(1000).finish();
-         brief.wall_ns = kSecond - 1;
+         brief.wall_ns = kFindingsSecond - 1;
          brief.overhead_ns = brief.uncovered_ns = brief.process.waited_ns = brief.wall_ns / 2;
          return brief;
        },
@@ -386,7 +386,7 @@ std::vector<Case> timing_cases() {
       {"in no region",
        [] {
          Training run;
-         run.run.uncovered_ns = 45 * kSecond;
+         run.run.uncovered_ns = 45 * kFindingsSecond;
          return run.steps(1000).finish();
        },
        {{"uncovered", {"45.0 s", "100 s", "45 %"}}}},
@@ -397,9 +397,9 @@ std::vector<Case> timing_cases() {
          line.device = "cuda";
          line.number = 1;
          line.steps = 990;
-         line.overlap.span_ns = 99 * kSecond;
-         line.overlap.idle_least_ns = 40 * kSecond;
-         line.overlap.io_exposed_ns = 10 * kSecond;
+         line.overlap.span_ns = 99 * kFindingsSecond;
+         line.overlap.idle_least_ns = 40 * kFindingsSecond;
+         line.overlap.io_exposed_ns = 10 * kFindingsSecond;
          run.run.time_lines.push_back(line);
          run.run.devices.push_back({"cuda", "", ""});
          return run.steps(1000).finish();
@@ -429,7 +429,7 @@ std::vector<Abstained> abstained_cases() {
        "uncovered",
        [] {
          Training on_workers;
-         on_workers.run.uncovered_ns = 95 * kSecond;
+         on_workers.run.uncovered_ns = 95 * kFindingsSecond;
          return on_workers.steps(1000).finish();
        },
        {"thread", "Session"}},
@@ -454,11 +454,11 @@ std::vector<Abstained> abstained_cases() {
 
 }  // namespace
 
-TEST_CASE("Findings: what a step is bound by") { check(bound_cases()); }
+TEST_CASE("Findings: what a step is bound by") { findings_check(bound_cases()); }
 
-TEST_CASE("Findings: slow steps") { check(slow_step_cases()); }
+TEST_CASE("Findings: slow steps") { findings_check(slow_step_cases()); }
 
-TEST_CASE("Findings: changes over time") { check(change_cases()); }
+TEST_CASE("Findings: changes over time") { findings_check(change_cases()); }
 
 TEST_CASE("Findings: the interval of a change's cost holds what it costs") {
   int held = 0;
@@ -490,14 +490,14 @@ TEST_CASE("Findings: shares are of the whole run, though its journal tells the t
   CHECK_THAT(said.findings[0].cost->share, Catch::Matchers::WithinAbs(0.023, 0.003));
 }
 
-TEST_CASE("Findings: time outside steps") { check(outside_cases()); }
+TEST_CASE("Findings: time outside steps") { findings_check(outside_cases()); }
 
-TEST_CASE("Findings: a process that does not run") { check(halt_cases()); }
+TEST_CASE("Findings: a process that does not run") { findings_check(halt_cases()); }
 
-TEST_CASE("Findings: what was timed, and how") { check(timing_cases()); }
+TEST_CASE("Findings: what was timed, and how") { findings_check(timing_cases()); }
 
 TEST_CASE("Findings: silence if nothing is wrong") {
-  check({
+  findings_check({
       {"even", [] { return healthy({0.01}); }, {}},
       {"uneven", [] { return healthy({0.2}); }, {}},
       {"alike neighbours",

@@ -64,9 +64,9 @@ bool begins_with(const std::vector<takt::Row>& all, const std::vector<takt::Row>
 }
 
 /// What an ExportWorker does: rows that were answered `retry` are shown again with those that came since.
-class Shown {
+class JournalFaultsShown {
  public:
-  explicit Shown(JournalExporter& writer) : writer_(writer) {}
+  explicit JournalFaultsShown(JournalExporter& writer) : writer_(writer) {}
   ExportResult show(Snapshot snapshot) {
     held_.insert(held_.end(), snapshot.rows.begin(), snapshot.rows.end());
     snapshot.rows = held_;
@@ -284,7 +284,7 @@ TEST_CASE("journal: a full disk that has room again loses nothing") {
   GrowingRun run(test_seed());
   const int failed = in_child([&] {
     JournalExporter writer(scratch.path(""), plain_journal());
-    Shown shown(writer);
+    JournalFaultsShown shown(writer);
     if (shown.show(run.next()) != ExportResult::ok) { return 1; }
     const rlim_t full = read_text(scratch.path(kFirst)).size() + 100;
     limit_file_size(full);
@@ -438,7 +438,7 @@ TEST_CASE("journal: a folder that is taken away is reported once, and nothing is
   const support::CaughtFaults faults;
   const std::string folder = scratch.path("run");
   JournalExporter writer(folder, plain_journal());
-  Shown shown(writer);
+  JournalFaultsShown shown(writer);
   GrowingRun run(test_seed());
   for (int period = 0; period < 10; ++period) { REQUIRE(shown.show(run.next()) == ExportResult::retry); }
   REQUIRE(faults.lines().size() == 1);
@@ -457,7 +457,7 @@ TEST_CASE("journal: a link in the place of a segment is not followed") {
   write_text(scratch.path("mine"), "untouched");
   std::filesystem::create_symlink(scratch.path("mine"), scratch.path(kFirst));
   JournalExporter writer(scratch.path(""), plain_journal());
-  Shown shown(writer);
+  JournalFaultsShown shown(writer);
   GrowingRun run(test_seed());
   CHECK(shown.show(run.next()) == ExportResult::retry);
   CHECK(shown.show(run.next()) == ExportResult::ok);

@@ -41,7 +41,7 @@ takt::TimeLineInfo line_with_waits() {
   return line;
 }
 
-takt::Metric loss_of(std::uint64_t sequence, double value) {
+takt::Metric journal_golden_loss_of(std::uint64_t sequence, double value) {
   takt::Metric metric;
   metric.sequence = sequence;
   metric.name = "loss";
@@ -68,7 +68,7 @@ Snapshot before_the_end() {
   snapshot.time_lines = {line_with_waits()};
   for (std::uint64_t sequence = 0; sequence < 3; ++sequence) {
     add_row(snapshot, 0, sequence).cells = {{2, 1, 11'000'000, takt::Cell::kAbsent}, {4, 2, 900'000, 12'345}};
-    snapshot.metrics.push_back(loss_of(sequence, 0.25));
+    snapshot.metrics.push_back(journal_golden_loss_of(sequence, 0.25));
   }
   takt::Row waiting = add_row(snapshot, 0, 3);
   snapshot.rows.pop_back();
@@ -88,7 +88,7 @@ Snapshot at_the_end() {
   snapshot.early.clear();
   snapshot.rows = {settled};
   add_row(snapshot, 0, 4);
-  snapshot.metrics = {loss_of(3, 0.125)};
+  snapshot.metrics = {journal_golden_loss_of(3, 0.125)};
   snapshot.finished = true;
   snapshot.failed = true;
   snapshot.killed = true;

@@ -20,7 +20,7 @@ std::string data_folder(const char* name) {
   return (std::filesystem::path(__FILE__).parent_path().parent_path().parent_path() / "data" / name).string();
 }
 
-takt::RunInfo run_in(const char* name) {
+takt::RunInfo journal_version_run_in(const char* name) {
   JournalReader reader(data_folder(name));
   Snapshot read;
   REQUIRE(reader.finish(read));
@@ -41,8 +41,8 @@ TEST_CASE("write the golden file of a journal with the version of Takt", "[.gold
 }
 
 TEST_CASE("The version of Takt in a journal: the golden file reads the same for ever, and older ones have none") {
-  CHECK(run_in("journal-version").takt_version == "0.1.0");
-  CHECK(run_in("journal-version").pid_namespace == 4'026'531'836);
-  CHECK(run_in("journal-0.1").takt_version.empty());
-  CHECK(run_in("journal").takt_version.empty());
+  CHECK(journal_version_run_in("journal-version").takt_version == "0.1.0");
+  CHECK(journal_version_run_in("journal-version").pid_namespace == 4'026'531'836);
+  CHECK(journal_version_run_in("journal-0.1").takt_version.empty());
+  CHECK(journal_version_run_in("journal").takt_version.empty());
 }

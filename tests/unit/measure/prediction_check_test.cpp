@@ -21,7 +21,7 @@ constexpr std::size_t kLatency = 0;
 constexpr std::size_t kMemory = 1;
 constexpr std::size_t kEnergy = 2;
 
-std::string refusal_of(const std::string& text) {
+std::string prediction_check_refusal_of(const std::string& text) {
   try {
     read_model_costs(text, "f.csv");
   } catch (const takt::Error& error) { return error.what(); }
@@ -62,9 +62,10 @@ TEST_CASE("Prediction check: without a name in common there is nothing") {
 
 TEST_CASE("Model costs: columns and names that are missing or there twice are refused with their line") {
   for (const char* text : {"latency_ms\n1\n", "name,latency\na,1\n"}) {
-    CHECK(mentions(refusal_of(text), {"f.csv, line 1", "name", "latency_ms", "memory_mb", "energy_j"}));
+    CHECK(
+        mentions(prediction_check_refusal_of(text), {"f.csv, line 1", "name", "latency_ms", "memory_mb", "energy_j"}));
   }
-  CHECK(mentions(refusal_of("name,latency_ms\na,1\n,2\n"), {"f.csv, line 3", "name"}));
-  CHECK(mentions(refusal_of("name,latency_ms\na,1\nb,1\na,2\n"), {"f.csv, line 4", "'a'", "line 2"}));
-  CHECK(mentions(refusal_of("name,latency_ms\na,one\n"), {"f.csv, line 2", "latency_ms", "'one'"}));
+  CHECK(mentions(prediction_check_refusal_of("name,latency_ms\na,1\n,2\n"), {"f.csv, line 3", "name"}));
+  CHECK(mentions(prediction_check_refusal_of("name,latency_ms\na,1\nb,1\na,2\n"), {"f.csv, line 4", "'a'", "line 2"}));
+  CHECK(mentions(prediction_check_refusal_of("name,latency_ms\na,one\n"), {"f.csv, line 2", "latency_ms", "'one'"}));
 }

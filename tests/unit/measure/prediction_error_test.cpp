@@ -17,7 +17,7 @@ namespace {
 
 double percent_of(double predicted, double measured) { return 100 * prediction_error({predicted}, {measured}).mape; }
 
-std::string refusal_of(const std::vector<double>& predicted, const std::vector<double>& measured) {
+std::string prediction_error_refusal_of(const std::vector<double>& predicted, const std::vector<double>& measured) {
   try {
     prediction_error(predicted, measured);
   } catch (const takt::Error& error) { return error.what(); }
@@ -79,13 +79,13 @@ TEST_CASE("prediction_error: the mean, and an interval by Student's t from three
 TEST_CASE("prediction_error: of a measured 0, and of what is no number, nothing can be told") {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double infinity = std::numeric_limits<double>::infinity();
-  CHECK(takt_test::mentions(refusal_of({1, 2}, {1, 0}), {"prediction_error()", "measured[1]", "0"}));
-  CHECK(takt_test::mentions(refusal_of({1}, {-3}), {"measured[0]", "-3"}));
-  CHECK(takt_test::mentions(refusal_of({1}, {nan}), {"measured[0]", "nan"}));
-  CHECK(takt_test::mentions(refusal_of({1}, {infinity}), {"measured[0]", "inf"}));
-  CHECK(takt_test::mentions(refusal_of({nan}, {1}), {"predicted[0]", "nan"}));
-  CHECK(refusal_of({1e300}, {1e-300}).find("predicted[0]") != std::string::npos);
-  CHECK(takt_test::mentions(refusal_of({1}, {1, 2}), {"prediction_error()", "1", "2"}));
-  CHECK(refusal_of({}, {}).find("nothing") != std::string::npos);
+  CHECK(takt_test::mentions(prediction_error_refusal_of({1, 2}, {1, 0}), {"prediction_error()", "measured[1]", "0"}));
+  CHECK(takt_test::mentions(prediction_error_refusal_of({1}, {-3}), {"measured[0]", "-3"}));
+  CHECK(takt_test::mentions(prediction_error_refusal_of({1}, {nan}), {"measured[0]", "nan"}));
+  CHECK(takt_test::mentions(prediction_error_refusal_of({1}, {infinity}), {"measured[0]", "inf"}));
+  CHECK(takt_test::mentions(prediction_error_refusal_of({nan}, {1}), {"predicted[0]", "nan"}));
+  CHECK(prediction_error_refusal_of({1e300}, {1e-300}).find("predicted[0]") != std::string::npos);
+  CHECK(takt_test::mentions(prediction_error_refusal_of({1}, {1, 2}), {"prediction_error()", "1", "2"}));
+  CHECK(prediction_error_refusal_of({}, {}).find("nothing") != std::string::npos);
   CHECK(prediction_error({0}, {2}).mape == Approx(1));
 }

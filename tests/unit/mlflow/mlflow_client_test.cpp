@@ -49,7 +49,7 @@ namespace {
 
 const std::string kRun = R"({"run":{"info":{"run_id":"r1","artifact_uri":"mlflow-artifacts:/0/r1/artifacts"}}})";
 
-SenderTimes quick() {
+SenderTimes mlflow_client_quick() {
   SenderTimes times;
   times.connect = times.total = milliseconds(20'000);
   times.first_wait = milliseconds(2);
@@ -82,7 +82,7 @@ FakeAnswer usual(const FakeRequest& request) {
 }
 
 /// `count` metrics named loss.
-Snapshot with_metrics(std::int64_t count) {
+Snapshot mlflow_client_with_metrics(std::int64_t count) {
   Snapshot snapshot;
   snapshot.run.name = "test";
   for (std::int64_t step = 0; step < count; ++step) {
@@ -103,7 +103,9 @@ std::size_t points_of(const std::string& text) {
       text.begin(), text.end(), [](char each) { return (static_cast<unsigned char>(each) & 0xC0U) != 0x80U; }));
 }
 
-bool deliver(MlflowClient& client, int ms = 60'000) { return client.deliver(steady_clock::now() + milliseconds(ms)); }
+bool mlflow_client_deliver(MlflowClient& client, int ms = 60'000) {
+  return client.deliver(steady_clock::now() + milliseconds(ms));
+}
 
 std::vector<FakeRequest> of(const FakeHttp& server, const char* endpoint) {
   std::vector<FakeRequest> found;
@@ -142,12 +144,13 @@ class FullBacklog {
 };
 
 /// What a server says to every request, and the line that comes of it.
-std::string told_for(const FakeAnswer& answer) {
+std::string mlflow_client_told_for(const FakeAnswer& answer) {
   const support::CaughtFaults faults;
   FakeHttp server([&](const FakeRequest&) { return answer; });
-  MlflowClient client(options_for(server), quick());
-  client.take(with_metrics(3));
-  CHECK(takt_test::until([&] { return !faults.lines().empty(); }, [&] { CHECK_FALSE(deliver(client, 100)); }));
+  MlflowClient client(options_for(server), mlflow_client_quick());
+  client.take(mlflow_client_with_metrics(3));
+  CHECK(takt_test::until([&] { return !faults.lines().empty(); },
+                         [&] { CHECK_FALSE(mlflow_client_deliver(client, 100)); }));
   CHECK_FALSE(contains(faults.text(), "s3cr3t"));
   return faults.text() + (client.stopped() ? "STOPPED" : "");
 }
@@ -156,12 +159,12 @@ std::string told_for(const FakeAnswer& answer) {
 
 TEST_CASE("MLflow client: parameters, tags and points go in requests of their own, within the limits", "[timed]") {
   FakeHttp server(usual);
-  MlflowClient client(options_for(server), quick());
-  Snapshot snapshot = with_metrics(2501);
+  MlflowClient client(options_for(server), mlflow_client_quick());
+  Snapshot snapshot = mlflow_client_with_metrics(2501);
   for (int number = 0; number < 101; ++number) { snapshot.params[std::to_string(number)] = "x"; }
   snapshot.tags["purpose"] = "bad \xFF UTF-8";
   client.take(snapshot);
-  REQUIRE(deliver(client));
+  REQUIRE(mlflow_client_deliver(client));
   CHECK(client.complete());
   std::vector<std::size_t> sizes;
   for (const FakeRequest& request : of(server, "log-batch")) {
@@ -191,9 +194,9 @@ TEST_CASE("MLflow client: what may pass is tried again, with the same bytes", "[
     answer.cut = status == 0;
     return answer;
   });
-  MlflowClient client(options_for(server), quick());
-  client.take(with_metrics(5));
-  REQUIRE(deliver(client));
+  MlflowClient client(options_for(server), mlflow_client_quick());
+  client.take(mlflow_client_with_metrics(5));
+  REQUIRE(mlflow_client_deliver(client));
   CHECK(client.complete());
   const auto batches = of(server, "log-batch");
   REQUIRE(batches.size() == 3);
@@ -208,9 +211,9 @@ TEST_CASE("MLflow client: a page instead of JSON is not an answer", "[timed]") {
     if (is(request, "log-batch") && std::exchange(bad, false)) { answer.body = "<html>Log in first</html>"; }
     return answer;
   });
-  MlflowClient client(options_for(server), quick());
-  client.take(with_metrics(5));
-  REQUIRE(deliver(client));
+  MlflowClient client(options_for(server), mlflow_client_quick());
+  client.take(mlflow_client_with_metrics(5));
+  REQUIRE(mlflow_client_deliver(client));
   CHECK(of(server, "log-batch").size() == 2);
 }
 
@@ -219,9 +222,9 @@ TEST_CASE(
     "here",
     "[timed]") {
   FakeHttp server([](const FakeRequest& request) { return is(request, "log-batch") ? failing(500) : usual(request); });
-  MlflowClient client(options_for(server), quick());
-  client.take(with_metrics(5));
-  REQUIRE(deliver(client));
+  MlflowClient client(options_for(server), mlflow_client_quick());
+  client.take(mlflow_client_with_metrics(5));
+  REQUIRE(mlflow_client_deliver(client));
   CHECK(of(server, "log-batch").size() == 5);  // the last one for a single point, as whose metric the others are
   CHECK(client.queue().left_out() == 0);
   CHECK(client.queue().lost() == 5);
@@ -240,9 +243,9 @@ TEST_CASE("MLflow client: Retry-After is kept to, up to a bound, and nonsense in
     answer.headers = "Retry-After: " + text + "\r\n";
     return answer;
   });
-  MlflowClient client(options_for(server), quick());
-  client.take(with_metrics(5));
-  REQUIRE(deliver(client));
+  MlflowClient client(options_for(server), mlflow_client_quick());
+  client.take(mlflow_client_with_metrics(5));
+  REQUIRE(mlflow_client_deliver(client));
   const auto batches = of(server, "log-batch");
   REQUIRE(batches.size() == 2);
   const auto waited = batches[1].at - batches[0].at;
@@ -286,9 +289,9 @@ TEST_CASE("MLflow client: a run whose creation was not answered is looked for be
     }
     return answer;
   });
-  MlflowClient client(options_for(server), quick());
-  client.take(with_metrics(1));
-  REQUIRE(deliver(client));
+  MlflowClient client(options_for(server), mlflow_client_quick());
+  client.take(mlflow_client_with_metrics(1));
+  REQUIRE(mlflow_client_deliver(client));
   CHECK(of(server, "runs/create").size() == (stored ? 1 : 2));
   CHECK(client.run_id() == (stored ? "found" : "r1"));
 }
@@ -302,9 +305,9 @@ TEST_CASE("MLflow client: a point that is refused is found and left out, the oth
     return usual(request);
   });
   const support::CaughtFaults faults;
-  MlflowClient client(options_for(server), quick());
-  client.take(with_metrics(1000));
-  REQUIRE(deliver(client));
+  MlflowClient client(options_for(server), mlflow_client_quick());
+  client.take(mlflow_client_with_metrics(1000));
+  REQUIRE(mlflow_client_deliver(client));
   CHECK(taken == 999);
   CHECK(client.queue().left_out() == 1);
   CHECK(of(server, "log-batch").size() < 30);
@@ -322,9 +325,9 @@ TEST_CASE("MLflow client: fifty points refused in a row are the last, forty-nine
     taken += metrics.size();
     return usual(request);
   });
-  MlflowClient client(options_for(server), quick());
-  client.take(with_metrics(80));
-  CHECK(deliver(client) == (bad == 49));
+  MlflowClient client(options_for(server), mlflow_client_quick());
+  client.take(mlflow_client_with_metrics(80));
+  CHECK(mlflow_client_deliver(client) == (bad == 49));
   CHECK(client.stopped() == (bad == 50));
   CHECK(client.queue().left_out() == static_cast<std::uint64_t>(bad));
   CHECK(taken == (bad == 49 ? 31 : 0));
@@ -332,14 +335,14 @@ TEST_CASE("MLflow client: fifty points refused in a row are the last, forty-nine
 }
 
 TEST_CASE("MLflow client: what will not pass stops it with one line that names the cure", "[timed]") {
-  CHECK(mentions(told_for(failing(401)),
+  CHECK(mentions(mlflow_client_told_for(failing(401)),
                  {"MLFLOW_TRACKING_USERNAME", "MLFLOW_TRACKING_PASSWORD", "MLFLOW_TRACKING_TOKEN"}));
-  CHECK(mentions(told_for(failing(403, "Invalid Host header")), {"Invalid Host header"}));
-  CHECK(contains(told_for(failing(403)), "--allowed-hosts"));
-  CHECK(mentions(told_for(failing(404)), {"MLFLOW_TRACKING_URI"}));
-  CHECK(contains(told_for(failing(401)), "STOPPED"));
-  CHECK_FALSE(contains(told_for(failing(503, "wait for s3cr3t-token")), "STOPPED"));
-  told_for(failing(503, std::string(292, 'x') + "s3cr3t-token"));  // which is longer than what is shown
+  CHECK(mentions(mlflow_client_told_for(failing(403, "Invalid Host header")), {"Invalid Host header"}));
+  CHECK(contains(mlflow_client_told_for(failing(403)), "--allowed-hosts"));
+  CHECK(mentions(mlflow_client_told_for(failing(404)), {"MLFLOW_TRACKING_URI"}));
+  CHECK(contains(mlflow_client_told_for(failing(401)), "STOPPED"));
+  CHECK_FALSE(contains(mlflow_client_told_for(failing(503, "wait for s3cr3t-token")), "STOPPED"));
+  mlflow_client_told_for(failing(503, std::string(292, 'x') + "s3cr3t-token"));  // which is longer than what is shown
 }
 
 TEST_CASE("MLflow client: a run that was deleted on the server stops it, instead of one value after another",
@@ -349,9 +352,9 @@ TEST_CASE("MLflow client: a run that was deleted on the server stops it, instead
   const support::CaughtFaults faults;
   FakeHttp server(
       [&](const FakeRequest& request) { return is(request, "runs/create") ? usual(request) : failing(400, says); });
-  MlflowClient client(options_for(server), quick());
-  client.take(with_metrics(100));
-  CHECK_FALSE(deliver(client));
+  MlflowClient client(options_for(server), mlflow_client_quick());
+  client.take(mlflow_client_with_metrics(100));
+  CHECK_FALSE(mlflow_client_deliver(client));
   CHECK(client.stopped());
   CHECK(client.queue().left_out() == 0);
   CHECK(of(server, "log-batch").size() == 1);
@@ -363,9 +366,9 @@ TEST_CASE("MLflow client: a server on this machine is not looked for behind a pr
   environment.unset("no_proxy");
   environment.unset("NO_PROXY");
   FakeHttp server(usual);
-  MlflowClient client(options_for(server), quick());
-  client.take(with_metrics(1));
-  CHECK(deliver(client));
+  MlflowClient client(options_for(server), mlflow_client_quick());
+  client.take(mlflow_client_with_metrics(1));
+  CHECK(mlflow_client_deliver(client));
   CHECK(takt::detail::is_on_this_machine("http://[::1]:5000/path"));
   CHECK_FALSE(takt::detail::is_on_this_machine("http://127.example.org"));
 }
@@ -381,7 +384,7 @@ TEST_CASE("MLflow client: nothing follows a redirection to another host", "[time
   FakeHttp other(usual);
   FakeAnswer answer = failing(307);
   answer.headers = "Location: " + other.url() + "/elsewhere?token=x\r\n";
-  const std::string told = told_for(answer);
+  const std::string told = mlflow_client_told_for(answer);
   CHECK(mentions(told, {"MLFLOW_TRACKING_URI", other.url() + "/elsewhere"}));
   CHECK_FALSE(contains(told, "token=x"));
   CHECK(other.requests().empty());
@@ -391,8 +394,8 @@ TEST_CASE("MLflow client: a reply without end is cut off", "[timed]") {
   FakeAnswer answer;
   answer.endless = 1'000'000'000;
   FakeHttp server([&](const FakeRequest&) { return answer; });
-  MlflowClient client(options_for(server), quick());
-  client.take(with_metrics(1));
+  MlflowClient client(options_for(server), mlflow_client_quick());
+  client.take(mlflow_client_with_metrics(1));
   CHECK_FALSE(client.deliver(steady_clock::now() + milliseconds(20)));
   CHECK(server.endless_sent() < 100'000'000);
 }
@@ -411,14 +414,15 @@ TEST_CASE("MLflow client: nobody there, or nobody who speaks, costs no more than
   MlflowOptions options = options_for(server);
   if (kind == "closed") { options.tracking_uri = "http://127.0.0.1:1"; }
   if (kind == "full") { options.tracking_uri = full.url(); }
-  SenderTimes times = quick();
+  SenderTimes times = mlflow_client_quick();
   times.connect = times.total = milliseconds(300);
   MlflowClient client(options, times);
-  client.take(with_metrics(3));
+  client.take(mlflow_client_with_metrics(3));
   const auto begin = steady_clock::now();
-  CHECK_FALSE(deliver(client, 700));
+  CHECK_FALSE(mlflow_client_deliver(client, 700));
   CHECK(steady_clock::now() - begin < milliseconds(15'000));  // the machine may be busy
-  CHECK(takt_test::until([&] { return !faults.lines().empty(); }, [&] { CHECK_FALSE(deliver(client, 700)); }));
+  CHECK(takt_test::until([&] { return !faults.lines().empty(); },
+                         [&] { CHECK_FALSE(mlflow_client_deliver(client, 700)); }));
   CHECK(client.queue().points() == 3);
   INFO(kind << ": " << faults.text());
   CHECK(contains(faults.text(), says));
@@ -444,9 +448,9 @@ TEST_CASE("MLflow client: an experiment is made where there is none, and one tha
   });
   MlflowOptions options = options_for(server);
   options.experiment_name = "a b/c";
-  MlflowClient client(options, quick());
-  client.take(with_metrics(1));
-  REQUIRE(deliver(client));
+  MlflowClient client(options, mlflow_client_quick());
+  client.take(mlflow_client_with_metrics(1));
+  REQUIRE(mlflow_client_deliver(client));
   CHECK(contains(server.requests()[0].path, "experiment_name=a%20b%2Fc"));
   CHECK(nlohmann::json::parse(of(server, "runs/create")[0].body)["experiment_id"] == "7");
 
@@ -457,9 +461,9 @@ TEST_CASE("MLflow client: an experiment is made where there is none, and one tha
     return answer;
   });
   options.tracking_uri = second.url();
-  MlflowClient late(options, quick());
-  late.take(with_metrics(1));
-  CHECK_FALSE(deliver(late));
+  MlflowClient late(options, mlflow_client_quick());
+  late.take(mlflow_client_with_metrics(1));
+  CHECK_FALSE(mlflow_client_deliver(late));
   CHECK(contains(faults.text(), "mlflow experiments restore -x 7"));
 }
 
@@ -485,9 +489,9 @@ TEST_CASE(
   const auto told = [&](const char* id) {
     options.experiment_id = id;
     const std::size_t before = faults.lines().size();
-    MlflowClient client(options, quick());
-    client.take(with_metrics(1));
-    REQUIRE(deliver(client));
+    MlflowClient client(options, mlflow_client_quick());
+    client.take(mlflow_client_with_metrics(1));
+    REQUIRE(mlflow_client_deliver(client));
     CHECK(nlohmann::json::parse(of(server, "runs/create").back().body)["experiment_id"] == "7");
     return faults.lines().size() - before;
   };
@@ -507,9 +511,9 @@ TEST_CASE("MLflow client: an experiment that is named by its id and is deleted i
   });
   MlflowOptions options = options_for(server);
   options.experiment_id = "7";
-  MlflowClient client(options, quick());
-  client.take(with_metrics(1));
-  CHECK_FALSE(deliver(client));
+  MlflowClient client(options, mlflow_client_quick());
+  client.take(mlflow_client_with_metrics(1));
+  CHECK_FALSE(mlflow_client_deliver(client));
   CHECK(client.stopped());
   CHECK(server.requests().size() == 1);
   CHECK(mentions(faults.text(), {"MLFLOW_EXPERIMENT_ID", "mlflow experiments restore -x 7"}));
@@ -525,13 +529,13 @@ TEST_CASE("MLflow client: a run that has begun in a deleted experiment is told h
   });
   const Scratch scratch;
   const std::string file = scratch.path("mlflow.json");
-  MlflowClient client(options_for(server), quick());
+  MlflowClient client(options_for(server), mlflow_client_quick());
   client.keep_cursor(file);
   takt::detail::MlflowCursor cursor;
   cursor.experiment_name = "mine";
   client.resume(cursor);
-  client.take(with_metrics(1));
-  CHECK_FALSE(deliver(client));
+  client.take(mlflow_client_with_metrics(1));
+  CHECK_FALSE(mlflow_client_deliver(client));
   CHECK(mentions(faults.text(), {"MLFLOW_EXPERIMENT_NAME"}));
   CHECK_FALSE(contains(faults.text(), "remove"));
 }
@@ -559,19 +563,19 @@ TEST_CASE("MLflow client: where no run was made, what the variables say now hold
   const std::string file = scratch.path("mlflow.json");
   {
     MlflowOptions none = options_for(server);
-    MlflowClient client(none, quick());
+    MlflowClient client(none, mlflow_client_quick());
     client.keep_cursor(file);
     client.resume(cursor);
-    client.take(with_metrics(1));
-    CHECK_FALSE(deliver(client));
+    client.take(mlflow_client_with_metrics(1));
+    CHECK_FALSE(mlflow_client_deliver(client));
     CHECK(contains(client.trouble(), wrong == "name" ? "choose another one" : " reads anew"));
   }
-  MlflowClient client(options, quick());
+  MlflowClient client(options, mlflow_client_quick());
   client.keep_cursor(file);
   REQUIRE(takt::detail::parse_cursor(read_text(file), cursor));
   client.resume(cursor);
-  client.take(with_metrics(1));
-  CHECK(deliver(client));
+  client.take(mlflow_client_with_metrics(1));
+  CHECK(mlflow_client_deliver(client));
   CHECK(client.run_id() == "r1");
   CHECK(contains(faults.text(), "refuses"));
   CHECK(of(server, "runs/create").size() == (wrong == "id" ? 3U : wrong == "run" ? 0U : 1U));
@@ -588,10 +592,10 @@ TEST_CASE("MLflow client: what a run was begun with holds where the server takes
   cursor.experiment_id = "7";
   MlflowOptions options = options_for(server);
   options.experiment_id = "8";
-  MlflowClient client(options, quick());
+  MlflowClient client(options, mlflow_client_quick());
   client.resume(cursor);
-  client.take(with_metrics(1));
-  CHECK(deliver(client));
+  client.take(mlflow_client_with_metrics(1));
+  CHECK(mlflow_client_deliver(client));
   CHECK(nlohmann::json::parse(of(server, "runs/create").back().body)["experiment_id"] == "7");
 }
 
@@ -599,7 +603,7 @@ TEST_CASE("MLflow client: the end of a run brings status and attachments, with a
   FakeHttp server(usual);
   MlflowOptions options = options_for(server);
   options.artifacts = true;
-  MlflowClient client(options, quick());
+  MlflowClient client(options, mlflow_client_quick());
   Snapshot snapshot = sample_snapshot();
   const Scratch scratch;
   snapshot.run.directory = scratch.path("");
@@ -607,7 +611,7 @@ TEST_CASE("MLflow client: the end of a run brings status and attachments, with a
   snapshot.spans.emplace_back();
   write_text(scratch.path("trace.json"), "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n]}");
   client.take(snapshot);
-  REQUIRE(deliver(client));
+  REQUIRE(mlflow_client_deliver(client));
   const auto update = of(server, "runs/update");
   REQUIRE(update.size() == 1);
   CHECK(nlohmann::json::parse(update[0].body)["status"] == "FAILED");
@@ -626,9 +630,9 @@ TEST_CASE("MLflow client: user and password in the URL are used, and never shown
   FakeHttp server(usual);
   MlflowOptions options = options_for(server);
   options.tracking_uri = "http://ada:p%40ss@" + server.url().substr(7) + "/prefix/";
-  MlflowClient client(options, quick());
-  client.take(with_metrics(1));
-  REQUIRE(deliver(client));
+  MlflowClient client(options, mlflow_client_quick());
+  client.take(mlflow_client_with_metrics(1));
+  REQUIRE(mlflow_client_deliver(client));
   CHECK(contains(server.requests()[0].headers, "authorization: Basic YWRhOnBAc3M="));
   CHECK(server.requests()[0].path == "/prefix/api/2.0/mlflow/runs/create");
 }
@@ -640,7 +644,7 @@ TEST_CASE("MLflow options: what only MLflow's own clients understand gives a lin
     const support::CaughtFaults faults;
     options.tracking_uri = uri;
     takt::MlflowExporter exporter(options);
-    CHECK(exporter.export_snapshot(with_metrics(3)) == takt::ExportResult::ok);
+    CHECK(exporter.export_snapshot(mlflow_client_with_metrics(3)) == takt::ExportResult::ok);
     CHECK(exporter.shutdown(milliseconds(1000)));
     CHECK(faults.lines().size() == 1);
     CHECK(contains(faults.text(), "mlflow server --backend-store-uri"));
@@ -724,7 +728,7 @@ TEST_CASE("MLflow options: a file of credentials that cannot be read is spoken o
 TEST_CASE("MLflow exporter: other ranks send nothing, and a forked child neither", "[timed]") {
   FakeHttp server(usual);
   MlflowOptions options = options_for(server);
-  Snapshot snapshot = with_metrics(3);
+  Snapshot snapshot = mlflow_client_with_metrics(3);
   snapshot.run.rank = 1;
   snapshot.run.world_size = 2;
   takt::MlflowExporter second(options);
@@ -750,7 +754,7 @@ TEST_CASE("MLflow exporter: each rank a run of its own, if so wished, below the 
   MlflowOptions options = options_for(server);
   options.all_ranks = true;
   options.run_id = "parent";
-  Snapshot snapshot = with_metrics(3);
+  Snapshot snapshot = mlflow_client_with_metrics(3);
   snapshot.run.rank = 7;
   snapshot.run.world_size = 8;
   takt::MlflowExporter exporter(options);
@@ -775,11 +779,11 @@ TEST_CASE("MLflow client: a child goes to the experiment of its parent, which it
   });
   MlflowOptions options = options_for(server);
   options.experiment_id = "7";
-  MlflowClient client(options, quick());
-  Snapshot snapshot = with_metrics(1);
+  MlflowClient client(options, mlflow_client_quick());
+  Snapshot snapshot = mlflow_client_with_metrics(1);
   snapshot.tags["mlflow.parentRunId"] = "above";
   client.take(snapshot);
-  CHECK(deliver(client));
+  CHECK(mlflow_client_deliver(client));
   const auto created = of(server, "runs/create");
   REQUIRE(created.size() == 1);
   CHECK(nlohmann::json::parse(created[0].body)["experiment_id"] == (there ? "42" : "7"));
@@ -802,8 +806,8 @@ TEST_CASE("MLflow client: the user is whom the variables name, or whose process 
 TEST_CASE("MLflow client: which name became what is in the line about it, of all kinds of names", "[timed]") {
   const support::CaughtFaults faults;
   FakeHttp server(usual);
-  MlflowClient client(options_for(server), quick());
-  Snapshot snapshot = with_metrics(1);
+  MlflowClient client(options_for(server), mlflow_client_quick());
+  Snapshot snapshot = mlflow_client_with_metrics(1);
   snapshot.metrics[0].name = "val/mAP@0.5";
   snapshot.metrics.push_back(snapshot.metrics[0]);
   snapshot.metrics[1].sequence = 1;
@@ -834,8 +838,8 @@ TEST_CASE("MLflow client: a value is as long as the server takes it", "[timed]")
     for (const auto& each : body["params"]) { params[each["key"]] = each["value"]; }
     return usual(request);
   });
-  MlflowClient client(options_for(server), quick());
-  Snapshot snapshot = with_metrics(1);
+  MlflowClient client(options_for(server), mlflow_client_quick());
+  Snapshot snapshot = mlflow_client_with_metrics(1);
   for (int number = 0; number < 40; ++number) { snapshot.params["short " + std::to_string(number)] = "x"; }
   for (int number = 0; number < 40; ++number) {
     snapshot.params["long " + std::to_string(number)] = std::string(7000, 'x');
@@ -843,7 +847,7 @@ TEST_CASE("MLflow client: a value is as long as the server takes it", "[timed]")
   snapshot.params["odd"].clear();
   for (int number = 0; number < 6000; ++number) { snapshot.params["odd"] += "\xC3\xA9"; }
   client.take(snapshot);
-  REQUIRE(deliver(client));
+  REQUIRE(mlflow_client_deliver(client));
   CHECK(client.complete());
   CHECK(params.size() == 81);
   CHECK(params["long 7"] == std::string(most, 'x'));
@@ -877,9 +881,9 @@ TEST_CASE("MLflow client: one metric that a server cannot keep does not cost the
     }
     return answer;
   });
-  MlflowClient client(options_for(server), quick());
+  MlflowClient client(options_for(server), mlflow_client_quick());
   client.keep_cursor(scratch.path("mlflow.json"));
-  Snapshot snapshot = with_metrics(0);
+  Snapshot snapshot = mlflow_client_with_metrics(0);
   for (std::size_t at = 0; at < 192 * many; ++at) {
     takt::Metric metric;
     metric.sequence = at;
@@ -891,7 +895,7 @@ TEST_CASE("MLflow client: one metric that a server cannot keep does not cost the
     snapshot.metrics.push_back(metric);
   }
   client.take(snapshot);
-  REQUIRE(deliver(client));
+  REQUIRE(mlflow_client_deliver(client));
   CHECK(client.queue().lost() == many);
   CHECK(client.queue().settled() == 191 * many);
   CHECK(kept.size() == 191);
@@ -923,11 +927,11 @@ TEST_CASE("MLflow client: what is no number is sent as such, and not a second ti
     }
     return answer;
   });
-  MlflowClient client(options_for(server), quick());
-  Snapshot snapshot = with_metrics(3);
+  MlflowClient client(options_for(server), mlflow_client_quick());
+  Snapshot snapshot = mlflow_client_with_metrics(3);
   snapshot.metrics[2].value = std::numeric_limits<double>::quiet_NaN();
   client.take(snapshot);
-  REQUIRE(deliver(client));
+  REQUIRE(mlflow_client_deliver(client));
   CHECK(contains(of(server, "log-batch")[0].body, R"("value":"NaN")"));
   CHECK(client.queue().settled() == 3);
   CHECK(client.queue().left_out() == 0);
@@ -955,9 +959,9 @@ TEST_CASE("MLflow client: a connection whose number the program has taken for it
   const auto port = static_cast<in_port_t>(std::stoi(server.url().substr(server.url().rfind(':') + 1)));
   std::vector<int> taken;
   {
-    MlflowClient client(options, quick());
-    client.take(with_metrics(1));
-    REQUIRE(deliver(client));
+    MlflowClient client(options, mlflow_client_quick());
+    client.take(mlflow_client_with_metrics(1));
+    REQUIRE(mlflow_client_deliver(client));
     for (int number = 3; number < 1024; ++number) {
       sockaddr_in peer = {};
       socklen_t size = sizeof peer;
@@ -968,8 +972,8 @@ TEST_CASE("MLflow client: a connection whose number the program has taken for it
       taken.push_back(number);
     }
     REQUIRE(!taken.empty());
-    client.take(with_metrics(3));
-    CHECK(deliver(client));
+    client.take(mlflow_client_with_metrics(3));
+    CHECK(mlflow_client_deliver(client));
   }
   CHECK(contains(faults.text(), "closed a file"));
   for (const int number : taken) {

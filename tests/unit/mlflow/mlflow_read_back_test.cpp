@@ -25,7 +25,7 @@ using Mood = FakeMlflow::Mood;
 
 namespace {
 
-SenderTimes quick() {
+SenderTimes mlflow_read_back_quick() {
   SenderTimes times;
   times.connect = times.total = milliseconds(20'000);
   times.first_wait = milliseconds(1);
@@ -33,7 +33,7 @@ SenderTimes quick() {
   return times;
 }
 
-MlflowOptions options_for(const FakeMlflow& server) {
+MlflowOptions mlflow_read_back_options_for(const FakeMlflow& server) {
   MlflowOptions options;
   options.tracking_uri = server.url();
   options.artifacts = false;
@@ -74,7 +74,7 @@ std::vector<std::int64_t> back_and_forth(std::size_t count) {
 void deliver_through(Mood mood, const std::vector<std::int64_t>& steps, std::size_t there_before,
                      std::size_t& histories) {
   FakeMlflow server([&](std::size_t number) { return number == 1 ? mood : Mood::good; });
-  MlflowClient client(options_for(server), quick());
+  MlflowClient client(mlflow_read_back_options_for(server), mlflow_read_back_quick());
   client.take(with_steps(steps));
   REQUIRE(client.deliver(std::chrono::steady_clock::now() + milliseconds(60'000)));
   CHECK(client.complete());
@@ -110,7 +110,7 @@ TEST_CASE("MLflow read back: a server that will not be asked gets what it may ha
   const support::CaughtFaults faults;
   FakeMlflow server([](std::size_t number) { return number == 1 ? Mood::deaf_reply : Mood::good; });
   server.fail_over([](const FakeRequest& request) { return request.method == "GET"; }, 404);
-  MlflowClient client(options_for(server), quick());
+  MlflowClient client(mlflow_read_back_options_for(server), mlflow_read_back_quick());
   client.take(with_steps(rising(10)));
   REQUIRE(client.deliver(std::chrono::steady_clock::now() + milliseconds(60'000)));
   CHECK(server.run().sent_twice == 10);
@@ -122,7 +122,7 @@ TEST_CASE("MLflow read back: a server that fails over the question is asked agai
   int failures = 2;
   FakeMlflow server([](std::size_t number) { return number == 1 ? Mood::deaf_reply : Mood::good; });
   server.fail_over([&](const FakeRequest& request) { return request.method == "GET" && failures-- > 0; }, 503);
-  MlflowClient client(options_for(server), quick());
+  MlflowClient client(mlflow_read_back_options_for(server), mlflow_read_back_quick());
   client.take(with_steps(rising(10)));
   REQUIRE(client.deliver(std::chrono::steady_clock::now() + milliseconds(60'000)));
   CHECK(server.run().sent_twice == 0);

@@ -22,16 +22,16 @@ using takt_test::Random;
 
 namespace {
 
-constexpr std::int64_t kSecond = 1'000'000'000;
-constexpr std::int64_t kHour = 3600 * kSecond;
-constexpr std::int64_t kDay = 24 * kHour;
-constexpr std::int64_t kStart = 1'772'360'130 * kSecond;  // as wall clocks read
+constexpr std::int64_t kClockTreeSecond = 1'000'000'000;
+constexpr std::int64_t kClockTreeHour = 3600 * kClockTreeSecond;
+constexpr std::int64_t kDay = 24 * kClockTreeHour;
+constexpr std::int64_t kClockTreeStart = 1'772'360'130 * kClockTreeSecond;  // as wall clocks read
 
 /// The clock of a rank by the true time: days apart, and drifting by up to 87.5 ppm.
 std::int64_t clock_of(std::uint32_t rank, std::int64_t true_ns) {
   const double drift_ppm = rank == 0 ? 0 : 87.5 * std::sin(rank * 1.7);
   const std::int64_t days = rank == 0 ? 0 : static_cast<std::int64_t>(rank % 5) - 2;
-  return true_ns + days * kDay + std::llround(static_cast<double>(true_ns - kStart) * drift_ppm * 1e-6);
+  return true_ns + days * kDay + std::llround(static_cast<double>(true_ns - kClockTreeStart) * drift_ppm * 1e-6);
 }
 
 /// As it is read half-way: `skew_ns` is how much longer the way there takes than it seems, up to half the way.
@@ -54,8 +54,8 @@ std::vector<RankReadings> readings_of(std::uint32_t ranks, Random& random) {
     one.rank = rank;
     if (rank == 0) { continue; }
     const auto late = static_cast<std::int64_t>(random.below(2'000'000));
-    for (const std::int64_t when : {std::int64_t{0}, kHour}) {
-      one.readings.push_back(read_clock(rank, parent_of(rank), kStart + when + late, random));
+    for (const std::int64_t when : {std::int64_t{0}, kClockTreeHour}) {
+      one.readings.push_back(read_clock(rank, parent_of(rank), kClockTreeStart + when + late, random));
     }
   }
   return all;
@@ -65,7 +65,7 @@ std::vector<RankReadings> readings_of(std::uint32_t ranks, Random& random) {
 void check(const ClockAlignment& alignment, std::uint32_t rank, std::uint32_t first) {
   REQUIRE(alignment.is_known());
   for (std::int64_t minutes = -1; minutes <= 61; minutes += 2) {
-    const std::int64_t true_ns = kStart + minutes * 60 * kSecond;
+    const std::int64_t true_ns = kClockTreeStart + minutes * 60 * kClockTreeSecond;
     const std::int64_t off = alignment.other_ns(clock_of(rank, true_ns)) - clock_of(first, true_ns);
     INFO("rank " << rank << ", minute " << minutes << ": off by " << off);
     CHECK(std::llabs(off) <= alignment.error_ns(clock_of(rank, true_ns)));
@@ -80,8 +80,8 @@ TEST_CASE("Clock tree: clocks that are days apart and drift are found within the
   const auto aligned = align_by_readings(all);
   REQUIRE(aligned.size() == 64);
   for (const auto& [rank, alignment] : aligned) { check(alignment, rank, 0); }
-  CHECK(aligned.at(0).error_ns(kStart) <= 1);
-  CHECK(aligned.at(63).error_ns(clock_of(63, kStart)) < 6 * 23'000);  // six ways, of 20.5 us at most
+  CHECK(aligned.at(0).error_ns(kClockTreeStart) <= 1);
+  CHECK(aligned.at(63).error_ns(clock_of(63, kClockTreeStart)) < 6 * 23'000);  // six ways, of 20.5 us at most
   CHECK(aligned.at(32).drift_ppm() == Approx(-87.5 * std::sin(32 * 1.7)).margin(0.1));
 }
 
@@ -94,14 +94,14 @@ TEST_CASE("Clock tree: the first rank's clock counts, though rank 0 left nothing
   all.erase(all.begin());
   const auto aligned = align_by_readings(all);
   for (const std::uint32_t rank : {4U, 5U, 6U, 7U}) { check(aligned.at(rank), rank, 4); }
-  CHECK(aligned.at(4).error_ns(kStart) <= 1);
+  CHECK(aligned.at(4).error_ns(kClockTreeStart) <= 1);
 }
 
 TEST_CASE("Clock tree: a way that is cut ends there, and rank 0 may have answered in the parent's place") {
   Random random(takt_test::test_seed());
   std::vector<RankReadings> all = readings_of(16, random);
   all[12].readings.clear();
-  all[13].readings.back() = read_clock(13, 0, kStart + kHour, random);
+  all[13].readings.back() = read_clock(13, 0, kClockTreeStart + kClockTreeHour, random);
   const auto aligned = align_by_readings(all);
   CHECK(aligned.count(12) == 0);
   CHECK(aligned.count(14) == 0);
@@ -109,15 +109,16 @@ TEST_CASE("Clock tree: a way that is cut ends there, and rank 0 may have answere
   REQUIRE(aligned.count(13) == 1);
   CHECK_FALSE(aligned.at(13).knows_drift());
   check(aligned.at(11), 11, 0);
-  const std::int64_t late = clock_of(13, kStart + kHour);
-  CHECK(std::llabs(aligned.at(13).other_ns(late) - (kStart + kHour)) <= aligned.at(13).error_ns(late));
+  const std::int64_t late = clock_of(13, kClockTreeStart + kClockTreeHour);
+  CHECK(std::llabs(aligned.at(13).other_ns(late) - (kClockTreeStart + kClockTreeHour)) <=
+        aligned.at(13).error_ns(late));
 }
 
 TEST_CASE("Clock tree: of many readings the earliest and the latest count, in any order") {
   Random random(takt_test::test_seed());
   std::vector<RankReadings> all = readings_of(2, random);
   std::vector<ClockReading>& readings = all[1].readings;
-  readings.insert(readings.begin(), read_clock(1, 0, kStart + kHour / 2, random));
+  readings.insert(readings.begin(), read_clock(1, 0, kClockTreeStart + kClockTreeHour / 2, random));
   check(align_by_readings(all).at(1), 1, 0);
   CHECK(align_by_readings(all).at(1).knows_drift());
 }

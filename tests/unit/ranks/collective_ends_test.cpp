@@ -21,14 +21,14 @@ using takt::detail::RankAlignment;
 
 namespace {
 
-constexpr std::int64_t kStart = 1'700'000'000'000'000'000;
+constexpr std::int64_t kCollectiveEndsStart = 1'700'000'000'000'000'000;
 
 enum : std::uint32_t { kBatch, kBackward, kInner, kComm, kOptimizer };
 
 /// Batch with Backward, in which there is a Comm, then Comm and Optimizer.
 Snapshot rank_without_rows() {
   Snapshot snapshot;
-  snapshot.run.start_unix_ns = kStart;
+  snapshot.run.start_unix_ns = kCollectiveEndsStart;
   add_series(snapshot, add_path(snapshot, "Batch"), add_thread(snapshot, "main"));
   add_path(snapshot, "Backward", kBatch, Kind::compute);
   add_path(snapshot, "Inner", kBackward, Kind::comm);
@@ -77,7 +77,7 @@ TEST_CASE("Collective ends: a collective ended before what the rank met later, a
   Snapshot snapshot = rank_without_rows();
   add_step(snapshot, 0, {{kBackward, 1, 600, -1}, {kComm, 1, 200, -1}, {kOptimizer, 1, 150, -1}});
   const CollectiveEnds::End end = end_of(ends_of(snapshot), "Batch/Comm");
-  CHECK(end.ns == kStart + 1000 - 150 - 25);
+  CHECK(end.ns == kCollectiveEndsStart + 1000 - 150 - 25);
   CHECK(end.unknown_ns == 50);
 }
 
@@ -85,7 +85,7 @@ TEST_CASE("Collective ends: inside another region, what that one and the regions
   Snapshot snapshot = rank_without_rows();
   add_step(snapshot, 0, {{kBackward, 1, 600, -1}, {kInner, 1, 500, -1}, {kOptimizer, 1, 400, -1}});
   const CollectiveEnds::End end = end_of(ends_of(snapshot), "Batch/Backward/Inner");
-  CHECK(end.ns == kStart + 1000 - 400 - 50);
+  CHECK(end.ns == kCollectiveEndsStart + 1000 - 400 - 50);
   CHECK(end.unknown_ns == 100);
 }
 
@@ -93,7 +93,7 @@ TEST_CASE("Collective ends: of several calls in a step the last one may lie befo
   Snapshot snapshot = rank_without_rows();
   add_step(snapshot, 0, {{kBackward, 2, 600, -1}, {kComm, 2, 200, -1}, {kOptimizer, 1, 200, -1}});
   const CollectiveEnds::End end = end_of(ends_of(snapshot), "Batch/Comm");
-  CHECK(end.ns == kStart + 1000 - 100);
+  CHECK(end.ns == kCollectiveEndsStart + 1000 - 100);
   CHECK(end.unknown_ns == 200);
 }
 
@@ -122,9 +122,9 @@ TEST_CASE("Collective ends: a clock that is ahead is found by them, whatever ran
   REQUIRE(alignment.clock.is_known());
   CHECK(alignment.path == "Batch/Comm");
   CHECK(alignment.ends == 100);
-  const std::int64_t there = kStart + 86'400'000'000'000 + 50'000'000;
-  CHECK(alignment.clock.other_ns(there) - (kStart + 50'000'000) <= alignment.error_ns(there));
-  CHECK(alignment.clock.other_ns(there) - (kStart + 50'000'000) >= -alignment.error_ns(there));
+  const std::int64_t there = kCollectiveEndsStart + 86'400'000'000'000 + 50'000'000;
+  CHECK(alignment.clock.other_ns(there) - (kCollectiveEndsStart + 50'000'000) <= alignment.error_ns(there));
+  CHECK(alignment.clock.other_ns(there) - (kCollectiveEndsStart + 50'000'000) >= -alignment.error_ns(there));
   CHECK(alignment.error_ns(there) < 100);
 }
 

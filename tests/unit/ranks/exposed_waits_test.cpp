@@ -28,7 +28,7 @@ using takt::detail::StepTimes;
 
 namespace {
 
-constexpr std::int64_t kMs = 1'000'000;
+constexpr std::int64_t kExposedWaitsMs = 1'000'000;
 constexpr std::uint32_t kBackward = 1;
 constexpr std::uint32_t kComm = 2;
 constexpr std::uint32_t kCommWait = 3;
@@ -50,12 +50,12 @@ Snapshot some_gpu_rank() {
 }
 
 /// 100 ms: `computes_ms` in Backward on the stream, then `waits_ms` in CommWait, while Comm is on its own.
-Row& add_step(Snapshot& snapshot, std::int64_t number, std::int64_t computes_ms, std::int64_t waits_ms) {
+Row& exposed_waits_add_step(Snapshot& snapshot, std::int64_t number, std::int64_t computes_ms, std::int64_t waits_ms) {
   Row& row = add_row(snapshot, 0, static_cast<std::uint64_t>(number));
-  row.host_ns = 100 * kMs;
-  row.cells = {{kBackward, 1, 3 * kMs, (computes_ms + waits_ms) * kMs},
-               {kComm, 1, kMs, (waits_ms + 10) * kMs},
-               {kCommWait, 1, kMs, waits_ms * kMs}};
+  row.host_ns = 100 * kExposedWaitsMs;
+  row.cells = {{kBackward, 1, 3 * kExposedWaitsMs, (computes_ms + waits_ms) * kExposedWaitsMs},
+               {kComm, 1, kExposedWaitsMs, (waits_ms + 10) * kExposedWaitsMs},
+               {kCommWait, 1, kExposedWaitsMs, waits_ms * kExposedWaitsMs}};
   return row;
 }
 
@@ -74,7 +74,7 @@ ComparedSteps compared(const std::vector<Snapshot>& snapshots) {
   return step_times_of(ranks);
 }
 
-std::uint64_t ms(std::uint64_t ns) { return ns / static_cast<std::uint64_t>(kMs); }
+std::uint64_t ms(std::uint64_t ns) { return ns / static_cast<std::uint64_t>(kExposedWaitsMs); }
 
 std::uint64_t region_ms(const StepTimes& times, const std::string& label) {
   for (std::size_t region = 0; region < times.regions().size(); ++region) {
@@ -88,33 +88,33 @@ std::uint64_t region_ms(const StepTimes& times, const std::string& label) {
 
 TEST_CASE("Exposed waits: a stream that waits for others is not busy, and a host that waits meanwhile not twice") {
   Snapshot snapshot = some_gpu_rank();
-  add_step(snapshot, 0, 70, 20);
+  exposed_waits_add_step(snapshot, 0, 70, 20);
   CHECK(ms(compared({snapshot}).times.exposed_ns(0, 0)) == 20);
   CHECK(ms(compared({snapshot}).times.busy_ns(0, 0)) == 80);
-  snapshot.rows[0].cells.push_back({kSync, 1, 15 * kMs});
+  snapshot.rows[0].cells.push_back({kSync, 1, 15 * kExposedWaitsMs});
   CHECK(ms(compared({snapshot}).times.busy_ns(0, 0)) == 80);  // 1 + 15 ms on the host, 20 ms on the stream
-  snapshot.rows[0].cells.back().host_ns = 50 * kMs;
+  snapshot.rows[0].cells.back().host_ns = 50 * kExposedWaitsMs;
   CHECK(ms(compared({snapshot}).times.busy_ns(0, 0)) == 48);  // 1 ms in each of Comm and CommWait
 }
 
 TEST_CASE("Exposed waits: what a stream waits for data is the rank's own") {
   Snapshot snapshot = some_gpu_rank();
-  add_step(snapshot, 0, 70, 20).cells.push_back({kIoWait, 1, 0, 30 * kMs});
+  exposed_waits_add_step(snapshot, 0, 70, 20).cells.push_back({kIoWait, 1, 0, 30 * kExposedWaitsMs});
   CHECK(ms(compared({snapshot}).times.exposed_ns(0, 0)) == 20);
   snapshot.paths[kSync].kind = Kind::wait;  // for whatever
-  snapshot.rows[0].cells.push_back({kSync, 1, 0, 5 * kMs});
+  snapshot.rows[0].cells.push_back({kSync, 1, 0, 5 * kExposedWaitsMs});
   CHECK(ms(compared({snapshot}).times.exposed_ns(0, 0)) == 25);
 }
 
 TEST_CASE("Exposed waits: longer than the step, as several devices wait at once, is no less than nothing") {
   Snapshot snapshot = some_gpu_rank();
-  add_step(snapshot, 0, 70, 20).cells.back().device_ns = 400 * kMs;
+  exposed_waits_add_step(snapshot, 0, 70, 20).cells.back().device_ns = 400 * kExposedWaitsMs;
   CHECK(compared({snapshot}).times.busy_ns(0, 0) == 0);
 }
 
 TEST_CASE("Exposed waits: a region has what its stream did, without the waits inside it") {
   Snapshot snapshot = some_gpu_rank();
-  add_step(snapshot, 0, 70, 20);
+  exposed_waits_add_step(snapshot, 0, 70, 20);
   const StepTimes times = compared({snapshot}).times;
   CHECK(region_ms(times, "Backward (on streams)") == 70);
   CHECK(region_ms(times, "Backward/Comm (on streams)") == 30);
@@ -124,11 +124,11 @@ TEST_CASE("Exposed waits: a region has what its stream did, without the waits in
 
 TEST_CASE("Exposed waits: what not all ranks tell counts on none of them") {
   Snapshot tells = some_gpu_rank();
-  add_step(tells, 0, 70, 20);
+  exposed_waits_add_step(tells, 0, 70, 20);
   Snapshot silent = tells;
   SECTION("no region says what the stream waited for") { silent.rows[0].cells.pop_back(); }
   SECTION("values are missing") { silent.rows[0].complete = false; }
-  SECTION("only what it waited for data is known") { silent.rows[0].cells.back() = {kIoWait, 1, 0, kMs}; }
+  SECTION("only what it waited for data is known") { silent.rows[0].cells.back() = {kIoWait, 1, 0, kExposedWaitsMs}; }
   const ComparedSteps both = compared({tells, silent});
   CHECK(both.unexposed == 1);
   CHECK(both.times.exposed_ns(0, 0) == 0);
@@ -138,9 +138,10 @@ TEST_CASE("Exposed waits: what not all ranks tell counts on none of them") {
 
 TEST_CASE("Exposed waits: a rank without streams waits as its host says") {
   Snapshot host = some_gpu_rank();
-  add_step(host, 0, 0, 0).cells = {{kBackward, 1, 60 * kMs}, {kSync, 1, 40 * kMs}};
+  exposed_waits_add_step(host, 0, 0, 0).cells = {{kBackward, 1, 60 * kExposedWaitsMs},
+                                                 {kSync, 1, 40 * kExposedWaitsMs}};
   Snapshot device = some_gpu_rank();
-  add_step(device, 0, 70, 20);
+  exposed_waits_add_step(device, 0, 70, 20);
   const ComparedSteps both = compared({host, device});
   CHECK(both.unexposed == 0);
   CHECK(ms(both.times.busy_ns(0, 0)) == 60);
@@ -154,8 +155,8 @@ TEST_CASE("Exposed waits: the rank whose stream computes longer is named, though
   for (std::uint32_t rank = 0; rank < 4; ++rank) {
     Snapshot snapshot = some_gpu_rank();
     for (std::int64_t step = 0; step < 60; ++step) {
-      Row& row = add_step(snapshot, step, rank == kSlow ? 90 : 70, rank == kSlow ? 5 : 25);
-      const auto noise = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(kMs)));
+      Row& row = exposed_waits_add_step(snapshot, step, rank == kSlow ? 90 : 70, rank == kSlow ? 5 : 25);
+      const auto noise = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(kExposedWaitsMs)));
       row.cells[0].device_ns += noise;
       row.host_ns += noise;
     }

@@ -68,7 +68,7 @@ Snapshot some_rank(std::uint32_t rank, Random& random) {
 }
 
 /// The checksum made good again, so that what else is wrong is looked at.
-std::string resealed(std::string bytes) {
+std::string packed_record_resealed(std::string bytes) {
   takt::detail::store(bytes.data() + 16, std::uint64_t{bytes.size() - 24});
   const std::uint32_t begun = takt::detail::crc32c(std::string_view(bytes).substr(8, 4));
   takt::detail::store(bytes.data() + 12, takt::detail::crc32c(std::string_view(bytes).substr(16), begun));
@@ -136,7 +136,7 @@ TEST_CASE("Packed record: what is cut off, flipped or of something else is refus
     flipped[at] = static_cast<char>(static_cast<unsigned char>(flipped[at]) ^ (1U << (at % 8)));
     REQUIRE_THROWS_AS(merge_records(flipped, good), takt::Error);
   }
-  CHECK_THROWS_WITH(merge_records(good, resealed(bytes + "x")), containing("values"));
+  CHECK_THROWS_WITH(merge_records(good, packed_record_resealed(bytes + "x")), containing("values"));
 }
 
 TEST_CASE("Packed record: behind a good checksum it is refused, or added as RankRecords are") {
@@ -146,7 +146,7 @@ TEST_CASE("Packed record: behind a good checksum it is refused, or added as Rank
   for (int round = 0; round < takt_test::scaled(20'000); ++round) {
     std::string other = good;
     other[24 + random.below(other.size() - 24)] = static_cast<char>(random.below(256));
-    other = resealed(std::move(other));
+    other = packed_record_resealed(std::move(other));
     try {
       RankRecord record = unpack(other);
       merge_into(record, unpack(good));
@@ -163,5 +163,5 @@ TEST_CASE("Packed record: paths that are not in order are refused") {
   add_path(one, "b");
   std::string bytes = pack_record(one, 0);
   bytes[bytes.find("a", 24)] = 'c';
-  CHECK_THROWS_WITH(merge_records(resealed(bytes), pack(RankRecord())), containing("not in order"));
+  CHECK_THROWS_WITH(merge_records(packed_record_resealed(bytes), pack(RankRecord())), containing("not in order"));
 }

@@ -28,10 +28,10 @@ using takt::detail::values_of_a_rank;
 
 namespace {
 
-constexpr std::int64_t kUs = 1000;
+constexpr std::int64_t kRankStepsBytesUs = 1000;
 
 /// Epoch > Batch > Forward, Comm and on a stream; and Validation, which is another series.
-Snapshot some_rank() {
+Snapshot rank_steps_bytes_some_rank() {
   Snapshot snapshot;
   add_thread(snapshot, "main");
   add_thread(snapshot, "second");
@@ -53,18 +53,19 @@ Snapshot some_rank() {
 /// Steps as they are: alike, with noise; now and then with other regions.
 void add_steps(Snapshot& snapshot, std::int64_t steps) {
   Random random(5);
-  const auto noise = [&random] { return static_cast<std::int64_t>(random.below(20)) * kUs; };
+  const auto noise = [&random] { return static_cast<std::int64_t>(random.below(20)) * kRankStepsBytesUs; };
   for (std::int64_t step = 0; step < steps; ++step) {
     takt::Row& row = add_row(snapshot, step % 10 == 9 ? 1 : 0, 0);
     row.step = step - 20;
-    row.host_ns = 1000 * kUs + noise();
-    row.cells = {{2, 1, 600 * kUs + noise(), 500 * kUs + noise()}, {3, 1, 300 * kUs + noise()}};
-    if (step % 7 != 0) { row.cells.push_back({4, 1, kUs, noise()}); }
+    row.host_ns = 1000 * kRankStepsBytesUs + noise();
+    row.cells = {{2, 1, 600 * kRankStepsBytesUs + noise(), 500 * kRankStepsBytesUs + noise()},
+                 {3, 1, 300 * kRankStepsBytesUs + noise()}};
+    if (step % 7 != 0) { row.cells.push_back({4, 1, kRankStepsBytesUs, noise()}); }
     if (step % 31 == 0) { row.cells.push_back({Cell::kOther, 2, noise()}); }
   }
 }
 
-RankSteps steps_of(const Snapshot& snapshot, std::size_t most = 100'000) {
+RankSteps rank_steps_bytes_steps_of(const Snapshot& snapshot, std::size_t most = 100'000) {
   RankSteps steps(most);
   steps.add(snapshot);
   return steps;
@@ -73,10 +74,10 @@ RankSteps steps_of(const Snapshot& snapshot, std::size_t most = 100'000) {
 }  // namespace
 
 TEST_CASE("Steps as bytes: what comes back is the same, and takes about three bytes a value") {
-  Snapshot snapshot = some_rank();
+  Snapshot snapshot = rank_steps_bytes_some_rank();
   add_steps(snapshot, 3000);
   for (const std::size_t most : {std::size_t{100'000}, std::size_t{1000}, std::size_t{1}}) {
-    const RankSteps steps = steps_of(snapshot, most);
+    const RankSteps steps = rank_steps_bytes_steps_of(snapshot, most);
     const std::string bytes = pack(steps);
     const RankSteps again = unpack_steps(bytes);
     CHECK((pack(again) == bytes));
@@ -102,7 +103,7 @@ TEST_CASE("Steps as bytes: what comes back is the same, and takes about three by
 
 TEST_CASE("Steps as bytes: any numbers come back") {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  Snapshot snapshot = some_rank();
+  Snapshot snapshot = rank_steps_bytes_some_rank();
   for (const std::int64_t number :
        {std::numeric_limits<std::int64_t>::min(), std::int64_t{-1}, kMost, std::int64_t{0}}) {
     takt::Row& row = add_row(snapshot, 0, 0);
@@ -110,7 +111,7 @@ TEST_CASE("Steps as bytes: any numbers come back") {
     row.host_ns = number;
     row.cells = {{2, 1, kMost, kMost}, {4, 1, number, number}};
   }
-  const RankSteps steps = steps_of(snapshot);
+  const RankSteps steps = rank_steps_bytes_steps_of(snapshot);
   const RankSteps again = unpack_steps(pack(steps));
   CHECK((pack(again) == pack(steps)));
   CHECK(again.main_batches()->steps.begin()->first == std::numeric_limits<std::int64_t>::min());
@@ -118,9 +119,9 @@ TEST_CASE("Steps as bytes: any numbers come back") {
 }
 
 TEST_CASE("Steps as bytes: what is cut off or something else is refused, or read") {
-  Snapshot snapshot = some_rank();
+  Snapshot snapshot = rank_steps_bytes_some_rank();
   add_steps(snapshot, 40);
-  const std::string bytes = pack(steps_of(snapshot));
+  const std::string bytes = pack(rank_steps_bytes_steps_of(snapshot));
   for (std::size_t length = 0; length < bytes.size(); ++length) {
     REQUIRE_THROWS_AS(unpack_steps(std::string_view(bytes).substr(0, length)), takt::Error);
   }
@@ -139,14 +140,14 @@ TEST_CASE("Steps as bytes: what is cut off or something else is refused, or read
 }
 
 TEST_CASE("A rank as bytes: who it is, its rates and its steps come back") {
-  Snapshot snapshot = some_rank();
+  Snapshot snapshot = rank_steps_bytes_some_rank();
   add_steps(snapshot, 100);
   snapshot.series[0].throughput.steps = 80;
   snapshot.series[0].throughput.items = 5120;
   snapshot.series[0].throughput.items_low = 1.5;
   snapshot.series[0].throughput.no_interval = takt::NoInterval::few_stalls;
   snapshot.series[0].throughput.stalls = 4;
-  const RankSteps steps = steps_of(snapshot);
+  const RankSteps steps = rank_steps_bytes_steps_of(snapshot);
   const std::string bytes = pack_rank(snapshot, pack(steps));
   const GatheredRank rank = unpack_rank(bytes);
   CHECK(rank.who.number == 3);

@@ -20,10 +20,10 @@ namespace {
 
 constexpr std::uint32_t kBatch = 1;
 constexpr std::uint32_t kForward = 2;
-constexpr std::uint32_t kComm = 3;
+constexpr std::uint32_t kRankStepsComm = 3;
 
 /// Epoch > Batch > Forward > Comm, and no rows.
-Snapshot some_rank() {
+Snapshot rank_steps_some_rank() {
   Snapshot snapshot;
   add_thread(snapshot, "main");
   const std::uint32_t epoch = add_path(snapshot, "Epoch");
@@ -35,14 +35,14 @@ Snapshot some_rank() {
 }
 
 /// A step of 900 ns, 700 of them in Forward, of which 300 in Comm.
-takt::Row& add_step(Snapshot& snapshot, std::int64_t number, std::uint32_t series = 0) {
+takt::Row& rank_steps_add_step(Snapshot& snapshot, std::int64_t number, std::uint32_t series = 0) {
   takt::Row& row = add_row(snapshot, series, 0);
   row.step = number;
-  row.cells = {{kForward, 1, 700}, {kComm, 1, 300}};
+  row.cells = {{kForward, 1, 700}, {kRankStepsComm, 1, 300}};
   return row;
 }
 
-RankSteps steps_of(const Snapshot& snapshot, std::size_t most = 100'000) {
+RankSteps rank_steps_steps_of(const Snapshot& snapshot, std::size_t most = 100'000) {
   RankSteps steps(most);
   steps.add(snapshot);
   return steps;
@@ -57,9 +57,9 @@ std::vector<std::int64_t> kept(const RankSteps& steps) {
 }  // namespace
 
 TEST_CASE("Rank steps: a region has what those inside it did not take") {
-  Snapshot snapshot = some_rank();
-  add_step(snapshot, 5).cells.push_back({takt::Cell::kOther, 2, 50});
-  const RankSteps steps = steps_of(snapshot);
+  Snapshot snapshot = rank_steps_some_rank();
+  rank_steps_add_step(snapshot, 5).cells.push_back({takt::Cell::kOther, 2, 50});
+  const RankSteps steps = rank_steps_steps_of(snapshot);
   const StepTimes times = step_times_of({{{7, "n1", ""}, &steps}}).times;
   REQUIRE(times.steps() == 1);
   REQUIRE(times.regions().size() == 3);
@@ -76,25 +76,25 @@ TEST_CASE("Rank steps: a region has what those inside it did not take") {
 }
 
 TEST_CASE("Rank steps: warm-up is left out, and the first of equal numbers counts") {
-  Snapshot snapshot = some_rank();
-  add_step(snapshot, 1).warmup = true;
-  add_step(snapshot, 2);
-  add_step(snapshot, 2).host_ns = 5000;
-  const RankSteps steps = steps_of(snapshot);
+  Snapshot snapshot = rank_steps_some_rank();
+  rank_steps_add_step(snapshot, 1).warmup = true;
+  rank_steps_add_step(snapshot, 2);
+  rank_steps_add_step(snapshot, 2).host_ns = 5000;
+  const RankSteps steps = rank_steps_steps_of(snapshot);
   CHECK(kept(steps) == std::vector<std::int64_t>{2});
   CHECK(steps.main_batches()->steps.at(2).ns == 900);
 }
 
 TEST_CASE("Rank steps: of many every rank keeps the same ones, whatever the numbers have in common") {
   for (const std::int64_t stride : {1, 2, 1000, 1 << 20}) {
-    Snapshot one = some_rank();
-    Snapshot other = some_rank();
+    Snapshot one = rank_steps_some_rank();
+    Snapshot other = rank_steps_some_rank();
     for (std::int64_t step = 0; step < 5000; ++step) {
-      add_step(one, step * stride + 1);
-      if (step >= 2000) { add_step(other, step * stride + 1); }
+      rank_steps_add_step(one, step * stride + 1);
+      if (step >= 2000) { rank_steps_add_step(other, step * stride + 1); }
     }
-    const RankSteps many = steps_of(one, 300);  // of 3 values each
-    const RankSteps fewer = steps_of(other, 300);
+    const RankSteps many = rank_steps_steps_of(one, 300);  // of 3 values each
+    const RankSteps fewer = rank_steps_steps_of(other, 300);
     CHECK(many.main_batches()->steps.size() <= 100);
     CHECK(many.main_batches()->steps.size() > 20);
     CHECK(many.stride() >= 64);
@@ -108,18 +108,18 @@ TEST_CASE("Rank steps: of many every rank keeps the same ones, whatever the numb
 }
 
 TEST_CASE("Rank steps: the series with most rows is compared, at one place for all ranks") {
-  Snapshot two = some_rank();
+  Snapshot two = rank_steps_some_rank();
   add_thread(two, "second");
   add_series(two, kBatch, 1);
-  add_step(two, 1, 0);
-  for (std::int64_t step = 10; step < 20; ++step) { add_step(two, step, 1); }
-  const RankSteps steps = steps_of(two);
+  rank_steps_add_step(two, 1, 0);
+  for (std::int64_t step = 10; step < 20; ++step) { rank_steps_add_step(two, step, 1); }
+  const RankSteps steps = rank_steps_steps_of(two);
   CHECK(kept(steps).front() == 10);
-  Snapshot elsewhere = some_rank();
+  Snapshot elsewhere = rank_steps_some_rank();
   elsewhere.paths[0].name = "Warmup";
-  add_step(elsewhere, 10);
-  const RankSteps others = steps_of(elsewhere);
-  const RankSteps none = steps_of(some_rank());
+  rank_steps_add_step(elsewhere, 10);
+  const RankSteps others = rank_steps_steps_of(elsewhere);
+  const RankSteps none = rank_steps_steps_of(rank_steps_some_rank());
   CHECK(none.main_batches() == nullptr);
   const ComparedSteps compared = step_times_of({{{2, "", ""}, &none}, {{1, "", ""}, &others}, {{0, "", ""}, &steps}});
   REQUIRE(compared.times.ranks().size() == 1);
@@ -130,13 +130,13 @@ TEST_CASE("Rank steps: the series with most rows is compared, at one place for a
 }
 
 TEST_CASE("Rank steps: regions are the same where their names are, though ranks met them in another order") {
-  Snapshot one = some_rank();
-  add_step(one, 1);
-  Snapshot other = some_rank();
-  other.paths[kComm].parent = kBatch;  // Batch/Comm
-  add_step(other, 1).cells = {{kComm, 1, 20}, {kForward, 1, 30}};
-  const RankSteps a = steps_of(one);
-  const RankSteps b = steps_of(other);
+  Snapshot one = rank_steps_some_rank();
+  rank_steps_add_step(one, 1);
+  Snapshot other = rank_steps_some_rank();
+  other.paths[kRankStepsComm].parent = kBatch;  // Batch/Comm
+  rank_steps_add_step(other, 1).cells = {{kRankStepsComm, 1, 20}, {kForward, 1, 30}};
+  const RankSteps a = rank_steps_steps_of(one);
+  const RankSteps b = rank_steps_steps_of(other);
   const StepTimes times = step_times_of({{{0, "", ""}, &a}, {{1, "", ""}, &b}}).times;
   REQUIRE(times.regions().size() == 3);
   CHECK(times.regions()[0].name == "Forward");
@@ -147,13 +147,13 @@ TEST_CASE("Rank steps: regions are the same where their names are, though ranks 
 }
 
 TEST_CASE("Rank steps: where the first rank has its steps elsewhere, the others are compared all the same") {
-  Snapshot first = some_rank();
+  Snapshot first = rank_steps_some_rank();
   first.paths[0].name = "Warmup";
-  for (std::int64_t step = 0; step < 100; ++step) { add_step(first, step); }
-  Snapshot usual = some_rank();
-  for (std::int64_t step = 0; step < 40; ++step) { add_step(usual, step); }
-  const RankSteps a = steps_of(first);
-  const RankSteps b = steps_of(usual);
+  for (std::int64_t step = 0; step < 100; ++step) { rank_steps_add_step(first, step); }
+  Snapshot usual = rank_steps_some_rank();
+  for (std::int64_t step = 0; step < 40; ++step) { rank_steps_add_step(usual, step); }
+  const RankSteps a = rank_steps_steps_of(first);
+  const RankSteps b = rank_steps_steps_of(usual);
   const ComparedSteps compared = step_times_of({{{0, "", ""}, &a}, {{1, "", ""}, &b}, {{2, "", ""}, &b}});
   REQUIRE(compared.times.ranks().size() == 2);
   CHECK(compared.times.ranks()[0].number == 1);
@@ -162,14 +162,14 @@ TEST_CASE("Rank steps: where the first rank has its steps elsewhere, the others 
 }
 
 TEST_CASE("Rank steps: a rank counts by its steps at the place of the others, though it has more elsewhere") {
-  Snapshot usual = some_rank();
-  for (std::int64_t step = 0; step < 40; ++step) { add_step(usual, step); }
+  Snapshot usual = rank_steps_some_rank();
+  for (std::int64_t step = 0; step < 40; ++step) { rank_steps_add_step(usual, step); }
   Snapshot both = usual;
   const std::uint32_t place = add_path(both, "Validation");
   const std::uint32_t series = add_series(both, place, 0);
-  for (std::int64_t step = 0; step < 90; ++step) { add_step(both, step, series); }
-  const RankSteps a = steps_of(both);
-  const RankSteps b = steps_of(usual);
+  for (std::int64_t step = 0; step < 90; ++step) { rank_steps_add_step(both, step, series); }
+  const RankSteps a = rank_steps_steps_of(both);
+  const RankSteps b = rank_steps_steps_of(usual);
   const ComparedSteps compared = step_times_of({{{0, "", ""}, &a}, {{1, "", ""}, &b}, {{2, "", ""}, &b}});
   CHECK(compared.times.ranks().size() == 3);
   CHECK(compared.times.steps() == 40);
@@ -177,14 +177,14 @@ TEST_CASE("Rank steps: a rank counts by its steps at the place of the others, th
 }
 
 TEST_CASE("Rank steps: the bound is of values, so that a step of many regions counts for many") {
-  Snapshot snapshot = some_rank();
+  Snapshot snapshot = rank_steps_some_rank();
   for (int region = 0; region < 400; ++region) { add_path(snapshot, "region " + std::to_string(region), kBatch); }
   const std::uint32_t second = add_series(snapshot, 0, 0);
   for (std::int64_t step = 0; step < 64; ++step) {
-    takt::Row& row = add_step(snapshot, step, step % 2 == 0 ? 0 : second);
+    takt::Row& row = rank_steps_add_step(snapshot, step, step % 2 == 0 ? 0 : second);
     for (std::uint32_t region = 0; region < 400; ++region) { row.cells.push_back({4 + region, 1, 1}); }
   }
-  const RankSteps steps = steps_of(snapshot, 5000);
+  const RankSteps steps = rank_steps_steps_of(snapshot, 5000);
   CHECK(steps.values() <= 5000);
   CHECK(steps.stride() >= 4);  // 64 steps of 403 values
   std::size_t values = 0;
@@ -196,16 +196,16 @@ TEST_CASE("Rank steps: the bound is of values, so that a step of many regions co
   }
   CHECK(values == steps.values());
   CHECK(values != 0);
-  const RankSteps none = steps_of(snapshot, 100);  // no single step has room
+  const RankSteps none = rank_steps_steps_of(snapshot, 100);  // no single step has room
   CHECK(none.values() == 0);
   CHECK(none.stride() == RankSteps::kMostStride);
   CHECK(none.main_batches()->rows == 32);
 }
 
 TEST_CASE("Rank steps: a comparison of more values than it may hold is of fewer steps, and says so") {
-  Snapshot snapshot = some_rank();
-  for (std::int64_t step = 0; step < 1000; ++step) { add_step(snapshot, step); }
-  const RankSteps steps = steps_of(snapshot);
+  Snapshot snapshot = rank_steps_some_rank();
+  for (std::int64_t step = 0; step < 1000; ++step) { rank_steps_add_step(snapshot, step); }
+  const RankSteps steps = rank_steps_steps_of(snapshot);
   const ComparedSteps compared = step_times_of({{{0, "", ""}, &steps}, {{1, "", ""}, &steps}}, 600);
   CHECK(compared.times.steps() <= 100);  // 2 ranks of 3 values each
   CHECK(compared.times.steps() > 20);
@@ -214,12 +214,12 @@ TEST_CASE("Rank steps: a comparison of more values than it may hold is of fewer 
 }
 
 TEST_CASE("Rank steps: regions of one name and another kind are two") {
-  Snapshot one = some_rank();
-  add_step(one, 1);
+  Snapshot one = rank_steps_some_rank();
+  rank_steps_add_step(one, 1);
   Snapshot other = one;
   other.paths[kForward].kind = takt::Kind::wait;
-  const RankSteps a = steps_of(one);
-  const RankSteps b = steps_of(other);
+  const RankSteps a = rank_steps_steps_of(one);
+  const RankSteps b = rank_steps_steps_of(other);
   const StepTimes times = step_times_of({{{0, "", ""}, &a}, {{1, "", ""}, &b}}).times;
   REQUIRE(times.regions().size() == 3);
   CHECK(times.busy_ns(0, 0) == 600);
@@ -228,9 +228,10 @@ TEST_CASE("Rank steps: regions of one name and another kind are two") {
 
 TEST_CASE("Rank steps: times of a journal that cannot be stay at their most") {
   constexpr std::int64_t kMost = INT64_MAX;
-  Snapshot snapshot = some_rank();
-  add_step(snapshot, 1).cells = {{kForward, 1, INT64_MIN}, {kComm, 1, kMost}, {kComm, 1, kMost}, {kComm, 1, kMost}};
-  const RankSteps steps = steps_of(snapshot);
+  Snapshot snapshot = rank_steps_some_rank();
+  rank_steps_add_step(snapshot, 1).cells = {
+      {kForward, 1, INT64_MIN}, {kRankStepsComm, 1, kMost}, {kRankStepsComm, 1, kMost}, {kRankStepsComm, 1, kMost}};
+  const RankSteps steps = rank_steps_steps_of(snapshot);
   const StepTimes times = step_times_of({{{0, "", ""}, &steps}}).times;
   CHECK(times.region_ns(0, 0, 0) == 0);
   CHECK(times.region_ns(1, 0, 0) == static_cast<std::uint64_t>(kMost));

@@ -32,7 +32,7 @@ using takt_test::SimulatedJob;
 
 namespace {
 
-constexpr std::uint64_t kUs = 1000;
+constexpr std::uint64_t kVerdictUs = 1000;
 
 /// Four ranks on two hosts with 5.5 ms of work each a step: rank 2 is 20.3 ms longer in Backward, but for two steps.
 StepTimes by_hand() {
@@ -41,9 +41,9 @@ StepTimes by_hand() {
   for (std::size_t step = 0; step < 60; ++step) {
     for (std::size_t rank = 0; rank < 4; ++rank) {
       const bool longer = rank == 2 && step != 7 && step != 33;
-      times.step_ns(rank, step) = 26'000 * kUs;
-      times.region_ns(0, rank, step) = 2'000 * kUs;
-      times.region_ns(1, rank, step) = (longer ? 23'800 : 3'500) * kUs;
+      times.step_ns(rank, step) = 26'000 * kVerdictUs;
+      times.region_ns(0, rank, step) = 2'000 * kVerdictUs;
+      times.region_ns(1, rank, step) = (longer ? 23'800 : 3'500) * kVerdictUs;
       times.region_ns(2, rank, step) =
           times.step_ns(rank, step) - times.region_ns(0, rank, step) - times.region_ns(1, rank, step);
     }
@@ -125,11 +125,11 @@ TEST_CASE("Verdict: the slow rank, its region and its cost, by hand") {
 TEST_CASE("Verdict: a rank that is longer in Comm alone makes nobody wait") {
   StepTimes times = by_hand();
   for (std::size_t step = 0; step < times.steps(); ++step) {
-    times.region_ns(1, 2, step) = 3'500 * kUs;
-    times.region_ns(2, 2, step) = 20'500 * kUs;
+    times.region_ns(1, 2, step) = 3'500 * kVerdictUs;
+    times.region_ns(2, 2, step) = 20'500 * kVerdictUs;
     for (const std::size_t other : {0U, 1U, 3U}) {
-      times.step_ns(other, step) = 7'500 * kUs;
-      times.region_ns(2, other, step) = 2'000 * kUs;
+      times.step_ns(other, step) = 7'500 * kVerdictUs;
+      times.region_ns(2, other, step) = 2'000 * kVerdictUs;
     }
   }
   const RankVerdict verdict = only_verdict(times);
@@ -140,15 +140,15 @@ TEST_CASE("Verdict: a rank that is longer in Comm alone makes nobody wait") {
 TEST_CASE("Verdict: a rank that is faster than the others is not named") {
   StepTimes times = by_hand();
   for (std::size_t step = 0; step < times.steps(); ++step) {
-    times.region_ns(1, 2, step) = 500 * kUs;
-    times.region_ns(2, 2, step) = 23'500 * kUs;
+    times.region_ns(1, 2, step) = 500 * kVerdictUs;
+    times.region_ns(2, 2, step) = 23'500 * kVerdictUs;
   }
   CHECK(only_verdict(times).state == RanksAre::alike);
 }
 
 TEST_CASE("Verdict: time outside all regions is told as such") {
   StepTimes times = by_hand();
-  for (std::size_t step = 0; step < times.steps(); ++step) { times.region_ns(1, 2, step) = 3'500 * kUs; }
+  for (std::size_t step = 0; step < times.steps(); ++step) { times.region_ns(1, 2, step) = 3'500 * kVerdictUs; }
   const RankVerdict verdict = only_verdict(times);
   REQUIRE(verdict.state == RanksAre::slowed);
   CHECK(verdict.slowdown.region.empty());
@@ -157,7 +157,7 @@ TEST_CASE("Verdict: time outside all regions is told as such") {
 
 TEST_CASE("Verdict: what is longest outside regions is not laid upon a region that is a little longer") {
   StepTimes times = by_hand();
-  for (std::size_t step = 0; step < times.steps(); ++step) { times.region_ns(1, 2, step) = 4'500 * kUs; }
+  for (std::size_t step = 0; step < times.steps(); ++step) { times.region_ns(1, 2, step) = 4'500 * kVerdictUs; }
   const RankVerdict verdict = only_verdict(times);
   REQUIRE(verdict.state == RanksAre::slowed);
   CHECK(verdict.slowdown.region.empty());
@@ -166,11 +166,11 @@ TEST_CASE("Verdict: what is longest outside regions is not laid upon a region th
 TEST_CASE("Verdict: work is where a rank is slow, and waiting is where others wait") {
   StepTimes times = by_hand();
   for (std::size_t step = 0; step < times.steps(); ++step) {
-    times.step_ns(2, step) += 50'000 * kUs;  // rank 2 is longer in Comm by most, and the others in Forward
-    times.region_ns(2, 2, step) += 50'000 * kUs;
+    times.step_ns(2, step) += 50'000 * kVerdictUs;  // rank 2 is longer in Comm by most, and the others in Forward
+    times.region_ns(2, 2, step) += 50'000 * kVerdictUs;
     for (const std::size_t other : {0U, 1U, 3U}) {
-      times.step_ns(other, step) += 2'000 * kUs;
-      times.region_ns(0, other, step) += 2'000 * kUs;
+      times.step_ns(other, step) += 2'000 * kVerdictUs;
+      times.region_ns(0, other, step) += 2'000 * kVerdictUs;
     }
   }
   const RankVerdict verdict = only_verdict(times);
@@ -295,7 +295,7 @@ TEST_CASE("Verdict: one rank, or a few steps, are not compared") {
 
 TEST_CASE("Verdict: the golden text holds one of each kind") {
   StepTimes no_region = by_hand();
-  for (std::size_t step = 0; step < no_region.steps(); ++step) { no_region.region_ns(1, 2, step) = 3'500 * kUs; }
+  for (std::size_t step = 0; step < no_region.steps(); ++step) { no_region.region_ns(1, 2, step) = 3'500 * kVerdictUs; }
   std::string text = only_verdict(by_hand()).finding.sentence + "\n" + only_verdict(no_region).finding.sentence + "\n";
   SimulatedJob host;
   host.ranks = 16;

@@ -48,7 +48,7 @@ void add_rows(Snapshot& snapshot, std::uint64_t first, std::uint64_t end) {
   }
 }
 
-std::string lines_of(std::uint64_t first, std::uint64_t end) {
+std::string csv_lines_of(std::uint64_t first, std::uint64_t end) {
   std::string lines;
   for (std::uint64_t at = first; at < end; ++at) {
     const std::string number = std::to_string(at);
@@ -133,14 +133,14 @@ TEST_CASE("rows are on disk after each export, and the file has its name at the 
   Snapshot snapshot = with_series();
   add_rows(snapshot, 0, 2);
   CHECK(exporter.export_snapshot(snapshot) == ExportResult::ok);
-  CHECK(read_text(path + ".part") == kHead + lines_of(0, 2));
+  CHECK(read_text(path + ".part") == kHead + csv_lines_of(0, 2));
   CHECK(mode_of(path + ".part") == 0600);
   CHECK_FALSE(exists(path));
   snapshot.rows.clear();
   add_rows(snapshot, 2, 3);
   snapshot.finished = true;
   CHECK(exporter.export_snapshot(snapshot) == ExportResult::ok);
-  CHECK(read_text(path) == kHead + lines_of(0, 3));
+  CHECK(read_text(path) == kHead + csv_lines_of(0, 3));
   CHECK_FALSE(exists(path + ".part"));
   CHECK(exporter.export_snapshot(snapshot) == ExportResult::drop);
 }
@@ -166,7 +166,7 @@ TEST_CASE("a full disk loses no row and repeats none, wherever in a line it stri
     return exporter.export_snapshot(snapshot) == ExportResult::ok ? 0 : 4;
   });
   CHECK(failed == 0);
-  CHECK(read_text(path) == kHead + lines_of(0, 8));
+  CHECK(read_text(path) == kHead + csv_lines_of(0, 8));
 }
 
 TEST_CASE("rows that are taken but were answered retry are known again in any order") {
@@ -186,7 +186,7 @@ TEST_CASE("rows that are taken but were answered retry are known again in any or
     return exporter.export_snapshot(snapshot) == ExportResult::ok ? 0 : 2;
   });
   CHECK(failed == 0);
-  CHECK(read_text(path) == kHead + lines_of(3, 5) + lines_of(0, 3) + lines_of(5, 6));
+  CHECK(read_text(path) == kHead + csv_lines_of(3, 5) + csv_lines_of(0, 3) + csv_lines_of(5, 6));
 }
 
 TEST_CASE("while nothing can be written nothing more is taken, so that what is held back stays bounded") {
@@ -209,7 +209,7 @@ TEST_CASE("while nothing can be written nothing more is taken, so that what is h
     return exporter.export_snapshot(snapshot) == ExportResult::ok ? 0 : 3;
   });
   CHECK(failed == 0);
-  CHECK(read_text(path) == kHead + lines_of(0, 2) + lines_of(4, 5));
+  CHECK(read_text(path) == kHead + csv_lines_of(0, 2) + csv_lines_of(4, 5));
 }
 
 TEST_CASE("a folder that cannot be written is reported once, after the third failure in a row") {
@@ -232,6 +232,6 @@ TEST_CASE("a folder that cannot be written is reported once, after the third fai
   REQUIRE(mkdir(scratch.path("nowhere").c_str(), 0700) == 0);
   snapshot.finished = true;
   CHECK(exporter.export_snapshot(snapshot) == ExportResult::ok);
-  CHECK(read_text(scratch.path("nowhere/steps.csv")) == kHead + lines_of(0, 2));
+  CHECK(read_text(scratch.path("nowhere/steps.csv")) == kHead + csv_lines_of(0, 2));
   takt::set_error_handler(nullptr);
 }

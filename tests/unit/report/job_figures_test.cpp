@@ -20,7 +20,7 @@ using takt::Snapshot;
 
 namespace {
 
-constexpr std::uint64_t kSecond = 1'000'000'000;
+constexpr std::uint64_t kJobFiguresSecond = 1'000'000'000;
 
 /// 60 steps of 10 ms, in which rank 3 computes for 8 ms and the others for 6 ms.
 takt::detail::GatheredRank compared_rank(std::uint32_t number) {
@@ -46,7 +46,7 @@ takt::detail::GatheredRank compared_rank(std::uint32_t number) {
   series.thread = "main";
   series.throughput.steps = 60;
   series.throughput.items = 600;
-  series.throughput.period_ns = (number + 1) * kSecond;
+  series.throughput.period_ns = (number + 1) * kJobFiguresSecond;
   return rank;
 }
 
@@ -68,9 +68,9 @@ Snapshot reduced() {
     ranks.push_back(compared_rank(rank));
     takt::Summary whole;
     takt::Summary part;
-    whole.add(8 * kSecond);
-    part.add((rank + 1) * kSecond);
-    add_rank(record.wall, rank, 10 * kSecond);
+    whole.add(8 * kJobFiguresSecond);
+    part.add((rank + 1) * kJobFiguresSecond);
+    add_rank(record.wall, rank, 10 * kJobFiguresSecond);
     add_path(record, rank, {"Zeta"}, takt::Kind::other, whole, {});
     add_path(record, rank, {"Zeta", "Forward"}, takt::Kind::compute, part, rank == 3 ? part : takt::Summary());
     add_path(record, rank, {"Alpha"}, takt::Kind::other, whole, {});
@@ -94,9 +94,9 @@ TEST_CASE("Job figures: paths stand in the order of rank 0, trees whole, with wh
   CHECK(forward.host.n() == 3);
   CHECK(forward.host_total.ranks == 3);
   CHECK(forward.host_total.mean_ns == Approx(7e9 / 3));
-  CHECK(forward.host_total.min_ns == kSecond);
+  CHECK(forward.host_total.min_ns == kJobFiguresSecond);
   CHECK(forward.host_total.min_rank == 0);
-  CHECK(forward.host_total.max_ns == 4 * kSecond);
+  CHECK(forward.host_total.max_ns == 4 * kJobFiguresSecond);
   CHECK(forward.host_total.max_rank == 3);
   CHECK(forward.host_total.imbalance == Approx(4 * 3 / 7.0 - 1));
   CHECK(forward.share == Approx(7 / 30.0));
@@ -131,7 +131,7 @@ TEST_CASE("Job figures: summary.json has them on rank 0 alone") {
   CHECK(job["ranks"] == 3);
   CHECK(job["world_size"] == 4);
   CHECK(job["missing_ranks"] == json({2}));
-  CHECK(job["wall"]["max_ns"] == 10 * kSecond);
+  CHECK(job["wall"]["max_ns"] == 10 * kJobFiguresSecond);
   CHECK(job["paths"][1]["path"] == "Zeta/Forward");
   CHECK(job["paths"][1]["n"] == 3);
   CHECK(job["paths"][1]["total"]["max_rank"] == 3);

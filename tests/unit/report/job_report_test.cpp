@@ -22,7 +22,7 @@ using takt::detail::JobReport;
 
 namespace {
 
-constexpr std::uint64_t kSecond = 1'000'000'000;
+constexpr std::uint64_t kJobReportSecond = 1'000'000'000;
 
 /// Batch > Forward on `ranks` ranks of 10 s; rank r is in Batch for 8 s, and in Forward for r + 1 s.
 JobReport some_job(std::uint32_t ranks) {
@@ -31,16 +31,16 @@ JobReport some_job(std::uint32_t ranks) {
   job.sum.run.id = "net-1";
   job.sum.run.rank = -1;
   job.sum.run.world_size = static_cast<int>(ranks);
-  job.sum.wall_ns = static_cast<std::int64_t>(10 * kSecond);
+  job.sum.wall_ns = static_cast<std::int64_t>(10 * kJobReportSecond);
   job.sum.finished = true;
   const std::uint32_t batch = add_path(job.sum, "Batch");
   const std::uint32_t forward = add_path(job.sum, "Forward", batch, takt::Kind::compute);
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
     takt::Summary whole;
     takt::Summary part;
-    whole.add(8 * kSecond);
-    part.add((rank + 1) * kSecond);
-    takt::detail::add_rank(job.record.wall, rank, 10 * kSecond);
+    whole.add(8 * kJobReportSecond);
+    part.add((rank + 1) * kJobReportSecond);
+    takt::detail::add_rank(job.record.wall, rank, 10 * kJobReportSecond);
     takt::detail::add_path(job.record, rank, {"Batch"}, takt::Kind::other, whole, {});
     takt::detail::add_path(job.record, rank, {"Batch", "Forward"}, takt::Kind::compute, part, {});
     job.sum.paths[batch].host.merge(whole);
@@ -78,7 +78,7 @@ TEST_CASE("the table of a job says how ranks lie beside each other, and which on
 TEST_CASE("the table of a job says on how many ranks a path is, if some lack one") {
   JobReport job = some_job(4);
   takt::Summary rare;
-  rare.add(kSecond);
+  rare.add(kJobReportSecond);
   takt::detail::add_path(job.record, 2, {"Checkpoint"}, takt::Kind::io, rare, {});
   job.sum.paths[add_path(job.sum, "Checkpoint")].host.merge(rare);
   const std::string text = takt::detail::format_job(job, 120, false);
@@ -101,8 +101,8 @@ TEST_CASE("the page of a job begins with who makes whom wait") {
 
 TEST_CASE("the rate of a job is what all ranks did, over the time of the slowest") {
   JobReport job = some_job(2);
-  add_series_of(job.sum, "rank 0, main", 6400, 2 * kSecond);
-  add_series_of(job.sum, "rank 1, main", 3200, 4 * kSecond);
+  add_series_of(job.sum, "rank 0, main", 6400, 2 * kJobReportSecond);
+  add_series_of(job.sum, "rank 1, main", 3200, 4 * kJobReportSecond);
   const auto jobs = takt::detail::job_throughputs(job.sum);
   REQUIRE(jobs.size() == 1);
   CHECK(jobs[0].slowest == "rank 1, main");
@@ -125,8 +125,8 @@ TEST_CASE("what is of one rank and what is of all is told apart below the table 
   JobReport job = some_job(4);
   job.sum.clock.name = "tsc";
   job.sum.overhead_ns = 400'000'000;
-  job.sum.process.cpu_ns = static_cast<std::int64_t>(20 * kSecond);
-  job.sum.uncovered_ns = static_cast<std::int64_t>(kSecond);
+  job.sum.process.cpu_ns = static_cast<std::int64_t>(20 * kJobReportSecond);
+  job.sum.uncovered_ns = static_cast<std::int64_t>(kJobReportSecond);
   const std::string text = takt::detail::format_job(job, 200, false);
   CHECK(line_mentions(text, {"400 ms", "1.0 %", "all ranks"}));             // own cost
   CHECK(line_mentions(text, {"20.0 s", "40.0 s", "50.0 %", "all ranks"}));  // processor time
@@ -138,7 +138,7 @@ TEST_CASE("a path that ranks give different kinds stands once in the table of a 
   add_path(job.sum, "Validation");
   const std::uint32_t again = add_path(job.sum, "Batch", takt::PathStats::kNoParent, takt::Kind::compute);
   takt::Summary more;
-  more.add(kSecond);
+  more.add(kJobReportSecond);
   job.sum.paths[add_path(job.sum, "Comm", again, takt::Kind::comm)].host.merge(more);
   takt::detail::add_path(job.record, 1, {"Batch", "Comm"}, takt::Kind::comm, more, {});
   const std::string text = takt::detail::format_job(job, 120, false);
@@ -217,17 +217,17 @@ TEST_CASE("the page of a job tells of eight groups, and how many more there are"
 TEST_CASE("the golden text of a job holds each kind of line") {
   JobReport job = some_job(4);
   takt::Summary rare;
-  rare.add(kSecond);
+  rare.add(kJobReportSecond);
   takt::detail::add_path(job.record, 2, {"Checkpoint"}, takt::Kind::io, rare, {});
   job.sum.paths[add_path(job.sum, "Checkpoint")].host.merge(rare);
   job.sum.paths[2].bytes = 2'500'000'000;
-  add_series_of(job.sum, "rank 0, main", 6400, 2 * kSecond);
-  add_series_of(job.sum, "rank 1, main", 3200, 4 * kSecond);
+  add_series_of(job.sum, "rank 0, main", 6400, 2 * kJobReportSecond);
+  add_series_of(job.sum, "rank 1, main", 3200, 4 * kJobReportSecond);
   job.sum.series[0].warmup_steps = 10;
   job.sum.clock.name = "tsc";
   job.sum.overhead_ns = 400'000'000;
-  job.sum.process.cpu_ns = static_cast<std::int64_t>(20 * kSecond);
-  job.sum.uncovered_ns = static_cast<std::int64_t>(kSecond);
+  job.sum.process.cpu_ns = static_cast<std::int64_t>(20 * kJobReportSecond);
+  job.sum.uncovered_ns = static_cast<std::int64_t>(kJobReportSecond);
   for (int group = 0; group < 9; ++group) {
     job.comparison.findings.emplace_back().sentence = "who makes group " + std::to_string(group) + " wait";
   }

@@ -14,7 +14,7 @@ using takt_test::StepBuilder;
 
 namespace {
 
-constexpr std::int64_t kMs = StepBuilder::kMs;
+constexpr std::int64_t kSlackMs = StepBuilder::kMs;
 
 }  // namespace
 
@@ -22,7 +22,7 @@ TEST_CASE("Slack: coverage and what stays exposed, by the cycles after warm-up")
   StepBuilder builder;
   builder.warmup = 1;
   const std::uint32_t inference = builder.region("Inference");
-  for (const std::int64_t ms : {500, 10, 30, 50, 70}) { builder.step(100 * kMs, {{inference, ms * kMs}}); }
+  for (const std::int64_t ms : {500, 10, 30, 50, 70}) { builder.step(100 * kSlackMs, {{inference, ms * kSlackMs}}); }
   const Slack slack({"Inference", std::chrono::milliseconds(40)});
   Slack added = slack;
   CHECK(added.export_snapshot(builder.run) == takt::ExportResult::ok);
@@ -30,12 +30,12 @@ TEST_CASE("Slack: coverage and what stays exposed, by the cycles after warm-up")
   const SlackUse use = slack.use();
   CHECK(use.cycles == 4);
   CHECK(use.left_out == 1);
-  CHECK(use.mean_ns == Approx(40 * kMs));
-  CHECK(use.stdev_ns == Approx(25.82 * kMs).epsilon(1e-3));
+  CHECK(use.mean_ns == Approx(40 * kSlackMs));
+  CHECK(use.stdev_ns == Approx(25.82 * kSlackMs).epsilon(1e-3));
   CHECK(use.coverage == Approx(1));
-  CHECK(use.max_ns == 70 * kMs);
+  CHECK(use.max_ns == 70 * kSlackMs);
   CHECK(use.exposed_cycles == 2);
-  CHECK(use.exposed_ns == Approx(10 * kMs));  // 10 and 30 ms in 4 cycles
+  CHECK(use.exposed_ns == Approx(10 * kSlackMs));  // 10 and 30 ms in 4 cycles
 }
 
 TEST_CASE("Slack: calls in several places of a step add up, and one inside another counts once") {
@@ -45,20 +45,22 @@ TEST_CASE("Slack: calls in several places of a step add up, and one inside anoth
   const std::uint32_t inside = takt_test::add_path(builder.run, "Inference", inference);
   const std::uint32_t other = builder.region("Other");
   const std::uint32_t elsewhere = takt_test::add_path(builder.run, "Inference", other);
-  builder.step(100 * kMs, {{inference, 20 * kMs}, {inside, 5 * kMs}, {other, 50 * kMs}, {elsewhere, 10 * kMs}});
-  builder.step(100 * kMs, {{other, 50 * kMs}});  // a cycle without it
+  builder.step(
+      100 * kSlackMs,
+      {{inference, 20 * kSlackMs}, {inside, 5 * kSlackMs}, {other, 50 * kSlackMs}, {elsewhere, 10 * kSlackMs}});
+  builder.step(100 * kSlackMs, {{other, 50 * kSlackMs}});  // a cycle without it
   Slack slack({"Inference", std::chrono::milliseconds(60)});
   slack.export_snapshot(builder.run);
   CHECK(slack.use().cycles == 2);
-  CHECK(slack.use().mean_ns == Approx(15 * kMs));
+  CHECK(slack.use().mean_ns == Approx(15 * kSlackMs));
 }
 
 TEST_CASE("Slack: by stream spans, a cycle without one is left out") {
   StepBuilder builder;
   builder.warmup = 0;
   const std::uint32_t inference = builder.region("Inference");
-  builder.step(100 * kMs, {{inference, 1 * kMs}}).cells[0].device_ns = 60 * kMs;
-  builder.step(100 * kMs, {{inference, 1 * kMs}});
+  builder.step(100 * kSlackMs, {{inference, 1 * kSlackMs}}).cells[0].device_ns = 60 * kSlackMs;
+  builder.step(100 * kSlackMs, {{inference, 1 * kSlackMs}});
   Slack slack({"Inference", std::chrono::milliseconds(60), true});
   slack.export_snapshot(builder.run);
   CHECK(slack.use().cycles == 1);

@@ -15,38 +15,38 @@ using takt::detail::WindowEnergy;
 
 namespace {
 
-constexpr std::int64_t kMs = 1'000'000;
+constexpr std::int64_t kEnergyPointsMs = 1'000'000;
 
 /// 250 W from 0 on, read at these times.
-EnergyPoints steady(const std::vector<std::int64_t>& times_ms) {
+EnergyPoints energy_points_steady(const std::vector<std::int64_t>& times_ms) {
   EnergyPoints points;
-  for (const std::int64_t time : times_ms) { points.add(time * kMs, 0.25 * static_cast<double>(time)); }
+  for (const std::int64_t time : times_ms) { points.add(time * kEnergyPointsMs, 0.25 * static_cast<double>(time)); }
   return points;
 }
 
 WindowEnergy between(const EnergyPoints& points, std::int64_t begin_ms, std::int64_t end_ms) {
   WindowEnergy energy;
-  REQUIRE(points.between(begin_ms * kMs, end_ms * kMs, energy));
+  REQUIRE(points.between(begin_ms * kEnergyPointsMs, end_ms * kEnergyPointsMs, energy));
   return energy;
 }
 
 }  // namespace
 
 TEST_CASE("Energy points: what is used evenly is shared out by time, however unevenly it was sampled", "[sample]") {
-  const EnergyPoints points = steady({0, 100, 130, 290, 291, 500, 640});
+  const EnergyPoints points = energy_points_steady({0, 100, 130, 290, 291, 500, 640});
   CHECK(between(points, 0, 640).joules == Approx(160));
   CHECK(between(points, 50, 600).joules == Approx(137.5));
   CHECK(between(points, 135, 140).joules == Approx(1.25));
   CHECK(between(points, 50, 600).values == 5);  // behind 50 up to 600: 100, 130, 290, 291, 500
   CHECK(points.joules() == Approx(160));
-  CHECK(points.step_ns() == 640 * kMs / 6);
+  CHECK(points.step_ns() == 640 * kEnergyPointsMs / 6);
 }
 
 TEST_CASE("Energy points: the error is what was used around both ends, and holds", "[sample]") {
   // A kilowatt in the first half of each interval, nothing in the second: as unlike an even use as can be.
   const auto truth = [](double ms) { return std::floor(ms / 100) * 50 + std::min(std::fmod(ms, 100.0), 50.0); };
   EnergyPoints points;
-  for (int sample = 0; sample <= 50; ++sample) { points.add(sample * 100 * kMs, truth(sample * 100)); }
+  for (int sample = 0; sample <= 50; ++sample) { points.add(sample * 100 * kEnergyPointsMs, truth(sample * 100)); }
   for (int begin = 0; begin < 1000; begin += 7) {
     for (int end = begin + 30; end < 5000; end += 331) {
       const WindowEnergy energy = between(points, begin, end);
@@ -58,40 +58,40 @@ TEST_CASE("Energy points: the error is what was used around both ends, and holds
 
 TEST_CASE("Energy points: a counter that moves on seldom is not taken for a pause", "[sample]") {
   EnergyPoints points;  // 100 W; the counter moves on each 100 ms and is read each 10
-  for (int ms = 0; ms <= 2000; ms += 10) { points.add(ms * kMs, 0.1 * (ms / 100 * 100)); }
-  CHECK(points.step_ns() == 100 * kMs);
+  for (int ms = 0; ms <= 2000; ms += 10) { points.add(ms * kEnergyPointsMs, 0.1 * (ms / 100 * 100)); }
+  CHECK(points.step_ns() == 100 * kEnergyPointsMs);
   CHECK(between(points, 250, 750).joules == Approx(50));
   CHECK(between(points, 250, 750).values == 5);
   CHECK(between(points, 250, 750).error_joules == Approx(20));
 }
 
 TEST_CASE("Energy points: what is before the first value, or behind the newest, is not known", "[sample]") {
-  EnergyPoints points = steady({100, 200, 300});
+  EnergyPoints points = energy_points_steady({100, 200, 300});
   WindowEnergy energy;
-  CHECK_FALSE(points.between(99 * kMs, 200 * kMs, energy));
-  CHECK_FALSE(points.between(150 * kMs, 301 * kMs, energy));
-  CHECK_FALSE(points.between(200 * kMs, 150 * kMs, energy));
-  CHECK(points.between(100 * kMs, 300 * kMs, energy));
+  CHECK_FALSE(points.between(99 * kEnergyPointsMs, 200 * kEnergyPointsMs, energy));
+  CHECK_FALSE(points.between(150 * kEnergyPointsMs, 301 * kEnergyPointsMs, energy));
+  CHECK_FALSE(points.between(200 * kEnergyPointsMs, 150 * kEnergyPointsMs, energy));
+  CHECK(points.between(100 * kEnergyPointsMs, 300 * kEnergyPointsMs, energy));
   CHECK(EnergyPoints().known_ns() == EnergyPoints::kNever);
   // It stands still: first nobody knows, then nothing was used, and at the end as well.
-  points.add(400 * kMs, 75);
-  CHECK_FALSE(points.between(150 * kMs, 400 * kMs, energy));
+  points.add(400 * kEnergyPointsMs, 75);
+  CHECK_FALSE(points.between(150 * kEnergyPointsMs, 400 * kEnergyPointsMs, energy));
   EnergyPoints ended = points;
   ended.end();
-  CHECK(ended.between(300 * kMs, 400 * kMs, energy));
+  CHECK(ended.between(300 * kEnergyPointsMs, 400 * kEnergyPointsMs, energy));
   CHECK(energy.joules == 0);
-  points.add(1500 * kMs, 75);
-  CHECK(points.between(300 * kMs, 1400 * kMs, energy));
+  points.add(1500 * kEnergyPointsMs, 75);
+  CHECK(points.between(300 * kEnergyPointsMs, 1400 * kEnergyPointsMs, energy));
   CHECK(energy.joules == 0);
 }
 
 TEST_CASE("Energy points: the newest are kept, and times that do not ascend are passed over", "[sample]") {
   EnergyPoints points;
   const auto most = static_cast<std::int64_t>(EnergyPoints::kMost);
-  for (std::int64_t ms = 0; ms < 3 * most; ++ms) { points.add(ms * kMs, static_cast<double>(ms)); }
+  for (std::int64_t ms = 0; ms < 3 * most; ++ms) { points.add(ms * kEnergyPointsMs, static_cast<double>(ms)); }
   WindowEnergy energy;
-  CHECK_FALSE(points.between((2 * most - 1) * kMs, (2 * most + 1) * kMs, energy));
-  CHECK(points.between(2 * most * kMs, (3 * most - 1) * kMs, energy));
+  CHECK_FALSE(points.between((2 * most - 1) * kEnergyPointsMs, (2 * most + 1) * kEnergyPointsMs, energy));
+  CHECK(points.between(2 * most * kEnergyPointsMs, (3 * most - 1) * kEnergyPointsMs, energy));
   CHECK(points.joules() == Approx(static_cast<double>(3 * most - 1)));
   points.add(0, 1e9);
   CHECK(points.joules() == Approx(static_cast<double>(3 * most - 1)));

@@ -20,7 +20,7 @@ using takt::detail::MeterBooks;
 
 namespace {
 
-constexpr std::int64_t kMs = 1'000'000;
+constexpr std::int64_t kMeterBooksMs = 1'000'000;
 
 Meter meter_of(std::vector<Quantity> quantities) {
   Meter meter;
@@ -31,12 +31,12 @@ Meter meter_of(std::vector<Quantity> quantities) {
 
 Sample sample_at(std::int64_t ms, std::vector<std::int64_t> values) {
   Sample sample;
-  sample.time_ns = ms * kMs;
+  sample.time_ns = ms * kMeterBooksMs;
   sample.values = std::move(values);
   return sample;
 }
 
-Meter told(const MeterBooks& books, Meter meter) {
+Meter meter_books_told(const MeterBooks& books, Meter meter) {
   books.tell(meter);
   return meter;
 }
@@ -50,10 +50,10 @@ TEST_CASE("Meter books: means are over time, not over samples", "[sample]") {
   books.add(sample_at(10, {100'000, 9, 0}));
   books.add(sample_at(20, {100'000, 7, 0}));
   books.add(sample_at(120, {300'000, 7, 1000}));
-  const Meter now = told(books, meter);
+  const Meter now = meter_books_told(books, meter);
   CHECK(now.samples == 4);
   CHECK(now.first_ns == 0);
-  CHECK(now.last_ns == 120 * kMs);
+  CHECK(now.last_ns == 120 * kMeterBooksMs);
   REQUIRE(now.figures.size() == 3);
   CHECK(now.figures_of(Quantity::power)->mean == Approx((20 * 100'000 + 100 * 200'000) / 120.0));
   CHECK(now.figures_of(Quantity::memory)->most == 9);
@@ -70,11 +70,11 @@ TEST_CASE("Meter books: a counter is believed, and what the power comes to is to
   const Meter meter = meter_of({Quantity::energy, Quantity::power});
   MeterBooks books(meter);
   for (std::int64_t ms = 0; ms <= 1000; ms += 100) { books.add(sample_at(ms, {ms * 300'000, 270'000})); }
-  const MeterEnergy energy = told(books, meter).energy;
+  const MeterEnergy energy = meter_books_told(books, meter).energy;
   CHECK(energy.source == MeterEnergy::Source::counter);
   CHECK(energy.joules == Approx(300));
   CHECK(energy.by_power_joules == Approx(270));
-  CHECK(energy.step_ns == 100 * kMs);
+  CHECK(energy.step_ns == 100 * kMeterBooksMs);
 }
 
 TEST_CASE("Meter books: power that swings, sampled unevenly, is summed up within a hundredth", "[sample]") {
@@ -87,7 +87,7 @@ TEST_CASE("Meter books: power that swings, sampled unevenly, is summed up within
     books.add(sample_at(ms, {std::lround(watts(static_cast<double>(ms) / 1e3) * 1e3)}));
     ms += sample % 7 == 0 ? 290 : 40 + sample * 37 % 90;
   }
-  const Meter now = told(books, meter);
+  const Meter now = meter_books_told(books, meter);
   CHECK(now.energy.joules == Approx(joules(static_cast<double>(now.last_ns) / 1e9)).epsilon(0.01));
 }
 
@@ -101,13 +101,13 @@ TEST_CASE("Meter books: time that a device was slowed down, by reason", "[sample
   books.add(sample_at(200, {cap, 1500}));
   books.add(sample_at(300, {cap | heat, 1200}));
   books.add(sample_at(400, {0, 1980}));
-  const Meter now = told(books, meter);
-  CHECK(now.slowed_ns == 200 * kMs);
+  const Meter now = meter_books_told(books, meter);
+  CHECK(now.slowed_ns == 200 * kMeterBooksMs);
   REQUIRE(now.slowed.size() == 2);
   CHECK(now.slowed[0].why == Slowdown::power_cap);
-  CHECK(now.slowed[0].ns == 200 * kMs);
+  CHECK(now.slowed[0].ns == 200 * kMeterBooksMs);
   CHECK(now.slowed[1].why == Slowdown::heat);
-  CHECK(now.slowed[1].ns == 100 * kMs);
+  CHECK(now.slowed[1].ns == 100 * kMeterBooksMs);
   CHECK(now.figures_of(Quantity::clock)->least == 1200);
 }
 
@@ -119,13 +119,13 @@ TEST_CASE("Meter books: values that were not told are left out, and odd samples 
   books.add(sample_at(200, {30'000'000, 200'000}));
   books.add(sample_at(150, {90'000'000, 900'000}));  // of an earlier time
   books.add(sample_at(300, {1}));                    // of another meter
-  const Meter now = told(books, meter);
+  const Meter now = meter_books_told(books, meter);
   CHECK(now.samples == 3);
   CHECK(now.energy.joules == Approx(30));
   CHECK(now.energy.by_power_joules == Approx(30));
   CHECK(now.figures_of(Quantity::power)->most == 200'000);
   // Nothing at all makes no figures.
-  const Meter none = told(MeterBooks(meter), meter);
+  const Meter none = meter_books_told(MeterBooks(meter), meter);
   CHECK(none.figures.empty());
   CHECK(none.energy.joules == 0);
 }
@@ -139,7 +139,7 @@ TEST_CASE("Meter windows: figures and energy of a stretch, with the samples arou
     samples.push_back(sample_at(ms + 3, {7}));
     samples.back().meter = 1;
   }
-  const auto windows = meter_windows(meters, samples, 250 * kMs, 850 * kMs);
+  const auto windows = meter_windows(meters, samples, 250 * kMeterBooksMs, 850 * kMeterBooksMs);
   REQUIRE(windows.size() == 2);  // the third one was not sampled
   CHECK(windows[0].meter == 0);
   CHECK(windows[0].figures.samples == 6);
@@ -150,5 +150,5 @@ TEST_CASE("Meter windows: figures and energy of a stretch, with the samples arou
   CHECK(windows[0].energy.error_joules == Approx(40));
   CHECK_FALSE(windows[1].has_energy);
   // Up to behind the newest sample nobody knows it yet.
-  CHECK_FALSE(meter_windows(meters, samples, 250 * kMs, 1050 * kMs)[0].has_energy);
+  CHECK_FALSE(meter_windows(meters, samples, 250 * kMeterBooksMs, 1050 * kMeterBooksMs)[0].has_energy);
 }

@@ -39,7 +39,7 @@ std::int64_t value(const std::vector<Meter>& meters, const Reading& reading, Qua
   return reading.values.at(meters.at(reading.meter).place_of(quantity));
 }
 
-const Meter* meter_of(const std::vector<Meter>& meters, Meter::Kind kind) {
+const Meter* system_source_meter_of(const std::vector<Meter>& meters, Meter::Kind kind) {
   for (const Meter& each : meters) {
     if (each.kind == kind) { return &each; }
   }
@@ -97,12 +97,12 @@ TEST_CASE("System source: the process and the machine as the kernel tells them",
   std::vector<Meter> meters;
   std::vector<Unsampled> unsampled;
   source.open(meters, unsampled);
-  REQUIRE(meter_of(meters, Meter::Kind::process) != nullptr);
-  REQUIRE(meter_of(meters, Meter::Kind::machine) != nullptr);
-  CHECK(meter_of(meters, Meter::Kind::processors) == nullptr);
+  REQUIRE(system_source_meter_of(meters, Meter::Kind::process) != nullptr);
+  REQUIRE(system_source_meter_of(meters, Meter::Kind::machine) != nullptr);
+  CHECK(system_source_meter_of(meters, Meter::Kind::processors) == nullptr);
   REQUIRE(unsampled.size() == 1);
   CHECK(unsampled[0].what == "the energy of the processors");
-  const Meter machine = *meter_of(meters, Meter::Kind::machine);
+  const Meter machine = *system_source_meter_of(meters, Meter::Kind::machine);
   CHECK(machine.processors == static_cast<std::uint32_t>(::sysconf(_SC_NPROCESSORS_ONLN)));
 
   std::int64_t now = 0;

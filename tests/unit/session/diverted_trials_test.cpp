@@ -55,7 +55,7 @@ void spin(std::uint64_t ns) {
 }
 
 /// A training with all that a program tells, below `top`, so that two of a process do not meet.
-void train(Session& session, const char* top, const TrialOptions& options) {
+void diverted_trials_train(Session& session, const char* top, const TrialOptions& options) {
   takt::ManualClock device;
   const takt::Scope outer(takt::key(top));
   const takt::Scope epoch(takt::Epoch);
@@ -121,10 +121,10 @@ TEST_CASE("Diverted trials: totals, rows, metrics, steps and losses of the run a
   options.warmup = 3;
   Session session("trials", options);
   session.add(memory);
-  train(session, "without", TrialOptions());
+  diverted_trials_train(session, "without", TrialOptions());
   const std::uint64_t elsewhere = calls_of(session.snapshot(), "elsewhere");
   const std::size_t losses = session.snapshot().losses.size();
-  train(session, "with", trials_and_on());
+  diverted_trials_train(session, "with", trials_and_on());
   session.close();
   const Snapshot last = memory.last();
   REQUIRE(last.trials != nullptr);
@@ -215,7 +215,7 @@ TEST_CASE("Diverted trials: the run folder has them in trials.json alone") {
   {
     Session session("trials", run);
     folder = session.run().directory;
-    train(session, "files", trials_and_on());
+    diverted_trials_train(session, "files", trials_and_on());
   }
   takt::detail::JournalReader reader(folder);
   Snapshot told;

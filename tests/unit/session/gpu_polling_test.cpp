@@ -37,7 +37,7 @@ using Call = FakeDriver::Call;
 
 namespace {
 
-constexpr std::uint32_t kPending = DeviceQueue::kPending;
+constexpr std::uint32_t kGpuPollingPending = DeviceQueue::kPending;
 
 /// Regions of a recorder on a stream of a fake driver that stands still, while somebody else is to ask about them.
 template <class Tag>
@@ -83,15 +83,15 @@ struct PollingFixture : RecorderFixture {
 
 struct AnswerTag {};
 struct LeaveTag {};
-struct FullTag {};
+struct GpuPollingFullTag {};
 struct OffTag {};
-struct CaptureTag {};
+struct GpuPollingCaptureTag {};
 struct SeenTag {};
 struct PaceTag {};
 struct RingTag {};
 struct EndlessTag {};
 struct ModeTag {};
-struct PauseTag {};
+struct GpuPollingPauseTag {};
 struct FailTag {};
 struct PartTag {};
 struct StuckTag {};
@@ -117,8 +117,9 @@ TEST_CASE("LaneUse: the owner wants to be alone, and the others do not mind each
   REQUIRE(use.enter_soon(LaneUse::kOwner));
 }
 
-using AnswerTest = PollingFixture<AnswerTag>;
-TEST_CASE_METHOD(AnswerTest, "GPU polling: what another thread has asked for, the owner takes in without a question") {
+using PollingAnswerTest = PollingFixture<AnswerTag>;
+TEST_CASE_METHOD(PollingAnswerTest,
+                 "GPU polling: what another thread has asked for, the owner takes in without a question") {
   const takt_test::WideStreams wide(driver);
   for (int region = 1; region <= 200; ++region) { region_on(kA, region); }
   ask();
@@ -137,8 +138,8 @@ TEST_CASE_METHOD(AnswerTest, "GPU polling: what another thread has asked for, th
   all_well();
 }
 
-using LeaveTest = PollingFixture<LeaveTag>;
-TEST_CASE_METHOD(LeaveTest,
+using PollingLeaveTest = PollingFixture<LeaveTag>;
+TEST_CASE_METHOD(PollingLeaveTest,
                  "GPU polling: the owner asks itself where it has to know, and when nobody does it any more") {
   for (int region = 0; region < 100; ++region) { region_on(kA, 1); }
   driver.finish();
@@ -154,25 +155,25 @@ TEST_CASE_METHOD(LeaveTest,
   all_well();
 }
 
-using FullTest = PollingFixture<FullTag>;
-TEST_CASE_METHOD(FullTest, "GPU polling: a ring that is full of results, asked for or not, has room for more") {
+using PollingFullTest = PollingFixture<GpuPollingFullTag>;
+TEST_CASE_METHOD(PollingFullTest, "GPU polling: a ring that is full of results, asked for or not, has room for more") {
   const takt_test::WideStreams wide(driver);
-  for (std::uint32_t region = 0; region < kPending; ++region) { region_on(kA, 1); }
+  for (std::uint32_t region = 0; region < kGpuPollingPending; ++region) { region_on(kA, 1); }
   driver.finish();
   region_on(kA, 1);  // nobody has asked yet
-  for (std::uint32_t region = 1; region < kPending; ++region) { region_on(kA, 1); }
+  for (std::uint32_t region = 1; region < kGpuPollingPending; ++region) { region_on(kA, 1); }
   driver.finish();
   ask();
   const std::uint64_t before = questions();
   region_on(kA, 1);
   REQUIRE(questions() == before);
   REQUIRE(losses(LossKind::device_skipped) == 0);
-  REQUIRE(found(kA) == 2 * kPending);
+  REQUIRE(found(kA) == 2 * kGpuPollingPending);
   all_well();
 }
 
-using OffTest = PollingFixture<OffTag>;
-TEST_CASE_METHOD(OffTest, "GPU polling: nobody asks about a ring whose owner has not been told to share it") {
+using PollingOffTest = PollingFixture<OffTag>;
+TEST_CASE_METHOD(PollingOffTest, "GPU polling: nobody asks about a ring whose owner has not been told to share it") {
   gpu_polling = false;
   region_on(kA, 1);
   driver.finish();
@@ -188,8 +189,9 @@ TEST_CASE_METHOD(OffTest, "GPU polling: nobody asks about a ring whose owner has
   all_well();
 }
 
-using CaptureTest = PollingFixture<CaptureTag>;
-TEST_CASE_METHOD(CaptureTest, "GPU polling: a global capture of another thread stays valid, and starves nobody") {
+using PollingCaptureTest = PollingFixture<GpuPollingCaptureTag>;
+TEST_CASE_METHOD(PollingCaptureTest,
+                 "GPU polling: a global capture of another thread stays valid, and starves nobody") {
   region_on(kA, 10);
   driver.finish();
   FakeStream* const other = driver.stream();
@@ -201,8 +203,9 @@ TEST_CASE_METHOD(CaptureTest, "GPU polling: a global capture of another thread s
   all_well();
 }
 
-using SeenTest = PollingFixture<SeenTag>;
-TEST_CASE_METHOD(SeenTest, "GPU polling: while something is captured the owner asks, and the other thread rests") {
+using PollingSeenTest = PollingFixture<SeenTag>;
+TEST_CASE_METHOD(PollingSeenTest,
+                 "GPU polling: while something is captured the owner asks, and the other thread rests") {
   region_on(kA, 10);
   driver.finish();
   FakeStream* const other = driver.stream();
@@ -222,8 +225,8 @@ TEST_CASE_METHOD(SeenTest, "GPU polling: while something is captured the owner a
   all_well();
 }
 
-using PaceTest = PollingFixture<PaceTag>;
-TEST_CASE_METHOD(PaceTest, "GPU polling: after a few questions the other thread rests, and keeps nobody out") {
+using PollingPaceTest = PollingFixture<PaceTag>;
+TEST_CASE_METHOD(PollingPaceTest, "GPU polling: after a few questions the other thread rests, and keeps nobody out") {
   const takt_test::WideStreams wide(driver);
   constexpr std::uint64_t kMost = 30;  // 16 spans: their times, and how far the stream has come
   for (int region = 0; region < 500; ++region) { region_on(kA, 1); }
@@ -251,8 +254,8 @@ TEST_CASE_METHOD(PaceTest, "GPU polling: after a few questions the other thread 
   all_well();
 }
 
-using EndlessTest = PollingFixture<EndlessTag>;
-TEST_CASE_METHOD(EndlessTest,
+using PollingEndlessTest = PollingFixture<EndlessTag>;
+TEST_CASE_METHOD(PollingEndlessTest,
                  "GPU polling: a stream whose regions got no ends is timed again, though nobody waits for them") {
   region_on(kA, 1);
   driver.finish();
@@ -290,8 +293,8 @@ TEST_CASE("GPU polling: a stream that is about to be full wakes the other thread
   CHECK(driver.misuses() == std::vector<std::string>{});
 }
 
-using ModeTest = PollingFixture<ModeTag>;
-TEST_CASE_METHOD(ModeTest, "GPU polling: where the relaxed mode cannot be had, Takt's own thread asks nothing") {
+using PollingModeTest = PollingFixture<ModeTag>;
+TEST_CASE_METHOD(PollingModeTest, "GPU polling: where the relaxed mode cannot be had, Takt's own thread asks nothing") {
   region_on(kA, 10);
   driver.finish();
   Api::exchanges_modes = false;
@@ -304,8 +307,8 @@ TEST_CASE_METHOD(ModeTest, "GPU polling: where the relaxed mode cannot be had, T
   all_well();
 }
 
-using HushTest = PollingFixture<PauseTag>;
-TEST_CASE_METHOD(HushTest, "GPU polling: of a kind whose captures other threads can harm, only the owner asks") {
+using PollingHushTest = PollingFixture<GpuPollingPauseTag>;
+TEST_CASE_METHOD(PollingHushTest, "GPU polling: of a kind whose captures other threads can harm, only the owner asks") {
   Api::pauses = true;
   region_on(kA, 10);  // whose end looks, as without polling
   driver.finish();
@@ -318,7 +321,7 @@ TEST_CASE_METHOD(HushTest, "GPU polling: of a kind whose captures other threads 
   all_well();
 }
 
-TEST_CASE_METHOD(HushTest, "GPU polling: a backend that does not know of it is left to its owner") {
+TEST_CASE_METHOD(PollingHushTest, "GPU polling: a backend that does not know of it is left to its owner") {
   takt::ManualClock device;
   device.hold(true);
   const Region open = recorder->begin_device(kB, 0, takt::ManualBackend(device).stream());
@@ -332,8 +335,8 @@ TEST_CASE_METHOD(HushTest, "GPU polling: a backend that does not know of it is l
   REQUIRE(device.outstanding() == 0);
 }
 
-using FailTest = PollingFixture<FailTag>;
-TEST_CASE_METHOD(FailTest, "GPU polling: a span that the driver refuses is lost once, and alone") {
+using PollingFailTest = PollingFixture<FailTag>;
+TEST_CASE_METHOD(PollingFailTest, "GPU polling: a span that the driver refuses is lost once, and alone") {
   region_on(kA, 10);
   region_on(kA, 20);
   driver.finish();
@@ -348,8 +351,9 @@ TEST_CASE_METHOD(FailTest, "GPU polling: a span that the driver refuses is lost 
   all_well();
 }
 
-using PartTest = PollingFixture<PartTag>;
-TEST_CASE_METHOD(PartTest, "GPU polling: a row that was told a part of its values gets the rest, and none twice") {
+using PollingPartTest = PollingFixture<PartTag>;
+TEST_CASE_METHOD(PollingPartTest,
+                 "GPU polling: a row that was told a part of its values gets the rest, and none twice") {
   const Region batch = begin(kBatch);
   region_on(kA, 5);
   region_on(kA, 7);
@@ -382,27 +386,27 @@ TEST_CASE_METHOD(PartTest, "GPU polling: a row that was told a part of its value
   all_well();
 }
 
-using StuckTest = PollingFixture<StuckTag>;
-TEST_CASE_METHOD(StuckTest, "GPU polling: an owner goes on while the other thread is stuck in the driver") {
+using PollingStuckTest = PollingFixture<StuckTag>;
+TEST_CASE_METHOD(PollingStuckTest, "GPU polling: an owner goes on while the other thread is stuck in the driver") {
   const takt_test::WideStreams wide(driver);
   region_on(kA, 10);
   driver.finish();
   Api::holds_questions = true;
   std::thread asker([this] { recorder->ask_devices([] {}); });
   while (Api::held_questions == 0) { std::this_thread::yield(); }
-  for (std::uint32_t region = 1; region < kPending + 5; ++region) { region_on(kA, 1); }
+  for (std::uint32_t region = 1; region < kGpuPollingPending + 5; ++region) { region_on(kA, 1); }
   recorder->poll();
   recorder->poll(true);
   REQUIRE(losses(LossKind::device_skipped) == 5);
   recorder->abandon_devices();
   REQUIRE(recorder->device_pending());  // what somebody is asking about is not touched
-  REQUIRE(node({kA})->device_pending.get() == kPending);
+  REQUIRE(node({kA})->device_pending.get() == kGpuPollingPending);
   REQUIRE(Api::held_questions == 1);
   Api::holds_questions = false;
   asker.join();
   driver.finish();
   recorder->poll(true);
-  REQUIRE(found(kA) == kPending);
+  REQUIRE(found(kA) == kGpuPollingPending);
   all_well();
 }
 

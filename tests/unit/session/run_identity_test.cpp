@@ -74,7 +74,7 @@ std::string rank_of(Variables variables, const SessionOptions& options = Session
   return describe(identify(variables, options));
 }
 
-std::string complaints(Variables variables, const SessionOptions& options = SessionOptions()) {
+std::string run_identity_complaints(Variables variables, const SessionOptions& options = SessionOptions()) {
   const CaughtFaults caught;
   identify(variables, options);
   return caught.text();
@@ -172,7 +172,7 @@ TEST_CASE("a rank can be had without a run, and then nobody is told that the run
 
 TEST_CASE("RANK alone is not torchrun's") {
   CHECK(rank_of({{"RANK", "captain"}}) == "0 of 1, local 0, from default");
-  CHECK(complaints({{"RANK", "captain"}, {"WORLD_SIZE", "huge"}}).empty());
+  CHECK(run_identity_complaints({{"RANK", "captain"}, {"WORLD_SIZE", "huge"}}).empty());
 }
 
 TEST_CASE("rank and world size may come from two places") {
@@ -194,14 +194,14 @@ TEST_CASE("rank and world size may come from two places") {
 TEST_CASE("a world size without a rank is told of") {
   SessionOptions size;
   size.world_size = 4;
-  CHECK(mentions(complaints({}, size), {"4", "rank 0", "TAKT_RANK"}));
+  CHECK(mentions(run_identity_complaints({}, size), {"4", "rank 0", "TAKT_RANK"}));
 }
 
 TEST_CASE("garbage from a launcher is reported and the next one asked") {
   const Variables variables = {{"OMPI_COMM_WORLD_RANK", "-3"}, {"OMPI_COMM_WORLD_SIZE", "8"}, {"SLURM_PROCID", "1"},
                                {"SLURM_NTASKS", "2"},          {"SLURM_JOB_ID", "77"},        {"SLURM_STEP_ID", "0"}};
   CHECK(rank_of(variables) == "1 of 2, local 0, from SLURM_PROCID, SLURM_NTASKS");
-  CHECK(mentions(complaints(variables), {"OMPI_COMM_WORLD_RANK=-3"}));
+  CHECK(mentions(run_identity_complaints(variables), {"OMPI_COMM_WORLD_RANK=-3"}));
   for (const char* const garbage : {"x", "1x", " 1", "99999999999999999999", "2147483647", "0x1", "1.0"}) {
     CHECK(rank_of({{"SLURM_PROCID", garbage}, {"SLURM_NTASKS", "8"}}) == "0 of 1, local 0, from default");
   }
@@ -210,7 +210,7 @@ TEST_CASE("garbage from a launcher is reported and the next one asked") {
 TEST_CASE("a world size that is no number is repaired from the rank") {
   const Variables variables = {{"PMI_RANK", "2"}, {"PMI_SIZE", "many"}, {"PMIX_NAMESPACE", "a"}};
   CHECK(rank_of(variables) == "2 of 3, local 0, from PMI_RANK");
-  const std::string told = complaints(variables);
+  const std::string told = run_identity_complaints(variables);
   CHECK(line_mentions(told, {"PMI_SIZE=many"}));
   CHECK(line_mentions(told, {"PMI_RANK=2", "3 ranks", "TAKT_WORLD_SIZE"}));
 }
@@ -218,7 +218,7 @@ TEST_CASE("a world size that is no number is repaired from the rank") {
 TEST_CASE("a rank beyond the world size is kept and the world counted larger") {
   const Variables variables = {{"PMI_RANK", "8"}, {"PMI_SIZE", "8"}, {"PMIX_NAMESPACE", "a"}};
   CHECK(rank_of(variables) == "8 of 9, local 0, from PMI_RANK, PMI_SIZE");
-  CHECK(mentions(complaints(variables), {"PMI_RANK=8", "PMI_SIZE=8", "9 ranks", "TAKT_WORLD_SIZE"}));
+  CHECK(mentions(run_identity_complaints(variables), {"PMI_RANK=8", "PMI_SIZE=8", "9 ranks", "TAKT_WORLD_SIZE"}));
   SessionOptions options;
   options.rank = 2147483646;
   options.world_size = 1;
@@ -230,7 +230,7 @@ TEST_CASE("options that cannot be are reported and left out") {
   options.rank = -7;
   options.world_size = 0;
   CHECK(rank_of({}, options) == "0 of 1, local 0, from default");
-  const std::string told = complaints({}, options);
+  const std::string told = run_identity_complaints({}, options);
   CHECK(line_mentions(told, {"TAKT_RANK", "SessionOptions::rank", "-7"}));
   CHECK(line_mentions(told, {"TAKT_WORLD_SIZE", "SessionOptions::world_size", "0"}));
 }
@@ -246,23 +246,23 @@ TEST_CASE("the shell of a Slurm batch script is one process") {
 }
 
 TEST_CASE("a launcher a node under srun is no conflict") {
-  CHECK(complaints({{"RANK", "11"},
-                    {"WORLD_SIZE", "16"},
-                    {"LOCAL_RANK", "3"},
-                    {"SLURM_JOB_ID", "77"},
-                    {"SLURM_STEP_ID", "0"},
-                    {"SLURM_PROCID", "1"},
-                    {"SLURM_NTASKS", "2"}})
+  CHECK(run_identity_complaints({{"RANK", "11"},
+                                 {"WORLD_SIZE", "16"},
+                                 {"LOCAL_RANK", "3"},
+                                 {"SLURM_JOB_ID", "77"},
+                                 {"SLURM_STEP_ID", "0"},
+                                 {"SLURM_PROCID", "1"},
+                                 {"SLURM_NTASKS", "2"}})
             .empty());
   // torchrun numbers its nodes as they arrive, so with one process a node its ranks need not be Slurm's.
-  CHECK(complaints({{"RANK", "1"},
-                    {"WORLD_SIZE", "2"},
-                    {"LOCAL_RANK", "0"},
-                    {"TORCHELASTIC_RUN_ID", "none"},
-                    {"SLURM_JOB_ID", "77"},
-                    {"SLURM_STEP_ID", "0"},
-                    {"SLURM_PROCID", "0"},
-                    {"SLURM_NTASKS", "2"}})
+  CHECK(run_identity_complaints({{"RANK", "1"},
+                                 {"WORLD_SIZE", "2"},
+                                 {"LOCAL_RANK", "0"},
+                                 {"TORCHELASTIC_RUN_ID", "none"},
+                                 {"SLURM_JOB_ID", "77"},
+                                 {"SLURM_STEP_ID", "0"},
+                                 {"SLURM_PROCID", "0"},
+                                 {"SLURM_NTASKS", "2"}})
             .empty());
 }
 
@@ -272,25 +272,26 @@ TEST_CASE("launchers that cannot both be right are reported once") {
                            {"LOCAL_RANK", "0"},
                            {"OMPI_COMM_WORLD_RANK", "5"},
                            {"OMPI_COMM_WORLD_SIZE", "8"}};
-  CHECK(mentions(complaints(stale), {"RANK=0", "WORLD_SIZE=1", "torchrun", "OMPI_COMM_WORLD_RANK=5",
-                                     "OMPI_COMM_WORLD_SIZE=8", "Open MPI", "TAKT_RANK", "TAKT_WORLD_SIZE"}));
+  CHECK(
+      mentions(run_identity_complaints(stale), {"RANK=0", "WORLD_SIZE=1", "torchrun", "OMPI_COMM_WORLD_RANK=5",
+                                                "OMPI_COMM_WORLD_SIZE=8", "Open MPI", "TAKT_RANK", "TAKT_WORLD_SIZE"}));
   const CaughtFaults caught;
   identify(stale);
   identify(stale);
   CHECK(caught.lines().size() == 1);
-  CHECK(contains(complaints({{"RANK", "0"},
-                             {"WORLD_SIZE", "8"},
-                             {"LOCAL_RANK", "0"},
-                             {"PMI_RANK", "5"},
-                             {"PMI_SIZE", "8"},
-                             {"PMIX_NAMESPACE", "a"}}),
+  CHECK(contains(run_identity_complaints({{"RANK", "0"},
+                                          {"WORLD_SIZE", "8"},
+                                          {"LOCAL_RANK", "0"},
+                                          {"PMI_RANK", "5"},
+                                          {"PMI_SIZE", "8"},
+                                          {"PMIX_NAMESPACE", "a"}}),
                  "cannot both be right"));
-  CHECK(complaints({{"RANK", "0"},
-                    {"WORLD_SIZE", "2"},
-                    {"LOCAL_RANK", "0"},
-                    {"PMI_RANK", "9"},
-                    {"PMI_SIZE", "8"},
-                    {"PMIX_NAMESPACE", "a"}})
+  CHECK(run_identity_complaints({{"RANK", "0"},
+                                 {"WORLD_SIZE", "2"},
+                                 {"LOCAL_RANK", "0"},
+                                 {"PMI_RANK", "9"},
+                                 {"PMI_SIZE", "8"},
+                                 {"PMIX_NAMESPACE", "a"}})
             .empty());  // no rank at all
 }
 
@@ -298,18 +299,18 @@ TEST_CASE("whoever sets rank and world size is not told of conflicts") {
   SessionOptions options;
   options.rank = 0;
   options.world_size = 1;
-  CHECK(complaints({{"RANK", "0"}, {"WORLD_SIZE", "1"}, {"LOCAL_RANK", "0"}, {"PMI_RANK", "5"}, {"PMI_SIZE", "8"}},
-                   options)
+  CHECK(run_identity_complaints(
+            {{"RANK", "0"}, {"WORLD_SIZE", "1"}, {"LOCAL_RANK", "0"}, {"PMI_RANK", "5"}, {"PMI_SIZE", "8"}}, options)
             .empty());
   options.rank = -1;
   options.world_size = 2;
-  CHECK(complaints({{"RANK", "0"},
-                    {"WORLD_SIZE", "2"},
-                    {"LOCAL_RANK", "0"},
-                    {"PMI_RANK", "5"},
-                    {"PMI_SIZE", "8"},
-                    {"PMIX_NAMESPACE", "a"}},
-                   options)
+  CHECK(run_identity_complaints({{"RANK", "0"},
+                                 {"WORLD_SIZE", "2"},
+                                 {"LOCAL_RANK", "0"},
+                                 {"PMI_RANK", "5"},
+                                 {"PMI_SIZE", "8"},
+                                 {"PMIX_NAMESPACE", "a"}},
+                                options)
             .empty());
 }
 
@@ -402,14 +403,14 @@ TEST_CASE("ranks on several nodes share where they meet, which is told by rank 0
                            {"MASTER_PORT", "29500"}};
   CHECK(identify(rank0).id == "digits-node0-29500");
   CHECK(identify(rank3).id == "digits-node0-29500");
-  CHECK(mentions(complaints(rank0), {"node0-29500", "TAKT_RUN_ID"}));
-  CHECK(complaints(rank3).empty());
+  CHECK(mentions(run_identity_complaints(rank0), {"node0-29500", "TAKT_RUN_ID"}));
+  CHECK(run_identity_complaints(rank3).empty());
 }
 
 TEST_CASE("ranks of a launcher that names no job share their parent") {
   const Variables variables = {{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}};
   CHECK(identify(variables).id.rfind("digits-p" + std::to_string(::getppid()), 0) == 0);
-  CHECK(mentions(complaints(variables), {"TAKT_RUN_ID"}));
+  CHECK(mentions(run_identity_complaints(variables), {"TAKT_RUN_ID"}));
 }
 
 // ---- names ----

@@ -64,8 +64,8 @@ std::vector<std::string> messages_of(const std::string& file) {
   return found;
 }
 
-struct Rig {
-  Rig() {
+struct TensorboardRig {
+  TensorboardRig() {
     snapshot.run.name = "digits";
     snapshot.run.id = "digits-7";
     snapshot.run.host = "a host/../b";
@@ -116,7 +116,7 @@ TEST_CASE("TensorBoard events: a number beyond the range of a float is infinite,
 }
 
 TEST_CASE("TensorBoard: a file is there before the first value, and holds whole records after each period") {
-  Rig rig;
+  TensorboardRig rig;
   TensorboardExporter exporter(rig.options);
   exporter.begin(rig.snapshot);
   CHECK(name_part(rig.file()) == "events.out.tfevents.1700000000.a_host_.._b.42.takt");
@@ -139,7 +139,7 @@ TEST_CASE("TensorBoard: a file is there before the first value, and holds whole 
 }
 
 TEST_CASE("TensorBoard: what the disk does not take is written when it does, and beyond a bound all of it is counted") {
-  Rig rig;
+  TensorboardRig rig;
   CHECK(in_child([&] {
           support::CaughtFaults faults;
           TensorboardExporter exporter(rig.options);
@@ -169,7 +169,7 @@ TEST_CASE("TensorBoard: what the disk does not take is written when it does, and
 }
 
 TEST_CASE("TensorBoard: where the file is removed one line says so, and what is shown from then on is counted") {
-  Rig rig;
+  TensorboardRig rig;
   support::CaughtFaults faults;
   TensorboardExporter exporter(rig.options);
   CHECK(rig.show(exporter, 1) == ExportResult::ok);
@@ -182,7 +182,7 @@ TEST_CASE("TensorBoard: where the file is removed one line says so, and what is 
 }
 
 TEST_CASE("TensorBoard: links and files that are there are left alone") {
-  Rig rig;
+  TensorboardRig rig;
   support::CaughtFaults faults;
   const std::string outside = rig.scratch.path("outside");
   REQUIRE(::mkdir(outside.c_str(), 0700) == 0);
@@ -202,7 +202,7 @@ TEST_CASE("TensorBoard: links and files that are there are left alone") {
 }
 
 TEST_CASE("TensorBoard: in a folder of one's own each process has a folder, whatever the run is called") {
-  Rig rig;
+  TensorboardRig rig;
   support::CaughtFaults faults;
   rig.options.directory = rig.scratch.path("a/log dir");
   TensorboardExporter exporter(rig.options);
@@ -229,7 +229,7 @@ TEST_CASE("TensorBoard: in a folder of one's own each process has a folder, what
 }
 
 TEST_CASE("TensorBoard: rank 1 writes only where all ranks are to, and a second exporter does not") {
-  Rig rig;
+  TensorboardRig rig;
   support::CaughtFaults faults;
   rig.snapshot.run.rank = 1;
   TensorboardExporter silent(rig.options);
@@ -247,7 +247,7 @@ TEST_CASE("TensorBoard: rank 1 writes only where all ranks are to, and a second 
 }
 
 TEST_CASE("TensorBoard: without a folder one line says what to set") {
-  Rig rig;
+  TensorboardRig rig;
   support::CaughtFaults faults;
   rig.snapshot.run.directory.clear();
   TensorboardExporter exporter(rig.options);
@@ -256,7 +256,7 @@ TEST_CASE("TensorBoard: without a folder one line says what to set") {
 }
 
 TEST_CASE("TensorBoard: figures over ranks have a file of their own, whole or not at all") {
-  Rig rig;
+  TensorboardRig rig;
   const std::string file = rig.file() + "-total-ranks-0000004";
   rig.snapshot.finished = true;
   rig.snapshot.job = shared_job(4);
@@ -284,7 +284,7 @@ TEST_CASE("TensorBoard: figures over ranks have a file of their own, whole or no
 }
 
 TEST_CASE("TensorBoard: figures over more ranks take the place of those over fewer, and of nothing else") {
-  Rig rig;
+  TensorboardRig rig;
   const auto folder = std::make_shared<FolderFiles>(rig.scratch.path("rank-0-0-42"));
   const std::string stem = tensorboard_file(rig.snapshot.run, false) + "-total-ranks-";
   const std::vector<std::string> others = {stem + "xxxxxxx", stem + "99999999", stem,

@@ -57,8 +57,8 @@ struct Taker : takt::detail::RunTaker {
 };
 
 /// A run, its journal, and the feed of its exporter.
-struct Rig {
-  Rig() {
+struct JournalFeedRig {
+  JournalFeedRig() {
     REQUIRE(::mkdir(folder.c_str(), 0700) == 0);
     add_series(snapshot, add_path(snapshot, "Batch"), add_thread(snapshot, "main"));
   }
@@ -96,7 +96,7 @@ std::chrono::steady_clock::time_point soon() { return std::chrono::steady_clock:
 }  // namespace
 
 TEST_CASE("journal feed: what an exporter was held up for comes from the journal, once and in order") {
-  Rig rig;
+  JournalFeedRig rig;
   for (int period = 0; period < 20; ++period) {
     const bool last = period == 19;
     const Snapshot now = rig.next(5, 1, last);
@@ -112,7 +112,7 @@ TEST_CASE("journal feed: what an exporter was held up for comes from the journal
 }
 
 TEST_CASE("journal feed: samples that an exporter was held up for come from the journal, where nothing else lacks") {
-  Rig rig;
+  JournalFeedRig rig;
   for (int second = 0; second < 20; ++second) {
     Snapshot now = rig.next(0, 0, second == 19);
     sample_second(now, second);
@@ -125,7 +125,7 @@ TEST_CASE("journal feed: samples that an exporter was held up for come from the 
 }
 
 TEST_CASE("journal feed: without room what comes waits in the journal, and memory is left alone") {
-  Rig rig;
+  JournalFeedRig rig;
   const Snapshot first = rig.next(5, 0);
   rig.write(first);
   rig.feed.take(first);
@@ -146,7 +146,7 @@ TEST_CASE("journal feed: without room what comes waits in the journal, and memor
 }
 
 TEST_CASE("journal feed: a metric that was first shown while rows came from the journal is not passed over") {
-  Rig rig;
+  JournalFeedRig rig;
   const Snapshot first = rig.next(5, 0);
   rig.write(first);
   rig.feed.take(first);
@@ -173,7 +173,7 @@ TEST_CASE("journal feed: a metric that was first shown while rows came from the 
 }
 
 TEST_CASE("journal feed: an exporter that was there at the start is held up before its first row, too") {
-  Rig rig;
+  JournalFeedRig rig;
   const int steps_before = GENERATE(0, 5);
   rig.snapshot.series[0].steps = static_cast<std::uint64_t>(steps_before);
   rig.feed.begin(rig.snapshot);
@@ -187,7 +187,7 @@ TEST_CASE("journal feed: an exporter that was there at the start is held up befo
 }
 
 TEST_CASE("journal feed: whoever comes late lacks nothing, and without a journal nobody waits") {
-  Rig rig;
+  JournalFeedRig rig;
   rig.write(rig.next(5, 1));
   rig.snapshot.series[0].steps = 5;
   rig.feed.begin(rig.snapshot);
@@ -209,7 +209,7 @@ TEST_CASE("journal feed: whoever comes late lacks nothing, and without a journal
 }
 
 TEST_CASE("journal feed: who has given up while it read the journal is not asked again, nor waited for") {
-  Rig rig;
+  JournalFeedRig rig;
   const Snapshot first = rig.next(5, 0);
   rig.write(first);
   CHECK(rig.feed.take(first));

@@ -24,7 +24,8 @@ using takt::detail::LiveDelivery;
 
 namespace {
 
-constexpr takt::detail::Tracker kTracker{"abacus", "Abacus", "takt sync --to abacus", "abacus.json", "abacus.lease"};
+constexpr takt::detail::Tracker kLiveDeliveryTracker{"abacus", "Abacus", "takt sync --to abacus", "abacus.json",
+                                                     "abacus.lease"};
 
 /// What was asked of a LiveRun, and what it answers.
 struct Script {
@@ -64,15 +65,15 @@ class ScriptedRun : public takt::detail::LiveRun {
   Script& script_;
 };
 
-struct Rig {
-  Rig() {
+struct LiveDeliveryRig {
+  LiveDeliveryRig() {
     snapshot.run.directory = scratch.path("rank-0-0-1");
     REQUIRE(::mkdir(snapshot.run.directory.c_str(), 0700) == 0);
   }
   std::unique_ptr<LiveDelivery> delivery(bool all_ranks = false) {
-    return std::make_unique<LiveDelivery>(kTracker, all_ranks, std::make_unique<ScriptedRun>(script));
+    return std::make_unique<LiveDelivery>(kLiveDeliveryTracker, all_ranks, std::make_unique<ScriptedRun>(script));
   }
-  std::string lease() const { return kTracker.lease_file(snapshot.run.directory); }
+  std::string lease() const { return kLiveDeliveryTracker.lease_file(snapshot.run.directory); }
 
   const Scratch scratch;
   takt::Snapshot snapshot;
@@ -84,7 +85,7 @@ using Calls = std::vector<std::string>;
 }  // namespace
 
 TEST_CASE("live delivery: a run is begun once, holds the lease while it goes on, and gives it back") {
-  Rig rig;
+  LiveDeliveryRig rig;
   const auto delivery = rig.delivery();
   CHECK(delivery->flush(milliseconds(0)));
   delivery->begin(rig.snapshot);
@@ -98,7 +99,7 @@ TEST_CASE("live delivery: a run is begun once, holds the lease while it goes on,
 }
 
 TEST_CASE("live delivery: of a run with ranks, rank 0 speaks, unless all are to") {
-  Rig rig;
+  LiveDeliveryRig rig;
   rig.snapshot.run.rank = 1;
   const auto silent = rig.delivery();
   CHECK(silent->export_snapshot(rig.snapshot) == ExportResult::ok);
@@ -111,7 +112,7 @@ TEST_CASE("live delivery: of a run with ranks, rank 0 speaks, unless all are to"
 
 TEST_CASE(
     "live delivery: who finds that another one has begun, or holds the lease, is told, and may leave the run to it") {
-  Rig rig;
+  LiveDeliveryRig rig;
   const auto first = rig.delivery();
   first->begin(rig.snapshot);
   const auto second = rig.delivery();
@@ -119,12 +120,12 @@ TEST_CASE(
   CHECK(rig.script.claim == Claim::taken);
   CHECK(contains(rig.script.why, rig.lease()));
 
-  write_text(kTracker.cursor_file(rig.snapshot.run.directory), "{}");
+  write_text(kLiveDeliveryTracker.cursor_file(rig.snapshot.run.directory), "{}");
   rig.script.begins = false;
   const auto third = rig.delivery();
   third->begin(rig.snapshot);
   CHECK(rig.script.claim == Claim::begun);
-  CHECK(rig.script.why == kTracker.cursor_file(rig.snapshot.run.directory));
+  CHECK(rig.script.why == kLiveDeliveryTracker.cursor_file(rig.snapshot.run.directory));
   rig.script.calls.clear();
   CHECK(third->export_snapshot(rig.snapshot) == ExportResult::ok);
   CHECK_FALSE(third->flush(milliseconds(0)));
@@ -134,7 +135,7 @@ TEST_CASE(
 }
 
 TEST_CASE("live delivery: one that has stopped leaves the run to takt sync at once") {
-  Rig rig;
+  LiveDeliveryRig rig;
   const auto delivery = rig.delivery();
   delivery->begin(rig.snapshot);
   rig.script.stopped = true;
@@ -143,7 +144,7 @@ TEST_CASE("live delivery: one that has stopped leaves the run to takt sync at on
 }
 
 TEST_CASE("live delivery: a run that could not begin for lack of memory is shown nothing, and is left to others") {
-  Rig rig;
+  LiveDeliveryRig rig;
   rig.script.throws = true;
   const auto delivery = rig.delivery();
   CHECK_THROWS_AS(delivery->begin(rig.snapshot), std::bad_alloc);
@@ -154,7 +155,7 @@ TEST_CASE("live delivery: a run that could not begin for lack of memory is shown
 }
 
 TEST_CASE("live delivery: the child of a fork delivers nothing, and leaves the lease to the parent") {
-  Rig rig;
+  LiveDeliveryRig rig;
   auto delivery = rig.delivery();
   auto unused = rig.delivery();
   delivery->begin(rig.snapshot);
@@ -170,8 +171,8 @@ TEST_CASE("live delivery: the child of a fork delivers nothing, and leaves the l
 }
 
 TEST_CASE("live delivery: without a run there is nothing to deliver, which is no failure") {
-  Rig rig;
-  LiveDelivery delivery(kTracker, false, nullptr);
+  LiveDeliveryRig rig;
+  LiveDelivery delivery(kLiveDeliveryTracker, false, nullptr);
   CHECK(delivery.export_snapshot(rig.snapshot) == ExportResult::ok);
   CHECK(delivery.flush(milliseconds(0)));
   CHECK(delivery.shutdown(milliseconds(0)));

@@ -23,7 +23,7 @@ using namespace takt_test;
 
 namespace {
 
-constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr std::int64_t kMetricPointsSecond = 1'000'000'000;
 
 struct Rig {
   explicit Rig(bool every_step = false, MetricSet set = MetricSet::full) : points(every_step, set) {
@@ -38,9 +38,9 @@ struct Rig {
                 std::uint32_t series = 0) {
     takt::Row& row = add_row(snapshot, series, sequence++);
     row.step = number;
-    row.begin_ns = number * kSecond;
-    row.host_ns = kSecond;
-    row.period_ns = number == 0 ? -1 : kSecond;
+    row.begin_ns = number * kMetricPointsSecond;
+    row.host_ns = kMetricPointsSecond;
+    row.period_ns = number == 0 ? -1 : kMetricPointsSecond;
     takt::Cell cell;
     cell.path = io;
     cell.calls = 2;
@@ -175,7 +175,7 @@ TEST_CASE("Metric points: a window closes at the first step end ten seconds afte
 TEST_CASE("Metric points: of a million steps there is a point for each window, and each step is in one") {
   Rig rig;
   constexpr std::int64_t kSteps = 1'000'000;
-  constexpr std::int64_t kStep = kSecond / 1000;
+  constexpr std::int64_t kStep = kMetricPointsSecond / 1000;
   for (std::int64_t step = 0; step < kSteps; ++step) {
     rig.add_step(step, 1000);
     takt::Row& row = rig.snapshot.rows.back();
@@ -199,7 +199,7 @@ TEST_CASE("Metric points: the last window closes at the end, and the totals foll
   rig.add_step(0, 5, 3);
   rig.snapshot.paths[rig.io].host.add(5'000'000);
   rig.snapshot.paths[rig.io].device.add(3'000'000);
-  rig.snapshot.wall_ns = 2 * kSecond;
+  rig.snapshot.wall_ns = 2 * kMetricPointsSecond;
   rig.snapshot.finished = true;
   rig.take();
   auto found = rig.by_name();
@@ -327,7 +327,7 @@ TEST_CASE("Metric points: few of them are three a region, and none of the whole 
   takt::Throughput& throughput = rig.snapshot.series[0].throughput;
   throughput.steps = 29;
   throughput.items = 29 * 64;
-  throughput.period_ns = 29 * static_cast<std::uint64_t>(kSecond);
+  throughput.period_ns = 29 * static_cast<std::uint64_t>(kMetricPointsSecond);
   rig.snapshot.finished = true;
   rig.take();
   auto found = rig.by_name();

@@ -23,16 +23,16 @@ using takt::detail::SystemMetrics;
 
 namespace {
 
-constexpr std::int64_t kSecond = 1'000'000'000;
-constexpr std::int64_t kWindow = 10 * kSecond;
+constexpr std::int64_t kSystemMetricsSecond = 1'000'000'000;
+constexpr std::int64_t kWindow = 10 * kSystemMetricsSecond;
 
 std::vector<SystemMetric> named(const Meter& meter) {
   return {{meter.name + "/power", Quantity::power, 1e-3}, {meter.name + "/cpu", Quantity::cpu_time, 100.0 / 8}};
 }
 
 /// A process of which power and processor time are told.
-struct Rig {
-  Rig() { add_meter("process"); }
+struct SystemMetricsRig {
+  SystemMetricsRig() { add_meter("process"); }
 
   void add_meter(const std::string& name) {
     snapshot.meters.push_back(meter_of(Meter::Kind::process, name, {Quantity::power, Quantity::cpu_time}));
@@ -59,9 +59,9 @@ struct Rig {
 }  // namespace
 
 TEST_CASE("system metrics: a window has the mean of its samples, and the growth of what counts up") {
-  Rig rig;
+  SystemMetricsRig rig;
   for (std::int64_t second = 0; second <= 30; ++second) {
-    rig.add(second * kSecond, second * 1000, second * second * kSecond);
+    rig.add(second * kSystemMetricsSecond, second * 1000, second * second * kSystemMetricsSecond);
   }
   CHECK(rig.values["process/power"] == std::map<std::int64_t, double>{{0, 4.5}, {1, 14.5}, {2, 24.5}});
   // From the last sample of the window before to its own last one: (19 * 19 - 9 * 9) s in 10 s, on 8 processors.
@@ -72,7 +72,7 @@ TEST_CASE("system metrics: a window has the mean of its samples, and the growth 
 
 TEST_CASE("system metrics: at any rate there is one value a window, which the samples come to when added up anew") {
   Random random(GENERATE(1U, 2U, 3U));
-  Rig rig;
+  SystemMetricsRig rig;
   std::map<std::int64_t, std::pair<double, double>> sums;
   std::int64_t time_ns = 0;
   while (time_ns < 100 * kWindow) {
@@ -80,7 +80,7 @@ TEST_CASE("system metrics: at any rate there is one value a window, which the sa
     rig.add(time_ns, power, time_ns);
     sums[time_ns / kWindow].first += static_cast<double>(power);
     sums[time_ns / kWindow].second += 1;
-    time_ns += 1 + static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(2 * kSecond)));
+    time_ns += 1 + static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(2 * kSystemMetricsSecond)));
   }
   rig.add(time_ns, 0, time_ns);
   CHECK(rig.values["process/power"].size() == 100);
@@ -92,28 +92,28 @@ TEST_CASE("system metrics: at any rate there is one value a window, which the sa
 }
 
 TEST_CASE("system metrics: what nobody measured has no value") {
-  Rig rig;
+  SystemMetricsRig rig;
   rig.add(0, Sample::kAbsent, 0);
-  rig.add(9 * kSecond, Sample::kAbsent, 9 * kSecond);
-  rig.add(10 * kSecond, 3000, Sample::kAbsent);
-  rig.add(20 * kSecond, 4000, 20 * kSecond);
+  rig.add(9 * kSystemMetricsSecond, Sample::kAbsent, 9 * kSystemMetricsSecond);
+  rig.add(10 * kSystemMetricsSecond, 3000, Sample::kAbsent);
+  rig.add(20 * kSystemMetricsSecond, 4000, 20 * kSystemMetricsSecond);
   // A pause of the sampler: what was used in it was not used in the window behind it.
-  rig.add(59 * kSecond, 5000, 900 * kSecond);
-  rig.add(60 * kSecond, 6000, 100 * kSecond);  // the counter was reset
-  rig.add(69 * kSecond, 6000, 109 * kSecond);
-  rig.add(70 * kSecond, 6000, 110 * kSecond);
+  rig.add(59 * kSystemMetricsSecond, 5000, 900 * kSystemMetricsSecond);
+  rig.add(60 * kSystemMetricsSecond, 6000, 100 * kSystemMetricsSecond);  // the counter was reset
+  rig.add(69 * kSystemMetricsSecond, 6000, 109 * kSystemMetricsSecond);
+  rig.add(70 * kSystemMetricsSecond, 6000, 110 * kSystemMetricsSecond);
   CHECK(rig.values["process/power"] == std::map<std::int64_t, double>{{1, 3}, {2, 4}, {5, 5}, {6, 6}});
   CHECK(rig.values["process/cpu"] == std::map<std::int64_t, double>{{0, 12.5}});
 }
 
 TEST_CASE("system metrics: of two meters with one name, such as two slices of a GPU, the first one has it") {
-  Rig rig;
+  SystemMetricsRig rig;
   rig.add_meter("process");
   rig.add_meter("other");
   for (const std::int64_t second : {0, 9, 10}) {
-    rig.add(second * kSecond, 1000, 0, 1);
-    rig.add(second * kSecond, 9000, 0, 0);
-    rig.add(second * kSecond, 5000, 0, 2);
+    rig.add(second * kSystemMetricsSecond, 1000, 0, 1);
+    rig.add(second * kSystemMetricsSecond, 9000, 0, 0);
+    rig.add(second * kSystemMetricsSecond, 5000, 0, 2);
   }
   CHECK(rig.values["process/power"].at(0) == 1);
   CHECK(rig.values["other/power"].at(0) == 5);
@@ -121,17 +121,17 @@ TEST_CASE("system metrics: of two meters with one name, such as two slices of a 
 
 TEST_CASE("system metrics: samples of no meter, of another shape, or of an impossible time are passed over") {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  Rig rig;
+  SystemMetricsRig rig;
   CHECK(rig.add(kMost, 1000, 0) == 0);
-  CHECK(rig.add(-kSecond, 1000, 0) == 0);
-  CHECK(rig.add(15 * kSecond, 1000, -kMost) == 0);
-  CHECK(rig.add(5 * kSecond, 9000, 0) == 0);
-  CHECK(rig.add(16 * kSecond, 1000, kMost, 7) == 0);
+  CHECK(rig.add(-kSystemMetricsSecond, 1000, 0) == 0);
+  CHECK(rig.add(15 * kSystemMetricsSecond, 1000, -kMost) == 0);
+  CHECK(rig.add(5 * kSystemMetricsSecond, 9000, 0) == 0);
+  CHECK(rig.add(16 * kSystemMetricsSecond, 1000, kMost, 7) == 0);
   Sample sample;
-  sample.time_ns = 17 * kSecond;
+  sample.time_ns = 17 * kSystemMetricsSecond;
   sample.values = {1, 2, 3};
   CHECK(rig.metrics.add(rig.snapshot, sample).empty());
-  rig.add(18 * kSecond, 3000, kMost);
+  rig.add(18 * kSystemMetricsSecond, 3000, kMost);
   CHECK(rig.add(kMost - 2 * kWindow, 0, 0) == 2);
   CHECK(rig.values["process/power"].at(1) == 2);
 }

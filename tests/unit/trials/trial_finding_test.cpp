@@ -17,12 +17,12 @@ using takt_test::mentions;
 namespace {
 
 /// A rate, and by how much it may be off.
-struct Told {
+struct TrialFindingTold {
   double per_s;
   double off;
 };
 
-TrialRate rate_of(Told told) {
+TrialRate rate_of(TrialFindingTold told) {
   TrialRate rate;
   rate.trials = 3;
   rate.per_s = told.per_s;
@@ -31,7 +31,7 @@ TrialRate rate_of(Told told) {
   return rate;
 }
 
-TrialResults results_of(Told io, Told synthetic, Told full) {
+TrialResults results_of(TrialFindingTold io, TrialFindingTold synthetic, TrialFindingTold full) {
   TrialResults results;
   results.unit = "samples";
   results.of(TrialKind::io) = rate_of(io);
@@ -56,7 +56,7 @@ TEST_CASE("Trials: the five cases of the SC21 tutorial get the right findings, a
   // As printed there: IO, SYNTHETIC, FULL, with the spread behind each.
   struct Case {
     const char* name;
-    Told io, synthetic, full;
+    TrialFindingTold io, synthetic, full;
     const char* what;
     std::vector<std::string> facts;
   };
@@ -104,7 +104,7 @@ TEST_CASE("Trials: what a finding rests on stands beside it") {
 }
 
 TEST_CASE("Trials: nothing is told if the intervals do not carry it") {
-  const auto why = [](Told io, Told synthetic, Told full) {
+  const auto why = [](TrialFindingTold io, TrialFindingTold synthetic, TrialFindingTold full) {
     const TrialResults results = results_of(io, synthetic, full);
     CHECK_FALSE(results.finding.has_value());
     return results.untold;

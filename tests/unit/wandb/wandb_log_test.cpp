@@ -21,7 +21,7 @@ using takt_test::wandb_log_records;
 
 namespace {
 
-constexpr std::size_t kBlock = 32768;
+constexpr std::size_t kWandbLogBlock = 32768;
 
 std::string record_of(std::size_t size) {
   std::string record(size, '\0');
@@ -46,13 +46,23 @@ TEST_CASE("CRC-32 is that of zlib") {
 }
 
 TEST_CASE("W&B log: records of every size at every place near the end of a block come back") {
-  const std::vector<std::size_t> sizes = {0,           1,          6,          7,      8,          100,
-                                          kBlock - 14, kBlock - 8, kBlock - 7, kBlock, 2 * kBlock, 100'000};
+  const std::vector<std::size_t> sizes = {0,
+                                          1,
+                                          6,
+                                          7,
+                                          8,
+                                          100,
+                                          kWandbLogBlock - 14,
+                                          kWandbLogBlock - 8,
+                                          kWandbLogBlock - 7,
+                                          kWandbLogBlock,
+                                          2 * kWandbLogBlock,
+                                          100'000};
   for (std::size_t before_end = 0; before_end <= 24; ++before_end) {
     for (const std::size_t size : sizes) {
       INFO(size << " bytes, " << before_end << " before the end");
       std::vector<std::string> expected;
-      std::string log = log_until(kBlock - before_end, expected);
+      std::string log = log_until(kWandbLogBlock - before_end, expected);
       for (const std::size_t each : {size, std::size_t{3}}) {
         expected.push_back(record_of(each));
         append_wandb_record(log, log.size(), expected.back());
@@ -64,10 +74,10 @@ TEST_CASE("W&B log: records of every size at every place near the end of a block
 
 TEST_CASE("W&B log: where the head of a chunk just fits in a block it is there without content") {
   std::vector<std::string> expected;
-  std::string log = log_until(kBlock - 7, expected);
+  std::string log = log_until(kWandbLogBlock - 7, expected);
   append_wandb_record(log, log.size(), "x");
-  CHECK(log.substr(kBlock - 3, 3) == std::string("\0\0\2", 3));
-  CHECK(log.size() == kBlock + 8);
+  CHECK(log.substr(kWandbLogBlock - 3, 3) == std::string("\0\0\2", 3));
+  CHECK(log.size() == kWandbLogBlock + 8);
 }
 
 TEST_CASE("W&B log: what the disk does not take is written when it does, and the file is whole") {

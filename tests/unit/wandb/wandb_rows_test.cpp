@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::int64_t kStart = 1'700'000'000'000'000'000;
 
-struct Rig {
-  explicit Rig(std::size_t most_bytes = 1000) : rows(kStart, most_bytes) {
+struct WandbRowsRig {
+  explicit WandbRowsRig(std::size_t most_bytes = 1000) : rows(kStart, most_bytes) {
     points.keep_nans();
     points.keep_names();
   }
@@ -53,7 +53,7 @@ struct Rig {
 }  // namespace
 
 TEST_CASE("W&B rows: what belongs to a step is one row, with step, time and time since the start") {
-  Rig rig;
+  WandbRowsRig rig;
   rig.metric("loss", 0.5, 7, 1250);
   rig.metric("accuracy", 0.75, 7, 1500);
   rig.metric("loss", 0.25, 8, 2000);
@@ -68,7 +68,7 @@ TEST_CASE("W&B rows: what belongs to a step is one row, with step, time and time
 }
 
 TEST_CASE("W&B rows: numbers go up, over snapshots and where steps repeat or go back") {
-  Rig rig;
+  WandbRowsRig rig;
   rig.metric("loss", 1, 5, 10);
   CHECK(rig.take().size() == 1);
   rig.metric("loss", 2, 5, 20);
@@ -82,7 +82,7 @@ TEST_CASE("W&B rows: numbers go up, over snapshots and where steps repeat or go 
 }
 
 TEST_CASE("W&B rows: NaN and infinities stay, the epoch is there where there is one") {
-  Rig rig;
+  WandbRowsRig rig;
   rig.metric("a", std::numeric_limits<double>::quiet_NaN(), 0, 1);
   rig.metric("b", -std::numeric_limits<double>::infinity(), 0, 1);
   rig.snapshot.paths.resize(1);
@@ -98,7 +98,7 @@ TEST_CASE("W&B rows: NaN and infinities stay, the epoch is there where there is 
 }
 
 TEST_CASE("W&B rows: names that mean something there get another one, dots and slashes stay") {
-  Rig rig;
+  WandbRowsRig rig;
   for (const char* const name : {"_step", "_timestamp", "takt/step", "a.b", "x/y"}) { rig.metric(name, 42, 0, 1); }
   const auto rows = rig.take();
   REQUIRE(rows.size() == 1);
@@ -110,7 +110,7 @@ TEST_CASE("W&B rows: names that mean something there get another one, dots and s
 }
 
 TEST_CASE("W&B rows: one that would be too large for readers is shared out, with nothing lost") {
-  Rig rig(1000);
+  WandbRowsRig rig(1000);
   for (int number = 0; number < 50; ++number) { rig.metric(std::string(90, 'x') + std::to_string(number), 1, 4, 1); }
   std::size_t values = 0;
   const auto rows = rig.take();
@@ -123,7 +123,7 @@ TEST_CASE("W&B rows: one that would be too large for readers is shared out, with
 }
 
 TEST_CASE("W&B rows: names stay as the program gave them") {
-  Rig rig;
+  WandbRowsRig rig;
   const std::vector<std::string> names = {"val/mAP@0.5", "acc (%)", "\xCE\xBB", "a//b", "../x", std::string(300, 'x')};
   for (const std::string& name : names) { rig.metric(name, 1, 0, 1); }
   const auto rows = rig.take();

@@ -52,8 +52,8 @@ std::vector<std::string> entries(const std::string& folder) {
   return found;
 }
 
-struct Rig {
-  Rig() {
+struct WandbRunRig {
+  WandbRunRig() {
     options.directory = scratch.path("");
     options.mode = WandbMode::offline;
     snapshot.run.name = "digits";
@@ -106,7 +106,7 @@ struct Rig {
 }  // namespace
 
 TEST_CASE("W&B run: the log begins with header and run, and ends with summary, files and exit") {
-  Rig rig;
+  WandbRunRig rig;
   WandbExporter exporter(rig.options);
   rig.metric(std::numeric_limits<double>::quiet_NaN(), 0);
   CHECK(rig.show(exporter) == ExportResult::ok);
@@ -133,7 +133,7 @@ TEST_CASE("W&B run: the log begins with header and run, and ends with summary, f
 }
 
 TEST_CASE("W&B run: what was logged in a step and the time of the step stand in one row, with the epoch it was in") {
-  Rig rig;
+  WandbRunRig rig;
   rig.options.every_step = true;
   const std::uint32_t epoch = add_path(rig.snapshot, "Epoch");
   add_series(rig.snapshot, add_path(rig.snapshot, "Batch", epoch), 0);
@@ -169,7 +169,7 @@ TEST_CASE("W&B run: what was logged in a step and the time of the step stand in 
 
 TEST_CASE("W&B run: the log says what code it is of and what ran, and nothing of it where that is not wished") {
   const bool wished = GENERATE(false, true);
-  Rig rig;
+  WandbRunRig rig;
   rig.options.metadata = wished;
   rig.options.git_commit = "c0ffee";
   rig.options.git_remote_url = "https://me:secret@host/a";
@@ -186,7 +186,7 @@ TEST_CASE("W&B run: the log says what code it is of and what ran, and nothing of
 }
 
 TEST_CASE("W&B run: the output that the user names is attached, that of a killed program as far as it got") {
-  Rig rig;
+  WandbRunRig rig;
   rig.options.output_log = rig.scratch.path("out.txt");
   WandbExporter exporter(rig.options);
   rig.show(exporter);
@@ -205,7 +205,7 @@ TEST_CASE("W&B run: the output that the user names is attached, that of a killed
 
 TEST_CASE("W&B run: what is no file in the place of the output is neither waited for nor attached") {
   const support::CaughtFaults faults;
-  Rig rig;
+  WandbRunRig rig;
   rig.options.output_log = rig.scratch.path("pipe");
   REQUIRE(::mkfifo(rig.options.output_log.c_str(), 0600) == 0);
   WandbExporter exporter(rig.options);
@@ -219,7 +219,7 @@ TEST_CASE("W&B run: what is no file in the place of the output is neither waited
 TEST_CASE("W&B run: its folder has the name of W&B's own, and is the user's alone") {
   ::setenv("TZ", "UTC-2", 1);
   ::tzset();
-  Rig rig;
+  WandbRunRig rig;
   rig.options.run_id = "abcd1234";
   WandbExporter exporter(rig.options);
   rig.show(exporter);
@@ -231,7 +231,7 @@ TEST_CASE("W&B run: its folder has the name of W&B's own, and is the user's alon
 }
 
 TEST_CASE("W&B run: a folder .wandb is used where there is one") {
-  Rig rig;
+  WandbRunRig rig;
   std::filesystem::create_directory(rig.scratch.path(".wandb"));
   WandbExporter exporter(rig.options);
   rig.show(exporter);
@@ -240,7 +240,7 @@ TEST_CASE("W&B run: a folder .wandb is used where there is one") {
 }
 
 TEST_CASE("W&B run: all that was shown is in the file before the next snapshot, and a summary every few seconds") {
-  Rig rig;
+  WandbRunRig rig;
   WandbExporter exporter(rig.options);
   for (std::int64_t step = 0; step < 12; ++step) {
     rig.metric(static_cast<double>(step), step);
@@ -255,7 +255,7 @@ TEST_CASE("W&B run: all that was shown is in the file before the next snapshot, 
 
 TEST_CASE("W&B run: names that Takt or W&B keeps become others, and a line says which") {
   const support::CaughtFaults faults;
-  Rig rig;
+  WandbRunRig rig;
   WandbExporter exporter(rig.options);
   for (const char* const name : {"time/x", "total/y", "_step", "loss"}) {
     rig.metric(1, static_cast<std::int64_t>(rig.snapshot.metrics.size()));
@@ -270,7 +270,7 @@ TEST_CASE("W&B run: names that Takt or W&B keeps become others, and a line says 
 }
 
 TEST_CASE("W&B run: a failed one exits with 1") {
-  Rig rig;
+  WandbRunRig rig;
   WandbExporter exporter(rig.options);
   rig.snapshot.finished = rig.snapshot.failed = true;
   rig.snapshot.wall_ns = 61'500'000'000;
@@ -281,7 +281,7 @@ TEST_CASE("W&B run: a failed one exits with 1") {
 }
 
 TEST_CASE("W&B run: one that SIGTERM ended exits as a shell tells that") {
-  Rig rig;
+  WandbRunRig rig;
   WandbExporter exporter(rig.options);
   rig.snapshot.finished = rig.snapshot.failed = rig.snapshot.killed = true;
   rig.show(exporter);
@@ -290,7 +290,7 @@ TEST_CASE("W&B run: one that SIGTERM ended exits as a shell tells that") {
 }
 
 TEST_CASE("W&B run: parameters of later are there, too") {
-  Rig rig;
+  WandbRunRig rig;
   WandbExporter exporter(rig.options);
   rig.show(exporter);
   rig.show(exporter);
@@ -303,7 +303,7 @@ TEST_CASE("W&B run: parameters of later are there, too") {
 }
 
 TEST_CASE("W&B run: a trace is attached when it is whole, and missed when it does not come") {
-  Rig rig;
+  WandbRunRig rig;
   takt::Span span;
   rig.snapshot.spans.push_back(span);
   rig.snapshot.run.directory = rig.scratch.path("run");
@@ -328,7 +328,7 @@ TEST_CASE("W&B run: a trace is attached when it is whole, and missed when it doe
 }
 
 TEST_CASE("W&B run: two that begin in the same second have folders of their own") {
-  Rig rig;
+  WandbRunRig rig;
   WandbExporter first(rig.options);
   WandbExporter second(rig.options);
   CHECK(rig.show(first) == ExportResult::ok);
@@ -337,7 +337,7 @@ TEST_CASE("W&B run: two that begin in the same second have folders of their own"
 }
 
 TEST_CASE("W&B run: two of one id in the same second: the second one says what to do, once, and writes nothing") {
-  Rig rig;
+  WandbRunRig rig;
   rig.options.run_id = "mine";
   WandbExporter first(rig.options);
   WandbExporter second(rig.options);
@@ -351,7 +351,7 @@ TEST_CASE("W&B run: two of one id in the same second: the second one says what t
 }
 
 TEST_CASE("W&B run: a folder that cannot be made is one line that names the cure") {
-  Rig rig;
+  WandbRunRig rig;
   write_text(rig.scratch.path("file"), "");
   rig.options.directory = rig.scratch.path("file/below");
   const support::CaughtFaults faults;
@@ -363,7 +363,7 @@ TEST_CASE("W&B run: a folder that cannot be made is one line that names the cure
 }
 
 TEST_CASE("W&B run: a full disk is one line, what is missing is written when there is room") {
-  Rig rig;
+  WandbRunRig rig;
   const int status = in_child([&] {
     const support::CaughtFaults faults;
     WandbExporter exporter(rig.options);
@@ -387,7 +387,7 @@ TEST_CASE("W&B run: a full disk is one line, what is missing is written when the
 }
 
 TEST_CASE("W&B run: a disk that stays full ends it, in bounded memory") {
-  Rig rig;
+  WandbRunRig rig;
   const int status = in_child([&] {
     const support::CaughtFaults faults;
     takt::detail::WandbRun run(rig.options, 2'000);
@@ -407,7 +407,7 @@ TEST_CASE("W&B run: a disk that stays full ends it, in bounded memory") {
 }
 
 TEST_CASE("W&B run: online says once how to upload, and silent does not") {
-  Rig rig;
+  WandbRunRig rig;
   rig.options.mode = WandbMode::online;
   const support::CaughtFaults faults;
   SECTION("online") {
@@ -426,7 +426,7 @@ TEST_CASE("W&B run: online says once how to upload, and silent does not") {
 }
 
 TEST_CASE("W&B run: disabled, and ranks other than 0, leave nothing") {
-  Rig rig;
+  WandbRunRig rig;
   SECTION("disabled") { rig.options.mode = WandbMode::disabled; }
   SECTION("rank 1") {
     rig.snapshot.run.rank = 1;
@@ -440,7 +440,7 @@ TEST_CASE("W&B run: disabled, and ranks other than 0, leave nothing") {
 }
 
 TEST_CASE("W&B run: every rank writes if so wished") {
-  Rig rig;
+  WandbRunRig rig;
   rig.options.all_ranks = true;
   rig.snapshot.run.rank = 1;
   rig.snapshot.run.world_size = 2;
@@ -450,7 +450,7 @@ TEST_CASE("W&B run: every rank writes if so wished") {
 }
 
 TEST_CASE("W&B run: the child of a fork leaves the parent's file alone") {
-  Rig rig;
+  WandbRunRig rig;
   WandbExporter exporter(rig.options);
   rig.metric(1, 0);
   rig.show(exporter);

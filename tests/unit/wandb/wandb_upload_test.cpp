@@ -60,8 +60,8 @@ WandbTimes quick() {
 }
 
 /// A log in a folder of its own, and who sends it.
-struct Rig {
-  explicit Rig(FakeWandb::Fault fault = {}) : server(std::move(fault)) {
+struct WandbUploadRig {
+  explicit WandbUploadRig(FakeWandb::Fault fault = {}) : server(std::move(fault)) {
     std::filesystem::create_directories(scratch.path("run/files/takt"));
     write_text(scratch.path("run/files/takt/table.txt"), "a table");
     REQUIRE(log.create(file));
@@ -132,7 +132,7 @@ FakeWandb::Fault once(std::string kind, std::function<void(FakeAnswer&)> change,
 }  // namespace
 
 TEST_CASE("W&B upload: a run is made, its rows sent, its files put, and its end told, in this order", "[timed]") {
-  Rig rig;
+  WandbUploadRig rig;
   rig.row(0);
   rig.row(1);
   rig.end(3);
@@ -164,7 +164,7 @@ TEST_CASE("W&B upload: a run is made, its rows sent, its files put, and its end 
 
 TEST_CASE("W&B upload: the key is sent to the server, and not to where files go", "[timed]") {
   FakeHttp store([](const FakeRequest&) { return FakeAnswer(); });
-  Rig rig;
+  WandbUploadRig rig;
   rig.server.store = store.url();
   rig.end();
   CHECK(rig.deliver());
@@ -183,7 +183,7 @@ TEST_CASE("W&B upload: a run of the same id is looked for where that is asked, a
   const bool has_run = GENERATE(false, true);
   const bool begun = GENERATE(false, true);  // the one that is there
   const support::CaughtFaults faults;
-  Rig rig(once(
+  WandbUploadRig rig(once(
       "resume", [](FakeAnswer& answer) { answer.cut = true; }, 1));
   rig.server.has_run = has_run;
   rig.server.begun = begun;
@@ -211,7 +211,7 @@ TEST_CASE("W&B upload: a run of the same id is looked for where that is asked, a
 namespace {
 
 /// A run of the same id that has lasted 100 s and has three rows, the last of them with number 9.
-void put_earlier_run(Rig& rig) {
+void put_earlier_run(WandbUploadRig& rig) {
   rig.server.has_run = true;
   rig.server.before = {"{}", "{}", "{}"};
   rig.server.there = {{"id", "storage"},
@@ -231,7 +231,7 @@ Json only_line(const FakeRequest& stream, const char* file) {
 }  // namespace
 
 TEST_CASE("W&B upload: a run that is gone on with has its rows, time, summary and config go on", "[timed]") {
-  Rig rig;
+  WandbUploadRig rig;
   put_earlier_run(rig);
   rig.options.resume = GENERATE(WandbResume::allow, WandbResume::must);
   rig.log.append(rig.records.history({{"loss", "1"}, {"_runtime", "1.5"}, {"_step", "0"}}, 0));
@@ -265,7 +265,7 @@ TEST_CASE("W&B upload: a run that is gone on with has its rows, time, summary an
 TEST_CASE("W&B upload: who goes on with a log puts its lines behind what was there before it, wherever it stopped",
           "[timed]") {
   const bool resumed = GENERATE(false, true);
-  Rig rig;
+  WandbUploadRig rig;
   put_earlier_run(rig);
   if (resumed) { rig.options.resume = WandbResume::allow; }
   for (int step = 0; step < 3; ++step) { rig.row(step); }
@@ -285,7 +285,7 @@ TEST_CASE("W&B upload: who goes on with a log puts its lines behind what was the
 }
 
 TEST_CASE("W&B upload: no line is sent before it is written down behind what", "[timed]") {
-  Rig rig;
+  WandbUploadRig rig;
   rig.may_note = false;
   rig.row(0);
   CHECK_FALSE(rig.deliver());
@@ -299,7 +299,7 @@ TEST_CASE("W&B upload: no line is sent before it is written down behind what", "
 TEST_CASE("W&B upload: a server that cannot say whether there is a run is asked again, or ends it", "[timed]") {
   const int status = GENERATE(200, 401, 503);
   const support::CaughtFaults faults;
-  Rig rig(once(
+  WandbUploadRig rig(once(
       "resume",
       [&](FakeAnswer& answer) {
         answer.status = status;
@@ -326,7 +326,7 @@ TEST_CASE("W&B upload: the command that uploads puts nothing there twice, and ov
 TEST_CASE("W&B upload: of what was sent in part, takt sync is told to send the rest", "[timed]") {
   const bool in_part = GENERATE(false, true);
   const support::CaughtFaults faults;
-  Rig rig([=](const std::string& kind, const FakeRequest& request, FakeAnswer& answer) {
+  WandbUploadRig rig([=](const std::string& kind, const FakeRequest& request, FakeAnswer& answer) {
     const bool later = contains(request.body, R"("offset":1)");
     if (kind == (in_part ? "stream" : "upsert") && later == in_part) { answer.status = 401; }
   });
@@ -341,7 +341,7 @@ TEST_CASE("W&B upload: of what was sent in part, takt sync is told to send the r
 
 TEST_CASE("W&B upload: a lost reply is answered with the same bytes at the same place", "[timed]") {
   const std::string kind = GENERATE(as<std::string>(), "upsert", "stream", "files", "file");
-  Rig rig(once(
+  WandbUploadRig rig(once(
       kind, [](FakeAnswer& answer) { answer.cut = true; }, 3));
   rig.row(0);
   rig.row(1);
@@ -360,7 +360,7 @@ TEST_CASE("W&B upload: what may pass is tried again, and what will not ends it",
   const std::set<int> passing = {408, 429, 500, 502, 503, 504};
   const bool passes = passing.count(status) != 0 || (status == 409 && kind == "upsert");
   const support::CaughtFaults faults;
-  Rig rig(once(
+  WandbUploadRig rig(once(
       kind,
       [&](FakeAnswer& answer) {
         answer.status = status;
@@ -383,7 +383,7 @@ TEST_CASE("W&B upload: what may pass is tried again, and what will not ends it",
 
 TEST_CASE("W&B upload: a server that repeats what it was sent does not make the key be told", "[timed]") {
   const support::CaughtFaults faults;
-  Rig rig([](const std::string&, const FakeRequest& request, FakeAnswer& answer) {
+  WandbUploadRig rig([](const std::string&, const FakeRequest& request, FakeAnswer& answer) {
     answer.status = 400;
     answer.body = "I do not like " + request.headers.substr(request.headers.find("authorization:"), 100);
   });
@@ -395,7 +395,7 @@ TEST_CASE("W&B upload: a server that repeats what it was sent does not make the 
 TEST_CASE("W&B upload: a redirection is not followed, nor told with what is in it", "[timed]") {
   FakeHttp elsewhere([](const FakeRequest&) { return FakeAnswer(); });
   const support::CaughtFaults faults;
-  Rig rig([&](const std::string&, const FakeRequest&, FakeAnswer& answer) {
+  WandbUploadRig rig([&](const std::string&, const FakeRequest&, FakeAnswer& answer) {
     answer.status = 307;
     answer.headers = "Location: " + elsewhere.url() + "/graphql?secret=1\r\n";
   });
@@ -407,7 +407,7 @@ TEST_CASE("W&B upload: a redirection is not followed, nor told with what is in i
 }
 
 TEST_CASE("W&B upload: the time that a server asks for is waited for, up to a limit", "[timed]") {
-  Rig rig(once("stream", [](FakeAnswer& answer) {
+  WandbUploadRig rig(once("stream", [](FakeAnswer& answer) {
     answer.status = 429;
     answer.headers = "Retry-After: 100000\r\n";
   }));
@@ -423,7 +423,7 @@ TEST_CASE("W&B upload: the time that a server asks for is waited for, up to a li
 
 TEST_CASE("W&B upload: what is left of the server's allowance is shared out over its time", "[timed]") {
   const bool scarce = GENERATE(false, true);
-  Rig rig(once("upsert", [&](FakeAnswer& answer) {
+  WandbUploadRig rig(once("upsert", [&](FakeAnswer& answer) {
     answer.headers = std::string("RateLimit-Remaining: ") +
                      (scarce ? "0\r\nratelimit-reset: 0.3\r\n" : "100000\r\nratelimit-reset: 60\r\n");
   }));
@@ -439,7 +439,7 @@ TEST_CASE("W&B upload: what is left of the server's allowance is shared out over
 }
 
 TEST_CASE("W&B upload: rows wait for the next request that is due, silence is broken by a beat", "[timed]") {
-  Rig rig;
+  WandbUploadRig rig;
   rig.row(0);
   CHECK(rig.deliver(60'000, false));
   CHECK(rig.server.kinds() == std::vector<std::string>{"upsert", "stream"});
@@ -456,7 +456,7 @@ TEST_CASE("W&B upload: rows wait for the next request that is due, silence is br
 }
 
 TEST_CASE("W&B upload: a config that changes is told", "[timed]") {
-  Rig rig;
+  WandbUploadRig rig;
   CHECK(rig.deliver());
   rig.log.append(rig.records.config({{"lr", "0.5"}}));
   REQUIRE(rig.log.flush());
@@ -469,7 +469,7 @@ TEST_CASE("W&B upload: a config that changes is told", "[timed]") {
 }
 
 TEST_CASE("W&B upload: many rows go in requests of bounded size, each behind the one before", "[timed]") {
-  Rig rig;
+  WandbUploadRig rig;
   for (int step = 0; step < 8; ++step) { rig.row(step, std::string(1'000'000, 'a')); }
   rig.row(8, std::string(4'500'000, 'b'));
   rig.end();
@@ -482,7 +482,7 @@ TEST_CASE("W&B upload: many rows go in requests of bounded size, each behind the
 }
 
 TEST_CASE("W&B upload: metrics of the system have a file of their own, where a line has its place, too", "[timed]") {
-  Rig rig(once(
+  WandbUploadRig rig(once(
       "stream", [](FakeAnswer& answer) { answer.cut = true; }, 2));
   rig.system(15);
   rig.row(0);
@@ -506,7 +506,7 @@ TEST_CASE("W&B upload: metrics of the system have a file of their own, where a l
 }
 
 TEST_CASE("W&B upload: metrics of the system go behind those that are there, and are sent once", "[timed]") {
-  Rig rig;
+  WandbUploadRig rig;
   put_earlier_run(rig);
   rig.server.there["eventsLineCount"] = 40;
   rig.options.resume = WandbResume::allow;
@@ -532,7 +532,7 @@ TEST_CASE("W&B upload: metrics of the system go behind those that are there, and
 }
 
 TEST_CASE("W&B upload: what an earlier process has sent is not sent again", "[timed]") {
-  Rig rig;
+  WandbUploadRig rig;
   for (int step = 0; step < 5; ++step) { rig.row(step); }
   rig.end();
   rig.before.begun = true;
@@ -543,7 +543,7 @@ TEST_CASE("W&B upload: what an earlier process has sent is not sent again", "[ti
 }
 
 TEST_CASE("W&B upload: a silent server takes no longer than it is given, and is asked again", "[timed]") {
-  Rig rig(once("stream", [](FakeAnswer& answer) { answer.silent = true; }));
+  WandbUploadRig rig(once("stream", [](FakeAnswer& answer) { answer.silent = true; }));
   rig.options.request_timeout = milliseconds(200);
   rig.row(0);
   rig.end();
@@ -555,7 +555,7 @@ TEST_CASE("W&B upload: a silent server takes no longer than it is given, and is 
 
 TEST_CASE("W&B upload: an answer that is none is asked for again", "[timed]") {
   const std::string kind = GENERATE(as<std::string>(), "upsert", "stream", "files");
-  Rig rig(once(
+  WandbUploadRig rig(once(
       kind, [](FakeAnswer& answer) { answer.body = "<html>please log in</html>"; }, 2));
   rig.row(0);
   rig.end();
@@ -566,7 +566,8 @@ TEST_CASE("W&B upload: an answer that is none is asked for again", "[timed]") {
 
 TEST_CASE("W&B upload: an error in words of GraphQL ends it", "[timed]") {
   const support::CaughtFaults faults;
-  Rig rig(once("upsert", [](FakeAnswer& answer) { answer.body = R"({"errors":[{"message":"permission denied"}]})"; }));
+  WandbUploadRig rig(
+      once("upsert", [](FakeAnswer& answer) { answer.body = R"({"errors":[{"message":"permission denied"}]})"; }));
   CHECK_FALSE(rig.deliver());
   CHECK(rig.upload().stopped());
   CHECK(contains(faults.text(), "permission denied"));
@@ -575,7 +576,7 @@ TEST_CASE("W&B upload: an error in words of GraphQL ends it", "[timed]") {
 TEST_CASE("W&B upload: a file that is refused is missing, and the run ends all the same", "[timed]") {
   const int status = GENERATE(403, 404, 500);
   const support::CaughtFaults faults;
-  Rig rig(once(
+  WandbUploadRig rig(once(
       "file", [&](FakeAnswer& answer) { answer.status = status; }, 5));
   rig.end();
   rig.deliver();
@@ -587,7 +588,7 @@ TEST_CASE("W&B upload: a file that is refused is missing, and the run ends all t
 }
 
 TEST_CASE("W&B upload: the right to put a file that has run out is asked for again", "[timed]") {
-  Rig rig(once("file", [](FakeAnswer& answer) { answer.status = 403; }));
+  WandbUploadRig rig(once("file", [](FakeAnswer& answer) { answer.status = 403; }));
   rig.end();
   CHECK(rig.deliver());
   CHECK(rig.upload().complete());
@@ -595,7 +596,8 @@ TEST_CASE("W&B upload: the right to put a file that has run out is asked for aga
 }
 
 TEST_CASE("W&B upload: with no time for files the end is told without them", "[timed]") {
-  Rig rig([](const std::string& kind, const FakeRequest&, FakeAnswer& answer) { answer.silent = kind == "file"; });
+  WandbUploadRig rig(
+      [](const std::string& kind, const FakeRequest&, FakeAnswer& answer) { answer.silent = kind == "file"; });
   rig.row(0);
   rig.end();
   CHECK_FALSE(rig.deliver(100));
@@ -609,7 +611,7 @@ TEST_CASE("W&B upload: with no time for files the end is told without them", "[t
 TEST_CASE("W&B upload: who presses stop stops a program that listens, and is told where none does", "[timed]") {
   const support::CaughtFaults faults;
   const int listens = GENERATE(0, 1, 2);
-  Rig rig(once(
+  WandbUploadRig rig(once(
       "stream", [](FakeAnswer& answer) { answer.body = R"({"stopped":true})"; }, 2));
   int called = 0;
   if (listens != 0) {
@@ -631,7 +633,7 @@ TEST_CASE("W&B upload: who presses stop stops a program that listens, and is tol
 
 TEST_CASE("W&B upload: a log that is damaged is sent up to there", "[timed]") {
   const support::CaughtFaults faults;
-  Rig rig;
+  WandbUploadRig rig;
   rig.row(0);
   const std::string good = read_text(rig.file);
   rig.row(1);
@@ -670,7 +672,7 @@ TEST_CASE("W&B upload: the key does not go where everybody could read it, unless
 
 TEST_CASE("W&B upload: a place for files that is none is missed, and not asked", "[timed]") {
   const support::CaughtFaults faults;
-  Rig rig;
+  WandbUploadRig rig;
   rig.server.store = "ftp://127.0.0.1";
   rig.end();
   rig.deliver();
