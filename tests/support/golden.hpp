@@ -4,6 +4,7 @@
 
 #include "support/catch.hpp"
 #include "support/scratch.hpp"
+#include "support/tests_directory.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -54,7 +55,7 @@ inline std::string differing_lines(const std::string& before, const std::string&
 /// Checks that a report is what tests/data/golden/`file` holds. With TAKT_UPDATE_GOLDEN=1 in the environment it writes
 /// the file instead, and fails all the same: a run that wrote has checked nothing.
 inline void check_golden(const std::string& file, const std::string& text) {
-  const std::filesystem::path tests = std::filesystem::path(__FILE__).parent_path().parent_path();
+  const std::filesystem::path tests = tests_directory();
   const std::string path = (tests / "data" / "golden" / file).string();
   const char* const update = std::getenv("TAKT_UPDATE_GOLDEN");
   if (update != nullptr && std::string(update) == "1") {

@@ -5,6 +5,7 @@
 #include "support/catch.hpp"
 #include "support/journal_helpers.hpp"
 #include "support/scratch.hpp"
+#include "support/tests_directory.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -26,10 +27,7 @@ using Readings = std::vector<ClockReading>;
 const ClockReading kEarly{4, 1'772'360'130'000'000'000, -86'400'000'000'123, 2500};
 const ClockReading kLate{0, 1'772'363'730'000'000'000, -86'399'685'000'123, 1700};
 
-std::string golden_clocks() {
-  return (std::filesystem::path(__FILE__).parent_path().parent_path().parent_path() / "data" / "journal-clocks")
-      .string();
-}
+std::string golden_clocks() { return (takt_test::tests_directory() / "data" / "journal-clocks").string(); }
 
 Snapshot run_with(const Readings& readings, bool finished = false) {
   Snapshot snapshot = sample_snapshot();

@@ -5,6 +5,7 @@
 #include "support/catch.hpp"
 #include "support/caught_faults.hpp"
 #include "support/journal_helpers.hpp"
+#include "support/tests_directory.hpp"
 
 #include <filesystem>
 #include <string>
@@ -17,7 +18,7 @@ using namespace takt_test;
 namespace {
 
 std::string folder_of_release(const char* release) {
-  return (std::filesystem::path(__FILE__).parent_path().parent_path().parent_path() / "data" / release).string();
+  return (takt_test::tests_directory() / "data" / release).string();
 }
 
 takt::TimeLineInfo line_with_waits() {

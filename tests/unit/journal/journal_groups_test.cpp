@@ -5,6 +5,7 @@
 #include "support/catch.hpp"
 #include "support/journal_helpers.hpp"
 #include "support/scratch.hpp"
+#include "support/tests_directory.hpp"
 
 #include <filesystem>
 #include <string>
@@ -21,10 +22,7 @@ namespace {
 
 using Groups = std::vector<std::pair<std::string, int>>;
 
-std::string golden_groups() {
-  return (std::filesystem::path(__FILE__).parent_path().parent_path().parent_path() / "data" / "journal-groups")
-      .string();
-}
+std::string golden_groups() { return (takt_test::tests_directory() / "data" / "journal-groups").string(); }
 
 Snapshot run_in(const Groups& groups, bool finished = false) {
   Snapshot snapshot = sample_snapshot();

@@ -7,6 +7,7 @@
 #include "support/journal_helpers.hpp"
 #include "support/sampled_run.hpp"
 #include "support/scratch.hpp"
+#include "support/tests_directory.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -27,10 +28,7 @@ using namespace takt_test;
 
 namespace {
 
-std::string golden_samples() {
-  return (std::filesystem::path(__FILE__).parent_path().parent_path().parent_path() / "data" / "journal-samples")
-      .string();
-}
+std::string golden_samples() { return (takt_test::tests_directory() / "data" / "journal-samples").string(); }
 
 /// A run whose samples are those with numbers from `first` to one before `end`.
 Snapshot sampled_from(std::uint64_t first, std::uint64_t end, bool finished = false) {

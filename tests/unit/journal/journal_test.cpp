@@ -6,6 +6,7 @@
 #include "support/caught_faults.hpp"
 #include "support/journal_helpers.hpp"
 #include "support/scratch.hpp"
+#include "support/tests_directory.hpp"
 
 #include <takt/exporters/json.hpp>
 
@@ -24,7 +25,7 @@ namespace {
 
 /// \param name "journal": as it was at first. "journal-devices": with devices, and rows that wait for them.
 std::string golden_folder(const char* name = "journal") {
-  return (std::filesystem::path(__FILE__).parent_path().parent_path().parent_path() / "data" / name).string();
+  return (takt_test::tests_directory() / "data" / name).string();
 }
 
 /// A row that waits for two device values and gets one of them, then that row as it is at the end.

@@ -4,6 +4,7 @@
 #include "journal/journal_writer.hpp"
 #include "support/catch.hpp"
 #include "support/journal_helpers.hpp"
+#include "support/tests_directory.hpp"
 
 #include <filesystem>
 #include <string>
@@ -16,9 +17,7 @@ using namespace takt_test;
 
 namespace {
 
-std::string data_folder(const char* name) {
-  return (std::filesystem::path(__FILE__).parent_path().parent_path().parent_path() / "data" / name).string();
-}
+std::string data_folder(const char* name) { return (takt_test::tests_directory() / "data" / name).string(); }
 
 takt::RunInfo journal_version_run_in(const char* name) {
   JournalReader reader(data_folder(name));

@@ -10,6 +10,7 @@
 #include "support/sampled_run.hpp"
 #include "support/scratch.hpp"
 #include "support/snapshot_builder.hpp"
+#include "support/tests_directory.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -60,8 +61,7 @@ TEST_CASE("every field of summary.json stands in docs/files.md") {
   snapshot.job = job;
   std::set<std::string> fields;
   add_fields(json::parse(takt::format_json(snapshot)), fields);
-  const std::string source = __FILE__;
-  const std::string page = read_text(source.substr(0, source.rfind("tests/unit/")) + "docs/files.md");
+  const std::string page = read_text((tests_directory() / "../docs/files.md").string());
   REQUIRE(fields.count("gpu_clock_error_ns") + fields.count("open_ns") + fields.count("items_low") +
               fields.count("max_rank") + fields.count("micro_batches") + fields.count("low_ns") ==
           6);
