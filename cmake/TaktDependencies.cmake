@@ -6,15 +6,15 @@ include(GNUInstallDirs)
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 
-# takt_find(<target> <package> <least version, or "" for any>): find_package where there is no such target yet. A
-# project around this one, which links what links the target, has to see it too; before CMake 3.24 find_package cannot
-# be asked for that.
+# takt_find(<target> <package> <least version, or "" for any>): find_package if there is no such target yet. A project
+# around this one, which links what links the target, has to see it too; before CMake 3.24 find_package cannot be asked
+# for that. fmt and nlohmann/json are seen here alone: that project may look for its own, or bring them, later.
 function(takt_find target package version)
   if(TARGET ${target})
     return()
   endif()
   find_package(${package} ${version} QUIET)
-  if(TARGET ${target})
+  if(TARGET ${target} AND NOT package MATCHES "^(fmt|nlohmann_json)$")
     get_target_property(real ${target} ALIASED_TARGET)
     if(NOT real)
       set(real ${target})
@@ -39,8 +39,8 @@ function(takt_require target package version debian)
   endif()
 endfunction()
 
-takt_require(fmt::fmt-header-only fmt 8 libfmt-dev)
-takt_require(nlohmann_json::nlohmann_json nlohmann_json 3.9 nlohmann-json3-dev)
+takt_require(fmt::fmt-header-only fmt 8.1 libfmt-dev)
+takt_require(nlohmann_json::nlohmann_json nlohmann_json 3.9.1 nlohmann-json3-dev)
 
 # takt_look_for(<part> <what it is> <target> <package> <least version> <Debian's name for it>): what an optional part
 # needs beyond that. Sets TAKT_HAS_<part> as TAKT_WITH_<part> says.

@@ -5,8 +5,12 @@
 # static twin takt_<name>_private, which the command, tests and benchmarks link when libtakt is shared and its private
 # parts are hidden.
 
+if(NOT TAKT_UNITY_BATCH MATCHES "^[0-9]+$")
+  message(FATAL_ERROR "TAKT_UNITY_BATCH is '${TAKT_UNITY_BATCH}'; it can be 1 (each source alone), another number, or 0 (all of a directory).")
+endif()
+
 # takt_join(<target>): compiles the sources of one directory together, TAKT_UNITY_BATCH at a time. Private names are unique in a
-# directory, so any batch size works.
+# directory, so any batch size works. What CMake has written, in a directory of any name, is compiled alone.
 function(takt_join target)
   if(TAKT_UNITY_BATCH EQUAL 1)
     set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
@@ -16,6 +20,7 @@ function(takt_join target)
   # g++ takes a source that is included for a header, in which private names would be wrong.
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   get_target_property(sources ${target} SOURCES)
+  list(FILTER sources EXCLUDE REGEX "_page_files\\.cpp$")
   foreach(source IN LISTS sources)
     get_filename_component(directory ${source} ABSOLUTE)
     get_filename_component(directory ${directory} DIRECTORY)
@@ -32,7 +37,7 @@ function(takt_join target)
   endforeach()
 endfunction()
 
-# takt_compile_cold(<target>): with -O2 in a release. -O3 takes a fifth longer, for nothing that a training loop waits for.
+# takt_compile_cold(<target>): for size in a release. No training loop waits for this code, and every program carries it.
 function(takt_compile_cold target)
   target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU,Clang,AppleClang>>:-Os>)
 endfunction()

@@ -6,7 +6,7 @@
 # --build [checkout]...: what compiling Takt costs, in units that do not depend on the machine, and the sizes of what comes of it, against
 # stated limits (scripts/build_cost.py); of other checkouts before it, to compare them.
 #
-# --delivery: what an MLflow exporter costs a loop whose server is away, and, with the server that scripts/test.sh has fetched,
+# --delivery: what an MLflow exporter costs a loop whose server is away, and, with the server that scripts/test.sh --full has fetched,
 # how many points a second it takes.
 # --rates [seconds]: the highest rates of steps and metrics that reach the journal without loss, and what it writes; with
 # `rows <a second> <threads> <seconds>` and the like that rate alone (tests/bench/rates.cpp).
@@ -53,7 +53,7 @@ delivery() {
   if [[ -x $python ]]; then
     "$python" -B tests/bench/delivery.py build-bench/tests/bench/takt_delivery
   else
-    echo "no points per second: scripts/test.sh fetches the server"
+    echo "no points per second: scripts/test.sh --full fetches the server"
   fi
 }
 

@@ -2,21 +2,28 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Reads the names of changed files, and prints the labels of the tests to run, as one regular expression for ctest -L.
 
-A change in a directory of the sources concerns the tests of that directory and of those that may include it. A change in what records, or
-in anything that is not known to concern fewer tests, concerns all."""
+A change in a directory of the sources concerns that directory and those that may include it, and the unit, conformance and fuzz tests that
+include a header of one of these. A change of what records or runs in every process, or of anything that is not known to concern fewer
+tests, concerns all. Whole programs (tests/integration) run only then."""
 
 import pathlib
 import re
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests/lint"))
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests/lint"))
 from rooms import ROOMS  # noqa: E402
 
 ALL = "."
 # Everything depends on these: they record, or run in the process of the program.
-CORE = {"base", "record", "collect", "process", "journal"}
+CORE = {"base", "record", "collect", "process", "journal", "session"}
 # Neither compiled nor run by tests with other labels than `lint`.
 TEXTS = re.compile(r"docs/|[^/]*\.md$|LICENSE$|\.git|\.clang-format$|\.clang-tidy$")
+INCLUDE = re.compile(r'^#include "(\w+)/|^#include <takt/(?:exporters/)?(\w+)', re.MULTILINE)
+# Public headers whose sources are in a directory of another name.
+PUBLIC = {name: "report" for name in ("console", "json", "csv", "trace", "memory", "slack")} | {
+    "measure": "measure", "measurement": "measure", "trials": "trials", "nvtx": "profilers", "roctx": "profilers"}
+SESSION = {"session", "takt", "scope", "snapshot"}
 
 
 def dependents(directory):
@@ -29,11 +36,24 @@ def dependents(directory):
         found |= more
 
 
-def concerned(path):
+def used_by_tests():
+    """The directories of the sources that the tests of each directory include headers of."""
+    used = {}
+    for folder in [*(ROOT / "tests/unit").iterdir(), ROOT / "tests/conformance", ROOT / "tests/fuzz"]:
+        names = set()
+        for path in folder.glob("*.[ch]pp"):
+            for private, public in INCLUDE.findall(path.read_text(encoding="utf-8")):
+                names.add("session" if public in SESSION else private or PUBLIC.get(public, public))
+        used[folder.name] = names
+    return used
+
+
+def concerned(path, used):
     """The directories whose tests a change of this file concerns; None: all."""
     source = re.match(r"(?:exporters/)?src/(\w+)/", path)
     if source and source[1] in ROOMS and source[1] not in CORE:
-        return dependents(source[1])
+        directories = dependents(source[1])
+        return directories | {each for each, names in used.items() if names & directories}
     test = re.match(r"tests/unit/(\w+)/", path)
     if test:
         return {test[1]}
@@ -41,9 +61,10 @@ def concerned(path):
 
 
 def labels(paths):
+    used = used_by_tests()
     directories = set()
     for path in paths:
-        some = concerned(path)
+        some = concerned(path, used)
         if some is None:
             return ALL
         directories |= some

@@ -5,8 +5,8 @@
 #
 # Without options: one build with g++ where every warning is an error, and the unit and integration tests, but for those that take half a
 #             minute or more (label `long`).
-# --changed:  the same build, and the tests of what differs from the last commit that was pushed (of a clone without a remote: from
-#             HEAD), and of what uses it.
+# --changed:  the same build, and the tests of what differs from the last push (if nothing is known of that, from the commit before HEAD)
+#             and of what uses it; of whole programs (tests/integration) only if what records has changed.
 # --full:     what a change has to pass: also the main ways to use the package, a short test with each real part (MLflow, W&B,
 #             TensorBoard, Open MPI, a browser), AddressSanitizer, UndefinedBehaviorSanitizer, ThreadSanitizer, clang++ on sources and
 #             headers, clang-format, clang-tidy on what changed, and shellcheck.
@@ -104,12 +104,12 @@ with_version_14() {
 
 format() { for_files -name '*.[ch]pp' -- clang-format --dry-run -Werror; }
 
-# changed_files: those that differ from what was pushed, or from the parent of HEAD if nothing is known of that.
+# changed_files: those that differ from what was pushed, or from the parent of HEAD if nothing is known of that. Deleted ones, too.
 changed_files() {
   local base
   base=$(git merge-base HEAD '@{upstream}' 2>/dev/null || git rev-parse HEAD~1 2>/dev/null || echo HEAD)
   if [[ $base == $(git rev-parse HEAD) ]]; then base=$(git rev-parse HEAD~1 2>/dev/null || echo HEAD); fi
-  { git diff --name-only --diff-filter=d "$base"; git ls-files --others --exclude-standard; } | sort -u
+  { git diff --name-only --no-renames "$base"; git ls-files --others --exclude-standard; } | sort -u
 }
 
 library_sources() { git ls-files 'src/*.cpp' 'exporters/src/*.cpp' 'backends/src/*.cpp'; }

@@ -4,7 +4,9 @@
 
 // Takt's copy of fmt is header-only and in a namespace of its own: a program may link another version of fmt, or the
 // same one built otherwise. What format() has no arguments for is left out.
+#undef FMT_USE_LONG_DOUBLE
 #define FMT_USE_LONG_DOUBLE 0
+#undef FMT_USE_INT128
 #define FMT_USE_INT128 0
 #ifndef FMT_HEADER_ONLY
 #define FMT_HEADER_ONLY
@@ -17,6 +19,9 @@
   }
 #include <fmt/args.h>
 #include <fmt/format.h>
+
+#include <cerrno>
+#include <system_error>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -62,7 +67,10 @@ std::string format_arguments(std::string_view pattern, const FormatArgument* arg
 }
 
 void print_arguments(std::FILE* file, std::string_view pattern, const FormatArgument* arguments, std::size_t count) {
-  fmt::vprint(file, fmt::string_view(pattern.data(), pattern.size()), store_of(arguments, count));
+  const std::string text = format_arguments(pattern, arguments, count);
+  if (std::fwrite(text.data(), 1, text.size(), file) != text.size() || std::ferror(file) != 0) {
+    throw std::system_error(errno, std::generic_category(), "cannot write");
+  }
 }
 
 }  // namespace detail

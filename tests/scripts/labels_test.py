@@ -26,7 +26,12 @@ class LabelsTest(unittest.TestCase):
     def test_a_change_concerns_what_may_include_it(self):
         names = tests(changed.labels(["src/report/console.cpp"]))
         self.assertLessEqual({"unit.console_test", "unit.session_test", "lint.files"}, names)
-        self.assertFalse({"unit.recorder_test", "unit.journal_test", "sample_unit.sampler_test"} & names, names)
+        self.assertFalse({"ranks_unit.verdict_test", "sample_unit.sampler_test"} & names, names)
+
+    def test_a_change_concerns_the_tests_that_hang_on_time_and_those_that_include_it(self):
+        names = tests(changed.labels(["exporters/src/wandb/wandb_rows.cpp"]))
+        self.assertLessEqual({"exporters_unit.wandb_rows_test", "exporters_unit.exporter_conformance_test.timed"}, names)
+        self.assertIn("csv_fuzz", tests(changed.labels(["src/measure/csv_table.cpp"])))
 
     def test_a_change_of_the_core_or_of_a_script_concerns_all(self):
         for path in ("src/record/fold.cpp", "include/takt/scope.hpp", "scripts/test.sh", "CMakeLists.txt"):
