@@ -42,7 +42,8 @@ function(takt_compile_cold target)
   target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU,Clang,AppleClang>>:-Os>)
 endfunction()
 
-# takt_add_objects(<name> [COLD] SOURCES <source>... [LIBRARIES <library>...]): sources that are compiled once.
+# takt_add_objects(<name> [COLD] SOURCES <source>... [LIBRARIES <library>...]): sources that are compiled once. COLD ones are joined and
+# built for size. The others are compiled one by one, as joined ones are inlined in other ways and a row costs 5 % more.
 function(takt_add_objects name)
   cmake_parse_arguments(PARSE_ARGV 1 objects "COLD" "" "SOURCES;LIBRARIES")
   add_library(${name} OBJECT ${objects_SOURCES})
@@ -55,8 +56,8 @@ function(takt_add_objects name)
                POSITION_INDEPENDENT_CODE ON)
   if(objects_COLD)
     takt_compile_cold(${name})
+    takt_join(${name})
   endif()
-  takt_join(${name})
 endfunction()
 
 # takt_add_library(<name> OBJECTS <object library>... LIBRARIES <library>... [PRIVATE <library>...]): the library <name>, and

@@ -4,6 +4,8 @@
 
 // Takt's copy of fmt is header-only and in a namespace of its own: a program may link another version of fmt, or the
 // same one built otherwise. What format() has no arguments for is left out.
+#undef FMT_USE_FLOAT
+#define FMT_USE_FLOAT 0
 #undef FMT_USE_LONG_DOUBLE
 #define FMT_USE_LONG_DOUBLE 0
 #undef FMT_USE_INT128
@@ -45,9 +47,6 @@ FormatStore store_of(const FormatArgument* arguments, std::size_t count) {
         break;
       case FormatArgument::Kind::unsigned_integer:
         store.push_back(each->unsigned_integer());
-        break;
-      case FormatArgument::Kind::single_real:
-        store.push_back(static_cast<float>(each->real()));
         break;
       case FormatArgument::Kind::real:
         store.push_back(each->real());

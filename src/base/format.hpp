@@ -16,11 +16,10 @@ namespace detail {
 /// One argument of format(): a number, a character, or a view of text that the caller keeps.
 class FormatArgument {
  public:
-  enum class Kind { boolean, character, signed_integer, unsigned_integer, single_real, real, text };
+  enum class Kind { boolean, character, signed_integer, unsigned_integer, real, text };
 
   FormatArgument(bool value) noexcept : kind_(Kind::boolean), signed_(value ? 1 : 0) {}           // NOLINT
   FormatArgument(char value) noexcept : kind_(Kind::character), signed_(value) {}                 // NOLINT
-  FormatArgument(float value) noexcept : kind_(Kind::single_real), real_(value) {}                // NOLINT
   FormatArgument(double value) noexcept : kind_(Kind::real), real_(value) {}                      // NOLINT
   FormatArgument(std::string_view value) noexcept : kind_(Kind::text), text_(value) {}            // NOLINT
   FormatArgument(const std::string& value) noexcept : FormatArgument(std::string_view(value)) {}  // NOLINT

@@ -13,8 +13,10 @@
 
 #include <sched.h>
 #include <atomic>
-#include <cstdlib>
+#include <charconv>
 #include <exception>
+#include <limits>
+#include <string>
 #include <utility>
 
 TAKT_BEGIN_NAMESPACE
@@ -109,9 +111,14 @@ void Session::param(std::string_view name, std::string_view value) {
 }
 
 void Session::param_real(std::string_view name, double value, bool single_precision) {
-  // The shortest text that reads back as the same number.
-  param(name, std::string_view(single_precision ? detail::format("{}", static_cast<float>(value))
-                                                : detail::format("{}", value)));
+  // The shortest text that reads back as the same number: 0.1F is "0.1", and as a double 0.10000000149011612.
+  double shown = value;
+  for (int digits = 1; single_precision && digits <= std::numeric_limits<float>::max_digits10; ++digits) {
+    const std::string text = detail::format("{:.{}g}", value, digits);
+    std::from_chars(text.data(), text.data() + text.size(), shown);
+    if (static_cast<float>(shown) == static_cast<float>(value)) { break; }
+  }
+  param(name, std::string_view(detail::format("{}", shown)));
 }
 
 void Session::tag(std::string_view name, std::string_view value) {
