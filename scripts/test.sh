@@ -118,7 +118,7 @@ library_sources() { git ls-files 'src/*.cpp' 'exporters/src/*.cpp' 'backends/src
 clang_tidy() {
   local checks=$1
   shift
-  xargs -r -P"$(nproc)" -n1 clang-tidy --quiet --checks="$checks" -- "$@" -Wall -Wextra -std=c++17 "${includes[@]}"
+  xargs -r -P"$(nproc)" -I{} clang-tidy --quiet --checks="$checks" {} -- "$@" -Wall -Wextra -std=c++17 "${includes[@]}"
 }
 tidy_checks='-clang-analyzer-*,-bugprone-suspicious-include'
 tidy() { library_sources | clang_tidy "$tidy_checks"; }
