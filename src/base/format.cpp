@@ -4,6 +4,7 @@
 
 // Takt's copy of fmt is header-only and in a namespace of its own: a program may link another version of fmt, or the
 // same one built otherwise. What format() has no arguments for is left out.
+// NOLINTBEGIN(readability-identifier-naming): fmt's names
 #undef FMT_USE_FLOAT
 #define FMT_USE_FLOAT 0
 #undef FMT_USE_LONG_DOUBLE
@@ -19,6 +20,7 @@
 #define FMT_END_NAMESPACE \
   }                       \
   }
+// NOLINTEND(readability-identifier-naming)
 #include <fmt/args.h>
 #include <fmt/format.h>
 
