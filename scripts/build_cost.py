@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 
-# What each may take: units, bytes, or seconds.
+# Limits, in units, bytes or seconds.
 LIMITS = {"takt::takt alone": 15, "installed build": 45, "demo": 40, "program with a Session": 1_300_000, "command": 3_500_000,
           "touched source of src/report/": 15}
 UNIT = """#include <nlohmann/json.hpp>
@@ -105,8 +105,10 @@ class Cost:
 def main():
     words = sys.argv[1:]
     with_limits = "--limits" in words
-    cost = None
-    for checkout in [word for word in words if word != "--limits"]:
+    checkouts = [word for word in words if word != "--limits"]
+    if not checkouts:
+        sys.exit(__doc__)
+    for checkout in checkouts:
         with tempfile.TemporaryDirectory(prefix="takt-build-") as scratch:
             cost = Cost(pathlib.Path(checkout), scratch).measure()
     over = {what: limit for what, limit in LIMITS.items() if cost.figures[what] > limit}

@@ -123,7 +123,7 @@ clang_tidy() {
 tidy_checks='-clang-analyzer-*,-bugprone-suspicious-include'
 tidy() { library_sources | clang_tidy "$tidy_checks"; }
 tidy_changed() { changed_files | { grep -xFf <(library_sources) || true; } | clang_tidy "$tidy_checks"; }
-# Of the paths through a function a quarter of those that are usual, which takes half the time.
+# Follows a quarter of the default number of paths through a function, in half the time.
 analyze() {
   library_sources | clang_tidy '-*,misc-unused-using-decls,clang-diagnostic-*,clang-analyzer-*,-clang-analyzer-optin.performance.Padding' \
     -Xclang -analyzer-config -Xclang max-nodes=50000
@@ -180,7 +180,7 @@ case $mode in
     ;;
   full)
     leg ci merge
-    # What takes minutes there runs at night: servers that fail in every way, refused memory, and for ThreadSanitizer the command.
+    # These take minutes under a sanitizer, so they run at night: failing servers, refused memory, and under ThreadSanitizer the command.
     slow='network|mantik_network|wandb_network|handler|refusals'
     leg asan merge -E "^integration\.($slow)$"
     leg tsan merge -E "^integration\.($slow|bad_job|command|hostile_folder|merge)$"
