@@ -111,9 +111,7 @@ EventStatus context_of(CUstream_st* stream, EventContextId& id) noexcept {
   if (const int error = find_context(stream, context, green); error != kSuccess) { return status_of(error); }
   if (context == nullptr) { return EventStatus::no_context; }
   unsigned long long number = 0;
-  if (driver.context_id != nullptr && driver.context_id(context, &number) != kSuccess) {
-    return EventStatus::no_context;
-  }
+  if (driver.context_id(context, &number) != kSuccess) { return EventStatus::no_context; }
   id = EventContextId{context, number, is_default(stream) ? reinterpret_cast<std::uintptr_t>(green) : 0, -1};
   driver.availability.used();
   return EventStatus::done;
@@ -177,7 +175,7 @@ EventStatus CudaApi::record_in_graph(Event event, Stream stream) noexcept {
 }
 
 /// Only the context that is current to this thread is asked for its number: of one that may have been destroyed nothing
-/// may be asked. Whether the primary context of a device is there its device tells. Before CUDA 12 there is no number.
+/// may be asked. Whether the primary context of a device is there its device tells.
 EventStatus CudaApi::alive(const EventContextId& id) noexcept {
   CudaDriver& driver = CudaDriver::get();
   unsigned flags = 0;
@@ -186,7 +184,6 @@ EventStatus CudaApi::alive(const EventContextId& id) noexcept {
   CUctx_st* current = nullptr;
   if (const int error = driver.context_current(&current); error != kSuccess) { return status_of(error); }
   if (current != id.handle) { return EventStatus::no_context; }
-  if (driver.context_id == nullptr) { return EventStatus::done; }
   unsigned long long number = 0;
   const int error = driver.context_id(current, &number);
   if (error == kSuccess && number == id.number) { return EventStatus::done; }

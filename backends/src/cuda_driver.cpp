@@ -22,7 +22,7 @@ CudaDriver* load() noexcept {
   library.find(driver->context_current, "cuCtxGetCurrent");
   library.find(driver->context_push, "cuCtxPushCurrent_v2");
   library.find(driver->context_pop, "cuCtxPopCurrent_v2");
-  library.find(driver->context_id, "cuCtxGetId", true);
+  library.find(driver->context_id, "cuCtxGetId");
   library.find(driver->context_device, "cuCtxGetDevice", true);
   library.find(driver->primary_state, "cuDevicePrimaryCtxGetState", true);
   library.find(driver->primary_retain, "cuDevicePrimaryCtxRetain", true);

@@ -35,19 +35,20 @@ TAKT_BEGIN_NAMESPACE
 
 /// The stream on which libtorch puts the work of the calling thread, for a Scope: `takt::Scope s(takt::Forward,
 /// takt::torch_stream())`. Where libtorch is built for no GPU, or finds none, it is no stream, and a region has host
-/// time alone. Never throws. Any thread.
+/// time alone. Libtorch's stream 0 is the legacy one, however this translation unit is compiled. Never throws. Any
+/// thread. Asks libtorch for the device, which initialises CUDA or HIP: not in a process that forks before it uses it.
 inline StreamRef torch_stream() noexcept {
 #if __has_include(<c10/hip/impl/hip_cmake_macros.h>)
   try {
     if (c10::hip::device_count() > 0) {
-      return StreamTraits<ihipStream_t*>::ref(c10::hip::getCurrentHIPStream().stream());
+      return StreamTraits<ihipStream_t*>::ref(c10::hip::getCurrentHIPStream().stream(), detail::LegacyStreams{});
     }
   } catch (...) {  // libtorch has said why at the first use of the device
   }
 #elif __has_include(<c10/cuda/impl/cuda_cmake_macros.h>)
   try {
     if (c10::cuda::device_count() > 0) {
-      return StreamTraits<CUstream_st*>::ref(c10::cuda::getCurrentCUDAStream().stream());
+      return StreamTraits<CUstream_st*>::ref(c10::cuda::getCurrentCUDAStream().stream(), detail::LegacyStreams{});
     }
   } catch (...) {  // libtorch has said why at the first use of the device
   }

@@ -231,7 +231,7 @@ void DeviceQueue::poll(Recorder& recorder, StreamRef stream) noexcept {
 
 void DeviceQueue::poll_if_due(Recorder& recorder, StreamRef stream) noexcept {
   Lane* lane = find(stream);
-  if (lane == nullptr || !lane->patience.is_over()) { return; }
+  if (lane == nullptr || lane->tail.own() - lane->head < kAskedAt || !lane->patience.is_over()) { return; }
   poll_lane(recorder, *lane, false);
 }
 

@@ -50,6 +50,7 @@ struct DeviceBegin {
 class DeviceQueue {
  public:
   static constexpr std::uint32_t kPending = 1024;  ///< a stream; a span beyond is skipped and counted
+  static constexpr std::uint32_t kAskedAt = 32;  ///< spans pending on a stream, from which on the end of a region asks
   static constexpr unsigned kStreams = 64;
   static constexpr unsigned kOpen = Tree::kMaxDepth;
 
@@ -78,7 +79,8 @@ class DeviceQueue {
   void poll(Recorder& recorder, bool all) noexcept;
   /// All of one stream; of every one where that has no lane.
   void poll(Recorder& recorder, StreamRef stream) noexcept;
-  /// The same for one stream, at the end of a region, unless the device had nothing when it was asked last (Patience).
+  /// The same for one stream, at the end of a region inside a step, where kAskedAt spans are pending there: questions
+  /// share the driver's locks with launches. Not where the device had nothing when it was asked last (Patience).
   void poll_if_due(Recorder& recorder, StreamRef stream) noexcept;
   void abandon(Recorder& recorder) noexcept;
 

@@ -43,7 +43,11 @@ void Recorder::device_region_ended(Region region, Node* node) noexcept {
   if (!devices_.take(region_id(region), begin)) { return; }
   const bool timed = begin.marked && node != tree_.overflow();
   device_ended(node, begin, timed ? DeviceBegin::now(begin.stream, clock_, false) : DeviceBegin{begin.stream});
-  poll_if_due(begin.stream);
+  if (rows_.is_step(node)) {
+    devices_.poll(*this, false);
+  } else {
+    poll_if_due(begin.stream);
+  }
 }
 
 /// Takes over both marks.

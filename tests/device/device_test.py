@@ -97,17 +97,11 @@ class Cuda(DeviceCase):
                 self.assertEqual(rig.calls(summary, "Batch/Forward"), 100)
                 self.assertEqual(rig.losses(summary, "skipped_no_context"), 100)
 
-    def test_a_driver_from_before_contexts_had_numbers_does_as_well(self):
-        summary = self.use("cuda_program", "times", FAKES / "cuda_11")
-        self.assertIsNone(self.why(summary, "cuda"))
-        forward = self.device(summary, "Batch/Forward")
-        self.assertEqual((forward["device"]["n"], forward["device"]["total_ns"]), (300, 300_000))
+    def test_a_driver_from_before_contexts_had_numbers_times_nothing(self):
+        """After a reset the context is at the same handle, and without its number old events would be recorded."""
+        summary = self.use("cuda_program", "reset", FAKES / "cuda_11")
+        self.assertEqual(self.why(summary, "cuda"), "the driver is too old: it has no cuCtxGetId")
         self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
-        self.setUp()
-        summary = self.use("cuda_program", "fault", FAKES / "cuda_11", FAULT=700)
-        self.assertEqual(self.out.count("query 700\n"), 2)
-        self.assertEqual(self.why(summary, "cuda"), "CUDA_ERROR_ILLEGAL_ADDRESS")
-        self.assertEqual(self.device(summary, "Forward")["device_lost"], 50)
 
     def test_spans_are_in_summary_and_rows(self):
         summary = self.use("cuda_program", "times", FAKES / "cuda")
@@ -162,16 +156,13 @@ class Cuda(DeviceCase):
                 self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
 
     def test_a_thread_without_a_context_is_timed_on_streams_that_have_one(self):
-        for folder in ("cuda", "cuda_11"):
-            with self.subTest(folder):
-                self.setUp()
-                summary = self.use("cuda_program", "no_context", FAKES / folder)
-                self.assertIsNone(self.why(summary, "cuda"))
-                self.assertEqual(self.device(summary, "Forward")["device"]["n"], 100)
-                self.assertEqual(self.device(summary, "Forward")["device"]["total_ns"], 100 * 1000)
-                self.assertEqual(rig.losses(summary, "skipped_no_context"), 10)
-                self.assertNotIn("a thread was given a context", self.out)
-                self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
+        summary = self.use("cuda_program", "no_context", FAKES / "cuda")
+        self.assertIsNone(self.why(summary, "cuda"))
+        self.assertEqual(self.device(summary, "Forward")["device"]["n"], 100)
+        self.assertEqual(self.device(summary, "Forward")["device"]["total_ns"], 100 * 1000)
+        self.assertEqual(rig.losses(summary, "skipped_no_context"), 10)
+        self.assertNotIn("a thread was given a context", self.out)
+        self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
 
     def test_a_green_context_is_a_part_of_its_device(self):
         summary = self.use("cuda_program", "green", FAKES / "cuda", TAKT_TRACE=1)
@@ -299,15 +290,12 @@ class Cuda(DeviceCase):
         self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
 
     def test_a_graph_that_never_ran_is_missed_and_costs_no_other_span(self):
-        for driver in ("cuda", "cuda_11"):
-            with self.subTest(driver):
-                self.setUp()
-                summary = self.use("cuda_program", "graph_never_launched", FAKES / driver)
-                self.assertIsNone(self.why(summary, "cuda"))
-                self.assertEqual(rig.losses(summary, "graph_samples_missed"), 1)
-                self.assertEqual(rig.losses(summary, "lost_device_error"), 0)
-                self.assertEqual(self.device(summary, "Forward")["device"]["n"], 1000)
-                self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
+        summary = self.use("cuda_program", "graph_never_launched", FAKES / "cuda")
+        self.assertIsNone(self.why(summary, "cuda"))
+        self.assertEqual(rig.losses(summary, "graph_samples_missed"), 1)
+        self.assertEqual(rig.losses(summary, "lost_device_error"), 0)
+        self.assertEqual(self.device(summary, "Forward")["device"]["n"], 1000)
+        self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
 
     def test_a_run_ends_in_time_with_a_thousand_spans_pending(self):
         summary = self.use("cuda_program", "pending", FAKES / "cuda", TAKT_EXIT_MS=60_000, TAKT_GPU_RECORDS=4000, FAKE_RECORDS=4000)
@@ -384,6 +372,14 @@ class Hip(DeviceCase):
         self.assertEqual(rig.losses(summary, "device_skipped"), 10)
         self.assertIn("unsupported", summary["devices"][0]["caveat"])
         self.assertIsNone(self.device(summary, "Forward")["device"])  # and not 0
+
+    def test_the_legacy_stream_by_its_name_is_stream_0(self):
+        for version in ("6.0", "6.2", "7.1"):
+            with self.subTest(version):
+                self.setUp()
+                summary = self.use("hip_program", "legacy", FAKES / "hip", HIP_LIBRARY="libamdhip64.so.7", FAKE_HIP=version)
+                self.assertEqual(self.device(summary, "Forward")["device"]["n"], 100)
+                self.assertEqual(self.device(summary, "Backward")["device"]["n"], 1)
 
     def test_a_capture_on_the_stream_of_earlier_regions_stays_valid(self):
         for version in ("6.0", "6.2", "7.1"):

@@ -46,6 +46,8 @@ struct ThreadStream {
   }
 };
 FakeStream* known(FakeStream* stream) {
+  static FakeStream* const legacy = driver().stream();
+  if (stream == nullptr) { return legacy; }
   if (reinterpret_cast<std::uintptr_t>(stream) != 2) { return stream; }
   if (thread_stream_ended) { driver().note("the default stream of a thread that has ended"); }
   static thread_local const ThreadStream of_thread;
@@ -58,6 +60,10 @@ int set(int error) {
   ++calls;
   if (before_7 || (error != 0 && error != 600)) { last_error = error; }
   return error;
+}
+/// HIP since 6.2 takes hipStreamLegacy for an address here.
+void crash_on_legacy(const FakeStream* stream) {
+  if (reinterpret_cast<std::uintptr_t>(stream) == 1) { std::abort(); }
 }
 int answer(Status status) {
   switch (status) {
@@ -97,7 +103,10 @@ int hipGetDevice(int* device) {
   *device = 0;
   return set(0);
 }
-int hipGetStreamDeviceId(FakeStream* stream) { return driver().is_gone(known(stream)) ? -1 : 0; }
+int hipGetStreamDeviceId(FakeStream* stream) {
+  crash_on_legacy(stream);
+  return driver().is_gone(known(stream)) ? -1 : 0;
+}
 int hipStreamCreate(FakeStream** stream) {
   *stream = driver().stream();
   return set(0);
@@ -128,7 +137,10 @@ int hipEventCreateWithFlags(FakeEvent** event, unsigned flags) {
   if (flags == 0x20000000) { return set(1); }  // as before 5.3
   return answer(driver().create({&driver().context(), driver().context().number}, *event));
 }
-int hipEventRecord(FakeEvent* event, FakeStream* stream) { return answer(driver().record(event, known(stream))); }
+int hipEventRecord(FakeEvent* event, FakeStream* stream) {
+  crash_on_legacy(stream);
+  return answer(driver().record(event, known(stream)));
+}
 int hipEventQuery(FakeEvent* event) { return answer(driver().query(event)); }
 int hipEventElapsedTime(float* ms, FakeEvent* begin, FakeEvent* end) {
   return answer(driver().elapsed(begin, end, *ms));

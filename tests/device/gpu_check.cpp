@@ -63,6 +63,7 @@ constexpr Named kChecks[] = {{"cost", [](const char*) { cost(); }},
                              {"default_streams", [](const char*) { default_streams(); }},
                              {"captures", [](const char*) { captures(); }},
                              {"cost_of_regions", [](const char* regions) { cost_of_regions(std::atoi(regions)); }},
+                             {"steps", [](const char* most) { steps(std::atoi(most)); }},
                              {"threads",
                               [](const char* regions) {
                                 const takt::Session session("threads");  // it has the thread that asks

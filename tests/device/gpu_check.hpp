@@ -174,6 +174,7 @@ void cost_of_regions(int regions);
 template <class B>
 void spans(const std::string& number_of);
 void default_streams();
+void steps(int most);
 void threads(int regions);
 void no_context();
 void green_contexts();

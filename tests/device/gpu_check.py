@@ -79,14 +79,12 @@ def step_row(machine, check, what, bound, pieces, **env):
 
 
 def perturbation(machine, _full):
-    """G10: the training step of the examples with regions and without, and with one queue for all streams."""
+    """G10: the training step of the examples is right, and how much longer a step takes by regions, also with one queue for all streams."""
     status, _, _, _ = machine.run([machine.training], limit=60)
     rows = [row("G10", "the example learns, and finds the host's losses", "0", str(status), status == 0)]
-    for pieces, connections in [(pieces, None) for pieces in PIECES] + [(100, "1")]:
-        env = {} if connections is None else {"CUDA_DEVICE_MAX_CONNECTIONS": connections}
-        what = f"{pieces} regions in the forward pass" + ("" if connections is None else ", CUDA_DEVICE_MAX_CONNECTIONS=1")
-        rows.append(step_row(machine, "G10", what, "at most 0.5 % more" if pieces == 100 and connections is None else "", pieces, **env))
-    return rows
+    rows += rows_of(machine, "steps", 100, limit=60)
+    one_queue = rows_of(machine, "steps", 100, limit=60, CUDA_DEVICE_MAX_CONNECTIONS="1")
+    return rows + [("G10", f"{each[1]}, CUDA_DEVICE_MAX_CONNECTIONS=1", *each[2:]) for each in one_queue]
 
 
 def faults(machine, _full=False):

@@ -144,9 +144,7 @@ void cost() {
   stream.finish();
   tell_cost("cuStreamIsCapturing", [&] { driver().stream_is_capturing(stream, &capture); });
   tell_cost("cuStreamGetCtx", [&] { driver().stream_context(stream, &context); });
-  if (driver().context_id != nullptr) {
-    tell_cost("cuCtxGetId", [&] { driver().context_id(context, &id); });
-  }
+  tell_cost("cuCtxGetId", [&] { driver().context_id(context, &id); });
   tell_cost("cuThreadExchangeStreamCaptureMode, there and back", [&] {
     driver().exchange_capture_mode(&mode);
     driver().exchange_capture_mode(&mode);

@@ -51,6 +51,7 @@ struct Driver {
   int (*cuEventDestroy_v2)(SimulatedEvent*) = find("cuEventDestroy_v2");
   int (*cuEventQuery)(SimulatedEvent*) = find("cuEventQuery");
   int (*cuEventRecord)(SimulatedEvent*, SimulatedStream*) = find("cuEventRecord");
+  int (*cuEventRecordWithFlags)(SimulatedEvent*, SimulatedStream*, unsigned) = find("cuEventRecordWithFlags");
   int (*cuEventElapsedTime)(float*, SimulatedEvent*, SimulatedEvent*) = find("cuEventElapsedTime");
   long (*simulated_nodes)(SimulatedGraph*) = find("simulated_nodes");
   int (*cuGraphLaunch)(SimulatedGraph*, SimulatedStream*) = find("cuGraphLaunch");

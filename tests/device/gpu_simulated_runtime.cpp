@@ -127,6 +127,9 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 cudaError_t cudaEventRecord_ptsz(cudaEvent_t event, cudaStream_t stream) {
   return cudaEventRecord(event, per_thread(stream));
 }
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags) {
+  return set(primed().cuEventRecordWithFlags(simulated(event), simulated(stream), flags));
+}
 cudaError_t cudaEventSynchronize(cudaEvent_t event) { return set(primed().cuEventSynchronize(simulated(event))); }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
   return set(primed().cuStreamWaitEvent(simulated(stream), simulated(event), flags));

@@ -103,6 +103,14 @@ void errors() {
   std::printf("misuses %d\n", runtime_function<int()>("fake_misuses")());
 }
 
+/// hipStreamLegacy is stream 0, however this translation unit is compiled.
+void legacy() {
+  auto* const stream = reinterpret_cast<ihipStream_t*>(std::uintptr_t{1});
+  for (int region = 0; region < 100; ++region) { takt::Scope s(takt::Forward, stream); }
+  { takt::Scope s(takt::Backward, takt::HipBackend(stream, takt::detail::PerThreadStreams{})); }
+  takt::complete(std::chrono::milliseconds(0));
+}
+
 /// The end of the program with spans pending.
 void pending() {
   int (*const create)(ihipStream_t**) = runtime_function<int(ihipStream_t**)>("hipStreamCreate");
@@ -251,6 +259,7 @@ int main(int count, char** arguments) {
   if (what == "no_device") { no_device(); }
   if (what == "unused") { unused(); }
   if (what == "errors") { errors(); }
+  if (what == "legacy") { legacy(); }
   if (what == "pending") { pending(); }
   if (what == "child") { child(); }
   if (what == "graph") { graph(); }

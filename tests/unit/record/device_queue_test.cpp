@@ -32,6 +32,7 @@ struct DeviceQueueTest : RecorderFixture {
     const Region open = begin_on(key, stream());
     device.advance(nanoseconds(ns));
     end(open);
+    recorder->poll();
   }
   const takt::Summary& span_of(std::initializer_list<std::uint64_t> path) { return *node(path)->device.load(); }
 
@@ -45,6 +46,7 @@ TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: a region has its host time, and 
   pass(10);
   device.advance(nanoseconds(70));
   end(open);
+  recorder->poll();
   REQUIRE(node({kA})->host.total_ns() == 10);
   REQUIRE(span_of({kA}).total_ns() == 70);
   REQUIRE(span_of({kA}).first_n() == 1);
@@ -116,6 +118,7 @@ TEST_CASE_METHOD(DeviceQueueTest,
   const Region elsewhere = begin_on(kB, ManualBackend(other).stream());
   other.advance(nanoseconds(3));
   end(elsewhere);
+  recorder->poll();
   REQUIRE(span_of({kB}).total_ns() == 3);
   device.hold(false);
   device.resolve_all();
@@ -155,6 +158,7 @@ TEST_CASE_METHOD(DeviceQueueTest, "DeviceQueue: idle streams make room for other
     const Region open = begin_on(kA, ManualBackend(clock).stream());
     end(open);
   }
+  recorder->poll();
   REQUIRE(span_of({kA}).n() == clocks.size());
   for (ManualClock& clock : clocks) {
     clock.hold(true);

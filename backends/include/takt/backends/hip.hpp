@@ -28,7 +28,9 @@ class TAKT_EXPORT HipBackend {
   ///        compiled: the legacy one, or with HIP_API_PER_THREAD_DEFAULT_STREAM that of the calling thread.
   template <class Streams = detail::DefaultStreams>
   HipBackend(ihipStream_t* stream, Streams = {}) noexcept  // NOLINT(google-explicit-constructor)
-      : stream_(stream != nullptr ? stream : default_stream(std::is_same_v<Streams, detail::PerThreadStreams>)) {}
+      : stream_(stream == nullptr ? default_stream(std::is_same_v<Streams, detail::PerThreadStreams>)
+                : reinterpret_cast<std::uintptr_t>(stream) == kLegacy ? nullptr
+                                                                      : stream) {}
 
   bool mark(Mark& mark) noexcept;
   void retain(Mark mark) noexcept;
@@ -41,6 +43,8 @@ class TAKT_EXPORT HipBackend {
   StreamRef ref() const noexcept;
 
  private:
+  /// hipStreamLegacy, which is stream 0. Some calls of HIP since 6.2 take it for an address, and crash.
+  static constexpr std::uintptr_t kLegacy = 1;
   /// hipStreamPerThread; the legacy one has no other name in HIP before 6.
   static ihipStream_t* default_stream(bool per_thread) noexcept {
     return reinterpret_cast<ihipStream_t*>(std::uintptr_t{per_thread ? 2U : 0U});
