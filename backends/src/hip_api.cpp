@@ -49,6 +49,14 @@ EventStatus status_of(int error) noexcept {
   return EventStatus::lost;
 }
 
+/// Of a call with a stream, where "the context is destroyed" means that this stream is no more (hipStreamIsCapturing and
+/// hipEventRecord in ROCm's clr).
+EventStatus status_of_stream(int error) noexcept {
+  if (error != kContextIsDestroyed) { return status_of(error); }
+  HipRuntime::get().get_last_error();
+  return EventStatus::stream_gone;
+}
+
 /// Of a question about an event. One that slipped into a capture that began meanwhile will never have a time.
 EventStatus status_of_event(int error) noexcept {
   const EventStatus status = status_of(error);
@@ -118,7 +126,7 @@ EventStatus HipApi::enter(Stream stream, EventContextId& id) noexcept {
   HipRuntime& runtime = HipRuntime::get();
   int capture = 0;
   // First of all: nearly any other call would invalidate a capture.
-  const EventStatus asked = status_of(runtime.stream_is_capturing(stream, &capture));
+  const EventStatus asked = status_of_stream(runtime.stream_is_capturing(stream, &capture));
   if (capture != 0) { return EventStatus::capturing; }
   if (asked == EventStatus::done || asked == EventStatus::no_context) {
     if (!runtime.has_device()) { return EventStatus::no_context; }
@@ -152,7 +160,7 @@ EventStatus HipApi::create(const EventContextId& id, Event& event) noexcept {
 }
 
 EventStatus HipApi::record(Event event, Stream stream) noexcept {
-  return status_of(HipRuntime::get().event_record(event, stream));
+  return status_of_stream(HipRuntime::get().event_record(event, stream));
 }
 
 /// A question about an event looks at its stream since HIP 6.2, in whichever mode: one that is being captured loses its

@@ -40,7 +40,9 @@ void GraphState::end(unsigned number) noexcept {
   innermost_ = region.around;
 }
 
-void GraphState::launching(Recorder* here) noexcept {
+void GraphState::launching(Recorder* here, const void* executable) noexcept {
+  if (executable_ == nullptr) { executable_ = executable; }
+  if (executable != executable_) { mixed_.store(true, std::memory_order_relaxed); }  // seen with the launch, below
   const bool pending = here != nullptr && users_.load(std::memory_order_relaxed) != 1;
   if (pending) { here->poll(ref()); }  // the last moment at which the replay before can be read
   launches_.fetch_add(
@@ -84,6 +86,7 @@ void GraphState::left(Recorder* here, StreamRef stream) noexcept {
 Elapsed GraphState::elapsed(Mark behind, Mark number) noexcept {
   const std::uint64_t launch = launch_of(number);
   if (launches_.load(std::memory_order_seq_cst) != launch) { return Elapsed::missed(); }  // pairs with launching()
+  if (mixed_.load(std::memory_order_relaxed)) { return Elapsed::missed(); }
   const Region& region = region_[region_of(number)];
   const StreamRef stream = region.end.stream;
   const Elapsed reached = stream.ops->elapsed(stream.handle, behind, behind);
@@ -141,8 +144,8 @@ void GraphRegions::end(unsigned region) noexcept {
   if (state_ != nullptr) { state_->end(region); }
 }
 
-void GraphRegions::launching() noexcept {
-  if (state_ != nullptr) { state_->launching(detail::existing_recorder()); }
+void GraphRegions::launching(const void* executable) noexcept {
+  if (state_ != nullptr) { state_->launching(detail::existing_recorder(), executable); }
 }
 
 void GraphRegions::launched(StreamRef stream, bool known) noexcept {

@@ -15,8 +15,8 @@ namespace detail {
 
 /// What GraphRegions is made of: a device of its own for DeviceQueue, whose spans are those of one region in one
 /// replay. Behind each launch stands an ordinary mark. When that has been reached, all replays up to this launch have
-/// written the events of the graph (replays of one graph run one after the other, on whichever streams they are
-/// launched), and none after it has as long as no further launch was announced.
+/// written the events of the graph (replays of one executable run one after the other, on whichever streams they are
+/// launched; where there are two, nothing is read), and none after it has as long as no further launch was announced.
 ///
 /// Used by its GraphRegions and by each span that is pending, the last of which deletes it.
 class GraphState {
@@ -30,7 +30,7 @@ class GraphState {
   bool is_empty() const noexcept { return count_ == 0; }
 
   /// \param here nullptr: this replay is not recorded.
-  void launching(Recorder* here) noexcept;
+  void launching(Recorder* here, const void* executable) noexcept;
   void launched(Recorder* here, StreamRef stream) noexcept;
   /// Announced, and whether it was launched nobody knows.
   void left(Recorder* here, StreamRef stream) noexcept;
@@ -57,7 +57,9 @@ class GraphState {
 
   std::array<Region, kMost> region_;
   unsigned count_ = 0;
-  unsigned innermost_ = kNone;  // that has begun and not ended
+  unsigned innermost_ = kNone;        // that has begun and not ended
+  const void* executable_ = nullptr;  // of the first replay that told its own
+  std::atomic<bool> mixed_{false};    // replays have told two: both write the same events, and may run side by side
   std::atomic<std::uint32_t> users_{1};
   std::atomic<std::uint64_t> launches_{0};  // announced
   std::atomic<std::uint64_t> finished_{0};  // the newest one that is known to have

@@ -485,6 +485,7 @@ TEST_CASE_METHOD(RecorderFixture, "time line: a device without one is counted, a
   tracing = true;
   const Region open = recorder->begin_device(kA, 0, StreamRef{&kBare, &handle});
   end(open);
+  recorder->poll();
   REQUIRE(node({kA})->device.load()->total_ns() == 5);
   rows();
   REQUIRE(collector->time_lines().unplaced().at("bare") == 1);

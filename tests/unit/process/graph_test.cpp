@@ -268,6 +268,32 @@ TEST_CASE_METHOD(
   all_well();
 }
 
+using TwoExecutables = GraphFixture<Tag<112>>;
+TEST_CASE_METHOD(TwoExecutables, "GraphReplay: two executables of one graph write the same events, and have no times") {
+  takt::GraphRegions regions;
+  const FakeGraph graph = capture(regions);
+  FakeStream* const other = driver.stream();
+  const int first = 0;
+  const int second = 0;
+  const auto replay_on = [&](FakeStream* where, const int& executable) {
+    takt::GraphReplay each(regions, Backend(where), &executable);
+    driver.launch(graph, where);
+  };
+  replay_on(stream, first);
+  driver.finish();
+  takt::complete(std::chrono::milliseconds(0));
+  CHECK(path("Forward").device.total_ns() == 100);
+  replay_on(stream, first);
+  replay_on(other, second);
+  driver.finish();
+  replay_on(stream, first);
+  driver.finish();
+  takt::complete(std::chrono::milliseconds(0));
+  CHECK(path("Forward").device.n() == 1);
+  CHECK(losses("graph_samples_missed") == 3U * 3);
+  all_well();
+}
+
 using Thrown = GraphFixture<Tag<12>>;
 TEST_CASE_METHOD(Thrown, "GraphReplay: what an exception has left, before the launch or behind it, is no sample") {
   takt::GraphRegions regions;

@@ -67,7 +67,7 @@ class AnchorChain {
       if (number < oldest || number > newest) { continue; }
       double origin = 0;
       double ns = 0;
-      if (!place_of(number, origin) || !distance(number, event, ns, place.error_ns)) { continue; }
+      if (!place_of(number, origin) || !distance(number, event, number > anchor, ns, place.error_ns)) { continue; }
       place.ns = origin + ns;
       return true;
     }
@@ -96,13 +96,17 @@ class AnchorChain {
     const bool held;
   };
 
-  /// From anchor `number` to `event`, which may lie before it. False where the driver does not tell, or the anchor went
+  /// From anchor `number` to `event`, which may be the older one. False where the driver does not tell, or the anchor went
   /// meanwhile.
-  bool distance(std::uint32_t number, Event event, double& ns, double& error_ns) noexcept {
+  bool distance(std::uint32_t number, Event event, bool is_older, double& ns, double& error_ns) noexcept {
     Anchor& anchor = anchor_[number % kAnchors];
     const Event from = anchor.event.load(std::memory_order_relaxed);
     float ms = 0;
-    if (from != event && Api::elapsed(from, event, ms) != EventStatus::done) { return false; }
+    // HIP locks the first event, then the second: all threads ask of the older one first.
+    if (from != event && Api::elapsed(is_older ? event : from, is_older ? from : event, ms) != EventStatus::done) {
+      return false;
+    }
+    if (is_older) { ms = -ms; }
     const float next = std::nextafter(std::fabs(ms), std::numeric_limits<float>::infinity());
     error_ns = static_cast<double>(next - std::fabs(ms)) / 2 * 1e6;
     ns = static_cast<double>(ms) * 1e6;
@@ -130,7 +134,7 @@ class AnchorChain {
     if (has_origin_) {
       const std::uint32_t from = nearest_placed(number);
       double error_ns = 0;
-      if (from == kNone || !distance(from, event, ns, error_ns)) { return false; }
+      if (from == kNone || !distance(from, event, number < from, ns, error_ns)) { return false; }
       ns += anchor_[from % kAnchors].ns.load(std::memory_order_relaxed);
     }
     has_origin_ = true;

@@ -286,6 +286,7 @@ class EventDevice {
       questions.mode = kRelaxedCaptureMode;
       if (!Api::exchange_mode(questions.mode)) { questions.mode = kUnknownMode; }
     }
+    if (questions.mode == kUnknownMode) { return EventStatus::not_ready; }  // a question would harm captures of others
     if (questions.context == &context) { return EventStatus::done; }
     EventStatus status = Api::alive(context.id);
     const bool is_visit = status == EventStatus::no_context || (questions.foreign && status == EventStatus::done);
