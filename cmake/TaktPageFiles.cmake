@@ -71,4 +71,5 @@ namespace detail {
 TAKT_END_NAMESPACE
 ]=]
     @ONLY)
+  set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)  # text alone
 endfunction()

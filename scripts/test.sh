@@ -134,7 +134,7 @@ aarch64() {
     -Wall -Wextra -Werror "${includes[@]}" -idirafter /usr/include
 }
 shell() { for_files -name '*.sh' -o -path ./.ci/run -- shellcheck -x; }
-# batches: the sources compile together in any way: each alone, whole directories, and in odd numbers.
+# batches: the sources compile together in any way: each alone, whole libraries, and in odd numbers.
 batches() {
   local batch
   for batch in 1 0 7; do

@@ -21,15 +21,15 @@ namespace {
 
 constexpr std::string_view kAnySchema = "{\"schema\": \"takt-merged/";
 constexpr std::string_view kRankPrefix = "rank-";
-constexpr std::size_t kLongestName = 255;  // of one folder or file
+constexpr std::size_t kLongestEntryName = 255;  // of one folder or file
 
 /// "a", "b", "c" of "a/b/c"; none where one of them cannot be the name of an entry.
-std::vector<std::string> names_of(std::string_view path) {
+std::vector<std::string> entry_names(std::string_view path) {
   std::vector<std::string> names;
   while (true) {
     const std::size_t slash = std::min(path.find('/'), path.size());
     names.emplace_back(path.substr(0, slash));
-    if (!is_entry_name(names.back()) || names.back().size() > kLongestName) { return {}; }
+    if (!is_entry_name(names.back()) || names.back().size() > kLongestEntryName) { return {}; }
     if (slash == path.size()) { return names; }
     path.remove_prefix(slash + 1);
   }
@@ -73,7 +73,7 @@ void MergedFile::add(const TarEntry& entry, std::uint64_t begin) {
   std::string_view path = entry.path;
   const bool is_folder = entry.kind == TarEntry::Kind::folder;
   if (is_folder && !path.empty() && path.back() == '/') { path.remove_suffix(1); }
-  const std::vector<std::string> names = names_of(path);
+  const std::vector<std::string> names = entry_names(path);
   const std::string shown = fit_end(printable(entry.path), 120);
   const bool of_takt = names.size() < 2 || names[1].rfind(kRankPrefix, 0) == 0;
   if (names.empty()) {

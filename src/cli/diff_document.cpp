@@ -54,7 +54,7 @@ DiffLine table_line(const std::string& name, const ComparedFigure& figure, Chang
           mark_word(mark)};
 }
 
-std::string names_of(const std::vector<detail::ComparedRun>& runs) {
+std::string names_of_runs(const std::vector<detail::ComparedRun>& runs) {
   constexpr std::size_t kMostNamedRuns = 10;
   std::string text;
   for (std::size_t at = 0; at < std::min(runs.size(), kMostNamedRuns); ++at) {
@@ -149,8 +149,8 @@ const char* answer_word(detail::Answer answer) noexcept {
 
 std::vector<std::string> diff_head(const Comparison& comparison, const std::string& reason) {
   std::vector<std::string> lines;
-  lines.push_back(detail::format("base, {} runs: {}", comparison.base.size(), names_of(comparison.base)));
-  lines.push_back(detail::format("new, {} runs: {}", comparison.now.size(), names_of(comparison.now)));
+  lines.push_back(detail::format("base, {} runs: {}", comparison.base.size(), names_of_runs(comparison.base)));
+  lines.push_back(detail::format("new, {} runs: {}", comparison.now.size(), names_of_runs(comparison.now)));
   for (const Finding& each : comparison.obstacles) { lines.push_back("should not be compared: " + each.sentence); }
   if (!comparison.obstacles.empty()) {
     lines.push_back("compared all the same, for this reason: " + detail::printable(reason));

@@ -23,7 +23,7 @@ using detail::Scaling;
 
 constexpr std::size_t kRunColumns = 60;
 
-std::string share(double value) { return detail::format("{:.1f} %", 100 * value); }
+std::string percent(double value) { return detail::format("{:.1f} %", 100 * value); }
 
 bool has_interval(const ScalingLine& line) { return line.run.throughput.items_high > 0; }
 
@@ -52,14 +52,14 @@ constexpr detail::TextColumn kScalingColumns[] = {{"ranks", 0},         {"sample
 detail::TextTable::Line scaling_line(const ScalingLine& line) {
   const Throughput& rate = line.run.throughput;
   const JobEfficiency& used = line.run.efficiency;
-  const auto known = [&](double value) { return used.parallel > 0 ? share(value) : std::string("-"); };
+  const auto known = [&](double value) { return used.parallel > 0 ? percent(value) : std::string("-"); };
   return {run_label(line.run.id),
           0,
           {detail::format("{}", line.run.ranks), detail::human_rate(line.row.items_per_s),
            has_interval(line)
                ? detail::format("{} to {}", detail::human_rate(rate.items_low), detail::human_rate(rate.items_high))
                : "-",
-           detail::format("{:.2f}", line.row.speed_up), share(line.row.efficiency), known(used.load_balance),
+           detail::format("{:.2f}", line.row.speed_up), percent(line.row.efficiency), known(used.load_balance),
            known(used.communication), known(used.parallel)}};
 }
 
@@ -76,14 +76,14 @@ double lengthening_of(const ScalingLine& line) {
 void add_overheads(const ScalingLine& line, std::vector<std::string>& lines) {
   if (line.without_loader) {
     lines.push_back(detail::format("{} ranks: data stall {} of the rate; without the loader {} samples/s ({})",
-                                   line.run.ranks, share(stall_of(line)),
+                                   line.run.ranks, percent(stall_of(line)),
                                    detail::human_rate(line.without_loader->items_per_s),
                                    run_label(line.without_loader->id)));
   }
   if (line.without_communication) {
     lines.push_back(detail::format(
         "{} ranks: communication takes {} of the rate, and makes steps longer by {}; without it {} samples/s ({})",
-        line.run.ranks, share(communication_share_of(line)), share(lengthening_of(line)),
+        line.run.ranks, percent(communication_share_of(line)), percent(lengthening_of(line)),
         detail::human_rate(line.without_communication->items_per_s), run_label(line.without_communication->id)));
   }
 }

@@ -69,7 +69,7 @@ RunFolder run_to_watch(const std::string& given, std::vector<std::string>& remar
   return run;
 }
 
-std::vector<std::string> paths_of(const std::vector<RankFolder>& folders) {
+std::vector<std::string> paths_of_ranks(const std::vector<RankFolder>& folders) {
   std::vector<std::string> paths;
   paths.reserve(folders.size());
   for (const RankFolder& each : folders) { paths.push_back(each.path()); }
@@ -86,7 +86,7 @@ std::unique_ptr<LiveRun> awaited_run(const std::string& given, double every_s) {
     try {
       std::vector<std::string> remarks;
       const RunFolder found = run_to_watch(given, remarks);
-      std::vector<std::string> ranks = paths_of(found.ranks);
+      std::vector<std::string> ranks = paths_of_ranks(found.ranks);
       if (ranks != ended_before) {
         auto run = std::make_unique<LiveRun>(found);
         run->read_on();

@@ -49,7 +49,7 @@ void add_figure(const Side& base, const Side& now, const char* name, double leve
 
 /// \param region finds it in a run; nullptr: there is none.
 template <class Find>
-ComparedRegion region_of(const Side& base, const Side& now, const std::string& path, Find find) {
+ComparedRegion compare_region(const Side& base, const Side& now, const std::string& path, Find find) {
   ComparedRegion region;
   region.path = path;
   const auto with = [&](auto value) {
@@ -135,7 +135,8 @@ Comparison compare_runs(std::vector<ComparedRun> base, std::vector<ComparedRun> 
   std::vector<std::string> paths = {kStepRegion};
   for (const auto& [path, region] : base.front().regions) { paths.push_back(path); }
   for (const std::string& path : paths) {
-    ComparedRegion region = region_of(base, now, path, [&](const ComparedRun& run) { return find_region(run, path); });
+    ComparedRegion region =
+        compare_region(base, now, path, [&](const ComparedRun& run) { return find_region(run, path); });
     if (!region.figures.empty()) { comparison.regions.push_back(std::move(region)); }
   }
   const auto rate = [](const ComparedRun& run) { return RunFigure{run.items_per_s, run.step.mean.within, 0}; };

@@ -162,7 +162,7 @@ std::vector<FoundChange> changes_of(const Levels& levels) {
   return changes;
 }
 
-double period_of(const RunView& view, const StepBlock& block) {
+double typical_period(const RunView& view, const StepBlock& block) {
   double sum = 0;
   for (std::size_t at = 0; at < block.columns.size(); ++at) {
     sum += view.steps->columns()[at].on_stream ? 0 : static_cast<double>(block.columns[at]);
@@ -185,7 +185,7 @@ std::size_t block_of(const RunView& view, const Levels& levels, const FoundChang
   double sum = 0;
   double most = -1;
   for (std::size_t at = levels.of[from]->first_block; at < levels.of[to]->first_block; ++at) {
-    const double ns = std::clamp(period_of(view, blocks[at]), 2 * low - high, 2 * high - low);
+    const double ns = std::clamp(typical_period(view, blocks[at]), 2 * low - high, 2 * high - low);
     sum += static_cast<double>(blocks[at].steps) * (change.is_longer() ? level - ns : ns - level);
     if (sum <= most) { continue; }
     most = sum;
@@ -195,7 +195,7 @@ std::size_t block_of(const RunView& view, const Levels& levels, const FoundChang
 }
 
 /// How far the new level lasts: up to a change that takes back half of it or more.
-std::size_t end_of(const std::vector<FoundChange>& changes, std::size_t at) {
+std::size_t end_of_group(const std::vector<FoundChange>& changes, std::size_t at) {
   const double half_way = (changes[at].shift.before + changes[at].shift.after) / 2;
   for (std::size_t later = at + 1; later < changes.size(); ++later) {
     const double level = changes[later].shift.after;
@@ -231,7 +231,7 @@ void add_change_points(const RunView& view, const Levels& levels, const std::vec
   for (std::size_t at = 0; at < changes.size(); ++at) {
     const FoundChange& change = changes[at];
     if (at != 0 && at == undone) { continue; }
-    const std::size_t end = end_of(changes, at);
+    const std::size_t end = end_of_group(changes, at);
     undone = end;
     Finding finding;
     finding.what = "change_point";

@@ -18,7 +18,7 @@ struct TimeInStep {
 };
 
 /// The first that is not before the path. Where none is missing between, that is as far from the first as its number.
-std::vector<TimeInStep>::iterator place_of(std::vector<TimeInStep>& times, std::uint32_t path) noexcept {
+std::vector<TimeInStep>::iterator find_path(std::vector<TimeInStep>& times, std::uint32_t path) noexcept {
   if (times.empty() || times.back().path < path) { return times.end(); }
   if (path <= times.front().path) { return times.begin(); }
   const std::size_t far = path - times.front().path;
@@ -35,7 +35,7 @@ std::vector<TimeInStep> times_by_path(const Row& row, Value value) {
   for (const Cell& each : row.cells) {
     const std::int64_t ns = value(each);
     if (ns < 0) { continue; }
-    auto at = place_of(times, each.path);
+    auto at = find_path(times, each.path);
     if (at == times.end()) {
       times.push_back({each.path});
       at = times.end() - 1;
@@ -54,7 +54,7 @@ std::vector<OwnTime> without_inner(std::vector<TimeInStep> times, const Snapshot
   for (const TimeInStep& each : times) {
     if (each.path >= snapshot.paths.size() || beside(snapshot.paths[each.path])) { continue; }
     const std::uint32_t parent = snapshot.paths[each.path].parent;
-    const auto above = place_of(times, parent);
+    const auto above = find_path(times, parent);
     if (parent == PathStats::kNoParent || above == times.end() || above->path != parent) { continue; }
     above->inside_ns = bounded_sum(above->inside_ns, each.ns);
   }

@@ -12,7 +12,7 @@ namespace detail {
 namespace {
 
 /// Every second one of the ordered samples: the shape of their distribution stays.
-void thin(std::vector<std::uint64_t>& samples, bool odd) {
+void thin_samples(std::vector<std::uint64_t>& samples, bool odd) {
   std::size_t kept = 0;
   for (std::size_t at = odd ? 1 : 0; at < samples.size(); at += 2) { samples[kept++] = samples[at]; }
   samples.resize(kept);
@@ -23,7 +23,7 @@ void thin(std::vector<std::uint64_t>& samples, bool odd) {
 void add_sample(StepBlock& block, std::uint64_t ns) {
   std::vector<std::uint64_t>& samples = block.samples;
   samples.reserve(StepBlock::kMostSamples);
-  if (samples.size() == StepBlock::kMostSamples) { thin(samples, false); }
+  if (samples.size() == StepBlock::kMostSamples) { thin_samples(samples, false); }
   samples.insert(std::upper_bound(samples.begin(), samples.end(), ns), ns);
 }
 
@@ -47,7 +47,7 @@ void join(StepBlock& block, const StepBlock& behind, bool odd) {
   samples.reserve(block.samples.size() + behind.samples.size());
   std::merge(block.samples.begin(), block.samples.end(), behind.samples.begin(), behind.samples.end(),
              std::back_inserter(samples));
-  if (samples.size() > StepBlock::kMostSamples) { thin(samples, odd); }
+  if (samples.size() > StepBlock::kMostSamples) { thin_samples(samples, odd); }
   block.samples = std::move(samples);
   add_columns(block, behind.columns);
 }

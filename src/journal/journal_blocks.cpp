@@ -26,7 +26,7 @@ enum RowFlag : std::uint32_t {
   kDevice = 128,  ///< its cells have device times
 };
 
-std::int64_t end_of(const Row& row) noexcept { return wrapped_sum(row.begin_ns, row.host_ns); }
+std::int64_t end_of_row(const Row& row) noexcept { return wrapped_sum(row.begin_ns, row.host_ns); }
 
 bool same_cells(const Row& a, const Row& b) {
   return std::equal(
@@ -52,7 +52,7 @@ class Before {
   std::map<std::uint32_t, const Row*> last_;
 };
 
-std::uint32_t flags_of(const Row& row, const Row* before, const Row* newest) {
+std::uint32_t row_flags(const Row& row, const Row* before, const Row* newest) {
   std::uint32_t flags = (row.warmup ? kWarmup : 0U) | (row.complete ? kComplete : 0U);
   const bool device =
       std::any_of(row.cells.begin(), row.cells.end(), [](const Cell& each) { return each.device_ns != Cell::kAbsent; });
@@ -60,18 +60,18 @@ std::uint32_t flags_of(const Row& row, const Row* before, const Row* newest) {
   flags |= newest != nullptr && newest->series == row.series ? kSameSeries : 0U;
   if (before == nullptr) { return flags; }
   flags |= row.step == wrapped_sum(before->step, 1) ? kNextStep : 0U;
-  flags |= row.period_ns == wrapped_difference(end_of(row), end_of(*before)) ? kWholePeriod : 0U;
+  flags |= row.period_ns == wrapped_difference(end_of_row(row), end_of_row(*before)) ? kWholePeriod : 0U;
   flags |= row.items == before->items ? kSameItems : 0U;
   flags |= same_cells(row, *before) ? kSameCells : 0U;
   return flags;
 }
 
-void spell(Encoder& out, const Row& row, const Row* before, const Row* newest) {
-  const std::uint32_t flags = flags_of(row, before, newest);
+void write_row(Encoder& out, const Row& row, const Row* before, const Row* newest) {
+  const std::uint32_t flags = row_flags(row, before, newest);
   out.number(flags);
   if ((flags & kSameSeries) == 0) { out.number(row.series); }
   if ((flags & kNextStep) == 0) { out.number(row.step); }
-  out.number(wrapped_difference(row.begin_ns, before == nullptr ? 0 : end_of(*before)));
+  out.number(wrapped_difference(row.begin_ns, before == nullptr ? 0 : end_of_row(*before)));
   out.number(static_cast<std::uint64_t>(row.host_ns));
   if ((flags & kWholePeriod) == 0) { out.number(row.period_ns); }
   if ((flags & kSameItems) == 0) { out.number(row.items); }
@@ -133,10 +133,10 @@ bool read_row(Decoder& in, const Before& rows, Row& row) {
     in.number(row.step);
   }
   in.number(row.begin_ns);
-  row.begin_ns = wrapped_sum(row.begin_ns, end_of(last));
+  row.begin_ns = wrapped_sum(row.begin_ns, end_of_row(last));
   row.host_ns = read_time(in);
   if ((flags & kWholePeriod) != 0) {
-    row.period_ns = wrapped_difference(end_of(row), end_of(last));
+    row.period_ns = wrapped_difference(end_of_row(row), end_of_row(last));
   } else {
     in.number(row.period_ns);
   }
@@ -188,7 +188,7 @@ void visit(Encoder& out, const RowsBlock& block) {
   out.number(block.rows.size());
   Before before;
   for (const Row* row : block.rows) {
-    spell(out, *row, before.same_series(row->series), before.last());
+    write_row(out, *row, before.same_series(row->series), before.last());
     before.add(*row);
   }
 }

@@ -17,7 +17,7 @@ constexpr std::string_view kSuffix = ".tjl";
 constexpr std::uint32_t kByteOrder = 0x01020304;
 constexpr std::uint32_t kByteOrderSwapped = 0x04030201;
 constexpr std::uint32_t kFrameMagic = 0x6D724674;  // "tFrm"
-constexpr std::size_t kDigits = 5;
+constexpr std::size_t kSegmentDigits = 5;
 
 /// Offsets in the header of a segment.
 enum HeaderField : std::size_t {
@@ -74,12 +74,12 @@ HeaderState parse_header(std::string_view bytes, SegmentHeader& header) noexcept
 
 std::string segment_name(std::uint32_t number) {
   std::string digits = std::to_string(number);
-  if (digits.size() < kDigits) { digits.insert(0, kDigits - digits.size(), '0'); }
+  if (digits.size() < kSegmentDigits) { digits.insert(0, kSegmentDigits - digits.size(), '0'); }
   return std::string(kPrefix).append(digits).append(kSuffix);
 }
 
 bool parse_segment_name(std::string_view name, std::uint32_t& number) noexcept {
-  if (name.size() < kPrefix.size() + kDigits + kSuffix.size()) { return false; }
+  if (name.size() < kPrefix.size() + kSegmentDigits + kSuffix.size()) { return false; }
   if (name.substr(0, kPrefix.size()) != kPrefix || name.substr(name.size() - kSuffix.size()) != kSuffix) {
     return false;
   }

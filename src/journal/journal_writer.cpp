@@ -34,7 +34,7 @@ std::uint64_t random_number() noexcept {
          (static_cast<std::uint64_t>(::getpid()) << 48U);
 }
 
-PeriodRecord period_of(const Snapshot& snapshot) {
+PeriodRecord period_record(const Snapshot& snapshot) {
   PeriodRecord period;
   period.wall_ns = snapshot.wall_ns;
   period.uncovered_ns = snapshot.uncovered_ns;
@@ -99,7 +99,7 @@ ExportResult JournalExporter::write(const Snapshot& snapshot) {
   changes_.add_gap(frames, gap);
   if (snapshot.uncaught.happened) { frames.add(FrameType::exception, snapshot.uncaught); }
   if (snapshot.finished) { frames.add(FrameType::end, EndRecord{true, snapshot.failed, snapshot.killed}); }
-  frames.add(FrameType::period, period_of(snapshot));
+  frames.add(FrameType::period, period_record(snapshot));
   if (!segment_.append(frames.bytes())) { return refuse(snapshot); }
   rows_.written();
   set_gap(gap);

@@ -21,7 +21,7 @@ struct BlockRun {
   std::uint64_t blocks = 0;
 };
 
-JsonText runs_json(const std::vector<StepBlock>& blocks) {
+JsonText step_runs_json(const std::vector<StepBlock>& blocks) {
   std::vector<BlockRun> runs;
   for (const StepBlock& each : blocks) {
     const bool goes_on =
@@ -88,7 +88,7 @@ JsonText worst_json(const PageSeries& series, const std::vector<int>& paths) {
 }
 
 /// Of the largest numbers the sum has no place.
-double mean_of(const MetricBlock& block) noexcept {
+double mean_of_block(const MetricBlock& block) noexcept {
   const double mean = block.sum / static_cast<double>(block.points);
   return std::isfinite(mean) ? mean : block.least / 2 + block.most / 2;
 }
@@ -104,7 +104,7 @@ void add_blocks(JsonText& json, const std::vector<StepBlock>& blocks) {
     most.push_back(each.most_ns);
     mean.push_back(static_cast<double>(each.sum_ns) / static_cast<double>(std::max<std::uint64_t>(each.steps, 1)));
   }
-  json.add("runs", runs_json(blocks));
+  json.add("runs", step_runs_json(blocks));
   json.add("mean", times_json(mean));
   const bool single = std::all_of(blocks.begin(), blocks.end(), [](const StepBlock& each) { return each.steps == 1; });
   if (single) { return; }
@@ -139,7 +139,7 @@ JsonText metric_json(const std::string& name, const MetricHistory& history) {
   bool single = true;
   for (const MetricBlock& each : history.blocks()) {
     first.push_back(each.first_step);
-    mean.push_back(JsonText::rounded(mean_of(each), kDigits));
+    mean.push_back(JsonText::rounded(mean_of_block(each), kDigits));
     least.push_back(JsonText::rounded(each.least, kDigits));
     most.push_back(JsonText::rounded(each.most, kDigits));
     single = single && each.points == 1;

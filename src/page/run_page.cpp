@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::size_t kMostBlocks = 4096;  // of the series in which the run spent most
 constexpr std::size_t kMostFurtherBlocks = 512;
-constexpr std::size_t kMostSeries = 4;
+constexpr std::size_t kMostDrawnSeries = 4;
 constexpr std::size_t kMostMetrics = 8;
 
 /// A series that the page draws.
@@ -39,7 +39,7 @@ std::vector<DrawnSeries> drawn_series(const StepHistory& history) {
   const std::size_t main = history.main_series();
   if (main >= history.series().size()) { return drawn; }
   drawn.push_back({main, PageSeries(history.series()[main], kMostBlocks)});
-  for (std::size_t at = 0; at < history.series().size() && drawn.size() < kMostSeries; ++at) {
+  for (std::size_t at = 0; at < history.series().size() && drawn.size() < kMostDrawnSeries; ++at) {
     if (at == main || history.series()[at].steps() == 0) { continue; }
     drawn.push_back({at, PageSeries(history.series()[at], kMostFurtherBlocks)});
   }

@@ -33,7 +33,7 @@ std::string phase_name(std::uint32_t path, const Snapshot& snapshot, std::uint32
 }
 
 /// What stands for so many neighbouring blocks in the table of steps.
-struct StepPart {
+struct PartOfMeanStep {
   std::uint64_t steps = 0;
   std::uint64_t sum_ns = 0;
   std::uint64_t least_ns = ~std::uint64_t{0};
@@ -52,7 +52,7 @@ std::string steps_html(const PageSeries& series, const Snapshot& snapshot) {
   const std::size_t each = std::max<std::size_t>((series.blocks.size() + kTenths - 1) / kTenths, 1);
   for (std::size_t begin = 0; begin < series.blocks.size(); begin += each) {
     const std::size_t end = std::min(begin + each, series.blocks.size());
-    StepPart part;
+    PartOfMeanStep part;
     for (std::size_t at = begin; at < end; ++at) {
       const StepBlock& block = series.blocks[at];
       part.steps += block.steps;

@@ -61,7 +61,7 @@ std::vector<std::int64_t> common_steps(const std::vector<const RankSteps::Batche
 }
 
 /// Leaves out every second of `steps` until they are at most so many. Returns the stride that it has come to.
-std::uint64_t thin(std::vector<std::int64_t>& steps, std::size_t most, std::uint64_t stride) {
+std::uint64_t thin_steps(std::vector<std::int64_t>& steps, std::size_t most, std::uint64_t stride) {
   while (steps.size() > most && stride < RankSteps::kMostStride) {
     stride *= 2;
     const auto is_left_out = [&](std::int64_t number) { return !is_kept_step(number, stride); };
@@ -97,7 +97,8 @@ ComparedSteps step_times_of(const std::vector<RankOfJob>& ranks, std::size_t mos
     every = std::max(every, each.steps->stride());
   }
   std::vector<std::int64_t> steps = common_steps(batches);
-  every = thin(steps, most_values / (StepTimes::layers(regions.size()) * std::max<std::size_t>(who.size(), 1)), every);
+  every = thin_steps(steps, most_values / (StepTimes::layers(regions.size()) * std::max<std::size_t>(who.size(), 1)),
+                     every);
   std::vector<bool> tells;
   tells.reserve(steps.size());
   for (const std::int64_t number : steps) { tells.push_back(all_tell_exposed(batches, number)); }

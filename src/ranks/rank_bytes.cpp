@@ -13,29 +13,29 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-void spell(Encoder& out, const Summary& summary) {
+void write(Encoder& out, const Summary& summary) {
   const SummaryScalars numbers = SummaryAccess::scalars(summary);
   const std::string counts = counts_of(summary.histogram());
   std::string_view spelled = counts;
   visit_summary(out, numbers, spelled);
 }
 
-void spell(Encoder& out, const RankSpread& spread) {
+void write(Encoder& out, const RankSpread& spread) {
   const std::string counts = counts_of(spread.totals_us);
   std::string_view spelled = counts;
   std::uint64_t unbinned = spread.totals_us.unbinned();
   visit_spread(out, spread, unbinned, spelled);
 }
 
-void spell(Encoder& out, const RankPath& path) {
+void write(Encoder& out, const RankPath& path) {
   out.kind(path.kind);
-  spell(out, path.host);
-  spell(out, path.host_totals);
+  write(out, path.host);
+  write(out, path.host_totals);
   const bool has_device = path.device_totals.ranks != 0;
   out.number(has_device);
   if (!has_device) { return; }
-  spell(out, path.device);
-  spell(out, path.device_totals);
+  write(out, path.device);
+  write(out, path.device_totals);
 }
 
 void read(Decoder& in, Summary& summary) {
@@ -70,11 +70,11 @@ void read(Decoder& in, RankPath& path) {
 std::string pack(const RankRecord& record) {
   std::string values;
   Encoder encoder(values);
-  spell(encoder, record.wall);
+  write(encoder, record.wall);
   encoder.number(record.paths.size());
   for (const auto& [name, path] : record.paths) {
     encoder.list(name, [](Encoder& inner, const std::string& each) { inner.text(each); });
-    spell(encoder, path);
+    write(encoder, path);
   }
   return seal(kRankSeal, values);
 }

@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kFurtherPaths = "(further paths)";
 
-std::uint64_t not_negative(std::int64_t ns) { return ns < 0 ? 0 : static_cast<std::uint64_t>(ns); }
+std::uint64_t positive_ns(std::int64_t ns) { return ns < 0 ? 0 : static_cast<std::uint64_t>(ns); }
 
 /// "Forward/Attention": below the Batch.
 std::string name_below(const Snapshot& snapshot, std::uint32_t path, std::uint32_t batch) {
@@ -34,7 +34,7 @@ std::int64_t exposed_ns(const Snapshot& snapshot, const Row& row) {
   const Exposed exposed = Exposed::of(snapshot, row);
   const bool known = exposed.comm_ns != Exposed::kAbsent || exposed.other_ns != Exposed::kAbsent;
   if (!known || !row.complete) { return RankSteps::Step::kUnknown; }
-  return static_cast<std::int64_t>(bounded_sum(not_negative(exposed.comm_ns), not_negative(exposed.other_ns)));
+  return static_cast<std::int64_t>(bounded_sum(positive_ns(exposed.comm_ns), positive_ns(exposed.other_ns)));
 }
 
 }  // namespace
@@ -64,7 +64,7 @@ std::uint32_t RankSteps::region_of(const Snapshot& snapshot, std::uint32_t path,
 
 RankSteps::Step RankSteps::step_of(const Snapshot& snapshot, const Row& row, std::uint32_t batch, Named& named) {
   Step step;
-  step.ns = not_negative(row.host_ns);
+  step.ns = positive_ns(row.host_ns);
   const auto add = [&](const std::vector<OwnTime>& times, bool on_stream) {
     step.regions.reserve(step.regions.size() + times.size());
     for (const OwnTime& each : times) {

@@ -13,7 +13,7 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-constexpr double kUsualDeviations = 2.5;
+constexpr double kUsualWindowDeviations = 2.5;
 /// Half the width of a 95 % interval in standard errors, by Student's t with kStepWindows - 1 degrees of freedom.
 constexpr double kHalfInterval = 2.262;
 
@@ -55,7 +55,7 @@ std::vector<double> differences(const StepTimes& times, const Sides& sides, Valu
 /// times the length would make the sum one of chance. Times without any noise stay as they are.
 std::vector<double> usual(std::vector<double> longer) {
   const std::vector<double> medians = window_medians(longer);
-  const double bound = kUsualDeviations * kMadToDeviation * median(window_distances(longer));
+  const double bound = kUsualWindowDeviations * kMadToDeviation * median(window_distances(longer));
   if (bound <= 0) { return longer; }
   for (std::size_t window = 0; window < kStepWindows; ++window) {
     const StepWindow steps = step_window(window, longer.size());
@@ -170,7 +170,7 @@ RankVerdict verdict_of(const StepTimes& times, const std::vector<std::size_t>& g
 }
 
 /// What stands first: slow ranks, the dearest first, then imbalance, then all else.
-std::pair<int, double> weight_of(const RankVerdict& verdict) {
+std::pair<int, double> order_of_verdict(const RankVerdict& verdict) {
   if (verdict.state == RanksAre::slowed) { return {0, -verdict.slowdown.cost.ns}; }
   if (verdict.state == RanksAre::imbalanced) { return {1, -verdict.imbalance.ns}; }
   return {2, 0};
@@ -181,8 +181,9 @@ std::pair<int, double> weight_of(const RankVerdict& verdict) {
 std::vector<RankVerdict> verdicts_of(const StepTimes& times) {
   std::vector<RankVerdict> verdicts;
   for (const std::vector<std::size_t>& group : groups_of(times)) { verdicts.push_back(verdict_of(times, group)); }
-  std::stable_sort(verdicts.begin(), verdicts.end(),
-                   [](const RankVerdict& a, const RankVerdict& b) { return weight_of(a) < weight_of(b); });
+  std::stable_sort(verdicts.begin(), verdicts.end(), [](const RankVerdict& a, const RankVerdict& b) {
+    return order_of_verdict(a) < order_of_verdict(b);
+  });
   return verdicts;
 }
 

@@ -11,7 +11,7 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-constexpr std::size_t kNamedRanks = 8;  // more are counted
+constexpr std::size_t kMostNamedRanks = 8;  // more are counted
 constexpr std::size_t kNameColumns = 60;
 
 std::string shown(const std::string& name) { return fit_end(printable(name), kNameColumns); }
@@ -21,7 +21,7 @@ std::string who(const StepTimes& times, const SlowRank& slowdown) {
   const std::vector<std::size_t>& ranks = slowdown.ranks;
   const std::string host = shown(times.ranks()[ranks.front()].host);
   std::string numbers;
-  const std::size_t named = ranks.size() > kNamedRanks ? kNamedRanks - 1 : ranks.size();
+  const std::size_t named = ranks.size() > kMostNamedRanks ? kMostNamedRanks - 1 : ranks.size();
   for (std::size_t at = 0; at < named; ++at) {
     const bool last = at + 1 == ranks.size();
     numbers += detail::format("{}{}", at == 0 ? "" : last ? " and " : ", ", times.ranks()[ranks[at]].number);
@@ -89,7 +89,7 @@ std::string sentence_of(const StepTimes& times, const RankVerdict& verdict) {
                         times.ranks()[verdict.ranks.front()].number, of_group(verdict));
 }
 
-const char* name_of(const RankVerdict& verdict) {
+const char* id_of_verdict(const RankVerdict& verdict) {
   switch (verdict.state) {
     case RanksAre::slowed:
       return verdict.slowdown.whole_host ? "slow_host" : verdict.slowdown.ranks.size() > 1 ? "slow_ranks" : "slow_rank";
@@ -117,7 +117,7 @@ void add_excess(const StepTimes& times, const RankVerdict& verdict, std::size_t 
 
 Finding finding_of(const StepTimes& times, const RankVerdict& verdict) {
   Finding finding;
-  finding.what = name_of(verdict);
+  finding.what = id_of_verdict(verdict);
   finding.sentence = sentence_of(times, verdict);
   finding.evidence = {{"ranks", static_cast<double>(verdict.ranks.size()), "ranks"},
                       {"steps", static_cast<double>(times.steps()), "steps"}};

@@ -29,7 +29,7 @@ std::mutex& slots_lock() noexcept {
   return *lock;
 }
 
-bool same(unsigned slot, const Listener& listener) noexcept {
+bool is_same_listener(unsigned slot, const Listener& listener) noexcept {
   const Listener& its = g_slots[slot].listener;
   return its.begin == listener.begin && its.end == listener.end && its.context == listener.context;
 }
@@ -61,7 +61,7 @@ bool add_listener(const Listener& listener) noexcept {
   const unsigned used = detail::g_used.load(std::memory_order_relaxed);
   unsigned slot = 0;
   while (slot < used &&
-         (detail::g_slots[slot].begins.load(std::memory_order_relaxed) || !detail::same(slot, listener))) {
+         (detail::g_slots[slot].begins.load(std::memory_order_relaxed) || !detail::is_same_listener(slot, listener))) {
     ++slot;
   }
   if (slot == detail::kMaxListeners) { return false; }
@@ -78,7 +78,9 @@ void remove_listener(const Listener& listener) noexcept {
   bool any = false;
   for (unsigned slot = 0; slot < detail::g_used.load(std::memory_order_relaxed); ++slot) {
     // Release: pairs with tell_begin().
-    if (detail::same(slot, listener)) { detail::g_slots[slot].begins.store(false, std::memory_order_release); }
+    if (detail::is_same_listener(slot, listener)) {
+      detail::g_slots[slot].begins.store(false, std::memory_order_release);
+    }
     any = any || detail::g_slots[slot].begins.load(std::memory_order_relaxed);
   }
   if (!any) {

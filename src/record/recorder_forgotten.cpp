@@ -22,7 +22,7 @@ std::string path_text(const KeyTable& keys, const Node* node) {
   return above.empty() ? name : above + "/" + name;
 }
 
-void tell(const KeyTable& keys, const Node& node) {
+void warn_never_ended(const KeyTable& keys, const Node& node) {
   const std::string place = path_text(keys, node.parent);
   const std::string name(keys.name(static_cast<KeyIndex>(node.key)));
   const std::string began = place.empty() ? "outside of any region" : "in " + place;
@@ -40,7 +40,7 @@ void Recorder::tell_forgotten(const KeyTable& keys) {
   if (told_given_up_.exchange(given_up, std::memory_order_relaxed) == given_up) { return; }
   for (std::uint32_t index = 0; index < tree_.nodes(); ++index) {
     const Node& node = *tree_.node(index);
-    if (node.never_ended.get() != 0) { tell(keys, node); }
+    if (node.never_ended.get() != 0) { warn_never_ended(keys, node); }
   }
 }
 

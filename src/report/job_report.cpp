@@ -20,7 +20,7 @@ namespace {
 
 // That are told of.
 constexpr std::size_t kMostStages = 16;
-constexpr std::size_t kMostGroups = 8;
+constexpr std::size_t kMostFindingGroups = 8;
 
 std::vector<TextColumn> columns_of_job(bool some_lack_paths) {
   return {{"n", 0},    {"mean", 0},      {"min", 3},   {"max", 0},
@@ -70,12 +70,12 @@ TextTable job_table_of(const JobReport& job, std::size_t width) {
 std::vector<std::string> verdict_lines(const RankComparison& comparison) {
   std::vector<std::string> lines;
   const std::vector<Finding>& findings = comparison.findings;
-  for (std::size_t at = 0; at < std::min(findings.size(), kMostGroups); ++at) {
+  for (std::size_t at = 0; at < std::min(findings.size(), kMostFindingGroups); ++at) {
     lines.push_back(findings[at].sentence);
   }
-  if (findings.size() > kMostGroups) {
+  if (findings.size() > kMostFindingGroups) {
     lines.push_back(detail::format("{} more of {} groups of ranks are in takt report --json",
-                                   findings.size() - kMostGroups, findings.size()));
+                                   findings.size() - kMostFindingGroups, findings.size()));
   }
   return lines;
 }

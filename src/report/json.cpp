@@ -70,7 +70,7 @@ Json summary(const Summary& summary) {
 
 Json device_summary(const Summary& device) { return device.n() == 0 ? Json() : summary(device); }
 
-Json run(const Snapshot& snapshot) {
+Json run_json(const Snapshot& snapshot) {
   const RunInfo& run = snapshot.run;
   Json groups = Json::object();
   for (const auto& [name, number] : run.groups) { groups.add(name, number); }
@@ -314,7 +314,7 @@ Json losses(const Snapshot& snapshot) {
 bool write_json(const Snapshot& snapshot, const detail::JsonLines::Sink& take) {
   detail::JsonLines lines(take);
   lines.member("schema", kSchema);
-  lines.member("run", run(snapshot));
+  lines.member("run", run_json(snapshot));
   lines.member("clock", clock(snapshot.clock));
   lines.member("wall_ns", snapshot.wall_ns);
   lines.member("uncovered_ns", snapshot.uncovered_ns);

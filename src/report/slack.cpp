@@ -14,7 +14,7 @@ TAKT_BEGIN_NAMESPACE
 namespace {
 
 /// Whether the place is one of the region that lies in no other one of it, below the Batch.
-bool is_outermost(const Snapshot& snapshot, std::uint32_t path, std::uint32_t batch, const std::string& region) {
+bool is_outermost_path(const Snapshot& snapshot, std::uint32_t path, std::uint32_t batch, const std::string& region) {
   if (path >= snapshot.paths.size() || snapshot.paths[path].name != region) { return false; }
   for (std::uint32_t above = snapshot.paths[path].parent; above != PathStats::kNoParent && above != batch;
        above = snapshot.paths[above].parent) {
@@ -28,7 +28,7 @@ std::optional<std::uint64_t> time_in(const Snapshot& snapshot, const Row& row, c
   const std::uint32_t batch = snapshot.series[row.series].path;
   std::uint64_t sum_ns = 0;
   for (const Cell& each : row.cells) {
-    if (!is_outermost(snapshot, each.path, batch, options.region)) { continue; }
+    if (!is_outermost_path(snapshot, each.path, batch, options.region)) { continue; }
     const std::int64_t ns = options.on_stream ? each.device_ns : each.host_ns;
     if (ns < 0) { return std::nullopt; }
     sum_ns += static_cast<std::uint64_t>(ns);

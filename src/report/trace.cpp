@@ -42,7 +42,7 @@ constexpr std::uint32_t kFirstStream = 1'000'001;
 constexpr std::uint32_t kFirstLane = 2'000'001;
 
 /// "cuda 0", the first device of this kind that was seen.
-std::string name_of(const TimeLineInfo& line) { return detail::format("{} {}", line.device, line.number); }
+std::string name_of_line(const TimeLineInfo& line) { return detail::format("{} {}", line.device, line.number); }
 
 std::uint32_t track_of(const Snapshot& snapshot, const Span& span) {
   return span.stream != Span::kHost              ? kFirstStream + span.stream
@@ -50,7 +50,7 @@ std::uint32_t track_of(const Snapshot& snapshot, const Span& span) {
                                                  : span.thread;
 }
 
-std::int64_t end_of(const Span& span) {
+std::int64_t end_of_span(const Span& span) {
   if (span.duration_ns <= 0) { return span.begin_ns; }
   constexpr std::int64_t kLast = std::numeric_limits<std::int64_t>::max();
   return span.begin_ns > kLast - span.duration_ns ? kLast : span.begin_ns + span.duration_ns;
@@ -68,7 +68,7 @@ std::string tail(const Snapshot& snapshot, const detail::DroppedEvents& dropped)
   }
   Json lines = Json::array();
   for (const TimeLineInfo& line : snapshot.time_lines) {
-    lines.push_back({{"device", name_of(line)},
+    lines.push_back({{"device", name_of_line(line)},
                      {"gpu_clock_error_ns", line.clock_error_ns},
                      {"spans", line.spans},
                      {"clamped", line.clamped}});
@@ -176,7 +176,8 @@ struct TraceExporter::Impl {
       return other.time_line == stream.time_line && other.number == stream.number;
     };
     const auto end = snapshot.streams.begin() + static_cast<std::ptrdiff_t>(index);
-    std::string name = detail::format("{} stream {}", name_of(snapshot.time_lines[stream.time_line]), stream.number);
+    std::string name =
+        detail::format("{} stream {}", name_of_line(snapshot.time_lines[stream.time_line]), stream.number);
     if (std::none_of(snapshot.streams.begin(), end, is_same)) { return name; }
     return detail::format("{} ({})", name, snapshot.threads[stream.thread].name);
   }
@@ -187,7 +188,7 @@ struct TraceExporter::Impl {
     std::vector<Placed> placed;
     std::vector<Placed*> by_end;
     for (const Span& span : snapshot.spans) {
-      if (file.is_new(span.sequence)) { placed.push_back({&span, end_of(span), detail::TrackLanes::kNone}); }
+      if (file.is_new(span.sequence)) { placed.push_back({&span, end_of_span(span), detail::TrackLanes::kNone}); }
     }
     for (Placed& each : placed) {
       if (by_end.size() < left) { by_end.push_back(&each); }

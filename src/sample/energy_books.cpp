@@ -17,7 +17,7 @@ constexpr std::int64_t kShortest = 4;  // pieces an interval of samples
 constexpr std::int64_t kLateIntervals = 10;
 constexpr std::int64_t kLateNs = 2 * kSecondNs;
 
-std::int64_t end_of(const Row& row) noexcept { return row.begin_ns + row.host_ns; }
+std::int64_t end_ns_of(const Row& row) noexcept { return row.begin_ns + row.host_ns; }
 
 }  // namespace
 
@@ -30,7 +30,7 @@ void EnergyBooks::add_step(const Row& row, bool and_batch) {
   Piece piece;
   piece.series = row.series;
   piece.begin_ns = row.begin_ns;
-  piece.end_ns = end_of(row);
+  piece.end_ns = end_ns_of(row);
   if (and_batch && is_long(piece.begin_ns, piece.end_ns)) { wait(piece); }
   if (row.warmup || row.period_ns < 0) { return; }
   piece.begin_ns = piece.end_ns - row.period_ns;

@@ -19,7 +19,7 @@ bool is_gone(int error) noexcept { return error == kNvmlGpuIsLost || error == kN
 
 /// What a function answers, made a value of.
 template <class T, class Make>
-int tell(int (*function)(NvmlLibrary::Device, T*), NvmlLibrary::Device device, std::int64_t& value, Make make) {
+int read_value(int (*function)(NvmlLibrary::Device, T*), NvmlLibrary::Device device, std::int64_t& value, Make make) {
   if (function == nullptr) { return kNvmlFunctionNotFound; }
   T answer{};
   const int error = function(device, &answer);
@@ -28,8 +28,8 @@ int tell(int (*function)(NvmlLibrary::Device, T*), NvmlLibrary::Device device, s
 }
 
 /// The same of one that is also told of what.
-int tell(int (*function)(NvmlLibrary::Device, int, unsigned*), NvmlLibrary::Device device, int of, std::int64_t& value,
-         std::int64_t scale) {
+int read_value(int (*function)(NvmlLibrary::Device, int, unsigned*), NvmlLibrary::Device device, int of,
+               std::int64_t& value, std::int64_t scale) {
   if (function == nullptr) { return kNvmlFunctionNotFound; }
   unsigned answer = 0;
   const int error = function(device, of, &answer);
@@ -209,12 +209,12 @@ void NvmlSource::add(const Gpu& gpu, NvmlLibrary::Device slice, std::vector<Mete
     meter.caveat = "a MIG slice: memory is its own, all else is the whole GPU's";
   }
   std::int64_t memory_bytes = 0;
-  tell(nvml_.memory, slice, memory_bytes,
-       [](const NvmlMemory& memory) { return static_cast<std::int64_t>(memory.total); });
+  read_value(nvml_.memory, slice, memory_bytes,
+             [](const NvmlMemory& memory) { return static_cast<std::int64_t>(memory.total); });
   meter.memory_bytes = static_cast<std::uint64_t>(memory_bytes);
-  tell(nvml_.memory_v2, slice, meter.reserved_bytes,
-       [](const NvmlMemoryV2& memory) { return static_cast<std::int64_t>(memory.reserved); });
-  tell(nvml_.power_limit, gpu.handle, meter.power_limit_mw, as_it_is);
+  read_value(nvml_.memory_v2, slice, meter.reserved_bytes,
+             [](const NvmlMemoryV2& memory) { return static_cast<std::int64_t>(memory.reserved); });
+  read_value(nvml_.power_limit, gpu.handle, meter.power_limit_mw, as_it_is);
   meters.push_back(std::move(meter));
 }
 
@@ -228,23 +228,23 @@ int NvmlSource::value(Device& device, Quantity quantity, std::int64_t& value) co
   constexpr std::int64_t kThousand = 1000;
   switch (quantity) {
     case Quantity::energy:
-      return tell(nvml_.total_energy, device.gpu, value, [&device](unsigned long long millijoules) {
+      return read_value(nvml_.total_energy, device.gpu, value, [&device](unsigned long long millijoules) {
         return static_cast<std::int64_t>(device.energy.add(millijoules)) * kThousand;
       });
     case Quantity::power:
-      return tell(nvml_.power, device.gpu, value, as_it_is);
+      return read_value(nvml_.power, device.gpu, value, as_it_is);
     case Quantity::memory:
-      return tell(nvml_.memory, device.slice, value,
-                  [](const NvmlMemory& memory) { return static_cast<std::int64_t>(memory.used); });
+      return read_value(nvml_.memory, device.slice, value,
+                        [](const NvmlMemory& memory) { return static_cast<std::int64_t>(memory.used); });
     case Quantity::utilization:
-      return tell(nvml_.utilization, device.gpu, value,
-                  [](const NvmlUtilization& utilization) { return std::int64_t{utilization.gpu} * 10; });
+      return read_value(nvml_.utilization, device.gpu, value,
+                        [](const NvmlUtilization& utilization) { return std::int64_t{utilization.gpu} * 10; });
     case Quantity::clock:
-      return tell(nvml_.clock, device.gpu, kNvmlClockSm, value, 1);
+      return read_value(nvml_.clock, device.gpu, kNvmlClockSm, value, 1);
     case Quantity::slowdowns:
-      return tell(nvml_.clock_reasons, device.gpu, value, slowdowns_of_nvml);
+      return read_value(nvml_.clock_reasons, device.gpu, value, slowdowns_of_nvml);
     case Quantity::temperature:
-      return tell(nvml_.temperature, device.gpu, kNvmlTemperatureGpu, value, kThousand);
+      return read_value(nvml_.temperature, device.gpu, kNvmlTemperatureGpu, value, kThousand);
     default:
       return kNvmlNotSupported;
   }

@@ -16,7 +16,9 @@ namespace {
 
 using std::chrono::steady_clock;
 
-std::int64_t steady_ns() noexcept { return std::chrono::nanoseconds(steady_clock::now().time_since_epoch()).count(); }
+std::int64_t steady_now_ns() noexcept {
+  return std::chrono::nanoseconds(steady_clock::now().time_since_epoch()).count();
+}
 
 }  // namespace
 
@@ -46,7 +48,7 @@ void Sampler::open() {
 }
 
 bool Sampler::tick() noexcept {
-  since_ns_.store(std::max<std::int64_t>(steady_ns(), 1), std::memory_order_relaxed);
+  since_ns_.store(std::max<std::int64_t>(steady_now_ns(), 1), std::memory_order_relaxed);
   try {
     if (!open_) { open(); }
     if (any_) {
@@ -63,7 +65,7 @@ bool Sampler::tick() noexcept {
 
 std::chrono::nanoseconds Sampler::waiting() const noexcept {
   const std::int64_t since_ns = since_ns_.load(std::memory_order_relaxed);
-  return std::chrono::nanoseconds(since_ns == 0 ? 0 : std::max<std::int64_t>(steady_ns() - since_ns, 0));
+  return std::chrono::nanoseconds(since_ns == 0 ? 0 : std::max<std::int64_t>(steady_now_ns() - since_ns, 0));
 }
 
 /// At the times that the period makes, and not later and later; those that have passed meanwhile are left out.

@@ -19,11 +19,11 @@ namespace {
 
 constexpr std::uint64_t kKiB = 1024;
 
-std::int64_t value_of(std::uint64_t number) noexcept { return static_cast<std::int64_t>(number); }
+std::int64_t signed_value(std::uint64_t number) noexcept { return static_cast<std::int64_t>(number); }
 
 std::int64_t number_of(const KernelFile& file, std::string_view name, std::uint64_t unit) noexcept {
   std::uint64_t value = 0;
-  return file.number_of(name, value) ? value_of(value * unit) : Sample::kAbsent;
+  return file.number_of(name, value) ? signed_value(value * unit) : Sample::kAbsent;
 }
 
 std::string path_in(const std::string& folder, const char* file) { return folder + file; }
@@ -105,7 +105,7 @@ void SystemSource::read_process(std::int64_t now_ns, std::vector<Reading>& readi
   Reading reading;
   reading.meter = process_;
   reading.time_ns = now_ns;
-  reading.values = {value_of(posix_ns(CLOCK_PROCESS_CPUTIME_ID)),
+  reading.values = {signed_value(posix_ns(CLOCK_PROCESS_CPUTIME_ID)),
                     number_of(status, "VmRSS:", kKiB),
                     number_of(status, "VmHWM:", kKiB),
                     counted(used.ru_minflt),
@@ -138,7 +138,7 @@ bool SystemSource::machine_values(std::int64_t& cpu_ns, std::int64_t& memory_byt
   }
   const long per_second = ::sysconf(_SC_CLK_TCK);
   if (per_second <= 0) { return false; }
-  cpu_ns = value_of(busy) * (kSecondNs / per_second);
+  cpu_ns = signed_value(busy) * (kSecondNs / per_second);
   const KernelFile memory(path_in(places_.proc, "/meminfo").c_str());
   const std::int64_t total = number_of(memory, "MemTotal:", kKiB);
   const std::int64_t available = number_of(memory, "MemAvailable:", kKiB);

@@ -16,7 +16,7 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-std::size_t bytes_of(const Harvest& harvest) noexcept {
+std::size_t bytes_of_harvest(const Harvest& harvest) noexcept {
   std::size_t bytes = sizeof(Harvest) + harvest.metrics.size() * sizeof(Metric) + harvest.spans.size() * sizeof(Span);
   for (const std::vector<Row>* rows : {&harvest.rows, &harvest.early}) {
     for (const Row& row : *rows) {
@@ -53,7 +53,7 @@ void ExportWorker::offer(const std::shared_ptr<const Snapshot>& snapshot,
   snapshot_ = snapshot;
   if (count_of(*harvest) + harvest->early.size() != 0) {
     backlog_.push_back(harvest);
-    backlog_bytes_ += bytes_of(*harvest);
+    backlog_bytes_ += bytes_of_harvest(*harvest);
     trim();
   }
   fresh_ = true;
@@ -72,7 +72,7 @@ void ExportWorker::trim() noexcept {
   std::size_t dropped = 0;
   for (; backlog_bytes_ > kMaxBacklog && dropped + 1 < backlog_.size(); ++dropped) {
     lost_ += count_of(*backlog_[dropped]);
-    backlog_bytes_ -= bytes_of(*backlog_[dropped]);
+    backlog_bytes_ -= bytes_of_harvest(*backlog_[dropped]);
   }
   if (dropped == 0) { return; }
   backlog_.erase(backlog_.begin(), backlog_.begin() + static_cast<std::ptrdiff_t>(dropped));
@@ -112,7 +112,7 @@ bool ExportWorker::answered(ExportResult result, const Harvests& shown) noexcept
     // What was shown may have been dropped from the front meanwhile.
     const auto found = std::find(backlog_.begin(), backlog_.end(), harvest);
     if (found == backlog_.end()) { continue; }
-    backlog_bytes_ -= bytes_of(*harvest);
+    backlog_bytes_ -= bytes_of_harvest(*harvest);
     backlog_.erase(found);
   }
   return false;

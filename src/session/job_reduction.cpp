@@ -50,14 +50,14 @@ std::int64_t unix_now_ns() {
   return clock.start_unix_ns() + static_cast<std::int64_t>(clock.now_ns());
 }
 
-GatheredRanks part_of(const SessionImpl::Recorded& recorded, std::uint32_t rank) {
+GatheredRanks gathered_part(const SessionImpl::Recorded& recorded, std::uint32_t rank) {
   return {{{rank, pack_rank(*recorded.snapshot, recorded.steps)}}, pack_record(*recorded.snapshot, rank)};
 }
 
 bool reduce(SessionImpl& session, RankMessages& messages, std::chrono::milliseconds patience) {
   session.set_job(nullptr);  // what an earlier call has brought is not made into figures any more
   SessionImpl::Recorded recorded = session.recorded();
-  RankGathering gathering(messages, part_of(recorded, static_cast<std::uint32_t>(messages.rank())), patience,
+  RankGathering gathering(messages, gathered_part(recorded, static_cast<std::uint32_t>(messages.rank())), patience,
                           unix_now_ns);
   const bool done = gathering.run();
   if (const auto reading = gathering.clock_reading()) { session.add_clock_reading(*reading); }

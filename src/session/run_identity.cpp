@@ -114,7 +114,9 @@ std::vector<Claim> read_claims() {
   return claims;
 }
 
-std::string spell(const Number& number) { return std::string(number.variable) + "=" + std::to_string(number.value); }
+std::string text_of_number(const Number& number) {
+  return std::string(number.variable) + "=" + std::to_string(number.value);
+}
 
 /// Whether `other` cannot be the launcher of the launcher that `used` is: that one counts fewer processes.
 bool contradicts(const Claim& used, const Claim& other) {
@@ -131,9 +133,9 @@ void report_conflict(const std::vector<Claim>& claims) {
   const auto other =
       std::find_if(claims.begin() + 1, claims.end(), [&](const Claim& c) { return contradicts(used, c); });
   if (by_torchrun || other == claims.end()) { return; }
-  report_fault_once("rank.conflict", spell(used.rank) + ", " + spell(used.size) + " (" + used.launcher->name +
-                                         ") and " + spell(other->rank) + ", " + spell(other->size) + " (" +
-                                         other->launcher->name +
+  report_fault_once("rank.conflict", text_of_number(used.rank) + ", " + text_of_number(used.size) + " (" +
+                                         used.launcher->name + ") and " + text_of_number(other->rank) + ", " +
+                                         text_of_number(other->size) + " (" + other->launcher->name +
                                          ") cannot both be right; using the first; unset what is stale, or set "
                                          "TAKT_RANK and TAKT_WORLD_SIZE");
 }
@@ -168,8 +170,8 @@ Number find_local_rank(const std::vector<Claim>& claims, const Number& rank) {
 int repair_size(const Number& rank, const Number& size) {
   if (size && rank.value < size.value) { return size.value; }
   if (!size && !rank) { return 1; }
-  const std::string says = size ? "is not below " + spell(size) : "comes without a world size";
-  report_fault_once("rank.size", spell(rank) + " " + says + "; counting " + std::to_string(rank.value + 1) +
+  const std::string says = size ? "is not below " + text_of_number(size) : "comes without a world size";
+  report_fault_once("rank.size", text_of_number(rank) + " " + says + "; counting " + std::to_string(rank.value + 1) +
                                      " ranks; set TAKT_WORLD_SIZE");
   return rank.value + 1;
 }

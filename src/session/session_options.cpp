@@ -24,7 +24,7 @@ namespace detail {
 namespace {
 
 constexpr std::int64_t kMaxInt = std::numeric_limits<int>::max();
-constexpr std::size_t kLongestShown = 64;
+constexpr std::size_t kLongestUnknown = 64;
 constexpr std::size_t kMostUnknownShown = 8;
 
 template <auto Member, std::int64_t Low, std::int64_t High, std::int64_t Unit>
@@ -129,7 +129,9 @@ std::vector<std::string> unknown_names(const std::vector<std::string_view>& know
     const std::string_view name = line.substr(0, equals);
     const bool empty = equals == std::string_view::npos || equals + 1 == line.size();
     if (empty || !begins_with(name, "TAKT_") || is_ignored(name)) { continue; }
-    if (!std::binary_search(known.begin(), known.end(), name)) { unknown.emplace_back(name.substr(0, kLongestShown)); }
+    if (!std::binary_search(known.begin(), known.end(), name)) {
+      unknown.emplace_back(name.substr(0, kLongestUnknown));
+    }
   }
   std::sort(unknown.begin(), unknown.end());
   return unknown;

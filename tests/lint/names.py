@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether private names are unique in a directory, so that its sources can be compiled together in batches of any size.
+"""Whether private names are unique in a library, so that its sources can be compiled together in batches of any size.
 
 A second definition of the same function would not compile, depending on the batch; an overload would compile, and might be called by
 the other source."""
@@ -15,6 +15,7 @@ PRIVATE = re.compile(r"^namespace \{$(.*?)^\}  // namespace$", re.MULTILINE | re
 NAMED = re.compile(r"^(?:constexpr|const|thread_local|static|std::atomic<[^;=]*>)\b[^;=({]*?\b(k?\w+)\s*(?:\[[^\]]*\]\s*)?(?:=|\{|;)"
                    r"|^(?:struct|class|enum class|enum|union)\s+(\w+)[^;]*\{|^using (\w+ = [^;]*);", re.MULTILINE)
 COMMENT = re.compile(r"//[^\n]*")
+COMMAND = ("src/archive", "src/cli", "src/compare")
 # Each source of these directories is a library of its own.
 SEPARATE = ("backends/src", "exporters/src/profilers")
 
@@ -34,6 +35,14 @@ def private_names(text):
             yield constant or kind or alias  # with its meaning: an alias may be defined again if that is the same
 
 
+def scope_of(path):
+    """Sources of the same scope may be compiled together: those of libtakt, of the command, or of a directory elsewhere."""
+    directory = pathlib.PurePath(path).parent.as_posix()
+    if directory in COMMAND:
+        return "the command"
+    return "libtakt" if directory.startswith("src/") else directory
+
+
 def main():
     problems = []
     checked = 0
@@ -44,7 +53,7 @@ def main():
         for name in private_names(text):
             checked += 1
             name, _, meaning = name.partition(" = ")
-            users[pathlib.PurePath(path).parent.as_posix(), name][path] = meaning or path
+            users[scope_of(path), name][path] = meaning or path
     for (_, name), paths in sorted(users.items()):
         if len(set(paths.values())) > 1:
             problems.append(f"{name} is private to each of {', '.join(sorted(paths))}")
