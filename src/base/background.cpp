@@ -22,6 +22,10 @@ namespace {
 std::atomic<long> g_running{0};           // of the threads started here
 std::atomic<std::int64_t> g_spent_ns{0};  // by those that have ended
 
+// How many threads have begun, and how many have done, to move their time from their clock to g_spent_ns.
+std::atomic<std::uint64_t> g_moving{0};
+std::atomic<std::uint64_t> g_moved{0};
+
 // The clocks of those that run; the kernel's numbers of them are negative, so that 0 is a free place.
 constexpr std::size_t kThreadClocks = 64;
 std::atomic<clockid_t> g_thread_clock[kThreadClocks] = {};
@@ -53,8 +57,10 @@ void* run(void* argument) {
   delete static_cast<Work*>(argument);
   std::atomic<clockid_t>* const clock = keep_thread_clock();
   todo.work(todo.argument);
-  if (clock != nullptr) { clock->store(0, std::memory_order_relaxed); }
-  g_spent_ns.fetch_add(read_thread_clock(CLOCK_THREAD_CPUTIME_ID), std::memory_order_relaxed);
+  g_moving.fetch_add(1, std::memory_order_seq_cst);  // pairs with background_cpu_ns(), as the three below
+  if (clock != nullptr) { clock->store(0, std::memory_order_seq_cst); }
+  g_spent_ns.fetch_add(read_thread_clock(CLOCK_THREAD_CPUTIME_ID), std::memory_order_seq_cst);
+  g_moved.fetch_add(1, std::memory_order_seq_cst);
   g_running.fetch_sub(1, std::memory_order_relaxed);
   return nullptr;
 }
@@ -117,10 +123,17 @@ bool alone_in_process() noexcept {
 }
 
 std::int64_t background_cpu_ns() noexcept {
-  std::int64_t ns = g_spent_ns.load(std::memory_order_relaxed);
-  for (const std::atomic<clockid_t>& each : g_thread_clock) {
-    const clockid_t clock = each.load(std::memory_order_relaxed);
-    if (clock != 0) { ns += read_thread_clock(clock); }
+  constexpr int kTries = 1000;
+  std::int64_t ns = 0;
+  for (int attempt = 0; attempt < kTries; ++attempt) {  // until no thread has moved its time meanwhile
+    const std::uint64_t moved = g_moved.load(std::memory_order_seq_cst);
+    ns = g_spent_ns.load(std::memory_order_seq_cst);
+    for (const std::atomic<clockid_t>& each : g_thread_clock) {
+      const clockid_t clock = each.load(std::memory_order_seq_cst);
+      if (clock != 0) { ns += read_thread_clock(clock); }
+    }
+    if (g_moving.load(std::memory_order_seq_cst) == moved) { break; }
+    sched_yield();
   }
   return ns;
 }
@@ -128,6 +141,8 @@ std::int64_t background_cpu_ns() noexcept {
 void background_after_fork() noexcept {
   g_running.store(0, std::memory_order_relaxed);
   g_spent_ns.store(0, std::memory_order_relaxed);
+  g_moving.store(0, std::memory_order_relaxed);
+  g_moved.store(0, std::memory_order_relaxed);
   for (std::atomic<clockid_t>& each : g_thread_clock) { each.store(0, std::memory_order_relaxed); }
 }
 
