@@ -49,8 +49,8 @@ EventStatus status_of(int error) noexcept {
   return EventStatus::lost;
 }
 
-/// Of a call with a stream, where "the context is destroyed" means that this stream is no more (hipStreamIsCapturing and
-/// hipEventRecord in ROCm's clr).
+/// Of a call with a stream, where "the context is destroyed" means that this stream is no more (hipStreamIsCapturing
+/// and hipEventRecord in ROCm's clr).
 EventStatus status_of_stream(int error) noexcept {
   if (error != kContextIsDestroyed) { return status_of(error); }
   HipRuntime::get().get_last_error();

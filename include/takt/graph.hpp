@@ -41,10 +41,10 @@ TAKT_ALWAYS_INLINE int exceptions_on_their_way() noexcept {
 /// next one is announced. Other replays count as graph_samples_missed. At most 64 regions; docs/gpu.md tells the rest.
 ///
 /// Has to live until the graph is not launched any more; every launch has to be announced by a GraphReplay. One for
-/// each captured graph and its one executable: two executables, or a graph that is a child twice, write the same events.
-/// Not in the body of a conditional node nor in a graph for device launch: these take no event nodes, and the capture or
-/// instantiation fails. TAKT_DISABLE=1 adds nothing to a graph. Experimental: checked on one H100. One thread at a time,
-/// as for the graph.
+/// each captured graph and its one executable: two executables, or a graph that is a child twice, write the same
+/// events. Not in the body of a conditional node nor in a graph for device launch: these take no event nodes, and the
+/// capture or instantiation fails. TAKT_DISABLE=1 adds nothing to a graph. Experimental: checked on one H100. One
+/// thread at a time, as for the graph.
 class TAKT_EXPORT GraphRegions {
  public:
   GraphRegions() noexcept;
@@ -81,8 +81,8 @@ class [[nodiscard]] GraphRegion {
 };
 
 /// Stands around one launch of the graph on `stream`: its regions appear inside the region that is open on this thread.
-/// Where the same graph has been instantiated more than once, it needs `executable`, the cudaGraphExec_t: from the second
-/// one on no replay has a time, and all count as graph_samples_missed.
+/// Where the same graph has been instantiated more than once, it needs `executable`, the cudaGraphExec_t: from the
+/// second one on no replay has a time, and all count as graph_samples_missed.
 /// Costs one event on `stream`, behind the graph. Where an exception leaves the block nobody knows whether the graph
 /// was launched: that counts as graph_samples_missed. Never throws or waits. One at a time for one graph; any thread.
 class [[nodiscard]] GraphReplay {

@@ -96,8 +96,8 @@ class AnchorChain {
     const bool held;
   };
 
-  /// From anchor `number` to `event`, which may be the older one. False where the driver does not tell, or the anchor went
-  /// meanwhile.
+  /// From anchor `number` to `event`, which may be the older one. False where the driver does not tell, or the anchor
+  /// went meanwhile.
   bool distance(std::uint32_t number, Event event, bool is_older, double& ns, double& error_ns) noexcept {
     Anchor& anchor = anchor_[number % kAnchors];
     const Event from = anchor.event.load(std::memory_order_relaxed);
