@@ -15,7 +15,8 @@ def command_of(entry, compiler):
     """The entry's command, for that compiler, and without a result."""
     words = shlex.split(entry["command"])
     words = words[next(at for at, word in enumerate(words) if word.startswith("-")):]  # behind ccache and the other compiler
-    words = [word for word in words if word != "-Wno-subobject-linkage"]  # clang++ does not know it
+    # clang++ knows neither this warning nor g++'s parameters.
+    words = [word for word in words if word != "-Wno-subobject-linkage" and not word.startswith("--param=")]
     if "clang" not in compiler:
         words.append("-Wno-subobject-linkage")
     result = words.index("-o")
