@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <takt/detail/text_argument.hpp>
 #include <takt/measure_options.hpp>
 #include <takt/measurement.hpp>
 #include <takt/session.hpp>
@@ -38,19 +39,19 @@ TAKT_EXPORT Measurement measure_function(const Session& session, std::string_vie
 /// \throws takt::Error for options that cannot be, where something else is being measured, and where `session` is not
 ///         the running one.
 template <class Function, std::enable_if_t<std::is_invocable_v<Function&>, int> = 0>
-Measurement measure(const Session& session, std::string_view name, Function&& function,
+Measurement measure(const Session& session, detail::TextArgument name, Function&& function,
                     const MeasureOptions& options = {}) {
   return detail::measure_function(
-      session, name, {}, [&function] { static_cast<void>(function()); }, options);
+      session, name.view(), {}, [&function] { static_cast<void>(function()); }, options);
 }
 
 /// The same of a function that puts its work on `stream`: whatever Scope takes as one. Each run has
 /// its stream span, too, and the wait is for this stream as well.
 template <class Function, std::enable_if_t<std::is_invocable_v<Function&>, int> = 0>
-Measurement measure(const Session& session, std::string_view name, detail::StreamArgument stream, Function&& function,
-                    const MeasureOptions& options = {}) {
+Measurement measure(const Session& session, detail::TextArgument name, detail::StreamArgument stream,
+                    Function&& function, const MeasureOptions& options = {}) {
   return detail::measure_function(
-      session, name, stream.ref, [&function] { static_cast<void>(function()); }, options);
+      session, name.view(), stream.ref, [&function] { static_cast<void>(function()); }, options);
 }
 
 TAKT_END_NAMESPACE
@@ -61,12 +62,13 @@ TAKT_BEGIN_OFF_NAMESPACE
 
 /// Compiled out: calls the function once, and tells nothing.
 template <class Function, std::enable_if_t<std::is_invocable_v<Function&>, int> = 0>
-Measurement measure(const Session&, std::string_view, Function&& function, const MeasureOptions& = {}) {
+Measurement measure(const Session&, detail::TextArgument, Function&& function, const MeasureOptions& = {}) {
   static_cast<void>(function());
   return {};
 }
 template <class Stream, class Function, std::enable_if_t<std::is_invocable_v<Function&>, int> = 0>
-Measurement measure(const Session&, std::string_view, const Stream&, Function&& function, const MeasureOptions& = {}) {
+Measurement measure(const Session&, detail::TextArgument, const Stream&, Function&& function,
+                    const MeasureOptions& = {}) {
   static_cast<void>(function());
   return {};
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <takt/config.hpp>
+#include <takt/detail/text_argument.hpp>
 #include <takt/error.hpp>
 #include <takt/exporter.hpp>
 #include <takt/snapshot.hpp>
@@ -10,7 +11,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -83,12 +83,12 @@ TAKT_BEGIN_NAMESPACE
 /// needed in order to time something. At most one at a time: a second one throws takt::Error.
 class TAKT_EXPORT Session {
  public:
-  /// \param name of the run or experiment, for people; also the start of the run folder's name.
+  /// \param name of the run or experiment, for people (a null pointer: "run"); also the start of the run folder's name.
   /// When it returns, the journal has begun; a disk that takes nothing holds it up for a second at most.
   /// \throws takt::Error if there is a Session already. Faults of the surroundings (a folder that cannot be written) do
   /// not
   ///         throw: they are reported, the run goes on in memory, and close() returns false.
-  [[nodiscard]] explicit Session(std::string name, SessionOptions options = SessionOptions::from_env());
+  [[nodiscard]] explicit Session(detail::TextArgument name, SessionOptions options = SessionOptions::from_env());
   /// Closes the run; an exception on its way through marks it failed. Takes at most `exit_ms`.
   ~Session();
   Session(const Session&) = delete;
@@ -105,20 +105,20 @@ class TAKT_EXPORT Session {
   }
 
   /// Hyper-parameters and tags that travel with the timings; a later value of the same name wins. Names are repaired as
-  /// those of keys are, and the first such repair is reported. Any thread, takes a lock.
-  void param(std::string_view name, std::string_view value);
-  void param(std::string_view name, const char* value) { param(name, std::string_view(value)); }
+  /// those of keys are, and the first such repair is reported. Where name or value is a null pointer that is reported,
+  /// and nothing is kept. Any thread, takes a lock.
+  void param(detail::TextArgument name, detail::TextArgument value);
   template <class T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>
-  void param(std::string_view name, T value) {
+  void param(detail::TextArgument name, T value) {
     if constexpr (std::is_same_v<T, bool>) {
-      param(name, std::string_view(value ? "true" : "false"));
+      param(name, value ? "true" : "false");
     } else if constexpr (std::is_integral_v<T>) {
-      param(name, std::string_view(std::to_string(value)));
+      param(name, std::to_string(value));
     } else {
       param_real(name, static_cast<double>(value), std::is_same_v<T, float>);
     }
   }
-  void tag(std::string_view name, std::string_view value);
+  void tag(detail::TextArgument name, detail::TextArgument value);
 
   /// Says which group this rank is in, such as stage 2 of a pipeline: reports compare it with the ranks of the same
   /// groups. The last call of a name wins. A group named "stage" is that of a pipeline; the parameter "micro_batches"
@@ -126,12 +126,13 @@ class TAKT_EXPORT Session {
   /// \param name 1 to 32 letters, digits, `_`, `-` and `.`, of ASCII.
   /// \param number from 0 on.
   /// \throws takt::Error for any other name or number, and for a 9th name.
-  void group(std::string_view name, int number);
+  void group(detail::TextArgument name, int number);
 
   /// A number at the current step of the calling thread (the Batch that is open, else the one that ended last), or at
-  /// `step`. NaN and infinities are kept. No lock and no system call after the first use of a name. Any thread.
-  void metric(std::string_view name, double value) noexcept;
-  void metric(std::string_view name, double value, std::int64_t step) noexcept;
+  /// `step`. NaN and infinities are kept. A null pointer for a name is reported, and its number is not kept. No lock
+  /// and no system call after the first use of a name. Any thread.
+  void metric(detail::TextArgument name, double value) noexcept;
+  void metric(detail::TextArgument name, double value, std::int64_t step) noexcept;
 
   /// The step number that the calling thread's current or next Batch gets; counting goes on from there.
   void step(std::int64_t number) noexcept;
@@ -154,7 +155,7 @@ class TAKT_EXPORT Session {
   const RunInfo& run() const noexcept;
 
  private:
-  void param_real(std::string_view name, double value, bool single_precision);
+  void param_real(detail::TextArgument name, double value, bool single_precision);
   detail::SessionImpl* impl_;  // leaked: its threads may outlive the Session at exit
   int exceptions_;             // under way when the Session was made
 };
@@ -182,11 +183,11 @@ class Session {
   template <class E>
   void add(E&&) {}
   template <class T>
-  void param(std::string_view, const T&) {}
-  void tag(std::string_view, std::string_view) {}
-  void group(std::string_view, int) {}
-  void metric(std::string_view, double) noexcept {}
-  void metric(std::string_view, double, std::int64_t) noexcept {}
+  void param(detail::TextArgument, const T&) {}
+  void tag(detail::TextArgument, detail::TextArgument) {}
+  void group(detail::TextArgument, int) {}
+  void metric(detail::TextArgument, double) noexcept {}
+  void metric(detail::TextArgument, double, std::int64_t) noexcept {}
   void step(std::int64_t) noexcept {}
   void fail() noexcept {}
   void print() {}

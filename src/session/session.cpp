@@ -6,6 +6,7 @@
 #include "base/fault.hpp"
 #include "base/format.hpp"
 #include "base/not_cancelled.hpp"
+#include "base/words.hpp"
 #include "process/diversion.hpp"
 #include "session/own_cost.hpp"
 #include "session/run_identity.hpp"
@@ -79,6 +80,18 @@ detail::SessionImpl* open(std::string name, SessionOptions options) {
   return session;
 }
 
+/// Whether it is no null pointer; if it is, that is reported. \param of the name whose value it is; empty for a name.
+bool is_given(detail::TextArgument text, std::string_view function, std::string_view of = {}) noexcept {
+  if (!text.is_null()) { return true; }
+  const std::string_view quote = of.empty() ? "" : "\"";
+  const bool is_run = function == "Session";
+  detail::report_fault(
+      detail::Words("null text ", function),
+      detail::Words("Session::", function, "() was given a null pointer for ", quote, of.empty() ? "a name" : of, quote,
+                    is_run ? "; the run is called \"run\"" : "; nothing is kept of it"));
+  return false;
+}
+
 }  // namespace
 
 detail::SessionImpl* detail::running_session() noexcept { return current_session(); }
@@ -92,8 +105,9 @@ int detail::this_rank() noexcept {
   }
 }
 
-Session::Session(std::string name, SessionOptions options)
-    : impl_(open(std::move(name), std::move(options))), exceptions_(std::uncaught_exceptions()) {}
+Session::Session(detail::TextArgument name, SessionOptions options)
+    : impl_(open(is_given(name, "Session") ? std::string(name.view()) : "run", std::move(options))),
+      exceptions_(std::uncaught_exceptions()) {}
 
 Session::~Session() {
   if (!impl_->ours()) { return; }  // in a forked child: the run is the parent's
@@ -106,11 +120,12 @@ void Session::add(std::unique_ptr<Exporter> exporter) {
   if (impl_->ours()) { impl_->add(std::move(exporter)); }
 }
 
-void Session::param(std::string_view name, std::string_view value) {
-  if (impl_->ours()) { impl_->set_param(name, value); }
+void Session::param(detail::TextArgument name, detail::TextArgument value) {
+  if (!is_given(name, "param") || !is_given(value, "param", name.view())) { return; }
+  if (impl_->ours()) { impl_->set_param(name.view(), value.view()); }
 }
 
-void Session::param_real(std::string_view name, double value, bool single_precision) {
+void Session::param_real(detail::TextArgument name, double value, bool single_precision) {
   // The shortest text that reads back as the same number: 0.1F is "0.1", and as a double 0.10000000149011612.
   double shown = value;
   for (int digits = 1; single_precision && digits <= std::numeric_limits<float>::max_digits10; ++digits) {
@@ -118,21 +133,24 @@ void Session::param_real(std::string_view name, double value, bool single_precis
     std::from_chars(text.data(), text.data() + text.size(), shown);
     if (static_cast<float>(shown) == static_cast<float>(value)) { break; }
   }
-  param(name, std::string_view(detail::format("{}", shown)));
+  param(name, detail::format("{}", shown));
 }
 
-void Session::tag(std::string_view name, std::string_view value) {
-  if (impl_->ours()) { impl_->set_tag(name, value); }
+void Session::tag(detail::TextArgument name, detail::TextArgument value) {
+  if (!is_given(name, "tag") || !is_given(value, "tag", name.view())) { return; }
+  if (impl_->ours()) { impl_->set_tag(name.view(), value.view()); }
 }
 
-void Session::group(std::string_view name, int number) {
-  if (impl_->ours()) { impl_->set_group(name, number); }
+void Session::group(detail::TextArgument name, int number) {
+  if (impl_->ours()) { impl_->set_group(name.view(), number); }
 }
 
-void Session::metric(std::string_view name, double value) noexcept { impl_->metric(name, value, nullptr); }
+void Session::metric(detail::TextArgument name, double value) noexcept {
+  if (is_given(name, "metric")) { impl_->metric(name.view(), value, nullptr); }
+}
 
-void Session::metric(std::string_view name, double value, std::int64_t step) noexcept {
-  impl_->metric(name, value, &step);
+void Session::metric(detail::TextArgument name, double value, std::int64_t step) noexcept {
+  if (is_given(name, "metric")) { impl_->metric(name.view(), value, &step); }
 }
 
 void Session::step(std::int64_t number) noexcept {

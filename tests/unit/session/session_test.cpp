@@ -1073,3 +1073,27 @@ TEST_CASE("Session: if files are wanted and no folder can be made, close() says 
   REQUIRE(rows_of(memory, "homeless/Batch").size() == 1);
   REQUIRE(line_mentions(caught.text(), {scratch.path("file")}));
 }
+
+TEST_CASE("Session: a null pointer for a text is reported, and nothing is kept of it", "[session]") {
+  const char* const unset = nullptr;  // as std::getenv() returns
+  const support::CaughtFaults faults;
+  Session session(unset, by_hand());
+  session.param("host", unset);
+  session.param(unset, 1);
+  session.tag("partition", unset);
+  session.tag(unset, std::string("gpu"));
+  session.metric(unset, 1.0);
+  session.metric(unset, 1.0, 3);
+  session.metric(nullptr, 1.0);
+  takt::name_thread(unset);
+  takt::key(unset);
+  CHECK_THROWS_AS(session.group(unset, 1), takt::Error);
+  const Snapshot seen = session.snapshot();
+  CHECK(seen.run.name == "run");
+  CHECK(seen.params.empty());
+  CHECK(seen.tags.empty());
+  for (const char* function : {"Session", "param", "tag", "metric"}) {
+    CHECK(contains(faults.text(), std::string("Session::") + function + "() was given a null pointer"));
+  }
+  CHECK(line_mentions(faults.text(), {"param", "\"host\""}));
+}
