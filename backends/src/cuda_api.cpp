@@ -17,7 +17,6 @@ namespace {
 
 // CUresult
 constexpr int kSuccess = 0;
-constexpr int kInvalidValue = 1;
 constexpr int kNotInitialized = 3;
 constexpr int kDeinitialized = 4;
 constexpr int kNoDevice = 100;
@@ -41,10 +40,6 @@ constexpr int kCapturedEvent = 907;
 constexpr int kLastCapture = 908;
 constexpr int kUnknown = 999;
 
-constexpr int kTypeOfMemory = 2;  // CUpointer_attribute
-constexpr int kIsManaged = 8;
-constexpr int kOnHost = 1;  // CUmemorytype
-constexpr int kOnDevice = 2;
 constexpr int kCaptureActive = 1;         // CUstreamCaptureStatus
 constexpr unsigned kRecordExternal = 1U;  // CU_EVENT_RECORD_EXTERNAL
 
@@ -238,18 +233,6 @@ bool CudaApi::visit_stream(Stream stream) noexcept {
   CUgreenCtx_st* green = nullptr;
   if (is_default(stream) || find_context(stream, context, green) != kSuccess || context == nullptr) { return false; }
   return CudaDriver::get().context_push(context) == kSuccess;
-}
-
-/// What the driver does not know is memory of the host that nobody has pinned.
-const char* CudaApi::memory_of(const void* address) noexcept {
-  CudaDriver& driver = CudaDriver::get();
-  if (driver.availability.reason() != nullptr || !driver.find_pointer_attribute()) { return nullptr; }
-  const unsigned long long at = reinterpret_cast<std::uintptr_t>(address);
-  int value = 0;
-  if (driver.pointer_attribute(&value, kIsManaged, at) == kSuccess && value != 0) { return "managed"; }
-  const int error = driver.pointer_attribute(&value, kTypeOfMemory, at);
-  if (error == kInvalidValue || (error == kSuccess && value == kOnHost)) { return "host"; }
-  return error == kSuccess && value == kOnDevice ? "device" : nullptr;
 }
 
 void CudaApi::leave() noexcept {

@@ -38,7 +38,6 @@ struct CudaApi {
   static bool visit_stream(Stream stream) noexcept;
   static void describe(EventContextId& id) noexcept;
   static void leave() noexcept;
-  static const char* memory_of(const void* address) noexcept;
 };
 
 }  // namespace detail

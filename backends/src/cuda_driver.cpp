@@ -63,15 +63,6 @@ bool CudaDriver::find_synchronize() noexcept {
   return found;
 }
 
-bool CudaDriver::find_pointer_attribute() noexcept {
-  static const bool found = [this] {
-    DriverLibrary library(kNames);
-    library.find(pointer_attribute, "cuPointerGetAttribute", true);
-    return pointer_attribute != nullptr;
-  }();
-  return found;
-}
-
 CudaDriver& CudaDriver::get() noexcept {
   static CudaDriver* const driver = load();
   return *driver;

@@ -41,14 +41,9 @@ struct CudaDriver {
   int (*profiler_stop)() = nullptr;
   int (*event_synchronize)(CUevent_st* event) = nullptr;  ///< only after find_synchronize()
 
-  /// Only after find_pointer_attribute().
-  int (*pointer_attribute)(void* value, int attribute, unsigned long long address) = nullptr;
-
   Availability availability;
 
-  /// Looks for it at the first call: only trials ask where memory lies. False: there is none.
-  bool find_pointer_attribute() noexcept;
-  /// Looks for it at the first call: a program that does not ask to wait has no business with it. False: there is none.
+  /// Looks for it at the first call: only trials and measurements wait. False: there is none.
   bool find_synchronize() noexcept;
 
   /// Loaded at the first call. That initialises nothing and makes no context: a process that forks before it uses CUDA

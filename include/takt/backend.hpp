@@ -42,10 +42,8 @@ TAKT_BEGIN_NAMESPACE
 ///     bool locate(Mark mark, DevicePlace& place) noexcept;          // where a mark that is ready lies on a time line
 ///     void offer(Mark mark) noexcept;                               // with it: others may be measured from this mark
 ///     bool graph_mark(Mark& mark) noexcept;                         // a mark of a graph that is being captured
-///     bool wait(Mark mark) noexcept;                                // only where the program asks for that
-///     bool mark_bounded(Mark&, bool begins, bool waits) noexcept;   // mark(), where marks in flight are bounded
-///     static bool may_poll() noexcept;                              // whether a thread of Takt's own may ask
-///     static const char* memory_of(const void*) noexcept;           // where an address lies
+///     bool wait(Mark mark) noexcept;                                // for trials and measurements alone
+///     bool mark_bounded(Mark& mark, bool begins) noexcept;          // mark(), where marks in flight are bounded
 ///
 /// A mark is released once for the mark() and once for each retain(). Any thread may call any of them.
 /// docs/backends.md tells how to write one; takt/conformance.hpp proves it.
@@ -62,11 +60,7 @@ class DeviceTraits {
   template <class T>
   using HasWait = std::is_same<bool, decltype(std::declval<T&>().wait(Mark{}))>;
   template <class T>
-  using HasMarkBounded = std::is_same<bool, decltype(std::declval<T&>().mark_bounded(std::declval<Mark&>(), {}, {}))>;
-  template <class T>
-  using HasMayPoll = std::is_same<bool, decltype(T::may_poll())>;
-  template <class T>
-  using HasMemoryOf = std::is_same<const char*, decltype(T::memory_of(static_cast<const void*>(nullptr)))>;
+  using HasMarkBounded = std::is_same<bool, decltype(std::declval<T&>().mark_bounded(std::declval<Mark&>(), {}))>;
 
   template <template <class> class Check, class T, class = void>
   struct Passes : std::false_type {};
@@ -80,8 +74,6 @@ class DeviceTraits {
   static constexpr bool has_graph_mark = Passes<HasGraphMark, B>::value;
   static constexpr bool has_wait = Passes<HasWait, B>::value;
   static constexpr bool has_mark_bounded = Passes<HasMarkBounded, B>::value;
-  static constexpr bool has_may_poll = Passes<HasMayPoll, B>::value;
-  static constexpr bool has_memory_of = Passes<HasMemoryOf, B>::value;
 };
 
 namespace detail {
@@ -115,12 +107,10 @@ constexpr void add_extras(DeviceOps& ops) noexcept {
     ops.wait = [](void* handle, Mark mark) noexcept { return backend_of<B, Device>(handle).wait(mark); };
   }
   if constexpr (Extra::has_mark_bounded) {
-    ops.mark_bounded = [](void* handle, Mark& mark, bool begins, bool waits) noexcept {
-      return backend_of<B, Device>(handle).mark_bounded(mark, begins, waits);
+    ops.mark_bounded = [](void* handle, Mark& mark, bool begins) noexcept {
+      return backend_of<B, Device>(handle).mark_bounded(mark, begins);
     };
   }
-  if constexpr (Extra::has_may_poll) { ops.may_poll = &B::may_poll; }
-  if constexpr (Extra::has_memory_of) { ops.memory_of = &B::memory_of; }
 }
 
 template <class B, class Device>

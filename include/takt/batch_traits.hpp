@@ -18,11 +18,9 @@ TAKT_BEGIN_NAMESPACE
 ///
 ///     static std::int64_t items(const B&);        // how many samples are in it
 ///     static const char* place(const B&);         // where its data lie: "host", "device"; static storage
-///     static const void* address(const B&);       // of its data, of which the CUDA driver may know where they lie
 ///     static B again(const B&);                   // the same batch once more, in place of its copy
 ///
-/// Of what is not told the address is that of data_ptr(), data() or get(), or the pointer itself. A pointer to a batch,
-/// or an optional, is asked about what it holds.
+/// A pointer to a batch, or an optional, is asked about what it holds.
 template <class B, class = void>
 struct BatchTraits {};
 
@@ -30,9 +28,8 @@ namespace detail {
 
 /// What is known of a batch.
 struct BatchFacts {
-  std::int64_t items = 0;         ///< 0: not known
-  const char* place = nullptr;    ///< nullptr: not known
-  const void* address = nullptr;  ///< likewise
+  std::int64_t items = 0;       ///< 0: not known
+  const char* place = nullptr;  ///< nullptr: not known
 };
 
 template <template <class> class Check, class B, class = void>
@@ -45,38 +42,12 @@ using BatchItems = decltype(std::int64_t{BatchTraits<B>::items(std::declval<cons
 template <class B>
 using BatchPlace = decltype(static_cast<const char*>(BatchTraits<B>::place(std::declval<const B&>())));
 template <class B>
-using BatchAddress = decltype(static_cast<const void*>(BatchTraits<B>::address(std::declval<const B&>())));
-template <class B>
 using BatchAgain = decltype(B(BatchTraits<B>::again(std::declval<const B&>())));
 template <class B>
 using BatchHolds = decltype(*std::declval<const B&>(), static_cast<bool>(std::declval<const B&>()));
-template <class B>
-using BatchDataPointer = decltype(static_cast<const void*>(std::declval<const B&>().data_ptr()));
-template <class B>
-using BatchData = decltype(static_cast<const void*>(std::declval<const B&>().data()));
-template <class B>
-using BatchGet = decltype(static_cast<const void*>(std::declval<const B&>().get()));
 
 template <class B>
-inline constexpr bool tells_of_batch =
-    TellsOfBatch<BatchItems, B>::value || TellsOfBatch<BatchPlace, B>::value || TellsOfBatch<BatchAddress, B>::value;
-
-template <class B>
-const void* address_of_batch(const B& batch) {
-  if constexpr (TellsOfBatch<BatchAddress, B>::value) {
-    return BatchTraits<B>::address(batch);
-  } else if constexpr (TellsOfBatch<BatchDataPointer, B>::value) {
-    return batch.data_ptr();
-  } else if constexpr (TellsOfBatch<BatchData, B>::value) {
-    return batch.data();
-  } else if constexpr (TellsOfBatch<BatchGet, B>::value) {
-    return batch.get();
-  } else if constexpr (std::is_arithmetic_v<B>) {
-    return std::addressof(batch);  // the first of an array
-  } else {
-    return nullptr;
-  }
-}
+inline constexpr bool tells_of_batch = TellsOfBatch<BatchItems, B>::value || TellsOfBatch<BatchPlace, B>::value;
 
 template <class B>
 BatchFacts facts_of(const B& batch) {
@@ -86,7 +57,6 @@ BatchFacts facts_of(const B& batch) {
     BatchFacts facts;
     if constexpr (TellsOfBatch<BatchItems, B>::value) { facts.items = BatchTraits<B>::items(batch); }
     if constexpr (TellsOfBatch<BatchPlace, B>::value) { facts.place = BatchTraits<B>::place(batch); }
-    facts.address = address_of_batch(batch);
     return facts;
   }
 }

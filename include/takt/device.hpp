@@ -28,15 +28,14 @@ struct DeviceReport {
 };
 
 /// What a device remembers between several questions that one thread asks it one after the other, so that it need not
-/// do everything for each of them. Takt makes a new one for each such series, and hands it back at the end. Apart from
-/// `foreign` the device fills it as it likes.
+/// do everything for each of them. Takt makes a new one for each such series, and hands it back at the end; the device
+/// fills it as it likes.
 struct Questions {
   bool begun = false;
   int mode = 0;
   const void* context = nullptr;
   const void* stream = nullptr;
-  bool foreign = false;   ///< asked on a thread of Takt's own, which has no context of the device
-  bool visiting = false;  ///< such a thread has been lent one
+  bool visiting = false;  ///< a thread without a context has been lent one
 };
 
 /// Where a mark lies on the time line of its device (docs/decisions/0014).
@@ -47,8 +46,8 @@ struct DevicePlace {
 };
 
 /// A Backend (docs/backends.md) without its type, as a recorder needs it; device_ops (takt/backend.hpp) makes one. All
-/// functions but report() are called on threads that record, and where may_poll says so on one of Takt's own; they must
-/// not block, throw, or change what the application sees of the device. Static storage.
+/// functions but report() are called on threads that record; they must not block, throw, or change what the application
+/// sees of the device. Static storage.
 struct DeviceOps {
   const char* name;
   /// Results of one stream come in the order of its marks, so that only the oldest one needs to be looked at.
@@ -75,20 +74,12 @@ struct DeviceOps {
   /// False where that cannot be done. For such a device elapsed() of a mark and itself tells truly whether the mark has
   /// been reached, and any of its handles serves for any mark. nullptr: never.
   bool (*graph_mark)(void* handle, Mark& mark) noexcept = nullptr;
-  /// Waits until the device has come to `mark`. Called only where the program has asked for that. False where it cannot
-  /// be done.
+  /// Waits until the device has come to `mark`: for trials and measurements alone, which do. False where it cannot be
+  /// done.
   bool (*wait)(void* handle, Mark mark) noexcept = nullptr;
-  /// Whether a thread of Takt's own may ask now: ask() with Questions::foreign, and locate() before end_questions().
-  /// It is asked for each few of these, and by threads that record, which ask themselves where it may not. nullptr:
-  /// never.
-  bool (*may_poll)() noexcept = nullptr;
-  /// Where an address lies, as far as the driver knows: "host", "device" or "managed"; nullptr where it cannot tell.
-  /// Static storage. nullptr: never asked.
-  const char* (*memory_of)(const void* address) noexcept = nullptr;
   /// mark(), for a device that bounds how many marks are in flight (most_in_flight()). `begins`: false also where the
-  /// end of the region, and those of the regions around it, might find no room. `waits`: waits for room, where the
-  /// program has asked for that. nullptr: mark() does as well.
-  bool (*mark_bounded)(void* handle, Mark& mark, bool begins, bool waits) noexcept = nullptr;
+  /// end of the region, and those of the regions around it, might find no room. nullptr: mark() does as well.
+  bool (*mark_bounded)(void* handle, Mark& mark, bool begins) noexcept = nullptr;
 };
 
 /// How many marks may be in flight on one stream, from all threads: on its queue, and not known to have been reached

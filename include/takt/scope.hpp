@@ -30,7 +30,7 @@ TAKT_BEGIN_NAMESPACE
 ///
 ///     { takt::Scope s(takt::Forward);  net.forward(); }
 ///
-/// Never throws, and waits only where the program asks for it (SessionOptions::gpu_wait). Takes a lock only at the
+/// Never throws or waits. Takes a lock only at the
 /// first region of a thread, the first use of a key, the first end of a Batch path, and where a region ends on another
 /// thread; allocates there, and for new places and new powers of two in durations. Scopes nest; they may also end in
 /// another order, or on another thread (a coroutine that resumed elsewhere). One thread at a time for one Scope; not in

@@ -45,14 +45,10 @@ struct SessionOptions {
   /// [TAKT_UNCAUGHT=0|1] an exception that nobody catches is written down, and ends the run as failed within exit_ms;
   /// then the terminate handler that was there before is called, as always.
   bool end_on_uncaught = true;
-  bool gpu_wait =
-      false;  ///< [TAKT_GPU_WAIT] waits where a stream has no room for another mark, instead of skipping regions
   /// [TAKT_GPU_RECORDS] marks of regions that may be in flight on one stream of a GPU, of all threads, 8 to 65 536.
   /// Beyond it regions are skipped on the device and counted: a driver holds up the host where its own queue of about
   /// 1 000 entries is full, which the program's kernels share.
   int gpu_records = 256;
-  int gpu_poll_ms =
-      0;  ///< [TAKT_GPU_POLL_MS] a thread of Takt's asks GPUs for results so often, in ms; 0: threads that record do
   /// [TAKT_SAMPLE_MS] threads of Takt's sample energy, memory and utilisation of devices, processors and the process so
   /// often, in ms, 10 to 60 000; 0: they are not sampled. Needs background threads.
   int sample_ms = 0;

@@ -136,14 +136,6 @@ void Collector::take_amendment(const AmendmentRecord& record, const Paths& paths
   }
 }
 
-void Collector::take(AnsweredSpan& span, const Paths& paths) {
-  if (span.told || !span.in_row) { return; }
-  if (waiting_.find({span.amendment.series, span.amendment.row}) == waiting_.end()) { return; }
-  if (span.traced) { take_device_span(span.place); }
-  take_amendment(span.amendment, paths);
-  span.told = true;
-}
-
 void Collector::finish(Waiting& waiting, bool complete) {
   waiting.row.complete = complete;
   if (!complete) {

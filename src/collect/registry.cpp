@@ -116,10 +116,6 @@ TAKT_COLD void Registry::look_at_orphans() noexcept {
   } catch (const std::bad_alloc&) {}  // the next one tries again
 }
 
-void Registry::ask_devices(const std::function<void()>& rest) {
-  for (Slot* slot : threads_.slots()) { slot->recorder->ask_devices(rest); }
-}
-
 bool Registry::complete(Recorder* here, std::uint64_t deadline_ns) noexcept {
   for (;;) {
     if (here != nullptr) {
@@ -146,10 +142,7 @@ bool Registry::drain(Slot& slot, Collector::Much much) {
   // After `end`: every node that records before it speak of is there.
   totals_.number(slot.recorder->tree(), slot.paths);
   if (outbox == nullptr) { return true; }
-  const bool all = collector_.drain(*outbox, end, slot.recorder, slot.recorder->thread(), slot.paths, much);
-  const DeviceQueue::Hold answers(*slot.recorder);
-  answers.each([&](AnsweredSpan& span) { collector_.take(span, slot.paths); });
-  return all;
+  return collector_.drain(*outbox, end, slot.recorder, slot.recorder->thread(), slot.paths, much);
 }
 
 /// Every thread in its turn, so that none waits for ever. Returns whether that was all.

@@ -132,16 +132,14 @@ void SnapshotReader::read_thread(Threads::Slot& slot, Snapshot& snapshot, std::u
   read_open(slot, snapshot, now_ns, main_thread);
 }
 
-/// Makes scratch_ a copy of what the thread has, its results that others have asked for included.
+/// Makes scratch_ a copy of what the thread has.
 void SnapshotReader::copy_thread(Recorder& recorder) {
   Unfolded unfolded;
-  const DeviceQueue::Hold answers(recorder);  // or they could be in both, or in none
   threads_.copy(recorder, unfolded);
   scratch_.copy_for_replay(recorder.tree(), unfolded.state);
   if (scratch_.nodes() < unfolded.state.nodes) { throw std::bad_alloc(); }  // rather than totals without them
   Ruler ruler(clock_, unfolded.source, unfolded.last_ticks);
   Fold(scratch_, ruler).add(unfolded);
-  answers.each([this](const AnsweredSpan& span) { add_answer(span); });
 }
 
 /// The regions that are open in scratch_, and the time that no region covers.
@@ -245,16 +243,6 @@ void SnapshotReader::count_losses(const Tree& tree) {
     if (each.kind.get() == LossKind::never_ended) { continue; }  // told by path
     losses_[{each.kind.get(), each.key.get()}] += each.count.get();
   }
-}
-
-/// A result that its thread has not taken in: what could not be timed stays pending until then.
-void SnapshotReader::add_answer(const AnsweredSpan& span) {
-  if (span.result.state != Elapsed::State::ready || span.node->index >= scratch_.nodes()) { return; }
-  Node* node = scratch_.node(span.node->index);
-  Summary* device = scratch_.device_of(node);
-  if (device == nullptr || node->device_pending.get() == 0) { return; }
-  add_span_to(*device, static_cast<std::uint64_t>(span.result.ns), span.warmup, nullptr);
-  node->device_pending.set(node->device_pending.get() - 1);
 }
 
 }  // namespace detail

@@ -59,7 +59,6 @@ void after_fork_in_child() noexcept {
   if (Registry* parents = current_registry.exchange(nullptr, std::memory_order_relaxed)) { parents_registry = parents; }
   store_cursor(nullptr);
   tracing.store(false, std::memory_order_relaxed);
-  gpu_polling.store(false, std::memory_order_relaxed);
   key_table().after_fork();
   metric_names().after_fork();
   fault_after_fork();

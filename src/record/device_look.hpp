@@ -11,10 +11,7 @@ namespace detail {
 /// Asks for several results of a stream in a row.
 class DeviceLook {
  public:
-  /// \param foreign on a thread of Takt's own.
-  explicit DeviceLook(StreamRef stream, bool foreign = false) noexcept : stream_(stream) {
-    questions_.foreign = foreign;
-  }
+  explicit DeviceLook(StreamRef stream) noexcept : stream_(stream) {}
   ~DeviceLook() {
     if (stream_.ops->ask != nullptr) { stream_.ops->end_questions(stream_.handle, questions_); }
   }

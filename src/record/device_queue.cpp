@@ -8,7 +8,6 @@
 #include "record/key_table.hpp"
 #include "record/recorder.hpp"
 
-#include <sched.h>
 #include <string_view>
 
 TAKT_BEGIN_NAMESPACE
@@ -44,7 +43,7 @@ bool is_outermost(const Node* node) noexcept {
 bool take_mark(StreamRef stream, Mark& mark, bool begins) noexcept {
   const DeviceOps& ops = *stream.ops;
   if (ops.mark_bounded == nullptr) { return ops.mark(stream.handle, mark); }
-  return ops.mark_bounded(stream.handle, mark, begins, wait_when_full.load(std::memory_order_relaxed));
+  return ops.mark_bounded(stream.handle, mark, begins);
 }
 
 }  // namespace
@@ -77,27 +76,15 @@ TAKT_COLD DeviceBegin DeviceBegin::traced(StreamRef stream, const Clock& clock, 
   return begin;
 }
 
-std::atomic<bool> wait_when_full{false};
 std::atomic<std::uint32_t> records_in_flight{kRecordsInFlight};
-
-void DeviceQueue::wait(Recorder& recorder, StreamRef stream) noexcept {
-  Lane* lane = find(stream);
-  if (lane == nullptr || lane->head == lane->tail.own() || stream.ops->wait == nullptr) { return; }
-  const bool shared = lane->shared.own();
-  while (shared && !lane->use.enter(LaneUse::kOwner)) { sched_yield(); }
-  const Span& oldest = lane->span[lane->head % kPending];
-  if (oldest.is_known() || stream.ops->wait(stream.handle, oldest.end)) { look_at(recorder, *lane, true, true); }
-  if (shared) { lane->use.leave(LaneUse::kOwner); }
-}
 
 DeviceQueue::Lane* DeviceQueue::lane_with_room(StreamRef stream) noexcept {
   Lane* lane = lane_of(stream);
-  return lane == nullptr || lane->tail.own() - lane->head >= kPending ? nullptr : lane;
+  return lane == nullptr || lane->tail - lane->head >= kPending ? nullptr : lane;
 }
 
 bool DeviceQueue::make_room(Recorder& recorder, StreamRef stream) noexcept {
   poll(recorder, stream);
-  if (!has_room(stream) && wait_when_full.load(std::memory_order_relaxed)) { wait(recorder, stream); }
   return has_room(stream);
 }
 
@@ -158,17 +145,14 @@ DeviceQueue::Lane* DeviceQueue::lane_of(StreamRef stream) noexcept {
     if (lane == nullptr) { return nullptr; }
     lane->stream = stream;
     lane_[lanes] = lane;
-    lanes_.set(lanes + 1);  // pairs with ask() and Hold
+    lanes_.set(lanes + 1);
     return lane;
   }
   // As many streams as there are lanes: an idle one changes its stream.
   for (Lane* lane : lane_) {
-    const bool shared = lane->shared.own();
-    if (lane->head != lane->tail.own() || (shared && !lane->use.enter(LaneUse::kOwner))) { continue; }
+    if (lane->head != lane->tail) { continue; }
     lane->stream = stream;
     lane->patience.polled(0, 0);
-    lane->shared.set(false);  // the new one may be of another kind
-    if (shared) { lane->use.leave(LaneUse::kOwner); }
     return lane;
   }
   return nullptr;
@@ -184,37 +168,17 @@ void DeviceQueue::ended(Recorder& recorder, Node* node, StepSeries* series, bool
     end.release();
     return;
   }
-  const std::uint32_t tail = lane->tail.own();
-  if (TAKT_UNLIKELY(end.submitted.ns != 0) && lane->times.own() == nullptr) {
-    lane->times.set(allocate<Times>(&budget_));
-  }
-  if (Times* times = lane->times.own()) {
-    times->of[tail % kPending] = {begin.submitted, end.submitted, end.recorded_ns};
-  }
-  std::uint32_t cell = kNoCell;
-  if (TAKT_UNLIKELY(gpu_polling.load(std::memory_order_relaxed))) { cell = share(recorder, *lane, node, series); }
-  lane->span[tail % kPending] =
-      Span{begin.mark, end.mark, node, series, series == nullptr ? 0 : series->row(), cell, warmup};
+  const std::uint32_t place = lane->tail % kPending;
+  if (TAKT_UNLIKELY(end.submitted.ns != 0) && lane->times == nullptr) { lane->times = allocate<Times>(&budget_); }
+  if (lane->times != nullptr) { lane->times->of[place] = {begin.submitted, end.submitted, end.recorded_ns}; }
+  lane->span[place] = Span{begin.mark, end.mark, node, series, series == nullptr ? 0 : series->row(), warmup};
   if (series != nullptr) { series->device_begun(); }
   const Recorder::Change change(recorder);
   node->begin_write(recorder.tree().position());
   node->device_pending.add(1);
   node->end_write(recorder.tree().position());
   pending_.add(1);
-  lane->tail.set(tail + 1);  // pairs with ask_some(). Last, so that a reader which sees its answer sees it pending, too
-}
-
-/// Lets others ask for the results of `lane`. Returns the cell of the row that a span of `node` is to be told to.
-TAKT_COLD std::uint32_t DeviceQueue::share(Recorder& recorder, Lane& lane, const Node* node,
-                                           StepSeries* series) noexcept {
-  if (!lane.shared.own()) {
-    const DeviceOps& ops = *lane.stream.ops;
-    if (ops.may_poll == nullptr || !ops.may_poll()) { return kNoCell; }
-    lane.shared.set(true);  // pairs with ask_lane() and Hold
-  }
-  if (lane.times.own() != nullptr && lane.sights.own() == nullptr) { lane.sights.set(allocate<Sights>(&budget_)); }
-  if (series == nullptr) { return kNoCell; }
-  return series->is_own(node) ? kBatchCell : series->cell_of(recorder.tree(), node);
+  ++lane->tail;
 }
 
 void DeviceQueue::poll(Recorder& recorder, bool all) noexcept {
@@ -231,39 +195,24 @@ void DeviceQueue::poll(Recorder& recorder, StreamRef stream) noexcept {
 
 void DeviceQueue::poll_if_due(Recorder& recorder, StreamRef stream) noexcept {
   Lane* lane = find(stream);
-  if (lane == nullptr || lane->tail.own() - lane->head < kAskedAt || !lane->patience.is_over()) { return; }
+  if (lane == nullptr || lane->tail - lane->head < kAskedAt || !lane->patience.is_over()) { return; }
   poll_lane(recorder, *lane, false);
 }
 
 void DeviceQueue::poll_lane(Recorder& recorder, Lane& lane, bool all) noexcept {
-  if (TAKT_LIKELY(!lane.shared.own())) {
-    look_at(recorder, lane, all, true);
-  } else if (lane.use.enter(LaneUse::kOwner)) {  // else another thread asks or reads: its results come at the next poll
-    // While something is being captured the other thread asks nothing.
-    const bool polled = gpu_polling.load(std::memory_order_relaxed) && lane.stream.ops->may_poll();
-    look_at(recorder, lane, all, all || !polled);
-    const bool many = lane.tail.own() - lane.head >= most_in_flight() / 8;
-    lane.use.leave(LaneUse::kOwner);
-    if (polled && many) { gpu_poll_alarm.ring(); }
-  }
-}
-
-void DeviceQueue::look_at(Recorder& recorder, Lane& lane, bool all, bool asks) noexcept {
-  const std::uint64_t before = lane.head == lane.tail.own() ? 0 : pending_.own();
-  take_in(recorder, lane, all, asks);
+  const std::uint64_t before = lane.head == lane.tail ? 0 : pending_.own();
+  take_in(recorder, lane, all);
   lane.patience.polled(before, pending_.own());
 }
 
-/// \param asks the device; otherwise takes in only what others have asked for.
-void DeviceQueue::take_in(Recorder& recorder, Lane& lane, bool all, bool asks) noexcept {
+void DeviceQueue::take_in(Recorder& recorder, Lane& lane, bool all) noexcept {
   const StreamRef stream = lane.stream;
-  const std::uint32_t tail = lane.tail.own();
+  const std::uint32_t tail = lane.tail;
   DeviceLook asking(stream);
   const auto look = [&](std::uint32_t at) {
     Span& span = lane.span[at % kPending];
     if (span.done) { return true; }
-    Elapsed result{span.answer.get(), static_cast<std::int64_t>(span.begin)};
-    if (result.state == Elapsed::State::pending && asks) { result = asking.elapsed(span.begin, span.end); }
+    const Elapsed result = asking.elapsed(span.begin, span.end);
     if (result.state != Elapsed::State::pending) { settle(recorder, lane, span, result); }
     return span.done;
   };
@@ -300,18 +249,15 @@ void DeviceQueue::settle(Recorder& recorder, Lane& lane, Span& span, Elapsed res
   }
   node->end_write(position);
   if (device == nullptr) { tree.count(loss_of(result.state), node->key); }
-  if (device != nullptr && TAKT_UNLIKELY(tracing.load(std::memory_order_relaxed)) &&
-      !span.told) {  // before the row is told: with this it may be whole
-    trace(recorder, lane, span);
+  if (device != nullptr && TAKT_UNLIKELY(tracing.load(std::memory_order_relaxed))) {
+    trace(recorder, lane, span);  // before the row is told: with this it may be whole
   }
-  if (span.series != nullptr && !span.told) {
+  if (span.series != nullptr) {
     span.series->device_done(tree, recorder.outbox(), span.row, node,
                              device == nullptr ? -1 : static_cast<std::int64_t>(ns));
   }
-  if (span.answer.get() == Elapsed::State::pending) {
-    lane.stream.ops->release(lane.stream.handle, span.begin);
-    lane.stream.ops->release(lane.stream.handle, span.end);
-  }
+  lane.stream.ops->release(lane.stream.handle, span.begin);
+  lane.stream.ops->release(lane.stream.handle, span.end);
   span.done = true;
   pending_.set(pending_.own() - 1);
 }
@@ -320,12 +266,7 @@ void DeviceQueue::settle(Recorder& recorder, Lane& lane, Span& span, Elapsed res
 TAKT_COLD void DeviceQueue::trace(const Recorder& recorder, const Lane& lane, const Span& span) noexcept {
   Outbox* outbox = recorder.outbox();
   if (outbox == nullptr) { return; }
-  const bool answered = span.answer.get() != Elapsed::State::pending;
-  const Sights* sights = lane.sights.get();
-  const Seen nowhere;
-  const Seen seen = !answered           ? look_where(lane.stream, span, recorder.clock())
-                    : sights != nullptr ? sights->of[&span - lane.span]
-                                        : nowhere;
+  const Seen seen = look_where(lane.stream, span, recorder.clock());
   outbox->put(place_of(recorder, lane, span, seen), Record::Type::device_span);
 }
 
@@ -341,8 +282,7 @@ DeviceQueue::Seen DeviceQueue::look_where(StreamRef stream, const Span& span, co
 DeviceSpanRecord DeviceQueue::place_of(const Recorder& recorder, const Lane& lane, const Span& span,
                                        const Seen& seen) noexcept {
   DeviceSpanRecord record;
-  const Times* times = lane.times.get();
-  const Submitted submitted = times == nullptr ? Submitted() : times->of[&span - lane.span];
+  const Submitted submitted = lane.times == nullptr ? Submitted() : lane.times->of[&span - lane.span];
   record.seen = seen.at;
   record.device = lane.stream.ops->name;
   record.stream = lane.stream.handle;
@@ -370,15 +310,10 @@ DeviceSpanRecord DeviceQueue::place_of(const Recorder& recorder, const Lane& lan
 void DeviceQueue::abandon(Recorder& recorder) noexcept {
   for (unsigned index = 0; index < lanes_.own(); ++index) {
     Lane& lane = *lane_[index];
-    const bool shared = lane.shared.own();
-    // A driver that does not come back keeps its asker there, and what it was asked about pending.
-    if (shared && !lane.use.enter_soon(LaneUse::kOwner)) { continue; }
-    for (const std::uint32_t tail = lane.tail.own(); lane.head != tail; ++lane.head) {
+    for (; lane.head != lane.tail; ++lane.head) {
       Span& span = lane.span[lane.head % kPending];
-      if (span.done) { continue; }
-      settle(recorder, lane, span, Elapsed{span.answer.get(), static_cast<std::int64_t>(span.begin)});
+      if (!span.done) { settle(recorder, lane, span, Elapsed::pending()); }
     }
-    if (shared) { lane.use.leave(LaneUse::kOwner); }
   }
 }
 

@@ -98,7 +98,6 @@ class Recorder {
   void poll_if_due(StreamRef stream) noexcept { devices_.poll_if_due(*this, stream); }
   bool device_pending() const noexcept { return devices_.pending() != 0; }
   /// Asks devices for results on behalf of the owner, which takes them in later. Any thread.
-  void ask_devices(const std::function<void()>& rest) noexcept { devices_.ask(*this, rest); }
   DeviceQueue& devices() noexcept { return devices_; }
   /// Gives up device results that are still pending, counted.
   void abandon_devices() noexcept { devices_.abandon(*this); }

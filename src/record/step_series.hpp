@@ -35,11 +35,6 @@ class StepSeries {
     ++device_pending_;
     ++device_spans_;
   }
-  /// Whether a span of `node` is the Batch's own, and else in which cell of its rows it counts: CellRecord::node.
-  bool is_own(const Node* node) const noexcept { return node == batch_; }
-  std::uint32_t cell_of(Tree& tree, const Node* node) noexcept {
-    return find_column(tree, node) == &rest_column_ ? CellRecord::kOther : node->index;
-  }
   /// A device span of this row will not come.
   void device_lost() noexcept { ++device_lost_; }
   /// A device span of the row `row` has an outcome; -1: it was lost.

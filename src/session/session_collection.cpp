@@ -199,7 +199,6 @@ void SessionImpl::poll() {
     const std::lock_guard<std::mutex> lock(data_);
     if (ended_) { return; }
   }
-  if (!options_.background && options_.gpu_poll_ms > 0) { GpuPoller::ask(); }
   if (!background_) {
     try_to_collect_all(Time::max());
     run_local(Time::max());

@@ -27,7 +27,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kDeviceGrace(200);
 
 // For a last question to devices about what idle threads wait for, and for a last sample.
-constexpr milliseconds kPollerGrace(100);
+constexpr milliseconds kSamplerGrace(100);
 
 // Left for close() to come back by its deadline when an exporter has used up the time, and before that for the exporter
 // to say what it could not do.
@@ -87,7 +87,6 @@ bool SessionImpl::finish_workers() noexcept {
   for (std::size_t index = 0; (each = worker(index)) != nullptr; ++index) { each->finish_by(end); }
   while (!run_local(deadline_) && steady_now() < deadline_) { std::this_thread::sleep_for(ExportWorker::kPause); }
   tracing.store(false, std::memory_order_relaxed);
-  wait_when_full.store(false, std::memory_order_relaxed);
   bool all = true;
   for (std::size_t index = 0; (each = worker(index)) != nullptr; ++index) {
     if (!each->wait(deadline_)) {
@@ -131,10 +130,7 @@ bool SessionImpl::end_by(Time deadline) noexcept {
   const milliseconds most(std::max(options_.exit_ms, 0));
   const milliseconds grace = std::min(kDeviceGrace, most / 2);
   registry().complete(recorder, process_clock().now_ns() + static_cast<std::uint64_t>(grace.count()) * 1'000'000U);
-  if (!options_.background && options_.gpu_poll_ms > 0) { GpuPoller::ask(); }
-  gpu_poller_.stop(steady_now() +
-                   std::min(kPollerGrace, most / 4));  // of threads that idle: nobody else asks for theirs
-  samples_.stop(steady_now() + std::min(kPollerGrace, most / 4));
+  samples_.stop(steady_now() + std::min(kSamplerGrace, most / 4));
   if (recorder != nullptr) {
     const Recorder::Inside inside(*recorder);
     recorder->abandon_devices();

@@ -60,7 +60,6 @@ SessionImpl::SessionImpl(std::string name, SessionOptions options)
       earlier_sessions_(sessions_before(generation_)) {
   bound_memory();
   run_ = identify_run(name_, options_);
-  wait_when_full.store(options_.gpu_wait, std::memory_order_relaxed);
   records_in_flight.store(static_cast<std::uint32_t>(std::clamp(options_.gpu_records, 8, 1 << 16)),
                           std::memory_order_relaxed);
   if (Recorder* recorder = this_recorder()) {
@@ -130,14 +129,7 @@ void SessionImpl::begin_books() {
 
 void SessionImpl::start_threads() noexcept {
   start_sampling();  // before there is a thread that collects samples
-  if (!options_.background) {
-    if (options_.gpu_poll_ms > 0) { gpu_poller_.start_by_hand(); }
-  } else {
-    if (options_.gpu_poll_ms > 0 && !gpu_poller_.start(milliseconds(options_.gpu_poll_ms))) {
-      report_fault("thread",
-                   "no thread can be started to ask GPUs for results; threads that record ask for their own. Raise the "
-                   "limit on threads (ulimit -u).");
-    }
+  if (options_.background) {
     background_ = start_background(
         "takt", [](void* self) { static_cast<SessionImpl*>(self)->background(); }, this);
   }

@@ -14,7 +14,6 @@
 #include "report/results_text.hpp"
 #include "session/export_worker.hpp"
 #include "session/gathered_job.hpp"
-#include "session/gpu_poller.hpp"
 #include "session/process_watch.hpp"
 #include "session/run_groups.hpp"
 #include "session/run_samples.hpp"
@@ -154,7 +153,6 @@ class SessionImpl {
   const bool silent_;      // TAKT_DISABLE=1: no thread, no file, no exporter, no table
   const std::int64_t earlier_sessions_;
   std::atomic<bool> failed_{false};
-  GpuPoller gpu_poller_;
   RunSamples samples_;
   ProcessWatch watch_;
   std::atomic<bool> killed_{false};

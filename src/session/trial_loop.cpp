@@ -246,13 +246,7 @@ void TrialLoop::finish() {
 
 std::string TrialLoop::place_of_kept() const {
   if (kept_.place != nullptr) { return kept_.place; }
-  if (!options_.batch_place.empty() || kept_.address == nullptr) { return options_.batch_place; }
-  for (unsigned index = 0; index < diversion().streams(); ++index) {
-    const DeviceOps& ops = *diversion().stream(index).ops;
-    const char* const place = ops.memory_of == nullptr ? nullptr : ops.memory_of(kept_.address);
-    if (place != nullptr) { return place; }
-  }
-  return "";
+  return options_.batch_place;
 }
 
 TrialResults TrialLoop::results() const {

@@ -41,7 +41,6 @@ static_assert(same_prototype(&CudaDriver::event_record_with_flags, &cuEventRecor
 static_assert(same_prototype(&CudaDriver::event_query, &cuEventQuery));
 static_assert(same_prototype(&CudaDriver::event_elapsed, &cuEventElapsedTime));
 static_assert(same_prototype(&CudaDriver::event_synchronize, &cuEventSynchronize));
-static_assert(same_prototype(&CudaDriver::pointer_attribute, &cuPointerGetAttribute));
 static_assert(same_prototype(&CudaDriver::profiler_start, &cuProfilerStart));
 static_assert(same_prototype(&CudaDriver::profiler_stop, &cuProfilerStop));
 static_assert(!same_prototype(&CudaDriver::event_query, &cuEventRecord));

@@ -126,7 +126,6 @@ std::atomic<int> sticky{no_device()};
 std::atomic<long> calls{0};
 std::atomic<long> destroyed{0};
 std::atomic<long> synchronized{0};
-unsigned long long on_device = 0;  // one address there
 
 /// What is destroyed on the way out, the program's last look at the driver comes too early for.
 struct OnTheWayOut {
@@ -343,12 +342,6 @@ int cuEventQuery(FakeEvent* event) {
 int cuEventElapsedTime(float* ms, FakeEvent* begin, FakeEvent* end) {
   return call(end, [&] { return driver().elapsed(begin, end, *ms); });
 }
-/// Of what is on the device, and of what the driver does not know.
-int cuPointerGetAttribute(void* value, int attribute, unsigned long long address) {
-  if (address != on_device) { return 1; }
-  *static_cast<int*>(value) = attribute == 2 ? 2 : 0;
-  return 0;
-}
 int cuProfilerStart() {
   std::printf("profiler on\n");
   return sticky.load();
@@ -377,7 +370,6 @@ int cuCtxSynchronize() {
 
 void fake_work(FakeStream* stream, long long ns) { driver().work(known(stream), std::chrono::nanoseconds(ns)); }
 void fake_run(FakeStream* stream) { driver().run(known(stream), ~std::size_t{0}); }
-void fake_put_on_device(const void* address) { on_device = reinterpret_cast<std::uintptr_t>(address); }
 void fake_hold(int on) { driver().hold(on != 0); }
 void fake_stick(int error) { sticky = error; }
 void fake_reset() { Contexts::get().reset(); }

@@ -66,7 +66,7 @@ constexpr Named kChecks[] = {{"cost", [](const char*) { cost(); }},
                              {"steps", [](const char* most) { steps(std::atoi(most)); }},
                              {"threads",
                               [](const char* regions) {
-                                const takt::Session session("threads");  // it has the thread that asks
+                                const takt::Session session("threads");
                                 threads(std::atoi(regions));
                               }},
                              {"no_context", [](const char*) { no_context(); }},

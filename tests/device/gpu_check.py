@@ -44,18 +44,6 @@ def rows_of(machine, *arguments, **options):
     return rows_from(machine, [machine.gpu_check, *arguments], **options)
 
 
-def poll_thread(machine, _full):
-    """G16: what the thread costs that asks for results, on the training step and where eight threads record."""
-    rows = []
-    for period in ("", "1", "10"):
-        env = {"TAKT_GPU_POLL_MS": period} if period else {}
-        thread = f"poll thread each {period} ms" if period else "no poll thread"
-        for pieces in (1, 100):
-            rows.append(step_row(machine, "G16", f"{pieces} regions in the forward pass, {thread}", "at most 0.5 % more", pieces, **env))
-        rows += [("G16", f"{each[1]}, {thread}", *each[2:]) for each in rows_of(machine, "threads", 400_000, limit=60, **env)]
-    return rows
-
-
 def step_ms(machine, pieces, **env):
     """Of the better one of two runs with Takt, and without; None where one failed. In turns, as a GPU warms up."""
     best = {}
@@ -150,7 +138,6 @@ CHECKS = (
     Check("green_contexts", ("G17",), True, program("green_contexts", limit=30)),
     Check("torch", ("G18",), True, torch),
     Check("clock", ("G15",), False, clock),
-    Check("poll_thread", ("G16",), False, poll_thread),
 )
 
 

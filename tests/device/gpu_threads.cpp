@@ -6,9 +6,6 @@
 #include "device/gpu_check.hpp"
 
 #include <atomic>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <thread>
@@ -47,16 +44,6 @@ double rate(int count, MakeEach make_each) {
   return count / (static_cast<double>(host_ns() - begin) / 1e9);
 }
 
-/// Whether Takt's thread is there that asks for results.
-bool has_asking_thread() {
-  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
-    std::ifstream file(task.path() / "comm");
-    std::string name;
-    if (std::getline(file, name) && name == "takt-gpu") { return true; }
-  }
-  return false;
-}
-
 CUctx_st* current_context() {
   CUctx_st* context = nullptr;
   takt::detail::CudaDriver::get().context_current(&context);
@@ -76,16 +63,11 @@ void threads(int regions) {
   const auto ours = rate(regions, [] { return [](cudaStream_t stream) { takt::Scope s(OnThreads, stream); }; });
   takt::complete(std::chrono::seconds(10));
   const Spans spans = spans_of(OnThreads);
-  const bool asks = std::getenv("TAKT_GPU_POLL_MS") != nullptr;
-  say("G9", "a thread that asks for results is there", asks ? "yes" : "no", has_asking_thread() ? "yes" : "no",
-      has_asking_thread() == asks);
   tell("G9", "8 threads with 8 streams each, pairs of bare cuEventRecord a second together",
        takt::detail::format("{:.0f}", bare));
   tell("G9", "the same with regions", takt::detail::format("{:.0f}", ours));
   const std::string without =
       takt::detail::format("{} lost, {} pending, {} skipped", spans.lost, spans.pending, losses("device_skipped"));
-  // Where a thread asks, nobody else does, and a stream may be full for a period of its.
-  if (asks) { return tell("G9", "the same, regions without a span", without); }
   say("G9", "the same, regions without a span", "0", without, spans.entered != 0 && spans.entered == spans.timed);
 }
 

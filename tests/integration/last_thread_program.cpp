@@ -66,7 +66,6 @@ class Stuck final : public takt::Exporter {
 [[noreturn]] void static_session(bool stuck) {
   takt::SessionOptions options = often();
   options.end_on_sigterm = true;
-  options.gpu_poll_ms = 20;
   static takt::Session session("last", options);
   if (stuck) { session.add(std::make_unique<Stuck>()); }
   steps(3);

@@ -165,7 +165,6 @@ takt::SessionOptions options() {
   options.exit_ms = g_exit_ms;
   options.trace = true;
   options.end_on_sigterm = true;
-  options.gpu_poll_ms = 20;
   return options;
 }
 

@@ -114,11 +114,10 @@ takt::SessionOptions often() {
   return options;
 }
 
-/// A Session with each thread that it may have at all times: takt, takt-export, takt-gpu and takt-sigterm.
-constexpr std::size_t kThreads = 4;
+/// A Session with each thread that it may have at all times: takt, takt-export and takt-sigterm.
+constexpr std::size_t kThreads = 3;
 takt::SessionOptions with_all_threads() {
   takt::SessionOptions options = often();
-  options.gpu_poll_ms = 10;
   options.end_on_sigterm = true;
   return options;
 }

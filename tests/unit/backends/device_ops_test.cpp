@@ -55,11 +55,10 @@ class Whole {
     asked_->clock.resolve_all();
     return true;
   }
-  bool mark_bounded(takt::Mark& mark, bool begins, bool waits) noexcept {
-    asked_->bounded_marks += (begins ? 1 : 0) + (waits ? 2 : 0);
+  bool mark_bounded(takt::Mark& mark, bool begins) noexcept {
+    asked_->bounded_marks += begins ? 1 : 2;
     return inner().mark(mark);
   }
-  static bool may_poll() noexcept { return false; }
   Asked* asked() const noexcept { return asked_; }
 
  private:
@@ -87,16 +86,14 @@ TEST_CASE("device_ops: what a Backend may have is in the table, and what it lack
   REQUIRE(whole.locate != nullptr);
   REQUIRE(whole.graph_mark != nullptr);
   REQUIRE(whole.wait != nullptr);
-  REQUIRE(whole.may_poll != nullptr);
   CHECK(whole.in_order);
-  CHECK_FALSE(whole.may_poll());
   Asked asked;
   takt::Mark mark = 0;
   REQUIRE(whole.graph_mark(&asked, mark));
   CHECK(whole.wait(&asked, mark));
   REQUIRE(whole.mark_bounded != nullptr);
-  REQUIRE((whole.mark_bounded(&asked, mark, true, false) && asked.bounded_marks == 1));
-  REQUIRE((whole.mark_bounded(&asked, mark, false, true) && asked.bounded_marks == 3));
+  REQUIRE((whole.mark_bounded(&asked, mark, true) && asked.bounded_marks == 1));
+  REQUIRE((whole.mark_bounded(&asked, mark, false) && asked.bounded_marks == 3));
   CHECK((asked.graph_marks == 1 && asked.waits == 1));
 
   const takt::DeviceOps& least = takt::device_ops<takt::ManualBackend, takt::ManualClock>;
@@ -106,7 +103,6 @@ TEST_CASE("device_ops: what a Backend may have is in the table, and what it lack
   CHECK(least.graph_mark == nullptr);
   CHECK(least.wait == nullptr);
   CHECK(least.mark_bounded == nullptr);
-  CHECK(least.may_poll == nullptr);
 }
 
 TEST_CASE("device_ops: a Scope and a Timer ask several questions of a Backend as one series") {

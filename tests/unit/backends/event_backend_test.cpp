@@ -79,9 +79,7 @@ struct LostContextTag {};
 struct ManyContextsTag {};
 struct PatienceTag {};
 struct OneMarkTag {};
-struct LastPlacesTag {};
 struct AbsurdTag {};
-struct WaitTag {};
 struct OtherThreadTag {};
 struct LegacyTag {};
 struct ErrorTag {};
@@ -300,53 +298,6 @@ TEST_CASE_METHOD(FullTest, "EventBackend: a stream that never finishes costs a b
   recorder->poll(true);
   REQUIRE(spans(kA)->n() == kPending);
   REQUIRE(node({kA})->host.n() == kPending + 5000);
-  all_well();
-}
-
-using LastPlacesTest = EventFixture<LastPlacesTag>;
-TEST_CASE_METHOD(LastPlacesTest, "EventBackend: ends that find the last places taken wait for room where begins do") {
-  const takt_test::WideStreams wide(driver);
-  driver.allow_waiting();
-  wait_when_full.store(true);
-  for (std::uint32_t region = 1; region < kPending; ++region) { region_on(kA, 1); }
-  std::vector<Region> open;
-  for (int region = 0; region < 6; ++region) { open.push_back(begin_on(kB, stream)); }
-  for (; !open.empty(); open.pop_back()) { end(open.back()); }
-  REQUIRE(losses(LossKind::device_skipped) == 0);
-  wait_when_full.store(false);
-  driver.finish();
-  recorder->poll(true);
-  all_well();
-}
-
-using WaitTest = EventFixture<WaitTag>;
-TEST_CASE_METHOD(
-    WaitTest,
-    "EventBackend: where the program asks for it, a full stream is waited for, but never one that is captured") {
-  const takt_test::WideStreams wide(driver);
-  driver.allow_waiting();
-  wait_when_full.store(true);
-  for (std::uint32_t region = 0; region < kPending + 100; ++region) { region_on(kA, 1); }
-  REQUIRE(losses(LossKind::device_skipped) == 0);
-  REQUIRE(driver.calls(Call::wait) == 100);
-  REQUIRE(count("waited_when_full") == 100);
-  REQUIRE(driver.queued(stream) > 2 * kPending);  // no longer than for the oldest
-  FakeStream* const other = driver.stream();
-  driver.begin_capture(stream);
-  for (int region = 0; region < 5; ++region) { region_on(kA, 1); }
-  REQUIRE(driver.end_capture(stream));
-  REQUIRE(driver.calls(Call::wait) == 100);
-  driver.begin_capture(other);
-  region_on(kA, 1);
-  REQUIRE(driver.end_capture(other));
-  REQUIRE(driver.calls(Call::wait) == 101);
-  REQUIRE(losses(LossKind::device_skipped) == 5);
-  wait_when_full.store(false);
-  region_on(kA, 1);
-  REQUIRE(driver.calls(Call::wait) == 101);
-  driver.finish();
-  recorder->poll(true);
-  REQUIRE(spans(kA)->n() == kPending + 101);
   all_well();
 }
 

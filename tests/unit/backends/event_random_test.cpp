@@ -114,13 +114,6 @@ class RandomTest : public RecorderFixture {
         // Captures are short and rare: results wait while there is one, and rings would fill up.
         if (random_.chance(stream.capturing ? 80 : 1)) { toggle_capture(stream); }
         break;
-      case 10:
-        // Somebody else asks now and then, and now and then leaves it to the owner again.
-        if (random_.chance(1)) { gpu_polling = !gpu_polling; }
-        if (gpu_polling) {
-          recorder->ask_devices([] {});
-        }
-        break;
       default:
         work(stream, static_cast<std::int64_t>(random_.below(3000)));
     }
@@ -129,7 +122,6 @@ class RandomTest : public RecorderFixture {
   }
 
   void finish() {
-    gpu_polling = false;
     while (!open_.empty()) { end(open_.size() - 1); }
     for (Stream& each : streams_) {
       if (each.capturing) { toggle_capture(each); }

@@ -27,8 +27,8 @@ using Lines = std::vector<std::string>;
 
 /// All variables that there are, as they are listed to who has one that is none.
 const std::string kKnown =
-    "TAKT_CLOCK TAKT_CSV_MB TAKT_DIR TAKT_DISABLE TAKT_EXIT_MS TAKT_FILES TAKT_GPU_POLL_MS TAKT_GPU_RECORDS "
-    "TAKT_GPU_WAIT TAKT_HTML TAKT_JOURNAL TAKT_JOURNAL_MB TAKT_MEMORY_MB TAKT_PERIOD_MS TAKT_PROFILER_RANK TAKT_RANK "
+    "TAKT_CLOCK TAKT_CSV_MB TAKT_DIR TAKT_DISABLE TAKT_EXIT_MS TAKT_FILES TAKT_GPU_RECORDS TAKT_HTML "
+    "TAKT_JOURNAL TAKT_JOURNAL_MB TAKT_MEMORY_MB TAKT_PERIOD_MS TAKT_PROFILER_RANK TAKT_RANK "
     "TAKT_RANKS TAKT_RUN_ID TAKT_SAMPLE_MS TAKT_SIGTERM TAKT_TABLE TAKT_TENSORBOARD_DIR TAKT_TRACE TAKT_TRACE_EVENTS "
     "TAKT_TRIALS TAKT_TRIALS_GO_ON TAKT_TRIALS_SECONDS TAKT_TRIALS_STEPS TAKT_UNCAUGHT TAKT_WARMUP TAKT_WORLD_SIZE";
 
@@ -50,8 +50,6 @@ std::string spell(const SessionOptions& o) {
                                           o.journal,
                                           static_cast<long long>(o.journal_bytes),
                                           static_cast<long long>(o.csv_bytes),
-                                          o.gpu_wait,
-                                          o.gpu_poll_ms,
                                           o.gpu_records,
                                           o.sample_ms,
                                           o.end_on_sigterm,
@@ -76,7 +74,7 @@ TEST_CASE("an environment without variables leaves the defaults and says nothing
   const ScopedEnvironment environment;
   const CaughtFaults caught;
   CHECK(spell(SessionOptions::from_env()) ==
-        "takt-runs||1|1|0|0|1000000|2000|1000|1|10|33554432|-1|-1|0|1|268435456|268435456|0|0|256|0|0|1");
+        "takt-runs||1|1|0|0|1000000|2000|1000|1|10|33554432|-1|-1|0|1|268435456|268435456|256|0|0|1");
   CHECK_FALSE(read_process_environment().disabled);
   CHECK(read_process_environment().clock == detail::ClockChoice::automatic);
   CHECK(read_process_environment().profiler_rank == detail::kAllRanks);
@@ -92,9 +90,7 @@ TEST_CASE("each variable sets its twin in code and nothing else") {
   const Case cases[] = {
       {"TAKT_DIR", "/scratch/me", [](SessionOptions& o) { o.directory = "/scratch/me"; }},
       {"TAKT_FILES", "0", [](SessionOptions& o) { o.files = false; }},
-      {"TAKT_GPU_POLL_MS", "50", [](SessionOptions& o) { o.gpu_poll_ms = 50; }},
       {"TAKT_GPU_RECORDS", "700", [](SessionOptions& o) { o.gpu_records = 700; }},
-      {"TAKT_GPU_WAIT", "1", [](SessionOptions& o) { o.gpu_wait = true; }},
       {"TAKT_HTML", "1", [](SessionOptions& o) { o.html = true; }},
       {"TAKT_JOURNAL", "0", [](SessionOptions& o) { o.journal = false; }},
       {"TAKT_JOURNAL_MB", "3", [](SessionOptions& o) { o.journal_bytes = 3U << 20U; }},

@@ -51,10 +51,7 @@ struct TimeLineFixture : RecorderFixture {
     driver.hold(true);
     tracing = true;
   }
-  ~TimeLineFixture() {
-    tracing = false;
-    gpu_polling = false;
-  }
+  ~TimeLineFixture() { tracing = false; }
   TimeLineFixture(const TimeLineFixture&) = delete;
   TimeLineFixture& operator=(const TimeLineFixture&) = delete;
 
@@ -108,7 +105,6 @@ struct ExposedTag {};
 struct TwoDevicesTag {};
 struct MissingTag {};
 struct SteadyTag {};
-struct PolledTag {};
 
 using HourTest = TimeLineFixture<HourTag>;
 using LateTest = TimeLineFixture<LateTag>;
@@ -121,7 +117,6 @@ using ExposedTest = TimeLineFixture<ExposedTag>;
 using TwoDevicesTest = TimeLineFixture<TwoDevicesTag>;
 using MissingTest = TimeLineFixture<MissingTag>;
 using SteadyTest = TimeLineFixture<SteadyTag>;
-using PolledTest = TimeLineFixture<PolledTag>;
 
 }  // namespace
 
@@ -301,44 +296,6 @@ TEST_CASE_METHOD(TracksTest, "time line: each stream is a track of its device, a
   REQUIRE(snapshot.streams[1].number == 1);
   REQUIRE(snapshot.time_lines.size() == 1);
   REQUIRE(snapshot.time_lines[0].device == "fake");
-}
-
-TEST_CASE_METHOD(PolledTest, "time line: a span that another thread has asked for has its place, and is there once") {
-  gpu_polling = true;
-  const auto step = [this] {
-    const Region batch = begin(kBatch);
-    const Region open = begin_on(kForward, stream);
-    driver.work(stream, nanoseconds(5000));
-    pass(5000);
-    end(open);
-    end(batch);
-    driver.finish();
-    recorder->ask_devices([] {});
-  };
-  const auto is_there = [this](const Harvest& all) {
-    REQUIRE(on_streams(all).size() == 1);
-    REQUIRE(std::abs(on_streams(all)[0].duration_ns - 5000) <= 50);  // corrections are spread
-    REQUIRE(all.rows.size() == 1);
-    REQUIRE(all.rows[0].complete);
-    REQUIRE(all.rows[0].overlaps.size() == 1);
-    REQUIRE(collector->time_lines().unplaced().empty());
-  };
-  step();
-  is_there(harvest());  // which the owner takes in
-  step();
-  std::vector<std::uint32_t> paths;
-  for (std::uint32_t index = 0; index < recorder->tree().nodes(); ++index) { paths.push_back(index); }
-  collector->drain(*recorder->outbox(), recorder->outbox()->end(), recorder, 0, paths);
-  {
-    const DeviceQueue::Hold answers(*recorder);
-    answers.each([&](AnsweredSpan& span) { collector->take(span, paths); });
-  }
-  is_there(collector->harvest(false));  // while the owner idles
-  const Harvest again = harvest();
-  REQUIRE(on_streams(again).empty());
-  REQUIRE(again.rows.empty());
-  REQUIRE(!recorder->device_pending());
-  all_well();
 }
 
 TEST_CASE_METHOD(OffTest, "time line: without one nothing is asked of the driver for it, and nothing is kept") {

@@ -414,8 +414,8 @@ TEST_CASE_METHOD(
   all_well();
 }
 
-using Threads = GraphFixture<Tag<11>>;
-TEST_CASE_METHOD(Threads, "GraphRegion: replays of threads in turn, while others look, tell right times or none",
+using ReplayThreads = GraphFixture<Tag<11>>;
+TEST_CASE_METHOD(ReplayThreads, "GraphRegion: replays of threads in turn, while others look, tell right times or none",
                  "[timed]") {
   takt::GraphRegions regions;
   const FakeGraph graph = capture(regions);

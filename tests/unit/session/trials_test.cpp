@@ -889,41 +889,19 @@ TEST_CASE("Trials: samples come from the options, the batch, or the items of Bat
   REQUIRE(results_of(session).of(TrialKind::full).per_s == Approx(1000 * samples / 3));
 }
 
-namespace {
-
-// A device that knows where one address lies.
-const void* g_on_device = nullptr;
-const char* memory_of(const void* address) noexcept { return address == g_on_device ? "device" : "host"; }
-constexpr takt::DeviceOps kKnowing = [] {
-  takt::DeviceOps ops = takt::device_ops<takt::ManualBackend, takt::ManualClock>;
-  ops.name = "knowing";
-  ops.memory_of = &memory_of;
-  return ops;
-}();
-
-}  // namespace
-
-TEST_CASE("Trials: where the kept batch lies is what the program, or a driver that is in use, says") {
+TEST_CASE("Trials: where the kept batch lies is what the program says") {
   const VirtualTime time;
   Session session("trials", by_hand());
-  takt::ManualClock device;
   std::vector<std::vector<float>> batches(3, std::vector<float>(4));
   TrialOptions options = all_trials();
   std::string expected;
-  SECTION("the driver says: on the device") {
-    g_on_device = batches[0].data();
-    expected = "device";
-  }
-  SECTION("the driver says: on the host") {
-    g_on_device = nullptr;
-    expected = "host";
-  }
+  SECTION("nobody says") {}
   SECTION("the program says") {
     options.batch_place = "unified memory";
     expected = "unified memory";
   }
   for (auto&& batch : takt::trials(session, batches, options)) {
-    takt::Scope scope(takt::Batch, takt::StreamRef{&kKnowing, &device});
+    takt::Scope scope(takt::Batch);
     VirtualTime::pass(kTrialMs + batch.size() * 0);
   }
   REQUIRE(results_of(session).batch_place == expected);

@@ -37,8 +37,7 @@ TAKT_BEGIN_NAMESPACE
 ///     std::uint64_t now_ns();                                   // monotonic
 ///     bool exchange_mode(int& mode);                            // of captures, for this thread; 2 is relaxed
 ///     bool pauses_at_captures();                                // nothing is asked for a while after a capture was
-///                                                               // seen, and never by a thread of Takt's own, which
-///                                                               // pauses then in any case
+///                                                               // seen
 ///     bool visit(const EventContextId&);                        // current on a thread that has none, until leave()
 ///     void leave();
 ///
@@ -50,10 +49,9 @@ TAKT_BEGIN_NAMESPACE
 ///                                                               // there, where that question touches the stream:
 ///                                                               // capturing, or stream_gone
 ///     Stream keep(Stream);                                      // what look_at() is asked with
-///     const char* memory_of(const void* address);               // as DeviceOps says
 ///
-/// Events are never destroyed. Nothing here waits for the device unless the program asks for it
-/// (SessionOptions::gpu_wait), and a stream that is being captured is left alone. Any thread.
+/// Events are never destroyed. Nothing here but wait() waits for the device. A stream that is being captured is left
+/// alone. Any thread.
 template <class Api>
 class EventBackend {
  public:
@@ -65,10 +63,8 @@ class EventBackend {
   /// \param stream not owned; must not be destroyed inside a region.
   EventBackend(Stream stream) noexcept : stream_(stream) {}  // NOLINT(google-explicit-constructor)
 
-  bool mark(Mark& mark) noexcept { return device().mark(stream_, mark, {false, false}); }
-  bool mark_bounded(Mark& mark, bool begins, bool waits) noexcept {
-    return device().mark(stream_, mark, {begins, waits});
-  }
+  bool mark(Mark& mark) noexcept { return device().mark(stream_, mark, false); }
+  bool mark_bounded(Mark& mark, bool begins) noexcept { return device().mark(stream_, mark, begins); }
   void retain(Mark mark) noexcept { device().retain(mark); }
   Elapsed elapsed(Mark begin, Mark end) noexcept { return device().elapsed(begin, end); }
   Elapsed elapsed(Mark begin, Mark end, Questions& questions) noexcept {
@@ -79,21 +75,11 @@ class EventBackend {
   bool wait(Mark mark) noexcept { return device().wait(stream_, mark); }
   void release(Mark mark) noexcept { device().release(mark); }
   static DeviceReport report() noexcept { return device().report(); }
-  static bool may_poll() noexcept { return device().may_poll(); }
-  static const char* memory_of(const void* address) noexcept { return ask_memory<Api>(address, 0); }
   void offer(Mark mark) noexcept { device().offer(mark); }
   bool locate(Mark mark, DevicePlace& place) noexcept { return device().locate(mark, place); }
   Stream stream() const noexcept { return stream_; }
 
  private:
-  template <class A>
-  static auto ask_memory(const void* address, int) noexcept -> decltype(A::memory_of(address)) {
-    return A::memory_of(address);
-  }
-  template <class A>
-  static const char* ask_memory(const void*, long) noexcept {
-    return nullptr;
-  }
   static detail::EventDevice<Api>& device() noexcept { return detail::EventDevice<Api>::instance(); }
 
   Stream stream_;

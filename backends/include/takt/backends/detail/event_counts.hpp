@@ -30,8 +30,8 @@ class EventCounts {
     kLost,
     kStreamGone,
     kNegative,
-    kWaited,
     kStreamFull,
+    kTooManyStreams,
     kCounts
   };
   static_assert(kCounts < DeviceReport::kSkips);
@@ -68,7 +68,7 @@ class EventCounts {
         "skipped_capturing",    "skipped_no_context",    "skipped_pending_error",     "skipped_no_event",
         "skipped_contexts",     "skipped_not_capturing", "skipped_graph_unsupported", "skipped_refused",
         "skipped_other_stream", "lost_device_error",     "lost_stream_destroyed",     "clamped_negative",
-        "waited_when_full",     "skipped_stream_full"};
+        "skipped_stream_full",  "skipped_streams"};
     for (unsigned cause = 0; cause < kCounts; ++cause) {
       report.skips[cause] = {kNames[cause], of(static_cast<Count>(cause))};
     }

@@ -28,7 +28,7 @@ class EventDevice {
  public:
   using Stream = typename Api::Stream;
   static constexpr unsigned kContexts = EventContexts<Api>::kMost;
-  static constexpr std::uint64_t kPauseNs = 20'000'000;  ///< see may_poll() and Api::pauses_at_captures()
+  static constexpr std::uint64_t kPauseNs = 20'000'000;  ///< see Api::pauses_at_captures()
 
   /// Never destroyed: threads may outlive static objects.
   static EventDevice& instance() noexcept {
@@ -37,13 +37,14 @@ class EventDevice {
   }
 
   /// Records an event on `stream`; false, and counted, where that would be noticed or cannot be done.
-  bool mark(Stream stream, Mark& mark, const RoomWish& wish) noexcept {
+  /// \param begins a region: some room is kept for ends.
+  bool mark(Stream stream, Mark& mark, bool begins) noexcept {
     const ErrnoKept errno_kept;
     if (!may_mark()) { return false; }
     EventStatus status = EventStatus::done;
-    if (TAKT_LIKELY(mark_on(stream, mark, wish, status))) { return true; }
+    if (TAKT_LIKELY(mark_on(stream, mark, begins, status))) { return true; }
     if (status == EventStatus::no_context && visit_stream<Api>(stream, 0)) {
-      const bool is_marked = mark_on(stream, mark, wish, status);
+      const bool is_marked = mark_on(stream, mark, begins, status);
       Api::leave();
       if (is_marked) { return true; }
     }
@@ -148,7 +149,7 @@ class EventDevice {
     return Elapsed::ready(ms < 0 ? 0 : std::llround(static_cast<double>(ms) * 1e6));
   }
 
-  /// Only where the program has asked for that, and never on behalf of a stream that is being captured.
+  /// For trials and measurements alone, and never on behalf of a stream that is being captured.
   bool wait(Stream stream, Mark mark) noexcept {
     const ErrnoKept errno_kept;
     Slot& slot = slot_of(mark);
@@ -160,18 +161,19 @@ class EventDevice {
       entered = Api::enter(stream, id);
       Api::leave();
     }
-    return entered == EventStatus::done && reach(slot, slot);
+    if (entered != EventStatus::done) { return false; }
+    Questions questions;
+    const bool reached = begin_asking(context_of(slot), questions) == EventStatus::done &&
+                         look_once(slot, questions) == EventStatus::done && Api::wait(slot.event) == EventStatus::done;
+    end_questions(questions);
+    return reached;
   }
   void end_questions(Questions& questions) noexcept {
     const ErrnoKept errno_kept;
     if (TAKT_UNLIKELY(questions.visiting)) { Api::leave(); }
     if (questions.begun && questions.mode != kUnknownMode) { Api::exchange_mode(questions.mode); }
-    if (questions.begun && questions.foreign) { asked_elsewhere_.store(false, std::memory_order_relaxed); }
     questions = Questions();
   }
-
-  /// Whether a thread of Takt's own may ask now. Where something is being captured, the threads that record ask.
-  bool may_poll() noexcept { return !Api::pauses_at_captures() && !saw_capture_lately(); }
 
   DeviceReport report() const noexcept {
     DeviceReport report;
@@ -213,7 +215,7 @@ class EventDevice {
     return Api::may_call() || skip(EventStatus::pending_error);
   }
   /// Whether that was done; if not, what the driver has answered, or done where that is counted already.
-  bool mark_on(Stream stream, Mark& mark, const RoomWish& wish, EventStatus& status) noexcept {
+  bool mark_on(Stream stream, Mark& mark, bool begins, EventStatus& status) noexcept {
     EventContextId id;
     status = Api::enter(stream, id);
     if (status != EventStatus::done) { return false; }
@@ -222,28 +224,13 @@ class EventDevice {
     slot->handle = kept_stream<Api>(stream, 0);
     Room room = room_in(context_of(*slot));
     const std::uintptr_t order = Api::order_of(stream) ^ id.part;
-    while (!room.take(*slot, order, wish.begins, is_silent(), &EventDevice::query_alone)) {
-      const bool waited =
-          wish.waits && room.wait(*slot, wish.begins, [&](Slot& oldest) { return reach(*slot, oldest); });
-      if (waited) { status = Api::enter(stream, id); }  // a capture may have begun meanwhile
-      if (waited && status == EventStatus::done) { continue; }
-      if (!waited) { counts_.add(EventCounts::kStreamFull); }
+    if (!room.take(*slot, order, begins, is_paused())) {
+      counts_.add(slot->stream == nullptr ? EventCounts::kTooManyStreams : EventCounts::kStreamFull);
       context_of(*slot).events.give(*slot);
       return false;
     }
     status = Api::record(slot->event, stream);
     return marked(*slot, status, mark) && Room::recorded(*slot);
-  }
-  /// Waits for `oldest`, a mark of the stream of `mine`, which was not being captured a moment ago. It may have come
-  /// into use again, so nothing of it but its event may be looked at.
-  bool reach(const Slot& mine, Slot& oldest) noexcept {
-    Questions questions;
-    const bool reached = begin_asking(context_of(mine), questions) == EventStatus::done &&
-                         look_once(mine, questions) == EventStatus::done &&
-                         Api::wait(oldest.event) == EventStatus::done;
-    end_questions(questions);
-    if (reached) { counts_.add(EventCounts::kWaited); }
-    return reached;
   }
   /// A free event of a context; nullptr, counted, where there is none.
   Slot* take_slot(const EventContextId& id) noexcept {
@@ -282,20 +269,18 @@ class EventDevice {
   EventStatus begin_asking(const Context& context, Questions& questions) noexcept {
     if (!questions.begun) {
       questions.begun = true;
-      if (questions.foreign) { asked_elsewhere_.store(true, std::memory_order_relaxed); }
       questions.mode = kRelaxedCaptureMode;
       if (!Api::exchange_mode(questions.mode)) { questions.mode = kUnknownMode; }
     }
     if (questions.mode == kUnknownMode) { return EventStatus::not_ready; }  // a question would harm captures of others
     if (questions.context == &context) { return EventStatus::done; }
     EventStatus status = Api::alive(context.id);
-    const bool is_visit = status == EventStatus::no_context || (questions.foreign && status == EventStatus::done);
-    if (TAKT_UNLIKELY(is_visit)) { status = visit(context, questions); }
+    if (TAKT_UNLIKELY(status == EventStatus::no_context)) { status = visit(context, questions); }
     if (status == EventStatus::done) { questions.context = &context; }
     return status;
   }
-  /// A thread of Takt's own has no context, others may have another one. Without the relaxed mode questions of a thread
-  /// that has none would end captures of others.
+  /// The calling thread has no context, or another one. Without the relaxed mode questions of a thread that has none
+  /// would end captures of others.
   EventStatus visit(const Context& context, Questions& questions) noexcept {
     questions.context = nullptr;
     if (questions.visiting) { Api::leave(); }
@@ -372,10 +357,9 @@ class EventDevice {
   }
 
   void pause() noexcept { paused_until_.store(Api::now_ns() + kPauseNs, std::memory_order_relaxed); }
-  /// Whether a mark may not ask. While a thread of Takt's own is in the driver it may have hung there, alone.
-  bool is_silent() noexcept { return asked_elsewhere_.load(std::memory_order_relaxed) || is_paused(); }
-  bool is_paused() noexcept { return Api::pauses_at_captures() && saw_capture_lately(); }
-  bool saw_capture_lately() noexcept {
+  /// Whether nothing may be asked now.
+  bool is_paused() noexcept {
+    if (!Api::pauses_at_captures()) { return false; }
     const std::uint64_t until = paused_until_.load(std::memory_order_relaxed);
     if (TAKT_LIKELY(until == 0)) { return false; }
     if (Api::now_ns() < until) { return true; }
@@ -386,7 +370,6 @@ class EventDevice {
   EventContexts<Api> contexts_;
   EventCounts counts_;
   std::atomic<std::uint64_t> paused_until_{0};
-  std::atomic<bool> asked_elsewhere_{false};  // a thread of Takt's own is in the driver
 };
 
 }  // namespace detail

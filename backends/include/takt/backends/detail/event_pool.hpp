@@ -30,7 +30,7 @@ struct EventSlot {
   void* context = nullptr;             ///< whose pool it is of
   void* handle = nullptr;              ///< of the stream that it was recorded on last, nullptr where that is not known
   StreamProgress* stream = nullptr;    ///< that it was recorded on last, nullptr where that is not followed
-  std::uint64_t number = 0;            ///< of the mark on that stream; see StreamTable where that is not followed
+  std::uint64_t number = 0;            ///< of the mark on that stream
   std::uint32_t anchor = 0;            ///< of the time line, that it is measured from; 0: it has no place there
   std::atomic<bool> finished{false};   ///< the driver has said so of this event itself
   std::atomic<std::uint32_t> uses{0};  ///< spans that begin or end here and are not resolved

@@ -52,9 +52,6 @@ struct StreamProgress {
   void refused(std::uint64_t number) noexcept {
     marks.compare_exchange_strong(number, number - 1, std::memory_order_relaxed);
   }
-  bool is_full(std::uint64_t most) const noexcept {
-    return marks.load(std::memory_order_relaxed) >= finished.load(std::memory_order_relaxed) + most;
-  }
   /// `number` has been recorded with the event of the slot `index`. \param most as of next_mark().
   void watch(std::uint64_t number, std::uint32_t index, std::uint64_t most) noexcept {
     const std::uint64_t eighth = std::max<std::uint64_t>(most / 8, 1);
@@ -83,25 +80,13 @@ struct StreamProgress {
   }
 };
 
-/// The streams of one context. Those without a place are not followed: each of their marks is asked for, and all of
-/// them have one bound together (EventSlot::number of a mark that counts there is kBeyond). Any thread.
+/// The streams of one context. Nothing is timed on those that find no place. Any thread.
 class StreamTable {
  public:
   static constexpr unsigned kPlaces = 512;
   static constexpr unsigned kTries = 16;
-  static constexpr std::uint64_t kBeyond = 1;
 
-  /// False where `most` slots are in use for streams without a place. Partner of gave_beyond().
-  bool take_beyond(std::uint64_t most) noexcept {
-    std::uint64_t now = beyond_.load(std::memory_order_relaxed);
-    do {
-      if (now >= most) { return false; }
-    } while (!beyond_.compare_exchange_weak(now, now + 1, std::memory_order_relaxed));
-    return true;
-  }
-  void gave_beyond() noexcept { beyond_.fetch_sub(1, std::memory_order_relaxed); }
-
-  /// \param stream not 0.
+  /// nullptr: there is no place for another one. \param stream not 0.
   StreamProgress* find(std::uintptr_t stream) noexcept {
     const std::uintptr_t hash = (stream >> 4U) ^ (stream >> 13U) ^ stream;
     for (unsigned attempt = 0; attempt < kTries; ++attempt) {
@@ -118,7 +103,6 @@ class StreamTable {
 
  private:
   std::array<StreamProgress, kPlaces> places_{};
-  std::atomic<std::uint64_t> beyond_{0};
 };
 
 }  // namespace detail

@@ -19,14 +19,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// What a mark wishes for on a stream that may be full (DeviceOps::mark_bounded).
-struct RoomWish {
-  bool begins;
-  bool waits;
-};
-
 /// Room on the streams of one context: how many marks may be in flight on each (most_in_flight()). Any thread; takes no
-/// lock, and waits for nothing but in wait().
+/// lock, and never waits.
 template <class Api>
 class StreamRoom {
  public:
@@ -37,15 +31,13 @@ class StreamRoom {
   StreamRoom(Pool& events, StreamTable& streams) noexcept : events_(events), streams_(streams) {}
 
   /// `slot` is about to be recorded on the stream of this order. False where as many are in flight as may be, and the
-  /// device says that the oldest has not finished.
+  /// device says that the oldest has not finished; or where there is no place for the stream (Slot::stream is nullptr).
   /// \param begins an eighth is kept for the ends of regions.
   /// \param silent the device is not to be asked.
-  /// \param query of a Slot that is out of use.
-  template <class Query>
-  bool take(Slot& slot, std::uintptr_t order, bool begins, bool silent, Query query) noexcept {
+  bool take(Slot& slot, std::uintptr_t order, bool begins, bool silent) noexcept {
     const std::uint64_t most = room(begins);
     slot.stream = streams_.find(order);
-    if (TAKT_UNLIKELY(slot.stream == nullptr)) { return take_beyond(slot, most, silent, query); }
+    if (TAKT_UNLIKELY(slot.stream == nullptr)) { return false; }
     slot.number = slot.stream->next_mark(most);
     return TAKT_LIKELY(slot.number != 0) || take_asked(slot, most, silent);
   }
@@ -68,7 +60,7 @@ class StreamRoom {
     }
   }
   void give(Slot& slot) noexcept {
-    forget(slot);
+    slot.number = 0;
     events_.give(slot);
   }
   /// Frees what has finished since it was given back; whether there was any. In RelaxedMode.
@@ -82,25 +74,13 @@ class StreamRoom {
       const EventStatus status = query(slot);
       if (status == EventStatus::done || status == EventStatus::stream_gone) {
         if (status == EventStatus::done && slot.stream != nullptr) { slot.stream->set_finished(slot.number); }
-        forget(slot);
+        slot.number = 0;
         return status == EventStatus::done ? SlotFate::finished : SlotFate::left_behind;
       }
       late[lates++] = slot.handle;
       return SlotFate::unfinished;
     });
     return freed != 0;
-  }
-  /// After take() has found no room: waits for the oldest mark that is watched. Whether take() is worth another try.
-  /// \param reach waits for a Slot&; false where it cannot.
-  template <class Reach>
-  bool wait(const Slot& slot, bool begins, Reach reach) noexcept {
-    StreamProgress* progress = slot.stream;
-    if (progress == nullptr) { return false; }
-    const StreamProgress::Watched oldest = progress->oldest_watched();
-    if (oldest.number == 0 || !progress->is_full(room(begins))) { return true; }  // others have found some meanwhile
-    if (!reach(events_.slot(oldest.index))) { return false; }
-    progress->set_finished(oldest.number);
-    return true;
   }
 
  private:
@@ -124,21 +104,6 @@ class StreamRoom {
     progress.set_finished(oldest.number);
     slot.number = progress.next_mark(most);
     return slot.number != 0;
-  }
-  template <class Query>
-  TAKT_COLD bool take_beyond(Slot& slot, std::uint64_t most, bool silent, Query query) noexcept {
-    slot.number = 0;
-    bool taken = streams_.take_beyond(most);
-    if (!taken && !silent) {
-      const RelaxedMode<Api> relaxed;
-      taken = recycle(query) && streams_.take_beyond(most);
-    }
-    if (taken) { slot.number = StreamTable::kBeyond; }
-    return taken;
-  }
-  void forget(Slot& slot) noexcept {
-    if (slot.stream == nullptr && slot.number == StreamTable::kBeyond) { streams_.gave_beyond(); }
-    slot.number = 0;
   }
 
   Pool& events_;
