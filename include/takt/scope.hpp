@@ -34,7 +34,7 @@ TAKT_BEGIN_NAMESPACE
 /// first region of a thread, the first use of a key, the first end of a Batch path, and where a region ends on another
 /// thread; allocates there, and for new places and new powers of two in durations. Scopes nest; they may also end in
 /// another order, or on another thread (a coroutine that resumed elsewhere). One thread at a time for one Scope; not in
-/// signal handlers.
+/// signal handlers. To leave a Scope by longjmp is undefined in C++, and not supported.
 class [[nodiscard]] Scope {
  public:
   /// Host time.

@@ -81,7 +81,8 @@ class Timer {
     with([&](auto& timer) noexcept { timer.add_amount(handle, detail::Amount::bytes, n); });
   }
 
-  /// Of what has resolved so far, over all threads; of a recursion, the outermost call. All zero for an unknown key.
+  /// Of what has resolved so far: every call of the key, over all threads. Where the key stands inside itself, the
+  /// total holds the time of an inner call more than once. All zero for an unknown key.
   Stats stats(const Key& key) const noexcept { return summary(key).stats(); }
   Summary summary(const Key& key) const noexcept { return books_.summary(key); }
   /// The host's time in the same regions; differs from stats() for backends that are not immediate.

@@ -55,8 +55,8 @@ void add_never_ended(const RunView& view, Conclusions& said) {
     Finding finding;
     finding.what = "never_ended";
     finding.sentence =
-        detail::format("\"{}\" was never ended, {} time{}: not timed", fit_end(printable(loss.where), 60),
-                       human_count(loss.count), loss.count == 1 ? "" : "s");
+        detail::format("\"{}\" had not ended when the next step or its thread had, {} time{}: not timed",
+                       fit_end(printable(loss.where), 60), human_count(loss.count), loss.count == 1 ? "" : "s");
     finding.where = loss.where;
     finding.evidence = {{"regions", static_cast<double>(loss.count), "regions"}};
     said.findings.push_back(std::move(finding));
@@ -64,7 +64,8 @@ void add_never_ended(const RunView& view, Conclusions& said) {
   if (further == 0) { return; }
   Finding finding;
   finding.what = "never_ended";
-  finding.sentence = detail::format("{} more keys were never ended: not timed", human_count(further));
+  finding.sentence = detail::format("{} more keys had not ended when the next step or their thread had: not timed",
+                                    human_count(further));
   finding.evidence = {{"keys", static_cast<double>(further), "keys"}};
   said.findings.push_back(std::move(finding));
 }

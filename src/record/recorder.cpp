@@ -89,6 +89,7 @@ void Recorder::record(const Event* events, unsigned count) noexcept {
   if (TAKT_UNLIKELY(tracing.load(std::memory_order_relaxed))) { trace(run, last_ticks_.own(), fold.unmatched()); }
   last_ended_ = fold.last_ended();
   last_ticks_.set(ruler_.last_ticks());
+  if (full_ && count == 1 && last_ended_ != nullptr) { give_place(static_cast<std::uint32_t>(events[0] & kCodeMask)); }
 }
 
 /// Begins a region at the time that `stamp` gives once there is room. 0 where there is none.
@@ -290,6 +291,7 @@ void Recorder::metric(std::uint64_t name, double value, const std::int64_t* step
 void Recorder::abandon_open() noexcept {
   devices_.forget_open();
   told_.forget();
+  full_ = false;
   const Change change(*this);
   tree_.abandon_open();
 }

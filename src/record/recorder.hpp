@@ -172,7 +172,7 @@ class Recorder {
   void forget_untold() noexcept { has_untold_ = false; }
   /// Says on stderr which regions were given up. Any thread.
   void tell_forgotten(const KeyTable& keys);
-  /// Gives up regions that are still open, counted as never ended. Of a thread that has ended.
+  /// Gives up regions that are still open, counted as not ended. Of a thread that has ended.
   void abandon_open() noexcept;
   /// What passed in the last `ns` is in no region that is open.
   void leave_out(std::uint64_t ns) noexcept;
@@ -205,6 +205,7 @@ class Recorder {
   Places taken_places() const noexcept;
   std::size_t free_block() noexcept;
   Region begin_between(KeyIndex key, std::uint64_t ticks) noexcept;
+  void give_place(std::uint32_t id) noexcept;
   /// Where events go on.
   Ruler& ruler() noexcept {
     ruler_.go_on(source_.own(), last_ticks_.own());
@@ -242,6 +243,8 @@ class Recorder {
   Relaxed<ClockSource> source_;
   Ruler ruler_;
   Node* last_ended_ = nullptr;
+  bool full_ = false;  // no block is free: `taken_` says which places are not
+  Places taken_{};
   Notices notices_;
   ThreadOutbox outbox_;
   Sampling sampling_;

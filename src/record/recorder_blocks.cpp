@@ -30,8 +30,13 @@ Event* Recorder::room_for(unsigned events) noexcept {
 /// left, if there is another: what a signal handler has interrupted here may still write there, and only another block
 /// tells (unfolded()).
 void Recorder::next_block() noexcept {
+  if (TAKT_UNLIKELY(full_)) { return; }
   const std::size_t block = free_block();
-  if (block == kBlocks) { return; }  // a region began in each of them and is open: begin_between()
+  if (block == kBlocks) {  // a region began in each of them and is open: begin_between()
+    full_ = true;
+    taken_ = taken_places();
+    return;
+  }
   Event* start = &arena_.event[block * kBlockEvents + kBlockFirst];
   sequence_.add(1);
   folded_.set(start);
@@ -82,23 +87,28 @@ std::size_t Recorder::free_block() noexcept {
 /// Begins a region at a place between others that are open, as no block is free; folded at once. 0: no place is,
 /// either.
 TAKT_COLD Region Recorder::begin_between(KeyIndex key, std::uint64_t ticks) noexcept {
-  const Places taken = taken_places();
-  std::size_t place = 0;
-  while (place < kBlocks * kBlockEvents &&
-         (place % kBlockEvents < kBlockFirst || (taken[place / kBlockEvents] >> (place % kBlockEvents) & 1U) != 0)) {
-    ++place;
-  }
-  if (place == kBlocks * kBlockEvents) {
+  constexpr std::uint64_t kEmpty = (std::uint64_t{1} << kBlockFirst) - 1;  // places that are not in use
+  std::size_t block = 0;
+  while (block < kBlocks && ~(taken_[block] | kEmpty) == 0) { ++block; }
+  if (block == kBlocks) {
     count_loss(LossKind::no_place, key);
     return 0;
   }
-  Event* const at = &arena_.event[place];
+  const auto place = static_cast<std::size_t>(__builtin_ctzll(~(taken_[block] | kEmpty)));
+  taken_[block] |= std::uint64_t{1} << place;
+  Event* const at = &arena_.event[block * kBlockEvents + place];
   const Change change(*this);
   put(at, begin_event(key, ticks));
   if (TAKT_UNLIKELY(tracing.load(std::memory_order_relaxed))) { trace(run_of(at, at + 1), last_ticks_.own()); }
   Fold(tree_, ruler()).add(run_of(at, at + 1));
   last_ticks_.set(ruler_.last_ticks());
   return reinterpret_cast<Region>(at);
+}
+
+/// While no block is free, places are given back one by one, as all events are folded at once.
+TAKT_COLD void Recorder::give_place(std::uint32_t id) noexcept {
+  taken_[id / kBlockEvents] &= ~(std::uint64_t{1} << (id % kBlockEvents));
+  full_ = taken_[id / kBlockEvents] != 0;
 }
 
 }  // namespace detail

@@ -69,6 +69,7 @@ TAKT_COLD void Recorder::take_notices(Event* to) noexcept {
     sequence_.add(1);
     Tree::Frame taken;
     tree_.detach(notice.id, taken);
+    full_ = false;
     notices_.remove(notice);
     sequence_.add(1);
     if (tree_.has_lost_step()) { rows_.lost(tree_.take_lost_step()); }
@@ -95,6 +96,7 @@ TAKT_COLD void Recorder::follow_clock() noexcept {
 
 /// What the last fold has found out beside values.
 TAKT_COLD void Recorder::take_news() noexcept {
+  full_ = false;
   if (tree_.has_lost_step()) { rows_.lost(tree_.take_lost_step()); }
   tree_.take_given_up([this](const Tree::Frame& frame) {
     DeviceBegin begin;

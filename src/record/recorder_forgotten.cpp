@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Regions whose end was forgotten: a line for each on stderr.
+// Regions that outlived the next step or their thread: a line for each on stderr.
 #include "record/recorder.hpp"
 
 #include "base/fault.hpp"
@@ -13,6 +13,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
+
+constexpr const char* kNotEnded = "had not ended when the next step or its thread had; is its end missing?";
 
 /// "Batch/Forward"; empty for the root.
 std::string path_text(const KeyTable& keys, const Node* node) {
@@ -26,7 +28,7 @@ void warn_never_ended(const KeyTable& keys, const Node& node) {
   const std::string place = path_text(keys, node.parent);
   const std::string name(keys.name(static_cast<KeyIndex>(node.key)));
   const std::string began = place.empty() ? "outside of any region" : "in " + place;
-  const std::string line = "\"" + name + "\" was never ended; it began " + began;
+  const std::string line = "\"" + name + "\", which began " + began + ", " + kNotEnded;
   report_fault_once(line, line);
 }
 

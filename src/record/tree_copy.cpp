@@ -81,7 +81,6 @@ TAKT_COLD void Tree::copy(const Tree& other, const State& state, bool values) no
     Node* to = make_child(parent, from->key);
     if (to == &overflow_) { break; }
     to->called.set(from->called.get());
-    to->nests.set(from->nests.get());
     if (values) { read_node(*from, *to, budget_); }
   }
   if (values) { read_node(other.overflow_, overflow_, budget_); }
@@ -94,7 +93,8 @@ TAKT_COLD void Tree::copy(const Tree& other, const State& state, bool values) no
 }
 
 TAKT_COLD void Tree::copy_frames(const Tree& other, const State& state) noexcept {
-  overlapped_ = true;  // perhaps: the next begin finds out
+  left_ = 0;
+  innermost_ = 0;
   discarded_ = false;
   const unsigned depth = state.depth <= room() || grow() || state.depth <= room() + 1 ? state.depth : room();
   Frame* const frames = this->frames();
@@ -105,7 +105,15 @@ TAKT_COLD void Tree::copy_frames(const Tree& other, const State& state) noexcept
     frame.node.set(from == &other.overflow_ || from->index >= nodes() ? &overflow_ : node(from->index));
     discarded_ = discarded_ || frame.discarded();
   };
-  for (unsigned level = 0; level < depth; ++level) { take(level, frames[level + 1]); }
+  for (unsigned level = 0; level < depth; ++level) {
+    take(level, frames[level + 1]);
+    if (frames[level + 1].has(Frame::kLeft)) {
+      ++left_;
+    } else {
+      innermost_ = level + 1;
+    }
+  }
+  overlapped_ = left_ != 0;
   set_depth(depth);
   if (state.late != 0 && late_.own() == nullptr) { late_.set(take_frames(kMaxLate)); }
   late_count_.set(late_.own() == nullptr ? 0 : state.late);
@@ -155,7 +163,6 @@ TAKT_COLD void Tree::clear_values() noexcept {
     node.host.clear();
     node.usual_key = kNotUsual;
     node.called.set(false);
-    node.nests.set(false);
     for (auto field : kNodeCounters) { (node.*field).set(0); }
     if (Summary* device = node.device.load(std::memory_order_relaxed)) { device->clear(); }
   };

@@ -145,13 +145,6 @@ Json path(const Snapshot& snapshot, std::uint32_t index) {
 /// The places in the tree of each key, in the order in which keys come.
 using PathsOfKey = std::vector<const PathStats*>;
 
-bool inside_itself(const Snapshot& snapshot, const PathStats& path) {
-  for (std::uint32_t above = path.parent; above != PathStats::kNoParent; above = snapshot.paths[above].parent) {
-    if (snapshot.paths[above].name == path.name) { return true; }
-  }
-  return false;
-}
-
 std::vector<PathsOfKey> paths_of_keys(const Snapshot& snapshot) {
   std::vector<PathsOfKey> keys;
   std::map<std::string, std::size_t> places;
@@ -164,14 +157,12 @@ std::vector<PathsOfKey> paths_of_keys(const Snapshot& snapshot) {
 }
 
 /// Added up one key at a time: all of them at once would take as much memory as what was recorded.
-Json key(const Snapshot& snapshot, const PathsOfKey& paths) {
+Json key(const PathsOfKey& paths) {
   PathStats sum;
   for (const PathStats* path : paths) {
     sum.self_ns = detail::bounded_sum(sum.self_ns, path->self_ns);
     sum.items = detail::bounded_sum(sum.items, path->items);
     sum.bytes = detail::bounded_sum(sum.bytes, path->bytes);
-    // The outermost of a recursion holds the time of the inner ones already.
-    if (inside_itself(snapshot, *path)) { continue; }
     sum.host.merge(path->host);
     sum.device.merge(path->device);
   }
@@ -328,7 +319,7 @@ bool write_json(const Snapshot& snapshot, const detail::JsonLines::Sink& take) {
   lines.member("tags", strings(snapshot.tags));
   std::uint32_t index = 0;
   lines.array("paths", snapshot.paths, [&](const PathStats&) { return path(snapshot, index++); });
-  lines.array("keys", paths_of_keys(snapshot), [&](const PathsOfKey& paths) { return key(snapshot, paths); });
+  lines.array("keys", paths_of_keys(snapshot), [&](const PathsOfKey& paths) { return key(paths); });
   lines.member("threads", threads(snapshot));
   lines.member("series", series(snapshot));
   lines.member("open", open_regions(snapshot));

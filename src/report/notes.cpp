@@ -212,7 +212,7 @@ struct Meaning {
 };
 constexpr Meaning kMeanings[] = {
     {"end_without_start", "ends without a start: ignored"},
-    {"never_ended", "regions that were never ended: not timed"},
+    {"never_ended", "regions that had not ended when the next step or their thread had: not timed"},
     {"ended_late",
      "regions that ended after they had been given up: in n and total, but not in self time and step rows"},
     {"ended_on_another_thread", "regions ended on another thread: in n and total, but not in self time and step rows"},

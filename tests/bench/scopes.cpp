@@ -62,6 +62,23 @@ void train(std::uint64_t n, const takt::Key& epoch_key, const takt::Key& batch_k
   }
 }
 
+void recurse(unsigned depth) {
+  takt::Scope s(takt::Other);
+  if (depth > 1) { recurse(depth - 1); }
+  barrier();
+}
+
+/// As many regions as may be open on a thread, in which the oldest ends first: all are left.
+void crowd(std::uint64_t n) {
+  constexpr unsigned kOpen = 3967;
+  static takt::Handle handles[kOpen];
+  static takt::Timer<takt::CpuBackend> timer = takt::Timer<takt::CpuBackend>::joined();
+  for (std::uint64_t done = 0; done < n; done += kOpen) {
+    for (takt::Handle& handle : handles) { handle = timer.start(takt::Comm); }
+    for (const takt::Handle& handle : handles) { timer.end(handle); }
+  }
+}
+
 double traced(std::uint64_t n) {
   takt::detail::tracing.store(true);
   double sum = 0;
@@ -88,6 +105,10 @@ void add_scopes(Rounds& rounds) {
   rounds.add({"scope: hot, two threads at once", 200'000, [](std::uint64_t n) { return on_two_threads(n, hot); },
               [](std::uint64_t n) { return on_two_threads(n, read_twice); }});
   rounds.add({"scope: hot, with the time line", 100'000, traced});
+  add("scope: recursion, 5 000 deep", 50'000, [](std::uint64_t n) {
+    for (std::uint64_t done = 0; done < n; done += 5000) { recurse(5000); }
+  });
+  add("handles: 3 967 open, the oldest ends first", 39'670, crowd);
   add("lap", 200'000, [](std::uint64_t n) {
     takt::Scope s(takt::IO);
     for (std::uint64_t i = 0; i < n; ++i) {

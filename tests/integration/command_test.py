@@ -107,7 +107,7 @@ class Command(rig.Case):
         # On a machine that others keep busy their processors, and steps that waited for one, stand behind it, and not IO.
         self.assertEqual((live["findings"][0]["what"], live["findings"][0]["where"]), ("never_ended", "Batch/Forward/embed"))
         self.assertGreater(len(live["findings"]), 1)
-        self.assertIn('"Batch/Forward/embed" was never ended, 1 time: not timed\n', self.takt("report", self.runs).stdout)
+        self.assertIn('"Batch/Forward/embed" had not ended when the next step or its thread had, 1 time: not timed\n', self.takt("report", self.runs).stdout)
 
     def test_killed_in_a_region_says_where(self):
         started = self.start_until_ready("hang", TAKT_PERIOD_MS=10)

@@ -28,9 +28,7 @@ class Oracle {
   static constexpr Key kNoKey = 0;
   static constexpr std::size_t kMaxDepth = 64;
   static constexpr std::size_t kMaxOpen = 3968;
-  static constexpr std::size_t kMaxBatches = 8;
   static constexpr std::size_t kMaxLate = 1024;
-  static constexpr unsigned kPatientSteps = 8;
   static constexpr std::size_t kMaxPaths = 4095;
   static constexpr std::size_t kMaxColumns = 64;
   static constexpr std::uint64_t kWarmupBatches = 10;
@@ -109,10 +107,14 @@ class Oracle {
 
   void begin(std::uint32_t id, Key key, std::uint64_t now) {
     pass(now);
-    forget_before(key);
     if (frames() >= kMaxOpen) {
       lose("overflow", key);
-      if (!has_deep()) { open_.push_back(Region{0, kNoKey, {}, true, true, now, 0}); }
+      if (!has_deep()) {
+        Region deep;
+        deep.overflow = deep.deep = true;
+        deep.begin = now;
+        push(deep);
+      }
       if (deep_.size() < kMaxDepth) {
         deep_[id] = key;
       } else {
@@ -136,7 +138,7 @@ class Oracle {
       step_begin_ = now;
       warm_ = values_[region.path].calls() < kWarmupBatches;
     }
-    open_.push_back(region);
+    push(region);
   }
 
   void end(std::uint32_t id, std::uint64_t now) {
@@ -169,9 +171,10 @@ class Oracle {
     }
     const Region region = *at;
     const bool step = is_step(region);
-    const auto above = open_.erase(at);
+    open_.erase(at);
+    lose_left_step(now);
     end_role(region, now, false);
-    outlived(region, above, step);
+    if (step) { step_ended(); }
   }
 
   /// A region of another thread, begun at `path` there, has ended here. Returns whether it has a place.
@@ -250,7 +253,10 @@ class Oracle {
     }
     Span span;
     span.path = at->path;
-    span.warmup = warm_;
+    const auto step = find(step_);
+    const bool is_around = step_open_ && step != open_.end() &&
+                           std::count(step->around.begin(), step->around.end(), std::make_pair(at->serial, true)) != 0;
+    span.warmup = warm_ && !is_around;  // then the step is lost
     span.ns = device_ns;
     span.series = series;
     span.row = series == nullptr ? 0 : series->rows.size();
@@ -333,8 +339,9 @@ class Oracle {
     bool deep = false;
     std::uint64_t begin = 0;
     std::uint64_t self = 0;
-    bool left = false;   // the Batch or Epoch that it began in has ended
-    unsigned steps = 0;  // that it has outlived, outside of any
+    bool is_left_for_a_step = false;
+    std::uint64_t serial = 0;
+    std::vector<std::pair<std::uint64_t, bool>> around;  // serials of what it began in, the outermost first; has a role
   };
   using Regions = std::list<Region>;
 
@@ -366,32 +373,9 @@ class Oracle {
 
   /// Where a region of `key` would begin now. False: in the overflow.
   bool place(Key key, Path& path) {
-    if (key == kBatch || key == kEpoch) {
-      const auto around = enclosing();
-      return around == open_.end() ? place_at({}, key, path) : !around->overflow && place_at(around->path, key, path);
-    }
-    const auto innermost = last([](const Region& region) { return !region.left; });
-    if (innermost == open_.end()) { return place_at({}, key, path); }
-    if (innermost->overflow) { return false; }
-    const Path inside = innermost->path;
-    // What has ended around those that are open begins again at its own place, but not out of a Batch or an Epoch.
-    for (Path around = inside; !around.empty() && !has_role(around); around.pop_back()) {
-      const auto is_there = [&](const Region& region) { return !region.overflow && region.path == around; };
-      if (around.back() == key && is_overlapped() && std::none_of(open_.begin(), open_.end(), is_there)) {
-        path = around;
-        return true;
-      }
-    }
-    if (!is_orphan(innermost) || known_.count(with(inside, key)) != 0) { return place_at(inside, key, path); }
-    // Not inside what may have been forgotten, where the key has a place further out.
-    const auto around =
-        last([&](const Region& region) { return !region.left && (region.overflow || !is_orphan(find(region.id))); });
-    const Path outside = around == open_.end() ? Path{} : around->path;
-    return place_at(known_.count(with(outside, key)) != 0 ? outside : inside, key, path);
-  }
-  static Path with(Path path, Key key) {
-    path.push_back(key);
-    return path;
+    const auto around = innermost();
+    if (around == open_.end()) { return place_at({}, key, path); }
+    return !around->overflow && place_at(around->path, key, path);
   }
   static bool has_role(const Path& path) { return path.back() == kBatch || path.back() == kEpoch; }
   /// Below `parent`; where that is as long as a path can be, at the innermost place in it that has the key.
@@ -406,144 +390,58 @@ class Oracle {
     }
     return false;
   }
-  template <class Is>
-  Regions::iterator last(Is is) {
+  static bool has_role(const Region& region) { return region.overflow || region.key == kBatch || region.key == kEpoch; }
+  /// Whether a region that it began in has ended. Beyond a Batch or an Epoch only ends of these count.
+  bool is_left(const Region& region) const {
+    bool inside_role = has_role(region);
+    for (auto each = region.around.rbegin(); each != region.around.rend(); ++each) {
+      const auto [serial, role] = *each;
+      const bool is_open = std::any_of(open_.begin(), open_.end(),
+                                       [serial = serial](const Region& other) { return other.serial == serial; });
+      if (!is_open && (role || !inside_role)) { return true; }
+      inside_role = inside_role || role;
+    }
+    return false;
+  }
+  /// The innermost region that is not left; end(): there is none.
+  Regions::iterator innermost() {
     for (auto at = open_.end(); at != open_.begin();) {
-      if (is(*--at)) { return at; }
+      if (!is_left(*--at)) { return at; }
     }
     return open_.end();
   }
-  /// Whether a region of `path` began before `at` and is open.
-  bool is_open_before(Regions::iterator at, const Path& path) {
-    return std::any_of(open_.begin(), at,
-                       [&](const Region& each) { return !each.overflow && !each.deep && each.path == path; });
-  }
-  bool is_overlapped() {
-    Path around;
-    for (const Region& region : open_) {
-      if (region.overflow || region.path.size() != around.size() + 1 || !begins_with(region.path, around)) {
-        return true;
-      }
-      around = region.path;
+  void push(Region region) {
+    if (const auto around = innermost(); around != open_.end()) {
+      region.around = around->around;
+      region.around.emplace_back(around->serial, has_role(*around));
     }
-    return false;
+    region.serial = ++last_serial_;
+    open_.push_back(region);
   }
-  /// Whether something that it began in, up to its Batch or Epoch, has ended.
-  bool is_orphan(Regions::iterator at) {
-    if (at->overflow) { return false; }
-    Path path = at->path;
-    while (!has_role(path)) {
-      path.pop_back();
-      if (path.empty()) { return false; }
-      while (at != open_.begin() && !(!std::prev(at)->overflow && std::prev(at)->path == path)) { --at; }
-      if (at == open_.begin()) { return true; }
-      --at;
-    }
-    return false;
-  }
-  bool is_placed(Regions::iterator at, Regions::iterator anchor) {
-    for (;;) {
-      if (at == anchor) { return true; }
-      if (at->overflow) { return !at->left; }
-      Path path = at->path;
-      path.pop_back();
-      if (path.empty()) { return true; }
-      while (at != open_.begin() && !(!std::prev(at)->overflow && std::prev(at)->path == path)) { --at; }
-      if (at == open_.begin()) { return false; }
-      --at;
-    }
-  }
-  /// What a Batch or Epoch belongs in: the innermost region around which everything is open; end(): nothing.
-  Regions::iterator enclosing() {
-    Regions::iterator anchor = step_open_ ? find(step_) : open_.end();
-    for (Path around = anchor == open_.end() ? Path{} : anchor->path; !around.empty(); around.pop_back()) {
-      if (around != anchor->path && has_role(around) && !is_open_before(anchor, around)) {
-        anchor = open_.end();
-        break;
-      }
-    }
-    return last([&](const Region& region) {
-      auto at = open_.begin();
-      while (&*at != &region) { ++at; }
-      return is_placed(at, anchor);
-    });
-  }
-
-  // What was forgotten.
-
-  void forget_before(Key key) {
-    if (open_.empty()) { return; }
-    if (key == kBatch) { return forget_before_batch(); }
-    const auto innermost = key == kEpoch ? enclosing() : last([](const Region& region) { return !region.left; });
-    if (innermost == open_.end() || innermost->overflow) { return; }
-    if (known_.count(with(innermost->path, key)) != 0) { return; }
-    const auto had_steps = [&](const Path& path) {
-      return known_.count(with(path, kBatch)) != 0 || (key != kEpoch && known_.count(with(path, kEpoch)) != 0);
-    };
-    if (key != kEpoch) {
-      if (!has_role(innermost->path) && innermost->key == key && had_steps(innermost->path)) { give_up(innermost); }
-      return;
-    }
-    auto epoch = innermost;
-    while (epoch->overflow || epoch->key != kEpoch) {
-      if (epoch == open_.begin()) { return; }
-      --epoch;
-    }
-    if (begins_with(innermost->path, epoch->path) && had_steps(epoch->path)) { give_up_from(epoch); }
-  }
-
-  void forget_before_batch() {
+  /// A Batch that outlives what it began in is no step.
+  void lose_left_step(std::uint64_t now) {
     if (!step_open_) { return; }
     const auto step = find(step_);
-    const auto around = enclosing();
-    const bool overflow = around != open_.end() && around->overflow;
-    const Path path = around == open_.end() ? Path{} : around->path;
-    const auto batches =
-        std::count_if(step, open_.end(), [](const Region& region) { return !region.overflow && region.key == kBatch; });
-    bool forgotten =
-        (!overflow && !begins_with(path, step->path)) || batches >= static_cast<std::ptrdiff_t>(kMaxBatches);
-    if (!forgotten && !overflow && known_.count(with(path, kBatch)) == 0) {
-      forgotten = true;
-      for (Path each = path; each.size() >= step->path.size(); each.pop_back()) {
-        forgotten = forgotten && values_[each].host.n != 0 && nests_.count(each) == 0;
-      }
-    }
-    if (forgotten) { give_up_from(step); }
-  }
-
-  /// A Batch or an Epoch has ended that stood before `above`.
-  void outlived(const Region& ended, Regions::iterator above, bool step) {
-    if (ended.overflow || (ended.key != kBatch && ended.key != kEpoch)) { return; }
-    std::vector<std::uint32_t> below;
-    for (auto at = open_.begin(); at != above; ++at) { below.push_back(at->id); }
-    for (auto at = above; at != open_.end(); ++at) {
-      Path path = at->path;
-      if (!at->overflow && path == ended.path) { break; }
-      while (!path.empty() && !has_role(path)) { path.pop_back(); }
-      if (at->overflow || path == ended.path) { at->left = true; }
-    }
-    for (std::size_t index = below.size(); index-- > 0;) {
-      const auto at = below[index] == 0 ? find_deep() : find(below[index]);
-      bool forgotten =
-          at->overflow ? step && at->left : at->path.size() > ended.path.size() && begins_with(at->path, ended.path);
-      if (!forgotten && !at->overflow && step && !has_role(at->path) && !at->left && is_orphan(at)) {
-        forgotten = ++at->steps >= kPatientSteps;
-      }
-      if (forgotten) { give_up(at); }
+    if (step != open_.end() && is_left(*step)) {
+      end_role(*step, now, false);
+      given_up_.push_back(0);  // so that who asks folds
     }
   }
-
-  void give_up_from(Regions::iterator outermost) {
-    const Path path = outermost->path;
-    while (outermost != std::prev(open_.end())) {
-      auto at = std::prev(open_.end());
-      while (at != outermost && !at->overflow && !(at->path.size() > path.size() && begins_with(at->path, path))) {
-        --at;
-      }
-      if (at == outermost) { break; }
-      give_up(at);
+  /// A step has ended: what was left before the one before it had is given up.
+  void step_ended() {
+    std::vector<std::uint64_t> left;
+    for (auto at = open_.rbegin(); at != open_.rend(); ++at) {
+      if (is_left(*at)) { left.push_back(at->serial); }
     }
-    give_up(outermost);
+    for (const std::uint64_t serial : left) {
+      const auto at =
+          std::find_if(open_.begin(), open_.end(), [&](const Region& each) { return each.serial == serial; });
+      if (at->is_left_for_a_step) {
+        give_up(at);
+      } else {
+        at->is_left_for_a_step = true;
+      }
+    }
   }
 
   void give_up(Regions::iterator at) {
@@ -564,7 +462,6 @@ class Oracle {
       late_.push_back(region);
       given_up_.push_back(region.id);
     }
-    end_role(region, now_, false);
   }
 
   bool end_late(std::uint32_t id, std::uint64_t now, bool here) {
@@ -574,7 +471,6 @@ class Oracle {
       late_.erase(at);
       const Key key = region.overflow ? kNoKey : region.key;
       --losses_[{"never_ended", key}];
-      if (!region.overflow) { nests_.insert(region.path); }
       if (!here) { return true; }
       lose("ended_late", key);
       Values& values = region.overflow ? overflow_ : values_[region.path];
@@ -601,15 +497,14 @@ class Oracle {
 
   void close(Regions::iterator at, std::uint64_t now) {
     const Region region = *at;
-    bool outermost = true;
-    for (auto below = open_.begin(); below != at; ++below) { outermost = outermost && !below->overflow; }
     const bool step = is_step(region);
-    const auto above = open_.erase(at);
+    open_.erase(at);
+    lose_left_step(now);
     Values& values = region.overflow ? overflow_ : values_[region.path];
     values.self += region.self;
-    if (!region.overflow || outermost) { values.host.add(now - region.begin, warm_); }
-    outlived(region, above, step);
+    values.host.add(now - region.begin, warm_);
     end_role(region, now, true);
+    if (step) { step_ended(); }
   }
 
   void end_role(const Region& region, std::uint64_t now, bool timed) {
@@ -705,7 +600,7 @@ class Oracle {
   Regions open_;
   std::list<Region> late_;  // given up, the oldest first
   std::vector<std::uint32_t> given_up_;
-  std::set<Path> nests_;
+  std::uint64_t last_serial_ = 0;
   std::map<std::uint32_t, Key>
       deep_;  // open without a frame: the ids of some are known, an end of any other is one of the rest
   std::uint64_t deeper_ = 0;

@@ -53,7 +53,6 @@ struct alignas(64) Node {
   Counter away_calls;
   std::uint64_t away_ns = 0;   ///< owning thread only
   Relaxed<bool> called;        ///< a call has ended
-  Relaxed<bool> nests;         ///< of a Batch: one that was taken for forgotten has ended
   std::uint64_t given_ns = 0;  ///< owning thread only: of its time, durations that were given; they have no self time
   // For rows; owning thread only.
   std::uint8_t column = 0;   ///< 1-based column of this path in its Batch's rows, 0: none

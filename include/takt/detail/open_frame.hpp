@@ -16,9 +16,10 @@ inline constexpr unsigned kMaxDepth = 64;  ///< keys in a path, and open regions
 /// An open region on the stack of a thread. The lowest is none, but the thread itself: what its child_ns holds is
 /// covered by regions.
 struct OpenFrame {
-  static constexpr std::uint32_t kStep = 1U << 24U;       ///< a step that it has outlived; four bits
-  static constexpr std::uint32_t kTaken = 1U << 28U;      ///< given up, and its owner knows
-  static constexpr std::uint32_t kLeft = 1U << 29U;       ///< the Batch or Epoch that it began in has ended
+  static constexpr std::uint32_t kStep = 1U << 24U;   ///< a step has ended since something around it did
+  static constexpr std::uint32_t kTaken = 1U << 28U;  ///< given up, and its owner knows
+  static constexpr std::uint32_t kLeft = 1U
+                                         << 29U;  ///< it has outlived what it began in: nothing begins in it any more
   static constexpr std::uint32_t kRole = 1U << 30U;       ///< its end means more than its time
   static constexpr std::uint32_t kDiscarded = 1U << 31U;  ///< its length would be wrong; count it only
   static constexpr std::uint32_t kTooDeep = kStep - 1;    ///< the id of the frame that stands for all without room
@@ -28,6 +29,8 @@ struct OpenFrame {
   Counter child_ns;  ///< covered by regions that were above this one
   /// The region's id, and flags, so that one comparison tells that an end is in order and nothing special.
   Relaxed<std::uint32_t> id_flags;
+  /// While there are frames with kLeft, of those without: the frame that it began in (Tree::innermost_now).
+  Relaxed<std::uint32_t> outer;
 
   std::uint32_t id() const noexcept { return id_flags.get() & (kStep - 1); }
   bool discarded() const noexcept { return has(kDiscarded); }

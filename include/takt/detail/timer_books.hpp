@@ -106,7 +106,7 @@ class TimerBooks {
       finish(*thread, node, ns, {}, {});
     } else {
       TimedKey* timed = node == thread->tree.overflow() ? nullptr : thread->key_of(node->key);
-      if (!thread->results.keep(backend_, {0, 0, timed, ns, true, is_outermost(*node)}, lost_)) {
+      if (!thread->results.keep(backend_, {0, 0, timed, ns, true}, lost_)) {
         lose(*thread, LossKind::device_skipped, node->key);
       }
       thread->results.poll_in_passing(backend_, lost_);
@@ -139,8 +139,7 @@ class TimerBooks {
     threads_.each([&](const Thread& thread) {
       for (std::uint32_t index = 0; index < thread.tree.nodes(); ++index) {
         const Node* node = thread.tree.node(index);
-        if (node->key != key.hash() || !is_outermost(*node)) { continue; }
-        merge_whole(node->version, node->host, sum);
+        if (node->key == key.hash()) { merge_whole(node->version, node->host, sum); }
       }
     });
     return sum;
@@ -337,25 +336,17 @@ class TimerBooks {
   /// readings.
   void finish(Thread& thread, const Node* node, std::uint64_t length, const Reading& begin,
               const Reading& end) noexcept {
-    const bool outermost = is_outermost(*node);
     TimedKey* key = node == thread.tree.overflow() ? nullptr : thread.key_of(node->key);
     if constexpr (B::immediate) {
-      if (key != nullptr && outermost) { key->add(length, false); }
+      if (key != nullptr) { key->add(length, false); }
     } else {
-      if (!begin.taken || !end.taken ||
-          !thread.results.keep(backend_, {begin.mark, end.mark, key, 0, false, outermost}, lost_)) {
+      if (!begin.taken || !end.taken || !thread.results.keep(backend_, {begin.mark, end.mark, key, 0, false}, lost_)) {
         lose(thread, LossKind::device_skipped, node->key);
         drop(begin);
         drop(end);
       }
       thread.results.poll_in_passing(backend_, lost_);
     }
-  }
-  static bool is_outermost(const Node& node) noexcept {
-    for (const Node* above = node.parent; above != nullptr; above = above->parent) {
-      if (above->key == node.key && above->parent != nullptr) { return false; }
-    }
-    return true;
   }
   void lose(Thread& thread, LossKind kind, std::uint64_t key) noexcept {
     next_position(thread);

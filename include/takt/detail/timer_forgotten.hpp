@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// How a Timer with books of its own says which ends were forgotten. It needs no library for that, but where there is
-// one, its ErrorHandler hears of it.
+// How a Timer with books of its own says which regions outlived the next step. It needs no library for that, but where
+// there is one, its ErrorHandler hears of it.
 
 #include <takt/detail/size.hpp>
 #include <takt/detail/timer_thread.hpp>
@@ -41,9 +41,10 @@ class ForgottenLine {
   ForgottenLine(const TimerThread& thread, const Node& node) noexcept {
     add("takt: \"");
     add_name(thread, node);
-    add("\" was never ended; it began ");
+    add("\", which began ");
     add(node.parent == nullptr || node.parent->parent == nullptr ? "outside of any region" : "in ");
     add_path(thread, node.parent);
+    add(", had not ended when the next step or its thread had; is its end missing?");
   }
   void tell() noexcept {
     if (report_forgotten != nullptr) {

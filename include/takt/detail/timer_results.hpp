@@ -28,7 +28,6 @@ class TimerResults {
     TimedKey* key = nullptr;  // nullptr: settled
     std::uint64_t ready_ns = 0;
     bool ready = false;
-    bool outermost = true;
   };
 
   /// Owner: takes over the marks of `span`. False, and nothing done, where there is no room or no key.
@@ -103,7 +102,7 @@ bool TimerResults::settle(B& backend, Span& span, QuestionsOf<B>& questions,
     if (!span.ready) { result = backend.elapsed(span.begin, span.end); }
   }
   if (result.state == Elapsed::State::pending) { return false; }
-  if (result.state == Elapsed::State::ready && span.outermost) {
+  if (result.state == Elapsed::State::ready) {
     span.key->add(static_cast<std::uint64_t>(result.ns < 0 ? 0 : result.ns), true);
   } else if (result.state == Elapsed::State::failed) {
     lost.fetch_add(1, std::memory_order_relaxed);

@@ -27,10 +27,8 @@ namespace detail {
 class Tree {
  public:
   static constexpr unsigned kMaxDepth = detail::kMaxDepth;
-  static constexpr unsigned kMaxOpen = 3968;    ///< open regions: as many as an arena has places
-  static constexpr unsigned kMaxLate = 1024;    ///< regions given up that may still end
-  static constexpr unsigned kMaxBatches = 8;    ///< Batches open inside each other
-  static constexpr unsigned kPatientSteps = 8;  ///< how long a region outside of steps may outlive what it began in
+  static constexpr unsigned kMaxOpen = 3968;  ///< open regions: as many as an arena has places
+  static constexpr unsigned kMaxLate = 1024;  ///< regions given up that may still end
   static constexpr std::uint32_t kMaxNodes = 4096;
 
   using Frame = OpenFrame;
@@ -52,8 +50,8 @@ class Tree {
   Tree(const Tree&) = delete;
   Tree& operator=(const Tree&) = delete;
 
-  /// Opens a region of `key` inside the innermost open one. `id` must differ from those of all open regions, and be
-  /// below Frame::kTooDeep.
+  /// Opens a region of `key` inside the innermost one that has not outlived what it began in. `id` must differ from
+  /// those of all open regions, and be below Frame::kTooDeep.
   TAKT_ALWAYS_INLINE void begin(TreeKey key, std::uint32_t id, std::uint64_t ns) noexcept {
     Frame* const top = top_.own();
     Node* node = usual_child(top->node.own(), key);
@@ -115,9 +113,9 @@ class Tree {
     Node* usual = usual_child(parent, key);
     return usual != nullptr ? usual : find_child(parent, key);
   }
-  /// The node of a region of `key` that would begin now: below the innermost open one, unless regions have ended around
-  /// those that are open (place_overlapped).
-  Node* place_for(TreeKey key) noexcept { return overlapped_ ? place_overlapped(key) : below(innermost(), key); }
+  /// The node of a region of `key` that would begin now: below the innermost one that has not outlived what it began
+  /// in.
+  Node* place_for(TreeKey key) noexcept { return below(frames()[innermost_now()].node.own(), key); }
   Summary* device_of(Node* node) noexcept;
 
   void count(LossKind what, TreeKey key, std::uint64_t times = 1) noexcept { losses_.add(what, key, times); }
@@ -258,13 +256,11 @@ class Tree {
   }
 
   void fold_special(Node* node, std::uint64_t length, std::uint64_t inner) noexcept;
-  void fold_self(Node* node, std::uint64_t self) noexcept;
   void begin_unusual(TreeKey key, std::uint32_t id, std::uint64_t ns) noexcept;
   void begin_odd(TreeKey key, std::uint32_t id, std::uint64_t ns) noexcept;
   bool begin_usual_step(TreeKey key, std::uint32_t id, std::uint64_t ns) noexcept;
   void begin_too_deep(TreeKey key, std::uint32_t id, std::uint64_t ns) noexcept;
   unsigned too_deep_frame() const noexcept;
-  bool inside_overflow(unsigned at) const noexcept;
   Node* end_unusual(std::uint32_t id, std::uint64_t ns, std::uint64_t position) noexcept;
   Node* end_odd(std::uint32_t id, std::uint64_t ns, std::uint64_t position) noexcept;
   Node* end_usual_step(std::uint32_t id, std::uint64_t ns, std::uint64_t position) noexcept;
@@ -277,35 +273,35 @@ class Tree {
   bool grow() noexcept;
   unsigned room() const noexcept { return static_cast<unsigned>(limit_ - frames()); }
   Frame* frames() const noexcept { return base_.own(); }
-  // What was forgotten: tree_forgotten.hpp.
-  void look_for_forgotten(TreeKey key) noexcept;
-  void look_before_batch() noexcept;
-  void look_before_epoch() noexcept;
-  void role_ended(const Node* node, unsigned at, bool step) noexcept;
-  void give_up_from(unsigned at) noexcept;
+  // Regions that outlive what they began in: tree_forgotten.hpp.
+  void begun_in(unsigned around) noexcept {
+    top_.own()->outer.set(around);
+    innermost_ = depth();
+  }
+  void outlive(unsigned at) noexcept;
+  void outlive_step() noexcept;
   void give_up(unsigned at) noexcept;
   void keep_late(const Frame& frame) noexcept;
   bool take_late(std::uint32_t id, Frame& taken) noexcept;
   void came_late(Node* node) noexcept;
-  unsigned step_frame() const noexcept;
-  unsigned innermost_now() const noexcept;
-  unsigned enclosing() const noexcept;
-  unsigned open_below(unsigned at, const Node* node) const noexcept;
-  bool is_placed(unsigned at, unsigned anchor) const noexcept;
-  bool is_orphan(unsigned at) const noexcept;
-  static bool is_inside(const Node* node, const Node* around) noexcept;
+  /// The frame of the innermost region that has not outlived what it began in; a Batch or an Epoch outlives only others
+  /// of these.
+  unsigned innermost_now() const noexcept {
+    if (TAKT_LIKELY(!overlapped_)) { return depth(); }
+    unsigned at = innermost_;
+    while (at > depth()) { at = frames()[at].outer.own(); }  // it has ended, and those around it may have
+    return at;
+  }
   void find_discarded() noexcept;
+  unsigned level_of(std::uint32_t id) const noexcept;
   void remove_frame(unsigned at) noexcept;
   void open_role(Frame& frame, TreeKey key, std::uint64_t ns) noexcept;
   void close_role(Node* node, std::uint32_t id, std::uint64_t ns, bool timed) noexcept;
-  Node* place_overlapped(TreeKey key) noexcept;
   Node* below(Node* parent, TreeKey key) noexcept {
     Node* const node = child(parent, key);
     return TAKT_LIKELY(node != &overflow_ || parent == &overflow_) ? node : repeated(parent, key);
   }
   Node* repeated(Node* parent, TreeKey key) noexcept;
-  bool still_overlapped() const noexcept;
-  bool is_open_at(const Node* node) const noexcept;
   Node* find_child(Node* parent, TreeKey key) noexcept;
   Node* look_up(const Node* parent, TreeKey key) const noexcept { return table_.find(parent, key); }
   Node* make_child(Node* parent, TreeKey key) noexcept;
@@ -327,9 +323,11 @@ class Tree {
   bool special_ = false;  // warm_ || replaying_: one test on the way of every call
   Relaxed<bool> warm_;
   bool replaying_ = false;
-  bool overlapped_ = false;  // a region may have ended around one that is open
+  bool overlapped_ = false;  // left_ != 0
   bool discarded_ = false;   // an open region is not to be timed
   bool news_ = false;        // see has_news()
+  unsigned left_ = 0;        // frames with kLeft
+  unsigned innermost_ = 0;   // while overlapped_: see innermost_now()
   Step step_;
   Relaxed<std::uint32_t> step_id_;  // of the open step, 0: none
   Node* lost_step_ = nullptr;

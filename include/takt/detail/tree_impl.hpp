@@ -30,13 +30,6 @@ TAKT_COLD inline void Tree::fold_special(Node* node, std::uint64_t length, std::
   if (node->role == Role::plain) { node->usual_key = node->key; }
 }
 
-TAKT_COLD inline void Tree::fold_self(Node* node, std::uint64_t self) noexcept {
-  if (replaying_ && node->version.get() / 2 > position_) { return; }
-  node->begin_write(position_);
-  node->inner_ns.add(0 - self);  // sums wrap as they should
-  node->end_write(position_);
-}
-
 /// Begins a step as most do: outermost, beyond warm-up, at a place where one was before, and no open region overlaps
 /// another. Then there is no more to do: warm_ is false while no step is open. Else does nothing and returns false.
 TAKT_ALWAYS_INLINE bool Tree::begin_usual_step(TreeKey key, std::uint32_t id, std::uint64_t ns) noexcept {
@@ -77,17 +70,15 @@ TAKT_NOINLINE inline Node* Tree::end_unusual(std::uint32_t id, std::uint64_t ns,
 }
 
 TAKT_COLD inline void Tree::begin_odd(TreeKey key, std::uint32_t id, std::uint64_t ns) noexcept {
-  // Only where one may have been: a step in a step, a region in one of its key, or others that outlived something.
-  const bool odd =
-      key == batch_key_ ? step_id_.own() != 0 : overlapped_ || key == epoch_key_ || innermost()->key == key;
-  if (TAKT_UNLIKELY(odd)) { look_for_forgotten(key); }
   if (TAKT_UNLIKELY(top_.own() >= limit_) && !grow()) {
     begin_too_deep(key, id, ns);
     return;
   }
-  Node* node = place_for(key);
+  const unsigned around = innermost_now();
+  Node* const node = below(frames()[around].node.own(), key);
   Frame* const top = top_.own();
   open(top + 1, node, id, ns);
+  if (overlapped_) { begun_in(around); }
   if (node->role != Role::plain) { open_role(top[1], key, ns); }
 }
 
@@ -128,7 +119,9 @@ TAKT_COLD inline void Tree::begin_too_deep(TreeKey key, std::uint32_t id, std::u
   frame.begin_ns.set(ns);
   frame.child_ns.set(0);
   frame.id_flags.set(Frame::kTooDeep | Frame::kRole);
+  const unsigned around = innermost_now();
   set_depth(depth);
+  if (overlapped_) { begun_in(around); }
 }
 
 inline unsigned Tree::too_deep_frame() const noexcept {
@@ -139,13 +132,21 @@ inline unsigned Tree::too_deep_frame() const noexcept {
 
 TAKT_COLD inline Node* Tree::end_odd(std::uint32_t id, std::uint64_t ns, std::uint64_t position) noexcept {
   position_ = position;
-  for (unsigned at = depth(); at > 0; --at) {
-    if (frames()[at].id() == id) { return close(at, ns); }
-  }
+  if (const unsigned at = level_of(id)) { return close(at, ns); }
   if (Node* const node = end_late(id, ns)) { return node; }
   if (!deep_.remove(id)) { return nullptr; }
   if (deep_.count.own() == 0) { close(too_deep_frame(), ns); }
   return &overflow_;
+}
+
+/// Where the region of this id stands, 0: it is not open. Ends come in the order of the begins, or in the opposite one.
+TAKT_COLD inline unsigned Tree::level_of(std::uint32_t id) const noexcept {
+  const unsigned depth = this->depth();
+  for (unsigned passed = 0; 2 * passed < depth; ++passed) {
+    if (frames()[depth - passed].id() == id) { return depth - passed; }
+    if (frames()[passed + 1].id() == id) { return passed + 1; }
+  }
+  return 0;
 }
 
 /// Ends any open region.
@@ -163,14 +164,10 @@ TAKT_COLD inline Node* Tree::close(unsigned at, std::uint64_t ns) noexcept {
     find_discarded();
   } else {
     frames()[at - 1].child_ns.add(own);
-    if (node == &overflow_ && inside_overflow(at)) {
-      fold_self(node, self);
-    } else {
-      fold(node, ns - begin, ns - begin - self, position_);
-    }
+    fold(node, ns - begin, ns - begin - self, position_);
   }
   close_role(node, frame.id(), ns, !frame.discarded());
-  if (TAKT_UNLIKELY(overlapped_) && frame.has(Frame::kRole)) { role_ended(node, at, step); }
+  if (TAKT_UNLIKELY(overlapped_) && step) { outlive_step(); }
   return node;
 }
 
@@ -182,22 +179,16 @@ TAKT_COLD inline void Tree::find_discarded() noexcept {
   }
 }
 
-/// Like a recursion, the overflow counts its outermost call.
-TAKT_COLD inline bool Tree::inside_overflow(unsigned at) const noexcept {
-  while (--at > 0) {
-    if (frames()[at].node.own() == &overflow_) { return true; }
-  }
-  return false;
-}
-
 inline void Tree::remove_frame(unsigned at) noexcept {
   const unsigned depth = this->depth();
-  for (unsigned above = at + 1; above <= depth; ++above) { frames()[above - 1] = frames()[above]; }
-  set_depth(depth - 1);
-  if (at < depth && !overlapped_) {
-    overlapped_ = true;
-    set_special();
+  if (overlapped_ || at < depth) { outlive(at); }
+  for (unsigned above = at + 1; above <= depth; ++above) {
+    Frame& moved = frames()[above - 1];
+    moved = frames()[above];
+    const unsigned outer = moved.outer.own();
+    if (outer > at) { moved.outer.set(outer - 1); }
   }
+  set_depth(depth - 1);
 }
 
 TAKT_COLD inline void Tree::open_role(Frame& frame, TreeKey key, std::uint64_t ns) noexcept {
@@ -232,15 +223,14 @@ TAKT_COLD inline void Tree::close_role(Node* node, std::uint32_t id, std::uint64
 }
 
 TAKT_COLD inline bool Tree::detach(std::uint32_t id, Frame& taken) noexcept {
-  for (unsigned at = depth(); at > 0; --at) {
-    if (frames()[at].id() != id) { continue; }
+  if (const unsigned at = level_of(id)) {
     taken = frames()[at];
     remove_frame(at);
     find_discarded();
     frames()[at - 1].child_ns.add(taken.child_ns.own());
     const bool step = step_id_.own() == id;
     close_role(taken.node.own(), taken.id(), taken.begin_ns.own(), false);
-    if (overlapped_ && taken.has(Frame::kRole)) { role_ended(taken.node.own(), at, step); }
+    if (overlapped_ && step) { outlive_step(); }
     return true;
   }
   if (take_late(id, taken)) {
@@ -266,9 +256,7 @@ TAKT_COLD inline void Tree::discard_open() noexcept {
 }
 
 TAKT_COLD inline const Tree::Frame* Tree::find(std::uint32_t id) const noexcept {
-  for (unsigned at = depth(); at > 0; --at) {
-    if (frames()[at].id() == id) { return &frames()[at]; }
-  }
+  if (const unsigned at = level_of(id)) { return &frames()[at]; }
   for (unsigned index = late(); index-- > 0;) {
     if (late_frame(index).id() == id) { return &late_frame(index); }
   }
@@ -316,21 +304,6 @@ TAKT_COLD inline Node* Tree::add_here(TreeKey key, std::uint64_t length) noexcep
   fold(node, length, length, position_);
   node->given_ns = bounded_sum(node->given_ns, length);
   return node;
-}
-
-/// Whether an open region is not right inside the one below it on the stack.
-TAKT_COLD inline bool Tree::still_overlapped() const noexcept {
-  for (unsigned at = depth(); at > 0; --at) {
-    if (frames()[at].node.own()->parent != frames()[at - 1].node.own()) { return true; }
-  }
-  return false;
-}
-
-TAKT_COLD inline bool Tree::is_open_at(const Node* node) const noexcept {
-  for (unsigned at = depth(); at > 0; --at) {
-    if (frames()[at].node.own() == node) { return true; }
-  }
-  return false;
 }
 
 }  // namespace detail

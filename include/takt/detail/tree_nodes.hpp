@@ -33,7 +33,7 @@ TAKT_COLD inline Node* Tree::make_child(Node* parent, TreeKey key) noexcept {
   if (index >= (last_is_mine ? kMaxNodes : kMaxNodes - 1) || !table_.reserve(index + 1, budget_)) { return &overflow_; }
   unsigned depth = 1;
   for (const Node* above = parent; above != &root_; above = above->parent) { ++depth; }
-  if (depth > kMaxDepth) { return &overflow_; }  // Batches that overlap in turn make a path without end
+  if (depth > kMaxDepth) { return &overflow_; }
   Chunk* chunk = chunks_[index / kChunk].load(std::memory_order_relaxed);
   if (chunk == nullptr) { chunk = allocate<Chunk>(budget_); }
   Node* node = chunk == nullptr ? nullptr : allocate<Node>(budget_);
@@ -72,6 +72,8 @@ TAKT_COLD inline void Tree::clear_shape() noexcept {
   deep_.known.set(0);
   late_count_.set(0);
   table_.clear();
+  left_ = 0;
+  overlapped_ = false;
   set_depth(0);
 }
 

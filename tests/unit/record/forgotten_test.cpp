@@ -1,13 +1,15 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Ends that do not come, as a Tree sees them: docs/decisions/0022-forgotten-ends.md.
+// Ends that do not come, as a Tree sees them: docs/decisions/0049-the-innermost-one.md.
 #include <takt/detail/tree.hpp>
 
 #include "support/catch.hpp"
+#include "support/random.hpp"
 
 #include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -89,78 +91,58 @@ TEST_CASE_METHOD(ForgottenTest, "Forgotten: one inner region costs itself alone,
   REQUIRE(tree.node(2)->never_ended.get() == 1);
 }
 
-TEST_CASE_METHOD(ForgottenTest,
-                 "Forgotten: in the first step, what follows in it stands inside, and the next step is whole") {
+TEST_CASE_METHOD(ForgottenTest, "Forgotten: in the first step it is the same") {
   step(Miss::embed);
   for (int count = 0; count < 9; ++count) { step(); }
-  REQUIRE(paths() == "/2=10 /2/10=10 /2/10/11=9 /2/10/11/12=1 /2/12=9 ");
+  REQUIRE(paths() == "/2=10 /2/10=10 /2/10/11=9 /2/12=10 ");
   REQUIRE(tree.depth() == 0);
 }
 
-TEST_CASE_METHOD(ForgottenTest, "Forgotten: at every step, of every kind, the series of steps stays one") {
+TEST_CASE_METHOD(ForgottenTest, "Forgotten: at every step, the series of steps stays one") {
   for (int count = 0; count < 3; ++count) { step(); }
   SECTION("the innermost region") {
     for (int count = 0; count < 5000; ++count) { step(Miss::embed); }
     REQUIRE(paths() == "/2=5003 /2/10=5003 /2/10/11=3 /2/12=5003 ");
-    REQUIRE(steps == 5003);
   }
   SECTION("one that others are in") {
     for (int count = 0; count < 5000; ++count) { step(Miss::forward); }
     REQUIRE(find_batches() == 1);
-    REQUIRE(steps == 5003);
     REQUIRE(tree.nodes() < 8);
   }
-  SECTION("the Batch itself") {
-    for (int count = 0; count < 5000; ++count) { step(Miss::batch); }
-    step();
-    REQUIRE(find_batches() == 1);
-    REQUIRE(steps == 4);
-  }
-  SECTION("all of them, as a longjmp does") {
-    for (int count = 0; count < 5000; ++count) { step(Miss::all); }
-    step();
-    REQUIRE(find_batches() == 1);
-    REQUIRE(steps == 4);
-  }
+  REQUIRE(steps == 5003);
   REQUIRE(count_of(LossKind::overflow) == 0);
   REQUIRE(tree.depth() <= 3);
   REQUIRE(count_of(LossKind::never_ended) >= 4998);
 }
 
-TEST_CASE_METHOD(ForgottenTest, "Forgotten: after a single Batch or a single jump, the next step begins anew") {
-  for (int count = 0; count < 12; ++count) { step(); }
-  step(GENERATE(Miss::batch, Miss::all));
-  REQUIRE(tree.has_lost_step() == false);
-  const std::uint32_t batch = begin(kBatchKey);
-  REQUIRE(tree.has_lost_step());
-  REQUIRE(tree.depth() == 1);
-  REQUIRE(tree.step().open);
-  end(batch);
-  REQUIRE(steps == 13);
-  REQUIRE(find_batches() == 1);
-}
-
-TEST_CASE_METHOD(ForgottenTest, "Forgotten: without a step before it, Batches pile up to eight and no further") {
-  for (int count = 0; count < 1000; ++count) { begin(kBatchKey); }
-  REQUIRE(tree.depth() <= 8);
-  REQUIRE(tree.nodes() <= 8);
-  REQUIRE(count_of(LossKind::overflow) == 0);
-  REQUIRE(count_of(LossKind::never_ended) >= 992);
-}
-
-TEST_CASE_METHOD(ForgottenTest, "Forgotten: between steps, the region is recognised when it begins again") {
-  for (int count = 0; count < 20; ++count) {
-    const std::uint32_t io = begin(kIO);
-    if (count != 10) { end(io); }
+TEST_CASE_METHOD(ForgottenTest, "Forgotten: a Batch holds what begins until what it began in ends, as nothing tells") {
+  std::uint64_t lost = 0;
+  for (int epoch = 0; epoch < 5; ++epoch) {
+    const std::uint32_t id = begin(kEpochKey);
     step();
+    step(epoch == 1 ? Miss::batch : epoch == 2 ? Miss::all : Miss::nothing);
+    step();
+    region(kValidation);
+    end(id);
+    lost += tree.has_lost_step() ? 1 : 0;
+    tree.take_lost_step();
   }
-  REQUIRE(tree.depth() == 0);
-  REQUIRE(steps == 20);
-  REQUIRE(count_of(LossKind::never_ended) == 1);
-  REQUIRE(paths() == "/13=19 /2=19 /2/10=19 /2/10/11=19 /2/12=19 /13/2=1 /13/2/10=1 /13/2/10/11=1 /13/2/12=1 ");
+  REQUIRE(lost == 2);
+  REQUIRE(steps == 3 * 3 + 2 * 1);
+  REQUIRE(tree.depth() == 0);  // given up after two more steps
+  REQUIRE(count_of(LossKind::never_ended) == 4);
 }
 
-TEST_CASE_METHOD(ForgottenTest, "Forgotten: inside a region between steps, no Batch begins in it") {
+TEST_CASE_METHOD(ForgottenTest, "Forgotten: what began outside of any region may go on, and holds what begins") {
+  const std::uint32_t train = begin(kIO);
+  for (int count = 0; count < 100; ++count) { step(); }
+  REQUIRE(tree.losses().size() == 0);
+  REQUIRE(paths() == "/13=0 /13/2=100 /13/2/10=100 /13/2/10/11=100 /13/2/12=100 ");
+  REQUIRE(end(train));
+}
+
+TEST_CASE_METHOD(ForgottenTest,
+                 "Forgotten: outside of steps, what outlived the region it began in is given up after two steps") {
   for (int count = 0; count < 40; ++count) {
     const std::uint32_t io = begin(kIO);
     const std::uint32_t embed = begin(kEmbed);
@@ -173,21 +155,65 @@ TEST_CASE_METHOD(ForgottenTest, "Forgotten: inside a region between steps, no Ba
   REQUIRE(count_of(LossKind::never_ended) == 1);
 }
 
-TEST_CASE_METHOD(ForgottenTest, "Forgotten: an Epoch, and what its last step left open") {
-  std::uint64_t forgotten = 0;
-  for (int epoch = 0; epoch < 5; ++epoch) {
-    const std::uint32_t id = begin(kEpochKey);
-    step();
-    step();
-    step(epoch == 1 ? Miss::embed : epoch == 2 ? Miss::batch : Miss::nothing);
-    region(kValidation);
-    if (epoch != 3) { end(id); }
-    forgotten = count_of(LossKind::never_ended);
+TEST_CASE_METHOD(ForgottenTest, "Forgotten: nothing that ends in order ever is, whatever its key") {
+  // An evaluation inside a step, Epochs inside Epochs, keys inside themselves.
+  for (int count = 0; count < 60; ++count) {
+    const std::uint32_t epoch = begin(kEpochKey);
+    const std::uint32_t inner = begin(kEpochKey);
+    const std::uint32_t batch = begin(kBatchKey);
+    const std::uint32_t forward = begin(kForward);
+    if (count % 20 == 19) {
+      for (int evaluation = 0; evaluation < 4; ++evaluation) { step(); }
+      region(kForward);
+    }
+    REQUIRE(end(forward));
+    REQUIRE(end(batch));
+    REQUIRE(end(inner));
+    REQUIRE(end(epoch));
   }
-  REQUIRE(forgotten == 3);
-  REQUIRE(find_batches() == 1);
-  REQUIRE(steps == 14);
+  REQUIRE(tree.losses().size() == 0);
+  REQUIRE(steps == 60);
   REQUIRE(tree.depth() == 0);
+  REQUIRE(paths() ==
+          "/1=60 /1/1=60 /1/1/2=60 /1/1/2/10=60 /1/1/2/10/2=12 /1/1/2/10/2/10=12 /1/1/2/10/2/10/11=12 "
+          "/1/1/2/10/2/12=12 /1/1/2/10/10=3 ");
+}
+
+TEST_CASE_METHOD(ForgottenTest, "Forgotten: of properly nested regions each is below the innermost one that is open") {
+  for (const std::uint64_t keys : {1, 2, 3, 4, 5, 6, 7}) {
+    Tree nested{kEpochKey, kBatchKey};
+    takt_test::Random random(keys);
+    struct Open {
+      std::uint32_t id;
+      std::string path;
+      unsigned batches;  // among its path's keys
+    };
+    std::vector<Open> open = {{0, "", 0}};
+    std::map<std::string, std::uint64_t> calls;
+    for (std::uint32_t operation = 1; operation <= 12'000; ++operation) {
+      if (open.size() < 2 || (open.size() < 5 && random.chance(50))) {
+        const TreeKey key = kEpochKey + random.below(keys);
+        nested.begin(key, operation, operation);
+        open.push_back({operation, open.back().path + "/" + std::to_string(key),
+                        open.back().batches + (key == kBatchKey ? 1 : 0)});
+      } else {
+        const Open ended = open.back();
+        open.pop_back();
+        REQUIRE(nested.end(ended.id, operation, operation) != nullptr);
+        ++calls[ended.path];
+        REQUIRE(nested.step().open == (open.back().batches != 0));
+        if (ended.batches == 1 && open.back().batches == 0) { REQUIRE(nested.step().end_ns == operation); }
+      }
+    }
+    REQUIRE(nested.losses().size() == 0);
+    for (std::uint32_t index = 0; index < nested.nodes(); ++index) {
+      std::string path;
+      for (const Node* node = nested.node(index); node->parent != nullptr; node = node->parent) {
+        path = "/" + std::to_string(node->key) + path;
+      }
+      REQUIRE(nested.node(index)->host.n() == calls[path]);
+    }
+  }
 }
 
 TEST_CASE_METHOD(ForgottenTest, "Forgotten: a region that spans the end of its step keeps all its time") {
@@ -228,30 +254,6 @@ TEST_CASE_METHOD(ForgottenTest,
   REQUIRE(node->self_ns() == 0);
   REQUIRE(node->never_ended.get() == 0);
   REQUIRE(!end(io));
-}
-
-TEST_CASE_METHOD(ForgottenTest,
-                 "Forgotten: steps inside a step are learned, and begun by a new region are not taken for it") {
-  for (int count = 0; count < 12; ++count) { step(); }
-  SECTION("in a region of their own") {
-    const std::uint32_t batch = begin(kBatchKey);
-    const std::uint32_t validation = begin(kValidation);
-    step();
-    end(validation);
-    REQUIRE(end(batch));
-    REQUIRE(tree.losses().size() == 0);
-  }
-  SECTION("without one: the first time costs that step") {
-    for (int round = 0; round < 3; ++round) {
-      const std::uint32_t batch = begin(kBatchKey);
-      for (int inner = 0; inner < 3; ++inner) { end(begin(kBatchKey)); }
-      REQUIRE(end(batch));
-    }
-    REQUIRE(count_of(LossKind::never_ended) == 0);
-    REQUIRE(count_of(LossKind::ended_late) == 1);
-    REQUIRE(find_batches() == 2);
-  }
-  REQUIRE(tree.depth() == 0);
 }
 
 TEST_CASE_METHOD(ForgottenTest, "Forgotten: of those that may still end, the oldest beyond 1 024 are let go") {

@@ -131,7 +131,8 @@ TEST_CASE("Timer: Batches of its own have no warm-up, on no backend") {
   REQUIRE(manual.host_summary(takt::Batch).warmup_n() == 0);
 }
 
-TEMPLATE_TEST_CASE("Timer: of a recursion the outermost call counts", "", ManualBackend, HostBackend) {
+TEMPLATE_TEST_CASE("Timer: every call of a recursion counts, also inside one that never ends", "", ManualBackend,
+                   HostBackend) {
   ManualClock clock;
   std::atomic<std::uint64_t> ns{0};
   const auto make = [&] {
@@ -156,11 +157,21 @@ TEMPLATE_TEST_CASE("Timer: of a recursion the outermost call counts", "", Manual
   pass(100);
   timer.end(A);
   timer.complete(milliseconds(0));
-  REQUIRE(timer.stats(A).n == 1);
-  REQUIRE(timer.stats(A).total_ns == 111);
+  REQUIRE(timer.stats(A).n == 2);
+  REQUIRE(timer.stats(A).total_ns == 121);
   REQUIRE(timer.stats(B).total_ns == 10);
-  REQUIRE(list(timer.times(A)) == std::vector<std::int64_t>{111});
-  REQUIRE(timer.host_summary(A).total_ns() == 111);
+  REQUIRE(list(timer.times(A)) == std::vector<std::int64_t>{10, 111});
+  REQUIRE(timer.host_summary(A).total_ns() == 121);
+  timer.start(B);
+  for (int call = 0; call < 1000; ++call) {
+    timer.start(B);
+    pass(2);
+    timer.end(B);
+  }
+  timer.complete(milliseconds(0));
+  REQUIRE(timer.stats(B).n == 1001);
+  REQUIRE(timer.stats(B).total_ns == 2010);
+  REQUIRE(timer.host_summary(B).total_ns() == 2010);
 }
 
 TEST_CASE_METHOD(TimerTest, "Timer: regions may overlap, end(key) ends the innermost of its key") {
@@ -180,8 +191,8 @@ TEST_CASE_METHOD(TimerTest, "Timer: regions may overlap, end(key) ends the inner
   timer.end(C);  // the inner one
   pass(100);
   timer.end(C);
-  REQUIRE(timer.host_summary(C).total_ns() == 111);
-  REQUIRE(timer.host_summary(C).n() == 1);
+  REQUIRE(timer.host_summary(C).total_ns() == 10 + 111);
+  REQUIRE(timer.host_summary(C).n() == 2);
   REQUIRE(timer.mistakes() == 0);
   require_balance();
 }
@@ -427,10 +438,10 @@ TEMPLATE_TEST_CASE("Timer: record() adds a duration like any other", "", ManualB
   timer.record(A, nanoseconds(5));  // inside itself
   timer.end(A);
   timer.complete(milliseconds(0));
-  REQUIRE(timer.stats(A).n == 3);
-  REQUIRE(timer.stats(A).total_ns == 1070);
-  REQUIRE(timer.host_summary(A).total_ns() == 1070);
-  REQUIRE(list(timer.times(A)) == std::vector<std::int64_t>{70, 1000, 0});
+  REQUIRE(timer.stats(A).n == 4);
+  REQUIRE(timer.stats(A).total_ns == 1075);
+  REQUIRE(timer.host_summary(A).total_ns() == 1075);
+  REQUIRE(list(timer.times(A)) == std::vector<std::int64_t>{70, 1000, 5, 0});
   REQUIRE(timer.mistakes() == 1);
   REQUIRE(clock.outstanding() == 0);
   REQUIRE(clock.misuses() == 0);
@@ -443,7 +454,8 @@ TEST_CASE_METHOD(TimerTest, "Timer: 3 968 regions may be open, further ones are 
   pass(5);
   for (int level = 3974; level-- > 0;) { timer.end(handles[static_cast<std::size_t>(level)]); }
   REQUIRE(timer.mistakes() == 6);
-  REQUIRE(timer.stats(A).total_ns == 5);
+  REQUIRE(timer.stats(A).n == 3968);
+  REQUIRE(timer.stats(A).total_ns == 3968 * 5);
   region(B, 3);
   REQUIRE(timer.stats(B).total_ns == 3);
   timer.complete(std::chrono::milliseconds(0));

@@ -135,7 +135,7 @@ TEST_CASE_METHOD(TreeTest, "Tree: after an end out of order, self time is that o
   REQUIRE(find(tree, {kA})->self_ns() == 10);
   REQUIRE(find(tree, {kA, kB})->host.total_ns() == 20);
   REQUIRE(find(tree, {kA, kB})->self_ns() == 18);
-  REQUIRE(find(tree, {kA, kB, kC})->self_ns() == 2);
+  REQUIRE(find(tree, {kC})->self_ns() == 2);  // around B something has ended: nothing begins in it
   REQUIRE(tree.covered_ns() == 30);
 }
 
@@ -282,9 +282,9 @@ TEST_CASE_METHOD(TreeTest, "Tree: beyond 4 095 paths regions are counted in the 
   REQUIRE(find(tree, {100 + 2046, kA})->host.n() == 1);
   REQUIRE(find(tree, {100 + 2047})->host.n() == 1);
   REQUIRE(find(tree, {100 + 2048}) == nullptr);
-  // The child of the last, then 2 952 regions with a child each: of a recursion the overflow counts the outermost call.
-  REQUIRE(tree.overflow()->host.n() == 1 + 2952);
-  REQUIRE(tree.overflow()->host.total_ns() == 1 + 2952 * 5);
+  // The child of the last, then 2 952 regions with a child each.
+  REQUIRE(tree.overflow()->host.n() == 1 + 2 * 2952);
+  REQUIRE(tree.overflow()->host.total_ns() == 1 + 2952 * (5 + 1));
   REQUIRE(tree.overflow()->self_ns() == 1 + 2952 * 5);
   REQUIRE(count_of(tree, LossKind::overflow) == 1 + 2 * 2952);
   REQUIRE(tree.covered_ns() == 25'000);
@@ -327,23 +327,56 @@ TEST_CASE_METHOD(TreeTest, "Tree: regions that overlap in turn without end do no
   }
 }
 
-TEST_CASE_METHOD(TreeTest, "Tree: what has ended around open regions begins anew, but not out of a Batch") {
+TEST_CASE_METHOD(TreeTest, "Tree: a region begins in the innermost one that has not outlived what it began in") {
   tree.begin(kA, 1, 0);
-  tree.begin(kBatchKey, 2, 1);
-  tree.begin(kB, 3, 2);
+  tree.begin(kB, 2, 1);
+  tree.begin(kC, 3, 2);
+  tree.end(2, 3);  // C goes on, and nothing begins in it
+  leaf(tree, kB, 4, 4, 5, 0);
+  tree.begin(kC, 5, 6);
+  leaf(tree, kB, 6, 7, 8, 0);
+  tree.end(1, 9);  // around the second C, too
+  leaf(tree, kB, 7, 10, 11, 0);
+  tree.end(3, 12);
+  leaf(tree, kB, 8, 13, 14, 0);
+  tree.end(5, 15);
+  REQUIRE(tree.depth() == 0);
+  REQUIRE(tree.nodes() == 6);
+  REQUIRE(find(tree, {kA})->host.n() == 1);
+  REQUIRE(find(tree, {kA, kC, kB})->host.n() == 1);
+  REQUIRE(find(tree, {kA, kB})->host.n() == 2);
+  REQUIRE(find(tree, {kA, kB, kC})->host.n() == 1);
+  REQUIRE(find(tree, {kA, kC})->host.n() == 1);
+  REQUIRE(find(tree, {kB})->host.n() == 2);
+}
+
+TEST_CASE_METHOD(TreeTest, "Tree: a step goes on when a region around it ends, and holds what begins") {
+  tree.begin(kA, 1, 0);
+  tree.begin(kB, 2, 1);
+  tree.begin(kBatchKey, 3, 2);
   tree.begin(kC, 4, 3);
   tree.end(1, 4);
-  tree.end(3, 5);
-  tree.begin(kA, 5, 6);  // the one outside has ended, and stays outside
-  tree.end(5, 7);
-  tree.begin(kB, 6, 8);
-  tree.end(6, 9);
-  REQUIRE(find(tree, {kA})->host.n() == 1);
-  REQUIRE(find(tree, {kA, kBatchKey, kB, kC, kA})->host.n() == 1);
-  REQUIRE(find(tree, {kA, kBatchKey, kB})->host.n() == 2);
-  tree.end(4, 10);
-  tree.end(2, 11);
+  leaf(tree, kA, 5, 5, 6, 0);
+  tree.end(4, 7);
+  leaf(tree, kA, 6, 8, 9, 0);
+  tree.end(3, 10);
+  REQUIRE(!tree.step().open);
+  REQUIRE(tree.step().end_ns == 10);
+  leaf(tree, kC, 7, 11, 12, 0);
+  tree.end(2, 13);
   REQUIRE(tree.depth() == 0);
+  REQUIRE(find(tree, {kA, kB, kBatchKey, kC, kA})->host.n() == 1);
+  REQUIRE(find(tree, {kA, kB, kBatchKey, kA})->host.n() == 1);
+  REQUIRE(find(tree, {kC})->host.n() == 1);
+}
+
+TEST_CASE_METHOD(TreeTest, "Tree: three that overlap in turn keep three places") {
+  for (std::uint32_t round = 1; round < 3000; ++round) {
+    tree.begin(kA + round % 3, round, round);
+    if (round > 2) { tree.end(round - 2, round); }
+  }
+  REQUIRE(tree.nodes() <= 9);
+  REQUIRE(tree.losses().size() == 0);
 }
 
 TEST_CASE_METHOD(TreeTest, "Tree: the first ten Batches of a path are warm-up, and what runs inside them") {
@@ -397,11 +430,28 @@ TEST_CASE_METHOD(TreeTest, "Tree: a step ends with its own Batch, also while one
   REQUIRE(tree.step().node == find(tree, {kBatchKey}));
   REQUIRE(tree.step().end_ns == 30);
   leaf(tree, kA, 3, 31, 32, 0);  // warm-up is over with the step
-  REQUIRE(find(tree, {kBatchKey, kBatchKey, kA})->host.warmup_n() == 0);
+  REQUIRE(find(tree, {kA})->host.warmup_n() == 0);
   tree.end(2, 40);
   REQUIRE(tree.step().end_ns == 30);
   tree.begin(kBatchKey, 5, 50);
   REQUIRE(tree.step().open);
+}
+
+TEST_CASE_METHOD(TreeTest, "Tree: a Batch that outlives what it began in is no step") {
+  tree.begin(kEpochKey, 1, 0);
+  tree.begin(kBatchKey, 2, 10);
+  tree.end(1, 20);
+  REQUIRE(tree.has_lost_step());
+  REQUIRE(tree.take_lost_step() == find(tree, {kEpochKey, kBatchKey}));
+  tree.begin(kBatchKey, 3, 30);
+  REQUIRE(tree.step().open);
+  REQUIRE(tree.step().node == find(tree, {kBatchKey}));
+  tree.end(2, 40);
+  REQUIRE(tree.step().open);
+  tree.end(3, 50);
+  REQUIRE(tree.step().begin_ns == 30);
+  REQUIRE(tree.step().end_ns == 50);
+  REQUIRE(find(tree, {kEpochKey, kBatchKey})->host.n() == 1);
 }
 
 TEST_CASE_METHOD(TreeTest, "Tree: an Epoch's begin and end are boundaries, wherever they lie") {
@@ -482,9 +532,9 @@ TEST_CASE_METHOD(TreeTest, "Tree: without memory everything is in the overflow")
     small.end(1, 10 * round + 5);
   }
   REQUIRE(small.nodes() == 0);
-  REQUIRE(small.overflow()->host.n() == 10);
-  REQUIRE(small.overflow()->host.total_ns() == 50);
-  REQUIRE(small.overflow()->host.histogram().unbinned() == 10);
+  REQUIRE(small.overflow()->host.n() == 20);
+  REQUIRE(small.overflow()->host.total_ns() == 70);
+  REQUIRE(small.overflow()->host.histogram().unbinned() == 20);
   REQUIRE(count_of(small, LossKind::overflow, kA) == 10);
   REQUIRE(count_of(small, LossKind::overflow, kB) == 10);
   REQUIRE(nothing.used() == 0);
