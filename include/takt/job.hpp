@@ -78,12 +78,12 @@ struct RankComparison {
 };
 
 /// What the ranks of a job do together at one Batch path: items of all over the time of the slowest, which the others
-/// wait for.
+/// wait for. Of several threads of a rank that take Batches there, its time is that in which any of them did.
 struct JobThroughput {
   std::uint32_t path = 0;    ///< of the Batch, index into Job::paths
   std::uint64_t series = 0;  ///< that have a throughput
-  std::string slowest;       ///< "rank 1, main": of which series the time is
-  Throughput throughput;     ///< of all; steps, windows and the width of the interval are those of the slowest
+  std::string slowest;       ///< "rank 1, main": whose time it is; of several threads that with most
+  Throughput throughput;     ///< of all; steps, windows and the width of the interval are those of the slowest rank
 };
 
 /// The figures of a job as takt::mpi::reduce() has brought them to rank 0. A value.

@@ -119,9 +119,11 @@ struct Throughput {
   std::uint64_t period_ns = 0;       ///< sum of these
   std::uint64_t excluded_steps = 0;  ///< left out: an Epoch boundary, another Batch path or untimed steps inside
   std::uint64_t excluded_ns = 0;
-  std::uint64_t windows = 0;  ///< windows of consecutive steps that the interval rests on
-  double items_per_s = 0;     ///< items / period; 0 without items
-  double items_low = 0;       ///< 95 % interval of items_per_s; 0 where there is none
+  std::uint64_t first_ns = 0;  ///< begin of the first period that counts, since the start of the run
+  std::uint64_t last_ns = 0;   ///< end of the last one; 0 in journals of earlier versions
+  std::uint64_t windows = 0;   ///< windows of consecutive steps that the interval rests on
+  double items_per_s = 0;      ///< items / period; 0 without items
+  double items_low = 0;        ///< 95 % interval of items_per_s; 0 where there is none
   double items_high = 0;
   double steps_per_s = 0;
   NoInterval no_interval = NoInterval::few_steps;
@@ -132,6 +134,7 @@ struct Throughput {
 struct Series {
   std::uint32_t path = 0;          ///< of its Batch, index into Snapshot::paths
   std::uint32_t thread = 0;        ///< index into Snapshot::threads
+  std::uint32_t process = 0;       ///< number of the process among those that the snapshot adds up
   std::uint64_t steps = 0;         ///< Batches ended
   std::uint64_t warmup_steps = 0;  ///< of these, warm-up
   Throughput throughput;

@@ -11,7 +11,7 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-// How a Throughput is spelled and read: in two parts, as the first journals end between them.
+// How a Throughput is spelled and read: in parts, as earlier journals end between them.
 
 /// Numbers and rates.
 template <class Coder, class Throughput>
@@ -23,6 +23,13 @@ void visit_rates(Coder& coder, Throughput& throughput) {
   for (auto* each : {&throughput.items_per_s, &throughput.items_low, &throughput.items_high, &throughput.steps_per_s}) {
     coder.real(*each);
   }
+}
+
+/// When its periods were.
+template <class Coder, class Throughput>
+void visit_extent(Coder& coder, Throughput& throughput) {
+  coder.number(throughput.first_ns);
+  coder.number(throughput.last_ns);
 }
 
 /// Why there is no interval.

@@ -32,6 +32,7 @@ struct SeriesSteps {
   std::string path;         ///< of its Batch, for people
   std::uint64_t steps = 0;  ///< that have ended, without those of earlier Sessions of the process
   std::uint64_t rows = 0;   ///< of these, in the journal
+  std::uint32_t batch = 0;  ///< the path, index into Snapshot::paths
 };
 
 /// What the journal in the folder of one rank says.

@@ -25,7 +25,7 @@ std::vector<SeriesSteps> compare_steps(const Snapshot& snapshot, std::vector<std
     const std::uint64_t steps = series.steps - std::min(series.steps, earlier[at]);
     // The rows of a period may be of later steps than its totals; and those of steps between two Sessions are here,
     // too.
-    all.push_back({where, std::max(steps, rows[at]), rows[at]});
+    all.push_back({where, std::max(steps, rows[at]), rows[at], series.path});
   }
   return all;
 }

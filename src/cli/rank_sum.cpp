@@ -69,6 +69,7 @@ void RankSum::merge(const Snapshot& rank) {
   for (Series each : rank.series) {
     each.path = paths[each.path];
     each.thread += first_thread;
+    each.process = static_cast<std::uint32_t>(sum_.run.world_size - 1);
     sum_.series.push_back(each);
   }
   for (const OpenRegion& each : rank.open) {

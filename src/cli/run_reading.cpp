@@ -7,6 +7,8 @@
 #include "report/job_throughput.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
 #include <utility>
 
 TAKT_BEGIN_NAMESPACE
@@ -60,7 +62,8 @@ Ending state_of(const std::vector<Rank>& ranks) noexcept {
 std::uint64_t most_steps(const std::vector<Rank>& ranks) noexcept {
   std::uint64_t most = 0;
   for (const Rank& rank : ranks) {
-    for (const SeriesSteps& each : rank.steps) { most = std::max(most, each.steps); }
+    std::map<std::uint32_t, std::uint64_t> of_batch;  // of all threads
+    for (const SeriesSteps& each : rank.steps) { most = std::max(most, of_batch[each.batch] += each.steps); }
   }
   return most;
 }

@@ -205,8 +205,12 @@ void visit(Coder& coder, Record& record) {
   auto& through = series.throughput;
   visit_numbers(coder, record.index, series.path, series.thread, series.steps, series.warmup_steps);
   visit_rates(coder, through);
-  if (coder.more()) { return visit_no_interval(coder, through); }
-  if constexpr (!std::is_const_v<Record>) { through.no_interval = interval_by_windows(through); }  // the first version
+  if (coder.more()) {
+    visit_no_interval(coder, through);
+  } else if constexpr (!std::is_const_v<Record>) {
+    through.no_interval = interval_by_windows(through);  // the first version
+  }
+  if (coder.more()) { visit_extent(coder, through); }
 }
 
 template <class Coder, class Record, OnlyFor<Record, NoteRecord> = 0>

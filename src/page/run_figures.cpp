@@ -10,6 +10,8 @@
 #include "report/notes.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -17,40 +19,33 @@ namespace {
 
 /// The Batch in which the run spent most: its throughput, and its place in Snapshot::paths.
 struct MainSteps {
-  const Series* series = nullptr;  // of several ranks that of the slowest; nullptr: there are no steps
+  std::uint32_t path = PathStats::kNoParent;  // there are no steps
   Throughput throughput;
-  std::uint64_t steps = 0;
+  std::uint64_t steps = 0;  // of the process that has most there
   std::uint64_t warmup = 0;
 };
 
-/// The series whose time a throughput of several ranks has: that of the slowest one. nullptr: it is not there.
-const Series* slowest_series(const Snapshot& snapshot, const JobThroughput& job) {
-  for (const Series& each : snapshot.series) {
-    if (each.path == job.path && each.throughput.period_ns == job.throughput.period_ns) { return &each; }
-  }
-  return nullptr;
-}
-
 MainSteps main_steps(const Snapshot& snapshot) {
   MainSteps main;
-  if (is_job(snapshot)) {
-    for (const JobThroughput& each : job_throughputs(snapshot)) {
-      if (main.series != nullptr && each.throughput.period_ns <= main.throughput.period_ns) { continue; }
-      main.series = slowest_series(snapshot, each);
-      main.throughput = each.throughput;
-    }
-  } else {
-    for (const Series& each : snapshot.series) {
-      const bool more = main.series == nullptr || each.throughput.period_ns > main.throughput.period_ns ||
-                        (main.throughput.period_ns == 0 && each.steps > main.series->steps);
-      if (!more) { continue; }
-      main.series = &each;
-      main.throughput = each.throughput;
+  for (const JobThroughput& each : job_throughputs(snapshot)) {
+    if (each.throughput.period_ns <= main.throughput.period_ns) { continue; }
+    main.path = each.path;
+    main.throughput = each.throughput;
+  }
+  std::map<std::uint32_t, std::map<std::uint32_t, MainSteps>> counts;  // by path and process
+  for (const Series& each : snapshot.series) {
+    MainSteps& here = counts[each.path][each.process];
+    here.steps += each.steps;
+    here.warmup += each.warmup_steps;
+    if (main.throughput.period_ns == 0 && here.steps > main.steps) {
+      main.path = each.path;  // none has a throughput
+      main.steps = here.steps;
     }
   }
-  if (main.series != nullptr) {
-    main.steps = main.series->steps;
-    main.warmup = main.series->warmup_steps;
+  for (const auto& [process, here] : counts[main.path]) {
+    if (here.steps < main.steps) { continue; }
+    main.steps = here.steps;
+    main.warmup = here.warmup;
   }
   return main;
 }
@@ -80,8 +75,8 @@ std::string throughput_tile(const Throughput& throughput) {
 }
 
 std::string step_tile(const Snapshot& snapshot, const MainSteps& main) {
-  if (main.series->path >= snapshot.paths.size()) { return ""; }
-  const Summary& host = snapshot.paths[main.series->path].host;
+  if (main.path >= snapshot.paths.size()) { return ""; }
+  const Summary& host = snapshot.paths[main.path].host;
   if (host.measured_n() == 0) { return tile("step time", "-", "", "all steps were warm-up"); }
   const auto time = [](std::uint64_t ns) { return human_time(static_cast<double>(ns)); };
   std::string below;
@@ -142,7 +137,7 @@ std::string figures_html(const RunPage& page) {
   const Snapshot& snapshot = *page.figures;
   const MainSteps main = main_steps(snapshot);
   std::string html = "<dl class=\"tiles\">\n";
-  if (main.series != nullptr) {
+  if (main.path != PathStats::kNoParent) {
     html += throughput_tile(main.throughput) + step_tile(snapshot, main);
     html += tile("steps", human_count(main.steps), "",
                  main.warmup == 0 ? "without warm-up" : human_count(main.warmup) + " of them warm-up");

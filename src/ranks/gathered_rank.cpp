@@ -29,6 +29,7 @@ void visit_series(Coder& coder, Series& series) {
   coder.text(series.thread);
   visit_rates(coder, series.throughput);
   visit_no_interval(coder, series.throughput);
+  visit_extent(coder, series.throughput);
 }
 
 }  // namespace

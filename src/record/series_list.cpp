@@ -26,7 +26,7 @@ void SeriesList::read_live(Slot& slot, const PathOf& path_of) {
   slot.value.path = path_of(slot.batch);
   slot.value.steps = slot.live->steps();
   slot.value.warmup_steps = slot.live->warmup_steps();
-  slot.value.throughput = slot.live->windows().read();
+  slot.value.throughput = slot.live->throughput();
 }
 
 void SeriesList::finish(const Tree& tree, const PathOf& path_of) {

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "record/step_series.hpp"
 
+#include <takt/snapshot.hpp>
+
 #include <limits>
 #include <new>
 
@@ -87,8 +89,17 @@ TAKT_ALWAYS_INLINE void StepSeries::note_period(const Tree::Step& step, std::int
       windows_.exclude(step.end_ns - last_end_ns_);
     } else {
       windows_.add(batch_->items.own() - last_items_, static_cast<std::uint64_t>(period_ns));
+      if (TAKT_UNLIKELY(counted_to_ns_.own() == 0)) { counted_from_ns_.set(last_end_ns_); }
+      counted_to_ns_.set(step.end_ns);
     }
   }
+}
+
+Throughput StepSeries::throughput() const noexcept {
+  Throughput read = windows_.read();
+  read.first_ns = counted_from_ns_.get();
+  read.last_ns = counted_to_ns_.get();
+  return read;
 }
 
 bool StepSeries::finish_step(Tree& tree, Outbox* outbox, bool boundary) noexcept {

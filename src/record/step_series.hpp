@@ -12,6 +12,8 @@
 
 TAKT_BEGIN_NAMESPACE
 
+struct Throughput;
+
 namespace detail {
 
 /// The steps of one Batch path on one thread: makes a row of each from what the tree has gained since the last one, so
@@ -47,9 +49,10 @@ class StepSeries {
   /// A step has ended of which there is no row: what it left in the tree belongs to none.
   void skip_step(Tree& tree) noexcept;
 
-  const ThroughputWindows& windows() const noexcept { return windows_; }
   std::uint64_t steps() const noexcept { return steps_.get(); }
   std::uint64_t warmup_steps() const noexcept { return warmup_steps_.get(); }
+  /// Any thread: their throughput, and when its periods were.
+  Throughput throughput() const noexcept;
 
  private:
   struct Column {
@@ -92,6 +95,7 @@ class StepSeries {
   std::uint32_t device_pending_ = 0;
   std::uint32_t device_lost_ = 0;
   Counter steps_, warmup_steps_;
+  Counter counted_from_ns_, counted_to_ns_;  // the periods in windows_
   ThroughputWindows windows_;
 };
 

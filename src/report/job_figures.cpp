@@ -104,7 +104,7 @@ std::vector<PathStats> paths_of(const Job& job) {
   return paths;
 }
 
-void add_series(Snapshot& sum, std::uint32_t path, const std::string& thread, const Throughput& throughput) {
+Series& add_series(Snapshot& sum, std::uint32_t path, const std::string& thread, const Throughput& throughput) {
   ThreadInfo& info = sum.threads.emplace_back();
   info.id = static_cast<std::uint32_t>(sum.threads.size() - 1);
   info.name = thread;
@@ -113,6 +113,7 @@ void add_series(Snapshot& sum, std::uint32_t path, const std::string& thread, co
   series.thread = info.id;
   series.steps = throughput.steps;
   series.throughput = throughput;
+  return series;
 }
 
 std::vector<JobThroughput> throughput_of(const Job& job, const std::vector<GatheredRank>& ranks) {
@@ -129,7 +130,8 @@ std::vector<JobThroughput> throughput_of(const Job& job, const std::vector<Gathe
     for (const RankSeries& each : rank.series) {
       const auto place = places.find(each.path);
       if (place == places.end()) { continue; }
-      add_series(sum, place->second, detail::format("rank {}, {}", rank.who.number, each.thread), each.throughput);
+      add_series(sum, place->second, detail::format("rank {}, {}", rank.who.number, each.thread), each.throughput)
+          .process = rank.who.number;
     }
   }
   return job_throughputs(sum);

@@ -201,6 +201,8 @@ Json throughput(const Throughput& throughput) {
       {"period_ns", throughput.period_ns},
       {"excluded_steps", throughput.excluded_steps},
       {"excluded_ns", throughput.excluded_ns},
+      {"first_ns", throughput.first_ns},
+      {"last_ns", throughput.last_ns},
       {"windows", throughput.windows},
       {"items_per_s", items ? number(throughput.items_per_s) : Json()},
       {"items_low", interval ? number(throughput.items_low) : Json()},

@@ -324,11 +324,7 @@ std::string path_label(const Snapshot& snapshot, std::uint32_t path, std::size_t
 Notes notes_of(const Snapshot& snapshot) {
   Notes notes;
   const auto paths = static_cast<std::uint32_t>(snapshot.paths.size());
-  if (is_job(snapshot)) {
-    add_job_throughput(snapshot, notes.rates);
-  } else {
-    for (const Series& series : snapshot.series) { add_throughput(snapshot, series, notes.rates); }
-  }
+  add_throughputs(snapshot, notes.rates);
   for (std::uint32_t path = 0; path < paths; ++path) { amount_lines(snapshot, path, notes.rates); }
   exposed_lines(snapshot, notes.rates);
   overlap_lines(snapshot, notes.rates);

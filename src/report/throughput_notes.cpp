@@ -8,6 +8,8 @@
 #include "report/notes.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -22,7 +24,7 @@ std::string why_no_interval(const Throughput& throughput) {
     case NoInterval::correlated:
       return detail::format("its {} windows are still like their neighbours", throughput.windows);
     default:
-      if (throughput.steps >= 128) { return "the slowest counts none of them"; }
+      if (throughput.steps >= 128) { return "not every thread counts 128 of them"; }
       return detail::format("{} step periods, it takes 128", human_count(throughput.steps));
   }
 }
@@ -88,36 +90,63 @@ void between_line(const Snapshot& snapshot, const Series& series, std::vector<st
                                  most_between(snapshot, series, between)));
 }
 
-}  // namespace
+std::string rates(const Throughput& throughput) {
+  const std::string items = throughput.items == 0 ? "" : items_rate(throughput) + "; ";
+  return detail::format("{}{} steps/s", items, human_rate(throughput.steps_per_s));
+}
 
-void add_job_throughput(const Snapshot& snapshot, std::vector<std::string>& lines) {
+void left_out_line(const Throughput& throughput, std::vector<std::string>& lines) {
+  if (throughput.excluded_steps == 0) { return; }
+  lines.push_back(
+      detail::format("  left out: {} period{}, {} (Epoch boundaries, other Batches or steps not timed inside)",
+                     human_count(throughput.excluded_steps), plural(throughput.excluded_steps),
+                     human_time(static_cast<double>(throughput.excluded_ns))));
+}
+
+/// Of the only thread that takes Batches at this path.
+void add_series(const Snapshot& snapshot, const Series& series, std::vector<std::string>& lines) {
+  const Throughput& throughput = series.throughput;
+  const std::string where = path_label(snapshot, series.path) + " on " + thread_label(snapshot, series.thread);
+  if (throughput.steps == 0) {
+    lines.push_back(detail::format("{}: no throughput, {}", where, why_no_throughput(snapshot, series)));
+  } else {
+    lines.push_back(detail::format("{}: {}", where, rates(throughput)));
+    between_line(snapshot, series, lines);
+  }
+  left_out_line(throughput, lines);
+}
+
+void add_job(const Snapshot& snapshot, std::vector<std::string>& lines) {
   const std::vector<JobThroughput> jobs = job_throughputs(snapshot);
   for (const JobThroughput& job : jobs) {
-    const Throughput& throughput = job.throughput;
-    const std::string items = throughput.items == 0 ? "" : items_rate(throughput) + "; ";
-    lines.push_back(detail::format("{} of all ranks: {}{} steps/s, by the slowest ({})", path_label(snapshot, job.path),
-                                   items, human_rate(throughput.steps_per_s), thread_label(job.slowest)));
+    lines.push_back(detail::format("{} of all ranks: {}, by the slowest ({})", path_label(snapshot, job.path),
+                                   rates(job.throughput), thread_label(job.slowest)));
   }
   if (jobs.empty() && !snapshot.series.empty()) {
     lines.emplace_back("no throughput: on no rank a step period counts");
   }
 }
 
-void add_throughput(const Snapshot& snapshot, const Series& series, std::vector<std::string>& lines) {
-  const Throughput& throughput = series.throughput;
-  const std::string where = path_label(snapshot, series.path) + " on " + thread_label(snapshot, series.thread);
-  if (throughput.steps == 0) {
-    lines.push_back(detail::format("{}: no throughput, {}", where, why_no_throughput(snapshot, series)));
-  } else {
-    const std::string items = throughput.items == 0 ? "" : items_rate(throughput) + "; ";
-    lines.push_back(detail::format("{}: {}{} steps/s", where, items, human_rate(throughput.steps_per_s)));
-    between_line(snapshot, series, lines);
+}  // namespace
+
+void add_throughputs(const Snapshot& snapshot, std::vector<std::string>& lines) {
+  if (is_job(snapshot)) { return add_job(snapshot, lines); }
+  std::map<std::uint32_t, std::vector<const Series*>> of_path;
+  for (const Series& each : snapshot.series) { of_path[each.path].push_back(&each); }
+  const std::vector<JobThroughput> together = job_throughputs(snapshot);
+  for (const Series& each : snapshot.series) {
+    const std::vector<const Series*>& threads = of_path[each.path];
+    if (threads.front() != &each) { continue; }
+    const auto job =
+        std::find_if(together.begin(), together.end(), [&](const JobThroughput& one) { return one.path == each.path; });
+    if (threads.size() == 1 || job == together.end()) {
+      add_series(snapshot, each, lines);
+      continue;
+    }
+    lines.push_back(detail::format("{} on {} threads: {}", path_label(snapshot, each.path), human_count(threads.size()),
+                                   rates(job->throughput)));
+    left_out_line(job->throughput, lines);
   }
-  if (throughput.excluded_steps == 0) { return; }
-  lines.push_back(
-      detail::format("  left out: {} period{}, {} (Epoch boundaries, other Batches or steps not timed inside)",
-                     human_count(throughput.excluded_steps), plural(throughput.excluded_steps),
-                     human_time(static_cast<double>(throughput.excluded_ns))));
 }
 
 }  // namespace detail

@@ -586,7 +586,7 @@ class Simulation {
       const auto& series = *static_cast<const StepSeries*>(node->series);
       SAME(series.steps(), wanted.rows.size());
       SAME(series.warmup_steps(), wanted.warmup_steps);
-      const takt::Throughput throughput = series.windows().read();
+      const takt::Throughput throughput = series.throughput();
       SAME(throughput.steps, wanted.throughput.steps);
       SAME(throughput.items, wanted.throughput.items);
       SAME(throughput.period_ns, wanted.throughput.period);

@@ -62,7 +62,7 @@ TEST_CASE_METHOD(RecorderFixture,
   region(kEpoch, 3);
   step(0);
   const auto throughput_of = [&](const Node* batch) {
-    return static_cast<const StepSeries*>(batch->series)->windows().read();
+    return static_cast<const StepSeries*>(batch->series)->throughput();
   };
   const Throughput training = throughput_of(node({kBatch}));
   REQUIRE(training.steps == 2);
@@ -103,7 +103,7 @@ TEST_CASE_METHOD(RecorderFixture, "StepSeries: a period in which steps were not 
   end(validation);
   step();
   step();
-  const Throughput throughput = static_cast<const StepSeries*>(node({kBatch})->series)->windows().read();
+  const Throughput throughput = static_cast<const StepSeries*>(node({kBatch})->series)->throughput();
   REQUIRE(throughput.steps == 3);
   REQUIRE(throughput.period_ns == 15 + 15 + 15);
   REQUIRE(throughput.excluded_steps == 2);

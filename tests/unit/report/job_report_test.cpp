@@ -17,6 +17,7 @@
 #include <vector>
 
 using namespace takt_test;
+using takt::Series;
 using takt::Snapshot;
 using takt::detail::JobReport;
 
@@ -50,7 +51,9 @@ JobReport some_job(std::uint32_t ranks) {
 }
 
 void add_series_of(Snapshot& sum, const std::string& thread, std::uint64_t items, std::uint64_t period_ns) {
-  takt::Throughput& throughput = sum.series[add_series(sum, 0, add_thread(sum, thread))].throughput;
+  Series& series = sum.series[add_series(sum, 0, add_thread(sum, thread))];
+  series.process = series.thread;
+  takt::Throughput& throughput = series.throughput;
   throughput.steps = 200;
   throughput.items = items;
   throughput.period_ns = period_ns;
@@ -111,6 +114,77 @@ TEST_CASE("the rate of a job is what all ranks did, over the time of the slowest
   CHECK(jobs[0].throughput.items_high == Approx(2640));
   const std::string text = takt::detail::format_job(job, 200, false);
   CHECK(line_mentions(text, {"Batch", "2 400", "[2 160, 2 640]", "40", "50.0", "rank 1, main"}));
+}
+
+/// A series of 20 periods of 10 ms with 64 items each, that began `from_ms` after the run.
+Series& add_epoch_thread(Snapshot& sum, std::uint32_t process, std::uint64_t from_ms) {
+  constexpr std::uint64_t kMs = kJobReportSecond / 1000;
+  const std::string thread = std::to_string(process) + " from " + std::to_string(from_ms);
+  Series& series = sum.series[add_series(sum, 0, add_thread(sum, thread))];
+  series.process = process;
+  takt::Throughput& throughput = series.throughput;
+  throughput.steps = 20;
+  throughput.items = 1280;
+  throughput.period_ns = 200 * kMs;
+  throughput.items_per_s = 6400;
+  throughput.first_ns = from_ms * kMs;
+  throughput.last_ns = (from_ms + 200) * kMs;
+  return series;
+}
+
+TEST_CASE("threads one after the other add up their time, those side by side do not") {
+  Snapshot sum;
+  add_path(sum, "Batch");
+  SECTION("one after the other") {
+    for (std::uint32_t epoch = 10; epoch-- > 0;) { add_epoch_thread(sum, 0, 300 * epoch); }
+    const auto jobs = takt::detail::job_throughputs(sum);
+    REQUIRE(jobs.size() == 1);
+    CHECK(jobs[0].series == 10);
+    CHECK(jobs[0].throughput.steps == 200);
+    CHECK(jobs[0].throughput.items == 12'800);
+    CHECK(jobs[0].throughput.period_ns == 2 * kJobReportSecond);
+    CHECK(jobs[0].throughput.items_per_s == Approx(6400));
+    CHECK(jobs[0].throughput.steps_per_s == Approx(100));
+    CHECK(jobs[0].throughput.no_interval == takt::NoInterval::few_steps);
+  }
+  SECTION("side by side") {
+    for (int thread = 0; thread < 10; ++thread) { add_epoch_thread(sum, 0, 100); }
+    const auto jobs = takt::detail::job_throughputs(sum);
+    CHECK(jobs[0].throughput.steps == 200);
+    CHECK(jobs[0].throughput.period_ns == kJobReportSecond / 5);
+    CHECK(jobs[0].throughput.items_per_s == Approx(64'000));
+  }
+  SECTION("half of the time side by side") {
+    add_epoch_thread(sum, 0, 0);
+    add_epoch_thread(sum, 0, 100);
+    CHECK(takt::detail::job_throughputs(sum)[0].throughput.period_ns == 3 * kJobReportSecond / 10);
+  }
+  SECTION("in two processes") {
+    add_epoch_thread(sum, 0, 0);
+    add_epoch_thread(sum, 0, 500);
+    add_epoch_thread(sum, 1, 0);
+    const auto jobs = takt::detail::job_throughputs(sum);
+    CHECK(jobs[0].throughput.steps == 40);
+    CHECK(jobs[0].throughput.items == 3 * 1280);
+    CHECK(jobs[0].throughput.period_ns == 4 * kJobReportSecond / 10);
+    CHECK(jobs[0].slowest == "0 from 0");
+  }
+  SECTION("with left-out periods among them") {  // half of the time of each
+    add_epoch_thread(sum, 0, 0).throughput.last_ns *= 2;
+    add_epoch_thread(sum, 0, 0).throughput.last_ns *= 2;
+    CHECK(takt::detail::job_throughputs(sum)[0].throughput.period_ns == kJobReportSecond / 5);
+  }
+  SECTION("an interval as wide as if all erred alike") {
+    for (std::uint32_t epoch = 0; epoch < 2; ++epoch) {
+      takt::Throughput& each = add_epoch_thread(sum, 0, 300 * epoch).throughput;
+      each.no_interval = takt::NoInterval::none;
+      each.items_high = 6400 * (epoch == 0 ? 1.21 : 1.0);
+      each.items_low = 6400 / (epoch == 0 ? 1.21 : 1.0);
+    }
+    const auto jobs = takt::detail::job_throughputs(sum);
+    CHECK(jobs[0].throughput.items_high == Approx(6400 * 1.1));
+    CHECK(jobs[0].throughput.items_low == Approx(6400 / 1.1));
+  }
 }
 
 TEST_CASE("a job without a step period has no rate, and says so") {
