@@ -96,10 +96,12 @@ struct Job {
   RankComparison comparison;                         ///< of the ranks that are in the figures
   std::shared_ptr<const detail::RankRecord> record;  ///< what Takt's own table is made of
 
-  /// "Epoch/Batch/Forward". One thread at a time.
+  /// As Snapshot::path_name().
   std::string path_name(std::uint32_t path) const {
     const JobPath& here = paths[path];
-    return here.parent == PathStats::kNoParent ? here.name : path_name(here.parent) + "/" + here.name;
+    std::string name = here.parent == PathStats::kNoParent ? std::string() : path_name(here.parent) + "/";
+    detail::append_key(name, here.name);
+    return name;
   }
 };
 

@@ -104,6 +104,18 @@ struct ThreadInfo {
   bool ended = false;
 };
 
+namespace detail {
+
+/// Appends a key to the name of a path (Snapshot::path_name).
+inline void append_key(std::string& path, const std::string& key) {
+  for (const char each : key) {
+    if (each == '/' || each == '\\') { path += '\\'; }
+    path += each;
+  }
+}
+
+}  // namespace detail
+
 /// Why a throughput has no interval.
 enum class NoInterval : std::uint8_t {
   none,        ///< it has one
@@ -289,10 +301,13 @@ struct Snapshot {
   /// `sequence`, and not complete. For exporters that keep what a killed process would lose; others leave them alone.
   std::vector<Row> early;
 
-  /// "Epoch/Batch/Forward". One thread at a time.
+  /// "Epoch/Batch/Forward". Before a '/' or a '\\' in a key stands a '\\', so that no two paths have one name: the key
+  /// "conv1/relu" in Forward is "Forward/conv1\\/relu". One thread at a time.
   std::string path_name(std::uint32_t path) const {
     const PathStats& here = paths[path];
-    return here.parent == PathStats::kNoParent ? here.name : path_name(here.parent) + "/" + here.name;
+    std::string name = here.parent == PathStats::kNoParent ? std::string() : path_name(here.parent) + "/";
+    detail::append_key(name, here.name);
+    return name;
   }
   /// ns in the regions at this place so far: of those that have ended, and of those that are open. What has ended
   /// inside an open one is part of this, and of no region that has ended. Any thread.

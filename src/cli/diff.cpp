@@ -93,16 +93,21 @@ std::vector<detail::ComparedRun> read_side(const std::vector<std::string>& given
   return runs;
 }
 
+bool ends_with(const std::string& path, const std::string& end) {
+  return path.size() > end.size() && path.compare(path.size() - end.size(), end.size(), end) == 0;
+}
+
 /// The path of the one region that is called so, by its whole path or its end.
 /// \throws takt::Error where there is none, or where there are several.
 std::string region_path(const std::string& wanted, const std::set<std::string>& paths) {
   if (wanted == detail::kStepRegion || paths.count(wanted) != 0) { return wanted; }
   if (wanted == "step") { return detail::kStepRegion; }
   std::vector<std::string> found;
-  const std::string end = "/" + wanted;
+  std::string as_key;  // "conv1/relu" may be a key
+  detail::append_key(as_key, wanted);
+  if (paths.count(as_key) != 0) { return as_key; }
   for (const std::string& path : paths) {
-    const bool fits = path.size() > end.size() && path.compare(path.size() - end.size(), end.size(), end) == 0;
-    if (fits) { found.push_back(path); }
+    if (ends_with(path, "/" + wanted) || ends_with(path, "/" + as_key)) { found.push_back(path); }
   }
   if (found.size() == 1) { return found.front(); }
   const std::string shown = detail::fit(detail::printable(wanted), 80);

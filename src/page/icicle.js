@@ -8,7 +8,8 @@ const kThinnest = 1.5;  // pixels; what is thinner is in the table
 
 class Icicle {
   constructor(element, data) {
-    this.wall = data.wall_ns;
+    this.ranks = data.run.ranks;
+    this.wall = data.run.ranks_ns;  // of all ranks together, as regions have it
     this.top = -1;  // the region that has the whole width; -1: the run
     this.element = element;
     this.legend = html("div", {class: "legend"});
@@ -70,7 +71,7 @@ class Icicle {
   cell(path, left, width, depth) {
     const isRun = path < 0;
     const time = isRun ? this.wall : regions.paths[path].so_far_ns;
-    const name = isRun ? "run" : regions.paths[path].name;
+    const name = isRun ? (this.ranks > 1 ? `run, ${this.ranks} ranks` : "run") : regions.paths[path].name;
     const isChosen = !isRun && path === view.region;
     const place = {x: left + 0.5, y: depth * kRow + 0.5, height: kRow - 2};
     const cell = svg("g", {class: isChosen ? "cell is-chosen" : "cell", "data-path": path, role: "button", tabindex: -1,
@@ -86,9 +87,10 @@ class Icicle {
   }
 
   linesOf(path) {
-    if (path < 0) return [["run"], ["wall time", timeText(this.wall)]];
+    if (path < 0) return [["run"],
+      [this.ranks > 1 ? `wall time of ${this.ranks} ranks` : "wall time", timeText(this.wall)]];
     const region = regions.paths[path];
-    return [[region.full], ["total", timeText(region.total_ns)],
+    return [[region.full], ["total", timeText(region.so_far_ns)],
       ["of the run", percentText(region.so_far_ns / this.wall)],
       ...region.share === null ? [] : [["of what is around it", percentText(region.share)]],
       ["self", timeText(region.self_ns)], ["calls", countText(region.n)],

@@ -154,7 +154,15 @@ class RunPageMaker {
   JsonText data() const {
     const RunInfo& run = figures_.run;
     JsonText json = {{"schema", "takt-page/1"},
-                     {"run", {{"name", run.name}, {"id", run.id}, {"rank", run.rank}, {"world_size", run.world_size}}},
+                     {"run",
+                      {{"name", run.name},
+                       {"id", run.id},
+                       {"rank", run.rank},
+                       {"world_size", run.world_size},
+                       {"ranks", page_.job == nullptr ? 1 : page_.job->record.wall.ranks},
+                       {"ranks_ns", page_.job == nullptr ? static_cast<double>(figures_.wall_ns)
+                                                         : page_.job->record.wall.mean_ns() *
+                                                               static_cast<double>(page_.job->record.wall.ranks)}}},
                      {"wall_ns", figures_.wall_ns}};
     json.add("paths", paths_.json());
     json.add("series", all_series());

@@ -107,7 +107,7 @@ std::string tree_html(const Snapshot& snapshot, const PagePaths& paths) {
     std::vector<std::string> cells = {fit(printable(path.name), PagePaths::kLongestName),
                                       to_string(path.kind),
                                       human_count(host.n()),
-                                      page_time(host.total_ns()),
+                                      page_time(snapshot.time_so_far_ns(index)),
                                       page_time(path.self_ns),
                                       share < 0 ? "-" : percent(share, 1),
                                       measured_time(host, host.mean_ns()),

@@ -72,7 +72,7 @@ struct Column {
 /// The columns, from left to right.
 constexpr Column kTable[] = {
     {"n", 0, false, [](const Place& at) { return detail::human_count(at.host.n()); }},
-    {"total", 0, false, [](const Place& at) { return detail::human_ns(at.host.total_ns()); }},
+    {"total", 0, false, [](const Place& at) { return detail::human_ns(at.snapshot.time_so_far_ns(at.index)); }},
     {"mean", 0, false, [](const Place& at) { return measured(at.host, at.host.mean_ns()); }},
     {"p50", 3, false, [](const Place& at) { return quantile(at.host, 0.50); }},
     {"p90", 8, false, [](const Place& at) { return quantile(at.host, 0.90); }},

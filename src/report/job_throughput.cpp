@@ -23,7 +23,7 @@ struct Stretch {
   double time_ns() const noexcept { return extents_ns > 0 ? covered_ns * (counted_ns / extents_ns) : 0; }
 };
 
-std::uint64_t end_of(const Throughput& each) noexcept {
+std::uint64_t last_end_of(const Throughput& each) noexcept {
   return std::max(each.last_ns, bounded_sum(each.first_ns, each.period_ns));
 }
 
@@ -33,7 +33,7 @@ std::uint64_t time_of(const std::vector<const Throughput*>& all) {
   double sum_ns = 0;
   Stretch stretch;
   for (const Throughput* each : all) {
-    const std::uint64_t end_ns = end_of(*each);
+    const std::uint64_t end_ns = last_end_of(*each);
     if (each->first_ns >= stretch.end_ns) {
       sum_ns += stretch.time_ns();
       stretch = Stretch();

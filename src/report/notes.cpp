@@ -296,8 +296,8 @@ void missing_lines(const Snapshot& snapshot, Lines& lines) {
     if (!device.caveat.empty()) { lines.push_back(detail::format("{}: {}", name, printable(device.caveat))); }
   }
   for (const OpenRegion& open : snapshot.open) {
-    lines.push_back(detail::format("unfinished: {} on {}, open {}", path_label(snapshot, open.path),
-                                   on_thread(thread_label(snapshot, open.thread)),
+    lines.push_back(detail::format("unfinished: {} on {}, open {}: in total and share only",
+                                   path_label(snapshot, open.path), on_thread(thread_label(snapshot, open.thread)),
                                    human_time(static_cast<double>(open.open_ns))));
   }
   for (const Loss& loss : snapshot.losses) {

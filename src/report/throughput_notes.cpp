@@ -104,7 +104,7 @@ void left_out_line(const Throughput& throughput, std::vector<std::string>& lines
 }
 
 /// Of the only thread that takes Batches at this path.
-void add_series(const Snapshot& snapshot, const Series& series, std::vector<std::string>& lines) {
+void series_lines(const Snapshot& snapshot, const Series& series, std::vector<std::string>& lines) {
   const Throughput& throughput = series.throughput;
   const std::string where = path_label(snapshot, series.path) + " on " + thread_label(snapshot, series.thread);
   if (throughput.steps == 0) {
@@ -116,7 +116,7 @@ void add_series(const Snapshot& snapshot, const Series& series, std::vector<std:
   left_out_line(throughput, lines);
 }
 
-void add_job(const Snapshot& snapshot, std::vector<std::string>& lines) {
+void job_lines(const Snapshot& snapshot, std::vector<std::string>& lines) {
   const std::vector<JobThroughput> jobs = job_throughputs(snapshot);
   for (const JobThroughput& job : jobs) {
     lines.push_back(detail::format("{} of all ranks: {}, by the slowest ({})", path_label(snapshot, job.path),
@@ -130,7 +130,7 @@ void add_job(const Snapshot& snapshot, std::vector<std::string>& lines) {
 }  // namespace
 
 void add_throughputs(const Snapshot& snapshot, std::vector<std::string>& lines) {
-  if (is_job(snapshot)) { return add_job(snapshot, lines); }
+  if (is_job(snapshot)) { return job_lines(snapshot, lines); }
   std::map<std::uint32_t, std::vector<const Series*>> of_path;
   for (const Series& each : snapshot.series) { of_path[each.path].push_back(&each); }
   const std::vector<JobThroughput> together = job_throughputs(snapshot);
@@ -140,7 +140,7 @@ void add_throughputs(const Snapshot& snapshot, std::vector<std::string>& lines) 
     const auto job =
         std::find_if(together.begin(), together.end(), [&](const JobThroughput& one) { return one.path == each.path; });
     if (threads.size() == 1 || job == together.end()) {
-      add_series(snapshot, each, lines);
+      series_lines(snapshot, each, lines);
       continue;
     }
     lines.push_back(detail::format("{} on {} threads: {}", path_label(snapshot, each.path), human_count(threads.size()),

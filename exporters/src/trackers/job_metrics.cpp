@@ -53,7 +53,7 @@ std::vector<JobMetrics> job_metrics(const Job& job) {
   std::set<std::string> stems;
   const auto add = [&](std::string stem, const OverRanks& over) {
     if (over.ranks == 0) { return; }
-    while (!stems.insert(stem).second) { stem += '_'; }  // a slash in a name reads as the end of one
+    while (!stems.insert(stem).second) { stem += '_'; }  // keys of one name and two kinds
     all.push_back(metrics_of(std::move(stem), over));
   };
   for (const std::uint32_t path : longest_paths(job)) {

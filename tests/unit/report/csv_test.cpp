@@ -113,6 +113,13 @@ TEST_CASE("names with separators and quotes are quoted") {
   CHECK(contains(read_text(scratch.path("steps.csv")), "\n0,0,\"a,b/Batch\",\"the \"\"main\"\" one\",0,900,"));
 }
 
+TEST_CASE("a key with a slash has another path than a region in a region") {
+  const Scratch scratch;
+  Snapshot snapshot = with_series();
+  snapshot.paths[0].name = "a/b\\c";
+  CHECK(snapshot.path_name(1) == "a\\/b\\\\c/Batch");
+}
+
 TEST_CASE("names in a CSV file cannot command the terminal that it is shown on") {
   const Scratch scratch;
   Snapshot snapshot = with_series();
