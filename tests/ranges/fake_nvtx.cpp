@@ -35,7 +35,7 @@ int push(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* range) {
   std::string line = "push " + *reinterpret_cast<const std::string*>(domain);
   line += range->messageType == NVTX_MESSAGE_TYPE_REGISTERED
               ? " " + *reinterpret_cast<const std::string*>(range->message.registered)
-              : " not registered";
+              : std::string(" not registered: ") + range->message.ascii;
   line += " " + categories()[range->category];
   if (range->payloadType == NVTX_PAYLOAD_TYPE_INT64) { line += " " + std::to_string(range->payload.llValue); }
   write_down(line);

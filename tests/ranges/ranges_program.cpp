@@ -10,12 +10,15 @@ using Ranges = takt::RoctxRanges;
 #include <takt/exporters/nvtx.hpp>
 using Ranges = takt::NvtxRanges;
 #endif
+#include <takt/session.hpp>
 #include <takt/takt.hpp>
+#include <takt/trials.hpp>
 
 #include <cstdio>
 #include <memory>
 #include <optional>
 #include <thread>
+#include <vector>
 
 namespace {
 
@@ -53,9 +56,23 @@ void deep(int levels) {
   deep(levels - 1);
 }
 
+/// Each kind of trial has a range of its own name.
+int run_trials() {
+  const takt::Session session("ranges");
+  const Ranges ranges;
+  takt::TrialOptions options;
+  options.io = options.synthetic = options.full = true;
+  options.steps = 1;
+  const std::vector<int> batches(100);
+  int sum = 0;
+  for (const int batch : takt::trials(session, batches, options)) { sum += batch; }
+  return sum;
+}
+
 }  // namespace
 
-int main() {
+int main(int argc, char**) {
+  if (argc > 1) { return run_trials(); }
   auto open = std::make_unique<std::optional<takt::Scope>>();
   {
     const Ranges ranges;

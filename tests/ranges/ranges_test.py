@@ -25,10 +25,10 @@ THREAD = [("on a thread", "io", None), None]
 
 
 class Ranges(unittest.TestCase):
-    def run_program(self, which, **env):
+    def run_program(self, which, *words, **env):
         self.log = pathlib.Path(os.environ["SCRATCH"]) / f"{which}.log"
         self.log.unlink(missing_ok=True)
-        done = subprocess.run([os.environ[which]], capture_output=True, text=True, check=False, timeout=60 * rig.SLACK,
+        done = subprocess.run([os.environ[which], *words], capture_output=True, text=True, check=False, timeout=60 * rig.SLACK,
                               env=rig.environment(RANGES_LOG=self.log, TAKT_TABLE=0, **env))
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return done.stdout
@@ -49,6 +49,12 @@ class Ranges(unittest.TestCase):
                     for each in ranges]
         self.assertEqual([each for each in self.told(0)[1:] if each not in strings], words(MAIN + STILL_OPEN))
         self.assertEqual(self.told(1), ["string on a thread", *words(THREAD)])
+
+    @unittest.skipUnless("NVTX" in os.environ, "built without NVTX")
+    def test_nvtx_ranges_of_trials_have_their_names(self):
+        self.run_program("NVTX", "trials", NVTX_INJECTION64_PATH=os.environ["FAKE_NVTX"])
+        names = {each.split(" trial ")[1].split(" ")[0] for each in self.told(0) if " trial " in each}
+        self.assertEqual(names, {"SYNTHETIC", "IO", "FULL"})
 
     @unittest.skipUnless("NVTX" in os.environ, "built without NVTX")
     def test_nvtx_without_a_profiler(self):

@@ -27,11 +27,15 @@ nvtxDomainHandle_t domain() noexcept {
   return made;
 }
 
-/// The name as the profiler knows it. Two threads that register one at once are given the same. relaxed: the load and
+/// The number of a key in the process; detail::kNoKey: it has been in no region, as the keys of trials.
+detail::KeyIndex index_of(const Key& key) noexcept {
+  return key.predefined_index() != detail::kNoKey ? key.predefined_index() : key.index();
+}
+
+/// The name of the key of this number as the profiler knows it. Two threads that register one at once are given the same. relaxed: the load and
 /// the store below are each other's partners, and nothing is published by them but the handle itself.
-nvtxStringHandle_t registered(const Key& key) noexcept {
+nvtxStringHandle_t registered(const Key& key, detail::KeyIndex index) noexcept {
   static std::atomic<nvtxStringHandle_t> strings[detail::kMaxKeys] = {};
-  const detail::KeyIndex index = key.predefined_index() != detail::kNoKey ? key.predefined_index() : key.index();
   nvtxStringHandle_t its = strings[index].load(std::memory_order_relaxed);
   if (its == nullptr) {
     its = nvtxDomainRegisterStringA(domain(), key.name());
@@ -50,8 +54,13 @@ struct Nvtx {
       range.payloadType = NVTX_PAYLOAD_TYPE_INT64;
       range.payload.llValue = batch;
     }
-    range.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
-    range.message.registered = registered(key);
+    if (const detail::KeyIndex index = index_of(key)) {
+      range.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
+      range.message.registered = registered(key, index);
+    } else {
+      range.messageType = NVTX_MESSAGE_TYPE_ASCII;
+      range.message.ascii = key.name();
+    }
     nvtxDomainRangePushEx(domain(), &range);
   }
   static void pop() noexcept { nvtxDomainRangePop(domain()); }
