@@ -139,10 +139,27 @@ void JobTrace::add_steps(const AlignedRank& each, const Snapshot& snapshot, cons
     if (row.series >= snapshot.series.size()) { continue; }
     const Series& series = snapshot.series[row.series];
     const PathStats& path = snapshot.paths[series.path];
-    const std::uint32_t track = snapshot.threads[series.thread].id;
-    if (line.covers(track, detail::wrapped_sum(row.begin_ns, row.host_ns))) { continue; }
-    add_slice(each, row.begin_ns, row.host_ns, track, detail::format("{} {}", path.name, row.step), path.kind);
+    const ThreadInfo& thread = snapshot.threads[series.thread];
+    const std::int64_t end_ns = detail::wrapped_sum(row.begin_ns, row.host_ns);
+    if (line.covers(thread.id, end_ns)) { continue; }
+    add_slice(each, row.begin_ns, row.host_ns, lane_of(each, thread, row.begin_ns, end_ns),
+              detail::format("{} {}", path.name, row.step), path.kind);
   }
+}
+
+/// The track of a slice of the journal: that of its thread, or a further one where it overlaps another.
+std::uint32_t JobTrace::lane_of(const AlignedRank& each, const ThreadInfo& thread, std::int64_t begin_ns,
+                                std::int64_t end_ns) {
+  constexpr std::uint32_t kFirstTrack = 3'000'001;  // behind those of recorded time lines
+  const std::uint32_t lane = lanes_[thread.id].place(begin_ns, end_ns);
+  if (lane == 0 || lane == detail::TrackLanes::kNone) { return thread.id; }
+  const auto track = static_cast<std::uint32_t>(kFirstTrack + tracks_.size());
+  const auto [place, is_new] = tracks_.emplace(std::make_pair(thread.id, lane), track);
+  if (is_new) {
+    const std::string name = detail::format("{} ({})", thread.name, lane + 1);
+    add(detail::track_names(each.rank.snapshot.run.rank, track, name, thread.id));
+  }
+  return place->second;
 }
 
 void JobTrace::add_samples(const AlignedRank& each, const Snapshot& snapshot, detail::CounterTracks& tracks) {
@@ -156,11 +173,20 @@ void JobTrace::add_samples(const AlignedRank& each, const Snapshot& snapshot, de
 }
 
 void JobTrace::add_end(const AlignedRank& each, const Snapshot& snapshot) {
-  for (const OpenRegion& open : snapshot.open) {
-    const PathStats& path = snapshot.paths[open.path];
-    add_slice(each, detail::wrapped_difference(snapshot.wall_ns, open.open_ns), open.open_ns,
-              snapshot.threads[open.thread].id, path.name + " (open)", path.kind);
+  std::vector<std::uint32_t> tracks(snapshot.open.size());
+  for (std::size_t at = tracks.size(); at-- > 0;) {  // those inside first
+    const OpenRegion& open = snapshot.open[at];
+    const std::int64_t begin_ns = detail::wrapped_difference(snapshot.wall_ns, open.open_ns);
+    tracks[at] = lane_of(each, snapshot.threads[open.thread], begin_ns, snapshot.wall_ns);
   }
+  for (std::size_t at = 0; at < tracks.size(); ++at) {
+    const OpenRegion& open = snapshot.open[at];
+    const PathStats& path = snapshot.paths[open.path];
+    add_slice(each, detail::wrapped_difference(snapshot.wall_ns, open.open_ns), open.open_ns, tracks[at],
+              path.name + " (open)", path.kind);
+  }
+  lanes_.clear();
+  tracks_.clear();
   for (const ThreadInfo& thread : snapshot.threads) {
     add(detail::track_names(each.rank.snapshot.run.rank, thread.id, thread.name, thread.id));
   }

@@ -10,9 +10,12 @@
 #include "cli/recorded_time_line.hpp"
 #include "cli/trace_event.hpp"
 #include "report/counter_tracks.hpp"
+#include "report/track_lanes.hpp"
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 TAKT_BEGIN_NAMESPACE
@@ -45,6 +48,7 @@ class JobTrace {
   void add_steps(const AlignedRank& each, const Snapshot& snapshot, const RecordedTimeLine& line);
   void add_samples(const AlignedRank& each, const Snapshot& snapshot, detail::CounterTracks& tracks);
   void add_end(const AlignedRank& each, const Snapshot& snapshot);
+  std::uint32_t lane_of(const AlignedRank& each, const ThreadInfo& thread, std::int64_t begin_ns, std::int64_t end_ns);
   void add_slice(const AlignedRank& each, std::int64_t begin_ns, std::int64_t length_ns, std::uint32_t track,
                  const std::string& name, Kind kind);
   void add(const std::string& event);
@@ -58,6 +62,9 @@ class JobTrace {
   detail::JsonText ranks_ = detail::JsonText::array();  // of otherData
   std::vector<std::string> remarks_;
   bool all_ = true;
+  // Of the rank being written: steps and open regions may overlap.
+  std::map<std::uint32_t, detail::TrackLanes> lanes_;                        // by thread
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> tracks_;  // of further lanes, by thread and lane
   bool is_first_ = true;
 };
 

@@ -713,7 +713,7 @@ class Command(rig.Case):
         self.assertEqual([each.split(" (")[0] for each in names], ["rank 0", "rank 2"])
         self.assertEqual((trace["otherData"]["clock_of_rank"], trace["otherData"]["missing_ranks"]), (0, 1))
         self.takt("trace", self.runs, "--rank", 2, "-o", file)
-        self.assertEqual(json.loads(file.read_text(encoding="utf-8"))["otherData"]["rank"], 2)
+        self.assertEqual(json.loads(file.read_text(encoding="utf-8"))["otherData"]["clock_of_rank"], 2)
         for words in ([], ["--rank", 0]):
             failed = self.takt("trace", self.runs, *words, "-o", self.scratch / "no" / "x", status=1)
             self.assertIn("the time line was not written", failed.stderr)

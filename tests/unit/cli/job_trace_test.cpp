@@ -148,14 +148,16 @@ TEST_CASE("takt trace: a clock that cannot be aligned is left as it says, and th
   CHECK(run.ranks[1].error_ns() == 0);
 }
 
-TEST_CASE("takt trace: a rank alone is written as before, and one that is not there is told") {
+TEST_CASE("takt trace: a rank alone is written, and one that is not there is told") {
   const Scratch scratch;
   TrueJob job({{0, 0}, {0, 0}}, 40);
   const std::string run = job.write(scratch);
   const std::string file = scratch.path("one.json");
   REQUIRE(takt::cli::trace(run, file, 1) == 0);
   const json trace = json::parse(std::ifstream(file));
-  CHECK(trace["otherData"]["rank"] == 1);
+  CHECK(trace["otherData"]["clock_of_rank"] == 1);
+  CHECK(trace["otherData"]["missing_ranks"] == 0);
+  CHECK(trace["otherData"]["ranks"].size() == 1);
   CHECK_THROWS_WITH(takt::cli::trace(run, file, 2), takt_test::containing("rank 2"));
   CHECK_THROWS_AS(takt::cli::trace(run, scratch.path("no/x"), -1), takt::Error);
 }
