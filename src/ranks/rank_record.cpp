@@ -8,11 +8,11 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 
 void add_path(RankRecord& record, std::uint32_t rank, const RankPathName& name, Kind kind, const Summary& host,
-              const Summary& device) {
+              const Summary& device, std::uint64_t open_ns) {
   RankPath& path = record.paths.try_emplace(name).first->second;
   path.kind = std::min(path.kind, kind);
   path.host.merge(host);
-  add_rank(path.host_totals, rank, host.total_ns());
+  add_rank(path.host_totals, rank, bounded_sum(host.total_ns(), open_ns));
   if (device.n() == 0) { return; }
   path.device.merge(device);
   add_rank(path.device_totals, rank, device.total_ns());
@@ -23,22 +23,27 @@ RankRecord record_of(const Snapshot& snapshot) {
     Kind kind = Kind::other;
     Summary host;
     Summary device;
+    std::uint64_t open_ns = 0;
   };
   std::map<RankPathName, Place> places;
   std::vector<RankPathName> names;
-  for (const PathStats& each : snapshot.paths) {
+  for (std::uint32_t path = 0; path < snapshot.paths.size(); ++path) {
+    const PathStats& each = snapshot.paths[path];
     RankPathName name = each.parent == PathStats::kNoParent ? RankPathName() : names[each.parent];
     name.push_back(each.name);
     Place& place = places[name];
     place.kind = std::min(place.kind, each.kind);
     place.host.merge(each.host);
     place.device.merge(each.device);
+    place.open_ns = bounded_sum(place.open_ns, snapshot.time_so_far_ns(path) - each.host.total_ns());
     names.push_back(std::move(name));
   }
   RankRecord record;
   const auto rank = static_cast<std::uint32_t>(std::max(snapshot.run.rank, 0));
   add_rank(record.wall, rank, static_cast<std::uint64_t>(std::max<std::int64_t>(snapshot.wall_ns, 0)));
-  for (const auto& [name, place] : places) { add_path(record, rank, name, place.kind, place.host, place.device); }
+  for (const auto& [name, place] : places) {
+    add_path(record, rank, name, place.kind, place.host, place.device, place.open_ns);
+  }
   return record;
 }
 

@@ -38,8 +38,9 @@ struct RankRecord {
 };
 
 /// Adds one path of one rank. REQUIRES: not yet added for this rank.
+/// \param open_ns of regions there that have not ended.
 void add_path(RankRecord& record, std::uint32_t rank, const RankPathName& name, Kind kind, const Summary& host,
-              const Summary& device);
+              const Summary& device, std::uint64_t open_ns = 0);
 /// The record of the one rank that the snapshot is of. Places that differ in their kind alone are one path.
 RankRecord record_of(const Snapshot& snapshot);
 /// Adds all that `from` holds.

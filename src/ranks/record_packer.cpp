@@ -18,7 +18,7 @@ namespace {
 class RecordPacker {
  public:
   RecordPacker(const Snapshot& snapshot, std::uint32_t rank, std::string& out)
-      : paths_(snapshot.paths), rank_(rank), out_(out) {
+      : snapshot_(snapshot), paths_(snapshot.paths), rank_(rank), out_(out) {
     list_children();
     spell_total(static_cast<std::uint64_t>(std::max<std::int64_t>(snapshot.wall_ns, 0)));
     add_paths();
@@ -93,7 +93,7 @@ class RecordPacker {
     ends_.push_back(names_.size());
     encoder_.number(ends_.size());
     encoder_.spelled(names_);
-    if (place.end - place.begin == 1) { return spell(first.kind, first.host, first.device); }
+    if (place.end - place.begin == 1) { return spell(first.kind, first.host, first.device, open_ns_of(place)); }
     Kind kind = first.kind;
     Summary host;
     Summary device;
@@ -103,22 +103,31 @@ class RecordPacker {
       host.merge(each.host);
       device.merge(each.device);
     }
-    spell(kind, host, device);
+    spell(kind, host, device, open_ns_of(place));
   }
-  void spell(Kind kind, const Summary& host, const Summary& device) {
+  /// Of regions that have not ended.
+  std::uint64_t open_ns_of(const Place& place) const noexcept {
+    std::uint64_t sum = 0;
+    for (std::size_t at = place.begin; at < place.end; ++at) {
+      const std::uint32_t path = arranged_[at];
+      sum = bounded_sum(sum, snapshot_.time_so_far_ns(path) - paths_[path].host.total_ns());
+    }
+    return sum;
+  }
+  void spell(Kind kind, const Summary& host, const Summary& device, std::uint64_t open_ns) {
     encoder_.kind(kind);
-    spell(host);
+    spell(host, open_ns);
     const bool has_device = device.n() != 0;
     encoder_.number(has_device);
-    if (has_device) { spell(device); }
+    if (has_device) { spell(device, 0); }
   }
-  void spell(const Summary& summary) {
+  void spell(const Summary& summary, std::uint64_t open_ns) {
     const SummaryScalars numbers = SummaryAccess::scalars(summary);
     std::string_view counts = SummaryAccess::packed(summary.histogram());
     const std::string unpacked = counts.data() == nullptr ? counts_of(summary.histogram()) : std::string();
     if (counts.data() == nullptr) { counts = unpacked; }
     visit_summary(encoder_, numbers, counts);
-    spell_total(summary.total_ns());
+    spell_total(bounded_sum(summary.total_ns(), open_ns));
   }
   /// A spread of this rank alone.
   void spell_total(std::uint64_t ns) {
@@ -133,6 +142,7 @@ class RecordPacker {
     visit_spread(encoder_, spread, unbinned, spelled);
   }
 
+  const Snapshot& snapshot_;
   const std::vector<PathStats>& paths_;
   const std::uint32_t rank_;
   std::string& out_;

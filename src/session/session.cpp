@@ -35,6 +35,22 @@ void close_at_exit() {
   if (detail::SessionImpl* session = current_session()) { session->close(); }
 }
 
+/// What ends by exit() with another status than 0 has failed. Runs before close_at_exit().
+void note_exit_status(int status, void*) {
+  if (status == 0) { return; }
+  if (detail::SessionImpl* session = current_session()) { session->fail(); }
+}
+
+bool follow_exit() noexcept {
+  if (std::atexit(close_at_exit) != 0) { return false; }
+#ifdef __GLIBC__
+  ::on_exit(note_exit_status, nullptr);  // without memory for it the status alone is not noted
+#else
+  static_cast<void>(note_exit_status);
+#endif
+  return true;
+}
+
 /// One thread at a time makes a Session. Not a mutex: a thread of the parent that held one at a fork would never let
 /// go.
 class Opening {
@@ -71,7 +87,7 @@ detail::SessionImpl* open(std::string name, SessionOptions options) {
   static const detail::SessionImpl* newest = nullptr;
   session->older = std::exchange(newest, session);
   static bool closes_at_exit = false;
-  closes_at_exit = closes_at_exit || std::atexit(close_at_exit) == 0;
+  closes_at_exit = closes_at_exit || follow_exit();
   if (!closes_at_exit) {
     detail::report_fault("exit",
                          "no memory is left to have exit() close the Session; close it before, by its destructor");

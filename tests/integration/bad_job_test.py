@@ -94,8 +94,8 @@ class BadJob(rig.Case):
         self.assertEqual([each["rank"] for each in run["ranks"]], list(range(world)))
         self.assertEqual([each["rank"] for each in run["ranks"] if each["state"] != "finished"], [victim])
         out = self.takt("report", self.runs).stdout
-        self.assertRegex(out, rf"\nrank {victim}: died in Epoch > Batch > Comm, open [\d.]+ \w+ \(thread main\); last heard of at ")
-        self.assertEqual(out.count("\nrank "), 1)
+        self.assertRegex(out, rf"^rank {victim}: died in Epoch > Batch > Comm, open [\d.]+ \w+ \(thread main\); last heard of at ")
+        self.assertEqual(("\n" + out).count("\nrank "), 1)
         shutil.rmtree(folder)
         out = self.takt("report", self.runs).stdout
         self.assertIn("63 ranks, took", out)

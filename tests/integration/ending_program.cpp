@@ -62,12 +62,12 @@ takt::SessionOptions without_threads() {
   return options;
 }
 
-int exit_in_region() {
+int exit_in_region(int status) {
   takt::Session session("ending");
   steps(3);
   const takt::Scope batch(takt::Batch);
   const takt::Scope forward(takt::Forward);
-  std::exit(3);
+  std::exit(status);
 }
 
 int exit_on_another_thread() {
@@ -242,7 +242,8 @@ int end_by(const std::string& way) {
     steps(3);
     return 3;
   }
-  if (way == "exit_in_region") { return exit_in_region(); }
+  if (way == "exit_in_region") { return exit_in_region(3); }
+  if (way == "exit_well") { return exit_in_region(0); }
   if (way == "exit_on_another_thread") { return exit_on_another_thread(); }
   if (way == "exit_while_others_record") { return exit_while_others_record(); }
   if (way == "exception") { return exception(); }

@@ -39,9 +39,13 @@ class Ending(rig.Case):
     def test_exit_inside_a_region(self):
         self.end("exit_in_region")
         summary = self.assert_reported()
-        self.assertFalse(summary["failed"])
+        self.assertTrue(summary["failed"])
         self.assertEqual(rig.open_paths(summary), ["Batch", "Batch/Forward"])
         self.assertIn("unfinished: Batch/Forward on thread main", self.ended.out)
+
+    def test_exit_with_status_0_is_no_failure(self):
+        self.end("exit_well", status=0)
+        self.assertFalse(self.assert_reported()["failed"])
 
     def test_exit_on_another_thread(self):
         self.end("exit_on_another_thread")
@@ -92,7 +96,7 @@ class Ending(rig.Case):
     def assert_reads_as(self, words):
         if COMMAND is None:
             return
-        self.assertIn(f"\nrank 0: {words}\n", self.takt(0, "report", self.last))
+        self.assertTrue(self.takt(0, "report", self.last).startswith(f"rank 0: {words}\n"))
         (rank,) = json.loads(self.takt(0, "report", "--json", self.last))["runs"][0]["ranks"]
         self.assertEqual(rank["state"], "failed")
         self.assertIsNotNone(rank["uncaught"])

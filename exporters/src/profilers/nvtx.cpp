@@ -32,8 +32,9 @@ detail::KeyIndex index_of(const Key& key) noexcept {
   return key.predefined_index() != detail::kNoKey ? key.predefined_index() : key.index();
 }
 
-/// The name of the key of this number as the profiler knows it. Two threads that register one at once are given the same. relaxed: the load and
-/// the store below are each other's partners, and nothing is published by them but the handle itself.
+/// The name of the key of this number as the profiler knows it. Two threads that register one at once are given the
+/// same. relaxed: the load and the store below are each other's partners, and nothing is published by them but the
+/// handle itself.
 nvtxStringHandle_t registered(const Key& key, detail::KeyIndex index) noexcept {
   static std::atomic<nvtxStringHandle_t> strings[detail::kMaxKeys] = {};
   nvtxStringHandle_t its = strings[index].load(std::memory_order_relaxed);
