@@ -20,6 +20,13 @@
 
 TAKT_BEGIN_NAMESPACE
 
+/// What tells a process from a later one that has its number, and from a program that it became by exec. 0: not known.
+struct ProcessMark {
+  std::uint64_t boot = 0;   ///< the first half of the kernel's boot id
+  std::uint64_t start = 0;  ///< when the process began, in clock ticks since the boot
+  std::uint64_t image = 0;  ///< where its stack begins, which each exec chooses again
+};
+
 /// Which run this is, and where. Rank and world size come from the API or the launcher.
 struct RunInfo {
   std::string name;  ///< as given to Session; "takt" without one
@@ -34,6 +41,7 @@ struct RunInfo {
   std::int64_t start_unix_ns = 0;   ///< wall clock at the start of the run
   std::string directory;            ///< where files of this rank go; empty: in memory only
   std::uint64_t pid_namespace = 0;  ///< of which `pid` is a number, as Linux numbers namespaces; 0: not known
+  ProcessMark process_mark;         ///< of the process `pid`
   /// As told by Session::group(), by name; in snapshots. Ranks of the same groups are compared with each other.
   std::vector<std::pair<std::string, int>> groups;
   std::string takt_version;  ///< of the library that recorded it, such as "0.1.0"; empty: not known

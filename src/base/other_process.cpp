@@ -4,6 +4,7 @@
 
 #include "base/nanoseconds.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <csignal>
@@ -25,6 +26,7 @@ constexpr std::int64_t kSlack = 2 * kSecondNs;
 constexpr int kFieldOfState = 3;  // of /proc/<pid>/stat
 constexpr int kFieldOfThreads = 20;
 constexpr int kFieldOfStart = 22;
+constexpr int kFieldOfStack = 28;
 
 std::int64_t now_ns(clockid_t clock) {
   timespec now = {};
@@ -36,28 +38,40 @@ std::int64_t now_ns(clockid_t clock) {
 struct ProcEntry {
   char state = '?';
   std::int64_t threads = 0;
-  std::int64_t begin_unix_ns = 0;  // 0 where it cannot be told
+  std::uint64_t start = 0;  // in ticks since the boot; 0 where it cannot be told
+  std::uint64_t stack = 0;  // where its stack begins; 0 likewise, as for a process of another user
 };
 
-ProcEntry entry_of(std::int64_t pid) {
+ProcEntry entry_of(const std::string& process) {
   ProcEntry entry;
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::ifstream file("/proc/" + process + "/stat");
   std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   const std::size_t name_end = text.rfind(')');  // the name may hold anything
   if (name_end == std::string::npos) { return entry; }
   std::size_t at = name_end + 1;
-  for (int field = kFieldOfState; at != std::string::npos && at + 1 < text.size(); ++field) {
+  for (int field = kFieldOfState; field <= kFieldOfStack && at != std::string::npos && at + 1 < text.size(); ++field) {
     const char* const value = text.c_str() + at + 1;
     if (field == kFieldOfState) { entry.state = *value; }
     if (field == kFieldOfThreads) { entry.threads = std::strtoll(value, nullptr, 10); }
-    if (field == kFieldOfStart) {
-      const std::int64_t since_boot = std::strtoll(value, nullptr, 10) * (kSecondNs / ::sysconf(_SC_CLK_TCK));
-      entry.begin_unix_ns = now_ns(CLOCK_REALTIME) - (now_ns(CLOCK_BOOTTIME) - since_boot);
-      break;
-    }
+    if (field == kFieldOfStart) { entry.start = std::strtoull(value, nullptr, 10); }
+    if (field == kFieldOfStack) { entry.stack = std::strtoull(value, nullptr, 10); }
     at = text.find(' ', at + 1);
   }
   return entry;
+}
+
+std::int64_t begin_unix_ns(const ProcEntry& entry) {
+  const auto since_boot = static_cast<std::int64_t>(entry.start) * (kSecondNs / ::sysconf(_SC_CLK_TCK));
+  return entry.start == 0 ? 0 : now_ns(CLOCK_REALTIME) - (now_ns(CLOCK_BOOTTIME) - since_boot);
+}
+
+/// The first 16 digits of "5f3a0e11-22aa-...".
+std::uint64_t boot_id() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string text;
+  std::getline(file, text);
+  text.erase(std::remove(text.begin(), text.end(), '-'), text.end());
+  return text.size() < 16 ? 0 : std::strtoull(text.substr(0, 16).c_str(), nullptr, 16);
 }
 
 /// It has ended, and nobody has asked how: usual in containers, whose first process waits for nobody. Where threads are
@@ -73,13 +87,26 @@ std::uint64_t pid_namespace() noexcept {
   return ::stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
 }
 
-Life life_of(const std::string& host, std::int64_t pid, std::int64_t sign_unix_ns, std::uint64_t pid_namespace) {
+ProcessMark process_mark() noexcept {
+  try {
+    const ProcEntry entry = entry_of("self");
+    return {boot_id(), entry.start, entry.stack};
+  } catch (...) { return {}; }  // out of memory
+}
+
+Life life_of(const std::string& host, std::int64_t pid, std::int64_t sign_unix_ns, std::uint64_t pid_namespace,
+             const ProcessMark& mark) {
   char here[HOST_NAME_MAX + 1] = {};
   if (::gethostname(here, HOST_NAME_MAX) != 0 || host != here || pid <= 0) { return Life::unknown; }
   if (pid_namespace != 0 && pid_namespace != detail::pid_namespace()) { return Life::unknown; }
+  // Machines may share a name: before this boot it was this one, or another.
+  if (mark.boot != 0 && mark.boot != boot_id()) { return Life::unknown; }
   if (::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH) { return Life::gone; }
-  const ProcEntry entry = entry_of(pid);
-  return is_dead(entry) || entry.begin_unix_ns > sign_unix_ns + kSlack ? Life::gone : Life::alive;
+  const ProcEntry entry = entry_of(std::to_string(pid));
+  const bool is_other =
+      mark.start != 0 && entry.start != 0 ? mark.start != entry.start : begin_unix_ns(entry) > sign_unix_ns + kSlack;
+  const bool is_other_program = mark.image != 0 && entry.stack != 0 && mark.image != entry.stack;
+  return is_dead(entry) || is_other || is_other_program ? Life::gone : Life::alive;
 }
 
 }  // namespace detail

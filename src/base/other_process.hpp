@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <takt/config.hpp>
+#include <takt/snapshot.hpp>
 
 #include <cstdint>
 #include <string>
@@ -21,12 +21,16 @@ enum class Life {
 /// cannot be told. Any thread.
 TAKT_EXPORT std::uint64_t pid_namespace() noexcept;
 
+/// Of this process. Any thread.
+TAKT_EXPORT ProcessMark process_mark() noexcept;
+
 /// \param host,pid of the process, in this machine's own words.
 /// \param sign_unix_ns when it gave its last sign of life, on the clock of the file system; what began later is not it.
+/// Counts where its mark tells nothing.
 /// \param pid_namespace that the number is of; 0: not known, taken for this one.
 /// Any thread. Exported for the exporters that are libraries of their own.
 TAKT_EXPORT Life life_of(const std::string& host, std::int64_t pid, std::int64_t sign_unix_ns,
-                         std::uint64_t pid_namespace);
+                         std::uint64_t pid_namespace, const ProcessMark& mark = {});
 
 }  // namespace detail
 TAKT_END_NAMESPACE

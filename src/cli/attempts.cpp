@@ -17,11 +17,11 @@ std::int64_t end_of(const Snapshot& snapshot) noexcept {
   return start > kMost - wall ? kMost : start + wall;  // journals may say anything
 }
 
-void Attempts::add(const Snapshot& process) {
+void Attempts::add(const Snapshot& process, int attempt) {
   const RunInfo& run = process.run;
-  const auto [place, is_new] = spans_.try_emplace(run.attempt);
+  const auto [place, is_new] = spans_.try_emplace(attempt);
   AttemptSpan& span = place->second;
-  span.attempt = run.attempt;
+  span.attempt = attempt;
   ++span.ranks;
   span.start_unix_ns = is_new ? run.start_unix_ns : std::min(span.start_unix_ns, run.start_unix_ns);
   span.end_unix_ns = is_new ? end_of(process) : std::max(span.end_unix_ns, end_of(process));

@@ -28,7 +28,8 @@ std::int64_t end_of(const Snapshot& snapshot) noexcept;
 /// The attempts of a run, from its processes. One thread at a time.
 class Attempts {
  public:
-  void add(const Snapshot& process);
+  /// \param attempt that it is of (LastRanks::attempt_of).
+  void add(const Snapshot& process, int attempt);
   /// Those that left a journal, the earliest first.
   std::vector<AttemptSpan> all() const;
 

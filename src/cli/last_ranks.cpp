@@ -36,6 +36,7 @@ std::string left_out(const Rank& rank, const std::string& why) {
 LastRanks::LastRanks(const RunInfo& newest, const RankFolder& where, Use use)
     : attempt_(newest.attempt),
       start_unix_ns_(newest.start_unix_ns),
+      newest_world_(newest.world_size),
       is_possible_(newest.world_size <= kMostRanks),
       world_(std::max(newest.world_size, newest.rank + 1)),
       use_(std::move(use)) {
@@ -44,25 +45,39 @@ LastRanks::LastRanks(const RunInfo& newest, const RankFolder& where, Use use)
                                     detail::printable(where.path()), newest.world_size));
 }
 
-bool LastRanks::is_of_last(const RunInfo& run) const noexcept {
-  return run.attempt == attempt_ && (!is_possible_ || run.rank < world_);
+int LastRanks::attempt_of(const Snapshot& process) const noexcept {
+  const RunInfo& run = process.run;
+  if (run.attempt >= attempt_ || run.world_size != newest_world_) { return run.attempt; }
+  // Unsigned, as journals may say anything.
+  const auto ns = [](std::int64_t from, std::int64_t to) {
+    return to <= from ? 0 : static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from);
+  };
+  const std::int64_t end = end_of(process);
+  const std::uint64_t beside = ns(std::max(run.start_unix_ns, start_unix_ns_), end);
+  return beside != 0 && beside >= ns(run.start_unix_ns, end) / 2 ? attempt_ : run.attempt;
+}
+
+bool LastRanks::is_of_last(const Snapshot& process) const noexcept {
+  return attempt_of(process) == attempt_ && (!is_possible_ || process.run.rank < world_);
 }
 
 /// Some launchers tell a rank its number, and not how many there are: one that speaks of itself is there, whatever
 /// others say. But of a restart with fewer ranks those before it are gone.
 void LastRanks::add(Rank rank) {
   const RunInfo& run = rank.snapshot.run;
-  if (run.attempt == attempt_ && end_of(rank.snapshot) > start_unix_ns_) { world_ = std::max(world_, run.rank + 1); }
+  if (attempt_of(rank.snapshot) == attempt_ && end_of(rank.snapshot) > start_unix_ns_) {
+    world_ = std::max(world_, run.rank + 1);
+  }
   waiting_.push_back(std::move(rank));
-  const auto is_known = [&](const RunInfo& each) { return each.attempt < attempt_ || is_of_last(each); };
-  while (!waiting_.empty() && is_known(waiting_.front().snapshot.run)) {
+  const auto is_known = [&](const Snapshot& each) { return attempt_of(each) < attempt_ || is_of_last(each); };
+  while (!waiting_.empty() && is_known(waiting_.front().snapshot)) {
     take(std::move(waiting_.front()));
     waiting_.pop_front();
   }
 }
 
 void LastRanks::take(Rank&& rank) {
-  if (!is_of_last(rank.snapshot.run)) {
+  if (!is_of_last(rank.snapshot)) {
     remarks_.push_back(left_out(rank, "is of an earlier attempt"));
     return;
   }
@@ -108,10 +123,15 @@ PickedRanks pick_last(std::vector<Rank> of_run) {
   const auto newest = std::max_element(of_run.begin(), of_run.end(), begins);
   PickedRanks picked;
   LastRanks last(newest->snapshot.run, newest->folder, [&](Rank&& rank) { picked.ranks.push_back(std::move(rank)); });
-  for (Rank& each : of_run) { last.add(std::move(each)); }
+  Attempts attempts;
+  for (Rank& each : of_run) {
+    attempts.add(each.snapshot, last.attempt_of(each.snapshot));
+    last.add(std::move(each));
+  }
   last.finish();
   picked.world = last.world();
   picked.remarks = last.remarks();
+  picked.attempts = attempts.all();
   return picked;
 }
 

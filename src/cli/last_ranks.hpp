@@ -4,6 +4,7 @@
 
 #include <takt/config.hpp>
 
+#include "cli/attempts.hpp"
 #include "cli/rank.hpp"
 
 #include <cstdint>
@@ -27,6 +28,9 @@ class LastRanks {
   /// \param use is shown those that count, in order, each rank once.
   LastRanks(const RunInfo& newest, const RankFolder& where, Use use);
 
+  /// The attempt that a process is of: as its launcher counts. But agents of an elastic launcher may count differently:
+  /// one that spent most of its time beside the newest one, in a world of the same size, is of that one's attempt.
+  int attempt_of(const Snapshot& process) const noexcept;
   /// The next process. REQUIRES: readable, and in order of rank, attempt and begin.
   void add(Rank rank);
   /// There are no more.
@@ -39,7 +43,7 @@ class LastRanks {
   const std::vector<std::string>& remarks() const noexcept { return remarks_; }
 
  private:
-  bool is_of_last(const RunInfo& run) const noexcept;
+  bool is_of_last(const Snapshot& process) const noexcept;
   void take(Rank&& rank);
   void use(Rank&& rank);
 
@@ -50,6 +54,7 @@ class LastRanks {
 
   int attempt_;
   std::int64_t start_unix_ns_;  // of the newest one
+  int newest_world_;            // as it says
   bool is_possible_;
   int world_;  // as far as it is known
   Use use_;
@@ -66,6 +71,7 @@ struct PickedRanks {
   std::vector<Rank> ranks;  ///< in order, each once
   std::uint64_t world = 0;
   std::vector<std::string> remarks;
+  std::vector<AttemptSpan> attempts;
 
   std::uint64_t missing() const noexcept { return world - ranks.size(); }
 };

@@ -141,7 +141,7 @@ Ending ending_of(const detail::ReadableFolder& files, const detail::JournalReade
 
 Ending ending_without_word(const detail::ReadableFolder& files, const RunInfo& run) {
   const std::int64_t sign = last_sign(segments_of(files));
-  switch (detail::life_of(run.host, run.pid, sign, run.pid_namespace)) {
+  switch (detail::life_of(run.host, run.pid, sign, run.pid_namespace, run.process_mark)) {
     case detail::Life::alive:
       return Ending::running;
     case detail::Life::gone:

@@ -50,7 +50,7 @@ WalkedRun walk_ranks(const RunPlan& plan, const RanksAhead::Read& read, const La
     }
     run.first = any ? std::min(run.first, each.place) : each.place;
     any = true;
-    attempts.add(rank.snapshot);
+    attempts.add(rank.snapshot, last.attempt_of(rank.snapshot));
     last.add(std::move(rank));
   }
   last.finish();

@@ -99,12 +99,10 @@ RunReport ReportBuilder::finish(std::vector<AttemptSpan> attempts, std::uint64_t
 }
 
 RunReport report_of(std::vector<Rank> attempts) {
-  Attempts spans;
-  for (const Rank& each : attempts) { spans.add(each.snapshot); }
   PickedRanks last = pick_last(std::move(attempts));
   ReportBuilder report(true);
   for (Rank& each : last.ranks) { report.add(std::move(each)); }
-  return report.finish(spans.all(), last.world);
+  return report.finish(std::move(last.attempts), last.world);
 }
 
 void add_heat(RunReport& run) {

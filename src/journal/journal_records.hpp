@@ -164,6 +164,7 @@ void visit(Coder& coder, Record& run) {
   coder.text(run.directory);
   if (coder.more()) { coder.number(run.pid_namespace); }
   if (coder.more()) { coder.text(run.takt_version); }
+  if (coder.more()) { visit_numbers(coder, run.process_mark.boot, run.process_mark.start, run.process_mark.image); }
 }
 
 template <class Coder, class Record, OnlyFor<Record, ClockInfo> = 0>

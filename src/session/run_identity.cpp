@@ -21,6 +21,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -37,8 +38,9 @@ bool is_set(const char* variable) { return !environment_value(variable).empty();
 
 // ---- rank and world size ----
 
-/// RANK alone is a word that anybody may use; the three together are torchrun's, or set by hand in its way.
-bool is_torchrun() { return is_set("RANK") && is_set("WORLD_SIZE") && is_set("LOCAL_RANK"); }
+/// RANK alone is a word that anybody may use; with WORLD_SIZE, and LOCAL_RANK or MASTER_ADDR, it is of torchrun, or of
+/// who starts torch.distributed in another way.
+bool is_torchrun() { return is_set("RANK") && is_set("WORLD_SIZE") && (is_set("LOCAL_RANK") || is_set("MASTER_ADDR")); }
 
 /// The shell that runs a batch script has SLURM_PROCID=0 and the job's SLURM_NTASKS, but is one process and no task:
 /// only srun makes tasks, and gives each a step.
@@ -140,6 +142,37 @@ void report_conflict(const std::vector<Claim>& claims) {
                                          "TAKT_RANK and TAKT_WORLD_SIZE");
 }
 
+/// Variables of a launcher without the one that tells the rank: whoever set them means something.
+void report_incomplete() {
+  const auto report = [](const std::string& found, const char* missing) {
+    report_fault_once("rank.incomplete", found + " is set without " + missing +
+                                             ", and passed over: this process counts as the only one; set it, or "
+                                             "TAKT_RANK and TAKT_WORLD_SIZE");
+  };
+  const auto is_number = [](const char* variable) {
+    std::int64_t number = 0;
+    return parse_number(environment_value(variable), 0, kMaxWorldSize, number);
+  };
+  const int of_torch =
+      (is_number("RANK") ? 1 : 0) + (is_number("WORLD_SIZE") ? 1 : 0) + (is_number("LOCAL_RANK") ? 1 : 0);
+  if (of_torch == 2) {  // one alone is a word that anybody may use
+    report(!is_set("RANK")         ? "WORLD_SIZE, LOCAL_RANK"
+           : !is_set("WORLD_SIZE") ? "RANK, LOCAL_RANK"
+                                   : "RANK, WORLD_SIZE",
+           !is_set("RANK")         ? "RANK"
+           : !is_set("WORLD_SIZE") ? "WORLD_SIZE"
+                                   : "LOCAL_RANK or MASTER_ADDR");
+  }
+  for (const Launcher& launcher : kLaunchers) {
+    if (launcher.applies != nullptr || is_set(launcher.rank)) { continue; }
+    for (const Names& names : {launcher.size, launcher.local_rank}) {
+      for (const char* const name : names) {
+        if (name != nullptr && is_set(name)) { report(name, launcher.rank); }
+      }
+    }
+  }
+}
+
 /// -1 is "from the launcher"; any other value that cannot be is told of.
 Number read_option(int value, int low, int high, const char* option) {
   if (value >= low && value <= high) { return {value, option}; }
@@ -190,6 +223,7 @@ void find_rank(const SessionOptions& options, RunInfo& run) {
     rank = claims.front().rank;
     if (!size) { report_conflict(claims); }
   }
+  if (!rank) { report_incomplete(); }
   if (rank && !size) { size = find_size(claims, rank); }
   if (!rank && size && size.value > 1) {
     report_fault_once("rank.missing", "a world size of " + std::to_string(size.value) +
@@ -215,28 +249,35 @@ struct IdSource {
   const char* variable;
   const char* second = nullptr;        // follows the first one, after a dot
   bool (*second_applies)() = nullptr;  // nullptr: always
+  bool names_job = false;              // without the second: a job, in which a shell may start many runs
 };
 
 constexpr IdSource kIdSources[] = {
     {"", "TORCHELASTIC_RUN_ID"},
-    {"slurm-", "SLURM_JOB_ID", "SLURM_STEP_ID", is_step_shared},
+    {"slurm-", "SLURM_JOB_ID", "SLURM_STEP_ID", is_step_shared, true},
     {"pmix-", "PMIX_NAMESPACE"},
     {"flux-", "FLUX_JOB_ID"},
     {"pals-", "PALS_APID"},
-    {"pbs-", "PBS_JOBID"},
-    {"lsf-", "LSB_JOBID", "LSB_JOBINDEX"},
+    {"pbs-", "PBS_JOBID", nullptr, nullptr, true},
+    {"lsf-", "LSB_JOBID", "LSB_JOBINDEX", nullptr, true},
     {"ompi-", "OMPI_MCA_ess_base_jobid"},
 };
 
-std::string id_from_launcher() {
+struct LauncherId {
+  std::string text;
+  bool is_of_job = false;
+};
+
+LauncherId id_from_launcher() {
   for (const IdSource& source : kIdSources) {
     const std::string_view value = environment_value(source.variable);
     // "none" is what torchrun sets when it was given no id.
     if (value.empty() || value == "none") { continue; }
-    std::string id = source.prefix + std::string(value);
+    LauncherId id = {source.prefix + std::string(value), source.names_job};
     if (source.second != nullptr && is_set(source.second) &&
         (source.second_applies == nullptr || source.second_applies())) {
-      id.append(".").append(environment_value(source.second));
+      id.text.append(".").append(environment_value(source.second));
+      id.is_of_job = id.is_of_job && source.second_applies == nullptr;  // the index of a job is no step
     }
     return id;
   }
@@ -249,6 +290,19 @@ std::string utc_now() {
   ::gmtime_r(&now, &parts);
   char text[32];
   return {text, std::strftime(text, sizeof text, "%Y%m%dT%H%M%SZ", &parts)};
+}
+
+/// 64 random bits. Neither time nor process number tells apart what containers start at once.
+std::string random_digits() {
+  std::uint64_t bits = 0;
+  if (::getrandom(&bits, sizeof bits, GRND_NONBLOCK) != static_cast<ssize_t>(sizeof bits)) {
+    timespec now = {};
+    ::clock_gettime(CLOCK_MONOTONIC, &now);
+    bits = hash_name((std::to_string(::getpid()) + " " + std::to_string(now.tv_nsec)).c_str());
+  }
+  std::string text;
+  for (int digit = 0; digit < 16; ++digit, bits >>= 4U) { text += "0123456789abcdef"[bits & 15U]; }
+  return text;
 }
 
 /// Process number and start of the parent, which ranks that were started together on one node share; the start keeps
@@ -290,7 +344,7 @@ std::string id_from_meeting_point(const RunInfo& run) {
 std::string find_run_id(const SessionOptions& options, const RunInfo& run) {
   if (!options.run_id.empty()) { return options.run_id; }
   if (run.world_size == 1) { return new_run_id(); }
-  std::string id = id_from_launcher();
+  std::string id = id_from_launcher().text;
   return id.empty() ? id_from_meeting_point(run) : id;
 }
 
@@ -308,6 +362,7 @@ RunInfo identify_run(const std::string& name, const SessionOptions& options) {
   run.host = host_name();
   run.pid_namespace = pid_namespace();
   run.pid = ::getpid();
+  run.process_mark = process_mark();
   find_rank(options, run);
   const std::string start = path_component(run.name, kLongestRunName) + "-";
   run.id = start + path_component(find_run_id(options, run), kLongestRunId - start.size());
@@ -315,8 +370,9 @@ RunInfo identify_run(const std::string& name, const SessionOptions& options) {
 }
 
 std::string new_run_id() {
-  std::string id = id_from_launcher();
-  return id.empty() ? utc_now() + "-" + std::to_string(::getpid()) : id;
+  const LauncherId id = id_from_launcher();
+  if (!id.text.empty() && !id.is_of_job) { return id.text; }
+  return (id.text.empty() ? utc_now() : id.text) + "-" + random_digits();
 }
 
 int identify_rank(const SessionOptions& options) {

@@ -16,7 +16,7 @@ namespace detail {
 /// Fills every field of RunInfo but `directory` and `start_unix_ns`.
 RunInfo identify_run(const std::string& name, const SessionOptions& options);
 
-/// A run's id as its launcher names it; without one, by the time and the process.
+/// A run's id as its launcher names it; without one, and where it names a job alone, with 64 random bits.
 std::string new_run_id();
 
 /// The rank alone, by the same rules; without the reports about a run id.

@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstdint>
-#include <cstdlib>
+#include <sstream>
 #include <utility>
 
 #include <fcntl.h>
@@ -26,9 +26,15 @@ std::string this_host() {
   return host;
 }
 
-/// "<host> <pid> <PID namespace>"; versions before this one do not write, or read, the last.
+/// "<host> <pid> <PID namespace> <boot> <start> <image>"; earlier versions write, and read, less.
 std::string this_process() {
-  return this_host() + " " + std::to_string(::getpid()) + " " + std::to_string(pid_namespace()) + "\n";
+  const ProcessMark mark = process_mark();
+  std::string text = this_host();
+  for (const std::uint64_t each :
+       {static_cast<std::uint64_t>(::getpid()), pid_namespace(), mark.boot, mark.start, mark.image}) {
+    text += " " + std::to_string(each);
+  }
+  return text + "\n";
 }
 
 bool is_same(const struct stat& one, const struct stat& other) {
@@ -102,11 +108,13 @@ bool FileLease::is_stale(struct stat& status) {
   const std::string text = first_bytes(file);
   const std::size_t blank = text.find(' ');
   const std::string host = text.substr(0, blank);
-  char* behind_pid = nullptr;
-  const std::int64_t pid = blank == std::string::npos ? 0 : std::strtoll(text.c_str() + blank, &behind_pid, 10);
-  const std::uint64_t names = behind_pid == nullptr ? 0 : std::strtoull(behind_pid, nullptr, 10);
+  std::istringstream numbers(blank == std::string::npos ? "" : text.substr(blank));
+  std::int64_t pid = 0;
+  std::uint64_t names = 0;
+  ProcessMark mark;
+  numbers >> pid >> names >> mark.boot >> mark.start >> mark.image;  // what is not there stays 0
   const std::int64_t sign = status.st_mtim.tv_sec * kSecondNs + status.st_mtim.tv_nsec;
-  const Life life = life_of(host, pid, sign, names);
+  const Life life = life_of(host, pid, sign, names, mark);
   if (life == Life::gone) { return true; }
   timespec now = {};
   ::clock_gettime(CLOCK_REALTIME, &now);

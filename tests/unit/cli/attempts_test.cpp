@@ -26,7 +26,7 @@ Rank rank_of(int attempt, std::int64_t start_ns, std::int64_t wall_ns, const std
 
 std::vector<takt::cli::AttemptSpan> attempts_of(const std::vector<Rank>& ranks) {
   takt::cli::Attempts attempts;
-  for (const Rank& each : ranks) { attempts.add(each.snapshot); }
+  for (const Rank& each : ranks) { attempts.add(each.snapshot, each.snapshot.run.attempt); }
   return attempts.all();
 }
 

@@ -53,6 +53,23 @@ TEST_CASE("Last ranks: each rank once, in order, whatever the order of the proce
   CHECK(picked.remarks.empty());
 }
 
+TEST_CASE("Last ranks: processes that ran beside each other are one attempt, however their launchers count") {
+  const std::int64_t again = kBegin + 101 * kSecond;
+  const PickedRanks picked =
+      pick_last({process(0, 4), process(1, 4), process(2, 4), process(3, 4), process(0, 4, 1, again),
+                 process(1, 4, 1, again + kSecond), process(2, 4, 0, again - kSecond), process(3, 4, 0, again)});
+  CHECK(numbers(picked) == Numbers{0, 1, 2, 3});
+  for (const Rank& each : picked.ranks) { CHECK(each.snapshot.run.start_unix_ns >= again - kSecond); }
+  REQUIRE(picked.attempts.size() == 2);
+  CHECK(picked.attempts[0].ranks == 4);
+  CHECK(picked.attempts[1].ranks == 4);
+  // A rank of before, of which the restart has no journal; its clock is 2 s ahead.
+  const PickedRanks without =
+      pick_last({process(0, 2), process(1, 2, 0, kBegin + 3 * kSecond), process(0, 2, 1, again)});
+  CHECK(numbers(without) == Numbers{0});
+  CHECK(without.missing() == 1);
+}
+
 TEST_CASE("Last ranks: of two processes of one rank the one that began last counts, and the other is named") {
   const PickedRanks picked = pick_last({process(0, 2, 0, kBegin + kSecond), process(1, 2), process(0, 2)});
   CHECK(numbers(picked) == Numbers{0, 1});

@@ -221,6 +221,50 @@ TEST_CASE("a process is alive, gone, or out of sight") {
   CHECK(takt::detail::life_of(this_host(), kNobody, future, ours + 1) == Life::unknown);
 }
 
+TEST_CASE("a process is known by its boot, its start and its program, not by its number alone") {
+  using takt::detail::Life;
+  const takt::ProcessMark mark = takt::detail::process_mark();
+  REQUIRE((mark.boot != 0 && mark.start != 0 && mark.image != 0));
+  const std::int64_t now = std::int64_t{1} << 62U;
+  const auto life = [&](const takt::ProcessMark& of) {
+    return takt::detail::life_of(this_host(), ::getpid(), now, 0, of);
+  };
+  CHECK(life(mark) == Life::alive);
+  CHECK(takt::detail::life_of(this_host(), ::getpid(), 0, 0, mark) == Life::alive);  // a file server's clock is late
+  CHECK(life({mark.boot, mark.start - 1, mark.image}) == Life::gone);                // another one of this number
+  CHECK(life({mark.boot, mark.start, mark.image + 1}) == Life::gone);                // exec
+  CHECK(life({mark.boot + 1, mark.start, mark.image}) == Life::unknown);
+}
+
+TEST_CASE("a process that has become another program by exec is gone") {
+  using takt::detail::Life;
+  int to_parent[2] = {};
+  int to_child[2] = {};
+  REQUIRE((::pipe(to_parent) == 0 && ::pipe(to_child) == 0));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::dup2(to_child[0], 0);
+    for (const int each : {to_child[0], to_child[1], to_parent[0]}) { ::close(each); }
+    const takt::ProcessMark own = takt::detail::process_mark();
+    if (::write(to_parent[1], &own, sizeof own) != sizeof own) { ::_exit(1); }
+    ::close(to_parent[1]);
+    ::execl("/bin/cat", "cat", static_cast<char*>(nullptr));
+    ::_exit(1);
+  }
+  ::close(to_parent[1]);
+  takt::ProcessMark mark;
+  REQUIRE(::read(to_parent[0], &mark, sizeof mark) == sizeof mark);
+  char rest = 0;
+  ::close(to_child[0]);
+  const std::string exe = "/proc/" + std::to_string(child) + "/comm";
+  while (read_text(exe) != "cat\n") { std::this_thread::yield(); }
+  CHECK(takt::detail::life_of(this_host(), child, 0, 0, mark) == Life::gone);
+  ::close(to_child[1]);
+  CHECK(::waitpid(child, nullptr, 0) == child);
+  CHECK(::read(to_parent[0], &rest, 1) == 0);
+  ::close(to_parent[0]);
+}
+
 TEST_CASE("a process that has ended is gone, also while nobody has waited for it") {
   using takt::detail::Life;
   const std::int64_t future = std::int64_t{1} << 62U;

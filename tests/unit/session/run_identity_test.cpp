@@ -173,6 +173,24 @@ TEST_CASE("a rank can be had without a run, and then nobody is told that the run
 TEST_CASE("RANK alone is not torchrun's") {
   CHECK(rank_of({{"RANK", "captain"}}) == "0 of 1, local 0, from default");
   CHECK(run_identity_complaints({{"RANK", "captain"}, {"WORLD_SIZE", "huge"}}).empty());
+  CHECK(run_identity_complaints({{"RANK", "3"}}).empty());
+}
+
+TEST_CASE("RANK, WORLD_SIZE and MASTER_ADDR are all that torch.distributed asks for") {
+  const Variables variables = {{"RANK", "3"}, {"WORLD_SIZE", "8"}, {"MASTER_ADDR", "node0"}};
+  CHECK(rank_of(variables) == "3 of 8, local 0, from RANK, WORLD_SIZE");
+}
+
+TEST_CASE("a launcher's variables without its rank are passed over, which is told with what is missing") {
+  const auto told = [](const Variables& variables, const std::string& found, const std::string& missing) {
+    CHECK(rank_of(variables) == "0 of 1, local 0, from default");
+    CHECK(mentions(run_identity_complaints(variables), {found, "without " + missing, "TAKT_RANK"}));
+  };
+  told({{"RANK", "3"}, {"WORLD_SIZE", "8"}}, "RANK, WORLD_SIZE", "LOCAL_RANK or MASTER_ADDR");
+  told({{"WORLD_SIZE", "8"}, {"LOCAL_RANK", "1"}}, "WORLD_SIZE, LOCAL_RANK", "RANK");
+  told({{"RANK", "3"}, {"LOCAL_RANK", "1"}}, "RANK, LOCAL_RANK", "WORLD_SIZE");
+  told({{"OMPI_COMM_WORLD_SIZE", "8"}}, "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK");
+  told({{"PMI_LOCAL_RANK", "1"}}, "PMI_LOCAL_RANK", "PMI_RANK");
 }
 
 TEST_CASE("rank and world size may come from two places") {
@@ -341,15 +359,28 @@ TEST_CASE("the run id comes from what names the job, in this order") {
       {"PMIX_NAMESPACE", "digits-pmix-ns_1"},  {"FLUX_JOB_ID", "digits-flux-123"},
       {"PALS_APID", "digits-pals-apid"},       {"PBS_JOBID", "digits-pbs-5_2_.server"},
       {"LSB_JOBID", "digits-lsf-9.4"},         {"OMPI_MCA_ess_base_jobid", "digits-ompi-11"}};
+  SessionOptions of_two;
+  of_two.rank = 1;
+  of_two.world_size = 2;
   for (const auto& [variable, id] : order) {
-    CHECK(identify_run("digits", SessionOptions()).id == id);
+    CHECK(identify_run("digits", of_two).id == id);
     environment.unset(variable);
   }
-  CHECK(contains(identify_run("digits", SessionOptions()).id, "Z-" + std::to_string(::getpid())));
 }
 
 TEST_CASE("torchrun's none is no id") {
-  CHECK(identify({{"TORCHELASTIC_RUN_ID", "none"}, {"SLURM_JOB_ID", "77"}}).id == "digits-slurm-77");
+  CHECK(identify({{"TORCHELASTIC_RUN_ID", "none"}, {"SLURM_JOB_ID", "77"}, {"SLURM_STEP_ID", "3"}}).id ==
+        "digits-slurm-77.3");
+}
+
+TEST_CASE("of one process the number of a batch job is no id, as its shell may start many") {
+  for (const auto& [variable, begin] : std::vector<std::pair<const char*, std::string>>{
+           {"SLURM_JOB_ID", "digits-slurm-77-"}, {"PBS_JOBID", "digits-pbs-77-"}, {"LSB_JOBID", "digits-lsf-77-"}}) {
+    const std::string id = identify({{variable, "77"}}).id;
+    CHECK(id.substr(0, begin.size()) == begin);
+    CHECK(id.size() == begin.size() + 16);
+    CHECK(identify({{variable, "77"}}).id != id);
+  }
 }
 
 TEST_CASE("under mpirun the Slurm step is left out, as not all ranks run in it") {
@@ -362,13 +393,15 @@ TEST_CASE("under mpirun the Slurm step is left out, as not all ranks run in it")
         "digits-slurm-77");
 }
 
-TEST_CASE("one process without a job is named by time and process") {
+TEST_CASE("one process without a job is named by time and 64 random bits") {
   const std::string id = identify({{"MASTER_ADDR", "localhost"}, {"MASTER_PORT", "29500"}}).id;
-  const std::string end = "Z-" + std::to_string(::getpid());
-  REQUIRE(id.size() == std::string("digits-20260101T000000").size() + end.size());
+  const std::string digits = "Z-0123456789abcdef";
+  REQUIRE(id.size() == std::string("digits-20260101T000000").size() + digits.size());
   CHECK(id.substr(0, 9) == "digits-20");
   CHECK(id[15] == 'T');
-  CHECK(id.substr(id.size() - end.size()) == end);
+  CHECK(id.substr(id.size() - digits.size(), 2) == "Z-");
+  CHECK(id.substr(id.size() - 16).find_first_not_of("0123456789abcdef") == std::string::npos);
+  CHECK(identify({}).id != identify({}).id);
 }
 
 TEST_CASE("ranks on one node share their parent, runs of two parents do not share an id") {
