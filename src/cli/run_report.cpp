@@ -6,6 +6,7 @@
 #include "base/rank_list.hpp"
 #include "base/text.hpp"
 #include "cli/last_ranks.hpp"
+#include "cli/run_reading.hpp"
 #include "findings/rank_findings.hpp"
 #include "ranks/rank_comparison.hpp"
 #include "ranks/rank_group.hpp"

@@ -3,13 +3,20 @@
 #include "ranks/job_efficiency.hpp"
 
 #include "ranks/rank_excess.hpp"
+#include "ranks/step_window.hpp"
+#include "ranks/told_waits.hpp"
 
 #include <algorithm>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-JobEfficiency efficiency_of(const StepTimes& times) noexcept {
+JobEfficiency efficiency_of(const StepTimes& times) {
+  if (!tells_waits(times)) { return {}; }
+  for (const std::vector<std::size_t>& group : groups_of(times)) {
+    const bool compared = group.size() > 1 && times.steps() >= kLeastSteps;
+    if (compared && hidden_wait_of(times, group).ns > 0) { return {}; }
+  }
   double most = 0;
   double sum = 0;
   for (std::size_t rank = 0; rank < times.ranks().size(); ++rank) {

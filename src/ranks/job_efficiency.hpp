@@ -13,8 +13,8 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Of the ranks in it. Any thread.
-JobEfficiency efficiency_of(const StepTimes& times) noexcept;
+/// Of the ranks in it; empty where these do not tell where they wait (told_waits.hpp). Any thread.
+JobEfficiency efficiency_of(const StepTimes& times);
 
 /// What share of its steps a group waits: in a pipeline, the bubble of a stage.
 struct GroupWait {

@@ -21,13 +21,17 @@ constexpr std::size_t kLeastPositive = 8;      // of ten; with fewer no mean rea
 /// By window, then by place in the group.
 std::vector<std::vector<double>> window_excesses(const StepTimes& times, const std::vector<std::size_t>& group) {
   std::vector<std::vector<double>> excesses(kStepWindows, std::vector<double>(group.size()));
+  const double step_ns = times.job_ns() / static_cast<double>(times.steps());
   for (std::size_t at = 0; at < group.size(); ++at) {
     const std::vector<double> medians = window_medians(times.busy_by_step(group[at]));
     for (std::size_t window = 0; window < kStepWindows; ++window) { excesses[window][at] = medians[window]; }
   }
   for (std::vector<double>& window : excesses) {
     const std::vector<double> others = medians_of_others(window);
-    for (std::size_t at = 0; at < group.size(); ++at) { window[at] = others[at] > 0 ? window[at] / others[at] - 1 : 0; }
+    for (std::size_t at = 0; at < group.size(); ++at) {
+      // Beside ranks that do nothing but wait it is the share of the step.
+      window[at] = others[at] > 0 ? window[at] / others[at] - 1 : step_ns > 0 ? window[at] / step_ns : 0;
+    }
   }
   return excesses;
 }

@@ -160,10 +160,18 @@ RankVerdict verdict_of(const StepTimes& times, const std::vector<std::size_t>& g
     verdict.imbalance = imbalance_of(times, group);
     const bool slowed =
         std::any_of(verdict.excesses.begin(), verdict.excesses.end(), [](const RankExcess& each) { return each.slow; });
-    verdict.state = slowed                              ? RanksAre::slowed
-                    : verdict.imbalance.exceeds_noise() ? RanksAre::imbalanced
-                                                        : RanksAre::alike;
-    if (slowed) { verdict.slowdown = slowdown_of(times, verdict); }
+    verdict.tells_waits = tells_waits(times, group);
+    if (slowed) {
+      verdict.state = RanksAre::slowed;
+      verdict.slowdown = slowdown_of(times, verdict);
+    } else if (!verdict.tells_waits || verdict.imbalance.busy_ns <= 0) {
+      verdict.state = RanksAre::untold;
+    } else if (verdict.imbalance.exceeds_noise()) {
+      verdict.state = RanksAre::imbalanced;
+    } else {
+      verdict.hidden = hidden_wait_of(times, group);
+      verdict.state = verdict.hidden.ns > 0 ? RanksAre::untold : RanksAre::alike;
+    }
   }
   verdict.finding = finding_of(times, verdict);
   return verdict;

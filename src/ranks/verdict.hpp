@@ -7,6 +7,7 @@
 #include "ranks/imbalance.hpp"
 #include "ranks/rank_excess.hpp"
 #include "ranks/step_times.hpp"
+#include "ranks/told_waits.hpp"
 
 #include <cstddef>
 #include <string>
@@ -20,6 +21,7 @@ enum class RanksAre {
   slowed,      ///< one or several make the others wait
   imbalanced,  ///< steps wait for their slowest rank by more than noise explains, and no rank stands out
   alike,
+  untold,     ///< no region tells where they wait for each other
   too_short,  ///< there are fewer steps than it takes
   alone       ///< one rank, that none can be compared with
 };
@@ -43,6 +45,8 @@ struct RankVerdict {
   std::vector<RankExcess> excesses;  ///< of these, in this order; empty where they were not compared
   Imbalance imbalance;
   SlowRank slowdown;
+  bool tells_waits = true;  ///< at least one of them does
+  HiddenWait hidden;        ///< where they are `untold` all the same
   Finding finding;
 };
 

@@ -38,10 +38,14 @@ std::string slow_sentence(const StepTimes& times, const RankVerdict& verdict) {
   const SlowRank& slow = verdict.slowdown;
   const bool several = slow.ranks.size() > 1 && !slow.whole_host;
   const std::string region = slow.region.empty() ? "what is in no region" : shown(slow.region);
-  std::string text =
-      detail::format("{} make{} the others{} wait: {} takes {} longer than elsewhere in {} of {} steps; {} of {}.",
-                     who(times, slow), several ? "" : "s", of_group(verdict), region, human_time(slow.longer_ns),
-                     slow.longer_steps, times.steps(), human_time(slow.cost.ns), human_time(times.job_ns()));
+  const char* const plural = several ? "" : "s";
+  // That the others wait for it, only their waiting shows.
+  const std::string does = verdict.tells_waits
+                               ? detail::format("make{} the others{} wait", plural, of_group(verdict))
+                               : detail::format("take{} longer than the others{}", plural, of_group(verdict));
+  std::string text = detail::format("{} {}: {} takes {} longer than elsewhere in {} of {} steps; {} of {}.",
+                                    who(times, slow), does, region, human_time(slow.longer_ns), slow.longer_steps,
+                                    times.steps(), human_time(slow.cost.ns), human_time(times.job_ns()));
   if (!slow.others_wait_in.empty()) { text += detail::format(" The others wait in {}.", shown(slow.others_wait_in)); }
   return text;
 }
@@ -71,6 +75,26 @@ std::string alike_sentence(const StepTimes& times, const RankVerdict& verdict) {
       100 * verdict.excesses[at].standard_error, times.steps());
 }
 
+std::string untold_sentence(const StepTimes& times, const RankVerdict& verdict) {
+  constexpr const char* kCure = "A Scope of takt::Comm around what waits for other ranks tells";
+  if (verdict.imbalance.busy_ns <= 0) {
+    return detail::format("the ranks{} are not compared: they were busy with nothing but waiting", of_group(verdict));
+  }
+  if (!verdict.tells_waits) {
+    return detail::format(
+        "who makes whom wait{} is not known: no region of kind comm or wait is in a step, and ranks that wait for each "
+        "other have steps of one length. {}",
+        verdict.group.empty() ? "" : " in " + shown(verdict.group), kCure);
+  }
+  const auto name = [](const std::string& region) { return region.empty() ? "what is in no region" : shown(region); };
+  const HiddenWait& hidden = verdict.hidden;
+  return detail::format(
+      "who makes whom wait{} is not known: {} takes {} longer on rank {}, and {} as much less, so that the others may "
+      "wait there. {}",
+      verdict.group.empty() ? "" : " in " + shown(verdict.group), name(hidden.region), human_time(hidden.ns),
+      times.ranks()[hidden.rank].number, name(hidden.others), kCure);
+}
+
 std::string sentence_of(const StepTimes& times, const RankVerdict& verdict) {
   switch (verdict.state) {
     case RanksAre::slowed:
@@ -79,6 +103,8 @@ std::string sentence_of(const StepTimes& times, const RankVerdict& verdict) {
       return imbalance_sentence(times, verdict);
     case RanksAre::alike:
       return alike_sentence(times, verdict);
+    case RanksAre::untold:
+      return untold_sentence(times, verdict);
     case RanksAre::too_short:
       return detail::format("the ranks{} are not compared: {} steps are too few, it takes {}", of_group(verdict),
                             times.steps(), kLeastSteps);
@@ -97,6 +123,8 @@ const char* id_of_verdict(const RankVerdict& verdict) {
       return "imbalance";
     case RanksAre::alike:
       return "ranks_alike";
+    case RanksAre::untold:
+      return "waits_untold";
     case RanksAre::too_short:
       return "too_few_steps";
     case RanksAre::alone:

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ranks/verdict.hpp"
 
+#include "ranks/job_efficiency.hpp"
 #include "ranks/step_window.hpp"
 #include "support/catch.hpp"
 #include "support/golden.hpp"
@@ -258,6 +259,67 @@ TEST_CASE("Verdict: ranks that do the same are alike") {
   const RankVerdict verdict = only_verdict(simulate(job, 1));
   CHECK(verdict.finding.what == "ranks_alike");
   CHECK(mentions(verdict.finding.sentence, {"60"}));
+}
+
+/// Three ranks whose all-reduce is inside Backward: rank 1 computes 6 ms longer in Forward, and the others wait for it.
+/// \param told the all-reduce has a region.
+StepTimes data_parallel(bool told) {
+  StepTimes times({{0, "n0", ""}, {1, "n0", ""}, {2, "n0", ""}},
+                  {{"Forward", Kind::compute}, {"Backward", Kind::compute}, {"Comm", Kind::comm}}, 60);
+  Random random(3);
+  for (std::size_t step = 0; step < 60; ++step) {
+    for (std::size_t rank = 0; rank < 3; ++rank) {
+      const auto work = [&](double us) {
+        return static_cast<std::uint64_t>(us * kVerdictUs * std::exp(0.02 * takt_test::normal(random)));
+      };
+      times.step_ns(rank, step) = 22'000 * kVerdictUs;
+      times.region_ns(0, rank, step) = work(rank == 1 ? 11'000 : 5'000);
+      const std::uint64_t backward = work(10'000);
+      const std::uint64_t rest = times.step_ns(rank, step) - times.region_ns(0, rank, step);
+      times.region_ns(1, rank, step) = told ? std::min(backward, rest) : rest;
+      times.region_ns(2, rank, step) = told ? rest - std::min(backward, rest) : 0;
+    }
+  }
+  return times;
+}
+
+TEST_CASE("Verdict: where no region holds the waiting nothing is said of steps of one length") {
+  const RankVerdict told = only_verdict(data_parallel(true));
+  CHECK(told.slowdown.ranks == std::vector<std::size_t>{1});
+  CHECK(mentions(told.finding.sentence, {"rank 1", "wait", "Forward"}));
+  CHECK(takt::detail::efficiency_of(data_parallel(true)).parallel == Approx(0.77).margin(0.03));
+  StepTimes times = data_parallel(false);
+  const RankVerdict verdict = only_verdict(times);
+  CHECK(verdict.state == RanksAre::untold);
+  CHECK(verdict.finding.what == "waits_untold");
+  CHECK(mentions(verdict.finding.sentence, {"not known", "takt::Comm"}));
+  CHECK(takt::detail::efficiency_of(times).parallel == 0);
+  // A region of another wait tells nothing of this one: what each rank takes differs, but for as long.
+  for (std::size_t step = 0; step < times.steps(); ++step) {
+    for (std::size_t rank = 0; rank < 3; ++rank) {
+      times.region_ns(2, rank, step) = 100 * kVerdictUs;
+      times.step_ns(rank, step) += 100 * kVerdictUs;
+    }
+  }
+  const RankVerdict hidden = only_verdict(times);
+  CHECK(hidden.state == RanksAre::untold);
+  CHECK(mentions(hidden.finding.sentence, {"not known", "Forward", "6.02 ms", "rank 1", "Backward", "takt::Comm"}));
+  CHECK(takt::detail::efficiency_of(times).parallel == 0);
+}
+
+TEST_CASE("Verdict: a rank beside others that are busy with nothing is named") {
+  StepTimes times({{0, "n0", ""}, {1, "n0", ""}, {2, "n0", ""}}, {{"Comm", Kind::comm}}, 60);
+  for (std::size_t step = 0; step < 60; ++step) {
+    for (std::size_t rank = 0; rank < 3; ++rank) {
+      times.step_ns(rank, step) = 6'000 * kVerdictUs;
+      times.region_ns(0, rank, step) = (rank == 1 ? 1'000 : 6'000) * kVerdictUs;
+    }
+  }
+  CHECK(only_verdict(times).slowdown.ranks == std::vector<std::size_t>{1});
+  for (std::size_t step = 0; step < 60; ++step) { times.region_ns(0, 1, step) = 6'000 * kVerdictUs; }
+  const RankVerdict idle = only_verdict(times);
+  CHECK(idle.state == RanksAre::untold);
+  CHECK(mentions(idle.finding.sentence, {"not compared"}));
 }
 
 TEST_CASE("Verdict: ranks are compared with those of their group alone") {

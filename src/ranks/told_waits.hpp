@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <takt/config.hpp>
+
+#include "ranks/step_times.hpp"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+// Ranks that wait for each other have steps of one length. Which of them is late can be seen only where regions of kind
+// comm or wait hold the waiting. Any thread.
+
+/// Whether any rank, or any of a group, has waited in such a region, or on a stream, in a step that is compared.
+bool tells_waits(const StepTimes& times) noexcept;
+bool tells_waits(const StepTimes& times, const std::vector<std::size_t>& group) noexcept;
+
+/// A rank that lastingly takes longer than the others in one region, which they make up for in another one, so that all
+/// are busy for as long: they may wait in there, as data-parallel training does inside Backward.
+struct HiddenWait {
+  std::size_t rank = 0;  ///< place
+  std::string region;    ///< in which it takes longer; empty: outside all regions
+  double ns = 0;         ///< in a step; 0: there is none
+  std::string others;    ///< in which the others do
+};
+
+/// The one by most time. A region counts from 3 % of the busy time on, above 6 standard errors of ten windows, of which
+/// 8 agree. REQUIRES: two ranks or more, and kLeastSteps.
+HiddenWait hidden_wait_of(const StepTimes& times, const std::vector<std::size_t>& group);
+
+}  // namespace detail
+TAKT_END_NAMESPACE
