@@ -143,11 +143,9 @@ std::string bound_sentence(const RunView& view, const Bound& bound, const PartOf
   std::vector<std::string> names;
   for (const auto& [ns, path] : part.regions) { names.push_back(view.label(path)); }
   const bool one = names.size() == 1;
-  const char* const ranks =
-      bound.part == StepPart::communication && is_one_of_many(view) ? "; waiting for other ranks is in it" : "";
-  return detail::format("{}: {}{} {} {} of a step, and nothing overlaps {}; without {} {}{}", bound.name,
+  return detail::format("{}: {}{} {} {} of a step, and nothing overlaps {}; without {} {}", bound.name,
                         list_text(names), part.all_in_front ? ", in front of the Batch," : "", one ? "is" : "are",
-                        share_text(share), one ? "it" : "them", one ? "it" : "them", saved, ranks);
+                        share_text(share), one ? "it" : "them", one ? "it" : "them", saved);
 }
 
 Finding bound_finding(const RunView& view, const Bound& bound, const PartOfSteps& part, double share, double half) {
@@ -167,14 +165,17 @@ Finding bound_finding(const RunView& view, const Bound& bound, const PartOfSteps
 
 void add_bound(const RunView& view, const Bound& bound, Conclusions& said) {
   if (view.on_streams && bound.region == nullptr) { return; }
-  const PartOfSteps part = part_of(view, bound);
   const auto abstain = [&](const std::string& why) { said.abstentions.push_back({bound.what, why}); };
+  if (bound.part == StepPart::communication && is_one_of_many(view)) {
+    return abstain("waiting for other ranks is in it, of which one rank alone knows nothing: takt report compares all");
+  }
+  const PartOfSteps part = part_of(view, bound);
   if (!part.lacks.empty()) { return abstain(part.lacks); }
   if (part.regions.empty()) {
     // Of what no step needs nothing is missing.
-    const bool is_needed =
-        bound.part == StepPart::input || (bound.part == StepPart::communication && is_one_of_many(view));
-    if (is_needed) { abstain(detail::format("no region of kind {} runs in each step, or in front of it", bound.kind)); }
+    if (bound.part == StepPart::input) {
+      abstain(detail::format("no region of kind {} runs in each step, or in front of it", bound.kind));
+    }
     return;
   }
   std::vector<double> wholes;

@@ -187,6 +187,7 @@ std::string format_table(const Snapshot& snapshot, int width, bool color) {
   const detail::Notes notes = detail::notes_of(snapshot);
   page.gap();
   page.add_part({detail::title_of(snapshot)}, detail::Page::Style::bold);
+  page.add_part(detail::one_of_many_lines(snapshot), detail::Page::Style::plain);
   page.add_part(detail::finding_lines(snapshot.findings), detail::Page::Style::bold);
   page.add(head_of(table), detail::Page::Style::bold);
   page.add_part(table.body(), detail::Page::Style::plain);

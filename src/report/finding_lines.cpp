@@ -24,6 +24,16 @@ std::vector<std::string> finding_lines(const std::vector<Finding>& findings) {
   return lines;
 }
 
+std::vector<std::string> one_of_many_lines(const Snapshot& snapshot) {
+  const RunInfo& run = snapshot.run;
+  if (run.rank < 0 || run.world_size < 2) { return {}; }
+  const std::size_t folder_of_run = run.directory.find_last_of('/');
+  const std::string all = folder_of_run == std::string::npos
+                              ? ""
+                              : "; all of them: takt report " + printable(run.directory.substr(0, folder_of_run));
+  return {detail::format("this is rank {} alone{}", run.rank, all)};
+}
+
 bool tells(const std::vector<Finding>& findings, std::string_view what) {
   return std::any_of(findings.begin(), findings.end(), [what](const Finding& each) { return each.what == what; });
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <takt/finding.hpp>
+#include <takt/snapshot.hpp>
 
 #include <string>
 #include <string_view>
@@ -10,6 +11,9 @@
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
+
+/// Of one rank among several, in front of all else: that it speaks for itself, and how to see all. Printable.
+std::vector<std::string> one_of_many_lines(const Snapshot& snapshot);
 
 /// The sentences of the first three, and where the others are. Printable, a statement a line. Any thread.
 std::vector<std::string> finding_lines(const std::vector<Finding>& findings);

@@ -199,10 +199,6 @@ void run_lines(const Snapshot& snapshot, Lines& lines) {
     lines.push_back(detail::format("threads: {}{}, whose times are added up: a share can pass 100 %",
                                    human_count(snapshot.threads.size()), shared ? " or more" : ""));
   }
-  if (snapshot.run.world_size > 1 && snapshot.run.rank >= 0) {
-    lines.push_back(detail::format("ranks: {} of {} alone, the others are not in this report", snapshot.run.rank,
-                                   snapshot.run.world_size));
-  }
 }
 
 /// What a loss means for the figures. Identifiers without a line here are printed as they are.

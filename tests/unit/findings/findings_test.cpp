@@ -155,9 +155,6 @@ std::vector<Case> bound_cases() {
       {"communication",
        [] { return with_region("Comm", Kind::comm, false); },
        {{"communication_bound", {"Comm", "30 %", "70.3 ms", "100 ms"}}}},
-      {"communication with others",
-       [] { return with_region("Comm", Kind::comm, false, 8); },
-       {{"communication_bound", {"Comm", "30 %", "70.3 ms", "100 ms", "ranks"}}}},
       {"streams that wait for IO",
        [] { return on_streams(takt::IOWait, 25); },
        {{"input_bound", {"IO", "25 %", "75.3 ms", "100 ms"}}}},
@@ -420,10 +417,10 @@ std::vector<Abstained> abstained_cases() {
   const auto steps = [](int count) { return [count] { return Training().steps(count).finish(); }; };
   return {
       {"no region loads", "input_bound", [] { return with_region("Comm", Kind::comm, false); }, {"kind io"}},
-      {"none communicates",
+      {"one rank of many communicates",
        "communication_bound",
-       [] { return with_region("Load", Kind::io, false, 4); },
-       {"kind comm"}},
+       [] { return with_region("Comm", Kind::comm, false, 8); },
+       {"waiting", "takt report"}},
       {"streams work", "input_bound", [] { return on_streams(takt::CommWait, 1); }, {"streams", "IOWait"}},
       {"workers run the Batches",
        "uncovered",
