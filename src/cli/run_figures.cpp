@@ -131,6 +131,9 @@ detail::ComparedRun figures_of_run(const RunReading& run) {
   compared.ranks = run.ranks.size();
   compared.world_size = run.world_size;
   compared.state = state_word(run.state);
+  if (run.sum.process.waited_ns != ProcessTimes::kUnknown && run.sum.wall_ns > 0) {
+    compared.waited = static_cast<double>(run.sum.process.waited_ns) / static_cast<double>(run.sum.wall_ns);
+  }
   compared.facts = facts_of(run);
   for (const Loss& each : run.sum.losses) { compared.losses[each.what] += each.count; }
   add_step(run, compared);

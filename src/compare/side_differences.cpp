@@ -162,6 +162,28 @@ void add_order(const Runs& base, const Runs& now, std::vector<Finding>& findings
   }
 }
 
+/// What a run waited for is in its times, and not the code's.
+void add_contended(const Runs& base, const Runs& now, std::vector<Finding>& findings) {
+  constexpr double kLeastShare = 0.05;  // as in the report of one run
+  std::size_t contended = 0;
+  double most = 0;
+  for (const Runs* side : {&base, &now}) {
+    for (const ComparedRun& run : *side) {
+      contended += run.waited >= kLeastShare ? 1 : 0;
+      most = std::max(most, run.waited);
+    }
+  }
+  const std::string all = std::to_string(base.size() + now.size());
+  if (contended != 0) {
+    findings.push_back({"contended",
+                        "in " + std::to_string(contended) + " of " + all +
+                            " runs the thread of the Session waited for a processor, for up to " + percent(most, 1) +
+                            " of the run: what kept the machine busy counts as change",
+                        {{"most_waited", most, ""}},
+                        {}});
+  }
+}
+
 void add_states(const Runs& runs, std::vector<Finding>& findings) {
   for (const ComparedRun& run : runs) {
     if (run.state != "finished") {
@@ -230,6 +252,7 @@ std::vector<Finding> differences_of(const std::vector<ComparedRun>& base, const 
   add_states(base, differences);
   add_states(now, differences);
   add_order(base, now, differences);
+  add_contended(base, now, differences);
   return differences;
 }
 

@@ -23,13 +23,11 @@ std::uint32_t most_timed(const Snapshot& run) {
   return most;
 }
 
-/// What the regions on the thread of the Session cover is less than the Batches take: they run on another one.
-bool steps_run_elsewhere(const RunView& view) {
-  double batches_ns = 0;
-  for (std::size_t at = 0; view.steps != nullptr && at < view.steps->blocks().size(); ++at) {
-    batches_ns += static_cast<double>(view.steps->blocks()[at].sum_ns);
-  }
-  return view.wall_ns() - static_cast<double>(view.run.uncovered_ns) < batches_ns / 2;
+/// As far as it goes by what one costs; steps are in it as regions alone.
+double cost_of_regions(const Snapshot& run) {
+  double regions = 0;
+  for (const PathStats& each : run.paths) { regions += static_cast<double>(each.host.n()); }
+  return regions * run.clock.region_cost_ns;
 }
 
 }  // namespace
@@ -42,11 +40,18 @@ void add_own_cost(const RunView& view, Conclusions& said) {
   Finding finding;
   finding.what = "own_cost";
   finding.where = view.name(path);
-  finding.sentence = detail::format(
-      "Takt's own cost is {} of the run: {} is timed {} times, {} each on average; every(n) times it less often",
-      share_text(view.share_of_run(ns)), fit_end(printable(view.name(path)), 60), human_count(host.n()),
-      human_time(static_cast<double>(host.total_ns()) / static_cast<double>(host.n())));
+  const double regions_ns = cost_of_regions(view.run);
+  const std::string begin = detail::format("Takt's own cost is {} of the run: ", share_text(view.share_of_run(ns)));
+  finding.sentence =
+      2 * regions_ns >= ns
+          ? begin + detail::format("{} is timed {} times, {} each on average; every(n) times it less often",
+                                   fit_end(printable(view.name(path)), 60), human_count(host.n()),
+                                   human_time(static_cast<double>(host.total_ns()) / static_cast<double>(host.n())))
+          : begin + detail::format("most of it not of regions, which take {}; a larger {} makes its threads do less",
+                                   human_time(regions_ns),
+                                   view.run.meters.empty() ? "TAKT_PERIOD_MS" : "TAKT_SAMPLE_MS");
   finding.evidence = {{"own_cost", ns, "ns"},
+                      {"own_cost_of_regions", regions_ns, "ns"},
                       {"calls", static_cast<double>(host.n()), "calls"},
                       {"region_cost", view.run.clock.region_cost_ns, "ns"}};
   finding.cost = Cost{ns, ns, ns, view.share_of_run(ns)};
@@ -60,7 +65,7 @@ void add_uncovered(const RunView& view, Conclusions& said) {
     return each.what == "start_up" || each.what == "after_steps" || each.what == "between_steps";
   });
   if (told || view.is_short() || view.share_of_run(ns) < kLeastUncoveredShare || view.run.paths.empty()) { return; }
-  if (steps_run_elsewhere(view)) {
+  if (view.steps_run_elsewhere()) {
     said.abstentions.push_back({"uncovered", "the Batches run on another thread than the Session's"});
     return;
   }

@@ -6,6 +6,8 @@
 #include "findings/rules.hpp"
 #include "findings/thresholds.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 TAKT_BEGIN_NAMESPACE
@@ -57,7 +59,7 @@ void add_busy_processors(const RunView& view, Conclusions& said) {
     return;
   }
   const auto waited = static_cast<double>(process.waited_ns);
-  if (view.is_short() || view.share_of_run(waited) < kLeastWaitShare) { return; }
+  if (view.share_of_run(waited) < kLeastWaitShare) { return; }
   const double used = view.share_of_run(static_cast<double>(process.cpu_ns));
   const auto processors = static_cast<double>(process.processors);
   const bool own = processors > 0 && process.cpu_ns != ProcessTimes::kUnknown && used >= kUsesAll * processors;
@@ -72,6 +74,31 @@ void add_busy_processors(const RunView& view, Conclusions& said) {
   finding.evidence.push_back({"processors", processors, "processors"});
   finding.evidence.push_back({"used", used, "processors"});
   said.findings.push_back(std::move(finding));
+}
+
+void leave_to_scheduler(const RunView& view, Conclusions& said) {
+  const auto is_of_single_steps = [](const Finding& each) {
+    const bool by_rule = std::any_of(each.evidence.begin(), each.evidence.end(),
+                                     [](const Evidence& evidence) { return evidence.name == "every"; });
+    return !by_rule && each.cost &&
+           (each.what == "slow_steps" || each.what == "warm_up" || each.what == "change_point" || each.what == "drift");
+  };
+  const std::int64_t waited = view.run.process.waited_ns;
+  const bool known = waited != ProcessTimes::kUnknown && !view.steps_run_elsewhere();
+  const auto explained = [&](const Finding& each) {
+    return known && is_of_single_steps(each) && 2 * static_cast<double>(waited) >= std::fabs(each.cost->ns);
+  };
+  for (Finding& each : said.findings) {
+    if (!known && is_of_single_steps(each)) {
+      each.sentence += "; whether their thread had a processor is not known";
+    } else if (explained(each)) {
+      said.abstentions.push_back(
+          {each.what,
+           detail::format("steps took {} longer, and their thread waited {} for a processor, which may be why",
+                          human_time(std::fabs(each.cost->ns)), human_time(static_cast<double>(waited)))});
+    }
+  }
+  said.findings.erase(std::remove_if(said.findings.begin(), said.findings.end(), explained), said.findings.end());
 }
 
 }  // namespace detail

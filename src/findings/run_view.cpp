@@ -109,6 +109,14 @@ std::uint32_t RunView::above_batch() const noexcept {
   return series == nullptr ? PathStats::kNoParent : run.paths[series->path].parent;
 }
 
+bool RunView::steps_run_elsewhere() const noexcept {
+  double batches_ns = 0;
+  for (std::size_t at = 0; steps != nullptr && at < steps->blocks().size(); ++at) {
+    batches_ns += static_cast<double>(steps->blocks()[at].sum_ns);
+  }
+  return wall_ns() - static_cast<double>(run.uncovered_ns) < batches_ns / 2;
+}
+
 bool RunView::is_in_batch(std::uint32_t path) const noexcept {
   while (series != nullptr && path < run.paths.size()) {
     if (path == series->path) { return true; }

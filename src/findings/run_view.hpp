@@ -61,6 +61,8 @@ struct RunView {
   double share_of_run(double ns) const noexcept { return wall_ns() > 0 ? ns / wall_ns() : 0; }
   /// Of the path of the Batch; PathStats::kNoParent: it is at the top, or there are no steps.
   std::uint32_t above_batch() const noexcept;
+  /// What the regions on the thread of the Session cover is less than the Batches take: they run on another one.
+  bool steps_run_elsewhere() const noexcept;
   /// Whether that path is the Batch, or lies inside it.
   bool is_in_batch(std::uint32_t path) const noexcept;
   /// Whether the region, in or beside the Batch, runs about once a step, or more often.

@@ -37,6 +37,7 @@ struct SimulatedTraining {
 inline takt::Snapshot simulate_training(const SimulatedTraining& training, std::uint64_t seed) {
   RunBuilder run;
   run.run.run.world_size = 4;
+  run.run.process.waited_ns = 0;
   run.warmup = static_cast<std::uint64_t>(training.warmup);
   const std::uint32_t io = run.region("IO", takt::Kind::io);
   const std::uint32_t forward = run.region("Forward");

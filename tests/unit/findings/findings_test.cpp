@@ -189,6 +189,22 @@ std::vector<Case> slow_step_cases() {
          return run.finish();
        },
        {{"slow_steps", {"200", "87 ×", "IO", "22 %"}}}},
+      {"by chance, and nobody knows whether it had a processor",
+       [] {
+         Training run;
+         run.run.process.waited_ns = takt::ProcessTimes::kUnknown;
+         for (int step = 0; step < 2000; ++step) { run.one_step(5, step > 20 && step * step % 211 < 2 ? 700 : 0); }
+         return run.finish();
+       },
+       {{"slow_steps", {"27", "Checkpoint", "not known"}}}},
+      {"at equal distances, on a busy machine",
+       [] {
+         Training run;
+         run.run.process.waited_ns = 80 * kFindingsSecond;
+         for (int step = 0; step < 2000; ++step) { run.one_step(5, step % 100 == 99 ? 700 : 0); }
+         return run.finish();
+       },
+       {{"processors_busy", {"80.0 s"}}, {"slow_steps", {"100th", "Checkpoint"}}}},
       {"behind each Epoch",
        [] {
          Training run;
@@ -359,15 +375,31 @@ std::vector<Case> timing_cases() {
        [] {
          Training run;
          run.run.overhead_ns = 4 * kFindingsSecond;
+         run.run.clock.region_cost_ns = 1e6;
          return run.steps(1000).finish();
        },
        {{"own_cost", {"4.0 %", "Epoch/Batch", "1 000", "100 ms", "every(n)"}}}},
+      {"own cost of threads",
+       [] {
+         Training run;
+         run.run.overhead_ns = 4 * kFindingsSecond;
+         run.run.clock.region_cost_ns = 100;
+         return run.steps(1000).finish();
+       },
+       {{"own_cost", {"4.0 %", "TAKT_PERIOD_MS"}}}},
+      {"a short run without a processor",
+       [] {
+         Training run;
+         run.run.process.waited_ns = kFindingsSecond / 5;
+         return run.steps(5).finish();
+       },
+       {{"processors_busy", {"200 ms"}}}},
       {"own cost of a run that is mostly its start and end",
        [] {
          Training run;
          takt::Snapshot brief = run.steps(1000).finish();
          brief.wall_ns = kFindingsSecond - 1;
-         brief.overhead_ns = brief.uncovered_ns = brief.process.waited_ns = brief.wall_ns / 2;
+         brief.overhead_ns = brief.uncovered_ns = brief.wall_ns / 2;
          return brief;
        },
        {}},
@@ -422,6 +454,15 @@ std::vector<Abstained> abstained_cases() {
        [] { return with_region("Comm", Kind::comm, false, 8); },
        {"waiting", "takt report"}},
       {"streams work", "input_bound", [] { return on_streams(takt::CommWait, 1); }, {"streams", "IOWait"}},
+      {"steps waited for a processor",
+       "slow_steps",
+       [] {
+         Training run;
+         run.run.process.waited_ns = 10 * kFindingsSecond;
+         for (int step = 0; step < 2000; ++step) { run.one_step(5, step > 20 && step * step % 211 < 2 ? 700 : 0); }
+         return run.finish();
+       },
+       {"18.9 s", "10.0 s", "processor"}},
       {"workers run the Batches",
        "uncovered",
        [] {
