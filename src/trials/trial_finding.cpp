@@ -12,6 +12,8 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
+constexpr double kSomeOverlap = 0.05;
+
 /// "90.0", "376.5", "1 234".
 std::string told_rate(double per_s) { return per_s < 999.95 ? detail::format("{:.1f}", per_s) : human_rate(per_s); }
 /// "9.1", "252", "1 234".
@@ -37,6 +39,17 @@ struct ThreeRates {
         of_slower(full.per_s / std::min(io.per_s, synthetic.per_s)),
         low(full.low / std::min(io.high, synthetic.high)),
         high(full.high / std::min(io.low, synthetic.low)) {}
+
+  /// How much of what can be hidden is: 0 where one runs after the other, 1 where the shorter one costs nothing.
+  double overlap() const noexcept { return overlap_of(io.per_s, synthetic.per_s, full.per_s); }
+  double overlap_low() const noexcept { return overlap_of(io.high, synthetic.high, full.low); }
+  double overlap_high() const noexcept { return overlap_of(io.low, synthetic.low, full.high); }
+
+ private:
+  static double overlap_of(double io, double synthetic, double full) noexcept {
+    const double shorter = 1 / std::max(io, synthetic);
+    return std::max((1 / io + 1 / synthetic - 1 / full) / shorter, 0.0);
+  }
 };
 
 Finding finding_of(const ThreeRates& rates, const std::string& unit, const char* what, std::string sentence) {
@@ -54,9 +67,18 @@ Finding finding_of(const ThreeRates& rates, const std::string& unit, const char*
   add("io", rates.io);
   add("synthetic", rates.synthetic);
   finding.evidence.push_back({"full_of_slower", rates.of_slower, ""});
+  finding.evidence.push_back({"overlap", rates.overlap(), ""});
+  finding.evidence.push_back({"overlap_low", rates.overlap_low(), ""});
+  finding.evidence.push_back({"overlap_high", rates.overlap_high(), ""});
   finding.evidence.push_back({"data_stall", 1 - rates.full.per_s / rates.synthetic.per_s, ""});
   finding.evidence.push_back({"one_after_the_other", 1 / (1 / rates.io.per_s + 1 / rates.synthetic.per_s), a_second});
   return finding;
+}
+
+std::string slower_one(const ThreeRates& rates) {
+  if (rates.io.high < rates.synthetic.low) { return "IO is the slower one"; }
+  if (rates.synthetic.high < rates.io.low) { return "SYNTHETIC is the slower one"; }
+  return "which of these is slower is not known";
 }
 
 /// Whether one of the two is so much faster than the other that even one after the other they are about as fast as the
@@ -85,9 +107,16 @@ void conclude_trials(TrialResults& results) {
     results.finding = finding_of(rates, results.unit, what, std::move(sentence));
   };
   if (rates.high < kBound) {
-    tell("no_overlap",
-         detail::format("loading and computing do not overlap: FULL {} of min({}, {})", short_rate(rates.full.per_s),
-                        short_rate(rates.io.per_s), short_rate(rates.synthetic.per_s)));
+    const bool some = rates.overlap_low() >= kSomeOverlap;
+    const std::string how =
+        some ? "overlap for " + percent(rates.overlap(), 1) + " of the shorter one"
+        : rates.overlap_high() < kSomeOverlap
+            ? "do not overlap"
+            : "overlap for at most " + percent(std::min(rates.overlap_high(), 1.0), 1) + " of the shorter one";
+    tell(some ? "partial_overlap" : "no_overlap",
+         detail::format("loading and computing {}: FULL {} {}/s, IO {}, SYNTHETIC {}; {}", how,
+                        short_rate(rates.full.per_s), results.unit, short_rate(rates.io.per_s),
+                        short_rate(rates.synthetic.per_s), slower_one(rates)));
   } else if (rates.low > 1 / kBound) {
     results.untold =
         "FULL is faster than the slower of IO and SYNTHETIC, which it cannot be: the pace of one has changed";

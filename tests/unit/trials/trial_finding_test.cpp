@@ -66,11 +66,16 @@ TEST_CASE("Trials: the five cases of the SC21 tutorial get the right findings, a
        {303.304, 1.468},
        {359.426, 3.380},
        {252.044, 0.253},
-       "no_overlap",
+       "partial_overlap",
        {"FULL 252", "303", "359"}},
       {"DALI", {779.272, 1.352}, {421.592, 0.008}, {396.084, 0.058}, "compute_bound", {"FULL 396.1", "421.6", "779.3"}},
-      {"+ AMP", {786.928, 6.439}, {661.640, 0.025}, {512.194, 0.569}, "no_overlap", {"FULL 512", "787", "662"}},
-      {"+ APEX, JIT", {792.513, 37.445}, {707.966, 0.318}, {538.593, 0.193}, "no_overlap", {"FULL 539", "793", "708"}}};
+      {"+ AMP", {786.928, 6.439}, {661.640, 0.025}, {512.194, 0.569}, "partial_overlap", {"FULL 512", "787", "662"}},
+      {"+ APEX, JIT",
+       {792.513, 37.445},
+       {707.966, 0.318},
+       {538.593, 0.193},
+       "partial_overlap",
+       {"FULL 539", "793", "708"}}};
   std::string all;
   for (const Case& each : cases) {
     INFO(each.name);
@@ -101,6 +106,8 @@ TEST_CASE("Trials: what a finding rests on stands beside it") {
   CHECK(evidence_of(results, "full_of_slower") == Approx(0.98));
   CHECK(evidence_of(results, "data_stall") == Approx(1 - 98.0 / 400));
   CHECK(evidence_of(results, "one_after_the_other") == Approx(80));
+  // (1 / 303 + 1 / 359 - 1 / 252) / (1 / 359)
+  CHECK(evidence_of(results_of({303, 1}, {359, 1}, {252, 1}), "overlap") == Approx(0.760).margin(0.001));
 }
 
 TEST_CASE("Trials: nothing is told if the intervals do not carry it") {
@@ -112,8 +119,14 @@ TEST_CASE("Trials: nothing is told if the intervals do not carry it") {
   CHECK(mentions(why({100, 5}, {104, 5}, {99, 1}), {"IO", "SYNTHETIC", "overlap"}));
   CHECK(mentions(why({100, 5}, {200, 5}, {89, 4}), {"FULL", "0.81", "0.98"}));
   CHECK(mentions(why({100, 1}, {200, 1}, {130, 1}), {"FULL", "faster"}));
-  // That they do not overlap is told whichever of them is slower.
-  CHECK(results_of({100, 5}, {104, 5}, {60, 1}).finding->what == "no_overlap");
+  // How much they overlap is told whichever of them is slower.
+  const takt::Finding some = *results_of({100, 5}, {104, 5}, {60, 1}).finding;
+  CHECK(some.what == "partial_overlap");
+  CHECK(mentions(some.sentence, {"overlap for", "not known"}));
+  const takt::Finding none = *results_of({100, 0.1}, {200, 0.1}, {66.5, 0.1}).finding;
+  CHECK(none.what == "no_overlap");
+  CHECK(mentions(none.sentence, {"do not overlap", "IO is the slower one"}));
+  CHECK(mentions(results_of({100, 5}, {200, 9}, {66, 1}).finding->sentence, {"overlap for at most"}));
 }
 
 TEST_CASE("Trials: if one is many times as fast as the other, the other is the limit, however well it is known") {
