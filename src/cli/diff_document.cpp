@@ -75,6 +75,10 @@ std::string gate_line(const Comparison& comparison, const ComparedRegion& region
   if (gate.runs_needed > detail::kMostRunsNeeded) {
     return text + detail::format("; it takes more than {} runs a side", detail::kMostRunsNeeded);
   }
+  if (gate.runs_needed > 0 && gate.runs_needed <= std::min(comparison.base.size(), comparison.now.size())) {
+    return text +
+           "; the runs would do for another change, but this one lies too near to the bound to tell on which side";
+  }
   if (gate.runs_needed > 0) { return text + detail::format("; it takes about {} runs a side", gate.runs_needed); }
   if (comparison.noise >= 0) { return text + "; three runs a side tell by how much runs differ"; }
   return text +

@@ -55,9 +55,16 @@ struct RunScatter {
   }
 };
 
+/// What is shorter than the clock tells counts as 1 ns: logarithms of 0 there are none.
+constexpr double kLeastNs = 1;
+
+/// 0: there is none.
 double percentile_of(const Summary& summary, double q) {
-  return has_percentile(summary, q) ? static_cast<double>(summary.percentile_ns(q)) : 0;
+  return summary.measured_n() != 0 && has_percentile(summary, q)
+             ? std::max(static_cast<double>(summary.percentile_ns(q)), kLeastNs)
+             : 0;
 }
+double mean_of(const Summary& summary) { return summary.measured_n() != 0 ? std::max(summary.mean_ns(), kLeastNs) : 0; }
 
 /// What paths that read the same have done together.
 struct NamedRegion {
@@ -77,11 +84,11 @@ struct NamedRegion {
 detail::RunRegion region_of(const NamedRegion& path, double steps) {
   detail::RunRegion region;
   region.paths = path.paths;
-  region.mean.value = path.host.mean_ns();
+  region.mean.value = mean_of(path.host);
   region.p50 = percentile_of(path.host, 0.5);
   region.p95 = percentile_of(path.host, 0.95);
   region.p99 = percentile_of(path.host, 0.99);
-  region.device_mean = path.device.n() == 0 ? 0 : path.device.mean_ns();
+  region.device_mean = mean_of(path.device);
   region.calls_a_step = steps > 0 ? static_cast<double>(path.host.n() + path.skipped) / steps : 0;
   return region;
 }

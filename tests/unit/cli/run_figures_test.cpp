@@ -72,6 +72,18 @@ TEST_CASE("takt diff: regions whose paths read the same count together, and that
   CHECK(mentions(told[0], {"Batch/load", "2"}));
 }
 
+TEST_CASE("takt diff: a region shorter than the clock tells counts as 1 ns, and one without calls as nothing") {
+  const Scratch scratch;
+  Snapshot snapshot;
+  add_series(snapshot, add_path(snapshot, "Batch"), add_thread(snapshot, "main"));
+  add_calls(snapshot, add_path(snapshot, "short", 0), 50, 0);
+  add_path(snapshot, "none", 0);
+  const ComparedRun run = compared(write_run(scratch, "run", snapshot));
+  CHECK(run.regions.at("Batch/short").mean.value == 1);
+  CHECK(run.regions.at("Batch/short").p50 == 1);
+  CHECK(run.regions.at("Batch/none").mean.value == 0);
+}
+
 TEST_CASE("takt diff: a copy of a run is the same run, and one that has its id alone is another") {
   const Scratch scratch;
   Snapshot snapshot;

@@ -159,6 +159,23 @@ TEST_CASE("Comparison: other calls and items a step, and losses, are findings") 
   CHECK(comparison.findings[2].evidence[1].value == 6);
 }
 
+TEST_CASE("Comparison: a change at the bound asks for no more runs than there are") {
+  const Comparison comparison = comparison_compared(sides_of(1e8, 1.02e8, 5));
+  CHECK(comparison.answer == Answer::inconclusive);
+  const std::string text = takt::cli::diff_text(comparison, "--gate 2 %", Page(100, false));
+  CHECK(mentions(text, {"inconclusive", "too near to the bound"}));
+  CHECK_FALSE(contains(text, "runs a side"));
+}
+
+TEST_CASE("Comparison: runs that waited for a processor are told") {
+  Sides sides = sides_of(1e8, 1e8);
+  CHECK(comparison_compared(sides).differences.empty());
+  sides.now[1].waited = 0.43;
+  const Comparison comparison = comparison_compared(sides);
+  CHECK(kinds(comparison.differences) == Kinds{"contended"});
+  CHECK(mentions(comparison.differences[0].sentence, {"1 of 6", "43.0 %"}));
+}
+
 TEST_CASE("Comparison: the golden text holds a table and each kind of remark") {
   Sides sides = sides_of(1000, 1100);
   std::string text = takt::cli::diff_text(comparison_compared(sides), "", Page(100, false));
