@@ -81,7 +81,7 @@ class Reduce(rig.Case):
             self.assert_done(ended, MANY, dead)
         if COMMAND:
             out = subprocess.run([COMMAND, "report", self.runs], capture_output=True, text=True, timeout=60).stdout
-            self.assertRegex(out, rf"\nrank {dead}: died.* in Batch > Forward", out)
+            self.assertRegex(out, rf"(?m)^rank {dead}: died.* in Batch > Forward", out)
             if GO_ON:
                 self.assertEqual(out.count(": died"), 1, out)
 
