@@ -171,8 +171,10 @@ inline double Summary::stdev_ns() const noexcept {
   const detail::Wide squares = sum_of_squares();
   double scatter = 0;
   if (squares <= ~detail::Wide{0} / n) {
-    const detail::Wide exact = squares * n - static_cast<detail::Wide>(total) * total;
-    scatter = static_cast<double>(exact) / static_cast<double>(n);
+    const detail::Wide most = squares * n;
+    const detail::Wide least = static_cast<detail::Wide>(total) * total;
+    if (most <= least) { return 0.0; }  // less: read while an update was written
+    scatter = static_cast<double>(most - least) / static_cast<double>(n);
   } else {
     const double mean = static_cast<double>(total) / static_cast<double>(n);
     scatter = static_cast<double>(squares) - mean * static_cast<double>(total);

@@ -64,7 +64,9 @@ double percentile_of(const Summary& summary, double q) {
              ? std::max(static_cast<double>(summary.percentile_ns(q)), kLeastNs)
              : 0;
 }
-double mean_of(const Summary& summary) { return summary.measured_n() != 0 ? std::max(summary.mean_ns(), kLeastNs) : 0; }
+double mean_of_calls(const Summary& summary) {
+  return summary.measured_n() != 0 ? std::max(summary.mean_ns(), kLeastNs) : 0;
+}
 
 /// What paths that read the same have done together.
 struct NamedRegion {
@@ -84,11 +86,11 @@ struct NamedRegion {
 detail::RunRegion region_of(const NamedRegion& path, double steps) {
   detail::RunRegion region;
   region.paths = path.paths;
-  region.mean.value = mean_of(path.host);
+  region.mean.value = mean_of_calls(path.host);
   region.p50 = percentile_of(path.host, 0.5);
   region.p95 = percentile_of(path.host, 0.95);
   region.p99 = percentile_of(path.host, 0.99);
-  region.device_mean = mean_of(path.device);
+  region.device_mean = mean_of_calls(path.device);
   region.calls_a_step = steps > 0 ? static_cast<double>(path.host.n() + path.skipped) / steps : 0;
   return region;
 }

@@ -13,12 +13,15 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Adds to `sum` what the thread that counts `version` may be writing: it is odd meanwhile.
+/// Adds `from` to `sum`. The thread that writes it counts `version`, which is odd meanwhile. Waits some 20 ms for a
+/// moment without a write. Then the copy may hold a part of an update: a fork may have left the writer behind, or it is
+/// below the caller's signal handler.
 inline void merge_whole(const Counter& version, const Summary& from, Summary& sum) noexcept {
-  for (;;) {
+  constexpr unsigned kTries = 300;
+  for (unsigned tried = 1;; ++tried) {
     const std::uint64_t before = version.get();
     const Summary copy = from;  // NOLINT(performance-unnecessary-copy-initialization): another thread may write `from`
-    if ((before & 1U) == 0 && version.get() == before) { return sum.merge(copy); }
+    if (((before & 1U) == 0 && version.get() == before) || tried == kTries) { return sum.merge(copy); }
     rest();  // the writer needs some nanoseconds, or its turn on this core
   }
 }
@@ -37,7 +40,7 @@ struct TimedKey {
   Relaxed<std::int64_t> recent[kRecent];
 
   void add(std::uint64_t ns, bool summarise) noexcept {
-    const std::uint64_t at = version.own();
+    const std::uint64_t at = version.own() & ~std::uint64_t{1};  // odd: a fork has left its writer behind
     version.set(at + 1);
     if (summarise && results.n() == 0) {
       results.add_first(ns);

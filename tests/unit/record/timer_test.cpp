@@ -18,6 +18,9 @@
 #include <thread>
 #include <vector>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 using takt::CpuBackend;
@@ -687,4 +690,45 @@ TEST_CASE("Timer: what is done to an ended region of one that joined the process
   REQUIRE(timer.mistakes() == 1);
   REQUIRE(takt_test::calls_of(takt::snapshot(), key.name()) >= 1);
   REQUIRE(takt::snapshot().open.empty());
+}
+
+TEMPLATE_TEST_CASE("Timer: a forked child reads what other threads were writing at the fork", "", takt::CpuBackend,
+                   HostBackend) {
+  std::atomic<std::uint64_t> ns{0};
+  std::atomic<bool> stop{false};
+  const auto make = [&ns] {
+    if constexpr (std::is_same_v<TestType, HostBackend>) {
+      return HostBackend(ns);
+    } else {
+      static_cast<void>(ns);
+      return takt::CpuBackend();
+    }
+  };
+  Timer<TestType> timer(make());
+  std::thread writer([&] {
+    while (!stop) {
+      timer.start(A);
+      timer.end(A);
+    }
+  });
+  while (timer.stats(A).n < 1000) { std::this_thread::yield(); }
+  int bad = 0;
+  for (int fork = 0; fork < 40; ++fork) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(20);  // one that hangs dies of it
+      bool right = timer.stats(A).n >= 1000;
+      timer.start(B);
+      timer.end(B);
+      timer.complete(milliseconds(0));
+      right = right && timer.stats(B).n == 1 && timer.host_summary(A).n() >= 1000;
+      ::_exit(right ? 0 : 1);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    bad += status == 0 ? 0 : 1;
+  }
+  stop = true;
+  writer.join();
+  CHECK(bad == 0);
 }
