@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include <sys/stat.h>
+
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
@@ -27,10 +29,11 @@ std::vector<std::string> finding_lines(const std::vector<Finding>& findings) {
 std::vector<std::string> one_of_many_lines(const Snapshot& snapshot) {
   const RunInfo& run = snapshot.run;
   if (run.rank < 0 || run.world_size < 2) { return {}; }
-  const std::size_t folder_of_run = run.directory.find_last_of('/');
-  const std::string all = folder_of_run == std::string::npos
-                              ? ""
-                              : "; all of them: takt report " + printable(run.directory.substr(0, folder_of_run));
+  const std::size_t end = run.directory.find_last_of('/');
+  const std::string folder = end == std::string::npos ? "" : run.directory.substr(0, end);
+  struct stat status = {};
+  const bool is_there = !folder.empty() && ::stat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+  const std::string all = is_there ? "; all of them: takt report " + printable(folder) : "";  // else in a merged file
   return {detail::format("this is rank {} alone{}", run.rank, all)};
 }
 

@@ -40,6 +40,7 @@ class Merge(rig.Case):
         text = done.stdout + "---\n" + done.stderr + str(done.returncode)
         if words[0] == "trace" and done.returncode == 0:
             text += file.read_text(encoding="utf-8")
+        text = re.sub(r"; all of\s+them:\s+takt\s+report\s+\S+", "", text)
         return re.sub(r", [\d.]+ \w+ ago", "", text.replace(str(run), "RUN"))
 
     def assert_same(self, run, in_file):
