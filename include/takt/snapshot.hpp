@@ -20,7 +20,7 @@
 
 TAKT_BEGIN_NAMESPACE
 
-/// What tells a process from a later one that has its number, and from a program that it became by exec. 0: not known.
+/// Tells a process apart from a later one with the same number, and from the next program after exec. 0: not known.
 struct ProcessMark {
   std::uint64_t boot = 0;   ///< the first half of the kernel's boot id
   std::uint64_t start = 0;  ///< when the process began, in clock ticks since the boot
@@ -139,7 +139,7 @@ struct Throughput {
   std::uint64_t period_ns = 0;       ///< sum of these
   std::uint64_t excluded_steps = 0;  ///< left out: an Epoch boundary, another Batch path or untimed steps inside
   std::uint64_t excluded_ns = 0;
-  std::uint64_t first_ns = 0;  ///< begin of the first period that counts, since the start of the run
+  std::uint64_t first_ns = 0;  ///< begin of the first period that counts, in ns of the process's clock
   std::uint64_t last_ns = 0;   ///< end of the last one; 0 in journals of earlier versions
   std::uint64_t windows = 0;   ///< windows of consecutive steps that the interval rests on
   double items_per_s = 0;      ///< items / period; 0 without items
@@ -309,7 +309,7 @@ struct Snapshot {
   /// `sequence`, and not complete. For exporters that keep what a killed process would lose; others leave them alone.
   std::vector<Row> early;
 
-  /// "Epoch/Batch/Forward". Before a '/' or a '\\' in a key stands a '\\', so that no two paths have one name: the key
+  /// "Epoch/Batch/Forward". Before a '/' or a '\\' in a key stands a '\\', so that a key never reads as a path: the key
   /// "conv1/relu" in Forward is "Forward/conv1\\/relu". One thread at a time.
   std::string path_name(std::uint32_t path) const {
     const PathStats& here = paths[path];

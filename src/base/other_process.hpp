@@ -21,7 +21,7 @@ enum class Life {
 /// cannot be told. Any thread.
 TAKT_EXPORT std::uint64_t pid_namespace() noexcept;
 
-/// Of this process. Any thread.
+/// The mark of this process; 0 where /proc does not tell. Any thread.
 TAKT_EXPORT ProcessMark process_mark() noexcept;
 
 /// \param host,pid of the process, in this machine's own words.

@@ -11,7 +11,7 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-// How a Throughput is spelled and read: in parts, as earlier journals end between them.
+// How a Throughput is written to bytes and read again, part by part: earlier journals end between two parts.
 
 /// Numbers and rates.
 template <class Coder, class Throughput>

@@ -62,7 +62,7 @@ class JobTrace {
   detail::JsonText ranks_ = detail::JsonText::array();  // of otherData
   std::vector<std::string> remarks_;
   bool all_ = true;
-  // Of the rank being written: steps and open regions may overlap.
+  // For the rank that is being written: where its steps and open regions overlap, further tracks take them.
   std::map<std::uint32_t, detail::TrackLanes> lanes_;                        // by thread
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> tracks_;  // of further lanes, by thread and lane
   bool is_first_ = true;

@@ -55,10 +55,10 @@ struct RunScatter {
   }
 };
 
-/// What is shorter than the clock tells counts as 1 ns: logarithms of 0 there are none.
+/// A time of 0 ns, which is shorter than the clock can tell, counts as 1 ns: 0 has no logarithm.
 constexpr double kLeastNs = 1;
 
-/// 0: there is none.
+/// 0: too few calls tell it.
 double percentile_of(const Summary& summary, double q) {
   return summary.measured_n() != 0 && has_percentile(summary, q)
              ? std::max(static_cast<double>(summary.percentile_ns(q)), kLeastNs)

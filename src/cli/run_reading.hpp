@@ -42,7 +42,7 @@ RunReading read_run(const RunFolder& run, const RunTaker& take = {});
 /// The worst of the ranks' endings. Of none: finished.
 Ending state_of(const std::vector<Rank>& ranks) noexcept;
 
-/// Of the Batch path and rank that have most, its threads together.
+/// The most steps that a rank took at one Batch path, on all its threads together.
 std::uint64_t most_steps(const std::vector<Rank>& ranks) noexcept;
 
 /// Of the Batch in which the run spent most; without a Batch all 0. `sum` is of all ranks.

@@ -36,8 +36,7 @@ struct ComparedRun {
   std::size_t ranks = 0;  ///< of which there is a journal
   std::size_t world_size = 0;
   std::string state;
-  double waited =
-      -1;  ///< share of the run in which its thread waited for a processor, of the worst rank; -1: not known
+  double waited = -1;     ///< for a processor: longest wait of a rank's thread, as a share of the run; -1: not known
   std::string step_path;  ///< of the Batch whose steps count; empty: there are none
   RunRegion step;         ///< its mean is that of the step periods of the slowest rank
   double items_per_s = 0;

@@ -162,9 +162,9 @@ void add_order(const Runs& base, const Runs& now, std::vector<Finding>& findings
   }
 }
 
-/// What a run waited for is in its times, and not the code's.
+/// The time that a run waited for a processor is in its figures, and is not the code's.
 void add_contended(const Runs& base, const Runs& now, std::vector<Finding>& findings) {
-  constexpr double kLeastShare = 0.05;  // as in the report of one run
+  constexpr double kLeastShare = 0.05;  // from which on the report of one run tells of it, too
   std::size_t contended = 0;
   double most = 0;
   for (const Runs* side : {&base, &now}) {
@@ -173,15 +173,13 @@ void add_contended(const Runs& base, const Runs& now, std::vector<Finding>& find
       most = std::max(most, run.waited);
     }
   }
-  const std::string all = std::to_string(base.size() + now.size());
-  if (contended != 0) {
-    findings.push_back({"contended",
-                        "in " + std::to_string(contended) + " of " + all +
-                            " runs the thread of the Session waited for a processor, for up to " + percent(most, 1) +
-                            " of the run: what kept the machine busy counts as change",
-                        {{"most_waited", most, ""}},
-                        {}});
-  }
+  if (contended == 0) { return; }
+  findings.push_back({"contended",
+                      "in " + std::to_string(contended) + " of " + std::to_string(base.size() + now.size()) +
+                          " runs the thread of the Session waited for a processor, for up to " + percent(most, 1) +
+                          " of the run: what kept the machine busy counts as change",
+                      {{"most_waited", most, ""}},
+                      {}});
 }
 
 void add_states(const Runs& runs, std::vector<Finding>& findings) {

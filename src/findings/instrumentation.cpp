@@ -23,7 +23,7 @@ std::uint32_t most_timed(const Snapshot& run) {
   return most;
 }
 
-/// As far as it goes by what one costs; steps are in it as regions alone.
+/// Of all regions, by what one costs. Rows of steps and Takt's threads are not in it.
 double cost_of_regions(const Snapshot& run) {
   double regions = 0;
   for (const PathStats& each : run.paths) { regions += static_cast<double>(each.host.n()); }
@@ -47,9 +47,10 @@ void add_own_cost(const RunView& view, Conclusions& said) {
           ? begin + detail::format("{} is timed {} times, {} each on average; every(n) times it less often",
                                    fit_end(printable(view.name(path)), 60), human_count(host.n()),
                                    human_time(static_cast<double>(host.total_ns()) / static_cast<double>(host.n())))
-          : begin + detail::format("most of it not of regions, which take {}; a larger {} makes its threads do less",
-                                   human_time(regions_ns),
-                                   view.run.meters.empty() ? "TAKT_PERIOD_MS" : "TAKT_SAMPLE_MS");
+          : begin + detail::format(
+                        "regions take {} of it, the rows of steps and Takt's threads the rest; a larger {} "
+                        "makes the threads do less",
+                        human_time(regions_ns), view.run.meters.empty() ? "TAKT_PERIOD_MS" : "TAKT_SAMPLE_MS");
   finding.evidence = {{"own_cost", ns, "ns"},
                       {"own_cost_of_regions", regions_ns, "ns"},
                       {"calls", static_cast<double>(host.n()), "calls"},

@@ -94,7 +94,7 @@ void leave_to_scheduler(const RunView& view, Conclusions& said) {
     } else if (explained(each)) {
       said.abstentions.push_back(
           {each.what,
-           detail::format("steps took {} longer, and their thread waited {} for a processor, which may be why",
+           detail::format("the steps differ by {} in all, and their thread waited {} for a processor, which may be why",
                           human_time(std::fabs(each.cost->ns)), human_time(static_cast<double>(waited)))});
     }
   }

@@ -39,9 +39,9 @@ void add_between_steps(const RunView& view, Conclusions& said);
 void add_stops(const RunView& view, Conclusions& said);
 /// processors_busy, oversubscribed: the thread of the Session was ready to run, and got no processor.
 void add_busy_processors(const RunView& view, Conclusions& said);
-/// Behind the rules for steps: those that took longer than others while their thread waited for a processor, for half
-/// of that time or more, are told of no region; and where that is not known, it is said. Steps that are slow by a rule,
-/// as every 50th one, are the program's own.
+/// After the rules for steps: withdraws slow_steps, warm_up, change_point and drift where the thread waited for a
+/// processor for half of their time or longer, which may explain them. Where that wait is not known, their sentence
+/// says so. Slow steps at equal distances stay: the scheduler makes none.
 void leave_to_scheduler(const RunView& view, Conclusions& said);
 /// own_cost: Takt takes a part of the run.
 void add_own_cost(const RunView& view, Conclusions& said);

@@ -111,8 +111,9 @@ HiddenWait hidden_wait_of(const StepTimes& times, const std::vector<std::size_t>
       const auto shorter = std::min_element(
           regions.begin(), regions.end(),
           [at](const LongerRanks& a, const LongerRanks& b) { return a.lasting_ns(at) < b.lasting_ns(at); });
-      if (shorter->lasting_ns(at) > -ns / 2) { continue; }
-      hidden = {group[at], names[longer], ns, names[static_cast<std::size_t>(shorter - regions.begin())]};
+      const double others_ns = -shorter->lasting_ns(at);
+      if (others_ns < ns / 2) { continue; }
+      hidden = {group[at], names[longer], ns, names[static_cast<std::size_t>(shorter - regions.begin())], others_ns};
     }
   }
   return hidden;

@@ -26,11 +26,12 @@ struct HiddenWait {
   std::size_t rank = 0;  ///< place
   std::string region;    ///< in which it takes longer; empty: outside all regions
   double ns = 0;         ///< in a step; 0: there is none
-  std::string others;    ///< in which the others do
+  std::string others;    ///< in which the others do, by most
+  double others_ns = 0;  ///< in a step, half of `ns` or more
 };
 
-/// The one by most time. A region counts from 3 % of the busy time on, above 6 standard errors of ten windows, of which
-/// 8 agree. REQUIRES: two ranks or more, and kLeastSteps.
+/// The one with the longest `ns`. A difference counts from 3 % of the busy time on, where it is above 6 standard errors
+/// over ten windows and 8 of them have its sign. REQUIRES: two ranks or more, and kLeastSteps.
 HiddenWait hidden_wait_of(const StepTimes& times, const std::vector<std::size_t>& group);
 
 }  // namespace detail

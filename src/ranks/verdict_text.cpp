@@ -78,7 +78,7 @@ std::string alike_sentence(const StepTimes& times, const RankVerdict& verdict) {
 std::string untold_sentence(const StepTimes& times, const RankVerdict& verdict) {
   constexpr const char* kCure = "A Scope of takt::Comm around what waits for other ranks tells";
   if (verdict.imbalance.busy_ns <= 0) {
-    return detail::format("the ranks{} are not compared: they were busy with nothing but waiting", of_group(verdict));
+    return detail::format("the ranks{} are not compared: most of them did nothing but wait", of_group(verdict));
   }
   if (!verdict.tells_waits) {
     return detail::format(
@@ -89,10 +89,10 @@ std::string untold_sentence(const StepTimes& times, const RankVerdict& verdict) 
   const auto name = [](const std::string& region) { return region.empty() ? "what is in no region" : shown(region); };
   const HiddenWait& hidden = verdict.hidden;
   return detail::format(
-      "who makes whom wait{} is not known: {} takes {} longer on rank {}, and {} as much less, so that the others may "
-      "wait there. {}",
+      "who makes whom wait{} is not known: {} takes {} longer on rank {}, and {} {} less, so that the others may wait "
+      "there. {}",
       verdict.group.empty() ? "" : " in " + shown(verdict.group), name(hidden.region), human_time(hidden.ns),
-      times.ranks()[hidden.rank].number, name(hidden.others), kCure);
+      times.ranks()[hidden.rank].number, name(hidden.others), human_time(hidden.others_ns), kCure);
 }
 
 std::string sentence_of(const StepTimes& times, const RankVerdict& verdict) {

@@ -15,7 +15,7 @@ namespace detail {
 /// and key.
 enum class LossKind : std::uint8_t {
   end_without_start,  ///< an end that no open region of this thread matches
-  never_ended,        ///< a region that was forgotten, or still open when its thread ended
+  never_ended,        ///< a region that was given up, or still open when its thread ended
   ended_elsewhere,    ///< a region ended on another thread than it began on: allowed, without self time
   clock_changed,      ///< a region open while the clock was replaced; not timed
   overflow,           ///< a region without room in the tree: beyond 64 deep, 4 096 paths, or the memory
@@ -25,7 +25,7 @@ enum class LossKind : std::uint8_t {
   device_unresolved,  ///< a device span that had not finished when the run ended
   graph_missed,       ///< a device span of a graph that was replayed again before it could be read
   step_at_end,        ///< a step behind the last number that there is, which it gets, too
-  ended_late,         ///< a region that ended after it had been given up as forgotten: in n and total only
+  ended_late,         ///< a region that ended after it had been given up: in n and total only
   no_place,           ///< a region beyond all that can be open, or be in a graph: not timed
 };
 inline constexpr int kLossKinds = 13;

@@ -35,7 +35,7 @@ struct alignas(64) Node {
 
   std::atomic<Summary*> device{nullptr};
   Counter items, bytes, skipped, device_pending, device_lost;
-  Counter never_ended;  ///< calls given up as forgotten
+  Counter never_ended;  ///< calls given up (docs/decisions/0049-the-innermost-one.md)
 
   TreeKey key = 0;          ///< constant once published
   Role role = Role::plain;  ///< constant once published

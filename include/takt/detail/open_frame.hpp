@@ -16,10 +16,9 @@ inline constexpr unsigned kMaxDepth = 64;  ///< keys in a path, and open regions
 /// An open region on the stack of a thread. The lowest is none, but the thread itself: what its child_ns holds is
 /// covered by regions.
 struct OpenFrame {
-  static constexpr std::uint32_t kStep = 1U << 24U;   ///< a step has ended since something around it did
-  static constexpr std::uint32_t kTaken = 1U << 28U;  ///< given up, and its owner knows
-  static constexpr std::uint32_t kLeft = 1U
-                                         << 29U;  ///< it has outlived what it began in: nothing begins in it any more
+  static constexpr std::uint32_t kStep = 1U << 24U;       ///< a step has ended since something around it did
+  static constexpr std::uint32_t kTaken = 1U << 28U;      ///< given up, and its owner knows
+  static constexpr std::uint32_t kLeft = 1U << 29U;       ///< it has outlived what it began in; nothing begins in it
   static constexpr std::uint32_t kRole = 1U << 30U;       ///< its end means more than its time
   static constexpr std::uint32_t kDiscarded = 1U << 31U;  ///< its length would be wrong; count it only
   static constexpr std::uint32_t kTooDeep = kStep - 1;    ///< the id of the frame that stands for all without room

@@ -13,17 +13,21 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// Adds `from` to `sum`. The thread that writes it counts `version`, which is odd meanwhile. Waits some 20 ms for a
-/// moment without a write. Then the copy may hold a part of an update: a fork may have left the writer behind, or it is
-/// below the caller's signal handler.
+/// Adds `from` to `sum`, as it stands between two updates. The thread that writes it counts `version`, which is odd
+/// during an update. Where one update does not end for some 20 ms its writer is taken for gone, left behind by a fork
+/// or stopped below the caller's signal handler; then a part of that update may be in the sum.
 inline void merge_whole(const Counter& version, const Summary& from, Summary& sum) noexcept {
   constexpr unsigned kTries = 300;
-  for (unsigned tried = 1;; ++tried) {
+  std::uint64_t last = 0;
+  for (unsigned same = 0; same < kTries;) {
     const std::uint64_t before = version.get();
     const Summary copy = from;  // NOLINT(performance-unnecessary-copy-initialization): another thread may write `from`
-    if (((before & 1U) == 0 && version.get() == before) || tried == kTries) { return sum.merge(copy); }
+    if ((before & 1U) == 0 && version.get() == before) { return sum.merge(copy); }
+    same = before == last ? same + 1 : 0;
+    last = before;
     rest();  // the writer needs some nanoseconds, or its turn on this core
   }
+  sum.merge(from);
 }
 
 /// What a Timer keeps of one key beside the tree: the most recent durations, and for backends whose results come later,

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// How a Timer with books of its own says which regions outlived the next step. It needs no library for that, but where
-// there is one, its ErrorHandler hears of it.
+// A Timer with books of its own reports the regions that it gave up: on stderr, or to the ErrorHandler where the
+// program has the library.
 
 #include <takt/detail/size.hpp>
 #include <takt/detail/timer_thread.hpp>

@@ -132,7 +132,7 @@ class Tree {
   unsigned depth() const noexcept { return static_cast<unsigned>(top_.get() - base_.get()); }
   /// \param level 0 for the outermost open region.
   const Frame& frame(unsigned level) const noexcept { return base_.get()[level + 1]; }
-  /// Regions that were given up as forgotten, and may still end; the oldest first.
+  /// Regions that were given up, and may still end; the oldest first.
   unsigned late() const noexcept { return late_count_.get(); }
   const Frame& late_frame(unsigned index) const noexcept { return late_.get()[index]; }
   /// An open region, or one of these; nullptr: neither.

@@ -139,7 +139,8 @@ TAKT_COLD inline Node* Tree::end_odd(std::uint32_t id, std::uint64_t ns, std::ui
   return &overflow_;
 }
 
-/// Where the region of this id stands, 0: it is not open. Ends come in the order of the begins, or in the opposite one.
+/// The frame of the open region of this id; 0: it is not open. Searched from both sides, as regions mostly end in the
+/// opposite order of their begins, or in the same one.
 TAKT_COLD inline unsigned Tree::level_of(std::uint32_t id) const noexcept {
   const unsigned depth = this->depth();
   for (unsigned passed = 0; 2 * passed < depth; ++passed) {

@@ -386,7 +386,7 @@ std::vector<Case> timing_cases() {
          run.run.clock.region_cost_ns = 100;
          return run.steps(1000).finish();
        },
-       {{"own_cost", {"4.0 %", "TAKT_PERIOD_MS"}}}},
+       {{"own_cost", {"4.0 %", "400 us", "TAKT_PERIOD_MS"}}}},
       {"a short run without a processor",
        [] {
          Training run;
