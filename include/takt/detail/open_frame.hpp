@@ -35,6 +35,16 @@ struct OpenFrame {
   bool discarded() const noexcept { return has(kDiscarded); }
   bool has(std::uint32_t flag) const noexcept { return (id_flags.get() & flag) != 0; }
   void set(std::uint32_t flag) noexcept { id_flags.set(id_flags.own() | flag); }
+  /// Owner: that of the frame above it, as the one at `removed` is taken out. Of up to 3 968: no load may wait for the
+  /// one before it, as one that acquires would.
+  void become(const OpenFrame& above, std::uint32_t removed) noexcept {
+    node.set(above.node.own());
+    begin_ns.set(above.begin_ns.own());
+    child_ns.set(above.child_ns.own());
+    id_flags.set(above.id_flags.own());
+    const std::uint32_t around = above.outer.own();
+    outer.set(around > removed ? around - 1 : around);
+  }
 };
 
 }  // namespace detail

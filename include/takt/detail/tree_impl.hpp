@@ -183,12 +183,8 @@ TAKT_COLD inline void Tree::find_discarded() noexcept {
 inline void Tree::remove_frame(unsigned at) noexcept {
   const unsigned depth = this->depth();
   if (overlapped_ || at < depth) { outlive(at); }
-  for (unsigned above = at + 1; above <= depth; ++above) {
-    Frame& moved = frames()[above - 1];
-    moved = frames()[above];
-    const unsigned outer = moved.outer.own();
-    if (outer > at) { moved.outer.set(outer - 1); }
-  }
+  Frame* const end = frames() + depth;
+  for (Frame* each = frames() + at; each != end; ++each) { each->become(each[1], at); }
   set_depth(depth - 1);
 }
 
