@@ -228,6 +228,8 @@ struct ProcessTimes {
   /// For how long the thread that made the Session was ready to run and had no processor, since then.
   std::int64_t waited_ns = kUnknown;
   std::int64_t processors = 0;  ///< that the process may use, of those that are there; 0: not known
+  /// For how long the Session's constructor, its add(), and close() so far, held up the threads that called them.
+  std::int64_t blocked_ns = 0;
 };
 
 /// Whether the share `q` (0 to 1) of `n` values is another figure than the longest one: whether at least one value in
@@ -257,7 +259,8 @@ struct Snapshot {
   ClockInfo clock;
   std::int64_t wall_ns = 0;       ///< since the start of the run
   std::int64_t uncovered_ns = 0;  ///< of this, time on the Session's thread that no region covers
-  std::int64_t overhead_ns = 0;   ///< estimate of Takt's own cost in this time: regions, rows and background work
+  /// Estimate of Takt's own cost in this time: regions, rows, background work, and process.blocked_ns.
+  std::int64_t overhead_ns = 0;
   ProcessTimes process;
   bool finished = false;  ///< the last snapshot of the run
   bool failed =

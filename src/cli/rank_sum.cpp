@@ -134,6 +134,7 @@ void RankSum::add_process(const ProcessTimes& process) {
   sum.earlier_sessions = std::max(sum.earlier_sessions, process.earlier_sessions);
   sum.waited_ns = std::max(sum.waited_ns, process.waited_ns);
   sum.processors = std::max(sum.processors, process.processors);
+  sum.blocked_ns += process.blocked_ns;
 }
 
 std::uint32_t RankSum::add_path(const PathStats& path, const std::vector<std::uint32_t>& paths) {

@@ -97,10 +97,9 @@ void add_between_steps(const RunView& view, Conclusions& said) {
   finding.sentence = detail::format("a step takes {}, of it Batch {}: {}, {} of the run",
                                     human_time(time.span_ns / steps), human_time(time.batches_ns / steps),
                                     between_text(view, names), share_text(view.share_of_run(rest_ns)));
-  finding.evidence = {{"span", time.span_ns, "ns"},
-                      {"batches", time.batches_ns, "ns"},
-                      {"between", rest_ns, "ns"},
-                      {"steps", steps, "steps"}};
+  finding.evidence = {{"span", time.span_ns, "ns"},         {"batches", time.batches_ns, "ns"},
+                      {"between", rest_ns, "ns"},           {"steps", steps, "steps"},
+                      {"step", time.span_ns / steps, "ns"}, {"batches_a_step", time.batches_ns / steps, "ns"}};
   finding.cost = Cost{rest_ns, rest_ns, rest_ns, view.share_of_run(rest_ns)};
   said.findings.push_back(std::move(finding));
 }

@@ -134,8 +134,9 @@ double slow_ns(const RunView& view, const PartOfSteps& part) {
 
 std::string bound_sentence(const RunView& view, const Bound& bound, const PartOfSteps& part, double share) {
   // The span of a wait is the most that it may have cost.
-  const std::string saved = detail::format("a step takes {}{} instead of {}", human_time(view.usual_ns * (1 - share)),
-                                           view.on_streams ? " or more" : "", human_time(view.usual_ns));
+  const std::string saved =
+      detail::format("a usual step takes {}{} instead of {}", human_time(view.usual_ns * (1 - share)),
+                     view.on_streams ? " or more" : "", human_time(view.usual_ns));
   if (view.on_streams) {
     return detail::format("{}: streams wait for {} for at most {} of a step; without that {}", bound.name, bound.waits,
                           share_text(share), saved);
@@ -154,10 +155,13 @@ Finding bound_finding(const RunView& view, const Bound& bound, const PartOfSteps
   finding.what = bound.what;
   finding.sentence = bound_sentence(view, bound, part, share);
   finding.where = view.name(part.regions.front().second);
-  finding.evidence = {
-      {"share_of_step", share, ""},         {"share_low", low, ""},
-      {"share_high", share + half, ""},     {"step", view.usual_ns, "ns"},
-      {"steps", view.usual_steps, "steps"}, {"windows", static_cast<double>(view.windows.size()), "windows"}};
+  finding.evidence = {{"share_of_step", share, ""},
+                      {"share_low", low, ""},
+                      {"share_high", share + half, ""},
+                      {"usual_step", view.usual_ns, "ns"},
+                      {"steps", view.usual_steps, "steps"},
+                      {"usual_step_without", view.usual_ns * (1 - share), "ns"},
+                      {"windows", static_cast<double>(view.windows.size()), "windows"}};
   const double steps_ns = view.usual_ns * view.usual_steps;
   finding.cost = Cost{share * steps_ns, low * steps_ns, (share + half) * steps_ns, view.share_of_run(share * steps_ns)};
   return finding;

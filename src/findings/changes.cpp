@@ -300,7 +300,9 @@ void add_drift(const RunView& view, const Levels& levels, const LevelSlope& line
                       {"in_all_within", line.half * n / begin, ""},
                       {"begin", begin, "ns"},
                       {"steps", view.usual_steps, "steps"},
-                      {"windows", n, "windows"}};
+                      {"windows", n, "windows"},
+                      {"change", share * windows, ""},
+                      {"in_steps", std::round(windows * levels.steps), "steps"}};
   const double steps = n * n / 2 * levels.steps;
   if (line.slope > 0) { finding.cost = cost_of_change(view, line.slope * steps, line.half * steps); }
   finding.sentence = detail::format("drift: {} {}, {} in all, in {}{}", change_text(share * windows), unit,

@@ -49,8 +49,11 @@ void add_idle_devices(const RunView& view, Conclusions& said) {
   finding.sentence = detail::format(
       "{} {} does nothing in at least {} of its steps' time: {} of {}, as far as its work lies in regions",
       printable(most->device), most->number, share_text(ns / span_ns), human_time(ns), human_time(span_ns));
-  finding.evidence = {
-      {"idle", ns, "ns"}, {"span", span_ns, "ns"}, {"steps", static_cast<double>(most->steps), "steps"}};
+  finding.evidence = {{"idle", ns, "ns"},
+                      {"span", span_ns, "ns"},
+                      {"steps", static_cast<double>(most->steps), "steps"},
+                      {"share_of_span", ns / span_ns, ""},
+                      {"device", static_cast<double>(most->number), ""}};
   finding.cost = Cost{ns, ns, ns, view.share_of_run(ns)};
   said.findings.push_back(std::move(finding));
 }

@@ -42,19 +42,29 @@ void add_own_cost(const RunView& view, Conclusions& said) {
   finding.where = view.name(path);
   const double regions_ns = cost_of_regions(view.run);
   const std::string begin = detail::format("Takt's own cost is {} of the run: ", share_text(view.share_of_run(ns)));
-  finding.sentence =
-      2 * regions_ns >= ns
-          ? begin + detail::format("{} is timed {} times, {} each on average; every(n) times it less often",
-                                   fit_end(printable(view.name(path)), 60), human_count(host.n()),
-                                   human_time(static_cast<double>(host.total_ns()) / static_cast<double>(host.n())))
-          : begin + detail::format(
-                        "regions take {} of it, the rows of steps and Takt's threads the rest; a larger {} "
-                        "makes the threads do less",
-                        human_time(regions_ns), view.run.meters.empty() ? "TAKT_PERIOD_MS" : "TAKT_SAMPLE_MS");
-  finding.evidence = {{"own_cost", ns, "ns"},
-                      {"own_cost_of_regions", regions_ns, "ns"},
-                      {"calls", static_cast<double>(host.n()), "calls"},
-                      {"region_cost", view.run.clock.region_cost_ns, "ns"}};
+  const double mean_ns = host.n() == 0 ? 0 : static_cast<double>(host.total_ns()) / static_cast<double>(host.n());
+  const auto blocked_ns = static_cast<double>(view.run.process.blocked_ns);
+  if (2 * regions_ns >= ns) {
+    finding.sentence =
+        begin + detail::format("{} is timed {} times, {} each on average; every(n) times it less often",
+                               fit_end(printable(view.name(path)), 60), human_count(host.n()), human_time(mean_ns));
+  } else if (2 * blocked_ns >= ns) {
+    finding.sentence =
+        begin + detail::format(
+                    "for {} the Session's constructor, add() and close() held up the program, waiting for "
+                    "files and trackers; TAKT_DIR on a faster disk, or a smaller TAKT_EXIT_MS, shortens that",
+                    human_time(blocked_ns));
+  } else {
+    finding.sentence =
+        begin + detail::format(
+                    "regions take {} of it, the rows of steps and Takt's threads {}; a larger {} makes the "
+                    "threads do less",
+                    human_time(regions_ns), human_time(ns - regions_ns - blocked_ns),
+                    view.run.meters.empty() ? "TAKT_PERIOD_MS" : "TAKT_SAMPLE_MS");
+  }
+  finding.evidence = {{"own_cost", ns, "ns"},        {"own_cost_of_regions", regions_ns, "ns"},
+                      {"blocked", blocked_ns, "ns"}, {"calls", static_cast<double>(host.n()), "calls"},
+                      {"mean_call", mean_ns, "ns"},  {"region_cost", view.run.clock.region_cost_ns, "ns"}};
   finding.cost = Cost{ns, ns, ns, view.share_of_run(ns)};
   said.findings.push_back(std::move(finding));
 }
@@ -75,7 +85,8 @@ void add_uncovered(const RunView& view, Conclusions& said) {
   finding.sentence =
       detail::format("no region is open for {} of {} ({}) on the thread of the Session: nothing tells what it did",
                      human_time(ns), human_time(view.wall_ns()), share_text(view.share_of_run(ns)));
-  finding.evidence = {{"uncovered", ns, "ns"}, {"run", view.wall_ns(), "ns"}};
+  finding.evidence = {
+      {"uncovered", ns, "ns"}, {"run", view.wall_ns(), "ns"}, {"share_of_run", view.share_of_run(ns), ""}};
   said.findings.push_back(std::move(finding));
 }
 

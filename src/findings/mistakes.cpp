@@ -37,7 +37,8 @@ void add_lost(const char* what, std::uint64_t lost, std::uint64_t of, Conclusion
   finding.what = "lost";
   finding.sentence = detail::format("{} of {} {} are lost ({}): what rests on them is incomplete", human_count(lost),
                                     human_count(of), what, share_text(share));
-  finding.evidence = {{"lost", static_cast<double>(lost), what}, {"all", static_cast<double>(of), what}};
+  finding.evidence = {
+      {"lost", static_cast<double>(lost), what}, {"all", static_cast<double>(of), what}, {"share", share, ""}};
   said.findings.push_back(std::move(finding));
 }
 

@@ -71,7 +71,7 @@ Finding slow_finding(const RunView& view, const SlowGroup& slow, std::string sen
   finding.evidence = {{"slow_steps", static_cast<double>(slow.steps), "steps"},
                       {"steps", static_cast<double>(view.steps->steps()), "steps"},
                       {"mean_ratio", slow.ratio(), ""},
-                      {"median_step", view.usual_ns, "ns"},
+                      {"usual_step", view.usual_ns, "ns"},
                       {"worst_step", static_cast<double>(slow.worst_step), ""},
                       {"worst_excess", slow.worst_ns, "ns"}};
   const auto n = static_cast<double>(slow.steps);

@@ -337,6 +337,7 @@ void visit(Coder& coder, Record& period) {
   visit_numbers(coder, process.cpu_ns, process.stopped_ns, process.suspended_ns, process.before_ns);
   if (coder.more()) { coder.number(process.earlier_sessions); }
   if (coder.more()) { visit_numbers(coder, process.waited_ns, process.processors); }
+  if (coder.more()) { coder.number(process.blocked_ns); }
 }
 
 template <class Coder, class Record, OnlyFor<Record, GapRecord> = 0>

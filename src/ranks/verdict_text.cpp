@@ -149,9 +149,27 @@ Finding finding_of(const StepTimes& times, const RankVerdict& verdict) {
   finding.sentence = sentence_of(times, verdict);
   finding.evidence = {{"ranks", static_cast<double>(verdict.ranks.size()), "ranks"},
                       {"steps", static_cast<double>(times.steps()), "steps"}};
+  if (verdict.state == RanksAre::too_short) {
+    finding.evidence.push_back({"steps_needed", static_cast<double>(kLeastSteps), "steps"});
+  }
+  if (verdict.state == RanksAre::alone) {
+    finding.evidence.push_back({"rank", static_cast<double>(times.ranks()[verdict.ranks.front()].number), ""});
+  }
   if (verdict.excesses.empty()) { return finding; }
   finding.evidence.push_back({"imbalance", verdict.imbalance.ns, "ns"});
   finding.evidence.push_back({"imbalance_of_noise", verdict.imbalance.noise_ns, "ns"});
+  finding.evidence.push_back({"time_of_steps", times.job_ns(), "ns"});
+  if (verdict.state == RanksAre::imbalanced) {
+    finding.evidence.push_back(
+        {"slowest_rank", static_cast<double>(times.ranks()[verdict.imbalance.slowest].number), ""});
+    finding.evidence.push_back({"slowest_in_steps", static_cast<double>(verdict.imbalance.slowest_steps), "steps"});
+  }
+  if (verdict.state == RanksAre::untold && verdict.tells_waits && verdict.imbalance.busy_ns > 0) {
+    finding.evidence.push_back({"rank", static_cast<double>(times.ranks()[verdict.hidden.rank].number), ""});
+    finding.evidence.push_back({"longer", verdict.hidden.ns, "ns"});
+    finding.evidence.push_back({"shorter", verdict.hidden.others_ns, "ns"});
+    return finding;
+  }
   if (verdict.state != RanksAre::slowed) {
     add_excess(times, verdict, busiest(verdict), finding);
     return finding;

@@ -114,6 +114,7 @@ Json process(const ProcessTimes& times) {
       {"earlier_sessions", times.earlier_sessions},
       {"waited_ns", number_if(times.waited_ns != ProcessTimes::kUnknown, times.waited_ns)},
       {"processors", number_if(times.processors != 0, times.processors)},
+      {"blocked_ns", times.blocked_ns},
   };
 }
 

@@ -188,9 +188,12 @@ void run_lines(const Snapshot& snapshot, Lines& lines) {
   lines.push_back(detail::format("no region: {} of {} ({}) on the thread of the Session{}", human_time(uncovered),
                                  human_time(wall), percent(uncovered, wall),
                                  is_job(snapshot) ? ", on the rank where that is most" : ""));
-  lines.push_back(detail::format("Takt's own cost: {} ({} of wall{}), an estimate over all threads, its own included",
-                                 human_time(overhead), percent(overhead, wall * ranks_in(snapshot)),
-                                 of_ranks(snapshot)));
+  const auto blocked = static_cast<double>(snapshot.process.blocked_ns);
+  lines.push_back(detail::format(
+      "Takt's own cost: {} ({} of wall{}), an estimate over all threads, its own included{}", human_time(overhead),
+      percent(overhead, wall * ranks_in(snapshot)), of_ranks(snapshot),
+      2 * blocked > overhead ? "; " + human_time(blocked) + " of it in the Session's constructor, add() and close()"
+                             : ""));
   process_lines(snapshot, lines);
   clock_line(snapshot.clock, lines);
   if (snapshot.threads.size() > static_cast<std::size_t>(ranks_in(snapshot))) {

@@ -18,6 +18,7 @@
 #include "session/termination.hpp"
 #include "session/uncaught.hpp"
 
+#include <takt/detail/ticks.hpp>
 #include <takt/exporters/console.hpp>
 #include <takt/exporters/csv.hpp>
 #include <takt/exporters/html.hpp>
@@ -50,6 +51,8 @@ void count_session(std::uint32_t generation) noexcept {
   sessions.store(std::uint64_t{generation} << 32U | (had + 1), std::memory_order_relaxed);
 }
 
+std::int64_t blocked_clock_ns() noexcept { return static_cast<std::int64_t>(posix_ns(CLOCK_MONOTONIC)); }
+
 }  // namespace
 
 SessionImpl::SessionImpl(std::string name, SessionOptions options)
@@ -58,6 +61,7 @@ SessionImpl::SessionImpl(std::string name, SessionOptions options)
       generation_(generation()),
       silent_(switched_off()),
       earlier_sessions_(sessions_before(generation_)) {
+  const std::int64_t begin_ns = blocked_clock_ns();
   bound_memory();
   run_ = identify_run(name_, options_);
   records_in_flight.store(static_cast<std::uint32_t>(std::clamp(options_.gpu_records, 8, 1 << 16)),
@@ -91,6 +95,7 @@ SessionImpl::SessionImpl(std::string name, SessionOptions options)
   for (const auto& worker : local_) { worker->open(opening); }
   start_threads();
   wait_for_beginning();
+  blocked_ns_.fetch_add(blocked_clock_ns() - begin_ns, std::memory_order_relaxed);
 }
 
 /// What recording may take, and what it counts as warm-up.
@@ -199,6 +204,7 @@ void SessionImpl::add_local_exporters() {
 
 void SessionImpl::add(std::unique_ptr<Exporter> exporter) {
   if (silent_) { return; }
+  const std::int64_t begin_ns = blocked_clock_ns();
   auto worker = std::make_shared<ExportWorker>(std::move(exporter));
   worker->open(std::make_shared<const Snapshot>(snapshot(false)));
   {
@@ -214,6 +220,7 @@ void SessionImpl::add(std::unique_ptr<Exporter> exporter) {
     if (background_) { start_worker(worker); }
   }
   wait_for_beginning_of(*worker);
+  blocked_ns_.fetch_add(blocked_clock_ns() - begin_ns, std::memory_order_relaxed);
 }
 
 /// Without a thread of its own it is called with those of the run folder.
@@ -277,6 +284,12 @@ void SessionImpl::print() {
   ConsoleExporter().print(so_far);
 }
 
+/// For how long the Session has held up the program.
+std::int64_t SessionImpl::blocked_ns() const noexcept {
+  const std::int64_t closing_ns = closing_since_ns_.load(std::memory_order_relaxed);
+  return blocked_ns_.load(std::memory_order_relaxed) + (closing_ns == 0 ? 0 : blocked_clock_ns() - closing_ns);
+}
+
 Snapshot SessionImpl::snapshot(bool finished) {
   Snapshot snapshot;
   snapshot.run = run_;
@@ -286,9 +299,10 @@ Snapshot SessionImpl::snapshot(bool finished) {
   leave_out_lost(snapshot.losses, losses_before_);
   snapshot.wall_ns = static_cast<std::int64_t>(now_ns - start_ns_);
   snapshot.uncovered_ns = std::clamp<std::int64_t>(snapshot.uncovered_ns - uncovered_before_ns_, 0, snapshot.wall_ns);
-  snapshot.overhead_ns = overhead_ns(snapshot) - overhead_before_ns_;
   snapshot.clock.region_cost_ns = region_cost_ns();
   snapshot.process = watch_.read();
+  snapshot.process.blocked_ns = blocked_ns();
+  snapshot.overhead_ns = overhead_ns(snapshot) - overhead_before_ns_ + snapshot.process.blocked_ns;
   samples_.tell(snapshot);
   snapshot.process.earlier_sessions = earlier_sessions_;
   snapshot.finished = finished;

@@ -93,6 +93,7 @@ class SessionImpl {
   const SessionImpl* older = nullptr;  ///< the Session before, so that leak checkers know that none is forgotten
 
  private:
+  std::int64_t blocked_ns() const noexcept;
   void bound_memory();
   void begin_books();
   void open_folder();
@@ -153,6 +154,10 @@ class SessionImpl {
   const bool silent_;      // TAKT_DISABLE=1: no thread, no file, no exporter, no table
   const std::int64_t earlier_sessions_;
   std::atomic<bool> failed_{false};
+  // Of threads of the program: in the constructor and in add(); and since when in close(), by monotonic time, 0: not
+  // yet.
+  std::atomic<std::int64_t> blocked_ns_{0};
+  std::atomic<std::int64_t> closing_since_ns_{0};
   RunSamples samples_;
   ProcessWatch watch_;
   std::atomic<bool> killed_{false};

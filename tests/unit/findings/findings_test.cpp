@@ -8,6 +8,7 @@
 #include "support/golden.hpp"
 #include "support/mentions.hpp"
 #include "support/run_builder.hpp"
+#include "support/sentence_numbers.hpp"
 #include "support/simulated_training.hpp"
 
 #include <algorithm>
@@ -91,6 +92,7 @@ void findings_check(const std::vector<Case>& cases) {
     for (std::size_t at = 0; at < std::min(said.findings.size(), each.told.size()); ++at) {
       CHECK(said.findings[at].what == each.told[at].rule);
       CHECK(mentions(said.findings[at].sentence, each.told[at].facts));
+      CHECK(numbers_without_evidence(said.findings[at]) == std::string());
     }
   }
 }
@@ -387,6 +389,15 @@ std::vector<Case> timing_cases() {
          return run.steps(1000).finish();
        },
        {{"own_cost", {"4.0 %", "400 us", "TAKT_PERIOD_MS"}}}},
+      {"own cost of a Session that waits for a disk",
+       [] {
+         Training run;
+         run.run.overhead_ns = 4 * kFindingsSecond;
+         run.run.process.blocked_ns = 3 * kFindingsSecond;
+         run.run.clock.region_cost_ns = 100;
+         return run.steps(1000).finish();
+       },
+       {{"own_cost", {"4.0 %", "3.00 s", "constructor", "TAKT_DIR"}}}},
       {"a short run without a processor",
        [] {
          Training run;

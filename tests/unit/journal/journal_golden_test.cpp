@@ -63,6 +63,7 @@ Snapshot before_the_end() {
   snapshot.process.earlier_sessions = 4;
   snapshot.process.waited_ns = 55;
   snapshot.process.processors = 6;
+  snapshot.process.blocked_ns = 77;
   snapshot.series[1].throughput.no_interval = takt::NoInterval::few_stalls;
   snapshot.series[1].throughput.stalls = 7;
   snapshot.devices = {{"cuda", "", "one queue"}};
@@ -138,6 +139,7 @@ TEST_CASE("journal: what Takt 0.1 has written reads the same for ever: the run")
   CHECK(read.process.earlier_sessions == 4);
   CHECK(read.process.waited_ns == 55);
   CHECK(read.process.processors == 6);
+  CHECK(read.process.blocked_ns == 77);
   REQUIRE(read.series.size() == 2);
   CHECK(read.series[0].throughput.no_interval == takt::NoInterval::none);
   CHECK(read.series[1].throughput.no_interval == takt::NoInterval::few_stalls);

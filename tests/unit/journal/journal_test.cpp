@@ -438,6 +438,7 @@ TEST_CASE("journal: the golden files of each version read the same for ever") {
   CHECK(read.process.cpu_ns == takt::ProcessTimes::kUnknown);
   CHECK(read.process.waited_ns == takt::ProcessTimes::kUnknown);
   CHECK(read.process.processors == 0);
+  CHECK(read.process.blocked_ns == 0);
   CHECK(read.params["lr"] == "0.01");
   CHECK(read.tags["git"] == "4e593bb");
   REQUIRE(read.losses.size() == 1);

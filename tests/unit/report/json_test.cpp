@@ -259,7 +259,8 @@ TEST_CASE("summary.json has what the system did with the process") {
                                   {"before_session_ns", 0},
                                   {"earlier_sessions", 0},
                                   {"waited_ns", nullptr},
-                                  {"processors", nullptr}}));
+                                  {"processors", nullptr},
+                                  {"blocked_ns", 0}}));
   CHECK(clean["clock"]["worst_error_ppm"] == 21);
   CHECK(clean["clock"]["error_since_ns"] == 10'000'000'000);
   CHECK(clean["clock"]["region_cost_ns"] == 23);
@@ -270,13 +271,15 @@ TEST_CASE("summary.json has what the system did with the process") {
   snapshot.process.earlier_sessions = 6;
   snapshot.process.waited_ns = 7;
   snapshot.process.processors = 8;
+  snapshot.process.blocked_ns = 9;
   CHECK(json::parse(takt::format_json(snapshot))["process"] == json({{"cpu_ns", nullptr},
                                                                      {"stopped_ns", 3},
                                                                      {"suspended_ns", 4},
                                                                      {"before_session_ns", 5},
                                                                      {"earlier_sessions", 6},
                                                                      {"waited_ns", 7},
-                                                                     {"processors", 8}}));
+                                                                     {"processors", 8},
+                                                                     {"blocked_ns", 9}}));
 }
 
 TEST_CASE("where there is no interval the reason is there") {

@@ -5,6 +5,7 @@
 #include "support/catch.hpp"
 #include "support/golden.hpp"
 #include "support/mentions.hpp"
+#include "support/sentence_numbers.hpp"
 
 #include <string>
 #include <vector>
@@ -83,6 +84,7 @@ TEST_CASE("Trials: the five cases of the SC21 tutorial get the right findings, a
     REQUIRE(results.finding);
     CHECK(results.finding->what == each.what);
     CHECK(mentions(sentence_of(results), each.facts));
+    CHECK(takt_test::numbers_without_evidence(*results.finding) == std::string());
     all += sentence_of(results) + "\n";
   }
   // And what is said without a finding.
