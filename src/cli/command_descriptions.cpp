@@ -203,7 +203,11 @@ void describe_diff(CLI::App& app, Call& call) {
   diff->add_option("--region", wishes.regions, "What the gate judges; default: the step; again for another region")
       ->allow_extra_args(false)
       ->type_name("REGION");
-  diff->add_option("--noise", wishes.noise, "By so much two runs of one side differ at most; for fewer than three runs")
+  diff->add_option("--on", wishes.statistic, "What of the steps decides; default: p10, which stalls do not move")
+      ->check(CLI::IsMember({"p10", "p50", "mean", "p95", "throughput"}))
+      ->type_name("STATISTIC");
+  diff->add_option("--noise", wishes.noise,
+                   "By so much two runs without a change differ at most; for fewer than three, or not run in turn")
       ->type_name("PERCENT");
   diff->add_option("--reason", wishes.reason, "Why runs are compared that differ in ranks or regions")
       ->type_name("WHY");

@@ -92,6 +92,7 @@ struct DiffWishes {
   std::vector<std::string> now;      ///< folders of the new side
   std::string fail_on;               ///< "2%"; empty: no gate
   std::vector<std::string> regions;  ///< of the gate; empty: the step
+  std::string statistic;             ///< "mean" and the like; empty: the usual one
   std::string noise;                 ///< "3%"; empty: not known
   std::string reason;                ///< why sides that should not be compared are
   bool json = false;

@@ -121,6 +121,15 @@ std::string region_path(const std::string& wanted, const std::set<std::string>& 
   throw Error(detail::format("there is no region {}{}", shown, nearest));
 }
 
+/// REQUIRES: one of the words of --on, or nothing.
+detail::Statistic statistic_from(const std::string& word) {
+  using detail::Statistic;
+  for (const Statistic each : {Statistic::p50, Statistic::mean, Statistic::p95, Statistic::throughput}) {
+    if (word == detail::statistic_word(each)) { return each; }
+  }
+  return Statistic::p10;
+}
+
 detail::ComparisonWishes gate_of(const DiffWishes& wishes, const std::vector<detail::ComparedRun>& base,
                                  const std::vector<detail::ComparedRun>& now) {
   detail::ComparisonWishes gate;
@@ -128,6 +137,10 @@ detail::ComparisonWishes gate_of(const DiffWishes& wishes, const std::vector<det
   if (gate.has_gate) { gate.threshold = share_from(wishes.fail_on, "--fail-on"); }
   if (gate.has_gate && gate.threshold <= 0) { throw Error("--fail-on has to be above 0 %: no number of runs shows 0"); }
   if (!wishes.noise.empty()) { gate.noise = share_from(wishes.noise, "--noise"); }
+  gate.statistic = statistic_from(wishes.statistic);
+  if (gate.statistic == detail::Statistic::throughput && !wishes.regions.empty()) {
+    throw Error("--on throughput is of the step; leave out --region, or take --on mean");
+  }
   if (!gate.has_gate && !wishes.regions.empty()) { throw Error("--region says what --fail-on judges; give both"); }
   std::set<std::string> paths;
   for (const auto* side : {&base, &now}) {

@@ -10,6 +10,7 @@
 #include "report/text_table.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <utility>
 
@@ -26,32 +27,80 @@ using detail::ComparedRegion;
 using detail::Comparison;
 using detail::JsonText;
 
-constexpr detail::TextColumn kDiffColumns[] = {
-    {"base", 2}, {"new", 2}, {"change", 0}, {"95 % interval", 1}, {"between / within runs", 3}, {"", 0, true, true}};
+constexpr detail::TextColumn kDiffColumns[] = {{"base", 2},          {"new", 2},     {"change", 0},
+                                               {"95 % interval", 1}, {"scatter", 3}, {"", 0, true, true}};
 
-std::string signed_percent(double value) { return detail::format("{:+.2f} %", 100 * value); }
+using detail::signed_percent;
 
 std::string interval_text(const Change& change) {
   if (change.basis == Basis::none) { return "-"; }
-  return detail::format("{} to {}{}", signed_percent(change.low), signed_percent(change.high),
-                        change.basis == Basis::within ? " (within runs)" : "");
+  return signed_percent(change.low) + " to " + signed_percent(change.high);
 }
 
-std::string scatter_text(const Change& change) {
-  const std::string within = change.within > 0 ? detail::format("{:.2f} %", 100 * change.within) : "-";
-  return (change.basis == Basis::runs ? detail::format("{:.2f} %", 100 * change.between) : "-") + " / " + within;
-}
+std::string shown_path(const std::string& path) { return detail::fit_end(detail::printable(path), 80); }
 
 DiffLine table_line(const std::string& name, const ComparedFigure& figure, ChangeMark mark) {
   const bool is_rate = figure.name == "items_per_s";
   const auto value = [&](double number) { return is_rate ? detail::human_rate(number) : detail::human_time(number); };
+  const Change& change = figure.change;
   return {name,
           value(figure.base),
           value(figure.now),
-          signed_percent(figure.change.change),
-          interval_text(figure.change),
-          scatter_text(figure.change),
+          signed_percent(change.change),
+          interval_text(change),
+          change.basis == Basis::none ? "-" : detail::format("{:.2f} %", 100 * change.scatter),
           mark_word(mark)};
+}
+
+const ComparedRegion* step_of(const Comparison& comparison) {
+  const bool has_step = !comparison.regions.empty() && comparison.regions.front().path == detail::kStepRegion;
+  return has_step ? &comparison.regions.front() : nullptr;
+}
+
+/// Whether it is the Batch of the step, or around it, and says the same as the step.
+bool says_the_same(const Comparison& comparison, const ComparedRegion& region) {
+  constexpr double kTheSame = 0.005;
+  const ComparedRegion* const step = step_of(comparison);
+  if (step == nullptr || &region == step || region.is_gate || region.mark != step->mark) { return false; }
+  const std::string& batch = comparison.base.front().step_path;
+  const bool is_around = batch == region.path || batch.compare(0, region.path.size() + 1, region.path + "/") == 0;
+  return is_around && std::fabs(region.figures.front().change.change - step->figures.front().change.change) <= kTheSame;
+}
+
+/// Of a step, in ns.
+double change_a_step(const ComparedRegion& region) {
+  return (region.figures.front().now - region.figures.front().base) * region.times_a_step;
+}
+
+/// Beside the step: what makes up most of the change, of what is sure.
+const ComparedRegion* largest_change(const Comparison& comparison) {
+  const ComparedRegion* largest = nullptr;
+  for (const ComparedRegion& each : comparison.regions) {
+    if (each.path == detail::kStepRegion || each.mark == ChangeMark::unclear) { continue; }
+    if (says_the_same(comparison, each)) { continue; }
+    if (largest == nullptr || std::fabs(change_a_step(each)) > std::fabs(change_a_step(*largest))) { largest = &each; }
+  }
+  return largest;
+}
+
+std::string sure_text(const Comparison& comparison) {
+  if (const ComparedRegion* const region = largest_change(comparison)) {
+    const double ns = change_a_step(*region);
+    return detail::format("largest sure change: {} {}, {} a step {}", shown_path(region->path),
+                          signed_percent(region->figures.front().change.change), detail::human_time(std::fabs(ns)),
+                          ns > 0 ? "more" : "less");
+  }
+  if (std::min(comparison.base.size(), comparison.now.size()) < detail::kRunsForScatter) {
+    return "no change is sure: that takes three runs on each side";
+  }
+  if (!comparison.in_turn) { return "no change is sure: the sides were not run in turn"; }
+  const ComparedRegion* const step = step_of(comparison);
+  return step != nullptr && step->mark != ChangeMark::unclear ? "of no region alone a change is sure"
+                                                              : "no change is sure";
+}
+
+std::string words_of(const std::string& figure) {
+  return figure == "device_mean" ? "device mean" : figure == "time_an_item" ? "time an item" : figure;
 }
 
 std::string names_of_runs(const std::vector<detail::ComparedRun>& runs) {
@@ -66,23 +115,32 @@ std::string names_of_runs(const std::vector<detail::ComparedRun>& runs) {
 std::string gate_line(const Comparison& comparison, const ComparedRegion& region) {
   const detail::GateAnswer& gate = region.gate;
   std::string text =
-      detail::format("gate: {} may take {:.2f} % more: {}", detail::fit_end(detail::printable(region.path), 80),
-                     100 * comparison.threshold, answer_word(gate.answer));
+      detail::format("gate: {} may take {:.2f} % more, by its {}: {}", shown_path(region.path),
+                     100 * comparison.threshold, words_of(region.figures.front().name), answer_word(gate.answer));
   if (gate.detectable > 0) {
     text += detail::format("; a change of {} would be found 95 times of 100", signed_percent(gate.detectable));
   }
   if (gate.answer != detail::Answer::inconclusive) { return text; }
+  const std::size_t runs = std::min(comparison.base.size(), comparison.now.size());
+  if (runs < detail::kRunsForScatter) {
+    return text + (comparison.noise >= 0
+                       ? "; three runs a side tell by how much runs differ"
+                       : "; fewer than three runs on a side do not tell by how much runs differ: give three, or say it "
+                         "by --noise");
+  }
+  if (!comparison.in_turn) {
+    return text +
+           "; the sides were not run in turn, so that the machine may be what changed: run them in turn, or say "
+           "by --noise by how much it changes at most";
+  }
   if (gate.runs_needed > detail::kMostRunsNeeded) {
     return text + detail::format("; it takes more than {} runs a side", detail::kMostRunsNeeded);
   }
-  if (gate.runs_needed > 0 && gate.runs_needed <= std::min(comparison.base.size(), comparison.now.size())) {
+  if (gate.runs_needed <= runs) {
     return text +
            "; the runs would do for another change, but this one lies too near to the bound to tell on which side";
   }
-  if (gate.runs_needed > 0) { return text + detail::format("; it takes about {} runs a side", gate.runs_needed); }
-  if (comparison.noise >= 0) { return text + "; three runs a side tell by how much runs differ"; }
-  return text +
-         "; fewer than three runs on a side do not tell by how much runs differ: give three, or say it by --noise";
+  return text + detail::format("; it takes about {} runs a side", gate.runs_needed);
 }
 
 JsonText figure_json(const ComparedFigure& figure) {
@@ -95,8 +153,7 @@ JsonText figure_json(const ComparedFigure& figure) {
           {"low", has_interval ? JsonText(change.low) : JsonText()},
           {"high", has_interval ? JsonText(change.high) : JsonText()},
           {"basis", basis_word(change.basis)},
-          {"between", change.basis == Basis::runs ? JsonText(change.between) : JsonText()},
-          {"within", change.within > 0 ? JsonText(change.within) : JsonText()}};
+          {"scatter", has_interval ? JsonText(change.scatter) : JsonText()}};
 }
 
 JsonText region_json(const ComparedRegion& region) {
@@ -142,7 +199,7 @@ const char* mark_word(ChangeMark mark) noexcept {
 }
 
 const char* basis_word(Basis basis) noexcept {
-  return basis == Basis::runs ? "runs" : basis == Basis::within ? "within_runs" : "none";
+  return basis == Basis::pairs ? "pairs" : basis == Basis::runs ? "runs" : "none";
 }
 
 const char* answer_word(detail::Answer answer) noexcept {
@@ -151,23 +208,44 @@ const char* answer_word(detail::Answer answer) noexcept {
                                                    : "inconclusive";
 }
 
+std::string answer_line(const Comparison& comparison) {
+  const std::string answer = comparison.has_gate ? std::string(answer_word(comparison.answer)) + ": " : "";
+  const ComparedRegion* const step = step_of(comparison);
+  if (step == nullptr) { return answer + "these runs have no steps in common; " + sure_text(comparison); }
+  const ComparedFigure& figure = step->figures.front();
+  const std::string interval = figure.change.basis == Basis::none ? "" : " (" + interval_text(figure.change) + ")";
+  return answer + detail::format("a step takes {} instead of {}, by its {}: {}{}; {}", detail::human_time(figure.now),
+                                 detail::human_time(figure.base), words_of(figure.name),
+                                 signed_percent(figure.change.change), interval, sure_text(comparison));
+}
+
 std::vector<std::string> diff_head(const Comparison& comparison, const std::string& reason) {
-  std::vector<std::string> lines;
-  lines.push_back(detail::format("base, {} runs: {}", comparison.base.size(), names_of_runs(comparison.base)));
-  lines.push_back(detail::format("new, {} runs: {}", comparison.now.size(), names_of_runs(comparison.now)));
+  std::vector<std::string> lines = {answer_line(comparison)};
   for (const Finding& each : comparison.obstacles) { lines.push_back("should not be compared: " + each.sentence); }
   if (!comparison.obstacles.empty()) {
     lines.push_back("compared all the same, for this reason: " + detail::printable(reason));
   }
-  for (const Finding& each : comparison.differences) { lines.push_back("differs besides: " + each.sentence); }
   return lines;
 }
 
 std::vector<std::string> basis_lines(const Comparison& comparison) {
-  if (std::min(comparison.base.size(), comparison.now.size()) >= detail::kRunsForScatter) { return {}; }
-  return {
-      "intervals are those within runs: they do not know by how much runs of one side differ, which takes three runs "
-      "on each side"};
+  const std::string what = detail::statistic_word(comparison.statistic);
+  const std::string others =
+      comparison.statistic == detail::Statistic::p10
+          ? ": a tenth of the steps take no longer; --on p50, mean, p95 or throughput decides by these"
+          : "";
+  std::vector<std::string> lines = {"by " + what + others};
+  if (std::min(comparison.base.size(), comparison.now.size()) < detail::kRunsForScatter) {
+    lines.emplace_back(
+        "no intervals: steps of one run do not tell by how much runs differ, three runs on each side do");
+  } else if (!comparison.pairs.empty()) {
+    lines.push_back(detail::format(
+        "intervals: of the ratios of {} pairs of runs, one right after the other, or between runs, by which is shorter",
+        comparison.pairs.size()));
+  } else {
+    lines.emplace_back("intervals: between the runs of each side, which were not run in pairs");
+  }
+  return lines;
 }
 
 std::vector<std::string> gate_lines(const Comparison& comparison) {
@@ -175,37 +253,51 @@ std::vector<std::string> gate_lines(const Comparison& comparison) {
   for (const ComparedRegion& each : comparison.regions) {
     if (each.is_gate) { lines.push_back(gate_line(comparison, each)); }
   }
-  if (comparison.has_gate) { lines.push_back(detail::format("all gates: {}", answer_word(comparison.answer))); }
+  if (lines.size() > 1) { lines.push_back(detail::format("all gates: {}", answer_word(comparison.answer))); }
   return lines;
 }
 
 std::vector<std::string> diff_end(const Comparison& comparison) {
-  std::vector<std::string> lines = basis_lines(comparison);
+  std::vector<std::string> lines = gate_lines(comparison);
   for (const Finding& each : comparison.findings) { lines.push_back(each.sentence); }
-  const std::vector<std::string> gates = gate_lines(comparison);
-  lines.insert(lines.end(), gates.begin(), gates.end());
+  for (const Finding& each : comparison.differences) { lines.push_back("differs besides: " + each.sentence); }
+  for (const std::string& each : basis_lines(comparison)) { lines.push_back(each); }
+  std::string same;
+  for (const ComparedRegion& each : comparison.regions) {
+    if (says_the_same(comparison, each)) { same += (same.empty() ? "" : ", ") + shown_path(each.path); }
+  }
+  if (!same.empty()) { lines.push_back("not in the table, as the step says the same: " + same); }
+  lines.emplace_back("other figures of regions: --json, --html");
+  lines.push_back(detail::format("base, {} run{}: {}", comparison.base.size(), comparison.base.size() == 1 ? "" : "s",
+                                 names_of_runs(comparison.base)));
+  lines.push_back(detail::format("new, {} run{}: {}", comparison.now.size(), comparison.now.size() == 1 ? "" : "s",
+                                 names_of_runs(comparison.now)));
   return lines;
 }
 
-std::vector<std::vector<std::string>> diff_table(const Comparison& comparison) {
+std::vector<std::vector<std::string>> diff_table(const Comparison& comparison, bool whole) {
   std::vector<DiffLine> lines = {{"region"}};
   for (const detail::TextColumn& each : kDiffColumns) { lines.front().emplace_back(each.head); }
   for (const ComparedRegion& region : comparison.regions) {
-    std::string name = detail::fit_end(detail::printable(region.path), 50);
+    if (!whole && says_the_same(comparison, region)) { continue; }
+    const bool is_step = region.path == detail::kStepRegion;
+    const std::string name = detail::fit_end(detail::printable(region.path), 50);
     for (const ComparedFigure& figure : region.figures) {
-      const bool is_mean = figure.name == "mean";
-      lines.push_back(table_line(is_mean ? name : "  " + (figure.name == "device_mean" ? "device mean" : figure.name),
-                                 figure, is_mean ? region.mark : ChangeMark::unclear));
+      const bool decides = &figure == &region.figures.front();
+      if (!decides && !whole && !is_step) { break; }
+      lines.push_back(table_line(decides ? name + " " + words_of(figure.name) : "  " + words_of(figure.name), figure,
+                                 decides ? region.mark : ChangeMark::unclear));
     }
-  }
-  for (const ComparedFigure& figure : comparison.rates) {
-    lines.push_back(table_line("samples/s", figure, ChangeMark::unclear));
+    if (!is_step) { continue; }
+    for (const ComparedFigure& figure : comparison.rates) {
+      lines.push_back(table_line("  samples/s", figure, ChangeMark::unclear));
+    }
   }
   return lines;
 }
 
 std::string diff_text(const Comparison& comparison, const std::string& reason, detail::Page page) {
-  const std::vector<DiffLine> all = diff_table(comparison);
+  const std::vector<DiffLine> all = diff_table(comparison, false);
   std::vector<detail::TextTable::Line> lines;
   for (std::size_t at = 1; at < all.size(); ++at) {
     lines.push_back({all[at].front(), 0, {all[at].begin() + 1, all[at].end()}});
@@ -231,7 +323,7 @@ std::string diff_markdown(const Comparison& comparison, const std::string& reaso
   for (const std::string& each : diff_head(comparison, reason)) { text += "* " + escaped(each) + "\n"; }
   bool is_head = true;
   text += "\n";
-  for (const DiffLine& line : diff_table(comparison)) {
+  for (const DiffLine& line : diff_table(comparison, false)) {
     for (const std::string& cell : line) { text += "| " + escaped(cell) + " "; }
     text += "|\n";
     if (std::exchange(is_head, false)) { text += "|---|---:|---:|---:|---:|---:|---|\n"; }
@@ -258,6 +350,9 @@ std::string diff_json(const Comparison& comparison, const std::string& reason) {
                              {"findings", findings_json(comparison.findings)},
                              {"threshold", asked ? JsonText(comparison.threshold) : JsonText()},
                              {"noise", comparison.noise >= 0 ? JsonText(comparison.noise) : JsonText()},
+                             {"statistic", detail::statistic_word(comparison.statistic)},
+                             {"pairs", comparison.pairs.size()},
+                             {"in_turn", comparison.in_turn},
                              {"answer", asked ? JsonText(answer_word(comparison.answer)) : JsonText()}};
   return detail::printable_json(detail::indented_json(document.text())) + "\n";
 }

@@ -25,20 +25,22 @@ const char* answer_word(detail::Answer answer) noexcept;
 
 /// "slower", "faster", or nothing.
 const char* mark_word(detail::ChangeMark mark) noexcept;
-/// "runs", "within_runs" or "none".
+/// "pairs", "runs" or "none".
 const char* basis_word(detail::Basis basis) noexcept;
 
-/// What all forms say in front of the figures, and behind them, a sentence each.
+/// What came out, in one sentence: the first line of all forms.
+std::string answer_line(const detail::Comparison& comparison);
+/// What text and Markdown say in front of the figures, the answer first, and behind them, a sentence each.
 std::vector<std::string> diff_head(const detail::Comparison& comparison, const std::string& reason);
 std::vector<std::string> diff_end(const detail::Comparison& comparison);
 
-/// What the gates say, a sentence each; the last part of diff_end().
+/// What the gates say, a sentence each; the first part of diff_end().
 std::vector<std::string> gate_lines(const detail::Comparison& comparison);
-/// That intervals are those within runs, where they are; the first part of diff_end().
+/// What decides, and what the intervals rest on; part of diff_end().
 std::vector<std::string> basis_lines(const detail::Comparison& comparison);
 
-/// The table of text and Markdown, its head first.
-std::vector<std::vector<std::string>> diff_table(const detail::Comparison& comparison);
+/// The table, its head first. \param whole with all figures of all regions; else of regions the one that decides.
+std::vector<std::vector<std::string>> diff_table(const detail::Comparison& comparison, bool whole);
 
 }  // namespace cli
 TAKT_END_NAMESPACE

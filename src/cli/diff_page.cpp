@@ -32,21 +32,17 @@ constexpr std::size_t kMostListedOfASide = 100;
 constexpr std::size_t kMostBlocksOfARun = 512;
 constexpr std::size_t kBytesOfAHistory = std::size_t{256} << 10U;
 
-const ComparedFigure* mean_of(const ComparedRegion& region) {
-  const bool has_mean = !region.figures.empty() && region.figures.front().name == "mean";
-  return has_mean ? &region.figures.front() : nullptr;
-}
-
-PageJson change_json(const ComparedRegion& region, const ComparedFigure& mean) {
-  const bool has_interval = mean.change.basis != detail::Basis::none;
+PageJson change_json(const ComparedRegion& region) {
+  const ComparedFigure& figure = region.figures.front();
+  const bool has_interval = figure.change.basis != detail::Basis::none;
   const char* const mark = mark_word(region.mark);
   return {{"path", detail::fit(detail::printable(region.path), 80)},
-          {"base", mean.base},
-          {"new", mean.now},
-          {"change", mean.change.change},
-          {"low", has_interval ? PageJson(mean.change.low) : PageJson()},
-          {"high", has_interval ? PageJson(mean.change.high) : PageJson()},
-          {"basis", basis_word(mean.change.basis)},
+          {"base", figure.base},
+          {"new", figure.now},
+          {"change", figure.change.change},
+          {"low", has_interval ? PageJson(figure.change.low) : PageJson()},
+          {"high", has_interval ? PageJson(figure.change.high) : PageJson()},
+          {"basis", basis_word(figure.change.basis)},
           {"mark", *mark == 0 ? PageJson() : PageJson(mark)}};
 }
 
@@ -107,14 +103,12 @@ PageJson data_of(const Comparison& comparison, const DrawnRuns& drawn) {
   std::size_t shown = 0;
   std::size_t left_out = 0;
   for (const ComparedRegion& each : comparison.regions) {
-    const ComparedFigure* const mean = mean_of(each);
-    if (mean == nullptr) { continue; }
     if (shown == kMostChanges) {
       ++left_out;
       continue;
     }
     ++shown;
-    regions.push_back(change_json(each, *mean));
+    regions.push_back(change_json(each));
   }
   PageJson runs = PageJson::array();
   for (const DrawnRun& each : drawn.runs()) {
@@ -123,6 +117,7 @@ PageJson data_of(const Comparison& comparison, const DrawnRuns& drawn) {
     if (main < history.series().size()) { runs.push_back(drawn_json(each, history.series()[main])); }
   }
   return {{"schema", "takt-diff-page/1"},
+          {"statistic", detail::statistic_word(comparison.statistic)},
           {"threshold", comparison.has_gate ? PageJson(comparison.threshold) : PageJson()},
           {"left_out", left_out},
           {"regions", regions},
@@ -138,22 +133,8 @@ std::string state_of(const Comparison& comparison) {
   return detail::format("<span class=\"state {} {}</span>", html, word);
 }
 
-/// By how much the step changed, where there are steps.
-std::string sentence_of(const Comparison& comparison) {
-  const bool has_step = !comparison.regions.empty() && comparison.regions.front().path == detail::kStepRegion;
-  const ComparedFigure* const mean = has_step ? mean_of(comparison.regions.front()) : nullptr;
-  if (mean == nullptr) { return "<p class=\"calm\">These runs have no steps in common.</p>\n"; }
-  const detail::Change& change = mean->change;
-  std::string text = detail::format("A step takes {} instead of {}: {:+.2f} %", detail::human_time(mean->now),
-                                    detail::human_time(mean->base), 100 * change.change);
-  if (change.basis != detail::Basis::none) {
-    text += detail::format(", 95 % interval {:+.2f} % to {:+.2f} %", 100 * change.low, 100 * change.high);
-  }
-  return "<p class=\"sentence\">" + html_text(text) + "</p>\n";
-}
-
 std::string numbers_of(const Comparison& comparison) {
-  const std::vector<std::vector<std::string>> lines = diff_table(comparison);
+  const std::vector<std::vector<std::string>> lines = diff_table(comparison, true);
   std::vector<detail::HtmlColumn> columns;
   for (const std::string& each : lines.front()) { columns.push_back({each, !columns.empty()}); }
   detail::HtmlTable table("numbers-table", "Figures of both sides", std::move(columns));
@@ -257,8 +238,8 @@ std::string diff_page(const Comparison& comparison, const std::string& reason, c
         html_text(detail::format("{} \u2192 {}", detail::fit(detail::printable(comparison.base.front().name), 60),
                                  detail::fit(detail::printable(comparison.now.front().name), 60)))},
        {"obstacles", obstacles_of(comparison, reason)},
-       {"verdict", sentence_of(comparison) + detail::lines_html(gate_lines(comparison)) +
-                       detail::lines_html(basis_lines(comparison))},
+       {"verdict", "<p class=\"sentence\">" + html_text(answer_line(comparison)) + "</p>\n" +
+                       detail::lines_html(gate_lines(comparison)) + detail::lines_html(basis_lines(comparison))},
        {"findings", detail::lines_html(sentences_of(comparison.findings))},
        {"steps", drawn_text(drawn)},
        {"numbers", numbers_of(comparison)},

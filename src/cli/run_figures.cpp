@@ -6,9 +6,10 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
-#include "compare/step_scatter.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -18,38 +19,18 @@ TAKT_BEGIN_NAMESPACE
 namespace cli {
 namespace {
 
-/// What the steps of one rank leave open, by path and by series of that rank.
-struct RankScatter {
-  std::map<std::uint32_t, detail::StepScatter> paths;
-  std::map<std::uint32_t, detail::StepScatter> series;
+/// What rows say of the steps of one rank after warm-up.
+struct RankSteps {
+  std::map<std::uint32_t, Summary> periods;  // by series of that rank
+  std::map<std::uint32_t, Summary> regions;  // by path: the time of each step that has it
 
   void add(const Snapshot& snapshot) {
     for (const Row& row : snapshot.rows) {
       if (row.warmup) { continue; }
-      paths[snapshot.series[row.series].path].add(static_cast<double>(row.host_ns), 1);  // no column of its own
-      if (row.period_ns >= 0) { series[row.series].add(static_cast<double>(row.period_ns), 1); }
+      if (row.period_ns >= 0) { periods[row.series].add(static_cast<std::uint64_t>(row.period_ns)); }
+      regions[snapshot.series[row.series].path].add(static_cast<std::uint64_t>(row.host_ns));  // no column of its own
       for (const Cell& cell : row.cells) {
-        if (cell.path != Cell::kOther) { paths[cell.path].add(static_cast<double>(cell.host_ns), cell.calls); }
-      }
-    }
-  }
-};
-
-/// Ranks wait for each other, so that their scatters do not average out: the largest is that of the run.
-struct RunScatter {
-  std::map<std::string, double> paths;  // by name
-  double step = 0;
-
-  void add(const RankScatter& rank, const Snapshot& snapshot, const std::string& step_path) {
-    for (const auto& [path, scatter] : rank.paths) {
-      if (path >= snapshot.paths.size()) { continue; }
-      double& most = paths[snapshot.path_name(path)];
-      most = std::max(most, scatter.standard_error());
-    }
-    for (const auto& [series, scatter] : rank.series) {
-      if (series >= snapshot.series.size()) { continue; }
-      if (snapshot.path_name(snapshot.series[series].path) == step_path) {
-        step = std::max(step, scatter.standard_error());
+        if (cell.path != Cell::kOther) { regions[cell.path].add(static_cast<std::uint64_t>(cell.host_ns)); }
       }
     }
   }
@@ -58,14 +39,29 @@ struct RunScatter {
 /// A time of 0 ns, which is shorter than the clock can tell, counts as 1 ns: 0 has no logarithm.
 constexpr double kLeastNs = 1;
 
-/// 0: too few calls tell it.
-double percentile_of(const Summary& summary, double q) {
-  return summary.measured_n() != 0 && has_percentile(summary, q)
-             ? std::max(static_cast<double>(summary.percentile_ns(q)), kLeastNs)
-             : 0;
+/// Of the calls after warm-up; 0: too few tell it. Within a bucket of the histogram by rank: it is as if what is there
+/// were evenly spread. So much as it is not, where most calls are in one bucket, is left as its resolution.
+detail::RunFigure percentile_of(const Summary& summary, double q) {
+  detail::RunFigure figure;
+  if (summary.measured_n() == 0 || !has_percentile(summary, q)) { return figure; }
+  const auto n = static_cast<double>(summary.histogram().total());
+  double before = 0;
+  summary.histogram().each([&](unsigned bucket, std::uint64_t count) {
+    const auto here = static_cast<double>(count);
+    if (figure.value == 0 && before + here >= q * n) {
+      const auto low = static_cast<double>(Histogram::lowest_ns(bucket));
+      const double width = static_cast<double>(Histogram::lowest_ns(bucket + 1)) - low;
+      const double value = low + width * (q * n - before) / here;
+      figure.value = std::max(
+          std::clamp(value, static_cast<double>(summary.min_ns()), static_cast<double>(summary.max_ns())), kLeastNs);
+      figure.resolution = width / figure.value / std::sqrt(12.0) * here / n;
+    }
+    before += here;
+  });
+  return figure;
 }
-double mean_of_calls(const Summary& summary) {
-  return summary.measured_n() != 0 ? std::max(summary.mean_ns(), kLeastNs) : 0;
+detail::RunFigure mean_of(const Summary& summary) {
+  return {summary.measured_n() != 0 ? std::max(summary.mean_ns(), kLeastNs) : 0};
 }
 
 /// What paths that read the same have done together.
@@ -83,14 +79,20 @@ struct NamedRegion {
   }
 };
 
+void set_figures(const Summary& summary, double steps, detail::RunRegion& region) {
+  region.mean = mean_of(summary);
+  region.p10 = percentile_of(summary, 0.10);
+  region.p50 = percentile_of(summary, 0.5);
+  region.p95 = percentile_of(summary, 0.95);
+  region.p99 = percentile_of(summary, 0.99);
+  region.times_a_step = steps > 0 ? static_cast<double>(summary.measured_n()) / steps : 0;
+}
+
 detail::RunRegion region_of(const NamedRegion& path, double steps) {
   detail::RunRegion region;
   region.paths = path.paths;
-  region.mean.value = mean_of_calls(path.host);
-  region.p50 = percentile_of(path.host, 0.5);
-  region.p95 = percentile_of(path.host, 0.95);
-  region.p99 = percentile_of(path.host, 0.99);
-  region.device_mean = mean_of_calls(path.device);
+  set_figures(path.host, steps, region);
+  region.device_mean = mean_of(path.device);
   region.calls_a_step = steps > 0 ? static_cast<double>(path.host.n() + path.skipped) / steps : 0;
   return region;
 }
@@ -127,9 +129,39 @@ void add_step(const RunReading& run, detail::ComparedRun& compared) {
   compared.step_path = run.sum.path_name(run.step_path);
   const auto steps = static_cast<double>(throughput.steps);
   compared.step.mean.value = static_cast<double>(throughput.period_ns) / steps;
-  compared.step.calls_a_step = 1;
+  compared.step.calls_a_step = compared.step.times_a_step = 1;
   compared.items_per_s = throughput.items > 0 ? throughput.items_per_s : 0;
   compared.items_a_step = static_cast<double>(throughput.items) / steps;
+}
+
+/// Of the periods of a step. Ranks wait for each other: of each percentile that of the slowest counts.
+void add_slower_steps(const RankSteps& steps, const Snapshot& rank, const std::string& step_path,
+                      detail::RunRegion& step) {
+  Summary all;
+  for (const auto& [series, periods] : steps.periods) {
+    if (series >= rank.series.size() || rank.path_name(rank.series[series].path) != step_path) { continue; }
+    all.merge(periods);
+  }
+  const auto slower = [](const detail::RunFigure& a, const detail::RunFigure& b) { return a.value < b.value; };
+  step.p10 = std::max(step.p10, percentile_of(all, 0.10), slower);
+  step.p50 = std::max(step.p50, percentile_of(all, 0.5), slower);
+  step.p95 = std::max(step.p95, percentile_of(all, 0.95), slower);
+  step.p99 = std::max(step.p99, percentile_of(all, 0.99), slower);
+}
+
+/// Of regions in steps, by name, of all ranks.
+std::map<std::string, Summary> regions_of_steps(const RunReading& run, const std::map<std::string, RankSteps>& ranks) {
+  std::map<std::string, Summary> regions;
+  for (const Rank& rank : run.ranks) {
+    const auto found = ranks.find(rank.folder.path());
+    if (found == ranks.end()) { continue; }
+    for (const auto& [path, times] : found->second.regions) {
+      if (path >= rank.snapshot.paths.size()) { continue; }
+      // Where every() leaves calls out, the time of a step is that of those it took: calls compare, steps do not.
+      if (rank.snapshot.paths[path].skipped == 0) { regions[rank.snapshot.path_name(path)].merge(times); }
+    }
+  }
+  return regions;
 }
 
 detail::ComparedRun figures_of_run(const RunReading& run) {
@@ -158,7 +190,7 @@ detail::ComparedRun figures_of_run(const RunReading& run) {
 }  // namespace
 
 detail::ComparedRun compared_run(const RunFolder& run, std::vector<std::string>& remarks, const RunTaker& also) {
-  std::map<std::string, RankScatter> ranks;  // by folder
+  std::map<std::string, RankSteps> ranks;  // by folder
   const RunReading reading = read_run(run, [&](const RankFolder& folder, const Snapshot& snapshot) {
     ranks[folder.path()].add(snapshot);
     if (also) { also(folder, snapshot); }
@@ -168,12 +200,13 @@ detail::ComparedRun compared_run(const RunFolder& run, std::vector<std::string>&
     throw Error(detail::printable(run.folder) + " has nothing that could be compared; takt check says why");
   }
   detail::ComparedRun compared = figures_of_run(reading);
-  RunScatter scatter;
-  const bool has_steps = reading.step_path != RunReading::kNoSteps;
-  const std::string step_path = has_steps ? reading.sum.path_name(reading.step_path) : "";
-  for (const Rank& rank : reading.ranks) { scatter.add(ranks[rank.folder.path()], rank.snapshot, step_path); }
-  compared.step.mean.within = scatter.step;
-  for (const auto& [path, within] : scatter.paths) { compared.regions[path].mean.within = within; }
+  const double steps = static_cast<double>(reading.steps) * static_cast<double>(reading.ranks.size());
+  for (const auto& [name, times] : regions_of_steps(reading, ranks)) {
+    set_figures(times, steps, compared.regions[name]);
+  }
+  for (const Rank& rank : reading.ranks) {
+    add_slower_steps(ranks[rank.folder.path()], rank.snapshot, compared.step_path, compared.step);
+  }
   return compared;
 }
 

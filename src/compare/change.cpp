@@ -12,40 +12,49 @@ namespace detail {
 namespace {
 
 constexpr double kPower = 0.95;
-constexpr double kUpperEnd = 0.841621;      // of what runs say of their scatter: one side, 80 %
-constexpr double kClearly = 0.999;          // faster, where few runs would not do for another answer
-constexpr double kDoubt = 0.2;              // level of the test of whether one scatter stands for both sides
-constexpr double kManyDegrees = 1'000'000;  // as good as a normal distribution
+constexpr double kUpperEnd = 0.841621;  // of what runs say of their scatter: one side, 80 %
+constexpr double kClearly = 0.999;      // faster, where few runs would not do for another answer
+constexpr double kDoubt = 0.2;          // level of the test of whether one scatter stands for both sides
 
-/// One side, in logarithms.
-struct LogSide {
+/// Logarithms of one side, or of the ratios of pairs.
+struct Logs {
   double n = 0;
   double mean = 0;
-  double between = 0;  // variance
-  double within = 0;   // mean variance that steps leave
-  double resolution = 0;
-  double variance() const noexcept { return std::max({between, within, resolution}); }
+  double between = 0;     // variance
+  double resolution = 0;  // likewise, of one of them
+  double variance() const noexcept { return std::max(between, resolution); }
+  double standard_error() const noexcept { return std::sqrt(variance() / n); }
 };
 
-LogSide side_of(const std::vector<RunFigure>& runs) {
-  LogSide side;
-  side.n = static_cast<double>(runs.size());
-  for (const RunFigure& each : runs) {
-    side.mean += std::log(each.value) / side.n;
-    side.within += each.within * each.within / side.n;
-    side.resolution += each.resolution * each.resolution / side.n;
+Logs logs_of(const std::vector<double>& values, double resolution) {
+  Logs logs;
+  logs.n = static_cast<double>(values.size());
+  logs.resolution = resolution;
+  for (const double each : values) { logs.mean += each / logs.n; }
+  for (const double each : values) {
+    logs.between += (each - logs.mean) * (each - logs.mean) / std::max(logs.n - 1, 1.0);
   }
-  if (runs.size() < 2) { return side; }
-  for (const RunFigure& each : runs) {
-    const double distance = std::log(each.value) - side.mean;
-    side.between += distance * distance / (side.n - 1);
-  }
-  return side;
+  return logs;
 }
 
-double share(double variance, double other, const LogSide& base, const LogSide& now) noexcept {
-  const double degrees = base.n + now.n - 2;
-  return degrees <= 0 ? 0 : std::sqrt(((base.n - 1) * variance + (now.n - 1) * other) / degrees);
+double mean_resolution(const std::vector<RunFigure>& runs) {
+  double sum = 0;
+  for (const RunFigure& each : runs) { sum += each.resolution * each.resolution; }
+  return sum / static_cast<double>(runs.size());
+}
+
+Logs side_of(const std::vector<RunFigure>& runs) {
+  std::vector<double> values;
+  values.reserve(runs.size());
+  for (const RunFigure& each : runs) { values.push_back(std::log(each.value)); }
+  return logs_of(values, mean_resolution(runs));
+}
+
+Logs ratios_of(const std::vector<RunFigure>& base, const std::vector<RunFigure>& now, const RunPairs& pairs) {
+  std::vector<double> values;
+  values.reserve(pairs.size());
+  for (const auto& [before, after] : pairs) { values.push_back(std::log(now[after].value / base[before].value)); }
+  return logs_of(values, mean_resolution(base) + mean_resolution(now));
 }
 
 /// By the upper end of the interval for a standard deviation, how many times the one that was measured: the chi square
@@ -63,7 +72,7 @@ double errors_to_find(double degrees, double level) noexcept {
 
 /// Whether one scatter stands for both sides, which have as many runs and so the degrees of both: that finds more with
 /// three. An F test of so many degrees each is one of Student's t (Cacoullos, 1965).
-bool are_alike(const LogSide& a, const LogSide& b) noexcept {
+bool are_alike(const Logs& a, const Logs& b) noexcept {
   const double less = std::sqrt(std::min(a.variance(), b.variance()));
   const double more = std::sqrt(std::max(a.variance(), b.variance()));
   if (more <= 0) { return true; }
@@ -73,7 +82,7 @@ bool are_alike(const LogSide& a, const LogSide& b) noexcept {
 }
 
 /// Of freedom: by Welch, where each side has a scatter of its own.
-double degrees_of(const LogSide& a, const LogSide& b) noexcept {
+double degrees_of(const Logs& a, const Logs& b) noexcept {
   if (a.n == b.n && are_alike(a, b)) { return a.n + b.n - 2; }
   const double part_a = a.variance() / a.n;
   const double part_b = b.variance() / b.n;
@@ -84,19 +93,17 @@ double degrees_of(const LogSide& a, const LogSide& b) noexcept {
 /// What runs like those of a change would tell if there were more of them.
 class MoreRuns {
  public:
-  /// \param threshold of the gate, \param level of its interval.
-  MoreRuns(const Change& change, double threshold, double level) noexcept
-      : scatter_(change.standard_error * std::sqrt(static_cast<double>(change.runs) / 2)),
-        // Sides of which one scatters more keep so much of the degrees of both.
-        degrees_share_(std::min(change.degrees / (2 * static_cast<double>(change.runs) - 2), 1.0)),
-        room_(std::log1p(2 * threshold) - std::log1p(threshold)),
-        level_(level) {}
+  MoreRuns(const Change& change, const Gate& gate) noexcept
+      : scatter_(change.standard_error * std::sqrt(static_cast<double>(change.runs))),
+        degrees_a_run_(change.degrees / (static_cast<double>(change.runs) - 1)),
+        space_(std::log1p(2 * gate.threshold) - std::log1p(gate.threshold)),
+        level_(change.level) {}
 
   /// Whether twice the threshold would be found, and no change be passed.
   bool enough(std::size_t runs) const noexcept {
     const auto n = static_cast<double>(runs);
-    const double degrees = degrees_share_ * (2 * n - 2);
-    return errors_to_find(degrees, level_) * scatter_ * upper_end(degrees) * std::sqrt(2 / n) <= room_;
+    const double degrees = degrees_a_run_ * (n - 1);
+    return errors_to_find(degrees, level_) * scatter_ * upper_end(degrees) / std::sqrt(n) <= space_;
   }
 
   /// On each side; kMostRunsNeeded + 1: more than that.
@@ -107,61 +114,75 @@ class MoreRuns {
   }
 
  private:
-  double scatter_;
-  double degrees_share_;
-  double room_;  // in logarithms; from no change to the threshold there is more
+  double scatter_;        // of which a standard error is left that shrinks with the root of the runs
+  double degrees_a_run_;  // 1 of pairs, up to 2 of sides
+  double space_;          // in logarithms; from no change to the threshold there is more
   double level_;
 };
 
-GateAnswer judge_within(const Change& change, double threshold, double noise) {
-  GateAnswer gate;
-  if (change.basis == Basis::none || noise < 0) { return gate; }
-  const double beyond = std::log1p(threshold) + std::log1p(noise);
-  gate.detectable = std::expm1(beyond + errors_to_find(change.degrees, 0.95) * change.standard_error);
-  if (std::log1p(change.low) > beyond) { gate.answer = Answer::regression; }
-  if (std::log1p(change.high) < std::log1p(threshold) - std::log1p(noise)) { gate.answer = Answer::no_regression; }
-  return gate;
+/// Where runs do not tell by how much runs differ without a change, and somebody who knows does.
+GateAnswer judge_by_noise(const Change& change, const Gate& gate) {
+  GateAnswer said;
+  if (gate.noise < 0) { return said; }
+  const bool has_interval = change.basis != Basis::none;
+  const double low = std::log1p(has_interval ? change.low : change.change);
+  const double high = std::log1p(has_interval ? change.high : change.change);
+  const double threshold = std::log1p(gate.threshold);
+  const double noise = std::log1p(gate.noise);
+  said.detectable = std::expm1(
+      threshold + noise + (has_interval ? errors_to_find(change.degrees, change.level) * change.standard_error : 0));
+  if (low > threshold + noise) { said.answer = Answer::regression; }
+  if (high < threshold - noise) { said.answer = Answer::no_regression; }
+  return said;
 }
 
 }  // namespace
 
-Change change_of(const std::vector<RunFigure>& base, const std::vector<RunFigure>& now, double level) {
-  const LogSide a = side_of(base);
-  const LogSide b = side_of(now);
+Change change_of(const std::vector<RunFigure>& base, const std::vector<RunFigure>& now, const RunPairs& pairs,
+                 double level) {
+  const Logs a = side_of(base);
+  const Logs b = side_of(now);
+  const double mean = b.mean - a.mean;
   Change change;
-  change.change = std::expm1(b.mean - a.mean);
+  change.change = std::expm1(mean);
+  change.low = change.high = change.change;
   change.runs = std::min(base.size(), now.size());
-  change.between = share(a.between, b.between, a, b);
-  change.within = std::sqrt((a.within + b.within) / 2);
-  const double part_a = (change.runs < kRunsForScatter ? a.within : a.variance()) / a.n;
-  const double part_b = (change.runs < kRunsForScatter ? b.within : b.variance()) / b.n;
-  if (change.runs >= kRunsForScatter) {
-    change.basis = Basis::runs;
-    change.degrees = degrees_of(a, b);
-  } else {
-    const auto is_known = [](const RunFigure& each) { return each.within > 0; };
-    const bool known = std::all_of(base.begin(), base.end(), is_known) && std::all_of(now.begin(), now.end(), is_known);
-    change.basis = known ? Basis::within : Basis::none;
-    change.degrees = kManyDegrees;
+  if (change.runs < kRunsForScatter) { return change; }
+  const auto half_of = [](const Change& each) {
+    return student_t_quantile((1 + each.level) / 2, each.degrees) * each.standard_error;
+  };
+  change.basis = Basis::runs;
+  change.level = pairs.empty() ? level : (1 + level) / 2;
+  change.degrees = degrees_of(a, b);
+  change.standard_error = std::sqrt(a.variance() / a.n + b.variance() / b.n);
+  change.scatter = std::sqrt(((a.n - 1) * a.between + (b.n - 1) * b.between) / (a.n + b.n - 2));
+  if (!pairs.empty()) {
+    const Logs ratios = ratios_of(base, now, pairs);
+    Change of_pairs = change;
+    of_pairs.basis = Basis::pairs;
+    of_pairs.degrees = ratios.n - 1;
+    of_pairs.standard_error = ratios.standard_error();
+    of_pairs.scatter = std::sqrt(ratios.between);
+    if (half_of(of_pairs) < half_of(change)) { change = of_pairs; }
   }
-  change.standard_error = std::sqrt(part_a + part_b);
-  const double half = student_t_quantile((1 + level) / 2, change.degrees) * change.standard_error;
-  change.low = std::expm1(b.mean - a.mean - half);
-  change.high = std::expm1(b.mean - a.mean + half);
+  const double half = half_of(change);
+  change.low = std::expm1(mean - half);
+  change.high = std::expm1(mean + half);
   return change;
 }
 
-GateAnswer judge(const Change& change, double threshold, double noise, double level) {
-  if (change.basis != Basis::runs) { return judge_within(change, threshold, noise); }
-  GateAnswer gate;
-  const MoreRuns runs(change, threshold, level);
-  gate.detectable = std::expm1(std::log1p(threshold) + errors_to_find(change.degrees, level) * change.standard_error);
-  gate.runs_needed = runs.needed();
-  if (change.low > threshold) { gate.answer = Answer::regression; }
+GateAnswer judge(const Change& change, const Gate& gate) {
+  if (change.basis == Basis::none || !gate.in_turn) { return judge_by_noise(change, gate); }
+  GateAnswer said;
+  const MoreRuns runs(change, gate);
+  said.detectable =
+      std::expm1(std::log1p(gate.threshold) + errors_to_find(change.degrees, change.level) * change.standard_error);
+  said.runs_needed = runs.needed();
+  if (change.low > gate.threshold) { said.answer = Answer::regression; }
   // What is clearly faster needs no more runs to be no slower.
   const double most = std::log1p(change.change) + student_t_quantile(kClearly, change.degrees) * change.standard_error;
-  if (most < 0 || (change.high < threshold && runs.enough(change.runs))) { gate.answer = Answer::no_regression; }
-  return gate;
+  if (most < 0 || (change.high < gate.threshold && runs.enough(change.runs))) { said.answer = Answer::no_regression; }
+  return said;
 }
 
 }  // namespace detail

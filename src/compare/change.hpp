@@ -5,6 +5,7 @@
 #include <takt/config.hpp>
 
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 TAKT_BEGIN_NAMESPACE
@@ -13,15 +14,17 @@ namespace detail {
 /// What one run says of a figure.
 struct RunFigure {
   double value = 0;       ///< above 0
-  double within = 0;      ///< standard error of the value by the steps of this run, as a share of it; 0: not known
   double resolution = 0;  ///< standard error that is left however many steps there are, as a share: of a histogram
 };
 
+/// Places of a base run and of a new run that ran one right after the other.
+using RunPairs = std::vector<std::pair<std::size_t, std::size_t>>;
+
 /// What an interval rests on.
 enum class Basis {
-  runs,    ///< the scatter between runs: three on each side or more
-  within,  ///< the scatter within runs alone, which does not know by how much runs differ
-  none     ///< nothing: there is no interval
+  pairs,  ///< the scatter of the ratios of neighbours, which had the same machine
+  runs,   ///< the scatter between the runs of each side
+  none    ///< nothing: there is no interval
 };
 
 /// By how much a figure of one side lies above that of the other. All are relative: 0.02 is 2 %.
@@ -30,9 +33,9 @@ struct Change {
   double low = 0;  ///< 95 % interval, or that of the level that was asked for
   double high = 0;
   Basis basis = Basis::none;
-  double between = 0;         ///< standard deviation between runs of one side, of the logarithms
-  double within = 0;          ///< standard error that the steps of a run leave, on average
+  double scatter = 0;  ///< standard deviation, of logarithms: of the ratios of pairs, or between runs of one side
   double standard_error = 0;  ///< of the change, of its logarithm
+  double level = 0;           ///< of this interval alone; with pairs it is the shorter one of two
   double degrees = 0;         ///< of freedom
   std::size_t runs = 0;       ///< on the side that has fewer
 };
@@ -40,11 +43,13 @@ struct Change {
 constexpr std::size_t kRunsForScatter = 3;
 
 /// The change of means of logarithms over runs, by Student's t: of one scatter where the sides have as many runs and an
-/// F test does not tell their scatters apart, else by Welch. A scatter is no less than what the steps within the runs
-/// leave: three runs that lie close together by chance do not make it less. With fewer than
-/// kRunsForScatter runs on a side the interval is that within runs. REQUIRES: a run on each side, values above 0. Any
-/// thread.
-Change change_of(const std::vector<RunFigure>& base, const std::vector<RunFigure>& now, double level = 0.95);
+/// F test does not tell their scatters apart, else by Welch. With `pairs` also of the scatter of their ratios, which is
+/// less where neighbours share the machine's speed, and has half the degrees of freedom: each interval is of
+/// (1 + level) / 2, so that both together hold what they say (Bonferroni), and the shorter one counts. With fewer than
+/// kRunsForScatter runs on a side there is no interval: steps of one run do not tell by how much runs differ.
+/// REQUIRES: a run on each side, values above 0; pairs that hold each run once, or none. Any thread.
+Change change_of(const std::vector<RunFigure>& base, const std::vector<RunFigure>& now, const RunPairs& pairs = {},
+                 double level = 0.95);
 
 enum class Answer { no_regression, regression, inconclusive };
 
@@ -57,14 +62,19 @@ struct GateAnswer {
 
 constexpr std::size_t kMostRunsNeeded = 1000;
 
-/// Whether a figure has grown by more than `threshold`. A regression: the interval lies above it. No regression: the
+/// What a gate is asked.
+struct Gate {
+  double threshold = 0;  ///< as a share: what a figure may grow by
+  double noise = -1;     ///< two runs without a change are known to differ by no more; negative: it is not known
+  bool in_turn = true;   ///< false: one side ran first, so that a change of the machine looks like one of the program
+};
+
+/// Whether a figure has grown by more than the threshold. A regression: the interval lies above it. No regression: the
 /// interval lies below it, and the runs are enough: with so many, and a scatter at the upper end of what they say of
 /// it, twice the threshold would be found, and no change be passed, 95 times of 100 each; or the figure has clearly
-/// become less, at 99.9 %.
-/// \param noise two runs of one side are known to differ by no more than so much; negative: it is not known. It counts
-/// where the interval is within runs, and without it there is no answer then.
-/// \param level of the interval in `change`. Any thread.
-GateAnswer judge(const Change& change, double threshold, double noise = -1, double level = 0.95);
+/// become less, at 99.9 %. Without an interval, or where the sides did not run in turn, there is an answer only with a
+/// noise, and beyond it. Any thread.
+GateAnswer judge(const Change& change, const Gate& gate);
 
 }  // namespace detail
 TAKT_END_NAMESPACE

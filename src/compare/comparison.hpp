@@ -17,15 +17,29 @@ namespace detail {
 /// What stands for the step among regions; no key of a program is called so by chance.
 constexpr const char* kStepRegion = "(step)";
 
-/// What a region, or the step, says in one run. Times in ns; 0: not known.
+/// What a gate judges, and marks rest on.
+enum class Statistic {
+  p10,  ///< a tenth of the steps take no longer: neither stalls nor the slow times of a machine move it
+  p50,
+  mean,
+  p95,
+  throughput  ///< of the step alone, as the time an item; other regions have their mean
+};
+/// "p10", "p50", "mean", "p95", "throughput".
+const char* statistic_word(Statistic statistic) noexcept;
+
+/// What a region, or the step, says in one run: of its time in a step, or, where it is in none, of a call. Times in ns;
+/// 0: not known.
 struct RunRegion {
   RunFigure mean;
-  double p50 = 0;
-  double p95 = 0;
-  double p99 = 0;
-  double device_mean = 0;
+  RunFigure p10;
+  RunFigure p50;
+  RunFigure p95;
+  RunFigure p99;
+  RunFigure device_mean;
   double calls_a_step = 0;
-  std::size_t paths = 1;  ///< that read the same and count together: they differ in kind, or in where a key has a "/"
+  double times_a_step = 0;  ///< how often a step has what the figures are of: at most once, but for calls
+  std::size_t paths = 1;    ///< that read the same and count together: they differ in kind, or in where a key has a "/"
 };
 
 /// A run as a comparison sees it.
@@ -38,7 +52,7 @@ struct ComparedRun {
   std::string state;
   double waited = -1;     ///< for a processor: longest wait of a rank's thread, as a share of the run; -1: not known
   std::string step_path;  ///< of the Batch whose steps count; empty: there are none
-  RunRegion step;         ///< its mean is that of the step periods of the slowest rank
+  RunRegion step;         ///< of the step periods, of the slowest rank
   double items_per_s = 0;
   double items_a_step = 0;
   std::map<std::string, RunRegion> regions;     ///< by path
@@ -48,7 +62,7 @@ struct ComparedRun {
 
 /// A figure of both sides.
 struct ComparedFigure {
-  std::string name;  ///< "mean", "p50", "p95", "p99", "device_mean", "items_per_s"
+  std::string name;  ///< "p10", "p50", "mean", "p95", "p99", "device_mean", "time_an_item", "items_per_s"
   double base = 0;   ///< geometric mean over runs
   double now = 0;
   Change change;
@@ -63,7 +77,8 @@ enum class ChangeMark {
 /// A region of both sides, or the step: what text, JSON and Markdown print.
 struct ComparedRegion {
   std::string path;                     ///< kStepRegion, or as Snapshot::path_name() has it
-  std::vector<ComparedFigure> figures;  ///< those that all runs have, the mean first
+  std::vector<ComparedFigure> figures;  ///< those that all runs have, the one that decides first
+  double times_a_step = 0;              ///< mean of the new runs
   ChangeMark mark = ChangeMark::unclear;
   bool is_gate = false;
   GateAnswer gate;  ///< of a gate
@@ -72,8 +87,9 @@ struct ComparedRegion {
 struct ComparisonWishes {
   bool has_gate = false;
   double threshold = 0;              ///< of the gate, as a share
-  double noise = -1;                 ///< see judge()
+  double noise = -1;                 ///< see Gate
   std::vector<std::string> regions;  ///< paths of the gate; empty: the step
+  Statistic statistic = Statistic::p10;
 };
 
 /// Two sides of runs beside each other.
@@ -85,11 +101,17 @@ struct Comparison {
   std::vector<Finding> findings;        ///< regions that are missing, new, or called differently often; losses
   std::vector<ComparedRegion> regions;  ///< the step first, if there are steps
   std::vector<ComparedFigure> rates;    ///< throughput
+  Statistic statistic = Statistic::p10;
+  RunPairs pairs;        ///< empty: the sides did not run in turn, or one has more runs
+  bool in_turn = false;  ///< false: all runs of one side began before those of the other
   bool has_gate = false;
   double threshold = 0;
   double noise = -1;
   Answer answer = Answer::no_regression;  ///< of all gates: the worst
 };
+
+/// "+1.23 %".
+std::string signed_percent(double share);
 
 /// REQUIRES: a run on each side. Any thread.
 Comparison compare_runs(std::vector<ComparedRun> base, std::vector<ComparedRun> now, const ComparisonWishes& wishes);

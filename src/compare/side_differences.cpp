@@ -147,19 +147,15 @@ void add_losses(const Runs& base, const Runs& now, std::vector<Finding>& finding
   }
 }
 
-/// A machine that drifts makes the later side another one where the sides were not run in turn.
+/// What the machine did between the sides looks like a change of the program.
 void add_order(const Runs& base, const Runs& now, std::vector<Finding>& findings) {
-  const auto earlier = [](const ComparedRun& a, const ComparedRun& b) { return a.start_unix_ns < b.start_unix_ns; };
-  if (base.size() + now.size() < 3) { return; }
-  const auto [first_base, last_base] = std::minmax_element(base.begin(), base.end(), earlier);
-  const auto [first_now, last_now] = std::minmax_element(now.begin(), now.end(), earlier);
-  if (last_base->start_unix_ns < first_now->start_unix_ns || last_now->start_unix_ns < first_base->start_unix_ns) {
-    findings.push_back({"not_in_turn",
-                        "all runs of one side began before those of the other: what the machine did meanwhile counts "
-                        "as change; run the sides in turn",
-                        {},
-                        {}});
-  }
+  if (in_turn(base, now)) { return; }
+  findings.push_back(
+      {"not_in_turn",
+       "all runs of one side began before those of the other: if the machine changed its speed meanwhile, "
+       "that is in the change, too; run the sides in turn",
+       {},
+       {}});
 }
 
 /// The time that a run waited for a processor is in its figures, and is not the code's.
@@ -252,6 +248,14 @@ std::vector<Finding> differences_of(const std::vector<ComparedRun>& base, const 
   add_order(base, now, differences);
   add_contended(base, now, differences);
   return differences;
+}
+
+bool in_turn(const std::vector<ComparedRun>& base, const std::vector<ComparedRun>& now) {
+  const auto earlier = [](const ComparedRun& a, const ComparedRun& b) { return a.start_unix_ns < b.start_unix_ns; };
+  if (base.size() + now.size() < 3) { return true; }
+  const auto [first_base, last_base] = std::minmax_element(base.begin(), base.end(), earlier);
+  const auto [first_now, last_now] = std::minmax_element(now.begin(), now.end(), earlier);
+  return last_base->start_unix_ns >= first_now->start_unix_ns && last_now->start_unix_ns >= first_base->start_unix_ns;
 }
 
 std::vector<Finding> findings_of(const std::vector<ComparedRun>& base, const std::vector<ComparedRun>& now) {

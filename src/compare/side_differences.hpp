@@ -15,6 +15,9 @@ std::vector<Finding> obstacles_of(const std::vector<ComparedRun>& base, const st
 /// What differs besides: facts, runs that have not finished, sides that were not run in turn. Any thread.
 std::vector<Finding> differences_of(const std::vector<ComparedRun>& base, const std::vector<ComparedRun>& now);
 
+/// Whether not all runs of one side began before those of the other, or there are too few to say so. Any thread.
+bool in_turn(const std::vector<ComparedRun>& base, const std::vector<ComparedRun>& now);
+
 /// Regions that are missing, new, in some runs only, called differently often, or several of one name; losses, items.
 /// Any thread.
 std::vector<Finding> findings_of(const std::vector<ComparedRun>& base, const std::vector<ComparedRun>& now);

@@ -12,7 +12,7 @@ class Changes {
     Object.assign(this, {element, data});
     this.isWhole = data.regions.length <= kFewChanges;
     this.legend = html("div", {class: "legend"});
-    this.picture = svg("svg", {role: "group", "aria-label": "Changes of the mean, with their intervals"});
+    this.picture = svg("svg", {role: "group", "aria-label": "Changes, with their intervals"});
     element.replaceChildren(this.legend, this.picture);
     new ResizeObserver(() => this.paint()).observe(element);
     this.paint();
@@ -112,7 +112,7 @@ class Changes {
   }
 
   linesOf(row) {
-    const basis = {runs: "95 % interval", within_runs: "95 % interval, within runs", none: "no interval"}[row.basis];
+    const basis = {pairs: "95 % interval, of pairs", runs: "95 % interval", none: "no interval"}[row.basis];
     const interval = row.low === null ? "-" : `${changeText(row.low)} to ${changeText(row.high)}`;
     return [[row.path], ["base", timeText(row.base)], ["new", timeText(row.new)],
       ["change", changeText(row.change), true],
@@ -124,7 +124,8 @@ class Changes {
     const items = [keyItem("slower", "slower"), keyItem("faster", "faster"),
       keyItem("unclear", "the interval does not tell")];
     if (threshold !== null) items.push(keyItem("gate", `gate, ${changeText(threshold)}`));
-    items.push(quietItem("mean of a call; the line is the 95 % interval, with an arrow where it goes on"));
+    const {statistic} = this.data;
+    items.push(quietItem(`${statistic} of a step; the line is the 95 % interval, with an arrow where it goes on`));
     if (left_out > 0) items.push(quietItem(`${left_out} more are among the numbers`));
     if (rows.length > kFewChanges) {
       const text = this.isWhole ? "Only changes" : `All ${rows.length}`;

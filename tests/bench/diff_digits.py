@@ -1,23 +1,37 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the gate of `takt diff --fail-on 2%` says of real runs between which nothing was changed: the digits example, many times.
+"""What the gate of `takt diff --fail-on 2%` says of real runs of the digits example, with batches of 64, 67 (5 % more work in a step)
+and 71 (11 % more), as a table for docs/compare.md. A block is four runs one right after the other: 64, 67, 71 and 64 again, every second block
+the other way round. Each comparison is of some of the blocks, drawn at random."""
 
-diff_digits.py <takt> <example> [runs, 60 without] [draws, 150 without] [runs a side, 5 without]"""
-
+import argparse
 import collections
 import json
 import os
 import pathlib
 import random
-import statistics
 import subprocess
 import sys
 import tempfile
 
+BLOCK = (("base", 64), ("+5 %", 67), ("+11 %", 71), ("same", 64))
 
-def train(example, folder):
-    subprocess.run([example, "--epochs", "6"], env={**os.environ, "TAKT_DIR": str(folder)}, stdout=subprocess.DEVNULL,
-                   stderr=subprocess.DEVNULL, check=False)
+
+def train(example, batch, epochs, folder):
+    subprocess.run([example, "--epochs", str(epochs), "--batch", str(batch)], env={**os.environ, "TAKT_DIR": str(folder)},
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)  # 1: too few epochs for its accuracy
+
+
+def record(example, blocks, epochs, folder):
+    """Folders of the runs by block and name."""
+    runs = []
+    for block in range(blocks):
+        runs.append({})
+        for name, batch in BLOCK if block % 2 == 0 else reversed(BLOCK):
+            place = folder / f"{block}-{name[:2].strip('+')}"
+            train(example, batch, epochs, place)
+            runs[-1][name] = next(place.iterdir())
+    return runs
 
 
 def compare(takt, base, new):
@@ -27,32 +41,54 @@ def compare(takt, base, new):
     return json.loads(done.stdout)
 
 
-def main(takt, example, runs=60, draws=150, side=5):
+def describe(takt, runs):
+    document = compare(takt, [block["base"] for block in runs], [block["same"] for block in runs])
+    figures = {each["figure"]: each for each in document["regions"][0]["figures"]}
+    print(f"{4 * len(runs)} runs; differences of two runs one after the other scatter by " +
+          ", ".join(f"{100 * figures[name]['scatter']:.2f} % ({name}, by {figures[name]['basis']})" for name in ("p10", "p50", "mean", "p95") if name in figures))
+
+
+def judge(takt, runs, sides, pick, draws):
+    print("| change | runs a side | comparisons | regression | no regression | inconclusive |\n|---|---|---|---|---|---|")
+    for side in (side for side in sides if side <= len(runs)):
+        for name, base in (("same", "base"), ("+5 %", "base"), ("+11 %", "same")):
+            answers = collections.Counter()
+            for _ in range(draws):
+                drawn = sorted(pick.sample(range(len(runs)), side))
+                document = compare(takt, [runs[block][base] for block in drawn], [runs[block][name] for block in drawn])
+                answers[document["answer"]] += 1
+            shares = " | ".join(f"{100 * answers[answer] / draws:.0f} %" for answer in ("regression", "no regression", "inconclusive"))
+            print(f"| {'none' if name == 'same' else name} | {side} | {draws} | {shares} |", flush=True)
+        halves = len(runs) // 2
+        if side > halves:
+            continue
+        answers = collections.Counter()
+        for _ in range(draws):
+            before, after = pick.sample(range(halves), side), pick.sample(range(halves, len(runs)), side)
+            answers[compare(takt, [runs[block]["base"] for block in before], [runs[block]["base"] for block in after])["answer"]] += 1
+        shares = " | ".join(f"{100 * answers[answer] / draws:.0f} %" for answer in ("regression", "no regression", "inconclusive"))
+        print(f"| none, one side ran first | {side} | {draws} | {shares} |", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("takt")
+    parser.add_argument("example")
+    parser.add_argument("--blocks", type=int, default=12)
+    parser.add_argument("--epochs", type=int, default=60)
+    parser.add_argument("--draws", type=int, default=100)
+    parser.add_argument("--busy", action="store_true", help="as many other programs as there are processors compute meanwhile")
+    wishes = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="takt-digits-") as name:
-        folder = pathlib.Path(name)
-        for _ in range(int(runs)):
-            train(example, folder)
-        all_runs = sorted(folder.iterdir())
-        listed = json.loads(subprocess.run([takt, "ls", "--json", folder], capture_output=True, check=True).stdout)["runs"]
-        rates = [run["steps_per_s"] for run in listed]
-        print(f"{len(rates)} runs, {listed[0]['steps']} steps each; scatter of their steps a second: "
-              f"{100 * statistics.stdev(rates) / statistics.mean(rates):.1f} %")
-        answers, needed = collections.Counter(), []
-        pick = random.Random(1)
-        for _ in range(int(draws)):
-            drawn = pick.sample(all_runs, 2 * int(side))
-            document = compare(takt, drawn[:int(side)], drawn[int(side):])
-            answers[document["answer"]] += 1
-            if document["answer"] == "inconclusive":
-                needed.append(document["regions"][0]["gate"]["runs_needed"])
-        print(f"of {draws} draws of {side} runs a side: " +
-              ", ".join(f"{answer} {answers[answer]}" for answer in ("regression", "no regression", "inconclusive")))
-        if needed:
-            middle = statistics.median(needed)
-            print(f"runs a side that the inconclusive ones ask for, in the middle: {'above 1000' if middle > 1000 else f'{middle:.0f}'}")
+        others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count() if wishes.busy else 0)]
+        try:
+            runs = record(wishes.example, wishes.blocks, wishes.epochs, pathlib.Path(name))
+        finally:
+            for each in others:
+                each.kill()
+        describe(wishes.takt, runs)
+        judge(wishes.takt, runs, (3, 5), random.Random(1), wishes.draws)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 3:
-        sys.exit(__doc__)
-    main(*sys.argv[1:])
+    main()

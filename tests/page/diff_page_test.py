@@ -51,7 +51,7 @@ class Shows(page_case.Case):
                 self.assertGreater(len(shown), 6)
                 for each in shown:
                     region, mean = means[each["path"]]
-                    self.assertEqual(mean["figure"], "mean")
+                    self.assertEqual(mean["figure"], "p10")
                     self.assertEqual([each[field] for field in ("base", "new", "change", "low", "high", "basis", "mark")],
                                      [*(mean[field] for field in ("base", "new", "change", "low", "high", "basis")), region["mark"]])
 
@@ -95,7 +95,7 @@ class Holds(page_case.Case):
         self.open_changed("usual", "drawSides();", "drawSides() ;")
         self.says = ["Content Security Policy"]
         self.assertGreater(BROWSER.box("#numbers-table")[3], 100)
-        self.assertIn("A step takes", self.text("#verdict"))
+        self.assertIn("a step takes", self.text("#verdict"))
         self.assertIsNone(BROWSER.run("return document.documentElement.dataset.ready ?? null"))
 
     def test_fits_windows_and_is_small(self):

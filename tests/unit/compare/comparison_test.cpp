@@ -6,6 +6,7 @@
 #include "support/catch.hpp"
 #include "support/golden.hpp"
 #include "support/mentions.hpp"
+#include "support/scratch.hpp"
 
 #include <algorithm>
 #include <string>
@@ -24,14 +25,18 @@ ComparedRun comparison_run_of(int number, double step) {
   run.ranks = run.world_size = 1;
   run.state = "finished";
   const double factor = 1 + 0.001 * (number % 3);
-  run.step.mean = {step * factor, 0.0005, 0};
+  run.step.mean = run.step.p10 = {step * factor};
+  run.step.times_a_step = run.step.calls_a_step = 1;
   run.items_per_s = 64e9 / (step * factor);
   run.items_a_step = 64;
-  run.regions["Batch/A"].mean = {0.5 * step * factor, 0.0005, 0};
-  run.regions["Batch/A"].p50 = 0.5 * step;
-  run.regions["Batch/A"].calls_a_step = 1;
-  run.regions["Batch/B"].mean = {1000 * factor, 0.0005, 0};
-  run.regions["Batch/B"].calls_a_step = 2;
+  takt::detail::RunRegion& first = run.regions["Batch/A"];
+  first.mean = first.p10 = {0.5 * step * factor};
+  first.p50 = {0.5 * step, 0.0045};
+  first.calls_a_step = first.times_a_step = 1;
+  takt::detail::RunRegion& second = run.regions["Batch/B"];
+  second.mean = second.p10 = {1000 * factor};
+  second.calls_a_step = 2;
+  second.times_a_step = 1;
   return run;
 }
 
@@ -72,6 +77,7 @@ std::vector<std::string> kinds(const std::vector<Finding>& findings) {
 }
 
 using Kinds = std::vector<std::string>;
+using takt_test::contains;
 using takt_test::mentions;
 
 }  // namespace
@@ -199,8 +205,91 @@ TEST_CASE("Comparison: the golden text holds a table and each kind of remark") {
 TEST_CASE("Comparison: a percentile that is the same in all runs is still known no better than its histogram") {
   const Comparison comparison = comparison_compared(sides_of(1000, 1000));
   const std::vector<ComparedFigure>& figures = region(comparison, "Batch/A").figures;
-  REQUIRE(figures.size() == 2);
+  REQUIRE(figures.size() == 3);
+  CHECK(figures[0].name == "p10");
   CHECK(figures[1].name == "p50");
   CHECK(figures[1].change.low < -0.005);
   CHECK(figures[1].change.high > 0.005);
+}
+
+TEST_CASE("Comparison: the first line is the answer, with the largest change that is sure") {
+  const auto first_line = [](const Comparison& comparison) {
+    const std::string text = takt::cli::diff_text(comparison, "", Page(200, false));
+    return text.substr(0, text.find('\n'));
+  };
+  const auto compared = [](const Sides& sides) { return compare_runs(sides.base, sides.now, {}); };
+  CHECK(mentions(first_line(comparison_compared(sides_of(1e6, 1.05e6))),
+                 {"regression", "1.05 ms", "1.00 ms", "p10", "+5.00 %", "Batch/A", "25.0 us a step more"}));
+  CHECK(mentions(first_line(compared(sides_of(1e6, 1e6))),
+                 {"a step takes 1.00 ms instead of 1.00 ms", "no change is sure"}));
+  CHECK(mentions(first_line(compared(sides_of(1e6, 1.05e6, 2))), {"+4.95 %", "three runs on each side"}));
+  Sides one_first = sides_of(1e6, 1.05e6);
+  for (ComparedRun& run : one_first.now) { run.start_unix_ns += 100; }
+  CHECK(mentions(first_line(comparison_compared(one_first)), {"inconclusive", "+5.00 %", "not run in turn"}));
+}
+
+TEST_CASE("Comparison: where one side ran first nothing is marked, and the gate asks for what the machine may change") {
+  Sides sides = sides_of(1000, 1100);
+  for (ComparedRun& run : sides.now) { run.start_unix_ns += 100; }
+  const Comparison comparison = comparison_compared(sides);
+  CHECK_FALSE(comparison.in_turn);
+  CHECK(comparison.pairs.empty());
+  CHECK(comparison.answer == Answer::inconclusive);
+  CHECK(region(comparison, kStepRegion).mark == ChangeMark::unclear);
+  ComparisonWishes wishes;
+  wishes.has_gate = true;
+  wishes.threshold = 0.02;
+  wishes.noise = 0.03;
+  CHECK(compare_runs(sides.base, sides.now, wishes).answer == Answer::regression);
+}
+
+TEST_CASE("Comparison: neighbours are pairs in whichever order, and only where all runs have one") {
+  const auto order = [](const std::string& letters) {
+    Sides sides;
+    for (std::size_t at = 0; at < letters.size(); ++at) {
+      (letters[at] == 'A' ? sides.base : sides.now).push_back(comparison_run_of(static_cast<int>(at), 1000));
+    }
+    return compare_runs(sides.base, sides.now, {}).pairs.size();
+  };
+  CHECK(order("ABBAAB") == 3);
+  CHECK(order("BABABA") == 3);
+  CHECK(order("AABBAB") == 0);
+  CHECK(order("ABABA") == 0);
+}
+
+TEST_CASE("Comparison: what a p10 does not see is said, and the mean can decide") {
+  Sides sides = sides_of(1000, 1000);
+  for (ComparedRun& run : sides.now) { run.step.mean.value *= 1.2; }
+  const Comparison comparison = comparison_compared(sides);
+  CHECK(comparison.answer != Answer::regression);
+  REQUIRE(kinds(comparison.findings) == Kinds{"few_steps"});
+  CHECK(mentions(comparison.findings[0].sentence, {"+20.00 %", "p10", "--on mean"}));
+  ComparisonWishes wishes;
+  wishes.has_gate = true;
+  wishes.threshold = 0.02;
+  wishes.statistic = Statistic::mean;
+  CHECK(compare_runs(sides.base, sides.now, wishes).answer == Answer::regression);
+  for (ComparedRun& run : sides.now) { run.items_per_s /= 2; }
+  wishes.statistic = Statistic::throughput;
+  const Comparison by_rate = compare_runs(sides.base, sides.now, wishes);
+  CHECK(by_rate.answer == Answer::regression);
+  CHECK(region(by_rate, kStepRegion).figures.front().name == "time_an_item");
+  CHECK(region(by_rate, "Batch/A").figures.front().name == "mean");
+}
+
+TEST_CASE("Comparison: what says the same as the step is not in the table, and named") {
+  Sides sides = sides_of(1e6, 1.05e6);
+  for (auto* side : {&sides.base, &sides.now}) {
+    for (ComparedRun& run : *side) {
+      run.step_path = "Epoch/Batch";
+      run.regions["Epoch/Batch"] = run.step;
+      run.regions["Epoch"] = run.step;
+      run.regions["Epoch"].p10.value *= 100;
+      run.regions["Epochs"] = run.step;
+    }
+  }
+  const std::string text = takt::cli::diff_text(comparison_compared(sides), "", Page(200, false));
+  CHECK(contains(text, "as the step says the same: Epoch, Epoch/Batch\n"));
+  CHECK_FALSE(contains(text, "\nEpoch p10"));
+  CHECK(contains(text, "\nEpochs p10"));
 }
