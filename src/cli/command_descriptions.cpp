@@ -203,7 +203,8 @@ void describe_diff(CLI::App& app, Call& call) {
   diff->add_option("--region", wishes.regions, "What the gate judges; default: the step; again for another region")
       ->allow_extra_args(false)
       ->type_name("REGION");
-  diff->add_option("--on", wishes.statistic, "What of the steps decides; default: p10, which stalls do not move")
+  diff->add_option("--on", wishes.statistic,
+                   "Statistic of step times that is judged; default: p10, which stalls do not move")
       ->check(CLI::IsMember({"p10", "p50", "mean", "p95", "throughput"}))
       ->type_name("STATISTIC");
   diff->add_option("--noise", wishes.noise,

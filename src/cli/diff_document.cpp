@@ -57,7 +57,7 @@ const ComparedRegion* step_of(const Comparison& comparison) {
   return has_step ? &comparison.regions.front() : nullptr;
 }
 
-/// Whether it is the Batch of the step, or around it, and says the same as the step.
+/// Whether it is the Batch of the step, or around it, and changed as the step did.
 bool says_the_same(const Comparison& comparison, const ComparedRegion& region) {
   constexpr double kTheSame = 0.005;
   const ComparedRegion* const step = step_of(comparison);
@@ -67,12 +67,12 @@ bool says_the_same(const Comparison& comparison, const ComparedRegion& region) {
   return is_around && std::fabs(region.figures.front().change.change - step->figures.front().change.change) <= kTheSame;
 }
 
-/// Of a step, in ns.
+/// By how much the time of the region in a step changed, in ns.
 double change_a_step(const ComparedRegion& region) {
   return (region.figures.front().now - region.figures.front().base) * region.times_a_step;
 }
 
-/// Beside the step: what makes up most of the change, of what is sure.
+/// Of the regions whose change is sure, the one that changed a step by most; nullptr: there is none.
 const ComparedRegion* largest_change(const Comparison& comparison) {
   const ComparedRegion* largest = nullptr;
   for (const ComparedRegion& each : comparison.regions) {
@@ -95,8 +95,7 @@ std::string sure_text(const Comparison& comparison) {
   }
   if (!comparison.in_turn) { return "no change is sure: the sides were not run in turn"; }
   const ComparedRegion* const step = step_of(comparison);
-  return step != nullptr && step->mark != ChangeMark::unclear ? "of no region alone a change is sure"
-                                                              : "no change is sure";
+  return step != nullptr && step->mark != ChangeMark::unclear ? "no region's change is sure" : "no change is sure";
 }
 
 std::string words_of(const std::string& figure) {

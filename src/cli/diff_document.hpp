@@ -28,15 +28,15 @@ const char* mark_word(detail::ChangeMark mark) noexcept;
 /// "pairs", "runs" or "none".
 const char* basis_word(detail::Basis basis) noexcept;
 
-/// What came out, in one sentence: the first line of all forms.
+/// The result in one sentence: the first line of text and Markdown, and of the page.
 std::string answer_line(const detail::Comparison& comparison);
-/// What text and Markdown say in front of the figures, the answer first, and behind them, a sentence each.
+/// The sentences before the table of text and Markdown, the result first, and those after it.
 std::vector<std::string> diff_head(const detail::Comparison& comparison, const std::string& reason);
 std::vector<std::string> diff_end(const detail::Comparison& comparison);
 
-/// What the gates say, a sentence each; the first part of diff_end().
+/// A sentence for each gate; diff_end() begins with them.
 std::vector<std::string> gate_lines(const detail::Comparison& comparison);
-/// What decides, and what the intervals rest on; part of diff_end().
+/// Which statistic is judged, and what the intervals rest on; part of diff_end().
 std::vector<std::string> basis_lines(const detail::Comparison& comparison);
 
 /// The table, its head first. \param whole with all figures of all regions; else of regions the one that decides.

@@ -19,7 +19,7 @@ TAKT_BEGIN_NAMESPACE
 namespace cli {
 namespace {
 
-/// What rows say of the steps of one rank after warm-up.
+/// Step times of one rank after warm-up, from its rows.
 struct RankSteps {
   std::map<std::uint32_t, Summary> periods;  // by series of that rank
   std::map<std::uint32_t, Summary> regions;  // by path: the time of each step that has it
@@ -39,8 +39,8 @@ struct RankSteps {
 /// A time of 0 ns, which is shorter than the clock can tell, counts as 1 ns: 0 has no logarithm.
 constexpr double kLeastNs = 1;
 
-/// Of the calls after warm-up; 0: too few tell it. Within a bucket of the histogram by rank: it is as if what is there
-/// were evenly spread. So much as it is not, where most calls are in one bucket, is left as its resolution.
+/// A percentile of what was measured; 0 where that is too little. A bucket of the histogram counts as evenly filled.
+/// What that leaves open grows with the share that is in the bucket, and is the resolution.
 detail::RunFigure percentile_of(const Summary& summary, double q) {
   detail::RunFigure figure;
   if (summary.measured_n() == 0 || !has_percentile(summary, q)) { return figure; }
@@ -134,7 +134,7 @@ void add_step(const RunReading& run, detail::ComparedRun& compared) {
   compared.items_a_step = static_cast<double>(throughput.items) / steps;
 }
 
-/// Of the periods of a step. Ranks wait for each other: of each percentile that of the slowest counts.
+/// Percentiles of the step period: the largest of all ranks, as ranks wait for each other.
 void add_slower_steps(const RankSteps& steps, const Snapshot& rank, const std::string& step_path,
                       detail::RunRegion& step) {
   Summary all;
@@ -149,18 +149,22 @@ void add_slower_steps(const RankSteps& steps, const Snapshot& rank, const std::s
   step.p99 = std::max(step.p99, percentile_of(all, 0.99), slower);
 }
 
-/// Of regions in steps, by name, of all ranks.
+/// Times in a step of all ranks together, by the name of the region. Not of regions of which every() leaves calls out:
+/// a step then has the time of the others alone.
 std::map<std::string, Summary> regions_of_steps(const RunReading& run, const std::map<std::string, RankSteps>& ranks) {
   std::map<std::string, Summary> regions;
+  std::set<std::string> with_skipped;
   for (const Rank& rank : run.ranks) {
     const auto found = ranks.find(rank.folder.path());
     if (found == ranks.end()) { continue; }
     for (const auto& [path, times] : found->second.regions) {
       if (path >= rank.snapshot.paths.size()) { continue; }
-      // Where every() leaves calls out, the time of a step is that of those it took: calls compare, steps do not.
-      if (rank.snapshot.paths[path].skipped == 0) { regions[rank.snapshot.path_name(path)].merge(times); }
+      const std::string name = rank.snapshot.path_name(path);
+      if (rank.snapshot.paths[path].skipped != 0) { with_skipped.insert(name); }
+      regions[name].merge(times);
     }
   }
+  for (const std::string& name : with_skipped) { regions.erase(name); }
   return regions;
 }
 
@@ -202,7 +206,9 @@ detail::ComparedRun compared_run(const RunFolder& run, std::vector<std::string>&
   detail::ComparedRun compared = figures_of_run(reading);
   const double steps = static_cast<double>(reading.steps) * static_cast<double>(reading.ranks.size());
   for (const auto& [name, times] : regions_of_steps(reading, ranks)) {
-    set_figures(times, steps, compared.regions[name]);
+    detail::RunRegion& region = compared.regions[name];
+    region.of_steps = true;
+    set_figures(times, steps, region);
   }
   for (const Rank& rank : reading.ranks) {
     add_slower_steps(ranks[rank.folder.path()], rank.snapshot, compared.step_path, compared.step);

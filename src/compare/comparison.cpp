@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "compare/comparison.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "compare/side_differences.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <iterator>
 #include <utility>
 
@@ -98,10 +98,11 @@ class Sides {
     into.push_back({name, geometric_mean(before), geometric_mean(after), change_of(before, after, pairs_)});
   }
 
-  /// Without figures where not all runs have the one that decides.
+  /// Without figures where not all runs have the one that decides, or some have it of steps and others of calls.
   ComparedRegion region(const std::string& path) const {
     ComparedRegion region;
     region.path = path;
+    if (has_unlike_times(base_, now_, path)) { return region; }
     const std::string deciding = deciding_name(path);
     if (deciding == kTimeAnItem) { add_figure(kTimeAnItem, time_an_item, region.figures); }
     for (const bool first : {true, false}) {
@@ -153,26 +154,27 @@ void mark_regions(const Sides& sides, Comparison& comparison) {
   }
 }
 
-/// What the statistic that decides is blind to: a few steps of many became slower or quicker.
+/// What the statistic is blind to: a few steps of many became slower or quicker. The intervals do not overlap, so that
+/// not all steps changed alike.
 void add_few_steps(Comparison& comparison) {
   if (!comparison.in_turn || comparison.regions.empty() || comparison.regions.front().path != kStepRegion) { return; }
   const std::vector<ComparedFigure>& figures = comparison.regions.front().figures;
   const auto mean =
       std::find_if(figures.begin(), figures.end(), [](const ComparedFigure& each) { return each.name == "mean"; });
   if (mean == figures.end() || mean->change.basis == Basis::none) { return; }
-  const double decided = figures.front().change.change;
-  const bool beside = decided < mean->change.low || decided > mean->change.high;
+  const Change& decided = figures.front().change;
+  const bool beside = decided.high < mean->change.low || decided.low > mean->change.high;
   const bool is_sure = mean->change.low > 0 || mean->change.high < 0;
   if (!beside || !is_sure) { return; }
   comparison.findings.push_back({"few_steps",
                                  "the mean step changed by " + signed_percent(mean->change.change) + " (" +
                                      signed_percent(mean->change.low) + " to " + signed_percent(mean->change.high) +
-                                     "), its " + figures.front().name + " by " + signed_percent(decided) +
-                                     ": a part of the steps changed; --on mean judges that",
+                                     "), its " + figures.front().name + " by " + signed_percent(decided.change) +
+                                     ": not all steps changed alike; --on mean judges the mean",
                                  {{"mean_change", mean->change.change, ""},
                                   {"mean_change_low", mean->change.low, ""},
                                   {"mean_change_high", mean->change.high, ""},
-                                  {"change", decided, ""}},
+                                  {"change", decided.change, ""}},
                                  {}});
 }
 
@@ -192,7 +194,8 @@ void ask_gates(const Sides& sides, const ComparisonWishes& wishes, Comparison& c
       comparison.answer = worse(comparison.answer, Answer::inconclusive);
       comparison.findings.push_back(
           {"gate_without_region",
-           fit_end(printable(path), 80) + " has no calls after warm-up in all runs: no gate can judge it",
+           fit_end(printable(path), 80) +
+               " cannot be judged: not all runs have times of it after warm-up, or not of one kind",
            {},
            {}});
       continue;
@@ -221,11 +224,7 @@ const char* statistic_word(Statistic statistic) noexcept {
   return "throughput";
 }
 
-std::string signed_percent(double share) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%+.2f %%", 100 * share);
-  return text;
-}
+std::string signed_percent(double share) { return format("{:+.2f} %", 100 * share); }
 
 Comparison compare_runs(std::vector<ComparedRun> base, std::vector<ComparedRun> now, const ComparisonWishes& wishes) {
   Comparison comparison;

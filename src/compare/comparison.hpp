@@ -19,7 +19,7 @@ constexpr const char* kStepRegion = "(step)";
 
 /// What a gate judges, and marks rest on.
 enum class Statistic {
-  p10,  ///< a tenth of the steps take no longer: neither stalls nor the slow times of a machine move it
+  p10,  ///< a tenth of the steps take no longer, whatever stalls and slow times the others have
   p50,
   mean,
   p95,
@@ -28,9 +28,9 @@ enum class Statistic {
 /// "p10", "p50", "mean", "p95", "throughput".
 const char* statistic_word(Statistic statistic) noexcept;
 
-/// What a region, or the step, says in one run: of its time in a step, or, where it is in none, of a call. Times in ns;
-/// 0: not known.
+/// The times of a region, or of the step, in one run, in ns; 0: not known.
 struct RunRegion {
+  bool of_steps = false;  ///< of a step with the region in it; false: of a call, as steps do not have all its calls
   RunFigure mean;
   RunFigure p10;
   RunFigure p50;
@@ -38,7 +38,7 @@ struct RunRegion {
   RunFigure p99;
   RunFigure device_mean;
   double calls_a_step = 0;
-  double times_a_step = 0;  ///< how often a step has what the figures are of: at most once, but for calls
+  double times_a_step = 0;  ///< steps with the region, or its calls, for each step
   std::size_t paths = 1;    ///< that read the same and count together: they differ in kind, or in where a key has a "/"
 };
 
@@ -110,7 +110,7 @@ struct Comparison {
   Answer answer = Answer::no_regression;  ///< of all gates: the worst
 };
 
-/// "+1.23 %".
+/// "+1.23 %" of 0.0123.
 std::string signed_percent(double share);
 
 /// REQUIRES: a run on each side. Any thread.

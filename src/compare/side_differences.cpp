@@ -113,6 +113,17 @@ void add_shared_names(const Runs& base, const Runs& now, std::vector<Finding>& f
   }
 }
 
+void add_unlike_times(const Runs& base, const Runs& now, std::vector<Finding>& findings) {
+  for (const std::string& path : paths_of(base, now)) {
+    if (!has_unlike_times(base, now, path)) { continue; }
+    findings.push_back({"unlike_times",
+                        shown_name(path) + " is not compared: some runs have its time in each step, others that of its "
+                                           "calls alone, as every() leaves calls out or it has no column",
+                        {},
+                        {}});
+  }
+}
+
 void add_other_items(const Runs& base, const Runs& now, std::vector<Finding>& findings) {
   const auto mean_items = [](const Runs& runs) {
     double sum = 0;
@@ -258,11 +269,26 @@ bool in_turn(const std::vector<ComparedRun>& base, const std::vector<ComparedRun
   return last_base->start_unix_ns >= first_now->start_unix_ns && last_now->start_unix_ns >= first_base->start_unix_ns;
 }
 
+bool has_unlike_times(const std::vector<ComparedRun>& base, const std::vector<ComparedRun>& now,
+                      const std::string& path) {
+  bool has_steps = false;
+  bool has_calls = false;
+  for (const Runs* side : {&base, &now}) {
+    for (const ComparedRun& run : *side) {
+      const auto found = run.regions.find(path);
+      if (found == run.regions.end() || found->second.mean.value <= 0) { continue; }
+      (found->second.of_steps ? has_steps : has_calls) = true;
+    }
+  }
+  return has_steps && has_calls;
+}
+
 std::vector<Finding> findings_of(const std::vector<ComparedRun>& base, const std::vector<ComparedRun>& now) {
   std::vector<Finding> findings;
   add_one_sided(base, now, findings);
   add_shared_names(base, now, findings);
   add_other_calls(base, now, findings);
+  add_unlike_times(base, now, findings);
   add_other_items(base, now, findings);
   add_losses(base, now, findings);
   return findings;

@@ -18,6 +18,10 @@ std::vector<Finding> differences_of(const std::vector<ComparedRun>& base, const 
 /// Whether not all runs of one side began before those of the other, or there are too few to say so. Any thread.
 bool in_turn(const std::vector<ComparedRun>& base, const std::vector<ComparedRun>& now);
 
+/// Whether some runs have the times of a region by steps and others by calls: these do not compare. Any thread.
+bool has_unlike_times(const std::vector<ComparedRun>& base, const std::vector<ComparedRun>& now,
+                      const std::string& path);
+
 /// Regions that are missing, new, in some runs only, called differently often, or several of one name; losses, items.
 /// Any thread.
 std::vector<Finding> findings_of(const std::vector<ComparedRun>& base, const std::vector<ComparedRun>& now);

@@ -51,8 +51,8 @@ void add_own_cost(const RunView& view, Conclusions& said) {
   } else if (2 * blocked_ns >= ns) {
     finding.sentence =
         begin + detail::format(
-                    "for {} the Session's constructor, add() and close() held up the program, waiting for "
-                    "files and trackers; TAKT_DIR on a faster disk, or a smaller TAKT_EXIT_MS, shortens that",
+                    "for {} the Session's constructor, add() and close() held up the program; if that was a disk or a "
+                    "tracker, TAKT_DIR on a faster disk or a smaller TAKT_EXIT_MS shortens it",
                     human_time(blocked_ns));
   } else {
     finding.sentence =

@@ -12,8 +12,6 @@
 #include "session/termination.hpp"
 #include "session/uncaught.hpp"
 
-#include <takt/detail/ticks.hpp>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -112,7 +110,7 @@ bool SessionImpl::end(bool killed) noexcept {
     std::unique_lock<std::mutex> lock(state_);
     if (closed_) { return end_elsewhere(lock); }
     closed_ = true;
-    closing_since_ns_.store(static_cast<std::int64_t>(posix_ns(CLOCK_MONOTONIC)), std::memory_order_relaxed);
+    closing_since_ns_.store(steady_ns(), std::memory_order_relaxed);
     deadline_ = deadline - margin_of(most);
     killed_.store(killed, std::memory_order_relaxed);
   }

@@ -51,8 +51,6 @@ void count_session(std::uint32_t generation) noexcept {
   sessions.store(std::uint64_t{generation} << 32U | (had + 1), std::memory_order_relaxed);
 }
 
-std::int64_t blocked_clock_ns() noexcept { return static_cast<std::int64_t>(posix_ns(CLOCK_MONOTONIC)); }
-
 }  // namespace
 
 SessionImpl::SessionImpl(std::string name, SessionOptions options)
@@ -61,7 +59,7 @@ SessionImpl::SessionImpl(std::string name, SessionOptions options)
       generation_(generation()),
       silent_(switched_off()),
       earlier_sessions_(sessions_before(generation_)) {
-  const std::int64_t begin_ns = blocked_clock_ns();
+  const std::int64_t begin_ns = steady_ns();
   bound_memory();
   run_ = identify_run(name_, options_);
   records_in_flight.store(static_cast<std::uint32_t>(std::clamp(options_.gpu_records, 8, 1 << 16)),
@@ -95,7 +93,7 @@ SessionImpl::SessionImpl(std::string name, SessionOptions options)
   for (const auto& worker : local_) { worker->open(opening); }
   start_threads();
   wait_for_beginning();
-  blocked_ns_.fetch_add(blocked_clock_ns() - begin_ns, std::memory_order_relaxed);
+  blocked_ns_.fetch_add(steady_ns() - begin_ns, std::memory_order_relaxed);
 }
 
 /// What recording may take, and what it counts as warm-up.
@@ -204,7 +202,7 @@ void SessionImpl::add_local_exporters() {
 
 void SessionImpl::add(std::unique_ptr<Exporter> exporter) {
   if (silent_) { return; }
-  const std::int64_t begin_ns = blocked_clock_ns();
+  const std::int64_t begin_ns = steady_ns();
   auto worker = std::make_shared<ExportWorker>(std::move(exporter));
   worker->open(std::make_shared<const Snapshot>(snapshot(false)));
   {
@@ -220,7 +218,7 @@ void SessionImpl::add(std::unique_ptr<Exporter> exporter) {
     if (background_) { start_worker(worker); }
   }
   wait_for_beginning_of(*worker);
-  blocked_ns_.fetch_add(blocked_clock_ns() - begin_ns, std::memory_order_relaxed);
+  blocked_ns_.fetch_add(steady_ns() - begin_ns, std::memory_order_relaxed);
 }
 
 /// Without a thread of its own it is called with those of the run folder.
@@ -284,10 +282,12 @@ void SessionImpl::print() {
   ConsoleExporter().print(so_far);
 }
 
+std::int64_t SessionImpl::steady_ns() noexcept { return static_cast<std::int64_t>(posix_ns(CLOCK_MONOTONIC)); }
+
 /// For how long the Session has held up the program.
 std::int64_t SessionImpl::blocked_ns() const noexcept {
   const std::int64_t closing_ns = closing_since_ns_.load(std::memory_order_relaxed);
-  return blocked_ns_.load(std::memory_order_relaxed) + (closing_ns == 0 ? 0 : blocked_clock_ns() - closing_ns);
+  return blocked_ns_.load(std::memory_order_relaxed) + (closing_ns == 0 ? 0 : steady_ns() - closing_ns);
 }
 
 Snapshot SessionImpl::snapshot(bool finished) {

@@ -93,6 +93,7 @@ class SessionImpl {
   const SessionImpl* older = nullptr;  ///< the Session before, so that leak checkers know that none is forgotten
 
  private:
+  static std::int64_t steady_ns() noexcept;
   std::int64_t blocked_ns() const noexcept;
   void bound_memory();
   void begin_books();

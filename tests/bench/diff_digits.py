@@ -50,24 +50,24 @@ def describe(takt, runs):
 
 def judge(takt, runs, sides, pick, draws):
     print("| change | runs a side | comparisons | regression | no regression | inconclusive |\n|---|---|---|---|---|---|")
-    for side in (side for side in sides if side <= len(runs)):
-        for name, base in (("same", "base"), ("+5 %", "base"), ("+11 %", "same")):
-            answers = collections.Counter()
-            for _ in range(draws):
-                drawn = sorted(pick.sample(range(len(runs)), side))
-                document = compare(takt, [runs[block][base] for block in drawn], [runs[block][name] for block in drawn])
-                answers[document["answer"]] += 1
-            shares = " | ".join(f"{100 * answers[answer] / draws:.0f} %" for answer in ("regression", "no regression", "inconclusive"))
-            print(f"| {'none' if name == 'same' else name} | {side} | {draws} | {shares} |", flush=True)
-        halves = len(runs) // 2
-        if side > halves:
-            continue
-        answers = collections.Counter()
-        for _ in range(draws):
-            before, after = pick.sample(range(halves), side), pick.sample(range(halves, len(runs)), side)
-            answers[compare(takt, [runs[block]["base"] for block in before], [runs[block]["base"] for block in after])["answer"]] += 1
+
+    def add_line(change, side, draw):
+        answers = collections.Counter(compare(takt, *draw())["answer"] for _ in range(draws))
         shares = " | ".join(f"{100 * answers[answer] / draws:.0f} %" for answer in ("regression", "no regression", "inconclusive"))
-        print(f"| none, one side ran first | {side} | {draws} | {shares} |", flush=True)
+        print(f"| {change} | {side} | {draws} | {shares} |", flush=True)
+
+    def some(blocks, side, *names):
+        drawn = pick.sample(blocks, side)
+        return [[block[name] for block in drawn] for name in names]
+
+    halves = runs[:len(runs) // 2], runs[len(runs) // 2:]
+    for side in sides:
+        if side > len(runs):
+            continue
+        for change, base, new in (("none", "base", "same"), ("+5 %", "base", "+5 %"), ("+11 %", "same", "+11 %")):
+            add_line(change, side, lambda base=base, new=new, side=side: some(runs, side, base, new))
+        if side <= len(halves[0]):
+            add_line("none, one side ran first", side, lambda side=side: some(halves[0], side, "base") + some(halves[1], side, "base"))
 
 
 def main():

@@ -84,6 +84,30 @@ TEST_CASE("takt diff: a region shorter than the clock tells counts as 1 ns, and 
   CHECK(run.regions.at("Batch/none").mean.value == 0);
 }
 
+TEST_CASE("takt diff: a region in steps has its time in a step, unless every() leaves calls out") {
+  const Scratch scratch;
+  Snapshot snapshot;
+  add_series(snapshot, add_path(snapshot, "Batch"), add_thread(snapshot, "main"));
+  const std::uint32_t twice = add_path(snapshot, "twice", 0);
+  const std::uint32_t sampled = add_path(snapshot, "sampled", 0);
+  for (std::uint64_t step = 0; step < 20; ++step) {
+    add_row(snapshot, 0, step).cells = {{twice, 2, 600, takt::Cell::kAbsent}, {sampled, 1, 100, takt::Cell::kAbsent}};
+  }
+  snapshot.series[0].steps = 20;
+  add_calls(snapshot, twice, 40, 300);
+  add_calls(snapshot, sampled, 20, 100);
+  snapshot.paths[sampled].skipped = 60;
+  const ComparedRun run = compared(write_run(scratch, "run", snapshot));
+  const takt::detail::RunRegion& in_steps = run.regions.at("Batch/twice");
+  CHECK(in_steps.of_steps);
+  CHECK(in_steps.mean.value == Approx(600));
+  CHECK(in_steps.p10.value == Approx(600));
+  CHECK(in_steps.times_a_step == Approx(1));
+  CHECK(in_steps.calls_a_step == Approx(2));
+  CHECK_FALSE(run.regions.at("Batch/sampled").of_steps);
+  CHECK(run.regions.at("Batch/sampled").mean.value == Approx(100));
+}
+
 TEST_CASE("takt diff: a copy of a run is the same run, and one that has its id alone is another") {
   const Scratch scratch;
   Snapshot snapshot;

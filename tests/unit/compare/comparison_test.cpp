@@ -277,6 +277,28 @@ TEST_CASE("Comparison: what a p10 does not see is said, and the mean can decide"
   CHECK(region(by_rate, "Batch/A").figures.front().name == "mean");
 }
 
+TEST_CASE("Comparison: nothing is said of some steps where the p10 may have changed as the mean did") {
+  Sides sides = sides_of(1000, 1000);
+  for (std::size_t at = 0; at < sides.now.size(); ++at) {
+    sides.now[at].step.mean.value *= 1.2;
+    sides.now[at].step.p10.value *= at % 2 == 0 ? 1.0 : 1.3;
+  }
+  CHECK(comparison_compared(sides).findings.empty());
+}
+
+TEST_CASE("Comparison: times in a step and times of calls are not compared, and that is told") {
+  Sides sides = sides_of(1000, 1000);
+  sides.now[1].regions["Batch/B"].of_steps = true;
+  const Comparison comparison = comparison_compared(sides, {"Batch/B"});
+  CHECK(kinds(comparison.findings) == Kinds{"unlike_times", "gate_without_region"});
+  CHECK(comparison.answer == Answer::inconclusive);
+  CHECK(comparison.regions.size() == 2);
+  for (auto* side : {&sides.base, &sides.now}) {
+    for (ComparedRun& run : *side) { run.regions["Batch/B"].of_steps = true; }
+  }
+  CHECK(comparison_compared(sides, {"Batch/B"}).findings.empty());
+}
+
 TEST_CASE("Comparison: what says the same as the step is not in the table, and named") {
   Sides sides = sides_of(1e6, 1.05e6);
   for (auto* side : {&sides.base, &sides.now}) {
