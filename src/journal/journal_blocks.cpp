@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "journal/journal_blocks.hpp"
 
+#include "base/repaired_name.hpp"
 #include "base/wrapping.hpp"
 
 #include <algorithm>
@@ -258,7 +259,8 @@ bool read_rows(std::string_view payload, std::vector<Row>& rows) {
   std::uint64_t count = 0;
   in.number(sequence);
   in.number(count);
-  if (!in.ok() || count > payload.size()) { return false; }
+  constexpr std::size_t kLeastRow = 3;  // bytes: flags, begin and time
+  if (!in.ok() || count > payload.size() / kLeastRow) { return false; }
   rows.reserve(static_cast<std::size_t>(count));  // so that they stay where they are
   Before before;
   for (std::uint64_t at = 0; at < count; ++at) {
@@ -277,7 +279,10 @@ bool read_metrics(std::string_view payload, std::vector<Metric>& metrics) {
   std::uint64_t count = 0;
   std::vector<std::string> names;
   in.number(sequence);
-  in.list(names, [](Decoder& inner, std::string& name) { inner.text(name); });
+  in.list(names, [](Decoder& inner, std::string& name) {
+    inner.text(name);
+    name = name.substr(0, RepairedName::kMostBytes);  // which every metric of that name has
+  });
   in.number(count);
   if (!in.ok() || count > payload.size()) { return false; }
   Metric metric;

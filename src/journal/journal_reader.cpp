@@ -175,6 +175,7 @@ std::size_t JournalReader::take_frames(std::string_view bytes, bool closed) {
       return found;
     }
     damage_.damaged_bytes += found - done;
+    seen_bytes_ += found + frame.bytes - done;
     take(frame);
     done = found + frame.bytes;
   }
@@ -188,7 +189,7 @@ void JournalReader::take(const Frame& frame) {
   // written.
   if (frame.sequence > expected_) { damage_.lost_frames += frame.sequence - expected_; }
   expected_ = frame.sequence + 1;
-  const JournalState::Answer answer = state_.apply(frame);
+  const JournalState::Answer answer = state_.apply(frame, seen_bytes_);
   if (answer == JournalState::Answer::unknown) { ++damage_.unknown_frames; }
   if (answer == JournalState::Answer::unreadable) { ++damage_.unreadable_frames; }
 }

@@ -86,6 +86,7 @@ class TAKT_EXPORT JournalReader {
   Damage damage_;
   std::uint64_t frames_ = 0;
   std::uint64_t checked_bytes_ = 0;
+  std::uint64_t seen_bytes_ = 0;  // up to the end of the last frame
   std::string error_;
   bool has_segment_ = false;
   std::uint32_t segment_ = 0;  // that is being read

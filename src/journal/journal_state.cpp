@@ -18,7 +18,12 @@ constexpr std::uint32_t kMostThreads = 1U << 20U;
 constexpr std::uint32_t kMostSeries = 1U << 20U;
 
 constexpr std::uint32_t kMostDepth = 128;
+constexpr std::size_t kMostSpelledBytes = std::size_t{4} << 20U;
 constexpr std::size_t kLongestPathName = 200;
+
+// An index tells of all below it, whose frames may be lost: of as many as fit into the bytes so far, and a few more.
+constexpr std::uint64_t kLeastFrameBytes = kFrameHeaderBytes + kFrameAlignment;
+constexpr std::uint64_t kMostUnseen = 4096;
 constexpr std::size_t kMostEarly = std::size_t{1} << 20U;
 
 constexpr std::size_t kMostGroups = 64;
@@ -50,16 +55,24 @@ void move_to_end(std::vector<T>& from, std::vector<T>& to) {
   from.clear();
 }
 
-/// Puts to the top what stands deeper than regions can be nested: whoever walks up, or spells out where a path is, has
-/// to come to an end soon. Returns how many that were.
+/// Puts to the top what stands deeper than regions can be nested, and what is too much to spell out: whoever walks up,
+/// or says of all paths where they are, has to come to an end soon. Returns how many that were.
 std::uint64_t cut_depth(std::vector<PathStats>& paths) {
   std::uint64_t cut = 0;
-  for (PathStats& path : paths) {
-    path.depth = path.parent == PathStats::kNoParent ? 0 : paths[path.parent].depth + 1;
-    if (path.depth < kMostDepth) { continue; }
-    path.parent = PathStats::kNoParent;
-    path.depth = 0;
-    ++cut;
+  std::size_t all_bytes = 0;
+  std::vector<std::size_t> bytes(paths.size());  // spelled out
+  for (std::size_t index = 0; index < paths.size(); ++index) {
+    PathStats& path = paths[index];
+    const bool at_top = path.parent == PathStats::kNoParent;
+    path.depth = at_top ? 0 : paths[path.parent].depth + 1;
+    bytes[index] = path.name.size() + (at_top ? 0 : 1 + bytes[path.parent]);
+    if (path.depth >= kMostDepth || (!at_top && all_bytes + bytes[index] > kMostSpelledBytes)) {
+      path.parent = PathStats::kNoParent;
+      path.depth = 0;
+      bytes[index] = path.name.size();
+      ++cut;
+    }
+    all_bytes += bytes[index];
   }
   return cut;
 }
@@ -105,7 +118,8 @@ bool JournalState::take(const Frame& frame) {
   return decoder.ok() && (this->*Into)(record);
 }
 
-JournalState::Answer JournalState::apply(const Frame& frame) {
+JournalState::Answer JournalState::apply(const Frame& frame, std::uint64_t seen_bytes) {
+  most_indices_ = kMostUnseen + seen_bytes / kLeastFrameBytes;
   struct Use {
     FrameType type;
     bool (JournalState::*of)(const Frame&);
@@ -147,19 +161,19 @@ JournalState::Answer JournalState::apply(const Frame& frame) {
 }
 
 bool JournalState::has_path(std::uint32_t index) {
-  if (index >= kMostPaths) { return false; }
+  if (index >= kMostPaths || index >= most_indices_) { return false; }
   for (std::size_t next = state_.paths.size(); next <= index; ++next) { state_.paths.emplace_back().name = kLost; }
   return true;
 }
 
 bool JournalState::has_thread(std::uint32_t index) {
-  if (index >= kMostThreads) { return false; }
+  if (index >= kMostThreads || index >= most_indices_) { return false; }
   for (std::size_t next = state_.threads.size(); next <= index; ++next) { state_.threads.emplace_back().name = kLost; }
   return true;
 }
 
 bool JournalState::has_series(std::uint32_t index) {
-  if (index >= kMostSeries) { return false; }
+  if (index >= kMostSeries || index >= most_indices_) { return false; }
   if (index >= state_.series.size()) {
     if (!has_path(0) || !has_thread(0)) { return false; }  // where the ones in between point to
     state_.series.resize(index + 1U);

@@ -23,7 +23,9 @@ class JournalState {
   enum class Answer { taken, unknown, unreadable };
 
   /// Takes one frame.
-  Answer apply(const Frame& frame);
+  /// \param seen_bytes of the journal up to its end: as many paths, threads and series as these can tell of, there may
+  /// be.
+  Answer apply(const Frame& frame, std::uint64_t seen_bytes = 0);
   /// Forgets everything: what follows is another journal.
   void clear();
 
@@ -94,6 +96,7 @@ class JournalState {
   std::int64_t last_time_unix_ns_ = 0;
   std::uint64_t states_ = 0;
   std::vector<std::uint64_t> earlier_steps_;
+  std::uint64_t most_indices_ = 0;  // of paths, threads and series, by what was seen so far
 };
 
 }  // namespace detail

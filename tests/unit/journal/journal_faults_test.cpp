@@ -185,7 +185,7 @@ TEST_CASE("journal: paths nested deeper than regions can be stand at the top, an
   const Scratch scratch;
   FrameBuffer frames(0);
   frames.add_header(SegmentHeader());
-  constexpr std::uint32_t kPaths = 1U << 16U;
+  constexpr std::uint32_t kPaths = 1U << 8U;
   const auto parent_of = [](std::uint32_t path) { return path == 0 ? takt::PathStats::kNoParent : path - 1; };
   const bool backwards = GENERATE(false, true);  // then no parent is known when its child is told
   for (std::uint32_t path = 0; path < kPaths; ++path) {
@@ -204,6 +204,51 @@ TEST_CASE("journal: paths nested deeper than regions can be stand at the top, an
   REQUIRE(read.losses.size() == 1);
   CHECK(read.losses[0].what == "nested_too_deep");
   CHECK(read.losses[0].count == kPaths / 128 - 1);
+}
+
+TEST_CASE("journal: of paths no more is spelled out than memory has room for, and that is told") {
+  const Scratch scratch;
+  FrameBuffer frames(0);
+  frames.add_header(SegmentHeader());
+  constexpr std::uint32_t kPaths = 1U << 16U;
+  for (std::uint32_t path = 0; path < kPaths; ++path) {
+    const std::uint32_t parent = path == 0 ? takt::PathStats::kNoParent : std::min(path - 1, 60U);
+    frames.add(FrameType::path, PathRecord{path, std::string(path < 64 ? 200 : 1, 'x'), takt::Kind::io, parent, 0});
+  }
+  write_text(scratch.path(kFirst), frames.bytes());
+  JournalReader reader(scratch.path(""));
+  Snapshot read;
+  REQUIRE(reader.finish(read));
+  REQUIRE(read.paths.size() == kPaths);
+  std::size_t bytes = 0;
+  for (std::uint32_t path = 0; path < kPaths; ++path) { bytes += read.path_name(path).size(); }
+  CHECK(bytes < std::size_t{8} << 20U);
+  REQUIRE(read.losses.size() == 1);
+  CHECK(read.losses[0].what == "nested_too_deep");
+  CHECK(read.losses[0].count > kPaths / 2);
+}
+
+TEST_CASE("journal: an index stands for no more paths, threads and series than the bytes before it can tell of") {
+  const Scratch scratch;
+  FrameBuffer frames(0);
+  frames.add_header(SegmentHeader());
+  constexpr std::uint32_t kFar = 60'000;
+  frames.add(FrameType::path, PathRecord{kFar, "far", takt::Kind::io, takt::PathStats::kNoParent, 0});
+  frames.add(FrameType::thread, ThreadRecord{kFar, {}});
+  frames.add(FrameType::series, SeriesRecord{kFar, {}});
+  frames.add(FrameType::path, PathRecord{100, "near", takt::Kind::io, takt::PathStats::kNoParent, 0});
+  for (std::uint32_t path = 0; path < kFar; ++path) {
+    frames.add(FrameType::path, PathRecord{path, "one", takt::Kind::io, takt::PathStats::kNoParent, 0});
+  }
+  frames.add(FrameType::path, PathRecord{kFar, "far", takt::Kind::io, takt::PathStats::kNoParent, 0});
+  write_text(scratch.path(kFirst), frames.bytes());
+  JournalReader reader(scratch.path(""));
+  Snapshot read;
+  REQUIRE(reader.finish(read));
+  CHECK(reader.damage().unreadable_frames == 3);
+  CHECK(read.paths.size() == kFar + 1);
+  CHECK(read.threads.size() <= 1);  // to which a series would have pointed
+  CHECK(read.series.empty());
 }
 
 TEST_CASE("journal: in parts it is the same, also where one frame is longer than a part") {
