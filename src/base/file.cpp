@@ -132,6 +132,11 @@ bool may_exist(const std::string& path) noexcept {
   return look_at(path, status) || errno != ENOENT;
 }
 
+std::string path_or_in(const std::string& folder, const char* name, const std::string& path) {
+  if (!path.empty()) { return path; }
+  return folder.empty() ? name : folder + "/" + name;
+}
+
 std::string explain_fault(const char* what, const std::string& path, int error) {
   return explain(what, path, reason_of(error));
 }
@@ -232,6 +237,7 @@ bool WholeFile::commit() {
   }
   if (!folder_->rename(part, name_)) { return fail("finish"); }
   descriptor_.close();
+  folder_.reset();
   return true;
 }
 
@@ -245,6 +251,7 @@ void WholeFile::discard() noexcept {
   }
   buffer_.clear();
   descriptor_.close();
+  folder_.reset();
 }
 
 bool write_whole(const std::string& path, const std::function<bool(WholeFile&)>& write, std::string& error,

@@ -41,6 +41,9 @@ TAKT_EXPORT bool read_at(int descriptor, std::uint64_t offset, std::size_t most,
 /// Whether there is something of that name, or nobody can tell.
 TAKT_EXPORT bool may_exist(const std::string& path) noexcept;
 
+/// `path`; where that is empty, the file `name` in `folder`, or in the current folder where that is empty too.
+std::string path_or_in(const std::string& folder, const char* name, const std::string& path);
+
 /// Why a file cannot be used, for people.
 std::string reason_of(int error);
 /// "cannot <what> <path>: <reason of `error`>; <what to do>".

@@ -9,6 +9,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <unistd.h>
 
 TAKT_BEGIN_NAMESPACE
@@ -69,6 +70,17 @@ int FolderFiles::at() const {
   was_open_ = true;
   descriptor_ = std::move(again);
   return descriptor_.number();
+}
+
+std::string FolderFiles::current_path() const {
+  struct stat status = {};
+  const int here = at();
+  if (here < 0 || (::stat(path_.c_str(), &status) == 0 && descriptor_.is_file_of(status))) { return path_; }
+  char moved[PATH_MAX];
+  const ssize_t size = ::readlink(("/proc/self/fd/" + std::to_string(here)).c_str(), moved, sizeof moved);
+  if (size <= 0 || size == sizeof moved) { return path_; }
+  std::string path(moved, static_cast<std::size_t>(size));
+  return ::stat(path.c_str(), &status) == 0 && descriptor_.is_file_of(status) ? path : path_;
 }
 
 Descriptor FolderFiles::open(const std::string& name, int flags) const {

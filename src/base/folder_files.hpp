@@ -36,6 +36,8 @@ class TAKT_EXPORT FolderFiles final : public ReadableFolder {
   bool is_open() const { return at() >= 0; }
   const std::string& path() const noexcept override { return path_; }
   using ReadableFolder::path;
+  /// The path that leads to it now, should somebody have moved it; path() where that cannot be known.
+  std::string current_path() const;
 
   /// \param flags O_RDONLY, O_WRONLY or O_RDWR.
   Descriptor open(const std::string& name, int flags) const;

@@ -41,6 +41,8 @@ const char* loss_name(LossKind kind) noexcept {
       return "ended_late";
     case LossKind::no_place:
       return "no_place";
+    case LossKind::amount_elsewhere:
+      return "items_or_bytes_on_another_thread";
   }
   return "unknown";
 }

@@ -19,18 +19,13 @@ bool JournalSegment::fail(const char* what, int error) {
   return false;
 }
 
-bool JournalSegment::open(const std::string& directory, std::uint32_t number) {
+bool JournalSegment::open(const FolderFiles& folder, std::uint32_t number) {
   close();
-  path_ = directory + "/" + segment_name(number);
+  name_ = segment_name(number);
+  path_ = folder.path(name_);
   bytes_ = 0;
-  descriptor_ =
-      Descriptor(::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kFileMode));
-  if (!is_open()) { return fail("make", errno); }
-  // The umask may have taken the owner's own bits away.
-  if (::fchmod(descriptor_.number(), kFileMode) == 0) { return true; }
-  const int why = errno;
-  remove();
-  return fail("set the mode of", why);
+  descriptor_ = folder.create(name_, O_WRONLY | O_APPEND);
+  return is_open() || fail("make", errno);
 }
 
 bool JournalSegment::append(std::string_view bytes) {
@@ -48,11 +43,11 @@ bool JournalSegment::append(std::string_view bytes) {
 
 void JournalSegment::close() noexcept { descriptor_.close(); }
 
-void JournalSegment::remove() noexcept {
+void JournalSegment::remove(const FolderFiles& folder) noexcept {
   struct stat named = {};
-  const bool ours = ::lstat(path_.c_str(), &named) == 0 && descriptor_.is_file_of(named);
+  const bool ours = folder.look(name_, named) && descriptor_.is_file_of(named);
   close();
-  if (ours) { ::unlink(path_.c_str()); }
+  if (ours) { folder.remove(name_); }
 }
 
 bool JournalSegment::has_name() const noexcept {

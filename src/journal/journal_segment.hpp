@@ -5,6 +5,7 @@
 #include <takt/config.hpp>
 
 #include "base/descriptor.hpp"
+#include "base/folder_files.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -25,13 +26,13 @@ class JournalSegment {
   JournalSegment& operator=(const JournalSegment&) = delete;
 
   /// Each returns false and says why, and what to do, in error().
-  bool open(const std::string& directory, std::uint32_t number);
+  bool open(const FolderFiles& folder, std::uint32_t number);
   /// All of it by one write(2), or, as far as the disk lets it, nothing: what went out of it is cut off again.
   bool append(std::string_view bytes);
 
   void close() noexcept;
-  /// Closes and removes it.
-  void remove() noexcept;
+  /// Closes it, and removes it from the folder in which it was opened.
+  void remove(const FolderFiles& folder) noexcept;
   /// The file, still open, which is the caller's from now on.
   Descriptor release() noexcept { return std::move(descriptor_); }
 
@@ -51,6 +52,7 @@ class JournalSegment {
 
   Descriptor descriptor_;
   std::size_t bytes_ = 0;
+  std::string name_;
   std::string path_;
   std::string error_;
 };

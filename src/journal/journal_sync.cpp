@@ -22,6 +22,7 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 
 struct JournalSync::State {
+  void write_all_through() noexcept;
   void write_through() noexcept;
 
   std::string directory;
@@ -56,13 +57,25 @@ void JournalSync::State::write_through() noexcept {
   }
   const std::lock_guard<std::mutex> lock(mutex);
   failed = failed || error != 0;
-  busy = false;
-  changed.notify_all();
+}
+
+/// Also what came meanwhile: at the end of a run nobody starts it again.
+void JournalSync::State::write_all_through() noexcept {
+  for (;;) {
+    write_through();
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (!waiting.empty()) {
+      under_way.swap(waiting);
+      continue;
+    }
+    busy = false;
+    return changed.notify_all();
+  }
 }
 
 void JournalSync::run(void* share) {
   const std::unique_ptr<std::shared_ptr<State>> state(static_cast<std::shared_ptr<State>*>(share));
-  (*state)->write_through();
+  (*state)->write_all_through();
 }
 
 JournalSync::JournalSync(std::string directory, bool threads) : state_(std::make_shared<State>()), threads_(threads) {

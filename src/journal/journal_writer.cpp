@@ -49,6 +49,7 @@ PeriodRecord period_record(const Snapshot& snapshot) {
 
 JournalExporter::JournalExporter(std::string directory, JournalOptions options)
     : directory_(std::move(directory)),
+      folder_(directory_),
       options_(options),
       journal_(random_number()),
       sync_(directory_, options.threads) {}
@@ -147,7 +148,7 @@ bool JournalExporter::begin_segment(const Snapshot& snapshot, FrameBuffer& frame
   // A number is never used twice, so that a reader who has begun with a file need not ask whether it is the same still.
   SegmentHeader header;
   header.number = next_segment_++;
-  if (!segment_.open(directory_, header.number)) { return false; }
+  if (!segment_.open(folder_, header.number)) { return false; }
   header.journal = journal_;
   header.start_unix_ns = snapshot.run.start_unix_ns;
   header.first_sequence = next_sequence_;
@@ -159,7 +160,7 @@ bool JournalExporter::begin_segment(const Snapshot& snapshot, FrameBuffer& frame
 void JournalExporter::leave_segment() noexcept {
   if (!segment_.is_open()) { return; }
   if (segment_.bytes() == 0) {
-    segment_.remove();
+    segment_.remove(folder_);
     return;
   }
   closed_bytes_ += segment_.bytes();
@@ -206,6 +207,9 @@ bool JournalExporter::shutdown(std::chrono::milliseconds deadline) {
   } catch (const std::exception&) {
     // Out of memory: what was written stays written.
   }
+  // The Session stays in memory, as threads know it: its descriptors do not.
+  reserve_.give();
+  folder_ = FolderFiles(directory_);
   return !last_words_;
 }
 

@@ -5,6 +5,7 @@
 #include <takt/exporter.hpp>
 #include <takt/snapshot.hpp>
 
+#include "base/folder_files.hpp"
 #include "journal/journal_changes.hpp"
 #include "journal/journal_format.hpp"
 #include "journal/journal_reserve.hpp"
@@ -63,6 +64,7 @@ class JournalExporter final : public Exporter {
   void sync_at_times(const Snapshot& snapshot);
 
   const std::string directory_;
+  FolderFiles folder_;  // the same, wherever it is moved
   const JournalOptions options_;
   const std::uint64_t journal_;
   JournalSegment segment_;

@@ -321,7 +321,7 @@ void note_amount(Region region, Amount what, std::int64_t amount) noexcept {
   } else if (opener == here) {
     opener->amount(region, what, amount);
   } else {
-    here->count_loss(LossKind::bad_amount, key_of(region));
+    here->count_loss(LossKind::amount_elsewhere, key_of(region));
   }
 }
 

@@ -84,6 +84,8 @@ class Recorder {
   bool sampled(KeyIndex key, std::uint32_t every) noexcept { return sampling_.takes(key, every); }
   void add(KeyIndex key, std::uint64_t length_ns) noexcept;
   void metric(std::uint64_t name, double value, const std::int64_t* step) noexcept;
+  /// Whether a metric without a step of its own has number 0 here, although there are steps on other threads.
+  bool lacks_steps() const noexcept { return !rows_.has_step() && shared_.series.has_any(); }
   void set_step(std::int64_t step) noexcept { rows_.set_step(step); }
 
   /// Folds what has been recorded; afterwards there is room for a few events.

@@ -19,6 +19,7 @@ std::uint32_t SeriesList::add(std::uint32_t thread, const Tree& tree, const Node
   try {
     slots_.push_back(slot);
   } catch (const std::bad_alloc&) { return kNone; }
+  has_any_.store(true, std::memory_order_relaxed);
   return static_cast<std::uint32_t>(slots_.size() - 1);
 }
 

@@ -32,6 +32,8 @@ class SeriesList {
   void finish(const Tree& tree, const PathOf& path_of);
   /// All, in the order of their numbers.
   void read(std::vector<Series>& out, const PathOf& path_of);
+  /// Whether there is one.
+  bool has_any() const noexcept { return has_any_.load(std::memory_order_relaxed); }
 
  private:
   struct Slot {
@@ -44,6 +46,7 @@ class SeriesList {
 
   std::mutex mutex_;
   std::vector<Slot> slots_;
+  std::atomic<bool> has_any_{false};
 };
 
 }  // namespace detail

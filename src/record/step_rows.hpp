@@ -45,6 +45,8 @@ class StepRows {
 
   /// The number of the step that is open, else of the one that ended last, else of the first one to come.
   std::int64_t current_step() const noexcept;
+  /// Whether the thread has Batches, or was told a number.
+  bool has_step() const noexcept { return has_next_step_ || tree_.step().node != nullptr; }
   /// Holds for the step that is open or, where none is, for the next one, of whichever Batch path it is.
   void set_step(std::int64_t step) noexcept {
     next_step_ = step;

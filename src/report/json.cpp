@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <new>
 #include <string>
+#include <string_view>
 #include <vector>
 
 TAKT_BEGIN_NAMESPACE
@@ -25,6 +26,7 @@ namespace {
 using Json = detail::JsonText;
 
 constexpr const char* kSchema = "takt-summary/2";
+constexpr const char* kSummaryFile = "summary.json";
 constexpr std::int64_t kPeriodNs = 10'000'000'000;
 
 /// JSON has no NaN and no infinities.
@@ -365,12 +367,15 @@ ExportResult JsonExporter::export_snapshot(const Snapshot& snapshot) {
   if (!snapshot.finished && snapshot.wall_ns - written_at_ns_ < kPeriodNs) { return ExportResult::ok; }
   try {
     std::string error;
-    if (write_summary(path_, snapshot, error)) {
+    if (write_summary(detail::path_or_in(snapshot.run.directory, kSummaryFile, path_), snapshot, error)) {
       written_at_ns_ = snapshot.wall_ns;
       return ExportResult::ok;
     }
     detail::report_fault("json", error);
-  } catch (const std::bad_alloc&) { detail::report_fault("json", detail::Words("no memory is left to write ", path_)); }
+  } catch (const std::bad_alloc&) {
+    detail::report_fault(
+        "json", detail::Words("no memory is left to write ", path_.empty() ? std::string_view(kSummaryFile) : path_));
+  }
   // Rows are not in this file, so that nothing is lost by taking them; the last summary is worth another try.
   return snapshot.finished ? ExportResult::retry : ExportResult::ok;
 }

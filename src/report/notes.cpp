@@ -227,6 +227,8 @@ constexpr Meaning kMeanings[] = {
     {"threads_without_memory",
      "regions of threads that began when memory for recording was spent, or had ended: not timed"},
     {"items_or_bytes_not_positive", "items(), bytes() or record() of a number that cannot be: ignored"},
+    {"items_or_bytes_on_another_thread",
+     "items() or bytes() on another thread than the region's: ignored; give them where it was begun"},
     {"sums_at_limit", "sums of times, items or bytes that have reached 2^63 - 1, and stay there"},
     {"steps_beyond_last_number", "steps after number 2^63 - 1: they have that number, too"},
     {"device_skipped", "stream spans without room or mark: not timed on the device"},

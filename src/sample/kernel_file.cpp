@@ -3,6 +3,7 @@
 #include "sample/kernel_file.hpp"
 
 #include "base/descriptor.hpp"
+#include "base/not_cancelled.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -15,6 +16,7 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 
 KernelFile::KernelFile(const char* path) noexcept {
+  const NotCancelled whole;
   const Descriptor file(::open(path, O_RDONLY | O_CLOEXEC));
   if (!file.is_open()) {
     error_ = errno;

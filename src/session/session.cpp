@@ -180,7 +180,10 @@ void Session::print() {
   if (impl_->ours()) { impl_->print(); }
 }
 
-Snapshot Session::snapshot() { return impl_->ours() ? impl_->snapshot(false) : Snapshot{}; }
+Snapshot Session::snapshot() {
+  const detail::NotCancelled whole;
+  return impl_->ours() ? impl_->snapshot(false) : Snapshot{};
+}
 
 void Session::poll() {
   if (impl_->ours()) { impl_->poll(); }
@@ -197,6 +200,7 @@ bool Session::close() noexcept {
 const RunInfo& Session::run() const noexcept { return impl_->run(); }
 
 Snapshot snapshot() {
+  const detail::NotCancelled whole;
   if (detail::SessionImpl* session = current_session()) { return session->snapshot(false); }
   Snapshot snapshot;
   snapshot.run.name = "takt";

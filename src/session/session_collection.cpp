@@ -183,6 +183,7 @@ std::shared_ptr<ExportWorker> SessionImpl::worker(std::size_t index) noexcept {
 }
 
 bool SessionImpl::show_local() noexcept {
+  follow_folder();
   bool finished = true;
   std::shared_ptr<ExportWorker> each;
   for (std::size_t index = 0; (each = worker(index)) != nullptr; ++index) {

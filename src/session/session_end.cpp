@@ -63,6 +63,7 @@ void SessionImpl::stay_with_left_behind() noexcept {
 /// The last collection, and the end of every exporter.
 void SessionImpl::finish() noexcept {
   try_to_collect_all(deadline_);
+  follow_folder();
   {
     const std::lock_guard<std::mutex> lock(data_);
     ended_ = true;
@@ -74,10 +75,17 @@ void SessionImpl::finish() noexcept {
     std::this_thread::sleep_for(ExportWorker::kPause);  // there may be memory in a moment
   }
   all = finish_workers() && all;
+  leave_folder();
   const std::lock_guard<std::mutex> lock(state_);
   finished_ = true;
   delivered_ = all && !lossy_ && !has_left_out();
   changed_.notify_all();
+}
+
+/// This stays in memory, as threads know it: its descriptor does not.
+void SessionImpl::leave_folder() noexcept {
+  const std::unique_lock<std::mutex> one(following_, std::try_to_lock);
+  if (one.owns_lock()) { run_folder_ = FolderFiles(); }
 }
 
 /// Returns whether each has taken everything.

@@ -6,6 +6,7 @@
 #include "base/fault.hpp"
 #include "base/file.hpp"
 #include "base/losses.hpp"
+#include "base/not_cancelled.hpp"
 #include "base/quiet_signals.hpp"
 #include "base/repaired_name.hpp"
 #include "base/words.hpp"
@@ -168,7 +169,22 @@ void SessionImpl::open_folder() {
   std::string error;
   run_.directory = make_run_folder(options_, run_, error);
   homeless_ = run_.directory.empty();
-  if (homeless_) { report_fault("directory", error + ". The run goes on in memory."); }
+  if (homeless_) { return report_fault("directory", error + ". The run goes on in memory."); }
+  run_folder_ = FolderFiles(run_.directory);
+  follow_folder();
+}
+
+/// Its path, should somebody have moved it. A disk that does not answer holds up one thread only.
+void SessionImpl::follow_folder() noexcept {
+  const std::unique_lock<std::mutex> one(following_, std::try_to_lock);
+  if (!one.owns_lock()) { return; }
+  try {
+    std::string now = run_folder_.current_path();
+    const std::lock_guard<std::mutex> lock(data_);
+    directory_now_.swap(now);
+  } catch (const std::bad_alloc&) {
+    // The path that is known may still be right.
+  }
 }
 
 void SessionImpl::add_local_exporters() {
@@ -186,7 +202,7 @@ void SessionImpl::add_local_exporters() {
     add_one(std::move(exporter));
   }
   if (!run_.directory.empty() && options_.files) {
-    add_one(std::make_unique<JsonExporter>(run_.directory + "/summary.json"));
+    add_one(std::make_unique<JsonExporter>());
     auto exporter = std::make_unique<CsvExporter>(run_.directory + "/steps.csv", options_.csv_bytes);
     csv_ = exporter.get();
     add_one(std::move(exporter));
@@ -195,13 +211,12 @@ void SessionImpl::add_local_exporters() {
     add_one(std::make_unique<TraceExporter>(run_.directory + "/trace.json", options_.trace_events));
   }
   // Last: it takes longest, and what is in it is in the others, too.
-  if (!run_.directory.empty() && options_.html) {
-    add_one(std::make_unique<HtmlExporter>(run_.directory + "/run.html"));
-  }
+  if (!run_.directory.empty() && options_.html) { add_one(std::make_unique<HtmlExporter>()); }
 }
 
 void SessionImpl::add(std::unique_ptr<Exporter> exporter) {
   if (silent_) { return; }
+  const NotCancelled whole;
   const std::int64_t begin_ns = steady_ns();
   auto worker = std::make_shared<ExportWorker>(std::move(exporter));
   worker->open(std::make_shared<const Snapshot>(snapshot(false)));
@@ -267,15 +282,22 @@ void SessionImpl::add_clock_reading(const ClockReading& reading) {
 void SessionImpl::metric(std::string_view name, double value, const std::int64_t* step) noexcept {
   if (silent_ || !ours() || is_diverted()) { return; }
   const std::uint64_t number = metric_names().number(name);
-  if (Recorder* recorder = this_recorder()) {
+  Recorder* const recorder = this_recorder();
+  if (recorder == nullptr) { return; }
+  {
     const Recorder::Inside inside(*recorder);
     if (inside.interrupts()) { return registry().shared().count_interrupted(); }
     recorder->metric(number, value, step);
+    if (step != nullptr || !recorder->lacks_steps()) { return; }
   }
+  report_fault_once("metric.step", Words("metric(\"", name,
+                                         "\") was called without a step on a thread that has no "
+                                         "Batch: its step is 0. Give metric() the step"));
 }
 
 void SessionImpl::print() {
   if (silent_) { return; }
+  const NotCancelled whole;
   const QuietSignals quiet;
   Snapshot so_far = snapshot(false);
   conclude(so_far);
@@ -311,6 +333,7 @@ Snapshot SessionImpl::snapshot(bool finished) {
   snapshot.clock_readings = options_.clock_readings;
   snapshot.job = job();
   const std::lock_guard<std::mutex> lock(data_);
+  snapshot.run.directory = directory_now_;
   if (clock_reading_) { snapshot.clock_readings.push_back(*clock_reading_); }
   snapshot.params = params_;
   snapshot.tags = tags_;
@@ -331,10 +354,17 @@ Snapshot SessionImpl::snapshot(bool finished) {
 }
 
 /// Into the run folder, if there is one, whole.
-void SessionImpl::write_file(const char* name, const std::string& text) const {
+void SessionImpl::write_file(const char* name, const std::string& text) {
   if (!writes_files()) { return; }
+  const NotCancelled whole;
+  follow_folder();
+  std::string path;
+  {
+    const std::lock_guard<std::mutex> lock(data_);
+    path = directory_now_ + "/" + name;
+  }
   WholeFile file;
-  if (file.open(run_.directory + "/" + name) && file.write(text) && file.commit()) { return; }
+  if (file.open(path) && file.write(text) && file.commit()) { return; }
   report_fault(name, file.error());
   file.discard();
 }

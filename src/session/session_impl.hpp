@@ -6,6 +6,7 @@
 #include <takt/measurement.hpp>
 #include <takt/session.hpp>
 
+#include "base/folder_files.hpp"
 #include "base/losses.hpp"
 #include "base/words.hpp"
 #include "history/step_history.hpp"
@@ -98,6 +99,8 @@ class SessionImpl {
   void bound_memory();
   void begin_books();
   void open_folder();
+  void follow_folder() noexcept;
+  void leave_folder() noexcept;
   void add_local_exporters();
   void start_threads() noexcept;
   void start_sampling() noexcept;
@@ -116,7 +119,7 @@ class SessionImpl {
   void conclude(Snapshot& snapshot);
   std::shared_ptr<const Job> job();
   bool writes_files() const noexcept { return options_.files && !run_.directory.empty(); }
-  void write_file(const char* name, const std::string& text) const;
+  void write_file(const char* name, const std::string& text);
   bool keep_measurement(Measurement measurement);
   MeasurementList measurements();
   void add_left_out(Snapshot& snapshot) const;
@@ -164,7 +167,11 @@ class SessionImpl {
   std::atomic<bool> killed_{false};
   std::atomic<bool> dying_{false};  // the background is to write down of what
 
-  std::mutex data_;  // params, tags, groups, the list of workers
+  std::mutex following_;  // run_folder_
+  FolderFiles run_folder_;
+
+  std::mutex data_;            // params, tags, groups, the list of workers
+  std::string directory_now_;  // where the run folder was when it was last looked for
   RunGroups groups_;
   std::map<std::string, std::string> params_;
   std::map<std::string, std::string> tags_;

@@ -33,6 +33,40 @@ class Descriptors(rig.Case):
                 self.assertEqual(sorted({int(row["step"]) for row in self.steps()}), list(range(55)))
                 self.assert_no_parts()
 
+    def test_a_run_folder_that_is_moved_gets_all_files_and_says_where_it_is(self):
+        for background in (["by-hand"], []):
+            with self.subTest(background):
+                self.runs = self.scratch / f"moved {len(background)}"
+                started = self.start(*background, "steps", 20, "poll", "wait", "steps", 30, "poll", "wait", "steps", 5, "close",
+                                     stdin=subprocess.PIPE, TAKT_TRACE=1, TAKT_HTML=1, TAKT_PERIOD_MS=10)
+                for name in ("first", "second"):
+                    self.assertEqual(started.process.stdout.readline(), "ready\n")
+                    self.assertTrue(rig.wait_until(lambda: (self.folder() / "journal-00000.tjl").exists()), "no journal")
+                    self.folder().parent.rename(self.runs / name)
+                    started.process.stdin.write("go\n")
+                    started.process.stdin.flush()
+                ended = started.end(60, "")
+                self.assertEqual(ended.status, 0, ended)
+                self.assertIn("closed 1", ended.out)
+                self.assertIn(f"files: {self.runs}/second/rank-0-", ended.out)
+                self.assertEqual(ended.err, "")
+                self.assertEqual(self.folder().parent.name, "second")
+                self.assertEqual({each.name for each in self.folder().iterdir()},
+                                 {"journal-00000.tjl", "steps.csv", "summary.json", "trace.json", "run.html"})
+                self.assertEqual(rig.calls(self.summary(), "Batch"), 55)
+                self.assertEqual(self.summary()["run"]["directory"], str(self.folder()))
+                self.assertEqual(len({row["step"] for row in self.steps()}), 55)
+                self.assert_no_parts()
+
+    def test_closed_sessions_keep_no_file_open(self):
+        started = self.start("sessions", 200, stdin=subprocess.PIPE, TAKT_TABLE=0, TAKT_TRACE=1, TAKT_HTML=1)
+        ended = started.end(120, "")
+        self.assertEqual(ended.status, 0, ended)
+        self.assertIn("open 0", ended.out)
+        self.assertEqual(len(self.folders()), 201)
+        for folder in self.folders():
+            self.assertTrue((folder / "summary.json").exists(), folder)
+
     def close_streams(self, *numbers):
         def close():
             for number in numbers:

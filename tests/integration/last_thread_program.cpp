@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // Ends of threads and of processes that come at a bad moment; the first argument says which.
+#include <takt/exporters/memory.hpp>
+#include <takt/measure.hpp>
 #include <takt/session.hpp>
 #include <takt/takt.hpp>
 
@@ -144,6 +146,27 @@ int cancelled_open() {
   });
 }
 
+int cancelled_calls() {
+  static takt::Session session("last", often());
+  steps(3);
+  return cancelled([] {
+    session.param("name\n", "value");
+    session.tag("name\n", "value");
+    session.metric("name\n", 1);
+    session.group("group", 1);
+    session.step(7);
+    session.print();
+    session.snapshot();
+    takt::snapshot();
+    session.add(takt::MemoryExporter());
+    session.poll();
+    takt::name_thread("one");
+    takt::measure(session, "measured", [] {});
+    takt::complete(std::chrono::milliseconds(1));
+    std::printf("called\n");
+  });
+}
+
 int end_by(const std::string& way) {
   if (way == "static_session") { static_session(false); }
   if (way == "static_session_stuck") { static_session(true); }
@@ -155,6 +178,7 @@ int end_by(const std::string& way) {
   if (way == "cancelled_message") { return cancelled_message(); }
   if (way == "cancelled_close") { return cancelled_close(); }
   if (way == "cancelled_open") { return cancelled_open(); }
+  if (way == "cancelled_calls") { return cancelled_calls(); }
   std::fprintf(stderr, "no such way: %s\n", way.c_str());
   return 1;
 }

@@ -99,6 +99,10 @@ class LastThread(rig.Case):
         self.assertIn("cancelled 1\n", self.end("cancelled_open").out)
         self.check_finished(3)
 
+    def test_cancelled_in_any_call(self):
+        self.assertIn("called\ncancelled 1\n", self.end("cancelled_calls").out)
+        self.check_finished(3)
+
 
 if __name__ == "__main__":
     rig.main()

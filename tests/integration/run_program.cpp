@@ -14,6 +14,8 @@
 //   print-words      prints and complains a lot
 //   data <n> <file>  opens a file of its own, which has to get the number n
 //   descriptors <n>  may from now on have only n files open
+//   sessions <n>     closes the Session, makes and closes n more, and says how many more files are open than after the
+//                    first one: "open 0"
 #include <takt/session.hpp>
 #include <takt/takt.hpp>
 
@@ -71,6 +73,22 @@ void seize(const std::string& folder) {
   }
 }
 
+std::size_t open_files() {
+  std::size_t count = 0;
+  for (int number = 0; number < 4096; ++number) { count += ::fcntl(number, F_GETFD) == -1 ? 0 : 1; }
+  return count;
+}
+
+void sessions(int n, const takt::SessionOptions& options) {
+  const std::size_t before = open_files();
+  for (int number = 0; number < n; ++number) {
+    takt::Session session("again", options);
+    steps(1);
+    session.close();
+  }
+  std::printf("open %zu\n", open_files() - before);
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -110,6 +128,10 @@ int main(int count, char** arguments) {
       const auto most = static_cast<rlim_t>(std::stoi(words.at(++at)));
       const rlimit limit = {most, most};
       ::setrlimit(RLIMIT_NOFILE, &limit);
+    }
+    if (word == "sessions") {
+      session.close();
+      sessions(std::stoi(words.at(++at)), options);
     }
     if (word == "exit") {
       const takt::Scope open(takt::Forward);

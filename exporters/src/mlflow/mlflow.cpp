@@ -69,6 +69,7 @@ bool MlflowLive::begin(const Snapshot& snapshot, detail::Claim claim, const std:
 }
 
 ExportResult MlflowLive::take(const Snapshot& snapshot) {
+  directory_ = snapshot.run.directory;  // it may have been moved
   feed_->take(snapshot);
   // What is left at the end is finish()'s, which knows how long it may take.
   if (!snapshot.finished) {

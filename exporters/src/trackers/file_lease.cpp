@@ -164,6 +164,7 @@ void FileLease::release() noexcept {
     // Out of memory: it counts as left behind once this process is gone.
   }
   descriptor_.close();
+  folder_.reset();
 }
 
 }  // namespace detail

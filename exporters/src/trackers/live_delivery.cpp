@@ -75,6 +75,7 @@ bool LiveDelivery::may_deliver() {
 ExportResult LiveDelivery::export_snapshot(const Snapshot& snapshot) {
   if (is_forked()) { return ExportResult::drop; }  // the run is the parent's
   begin(snapshot);
+  directory_ = snapshot.run.directory;  // it may have been moved
   if (!may_deliver()) { return ExportResult::ok; }
   const ExportResult result = run_->take(snapshot);
   if (run_->stopped()) { lease_.release(); }
@@ -91,7 +92,10 @@ bool LiveDelivery::shutdown(std::chrono::milliseconds deadline) {
   if (is_forked()) { return false; }
   if (!may_deliver()) { return !left_; }
   const bool delivered = !begun_ || run_->finish(deadline);
+  // The Session stays in memory, as threads know it: files and connections do not.
+  run_.reset();
   lease_.release();
+  left_ = !delivered;
   return delivered;
 }
 

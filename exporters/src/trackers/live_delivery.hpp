@@ -84,7 +84,7 @@ class LiveDelivery {
   FileLease lease_;
   std::string directory_;  // of the run; may be empty
   bool begun_ = false;
-  bool left_ = false;  // to others, who deliver it
+  bool left_ = false;  // to others: all of it, or what was not delivered
   const pid_t pid_;
 };
 

@@ -27,8 +27,9 @@ enum class LossKind : std::uint8_t {
   step_at_end,        ///< a step behind the last number that there is, which it gets, too
   ended_late,         ///< a region that ended after it had been given up: in n and total only
   no_place,           ///< a region beyond all that can be open, or be in a graph: not timed
+  amount_elsewhere,   ///< items() or bytes() on another thread than the region's
 };
-inline constexpr int kLossKinds = 13;
+inline constexpr int kLossKinds = 14;
 
 /// How often each loss happened to regions of each key. One thread adds; any thread reads.
 class LossCounts {

@@ -16,9 +16,12 @@ TAKT_BEGIN_NAMESPACE
 /// The summary of a snapshot as JSON by schema "takt-summary/2" (docs/files.md). Any thread.
 TAKT_EXPORT std::string format_json(const Snapshot& snapshot);
 
-/// Writes summary.json, whole and then renamed, at the end of the run and every ten seconds before.
+/// Writes a file of format_json(), whole and then renamed, at the end of the run and every ten seconds before.
 class TAKT_EXPORT JsonExporter final : public Exporter {
  public:
+  /// Writes summary.json into the folder of the run (RunInfo::directory), wherever that has been moved; where there is
+  /// none, into the current folder.
+  JsonExporter() = default;
   /// \param path of the file to write.
   explicit JsonExporter(std::string path) : path_(std::move(path)) {}
   const char* name() const noexcept override { return "json"; }

@@ -205,7 +205,7 @@ TEST_CASE("Scope: it may end on another thread, which counts it under the same p
   Held outer(takt::key("hands over"));
   Held inner(takt::key("handed over"));
   (*inner).items(2);
-  const std::uint64_t mistakes = loss_of("items_or_bytes_not_positive");
+  const std::uint64_t elsewhere = loss_of("items_or_bytes_on_another_thread");
   std::thread([&] {
     const Scope own(takt::key("of the other"));
     (*inner).items(5);  // not from here
@@ -218,7 +218,7 @@ TEST_CASE("Scope: it may end on another thread, which counts it under the same p
   REQUIRE(stats_of("hands over/handed over").self_ns == 0);
   REQUIRE(stats_of("hands over/handed over").items == 2);
   REQUIRE(loss_of("ended_on_another_thread") == handed_over + 1);
-  REQUIRE(loss_of("items_or_bytes_not_positive") == mistakes + 1);
+  REQUIRE(loss_of("items_or_bytes_on_another_thread") == elsewhere + 1);
   REQUIRE(takt::snapshot().open.empty());
 }
 

@@ -85,6 +85,8 @@ const char* name_of(LossKind kind) {
       return "step_at_end";
     case LossKind::ended_late:
       return "ended_late";
+    case LossKind::amount_elsewhere:
+      return "amount_elsewhere";
   }
   return "?";
 }

@@ -291,6 +291,24 @@ TEST_CASE("Session: a metric before the first Batch has the step that was set fo
   REQUIRE(metrics_of(memory, "resumed").at(0).step == 1000);
 }
 
+TEST_CASE("Session: a metric on a thread that has no steps, where others have, is told once") {
+  const support::CaughtFaults faults;
+  Session session("helper", by_hand());
+  step_below("helper");
+  session.metric("loss", 1);
+  std::thread([&] {
+    session.metric("with a step", 1, 7);
+    session.metric("validation", 2);
+    session.metric("validation", 3);
+  }).join();
+  std::thread([&] {
+    session.step(8);
+    session.metric("told", 4);
+  }).join();
+  REQUIRE(faults.lines().size() == 1);
+  REQUIRE(line_mentions(faults.text(), {"metric(\"validation\")", "Batch", "step is 0"}));
+}
+
 TEST_CASE("Session: metrics keep their order, wall clock, NaN and infinities") {
   Session session("metrics", by_hand());
   const MemoryExporter memory;
