@@ -43,6 +43,7 @@ install(
   FILES_MATCHING
   PATTERN "*.hpp" ${without})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/cmake/tsan.supp DESTINATION ${CMAKE_INSTALL_DATADIR}/takt)
 
 configure_package_config_file(cmake/takt-config.cmake.in ${PROJECT_BINARY_DIR}/takt-config.cmake
                               INSTALL_DESTINATION ${package_dir})
@@ -77,5 +78,7 @@ foreach(library IN ITEMS stdc++ c++ m)
     string(STRIP "${TAKT_PC_LIBS_PRIVATE} -l${library}" TAKT_PC_LIBS_PRIVATE)
   endif()
 endforeach()
+set(TAKT_PC_MODE ${TAKT_LIBRARY_MODE})
+list(TRANSFORM TAKT_PC_MODE PREPEND " -D")
 configure_file(cmake/takt.pc.in ${PROJECT_BINARY_DIR}/takt.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/takt.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

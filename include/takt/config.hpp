@@ -13,6 +13,15 @@
 #define TAKT_ENABLED 1
 #endif
 
+// The debug mode of libstdc++ has other containers, and the library has to be built with the same ones.
+#if TAKT_ENABLED && !defined(TAKT_LIBRARY)
+#if defined(_GLIBCXX_DEBUG) && !defined(TAKT_GLIBCXX_DEBUG)
+#error "Takt was built without _GLIBCXX_DEBUG: leave it out here, or build Takt with it, as FetchContent does"
+#elif !defined(_GLIBCXX_DEBUG) && defined(TAKT_GLIBCXX_DEBUG)
+#error "Takt was built with _GLIBCXX_DEBUG: build this program with it, too"
+#endif
+#endif
+
 // Takt's own sources have its macros everywhere; programs have none but TAKT_SCOPE and those above.
 #ifdef TAKT_LIBRARY
 #include <takt/detail/macros_begin.hpp>

@@ -1,0 +1,11 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+
+// A std::vector of the debug mode is another type than that of the library.
+// expect: Takt was built without _GLIBCXX_DEBUG
+#ifdef MISTAKE
+#define _GLIBCXX_DEBUG
+#endif
+#include <takt/session.hpp>
+
+int main() { return takt::snapshot().paths.empty() ? 0 : 1; }
