@@ -15,7 +15,7 @@ namespace cli {
 constexpr int kBroken = 1;   ///< nothing there, not readable or not whole: calling again does not help
 constexpr int kUsage = 2;    ///< wrong options
 constexpr int kRemains = 3;  ///< something is still to be delivered
-constexpr int kLossy = 4;    ///< all that is there is delivered, but the run has lost some of what it recorded
+constexpr int kLossy = 4;    ///< what can be delivered is, but some was lost before, or is refused for good
 
 enum class ReportForm { table, json, csv, steps, html };
 

@@ -4,10 +4,10 @@
 
 #include <takt/error.hpp>
 
-#include "cli/patience.hpp"
 #include "cli/rank.hpp"
 #include "mlflow/mlflow_cursor.hpp"
 
+#include <chrono>
 #include <limits>
 #include <utility>
 
@@ -15,7 +15,6 @@ TAKT_BEGIN_NAMESPACE
 namespace cli {
 namespace {
 
-using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 // Points in memory before the next segment is read.
@@ -60,9 +59,9 @@ detail::MlflowCursor read_mlflow_cursor(const FolderTurn& turn) {
 
 }  // namespace
 
-MlflowDelivery::MlflowDelivery(std::string folder, MlflowOptions options, milliseconds patience,
+MlflowDelivery::MlflowDelivery(std::string folder, MlflowOptions options, std::shared_ptr<Patience> patience,
                                detail::SenderTimes times)
-    : folder_(std::move(folder)), options_(std::move(options)), patience_(patience), times_(times) {}
+    : folder_(std::move(folder)), options_(std::move(options)), patience_(std::move(patience)), times_(times) {}
 
 MlflowDelivered MlflowDelivery::run(const Watcher& watch) {
   MlflowDelivered delivered;
@@ -102,12 +101,13 @@ void MlflowDelivery::tell(const detail::MlflowClient& client, const FolderTurn& 
   delivered.was_there = client.queue().was_there();
   delivered.waiting = client.queue().points() + client.owed();
   delivered.left_out = client.queue().left_out();
+  delivered.missing_files = client.missing_files();
   delivered.run_id = client.run_id();
   delivered.server = client.server();
   delivered.remark = turn.job_remark();
   if (sent && client.owed() != 0) {
     delivered.why =
-        "MLflow at " + client.server() + " fails over a part of it; takt sync " + folder_ + " tries that again";
+        "MLflow at " + client.server() + " does not take a part of it; takt sync " + folder_ + " tries that again";
   } else if (sent) {
     delivered.outcome = ended ? Outcome::all : Outcome::so_far;
   } else if (turn.is_lost()) {
@@ -122,14 +122,14 @@ void MlflowDelivery::tell(const detail::MlflowClient& client, const FolderTurn& 
 bool MlflowDelivery::send(detail::MlflowClient& client, FolderTurn& turn, const Watcher& watch, std::size_t most_left) {
   const auto done = [&] { return client.queue().taken() + client.queue().was_there(); };
   const auto answers = [&] { return done() + client.queue().left_out() + client.answers(); };
-  Patience patience(patience_, answers());
+  patience_->begin(answers());
   while (turn.lasts() && !client.stopped()) {
     if (most_left != 0 && client.queue().points() <= most_left) { return true; }
     const bool idle = client.deliver(steady_clock::now() + kDeliverySlice);
     must_be_noted(client);
     if (watch) { watch(done(), done() + client.queue().points()); }
     if (idle) { return true; }
-    if (!patience.lasts(answers(), client.asking())) { return false; }
+    if (!patience_->lasts(answers(), client.asking())) { return false; }
   }
   return false;
 }

@@ -5,10 +5,11 @@
 #include <takt/exporters/mlflow.hpp>
 
 #include "cli/folder_turn.hpp"
+#include "cli/patience.hpp"
 #include "mlflow/mlflow_client.hpp"
 
-#include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 TAKT_BEGIN_NAMESPACE
@@ -21,7 +22,8 @@ struct MlflowDelivered {
   std::uint64_t points = 0;     ///< that the server took now
   std::uint64_t was_there = 0;  ///< that it had already, though nobody knew
   std::uint64_t waiting = 0;
-  std::uint64_t left_out = 0;  ///< refused by the server, so far
+  std::uint64_t left_out = 0;     ///< refused by the server, so far
+  std::size_t missing_files = 0;  ///< likewise, or never written
   std::string run_id;
   std::string server;  ///< that was asked
   std::string remark;  ///< on the figures over ranks; mostly empty
@@ -31,7 +33,8 @@ struct MlflowDelivered {
 /// points. One thread at a time.
 class MlflowDelivery {
  public:
-  MlflowDelivery(std::string folder, MlflowOptions options, std::chrono::milliseconds patience,
+  /// \param patience of the call that this is a part of; not nullptr.
+  MlflowDelivery(std::string folder, MlflowOptions options, std::shared_ptr<Patience> patience,
                  detail::SenderTimes times = {});
 
   /// \throws takt::Error for options that cannot work, and where nobody could find out later how far it got.
@@ -45,7 +48,7 @@ class MlflowDelivery {
 
   std::string folder_;
   MlflowOptions options_;
-  std::chrono::milliseconds patience_;
+  std::shared_ptr<Patience> patience_;
   detail::SenderTimes times_;
 };
 

@@ -9,6 +9,7 @@
 #include "mlflow/mlflow_messages.hpp"
 
 #include <chrono>
+#include <memory>
 
 TAKT_BEGIN_NAMESPACE
 namespace cli {
@@ -30,6 +31,21 @@ MlflowOptions mlflow_options_for(const SyncWishes& wishes) {
   return options;
 }
 
+bool is_lacking(const MlflowDelivered& delivered) { return delivered.left_out != 0 || delivered.missing_files != 0; }
+
+/// "; MLflow refused ...", or nothing.
+std::string lacking_words(const MlflowDelivered& delivered) {
+  std::string words;
+  const auto add = [&words](const std::string& more) { words += (words.empty() ? "" : "; ") + more; };
+  if (delivered.left_out != 0) {
+    add(detail::format("MLflow refused {} values, which are left out", detail::human_count(delivered.left_out)));
+  }
+  if (delivered.missing_files != 0) {
+    add(detail::format("{} of its files could not be attached", delivered.missing_files));
+  }
+  return words;
+}
+
 std::string mlflow_words_of(const MlflowDelivered& delivered) {
   std::string now = detail::format("{} points delivered now", detail::human_count(delivered.points));
   if (delivered.was_there != 0) {
@@ -39,6 +55,7 @@ std::string mlflow_words_of(const MlflowDelivered& delivered) {
   const std::string points = now + ", to " + run;
   switch (delivered.outcome) {
     case Outcome::all:
+      if (is_lacking(delivered)) { return "delivered as far as MLflow takes it; " + points; }
       return delivered.points + delivered.was_there == 0 ? "all is delivered, to " + run : "complete; " + points;
     case Outcome::so_far:
       return points + "; the run goes on";
@@ -55,14 +72,13 @@ std::string mlflow_words_of(const MlflowDelivered& delivered) {
 SyncFolder open_mlflow(const SyncWishes& wishes) {
   const MlflowOptions options = mlflow_options_for(wishes);
   const detail::MlflowClient probe(options);  // what cannot work for any folder is told once
-  const std::chrono::seconds patience(wishes.patience_s);
+  const auto patience = std::make_shared<Patience>(std::chrono::seconds(wishes.patience_s));
   return [=](const std::string& folder, const Watcher& watch) {
     const MlflowDelivered delivered = MlflowDelivery(folder, options, patience).run(watch);
     Synced synced = {status_of(delivered.outcome), mlflow_words_of(delivered), delivered.remark};
-    if (delivered.left_out != 0) {
-      synced.remark += detail::format("{}MLflow refused {} values, which are left out",
-                                      synced.remark.empty() ? "" : "; ", detail::human_count(delivered.left_out));
-    }
+    const std::string lacking = lacking_words(delivered);
+    if (!lacking.empty()) { synced.remark += (synced.remark.empty() ? "" : "; ") + lacking; }
+    if (synced.status == 0 && !lacking.empty()) { synced.status = kLossy; }
     return synced;
   };
 }

@@ -5,16 +5,15 @@
 #include <takt/error.hpp>
 
 #include "base/file.hpp"
-#include "cli/patience.hpp"
 #include "wandb/wandb_cursor.hpp"
 
+#include <chrono>
 #include <utility>
 
 TAKT_BEGIN_NAMESPACE
 namespace cli {
 namespace {
 
-using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr std::size_t kWandbCursorBytes = std::size_t{1} << 20U;
@@ -32,8 +31,9 @@ detail::WandbCursor read_wandb_cursor(const FolderTurn& turn) {
 
 }  // namespace
 
-WandbDelivery::WandbDelivery(std::string folder, WandbOptions options, milliseconds patience, detail::WandbTimes times)
-    : folder_(std::move(folder)), options_(std::move(options)), patience_(patience), times_(times) {}
+WandbDelivery::WandbDelivery(std::string folder, WandbOptions options, std::shared_ptr<Patience> patience,
+                             detail::WandbTimes times)
+    : folder_(std::move(folder)), options_(std::move(options)), patience_(std::move(patience)), times_(times) {}
 
 WandbDelivered WandbDelivery::run(const Watcher& watch) {
   WandbDelivered delivered;
@@ -48,10 +48,15 @@ WandbDelivered WandbDelivery::run(const Watcher& watch) {
 void WandbDelivery::deliver(FolderTurn& turn, const Watcher& watch, WandbDelivered& delivered) {
   const detail::WandbCursor cursor = read_wandb_cursor(turn);
   turn.set_told_ranks(cursor.job_ranks);
+  const bool has_log = turn.is_begun() && (!cursor.log.empty() || cursor.id.empty());
+  if (!has_log && !cursor.id.empty()) {
+    options_.run_id = cursor.id;
+    options_.resume = cursor.resume;
+  }
   detail::WandbRun run(options_);
   run.keep_cursor(turn.files());
   const bool more = cursor.ended && has_more(cursor, turn, delivered);
-  if (turn.is_begun()) { run.resume(cursor, turn.run(), more); }
+  if (has_log) { run.resume(cursor, turn.run(), more); }
   const bool whole = (cursor.ended && !more) || write(run, turn, delivered);
   if (delivered.remark.empty()) { delivered.remark = turn.job_remark(); }
   delivered.folder = run.folder();
@@ -61,7 +66,10 @@ void WandbDelivery::deliver(FolderTurn& turn, const Watcher& watch, WandbDeliver
   delivered.sent = run.cursor().lines;
   if (!whole) { return; }
   const bool ended = run.cursor().ended;
-  if (run.cursor().complete || (ended && detail::may_exist(run.log_file() + ".synced"))) {
+  const bool by_client = ended && !run.cursor().complete && detail::may_exist(run.log_file() + ".synced");
+  const bool sends =
+      options_.mode == WandbMode::online && detail::WandbUpload::available() && !options_.api_key.empty();
+  if (by_client || (run.cursor().complete && !sends)) {
     delivered.outcome = Outcome::all;
     return;
   }
@@ -112,27 +120,31 @@ void WandbDelivery::send(detail::WandbRun& run, FolderTurn& turn, const Watcher&
     sent.lines = cursor.lines;
     sent.events = cursor.sent_events;
     sent.behind = cursor.behind;
+    sent.run = cursor.run;
+    sent.complete = cursor.complete;
   }
   options_.resume = sent.begun ? WandbResume::unset : cursor.resume;  // it is there by this one
   const auto begun = [&](const std::string& name, const detail::WandbBehind& behind) {
     return run.sending(url, name, behind);
   };
   detail::WandbUpload upload(options_, run.log_file(), sent, begun, times_);
-  Patience patience(patience_);
+  patience_->begin(upload.answers());
   bool idle = false;
   while (!idle && !upload.stopped() && turn.lasts()) {
     idle = upload.deliver(steady_clock::now() + kDeliverySlice, true);
     run.sent(url, upload.run(), upload.lines(), upload.events(), upload.complete());
     if (watch) { watch(upload.lines(), delivered.rows); }
-    if (!patience.lasts(upload.answers(), upload.asking())) { break; }
+    if (!patience_->lasts(upload.answers(), upload.asking())) { break; }
   }
   delivered.run = upload.run();
   delivered.sent = upload.lines();
   if (upload.complete()) {
     delivered.outcome = Outcome::all;
+    delivered.asked = true;
   } else if (!idle || cursor.ended) {
     delivered.outcome = Outcome::some;
     delivered.why = turn.is_lost()     ? turn.problem()
+                    : sent.complete    ? "W&B does not say that it has what it was sent"
                     : upload.stopped() ? "W&B refuses the run"
                     : upload.ended()   ? "W&B did not take all files"
                                        : "W&B does not take it now";

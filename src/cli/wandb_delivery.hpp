@@ -5,11 +5,12 @@
 #include <takt/exporters/wandb.hpp>
 
 #include "cli/folder_turn.hpp"
+#include "cli/patience.hpp"
 #include "wandb/wandb_run.hpp"
 #include "wandb/wandb_upload.hpp"
 
-#include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 TAKT_BEGIN_NAMESPACE
@@ -23,6 +24,7 @@ struct WandbDelivered {
   std::uint64_t sent = 0;  ///< of these, by now
   std::string folder;      ///< of the log
   std::string run;         ///< "entity/project/id", where it was sent
+  bool asked = false;      ///< of Outcome::all: the server has said so now, and not only when it was sent
   std::string remark;      ///< on the figures over ranks; mostly empty
   WandbResume resume = WandbResume::unset;  ///< what it has to do with a run of the same id
 };
@@ -31,7 +33,8 @@ struct WandbDelivered {
 /// the log where there is a key. One thread at a time.
 class WandbDelivery {
  public:
-  WandbDelivery(std::string folder, WandbOptions options, std::chrono::milliseconds patience,
+  /// \param patience of the call that this is a part of; not nullptr.
+  WandbDelivery(std::string folder, WandbOptions options, std::shared_ptr<Patience> patience,
                 detail::WandbTimes times = {});
 
   /// \throws takt::Error for options that cannot work, and for a log that is not as it was left.
@@ -46,7 +49,7 @@ class WandbDelivery {
 
   std::string folder_;
   WandbOptions options_;
-  std::chrono::milliseconds patience_;
+  std::shared_ptr<Patience> patience_;
   detail::WandbTimes times_;
 };
 

@@ -10,6 +10,7 @@
 #include "wandb/wandb_folder.hpp"
 
 #include <chrono>
+#include <memory>
 
 TAKT_BEGIN_NAMESPACE
 namespace cli {
@@ -36,7 +37,11 @@ std::string wandb_words_of(const WandbDelivered& delivered, const std::string& f
       detail::wandb_upload_command(delivered.folder, folder, delivered.resume, !delivered.run.empty());
   switch (delivered.outcome) {
     case Outcome::all:
-      return detail::format("all is delivered, {}{}", rows, delivered.run.empty() ? "" : ", to " + delivered.run);
+      if (!delivered.asked) {
+        return detail::format("{} were delivered before{}; W&B was not asked now", rows,
+                              delivered.run.empty() ? ", by wandb sync" : ", to " + delivered.run);
+      }
+      return detail::format("all is delivered, {}, to {}", rows, delivered.run);
     case Outcome::written:
       return detail::format("{} written{}; {}", rows, delivered.why.empty() ? "" : ", but not sent: " + delivered.why,
                             upload);
@@ -63,7 +68,7 @@ SyncFolder open_wandb(const SyncWishes& wishes) {
   // What cannot work for any folder is told once.
   detail::check_wandb_options(options);
   if (!options.api_key.empty()) { detail::WandbUpload::check(options); }
-  const std::chrono::seconds patience(wishes.patience_s);
+  const auto patience = std::make_shared<Patience>(std::chrono::seconds(wishes.patience_s));
   return [=](const std::string& folder, const Watcher& watch) {
     const WandbDelivered delivered = WandbDelivery(folder, options, patience).run(watch);
     return Synced{status_of(delivered), wandb_words_of(delivered, folder), delivered.remark};

@@ -105,7 +105,7 @@ std::vector<std::string_view> known_names() {
   std::vector<std::string_view> names = process_variable_names();
   for (const auto& variable : kSessionVariables) { names.emplace_back(variable.name); }
   for (const std::string_view name : trial_variable_names()) { names.push_back(name); }
-  names.emplace_back("TAKT_TENSORBOARD_DIR");  // which an exporter reads
+  for (const char* name : {"TAKT_CONNECT_MS", "TAKT_TENSORBOARD_DIR"}) { names.emplace_back(name); }  // of exporters
   std::sort(names.begin(), names.end());
   return names;
 }

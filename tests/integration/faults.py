@@ -189,7 +189,7 @@ class Faults:
         self.assertTrue(delivered or lacking, ended)
         if says is not None:
             self.assertRegex(ended.err, says)
-        self.sync(server)
+        self.sync(server, lacking=lacking)
         self.check_all_once(server, lacking)
         return ended
 

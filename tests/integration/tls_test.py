@@ -4,6 +4,7 @@
 
 import base64
 import os
+import shlex
 import shutil
 import ssl
 import subprocess
@@ -127,6 +128,27 @@ class Tls(rig.Case):
     def test_tls_1_1_is_refused(self):
         server = self.serve(self.signed("server"), ssl.TLSVersion.TLSv1_1)
         self.check_refused(server, self.train(server, 800, MLFLOW_TRACKING_SERVER_CERT_PATH=self.authority), "does not answer as it should")
+
+    def test_the_authority_that_is_named_is_the_only_one(self):
+        """Not those of the system beside it. The server's is among these, in a view of the files that this program alone has."""
+        if subprocess.run(["unshare", "-rm", "true"], check=False, capture_output=True).returncode != 0:
+            self.skipTest("no view of the files of one's own can be had here")
+        system = self.scratch / "system"
+        system.mkdir()
+        name = subprocess.run([OPENSSL, "x509", "-hash", "-noout", "-in", str(self.authority)], check=True, capture_output=True,
+                              text=True).stdout.strip()
+        shutil.copy(self.authority, system / f"{name}.0")
+        shutil.copy(self.authority, system / "ca-certificates.crt")
+        server = self.serve(self.signed("server"))
+        other = self.certificate("other", "/CN=other")
+        for named, delivered in ((None, 1), (other, 0)):
+            with self.subTest(named):
+                env = rig.environment(MLFLOW_TRACKING_URI=server.url, HOME=self.home, TAKT_TABLE=0, TAKT_EXIT_MS=2000, TAKT_DIR=self.runs)
+                if named is not None:
+                    env["MLFLOW_TRACKING_SERVER_CERT_PATH"] = str(named)
+                done = subprocess.run(["unshare", "-rm", "sh", "-c", f"mount --bind {shlex.quote(str(system))} /etc/ssl/certs && exec \"$0\"",
+                                       rig.PROGRAM], input="5\n", capture_output=True, text=True, check=False, timeout=60 * rig.SLACK, env=env)
+                self.assertIn(f"delivered {delivered}", done.stdout, done)
 
     def test_path_without_a_file_is_told_before_the_run(self):
         server = self.serve(self.signed("server"))

@@ -374,7 +374,7 @@ class MlflowTest(Case):
         self.client.log_param(run_id, "param 7", "of the launcher")
         ended = self.start_program("set otherwise", steps=20, MLFLOW_RUN_ID=run_id).end(120)
         self.assertIn("delivered 0", ended.out, ended)
-        self.assertEqual(ended.err.count("MLflow refuses a value, which is left out: HTTP 400: Changing param values"), 1, ended)
+        self.assertEqual(ended.err.count('MLflow refuses the parameter "param 7", which is left out: HTTP 400: Changing param values'), 1, ended)
         run = self.only_run("set otherwise")
         self.assertEqual(run.info.status, "FINISHED", ended)
         self.assertEqual(run.data.params, {**self.PARAMS, "param 7": "of the launcher"})

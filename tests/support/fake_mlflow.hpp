@@ -78,6 +78,7 @@ class FakeMlflow {
     FakeAnswer answer;
     if (fails_(request)) {
       answer.status = failure_;
+      if (failure_ == 400) { answer.body = R"({"error_code":"INVALID_PARAMETER_VALUE","message":"no"})"; }
       return answer;
     }
     if (mood != Mood::away) { answer.body = answer_to(request, mood); }
@@ -136,9 +137,13 @@ class FakeMlflow {
                                            [](const Json& a, const Json& b) { return place(a) < place(b); }));
       }
     }
+    Json tags = Json::array();
+    if (run != runs_.end()) {
+      for (const auto& [key, value] : run->second.tags) { tags.push_back({{"key", key}, {"value", value}}); }
+    }
     return {
         {"info", {{"run_id", id}, {"artifact_uri", "mlflow-artifacts:/0/" + id + "/artifacts"}, {"status", status}}},
-        {"data", {{"metrics", latest}}}};
+        {"data", {{"metrics", latest}, {"tags", tags}}}};
   }
 
   std::string answer_to(const FakeRequest& request, Mood mood) {
@@ -171,6 +176,7 @@ class FakeMlflow {
     }
     FakeRun& run = runs_[body["run_id"]];
     if (is(request, "runs/update")) { run.status = body["status"]; }
+    if (is(request, "runs/set-tag")) { run.tags[body["key"]] = body["value"]; }
     for (const Json& each : body.value("metrics", Json::array())) {
       if (!run.points.insert(each.dump()).second) { ++run.sent_twice; }
       run.history[each["key"]].push_back(each);

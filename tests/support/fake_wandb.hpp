@@ -10,6 +10,8 @@
 #include <atomic>
 #include <cstddef>
 #include <functional>
+#include <map>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,21 +35,26 @@ struct FakeWandb {
     FakeAnswer answer;
     const std::string kind = kind_of(request);
     if (fault) { fault(kind, request, answer); }
-    if (answer.status != 200 || answer.cut || answer.silent || answer.body != "{}") { return answer; }
+    if (answer.status != 200 || answer.cut || answer.silent) { return answer; }
     if (kind == "stream") { take_lines(request); }
+    if (answer.body != "{}") { return answer; }
     if (kind == "resume") {
       nlohmann::json bucket;
-      if (has_run) {
+      if (has_run || made) {
         bucket = there;
         bucket["name"] = "id";
         bucket["wandbConfig"] = begun ? R"({"t":{"12":"x"}})" : "{}";
-        bucket["historyLineCount"] = count();
+        const std::vector<std::string> lines = history();
+        bucket["historyLineCount"] = lines.size();
+        if (lines.size() > before.size()) { bucket["historyTail"] = nlohmann::json::array({lines.back()}).dump(); }
+        if (!there.contains("eventsLineCount")) { bucket["eventsLineCount"] = events().size(); }
       }
       answer.body = nlohmann::json{{"data", {{"model", {{"bucket", bucket}}}}}}.dump();
     }
     if (kind == "upsert") {
+      made = true;
       const nlohmann::json bucket = {{"name", "id"},
-                                     {"historyLineCount", count()},
+                                     {"historyLineCount", history().size()},
                                      {"project", {{"name", "p r"}, {"entity", {{"name", "some/one"}}}}}};
       answer.body = nlohmann::json{{"data", {{"upsertBucket", {{"bucket", bucket}}}}}}.dump();
     }
@@ -75,37 +82,49 @@ struct FakeWandb {
     return kinds;
   }
   /// Lines of the history as the server has them.
-  std::vector<std::string> history() const { return lines_of("wandb-history.jsonl", before); }
+  std::vector<std::string> history() const { return lines_of(kHistoryFile, before); }
   /// The same of metrics of the system.
-  std::vector<std::string> events() const { return lines_of("wandb-events.jsonl", {}); }
+  std::vector<std::string> events() const { return lines_of(kEventsFile, {}); }
   std::vector<std::string> lines_of(const char* file, std::vector<std::string> lines) const {
-    for (const FakeRequest& each : of_kind("stream")) {
-      const nlohmann::json body = nlohmann::json::parse(each.body);
-      if (!body.contains("files") || !body["files"].contains(file)) { continue; }
-      const nlohmann::json& part = body["files"][file];
-      lines.resize(std::max<std::size_t>(lines.size(), part["offset"].get<std::size_t>() + part["content"].size()));
-      std::size_t at = part["offset"];
-      for (const nlohmann::json& line : part["content"]) { lines[at++] = line; }
+    const std::lock_guard<std::mutex> lock(taking);
+    const auto found = taken.find(file);
+    if (found == taken.end()) { return lines; }
+    for (const auto& [at, line] : found->second) {
+      lines.resize(std::max(lines.size(), at + 1));
+      lines[at] = line;
     }
     return lines;
   }
 
-  /// Lines of the history that the server tells of: those that it took.
-  std::size_t count() const { return std::max<std::size_t>(taken, before.size()); }
+  /// Another program writes a line behind all others.
+  void plant(const std::string& line) {
+    const std::size_t at = history().size();
+    const std::lock_guard<std::mutex> lock(taking);
+    taken[kHistoryFile][at] = line;
+  }
 
   void take_lines(const FakeRequest& request) {
     const nlohmann::json body = nlohmann::json::parse(request.body);
-    if (!body.contains("files") || !body["files"].contains("wandb-history.jsonl")) { return; }
-    const nlohmann::json& part = body["files"]["wandb-history.jsonl"];
-    taken = std::max<std::size_t>(taken, part["offset"].get<std::size_t>() + part["content"].size());
+    const std::lock_guard<std::mutex> lock(taking);
+    for (const char* const file : {kHistoryFile, kEventsFile}) {
+      if (!body.contains("files") || !body["files"].contains(file)) { continue; }
+      const nlohmann::json& part = body["files"][file];
+      std::size_t at = part["offset"];
+      for (const nlohmann::json& line : part["content"]) { taken[file][at++] = line; }
+    }
   }
+
+  static constexpr const char* kHistoryFile = "wandb-history.jsonl";
+  static constexpr const char* kEventsFile = "wandb-events.jsonl";
 
   bool has_run = false;                             // of the same id
   bool begun = true;                                // that one
   std::vector<std::string> before;                  // its history
   nlohmann::json there = nlohmann::json::object();  // what else it is asked for
-  std::atomic<std::size_t> taken{0};
-  std::string store;  // where files go; empty: to the same host
+  std::atomic<bool> made{false};
+  mutable std::mutex taking;
+  std::map<std::string, std::map<std::size_t, std::string>> taken;  // by file
+  std::string store;                                                // where files go; empty: to the same host
   Fault fault;
   FakeHttp http{[this](const FakeRequest& request) { return serve(request); }};
 };

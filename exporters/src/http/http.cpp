@@ -12,10 +12,14 @@
 #include <curl/curl.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <mutex>
 #include <new>
+#include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -39,6 +43,23 @@ struct FreeEasy {  // CURL and CURLM are both void
 };
 using List = std::unique_ptr<curl_slist, Free>;
 
+/// By the environment, where it says so.
+void set_connect_time(milliseconds& connect) {
+  const char* const given = std::getenv("TAKT_CONNECT_MS");
+  const std::string_view text = given == nullptr ? "" : given;
+  if (text.empty()) { return; }
+  constexpr std::int64_t kMost = 600'000;
+  std::int64_t ms = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ms);
+  if (error == std::errc() && end == text.data() + text.size() && ms >= 1 && ms <= kMost) {
+    connect = milliseconds(ms);
+  } else {
+    report_fault_once("environment.TAKT_CONNECT_MS", "TAKT_CONNECT_MS=" + std::string(text) +
+                                                         " is not a number of milliseconds from 1 to 600000; using " +
+                                                         std::to_string(connect.count()));
+  }
+}
+
 void append(List& list, const std::string& line) {
   if (curl_slist* longer = curl_slist_append(list.get(), line.c_str())) {
     (void)list.release();
@@ -51,7 +72,7 @@ void append(List& list, const std::string& line) {
 struct Http::Impl {
   explicit Impl(const HttpOptions& given) : options(given) {}
   ~Impl() {
-    if (!sockets.are_ours()) { leave(); }
+    if (!sockets.are_ours() || waits_for_resolver()) { leave(); }
     if (busy) { curl_multi_remove_handle(multi.get(), easy.get()); }
   }
 
@@ -61,6 +82,7 @@ struct Http::Impl {
   bool open_file();
   void prepare();
   bool has_ended(CURLcode& code);
+  bool waits_for_resolver() const;
   steady_clock::duration time_left();
   void end(CURLcode code, HttpReply& reply);
   static std::size_t write(char* bytes, std::size_t size, std::size_t count, void* self);
@@ -70,6 +92,7 @@ struct Http::Impl {
   static int close_socket(void* self, curl_socket_t socket);
   void leave() noexcept;
   void abandon();
+  void begin_anew();
 
   HttpOptions options;
   HttpSockets sockets;                 // outlive multi
@@ -117,8 +140,8 @@ int Http::Impl::close_socket(void* self, curl_socket_t socket) {
   return 0;
 }
 
-/// The program has closed a connection. To clean it up would be to say goodbye under a number that may be that of a
-/// file of its own.
+/// Handles that are not to be cleaned up: where the program has closed a connection, that would be to say goodbye under
+/// a number that may be that of a file of its own.
 void Http::Impl::leave() noexcept {
   try {
     // Kept where leak checkers find them.
@@ -136,9 +159,25 @@ void Http::Impl::leave() noexcept {
 
 void Http::Impl::abandon() {
   report_closed_file("a connection to " + options.url);
+  begin_anew();
+}
+
+void Http::Impl::begin_anew() {
   leave();
   multi.reset(curl_multi_init());
   easy.reset(curl_easy_init());
+}
+
+/// Whether to end the transfer would be to wait until the system's resolver gives up, which is what libcurl does that
+/// does not know CURLOPT_QUICK_EXIT.
+bool Http::Impl::waits_for_resolver() const {
+  constexpr unsigned kQuickExit = 0x075700;
+  if (!busy || (LIBCURL_VERSION_NUM >= kQuickExit && curl_version_info(CURLVERSION_NOW)->version_num >= kQuickExit)) {
+    return false;
+  }
+  curl_off_t looked_up_us = 0;
+  curl_easy_getinfo(easy.get(), CURLINFO_NAMELOOKUP_TIME_T, &looked_up_us);
+  return looked_up_us == 0;
 }
 
 void Http::Impl::set_up() {
@@ -149,6 +188,7 @@ void Http::Impl::set_up() {
                                                                           ": nobody checks that " + options.url +
                                                                           " is the server it says it is");
   }
+  set_connect_time(options.connect);
   multi.reset(curl_multi_init());
   easy.reset(curl_easy_init());
   if (multi == nullptr || easy == nullptr) { throw Error("libcurl could not be set up: out of memory"); }
@@ -197,7 +237,10 @@ void Http::Impl::secure(CURL* handle) const {
   curl_easy_setopt(handle, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
   curl_easy_setopt(handle, CURLOPT_SSL_VERIFYPEER, trust_all ? 0L : 1L);
   curl_easy_setopt(handle, CURLOPT_SSL_VERIFYHOST, trust_all ? 0L : 2L);
-  if (!options.ca_path.empty()) { curl_easy_setopt(handle, CURLOPT_CAINFO, options.ca_path.c_str()); }
+  if (!options.ca_path.empty()) {
+    curl_easy_setopt(handle, CURLOPT_CAINFO, options.ca_path.c_str());
+    curl_easy_setopt(handle, CURLOPT_CAPATH, nullptr);  // the system's, which would count as well
+  }
   if (!options.client_cert_path.empty()) {
     curl_easy_setopt(handle, CURLOPT_SSLCERT, options.client_cert_path.c_str());
     curl_easy_setopt(handle, CURLOPT_SSLKEY, options.client_cert_path.c_str());
@@ -350,6 +393,7 @@ bool Http::wait(Time until, HttpReply& reply) {
     impl.waited += steady_clock::now() - before;
   }
   impl.end(code, reply);
+  if (impl.waits_for_resolver()) { impl.begin_anew(); }
   if (impl.busy) { curl_multi_remove_handle(impl.multi.get(), impl.easy.get()); }
   impl.busy = false;
   impl.sockets.forget_closed();

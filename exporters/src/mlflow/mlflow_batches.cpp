@@ -45,9 +45,12 @@ std::string MlflowBatches::refused(const HttpReply& reply) {
   next_request();
   if (queue_.is_lone_nan() && mlflow_is_there(reply)) {
     queue_.found({true});
-  } else if (mlflow_is_too_long(reply) ? queue_.too_long() : queue_.refused()) {
-    lines_.report("mlflow.refused", "MLflow refuses a value, which is left out: " + lines_.told(reply) +
-                                        lines_.with_sync("; ", " does not send it either"));
+    return "";
+  }
+  const std::string what = mlflow_is_too_long(reply) ? queue_.too_long(names_) : queue_.refused(names_);
+  if (!what.empty()) {
+    lines_.report("mlflow.refused " + what, "MLflow refuses " + what + ", which is left out: " + lines_.told(reply) +
+                                                lines_.with_sync("; ", " does not send it either"));
     if (++refusals_ >= kMostRefusals) { return "it refuses every value: " + lines_.told(reply); }
   }
   return "";
@@ -69,9 +72,9 @@ void MlflowBatches::failed(const HttpReply& reply) {
   const char* const cure = mlflow_is_clash(reply)
                                ? ". A server without a database keeps no \"a\" beside \"a/b\": rename one of the two"
                                : "";
-  lines_.report("mlflow.failing", "MLflow fails over " + what +
-                                      ", which is not sent again from here: " + lines_.told(reply) + cure +
-                                      lines_.with_sync(". ", " sends it once MLflow does not"));
+  lines_.report("mlflow.failing " + what, "MLflow fails over " + what +
+                                              ", which is not sent again from here: " + lines_.told(reply) + cure +
+                                              lines_.with_sync(". ", " sends it once MLflow does not"));
 }
 
 bool MlflowBatches::is_settled() {

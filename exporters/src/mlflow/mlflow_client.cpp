@@ -203,6 +203,8 @@ bool MlflowClient::logged_in(Time until) {
 
 HttpRequest MlflowClient::request() {
   if (!start_.ready()) { return start_.request(); }
+  asks_owner_ = must_ask_owner();
+  if (asks_owner_) { return mlflow_get_run(run_id()); }
   if (!queue().empty()) { return batches_.request(run_id()); }
   return ending_.request(run_id(), start_.artifact_root());
 }
@@ -221,6 +223,7 @@ void MlflowClient::take_answer(const HttpReply& reply) {
 void MlflowClient::answered(const HttpReply& reply) {
   // The same again, with another token.
   if (reply.status == 401 && login_ != nullptr && login_->rejected()) { return; }
+  if (asks_owner_) { return owner_told(reply); }
   if (batches_.asks()) { return read_back(reply); }
   const bool taken = is_success(reply);
   if (taken && (uploading() || is_json_object(reply.body))) {
@@ -237,6 +240,34 @@ void MlflowClient::answered(const HttpReply& reply) {
     refused(reply);
     backoff_.reset();
   }
+}
+
+/// Before status, tags and files are told, and again after an outage.
+bool MlflowClient::must_ask_owner() const noexcept {
+  if (!start_.is_shared() || left_to_newer_) { return false; }
+  return !owner_known_ || (queue().empty() && !ending_.closed() && !owner_known_at_end_);
+}
+
+void MlflowClient::owner_told(const HttpReply& reply) {
+  if (!is_success(reply) || !is_json_object(reply.body)) {
+    if (is_success(reply) || mlflow_may_pass(reply.status)) { return try_again(reply); }
+    return stop_if(start_.refusal(reply));
+  }
+  backoff_.reset();
+  ++answers_;
+  if (login_ != nullptr) { login_->accepted(); }
+  owner_known_at_end_ = queue().empty() && ending_.finished();
+  owner_known_ = true;
+  asks_owner_ = false;
+  if (start_.is_of_newer(reply.body)) { leave_to_newer(); }
+}
+
+void MlflowClient::leave_to_newer() {
+  if (std::exchange(left_to_newer_, true)) { return; }
+  batches_.queue().keep_points_alone();
+  ending_.leave();
+  lines_.report("mlflow.newer", "a program that began later goes on with the run " + run_id() + " at " + http_.url() +
+                                    ": its status, tags and files stay, and only points are added from here");
 }
 
 /// The server's answer about what it has.
@@ -272,6 +303,8 @@ void MlflowClient::start_succeeded(const std::string& body) {
   stop_if(start_.stopped_by());
   if (!start_.ready()) { return; }
   backoff_.reset();
+  owner_known_ = true;
+  if (start_.was_of_newer()) { leave_to_newer(); }
   if (!start_.was_taken_over()) { return; }
   ending_.had_ended(start_.former_status(), start_.artifact_root());
   batches_.take_over();
@@ -284,10 +317,10 @@ void MlflowClient::refused(const HttpReply& reply) {
     stop_if(start_.stopped_by());
   } else if (mlflow_is_deleted(reply)) {
     stop_if(start_.deletion());
-  } else if (queue().empty() || mlflow_ends_it(reply.status)) {
-    stop_if(start_.refusal(reply));
-  } else {
+  } else if (!queue().empty() && (mlflow_refuses_values(reply) || (reply.status == 413 && !queue().is_lone()))) {
     stop_if(batches_.refused(reply));
+  } else {
+    stop_if(start_.refusal(reply));
   }
 }
 
@@ -296,7 +329,8 @@ void MlflowClient::try_again(const HttpReply& reply) {
   server_errors_ = reply.status == 500 ? server_errors_ + 1 : 0;
   if (reply.status != 429) { start_.answer_lost(); }
   const bool may_be_there = reply.status == 0 ? reply.may_have_arrived : reply.status != 429;
-  if (may_be_there && start_.ready()) { batches_.may_be_there(); }
+  if (reply.status == 0 || reply.status >= 500) { owner_known_ = false; }
+  if (may_be_there && start_.ready() && !asks_owner_) { batches_.may_be_there(); }
   if (gave_up(reply)) { return; }
   not_before_ = steady_clock::now() + backoff_.wait(reply);
   trouble_ = lines_.told(reply);
@@ -308,7 +342,7 @@ void MlflowClient::try_again(const HttpReply& reply) {
 
 /// Where the server fails over what it is sent, and would again, that is not sent from here any more.
 bool MlflowClient::gave_up(const HttpReply& reply) {
-  if (!start_.ready() || batches_.asks()) { return false; }
+  if (!start_.ready() || batches_.asks() || asks_owner_) { return false; }
   if (server_errors_ < (batches_.fails_at_once(reply) ? 1 : kMostServerErrors)) { return false; }
   backoff_.reset();
   server_errors_ = 0;

@@ -76,8 +76,10 @@ class MlflowClient : public RunTaker {
   }
   /// Everything so far was taken by the server, or is the totals of a run that has not ended.
   bool complete() const noexcept {
-    return !stopped() && owed() == 0 && queue().left_out() == 0 && ending_.missing() == 0;
+    return !stopped() && owed() == 0 && queue().left_out() == 0 && missing_files() == 0;
   }
+  /// Of the run, that the server never will have.
+  std::size_t missing_files() const noexcept { return ending_.missing(); }
   /// Answers that brought it on, of whatever kind.
   std::uint64_t answers() const noexcept { return answers_; }
   /// A request is under way, which has a time limit of its own.
@@ -112,6 +114,9 @@ class MlflowClient : public RunTaker {
   void try_again(const HttpReply& reply);
   bool gave_up(const HttpReply& reply);
   void stop_if(const std::string& why);
+  bool must_ask_owner() const noexcept;
+  void owner_told(const HttpReply& reply);
+  void leave_to_newer();
   void tell_renamed();
 
   MlflowOptions options_;
@@ -126,6 +131,11 @@ class MlflowClient : public RunTaker {
   MlflowEnding ending_;
   bool begun_ = false;
   bool stopped_ = false;
+  // Of a run that others may go on with, too: who is the newest of them.
+  bool owner_known_ = false;         // by an answer since the last outage
+  bool owner_known_at_end_ = false;  // by one after all points
+  bool asks_owner_ = false;          // the request that is under way
+  bool left_to_newer_ = false;
   std::string of_;             // the run that it is of
   bool first_schema_ = false;  // by a version that made other points
   std::string trouble_;

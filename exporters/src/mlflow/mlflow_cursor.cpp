@@ -116,6 +116,7 @@ void forget_end(MlflowCursor& cursor) {
     cursor.settled[static_cast<std::size_t>(source)] = MlflowSettled();
   }
   cursor.attached.clear();
+  cursor.missing.clear();
   cursor.killed_bytes = 0;
   cursor.killed_rows = 0;
 }
@@ -128,6 +129,8 @@ std::string mlflow_cursor_owner(const RunInfo& run) {
 std::string format_cursor(const MlflowCursor& cursor) {
   JsonText attached = JsonText::array();
   for (const std::string& each : cursor.attached) { attached.push_back(each); }
+  JsonText missing = JsonText::array();
+  for (const std::string& each : cursor.missing) { missing.push_back(each); }
   const JsonText document = {
       {"schema", cursor.first_schema ? kFirstSchema : kSchema},
       {"of", cursor.of},
@@ -154,6 +157,7 @@ std::string format_cursor(const MlflowCursor& cursor) {
       {"job_time_ms", cursor.job.time_ms},
       {"status", cursor.status},
       {"attached", attached},
+      {"missing", missing},
       {"left_out", cursor.left_out},
       {"killed_bytes", cursor.killed_bytes},
       {"killed_rows", cursor.killed_rows},
@@ -198,6 +202,7 @@ bool parse_cursor(const std::string& text, MlflowCursor& cursor) {
   std::map<std::string, std::string> attached;  // by number
   all.get("attached", attached);
   for (const auto& [number, name] : attached) { cursor.attached.insert(name); }
+  for (const auto& [number, name] : all.texts["/missing"]) { cursor.missing.insert(name); }  // earlier ones knew none
   all.get("left_out", cursor.left_out);
   return all.whole;
 }

@@ -72,7 +72,8 @@ struct MlflowCursor {
   std::array<MlflowSettled, MetricPoint::kSources> settled;  ///< points, by source
   MlflowJobPoints job;
   std::string status;              ///< that the server was told; empty: none
-  std::set<std::string> attached;  ///< files
+  std::set<std::string> attached;  ///< files, those that never will be among them
+  std::set<std::string> missing;   ///< the latter
   std::uint64_t left_out = 0;      ///< what the server refused
   std::uint64_t killed_bytes = 0;  ///< with status KILLED: of the journal that was taken for whole
   std::uint64_t killed_rows = 0;   ///< points of rows that do not depend on where it ended

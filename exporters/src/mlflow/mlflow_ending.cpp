@@ -28,15 +28,18 @@ constexpr std::int64_t kMostFileBytes = 100'000'000;
 void MlflowEnding::resume(const MlflowCursor& cursor) {
   told_status_ = cursor.status;
   attached_ = cursor.attached;
+  missing_ = cursor.missing;
 }
 
 void MlflowEnding::tell(MlflowCursor& cursor) const {
   cursor.status = told_status_;
   cursor.attached = attached_;
+  cursor.missing = missing_;
 }
 
 void MlflowEnding::finish(const Snapshot& snapshot, bool killed, bool attach_files) {
   finished_ = true;
+  if (left_) { return; }
   status_ = killed || snapshot.killed ? "KILLED" : snapshot.failed ? "FAILED" : "FINISHED";
   settle_status();
   const std::int64_t end_ms = (snapshot.run.start_unix_ns + snapshot.wall_ns) / kMillisecondNs;
@@ -51,6 +54,7 @@ void MlflowEnding::finish(const Snapshot& snapshot, bool killed, bool attach_fil
 }
 
 void MlflowEnding::had_ended(const std::string& status, const std::string& artifact_root) {
+  if (left_) { return; }
   if (status == "FINISHED" || status == "FAILED") { told_status_ = status; }
   settle_status();
   if (closed_) { give_up_without_root(artifact_root); }
@@ -72,6 +76,12 @@ void MlflowEnding::attached() {
   attachments_.pop_front();
 }
 
+/// The first in the list never will be sent.
+void MlflowEnding::miss() {
+  missing_.insert(attachments_.front().name);
+  attached();
+}
+
 /// It gets its name when it is whole.
 bool MlflowEnding::is_there(Time& not_before) {
   if (!closed_ || attachments_.empty() || attachments_.front().file.empty()) { return true; }
@@ -84,14 +94,13 @@ bool MlflowEnding::is_there(Time& not_before) {
   if (found && status.st_size <= kMostFileBytes) { return true; }
   const bool foreign = !found && (errno == ENOEXEC || errno == ELOOP || errno == ENXIO);
   if (found || foreign || now >= file_until_) {
-    ++missing_;
     lines_.report("mlflow.artifact", file +
                                          (found     ? " is larger than what MLflow servers take well"
                                           : foreign ? " is not a time line of Takt's"
                                                     : " was not written") +
                                          "; it is not attached" +
                                          lines_.with_sync(", and ", " does not attach it either"));
-    attached();
+    miss();
   } else {
     not_before = now + kFilePause;
   }
@@ -113,10 +122,15 @@ void MlflowEnding::accepted(const std::string& artifact_root) {
 }
 
 void MlflowEnding::refused(const HttpReply& reply) {
-  ++missing_;
+  if (!mlflow_refuses_values(reply)) {
+    ++owed_;
+    lines_.report("mlflow.artifact", "MLflow did not take " + attachments_.front().name + ": " + lines_.told(reply) +
+                                         lines_.with_sync("; ", " tries again"));
+    return attachments_.pop_front();
+  }
   lines_.report("mlflow.artifact", "MLflow did not take " + attachments_.front().name + ": " + lines_.told(reply) +
                                        lines_.with_sync("; ", " does not attach it either"));
-  attached();
+  miss();
 }
 
 void MlflowEnding::failed(const std::string& artifact_root) {

@@ -57,9 +57,14 @@ class MlflowEnding {
   /// The server fails over it; it is not sent again from here.
   void failed(const std::string& artifact_root);
   void stop() { attachments_.clear(); }
+  /// Status and files are another program's.
+  void leave() noexcept {
+    left_ = closed_ = true;
+    attachments_.clear();
+  }
 
-  /// Files that never can be sent.
-  std::uint64_t missing() const noexcept { return missing_; }
+  /// Files that never can be sent, from here or by an earlier process.
+  std::size_t missing() const noexcept { return missing_.size(); }
   /// Files, and the end of the run, over which the server failed.
   std::uint64_t owed() const noexcept { return owed_; }
 
@@ -67,6 +72,7 @@ class MlflowEnding {
   void settle_status();
   void attach(MlflowAttachment attachment);
   void attached();
+  void miss();
   void give_up_without_root(const std::string& artifact_root);
 
   const MlflowLines& lines_;
@@ -74,6 +80,7 @@ class MlflowEnding {
   bool finished_ = false;
   bool closed_ = false;
   bool traced_ = false;
+  bool left_ = false;
   std::string status_;       // that the server is to be told
   std::string told_status_;  // that it has been told
   std::string update_body_;
@@ -81,7 +88,7 @@ class MlflowEnding {
   std::deque<MlflowAttachment> attachments_;
   std::shared_ptr<const Descriptor> file_;  // of the first of them
   Time file_until_{};
-  std::uint64_t missing_ = 0;
+  std::set<std::string> missing_;  // of attached_
   std::uint64_t owed_ = 0;
 };
 

@@ -9,6 +9,7 @@
 #include "trackers/cursor_file.hpp"
 
 #include <string>
+#include <string_view>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -20,7 +21,9 @@ class MlflowLines {
   /// Neither is owned.
   MlflowLines(const Http& http, const CursorFile& cursor) noexcept : http_(http), cursor_(cursor) {}
 
-  void report(const char* cause, const std::string& line) const { report_fault(cause, http_.without_secrets(line)); }
+  void report(std::string_view cause, const std::string& line) const {
+    report_fault(cause, http_.without_secrets(line));
+  }
   /// What the server said, for people.
   std::string told(const HttpReply& reply) const { return mlflow_told(reply, http_); }
   /// The URL of the server, without credentials.

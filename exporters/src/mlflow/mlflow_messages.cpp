@@ -101,12 +101,23 @@ std::string mlflow_nonce() {
 }
 
 bool mlflow_may_pass(int status) {
-  return status == 0 || status == 408 || status == 429 || (status >= 500 && status != 501 && status != 505);
+  switch (status) {
+    case 0:
+    case 408:  // time out
+    case 409:  // conflict
+    case 423:  // locked
+    case 425:  // too early
+    case 429:  // too many requests
+    case 499:  // of nginx: the client has gone
+      return true;
+    default:
+      return status >= 500 && status != 501 && status != 505;
+  }
 }
 
-bool mlflow_ends_it(int status) {
-  return (status >= 300 && status < 400) || status == 401 || status == 403 || status == 404 || status == 405 ||
-         status == 501;
+bool mlflow_refuses_values(const HttpReply& reply) {
+  return (reply.status == 400 || reply.status == 413 || reply.status == 422) &&
+         !json_string(reply.body, "/error_code").empty();
 }
 
 bool mlflow_is_deleted(const HttpReply& reply) {
@@ -163,6 +174,8 @@ std::string mlflow_cure(const HttpReply& reply) {
     case 401:
       return ". Set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN, to what "
              "the server knows";
+    case 407:
+      return ". Give the proxy its user and password in https_proxy or http_proxy";
     case 403:
       return ". The user may not do this, or, if it speaks of a host, start the server with --allowed-hosts";
     case 404:

@@ -69,8 +69,8 @@ std::string mlflow_artifact_path(const std::string& artifact_uri);
 
 /// Not the request's fault: the same may be taken later.
 bool mlflow_may_pass(int status);
-/// No other request would fare better.
-bool mlflow_ends_it(int status);
+/// It is MLflow that answers, not somebody on the way, and what it does not take are the values in the request.
+bool mlflow_refuses_values(const HttpReply& reply);
 /// What the request is for, a run or the experiment of a new one, is in the server's bin.
 bool mlflow_is_deleted(const HttpReply& reply);
 /// What the server said, in a line, without what is secret to `http`.

@@ -68,7 +68,19 @@ void MlflowQueue::tell(MlflowCursor& cursor) const {
   cursor.left_out = left_out_;
 }
 
+void MlflowQueue::keep_points_alone() {
+  points_alone_ = true;
+  params_.clear();
+  tags_.clear();
+  if (kind_ == Kind::points) { return; }
+  todo_.clear();
+  items_.clear();
+  pairs_.clear();
+  body_.clear();
+}
+
 void MlflowQueue::add_params(const std::map<std::string, std::string>& params) {
+  if (points_alone_) { return; }
   for (const auto& [name, value] : params) {
     const auto [place, is_new] = known_params_.emplace(name, value);
     if (is_new) {
@@ -88,6 +100,7 @@ void MlflowQueue::note_name(TrackerNames& names, const std::string& name) {
 }
 
 void MlflowQueue::add_tags(const std::map<std::string, std::string>& tags) {
+  if (points_alone_) { return; }
   for (const auto& [name, value] : tags) {
     const auto [place, is_new] = known_tags_.emplace(name, value);
     if (!is_new && place->second == value) { continue; }
@@ -268,26 +281,29 @@ void MlflowQueue::part(std::size_t middle) {
   body_.clear();
 }
 
-bool MlflowQueue::refused() {
+std::string MlflowQueue::refused(const MetricPoints& names) {
   const auto [begin, end] = todo_.back();
-  if (end - begin == 1) {
-    ++left_out_;
-    settle(begin, end);
-    return true;
+  if (end - begin != 1) {
+    part(begin + (end - begin) / 2);
+    return "";
   }
-  part(begin + (end - begin) / 2);
-  return false;
+  const std::string what = kind_ == Kind::points   ? "a value of \"" + names.key(sent_[begin].key)
+                           : kind_ == Kind::params ? "the parameter \"" + pairs_[begin].first
+                                                   : "the tag \"" + pairs_[begin].first;
+  ++left_out_;
+  settle(begin, end);
+  return what + '"';
 }
 
-bool MlflowQueue::too_long() {
+std::string MlflowQueue::too_long(const MetricPoints& names) {
   const std::size_t least = kind_ == Kind::params ? kShortParam : kShortTag;
-  if (kind_ == Kind::points || longest() == least) { return refused(); }
+  if (kind_ == Kind::points || longest() == least) { return refused(names); }
   longest() = least;
   for (const auto& [begin, end] : todo_) {
     for (std::size_t at = begin; at < end; ++at) { items_[at] = item_of(pairs_[at]); }
   }
   body_.clear();
-  return false;
+  return "";
 }
 
 bool MlflowQueue::halve() {

@@ -45,6 +45,8 @@ class MlflowQueue {
   /// The figures over so many ranks, unless the server has all those of as many. Where it has those of fewer, or a part
   /// of others, these are later ones. Returns whether they hold.
   bool add_job(std::uint64_t ranks, std::vector<MetricPoint> points, const MetricPoints& names);
+  /// From now on parameters and tags, those that wait among them, are left to others.
+  void keep_points_alone();
   /// From now on none goes because there are too many: whoever adds them sees to that.
   void keep_all() noexcept { most_ = std::numeric_limits<std::size_t>::max(); }
 
@@ -58,13 +60,13 @@ class MlflowQueue {
   std::vector<MetricPoint> sending() const;
   /// For those of sending() that the server has already: they are not sent again. Returns whether any of it is left.
   bool found(const std::vector<bool>& there);
-  /// For what is in it: tried again in halves, until what the server does not like is alone and left out. Returns
-  /// whether something was left out. Servers also refuse what they have already, if it is more than 100 points of
-  /// several keys: halves of that they take.
-  bool refused();
+  /// For what is in it: tried again in halves, until what the server does not like is alone and left out. Returns what
+  /// was left out, for people; empty: nothing was. Servers also refuse what they have already, if it is more than 100
+  /// points of several keys: halves of that they take.
+  std::string refused(const MetricPoints& names);
   /// The same where a value is too long, which says that the server is one of those that take less: what waits is cut
   /// to that.
-  bool too_long();
+  std::string too_long(const MetricPoints& names);
   /// For what is in it, over which the server fails: tried again in halves, too. Returns false where it is alone.
   bool halve();
   /// For what is in it, which is alone: not sent again from here, nor are other points of the metric, and not settled,
@@ -76,6 +78,8 @@ class MlflowQueue {
   void give_up_rest();
   /// Something of the request under way was sent in halves, as the server fails over it.
   bool halved() const noexcept { return halved_ && !todo_.empty(); }
+  /// What is in it is one value. REQUIRES: body() was called since the last answer.
+  bool is_lone() const noexcept { return todo_.back().second - todo_.back().first == 1; }
   /// What is in it is one value that is no number.
   bool is_lone_nan() const;
   /// There is nobody to take anything: all of it is lost.
@@ -113,6 +117,7 @@ class MlflowQueue {
   void drop_failing();
   void settle(std::size_t begin, std::size_t end);
 
+  bool points_alone_ = false;
   std::size_t most_;
   std::size_t longest_param_;  // value, in code points
   std::size_t longest_tag_;

@@ -3,14 +3,21 @@
 #include "mlflow/mlflow_start.hpp"
 
 #include "base/format.hpp"
+#include "base/json.hpp"
 #include "base/json_text.hpp"
 #include "mlflow/mantik_login.hpp"
 #include "mlflow/mlflow_messages.hpp"
 
 #include <cerrno>
+#include <cstdlib>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
+namespace {
+
+constexpr const char* kOwnerTag = "takt.owner";
+
+}  // namespace
 
 MlflowStart::MlflowStart(const MlflowOptions& options, const MlflowLines& lines)
     : lines_(lines),
@@ -45,6 +52,9 @@ void MlflowStart::tell(MlflowCursor& cursor) const {
 
 void MlflowStart::begin(const Snapshot& snapshot) {
   const bool child = snapshot.run.rank != 0 && !options_.run_id.empty();
+  is_joining_ = !options_.run_id.empty() && !child;
+  start_unix_ns_ = snapshot.run.start_unix_ns;
+  mark_ = std::to_string(start_unix_ns_) + " " + mlflow_cursor_owner(snapshot.run);
   choose_parent(snapshot);
   if (!run_id_.empty()) {
     stage_ = Stage::resume_run;
@@ -109,6 +119,8 @@ HttpRequest MlflowStart::request() {
       return mlflow_get_run(options_.run_id);
     case Stage::resume_run:
       return mlflow_get_run(run_id_);
+    case Stage::claim_run:
+      return mlflow_post("runs/set-tag", JsonText{{"run_id", run_id_}, {"key", kOwnerTag}, {"value", mark_}}.text());
     case Stage::reopen_run:
       return mlflow_post("runs/update", with_member("run_id", run_id_, R"({"status":"RUNNING"})"));
     default:
@@ -136,7 +148,11 @@ void MlflowStart::succeeded(const std::string& body) {
       return adopt(body, "/run");
     case Stage::join_run:
       adopt(body, "/run");
-      if (ready()) { stage_ = Stage::reopen_run; }
+      of_newer_ = is_of_newer(body);
+      if (ready() && !of_newer_) { stage_ = Stage::claim_run; }
+      return;
+    case Stage::claim_run:
+      stage_ = Stage::reopen_run;
       return;
     case Stage::resume_run:
       return found_former_run(body);
@@ -181,8 +197,19 @@ void MlflowStart::found_former_run(const std::string& body) {
     return;
   }
   adopt(body, "/run");
+  of_newer_ = is_joining_ && is_of_newer(body);
   taken_over_ = ready();
   former_status_ = json_string(body, "/run/info/status");
+}
+
+bool MlflowStart::is_of_newer(const std::string& body) const {
+  const Json tags = Json::parse(body).at("/run/data/tags");
+  for (std::size_t at = 0; tags.is_array() && at < tags.size(); ++at) {
+    const Json tag = tags.element(at);
+    if (tag.member("key").text() != kOwnerTag) { continue; }
+    return std::strtoll(tag.member("value").text().c_str(), nullptr, 10) > start_unix_ns_;
+  }
+  return false;
 }
 
 /// MLflow's own client sends nothing to either; here the name may be the code's, which wins over variables.

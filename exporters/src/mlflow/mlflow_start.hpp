@@ -55,6 +55,14 @@ class MlflowStart {
   /// Then: how it had ended there; empty: it had not.
   const std::string& former_status() const noexcept { return former_status_; }
 
+  /// Others may go on with the same run: its id was given.
+  bool is_shared() const noexcept { return is_joining_; }
+  /// Whether a program that began later than this one continued the run before the server told `body`, its answer to
+  /// mlflow_get_run(). The newest is in the run's tag takt.owner.
+  bool is_of_newer(const std::string& body) const;
+  /// The same at the time at which the run was found.
+  bool was_of_newer() const noexcept { return of_newer_; }
+
   /// Why a request was refused, and what to do.
   std::string refusal(const HttpReply& reply) const;
   /// That the run was deleted, and what to do.
@@ -68,6 +76,7 @@ class MlflowStart {
     find_run,
     create_run,
     join_run,
+    claim_run,
     reopen_run,
     resume_run,
     ready
@@ -108,6 +117,10 @@ class MlflowStart {
   std::string artifact_root_;
   bool taken_over_ = false;
   std::string former_status_;
+  bool is_joining_ = false;
+  std::string mark_;  // of this process of the run
+  std::int64_t start_unix_ns_ = 0;
+  bool of_newer_ = false;
   int rounds_ = 0;  // between find_experiment and create_experiment
   std::string stopped_by_;
 };

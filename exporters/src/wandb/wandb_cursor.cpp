@@ -46,6 +46,7 @@ class CursorMembers {
     behind.get_known("events", to.events);
     behind.get("step", to.step);
     behind.get("runtime_s", to.runtime_s);
+    behind.get_known("newer", to.newer);
     whole_ = whole_ && behind.whole();
   }
 
@@ -66,6 +67,7 @@ std::string format_wandb_cursor(const WandbCursor& cursor) {
   const JsonText document = {
       {"schema", kSchema},
       {"log", cursor.log},
+      {"id", cursor.id},
       {"bytes", cursor.bytes},
       {"records", cursor.records},
       {"rows", cursor.rows},
@@ -88,7 +90,8 @@ std::string format_wandb_cursor(const WandbCursor& cursor) {
         {"lines", cursor.behind.lines},
         {"events", cursor.behind.events},
         {"step", cursor.behind.step},
-        {"runtime_s", cursor.behind.runtime_s}}},
+        {"runtime_s", cursor.behind.runtime_s},
+        {"newer", cursor.behind.newer}}},
       {"complete", cursor.complete},
       {"resume", static_cast<int>(cursor.resume)},
   };
@@ -108,6 +111,7 @@ bool parse_wandb_cursor(const std::string& text, WandbCursor& cursor) {
   document.get("first_row", cursor.first_row);
   document.get("first_metric", cursor.first_metric);
   document.get("points", cursor.points);
+  document.get_known("id", cursor.id);
   document.get_known("events", cursor.events);
   document.get_known("sent_events", cursor.sent_events);
   document.get_known("first_sample", cursor.first_sample);

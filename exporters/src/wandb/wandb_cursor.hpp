@@ -21,6 +21,7 @@ inline constexpr Tracker kWandb{"wandb", "W&B", "takt sync --to wandb", "wandb.j
 /// journal; without credentials.
 struct WandbCursor {
   std::string log;           ///< the file, absolute; empty: none was begun
+  std::string id;            ///< that the program has given, where none was begun; empty: none
   std::uint64_t bytes = 0;   ///< of it that are whole records
   std::int64_t records = 0;  ///< in these
   std::int64_t rows = 0;     ///< likewise

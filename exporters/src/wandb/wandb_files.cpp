@@ -107,7 +107,7 @@ WandbFiles::Outcome WandbFiles::answered(const HttpReply& reply) {
     tries_ = 0;
     return Outcome::taken;
   }
-  if (wandb_may_pass(WandbKind::file, reply.status) && ++tries_ < kMostTries) { return Outcome::again; }
+  if (wandb_may_pass(WandbKind::file, reply) && ++tries_ < kMostTries) { return Outcome::again; }
   if (reply.status == 403 && ++asked_again_ == 1) {  // the right to write there has run out
     names_.clear();
     for (auto at = targets_.rbegin(); at != targets_.rend(); ++at) { names_.push_back(at->name); }

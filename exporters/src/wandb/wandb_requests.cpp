@@ -84,6 +84,13 @@ HttpOptions wandb_http_options(const WandbOptions& options, std::chrono::millise
   return http;
 }
 
+WandbPlace wandb_place_of(const std::string& run) {
+  const std::size_t id = run.rfind('/');
+  const std::size_t project = id == std::string::npos || id == 0 ? std::string::npos : run.rfind('/', id - 1);
+  if (project == std::string::npos) { return {"", "", run}; }
+  return {run.substr(0, project), run.substr(project + 1, id - project - 1), run.substr(id + 1)};
+}
+
 HttpRequest wandb_upsert(const WandbIdentity& identity, bool whole, const std::string& config,
                          const WandbOptions& options) {
   const auto first = [&](const std::string& text) { return whole ? or_null(text) : JsonText(); };
@@ -181,11 +188,11 @@ std::string wandb_errors(const std::string& body) {
 
 bool wandb_wants_stop(const std::string& body) { return Json::parse(body).member("stopped").boolean(); }
 
-bool wandb_may_pass(WandbKind kind, int status) {
-  if (status >= 200 && status < 400) { return false; }
-  switch (status) {
+bool wandb_may_pass(WandbKind kind, const HttpReply& reply) {
+  if (reply.status >= 200 && reply.status < 400) { return false; }
+  switch (reply.status) {
     case 409:  // of an upsert: another one is under way
-      return kind == WandbKind::upsert;
+      return kind == WandbKind::upsert && !wandb_is_deleted(reply);
     case 400:
     case 401:
     case 403:
@@ -198,6 +205,10 @@ bool wandb_may_pass(WandbKind kind, int status) {
     default:
       return true;
   }
+}
+
+bool wandb_is_deleted(const HttpReply& reply) {
+  return reply.status == 409 && reply.body.find("previously created and deleted") != std::string::npos;
 }
 
 std::string wandb_told(const HttpReply& reply, const Http& http) {
@@ -214,6 +225,7 @@ std::string wandb_cure(const HttpReply& reply) {
     case 404:
       return ". Check WANDB_BASE_URL, WANDB_ENTITY and WANDB_PROJECT";
     case 409:
+      if (wandb_is_deleted(reply)) { return ". An id is not given twice; leave WANDB_RUN_ID unset, or choose another"; }
       return ". Somebody else writes to this run, or it was deleted; leave WANDB_RUN_ID unset";
     default:
       break;

@@ -28,6 +28,9 @@ struct WandbPlace {
   std::string run;
 };
 
+/// Of "entity/project/id", where the entity may have a slash in it.
+WandbPlace wandb_place_of(const std::string& run);
+
 /// Makes the run of that id, or changes it.
 /// \param whole false: of an existing one, only the config is told.
 HttpRequest wandb_upsert(const WandbIdentity& identity, bool whole, const std::string& config,
@@ -71,7 +74,9 @@ bool wandb_wants_stop(const std::string& body);
 
 enum class WandbKind { resume, upsert, stream, create_files, file };
 /// Not the request's fault: the same may be taken later.
-bool wandb_may_pass(WandbKind kind, int status);
+bool wandb_may_pass(WandbKind kind, const HttpReply& reply);
+/// The run was deleted, and W&B gives its id to no other one.
+bool wandb_is_deleted(const HttpReply& reply);
 /// What the server said, in a line, without what is secret to `http`.
 std::string wandb_told(const HttpReply& reply, const Http& http);
 /// What to do about it, as the end of a line; may be empty.

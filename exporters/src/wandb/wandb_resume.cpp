@@ -64,11 +64,10 @@ WandbItems config_in(const Json& bucket) {
   return config;
 }
 
-WandbBehind behind_of(const Json& bucket, const WandbItems& summary) {
+WandbBehind behind_of(const Json& bucket, const WandbItems& summary, const WandbItems& history) {
   WandbBehind behind;
   behind.lines = bucket.member("historyLineCount").count();
   behind.events = bucket.member("eventsLineCount").count();
-  const WandbItems history = last_line(bucket, "historyTail");
   const std::string in_history = member(history, "_step");
   const std::string last = in_history.empty() ? member(summary, "_step") : in_history;
   behind.step = std::strtoll(last.c_str(), nullptr, 10) + (behind.lines != 0 ? 1 : 0);
@@ -111,12 +110,20 @@ bool wandb_resume_told(const std::string& body, WandbThere& there) {
   there.summary = wandb_members(bucket.member("summaryMetrics").text());
   there.config = config_in(bucket);
   there.notes = bucket.member("notes").text();
-  there.behind = behind_of(bucket, there.summary);
+  there.last = last_line(bucket, "historyTail");
+  there.behind = behind_of(bucket, there.summary, there.last);
   const Json tags = bucket.member("tags");
   for (std::size_t at = 0; tags.is_array() && at < tags.size(); ++at) {
     if (tags.element(at).is_text()) { there.tags.push_back(tags.element(at).text()); }
   }
   return true;
+}
+
+bool wandb_is_same_line(const WandbItems& one, const WandbItems& other) {
+  return one.size() == other.size() && std::all_of(one.begin(), one.end(), [&](const WandbItem& each) {
+           const std::string there = member(other, each.key);
+           return there == each.json || (number(there) == number(each.json) && number(there) != 0);
+         });
 }
 
 std::string wandb_resume_refusal(WandbResume resume, bool is_there, const std::string& id) {

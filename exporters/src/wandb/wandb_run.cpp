@@ -48,6 +48,15 @@ MetricPoints points_for(bool every_step) {
   return points;
 }
 
+/// As time goes, so that what was logged in a step and what was measured of it meet in a row; totals last.
+void sort_by_time(std::vector<MetricPoint>& points) {
+  std::stable_sort(points.begin(), points.end(), [](const MetricPoint& a, const MetricPoint& b) {
+    const bool is_total[] = {a.source == MetricPoint::Source::total, b.source == MetricPoint::Source::total};
+    if (is_total[0] || is_total[1]) { return is_total[1] && !is_total[0]; }
+    return a.timestamp_ms < b.timestamp_ms;
+  });
+}
+
 /// The log is as if its run had not ended.
 void go_before_end(WandbCursor& cursor, const WandbOldLog& log) {
   cursor.ended = cursor.complete = false;
@@ -78,13 +87,15 @@ bool WandbRun::begin(const Snapshot& snapshot) {
   if (error.empty() && !log_.create(files_, name)) { error = wandb_fault("make", file, errno); }
   if (!error.empty()) {
     stop(error);
+    keep_id();
     return false;
   }
   stopped_ = false;
   cursor_.log = file;
+  cursor_.id.clear();
   cursor_.start_unix_ns = identity.start_unix_ns;
   cursor_.every_step = options_.every_step;
-  cursor_.resume = options_.run_id.empty() ? WandbResume::unset : options_.resume;
+  cursor_.resume = resume_wish();
   rows_ = WandbRows(identity.start_unix_ns);
   write_head(snapshot, identity);
   if (options_.mode == WandbMode::online && options_.api_key.empty() && !options_.silent) {
@@ -94,6 +105,19 @@ bool WandbRun::begin(const Snapshot& snapshot) {
                           shell_word(folder_));
   }
   return true;
+}
+
+/// What it has to do with a run of its id.
+WandbResume WandbRun::resume_wish() const { return options_.run_id.empty() ? WandbResume::unset : options_.resume; }
+
+/// For takt sync, which writes the log that cannot be begun now.
+void WandbRun::keep_id() {
+  if (options_.run_id.empty() || !cursor_file_.is_kept()) { return; }
+  cursor_.id = options_.run_id;
+  cursor_.resume = resume_wish();
+  if (!cursor_file_.save(format_wandb_cursor(cursor_))) {
+    report_fault("wandb.cursor", "takt sync would not know the id of the run: " + cursor_file_.problem());
+  }
 }
 
 /// What the log begins with.
@@ -224,7 +248,7 @@ bool WandbRun::take(const Snapshot& snapshot) {
     }
   }
   output_.copy(files_->folder("files"), kMostOutput);
-  // The first one waits for something to tell: rows may be held back until their step has ended.
+  // The first one waits for something to tell.
   const bool is_first = summary_due_ns_ == 0 && wall_ns_ < kSummaryNs && !summary_.has_changed();
   if (finished_ || (wall_ns_ >= summary_due_ns_ && !is_first)) { add_summary(wall_ns_); }
   flush();
@@ -249,7 +273,8 @@ void WandbRun::add_rows(const Snapshot& snapshot) {
       made.begin(), made.end(), [](const MetricPoint& each) { return each.source != MetricPoint::Source::sample; });
   append_system(only_new({system, made.end()}));
   made.erase(system, made.end());
-  std::vector<MetricPoint> points = only_new(held_.take(made, snapshot));
+  sort_by_time(made);
+  std::vector<MetricPoint> points = only_new(std::move(made));
   if (snapshot.finished && snapshot.job != nullptr) { add_job(snapshot, points); }
   append(points);
 }
@@ -305,7 +330,7 @@ bool WandbRun::is_new(const MetricPoint& point) {
     return !resumed_.gap;
   }
   if (point.index < resumed_.points[source] || (resumed_.gap && !of_end)) { return false; }
-  cursor_.points[source] = point.index + 1;
+  cursor_.points[source] = std::max(cursor_.points[source], point.index + 1);
   return true;
 }
 

@@ -14,7 +14,6 @@
 #include "wandb/wandb_cursor.hpp"
 #include "wandb/wandb_environment.hpp"
 #include "wandb/wandb_epochs.hpp"
-#include "wandb/wandb_held_points.hpp"
 #include "wandb/wandb_log.hpp"
 #include "wandb/wandb_old_log.hpp"
 #include "wandb/wandb_output.hpp"
@@ -80,6 +79,8 @@ class WandbRun : public RunTaker {
 
  private:
   bool begin(const Snapshot& snapshot);
+  WandbResume resume_wish() const;
+  void keep_id();
   void write_head(const Snapshot& snapshot, const WandbIdentity& identity);
   void add_rows(const Snapshot& snapshot);
   void add_job(const Snapshot& snapshot, std::vector<MetricPoint>& points);
@@ -109,7 +110,6 @@ class WandbRun : public RunTaker {
   WandbConfig config_;
   MetricPoints points_;
   WandbEpochs epochs_;
-  WandbHeldPoints held_;
   WandbRows rows_;
   int renamed_lines_ = 0;
   WandbSummary summary_;

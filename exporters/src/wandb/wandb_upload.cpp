@@ -53,6 +53,11 @@ struct WandbUpload::Impl {
 
   bool deliver(Time until, bool all);
   bool prepare(bool all);
+  bool must_ask() const;
+  WandbIdentity identity() const;
+  void settle_there();
+  void end_by_answer();
+  void go_behind_newer(std::uint64_t first);
   bool prepare_run(bool is_due);
   bool write_down();
   void read();
@@ -72,7 +77,8 @@ struct WandbUpload::Impl {
   void report(const char* cause, const std::string& line) const { report_fault(cause, http.without_secrets(line)); }
   bool ask(WandbKind what, HttpRequest with);
   std::string command() const {
-    return wandb_upload_command(folder, before.run_folder, options.resume, before.begun || told_lines);
+    const std::string run_folder = needs_other_id ? "" : before.run_folder;
+    return wandb_upload_command(folder, run_folder, options.resume, before.begun || told_lines || needs_other_id);
   }
 
   WandbOptions options;
@@ -110,6 +116,7 @@ struct WandbUpload::Impl {
   bool hurried = false;
   bool ended = false;
   bool stopped = false;
+  bool needs_other_id = false;
   bool told_stop = false;
   bool knows_there = false;   // what the server has of the run
   bool written_down = false;  // behind what it is
@@ -148,8 +155,10 @@ bool WandbUpload::Impl::prepare(bool all) {
   if (pending) { return true; }
   read();
   if (stopped || !replay.begun()) { return false; }
-  if (place.run.empty() && !knows_there && (options.resume != WandbResume::unset || before.behind.resumed)) {
-    return ask(WandbKind::resume, wandb_resume_status(replay.identity(), options));
+  if (must_ask()) { return ask(WandbKind::resume, wandb_resume_status(identity(), options)); }
+  if (before.complete) {
+    end_by_answer();
+    return false;
   }
   const bool end = replay.exit_code().has_value();
   const Time now = steady_clock::now();
@@ -157,12 +166,16 @@ bool WandbUpload::Impl::prepare(bool all) {
   if (prepare_run(is_due)) { return true; }
   if (!write_down()) { return false; }
   const bool has_lines = !stream.lines.empty() || !stream.events.empty();
-  const bool news = has_lines || told_summary != replay.summary_version();
+  const bool news = has_lines || (!behind.newer && told_summary != replay.summary_version());
   if (is_due && news) {
-    stream.summary = told_summary == replay.summary_version() ? "" : replay.summary();
+    stream.summary = behind.newer || told_summary == replay.summary_version() ? "" : replay.summary();
     asked_version = replay.summary_version();
     told_lines = told_lines || has_lines;
     return ask(WandbKind::stream, wandb_stream(place, stream, behind));
+  }
+  if (behind.newer) {
+    ended = end;
+    return false;
   }
   if (end) { return prepare_end(); }
   if (now < last_sent + times.heartbeat) { return false; }
@@ -171,23 +184,41 @@ bool WandbUpload::Impl::prepare(bool all) {
   return ask(WandbKind::stream, wandb_stream(place, stream, behind));
 }
 
+/// Whether it is not known what the server has of the run: of one that it is to go on with, and after an outage.
+bool WandbUpload::Impl::must_ask() const {
+  if (knows_there) { return false; }
+  return !place.run.empty() || before.begun || options.resume != WandbResume::unset || before.behind.resumed;
+}
+
+/// Of the run where it is.
+WandbIdentity WandbUpload::Impl::identity() const {
+  WandbIdentity identity = replay.identity();
+  if (!place.run.empty()) {
+    identity.entity = place.entity;
+    identity.project = place.project;
+  }
+  return identity;
+}
+
 /// Whether the server is to be told of the run, or of its config, now.
 bool WandbUpload::Impl::prepare_run(bool is_due) {
+  if (behind.newer) {
+    if (place.run.empty()) { place = wandb_place_of(before.run); }
+    run = place.entity + "/" + place.project + "/" + place.run;
+    return false;
+  }
   const bool whole = place.run.empty();
   if (!whole && (!is_due || told_config == replay.config_version())) { return false; }
   asked_version = replay.config_version();
-  WandbIdentity identity = replay.identity();
-  if (!whole) {
-    identity.entity = place.entity;
-    identity.project = place.project;
-  } else if (behind.resumed) {
+  WandbIdentity told = identity();
+  if (whole && behind.resumed) {
     // What nobody has said again stays as it is there.
-    identity.storage_id = there.storage_id;
-    if (options.name.empty()) { identity.name.clear(); }
-    if (identity.tags.empty()) { identity.tags = there.tags; }
-    if (identity.notes.empty()) { identity.notes = there.notes; }
+    told.storage_id = there.storage_id;
+    if (options.name.empty()) { told.name.clear(); }
+    if (told.tags.empty()) { told.tags = there.tags; }
+    if (told.notes.empty()) { told.notes = there.notes; }
   }
-  return ask(WandbKind::upsert, wandb_upsert(identity, whole, replay.config(wandb_producer()), options));
+  return ask(WandbKind::upsert, wandb_upsert(told, whole, replay.config(wandb_producer()), options));
 }
 
 /// Behind what the run is, for whoever goes on with the log.
@@ -197,7 +228,9 @@ bool WandbUpload::Impl::write_down() {
 }
 
 void WandbUpload::Impl::read() {
-  if (!tail.read(stream, before.lines, before.events)) { return stop(tail.problem()); }
+  const std::uint64_t known_lines = std::max(before.lines, lines);
+  const std::uint64_t known_events = std::max(before.events, events);
+  if (!tail.read(stream, known_lines, known_events)) { return stop(tail.problem()); }
   lines = std::max(lines, stream.offset);
   events = std::max(events, stream.events_offset);
 }
@@ -266,17 +299,70 @@ void WandbUpload::Impl::succeeded() {
 
 void WandbUpload::Impl::resume_told(const HttpReply& reply) {
   if (!is_good(reply) || !wandb_resume_told(reply.body, there)) { return not_understood(reply); }
-  const bool ours = before.begun;
+  const bool ours = before.begun || !run.empty();
+  if (before.complete) {
+    knows_there = true;
+    return succeeded();
+  }
   const std::string why = ours ? "" : wandb_resume_refusal(options.resume, there.begun, replay.identity().id);
   if (!why.empty()) { return stop(why); }
   knows_there = true;
   if (there.begun && !ours) { behind = there.behind; }
   behind.resumed = behind.resumed || (there.begun && !ours);
-  if (behind.resumed) {
+  if (behind.resumed && run.empty()) {
     tail.start(there, behind);
     stream = WandbStream();
   }
   succeeded();
+  if (ours) { settle_there(); }
+}
+
+/// Of a log that was sent whole: the server has said what it has of it.
+void WandbUpload::Impl::end_by_answer() {
+  run = before.run;
+  const std::uint64_t wanted = behind.lines + before.lines;
+  if (there.begun && there.behind.lines >= wanted) {
+    ended = true;
+  } else if (there.begun) {
+    stop(detail::format("of the {} rows of {} that it has taken it tells of {}", wanted, run, there.behind.lines));
+  } else {
+    needs_other_id = true;
+    stop("the run " + run + ", which it was sent, is not there any more");
+  }
+}
+
+/// What the server has behind the lines that are known to be there: lines of this log, of whose arrival nobody has
+/// heard, or others.
+void WandbUpload::Impl::settle_there() {
+  read();
+  if (stopped) { return; }
+  const std::uint64_t first = stream.lines.empty() ? lines : stream.offset;
+  if (there.behind.lines <= behind.lines + first) { return; }
+  const std::uint64_t more = there.behind.lines - behind.lines - first;
+  const bool are_ours =
+      more <= stream.lines.size() && wandb_is_same_line(there.last, wandb_members(stream.lines[more - 1]));
+  if (!are_ours) { return go_behind_newer(first); }
+  stream.lines.erase(stream.lines.begin(), stream.lines.begin() + static_cast<std::ptrdiff_t>(more));
+  stream.offset = lines = first + more;
+}
+
+/// \param first of the log's lines that is not there.
+void WandbUpload::Impl::go_behind_newer(std::uint64_t first) {
+  const std::uint64_t first_event = stream.events.empty() ? events : stream.events_offset;
+  behind.newer = behind.resumed = true;
+  behind.lines = there.behind.lines - first;
+  behind.step = there.behind.step - static_cast<std::int64_t>(first);
+  if (there.behind.events > behind.events + first_event) { behind.events = there.behind.events - first_event; }
+  written_down = false;
+  lines = first;
+  events = first_event;
+  stream = WandbStream();
+  tail.start(there, behind);
+  report("wandb.newer",
+         detail::format("somebody else has written to the run {} of W&B at {} since {} did: those rows, and "
+                        "the run's summary, config, files and state, stay as they are, and what lacks of "
+                        "this log goes behind them",
+                        replay.identity().id.empty() ? before.run : replay.identity().id, http.url(), folder));
 }
 
 void WandbUpload::Impl::upserted(const HttpReply& reply) {
@@ -285,6 +371,7 @@ void WandbUpload::Impl::upserted(const HttpReply& reply) {
     // As the official client: what the server has of a run is never overwritten.
     if (!before.begun && run.empty() && known != 0) { behind.lines = known; }
     run = place.entity + "/" + place.project + "/" + place.run;
+    knows_there = true;
     told_config = asked_version;
     return succeeded();
   }
@@ -295,14 +382,13 @@ void WandbUpload::Impl::upserted(const HttpReply& reply) {
 void WandbUpload::Impl::not_understood(const HttpReply& reply) {
   const std::string errors = is_good(reply) ? wandb_errors(reply.body) : "";
   if (!errors.empty()) { return stop(errors); }
-  if (is_good(reply) || wandb_may_pass(kind, reply.status)) { return try_again(reply); }
+  if (is_good(reply) || wandb_may_pass(kind, reply)) { return try_again(reply); }
+  needs_other_id = wandb_is_deleted(reply);
   stop(wandb_told(reply, http) + wandb_cure(reply));
 }
 
 void WandbUpload::Impl::streamed(const HttpReply& reply) {
-  if (!is_good(reply) && !wandb_may_pass(kind, reply.status)) {
-    return stop(wandb_told(reply, http) + wandb_cure(reply));
-  }
+  if (!is_good(reply) && !wandb_may_pass(kind, reply)) { return stop(wandb_told(reply, http) + wandb_cure(reply)); }
   if (!is_good(reply) || !Json::parse(reply.body).is_object()) { return try_again(reply); }
   lines += stream.lines.size();
   events += stream.events.size();
@@ -323,7 +409,7 @@ void WandbUpload::Impl::files_created(const HttpReply& reply) {
     files.placed(std::move(targets));
     return succeeded();
   }
-  const bool refused = is_good(reply) ? !wandb_errors(reply.body).empty() : !wandb_may_pass(kind, reply.status);
+  const bool refused = is_good(reply) ? !wandb_errors(reply.body).empty() : !wandb_may_pass(kind, reply);
   if (!refused) { return try_again(reply); }
   files.give_up();
   report("wandb.file", "W&B takes no files: " + wandb_told(reply, http) + wandb_cure(reply));
@@ -345,6 +431,11 @@ void WandbUpload::Impl::file_sent(const HttpReply& reply) {
 void WandbUpload::Impl::try_again(const HttpReply& reply) {
   backoff.failed();
   not_before = steady_clock::now() + backoff.wait(reply);
+  const bool is_outage = reply.status == 0 || reply.status >= 500;
+  if (kind == WandbKind::stream && is_outage) {
+    knows_there = pending = false;
+    due = Time();
+  }
   const bool file = kind == WandbKind::file;
   const std::string told = file ? detail::format("HTTP {} {}", reply.status, reply.error) : wandb_told(reply, http);
   report("wandb.away",

@@ -27,15 +27,19 @@ struct WandbTimes {
 /// What was sent of a log before.
 struct WandbSent {
   bool begun = false;        ///< the server has the run from this log: `behind` holds
+  bool complete = false;     ///< and was told everything: it is asked whether it still has that, and sent nothing
   std::uint64_t lines = 0;   ///< of the log, that the server has
   std::uint64_t events = 0;  ///< of metrics of the system, likewise
   WandbBehind behind;
+  std::string run;         ///< "entity/project/id", where it has begun
   std::string run_folder;  ///< where `takt sync` goes on with it; empty: there is none
 };
 
 /// Sends a log of W&B to its server while it grows, as the official client does: line n of the log is line n behind
-/// those that the server had before the log, so that a line that is sent again from here overwrites itself. Memory is
-/// that of one request. One thread at a time.
+/// those that the server had before the log, so that a line that is sent again from here overwrites itself. Before it
+/// goes on, and after each outage, it asks what the server has: lines that are not the log's stay, the rest of the log
+/// stands behind them, and what a run has but once is left to whoever wrote them. Memory is that of one request. One
+/// thread at a time.
 class WandbUpload {
  public:
   using Time = std::chrono::steady_clock::time_point;

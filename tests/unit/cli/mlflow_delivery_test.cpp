@@ -26,6 +26,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstdint>
+#include <future>
 #include <memory>
 #include <set>
 #include <string>
@@ -121,7 +122,7 @@ FakeRun sent_live(const std::vector<Snapshot>& run, bool every_step) {
 
 MlflowDelivered deliver(const std::string& folder, const MlflowOptions& options,
                         milliseconds patience = milliseconds(60'000)) {
-  return MlflowDelivery(folder, options, patience, quick()).run();
+  return MlflowDelivery(folder, options, std::make_shared<takt::cli::Patience>(patience), quick()).run();
 }
 
 }  // namespace
@@ -250,6 +251,26 @@ TEST_CASE("whatever request a delivery stops at, the next one goes on: one run, 
   CHECK(were_there > 0);
 }
 
+TEST_CASE("patience is that of a call: once it is lost, a silent server holds up no further delivery", "[timed]") {
+  const Scratch scratch;
+  const Scratch other;
+  std::promise<void> end;
+  const std::shared_future<void> ended = end.get_future().share();
+  FakeMlflow server([&](std::size_t) {
+    ended.wait();
+    return Mood::away;
+  });
+  const auto patience = std::make_shared<takt::cli::Patience>(milliseconds(0));
+  takt::detail::SenderTimes times = quick();
+  times.total = milliseconds(300);
+  const std::string first = folder_with(scratch, a_run(18, 2));
+  CHECK(MlflowDelivery(first, options_for(server), patience, times).run().outcome == Outcome::some);
+  times.total = milliseconds(600'000);
+  const std::string second = folder_with(other, a_run(19, 2));
+  CHECK(MlflowDelivery(second, options_for(server), patience, times).run().outcome == Outcome::some);
+  end.set_value();
+}
+
 TEST_CASE("a delivery without patience waits for the request that is under way", "[timed]") {
   const Scratch scratch;
   const std::string folder = folder_with(scratch, a_run(18, 5));
@@ -258,7 +279,8 @@ TEST_CASE("a delivery without patience waits for the request that is under way",
     while (number == 0 && !looked) { std::this_thread::yield(); }
     return Mood::good;
   });
-  MlflowDelivery delivery(folder, options_for(server), milliseconds(0), takt::detail::SenderTimes());
+  const auto none = std::make_shared<takt::cli::Patience>(milliseconds(0));
+  MlflowDelivery delivery(folder, options_for(server), none, takt::detail::SenderTimes());
   CHECK(delivery.run([&](auto...) { looked = true; }).outcome == Outcome::all);
 }
 
@@ -303,6 +325,57 @@ TEST_CASE("what the program's own exporter has sent is not sent again", "[timed]
   CHECK(server.runs().size() == 1);
   CHECK(server.run().points == live.points);
   CHECK(server.run().sent_twice == 0);
+}
+
+TEST_CASE("of two programs with one run id the newest owns status, tags and files, and the other adds its points",
+          "[timed]") {
+  const support::CaughtFaults faults;
+  const auto run = a_run(7, 60, false);  // killed
+  const bool is_told_live = GENERATE(false, true);
+  const Scratch scratch;
+  const std::string folder = folder_with(scratch, run);
+  FakeMlflow server;
+  MlflowOptions shared = options_for(server);
+  shared.run_id = "shared";
+  {
+    takt::MlflowExporter older(shared);
+    for (std::size_t at = 0; at < 30; ++at) {
+      Snapshot snapshot = run[at];
+      snapshot.run.directory = folder;
+      older.export_snapshot(snapshot);
+    }
+    older.flush(milliseconds(60'000));
+    const std::size_t points_before = server.run().points.size();
+    auto newer = a_run(11, 20);
+    for (Snapshot& each : newer) {
+      each.run.start_unix_ns += 5'000'000'000;
+      each.tags = {{"model", "large"}};
+    }
+    takt::MlflowExporter exporter(shared);
+    for (const Snapshot& each : newer) { exporter.export_snapshot(each); }
+    REQUIRE(exporter.shutdown(milliseconds(20'000)));
+    REQUIRE(server.run().points.size() > points_before);
+    if (is_told_live) {
+      Snapshot last = run[30];
+      last.run.directory = folder;
+      last.finished = last.failed = true;
+      older.export_snapshot(last);
+    }
+    older.shutdown(milliseconds(20'000));
+  }
+  const FakeRun before = server.run();
+  REQUIRE(before.status == "FINISHED");
+  REQUIRE(before.tags.at("model") == "large");
+  const MlflowDelivered delivered = deliver(folder, options_for(server));
+  CHECK(delivered.outcome == Outcome::all);
+  CHECK(delivered.points > 0);
+  const FakeRun now = server.run();
+  CHECK(server.runs().size() == 1);
+  CHECK(now.status == "FINISHED");
+  CHECK(now.tags == before.tags);
+  CHECK(now.files == before.files);
+  CHECK(now.points.size() == before.points.size() + delivered.points);
+  CHECK(mentions(faults.text(), {"began later", "shared"}));
 }
 
 TEST_CASE("a journal without an end, of a process that is gone, ends as killed, with the totals so far", "[timed]") {
@@ -568,6 +641,7 @@ TEST_CASE("what a server refuses for good is left out, and not counted as delive
   CHECK(first.outcome == Outcome::all);
   CHECK(first.left_out == 1);
   CHECK(first.points == live.points.size() - 1);
+  CHECK(deliver(folder, options_for(server)).left_out == 1);
   const MlflowDelivered again = deliver(folder, options_for(server));
   CHECK(again.outcome == Outcome::all);
   CHECK(again.points == 0);

@@ -46,7 +46,8 @@ MlflowDelivered mlflow_job_sync(const RankFolders& folders, const FakeMlflow& se
   times.connect = times.total = milliseconds(20'000);
   times.first_wait = milliseconds(1);
   times.longest_wait = milliseconds(4);
-  return MlflowDelivery(folders.folder(0), mlflow_job_options_for(server), patience, times).run();
+  const auto of_call = std::make_shared<takt::cli::Patience>(patience);
+  return MlflowDelivery(folders.folder(0), mlflow_job_options_for(server), of_call, times).run();
 }
 
 /// The values of a metric, as they came.

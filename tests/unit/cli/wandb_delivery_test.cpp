@@ -93,7 +93,7 @@ struct Rig {
     takt::detail::WandbTimes times;
     times.tries.first_wait = milliseconds(1);
     times.tries.longest_wait = milliseconds(4);
-    return WandbDelivery(folder, options, milliseconds(60'000), times).run();
+    return WandbDelivery(folder, options, std::make_shared<takt::cli::Patience>(milliseconds(60'000)), times).run();
   }
   /// Of the only run that W&B's folder has.
   std::string log_file() const {
@@ -227,6 +227,34 @@ TEST_CASE("W&B delivery: wherever a program was killed, its log is gone on with,
   }
 }
 
+TEST_CASE("W&B delivery: a run whose log could not be begun keeps the id that its program gave it") {
+  Rig rig(test_seed(), 3);
+  rig.journal();
+  const std::string room = rig.options.directory;
+  write_text(rig.scratch.path("file"), "");
+  rig.options.directory = rig.scratch.path("file/below");
+  rig.options.run_id = "mine";
+  rig.options.resume = takt::WandbResume::allow;
+  {
+    const support::CaughtFaults faults;
+    takt::WandbExporter exporter(rig.options);
+    for (const Snapshot& each : rig.all) { exporter.export_snapshot(each); }
+    CHECK_FALSE(exporter.shutdown(milliseconds(20'000)));
+    CHECK(mentions(faults.text(), {"WANDB_DIR"}));
+  }
+  rig.options.run_id.clear();  // as of takt sync
+  rig.options.resume = takt::WandbResume::unset;
+  {
+    const support::CaughtFaults faults;
+    CHECK(rig.deliver().outcome == Outcome::some);
+  }
+  rig.options.directory = room;
+  const WandbDelivered delivered = rig.deliver();
+  CHECK(delivered.resume == takt::WandbResume::allow);
+  CHECK(contains(rig.log_file(), "/run-mine.wandb"));
+  CHECK(Log(rig.log_file()).exits.size() == 1);
+}
+
 TEST_CASE("W&B delivery: of a killed program, steps whose device values never came are in the log, too") {
   Rig rig(1, 60, false, true);
   rig.journal();
@@ -262,7 +290,8 @@ TEST_CASE("W&B delivery: whatever request it stops at, the next one goes on, and
     rig.use(server);
     const bool stops = last < 8;  // it takes 8
     const milliseconds patience(stops ? 30 : 60'000);
-    auto first = std::make_unique<WandbDelivery>(rig.folder, rig.options, patience, takt::detail::WandbTimes());
+    auto first = std::make_unique<WandbDelivery>(
+        rig.folder, rig.options, std::make_shared<takt::cli::Patience>(patience), takt::detail::WandbTimes());
     const Outcome outcome = first->run().outcome;
     INFO("stops at request " << last);
     CHECK((outcome == Outcome::some) == stops);
@@ -274,8 +303,39 @@ TEST_CASE("W&B delivery: whatever request it stops at, the next one goes on, and
     CHECK(exists(rig.log_file() + ".synced"));
     const std::size_t requests = server.http.requests().size();
     CHECK(rig.deliver().outcome == Outcome::all);
-    CHECK(server.http.requests().size() == requests);
+    CHECK(server.http.requests().size() == requests + 1);  // whether it is there
+    CHECK(server.kinds().back() == "resume");
   }
+}
+
+TEST_CASE("W&B delivery: all is delivered where the server that is named says so, and not by the note of it",
+          "[timed]") {
+  const support::CaughtFaults faults;
+  Rig rig(test_seed(), 4);
+  rig.journal();
+  FakeWandb server;
+  rig.use(server);
+  REQUIRE(rig.deliver().outcome == Outcome::all);
+  const std::size_t requests = server.http.requests().size();
+  const WandbDelivered again = rig.deliver();
+  CHECK((again.outcome == Outcome::all && again.asked));
+  CHECK(server.http.requests().size() == requests + 1);
+
+  FakeWandb other;
+  rig.use(other);
+  CHECK(rig.deliver().outcome == Outcome::all);
+  CHECK(other.history() == server.history());
+
+  other.taken.clear();
+  const WandbDelivered lost = rig.deliver();
+  CHECK(lost.outcome == Outcome::some);
+  CHECK(contains(lost.why, "does not say that it has"));
+
+  rig.use(server);
+  REQUIRE(rig.deliver().outcome == Outcome::all);
+  rig.options.api_key.clear();
+  const WandbDelivered unasked = rig.deliver();
+  CHECK((unasked.outcome == Outcome::all && !unasked.asked));
 }
 
 TEST_CASE("W&B delivery: without patience it waits for the request that is under way", "[timed]") {
@@ -286,7 +346,8 @@ TEST_CASE("W&B delivery: without patience it waits for the request that is under
     while (!looked) { std::this_thread::yield(); }
   });
   rig.use(server);
-  WandbDelivery delivery(rig.folder, rig.options, milliseconds(0), takt::detail::WandbTimes());
+  const auto none = std::make_shared<takt::cli::Patience>(milliseconds(0));
+  WandbDelivery delivery(rig.folder, rig.options, none, takt::detail::WandbTimes());
   CHECK(delivery.run([&](auto...) { looked = true; }).outcome == Outcome::all);
 }
 
@@ -335,7 +396,7 @@ TEST_CASE("W&B delivery: of a run that goes on with another one, the rest comes 
     for (std::size_t at = 0; at < 20; ++at) { exporter.export_snapshot(rig.all[at]); }
     exporter.flush(milliseconds(60'000));
   }
-  CHECK(server.count() > 10);
+  CHECK(server.history().size() > 10);
   const WandbDelivered delivered = rig.deliver();
   CHECK(delivered.outcome == Outcome::all);
   const std::vector<std::string> history = server.history();

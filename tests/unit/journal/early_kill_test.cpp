@@ -77,7 +77,8 @@ TEST_CASE("killed right after add(): takt sync makes the run that the program's 
   FakeMlflow server;
   takt::MlflowOptions options;
   options.tracking_uri = server.url();
-  const takt::cli::MlflowDelivered delivered = takt::cli::MlflowDelivery(folder, options, milliseconds(60'000)).run();
+  const takt::cli::MlflowDelivered delivered =
+      takt::cli::MlflowDelivery(folder, options, std::make_shared<takt::cli::Patience>(milliseconds(60'000))).run();
   CHECK(delivered.outcome == takt::cli::Outcome::all);
   CHECK(server.requests("experiments/get-by-name?experiment_name=set%20in%20code") == 1);
   REQUIRE(server.runs().size() == 1);
@@ -104,7 +105,8 @@ TEST_CASE("killed right after add(): takt sync goes on with the log that the pro
 
   given.project.clear();
   given.every_step = false;
-  const takt::cli::WandbDelivered delivered = takt::cli::WandbDelivery(folder, given, milliseconds(60'000)).run();
+  const takt::cli::WandbDelivered delivered =
+      takt::cli::WandbDelivery(folder, given, std::make_shared<takt::cli::Patience>(milliseconds(60'000))).run();
   CHECK(delivered.outcome == takt::cli::Outcome::written);
   REQUIRE(takt::detail::parse_wandb_cursor(read_text(takt::detail::kWandb.cursor_file(folder)), cursor));
   CHECK(cursor.ended);

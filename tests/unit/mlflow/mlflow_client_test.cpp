@@ -75,6 +75,13 @@ FakeAnswer failing(int status, const std::string& message = "no") {
   return answer;
 }
 
+/// As of a proxy.
+FakeAnswer page(int status) {
+  FakeAnswer answer = failing(status);
+  answer.body = "<html>Not here</html>";
+  return answer;
+}
+
 FakeAnswer usual(const FakeRequest& request) {
   FakeAnswer answer;
   if (is(request, "runs/create")) { answer.body = kRun; }
@@ -186,7 +193,7 @@ TEST_CASE("MLflow client: parameters, tags and points go in requests of their ow
 }
 
 TEST_CASE("MLflow client: what may pass is tried again, with the same bytes", "[timed]") {
-  const int status = GENERATE(0, 408, 429, 500, 502, 503, 504);
+  const int status = GENERATE(0, 408, 409, 423, 425, 429, 499, 500, 502, 503, 504);
   int bad = 2;
   FakeHttp server([&](const FakeRequest& request) {
     if (!is(request, "log-batch") || bad-- <= 0) { return usual(request); }
@@ -311,7 +318,86 @@ TEST_CASE("MLflow client: a point that is refused is found and left out, the oth
   CHECK(taken == 999);
   CHECK(client.queue().left_out() == 1);
   CHECK(of(server, "log-batch").size() < 30);
-  CHECK(contains(faults.text(), "bad value"));
+  CHECK(mentions(faults.text(), {"a value of \"loss\"", "bad value"}));
+}
+
+TEST_CASE("MLflow client: what is not MLflow's word on a value settles none, and the run is stopped", "[timed]") {
+  const FakeAnswer answer = GENERATE(failing(402), failing(407), failing(451), failing(505), page(400), page(422));
+  FakeHttp server([&](const FakeRequest& request) { return is(request, "log-batch") ? answer : usual(request); });
+  const support::CaughtFaults faults;
+  MlflowClient client(options_for(server), mlflow_client_quick());
+  client.take(mlflow_client_with_metrics(80));
+  CHECK_FALSE(mlflow_client_deliver(client));
+  CHECK(client.stopped());
+  CHECK(of(server, "log-batch").size() == 1);
+  CHECK(client.queue().settled() == 0);  // the next one sends it
+  CHECK(client.queue().left_out() == 0);
+  CHECK(contains(faults.text(), "HTTP " + std::to_string(answer.status)));
+}
+
+TEST_CASE("MLflow client: what is too large for somebody on the way goes in parts, and no value is left out",
+          "[timed]") {
+  const std::size_t most = GENERATE(std::size_t{2000}, std::size_t{10});
+  FakeHttp server([&](const FakeRequest& request) {
+    return is(request, "log-batch") && request.body.size() > most ? page(413) : usual(request);
+  });
+  MlflowClient client(options_for(server), mlflow_client_quick());
+  client.take(mlflow_client_with_metrics(80));
+  CHECK(mlflow_client_deliver(client) == (most == 2000));
+  CHECK(client.stopped() == (most == 10));
+  CHECK(client.queue().left_out() == 0);
+  CHECK(client.queue().settled() == (most == 10 ? 0 : 80));
+}
+
+TEST_CASE("MLflow client: a file that somebody on the way refuses is left to the next one", "[timed]") {
+  const bool by_mlflow = GENERATE(true, false);
+  FakeHttp server([&](const FakeRequest& request) {
+    return request.method != "PUT" ? usual(request) : by_mlflow ? failing(400) : page(403);
+  });
+  const support::CaughtFaults faults;
+  MlflowOptions options = options_for(server);
+  options.artifacts = true;
+  MlflowClient client(options, mlflow_client_quick());
+  client.take(sample_snapshot());
+  REQUIRE(mlflow_client_deliver(client));
+  CHECK_FALSE(client.complete());
+  CHECK(client.owed() == (by_mlflow ? 0 : 2));  // summary.json and table.txt
+  CHECK(contains(faults.text(), "MLflow did not take summary.json"));
+}
+
+TEST_CASE("MLflow client: each parameter and tag that is refused is named", "[timed]") {
+  FakeHttp server([&](const FakeRequest& request) {
+    const bool bad = contains(request.body, "\"bad ");
+    return bad && is(request, "log-batch") ? failing(400, "no") : usual(request);
+  });
+  const support::CaughtFaults faults;
+  Snapshot snapshot = mlflow_client_with_metrics(1);
+  snapshot.params = {{"bad one", "1"}, {"batch", "2"}, {"bad two", "3"}};
+  snapshot.tags = {{"bad tag", "1"}};
+  MlflowClient client(options_for(server), mlflow_client_quick());
+  client.take(snapshot);
+  REQUIRE(mlflow_client_deliver(client));
+  CHECK(client.queue().left_out() == 3);
+  for (const char* const what : {"the parameter \"bad one\"", "the parameter \"bad two\"", "the tag \"bad tag\""}) {
+    CHECK(contains(faults.text(), what));
+  }
+}
+
+TEST_CASE("MLflow client: the time for a connection is that of TAKT_CONNECT_MS", "[timed]") {
+  const support::CaughtFaults faults;
+  const FullBacklog full;
+  MlflowOptions options;
+  options.tracking_uri = full.url();
+  {
+    const support::ScopedEnvironment variables = {{"TAKT_CONNECT_MS", "soon"}};
+    MlflowClient client(options, mlflow_client_quick());
+    CHECK(mentions(faults.text(), {"TAKT_CONNECT_MS=soon", "from 1 to 600000; using 20000"}));
+  }
+  const support::ScopedEnvironment variables = {{"TAKT_CONNECT_MS", "200"}};
+  MlflowClient client(options, mlflow_client_quick());
+  client.take(mlflow_client_with_metrics(1));
+  CHECK_FALSE(mlflow_client_deliver(client, 2000));
+  CHECK(contains(faults.text(), "no connection within 200 ms"));
 }
 
 TEST_CASE("MLflow client: fifty points refused in a row are the last, forty-nine are not", "[timed]") {

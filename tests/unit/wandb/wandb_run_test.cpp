@@ -132,6 +132,19 @@ TEST_CASE("W&B run: the log begins with header and run, and ends with summary, f
   CHECK(exists(rig.folder() + "/files/takt/table.txt"));
 }
 
+TEST_CASE("W&B run: what was logged, for whatever step, is in the log at the end of the period") {
+  WandbRunRig rig;
+  WandbExporter exporter(rig.options);
+  add_series(rig.snapshot, add_path(rig.snapshot, "Batch"), 0);
+  std::size_t logged = 0;
+  for (const std::int64_t step : {3, 1000, 2, 4}) {
+    rig.metric(0.5, step);
+    rig.snapshot.metrics.back().sequence = logged++;
+    rig.show(exporter);
+    CHECK(rig.records(kHistory).size() == logged);
+  }
+}
+
 TEST_CASE("W&B run: what was logged in a step and the time of the step stand in one row, with the epoch it was in") {
   WandbRunRig rig;
   rig.options.every_step = true;
@@ -155,16 +168,21 @@ TEST_CASE("W&B run: what was logged in a step and the time of the step stand in 
   rig.snapshot.finished = true;
   rig.show(exporter);
   const std::vector<WandbMessage> history = rig.records(kHistory);
-  REQUIRE(history.size() == 7);  // and the totals
-  for (std::size_t step = 0; step < 6; ++step) {
-    const auto items = history[step].items();
+  REQUIRE(history.size() == 10);  // and the totals
+  for (std::size_t step = 0, at = 0; step < 6; ++step) {
+    auto items = history[at++].items();
     INFO("step " << step);
-    CHECK(items.at("takt/step") == std::to_string(step));
     CHECK(items.count("loss") == 1);
+    if (step % 2 == 1) {
+      CHECK(items.at("takt/step") == std::to_string(step));
+      CHECK(items.count("time/Epoch/Batch/step_s") == 0);
+      items = history[at++].items();
+    }
+    CHECK(items.at("takt/step") == std::to_string(step));
     CHECK(items.at("time/Epoch/Batch/step_s") == "0.9");
     CHECK(items.at("takt/epoch") == (step < 3 ? "0" : "1"));
   }
-  CHECK(history[6].items().count("total/wall_s") == 1);
+  CHECK(history[9].items().count("total/wall_s") == 1);
 }
 
 TEST_CASE("W&B run: the log says what code it is of and what ran, and nothing of it where that is not wished") {

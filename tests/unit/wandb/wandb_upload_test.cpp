@@ -13,6 +13,7 @@
 #include "support/catch.hpp"
 #include "support/caught_faults.hpp"
 #include "support/fake_wandb.hpp"
+#include "support/mentions.hpp"
 #include "support/patience.hpp"
 #include "support/scratch.hpp"
 
@@ -284,6 +285,84 @@ TEST_CASE("W&B upload: who goes on with a log puts its lines behind what was the
   CHECK(contains(rig.server.of_kind("stream").at(1).body, R"(\"best\":NaN)") == resumed);
 }
 
+TEST_CASE("W&B upload: lines that another program has written behind the log's stay, and so does what a run has once",
+          "[timed]") {
+  const support::CaughtFaults faults;
+  WandbUploadRig rig;
+  for (int step = 0; step < 7; ++step) { rig.row(step); }
+  rig.end(1);
+  rig.server.has_run = true;
+  rig.server.before = {"{}", "{}", "{}"};  // of this log
+  for (int line = 0; line < 5; ++line) { rig.server.plant(R"({"loss":1,"_step":)" + std::to_string(3 + line) + "}"); }
+  rig.before.begun = true;
+  rig.before.lines = 3;
+  rig.before.run = "some/one/p r/id";
+  CHECK(rig.deliver());
+  CHECK(rig.upload().complete());
+  const std::vector<std::string> history = rig.server.history();
+  REQUIRE(history.size() == 12);
+  for (std::size_t at = 3; at < 8; ++at) { CHECK(Json::parse(history[at])["loss"] == 1); }
+  for (std::size_t at = 8; at < 12; ++at) { CHECK(Json::parse(history[at])["_step"] == at); }
+  CHECK(rig.server.kinds() == std::vector<std::string>{"resume", "stream"});
+  const Json body = Json::parse(rig.server.of_kind("stream")[0].body);
+  CHECK_FALSE(body["files"].contains("wandb-summary.json"));
+  CHECK_FALSE(body.contains("exitcode"));
+  REQUIRE(rig.noted.size() == 1);
+  CHECK((rig.noted[0].newer && rig.noted[0].lines == 5));
+  CHECK(contains(faults.text(), "somebody else has written"));
+
+  // And the next one has nothing to do.
+  rig.before.lines = rig.upload().lines();
+  rig.before.behind = rig.noted[0];
+  rig.sender.reset();
+  CHECK(rig.deliver());
+  CHECK(rig.server.kinds() == std::vector<std::string>{"resume", "stream", "resume"});
+}
+
+TEST_CASE("W&B upload: lines of the log that arrived before anybody noted it are not sent again", "[timed]") {
+  WandbUploadRig rig;
+  for (int step = 0; step < 5; ++step) { rig.row(step); }
+  CHECK(rig.deliver());
+  rig.before.begun = true;
+  rig.before.lines = GENERATE(0U, 2U, 4U);
+  rig.sender.reset();
+  rig.row(5);
+  rig.end();
+  CHECK(rig.deliver());
+  CHECK(rig.server.history().size() == 6);
+  const Json body = Json::parse(rig.server.of_kind("stream")[1].body);
+  CHECK(body["files"]["wandb-history.jsonl"]["offset"] == 5);
+  CHECK(rig.server.of_kind("stream").back().body.find("exitcode") != std::string::npos);
+}
+
+TEST_CASE("W&B upload: after an outage the server is asked again, and nobody's lines are overwritten", "[timed]") {
+  const bool by_others = GENERATE(false, true);
+  WandbUploadRig* now = nullptr;
+  bool met = false;
+  WandbUploadRig rig([&](const std::string& kind, const FakeRequest& request, FakeAnswer& answer) {
+    if (kind != "stream" || !contains(request.body, R"("offset":1,)") || std::exchange(met, true)) { return; }
+    if (by_others) {
+      now->server.plant(R"({"theirs":1,"_step":1})");
+      answer.status = 503;
+    } else {
+      now->server.take_lines(request);  // but its answer is lost
+      answer.cut = true;
+    }
+  });
+  now = &rig;
+  rig.row(0);
+  rig.deliver();
+  rig.row(1);
+  rig.end();
+  CHECK(rig.deliver());
+  const std::vector<std::string> history = rig.server.history();
+  CHECK(met);
+  REQUIRE(history.size() == (by_others ? 3 : 2));
+  CHECK(contains(history[1], "theirs") == by_others);
+  CHECK(Json::parse(history.back())["text"] == "x");
+  CHECK(rig.upload().complete());
+}
+
 TEST_CASE("W&B upload: no line is sent before it is written down behind what", "[timed]") {
   WandbUploadRig rig;
   rig.may_note = false;
@@ -372,13 +451,31 @@ TEST_CASE("W&B upload: what may pass is tried again, and what will not ends it",
   CHECK(rig.deliver() == passes);
   CHECK(rig.upload().stopped() == !passes);
   CHECK(rig.upload().complete() == passes);
-  CHECK(rig.server.history().size() == (passes || kind == "stream" ? 1 : 0));
+  CHECK(rig.server.history().size() == (passes ? 1 : 0));
   CHECK(contains(faults.text(), std::to_string(status)));
   CHECK(contains(faults.text(), "this uploads it") == !passes);
   CHECK_FALSE(contains(faults.text(), kKey));
   const std::size_t requests = rig.server.http.requests().size();
   rig.deliver();
   CHECK(rig.server.http.requests().size() == requests);
+}
+
+TEST_CASE("W&B upload: an id of a run that was deleted is given to none again, and only another one helps", "[timed]") {
+  const bool begun = GENERATE(false, true);
+  const support::CaughtFaults faults;
+  WandbUploadRig rig([](const std::string& kind, const FakeRequest&, FakeAnswer& answer) {
+    if (kind != "upsert") { return; }
+    answer.status = 409;
+    answer.body = R"({"errors":[{"message":"run e/p/id was previously created and deleted; try a new run name"}]})";
+  });
+  rig.before.begun = begun;
+  rig.before.run_folder = rig.scratch.path("run");
+  rig.row(0);
+  rig.end();
+  CHECK_FALSE(rig.deliver());
+  CHECK(rig.upload().stopped());
+  CHECK(rig.server.http.requests().size() == (begun ? 2 : 1));
+  CHECK(mentions(faults.text(), {"previously created and deleted", "wandb sync --id <another id> "}));
 }
 
 TEST_CASE("W&B upload: a server that repeats what it was sent does not make the key be told", "[timed]") {
