@@ -93,7 +93,8 @@ FolderTurn::Reading FolderTurn::read_journal(const Show& show, Snapshot& snapsho
   bool taken = true;
   while (taken && reader.read_part(snapshot)) { taken = give(Part::rows); }
   const Ending ending = ending_of(*files_, reader, snapshot);
-  const bool gone = taken && (ending == Ending::died || (ending == Ending::silent && is_given_up(*files_)));
+  const bool given_up = ending == Ending::silent && is_given_up(*files_, lease_.folder_now_ns());
+  const bool gone = taken && (ending == Ending::died || given_up);
   if (!gone) { return {taken, has_ended(ending)}; }
   if (reader.finish(snapshot)) { taken = give(Part::rows); }
   // These it could have ended with, had it lived; if it does, they come again, and in another order.

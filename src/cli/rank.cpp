@@ -127,7 +127,9 @@ void look_at_files(const detail::ReadableFolder& files, Rank& rank) {
 
 std::uint64_t journal_bytes(const detail::ReadableFolder& files) { return bytes_of(segments_of(files)); }
 
-bool is_given_up(const detail::ReadableFolder& files) { return now_ns() - last_sign(segments_of(files)) > kGivenUpNs; }
+bool is_given_up(const detail::ReadableFolder& files, std::optional<std::int64_t> now_unix_ns) {
+  return now_unix_ns.value_or(now_ns()) - last_sign(segments_of(files)) > kGivenUpNs;
+}
 
 bool can_be_rank(int number) noexcept { return number >= 0 && number < kMostRanks; }
 

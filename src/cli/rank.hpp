@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -85,7 +86,8 @@ bool can_be_rank(int number) noexcept;
 bool has_ended(Ending ending) noexcept;
 
 /// Of one that is silent: nothing was heard from it for so long that it is taken for dead.
-bool is_given_up(const detail::ReadableFolder& files);
+/// \param now_unix_ns by the clock that gives these files their times, where that is known.
+bool is_given_up(const detail::ReadableFolder& files, std::optional<std::int64_t> now_unix_ns = {});
 
 /// Fills in what the files of its journal say of themselves.
 void look_at_files(const detail::ReadableFolder& files, Rank& rank);

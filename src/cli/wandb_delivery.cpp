@@ -5,6 +5,7 @@
 #include <takt/error.hpp>
 
 #include "base/file.hpp"
+#include "cli/rank.hpp"
 #include "wandb/wandb_cursor.hpp"
 
 #include <chrono>
@@ -46,18 +47,22 @@ WandbDelivered WandbDelivery::run(const Watcher& watch) {
 }
 
 void WandbDelivery::deliver(FolderTurn& turn, const Watcher& watch, WandbDelivered& delivered) {
-  const detail::WandbCursor cursor = read_wandb_cursor(turn);
+  detail::WandbCursor cursor = read_wandb_cursor(turn);
+  // Before it is read: what is written meanwhile is for the next delivery to see.
+  const std::uint64_t bytes = journal_bytes(*turn.files());
+  const bool lives = cursor.ended && cursor.killed_bytes != 0 && cursor.killed_bytes != bytes;
+  if (lives) { detail::forget_end(cursor); }
   turn.set_told_ranks(cursor.job_ranks);
-  const bool has_log = turn.is_begun() && (!cursor.log.empty() || cursor.id.empty());
-  if (!has_log && !cursor.id.empty()) {
+  has_log_ = turn.is_begun() && (!cursor.log.empty() || cursor.id.empty());
+  if (!has_log_ && !cursor.id.empty()) {
     options_.run_id = cursor.id;
     options_.resume = cursor.resume;
   }
   detail::WandbRun run(options_);
   run.keep_cursor(turn.files());
-  const bool more = cursor.ended && has_more(cursor, turn, delivered);
-  if (has_log) { run.resume(cursor, turn.run(), more); }
-  const bool whole = (cursor.ended && !more) || write(run, turn, delivered);
+  const bool more = lives || (cursor.ended && has_more(cursor, turn, delivered));
+  if (has_log_) { run.resume(cursor, turn.run(), more); }
+  const bool whole = (cursor.ended && !more) || write(run, turn, bytes, delivered);
   if (delivered.remark.empty()) { delivered.remark = turn.job_remark(); }
   delivered.folder = run.folder();
   delivered.run = run.cursor().run;
@@ -98,10 +103,18 @@ bool WandbDelivery::has_more(const detail::WandbCursor& cursor, FolderTurn& turn
   return delivered.remark.empty();
 }
 
-bool WandbDelivery::write(detail::WandbRun& run, FolderTurn& turn, WandbDelivered& delivered) const {
+bool WandbDelivery::write(detail::WandbRun& run, FolderTurn& turn, std::uint64_t bytes,
+                          WandbDelivered& delivered) const {
   const FolderTurn::Reading reading = turn.read([&](Snapshot& snapshot, FolderTurn::Part part) {
-    if (part == FolderTurn::Part::death) { snapshot.failed = true; }
-    return (part == FolderTurn::Part::job ? run.take_job(snapshot) : run.take(snapshot)) && turn.lasts();
+    switch (part) {
+      case FolderTurn::Part::death:
+        snapshot.failed = true;
+        return run.take_killed(snapshot, bytes) && turn.lasts();
+      case FolderTurn::Part::job:
+        return run.take_job(snapshot) && turn.lasts();
+      default:
+        return run.take(snapshot) && turn.lasts();
+    }
   });
   // The trace is whole by now, if there is one.
   const bool written =
@@ -116,6 +129,7 @@ void WandbDelivery::send(detail::WandbRun& run, FolderTurn& turn, const Watcher&
   detail::WandbSent sent;
   sent.run_folder = folder_;
   sent.begun = cursor.server == url && !cursor.run.empty();
+  sent.by_others = !sent.begun && has_log_;
   if (sent.begun) {
     sent.lines = cursor.lines;
     sent.events = cursor.sent_events;

@@ -43,14 +43,16 @@ class WandbDelivery {
  private:
   void deliver(FolderTurn& turn, const Watcher& watch, WandbDelivered& delivered);
   bool has_more(const detail::WandbCursor& cursor, FolderTurn& turn, WandbDelivered& delivered) const;
+  /// \param bytes of the journal as the delivery began.
   /// Returns false, with why, where the log cannot be written as far as the journal goes.
-  bool write(detail::WandbRun& run, FolderTurn& turn, WandbDelivered& delivered) const;
+  bool write(detail::WandbRun& run, FolderTurn& turn, std::uint64_t bytes, WandbDelivered& delivered) const;
   void send(detail::WandbRun& run, FolderTurn& turn, const Watcher& watch, WandbDelivered& delivered);
 
   std::string folder_;
   WandbOptions options_;
   std::shared_ptr<Patience> patience_;
   detail::WandbTimes times_;
+  bool has_log_ = false;  // that another process has begun, and wandb sync may have sent
 };
 
 }  // namespace cli

@@ -41,6 +41,19 @@ bool is_same(const struct stat& one, const struct stat& other) {
   return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
+std::int64_t time_of(const struct stat& status) { return status.st_mtim.tv_sec * kSecondNs + status.st_mtim.tv_nsec; }
+
+/// By the clock that gives files in `folder` their times: that of this machine may be minutes off. \param name for a
+/// moment, of a file there. 0: not known.
+std::int64_t now_in(const FolderFiles& folder, const std::string& name) {
+  struct stat status = {};
+  const Descriptor file = folder.create(name, O_WRONLY);
+  if (!file.is_open()) { return 0; }
+  const bool known = file.look(status);
+  folder.remove(name);
+  return known ? time_of(status) : 0;
+}
+
 std::string first_bytes(const Descriptor& file) {
   char text[512];
   const ssize_t count = ::pread(file.number(), text, sizeof text, 0);
@@ -77,12 +90,22 @@ bool FileLease::take(std::shared_ptr<const FolderFiles> folder, const std::strin
   return false;
 }
 
+/// That nobody else takes.
+std::string FileLease::own_name() const {
+  return name_ + "." + this_host() + "." + std::to_string(::getpid()) + "." +
+         std::to_string(reinterpret_cast<std::uintptr_t>(this));
+}
+
+std::int64_t FileLease::folder_now_ns() const {
+  struct stat status = {};
+  ::futimens(descriptor_.number(), nullptr);
+  return descriptor_.look(status) ? time_of(status) : 0;
+}
+
 /// Removes the one that was `seen`, and no other: whoever saw it at the same time may have its own in that place by
 /// now. Returns whether there is room for a new one.
 bool FileLease::remove(const struct stat& seen) const {
-  // A name that nobody else takes.
-  const std::string aside = name_ + "." + this_host() + "." + std::to_string(::getpid()) + "." +
-                            std::to_string(reinterpret_cast<std::uintptr_t>(this));
+  const std::string aside = own_name();
   if (!folder_->rename(name_, aside)) { return errno == ENOENT; }
   struct stat moved = {};
   // Numbers of files are used again, so that the time counts as well.
@@ -113,12 +136,11 @@ bool FileLease::is_stale(struct stat& status) {
   std::uint64_t names = 0;
   ProcessMark mark;
   numbers >> pid >> names >> mark.boot >> mark.start >> mark.image;  // what is not there stays 0
-  const std::int64_t sign = status.st_mtim.tv_sec * kSecondNs + status.st_mtim.tv_nsec;
+  const std::int64_t sign = time_of(status);
   const Life life = life_of(host, pid, sign, names, mark);
   if (life == Life::gone) { return true; }
-  timespec now = {};
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  const std::int64_t age = now.tv_sec - status.st_mtim.tv_sec;
+  const std::int64_t now = now_in(*folder_, own_name());
+  const std::int64_t age = now == 0 ? 0 : (now - sign) / kSecondNs;
   if (text.empty()) {  // whose process had no time to write its name, or was killed before
     problem_ = "a process is about to deliver it (" + folder_->path(name_) + "); if it is gone, that counts in " +
                std::to_string(kRefresh.count()) + " s";

@@ -8,6 +8,7 @@
 #include "base/folder_files.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -38,6 +39,9 @@ class FileLease {
   bool refresh();
   /// Others need not wait.
   void release() noexcept;
+  /// The time, in ns since 1970, by the clock that gives files in the folder their times, which may be that of another
+  /// machine; 0: not known. REQUIRES: held().
+  std::int64_t folder_now_ns() const;
 
   bool held() const noexcept { return descriptor_.is_open(); }
   const std::string& problem() const noexcept { return problem_; }
@@ -45,6 +49,7 @@ class FileLease {
   bool is_broken() const noexcept { return broken_; }
 
  private:
+  std::string own_name() const;
   bool is_stale(struct stat& status);
   bool remove(const struct stat& seen) const;
   bool is_ours();

@@ -63,6 +63,14 @@ class CursorMembers {
 
 }  // namespace
 
+void forget_end(WandbCursor& cursor) {
+  std::uint64_t& rows = cursor.points[static_cast<std::size_t>(MetricPoint::Source::row)];
+  rows = std::min(rows, cursor.killed_rows);
+  cursor.points[static_cast<std::size_t>(MetricPoint::Source::total)] = 0;
+  cursor.job_ranks = 0;
+  cursor.killed_bytes = cursor.killed_rows = 0;
+}
+
 std::string format_wandb_cursor(const WandbCursor& cursor) {
   const JsonText document = {
       {"schema", kSchema},
@@ -93,6 +101,8 @@ std::string format_wandb_cursor(const WandbCursor& cursor) {
         {"runtime_s", cursor.behind.runtime_s},
         {"newer", cursor.behind.newer}}},
       {"complete", cursor.complete},
+      {"killed_bytes", cursor.killed_bytes},
+      {"killed_rows", cursor.killed_rows},
       {"resume", static_cast<int>(cursor.resume)},
   };
   return indented_json(document.text()) + "\n";
@@ -123,6 +133,8 @@ bool parse_wandb_cursor(const std::string& text, WandbCursor& cursor) {
   document.get("lines", cursor.lines);
   document.get_known("behind", cursor.behind);  // older ones overwrote what was there before
   document.get("complete", cursor.complete);
+  document.get_known("killed_bytes", cursor.killed_bytes);
+  document.get_known("killed_rows", cursor.killed_rows);
   std::int64_t resume = 0;
   document.get_known("resume", resume);
   if (!document.whole() || schema != kSchema) { return false; }

@@ -41,9 +41,15 @@ struct WandbCursor {
   std::uint64_t sent_events = 0;          ///< likewise
   WandbBehind behind;                     ///< what was there before
   bool complete = false;                  ///< all is there
+  std::uint64_t killed_bytes =
+      0;  ///< of the journal that was taken for whole, as its process was taken for dead; 0: not
+  std::uint64_t killed_rows = 0;  ///< points of rows that do not depend on where it ended
   /// What it has to do with a run of the same id.
   WandbResume resume = WandbResume::unset;
 };
+
+/// For a run that was taken for killed and has gone on: what followed from its end is to be written again.
+void forget_end(WandbCursor& cursor);
 
 // All: any thread.
 

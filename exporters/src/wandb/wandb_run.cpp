@@ -255,6 +255,14 @@ bool WandbRun::take(const Snapshot& snapshot) {
   return !stopped_;
 }
 
+bool WandbRun::take_killed(const Snapshot& snapshot, std::uint64_t journal_bytes) {
+  cursor_.killed_bytes = journal_bytes;
+  const bool taken = take(snapshot);
+  cursor_.killed_rows = points_.before_end();
+  save();
+  return taken;
+}
+
 bool WandbRun::take_job(const Snapshot& snapshot) {
   if (stopped_ || ended_) { return !stopped_; }
   std::vector<MetricPoint> points;

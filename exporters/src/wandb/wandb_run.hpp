@@ -54,6 +54,9 @@ class WandbRun : public RunTaker {
   void open(const Snapshot& snapshot);
   /// Returns false where nothing more will be written; a line has said why.
   bool take(const Snapshot& snapshot) override;
+  /// The last, of a process that is gone, and would have ended the run otherwise.
+  /// \param journal_bytes by which the next delivery sees that it was not the last after all.
+  bool take_killed(const Snapshot& snapshot, std::uint64_t journal_bytes);
   /// The same with the last snapshot and the figures over ranks, where it had none of them before. After take().
   bool take_job(const Snapshot& snapshot);
   /// Writes what the disk did not take before. Returns whether all is written.

@@ -55,6 +55,7 @@ struct WandbUpload::Impl {
   bool prepare(bool all);
   bool must_ask() const;
   WandbIdentity identity() const;
+  bool is_there_from_log();
   void settle_there();
   void end_by_answer();
   void go_behind_newer(std::uint64_t first);
@@ -187,7 +188,8 @@ bool WandbUpload::Impl::prepare(bool all) {
 /// Whether it is not known what the server has of the run: of one that it is to go on with, and after an outage.
 bool WandbUpload::Impl::must_ask() const {
   if (knows_there) { return false; }
-  return !place.run.empty() || before.begun || options.resume != WandbResume::unset || before.behind.resumed;
+  return !place.run.empty() || before.begun || before.by_others || options.resume != WandbResume::unset ||
+         before.behind.resumed;
 }
 
 /// Of the run where it is.
@@ -304,17 +306,46 @@ void WandbUpload::Impl::resume_told(const HttpReply& reply) {
     knows_there = true;
     return succeeded();
   }
+  if (!ours && before.by_others && is_there_from_log()) {
+    knows_there = true;
+    return succeeded();
+  }
   const std::string why = ours ? "" : wandb_resume_refusal(options.resume, there.begun, replay.identity().id);
   if (!why.empty()) { return stop(why); }
   knows_there = true;
-  if (there.begun && !ours) { behind = there.behind; }
-  behind.resumed = behind.resumed || (there.begun && !ours);
+  const bool resumes = there.begun && !ours && options.resume != WandbResume::unset;
+  if (resumes) { behind = there.behind; }
+  behind.resumed = behind.resumed || resumes;
   if (behind.resumed && run.empty()) {
     tail.start(there, behind);
     stream = WandbStream();
   }
   succeeded();
   if (ours) { settle_there(); }
+}
+
+/// Whether all lines that the server has are those that this log begins with. Then it goes on behind them.
+bool WandbUpload::Impl::is_there_from_log() {
+  const std::uint64_t count = there.behind.lines;
+  if (!there.begun || count == 0) { return false; }
+  WandbStream part;
+  std::uint64_t known = 0;
+  bool same = false;
+  tail.start({}, {});
+  while (!same && tail.read(part, known, before.events) && !part.lines.empty()) {
+    known = part.offset + part.lines.size();
+    same = known >= count && part.offset < count &&
+           wandb_is_same_line(there.last, wandb_members(part.lines[count - 1 - part.offset]));
+    if (known >= count) { break; }
+    part = WandbStream();
+  }
+  tail.start({}, {});
+  stream = WandbStream();
+  if (!same) { return false; }
+  before.begun = true;
+  before.lines = lines = count;
+  before.events = events = there.behind.events;
+  return true;
 }
 
 /// Of a log that was sent whole: the server has said what it has of it.
@@ -362,7 +393,7 @@ void WandbUpload::Impl::go_behind_newer(std::uint64_t first) {
          detail::format("somebody else has written to the run {} of W&B at {} since {} did: those rows, and "
                         "the run's summary, config, files and state, stay as they are, and what lacks of "
                         "this log goes behind them",
-                        replay.identity().id.empty() ? before.run : replay.identity().id, http.url(), folder));
+                        run.empty() ? before.run : run, http.url(), folder));
 }
 
 void WandbUpload::Impl::upserted(const HttpReply& reply) {

@@ -27,6 +27,7 @@ struct WandbTimes {
 /// What was sent of a log before.
 struct WandbSent {
   bool begun = false;        ///< the server has the run from this log: `behind` holds
+  bool by_others = false;    ///< not from here, but wandb sync may have sent a part of it
   bool complete = false;     ///< and was told everything: it is asked whether it still has that, and sent nothing
   std::uint64_t lines = 0;   ///< of the log, that the server has
   std::uint64_t events = 0;  ///< of metrics of the system, likewise

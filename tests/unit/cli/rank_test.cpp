@@ -79,6 +79,19 @@ TEST_CASE("a journal without an end, of a process that is gone: it died in its i
   CHECK(mentions(takt::cli::describe(unnamed), {"312 s", "(thread 0)"}));
 }
 
+TEST_CASE("whether a silent process is given up goes by the clock that gives its files their times") {
+  const Scratch scratch;
+  write_journal(scratch.path("."), run_of("elsewhere", kNobody));
+  const takt::detail::FolderFiles files(scratch.path("."));
+  CHECK_FALSE(takt::cli::is_given_up(files));
+  age(scratch.path("."), 900);  // or this machine's clock is ahead
+  timespec now = {};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  CHECK(takt::cli::is_given_up(files));
+  CHECK_FALSE(takt::cli::is_given_up(files, (now.tv_sec - 890) * 1'000'000'000));
+  CHECK_FALSE(takt::cli::is_given_up(files, 0));  // not known
+}
+
 TEST_CASE("of a process that died before its first state was written it is not told where") {
   const Scratch scratch;
   const auto begin = [&](const std::string& folder, const Snapshot& snapshot) {

@@ -274,6 +274,32 @@ TEST_CASE("W&B delivery: of a killed program, steps whose device values never ca
   }
 }
 
+TEST_CASE("W&B delivery: a run that was taken for killed and goes on has all its rows, and its own end", "[timed]") {
+  const std::uint64_t seed = test_seed();
+  const int died_at = GENERATE(1, 12, 28);
+  const bool online = GENERATE(false, true);
+  const Log live = undisturbed(seed, 30);
+  Rig rig(seed, 30);
+  FakeWandb server;
+  if (online) { rig.use(server); }
+  takt::detail::JournalExporter journal(rig.folder, plain_journal(20'000));
+  for (int at = 0; at < 30; ++at) {
+    REQUIRE(journal.export_snapshot(rig.all[static_cast<std::size_t>(at)]) == takt::ExportResult::ok);
+    if (at != died_at) { continue; }
+    CHECK(rig.deliver().outcome == (online ? Outcome::all : Outcome::written));
+    CHECK(Log(rig.log_file()).exits == std::vector<std::int64_t>{1});
+    const std::string whole = read_text(rig.log_file());
+    rig.deliver();
+    CHECK(read_text(rig.log_file()) == whole);  // while it stays so
+  }
+  CHECK(rig.deliver().outcome == (online ? Outcome::all : Outcome::written));
+  const Log both(rig.log_file());
+  CHECK(both.exits == std::vector<std::int64_t>{0});
+  CHECK(std::includes(both.values.begin(), both.values.end(), live.values.begin(), live.values.end()));
+  CHECK(difference(both.summary, live.summary) == "");
+  if (online) { CHECK(server.history().size() == static_cast<std::size_t>(both.rows)); }
+}
+
 TEST_CASE("W&B delivery: whatever request it stops at, the next one goes on, and the third has nothing to do",
           "[timed]") {
   Random random(3);

@@ -335,6 +335,27 @@ TEST_CASE("W&B upload: lines of the log that arrived before anybody noted it are
   CHECK(rig.server.of_kind("stream").back().body.find("exitcode") != std::string::npos);
 }
 
+TEST_CASE("W&B upload: what wandb sync has sent of a log is known again by its last line, and not sent twice",
+          "[timed]") {
+  const bool is_own = GENERATE(true, false);
+  WandbUploadRig rig;
+  for (int step = 0; step < 5; ++step) { rig.row(step); }
+  rig.end();
+  rig.server.has_run = true;
+  for (int line = 0; line < 3; ++line) {
+    const std::string text = is_own ? "x" : "theirs";
+    rig.server.before.push_back(R"({"_step": )" + std::to_string(line) + R"(.0, "text": ")" + text + "\"}");
+  }
+  rig.server.there["historyTail"] = Json::array({rig.server.before.back()}).dump();
+  rig.before.by_others = true;
+  CHECK(rig.deliver());
+  CHECK(rig.upload().complete());
+  const std::vector<std::string> history = rig.server.history();
+  REQUIRE(history.size() == (is_own ? 5 : 8));
+  for (std::size_t at = 0; at < 3; ++at) { CHECK(history[at] == rig.server.before[at]); }
+  CHECK(Json::parse(history.back())["_step"] == 4);
+}
+
 TEST_CASE("W&B upload: after an outage the server is asked again, and nobody's lines are overwritten", "[timed]") {
   const bool by_others = GENERATE(false, true);
   WandbUploadRig* now = nullptr;
