@@ -3,10 +3,18 @@
 #include "base/stream_file.hpp"
 
 #include "base/fault.hpp"
+#include "base/folder_files.hpp"
 #include "base/words.hpp"
+
+#include <utility>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
+
+StreamFile::StreamFile(std::string path, const char* exporter)
+    : path_(std::move(path)), folder_(std::make_shared<FolderFiles>(folder_part(path_))), exporter_(exporter) {
+  (void)folder_->is_open();
+}
 
 ExportResult StreamFile::refuse(bool finished) {
   ++failures_;
@@ -17,7 +25,7 @@ ExportResult StreamFile::refuse(bool finished) {
 ExportResult StreamFile::begin(std::string_view head, bool finished) {
   if (committed_) { return ExportResult::drop; }
   if (!file_.is_open()) {
-    if (!file_.open(path_)) { return refuse(finished); }
+    if (!file_.open(folder_, name_part(path_))) { return refuse(finished); }
   }
   if (!has_head_) { append(head); }
   has_head_ = true;
@@ -50,6 +58,7 @@ ExportResult StreamFile::end(std::string_view tail, bool finished) {
   }
   if (finished && !file_.commit()) { return refuse(finished); }
   committed_ = finished;
+  if (committed_) { folder_.reset(); }
   taken_.clear();
   failures_ = 0;
   return ExportResult::ok;

@@ -7,6 +7,7 @@
 #include "base/file.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -20,8 +21,9 @@ namespace detail {
 /// One thread at a time.
 class StreamFile {
  public:
+  /// The file will be in the folder that the path leads to now, if there is one, wherever that is moved.
   /// \param exporter name() of the exporter, static storage: the cause that faults are reported under.
-  StreamFile(std::string path, const char* exporter) : path_(std::move(path)), exporter_(exporter) {}
+  StreamFile(std::string path, const char* exporter);
 
   /// Opens the file at first, with `head`. `ok`: append what is_new(), then call end(). All else is the export's
   /// answer.
@@ -41,6 +43,7 @@ class StreamFile {
   ExportResult refuse(bool finished);
 
   std::string path_;
+  std::shared_ptr<const FolderFiles> folder_;  // until the file has its name
   const char* exporter_;
   WholeFile file_;
   std::unordered_set<std::uint64_t> taken_;  // since the last `ok`

@@ -139,6 +139,7 @@ bool SessionImpl::collect_all(Time deadline) {
 }
 
 bool SessionImpl::try_to_collect_all(Time deadline) noexcept {
+  follow_folder();
   try {
     if (collect_all(deadline)) { registry().shared().alarm.ring(); }
     return true;
@@ -183,7 +184,6 @@ std::shared_ptr<ExportWorker> SessionImpl::worker(std::size_t index) noexcept {
 }
 
 bool SessionImpl::show_local() noexcept {
-  follow_folder();
   bool finished = true;
   std::shared_ptr<ExportWorker> each;
   for (std::size_t index = 0; (each = worker(index)) != nullptr; ++index) {

@@ -63,7 +63,6 @@ void SessionImpl::stay_with_left_behind() noexcept {
 /// The last collection, and the end of every exporter.
 void SessionImpl::finish() noexcept {
   try_to_collect_all(deadline_);
-  follow_folder();
   {
     const std::lock_guard<std::mutex> lock(data_);
     ended_ = true;

@@ -249,7 +249,7 @@ class OnlineTest(WandbCase):
         self.check_killed(run)
         self.server.asked.clear()
         self.assertIn("all is delivered", self.takt_sync().stdout)
-        self.assertEqual(self.server.asked, [])
+        self.assertEqual(self.server.kinds(), ["RunResumeStatus"])
         self.assertIn("Skipped 1 synced run", self.client("sync", self.log_file().parent))
 
     def test_the_log_of_a_killed_program_gets_its_end_before_wandb_sync_uploads_it(self):
@@ -269,7 +269,7 @@ class OnlineTest(WandbCase):
         run = self.sync()
         self.check_rows(run.rows())
         self.assertEqual(run.ended, 0)
-        self.assertIn("all is delivered", self.takt_sync().stdout)
+        self.assertIn("delivered before, by wandb sync; W&B was not asked", self.takt_sync().stdout)
 
     def test_takt_sync_beside_a_program_that_sends_leaves_it_alone(self):
         program = self.start_run(steps=1_000_000, pause_us=1000)
@@ -368,7 +368,7 @@ class OnlineTest(WandbCase):
         self.check_ranks(run, rows)
         self.server.asked.clear()
         self.takt_sync(folder=self.runs)
-        self.assertEqual(self.server.asked, [])
+        self.assertEqual(self.server.kinds(), ["RunResumeStatus"])
         self.assertIn("Skipped 1 synced run", self.client("sync", self.log_file().parent))
 
     def test_takt_sync_adds_how_the_ranks_lie_to_a_log_before_wandb_sync_uploads_it(self):
@@ -377,7 +377,7 @@ class OnlineTest(WandbCase):
         self.takt_sync(folder=self.runs, WANDB_MODE="offline")
         self.check_ranks(self.sync(), rows)
         said = self.takt_sync(folder=self.runs, WANDB_MODE="offline")
-        self.assertIn("all is delivered", said.stdout)
+        self.assertIn("delivered before, by wandb sync; W&B was not asked", said.stdout)
 
     def begin_again(self, name, resume, sent, **env):
         """A program with the id of the first one. Returns its log's folder."""
@@ -451,6 +451,30 @@ class OnlineTest(WandbCase):
         losses = [row["takt/step"] for row in run.rows()[len(before):] if "loss" in row]
         self.assertEqual(losses, [*range(len(losses))])
 
+    def test_of_two_jobs_with_one_id_neither_loses_a_row_and_the_later_one_owns_the_rest(self):
+        for resume in ("allow", ""):
+            with self.subTest(resume):
+                self.server.runs.clear()
+                shutil.rmtree(self.root, ignore_errors=True)
+                first, second = (self.scratch / f"{name} {resume}" for name in ("of the first", "of the second"))
+                self.runs = first
+                self.kill(WANDB_RUN_ID="first", WANDB_RESUME=resume, TAKT_DIR=first)
+                sent = list(self.only_run().history)
+                self.begin_again(f"two {resume}", resume, True, TAKT_DIR=second)
+                run = self.only_run()
+                before, summary = list(run.history), dict(run.summary)
+                self.assertEqual((before[:len(sent)], run.ended), (sent, 0))
+                self.assertIn("somebody else has written to the run", self.takt_sync(folder=first).stderr)
+                self.assertEqual((run.history[:len(before)], run.summary, run.ended), (before, summary, 0))
+                losses = [row["takt/step"] for row in run.rows() if "loss" in row]
+                of_second = losses[sum("loss" in json.loads(row) for row in sent):][:20]
+                self.assertEqual(of_second, [*range(20)])
+                of_first = [*losses[:losses.index(0, 1)], *losses[losses.index(0, 1) + 20:]]
+                self.assertEqual(of_first, [*range(len(of_first))])
+                self.assertGreater(len(of_first), 100)
+                self.assertEqual(self.server.problems, [])
+                self.assertIn("all is delivered", self.takt_sync(folder=first).stdout)
+
     def test_a_run_of_the_same_id_without_a_word_comes_behind_as_by_the_sdk(self):
         self.begin_again("one", "", True)
         before = list(self.only_run().history)
@@ -510,7 +534,8 @@ class OnlineTest(WandbCase):
         self.assertNotEqual(self.sdk_status("first", "never"), 0)
         self.client("sync", "--id", "second", folder)
         self.assertEqual(self.server.runs["first"].history, before)
-        self.assertEqual(len(self.server.runs["second"].history), len(before))
+        losses = [row["takt/step"] for row in self.server.runs["second"].rows() if "loss" in row]
+        self.assertEqual(losses, [*range(20)])
         del self.server.runs["first"]
         ended, _ = self.begin_again("three", "must", False)
         self.assertIn("it has no run first, and WANDB_RESUME is must", ended.err)

@@ -69,12 +69,13 @@ void MlflowBatches::failed(const HttpReply& reply) {
     what = '"' + queue_.give_up_one(names_) + '"';
   }
   next_request();
-  const char* const cure = mlflow_is_clash(reply)
-                               ? ". A server without a database keeps no \"a\" beside \"a/b\": rename one of the two"
-                               : "";
-  lines_.report("mlflow.failing " + what, "MLflow fails over " + what +
-                                              ", which is not sent again from here: " + lines_.told(reply) + cure +
-                                              lines_.with_sync(". ", " sends it once MLflow does not"));
+  const bool is_clash = mlflow_is_clash(reply);
+  const char* const cure =
+      is_clash ? ". A server without a database keeps no \"a\" beside \"a/b\": rename one of the two" : "";
+  // Where names clash each has to be known.
+  lines_.report("mlflow.failing" + (is_clash ? " " + what : ""),
+                "MLflow fails over " + what + ", which is not sent again from here: " + lines_.told(reply) + cure +
+                    lines_.with_sync(". ", " sends it once MLflow does not"));
 }
 
 bool MlflowBatches::is_settled() {
