@@ -17,7 +17,7 @@ namespace {
 void train(takt::Session& session, int thread) {
   for (int step = 0; step < 200; ++step) {
     takt::Scope batch(takt::Batch);
-    const std::string shared = "shared " + std::to_string(step);
+    const std::string shared = "a name that threads share, longer than a small string holds: " + std::to_string(step);
     const takt::Scope region(takt::key(shared.c_str(), takt::Kind::io));
     session.metric(shared, thread);
     batch.items(1);
