@@ -81,7 +81,7 @@ void SessionImpl::finish() noexcept {
   changed_.notify_all();
 }
 
-/// This stays in memory, as threads know it: its descriptor does not.
+/// Closes the folder. The Session itself stays in memory, as threads may still refer to it.
 void SessionImpl::leave_folder() noexcept {
   const std::unique_lock<std::mutex> one(following_, std::try_to_lock);
   if (one.owns_lock()) { run_folder_ = FolderFiles(); }

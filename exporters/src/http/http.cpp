@@ -43,7 +43,7 @@ struct FreeEasy {  // CURL and CURLM are both void
 };
 using List = std::unique_ptr<curl_slist, Free>;
 
-/// By the environment, where it says so.
+/// Takes TAKT_CONNECT_MS from the environment, if it is set.
 void set_connect_time(milliseconds& connect) {
   const char* const given = std::getenv("TAKT_CONNECT_MS");
   const std::string_view text = given == nullptr ? "" : given;
@@ -168,8 +168,7 @@ void Http::Impl::begin_anew() {
   easy.reset(curl_easy_init());
 }
 
-/// Whether to end the transfer would be to wait until the system's resolver gives up, which is what libcurl does that
-/// does not know CURLOPT_QUICK_EXIT.
+/// Whether ending the transfer would wait for the system's resolver, as libcurl does without CURLOPT_QUICK_EXIT.
 bool Http::Impl::waits_for_resolver() const {
   constexpr unsigned kQuickExit = 0x075700;
   if (!busy || (LIBCURL_VERSION_NUM >= kQuickExit && curl_version_info(CURLVERSION_NOW)->version_num >= kQuickExit)) {

@@ -72,7 +72,7 @@ void MlflowBatches::failed(const HttpReply& reply) {
   const bool is_clash = mlflow_is_clash(reply);
   const char* const cure =
       is_clash ? ". A server without a database keeps no \"a\" beside \"a/b\": rename one of the two" : "";
-  // Where names clash each has to be known.
+  // Each metric whose name clashes gets a line of its own.
   lines_.report("mlflow.failing" + (is_clash ? " " + what : ""),
                 "MLflow fails over " + what + ", which is not sent again from here: " + lines_.told(reply) + cure +
                     lines_.with_sync(". ", " sends it once MLflow does not"));

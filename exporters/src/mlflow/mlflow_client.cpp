@@ -242,7 +242,7 @@ void MlflowClient::answered(const HttpReply& reply) {
   }
 }
 
-/// Before status, tags and files are told, and again after an outage.
+/// Whether to ask who owns the run: before its end is sent, and after an outage.
 bool MlflowClient::must_ask_owner() const noexcept {
   if (!start_.is_shared() || left_to_newer_) { return false; }
   return !owner_known_ || (queue().empty() && !ending_.closed() && !owner_known_at_end_);

@@ -78,7 +78,7 @@ class MlflowClient : public RunTaker {
   bool complete() const noexcept {
     return !stopped() && owed() == 0 && queue().left_out() == 0 && missing_files() == 0;
   }
-  /// Of the run, that the server never will have.
+  /// How many files of the run the server will never have.
   std::size_t missing_files() const noexcept { return ending_.missing(); }
   /// Answers that brought it on, of whatever kind.
   std::uint64_t answers() const noexcept { return answers_; }
@@ -131,7 +131,7 @@ class MlflowClient : public RunTaker {
   MlflowEnding ending_;
   bool begun_ = false;
   bool stopped_ = false;
-  // Of a run that others may go on with, too: who is the newest of them.
+  // For a run that several programs may continue: whether the newest of them is known.
   bool owner_known_ = false;         // by an answer since the last outage
   bool owner_known_at_end_ = false;  // by one after all points
   bool asks_owner_ = false;          // the request that is under way

@@ -78,7 +78,7 @@ class MlflowQueue {
   void give_up_rest();
   /// Something of the request under way was sent in halves, as the server fails over it.
   bool halved() const noexcept { return halved_ && !todo_.empty(); }
-  /// What is in it is one value. REQUIRES: body() was called since the last answer.
+  /// Whether the request holds a single value. REQUIRES: body() was called since the last answer.
   bool is_lone() const noexcept { return todo_.back().second - todo_.back().first == 1; }
   /// What is in it is one value that is no number.
   bool is_lone_nan() const;

@@ -57,8 +57,8 @@ class MlflowStart {
 
   /// Others may go on with the same run: its id was given.
   bool is_shared() const noexcept { return is_joining_; }
-  /// Whether a program that began later than this one continued the run before the server told `body`, its answer to
-  /// mlflow_get_run(). The newest is in the run's tag takt.owner.
+  /// Whether `body`, the server's answer to mlflow_get_run(), names in the tag takt.owner a program that started later
+  /// than this one, by the clocks of their machines.
   bool is_of_newer(const std::string& body) const;
   /// The same at the time at which the run was found.
   bool was_of_newer() const noexcept { return of_newer_; }

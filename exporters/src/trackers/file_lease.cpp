@@ -90,7 +90,7 @@ bool FileLease::take(std::shared_ptr<const FolderFiles> folder, const std::strin
   return false;
 }
 
-/// That nobody else takes.
+/// A file name that no other process uses.
 std::string FileLease::own_name() const {
   return name_ + "." + this_host() + "." + std::to_string(::getpid()) + "." +
          std::to_string(reinterpret_cast<std::uintptr_t>(this));

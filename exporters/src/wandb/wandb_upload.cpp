@@ -192,7 +192,7 @@ bool WandbUpload::Impl::must_ask() const {
          before.behind.resumed;
 }
 
-/// Of the run where it is.
+/// What the run is called, and where it is at the server.
 WandbIdentity WandbUpload::Impl::identity() const {
   WandbIdentity identity = replay.identity();
   if (!place.run.empty()) {
@@ -390,7 +390,8 @@ void WandbUpload::Impl::go_behind_newer(std::uint64_t first) {
   stream = WandbStream();
   tail.start(there, behind);
   report("wandb.newer",
-         detail::format("somebody else has written to the run {} of W&B at {} since {} did: those rows, and "
+         detail::format("as far as its last row tells, somebody else has written to the run {} of W&B at {} since {} "
+                        "did: those rows, and "
                         "the run's summary, config, files and state, stay as they are, and what lacks of "
                         "this log goes behind them",
                         run.empty() ? before.run : run, http.url(), folder));
