@@ -204,8 +204,8 @@ void describe_diff(CLI::App& app, Call& call) {
       ->allow_extra_args(false)
       ->type_name("REGION");
   diff->add_option("--on", wishes.statistic,
-                   "Statistic of step times that is judged; default: p10, which stalls do not move")
-      ->check(CLI::IsMember({"p10", "p50", "mean", "p95", "throughput"}))
+                   "Statistic of step times that is judged; default: p25, which stalls do not move")
+      ->check(CLI::IsMember({"p25", "p50", "mean", "p95", "throughput"}))
       ->type_name("STATISTIC");
   diff->add_option("--noise", wishes.noise,
                    "By so much two runs without a change differ at most; for fewer than three, or not run in turn")

@@ -127,7 +127,7 @@ detail::Statistic statistic_from(const std::string& word) {
   for (const Statistic each : {Statistic::p50, Statistic::mean, Statistic::p95, Statistic::throughput}) {
     if (word == detail::statistic_word(each)) { return each; }
   }
-  return Statistic::p10;
+  return Statistic::p25;
 }
 
 detail::ComparisonWishes gate_of(const DiffWishes& wishes, const std::vector<detail::ComparedRun>& base,

@@ -230,8 +230,8 @@ std::vector<std::string> diff_head(const Comparison& comparison, const std::stri
 std::vector<std::string> basis_lines(const Comparison& comparison) {
   const std::string what = detail::statistic_word(comparison.statistic);
   const std::string others =
-      comparison.statistic == detail::Statistic::p10
-          ? ": a tenth of the steps take no longer; --on p50, mean, p95 or throughput decides by these"
+      comparison.statistic == detail::Statistic::p25
+          ? ": a quarter of the steps take no longer; --on p50, mean, p95 or throughput decides by these"
           : "";
   std::vector<std::string> lines = {"by " + what + others};
   if (std::min(comparison.base.size(), comparison.now.size()) < detail::kRunsForScatter) {

@@ -81,7 +81,7 @@ struct NamedRegion {
 
 void set_figures(const Summary& summary, double steps, detail::RunRegion& region) {
   region.mean = mean_of(summary);
-  region.p10 = percentile_of(summary, 0.10);
+  region.p25 = percentile_of(summary, 0.25);
   region.p50 = percentile_of(summary, 0.5);
   region.p95 = percentile_of(summary, 0.95);
   region.p99 = percentile_of(summary, 0.99);
@@ -143,7 +143,7 @@ void add_slower_steps(const RankSteps& steps, const Snapshot& rank, const std::s
     all.merge(periods);
   }
   const auto slower = [](const detail::RunFigure& a, const detail::RunFigure& b) { return a.value < b.value; };
-  step.p10 = std::max(step.p10, percentile_of(all, 0.10), slower);
+  step.p25 = std::max(step.p25, percentile_of(all, 0.25), slower);
   step.p50 = std::max(step.p50, percentile_of(all, 0.5), slower);
   step.p95 = std::max(step.p95, percentile_of(all, 0.95), slower);
   step.p99 = std::max(step.p99, percentile_of(all, 0.99), slower);

@@ -14,7 +14,6 @@ namespace {
 constexpr double kPower = 0.95;
 constexpr double kUpperEnd = 0.841621;  // of what runs say of their scatter: one side, 80 %
 constexpr double kClearly = 0.999;      // faster, where few runs would not do for another answer
-constexpr double kDoubt = 0.2;          // level of the test of whether one scatter stands for both sides
 
 /// Logarithms of one side, or of the ratios of pairs.
 struct Logs {
@@ -70,20 +69,10 @@ double errors_to_find(double degrees, double level) noexcept {
   return student_t_quantile((1 + level) / 2, degrees) + student_t_quantile(kPower, degrees);
 }
 
-/// Whether one scatter stands for both sides, which have as many runs and so the degrees of both: that finds more with
-/// three. An F test of so many degrees each is one of Student's t (Cacoullos, 1965).
-bool are_alike(const Logs& a, const Logs& b) noexcept {
-  const double less = std::sqrt(std::min(a.variance(), b.variance()));
-  const double more = std::sqrt(std::max(a.variance(), b.variance()));
-  if (more <= 0) { return true; }
-  if (less <= 0) { return false; }
-  const double t = std::sqrt(a.n - 1) / 2 * (more / less - less / more);
-  return t <= student_t_quantile(1 - kDoubt / 2, a.n - 1);
-}
-
-/// Of freedom: by Welch, where each side has a scatter of its own.
+/// Of freedom: of both scatters together where the sides have as many runs. Then that hardly errs more where one side
+/// scatters more, and finds far more with three runs. Else by Welch.
 double degrees_of(const Logs& a, const Logs& b) noexcept {
-  if (a.n == b.n && are_alike(a, b)) { return a.n + b.n - 2; }
+  if (a.n == b.n) { return a.n + b.n - 2; }
   const double part_a = a.variance() / a.n;
   const double part_b = b.variance() / b.n;
   const double spread = part_a * part_a / (a.n - 1) + part_b * part_b / (b.n - 1);

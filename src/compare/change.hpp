@@ -42,8 +42,8 @@ struct Change {
 
 constexpr std::size_t kRunsForScatter = 3;
 
-/// The change of means of logarithms over runs, by Student's t: of one scatter where the sides have as many runs and an
-/// F test does not tell their scatters apart, else by Welch. With `pairs` also of the scatter of their ratios, which is
+/// The change of means of logarithms over runs, by Student's t: of both scatters together where the sides have as many
+/// runs, else by Welch. With `pairs` also of the scatter of their ratios, which is
 /// less where neighbours share the machine's speed, and has half the degrees of freedom: each interval is of
 /// (1 + level) / 2, so that both together hold what they say (Bonferroni), and the shorter one counts. With fewer than
 /// kRunsForScatter runs on a side there is no interval: steps of one run do not tell by how much runs differ.

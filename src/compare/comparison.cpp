@@ -24,7 +24,7 @@ struct NamedFigure {
   RunFigure RunRegion::*of;
 };
 constexpr const char* kTimeAnItem = "time_an_item";
-constexpr NamedFigure kFigures[] = {{"p10", &RunRegion::p10},   {"p50", &RunRegion::p50},
+constexpr NamedFigure kFigures[] = {{"p25", &RunRegion::p25},   {"p50", &RunRegion::p50},
                                     {"mean", &RunRegion::mean}, {"p95", &RunRegion::p95},
                                     {"p99", &RunRegion::p99},   {"device_mean", &RunRegion::device_mean}};
 
@@ -210,8 +210,8 @@ void ask_gates(const Sides& sides, const ComparisonWishes& wishes, Comparison& c
 
 const char* statistic_word(Statistic statistic) noexcept {
   switch (statistic) {
-    case Statistic::p10:
-      return "p10";
+    case Statistic::p25:
+      return "p25";
     case Statistic::p50:
       return "p50";
     case Statistic::mean:

@@ -19,20 +19,20 @@ constexpr const char* kStepRegion = "(step)";
 
 /// What a gate judges, and marks rest on.
 enum class Statistic {
-  p10,  ///< a tenth of the steps take no longer, whatever stalls and slow times the others have
+  p25,  ///< a quarter of the steps take no longer, whatever stalls and slow times the others have
   p50,
   mean,
   p95,
   throughput  ///< of the step alone, as the time an item; other regions have their mean
 };
-/// "p10", "p50", "mean", "p95", "throughput".
+/// "p25", "p50", "mean", "p95", "throughput".
 const char* statistic_word(Statistic statistic) noexcept;
 
 /// The times of a region, or of the step, in one run, in ns; 0: not known.
 struct RunRegion {
   bool of_steps = false;  ///< of a step with the region in it; false: of a call, as steps do not have all its calls
   RunFigure mean;
-  RunFigure p10;
+  RunFigure p25;
   RunFigure p50;
   RunFigure p95;
   RunFigure p99;
@@ -62,7 +62,7 @@ struct ComparedRun {
 
 /// A figure of both sides.
 struct ComparedFigure {
-  std::string name;  ///< "p10", "p50", "mean", "p95", "p99", "device_mean", "time_an_item", "items_per_s"
+  std::string name;  ///< "p25", "p50", "mean", "p95", "p99", "device_mean", "time_an_item", "items_per_s"
   double base = 0;   ///< geometric mean over runs
   double now = 0;
   Change change;
@@ -89,7 +89,7 @@ struct ComparisonWishes {
   double threshold = 0;              ///< of the gate, as a share
   double noise = -1;                 ///< see Gate
   std::vector<std::string> regions;  ///< paths of the gate; empty: the step
-  Statistic statistic = Statistic::p10;
+  Statistic statistic = Statistic::p25;
 };
 
 /// Two sides of runs beside each other.
@@ -101,7 +101,7 @@ struct Comparison {
   std::vector<Finding> findings;        ///< regions that are missing, new, or called differently often; losses
   std::vector<ComparedRegion> regions;  ///< the step first, if there are steps
   std::vector<ComparedFigure> rates;    ///< throughput
-  Statistic statistic = Statistic::p10;
+  Statistic statistic = Statistic::p25;
   RunPairs pairs;        ///< empty: the sides did not run in turn, or one has more runs
   bool in_turn = false;  ///< false: all runs of one side began before those of the other
   bool has_gate = false;

@@ -1,16 +1,22 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// What the gate of `takt diff --fail-on 2%` says of simulated runs, as tables for docs/compare.md: always the same ones.
-// takt_diff_power [comparisons a cell, 1000 without]
+// What the gate of `takt diff --fail-on 2%` says, as tables for docs/compare.md.
+// takt_diff_power [comparisons a cell, 1000 without]: of simulated runs, always the same ones
+// takt_diff_power --pairs < FILE: of real runs without a change, whose new side is made 5 and 10 % slower. Each line has the
+// figures of two runs, one right after the other, in ns; diff_digits.py writes them.
 
 #include "support/simulated_runs.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <random>
+#include <utility>
+#include <vector>
 
 namespace {
 
@@ -45,7 +51,7 @@ void print_row(const char* name, const SimulatedMachine& machine, Figure figure,
   const Cell five = cell_of(machine, figure, runs, 0.05, comparisons);
   const Cell ten = cell_of(machine, figure, runs, 0.10, comparisons);
   std::printf("| %s | %s | %zu | %.1f %% | %.1f %% | %.1f %% | %.1f %% | %.1f %% |\n", name,
-              figure == Figure::p10 ? "p10" : "mean", runs, percent * same.regression, percent * same.passed,
+              figure == Figure::p25 ? "p25" : "mean", runs, percent * same.regression, percent * same.passed,
               percent * little.passed, percent * five.regression, percent * ten.regression);
   std::fflush(stdout);
 }
@@ -69,22 +75,59 @@ void print_tables(int comparisons) {
       machine.scatter = scatter;
       char name[64];
       std::snprintf(name, sizeof name, "runs differ by %.1f %%", 100 * scatter);
-      print_row(name, machine, Figure::p10, runs, comparisons);
+      print_row(name, machine, Figure::p25, runs, comparisons);
     }
     SimulatedMachine unlike;
     unlike.scatter = 0.005;
     unlike.new_scatter = 0.02;
-    print_row("0.5 %, new runs 2.0 %", unlike, Figure::p10, runs, comparisons);
-    for (const Figure figure : {Figure::mean, Figure::p10}) {
+    print_row("0.5 %, new runs 2.0 %", unlike, Figure::p25, runs, comparisons);
+    for (const Figure figure : {Figure::mean, Figure::p25}) {
       print_row("slow times of half a run", shared_machine(1000), figure, runs, comparisons);
       print_row("slow times of two runs", shared_machine(4000), figure, runs, comparisons);
     }
   }
 }
 
+/// Of all choices of `runs` among the pairs.
+void print_shares(const std::vector<std::pair<double, double>>& pairs, std::size_t runs) {
+  for (const double slower : {0.0, 0.05, 0.10}) {
+    std::vector<bool> is_chosen(pairs.size());
+    std::fill(is_chosen.end() - static_cast<std::ptrdiff_t>(runs), is_chosen.end(), true);
+    int choices = 0;
+    int regressions = 0;
+    do {
+      takt_test::SimulatedSides sides;
+      for (std::size_t at = 0; at < pairs.size(); ++at) {
+        if (!is_chosen[at]) { continue; }
+        sides.pairs.emplace_back(sides.base.size(), sides.base.size());
+        sides.base.push_back({pairs[at].first});
+        sides.now.push_back({pairs[at].second * (1 + slower)});
+      }
+      ++choices;
+      const takt::detail::GateAnswer gate = judge(change_of(sides.base, sides.now, sides.pairs), kGate);
+      regressions += gate.answer == Answer::regression ? 1 : 0;
+    } while (std::next_permutation(is_chosen.begin(), is_chosen.end()));
+    std::printf("| exactly %+.0f %% | %zu | %d | %.0f %% |\n", 100 * slower, runs, choices,
+                100.0 * regressions / choices);
+  }
+}
+
+int judge_pairs() {
+  std::vector<std::pair<double, double>> pairs;
+  for (double base = 0, now = 0; pairs.size() < 20 && std::scanf("%lf %lf", &base, &now) == 2;) {
+    pairs.emplace_back(base, now);
+  }
+  std::printf("| change of a step | runs a side | comparisons | regression |\n|---|---|---|---|\n");
+  for (const std::size_t runs : {3U, 5U}) {
+    if (runs <= pairs.size()) { print_shares(pairs, runs); }
+  }
+  return pairs.size() < 3 ? 2 : 0;
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
+  if (count > 1 && std::strcmp(arguments[1], "--pairs") == 0) { return judge_pairs(); }
   const int comparisons = count > 1 ? std::atoi(arguments[1]) : 1000;
   if (comparisons < 1) {
     std::fprintf(stderr, "takt_diff_power: %s is no number of comparisons\n", arguments[1]);

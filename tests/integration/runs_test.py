@@ -113,12 +113,12 @@ class Runs(rig.Case):
         step = document["regions"][0]
         self.assertEqual(step["path"], "(step)")
         self.assertEqual({figure["basis"] for region in document["regions"] for figure in region["figures"]} - {"pairs", "runs"}, set())
-        self.assertEqual((document["statistic"], document["pairs"], document["in_turn"]), ("p10", 3, True))
-        self.assertEqual({region["figures"][0]["figure"] for region in document["regions"]}, {"p10"})
+        self.assertEqual((document["statistic"], document["pairs"], document["in_turn"]), ("p25", 3, True))
+        self.assertEqual({region["figures"][0]["figure"] for region in document["regions"]}, {"p25"})
         self.assertLess(step["figures"][0]["low"], step["figures"][0]["change"])
         self.assertEqual((document["obstacles"], document["reason"], document["answer"]), ([], None, None))
         text = self.takt("diff", *base, "--", *new).stdout
-        self.assertRegex(text, r"\Aa step takes .* instead of .*, by its p10: ")
+        self.assertRegex(text, r"\Aa step takes .* instead of .*, by its p25: ")
         self.assertIn("samples/s", text)
         self.assertIn("of 3 pairs of runs", text)
         # Not in turn: the machine may be what differs.
@@ -149,7 +149,7 @@ class Runs(rig.Case):
 
     def test_what_takes_several_times_as_long_is_a_regression_and_the_other_way_round_is_none(self):
         base, new = self.sides(3, "--batch", 8)  # of which each takes an eighth of 64
-        self.assertIn("(step) may take 2.00 % more, by its p10: regression", self.takt("diff", *new, "--", *base, "--fail-on", "2%", status=1).stdout)
+        self.assertIn("(step) may take 2.00 % more, by its p25: regression", self.takt("diff", *new, "--", *base, "--fail-on", "2%", status=1).stdout)
         with open("/dev/full", "w", encoding="utf-8") as full:
             done = subprocess.run([COMMAND, "diff", *base, "--", *new], stdout=full, stderr=subprocess.PIPE, check=False)
         self.assertEqual(done.returncode, 2)

@@ -42,7 +42,7 @@ ComparedRun run_of(int number, const Shape& shape, double slower, takt_test::Ran
   run.step_path = "Batch";
   const double pace = (1 + slower) * (1 + 0.004 * takt_test::normal(random));
   run.step.mean = {90e6 * pace};
-  run.step.p10 = {88e6 * pace};
+  run.step.p25 = {88e6 * pace};
   run.items_per_s = 64e9 / run.step.mean.value;
   run.items_a_step = 64;
   for (int at = 0; at < shape.regions; ++at) {
@@ -51,7 +51,7 @@ ComparedRun run_of(int number, const Shape& shape, double slower, takt_test::Ran
     takt::detail::RunRegion& region = run.regions[name];
     const double own = at == 1 ? 1 - slower : at % 2 == 0 ? 1 : 1 + slower;
     region.mean = {40e6 / (at + 1) * own * (1 + 0.004 * takt_test::normal(random))};
-    region.p10 = {0.97 * region.mean.value};
+    region.p25 = {0.97 * region.mean.value};
     region.p50 = {0.99 * region.mean.value};
     region.p95 = {1.2 * region.mean.value};
     region.calls_a_step = 1;

@@ -51,7 +51,7 @@ class Shows(page_case.Case):
                 self.assertGreater(len(shown), 6)
                 for each in shown:
                     region, mean = means[each["path"]]
-                    self.assertEqual(mean["figure"], "p10")
+                    self.assertEqual(mean["figure"], "p25")
                     self.assertEqual([each[field] for field in ("base", "new", "change", "low", "high", "basis", "mark")],
                                      [*(mean[field] for field in ("base", "new", "change", "low", "high", "basis")), region["mark"]])
 

@@ -29,7 +29,7 @@ struct SimulatedMachine {
 };
 
 /// What of the steps of a run is compared.
-enum class Figure { mean, p10 };
+enum class Figure { mean, p25 };
 
 struct SimulatedSides {
   std::vector<takt::detail::RunFigure> base;
@@ -77,8 +77,8 @@ takt::detail::RunFigure simulate_run(const SimulatedMachine& machine, double pac
     times.push_back(mean * (1 + machine.step_scatter * state) * (1 + slope * place) * (burst-- > 0 ? 1.3 : 1) *
                     (machine.slow_share > 0 && slow.next(random) ? machine.slow_factor : 1));
   }
-  if (figure == Figure::p10) {
-    const auto at = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 10);
+  if (figure == Figure::p25) {
+    const auto at = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 4);
     std::nth_element(times.begin(), at, times.end());
     return {*at};
   }
@@ -90,7 +90,7 @@ takt::detail::RunFigure simulate_run(const SimulatedMachine& machine, double pac
 /// `runs` on each side in turn, while the machine drifts; those of the new side take `slower` longer.
 template <class Random>
 SimulatedSides simulate_sides(const SimulatedMachine& machine, std::size_t runs, double slower, Random& random,
-                              Figure figure = Figure::p10) {
+                              Figure figure = Figure::p25) {
   SimulatedSides sides;
   SimulatedMachine new_machine = machine;
   if (machine.new_scatter >= 0) { new_machine.scatter = machine.new_scatter; }

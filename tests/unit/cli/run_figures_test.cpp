@@ -101,7 +101,7 @@ TEST_CASE("takt diff: a region in steps has its time in a step, unless every() l
   const takt::detail::RunRegion& in_steps = run.regions.at("Batch/twice");
   CHECK(in_steps.of_steps);
   CHECK(in_steps.mean.value == Approx(600));
-  CHECK(in_steps.p10.value == Approx(600));
+  CHECK(in_steps.p25.value == Approx(600));
   CHECK(in_steps.times_a_step == Approx(1));
   CHECK(in_steps.calls_a_step == Approx(2));
   CHECK_FALSE(run.regions.at("Batch/sampled").of_steps);

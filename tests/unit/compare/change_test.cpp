@@ -36,7 +36,7 @@ bool near(double value, double expected, double distance) { return std::fabs(val
 
 /// Of how many of `rounds` simulated comparisons the gate of 2 % has this answer.
 double share_of(Answer answer, const takt_test::SimulatedMachine& machine, std::size_t runs, double slower, int rounds,
-                takt_test::Figure figure = takt_test::Figure::p10) {
+                takt_test::Figure figure = takt_test::Figure::p25) {
   std::mt19937_64 random(7);
   int count = 0;
   for (int round = 0; round < rounds; ++round) {
@@ -87,14 +87,11 @@ TEST_CASE("Change: another number of runs on each side has the degrees of Welch"
   CHECK(change.degrees < 6);
 }
 
-TEST_CASE("Change: as many runs on each side have the degrees of both, unless one side scatters much more") {
+TEST_CASE("Change: as many runs on each side have the degrees of both, also where one side scatters much more") {
   CHECK(change_of(figures({1.00, 1.01, 1.02}), figures({1.00, 1.02, 1.04})).degrees == 4);
-  const Change unlike = change_of(figures({1.00, 1.01, 1.02}), figures({1.0, 1.5, 2.0}));
-  CHECK(unlike.degrees > 2);
-  CHECK(unlike.degrees < 2.1);
-  CHECK(change_of(figures({1, 1, 1}), figures({1.0, 1.5, 2.0})).degrees == 2);
+  CHECK(change_of(figures({1, 1, 1}), figures({1.0, 1.5, 2.0})).degrees == 4);
   CHECK(change_of(figures({1, 1, 1}), figures({2, 2, 2})).degrees == 4);
-  // At the threshold itself, 2.5 % and what comes with drift; with the degrees of both it is 4.9 %.
+  // At the threshold itself: 2.5 %, and what comes with drift and a scatter that is ten times as large on one side.
   CHECK(share_of(Answer::regression, machine_of(0.005, 0.05), 3, 0.02, 2000) <= 0.042);
 }
 
@@ -205,9 +202,9 @@ TEST_CASE("Change: of simulated runs false regressions are rare, and five percen
   CHECK(share_of(Answer::no_regression, machine_of(0.005), 10, 0, 100) >= 0.9);
 }
 
-TEST_CASE("Change: slow times of a machine that are shorter than a run do not hide ten percent from the p10") {
+TEST_CASE("Change: slow times of a machine that are shorter than a run do not hide ten percent from the p25") {
   takt_test::SimulatedMachine machine = machine_of(0.01);
-  machine.steps = 6000;
+  machine.steps = 12000;
   machine.slow_share = 0.3;
   machine.slow_steps = 1000;
   CHECK(share_of(Answer::regression, machine, 5, 0.10, 100) >= 0.9);

@@ -25,16 +25,16 @@ ComparedRun comparison_run_of(int number, double step) {
   run.ranks = run.world_size = 1;
   run.state = "finished";
   const double factor = 1 + 0.001 * (number % 3);
-  run.step.mean = run.step.p10 = {step * factor};
+  run.step.mean = run.step.p25 = {step * factor};
   run.step.times_a_step = run.step.calls_a_step = 1;
   run.items_per_s = 64e9 / (step * factor);
   run.items_a_step = 64;
   takt::detail::RunRegion& first = run.regions["Batch/A"];
-  first.mean = first.p10 = {0.5 * step * factor};
+  first.mean = first.p25 = {0.5 * step * factor};
   first.p50 = {0.5 * step, 0.0045};
   first.calls_a_step = first.times_a_step = 1;
   takt::detail::RunRegion& second = run.regions["Batch/B"];
-  second.mean = second.p10 = {1000 * factor};
+  second.mean = second.p25 = {1000 * factor};
   second.calls_a_step = 2;
   second.times_a_step = 1;
   return run;
@@ -206,7 +206,7 @@ TEST_CASE("Comparison: a percentile that is the same in all runs is still known 
   const Comparison comparison = comparison_compared(sides_of(1000, 1000));
   const std::vector<ComparedFigure>& figures = region(comparison, "Batch/A").figures;
   REQUIRE(figures.size() == 3);
-  CHECK(figures[0].name == "p10");
+  CHECK(figures[0].name == "p25");
   CHECK(figures[1].name == "p50");
   CHECK(figures[1].change.low < -0.005);
   CHECK(figures[1].change.high > 0.005);
@@ -219,7 +219,7 @@ TEST_CASE("Comparison: the first line is the answer, with the largest change tha
   };
   const auto compared = [](const Sides& sides) { return compare_runs(sides.base, sides.now, {}); };
   CHECK(mentions(first_line(comparison_compared(sides_of(1e6, 1.05e6))),
-                 {"regression", "1.05 ms", "1.00 ms", "p10", "+5.00 %", "Batch/A", "25.0 us a step more"}));
+                 {"regression", "1.05 ms", "1.00 ms", "p25", "+5.00 %", "Batch/A", "25.0 us a step more"}));
   CHECK(mentions(first_line(compared(sides_of(1e6, 1e6))),
                  {"a step takes 1.00 ms instead of 1.00 ms", "no change is sure"}));
   CHECK(mentions(first_line(compared(sides_of(1e6, 1.05e6, 2))), {"+4.95 %", "three runs on each side"}));
@@ -257,13 +257,13 @@ TEST_CASE("Comparison: neighbours are pairs in whichever order, and only where a
   CHECK(order("ABABA") == 0);
 }
 
-TEST_CASE("Comparison: what a p10 does not see is said, and the mean can decide") {
+TEST_CASE("Comparison: what a p25 does not see is said, and the mean can decide") {
   Sides sides = sides_of(1000, 1000);
   for (ComparedRun& run : sides.now) { run.step.mean.value *= 1.2; }
   const Comparison comparison = comparison_compared(sides);
   CHECK(comparison.answer != Answer::regression);
   REQUIRE(kinds(comparison.findings) == Kinds{"few_steps"});
-  CHECK(mentions(comparison.findings[0].sentence, {"+20.00 %", "p10", "--on mean"}));
+  CHECK(mentions(comparison.findings[0].sentence, {"+20.00 %", "p25", "--on mean"}));
   ComparisonWishes wishes;
   wishes.has_gate = true;
   wishes.threshold = 0.02;
@@ -277,11 +277,11 @@ TEST_CASE("Comparison: what a p10 does not see is said, and the mean can decide"
   CHECK(region(by_rate, "Batch/A").figures.front().name == "mean");
 }
 
-TEST_CASE("Comparison: nothing is said of some steps where the p10 may have changed as the mean did") {
+TEST_CASE("Comparison: nothing is said of some steps where the p25 may have changed as the mean did") {
   Sides sides = sides_of(1000, 1000);
   for (std::size_t at = 0; at < sides.now.size(); ++at) {
     sides.now[at].step.mean.value *= 1.2;
-    sides.now[at].step.p10.value *= at % 2 == 0 ? 1.0 : 1.3;
+    sides.now[at].step.p25.value *= at % 2 == 0 ? 1.0 : 1.3;
   }
   CHECK(comparison_compared(sides).findings.empty());
 }
@@ -306,12 +306,12 @@ TEST_CASE("Comparison: what says the same as the step is not in the table, and n
       run.step_path = "Epoch/Batch";
       run.regions["Epoch/Batch"] = run.step;
       run.regions["Epoch"] = run.step;
-      run.regions["Epoch"].p10.value *= 100;
+      run.regions["Epoch"].p25.value *= 100;
       run.regions["Epochs"] = run.step;
     }
   }
   const std::string text = takt::cli::diff_text(comparison_compared(sides), "", Page(200, false));
   CHECK(contains(text, "as the step says the same: Epoch, Epoch/Batch\n"));
-  CHECK_FALSE(contains(text, "\nEpoch p10"));
-  CHECK(contains(text, "\nEpochs p10"));
+  CHECK_FALSE(contains(text, "\nEpoch p25"));
+  CHECK(contains(text, "\nEpochs p25"));
 }
