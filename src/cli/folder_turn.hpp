@@ -59,6 +59,8 @@ class FolderTurn {
 
   /// Whether the turn is still this process's; if not, problem() says why.
   bool lasts() { return lease_.refresh(); }
+  /// What the cursor is written with.
+  detail::FileLease& lease() noexcept { return lease_; }
   bool is_lost() const noexcept { return !lease_.held(); }
   const std::string& problem() const noexcept { return lease_.problem(); }
 

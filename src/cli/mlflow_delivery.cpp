@@ -22,10 +22,12 @@ constexpr std::size_t kFewPoints = 10'000;
 // Of a cursor, which is longer by a line for each metric; more is no cursor.
 constexpr std::size_t kMlflowCursorBytes = std::size_t{256} << 20U;
 
-/// Otherwise the next delivery would not know of this one, and make another run.
-void must_be_noted(const detail::MlflowClient& client) {
+/// Otherwise the next delivery would not know of this one, and make another run. Returns false if it is another
+/// process's turn by now.
+bool is_noted(const detail::MlflowClient& client, FolderTurn& turn) {
   const std::string& problem = client.cursor_problem();
-  if (problem.empty()) { return; }
+  if (problem.empty()) { return true; }
+  if (!turn.lasts()) { return false; }
   throw Error("how far the delivery got cannot be noted, so that it stops: " + problem.substr(0, problem.find(';')) +
               ". Make room, or the folder writable, and call takt sync again");
 }
@@ -81,13 +83,13 @@ void MlflowDelivery::deliver(FolderTurn& turn, const Watcher& watch, MlflowDeliv
   // It would be that of another run: each has its own in its folder, but for one that was to join a run and has not.
   if (cursor.joined_run.empty() || !cursor.run_id.empty()) { options.run_id.clear(); }
   detail::MlflowClient client(options, times_, std::numeric_limits<std::size_t>::max());
-  client.keep_cursor(turn.files());
+  client.keep_cursor(turn.files(), &turn.lease());
   if (turn.is_begun()) { client.resume(cursor); }
   turn.set_told_ranks(cursor.told_ranks());
 
   const FolderTurn::Reading reading = turn.read([&](const Snapshot& snapshot, FolderTurn::Part part) {
     send_part(client, snapshot, part, bytes);
-    must_be_noted(client);
+    if (!is_noted(client, turn)) { return false; }
     return part != FolderTurn::Part::rows || send(client, turn, watch, kFewPoints);
   });
   const bool sent = reading.whole && send(client, turn, watch, 0);
@@ -126,7 +128,7 @@ bool MlflowDelivery::send(detail::MlflowClient& client, FolderTurn& turn, const 
   while (turn.lasts() && !client.stopped()) {
     if (most_left != 0 && client.queue().points() <= most_left) { return true; }
     const bool idle = client.deliver(steady_clock::now() + kDeliverySlice);
-    must_be_noted(client);
+    if (!is_noted(client, turn)) { return false; }
     if (watch) { watch(done(), done() + client.queue().points()); }
     if (idle) { return true; }
     if (!patience_->lasts(answers(), client.asking())) { return false; }

@@ -59,7 +59,7 @@ void WandbDelivery::deliver(FolderTurn& turn, const Watcher& watch, WandbDeliver
     options_.resume = cursor.resume;
   }
   detail::WandbRun run(options_);
-  run.keep_cursor(turn.files());
+  run.keep_cursor(turn.files(), &turn.lease());
   const bool more = lives || (cursor.ended && has_more(cursor, turn, delivered));
   if (has_log_) { run.resume(cursor, turn.run(), more); }
   const bool whole = (cursor.ended && !more) || write(run, turn, bytes, delivered);

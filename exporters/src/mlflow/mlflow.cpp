@@ -31,7 +31,7 @@ class MlflowLive : public detail::LiveRun {
  public:
   explicit MlflowLive(const MlflowOptions& options) : client_(options) {}
 
-  bool begin(const Snapshot& snapshot, detail::Claim claim, const std::string& why) override;
+  bool begin(const Snapshot& snapshot, detail::Claim claim, const std::string& why, detail::FileLease* lease) override;
   ExportResult take(const Snapshot& snapshot) override;
   bool flush(milliseconds deadline) override { return feed_->deliver(steady_clock::now() + deadline); }
   bool finish(milliseconds deadline) override;
@@ -46,7 +46,8 @@ class MlflowLive : public detail::LiveRun {
 /// The settings that the program has made are in the run folder before the server is asked for anything, and whether or
 /// not it is ever there: takt sync goes by them. Where somebody else has begun, what that one was not shown this one
 /// could send, but neither knows what the other has sent.
-bool MlflowLive::begin(const Snapshot& snapshot, detail::Claim claim, const std::string& why) {
+bool MlflowLive::begin(const Snapshot& snapshot, detail::Claim claim, const std::string& why,
+                       detail::FileLease* lease) {
   directory_ = snapshot.run.directory;
   if (claim == detail::Claim::begun) {
     detail::report_fault("mlflow.begun",
@@ -60,7 +61,7 @@ bool MlflowLive::begin(const Snapshot& snapshot, detail::Claim claim, const std:
     detail::report_fault("mlflow.lease", why + ". Both may deliver, which servers with a database notice; takt sync " +
                                              directory_ + " sends what lacks");
   }
-  if (!directory_.empty()) { client_.keep_cursor(detail::kMlflow.cursor_file(directory_)); }
+  if (!directory_.empty()) { client_.keep_cursor(detail::kMlflow.cursor_file(directory_), lease); }
   feed_.emplace(client_, detail::kMlflow, directory_);
   feed_->begin(snapshot);
   client_.set_commit(detail::git_state().commit);

@@ -43,10 +43,10 @@ MlflowClient::MlflowClient(const MlflowOptions& options, const SenderTimes& time
   points_.tell_system(&mlflow_system_metrics, kMlflowSystemNs);
 }
 
-void MlflowClient::keep_cursor(const std::string& file) { cursor_file_.keep(file); }
+void MlflowClient::keep_cursor(const std::string& file, FileLease* lease) { cursor_file_.keep(file, lease); }
 
-void MlflowClient::keep_cursor(std::shared_ptr<const FolderFiles> folder) {
-  cursor_file_.keep(std::move(folder), kMlflow.cursor);
+void MlflowClient::keep_cursor(std::shared_ptr<const FolderFiles> folder, FileLease* lease) {
+  cursor_file_.keep(std::move(folder), kMlflow.cursor, lease);
 }
 
 void MlflowClient::resume(const MlflowCursor& cursor) {

@@ -39,10 +39,10 @@ class MlflowClient : public RunTaker {
   explicit MlflowClient(const MlflowOptions& options, const SenderTimes& times = {},
                         std::size_t most_points = MlflowQueue::kMostBytes / sizeof(MetricPoint));
 
-  /// From now on `file` says how far the run was delivered. Before take().
-  void keep_cursor(const std::string& file);
+  /// From now on `file` says how far the run was delivered. Before take(). \param lease as for CursorFile::keep().
+  void keep_cursor(const std::string& file, FileLease* lease = nullptr);
   /// The same in a run folder, where it has its own name.
-  void keep_cursor(std::shared_ptr<const FolderFiles> folder);
+  void keep_cursor(std::shared_ptr<const FolderFiles> folder, FileLease* lease);
   /// Goes on where another process stopped: what it has delivered is passed over when it is taken again. Of the
   /// options, only those about the server count; as long as there is no run, also experiment and run to join, where the
   /// server refuses those of the cursor. Before take().

@@ -34,7 +34,7 @@ class TensorboardLive : public detail::LiveRun {
     }
   }
 
-  bool begin(const Snapshot& snapshot, detail::Claim claim, const std::string& why) override;
+  bool begin(const Snapshot& snapshot, detail::Claim claim, const std::string& why, detail::FileLease*) override;
   ExportResult take(const Snapshot& snapshot) override {
     return writes_ && feed_->take(snapshot) ? ExportResult::ok : ExportResult::drop;
   }
@@ -58,7 +58,8 @@ class TensorboardLive : public detail::LiveRun {
   bool writes_ = false;
 };
 
-bool TensorboardLive::begin(const Snapshot& snapshot, detail::Claim claim, const std::string& why) {
+bool TensorboardLive::begin(const Snapshot& snapshot, detail::Claim claim, const std::string& why,
+                            detail::FileLease* /*lease*/) {
   const RunInfo& info = snapshot.run;
   std::string fault = why;
   if (options_.directory.empty() && info.directory.empty()) {

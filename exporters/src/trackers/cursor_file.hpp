@@ -5,6 +5,7 @@
 #include <takt/config.hpp>
 
 #include "base/folder_files.hpp"
+#include "trackers/file_lease.hpp"
 
 #include <cstddef>
 #include <memory>
@@ -18,8 +19,10 @@ namespace detail {
 class CursorFile {
  public:
   /// From now on save() writes there.
-  void keep(const std::string& file);
-  void keep(std::shared_ptr<const FolderFiles> folder, const std::string& name);
+  /// \param lease without which save() writes nothing, as the file is another process's by then; it outlives the last
+  /// save(). nullptr: none is asked for.
+  void keep(const std::string& file, FileLease* lease = nullptr);
+  void keep(std::shared_ptr<const FolderFiles> folder, const std::string& name, FileLease* lease = nullptr);
   bool is_kept() const noexcept { return folder_ != nullptr; }
 
   /// For people. REQUIRES: is_kept().
@@ -37,6 +40,7 @@ class CursorFile {
  private:
   std::shared_ptr<const FolderFiles> folder_;
   std::string name_;
+  FileLease* lease_ = nullptr;
   std::string saved_;
   std::string problem_;
 };

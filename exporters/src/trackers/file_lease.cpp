@@ -168,14 +168,20 @@ bool FileLease::refresh() {
   if (!held()) { return false; }
   const auto now = std::chrono::steady_clock::now();
   if (now - touched_ < kRefresh) { return true; }
-  if (!is_ours()) {
-    problem_ = "another process has taken it over, because this one gave no sign of life";
+  if (!confirm()) {
     descriptor_.close();
     return false;
   }
   touched_ = now;
   ::futimens(descriptor_.number(), nullptr);
   return true;
+}
+
+bool FileLease::confirm() {
+  if (held() && is_ours()) { return true; }
+  problem_ = "another process has taken it over, because this one gave no sign of life";
+  touched_ = {};
+  return false;
 }
 
 void FileLease::release() noexcept {

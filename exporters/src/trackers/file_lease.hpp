@@ -20,7 +20,7 @@ namespace detail {
 /// The right to do something alone, such as to deliver a run: a file that one process makes, and touches again and
 /// again. Whoever finds one that was not touched for kStale, or whose process is gone, or that is empty for kRefresh,
 /// takes it. Needs no locks, so that it works on network file systems. Of two that take the same stale one at once, one
-/// has it; of three, two may until refresh() tells one of them. One thread at a time.
+/// has it; of three, two may until refresh() or confirm() tells one of them. One thread at a time.
 class FileLease {
  public:
   static constexpr std::chrono::seconds kRefresh{5};
@@ -37,6 +37,9 @@ class FileLease {
   bool take(std::shared_ptr<const FolderFiles> folder, const std::string& name);
   /// Touches it when it is time to. Returns whether it is still this process's.
   bool refresh();
+  /// Asks at once, before something that only whoever has it may do. Returns whether it is this process's; if not, the
+  /// next refresh() says so, too. REQUIRES: take() has been called.
+  bool confirm();
   /// Others need not wait.
   void release() noexcept;
   /// The time, in ns since 1970, by the clock that gives files in the folder their times, which may be that of another

@@ -46,7 +46,7 @@ void LiveDelivery::begin(const Snapshot& snapshot) {
   try {
     std::string why;
     const Claim claimed = claim(why);
-    if (!run_->begin(snapshot, claimed, why)) { return leave(); }
+    if (!run_->begin(snapshot, claimed, why, lease_.held() ? &lease_ : nullptr)) { return leave(); }
   } catch (...) {  // no memory: what has half begun is not shown anything
     leave();
     throw;

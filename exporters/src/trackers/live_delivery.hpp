@@ -30,8 +30,9 @@ class LiveRun {
   virtual ~LiveRun() = default;
   /// Before all else, once.
   /// \param why of Claim::begun the cursor; of Claim::taken what stands in the way.
+  /// \param lease what a cursor in the folder may be written with; nullptr: there is none. It outlives the run.
   /// Returns false where it leaves the run to others; a line has said so.
-  virtual bool begin(const Snapshot& snapshot, Claim claim, const std::string& why) = 0;
+  virtual bool begin(const Snapshot& snapshot, Claim claim, const std::string& why, FileLease* lease) = 0;
   /// Also sends, for a slice of time, while the run goes on.
   virtual ExportResult take(const Snapshot& snapshot) = 0;
   virtual bool flush(std::chrono::milliseconds deadline) = 0;
@@ -80,8 +81,8 @@ class LiveDelivery {
 
   const Tracker tracker_;
   const bool all_ranks_;
-  std::unique_ptr<LiveRun> run_;
   FileLease lease_;
+  std::unique_ptr<LiveRun> run_;
   std::string directory_;  // of the run; may be empty
   bool begun_ = false;
   bool left_ = false;  // to others: all of it, or what was not delivered

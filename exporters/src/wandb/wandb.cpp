@@ -30,7 +30,7 @@ class WandbLive : public detail::LiveRun {
  public:
   explicit WandbLive(const WandbOptions& options);
 
-  bool begin(const Snapshot& snapshot, detail::Claim claim, const std::string& why) override;
+  bool begin(const Snapshot& snapshot, detail::Claim claim, const std::string& why, detail::FileLease* lease) override;
   ExportResult take(const Snapshot& snapshot) override;
   bool flush(milliseconds deadline) override;
   bool finish(milliseconds deadline) override;
@@ -61,7 +61,7 @@ WandbLive::WandbLive(const WandbOptions& options) : options_(options) {
   run_->describe(detail::wandb_environment(options_));
 }
 
-bool WandbLive::begin(const Snapshot& snapshot, detail::Claim claim, const std::string& why) {
+bool WandbLive::begin(const Snapshot& snapshot, detail::Claim claim, const std::string& why, detail::FileLease* lease) {
   const std::string& directory = snapshot.run.directory;
   if (claim == detail::Claim::begun) {
     detail::report_fault("wandb.begun", "this run is written for W&B already, by another exporter or by takt sync (" +
@@ -69,7 +69,7 @@ bool WandbLive::begin(const Snapshot& snapshot, detail::Claim claim, const std::
   } else if (claim == detail::Claim::taken) {
     detail::report_fault("wandb.lease", why + ". This makes a second run at W&B");
   } else if (!directory.empty()) {
-    run_->keep_cursor(detail::kWandb.cursor_file(directory));
+    run_->keep_cursor(detail::kWandb.cursor_file(directory), lease);
     cursor_folder_ = directory;
   }
   feed_.emplace(*run_, detail::kWandb, directory);

@@ -136,10 +136,10 @@ void WandbRun::write_head(const Snapshot& snapshot, const WandbIdentity& identit
   log_.append(records_.drawn_over("*", kWandbStep));
 }
 
-void WandbRun::keep_cursor(const std::string& file) { cursor_file_.keep(file); }
+void WandbRun::keep_cursor(const std::string& file, FileLease* lease) { cursor_file_.keep(file, lease); }
 
-void WandbRun::keep_cursor(std::shared_ptr<const FolderFiles> folder) {
-  cursor_file_.keep(std::move(folder), kWandb.cursor);
+void WandbRun::keep_cursor(std::shared_ptr<const FolderFiles> folder, FileLease* lease) {
+  cursor_file_.keep(std::move(folder), kWandb.cursor, lease);
 }
 
 void WandbRun::resume(WandbCursor cursor, const RunInfo& run, bool before_end) {

@@ -38,9 +38,9 @@ class WandbRun : public RunTaker {
   explicit WandbRun(const WandbOptions& options, std::size_t most_backlog = std::size_t{8} << 20U);
 
   /// From now on `file` says how far the log got, and was sent. Before take().
-  void keep_cursor(const std::string& file);
+  void keep_cursor(const std::string& file, FileLease* lease = nullptr);
   /// The same in a run folder, where it has its own name.
-  void keep_cursor(std::shared_ptr<const FolderFiles> folder);
+  void keep_cursor(std::shared_ptr<const FolderFiles> folder, FileLease* lease);
   /// Goes on with the log of a process that is gone: what is in it is passed over when it is taken again. Before
   /// take().
   /// \param run whose log it has to be.

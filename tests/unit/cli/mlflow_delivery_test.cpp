@@ -849,6 +849,26 @@ TEST_CASE("a cursor that cannot be read stops a delivery: guessing would send th
   CHECK(::access(takt::detail::kMlflow.lease_file(folder).c_str(), F_OK) != 0);
 }
 
+TEST_CASE("a delivery whose lease is taken over during a request leaves the cursor to the other process", "[timed]") {
+  const Scratch scratch;
+  const std::string folder = folder_with(scratch, a_run(14, 5));
+  const std::string lease = takt::detail::kMlflow.lease_file(folder);
+  const std::string cursor = takt::detail::kMlflow.cursor_file(folder);
+  FakeMlflow server([&](std::size_t request) {
+    if (request == 2) {
+      ::unlink(lease.c_str());
+      write_text(lease, "elsewhere.invalid 1\n");
+      write_text(cursor, "theirs");
+    }
+    return FakeMlflow::Mood::good;
+  });
+  const takt::cli::MlflowDelivered delivered = deliver(folder, options_for(server));
+  CHECK(delivered.outcome == Outcome::some);
+  CHECK(contains(delivered.why, "another process has taken it over"));
+  CHECK(read_text(cursor) == "theirs");
+  CHECK(read_text(lease) == "elsewhere.invalid 1\n");
+}
+
 TEST_CASE("a lease holds while its process gives signs of life", "[timed]") {
   const Scratch scratch;
   const std::string folder = folder_with(scratch, a_run(13, 5));

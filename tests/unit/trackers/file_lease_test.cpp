@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "trackers/file_lease.hpp"
 
+#include "trackers/cursor_file.hpp"
+
 #include "support/catch.hpp"
 #include "support/other_processes.hpp"
 #include "support/scratch.hpp"
@@ -29,6 +31,23 @@ TEST_CASE("a lease that another process has taken over is not touched any more")
   write_text(file, "elsewhere.invalid 1\n");
   lease.release();
   CHECK(read_text(file) == "elsewhere.invalid 1\n");
+}
+
+TEST_CASE("a cursor is not written any more once another process has taken the lease over") {
+  const Scratch scratch;
+  const std::string file = scratch.path("lease");
+  takt::detail::FileLease lease;
+  REQUIRE(lease.take(file));
+  takt::detail::CursorFile cursor;
+  cursor.keep(scratch.path("cursor"), &lease);
+  REQUIRE(cursor.save("1"));
+  ::unlink(file.c_str());
+  write_text(file, "elsewhere.invalid 1\n");
+  write_text(scratch.path("cursor"), "5");
+  CHECK_FALSE(cursor.save("2"));
+  CHECK(contains(cursor.problem(), "another process has taken it over"));
+  CHECK(read_text(scratch.path("cursor")) == "5");
+  CHECK_FALSE(lease.refresh());
 }
 
 TEST_CASE("of two that take a stale lease at once, one has it") {

@@ -32,6 +32,7 @@ struct Script {
   std::vector<std::string> calls;
   Claim claim = Claim::ours;
   std::string why;
+  takt::detail::FileLease* lease = nullptr;
   bool begins = true;
   bool throws = false;
   bool stopped = false;
@@ -40,10 +41,11 @@ struct Script {
 class ScriptedRun : public takt::detail::LiveRun {
  public:
   explicit ScriptedRun(Script& script) : script_(script) {}
-  bool begin(const takt::Snapshot&, Claim claim, const std::string& why) override {
+  bool begin(const takt::Snapshot&, Claim claim, const std::string& why, takt::detail::FileLease* lease) override {
     script_.calls.emplace_back("begin");
     script_.claim = claim;
     script_.why = why;
+    script_.lease = lease;
     if (script_.throws) { throw std::bad_alloc(); }
     return script_.begins;
   }
@@ -90,6 +92,7 @@ TEST_CASE("live delivery: a run is begun once, holds the lease while it goes on,
   CHECK(delivery->flush(milliseconds(0)));
   delivery->begin(rig.snapshot);
   CHECK(rig.script.claim == Claim::ours);
+  CHECK(rig.script.lease != nullptr);
   CHECK(exists(rig.lease()));
   CHECK(delivery->export_snapshot(rig.snapshot) == ExportResult::ok);
   CHECK(delivery->flush(milliseconds(0)));
@@ -118,6 +121,7 @@ TEST_CASE(
   const auto second = rig.delivery();
   second->begin(rig.snapshot);
   CHECK(rig.script.claim == Claim::taken);
+  CHECK(rig.script.lease == nullptr);
   CHECK(contains(rig.script.why, rig.lease()));
 
   write_text(kLiveDeliveryTracker.cursor_file(rig.snapshot.run.directory), "{}");
