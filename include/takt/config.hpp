@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstddef>
+
 /// Version of the library; CMake and pkg-config read it from here.
 #define TAKT_VERSION_MAJOR 0
 #define TAKT_VERSION_MINOR 1
@@ -19,6 +21,14 @@
 #error "Takt was built without _GLIBCXX_DEBUG: leave it out here, or build Takt with it, as FetchContent does"
 #elif !defined(_GLIBCXX_DEBUG) && defined(TAKT_GLIBCXX_DEBUG)
 #error "Takt was built with _GLIBCXX_DEBUG: build this program with it, too"
+#endif
+// So it is with std::string, of which libstdc++ has an old one.
+#ifdef _GLIBCXX_USE_CXX11_ABI
+#if !_GLIBCXX_USE_CXX11_ABI && !defined(TAKT_GLIBCXX_OLD_STRING)
+#error "Takt was built without _GLIBCXX_USE_CXX11_ABI=0, as old libtorch has it: build Takt with it (docs/torch.md)"
+#elif _GLIBCXX_USE_CXX11_ABI && defined(TAKT_GLIBCXX_OLD_STRING)
+#error "Takt was built with _GLIBCXX_USE_CXX11_ABI=0: build this program with it, too"
+#endif
 #endif
 #endif
 
