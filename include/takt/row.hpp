@@ -22,28 +22,20 @@ struct Cell {
   std::int64_t device_ns = kAbsent;  ///< total stream span, kAbsent where there is none or it was lost
 };
 
-/// What the stream spans of a step say of one device by themselves, or of many steps together. A span tells when work
-/// was on a stream, not when the device was busy with it: sums under spans are the most that it can have been, what is
-/// called `least` is the least. Only with tracing on.
+/// What the stream spans of a step say of one device, or of many steps together. A span tells when work was on a
+/// stream, not when the device was busy with it: each sum is an upper bound. Only with tracing on.
 struct Overlap {
   std::uint32_t time_line = 0;  ///< index into Snapshot::time_lines
   std::int64_t span_ns = 0;     ///< from the first begin to the last end
   std::int64_t compute_ns = 0;  ///< under spans of Kind::compute, what regions of other kinds inside them took left out
   std::int64_t comm_ns = 0;     ///< under spans of Kind::comm
   std::int64_t io_ns = 0;       ///< under spans of Kind::io
-  /// Under spans of Kind::comm and none of Kind::compute, once all of their work was in the stream's queue.
-  std::int64_t comm_exposed_least_ns = 0;
-  std::int64_t io_exposed_least_ns = 0;  ///< likewise of Kind::io
-  std::int64_t idle_least_ns = 0;        ///< under no span but those of Kind::wait, Batch and Epoch
-  std::uint64_t undecided = 0;  ///< communications inside one compute span: hidden or waited for, nobody can tell
+  std::uint64_t undecided = 0;  ///< communications inside one compute span: hidden or waited for, spans cannot tell
   // At most, where regions of Kind::wait tell: for what streams of this device waited. kAbsent: there are none.
   static constexpr std::int64_t kAbsent = -1;
   std::int64_t comm_exposed_ns = kAbsent;
   std::int64_t io_exposed_ns = kAbsent;
   std::int64_t other_exposed_ns = kAbsent;
-  /// Spans of Kind::comm and Kind::io that began before it is certain that all of their work had been submitted: the
-  /// stream may have stood idle in them.
-  std::uint64_t maybe_idle = 0;
 };
 
 /// One step: an outermost Batch of one thread. An exporter sees a row once, when all its device values are known, or

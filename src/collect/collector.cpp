@@ -91,8 +91,6 @@ void Collector::take_row(const RowRecord& record, const Paths& paths) {
     row.cells.push_back({cell.node == CellRecord::kOther ? Cell::kOther : path_of(paths, cell.node), cell.calls,
                          cell.host_ns, cell.device_ns});
   }
-  time_lines_.came(record.series, record.row);
-  if (!row.complete) { time_lines_.lacks(record.series, record.row); }
   release_old(record.series, record.row);
   if (waiting.device_pending == 0) {
     finish(waiting, row.complete);
@@ -110,7 +108,6 @@ void Collector::take_amendment(const AmendmentRecord& record, const Paths& paths
   waiting.is_new = true;
   if (record.device_ns < 0) {
     waiting.row.complete = false;
-    time_lines_.lacks(record.series, record.row);
   } else {
     const std::uint32_t path =
         record.node == CellRecord::kOther ? Cell::kOther : path_of(paths, static_cast<std::uint32_t>(record.node));
@@ -184,6 +181,7 @@ void Collector::take_span(const SpanRecord& record) {
 }
 
 void Collector::take_device_span(const DeviceSpanRecord& record) {
+  if (clock_.source() == ClockSource::monotonic) { time_lines_.host_may_be_slewed(); }
   time_lines_.add(record, keys_.kind(static_cast<KeyIndex>(record.key)));
 }
 

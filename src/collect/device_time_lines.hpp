@@ -5,15 +5,10 @@
 #include <takt/snapshot.hpp>
 
 #include "collect/host_offset.hpp"
-#include "collect/row_gaps.hpp"
-#include "collect/slewed_clock.hpp"
 #include "collect/step_overlap.hpp"
-#include "collect/stream_rows.hpp"
 #include "record/outbox.hpp"
 
 #include <cstdint>
-#include <deque>
-#include <limits>
 #include <map>
 #include <string>
 #include <utility>
@@ -31,7 +26,6 @@ class DeviceTimeLines {
   static constexpr std::size_t kStreams = 1024;         ///< tracks; spans of further ones are not placed
   static constexpr std::size_t kSpansOfSteps = 65'536;  ///< that wait for their rows; nothing is said of steps beyond
   static constexpr std::uint64_t kMaxLag = 1024;        ///< rows that may be whole before one that is older
-  static constexpr std::size_t kRecent = 4096;          ///< spans of a device that are kept beside those of steps
 
   /// A span that is to be placed, as soon as nothing more of this collection is to come.
   struct Waiting {
@@ -47,7 +41,6 @@ class DeviceTimeLines {
   template <class Take>
   void place(Take take) {
     for (Line& line : lines_) { line.offset.settle(); }
-    host_.settle();
     for (const Waiting& each : waiting_) {
       const Place place = place_of(each);
       take(each.record, each.stream, place.begin_ns, place.end_ns);
@@ -55,14 +48,8 @@ class DeviceTimeLines {
     waiting_.clear();
   }
 
-  /// A row has come from its thread.
-  void came(std::uint32_t series, std::uint64_t row) {
-    if (!lines_.empty()) { gaps_[series].came(row); }  // else there is nothing to tell of those before
-  }
-  /// That row lacks spans of some of its regions: nothing will be said of it, nor of what their work may run beside.
-  void lacks(std::uint32_t series, std::uint64_t row) {
-    if (!lines_.empty()) { gaps_[series].add(row); }
-  }
+  /// NTP may slew the clock of the process from now on: bounds allow for that.
+  void host_may_be_slewed();
   /// A row that lacks nothing leaves: what its spans say, one a device.
   /// \param spans how many there have to be; with another number of them, nothing is said.
   std::vector<Overlap> step(std::uint32_t series, std::uint64_t row, std::uint32_t spans);
@@ -77,19 +64,11 @@ class DeviceTimeLines {
 
  private:
   using RowId = std::pair<std::uint32_t, std::uint64_t>;  // series and row
-  struct OfRow {
-    RowId row;
-    PlacedSpan span;
-  };
   struct Line {
     const void* id = nullptr;
     std::uint32_t streams = 0;
     TimeLineInfo info;
     HostOffset offset;
-    std::deque<OfRow> recent;  // what did something
-    std::int64_t recent_from_ns = std::numeric_limits<std::int64_t>::min();
-    std::map<std::pair<std::uint32_t, std::uint32_t>, StreamRows> rows;  // by series and stream
-    std::int64_t idle_told_until_ns = Surroundings::kAlways;
   };
   struct StreamId {
     std::uint32_t line;
@@ -101,8 +80,6 @@ class DeviceTimeLines {
   struct OfStep {
     std::uint32_t line;
     PlacedSpan span;
-    std::uint64_t end_submitted_ns;  // both on the steady clock
-    std::uint64_t end_recorded_ns;
   };
   struct Place {
     std::int64_t begin_ns;
@@ -111,22 +88,17 @@ class DeviceTimeLines {
 
   bool find_line(const DeviceSpanRecord& record, std::uint32_t& line);
   bool find_stream(std::uint32_t line, const DeviceSpanRecord& record, std::uint32_t& stream);
-  SlewedClock::Time on_host(const Line& line, double device_ns) const;
   Place place_of(const Waiting& waiting);
   void add_to_step(const DeviceSpanRecord& record, const OfStep& of_step);
-  static void add_recent(Line& line, const DeviceSpanRecord& record, const PlacedSpan& span);
   std::vector<OfStep> take_step(const RowId& row);
-  Surroundings around(const Line& line, const RowId& row, std::int64_t begin_ns) const;
-  Overlap overlap_on(Line& line, const RowId& row, std::vector<OfStep>& all) const;
 
   std::vector<Line> lines_;
-  SlewedClock host_;
+  bool is_slewed_ = false;
   std::map<StreamId, std::uint32_t> numbers_;                           // of streams on their devices
   std::map<std::pair<StreamId, std::uint32_t>, std::uint32_t> tracks_;  // with the thread: index into streams_
   std::vector<StreamInfo> streams_;
   std::vector<Waiting> waiting_;
   std::map<RowId, std::vector<OfStep>> steps_;
-  std::map<std::uint32_t, RowGaps> gaps_;  // by series
   std::size_t spans_of_steps_ = 0;
   std::map<std::string, std::uint64_t> unplaced_;
 };

@@ -55,7 +55,7 @@ bool HostOffset::is_recent(const Window& window) const {
 /// from the one's submission to the other's being seen, and by at least the time from the one's being seen to the
 /// other's submission.
 HostOffset::Rates HostOffset::find_rates() const {
-  Rates rates;
+  const Rates rates{1 - most_ppm_ * 1e-6, 1 + most_ppm_ * 1e-6};
   Rates found = rates;
   for (const Window& one : window_) {
     for (const Window& other : window_) {
@@ -71,13 +71,11 @@ HostOffset::Rates HostOffset::find_rates() const {
     }
   }
   // These are bounds of means over parts of the minute, two of which differ by up to twice what one may from the mean.
-  const double apart = 2 * kWanderPpm * 1e-6;
+  const double apart = 2 * wander_ppm_ * 1e-6;
   // A rate that has changed by more contradicts itself. Then only the first assumption is left, and where that does not
   // hold either the error shows it.
   if (found.least > found.most + apart) { return rates; }
-  rates.least = found.least - apart;
-  rates.most = found.most + apart;
-  return rates;
+  return {std::max(found.least - apart, rates.least), std::min(found.most + apart, rates.most)};
 }
 
 HostOffset::Rates HostOffset::rates() const {
@@ -86,24 +84,23 @@ HostOffset::Rates HostOffset::rates() const {
   return rates_;
 }
 
-HostOffset::Range HostOffset::range(double device_ns) const {
+HostOffset::Knot HostOffset::estimate(double device_ns) const {
   const Rates rates = this->rates();
-  Range range;
+  double least_ns = -std::numeric_limits<double>::infinity();
+  double most_ns = std::numeric_limits<double>::infinity();
   for (const Window& window : window_) {
     if (!is_recent(window)) { continue; }
-    range.least_ns = std::max(range.least_ns, carried(window.lower, device_ns, rates.least, rates.most));
-    range.most_ns = std::min(range.most_ns, carried(window.upper, device_ns, rates.most, rates.least));
+    least_ns = std::max(least_ns, carried(window.lower, device_ns, rates.least, rates.most));
+    most_ns = std::min(most_ns, carried(window.upper, device_ns, rates.most, rates.least));
   }
-  range.least_ns -= kResolutionNs;
-  range.most_ns += kResolutionNs;
-  return range;
+  // Where the bounds contradict each other, they do so by as much.
+  return {device_ns, least_ns / 2 + most_ns / 2, std::fabs(most_ns - least_ns) / 2 + kResolutionNs};
 }
 
-HostOffset::Knot HostOffset::estimate(double device_ns) const {
-  const Range range = this->range(device_ns);
-  // Where the bounds contradict each other, they do so by as much.
-  const double apart = range.most_ns - range.least_ns - 2 * kResolutionNs;
-  return {device_ns, range.least_ns / 2 + range.most_ns / 2, std::fabs(apart) / 2 + kResolutionNs};
+void HostOffset::host_may_be_slewed() {
+  most_ppm_ = kMostPpm + kSlewPpm;
+  wander_ppm_ = kSlewPpm;  // from a mean, over a part of the time that it is of
+  are_rates_found_ = false;
 }
 
 void HostOffset::join(Knot knot) {
@@ -136,13 +133,13 @@ HostOffset::Time HostOffset::at(double device_ns) const {
   if (after == knots_.begin() || after == knots_.end()) {
     const Knot& near = after == knots_.end() ? knots_.back() : *after;
     const double away = device_ns - near.device_ns;
-    return {near.host_ns + away * rate_, near.error_ns + std::fabs(away) * 2 * kMostPpm * 1e-6};
+    return {near.host_ns + away * rate_, near.error_ns + std::fabs(away) * 2 * most_ppm_ * 1e-6};
   }
   const Knot& before = *(after - 1);
   const double share = (device_ns - before.device_ns) / (after->device_ns - before.device_ns);
   const double passed = after->device_ns - before.device_ns;
   return {before.host_ns + share * (after->host_ns - before.host_ns),
-          std::max(before.error_ns, after->error_ns) + passed * kWanderPpm * 1e-6};
+          std::max(before.error_ns, after->error_ns) + passed * wander_ppm_ * 1e-6};
 }
 
 }  // namespace detail

@@ -21,13 +21,14 @@ namespace detail {
 /// 1987.)
 ///
 /// The bound rests on two assumptions: the clocks' rates differ by at most kMostPpm, and in a minute by kWanderPpm
-/// from their mean. So the host's clock has to be one that nobody slews (Moment::steady_ns). Where bounds tell that the
-/// second assumption does not hold, it is not made for as long as they are kept. Pure arithmetic; times in ns. One
-/// thread at a time.
+/// from their mean. A host's clock that NTP may slew differs by up to kSlewPpm more, and holds no rate. Where bounds
+/// tell that the second assumption does not hold, it is not made for as long as they are kept. Pure arithmetic; times
+/// in ns. One thread at a time.
 class HostOffset {
  public:
   static constexpr double kMostPpm = 200;  ///< quartz is within 100 ppm
   static constexpr double kWanderPpm = 1;  ///< a minute's change by temperature, and the anchors' rounding (0.06 ppm)
+  static constexpr double kSlewPpm = 500;  ///< by which the kernel lets NTP slew CLOCK_MONOTONIC
   static constexpr double kResolutionNs = 500;  ///< of events, by the documentation of CUDA
   static constexpr double kWindowNs = 1e9;
   static constexpr unsigned kWindows = 60;
@@ -48,12 +49,8 @@ class HostOffset {
   /// After settle(): the host's time at `device_ns`.
   Time at(double device_ns) const;
 
-  /// What the bounds of all that has been added leave possible, settled or not.
-  struct Range {
-    double least_ns = -std::numeric_limits<double>::infinity();
-    double most_ns = std::numeric_limits<double>::infinity();
-  };
-  Range range(double device_ns) const;
+  /// The host's clock is one that NTP may slew, from now on or all the time.
+  void host_may_be_slewed();
 
  private:
   struct Bound {
@@ -66,8 +63,8 @@ class HostOffset {
     Bound upper;                                                     // and at most this
   };
   struct Rates {
-    double least = 1 - kMostPpm * 1e-6;
-    double most = 1 + kMostPpm * 1e-6;
+    double least = 0;
+    double most = 0;
   };
   struct Knot {
     double device_ns = 0;
@@ -83,6 +80,8 @@ class HostOffset {
   void join(Knot knot);
 
   std::array<Window, kWindows> window_;
+  double most_ppm_ = kMostPpm;
+  double wander_ppm_ = kWanderPpm;
   mutable Rates rates_;  // where they are found
   mutable bool are_rates_found_ = false;
   double rate_ = 1;  // about; for telling which bound of a window is the tighter one

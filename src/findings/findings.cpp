@@ -17,9 +17,9 @@ namespace {
 
 /// In this order: later ones leave out what earlier ones have told.
 constexpr void (*kRules[])(const RunView&, Conclusions&) = {
-    add_never_ended, add_losses,          add_bounds,         add_idle_devices,  add_slow_steps,
-    add_changes,     add_warm_up,         leave_to_scheduler, add_start_and_end, add_between_steps,
-    add_stops,       add_busy_processors, add_own_cost,       add_uncovered,
+    add_never_ended,     add_losses,         add_bounds,        add_slow_steps,    add_changes,
+    add_warm_up,         leave_to_scheduler, add_start_and_end, add_between_steps, add_stops,
+    add_busy_processors, add_own_cost,       add_uncovered,
 };
 
 /// What makes all rules that rest on steps silent.

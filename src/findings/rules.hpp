@@ -21,8 +21,6 @@ void add_losses(const RunView& view, Conclusions& said);
 
 /// input_bound, output_bound, communication_bound: a part of each step that nothing overlaps.
 void add_bounds(const RunView& view, Conclusions& said);
-/// device_idle: a device has no work in its steps.
-void add_idle_devices(const RunView& view, Conclusions& said);
 /// slow_steps: single steps that take much longer than others.
 void add_slow_steps(const RunView& view, Conclusions& said);
 /// change_point, drift: steps that take longer, or less long, than earlier ones.

@@ -55,8 +55,6 @@ inline constexpr double kLeastStoppedShare = 0.01;
 inline constexpr double kLeastOwnShare = 0.02;
 /// Of the run, in which no region was open on the thread of the Session.
 inline constexpr double kLeastUncoveredShare = 0.20;
-/// Of the steps of a device, in which it did nothing.
-inline constexpr double kLeastIdleShare = 0.20;
 /// Of what was recorded, and is lost.
 inline constexpr double kLeastLostShare = 0.01;
 

@@ -280,18 +280,17 @@ template <class Coder, class Record, OnlyFor<Record, TimeLinesRecord> = 0>
 void visit(Coder& coder, Record& record) {
   coder.list(record.lines, [](auto& inner, auto& line) {
     auto& overlap = line.overlap;
+    std::int64_t removed = 0;  // lower bounds of earlier versions
     inner.text(line.device);
     visit_numbers(inner, line.number, line.clock_error_ns, line.spans, line.clamped, line.steps);
-    visit_numbers(inner, overlap.span_ns, overlap.compute_ns, overlap.comm_ns, overlap.io_ns,
-                  overlap.comm_exposed_least_ns, overlap.io_exposed_least_ns, overlap.idle_least_ns, overlap.undecided);
+    visit_numbers(inner, overlap.span_ns, overlap.compute_ns, overlap.comm_ns, overlap.io_ns, removed, removed, removed,
+                  overlap.undecided);
   });
   if (!coder.more()) { return; }  // the first version ended here
   for (auto& line : record.lines) {
     auto& overlap = line.overlap;
     visit_numbers(coder, overlap.comm_exposed_ns, overlap.io_exposed_ns, overlap.other_exposed_ns);
-  }
-  if (!coder.more()) { return; }  // the second one here
-  for (auto& line : record.lines) { coder.number(line.overlap.maybe_idle); }
+  }  // a later one had a number more for each, which is passed over
 }
 
 /// What an early row has instead of a number, and everything else.

@@ -161,25 +161,6 @@ void Clock::note_error(double ppm) noexcept {
   }
 }
 
-Moment Clock::moment() const noexcept {
-  const ClockSource source = this->source();
-  if (source == ClockSource::counter) {
-    const std::uint64_t ns = to_ns(source, ticks(source));
-    return {ns, ns, 0};
-  }
-  constexpr std::uint64_t kClose = 1000;
-  Moment best;
-  best.within_ns = ~std::uint64_t{0};
-  for (int attempt = 0; attempt < 4 && best.within_ns > kClose; ++attempt) {
-    const std::uint64_t before = hardware_.reference_ns();
-    const std::uint64_t monotonic = hardware_.monotonic_ns();
-    const std::uint64_t after = hardware_.reference_ns();
-    if (after - before >= best.within_ns) { continue; }
-    best = {to_ns(source, monotonic), steady_of(before + (after - before) / 2), after - before};
-  }
-  return best;
-}
-
 /// By how much the rate of the system's clock differs from the reference since it is used, at most: NTP slews the one
 /// and not the other. Over a short time the two readings say nothing, and it is what the kernel lets NTP do at most.
 double Clock::slewed_ppm() const noexcept {

@@ -5,8 +5,6 @@
 #include <takt/detail/ticks.hpp>
 #include <takt/snapshot.hpp>
 
-#include "record/moment.hpp"
-
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -57,13 +55,6 @@ class Clock {
   std::uint64_t now_ns() const noexcept {
     const ClockSource source = this->source();
     return to_ns(source, ticks(source));
-  }
-  /// Now, also on a clock that NTP leaves alone: the counter is one, and CLOCK_MONOTONIC_RAW stands beside the system's
-  /// clock. Three readings or more there; any thread.
-  Moment moment() const noexcept;
-  /// Moment::steady_ns of now. Any thread.
-  std::uint64_t steady_ns() const noexcept {
-    return source() == ClockSource::counter ? now_ns() : steady_of(hardware_.reference_ns());
   }
   /// Wall clock at the start, in ns since 1970.
   std::int64_t start_unix_ns() const noexcept { return start_unix_ns_; }
@@ -118,11 +109,6 @@ class Clock {
   void use_monotonic(const char* reason) noexcept;
   void note_error(double ppm) noexcept;
   void measure_empty_region() noexcept;
-  /// Of a reading of the reference, once source() is monotonic.
-  std::uint64_t steady_of(std::uint64_t reference_ns) const noexcept {
-    return reference_ns - monotonic_raw_zero_.load(std::memory_order_relaxed) +
-           monotonic_base_ns_.load(std::memory_order_relaxed);
-  }
   double error_ppm(const Anchor& a, const Anchor& b, double multiplier) const noexcept;
   double slewed_ppm() const noexcept;
 

@@ -32,14 +32,6 @@ Exposed::For waits_for(const Node* node) noexcept {
   });
 }
 
-bool is_frame(const Node* node) noexcept { return node->key == kBatchKey || node->key == kEpochKey; }
-
-/// Whether a region at this place lies in none but a Batch or an Epoch.
-bool is_outermost(const Node* node) noexcept {
-  do { node = node->parent; } while (node->parent != nullptr && is_frame(node));
-  return node->parent == nullptr;
-}
-
 bool take_mark(StreamRef stream, Mark& mark, bool begins) noexcept {
   const DeviceOps& ops = *stream.ops;
   if (ops.mark_bounded == nullptr) { return ops.mark(stream.handle, mark); }
@@ -69,9 +61,8 @@ DeviceBegin DeviceBegin::now(StreamRef stream, const Clock& clock, bool begins) 
 
 TAKT_COLD DeviceBegin DeviceBegin::traced(StreamRef stream, const Clock& clock, bool begins) noexcept {
   DeviceBegin begin{stream};
-  begin.submitted = clock.moment();
+  begin.submitted_ns = clock.now_ns();
   begin.marked = take_mark(stream, begin.mark, begins);
-  begin.recorded_ns = clock.steady_ns();
   if (begin.marked && stream.ops->offer != nullptr) { stream.ops->offer(stream.handle, begin.mark); }
   return begin;
 }
@@ -169,8 +160,8 @@ void DeviceQueue::ended(Recorder& recorder, Node* node, StepSeries* series, bool
     return;
   }
   const std::uint32_t place = lane->tail % kPending;
-  if (TAKT_UNLIKELY(end.submitted.ns != 0) && lane->times == nullptr) { lane->times = allocate<Times>(&budget_); }
-  if (lane->times != nullptr) { lane->times->of[place] = {begin.submitted, end.submitted, end.recorded_ns}; }
+  if (TAKT_UNLIKELY(end.submitted_ns != 0) && lane->times == nullptr) { lane->times = allocate<Times>(&budget_); }
+  if (lane->times != nullptr) { lane->times->of[place] = {begin.submitted_ns, end.submitted_ns}; }
   lane->span[place] = Span{begin.mark, end.mark, node, series, series == nullptr ? 0 : series->row(), warmup};
   if (series != nullptr) { series->device_begun(); }
   const Recorder::Change change(recorder);
@@ -273,7 +264,7 @@ TAKT_COLD void DeviceQueue::trace(const Recorder& recorder, const Lane& lane, co
 /// Of a span whose marks have been reached, and are still held.
 DeviceQueue::Seen DeviceQueue::look_where(StreamRef stream, const Span& span, const Clock& clock) noexcept {
   Seen seen;
-  seen.at = clock.moment();
+  seen.at_ns = clock.now_ns();
   seen.placed = stream.ops->locate != nullptr && stream.ops->locate(stream.handle, span.begin, seen.begin) &&
                 stream.ops->locate(stream.handle, span.end, seen.end) && seen.begin.line == seen.end.line;
   return seen;
@@ -283,22 +274,20 @@ DeviceSpanRecord DeviceQueue::place_of(const Recorder& recorder, const Lane& lan
                                        const Seen& seen) noexcept {
   DeviceSpanRecord record;
   const Submitted submitted = lane.times == nullptr ? Submitted() : lane.times->of[&span - lane.span];
-  record.seen = seen.at;
+  record.seen_ns = seen.at_ns;
   record.device = lane.stream.ops->name;
   record.stream = lane.stream.handle;
   record.key = span.node->key;
   record.waits_for = static_cast<std::uint64_t>(waits_for(span.node));
   record.thread = recorder.thread();
-  record.outermost = is_outermost(span.node) ? 1 : 0;
   // The begin may be from before the time line.
-  if (submitted.begin.ns != 0 && submitted.end.ns != 0 && seen.placed) {
+  if (submitted.begin_ns != 0 && submitted.end_ns != 0 && seen.placed) {
     record.line = seen.begin.line;
     record.begin_ns = seen.begin.ns;
     record.end_ns = seen.end.ns;
     record.error_ns = seen.begin.error_ns + seen.end.error_ns;
-    record.begin_submitted = submitted.begin;
-    record.end_submitted = submitted.end;
-    record.end_recorded_ns = submitted.end_recorded_ns;
+    record.begin_submitted_ns = submitted.begin_ns;
+    record.end_submitted_ns = submitted.end_ns;
   }
   if (span.series != nullptr) {
     record.series = span.series->id();

@@ -7,7 +7,6 @@
 #include <takt/device.hpp>
 #include <takt/stream.hpp>
 
-#include "record/moment.hpp"
 #include "record/outbox.hpp"
 
 #include <array>
@@ -25,10 +24,8 @@ class StepSeries;
 struct DeviceBegin {
   StreamRef stream;
   Mark mark = 0;
-  bool marked = false;  ///< false: no mark could be taken, so that the span is skipped
-  // While tracing:
-  Moment submitted{};             ///< not after the mark was recorded
-  std::uint64_t recorded_ns = 0;  ///< not before, on the steady clock
+  bool marked = false;             ///< false: no mark could be taken, so that the span is skipped
+  std::uint64_t submitted_ns = 0;  ///< while tracing: not after the mark was recorded
   /// Takes a mark on `stream`.
   static DeviceBegin now(StreamRef stream, const Clock& clock, bool begins) noexcept;
   /// The same while a time line is recorded.
@@ -92,18 +89,17 @@ class DeviceQueue {
     bool warmup = false;
     bool done = false;
   };
-  /// When the marks of a span were submitted, and when the last one had been.
+  /// When the marks of a span were submitted; 0: not known.
   struct Submitted {
-    Moment begin;
-    Moment end;
-    std::uint64_t end_recorded_ns = 0;
+    std::uint64_t begin_ns = 0;
+    std::uint64_t end_ns = 0;
   };
   struct Times {
     Submitted of[kPending];
   };
   /// Where the marks of a span lie, and when that was seen.
   struct Seen {
-    Moment at;
+    std::uint64_t at_ns = 0;
     bool placed = false;
     DevicePlace begin;
     DevicePlace end;

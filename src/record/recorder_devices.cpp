@@ -8,7 +8,7 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 
 DeviceBegin Recorder::mark(StreamRef stream, bool begins) noexcept {
-  const DeviceBegin none{stream, 0, false, {}, 0};
+  const DeviceBegin none{stream, 0, false, 0};
   // Room is looked for first, so that no mark is made for nothing while a stream is stuck.
   if (!devices_.has_room(stream)) {
     fold();

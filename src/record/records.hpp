@@ -4,8 +4,6 @@
 
 #include <takt/config.hpp>
 
-#include "record/moment.hpp"
-
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -180,14 +178,12 @@ struct DeviceSpanRecord : Record {
   double begin_ns = 0;  ///< on its time line
   double end_ns = 0;
   double error_ns = 0;
-  Moment begin_submitted;  ///< both not after the mark was recorded
-  Moment end_submitted;
-  Moment seen;                        ///< not before both were reached
-  std::uint64_t end_recorded_ns = 0;  ///< on the steady clock, not before the mark was recorded
+  std::uint64_t begin_submitted_ns = 0;  ///< both not after the mark was recorded, by the clock of the process
+  std::uint64_t end_submitted_ns = 0;
+  std::uint64_t seen_ns = 0;  ///< not before both were reached
   std::uint64_t key = 0;
   std::uint64_t row = 0;
   std::uint32_t thread = 0;
-  std::uint32_t outermost = 0;  ///< 1: it lies in no region but a Batch or an Epoch
   std::uint64_t waits_for = 0;  ///< Exposed::For
 };
 

@@ -288,11 +288,7 @@ Json time_lines(const Snapshot& snapshot) {
         {"compute_ns", overlap.compute_ns},
         {"comm_ns", overlap.comm_ns},
         {"io_ns", overlap.io_ns},
-        {"comm_exposed_least_ns", overlap.comm_exposed_least_ns},
-        {"io_exposed_least_ns", overlap.io_exposed_least_ns},
-        {"idle_least_ns", overlap.idle_least_ns},
         {"undecided", overlap.undecided},
-        {"maybe_idle", overlap.maybe_idle},
         {"exposed", exposed(Exposed::on(overlap))},
     });
   }

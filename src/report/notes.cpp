@@ -81,27 +81,18 @@ void exposed_lines(const Snapshot& snapshot, Lines& lines) {
   say("waits for other things", Exposed::For::other, &Exposed::other_ns);
 }
 
-/// What the spans of a device say by themselves: a span is not work, so that only bounds can be told.
+/// What the spans of a device say by themselves: a span is not work, so that these are upper bounds.
 void overlap_lines(const Snapshot& snapshot, Lines& lines) {
   for (const TimeLineInfo& line : snapshot.time_lines) {
     if (line.steps == 0) { continue; }
     const Overlap& overlap = line.overlap;
-    const auto time = [](std::int64_t ns) { return human_time(static_cast<double>(ns)); };
-    const auto part = [&](const char* what, std::int64_t ns, std::int64_t exposed_ns) {
-      return ns == 0 ? std::string()
-                     : detail::format("{} \u2264 {}, of it \u2265 {} exposed; ", what, time(ns), time(exposed_ns));
+    const auto part = [](const char* what, std::int64_t ns) {
+      return ns == 0 ? std::string() : detail::format("; {} \u2264 {}", what, human_time(static_cast<double>(ns)));
     };
-    lines.push_back(detail::format("{} {}, spans alone, {} steps of {}: {}{}idle \u2265 {}", printable(line.device),
-                                   line.number, human_count(line.steps), time(overlap.span_ns),
-                                   part("communication", overlap.comm_ns, overlap.comm_exposed_least_ns),
-                                   part("IO", overlap.io_ns, overlap.io_exposed_least_ns),
-                                   time(overlap.idle_least_ns)));
-    if (overlap.maybe_idle != 0) {
-      lines.push_back(detail::format(
-          "  {} span{} of communication or IO may hold time in which the stream stood idle until the host "
-          "submitted the work: only what came behind that counts as exposed",
-          human_count(overlap.maybe_idle), plural(overlap.maybe_idle)));
-    }
+    lines.push_back(detail::format("{} {}, spans of {} steps, {}{}{}{}", printable(line.device), line.number,
+                                   human_count(line.steps), human_time(static_cast<double>(overlap.span_ns)),
+                                   part("computing", overlap.compute_ns), part("communication", overlap.comm_ns),
+                                   part("IO", overlap.io_ns)));
     if (overlap.undecided == 0) { continue; }
     lines.push_back(
         detail::format("  {} communication{} wholly inside computing: hidden or waited for, spans cannot tell; "

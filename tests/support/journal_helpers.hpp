@@ -144,12 +144,11 @@ class GrowingRun {
     }
     takt::TimeLineInfo& line = now_.time_lines[random_.below(now_.time_lines.size())];
     takt::Overlap& overlap = line.overlap;
-    for (std::uint64_t* number : {&line.spans, &line.clamped, &line.steps, &overlap.undecided, &overlap.maybe_idle}) {
+    for (std::uint64_t* number : {&line.spans, &line.clamped, &line.steps, &overlap.undecided}) {
       *number += random_.below(100);
     }
     for (std::int64_t* ns : {&line.clock_error_ns, &overlap.span_ns, &overlap.compute_ns, &overlap.comm_ns,
-                             &overlap.io_ns, &overlap.comm_exposed_least_ns, &overlap.io_exposed_least_ns,
-                             &overlap.idle_least_ns, &overlap.comm_exposed_ns, &overlap.other_exposed_ns}) {
+                             &overlap.io_ns, &overlap.comm_exposed_ns, &overlap.other_exposed_ns}) {
       *ns += static_cast<std::int64_t>(random_.below(1U << 30U));
     }
   }

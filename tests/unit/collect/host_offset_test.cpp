@@ -200,3 +200,38 @@ TEST_CASE("HostOffset: before anything is known there is no bound") {
   const HostOffset offset;
   CHECK(std::isinf(offset.at(17).error_ns));
 }
+
+TEST_CASE("HostOffset: a host's clock that NTP slews is within the bound where that is allowed for") {
+  constexpr double kSlewed = 1 + 500e-6;
+  // Slewed by 500 ppm for half of each minute, one way and the other.
+  const auto host_of = [](double device_ns) {
+    const double part = std::fmod(device_ns, 60 * kSecond);
+    return kHost0 + device_ns + (kSlewed - 1) * (part < 30 * kSecond ? part : 60 * kSecond - part);
+  };
+  HostOffset allowed;
+  HostOffset steady;
+  allowed.host_may_be_slewed();
+  int outside_allowed = 0;
+  int outside_steady = 0;
+  double widest_ns = 0;
+  for (int event = 0; event < 60'000; ++event) {
+    const double device_ns = event * 1e7;
+    const auto submitted_ns = static_cast<std::uint64_t>(host_of(device_ns) - 3000);
+    const auto seen_ns = static_cast<std::uint64_t>(host_of(device_ns) + 3000);
+    for (HostOffset* each : {&allowed, &steady}) { each->add(device_ns, submitted_ns, seen_ns); }
+    if (event % 20 != 19) { continue; }
+    for (HostOffset* each : {&allowed, &steady}) { each->settle(); }
+    for (const double ago_ns : {0.0, 0.5e8, 1.3e8}) {
+      const auto is_outside = [&](const HostOffset& offset) {
+        const HostOffset::Time time = offset.at(device_ns - ago_ns);
+        return std::fabs(time.host_ns - host_of(device_ns - ago_ns)) > time.error_ns;
+      };
+      outside_allowed += is_outside(allowed) ? 1 : 0;
+      outside_steady += is_outside(steady) ? 1 : 0;
+      widest_ns = std::max(widest_ns, allowed.at(device_ns - ago_ns).error_ns);
+    }
+  }
+  CHECK(outside_allowed == 0);
+  CHECK(outside_steady > 0);
+  CHECK(widest_ns < 1e6);
+}

@@ -430,21 +430,6 @@ std::vector<Case> timing_cases() {
          return run.steps(1000).finish();
        },
        {{"uncovered", {"45.0 s", "100 s", "45 %"}}}},
-      {"a device without work",
-       [] {
-         Training run;
-         takt::TimeLineInfo line;
-         line.device = "cuda";
-         line.number = 1;
-         line.steps = 990;
-         line.overlap.span_ns = 99 * kFindingsSecond;
-         line.overlap.idle_least_ns = 40 * kFindingsSecond;
-         line.overlap.io_exposed_ns = 10 * kFindingsSecond;
-         run.run.time_lines.push_back(line);
-         run.run.devices.push_back({"cuda", "", ""});
-         return run.steps(1000).finish();
-       },
-       {{"device_idle", {"cuda 1", "30 %", "30.0 s", "99.0 s"}}}},
   };
 }
 
@@ -489,7 +474,6 @@ std::vector<Abstained> abstained_cases() {
       {"steps are few for a drift", "drift", steps(100), {"90", "240"}},
       {"steps are like their neighbours", "change_point", slow_waves, {"neighbouring"}},
       {"the system does not tell", "processors_busy", [] { return with_process({}); }, {"Session", "processor"}},
-      {"no time line has steps", "device_idle", [] { return on_streams(takt::IOWait, 1); }, {"32"}},
       {"calls are sampled",
        "input_bound",
        [] {

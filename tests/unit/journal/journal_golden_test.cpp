@@ -33,9 +33,6 @@ takt::TimeLineInfo line_with_waits() {
   line.overlap.compute_ns = 40'000'000'000;
   line.overlap.comm_ns = 9'000'000'000;
   line.overlap.io_ns = 800'000'000;
-  line.overlap.comm_exposed_least_ns = 700'000'000;
-  line.overlap.io_exposed_least_ns = 60'000'000;
-  line.overlap.idle_least_ns = 5'000'000'000;
   line.overlap.undecided = 4;
   line.overlap.comm_exposed_ns = 900'000'000;
   line.overlap.io_exposed_ns = 70'000'000;
@@ -170,10 +167,8 @@ TEST_CASE("journal: what Takt 0.1 has written reads the same for ever: its steps
   const takt::TimeLineInfo& line = read.time_lines[0];
   CHECK(line.number == 3);
   CHECK(line.clamped == 2);
-  CHECK(line.overlap.idle_least_ns == 5'000'000'000);
   CHECK(line.overlap.undecided == 4);
   CHECK(line.overlap.comm_exposed_ns == 900'000'000);
   CHECK(line.overlap.io_exposed_ns == 70'000'000);
   CHECK(line.overlap.other_exposed_ns == takt::Overlap::kAbsent);
-  CHECK(line.overlap.maybe_idle == 0);  // it is of before this was told
 }
