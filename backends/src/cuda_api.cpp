@@ -41,6 +41,7 @@ constexpr int kLastCapture = 908;
 constexpr int kUnknown = 999;
 
 constexpr int kCaptureActive = 1;         // CUstreamCaptureStatus
+constexpr unsigned kBlockingSync = 1U;    // CU_EVENT_BLOCKING_SYNC: a host that waits for one sleeps
 constexpr unsigned kRecordExternal = 1U;  // CU_EVENT_RECORD_EXTERNAL
 
 std::atomic<const char*> last_fault{"the context is gone"};
@@ -155,7 +156,7 @@ EventStatus CudaApi::create(const EventContextId& id, Event& event) noexcept {
   if (const int error = driver.context_current(&current); error != kSuccess) { return status_of(error); }
   const bool other = current != context;
   if (other && driver.context_push(context) != kSuccess) { return EventStatus::no_context; }
-  const int error = driver.event_create(&event, 0);
+  const int error = driver.event_create(&event, kBlockingSync);
   if (other) { driver.context_pop(&current); }
   return status_of(error);
 }

@@ -5,7 +5,6 @@
 #include <takt/detail/ticks.hpp>
 
 #include <atomic>
-#include <new>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -66,37 +65,8 @@ EventStatus status_of_event(int error) noexcept {
 bool is_default(ihipStream_t* stream) noexcept { return reinterpret_cast<std::uintptr_t>(stream) <= 2; }
 bool is_per_thread(ihipStream_t* stream) noexcept { return reinterpret_cast<std::uintptr_t>(stream) == 2; }
 
-/// Of a thread that has used its default stream. Never freed, so that no later thread has the same.
-struct StreamOfThread {
-  std::atomic<bool> ended{false};
-  StreamOfThread* before = nullptr;  // all are chained: what nobody can reach any more counts as leaked
-};
-std::atomic<StreamOfThread*> last_stream_of_thread{nullptr};
-
-/// The calling thread's; made at the first call. nullptr without memory.
-StreamOfThread* stream_of_thread() noexcept {
-  struct End {
-    StreamOfThread* of = nullptr;
-    ~End() {
-      if (of != nullptr) { of->ended.store(true, std::memory_order_release); }  // pairs with HipApi::look_at()
-    }
-  };
-  static thread_local StreamOfThread* own = nullptr;  // to be had when `end` is no more
-  if (own == nullptr) {
-    static thread_local End end;
-    own = new (std::nothrow) StreamOfThread;
-    end.of = own;
-    if (own == nullptr) { return nullptr; }
-    own->before = last_stream_of_thread.load(std::memory_order_relaxed);  // nobody follows the chain
-    while (!last_stream_of_thread.compare_exchange_weak(own->before, own, std::memory_order_relaxed)) {}
-  }
-  return own;
-}
-/// What keep() makes of it. No stream has an odd address.
-StreamOfThread* stream_of_thread(ihipStream_t* kept) noexcept {
-  const auto address = reinterpret_cast<std::uintptr_t>(kept);
-  return (address & 1U) == 0 || address == 1 ? nullptr : reinterpret_cast<StreamOfThread*>(address - 1);
-}
+/// Whether a region was on hipStreamPerThread.
+std::atomic<bool> per_thread_seen{false};
 
 const void* handle_of(int device) noexcept {
   return reinterpret_cast<const void*>(static_cast<std::intptr_t>(device) + 1);
@@ -105,24 +75,30 @@ const void* handle_of(int device) noexcept {
 // Events need not make memory visible to the host. Which flag says so depends on the version.
 constexpr unsigned kDisableSystemFence = 0x20000000;
 constexpr unsigned kReleaseToDevice = 0x40000000;
-constexpr unsigned kFlags[] = {kDisableSystemFence, kReleaseToDevice, 0};
+// A host that waits for one sleeps: a spin on the runtime's lock makes other threads late.
+constexpr unsigned kBlockingSync = 1;
+constexpr unsigned kFlags[] = {kDisableSystemFence | kBlockingSync, kReleaseToDevice | kBlockingSync, kBlockingSync};
 std::atomic<unsigned> flag{0};  // the first of kFlags that has not been refused
 
 }  // namespace
 
 const char* HipApi::fault() noexcept { return last_fault.load(std::memory_order_relaxed); }
 
-std::uintptr_t HipApi::order_of(Stream stream) noexcept {
-  return stream == nullptr ? 1 : reinterpret_cast<std::uintptr_t>(keep(stream));
+const char* HipApi::caveat() noexcept {
+  return per_thread_seen.load(std::memory_order_relaxed) ? "regions on hipStreamPerThread have no stream spans: that "
+                                                           "stream ends with its thread, and no call tells so"
+                                                         : nullptr;
 }
 
-/// The thread's own default stream has the same handle on all threads, and ends with its thread.
-HipApi::Stream HipApi::keep(Stream stream) noexcept {
-  if (!is_per_thread(stream)) { return stream; }
-  return reinterpret_cast<Stream>(reinterpret_cast<std::uintptr_t>(stream_of_thread()) + 1);
+std::uintptr_t HipApi::order_of(Stream stream) noexcept {
+  return stream == nullptr ? 1 : reinterpret_cast<std::uintptr_t>(stream);
 }
 
 EventStatus HipApi::enter(Stream stream, EventContextId& id) noexcept {
+  if (is_per_thread(stream)) {
+    per_thread_seen.store(true, std::memory_order_relaxed);
+    return EventStatus::refused;
+  }
   HipRuntime& runtime = HipRuntime::get();
   int capture = 0;
   // First of all: nearly any other call would invalidate a capture.
@@ -153,7 +129,7 @@ EventStatus HipApi::create(const EventContextId& id, Event& event) noexcept {
   for (;;) {
     unsigned which = flag.load(std::memory_order_relaxed);
     const int error = runtime.event_create(&event, kFlags[which]);
-    if (error != kInvalidValue || kFlags[which] == 0) { return status_of(error); }
+    if (error != kInvalidValue || kFlags[which] == kBlockingSync) { return status_of(error); }
     status_of(error);
     flag.compare_exchange_strong(which, which + 1, std::memory_order_relaxed);
   }
@@ -169,11 +145,6 @@ EventStatus HipApi::record(Event event, Stream stream) noexcept {
 EventStatus HipApi::look_at(Stream stream) noexcept {
   HipRuntime& runtime = HipRuntime::get();
   if (!runtime.looks_at_streams()) { return EventStatus::done; }
-  if (const StreamOfThread* thread = stream_of_thread(stream)) {
-    if (thread->ended.load(std::memory_order_acquire)) { return EventStatus::stream_gone; }  // pairs with its end
-    if (thread != stream_of_thread()) { return EventStatus::not_ready; }  // only that thread may ask about it
-    stream = reinterpret_cast<Stream>(std::uintptr_t{2});
-  }
   if (runtime.device_of_stream != nullptr && runtime.device_of_stream(stream) < 0) { return EventStatus::stream_gone; }
   int capture = 0;
   const int error = runtime.stream_is_capturing(stream, &capture);

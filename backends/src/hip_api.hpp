@@ -19,7 +19,7 @@ struct HipApi {
   static constexpr const char* name = "hip";
 
   static const char* unavailable() noexcept { return HipRuntime::get().availability.reason(); }
-  static const char* caveat() noexcept { return nullptr; }
+  static const char* caveat() noexcept;
   static const char* fault() noexcept;
   static bool may_call() noexcept { return !HipRuntime::get().has_pending_error(); }
   static std::uintptr_t order_of(Stream stream) noexcept;
@@ -30,7 +30,6 @@ struct HipApi {
   static EventStatus enter_capture(Stream, EventContextId&) noexcept { return EventStatus::unsupported; }
   static EventStatus record_in_graph(Event, Stream) noexcept { return EventStatus::unsupported; }
   static EventStatus alive(const EventContextId&) noexcept { return EventStatus::done; }  // there is no telling
-  static Stream keep(Stream stream) noexcept;
   static EventStatus look_at(Stream stream) noexcept;
   static EventStatus query(Event event) noexcept;
   static EventStatus elapsed(Event begin, Event end, float& ms) noexcept;

@@ -385,17 +385,17 @@ class Hip(DeviceCase):
                 forward = [each for each in summary["paths"] if each["name"] == "Forward"]
                 self.assertEqual(sum(each["device"]["n"] for each in forward), 50 * 14)
 
-    def test_of_the_own_stream_of_a_thread_only_that_thread_asks(self):
+    def test_the_own_stream_of_a_thread_is_not_timed(self):
         for version in ("6.2", "7.1"):
             with self.subTest(version):
                 self.setUp()
                 summary = self.use("hip_program", "per_thread", FAKES / "hip", HIP_LIBRARY="libamdhip64.so.7", FAKE_HIP=version)
                 self.assertIn("misuses 0", self.out)
                 self.assertIn("misuses at the end 0", self.out)
-                forward = self.device(summary, "Forward")
-                self.assertEqual((forward["device"]["n"], forward["device"]["total_ns"]), (100, 100 * 1000))
-                self.assertEqual(rig.losses(summary, "lost_stream_destroyed"), 50)
-                self.assertEqual(self.device(summary, "Batch")["device"]["n"], 10)
+                self.assertEqual(self.device(summary, "Forward")["host"]["n"], 150)
+                self.assertIsNone(self.device(summary, "Forward")["device"])
+                self.assertEqual(rig.losses(summary, "skipped_refused"), 150 + 10)
+                self.assertIn("hipStreamPerThread", summary["devices"][0]["caveat"])
 
     def test_of_a_stream_that_was_destroyed_nothing_is_asked(self):
         for version in ("6.2", "7.1"):

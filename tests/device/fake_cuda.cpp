@@ -324,8 +324,9 @@ int cuThreadExchangeStreamCaptureMode(int* mode) {
   std::swap(current, *mode);
   return 0;
 }
-int cuEventCreate(FakeEvent** event, unsigned) {
+int cuEventCreate(FakeEvent** event, unsigned flags) {
   return call_in_context([&] {
+    if (flags != 1) { driver().note("an event whose waiter spins"); }
     if (Contexts::get().current() == Contexts::get().green()) { driver().note("an event of a green context"); }
     return answer(driver().create({&driver().context(), driver().context().number}, *event));
   });

@@ -230,7 +230,7 @@ void destroy() {
   std::printf("misuses %d\n", hip.misuses());
 }
 
-/// Threads with regions on their own default streams: some look for their results themselves, all end with some pending.
+/// Threads with regions on their own default streams, which end with them.
 void per_thread() {
   const Application hip;
   auto* const own = reinterpret_cast<ihipStream_t*>(std::uintptr_t{2});

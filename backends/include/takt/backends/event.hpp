@@ -48,7 +48,6 @@ TAKT_BEGIN_NAMESPACE
 ///     EventStatus look_at(Stream);                              // before a question about an event that was recorded
 ///                                                               // there, where that question touches the stream:
 ///                                                               // capturing, or stream_gone
-///     Stream keep(Stream);                                      // what look_at() is asked with
 ///
 /// Events are never destroyed. Nothing here but wait() waits for the device. A stream that is being captured is left
 /// alone. Any thread.

@@ -221,7 +221,7 @@ class EventDevice {
     if (status != EventStatus::done) { return false; }
     Slot* slot = take_slot(id);
     if (slot == nullptr) { return false; }
-    slot->handle = kept_stream<Api>(stream, 0);
+    slot->handle = stream;
     Room room = room_in(context_of(*slot));
     const std::uintptr_t order = Api::order_of(stream) ^ id.part;
     if (!room.take(*slot, order, begins, is_paused())) {

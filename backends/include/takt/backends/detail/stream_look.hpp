@@ -18,22 +18,11 @@ EventStatus look_at_stream(typename Api::Stream, long) noexcept {
   return EventStatus::done;
 }
 
-/// Whether events that were recorded last on `stream`, as kept_stream() has it, may be asked about now: a driver may
-/// look at the stream for that. Done, capturing, not_ready (not on this thread) or stream_gone; done where the Api does
-/// not say.
+/// Whether events that were recorded last on `stream` may be asked about now: a driver may look at the stream for that.
+/// Done, capturing or stream_gone; done where the Api does not say.
 template <class Api>
 EventStatus look_at_stream(typename Api::Stream stream) noexcept {
   return look_at_stream<Api>(stream, 0);
-}
-
-/// By which look_at_stream() knows the stream later on, and on other threads.
-template <class Api>
-auto kept_stream(typename Api::Stream stream, int) noexcept -> decltype(Api::keep(stream)) {
-  return Api::keep(stream);
-}
-template <class Api>
-typename Api::Stream kept_stream(typename Api::Stream stream, long) noexcept {
-  return stream;
 }
 
 template <class Api>
