@@ -72,6 +72,7 @@ struct EventFixture : RecorderFixture {
 struct DurationsTag {};
 struct ProbingTag {};
 struct SteadyTag {};
+struct FirstTag {};
 struct CaptureTag {};
 struct PauseTag {};
 struct LookTag {};
@@ -164,6 +165,20 @@ TEST_CASE_METHOD(SteadyTest, "EventBackend: after warm-up no more events are mad
   recorder->poll(true);
   REQUIRE(node({kBatch, kA})->device.load()->n() == 40'000);
   REQUIRE(losses(LossKind::device_skipped) == 0);
+  all_well();
+}
+
+using FirstTest = EventFixture<FirstTag>;
+TEST_CASE_METHOD(FirstTest, "EventBackend: the first region makes the events that a stream may have in flight") {
+  region_on(kA, 7);
+  const std::uint32_t first = Device::instance().events();
+  CHECK(first == 256);
+  for (int region = 0; region < 300; ++region) { region_on(kA, 7); }  // the device stands still, and the stream fills
+  CHECK(Device::instance().events() == first);
+  CHECK(count("skipped_stream_full") > 0);
+  CHECK(count("skipped_no_event") == 0);
+  driver.finish();
+  recorder->poll(true);
   all_well();
 }
 

@@ -11,6 +11,7 @@
 #include <takt/backends/detail/stream_room.hpp>
 #include <takt/device.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstdint>
@@ -28,6 +29,7 @@ class EventDevice {
  public:
   using Stream = typename Api::Stream;
   static constexpr unsigned kContexts = EventContexts<Api>::kMost;
+  static constexpr std::uint32_t kFirstEvents = 256;  ///< of a context
   static constexpr std::uint64_t kPauseNs = 20'000'000;  ///< see Api::pauses_at_captures()
 
   /// Never destroyed: threads may outlive static objects.
@@ -319,13 +321,21 @@ class EventDevice {
     return question();
   }
 
-  /// More free events: those that have finished since they were given back, else new ones.
+  /// More free events: those that have finished since they were given back, else new ones. The first time as many as a
+  /// stream may have in flight, so that none is made in the midst of training.
   bool grow(Context& context) noexcept {
     const RelaxedMode<Api> relaxed;
     if (room_in(context).recycle(&EventDevice::query_alone)) { return true; }
-    return context.events.grow(&context, [&context](typename Api::Event& event) {
-      return Api::create(context.id, event) == EventStatus::done;
-    });
+    const std::uint32_t wanted = context.events.made() == 0 ? std::min(most_in_flight(), kFirstEvents) : 0;
+    bool has_more = false;
+    do {
+      const bool made = context.events.grow(&context, [&context](typename Api::Event& event) {
+        return Api::create(context.id, event) == EventStatus::done;
+      });
+      if (!made) { return has_more; }
+      has_more = true;
+    } while (context.events.made() < wanted);
+    return true;
   }
   /// While results are looked at, so that marks need not.
   void grow_ahead(Context& context) noexcept {
