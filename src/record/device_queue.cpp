@@ -311,7 +311,11 @@ void DeviceKinds::add(const DeviceOps* ops) noexcept {
   for (auto& place : ops_) {
     const DeviceOps* there = nullptr;
     // Release: pairs with at().
-    if (place.compare_exchange_strong(there, ops, std::memory_order_acq_rel) || there == ops) { return; }
+    if (place.compare_exchange_strong(there, ops, std::memory_order_acq_rel)) {
+      if (auto* const hook = hook_.load(std::memory_order_acquire)) { hook(); }  // pairs with on_new()
+      return;
+    }
+    if (there == ops) { return; }
   }
 }
 

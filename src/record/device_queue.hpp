@@ -146,6 +146,8 @@ class DeviceKinds {
  public:
   static constexpr unsigned kMost = 16;  ///< further ones are timed, but have no place in reports
   void add(const DeviceOps* ops) noexcept;
+  /// From now on `hook` is called when a kind is first seen, on the thread that does.
+  void on_new(bool (*hook)() noexcept) noexcept { hook_.store(hook, std::memory_order_release); }  // pairs with add()
   /// nullptr beyond the last one.
   const DeviceOps* at(unsigned index) const noexcept {
     return index < kMost ? ops_[index].load(std::memory_order_acquire) : nullptr;  // pairs with add()
@@ -153,6 +155,7 @@ class DeviceKinds {
 
  private:
   std::array<std::atomic<const DeviceOps*>, kMost> ops_{};
+  std::atomic<bool (*)() noexcept> hook_{nullptr};
 };
 DeviceKinds& device_kinds() noexcept;
 

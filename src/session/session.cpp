@@ -8,6 +8,7 @@
 #include "base/not_cancelled.hpp"
 #include "base/words.hpp"
 #include "process/diversion.hpp"
+#include "record/device_queue.hpp"
 #include "session/own_cost.hpp"
 #include "session/run_identity.hpp"
 #include "session/session_impl.hpp"
@@ -88,6 +89,8 @@ detail::SessionImpl* open(std::string name, SessionOptions options) {
   session->older = std::exchange(newest, session);
   static bool closes_at_exit = false;
   closes_at_exit = closes_at_exit || follow_exit();
+  // Handlers run last first: registered again behind a driver's own, ours can still ask it for results.
+  detail::device_kinds().on_new(&follow_exit);
   if (!closes_at_exit) {
     detail::report_fault("exit",
                          "no memory is left to have exit() close the Session; close it before, by its destructor");

@@ -399,6 +399,21 @@ void child() {
   std::printf("child %d\n", status);
 }
 
+/// The driver shuts down in an exit handler, registered behind the Session's; spans are pending when the program ends.
+[[noreturn]] void exit_with_spans() {
+  static const Application cuda;
+  CUstream_st* const stream = cuda.stream();
+  std::atexit([] {
+    for (const char* function : {"cuStreamIsCapturing", "cuCtxGetCurrent", "cuCtxGetId", "cuEventQuery"}) {
+      cuda.answer(function, 4, 1'000'000);
+    }
+  });
+  cuda.hold(1);
+  regions(cuda, stream, 10);
+  cuda.hold(0);
+  std::exit(42);
+}
+
 /// Whatever was done, the application's view of the driver.
 void say_calls() {
   const Application cuda;
@@ -419,6 +434,7 @@ int main(int count, char** arguments) {
     if (what == "no_driver") { no_driver(); }
     if (what == "no_device") { no_device(); }
     if (what == "times") { times(); }
+    if (what == "exit") { exit_with_spans(); }
     if (what == "fault") { fault(); }
     if (what == "reset") { reset(); }
     if (what == "last_reset") { last_reset(); }

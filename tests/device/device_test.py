@@ -117,6 +117,11 @@ class Cuda(DeviceCase):
         self.assertIn("timer 5000", self.out)
         self.assertIn("misuses 0, destroyed 0, synchronised 0", self.out)
 
+    def test_spans_that_are_pending_at_exit_are_taken_in_before_the_driver_shuts_down(self):
+        summary = self.use("cuda_program", "exit", FAKES / "cuda")
+        self.assertEqual(self.device(summary, "Forward")["device"]["n"], 10)
+        self.assertTrue(summary["failed"])  # the status is 42
+
     def test_a_fault_of_the_device_is_the_applications_to_see(self):
         # An illegal address, a failed launch, a context or device that is gone, something unknown, a driver that has shut down.
         for error, why in ((700, "CUDA_ERROR_ILLEGAL_ADDRESS"), (719, "CUDA_ERROR"), (709, "CUDA_ERROR"), (214, "CUDA_ERROR"),
@@ -451,6 +456,11 @@ class HipOnCuda(DeviceCase):
                 self.assertIn("last 1", self.out)
                 self.assertGreater(self.device(summary, "Forward")["device"]["n"], 2000)
                 self.assertGreater(rig.losses(summary, "skipped_pending_error"), 1000)
+
+    def test_spans_that_are_pending_at_exit_are_taken_in_before_the_driver_shuts_down(self):
+        summary = self.use("cuda_program", "exit", FAKES / "cuda")
+        self.assertEqual(self.device(summary, "Forward")["device"]["n"], 10)
+        self.assertTrue(summary["failed"])  # the status is 42
 
     def test_a_fault_of_the_device_is_the_applications_to_see(self):
         summary = self.run_it("fault")
