@@ -85,7 +85,8 @@ class Key {
   constexpr detail::KeyIndex predefined_index() const noexcept { return fixed_; }
   /// For Takt's own use.
   void cache_index(detail::KeyIndex index) const noexcept {
-    cached_.store(cacheable(index), std::memory_order_relaxed);
+    // Behind the entry of the index: who reads the index finds the entry by it (address dependency).
+    cached_.store(cacheable(index), std::memory_order_release);
   }
 
  private:

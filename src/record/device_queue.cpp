@@ -100,12 +100,11 @@ StreamRef DeviceQueue::stream_of(std::uint32_t id) const noexcept {
 
 bool DeviceQueue::take(std::uint32_t id, DeviceBegin& begin) noexcept {
   for (Open& open : open_) {
-    if (open.id.load(std::memory_order_acquire) != id) { continue; }  // pairs with opened()
-    const DeviceBegin found = open.begin;
     std::uint32_t expected = id;
-    // Acquire: pairs with opened(); release: with its look for a free place.
-    if (!open.id.compare_exchange_strong(expected, 0, std::memory_order_acq_rel)) { continue; }
-    begin = found;
+    // Claimed first, so that nobody else reads or replaces the begin. Acquire: pairs with opened().
+    if (!open.id.compare_exchange_strong(expected, kClaimed, std::memory_order_acquire)) { continue; }
+    begin = open.begin;
+    open.id.store(0, std::memory_order_release);  // pairs with opened()
     return true;
   }
   return false;

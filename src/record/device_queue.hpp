@@ -43,6 +43,7 @@ class DeviceQueue {
   static constexpr std::uint32_t kAskedAt = 32;  ///< spans pending on a stream, from which on the end of a region asks
   static constexpr unsigned kStreams = 64;
   static constexpr unsigned kOpen = Tree::kMaxDepth;
+  static constexpr std::uint32_t kClaimed = 0xFFFFFFFF;
 
   explicit DeviceQueue(MemoryBudget& budget) noexcept : budget_(budget) {}
 
@@ -77,7 +78,7 @@ class DeviceQueue {
 
  private:
   struct Open {
-    std::atomic<std::uint32_t> id{0};  // 0: free; no region stands at place 0 of an arena
+    std::atomic<std::uint32_t> id{0};  // 0: free; no region stands at place 0 of an arena, or at kClaimed
     DeviceBegin begin;
   };
   struct Span {

@@ -135,22 +135,38 @@ class Recorder {
   /// Whether the owner is at work here. Then a caller on its thread is a signal handler.
   bool is_inside() const noexcept { return inside_.own(); }
 
+  /// Around whatever copy() must see whole, or not at all: it takes no copy between two numbers that differ.
+  class Write {
+   public:
+    TAKT_ALWAYS_INLINE explicit Write(Recorder& recorder) noexcept : sequence_(recorder.sequence_) {
+      sequence_.add(1);
+#if !defined(__SANITIZE_THREAD__)  // which does not know fences, and does not need this one
+      // Pairs with the acquire of each event in copy(): one that is written from here on, also behind this block, must
+      // not be seen before the number. Other fields are stored with release themselves.
+      std::atomic_thread_fence(std::memory_order_release);
+#endif
+    }
+    TAKT_ALWAYS_INLINE ~Write() { sequence_.add(1); }
+    Write(const Write&) = delete;
+    Write& operator=(const Write&) = delete;
+
+   private:
+    Counter& sequence_;
+  };
+
   /// Around a change of the tree that no event stands for: it gets a position of its own, so that readers see it whole.
   class Change {
    public:
-    explicit Change(Recorder& recorder) noexcept : recorder_(recorder) {
-      recorder_.sequence_.add(1);
+    explicit Change(Recorder& recorder) noexcept : recorder_(recorder), write_(recorder) {
       recorder_.tree_.set_position(recorder_.position_.own());
     }
-    ~Change() {
-      recorder_.position_.add(1);
-      recorder_.sequence_.add(1);
-    }
+    ~Change() { recorder_.position_.add(1); }
     Change(const Change&) = delete;
     Change& operator=(const Change&) = delete;
 
    private:
     Recorder& recorder_;
+    Write write_;
   };
 
   /// A device span that was asked for is not taken; `series`: the one whose open step misses it, may be nullptr.

@@ -38,14 +38,9 @@ void Recorder::next_block() noexcept {
     return;
   }
   Event* start = &arena_.event[block * kBlockEvents + kBlockFirst];
-  sequence_.add(1);
+  const Write write(*this);
   folded_.set(start);
   set_own_cursor(start);
-  sequence_.add(1);
-#if !defined(__SANITIZE_THREAD__)  // which does not know fences, and does not need this one
-  // The events that follow overwrite those that copy() may be reading: it must not see them before the sequence.
-  std::atomic_thread_fence(std::memory_order_release);
-#endif
 }
 
 /// Of open regions, those given up included.

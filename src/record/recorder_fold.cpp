@@ -25,14 +25,15 @@ TAKT_ALWAYS_INLINE void Recorder::fold_until(Event* to) noexcept {
   if (from == to) { return; }
   const EventRun run = run_of(from, to);
   const std::uint64_t ticks_before = last_ticks_.own();
-  sequence_.add(1);  // pairs with copy()
   Fold fold(tree_, ruler());
-  fold.add(run);
-  last_ended_ = fold.last_ended();
-  last_ticks_.set(ruler_.last_ticks());
-  folded_.set(to);
-  position_.add(run.count);
-  sequence_.add(1);
+  {
+    const Write write(*this);
+    fold.add(run);
+    last_ended_ = fold.last_ended();
+    last_ticks_.set(ruler_.last_ticks());
+    folded_.set(to);
+    position_.add(run.count);
+  }
   if (TAKT_UNLIKELY(tracing.load(std::memory_order_relaxed))) { trace(run, ticks_before, fold.unmatched()); }
 }
 
@@ -51,9 +52,8 @@ TAKT_COLD std::uint32_t Recorder::resume_after_signal() noexcept {
   Event* const last = own_cursor() - 1;
   const bool is_event = has_time(*last) && place_of(last) % kBlockEvents >= kBlockFirst;
   shared_.count_interrupted();
-  sequence_.add(1);
+  const Write write(*this);
   folded_.set(is_event ? last : last + 1);
-  sequence_.add(1);
   return is_event ? 1 : 0;
 }
 
@@ -66,12 +66,13 @@ TAKT_COLD void Recorder::take_notices(Event* to) noexcept {
     const Notices::Notice& notice = ended[next];
     const EventRun run = run_of(folded_.own(), to);
     fold_until(arena_.event + Fold(tree_, ruler()).place_of_end(run, notice));
-    sequence_.add(1);
-    Tree::Frame taken;
-    tree_.detach(notice.id, taken);
-    full_ = false;
-    notices_.remove(notice);
-    sequence_.add(1);
+    {
+      const Write write(*this);
+      Tree::Frame taken;
+      tree_.detach(notice.id, taken);
+      full_ = false;
+      notices_.remove(notice);
+    }
     if (tree_.has_lost_step()) { rows_.lost(tree_.take_lost_step()); }
   }
 }
@@ -82,7 +83,7 @@ TAKT_COLD void Recorder::follow_clock() noexcept {
   Event* const from = folded_.own();
   const EventRun run = run_of(from, from + count);
   if (count != 0 && tracing.load(std::memory_order_relaxed)) { trace(run, last_ticks_.own()); }
-  sequence_.add(1);
+  const Write write(*this);
   Fold fold(tree_, ruler());
   fold.add_untrusted(run);
   position_.add(count);
@@ -91,7 +92,6 @@ TAKT_COLD void Recorder::follow_clock() noexcept {
   source_.set(clock_.source());
   last_ticks_.set(now());
   rows_.break_period();
-  sequence_.add(1);
 }
 
 /// What the last fold has found out beside values.
@@ -126,7 +126,7 @@ void Recorder::copy(Unfolded& copy) const noexcept {
     copy.count = 0;
     const Event* const end = arena_.event + kBlocks * kBlockEvents;  // `to` may be of another block than `from` by now
     for (const Event* at = from; at < to && at < end && copy.count < kBlockEvents; ++at) {
-      // So that the sequence is read after the event; pairs with the fence in next_block().
+      // So that the sequence is read after the event; pairs with the fence in Write.
       copy.event[copy.count++] = __atomic_load_n(at, __ATOMIC_ACQUIRE);
     }
     tree_.save(copy.state);

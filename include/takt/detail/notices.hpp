@@ -93,8 +93,10 @@ class Notices {
       for (unsigned slot = 0; slot < kFew; ++slot) {
         const std::uint32_t id = slots->slot[slot].id.load(std::memory_order_acquire);  // pairs with leave_in()
         if (id == kFree || id == kBusy) { continue; }
-        const std::uint64_t ns = slots->slot[slot].ns.load(std::memory_order_relaxed);
-        if (!list.add(Notice{id, chunk * kFew + slot, ns})) { break; }  // the rest later
+        // Acquire: the time of a later notice in this slot is not seen without its id.
+        const std::uint64_t ns = slots->slot[slot].ns.load(std::memory_order_acquire);
+        if (slots->slot[slot].id.load(std::memory_order_relaxed) != id) { continue; }  // taken meanwhile
+        if (!list.add(Notice{id, chunk * kFew + slot, ns})) { break; }                 // the rest later
       }
     }
     list.sort();
@@ -134,7 +136,7 @@ class Notices {
       std::uint32_t expected = kFree;
       // pairs with remove()
       if (!slot.id.compare_exchange_strong(expected, kBusy, std::memory_order_acquire)) { continue; }
-      slot.ns.store(ns, std::memory_order_relaxed);
+      slot.ns.store(ns, std::memory_order_release);  // pairs with read(): behind kBusy
       slot.id.store(id, std::memory_order_release);  // pairs with read()
       chunk.used.fetch_add(1, std::memory_order_relaxed);
       count_.fetch_add(1, std::memory_order_relaxed);

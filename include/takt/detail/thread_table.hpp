@@ -34,6 +34,8 @@ inline const ThreadToken& this_thread_token() noexcept {
 template <class Entry>
 class ThreadTable {
  public:
+  static constexpr unsigned kBuckets = 64;  ///< index_of() has 6 bits
+
   ThreadTable() noexcept = default;
   ~ThreadTable() {
     for (auto& bucket : bucket_) {
@@ -46,6 +48,13 @@ class ThreadTable {
   }
   ThreadTable(const ThreadTable&) = delete;
   ThreadTable& operator=(const ThreadTable&) = delete;
+
+  /// The list of a token at `address`.
+  static std::size_t index_of(std::uintptr_t address) noexcept {
+    // Threads' memory lies whole pages apart, of 4 to 64 KiB: the high bits of a product depend on all of the address.
+    constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15;  // 2^64 / golden ratio (Knuth, volume 3, 6.4)
+    return static_cast<std::size_t>(std::uint64_t{address} * kGolden >> 58U);
+  }
 
   /// A new entry for the thread of `token`; nullptr without memory.
   Entry* add(const ThreadToken& token) noexcept {
@@ -77,12 +86,12 @@ class ThreadTable {
   }
 
  private:
-  static constexpr unsigned kBuckets = 64;
-  static std::size_t index_of(const ThreadToken& token) noexcept {
-    return (reinterpret_cast<std::uintptr_t>(&token) >> 12U) % kBuckets;
+  std::atomic<Entry*>& bucket_of(const ThreadToken& token) noexcept {
+    return bucket_[index_of(reinterpret_cast<std::uintptr_t>(&token))];
   }
-  std::atomic<Entry*>& bucket_of(const ThreadToken& token) noexcept { return bucket_[index_of(token)]; }
-  const std::atomic<Entry*>& bucket_of(const ThreadToken& token) const noexcept { return bucket_[index_of(token)]; }
+  const std::atomic<Entry*>& bucket_of(const ThreadToken& token) const noexcept {
+    return bucket_[index_of(reinterpret_cast<std::uintptr_t>(&token))];
+  }
 
   std::atomic<Entry*> bucket_[kBuckets] = {};
 };

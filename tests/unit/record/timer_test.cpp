@@ -9,6 +9,8 @@
 #include "support/random.hpp"
 #include "support/session_helpers.hpp"
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -731,4 +733,22 @@ TEMPLATE_TEST_CASE("Timer: a forked child reads what other threads were writing 
   stop = true;
   writer.join();
   CHECK(bad == 0);
+}
+
+TEST_CASE("ThreadTable: threads are spread over its lists, whatever lies between their stacks") {
+  struct Entry {
+    const takt::detail::ThreadToken* token;
+    Entry* next;
+  };
+  using Table = takt::detail::ThreadTable<Entry>;
+  constexpr std::uintptr_t kMiB = 1U << 20U;
+  for (const std::uintptr_t apart :
+       {std::uintptr_t{0x1000}, std::uintptr_t{0x10000}, 2 * kMiB, 8 * kMiB + 0x1000, 8 * kMiB + 0x10000}) {
+    INFO(apart << " bytes apart");
+    std::array<int, Table::kBuckets> threads{};
+    for (std::uintptr_t thread = 0; thread < 72; ++thread) {
+      ++threads[Table::index_of(0xFFFF'8000'0000 - thread * apart)];
+    }
+    CHECK(*std::max_element(threads.begin(), threads.end()) <= 5);
+  }
 }
