@@ -17,7 +17,10 @@ namespace detail {
 namespace {
 
 constexpr std::pair<std::string_view, ClockChoice> kClocks[] = {
-    {"automatic", ClockChoice::automatic}, {"tsc", ClockChoice::tsc}, {"monotonic", ClockChoice::monotonic}};
+    {"automatic", ClockChoice::automatic},
+    {"counter", ClockChoice::counter},
+    {"tsc", ClockChoice::counter},  // its name on x86, which earlier versions took alone
+    {"monotonic", ClockChoice::monotonic}};
 
 bool set_clock(std::string_view value, ProcessEnvironment& process) {
   for (const auto& [name, clock] : kClocks) {
@@ -47,7 +50,7 @@ std::string get_profiler_rank(const ProcessEnvironment& process) {
 }
 
 constexpr EnvironmentVariable<ProcessEnvironment> kProcessVariables[] = {
-    {"TAKT_CLOCK", "tsc, monotonic or automatic", 1, 0, set_clock, get_clock},
+    {"TAKT_CLOCK", "counter, monotonic or automatic", 1, 0, set_clock, get_clock},
     flag_variable<ProcessEnvironment, &ProcessEnvironment::disabled>("TAKT_DISABLE"),
     {"TAKT_PROFILER_RANK", "a rank or all", 1, 0, set_profiler_rank, get_profiler_rank},
 };

@@ -16,7 +16,7 @@ namespace detail {
 /// understood are reported (fault cause "environment.<variable>") and left at their default.
 struct ProcessEnvironment {
   bool disabled = false;                       ///< TAKT_DISABLE=1
-  ClockChoice clock = ClockChoice::automatic;  ///< TAKT_CLOCK=tsc|monotonic
+  ClockChoice clock = ClockChoice::automatic;  ///< TAKT_CLOCK=counter|monotonic
   int profiler_rank = kAllRanks;               ///< TAKT_PROFILER_RANK=<rank>|all
 };
 ProcessEnvironment read_process_environment();

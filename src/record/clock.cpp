@@ -88,7 +88,7 @@ Clock::Clock(ClockChoice choice, const Hardware& hardware) noexcept : hardware_(
     use_monotonic("the counter did not keep within 50 ppm of CLOCK_MONOTONIC_RAW while it was measured");
   } else {
     source_.store(ClockSource::counter, std::memory_order_release);  // pairs with source()
-    reason_ = choice == ClockChoice::tsc ? "TAKT_CLOCK=tsc" : "invariant, and agrees with CLOCK_MONOTONIC_RAW";
+    reason_ = choice == ClockChoice::counter ? "TAKT_CLOCK=counter" : "invariant, and agrees with CLOCK_MONOTONIC_RAW";
   }
   worst_error_ppm_.store(0, std::memory_order_relaxed);  // of a counter that was tried and not used
   measure_empty_region();

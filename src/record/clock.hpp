@@ -16,7 +16,7 @@ namespace detail {
 enum class ClockSource : std::uint32_t { counter, monotonic };
 
 /// What the user wants it to be (TAKT_CLOCK).
-enum class ClockChoice : std::uint8_t { automatic, tsc, monotonic };
+enum class ClockChoice : std::uint8_t { automatic, counter, monotonic };
 
 /// Tells what the clock of the process reads and turns ticks into ns since it was started. The processor's counter is
 /// used where it is invariant and keeps within 50 ppm of CLOCK_MONOTONIC_RAW; its rate is measured in under 1 ms at

@@ -127,7 +127,11 @@ TEST_CASE("recording can be disabled and the clock chosen before there is a Sess
   {
     const ScopedEnvironment environment({{"TAKT_DISABLE", "1"}, {"TAKT_CLOCK", "tsc"}});
     CHECK(read_process_environment().disabled);
-    CHECK(read_process_environment().clock == detail::ClockChoice::tsc);
+    CHECK(read_process_environment().clock == detail::ClockChoice::counter);
+  }
+  {
+    const ScopedEnvironment environment({{"TAKT_CLOCK", "counter"}});
+    CHECK(read_process_environment().clock == detail::ClockChoice::counter);
   }
   const ScopedEnvironment environment({{"TAKT_DISABLE", "0"}, {"TAKT_CLOCK", "monotonic"}});
   CHECK_FALSE(read_process_environment().disabled);
@@ -174,7 +178,7 @@ TEST_CASE("a value that is not understood is reported with the values that are, 
       {{"TAKT_SAMPLE_MS", "9"}, {"TAKT_SAMPLE_MS=9", "0", "10", "60000"}},
       {{"TAKT_SAMPLE_MS", "60001"}, {"TAKT_SAMPLE_MS=60001", "0", "10", "60000"}},
       {{"TAKT_SIGTERM", "term"}, {"TAKT_SIGTERM=term", "0", "1"}},
-      {{"TAKT_CLOCK", "sundial"}, {"TAKT_CLOCK=sundial", "tsc", "monotonic", "automatic"}},
+      {{"TAKT_CLOCK", "sundial"}, {"TAKT_CLOCK=sundial", "counter", "monotonic", "automatic"}},
       {{"TAKT_PROFILER_RANK", "some"}, {"TAKT_PROFILER_RANK=some", "all"}},
       {{"TAKT_PROFILER_RANK", "-1"}, {"TAKT_PROFILER_RANK=-1", "all"}},
       {{"TAKT_DISABLE", "maybe"}, {"TAKT_DISABLE=maybe", "0", "1"}},

@@ -67,7 +67,7 @@ TEST_CASE("Ruler: its times are the clock's, whatever the rate and however event
   for (const std::uint64_t per_mille : {1U, 24U, 100U, 1'000U, 2'495U, 5'000U}) {
     FakeClock fake;
     fake.set_rate(per_mille);
-    const Clock clock(Choice::tsc, fake.hardware());
+    const Clock clock(Choice::counter, fake.hardware());
     fake.run(false);
     INFO("rate " << per_mille);
     compare(clock, fake.ticks(), random);
@@ -78,7 +78,7 @@ TEST_CASE("Ruler: it follows the clock through rates that were measured anew") {
   Random random(8);
   FakeClock fake;
   fake.set_rate(2'495);
-  Clock clock(Choice::tsc, fake.hardware());
+  Clock clock(Choice::counter, fake.hardware());
   fake.run(false);
   const std::uint64_t first = fake.ticks();
   for (int check = 0; check < 6; ++check) {
@@ -94,7 +94,7 @@ TEST_CASE("Ruler: one that goes on keeps to the clock over the longest of short 
   for (const std::uint64_t per_mille : {2U, 3U, 24U, 1'000U, 5'000U}) {
     FakeClock fake;
     fake.set_rate(per_mille);
-    const Clock clock(Choice::tsc, fake.hardware());
+    const Clock clock(Choice::counter, fake.hardware());
     fake.run(false);
     INFO("rate " << per_mille);
     compare(clock, fake.ticks(), random, [](std::uint64_t last) { return last + 65'535; });
@@ -106,7 +106,7 @@ TEST_CASE("Ruler: one that goes on keeps to the clock over the longest of short 
 TEST_CASE("Ruler: one that goes on takes up a rate that is measured meanwhile, where it begins to hold") {
   FakeClock fake;
   fake.set_rate(24);  // so slow that all of this is near
-  Clock clock(Choice::tsc, fake.hardware());
+  Clock clock(Choice::counter, fake.hardware());
   fake.run(false);
   fake.advance(5'000'000);
   fake.move_counter(8);  // the next rate differs
