@@ -4,6 +4,7 @@
 
 #include "base/fault.hpp"
 
+#include <sched.h>
 #include <unistd.h>
 #include <algorithm>
 #include <iterator>
@@ -128,8 +129,13 @@ Threads::Dropped Threads::dropped_by(const Recorder& recorder) noexcept {
 }
 
 void Threads::copy(const Recorder& recorder, Unfolded& unfolded) noexcept {
-  const std::lock_guard<std::mutex> lock(mutex_);  // so that the thread does not end meanwhile
-  recorder.copy(unfolded);
+  for (;;) {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);  // so that the thread does not end meanwhile
+      if (recorder.try_copy(unfolded, Recorder::kCopyTries)) { return; }
+    }
+    sched_yield();  // threads that begin or end have their turn
+  }
 }
 
 }  // namespace detail

@@ -108,7 +108,12 @@ class Recorder {
   bool leave_notice(std::uint32_t id, std::uint64_t end_ns) noexcept { return notices_.leave(id, end_ns); }
 
   /// Copies what is not folded yet. Any thread that keeps the owner from ending meanwhile (Registry's lock).
-  void copy(Unfolded& copy) const noexcept;
+  void copy(Unfolded& copy) const noexcept {
+    while (!try_copy(copy, kCopyTries)) {}
+  }
+  /// The same, `tries` times at most: false where the owner has folded each time meanwhile.
+  bool try_copy(Unfolded& copy, unsigned tries) const noexcept;
+  static constexpr unsigned kCopyTries = 64;
 
   /// Stands around all that the owner does but for a plain begin or end. A signal handler that comes in the midst of
   /// it sees so by interrupts(), and leaves the recorder alone.

@@ -109,8 +109,8 @@ TAKT_COLD void Recorder::take_news() noexcept {
   has_untold_ = tree_.given_up() != told_given_up_.load(std::memory_order_relaxed);
 }
 
-void Recorder::copy(Unfolded& copy) const noexcept {
-  for (;;) {
+bool Recorder::try_copy(Unfolded& copy, unsigned tries) const noexcept {
+  for (; tries != 0; --tries) {
     const std::uint64_t sequence = sequence_.get();
     if ((sequence & 1U) != 0) {
       sched_yield();
@@ -130,9 +130,11 @@ void Recorder::copy(Unfolded& copy) const noexcept {
       copy.event[copy.count++] = __atomic_load_n(at, __ATOMIC_ACQUIRE);
     }
     tree_.save(copy.state);
-    notices_.read(copy.ended);
-    if (sequence_.get() == sequence) { return; }
+    copy.ended.clear();
+    if (notices_.any()) { notices_.read(copy.ended); }
+    if (sequence_.get() == sequence) { return true; }
   }
+  return false;
 }
 
 }  // namespace detail

@@ -5,7 +5,8 @@
 
 usage: instructions.py PROGRAM CONFIGURATION [--update]
 
-Seconds differ from machine to machine and from minute to minute; instructions of one compiler do not. A shape fails above
+Seconds differ from machine to machine and from minute to minute; instructions of one compiler do not, but for what Takt's own threads do
+meanwhile, which only adds: a shape that seems to have too many is counted again, and the least of three counts is taken. It fails above
 105 % of its baseline. Without valgrind, or without a baseline for the configuration, the exit status is 77: skipped.
 """
 import json
@@ -26,9 +27,21 @@ def count(program, shape, regions):
     with tempfile.TemporaryDirectory() as folder:
         command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out", program, shape, str(regions)]
         # valgrind makes every clock read a system call: the counter must not be judged by it.
-        environment = {**os.environ, "TAKT_CLOCK": "tsc", "LC_ALL": "C"}
+        environment = {**os.environ, "TAKT_CLOCK": "counter", "LC_ALL": "C"}
         run = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=True)
     return int(re.search(r"Collected : (\d+)", run.stderr).group(1))
+
+
+def a_region(program, shape, most):
+    """Instructions of one region; counted again where they are more than `most`."""
+    few = many = None
+    for _ in range(3):
+        few = min(count(program, shape, FEW), few or sys.maxsize)
+        many = min(count(program, shape, MANY), many or sys.maxsize)
+        measured = round((many - few) / (MANY - FEW), 1)
+        if measured <= most:
+            break
+    return measured
 
 
 def main():
@@ -45,7 +58,8 @@ def main():
     if configuration not in baselines and not update:
         print(f"skipped: no baseline for {configuration}; make one with --update")
         return 77
-    measured = {shape: round((count(program, shape, MANY) - count(program, shape, FEW)) / (MANY - FEW), 1) for shape in SHAPES}
+    allowed = {shape: sys.maxsize if update else baselines[configuration][shape] * ALLOWED for shape in SHAPES}
+    measured = {shape: a_region(program, shape, allowed[shape]) for shape in SHAPES}
     if update:
         baselines[configuration] = measured
         with open(BASELINE, "w", encoding="utf-8") as file:
@@ -54,8 +68,7 @@ def main():
     failed = False
     print(f"instructions a region, {configuration}")
     for shape in SHAPES:
-        allowed = baselines[configuration][shape] * ALLOWED
-        bad = measured[shape] > allowed
+        bad = not update and measured[shape] > allowed[shape]
         failed = failed or bad
         print(f"{shape:8} {measured[shape]:8.1f}  baseline {baselines[configuration][shape]:8.1f}{'  TOO MANY' if bad else ''}")
     return 1 if failed else 0

@@ -29,7 +29,7 @@ class EventDevice {
  public:
   using Stream = typename Api::Stream;
   static constexpr unsigned kContexts = EventContexts<Api>::kMost;
-  static constexpr std::uint32_t kFirstEvents = 256;  ///< of a context
+  static constexpr std::uint32_t kFirstEvents = 256;     ///< of a context
   static constexpr std::uint64_t kPauseNs = 20'000'000;  ///< see Api::pauses_at_captures()
 
   /// Never destroyed: threads may outlive static objects.
