@@ -65,7 +65,7 @@ EventStatus status_of_event(int error) noexcept {
 bool is_default(ihipStream_t* stream) noexcept { return reinterpret_cast<std::uintptr_t>(stream) <= 2; }
 bool is_per_thread(ihipStream_t* stream) noexcept { return reinterpret_cast<std::uintptr_t>(stream) == 2; }
 
-/// Whether a region was on hipStreamPerThread.
+/// Set at the first region on hipStreamPerThread, for the report.
 std::atomic<bool> per_thread_seen{false};
 
 const void* handle_of(int device) noexcept {

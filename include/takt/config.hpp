@@ -22,7 +22,7 @@
 #elif !defined(_GLIBCXX_DEBUG) && defined(TAKT_GLIBCXX_DEBUG)
 #error "Takt was built with _GLIBCXX_DEBUG: build this program with it, too"
 #endif
-// So it is with std::string, of which libstdc++ has an old one.
+// libstdc++ has two kinds of std::string, and the library has to be built with the program's.
 #ifdef _GLIBCXX_USE_CXX11_ABI
 #if !_GLIBCXX_USE_CXX11_ABI && !defined(TAKT_GLIBCXX_OLD_STRING)
 #error "Takt was built without _GLIBCXX_USE_CXX11_ABI=0, as old libtorch has it: build Takt with it (docs/torch.md)"

@@ -22,8 +22,8 @@ struct Cell {
   std::int64_t device_ns = kAbsent;  ///< total stream span, kAbsent where there is none or it was lost
 };
 
-/// What the stream spans of a step say of one device, or of many steps together. A span tells when work was on a
-/// stream, not when the device was busy with it: each sum is an upper bound. Only with tracing on.
+/// Sums over the stream spans of one step on one device, or of many steps. A span holds all work of its region, and
+/// idle time as well, so that each sum is an upper bound. Only with tracing on.
 struct Overlap {
   std::uint32_t time_line = 0;  ///< index into Snapshot::time_lines
   std::int64_t span_ns = 0;     ///< from the first begin to the last end

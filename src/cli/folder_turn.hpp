@@ -59,7 +59,7 @@ class FolderTurn {
 
   /// Whether the turn is still this process's; if not, problem() says why.
   bool lasts() { return lease_.refresh(); }
-  /// What the cursor is written with.
+  /// The lease that guards the cursor.
   detail::FileLease& lease() noexcept { return lease_; }
   bool is_lost() const noexcept { return !lease_.held(); }
   const std::string& problem() const noexcept { return lease_.problem(); }

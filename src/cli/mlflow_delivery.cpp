@@ -22,8 +22,8 @@ constexpr std::size_t kFewPoints = 10'000;
 // Of a cursor, which is longer by a line for each metric; more is no cursor.
 constexpr std::size_t kMlflowCursorBytes = std::size_t{256} << 20U;
 
-/// Otherwise the next delivery would not know of this one, and make another run. Returns false if it is another
-/// process's turn by now.
+/// Returns whether the cursor is saved; false if another process has the lease by now. Throws on other errors: without
+/// a cursor the next delivery would make another run.
 bool is_noted(const detail::MlflowClient& client, FolderTurn& turn) {
   const std::string& problem = client.cursor_problem();
   if (problem.empty()) { return true; }

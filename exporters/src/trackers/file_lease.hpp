@@ -37,8 +37,8 @@ class FileLease {
   bool take(std::shared_ptr<const FolderFiles> folder, const std::string& name);
   /// Touches it when it is time to. Returns whether it is still this process's.
   bool refresh();
-  /// Asks at once, before something that only whoever has it may do. Returns whether it is this process's; if not, the
-  /// next refresh() says so, too. REQUIRES: take() has been called.
+  /// Checks the file at once; call it before an action that needs the lease. Returns whether it is this process's; if
+  /// not, the next refresh() returns false, too. REQUIRES: take() has been called.
   bool confirm();
   /// Others need not wait.
   void release() noexcept;
