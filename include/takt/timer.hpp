@@ -97,7 +97,8 @@ class Timer {
   bool complete(std::chrono::milliseconds timeout) noexcept { return books_.complete(timeout); }
   /// Results that are pending.
   std::uint64_t pending() const noexcept { return books_.pending(); }
-  /// Ends without a start, regions without room, results that were lost: what the figures do not contain.
+  /// Ends without a start, regions without room, results that were lost: what the figures do not contain, or, of
+  /// regions without a path, no self time, items and bytes.
   std::uint64_t mistakes() const noexcept { return books_.mistakes() + (joined_ == nullptr ? 0 : joined_->mistakes()); }
 
  private:

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/fault.hpp"
 
+#include <takt/detail/not_cancelled.hpp>
+
 #include "base/descriptor.hpp"
 #include "base/nanoseconds.hpp"
-#include "base/not_cancelled.hpp"
 #include "base/quiet_signals.hpp"
 #include "base/text.hpp"
 #include "base/write_patience.hpp"
@@ -20,6 +21,7 @@
 #include <new>
 
 #include <poll.h>
+#include <pthread.h>
 #include <unistd.h>
 
 TAKT_BEGIN_NAMESPACE
@@ -28,6 +30,8 @@ Error::~Error() = default;
 
 namespace detail {
 namespace {
+
+static_assert(NotCancelled::kDisable == PTHREAD_CANCEL_DISABLE, "takt declares pthread_setcancelstate() by itself");
 
 constexpr std::int64_t kQuietNs = 300 * kSecondNs;
 constexpr std::int64_t kForEver = std::numeric_limits<std::int64_t>::max();

@@ -3,8 +3,7 @@
 #pragma once
 
 #include <takt/config.hpp>
-
-#include "base/not_cancelled.hpp"
+#include <takt/detail/not_cancelled.hpp>
 
 #include <signal.h>
 #include <cerrno>

@@ -5,11 +5,11 @@
 #include "base/background.hpp"
 #include "base/fault.hpp"
 #include "base/immortal.hpp"
-#include "base/not_cancelled.hpp"
 #include "base/repaired_name.hpp"
 #include "process/process_environment.hpp"
 #include "record/pinned.hpp"
 
+#include <takt/detail/not_cancelled.hpp>
 #include <takt/takt.hpp>
 
 #include <pthread.h>

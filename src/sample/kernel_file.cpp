@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sample/kernel_file.hpp"
 
+#include <takt/detail/not_cancelled.hpp>
+
 #include "base/descriptor.hpp"
-#include "base/not_cancelled.hpp"
 
 #include <algorithm>
 #include <cerrno>

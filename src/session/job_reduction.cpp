@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <takt/detail/job_reduction.hpp>
+#include <takt/detail/not_cancelled.hpp>
 
 #include "base/fault.hpp"
-#include "base/not_cancelled.hpp"
 #include "base/rank_list.hpp"
 #include "base/words.hpp"
 #include "process/process.hpp"

@@ -4,10 +4,11 @@
 // How a Session takes what threads have recorded, and has its exporters see it.
 #include "session/session_impl.hpp"
 
+#include <takt/detail/not_cancelled.hpp>
+
 #include "base/background.hpp"
 #include "base/fault.hpp"
 #include "base/losses.hpp"
-#include "base/not_cancelled.hpp"
 #include "base/quiet_signals.hpp"
 #include "base/words.hpp"
 #include "findings/findings.hpp"

@@ -4,9 +4,10 @@
 // How a Session ends: by its deadline, whatever its exporters do.
 #include "session/session_impl.hpp"
 
+#include <takt/detail/not_cancelled.hpp>
+
 #include "base/background.hpp"
 #include "base/fault.hpp"
-#include "base/not_cancelled.hpp"
 #include "base/words.hpp"
 #include "base/write_patience.hpp"
 #include "session/termination.hpp"

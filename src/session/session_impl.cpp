@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "session/session_impl.hpp"
 
+#include <takt/detail/not_cancelled.hpp>
+
 #include "base/background.hpp"
 #include "base/fault.hpp"
 #include "base/file.hpp"
 #include "base/losses.hpp"
-#include "base/not_cancelled.hpp"
 #include "base/quiet_signals.hpp"
 #include "base/repaired_name.hpp"
 #include "base/words.hpp"

@@ -137,6 +137,24 @@ void add_scopes(Rounds& rounds) {
       timer.end(takt::Comm);
     }
   });
+  add("Timer<CpuBackend>, books of its own, 3 968 open", 60'000, [](std::uint64_t n) {
+    static takt::Timer<takt::CpuBackend> timer;
+    for (std::uint64_t i = 0; i < n; ++i) {
+      timer.start(takt::IO);  // its end is missing
+      timer.start(takt::Comm);
+      timer.end(takt::Comm);
+    }
+  });
+  add("Timer<CpuBackend>, books of its own, an end missing in each step", 60'000, [](std::uint64_t n) {
+    static takt::Timer<takt::CpuBackend> timer;
+    for (std::uint64_t i = 0; i < n; ++i) {
+      timer.start(takt::Batch);
+      timer.start(takt::IO);  // its end is missing
+      timer.start(takt::Comm);
+      timer.end(takt::Comm);
+      timer.end(takt::Batch);
+    }
+  });
 }
 
 }  // namespace takt_bench

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // Ends of threads and of processes that come at a bad moment; the first argument says which.
+#include <takt/backends/manual.hpp>
 #include <takt/exporters/memory.hpp>
 #include <takt/measure.hpp>
 #include <takt/session.hpp>
@@ -167,6 +168,23 @@ int cancelled_calls() {
   });
 }
 
+int cancelled_timer() {
+  static takt::ManualClock clock;
+  static takt::Timer<takt::ManualBackend> timer(clock);
+  clock.hold(true);
+  return cancelled([] {
+    timer.start(takt::Forward);
+    timer.end(takt::Forward);
+    const bool complete = timer.complete(std::chrono::milliseconds(5));  // waits for what does not come
+    for (int step = 0; step < 3; ++step) {
+      timer.start(takt::Batch);
+      timer.start(takt::IO);  // forgotten, which is told
+      timer.end(takt::Batch);
+    }
+    std::printf("complete %d\n", complete ? 1 : 0);
+  });
+}
+
 int end_by(const std::string& way) {
   if (way == "static_session") { static_session(false); }
   if (way == "static_session_stuck") { static_session(true); }
@@ -179,6 +197,7 @@ int end_by(const std::string& way) {
   if (way == "cancelled_close") { return cancelled_close(); }
   if (way == "cancelled_open") { return cancelled_open(); }
   if (way == "cancelled_calls") { return cancelled_calls(); }
+  if (way == "cancelled_timer") { return cancelled_timer(); }
   std::fprintf(stderr, "no such way: %s\n", way.c_str());
   return 1;
 }

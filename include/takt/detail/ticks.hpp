@@ -19,12 +19,6 @@ inline std::uint64_t posix_ns(clockid_t clock) noexcept {
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(time.tv_nsec);
 }
 
-/// Lets others run for some microseconds. For who waits, never for who records.
-inline void rest() noexcept {
-  const timespec brief{0, 20'000};
-  nanosleep(&brief, nullptr);
-}
-
 /// The processor's counter: one unserialised instruction, about 10 ns. Reading it may overlap with neighbouring work by
 /// some cycles; fences would cost more than the region (13 to 24 ns).
 TAKT_ALWAYS_INLINE std::uint64_t ticks() noexcept {

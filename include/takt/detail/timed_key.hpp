@@ -3,7 +3,7 @@
 #pragma once
 
 #include <takt/detail/counter.hpp>
-#include <takt/detail/ticks.hpp>
+#include <takt/detail/not_cancelled.hpp>
 #include <takt/summary.hpp>
 
 #include <cstdint>
@@ -40,23 +40,38 @@ struct TimedKey {
   TimedKey* next = nullptr;
   Counter version;  // odd while being written
   Summary results;
-  Counter count;  // durations so far
+  Summary without_path;  ///< the host's time of calls that found no path in the tree
+  Counter count;         // durations so far
   Relaxed<std::int64_t> recent[kRecent];
 
   void add(std::uint64_t ns, bool summarise) noexcept {
-    const std::uint64_t at = version.own() & ~std::uint64_t{1};  // odd: a fork has left its writer behind
-    version.set(at + 1);
-    if (summarise && results.n() == 0) {
-      results.add_first(ns);
-    } else if (summarise) {
-      results.add(ns);
-    }
+    const std::uint64_t at = begin_write();
+    if (summarise) { add_to(results, ns); }
     recent[count.own() % kRecent].set(static_cast<std::int64_t>(ns));
     count.add(1);
     version.set(at + 2);
   }
+  void add_without_path(std::uint64_t ns) noexcept {
+    const std::uint64_t at = begin_write();
+    add_to(without_path, ns);
+    version.set(at + 2);
+  }
   /// Any thread.
   void merge_into(Summary& sum) const noexcept { merge_whole(version, results, sum); }
+
+ private:
+  std::uint64_t begin_write() noexcept {
+    const std::uint64_t at = version.own() & ~std::uint64_t{1};  // odd: a fork has left its writer behind
+    version.set(at + 1);
+    return at;
+  }
+  static void add_to(Summary& summary, std::uint64_t ns) noexcept {
+    if (summary.n() == 0) {
+      summary.add_first(ns);
+    } else {
+      summary.add(ns);
+    }
+  }
 };
 
 }  // namespace detail

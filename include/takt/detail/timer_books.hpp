@@ -4,6 +4,7 @@
 
 #include <takt/detail/backend_traits.hpp>
 #include <takt/detail/hot.hpp>
+#include <takt/detail/not_cancelled.hpp>
 #include <takt/detail/thread_table.hpp>
 #include <takt/detail/timer_forgotten.hpp>
 #include <takt/detail/timer_handle.hpp>
@@ -46,34 +47,29 @@ class TimerBooks {
     const std::uint64_t ns = host_ns();
     Thread* thread = here();
     if (thread == nullptr) { return; }
-    Reading begin;
     std::uint32_t place = Thread::kNowhere;
-    std::uint32_t id = 0;
     do {  // another thread may have been quicker, by a handle
       place = thread->find_open(key.hash());
       if (place == Thread::kNowhere) {
         lose(*thread, LossKind::end_without_start, key.hash());
         return;
       }
-      id = thread->open_at(place).id.load(std::memory_order_relaxed);
-    } while (id == Thread::Open::kClaimed || !thread->claim(place, id, begin.mark, begin.taken));
-    end_here(*thread, id, ns, begin, read());
+    } while (!thread->claim(place, thread->open_at(place).id.load(std::memory_order_relaxed)));
+    end_here(*thread, place, ns, read());
   }
   void end(const Handle& handle) noexcept {
     if (handle.thread == nullptr) { return; }
     const std::uint64_t ns = host_ns();
     Thread* thread = here();
     if (thread == nullptr) { return; }
-    Reading begin;
-    if (!handle.thread->claim(handle.place, handle.id, begin.mark, begin.taken)) {
+    if (!handle.thread->claim(handle.place, handle.id)) {
       lose(*thread, LossKind::end_without_start, handle.node->key);
       return;
     }
-    const Reading end = read();
     if (thread == handle.thread) {
-      end_here(*thread, handle.id, ns, begin, end);
+      end_here(*thread, handle.place, ns, read());
     } else {
-      end_elsewhere(*thread, handle, ns, begin, end);
+      end_elsewhere(*thread, handle, ns, read());
     }
   }
   Handle lap(const Key& key) noexcept {
@@ -81,11 +77,9 @@ class TimerBooks {
     if (thread == nullptr) { return {}; }
     const Reading shared = read();
     const std::uint64_t ns = host_ns();
-    Reading begin;
-    const std::uint32_t last = thread->lap_id;
-    if (last != 0 && thread->claim(thread->lap_place, last, begin.mark, begin.taken)) {
+    if (thread->claim(thread->lap_place, thread->lap_id)) {
       if (shared.taken) { backend_.retain(shared.mark); }
-      end_here(*thread, last, ns, begin, shared);
+      end_here(*thread, thread->lap_place, ns, shared);
     }
     const Handle handle = start_at(*thread, key, ns, shared);
     thread->lap_id = handle.id;
@@ -103,9 +97,9 @@ class TimerBooks {
     next_position(*thread);
     const Node* node = thread->tree.add_here(key.hash(), ns);
     if constexpr (B::immediate) {
-      finish(*thread, node, ns, {}, {});
+      finish(*thread, node, key.hash(), ns, {}, {});
     } else {
-      TimedKey* timed = node == thread->tree.overflow() ? nullptr : thread->key_of(node->key);
+      TimedKey* const timed = timed_key(*thread, node, key.hash(), ns);
       if (!thread->results.keep(backend_, {0, 0, timed, ns, true}, lost_)) {
         lose(*thread, LossKind::device_skipped, node->key);
       }
@@ -141,6 +135,8 @@ class TimerBooks {
         const Node* node = thread.tree.node(index);
         if (node->key == key.hash()) { merge_whole(node->version, node->host, sum); }
       }
+      const TimedKey* const timed = thread.find(key.hash());
+      if (timed != nullptr) { merge_whole(timed->version, timed->without_path, sum); }
     });
     return sum;
   }
@@ -226,7 +222,7 @@ class TimerBooks {
     Thread* oldest = nullptr;
     unsigned unended = 0;
     threads_.each_at(token, [&](Thread& thread) {
-      thread.take_notices();
+      thread.collect();
       if (thread.number.load(std::memory_order_relaxed) == token.number) {
         found = &thread;
         return true;
@@ -255,33 +251,44 @@ class TimerBooks {
     vacant->number.store(token.number, std::memory_order_relaxed);
     return vacant;
   }
+  static Reading begun_at(Thread& thread, std::uint32_t place) noexcept {
+    const Thread::Open& open = thread.open_at(place);
+    return {open.mark, open.marked};
+  }
+  /// Forgets the open regions for which `Which` says so. Whether there were any.
+  template <class Which>
+  bool free_places(Thread& thread, Which which) noexcept {
+    bool any = false;
+    for (std::uint32_t place = 0; place != thread.places; ++place) {
+      if (!which(place) || !thread.claim(place, thread.open_at(place).id.load(std::memory_order_relaxed))) { continue; }
+      drop(begun_at(thread, place));
+      thread.give_back(place);
+      any = true;
+    }
+    return any;
+  }
   /// Gives up the open regions of a thread that has ended.
   void abandon(Thread& thread) noexcept {
-    for (std::uint32_t place = 0; place != thread.places; ++place) {
-      Reading begin;
-      const std::uint32_t id = thread.open_at(place).id.load(std::memory_order_relaxed);
-      if (id != Thread::Open::kClaimed && thread.claim(place, id, begin.mark, begin.taken)) { drop(begin); }
-    }
+    free_places(thread, [](std::uint32_t) { return true; });
     next_position(thread);
     thread.tree.abandon_open();
   }
   /// Frees the places of regions that were given up too long ago to end. Whether there were any.
   bool let_go(Thread& thread) noexcept {
-    bool any = false;
-    for (std::uint32_t place = 0; place != thread.places; ++place) {
-      Reading begin;
-      const std::uint32_t id = thread.open_at(place).id.load(std::memory_order_relaxed);
-      if (id == Thread::Open::kClaimed || thread.tree.is_open(id) || thread.tree.is_too_deep(id)) { continue; }
-      if (!thread.claim(place, id, begin.mark, begin.taken)) { continue; }
-      drop(begin);
-      any = true;
-    }
-    return any;
+    const Tree& tree = thread.tree;
+    if (thread.let_go_at == tree.given_up() || tree.too_deep() > tree.too_deep_known()) { return false; }
+    thread.let_go_at = tree.given_up();
+    bool known[Thread::kNowhere + 1] = {};  // by id
+    const auto keep = [&known](std::uint32_t id) { known[id <= Thread::kNowhere ? id : 0] = true; };
+    for (unsigned level = 0; level < tree.depth(); ++level) { keep(tree.frame(level).id()); }
+    for (unsigned index = 0; index < tree.late(); ++index) { keep(tree.late_frame(index).id()); }
+    for (unsigned index = 0; index < tree.too_deep_known(); ++index) { keep(tree.too_deep_id(index)); }
+    return free_places(thread, [&known](std::uint32_t place) { return !known[place + 1]; });
   }
   Handle start_at(Thread& thread, const Key& key, std::uint64_t ns, const Reading& begin) noexcept {
     Handle handle;
-    handle.place = thread.free_place();
-    if (handle.place == Thread::kNowhere && let_go(thread)) { handle.place = thread.free_place(); }
+    handle.place = thread.take_place(key.hash());
+    if (handle.place == Thread::kNowhere && let_go(thread)) { handle.place = thread.take_place(key.hash()); }
     if (handle.place == Thread::kNowhere) {
       lose(thread, LossKind::overflow, key.hash());
       drop(begin);
@@ -289,29 +296,32 @@ class TimerBooks {
     }
     handle.thread = &thread;
     handle.begin_ns = ns;
-    handle.id = thread.new_id();
+    thread.last_id += thread.last_id + 1 == 0 ? 2 : 1;
+    handle.id = thread.last_id;
     next_position(thread);
-    thread.tree.begin(key.hash(), handle.id, ns);
+    thread.tree.begin(key.hash(), handle.place + 1, ns);
     handle.node = thread.tree.innermost();
-    if (TAKT_UNLIKELY(!handle.node->called.own())) { thread.key_of(key.hash(), key.name()); }
+    if (TAKT_UNLIKELY(!handle.node->called.own()) || handle.node == thread.tree.overflow()) {
+      thread.key_of(key.hash(), key.name());
+    }
     Thread::Open& open = thread.open_at(handle.place);
-    open.order = thread.position;
-    open.key = key.hash();
     open.mark = begin.mark;
     open.marked = begin.taken;
     open.id.store(handle.id, std::memory_order_release);  // pairs with claim()
     if (TAKT_UNLIKELY(thread.tree.has_news())) { tell_forgotten(thread); }
     return handle;
   }
-  /// Ends the region `id`, which this thread has claimed from its own books.
-  void end_here(Thread& thread, std::uint32_t id, std::uint64_t ns, const Reading& begin, const Reading& end) noexcept {
-    const Tree::Frame* const frame = thread.tree.find(id);
+  /// Ends the region at `place`, which this thread has claimed from its own books.
+  void end_here(Thread& thread, std::uint32_t place, std::uint64_t ns, const Reading& end) noexcept {
+    const Reading begin = begun_at(thread, place);
+    const std::uint64_t key = thread.open_at(place).key;
+    const Tree::Frame* const frame = thread.tree.find(place + 1);
     const std::uint64_t begin_ns = frame == nullptr ? ns : frame->begin_ns.own();
     next_position(thread);
-    const Node* node = thread.tree.end(id, ns);
-    if (thread.lap_id == id) { thread.lap_id = 0; }
+    const Node* node = thread.tree.end(place + 1, ns);
+    thread.give_back(place);
     if (node != nullptr) {
-      finish(thread, node, ns - begin_ns, begin, end);
+      finish(thread, node, key, ns - begin_ns, begin, end);
     } else {  // given up as forgotten, too long ago
       drop(begin);
       drop(end);
@@ -319,8 +329,9 @@ class TimerBooks {
     if (TAKT_UNLIKELY(thread.tree.has_news())) { tell_forgotten(thread); }
   }
   /// Folds a region of another thread under the same path here, without self time.
-  void end_elsewhere(Thread& thread, const Handle& handle, std::uint64_t ns, const Reading& begin,
-                     const Reading& end) noexcept {
+  void end_elsewhere(Thread& thread, const Handle& handle, std::uint64_t ns, const Reading& end) noexcept {
+    const Reading begin = begun_at(*handle.thread, handle.place);
+    const std::uint64_t key = handle.thread->open_at(handle.place).key;
     const auto place = [&](const Node* node, const auto& self) -> Node* {
       return node->parent == nullptr ? thread.tree.root() : thread.tree.child(self(node->parent, self), node->key);
     };
@@ -329,24 +340,33 @@ class TimerBooks {
     Node* node = overflow ? thread.tree.overflow() : place(handle.node, place);
     const std::uint64_t length = ns > handle.begin_ns ? ns - handle.begin_ns : 0;
     thread.tree.add_at(node, length);
-    handle.thread->notices.leave(handle.id, ns);
-    finish(thread, node, length, begin, end);
+    handle.thread->give_back_elsewhere(handle.place);
+    finish(thread, node, key, length, begin, end);
   }
   /// A region has ended on this thread: keeps its length, or waits for the backend to tell it. Takes over both
   /// readings.
-  void finish(Thread& thread, const Node* node, std::uint64_t length, const Reading& begin,
+  void finish(Thread& thread, const Node* node, std::uint64_t key, std::uint64_t length, const Reading& begin,
               const Reading& end) noexcept {
-    TimedKey* key = node == thread.tree.overflow() ? nullptr : thread.key_of(node->key);
+    TimedKey* const timed = timed_key(thread, node, key, length);
     if constexpr (B::immediate) {
-      if (key != nullptr) { key->add(length, false); }
+      if (timed != nullptr) { timed->add(length, false); }
     } else {
-      if (!begin.taken || !end.taken || !thread.results.keep(backend_, {begin.mark, end.mark, key, 0, false}, lost_)) {
+      if (!begin.taken || !end.taken ||
+          !thread.results.keep(backend_, {begin.mark, end.mark, timed, 0, false}, lost_)) {
         lose(thread, LossKind::device_skipped, node->key);
         drop(begin);
         drop(end);
       }
       thread.results.poll_in_passing(backend_, lost_);
     }
+  }
+  /// What is kept of the key of a region that has ended. Where the tree has no path for it the key has the host's time;
+  /// nullptr if there are too many keys.
+  static TimedKey* timed_key(Thread& thread, const Node* node, std::uint64_t key, std::uint64_t length) noexcept {
+    if (TAKT_LIKELY(node != thread.tree.overflow())) { return thread.key_of(key); }
+    TimedKey* const timed = thread.find(key);
+    if (timed != nullptr) { timed->add_without_path(length); }
+    return timed;
   }
   void lose(Thread& thread, LossKind kind, std::uint64_t key) noexcept {
     next_position(thread);

@@ -5,6 +5,7 @@
 // A Timer with books of its own reports the regions that it gave up: on stderr, or to the ErrorHandler where the
 // program has the library.
 
+#include <takt/detail/not_cancelled.hpp>
 #include <takt/detail/size.hpp>
 #include <takt/detail/timer_thread.hpp>
 
@@ -77,6 +78,7 @@ class ForgottenLine {
 
 /// Owner: says what was given up since this was last asked.
 TAKT_COLD inline void tell_forgotten(TimerThread& thread) noexcept {
+  const NotCancelled whole;
   thread.tree.take_lost_step();
   thread.tree.take_given_up([&thread](const Tree::Frame& frame) { ForgottenLine(thread, *frame.node.get()).tell(); });
 }

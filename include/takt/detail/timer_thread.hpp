@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <takt/detail/notices.hpp>
 #include <takt/detail/thread_table.hpp>
 #include <takt/detail/timer_results.hpp>
 #include <takt/detail/tree.hpp>
@@ -21,11 +20,13 @@ struct TimerThread {
   static constexpr std::uint32_t kFewPlaces = 64;
   static constexpr std::uint32_t kNowhere = Tree::kMaxOpen;
 
-  /// A region that has begun. Whoever ends it claims it first, so that it ends once.
+  /// A region that has begun. Whoever ends it claims it first, so that it ends once, and gives its place back when
+  /// nobody needs it any more: until then the region is `place + 1` in the tree.
   struct Open {
-    static constexpr std::uint32_t kClaimed = ~std::uint32_t{0};
-    std::atomic<std::uint32_t> id{0};  // 0: free
-    std::uint64_t order = 0;
+    std::atomic<std::uint32_t> id{0};  ///< of the region, as in its Handle; 0: it has ended
+    std::uint32_t newer = 0;           ///< its neighbours in the list that it is in
+    std::uint32_t older = 0;
+    std::uint32_t next = 0;  ///< while given back: another one that was
     std::uint64_t key = 0;
     Mark mark = 0;
     bool marked = false;
@@ -41,13 +42,12 @@ struct TimerThread {
     delete[] many.load(std::memory_order_relaxed);
   }
 
-  /// Owner. nullptr without memory.
+  /// Owner: that of the key, made if need be. nullptr without memory, or if there are too many.
   TimedKey* key_of(std::uint64_t hash, const char* name = "?") noexcept {
-    for (TimedKey* key = keys.load(std::memory_order_relaxed); key != nullptr; key = key->next) {
-      if (key->hash == hash) { return key; }
-    }
-    TimedKey* key = allocate<TimedKey>(nullptr);
+    if (TimedKey* const there = find(hash)) { return there; }
+    TimedKey* key = key_count < Tree::kMaxNodes ? allocate<TimedKey>(nullptr) : nullptr;
     if (key == nullptr) { return nullptr; }
+    ++key_count;
     key->hash = hash;
     for (std::size_t at = 0; at + 1 < sizeof(key->name) && *name != 0; ++at, ++name) {
       key->name[at] = *name;
@@ -58,70 +58,85 @@ struct TimerThread {
     return key;
   }
   /// Any thread.
-  const TimedKey* find(std::uint64_t hash) const noexcept {
-    const TimedKey* key = keys.load(std::memory_order_acquire);  // pairs with key_of()
+  TimedKey* find(std::uint64_t hash) const noexcept {
+    TimedKey* key = keys.load(std::memory_order_acquire);  // pairs with key_of()
     while (key != nullptr && key->hash != hash) { key = key->next; }
     return key;
   }
 
-  std::uint32_t new_id() noexcept {
-    do {
-      wrapped = wrapped || last_id + 1 == Tree::Frame::kTooDeep;
-      last_id = last_id + 1 == Tree::Frame::kTooDeep ? 1 : last_id + 1;
-    } while (wrapped && tree.is_open(last_id));
-    return last_id;
-  }
   Open& open_at(std::uint32_t place) noexcept {
-    // Pairs with the release in free_place().
+    // Pairs with the release in take_place().
     return place < kFewPlaces ? few[place] : many.load(std::memory_order_acquire)[place - kFewPlaces];
   }
-  /// Owner: a place for one more open region, kNowhere if there are too many or there is no memory.
-  std::uint32_t free_place() noexcept {
-    std::uint32_t place = 0;
-    // Pairs with claim().
-    while (place != places && open_at(place).id.load(std::memory_order_acquire) != 0) { ++place; }
-    if (place != places || place == kNowhere) { return place; }
-    if (place == kFewPlaces && many.load(std::memory_order_relaxed) == nullptr) {
-      auto* const made = new (std::nothrow) Open[kNowhere - kFewPlaces];
-      if (made == nullptr) { return kNowhere; }
-      many.store(made, std::memory_order_release);  // pairs with open_at()
+  /// Owner: a place for a region of `key`, kNowhere if there are too many or there is no memory.
+  std::uint32_t take_place(std::uint64_t key) noexcept {
+    std::uint32_t place = free;
+    if (place != kNowhere) {
+      free = open_at(place).next;
+    } else if (places == kNowhere || (places >= kFewPlaces && !make_many())) {
+      return kNowhere;
+    } else {
+      place = places++;
     }
-    return places++;
+    Open& open = open_at(place);
+    List& list = list_of(key);
+    open.key = key;
+    open.newer = kNowhere;
+    open.older = list.newest;
+    if (list.newest != kNowhere) { open_at(list.newest).newer = place; }
+    list.newest = place;
+    return place;
+  }
+  /// Owner: of a region that has ended.
+  void give_back(std::uint32_t place) noexcept {
+    Open& open = open_at(place);
+    (open.newer == kNowhere ? list_of(open.key).newest : open_at(open.newer).older) = open.older;
+    if (open.older != kNowhere) { open_at(open.older).newer = open.newer; }
+    open.next = free;
+    free = place;
+  }
+  /// Any other thread: the same. Until the owner collects it the region stays in the tree.
+  void give_back_elsewhere(std::uint32_t place) noexcept {
+    std::uint32_t head = given_back.load(std::memory_order_relaxed);
+    do {
+      open_at(place).next = head;
+    } while (!given_back.compare_exchange_weak(head, place, std::memory_order_release,  // pairs with collect()
+                                               std::memory_order_relaxed));
   }
   /// Owner: the place of the innermost open region of a key, kNowhere if there is none.
   std::uint32_t find_open(std::uint64_t hash) noexcept {
-    std::uint32_t found = kNowhere;
-    for (std::uint32_t place = 0; place != places; ++place) {
+    std::uint32_t place = list_of(hash).newest;
+    while (place != kNowhere) {
       const Open& open = open_at(place);
-      const std::uint32_t id = open.id.load(std::memory_order_relaxed);
-      if (id == 0 || id == Open::kClaimed || open.key != hash) { continue; }
-      if (found == kNowhere || open.order > open_at(found).order) { found = place; }
+      if (open.key == hash && open.id.load(std::memory_order_relaxed) != 0) { break; }
+      place = open.older;
     }
-    return found;
+    return place;
   }
-  /// Any thread: takes the region `id` from its place; false if it has ended.
-  bool claim(std::uint32_t place, std::uint32_t id, Mark& mark, bool& marked) noexcept {
-    if (place >= kNowhere || id == 0) { return false; }
-    Open& from = open_at(place);
+  /// Any thread: takes the region `id` from its place, which stays its claimer's to give back; false if it has ended.
+  bool claim(std::uint32_t place, std::uint32_t id) noexcept {
     // Pairs with the release of start_at().
-    if (!from.id.compare_exchange_strong(id, Open::kClaimed, std::memory_order_acq_rel)) { return false; }
-    mark = from.mark;
-    marked = from.marked;
-    from.id.store(0, std::memory_order_release);  // pairs with free_place()
-    return true;
+    return place < kNowhere && id != 0 &&
+           open_at(place).id.compare_exchange_strong(id, 0, std::memory_order_acquire, std::memory_order_relaxed);
   }
   /// Owner, or the thread that takes over its books: takes regions off the stack that ended on another thread.
-  void take_notices() noexcept {
-    if (!notices.any()) { return; }
-    Notices::List ended;
-    notices.read(ended);
+  void collect() noexcept {
+    if (given_back.load(std::memory_order_relaxed) == kNowhere) { return; }
+    std::uint32_t place = given_back.exchange(kNowhere, std::memory_order_acquire);  // pairs with give_back_elsewhere()
+    std::uint32_t first = kNowhere;  // they come in the opposite order of their ends
+    while (place != kNowhere) {
+      const std::uint32_t earlier = open_at(place).next;
+      open_at(place).next = first;
+      first = place;
+      place = earlier;
+    }
     tree.set_position(position++);
-    for (unsigned at = 0; at < ended.size(); ++at) {
-      const std::uint32_t id = ended[at].id;
-      Tree::Frame taken;
-      tree.detach(id, taken);
-      notices.remove(ended[at]);
-      if (lap_id == id) { lap_id = 0; }
+    while (first != kNowhere) {
+      place = first;
+      first = open_at(place).next;
+      Tree::Frame ended;
+      tree.detach(place + 1, ended);
+      give_back(place);
     }
   }
 
@@ -131,15 +146,29 @@ struct TimerThread {
   Tree tree;
   std::uint64_t position = 0;
   std::uint32_t last_id = 0;
-  std::uint32_t lap_id = 0;  // of the region that lap() began, 0: none
+  std::uint32_t lap_id = 0;  // of the region that lap() began last, 0: none
   std::uint32_t lap_place = 0;
-  Notices notices;
   Open few[kFewPlaces];
   std::atomic<Open*> many{nullptr};
-  std::uint32_t places = 0;  // of these that were in use; owner only
-  bool wrapped = false;      // ids have come round
+  std::uint32_t places = 0;       // of these that were in use; owner only, as the following
+  std::uint32_t free = kNowhere;  // the first of those that were given back
+  std::uint64_t let_go_at = 0;    // Tree::given_up() when it was last looked for places to free
+  struct List {
+    std::uint32_t newest = kNowhere;
+  };
+  List lists[64];  // by a part of the key's hash
+  std::atomic<std::uint32_t> given_back{kNowhere};
   std::atomic<TimedKey*> keys{nullptr};
+  std::uint32_t key_count = 0;
   TimerResults results;
+
+  List& list_of(std::uint64_t key) noexcept { return lists[key >> 58U]; }
+  bool make_many() noexcept {
+    if (many.load(std::memory_order_relaxed) != nullptr) { return true; }
+    auto* const made = new (std::nothrow) Open[kNowhere - kFewPlaces];
+    many.store(made, std::memory_order_release);  // pairs with open_at()
+    return made != nullptr;
+  }
 };
 
 }  // namespace detail

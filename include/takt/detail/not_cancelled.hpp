@@ -4,7 +4,12 @@
 
 #include <takt/config.hpp>
 
-#include <pthread.h>
+#include <time.h>
+
+#include <takt/detail/macros_begin.hpp>
+
+// As in <pthread.h>, all of which would otherwise come with takt.hpp.
+extern "C" int pthread_setcancelstate(int state, int* before);
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -13,7 +18,7 @@ namespace detail {
 /// carried out, by unwinding, which a function that cannot throw turns into the end of the program.
 class NotCancelled {
  public:
-  NotCancelled() noexcept { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+  NotCancelled() noexcept { pthread_setcancelstate(kDisable, &before_); }
   ~NotCancelled() {
     int now = 0;
     pthread_setcancelstate(before_, &now);
@@ -21,9 +26,20 @@ class NotCancelled {
   NotCancelled(const NotCancelled&) = delete;
   NotCancelled& operator=(const NotCancelled&) = delete;
 
+  static constexpr int kDisable = 1;  ///< PTHREAD_CANCEL_DISABLE
+
  private:
-  int before_ = PTHREAD_CANCEL_ENABLE;
+  int before_ = 0;
 };
+
+/// Lets others run for some microseconds. For who waits, never for who records.
+inline void rest() noexcept {
+  const NotCancelled whole;
+  const timespec brief{0, 20'000};
+  nanosleep(&brief, nullptr);
+}
 
 }  // namespace detail
 TAKT_END_NAMESPACE
+
+#include <takt/detail/macros_end.hpp>
