@@ -186,15 +186,15 @@ std::string describe(const Rank& rank) {
     case Ending::killed:
       return "ended by SIGTERM" + where;
     case Ending::running:
-      return "still running" + (is_new ? ", its first state is not written yet" : where) + "; " +
+      return "still running" + (is_new ? ", its journal does not say where yet" : where) + "; " +
              heard(rank.sign_unix_ns);
     case Ending::died:
-      return "died" + (is_new ? " before its first state was written" : where) + "; " + heard(rank.sign_unix_ns);
+      return "died" + (is_new ? ", its journal does not say where" : where) + "; " + heard(rank.sign_unix_ns);
     case Ending::silent:
       break;
   }
   return "died, or " + detail::printable(rank.snapshot.run.host) + " is cut off, " +
-         (is_new ? "before its first state was written" : "last seen" + where) + "; " + heard(rank.sign_unix_ns);
+         (is_new ? "and the journal does not say where" : "last seen" + where) + "; " + heard(rank.sign_unix_ns);
 }
 
 std::string why_closed(const std::string& directory) {
@@ -211,7 +211,9 @@ std::string why_unreadable(const Rank& rank) {
   if (std::string closed = is_merged ? "" : why_closed(rank.folder.path()); !closed.empty()) { return closed; }
   if (!rank.error.empty()) { return detail::printable(rank.error); }
   if (rank.segments != 0) {
-    return "there is nothing to read in the journal in " + where + "; the disk took nothing of it";
+    return "there is nothing to read in the journal in " + where +
+           (rank.bytes == 0 ? "; its files are empty"
+                            : "; all of its " + detail::human_bytes(static_cast<double>(rank.bytes)) + " are damaged");
   }
   return why_no_journal(rank.folder);
 }

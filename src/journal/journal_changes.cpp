@@ -157,7 +157,9 @@ void JournalChanges::add_sampled(FrameBuffer& out, const Snapshot& snapshot) {
 }
 
 void JournalChanges::add_gap(FrameBuffer& out, const GapRecord& gap) {
-  const auto numbers = [](const GapRecord& of) { return std::tie(of.rows, of.metrics, of.unconfirmed, of.samples); };
+  const auto numbers = [](const GapRecord& of) {
+    return std::tie(of.rows, of.metrics, of.unconfirmed, of.samples, of.changed, of.totals);
+  };
   if (numbers(gap) == numbers(gap_)) { return; }
   out.add(FrameType::gap, gap);
   gap_ = gap;

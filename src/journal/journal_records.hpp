@@ -126,6 +126,8 @@ struct GapRecord {
   std::uint64_t metrics = 0;
   std::uint64_t unconfirmed = 0;  ///< segments that the disk did not confirm
   std::uint64_t samples = 0;
+  std::uint64_t changed = 0;  ///< segments that something else has removed or changed
+  std::uint64_t totals = 0;   ///< 1: those at the end
 };
 
 /// Ends the frames of one export.
@@ -344,6 +346,8 @@ void visit(Coder& coder, Record& gap) {
   visit_numbers(coder, gap.rows, gap.metrics);
   if (coder.more()) { coder.number(gap.unconfirmed); }
   if (coder.more()) { coder.number(gap.samples); }
+  if (coder.more()) { coder.number(gap.changed); }
+  if (coder.more()) { coder.number(gap.totals); }
 }
 
 template <class Coder, class Record, OnlyFor<Record, Uncaught> = 0>

@@ -50,9 +50,9 @@ void JournalSegment::remove(const FolderFiles& folder) noexcept {
   if (ours) { folder.remove(name_); }
 }
 
-bool JournalSegment::has_name() const noexcept {
+bool JournalSegment::is_whole() const noexcept {
   struct stat status = {};
-  return descriptor_.look(status) && status.st_nlink != 0;
+  return descriptor_.look(status) && status.st_nlink != 0 && static_cast<std::size_t>(status.st_size) == bytes_;
 }
 
 }  // namespace detail

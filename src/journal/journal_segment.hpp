@@ -39,8 +39,8 @@ class JournalSegment {
   bool is_open() const noexcept { return descriptor_.is_open(); }
   /// False once the program has closed the file behind Takt's back.
   bool is_ours() const noexcept { return descriptor_.is_ours(); }
-  /// False once somebody has removed the file: what is written then goes nowhere.
-  bool has_name() const noexcept;
+  /// False once somebody has removed the file, so that what is written goes nowhere, or changed its length.
+  bool is_whole() const noexcept;
   /// -1 where there is none.
   int descriptor() const noexcept { return descriptor_.is_ours() ? descriptor_.number() : -1; }
   const std::string& path() const noexcept { return path_; }

@@ -107,6 +107,8 @@ void JournalState::move_into(Snapshot& snapshot) {
   if (cut != 0) { snapshot.losses.push_back({"nested_too_deep", "paths", cut}); }
   if (gap_.metrics != 0) { snapshot.losses.push_back({"not_in_journal", "metrics", gap_.metrics}); }
   if (gap_.samples != 0) { snapshot.losses.push_back({"not_in_journal", "samples", gap_.samples}); }
+  if (gap_.totals != 0) { snapshot.losses.push_back({"not_in_journal", "totals", gap_.totals}); }
+  if (gap_.changed != 0) { snapshot.losses.push_back({"journal_changed", "journal", gap_.changed}); }
   if (gap_.unconfirmed != 0) { snapshot.losses.push_back({"not_confirmed", "journal", gap_.unconfirmed}); }
 }
 

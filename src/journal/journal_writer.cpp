@@ -95,6 +95,7 @@ ExportResult JournalExporter::write(const Snapshot& snapshot) {
   FrameBuffer frames(next_sequence_);
   if (!begin_segment(snapshot, frames)) { return refuse(snapshot); }
   gap.unconfirmed = gap_.unconfirmed;
+  gap.changed = gap_.changed;
   changes_.add_state(frames, snapshot);
   add_records(frames, snapshot, thin);
   changes_.add_gap(frames, gap);
@@ -132,15 +133,18 @@ bool JournalExporter::begin_segment(const Snapshot& snapshot, FrameBuffer& frame
   if (segment_.is_open()) {
     const bool closed = !segment_.is_ours();
     if (closed) { report_closed_file(segment_.path()); }
-    const bool gone = !closed && !segment_.has_name();
-    if (gone) {
-      report_fault_once("journal.gone",
-                        "the journal in " + directory_ + " was removed while it was written; what was in it is lost");
+    const bool changed = !closed && !segment_.is_whole();
+    if (changed) {
+      gap_.changed += 1;
+      changed_files_.store(gap_.changed, std::memory_order_relaxed);
+      report_fault_once("journal.changed", segment_.path() +
+                                               " was removed or changed while it was written; steps and metrics in it "
+                                               "may be lost, totals are not");
     }
     // After a failed sync nobody knows what of it is on the disk: the new segment says all but rows and metrics again.
     const bool unconfirmed = sync_.take_failure();
     gap_.unconfirmed += unconfirmed ? 1 : 0;
-    if (closed || gone || unconfirmed || segment_.bytes() >= options_.segment_bytes) { leave_segment(); }
+    if (closed || changed || unconfirmed || segment_.bytes() >= options_.segment_bytes) { leave_segment(); }
   }
   if (segment_.is_open()) { return true; }
   reserve_.take(directory_);
@@ -169,17 +173,33 @@ void JournalExporter::leave_segment() noexcept {
 
 /// At the end of the run the reserve takes at least the totals, and how much is missing.
 ExportResult JournalExporter::refuse(const Snapshot& snapshot) {
-  if (!snapshot.finished || last_words_ || !reserve_.give()) { return refuse(snapshot.finished); }
-  last_words_ = true;
+  if (snapshot.finished && !last_words_ && reserve_.give()) {
+    last_words_ = true;
+    leave_segment();
+    return write(snapshot);
+  }
+  ++failures_;
+  if (snapshot.finished || failures_ == kFailuresToReport) { report_fault(name(), segment_.error()); }
   leave_segment();
-  return write(snapshot);
+  if (snapshot.finished) { write_end(snapshot); }
+  return ExportResult::retry;
 }
 
-ExportResult JournalExporter::refuse(bool finished) {
-  ++failures_;
-  if (finished || failures_ == kFailuresToReport) { report_fault(name(), segment_.error()); }
+/// Where the totals find no room either: that the run has ended, so that nobody takes it for killed.
+void JournalExporter::write_end(const Snapshot& snapshot) {
+  if (std::exchange(end_written_, true)) { return; }
+  FrameBuffer frames(next_sequence_);
+  if (!begin_segment(snapshot, frames)) { return; }
+  GapRecord gap = gap_;
+  gap.totals = 1;
+  gap.rows += snapshot.rows.size();
+  gap.metrics += snapshot.metrics.size();
+  gap.samples += snapshot.samples.size();
+  changes_.add_gap(frames, gap);
+  frames.add(FrameType::end, EndRecord{true, snapshot.failed, snapshot.killed});
+  frames.add(FrameType::period, period_record(snapshot));
+  if (segment_.append(frames.bytes())) { next_sequence_ = frames.next_sequence(); }
   leave_segment();
-  return ExportResult::retry;
 }
 
 void JournalExporter::check_room(const Snapshot& snapshot) {

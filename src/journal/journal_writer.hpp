@@ -51,15 +51,17 @@ class JournalExporter final : public Exporter {
   std::uint64_t left_out_rows() const noexcept { return left_out_rows_.load(std::memory_order_relaxed); }
   std::uint64_t left_out_metrics() const noexcept { return left_out_metrics_.load(std::memory_order_relaxed); }
   std::uint64_t left_out_samples() const noexcept { return left_out_samples_.load(std::memory_order_relaxed); }
+  /// Files of it that something else has removed or changed. Any thread.
+  std::uint64_t changed_files() const noexcept { return changed_files_.load(std::memory_order_relaxed); }
 
  private:
   ExportResult write(const Snapshot& snapshot);
   bool begin_segment(const Snapshot& snapshot, FrameBuffer& frames);
   void leave_segment() noexcept;
   void add_records(FrameBuffer& frames, const Snapshot& snapshot, bool thin);
-  ExportResult refuse(bool finished);
   void set_gap(const GapRecord& gap) noexcept;
   ExportResult refuse(const Snapshot& snapshot);
+  void write_end(const Snapshot& snapshot);
   void check_room(const Snapshot& snapshot);
   void sync_at_times(const Snapshot& snapshot);
 
@@ -76,13 +78,15 @@ class JournalExporter final : public Exporter {
   std::atomic<std::uint64_t> left_out_rows_{0};  // those of gap_
   std::atomic<std::uint64_t> left_out_metrics_{0};
   std::atomic<std::uint64_t> left_out_samples_{0};
+  std::atomic<std::uint64_t> changed_files_{0};
   std::uint32_t next_segment_ = 0;
   std::uint64_t next_sequence_ = 0;
   std::size_t closed_bytes_ = 0;  // in all segments but the current one
   bool no_room_ = false;          // on the disk
   bool last_words_ = false;       // the disk is full, and the run ends: without rows
   bool ended_ = false;
-  int failures_ = 0;  // in a row
+  bool end_written_ = false;  // without the totals
+  int failures_ = 0;          // in a row
   // On the clock of snapshots; far back, so that everything is due at first.
   std::int64_t written_at_ns_ = kLongAgo;
   std::int64_t looked_at_ns_ = kLongAgo;

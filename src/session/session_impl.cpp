@@ -389,13 +389,16 @@ void SessionImpl::add_left_out(Snapshot& snapshot) const {
     add("not_in_journal", "rows", journal_->left_out_rows());
     add("not_in_journal", "metrics", journal_->left_out_metrics());
     add("not_in_journal", "samples", journal_->left_out_samples());
+    add("journal_changed", "journal", journal_->changed_files());
   }
   if (csv_ != nullptr) { add("not_in_csv", "", csv_->left_out()); }
 }
 
 /// Whether there are steps or metrics in no file.
 bool SessionImpl::has_left_out() const noexcept {
-  if (journal_ != nullptr) { return journal_->left_out_rows() + journal_->left_out_metrics() != 0; }
+  if (journal_ != nullptr) {
+    return journal_->left_out_rows() + journal_->left_out_metrics() + journal_->changed_files() != 0;
+  }
   return csv_ != nullptr && csv_->left_out() != 0;
 }
 

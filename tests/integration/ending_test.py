@@ -163,13 +163,13 @@ class Ending(rig.Case):
                 self.end("uncaught_with_threads", -signal.SIGABRT, **env)
                 (folder,) = set(self.folders()) - before
                 if COMMAND is not None:
-                    self.assertIn("rank 0: died before its first state was written; last heard of at ", self.takt(0, "report", folder))
+                    self.assertIn("rank 0: died, its journal does not say where; last heard of at ", self.takt(0, "report", folder))
 
     def test_killed_as_soon_as_there_is_a_session(self):
         self.end("killed_at_once", -signal.SIGKILL, TAKT_PERIOD_MS=3_600_000)
         self.assertEqual([file.name for file in self.folder().iterdir()], ["journal-00000.tjl"])
         if COMMAND is not None:
-            self.assertIn("rank 0: died before its first state was written; last heard of at ", self.takt(0, "report", self.folder()))
+            self.assertIn("rank 0: died, its journal does not say where; last heard of at ", self.takt(0, "report", self.folder()))
 
     def test_session_made_before_main(self):
         self.end("global_session")

@@ -100,19 +100,19 @@ TEST_CASE("of a process that died before its first state was written it is not t
     return takt::cli::describe(takt::cli::read_rank(scratch.path(folder)));
   };
   Snapshot snapshot = run_of(this_host(), kNobody);  // a region is open when the Session begins
-  CHECK(mentions(begin("open", snapshot), {"died", "first state"}));
+  CHECK(mentions(begin("open", snapshot), {"died", "does not say where"}));
   CHECK_FALSE(mentions(begin("open again", snapshot), {"Epoch"}));
   snapshot.open.clear();
-  CHECK(mentions(begin("dead", snapshot), {"died", "first state"}));
+  CHECK(mentions(begin("dead", snapshot), {"died", "does not say where"}));
   snapshot.run.pid = ::getpid();
-  CHECK(mentions(begin("alive", snapshot), {"running", "first state"}));
+  CHECK(mentions(begin("alive", snapshot), {"running", "does not say where"}));
   const Rank elsewhere = [] {
     Rank rank;
     rank.snapshot.run.host = "elsewhere";
     rank.states = 1;
     return rank;
   }();
-  CHECK(mentions(takt::cli::describe(elsewhere), {"elsewhere", "first state"}));
+  CHECK(mentions(takt::cli::describe(elsewhere), {"elsewhere", "does not say where"}));
 }
 
 TEST_CASE("a journal without an end, of a process that is there: it runs") {

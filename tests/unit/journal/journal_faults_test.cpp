@@ -349,6 +349,40 @@ TEST_CASE("journal: a full disk that has room again loses nothing") {
   CHECK(failed == 0);
 }
 
+TEST_CASE("journal: where the last totals find no room it says that the run has ended, and that they are missing") {
+  const Scratch scratch;
+  GrowingRun run(test_seed());
+  const int failed = in_child([&] {
+    JournalExporter writer(scratch.path(""), plain_journal());
+    JournalFaultsShown shown(writer);
+    if (shown.show(run.next()) != ExportResult::ok) { return 1; }
+    limit_file_size(400);
+    const Snapshot last = run.next(true);
+    for (int time = 0; time < 3; ++time) {
+      if (shown.show(last) != ExportResult::retry) { return 2; }
+    }
+    {
+      JournalReader reader(scratch.path(""));
+      Snapshot read;
+      if (!reader.finish(read) || !is_undamaged(reader)) { return 3; }
+      if (!reader.ended() || read.wall_ns != last.wall_ns) { return 4; }
+      const takt::Loss totals{"not_in_journal", "totals", 1};
+      const auto same = [&](const takt::Loss& each) { return each.what == totals.what && each.where == totals.where; };
+      if (std::none_of(read.losses.begin(), read.losses.end(), same)) { return 5; }
+    }
+    limit_file_size(0);
+    if (shown.show(last) != ExportResult::ok) { return 6; }
+    JournalReader reader(scratch.path(""));
+    Snapshot read;
+    if (!reader.finish(read) || !is_undamaged(reader) || !reader.ended()) { return 7; }
+    // The rows are given up with the reserve; the totals are all there now.
+    if (read.losses.size() != last.losses.size() + 1 || read.losses.back().where != "rows") { return 8; }
+    read.losses.pop_back();
+    return spell_state(read) == spell_state(last) ? 0 : 9;
+  });
+  CHECK(failed == 0);
+}
+
 TEST_CASE("journal: half an export that could not be cut off is neither lost nor read twice") {
   const Scratch scratch;
   GrowingRun run(test_seed());
@@ -471,11 +505,35 @@ TEST_CASE("journal: removed while it is written, it is begun anew in full") {
   const Snapshot last = run.next();
   REQUIRE(writer.export_snapshot(last) == ExportResult::ok);
   CHECK(contains(faults.text(), "was removed"));
+  CHECK(writer.changed_files() == 1);
   JournalReader reader(scratch.path(""));
   Snapshot read;
   REQUIRE(reader.read(read));
+  REQUIRE(read.losses.size() == last.losses.size() + 1);
+  CHECK(read.losses.back().what == "journal_changed");
+  read.losses.pop_back();
   CHECK((spell_state(read) == spell_state(last)));
   CHECK(reader.damage().lost_frames > 0);
+}
+
+TEST_CASE("journal: cut off by something else while it is written, it goes on in a file of its own, which is read") {
+  const Scratch scratch;
+  const support::CaughtFaults faults;
+  JournalExporter writer(scratch.path(""), plain_journal());
+  GrowingRun run(test_seed());
+  REQUIRE(writer.export_snapshot(run.next()) == ExportResult::ok);
+  std::filesystem::resize_file(scratch.path(kFirst), 101);  // no multiple of anything
+  const Snapshot last = run.next(true);
+  REQUIRE(writer.export_snapshot(last) == ExportResult::ok);
+  CHECK(mentions(faults.text(), {kFirst, "changed while it was written"}));
+  CHECK(writer.changed_files() == 1);
+  JournalReader reader(scratch.path(""));
+  Snapshot read;
+  REQUIRE(reader.finish(read));
+  CHECK(reader.ended());
+  CHECK(read.losses.back().what == "journal_changed");
+  read.losses.pop_back();
+  CHECK((spell_state(read) == spell_state(last)));
 }
 
 TEST_CASE("journal: a folder that is taken away is reported once, and nothing is lost if it comes back") {
