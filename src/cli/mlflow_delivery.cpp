@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <limits>
+#include <thread>
 #include <utility>
 
 TAKT_BEGIN_NAMESPACE
@@ -127,11 +128,13 @@ bool MlflowDelivery::send(detail::MlflowClient& client, FolderTurn& turn, const 
   patience_->begin(answers());
   while (turn.lasts() && !client.stopped()) {
     if (most_left != 0 && client.queue().points() <= most_left) { return true; }
-    const bool idle = client.deliver(steady_clock::now() + kDeliverySlice);
+    const auto until = steady_clock::now() + kDeliverySlice;
+    const bool idle = client.deliver(until);
     if (!is_noted(client, turn)) { return false; }
     if (watch) { watch(done(), done() + client.queue().points()); }
     if (idle) { return true; }
-    if (!patience_->lasts(answers(), client.asking())) { return false; }
+    if (client.stopped() || !patience_->lasts(answers(), client.asking())) { return false; }
+    std::this_thread::sleep_until(until);  // where the next try is due later it came back at once
   }
   return false;
 }

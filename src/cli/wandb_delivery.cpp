@@ -9,6 +9,7 @@
 #include "wandb/wandb_cursor.hpp"
 
 #include <chrono>
+#include <thread>
 #include <utility>
 
 TAKT_BEGIN_NAMESPACE
@@ -144,11 +145,13 @@ void WandbDelivery::send(detail::WandbRun& run, FolderTurn& turn, const Watcher&
   detail::WandbUpload upload(options_, run.log_file(), sent, begun, times_);
   patience_->begin(upload.answers());
   bool idle = false;
-  while (!idle && !upload.stopped() && turn.lasts()) {
-    idle = upload.deliver(steady_clock::now() + kDeliverySlice, true);
+  while (turn.lasts()) {
+    const auto until = steady_clock::now() + kDeliverySlice;
+    idle = upload.deliver(until, true);
     run.sent(url, upload.run(), upload.lines(), upload.events(), upload.complete());
     if (watch) { watch(upload.lines(), delivered.rows); }
-    if (!patience_->lasts(upload.answers(), upload.asking())) { break; }
+    if (idle || upload.stopped() || !patience_->lasts(upload.answers(), upload.asking())) { break; }
+    std::this_thread::sleep_until(until);  // where the next try is due later it came back at once
   }
   delivered.run = upload.run();
   delivered.sent = upload.lines();

@@ -195,6 +195,19 @@ TEST_CASE("that all is delivered is not said to a server that has nothing of it,
   CHECK(contains(faults.text(), "takt sync " + folder));
 }
 
+TEST_CASE("a delivery sleeps until the next try is due", "[timed]") {
+  const Scratch scratch;
+  const std::string folder = folder_with(scratch, a_run(4, 3));
+  FakeMlflow silent([](std::size_t) { return Mood::away; });
+  SenderTimes slow = quick();
+  slow.first_wait = slow.longest_wait = std::chrono::minutes(1);
+  int looks = 0;
+  MlflowDelivery delivery(folder, options_for(silent), std::make_shared<takt::cli::Patience>(milliseconds(1000)), slow);
+  CHECK(delivery.run([&looks](std::uint64_t, std::uint64_t) { ++looks; }).outcome == Outcome::some);
+  CHECK(looks > 1);
+  CHECK(looks < 20);  // 5 slices and those of what was under way
+}
+
 TEST_CASE("a run that another version has begun goes on with the points that this one would have made of it",
           "[timed]") {
   const auto run = a_run(4, 100);
