@@ -70,7 +70,7 @@ class Encoder {
 
 /// Reads what an Encoder spelled. Bytes may be anything: it never reads beyond them, and after the first value that is
 /// not there, or does not fit, every further one fails too and nothing is changed.
-class Decoder {
+class TAKT_EXPORT Decoder {
  public:
   explicit Decoder(std::string_view bytes) noexcept : left_(bytes) {}
 

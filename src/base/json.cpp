@@ -110,11 +110,6 @@ class JsonWalker {
   std::vector<Level> levels_;
 };
 
-template <class Value>
-std::string dumped(const Value& value, int indent = -1) {
-  return value.dump(indent, ' ', false, Value::error_handler_t::replace);
-}
-
 }  // namespace
 
 Json Json::parse(std::string_view text, std::string_view dropped) {
@@ -163,8 +158,6 @@ bool walk_json(std::string_view text, const std::function<void(const JsonStop&)>
   JsonWalker walker(see);
   return JsonValue::sax_parse(text, &walker);
 }
-
-std::string indented_json(std::string_view json) { return dumped(nlohmann::ordered_json::parse(json), 1); }
 
 }  // namespace detail
 TAKT_END_NAMESPACE

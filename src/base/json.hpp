@@ -16,11 +16,10 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 
 // json.cpp alone includes nlohmann/json, and keeps it in a namespace of its own: callers compile quickly, and programs
-// may link any version of it. JsonText writes JSON. What is exported is for the exporters that are libraries of their
-// own.
+// may link any version of it. JsonText writes JSON. Part of each tracker's library and of the command, not of libtakt.
 
 /// A value that was read from JSON, which anybody may have written. It shares its document. Any thread.
-class TAKT_EXPORT Json {
+class Json {
  public:
   Json() = default;  ///< nothing
   /// Parses a document. Returns nothing, if `text` is no JSON. Throws std::bad_alloc.
@@ -82,11 +81,7 @@ struct JsonStop {
 /// Shows `see` what is in `text`, in order, and keeps none of it: the values of Json want memory where they end, and
 /// end the program where there is none. What is shown is gone when `see` returns. Returns whether the text is JSON;
 /// what comes before a mistake has been shown by then. Throws what `see` throws, and std::bad_alloc. Any thread.
-TAKT_EXPORT bool walk_json(std::string_view text, const std::function<void(const JsonStop&)>& see);
-
-/// Returns the JSON with each member and element in a line of its own.
-/// REQUIRES: `json` is JSON. Any thread.
-TAKT_EXPORT std::string indented_json(std::string_view json);
+bool walk_json(std::string_view text, const std::function<void(const JsonStop&)>& see);
 
 }  // namespace detail
 TAKT_END_NAMESPACE

@@ -133,5 +133,43 @@ std::string_view JsonText::element(std::size_t index) const noexcept {
   return std::string_view(text_).substr(begin, ends_[index] - begin);
 }
 
+std::string JsonText::indented() const {
+  std::string out;
+  std::size_t depth = 0;
+  bool in_string = false;
+  const auto new_line = [&] { out.append(1, '\n').append(depth, ' '); };
+  for (std::size_t at = 0; at < text_.size(); ++at) {
+    const char each = text_[at];
+    if (in_string) {
+      out += each;
+      if (each == '\\') { out += text_[++at]; }
+      in_string = each != '"';
+    } else if (each == '{' || each == '[') {
+      out += each;
+      ++depth;
+      at = std::min(text_.find_first_not_of(" \n", at + 1), text_.size()) - 1;  // of raw()
+      if (text_[at + 1] == each + 2) {                                          // the bracket that closes it
+        out += text_[++at];
+        --depth;
+      } else {
+        new_line();
+      }
+    } else if (each == '}' || each == ']') {
+      --depth;
+      new_line();
+      out += each;
+    } else if (each == ',') {
+      out += each;
+      new_line();
+    } else if (each == ':') {
+      out += ": ";
+    } else if (each != ' ' && each != '\n') {
+      out += each;
+      in_string = each == '"';
+    }
+  }
+  return out;
+}
+
 }  // namespace detail
 TAKT_END_NAMESPACE

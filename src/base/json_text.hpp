@@ -54,6 +54,8 @@ class TAKT_EXPORT JsonText {
   void add(std::string_view name, const JsonText& value);
 
   const std::string& text() const noexcept { return text_; }
+  /// The same with each member and element in a line of its own.
+  std::string indented() const;
   bool is_array() const noexcept { return kind_ == Kind::array; }
   /// Of an array.
   std::size_t size() const noexcept { return ends_.size(); }

@@ -3,7 +3,6 @@
 #include "cli/diff_document.hpp"
 
 #include "base/format.hpp"
-#include "base/json.hpp"
 #include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "findings/finding_json.hpp"
@@ -353,7 +352,7 @@ std::string diff_json(const Comparison& comparison, const std::string& reason) {
                              {"pairs", comparison.pairs.size()},
                              {"in_turn", comparison.in_turn},
                              {"answer", asked ? JsonText(answer_word(comparison.answer)) : JsonText()}};
-  return detail::printable_json(detail::indented_json(document.text())) + "\n";
+  return detail::printable_json(document.indented()) + "\n";
 }
 
 }  // namespace cli

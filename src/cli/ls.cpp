@@ -4,7 +4,6 @@
 #include <takt/session.hpp>
 
 #include "base/format.hpp"
-#include "base/json.hpp"
 #include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
@@ -125,7 +124,7 @@ int ls(const std::string& folder, const LsWishes& wishes) {
     JsonText list = JsonText::array();
     for (const RunReading& run : runs) { list.push_back(ls_json(run)); }
     const JsonText document = {{"schema", "takt-ls/1"}, {"runs", list}};
-    detail::print(stdout, "{}\n", detail::printable_json(detail::indented_json(document.text())));
+    detail::print(stdout, "{}\n", detail::printable_json(document.indented()));
   } else if (!runs.empty()) {
     print_list(runs, wishes.drawn);
   }

@@ -3,7 +3,6 @@
 #include "cli/prediction_document.hpp"
 
 #include "base/format.hpp"
-#include "base/json.hpp"
 #include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "report/page.hpp"
@@ -85,7 +84,7 @@ std::string prediction_json(const detail::PredictionCheck& check) {
   }
   document.add("only_predicted", check.only_predicted);
   document.add("only_measured", check.only_measured);
-  return detail::printable_json(detail::indented_json(document.text())) + "\n";
+  return detail::printable_json(document.indented()) + "\n";
 }
 
 }  // namespace cli

@@ -5,7 +5,6 @@
 #include <takt/exporters/json.hpp>
 
 #include "base/format.hpp"
-#include "base/json.hpp"
 #include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "findings/finding_json.hpp"
@@ -207,7 +206,7 @@ std::string report_json(const std::vector<RunReport>& runs) {
                     {"summary", JsonText::raw(format_json(run.job.sum))}});
   }
   const JsonText document = {{"schema", "takt-report/2"}, {"runs", list}};
-  return detail::printable_json(detail::indented_json(document.text())) + "\n";
+  return detail::printable_json(document.indented()) + "\n";
 }
 
 std::string report_csv(const std::vector<RunReport>& runs) {

@@ -3,7 +3,6 @@
 #include "cli/scaling_document.hpp"
 
 #include "base/format.hpp"
-#include "base/json.hpp"
 #include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "report/csv_rows.hpp"
@@ -181,7 +180,7 @@ std::string scaling_json(const ScalingReport& report) {
   if (scaling_word(report.scaling) != nullptr) { scaling = scaling_word(report.scaling); }
   const JsonText document = {
       {"schema", "takt-scaling/1"}, {"scaling", scaling}, {"runs", runs}, {"remarks", report.remarks}};
-  return detail::printable_json(detail::indented_json(document.text())) + "\n";
+  return detail::printable_json(document.indented()) + "\n";
 }
 
 }  // namespace cli

@@ -40,9 +40,9 @@ void add_metrics(FrameBuffer& out, const std::vector<Metric>& metrics);
 void add_samples(FrameBuffer& out, const std::vector<Sample>& samples);
 
 /// What a frame of rows says. False for a payload that makes no sense; `rows` then holds what came before that.
-bool read_rows(std::string_view payload, std::vector<Row>& rows);
-bool read_metrics(std::string_view payload, std::vector<Metric>& metrics);
-bool read_samples(std::string_view payload, std::vector<Sample>& samples);
+TAKT_EXPORT bool read_rows(std::string_view payload, std::vector<Row>& rows);
+TAKT_EXPORT bool read_metrics(std::string_view payload, std::vector<Metric>& metrics);
+TAKT_EXPORT bool read_samples(std::string_view payload, std::vector<Sample>& samples);
 
 }  // namespace detail
 TAKT_END_NAMESPACE

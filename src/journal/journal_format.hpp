@@ -71,12 +71,12 @@ enum class HeaderState {
 
 void append_header(std::string& out, const SegmentHeader& header);
 /// \param bytes at least kSegmentHeaderBytes.
-HeaderState parse_header(std::string_view bytes, SegmentHeader& header) noexcept;
+TAKT_EXPORT HeaderState parse_header(std::string_view bytes, SegmentHeader& header) noexcept;
 
 /// "journal-00007.tjl".
-std::string segment_name(std::uint32_t number);
+TAKT_EXPORT std::string segment_name(std::uint32_t number);
 /// False for the name of anything else.
-bool parse_segment_name(std::string_view name, std::uint32_t& number) noexcept;
+TAKT_EXPORT bool parse_segment_name(std::string_view name, std::uint32_t& number) noexcept;
 
 /// A frame as it stands in a file.
 struct Frame {
@@ -87,10 +87,10 @@ struct Frame {
 };
 
 /// How long the frame is that may stand at the start of `bytes`, by what its header says; 0: none does.
-std::size_t frame_bytes(std::string_view bytes) noexcept;
+TAKT_EXPORT std::size_t frame_bytes(std::string_view bytes) noexcept;
 
 /// Whether a whole and undamaged frame stands at the start of `bytes`.
-bool parse_frame(std::string_view bytes, Frame& frame) noexcept;
+TAKT_EXPORT bool parse_frame(std::string_view bytes, Frame& frame) noexcept;
 
 /// Frames one behind the other, as they go to a file.
 class FrameBuffer {

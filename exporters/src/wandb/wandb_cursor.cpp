@@ -105,7 +105,7 @@ std::string format_wandb_cursor(const WandbCursor& cursor) {
       {"killed_rows", cursor.killed_rows},
       {"resume", static_cast<int>(cursor.resume)},
   };
-  return indented_json(document.text()) + "\n";
+  return document.indented() + "\n";
 }
 
 bool parse_wandb_cursor(const std::string& text, WandbCursor& cursor) {

@@ -12,7 +12,6 @@
 #include <string>
 #include <vector>
 
-using takt::detail::indented_json;
 using takt::detail::Json;
 using takt::detail::JsonText;
 
@@ -92,10 +91,16 @@ TEST_CASE("JSON: lists and maps are arrays and objects") {
 TEST_CASE("JSON: what was written already takes further members") {
   JsonText json = JsonText::raw("{\n\"a\": 1\n}\n");
   json.add("b", true);
-  CHECK(indented_json(json.text()) == "{\n \"a\": 1,\n \"b\": true\n}");
+  CHECK(json.indented() == "{\n \"a\": 1,\n \"b\": true\n}");
 }
 
 TEST_CASE("JSON: indented it keeps the order and the values") {
-  CHECK(indented_json(R"({"z":[1,{"a":9071e4}],"a":{},"b":[],"c":0.10})") ==
-        "{\n \"z\": [\n  1,\n  {\n   \"a\": 90710000.0\n  }\n ],\n \"a\": {},\n \"b\": [],\n \"c\": 0.1\n}");
+  const JsonText json = {{"z", JsonText::raw(R"([1, {"a\"]":9071e4}])")},
+                         {"a", JsonText::object()},
+                         {"b", JsonText::array()},
+                         {"c", "{,: \\"}};
+  const std::string indented = json.indented();
+  CHECK(indented ==
+        "{\n \"z\": [\n  1,\n  {\n   \"a\\\"]\": 9071e4\n  }\n ],\n \"a\": {},\n \"b\": [],\n \"c\": \"{,: \\\\\"\n}");
+  CHECK(JsonText::raw("{ \n }").indented() == "{}");
 }
