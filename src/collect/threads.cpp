@@ -15,9 +15,11 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
+thread_local bool Threads::locked_here = false;
+
 Recorder* Threads::attach() noexcept {
   try {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::lock_guard<Mutex> lock(mutex_);
     Recorder* recorder = nullptr;
     const std::size_t threads = infos_.size();
     const std::uint32_t thread = add_thread();  // first what may throw: a recorder that is handed out is in use
@@ -66,12 +68,12 @@ std::uint32_t Threads::add_thread() {
 }
 
 void Threads::name(std::uint32_t thread, std::string text) noexcept {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<Mutex> lock(mutex_);
   if (thread + 1 != kMost && thread < infos_.size()) { infos_[thread].name = std::move(text); }
 }
 
 bool Threads::retire(Recorder& recorder) noexcept {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<Mutex> lock(mutex_);
   recorder.detach_thread();
   infos_[recorder.thread()].ended = true;
   Slot& slot =
@@ -88,20 +90,20 @@ bool Threads::retire(Recorder& recorder) noexcept {
 void Threads::reuse(Slot& slot) {
   const Dropped dropped = dropped_by(*slot.recorder);
   slot.recorder->recycle();
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<Mutex> lock(mutex_);
   for (std::size_t type = 0; type < dropped.size(); ++type) { dropped_[type] += dropped[type]; }
   slot.retired.store(false, std::memory_order_release);  // pairs with the acquire in Slot::is_retired
   free_.push_back(&slot);
 }
 
 std::vector<Threads::Slot*> Threads::slots() {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<Mutex> lock(mutex_);
   return slots_;
 }
 
 std::vector<Threads::Slot*> Threads::retired() {
   std::vector<Slot*> retired;
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<Mutex> lock(mutex_);
   std::copy_if(slots_.begin(), slots_.end(), std::back_inserter(retired),
                [](const Slot* slot) { return slot->is_retired(); });
   waiting_ = 0;
@@ -110,7 +112,7 @@ std::vector<Threads::Slot*> Threads::retired() {
 
 std::vector<Threads::Slot*> Threads::with_values(std::vector<ThreadInfo>& threads) {
   std::vector<Slot*> slots;
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<Mutex> lock(mutex_);
   std::copy_if(slots_.begin(), slots_.end(), std::back_inserter(slots),
                [](const Slot* slot) { return slot->is_retired() || slot->recorder->owner_alive(); });
   threads = infos_;
@@ -131,7 +133,7 @@ Threads::Dropped Threads::dropped_by(const Recorder& recorder) noexcept {
 void Threads::copy(const Recorder& recorder, Unfolded& unfolded) noexcept {
   for (;;) {
     {
-      const std::lock_guard<std::mutex> lock(mutex_);  // so that the thread does not end meanwhile
+      const std::lock_guard<Mutex> lock(mutex_);  // so that the thread does not end meanwhile
       if (recorder.try_copy(unfolded, Recorder::kCopyTries)) { return; }
     }
     sched_yield();  // threads that begin or end have their turn

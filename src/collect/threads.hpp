@@ -66,6 +66,10 @@ class Threads {
   /// Copies what the thread of `recorder` has not folded yet.
   void copy(const Recorder& recorder, Unfolded& unfolded) noexcept;
 
+  /// Whether the calling thread holds the lock: an operator new of the program may begin a region there, and would wait
+  /// for itself.
+  static bool are_locked_here() noexcept { return locked_here; }
+
   void set_warmup(std::uint64_t batches) noexcept { warmup_.store(batches, std::memory_order_relaxed); }
   void count_unrecorded() noexcept { unrecorded_.fetch_add(1, std::memory_order_relaxed); }
   std::uint64_t unrecorded() const noexcept { return unrecorded_.load(std::memory_order_relaxed); }
@@ -78,6 +82,22 @@ class Threads {
   }
 
  private:
+  class Mutex {
+   public:
+    void lock() noexcept {
+      mutex_.lock();
+      locked_here = true;
+    }
+    void unlock() noexcept {
+      locked_here = false;
+      mutex_.unlock();
+    }
+
+   private:
+    std::mutex mutex_;
+  };
+  static thread_local bool locked_here;
+
   Slot* add_slot() noexcept;
   std::uint32_t add_thread();
   static Dropped dropped_by(const Recorder& recorder) noexcept;
@@ -89,7 +109,7 @@ class Threads {
   std::atomic<std::uint64_t> unrecorded_{0};
   std::atomic<std::uint32_t> orphans_{0};  // slots that are `orphan`
 
-  std::mutex mutex_;
+  Mutex mutex_;
   // All that follows under the mutex.
   std::vector<Slot*> slots_;
   std::vector<Slot*> free_;
@@ -101,7 +121,7 @@ class Threads {
 
 template <class Use>
 void Threads::each_dropped(Use use) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<Mutex> lock(mutex_);
   use(std::string(), dropped_);
   for (const Slot* slot : slots_) { use(infos_[slot->recorder->thread()].name, dropped_by(*slot->recorder)); }
 }

@@ -28,9 +28,7 @@ std::atomic<std::uint64_t> switched_on{0};
 
 namespace {
 
-// A cursor without room that belongs to no arena: of a thread that has already given its recorder back.
-Event* const kPastEnd = reinterpret_cast<Event*>(kBlockBytes);
-// Likewise, of a thread that is being given one: a signal handler of its finds none yet.
+// A cursor without room that belongs to no arena, as kPastEnd: of a thread that is being given one.
 Event* const kAttaching = reinterpret_cast<Event*>(2 * kBlockBytes);
 
 std::atomic<Registry*> current_registry{nullptr};
@@ -48,7 +46,6 @@ void at_thread_exit(void*) noexcept {
   if (recorder == nullptr || recorder->generation() != generation()) { return; }
   const NotCancelled whole;
   registry().thread_ends(*recorder);
-  store_cursor(kPastEnd);
 }
 
 /// The child has the parent's recorders, but they are the parent's: they are let go, untouched. Locks may be held by
@@ -158,7 +155,7 @@ Recorder* this_recorder() noexcept {
 TAKT_COLD Recorder* attach_thread() noexcept {
   const NotCancelled whole;
   Event* const before = load_cursor();
-  if (before == kAttaching) { return nullptr; }  // in a signal handler
+  if (before == kAttaching || Threads::are_locked_here()) { return nullptr; }
   store_cursor(kAttaching);
   Registry* const registry = find_registry();
   Recorder* recorder = nullptr;

@@ -74,11 +74,13 @@ KeyIndex KeyTable::insert(const char* name, std::uint64_t hash, Kind kind) noexc
   const auto index = static_cast<KeyIndex>(count_);
   // The entry keeps the hash of the name as given, so that the same odd name is found again.
   char* copy = ::strdup(RepairedName(name).c_str());
-  const Key* key = copy == nullptr ? nullptr : new (std::nothrow) Key(PredefinedKey::make(copy, kind, index, hash));
-  if (key == nullptr) {
+  // By malloc, as an operator new of the program may use a key, too.
+  void* const place = copy == nullptr ? nullptr : std::malloc(sizeof(Key));
+  if (place == nullptr) {
     std::free(copy);
     return kNoKey;
   }
+  const Key* const key = ::new (place) Key(PredefinedKey::make(copy, kind, index, hash));
   ++count_;
   entry_[index].store(key, std::memory_order_release);  // pairs with entry()
   std::uint32_t at = static_cast<std::uint32_t>(hash) % kSlots;

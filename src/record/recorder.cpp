@@ -71,6 +71,7 @@ void Recorder::attach(std::uint32_t thread, std::uint64_t warmup) noexcept {
 void Recorder::detach_thread() noexcept {
   parked_ = own_cursor();
   home_.store(&parked_, std::memory_order_release);  // pairs with copy() and owner_alive()
+  store_cursor(kPastEnd);
 }
 
 /// Appends an event of one word or two that does not begin a region; folds it at once where there is no room for it.

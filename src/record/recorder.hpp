@@ -24,6 +24,9 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
+/// A cursor without room that belongs to no arena: of a thread that has given its recorder back.
+inline Event* const kPastEnd = reinterpret_cast<Event*>(kBlockBytes);
+
 /// All that one thread records into. Leaked on purpose and used again by later threads.
 /// Owner thread only, unless a function says otherwise; of a thread that has ended, the thread that holds Registry's
 /// collect lock.

@@ -11,11 +11,16 @@
 #include <atomic>
 #include <cerrno>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include <dlfcn.h>
 #include <poll.h>
@@ -24,7 +29,24 @@
 
 namespace {
 std::atomic<bool> no_threads{false};
+std::atomic<bool> times_allocations{false};
+constexpr takt::Key Allocation{"Allocation", takt::Kind::other};
 }  // namespace
+
+// As programs do that want to know what allocating takes. Also for the library under test.
+[[gnu::noinline]] void* operator new(std::size_t size) {
+  void* memory = nullptr;
+  if (times_allocations) {
+    const takt::Scope scope(Allocation);
+    memory = std::malloc(size);
+  } else {
+    memory = std::malloc(size);
+  }
+  if (memory == nullptr) { throw std::bad_alloc(); }
+  return memory;
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 // In front of the one of the C library, for the library under test too.
 extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),
@@ -185,6 +207,21 @@ int cancelled_timer() {
   });
 }
 
+/// Threads end while others begin, and allocate until their last moment.
+int timed_allocations() {
+  takt::Session session("last", often());
+  times_allocations = true;
+  for (int round = 0; round < 200; ++round) {
+    std::vector<std::thread> threads;
+    for (int thread = 0; thread < 4; ++thread) {
+      threads.emplace_back([] { steps(5); });
+    }
+    for (std::thread& each : threads) { each.join(); }
+  }
+  times_allocations = false;
+  return session.close() ? 0 : 1;
+}
+
 int end_by(const std::string& way) {
   if (way == "static_session") { static_session(false); }
   if (way == "static_session_stuck") { static_session(true); }
@@ -198,6 +235,7 @@ int end_by(const std::string& way) {
   if (way == "cancelled_open") { return cancelled_open(); }
   if (way == "cancelled_calls") { return cancelled_calls(); }
   if (way == "cancelled_timer") { return cancelled_timer(); }
+  if (way == "timed_allocations") { return timed_allocations(); }
   std::fprintf(stderr, "no such way: %s\n", way.c_str());
   return 1;
 }

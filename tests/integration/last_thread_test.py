@@ -57,6 +57,12 @@ class LastThread(rig.Case):
         started.process.send_signal(signal.SIGTERM)
         self.assertIn(started.end(60).status, (0, -signal.SIGTERM))
 
+    def test_threads_that_allocate_until_they_end_write_into_no_other_threads_books(self):
+        self.run_program("timed_allocations", status=0)
+        summary = self.summary()
+        self.assertEqual(rig.calls(summary, "Batch/Forward"), 200 * 4 * 5)
+        self.assertEqual({each["path"].split("/")[-1] for each in summary["paths"]}, {"Batch", "Forward", "Allocation"})
+
     def in_full_pipes(self, way, **env):
         """What it writes on stdout and stderr goes where nobody reads."""
         read, write = os.pipe()
