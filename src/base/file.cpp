@@ -82,7 +82,9 @@ bool set_aside(const FolderFiles& folder, const std::string& part, std::string& 
 
 std::string reason_of(int error) {
   if (error == ELOOP) { return "it is a symbolic link, which is not followed"; }
-  return error == ENXIO ? "it is not a file" : std::system_category().message(error);
+  if (error == ENXIO) { return "it is not a file"; }
+  const std::string reason = std::system_category().message(error);
+  return error == EMFILE ? reason + " (`ulimit -n` allows more)" : reason;
 }
 
 std::size_t write_all(int descriptor, std::string_view bytes) noexcept {

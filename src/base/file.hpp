@@ -45,7 +45,7 @@ TAKT_EXPORT bool may_exist(const std::string& path) noexcept;
 std::string path_or_in(const std::string& folder, const char* name, const std::string& path);
 
 /// Why a file cannot be used, for people.
-std::string reason_of(int error);
+TAKT_EXPORT std::string reason_of(int error);
 /// "cannot <what> <path>: <reason of `error`>; <what to do>".
 TAKT_EXPORT std::string explain_fault(const char* what, const std::string& path, int error);
 

@@ -47,8 +47,10 @@ FolderFiles FolderFiles::folder(const std::string& name) const {
   inner.follows_ = false;
   inner.was_open_ = true;  // now or never: its path may lead somewhere else later
   const int here = at();
-  if (here < 0 || !check_name(name)) { return inner; }
-  inner.descriptor_ = Descriptor(::openat(here, name.c_str(), kFolderFlags | O_NOFOLLOW));
+  if (here >= 0 && check_name(name)) {
+    inner.descriptor_ = Descriptor(::openat(here, name.c_str(), kFolderFlags | O_NOFOLLOW));
+  }
+  if (!inner.descriptor_.is_open()) { inner.why_closed_ = errno; }
   return inner;
 }
 
@@ -58,7 +60,7 @@ int FolderFiles::open_folder() const { return ::open(path_.c_str(), kFolderFlags
 int FolderFiles::at() const {
   if (descriptor_.is_ours()) { return descriptor_.number(); }
   if (path_.empty() || (was_open_ && !descriptor_.is_open())) {
-    errno = ENOENT;
+    errno = why_closed_;
     return -1;
   }
   Descriptor again(open_folder());

@@ -7,6 +7,7 @@
 #include "base/descriptor.hpp"
 #include "base/readable_folder.hpp"
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -65,6 +66,7 @@ class TAKT_EXPORT FolderFiles final : public ReadableFolder {
   bool follows_ = true;
   mutable Descriptor descriptor_;
   mutable bool was_open_ = false;
+  int why_closed_ = ENOENT;  // errno of what asks for files of a folder that is not open
 };
 
 /// Whether `name` can be that of an entry: not empty, "." or "..", without a slash or a zero byte. Any thread.

@@ -237,8 +237,10 @@ std::vector<std::string> wrap(const std::string& text, std::size_t columns) {
   std::vector<std::string> lines;
   std::string_view rest = text;
   std::string_view indent;
-  while (!rest.empty() && columns_of(indent) + columns_of(rest) > columns) {
-    const std::size_t room = std::max(bytes_of_columns(rest, columns - indent.size()), first_code_point(rest).size());
+  while (!rest.empty()) {
+    const std::size_t fitting = bytes_of_columns(rest, columns - indent.size());
+    if (fitting == rest.size()) { break; }
+    const std::size_t room = std::max(fitting, first_code_point(rest).size());
     const std::size_t space = last_break(rest, room);
     lines.push_back(std::string(indent).append(rest.substr(0, space == 0 ? room : space)));
     rest.remove_prefix(space == 0 ? room : space + 1);

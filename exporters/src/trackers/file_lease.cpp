@@ -74,6 +74,7 @@ bool FileLease::take(std::shared_ptr<const FolderFiles> folder, const std::strin
     descriptor_ = folder_->create(name_, O_RDWR);
     if (held()) {
       write_all(descriptor_.number(), this_process());
+      problem_.clear();
       touched_ = std::chrono::steady_clock::now();
       return true;
     }
@@ -179,7 +180,11 @@ bool FileLease::refresh() {
 
 bool FileLease::confirm() {
   if (held() && is_ours()) { return true; }
-  problem_ = "another process has taken it over, because this one gave no sign of life";
+  if (held()) {
+    problem_ = "another process has taken it over, because this one gave no sign of life";
+  } else if (problem_.empty()) {
+    problem_ = "this process does not hold it";
+  }
   touched_ = {};
   return false;
 }

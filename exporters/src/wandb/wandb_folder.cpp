@@ -90,7 +90,7 @@ std::string make_wandb_folder(const std::string& root, std::int64_t start_unix_n
 }
 
 std::string wandb_fault(const char* what, const std::string& path, int number) {
-  return std::string("cannot ") + what + " " + path + ": " + std::system_category().message(number) +
+  return std::string("cannot ") + what + " " + path + ": " + reason_of(number) +
          "; make room, or set WANDB_DIR to a folder that can be written";
 }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -55,6 +56,23 @@ TEST_CASE("a folder keeps the set-group-id bit it inherits") {
   });
   CHECK(failed == 0);
   CHECK(takt_test::mode_of(scratch.path("project/run")) == 02700);
+}
+
+TEST_CASE("a folder for which there was no descriptor says so for its files") {
+  const Scratch scratch;
+  REQUIRE(mkdir(scratch.path("inner").c_str(), 0700) == 0);
+  const int failed = takt_test::in_child([&] {
+    const takt::detail::FolderFiles outer(scratch.path(""));
+    if (outer.may_exist("none")) { return 1; }  // it is open
+    const rlimit none = {0, 0};
+    if (setrlimit(RLIMIT_NOFILE, &none) != 0) { return 2; }
+    const takt::detail::FolderFiles inner = outer.folder("inner");
+    errno = 0;
+    if (inner.create("file", O_WRONLY).is_open()) { return 3; }
+    return errno == EMFILE ? 0 : 4;
+  });
+  CHECK(failed == 0);
+  CHECK(mentions(takt::detail::reason_of(EMFILE), {"ulimit -n"}));
 }
 
 TEST_CASE("a folder that is there already is taken as it is") {

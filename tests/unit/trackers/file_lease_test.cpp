@@ -50,6 +50,17 @@ TEST_CASE("a cursor is not written any more once another process has taken the l
   CHECK_FALSE(lease.refresh());
 }
 
+TEST_CASE("a cursor whose lease this process has given back is not said to be another one's") {
+  const Scratch scratch;
+  takt::detail::FileLease lease;
+  REQUIRE(lease.take(scratch.path("lease")));
+  takt::detail::CursorFile cursor;
+  cursor.keep(scratch.path("cursor"), &lease);
+  lease.release();
+  CHECK_FALSE(cursor.save("1"));
+  CHECK(contains(cursor.problem(), "does not hold it"));
+}
+
 TEST_CASE("of two that take a stale lease at once, one has it") {
   const Scratch scratch;
   const std::string file = scratch.path("lease");
