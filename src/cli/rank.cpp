@@ -212,8 +212,9 @@ std::string why_unreadable(const Rank& rank) {
   if (!rank.error.empty()) { return detail::printable(rank.error); }
   if (rank.segments != 0) {
     return "there is nothing to read in the journal in " + where +
-           (rank.bytes == 0 ? "; its files are empty"
-                            : "; all of its " + detail::human_bytes(static_cast<double>(rank.bytes)) + " are damaged");
+           (rank.bytes == 0
+                ? "; its files are empty"
+                : "; its " + detail::human_bytes(static_cast<double>(rank.bytes)) + " hold no whole record");
   }
   return why_no_journal(rank.folder);
 }

@@ -66,8 +66,8 @@ class Threads {
   /// Copies what the thread of `recorder` has not folded yet.
   void copy(const Recorder& recorder, Unfolded& unfolded) noexcept;
 
-  /// Whether the calling thread holds the lock: an operator new of the program may begin a region there, and would wait
-  /// for itself.
+  /// Whether the calling thread holds the lock. If an operator new of the program begins a region meanwhile, that must
+  /// not wait for the lock.
   static bool are_locked_here() noexcept { return locked_here; }
 
   void set_warmup(std::uint64_t batches) noexcept { warmup_.store(batches, std::memory_order_relaxed); }

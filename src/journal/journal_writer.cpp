@@ -185,7 +185,7 @@ ExportResult JournalExporter::refuse(const Snapshot& snapshot) {
   return ExportResult::retry;
 }
 
-/// Where the totals find no room either: that the run has ended, so that nobody takes it for killed.
+/// The totals find no room either: writes only that the run has ended, so that nobody takes it for killed.
 void JournalExporter::write_end(const Snapshot& snapshot) {
   if (std::exchange(end_written_, true)) { return; }
   FrameBuffer frames(next_sequence_);

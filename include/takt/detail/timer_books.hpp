@@ -360,8 +360,8 @@ class TimerBooks {
       thread.results.poll_in_passing(backend_, lost_);
     }
   }
-  /// What is kept of the key of a region that has ended. Where the tree has no path for it the key has the host's time;
-  /// nullptr if there are too many keys.
+  /// The figures of the key of a region that has ended; nullptr if there are too many keys. Where the tree has no path
+  /// for the region, its host time is added to the key alone.
   static TimedKey* timed_key(Thread& thread, const Node* node, std::uint64_t key, std::uint64_t length) noexcept {
     if (TAKT_LIKELY(node != thread.tree.overflow())) { return thread.key_of(key); }
     TimedKey* const timed = thread.find(key);

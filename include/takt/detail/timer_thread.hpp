@@ -20,8 +20,8 @@ struct TimerThread {
   static constexpr std::uint32_t kFewPlaces = 64;
   static constexpr std::uint32_t kNowhere = Tree::kMaxOpen;
 
-  /// A region that has begun. Whoever ends it claims it first, so that it ends once, and gives its place back when
-  /// nobody needs it any more: until then the region is `place + 1` in the tree.
+  /// A region that has begun. Whoever ends it claims it first, so that it ends once, and then gives its place back.
+  /// Until then its id in the tree is `place + 1`.
   struct Open {
     std::atomic<std::uint32_t> id{0};  ///< of the region, as in its Handle; 0: it has ended
     std::uint32_t newer = 0;           ///< its neighbours in the list that it is in
