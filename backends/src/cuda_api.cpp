@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cuda_api.hpp"
 
+#include "base/made_once.hpp"
+
 #include <takt/backends/detail/relaxed_mode.hpp>
 #include <takt/detail/ticks.hpp>
 
@@ -115,16 +117,18 @@ EventStatus context_of(CUstream_st* stream, EventContextId& id) noexcept {
 
 bool is_per_thread(CUstream_st* stream) noexcept { return reinterpret_cast<std::uintptr_t>(stream) == 2; }
 
+bool has_one_queue() noexcept {
+  const char* connections = std::getenv("CUDA_DEVICE_MAX_CONNECTIONS");
+  return connections != nullptr && std::strcmp(connections, "1") == 0;
+}
+
 }  // namespace
 
 const char* CudaApi::caveat() noexcept {
-  static const bool one_queue = [] {
-    const char* connections = std::getenv("CUDA_DEVICE_MAX_CONNECTIONS");
-    return connections != nullptr && std::strcmp(connections, "1") == 0;
-  }();
-  return one_queue ? "CUDA_DEVICE_MAX_CONNECTIONS=1 puts all streams into one queue, where timing events keep work of "
-                     "different streams from overlapping"
-                   : nullptr;
+  return made_once<has_one_queue>()
+             ? "CUDA_DEVICE_MAX_CONNECTIONS=1 puts all streams into one queue, where timing events keep work of "
+               "different streams from overlapping"
+             : nullptr;
 }
 
 const char* CudaApi::fault() noexcept { return last_fault.load(std::memory_order_relaxed); }
@@ -221,8 +225,8 @@ EventStatus CudaApi::elapsed(Event begin, Event end, float& ms) noexcept {
 }
 
 EventStatus CudaApi::wait(Event event) noexcept {
-  CudaDriver& driver = CudaDriver::get();
-  return driver.find_synchronize() ? status_of_event(driver.event_synchronize(event)) : EventStatus::unsupported;
+  auto* const synchronize = CudaDriver::event_synchronize();
+  return synchronize == nullptr ? EventStatus::unsupported : status_of_event(synchronize(event));
 }
 
 bool CudaApi::visit(const EventContextId& id) noexcept {

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cuda_driver.hpp"
 
+#include "base/made_once.hpp"
+
 #include <pthread.h>
 #include <atomic>
 
@@ -14,8 +16,10 @@ constexpr const char* kNames[] = {"libcuda.so.1"};
 
 std::atomic<CudaDriver*> loaded{nullptr};  // for the child of a fork: get() may be under way in the parent
 
+DriverLibrary open_library() noexcept { return DriverLibrary(kNames); }
+
 CudaDriver* load() noexcept {
-  static DriverLibrary library(kNames);
+  DriverLibrary& library = made_once<open_library>();
   auto* driver = new CudaDriver;  // never destroyed
   library.find(driver->driver_version, "cuDriverGetVersion");
   library.find(driver->error_name, "cuGetErrorName");
@@ -52,21 +56,17 @@ CudaDriver* load() noexcept {
   return driver;
 }
 
-}  // namespace
-
-bool CudaDriver::find_synchronize() noexcept {
-  static const bool found = [this] {
-    DriverLibrary library(kNames);
-    library.find(event_synchronize, "cuEventSynchronize", true);
-    return event_synchronize != nullptr;
-  }();
+CudaDriver::Synchronize* find_synchronize() noexcept {
+  CudaDriver::Synchronize* found = nullptr;
+  made_once<open_library>().find(found, "cuEventSynchronize", true);
   return found;
 }
 
-CudaDriver& CudaDriver::get() noexcept {
-  static CudaDriver* const driver = load();
-  return *driver;
-}
+}  // namespace
+
+CudaDriver::Synchronize* CudaDriver::event_synchronize() noexcept { return made_once<find_synchronize>(); }
+
+CudaDriver& CudaDriver::get() noexcept { return *made_once<load>(); }
 
 }  // namespace detail
 TAKT_END_NAMESPACE

@@ -39,12 +39,12 @@ struct CudaDriver {
   int (*event_elapsed)(float* ms, CUevent_st* begin, CUevent_st* end) = nullptr;
   int (*profiler_start)() = nullptr;  ///< may be missing, as the next one
   int (*profiler_stop)() = nullptr;
-  int (*event_synchronize)(CUevent_st* event) = nullptr;  ///< only after find_synchronize()
 
   Availability availability;
 
-  /// Looks for it at the first call: only trials and measurements wait. False: there is none.
-  bool find_synchronize() noexcept;
+  using Synchronize = int(CUevent_st* event);
+  /// Looked for at the first call: only trials and measurements wait. nullptr: there is none.
+  static Synchronize* event_synchronize() noexcept;
 
   /// Loaded at the first call. That initialises nothing and makes no context: a process that forks before it uses CUDA
   /// may do so afterwards. Any thread.

@@ -161,8 +161,8 @@ EventStatus HipApi::elapsed(Event begin, Event end, float& ms) noexcept {
 }
 
 EventStatus HipApi::wait(Event event) noexcept {
-  HipRuntime& runtime = HipRuntime::get();
-  return runtime.find_synchronize() ? status_of_event(runtime.event_synchronize(event)) : EventStatus::unsupported;
+  auto* const synchronize = HipRuntime::event_synchronize();
+  return synchronize == nullptr ? EventStatus::unsupported : status_of_event(synchronize(event));
 }
 
 std::uint64_t HipApi::now_ns() noexcept { return posix_ns(CLOCK_MONOTONIC); }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "hip_runtime.hpp"
 
+#include "base/made_once.hpp"
+
 #include <pthread.h>
 #include <unistd.h>
 #include <atomic>
@@ -16,8 +18,10 @@ constexpr const char* kNames[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libam
 
 std::atomic<HipRuntime*> loaded{nullptr};  // for the child of a fork: get() may be under way in the parent
 
+DriverLibrary open_library() noexcept { return DriverLibrary(kNames); }
+
 HipRuntime* load() noexcept {
-  static DriverLibrary library(kNames);
+  DriverLibrary& library = made_once<open_library>();
   auto* runtime = new HipRuntime;  // never destroyed
   library.find(runtime->peek_last_error, "hipPeekAtLastError");
   library.find(runtime->get_last_error, "hipGetLastError");
@@ -39,6 +43,12 @@ HipRuntime* load() noexcept {
   loaded.store(runtime, std::memory_order_release);  // pairs with the load after a fork
   pthread_atfork(nullptr, nullptr, []() noexcept { loaded.load()->availability.after_fork_in_child(); });
   return runtime;
+}
+
+HipRuntime::Synchronize* find_synchronize() noexcept {
+  HipRuntime::Synchronize* found = nullptr;
+  made_once<open_library>().find(found, "hipEventSynchronize", true);
+  return found;
 }
 
 }  // namespace
@@ -69,19 +79,9 @@ bool HipRuntime::has_pending_error() noexcept {
   return true;
 }
 
-bool HipRuntime::find_synchronize() noexcept {
-  static const bool found = [this] {
-    DriverLibrary library(kNames);
-    library.find(event_synchronize, "hipEventSynchronize", true);
-    return event_synchronize != nullptr;
-  }();
-  return found;
-}
+HipRuntime::Synchronize* HipRuntime::event_synchronize() noexcept { return made_once<find_synchronize>(); }
 
-HipRuntime& HipRuntime::get() noexcept {
-  static HipRuntime* const runtime = load();
-  return *runtime;
-}
+HipRuntime& HipRuntime::get() noexcept { return *made_once<load>(); }
 
 }  // namespace detail
 TAKT_END_NAMESPACE

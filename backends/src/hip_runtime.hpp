@@ -31,12 +31,12 @@ struct HipRuntime {
   int (*event_record)(ihipEvent_t* event, ihipStream_t* stream) = nullptr;
   int (*event_query)(ihipEvent_t* event) = nullptr;
   int (*event_elapsed)(float* ms, ihipEvent_t* begin, ihipEvent_t* end) = nullptr;
-  int (*event_synchronize)(ihipEvent_t* event) = nullptr;  ///< only after find_synchronize()
 
   Availability availability;
 
-  /// Looks for it at the first call: a program that does not ask to wait has no business with it. False: there is none.
-  bool find_synchronize() noexcept;
+  using Synchronize = int(ihipEvent_t* event);
+  /// Looked for at the first call: a program that does not ask to wait has no business with it. nullptr: there is none.
+  static Synchronize* event_synchronize() noexcept;
 
   /// Whether the calling thread has an error of the application's to read. Any call would overwrite that: before HIP 7
   /// even one that succeeds. Changes nothing.

@@ -71,8 +71,7 @@ std::uint32_t crc32c_portable(std::string_view bytes, std::uint32_t before) noex
 
 std::uint32_t crc32c(std::string_view bytes, std::uint32_t before) noexcept {
 #if defined(__x86_64__)
-  static const bool fast = __builtin_cpu_supports("sse4.2") != 0;
-  if (fast) { return crc32c_sse42(bytes, before); }
+  if (__builtin_cpu_supports("sse4.2") != 0) { return crc32c_sse42(bytes, before); }
 #endif
   return crc32c_portable(bytes, before);
 }

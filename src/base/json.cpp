@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/json.hpp"
 
+#include "base/made_once.hpp"
+
 // Takt's copy of nlohmann/json is in a namespace of its own: a program may link another version, or the same one built
 // otherwise. Versions before 3.11 have no macro for that, and name the namespace in each of their files.
 #define nlohmann takt_private_nlohmann
@@ -20,9 +22,10 @@ using JsonValue = nlohmann::json;
 constexpr int kElementDepth = 3;  // of the members of an element of a list in the document
 constexpr auto kMostInteger = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
 
+JsonValue make_nothing() { return nullptr; }
+
 const JsonValue& json_value_of(const std::shared_ptr<const void>& value) {
-  static const JsonValue kNothing;
-  return value == nullptr ? kNothing : *static_cast<const JsonValue*>(value.get());
+  return value == nullptr ? made_once<make_nothing>() : *static_cast<const JsonValue*>(value.get());
 }
 
 /// Takes the events of nlohmann's parser, which makes no values for that.

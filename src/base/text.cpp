@@ -4,11 +4,11 @@
 
 #include "base/format.hpp"
 #include "base/nanoseconds.hpp"
+#include "base/utc_time.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <ctime>
 #include <iterator>
 
 TAKT_BEGIN_NAMESPACE
@@ -287,11 +287,9 @@ std::string human_energy(double joules) {
 }
 
 std::string utc_text(std::int64_t unix_ns) {
-  const std::time_t seconds = unix_ns / kSecondNs;
-  std::tm when = {};
-  ::gmtime_r(&seconds, &when);
-  char text[40];
-  return std::string(text, std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &when));
+  const UtcTime time = utc_time(unix_ns / kSecondNs);
+  return detail::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02}", time.year, time.month, time.day, time.hour, time.minute,
+                        time.second);
 }
 
 std::string percent(double part, double whole) {

@@ -3,6 +3,7 @@
 #include <takt/error.hpp>
 #include <takt/mig_profile.hpp>
 
+#include "base/made_once.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
@@ -64,10 +65,7 @@ const MigDevice& find_device(std::string_view name) {
 }  // namespace
 }  // namespace detail
 
-const std::vector<MigDevice>& mig_devices() {
-  static const std::vector<MigDevice> devices = detail::known_devices();
-  return devices;
-}
+const std::vector<MigDevice>& mig_devices() { return detail::made_once<detail::known_devices>(); }
 
 std::string mig_profile(std::uint64_t bytes, std::string_view device) {
   const MigDevice& found = detail::find_device(device);

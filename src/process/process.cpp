@@ -4,7 +4,8 @@
 
 #include "base/background.hpp"
 #include "base/fault.hpp"
-#include "base/immortal.hpp"
+#include "base/made_once.hpp"
+#include "base/registration_lock.hpp"
 #include "base/repaired_name.hpp"
 #include "process/process_environment.hpp"
 #include "record/pinned.hpp"
@@ -15,7 +16,6 @@
 #include <pthread.h>
 #include <algorithm>
 #include <array>
-#include <mutex>
 #include <new>
 
 TAKT_BEGIN_NAMESPACE
@@ -48,64 +48,65 @@ void at_thread_exit(void*) noexcept {
   registry().thread_ends(*recorder);
 }
 
-/// The child has the parent's recorders, but they are the parent's: they are let go, untouched. Locks may be held by
-/// threads that do not exist here, so what has one gets a new one.
+/// The child has the parent's recorders, but they are the parent's: they are let go, untouched. Where another thread of
+/// the parent was about to begin, there are none, and the child begins by itself.
 void after_fork_in_child() noexcept {
-  mode().fetch_or(kModeForked, std::memory_order_relaxed);
+  RegistrationLock::after_fork();
+  if ((mode().load(std::memory_order_relaxed) & kModeNotStarted) == 0) {
+    mode().fetch_or(kModeForked, std::memory_order_relaxed);
+  }
   current_generation.fetch_add(1, std::memory_order_relaxed);
   if (Registry* parents = current_registry.exchange(nullptr, std::memory_order_relaxed)) { parents_registry = parents; }
   store_cursor(nullptr);
   tracing.store(false, std::memory_order_relaxed);
-  key_table().after_fork();
-  metric_names().after_fork();
   fault_after_fork();
   background_after_fork();
   cpu_at_start_ns.store(0, std::memory_order_relaxed);  // the child's processor time begins at 0
 }
 
-/// Tries until there is memory for both. A thread without the key could not say that it ends; a child without the
-/// handler would go on with its parent's run.
+/// From the load of the library on, so that a lock held at a fork is free in the child. Where there was no memory then,
+/// it is tried until there is: a child without the handler would go on with its parent's run. To have two does no harm.
+[[gnu::constructor]] void follow_forks() noexcept {
+  if (!follows_forks.load(std::memory_order_relaxed) && pthread_atfork(nullptr, nullptr, after_fork_in_child) == 0) {
+    follows_forks.store(true, std::memory_order_relaxed);
+  }
+}
+
+/// A thread without the key could not say that it ends.
 bool find_exit_key() noexcept {
   if (!has_exit_key.load(std::memory_order_acquire)) {  // pairs with start_process()
     report_fault("exit_key",
                  "the process has no pthread key left, by which a thread tells that it ends; nothing is timed");
     return false;
   }
-  if (!follows_forks.exchange(true, std::memory_order_relaxed)) {
-    if (pthread_atfork(nullptr, nullptr, after_fork_in_child) != 0) {
-      follows_forks.store(false, std::memory_order_relaxed);
-    }
-  }
+  follow_forks();
   return true;
 }
 
-std::once_flag& started() noexcept {
-  static std::once_flag flag;
-  return flag;
+Clock make_clock() noexcept { return Clock(read_process_environment().clock); }
+
+void start() noexcept {
+  const NotCancelled whole;
+  pin_library();
+  // Release: pairs with find_exit_key().
+  has_exit_key.store(pthread_key_create(&exit_key, at_thread_exit) == 0, std::memory_order_release);
+  find_exit_key();
+  const bool disabled = read_process_environment().disabled;
+  cpu_at_start_ns.store(posix_ns(CLOCK_PROCESS_CPUTIME_ID), std::memory_order_relaxed);
+  process_clock();
+  off_by_environment.store(disabled, std::memory_order_relaxed);
+  if (disabled) { mode().fetch_or(kModeDisabled, std::memory_order_relaxed); }
+  // Release: pairs with admitted() and end_innermost().
+  mode().fetch_and(~static_cast<std::uint32_t>(kModeNotStarted), std::memory_order_release);
 }
 
 }  // namespace
 
-Clock& process_clock() noexcept {
-  static Immortal<Clock> clock(read_process_environment().clock);  // never destroyed
-  return *clock;
-}
+Clock& process_clock() noexcept { return made_once<make_clock>(); }
 
 void start_process() noexcept {
-  std::call_once(started(), []() noexcept {
-    const NotCancelled whole;
-    pin_library();
-    // Release: pairs with find_exit_key().
-    has_exit_key.store(pthread_key_create(&exit_key, at_thread_exit) == 0, std::memory_order_release);
-    find_exit_key();
-    const bool disabled = read_process_environment().disabled;
-    cpu_at_start_ns.store(posix_ns(CLOCK_PROCESS_CPUTIME_ID), std::memory_order_relaxed);
-    process_clock();
-    off_by_environment.store(disabled, std::memory_order_relaxed);
-    if (disabled) { mode().fetch_or(kModeDisabled, std::memory_order_relaxed); }
-    // Release: pairs with admitted() and end_innermost().
-    mode().fetch_and(~static_cast<std::uint32_t>(kModeNotStarted), std::memory_order_release);
-  });
+  static pthread_once_t started = PTHREAD_ONCE_INIT;  // a child forked meanwhile starts again
+  pthread_once(&started, start);
 }
 
 Registry& registry() {

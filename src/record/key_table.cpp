@@ -3,7 +3,8 @@
 #include "record/key_table.hpp"
 
 #include "base/fault.hpp"
-#include "base/immortal.hpp"
+#include "base/made_once.hpp"
+#include "base/registration_lock.hpp"
 #include "base/repaired_name.hpp"
 #include "base/words.hpp"
 
@@ -19,12 +20,11 @@ constexpr const char* kOverflowName = "(overflow)";
 
 inline constexpr Key kOverflow = PredefinedKey::make(kOverflowName, Kind::other, kOverflowKey);
 
+KeyTable make_table() noexcept { return KeyTable(); }
+
 }  // namespace
 
-KeyTable& key_table() noexcept {
-  static Immortal<KeyTable> table;  // never destroyed: static destructors may still record
-  return *table;
-}
+KeyTable& key_table() noexcept { return made_once<make_table>(); }
 
 KeyTable::KeyTable() noexcept {
   // By pointer: static initialisation of this library need not have run before the first region.
@@ -50,7 +50,7 @@ KeyIndex KeyTable::find(std::uint64_t hash) const noexcept {
 KeyIndex KeyTable::add(const char* name, std::uint64_t hash, Kind kind) noexcept {
   bool full = false;
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const RegistrationLock lock;
     if (const KeyIndex index = find(hash)) { return index; }
     full = count_ >= kMaxKeys;
     const KeyIndex index = full ? kNoKey : insert(name, hash, kind);
@@ -81,7 +81,7 @@ KeyIndex KeyTable::insert(const char* name, std::uint64_t hash, Kind kind) noexc
     return kNoKey;
   }
   const Key* const key = ::new (place) Key(PredefinedKey::make(copy, kind, index, hash));
-  ++count_;
+  ++count_;  // first, as another thread may fork here: the child takes the next number
   entry_[index].store(key, std::memory_order_release);  // pairs with entry()
   std::uint32_t at = static_cast<std::uint32_t>(hash) % kSlots;
   while (slot_[at].load(std::memory_order_relaxed) != kNoKey) { at = (at + 1) % kSlots; }
@@ -117,8 +117,6 @@ const Key& KeyTable::intern(const char* name, Kind kind) noexcept {
   const Key key(name == nullptr ? "" : name, kind);
   return entry(resolve(key));
 }
-
-void KeyTable::after_fork() noexcept { ::new (static_cast<void*>(&mutex_)) std::mutex; }  // another thread may hold it
 
 }  // namespace detail
 

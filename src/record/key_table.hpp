@@ -6,7 +6,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -33,8 +32,6 @@ class KeyTable {
   std::uint64_t conflicts() const noexcept { return conflicts_.load(std::memory_order_relaxed); }
   /// How often there was no memory for a key.
   std::uint64_t without_memory() const noexcept { return without_memory_.load(std::memory_order_relaxed); }
-  /// In a child after fork: another thread of the parent may have held the lock.
-  void after_fork() noexcept;
 
  private:
   static constexpr std::uint32_t kSlots = 8192;  // open addressing by hash, at most half full
@@ -47,11 +44,10 @@ class KeyTable {
   std::atomic<const Key*> entry_[kMaxKeys] = {};
   std::atomic<KeyIndex> slot_[kSlots] = {};
   std::atomic<bool> in_conflict_[kMaxKeys] = {};
-  std::uint32_t count_ = 0;  // under the lock
+  std::uint32_t count_ = 0;  // under a RegistrationLock
   std::atomic<std::uint64_t> refused_{0};
   std::atomic<std::uint64_t> conflicts_{0};
   std::atomic<std::uint64_t> without_memory_{0};
-  std::mutex mutex_;
 };
 
 KeyTable& key_table() noexcept;

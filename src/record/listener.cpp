@@ -2,13 +2,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <takt/listener.hpp>
 
-#include "base/immortal.hpp"
+#include "base/registration_lock.hpp"
 #include "record/listeners.hpp"
 
 #include <takt/detail/hot.hpp>
 
 #include <atomic>
-#include <mutex>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -23,11 +22,6 @@ struct Slot {
 };
 Slot g_slots[kMaxListeners];
 std::atomic<unsigned> g_used{0};
-
-std::mutex& slots_lock() noexcept {
-  static Immortal<std::mutex> lock;
-  return *lock;
-}
 
 bool is_same_listener(unsigned slot, const Listener& listener) noexcept {
   const Listener& its = g_slots[slot].listener;
@@ -57,7 +51,7 @@ void tell_end(unsigned told, const Key& key) noexcept {
 }  // namespace detail
 
 bool add_listener(const Listener& listener) noexcept {
-  const std::lock_guard<std::mutex> lock(detail::slots_lock());
+  const detail::RegistrationLock lock;
   const unsigned used = detail::g_used.load(std::memory_order_relaxed);
   unsigned slot = 0;
   while (slot < used &&
@@ -74,7 +68,7 @@ bool add_listener(const Listener& listener) noexcept {
 }
 
 void remove_listener(const Listener& listener) noexcept {
-  const std::lock_guard<std::mutex> lock(detail::slots_lock());
+  const detail::RegistrationLock lock;
   bool any = false;
   for (unsigned slot = 0; slot < detail::g_used.load(std::memory_order_relaxed); ++slot) {
     // Release: pairs with tell_begin().
@@ -83,7 +77,7 @@ void remove_listener(const Listener& listener) noexcept {
     }
     any = any || detail::g_slots[slot].begins.load(std::memory_order_relaxed);
   }
-  if (!any) {
+  if (!any) {  // pairs with nothing, as in add_listener()
     detail::mode().fetch_and(~static_cast<std::uint32_t>(detail::kModeListening), std::memory_order_release);
   }
 }

@@ -3,7 +3,8 @@
 #include "record/metric_names.hpp"
 
 #include "base/fault.hpp"
-#include "base/immortal.hpp"
+#include "base/made_once.hpp"
+#include "base/registration_lock.hpp"
 #include "base/repaired_name.hpp"
 #include "base/words.hpp"
 
@@ -12,10 +13,13 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-MetricNames& metric_names() noexcept {
-  static Immortal<MetricNames> names;  // never destroyed, like everything a thread may still use at exit
-  return *names;
-}
+namespace {
+
+MetricNames make_names() noexcept { return MetricNames(); }
+
+}  // namespace
+
+MetricNames& metric_names() noexcept { return made_once<make_names>(); }
 
 std::uint64_t MetricNames::find(std::string_view name, std::uint64_t hash, std::size_t& at) const noexcept {
   for (at = hash % (2 * kMaxNames);; at = (at + 1) % (2 * kMaxNames)) {
@@ -37,7 +41,7 @@ TAKT_COLD std::uint64_t MetricNames::add(std::string_view name, std::uint64_t ha
   bool full = false;
   std::uint64_t added = 0;
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const RegistrationLock lock;
     std::size_t at = 0;
     if (const std::uint64_t number = find(name, hash, at)) { return number; }
     full = count_ == kMaxNames;
@@ -71,17 +75,12 @@ const MetricNames::Entry* MetricNames::make(std::string_view name, std::uint64_t
   } catch (const std::bad_alloc&) { return nullptr; }
 }
 
-const std::string& MetricNames::name(std::uint64_t number) const noexcept {
-  static Immortal<std::string> none("(no name)");  // of a metric that was dropped; so short that it needs no memory
+std::string_view MetricNames::name(std::uint64_t number) const noexcept {
   // Acquire: pairs with add().
   const Entry* entry =
       number == 0 || number > 2 * kMaxNames ? nullptr : slot_[number - 1].load(std::memory_order_acquire);
-  return entry == nullptr ? *none : entry->name;
+  return entry == nullptr ? "(no name)" : std::string_view(entry->name);  // a metric that was dropped has none
 }
-
-void MetricNames::after_fork() noexcept {
-  ::new (static_cast<void*>(&mutex_)) std::mutex;
-}  // another thread may hold it
 
 }  // namespace detail
 TAKT_END_NAMESPACE

@@ -7,7 +7,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -20,8 +19,7 @@ class MetricNames {
   static constexpr std::uint32_t kMaxNames = 1024;
   /// 0, counted, where there are too many names, or, until there is some, no memory.
   std::uint64_t number(std::string_view name) noexcept;
-  const std::string& name(std::uint64_t number) const noexcept;
-  void after_fork() noexcept;
+  std::string_view name(std::uint64_t number) const noexcept;
   std::uint64_t refused() const noexcept { return refused_.load(std::memory_order_relaxed); }
   std::uint64_t without_memory() const noexcept { return without_memory_.load(std::memory_order_relaxed); }
 
@@ -36,8 +34,7 @@ class MetricNames {
   std::uint64_t find(std::string_view name, std::uint64_t hash, std::size_t& at) const noexcept;
 
   std::atomic<const Entry*> slot_[2 * kMaxNames] = {};
-  std::mutex mutex_;
-  std::uint32_t count_ = 0;
+  std::uint32_t count_ = 0;  // under a RegistrationLock
   std::atomic<std::uint64_t> refused_{0};
   std::atomic<std::uint64_t> without_memory_{0};
 };

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sample/nvml_library.hpp"
 
+#include "base/made_once.hpp"
+
 #include <pthread.h>
 #include <atomic>
 
@@ -20,8 +22,10 @@ void find_mig(DriverLibrary& library, NvmlLibrary& nvml) noexcept {
   library.find(nvml.mig_parent, "nvmlDeviceGetDeviceHandleFromMigDeviceHandle", true);
 }
 
+DriverLibrary open_nvml() noexcept { return DriverLibrary(kNvmlNames); }
+
 NvmlLibrary* load_nvml() noexcept {
-  static DriverLibrary library(kNvmlNames);
+  DriverLibrary& library = made_once<open_nvml>();
   auto* nvml = new NvmlLibrary;  // never destroyed
   library.find(nvml->init, "nvmlInit_v2");
   library.find(nvml->error_string, "nvmlErrorString");
@@ -54,10 +58,7 @@ NvmlLibrary* load_nvml() noexcept {
 
 }  // namespace
 
-NvmlLibrary& NvmlLibrary::get() noexcept {
-  static NvmlLibrary* const nvml = load_nvml();
-  return *nvml;
-}
+NvmlLibrary& NvmlLibrary::get() noexcept { return *made_once<load_nvml>(); }
 
 }  // namespace detail
 TAKT_END_NAMESPACE

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sample/rsmi_library.hpp"
 
+#include "base/made_once.hpp"
+
 #include <atomic>
 
 #include <pthread.h>
@@ -17,8 +19,10 @@ constexpr const char* kDriverFolder = "/sys/class/drm";
 
 std::atomic<RsmiLibrary*> loaded_rsmi{nullptr};  // for the child of a fork: get() may be under way in the parent
 
+DriverLibrary open_rsmi() noexcept { return DriverLibrary(kRsmiNames); }
+
 RsmiLibrary* load_rsmi() noexcept {
-  static DriverLibrary library(kRsmiNames);
+  DriverLibrary& library = made_once<open_rsmi>();
   auto* rsmi = new RsmiLibrary;  // never destroyed
   library.find(rsmi->init, "rsmi_init");
   library.find(rsmi->status_string, "rsmi_status_string");
@@ -50,10 +54,7 @@ RsmiLibrary* load_rsmi() noexcept {
 
 }  // namespace
 
-RsmiLibrary& RsmiLibrary::get() noexcept {
-  static RsmiLibrary* const rsmi = load_rsmi();
-  return *rsmi;
-}
+RsmiLibrary& RsmiLibrary::get() noexcept { return *made_once<load_rsmi>(); }
 
 }  // namespace detail
 TAKT_END_NAMESPACE

@@ -3,7 +3,7 @@
 #include "session/own_cost.hpp"
 
 #include "base/background.hpp"
-#include "base/immortal.hpp"
+#include "base/made_once.hpp"
 #include "process/process.hpp"
 #include "record/step_series.hpp"
 
@@ -31,11 +31,9 @@ double median_ns(Work work) noexcept {
 }
 
 /// A recorder of nobody's thread, to try things on; never destroyed. nullptr where there is no memory.
-Recorder* scratch_recorder() noexcept {
-  static Immortal<Shared> shared(1U << 20U);
-  static Recorder* const scratch = Recorder::create(process_clock(), *shared, generation());
-  return scratch;
-}
+Shared make_shared() noexcept { return Shared(1U << 20U); }
+Recorder* make_scratch() noexcept { return Recorder::create(process_clock(), made_once<make_shared>(), generation()); }
+Recorder* scratch_recorder() noexcept { return made_once<make_scratch>(); }
 
 /// A region as a Scope times it: with the system's clock it takes another way.
 void time_nothing(Recorder& recorder) noexcept {
@@ -123,22 +121,16 @@ void pass_over(Recorder& recorder) noexcept {
   if (!recorder.sampled(kOtherKey, kSeldom)) { recorder.skip(kOtherKey); }
 }
 
+double measure_timed_ns() noexcept { return measure_region_ns(time_nothing); }
+double measure_skipped_ns() noexcept { return measure_region_ns(pass_over); }
+
 }  // namespace
 
-double region_cost_ns() noexcept {
-  static const double cost = measure_region_ns(time_nothing);
-  return cost;
-}
+double region_cost_ns() noexcept { return made_once<measure_timed_ns>(); }
 
-double skipped_cost_ns() noexcept {
-  static const double cost = measure_region_ns(pass_over);
-  return cost;
-}
+double skipped_cost_ns() noexcept { return made_once<measure_skipped_ns>(); }
 
-const RowCost& row_cost() noexcept {
-  static const RowCost cost = measure_row_cost();
-  return cost;
-}
+const RowCost& row_cost() noexcept { return made_once<measure_row_cost>(); }
 
 std::int64_t overhead_ns(const Snapshot& snapshot) noexcept {
   double ns = 0;

@@ -5,7 +5,9 @@
 #include "base/environment.hpp"
 #include "base/fault.hpp"
 #include "base/file.hpp"
+#include "base/format.hpp"
 #include "base/other_process.hpp"
+#include "base/utc_time.hpp"
 #include "base/version.hpp"
 #include "session/run_directory.hpp"
 
@@ -285,11 +287,9 @@ LauncherId id_from_launcher() {
 }
 
 std::string utc_now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts = {};
-  ::gmtime_r(&now, &parts);
-  char text[32];
-  return {text, std::strftime(text, sizeof text, "%Y%m%dT%H%M%SZ", &parts)};
+  const UtcTime now = utc_time(std::time(nullptr));
+  return detail::format("{:04}{:02}{:02}T{:02}{:02}{:02}Z", now.year, now.month, now.day, now.hour, now.minute,
+                        now.second);
 }
 
 /// 64 random bits. Neither time nor process number tells apart what containers start at once.

@@ -33,5 +33,10 @@ template <class Table, class Ours, class Vendors>
 constexpr bool same_prototype(Ours Table::*, Vendors) noexcept {
   return std::is_same_v<Ours, typename Prototype<Vendors>::Type>;
 }
+/// The same of what is looked up when it is first asked for.
+template <class Ours, class Vendors>
+constexpr bool same_prototype(Ours* (*)() noexcept, Vendors) noexcept {
+  return std::is_same_v<Ours*, typename Prototype<Vendors>::Type>;
+}
 
 }  // namespace takt_test

@@ -9,6 +9,7 @@
 #include "support/sanitized.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -174,6 +175,44 @@ int storm(int forks) {
   return report(status, recorded, work);
 }
 
+/// A process that has not used Takt is forked while its other thread uses it for the first time.
+int fork_in_first_use(int turn) {
+  std::atomic<bool> begins{false};
+  std::thread first([&begins] {
+    begins = true;
+    const takt::MemoryExporter memory;
+    takt::Session session("parent", in_memory());
+    session.add(memory);
+    takt::key("a key of the parent's");
+    session.metric("of the parent", 1);
+    steps(10);
+  });
+  while (!begins) {}
+  const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(7 * turn);
+  while (std::chrono::steady_clock::now() < until) {}
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(20);
+    child_has_a_run();
+  }
+  const int ended = wait_for(child);
+  first.join();
+  return ended;
+}
+
+int first_uses(int forks) {
+  int status = 0;
+  for (int turn = 0; turn < forks; ++turn) {
+    const pid_t parent = ::fork();
+    if (parent == 0) { ::_exit(fork_in_first_use(turn) == 5 ? 5 : 1); }
+    if (wait_for(parent) != 5) {
+      std::fprintf(stderr, "the child that was forked %d us after the first use began did not end well\n", 7 * turn);
+      status = 1;
+    }
+  }
+  return status;
+}
+
 }  // namespace
 
 int main(int, char** arguments) {
@@ -182,6 +221,7 @@ int main(int, char** arguments) {
   if (way == "child_returns") { return child_goes_on(true); }
   if (way == "child_session") { return child_session(); }
   if (way == "storm") { return storm(std::atoi(arguments[2])); }
+  if (way == "first_uses") { return first_uses(std::atoi(arguments[2])); }
   std::fprintf(stderr, "no such way: %s\n", way.c_str());
   return 1;
 }

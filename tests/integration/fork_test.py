@@ -67,6 +67,11 @@ class Fork(rig.Case):
         self.assertEqual(len(self.folders()), 1)
         self.assertEqual(ended.err, "")
 
+    @unittest.skipIf("OWN_ALLOCATOR" in os.environ, "a child of threads that allocate may hang in a sanitizer's allocator")
+    def test_forks_while_another_thread_uses_takt_for_the_first_time(self):
+        ended = self.run_program("first_uses", 300, timeout=120 * rig.SLACK)
+        self.assertEqual(ended.err, "")
+
 
 if __name__ == "__main__":
     rig.main()

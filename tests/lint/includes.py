@@ -17,10 +17,10 @@ CPP_MAY_USE = {"system", "third party"}
 # Of libtakt's rooms the exporters, which are libraries of their own, may use what is exported, or stands whole in its header.
 LIBTAKT = {"base", "record", "collect", "process", "journal", "history", "sample", "findings", "report", "ranks", "compare",
            "page", "measure", "trials", "archive", "session"}
-SHARED_WITH_EXPORTERS = {"base/crc32c.hpp", "base/descriptor.hpp", "base/fault.hpp", "base/file.hpp", "base/folder_files.hpp", "base/format.hpp", "base/json.hpp", "base/json_text.hpp", "base/losses.hpp",
-                         "base/nanoseconds.hpp", "base/other_process.hpp", "base/rank_list.hpp", "base/short_hash.hpp", "base/version.hpp", "base/wrapping.hpp", "journal/journal_reader.hpp"}
+SHARED_WITH_EXPORTERS = {"base/crc32c.hpp", "base/descriptor.hpp", "base/fault.hpp", "base/file.hpp", "base/folder_files.hpp", "base/format.hpp", "base/json.hpp", "base/json_text.hpp", "base/losses.hpp", "base/made_once.hpp",
+                         "base/nanoseconds.hpp", "base/other_process.hpp", "base/rank_list.hpp", "base/short_hash.hpp", "base/utc_time.hpp", "base/version.hpp", "base/wrapping.hpp", "journal/journal_reader.hpp"}
 # The same of the backends, which look for libraries of vendors as the sampler does.
-SHARED_WITH_BACKENDS = {"base/driver_library.hpp"}
+SHARED_WITH_BACKENDS = {"base/driver_library.hpp", "base/made_once.hpp"}
 # The front door of training code brings the CPU clock along, the program's MPI comes by one header, and its libtorch by two, of
 # which one takes the backend that this libtorch is built for. Nothing else crosses.
 EXCEPTIONS = {("include/takt/takt.hpp", "takt/backends/cpu.hpp"), ("include/takt/mpi.hpp", "mpi.h"),

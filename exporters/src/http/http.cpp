@@ -6,6 +6,7 @@
 
 #include "base/descriptor.hpp"
 #include "base/fault.hpp"
+#include "base/made_once.hpp"
 #include "http/http_library.hpp"
 #include "http/http_sockets.hpp"
 
@@ -66,6 +67,9 @@ void append(List& list, const std::string& line) {
     list.reset(longer);
   }
 }
+
+/// Where leak checkers find them.
+std::vector<std::pair<CURL*, CURLM*>> make_handles() noexcept { return {}; }
 
 }  // namespace
 
@@ -144,11 +148,9 @@ int Http::Impl::close_socket(void* self, curl_socket_t socket) {
 /// a number that may be that of a file of its own.
 void Http::Impl::leave() noexcept {
   try {
-    // Kept where leak checkers find them.
     static std::mutex mutex;
-    static auto* const kept = new std::vector<std::pair<CURL*, CURLM*>>;
     const std::lock_guard<std::mutex> lock(mutex);
-    kept->emplace_back(easy.release(), multi.release());
+    made_once<make_handles>().emplace_back(easy.release(), multi.release());
   } catch (const std::bad_alloc&) {
     (void)easy.release();
     (void)multi.release();

@@ -2,14 +2,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mlflow/mantik_tokens.hpp"
 
+#include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/json_text.hpp"
+#include "base/utc_time.hpp"
 
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
 #include <ctime>
 #include <map>
+#include <string_view>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -69,7 +72,7 @@ bool read_tokens(const std::string& text, const char* access, const char* refres
 
 /// Of the alphabet for URLs; ends at the first character that is not of it.
 std::string base64_decoded(const std::string& text) {
-  static const std::string kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+  constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
   std::string bytes;
   std::uint32_t pending = 0;
   unsigned count = 0;
@@ -96,11 +99,9 @@ bool parse_mantik_cache(const std::string& text, MantikTokens& tokens) {
 }
 
 std::string format_mantik_cache(const MantikTokens& tokens) {
-  const std::time_t seconds = tokens.expires_unix_s;
-  std::tm time = {};
-  char expires[64] = {};
-  ::gmtime_r(&seconds, &time);
-  std::strftime(expires, sizeof expires, "%Y-%m-%dT%H:%M:%S+00:00", &time);
+  const UtcTime time = utc_time(tokens.expires_unix_s);
+  const std::string expires = detail::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}+00:00", time.year, time.month,
+                                             time.day, time.hour, time.minute, time.second);
   const JsonText object = {{"access_token", tokens.access}, {"refresh_token", tokens.refresh}, {"expires_at", expires}};
   return object.text();
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <takt/exporters/nvtx.hpp>
 
+#include "base/made_once.hpp"
 #include "profilers/range_stack.hpp"
 
 #include <nvtx3/nvToolsExt.h>
@@ -12,20 +13,19 @@
 TAKT_BEGIN_NAMESPACE
 namespace {
 
-/// nullptr: no profiler listens.
-nvtxDomainHandle_t domain() noexcept {
-  static const nvtxDomainHandle_t made = [] {
-    const nvtxDomainHandle_t its = nvtxDomainCreateA("takt");
-    if (its == nullptr) { return its; }
-    for (const auto& [kind, name] :
-         {std::pair(Kind::compute, "compute"), std::pair(Kind::comm, "comm"), std::pair(Kind::io, "io"),
-          std::pair(Kind::wait, "wait"), std::pair(Kind::other, "other")}) {
-      nvtxDomainNameCategoryA(its, static_cast<std::uint32_t>(kind) + 1, name);
-    }
-    return its;
-  }();
-  return made;
+nvtxDomainHandle_t make_domain() noexcept {
+  const nvtxDomainHandle_t its = nvtxDomainCreateA("takt");
+  if (its == nullptr) { return its; }
+  for (const auto& [kind, name] :
+       {std::pair(Kind::compute, "compute"), std::pair(Kind::comm, "comm"), std::pair(Kind::io, "io"),
+        std::pair(Kind::wait, "wait"), std::pair(Kind::other, "other")}) {
+    nvtxDomainNameCategoryA(its, static_cast<std::uint32_t>(kind) + 1, name);
+  }
+  return its;
 }
+
+/// nullptr: no profiler listens.
+nvtxDomainHandle_t domain() noexcept { return detail::made_once<make_domain>(); }
 
 /// The number of a key in the process; detail::kNoKey: it has been in no region, as the keys of trials.
 detail::KeyIndex index_of(const Key& key) noexcept {

@@ -5,6 +5,8 @@
 #include <takt/key.hpp>
 #include <takt/listener.hpp>
 
+#include "base/made_once.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -66,10 +68,8 @@ class RangeStack {
     static thread_local RangeStack stack;
     return stack;
   }
-  static EndedElsewhere& elsewhere() noexcept {
-    static auto* const keys = new EndedElsewhere;  // threads may outlast static objects
-    return *keys;
-  }
+  static EndedElsewhere make_keys() noexcept { return EndedElsewhere(); }
+  static EndedElsewhere& elsewhere() noexcept { return made_once<make_keys>(); }
 
   void begin(const Key& key) noexcept {
     settle();

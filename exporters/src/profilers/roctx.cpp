@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <takt/exporters/roctx.hpp>
 
+#include "base/made_once.hpp"
 #include "profilers/range_stack.hpp"
 
 #include <dlfcn.h>
@@ -14,10 +15,8 @@ struct Roctx {
   int (*range_push)(const char* name) = nullptr;
   int (*range_pop)() = nullptr;
 
-  static const Roctx& get() noexcept {
-    static const Roctx found;
-    return found;
-  }
+  static Roctx find() noexcept { return Roctx(); }
+  static const Roctx& get() noexcept { return detail::made_once<find>(); }
   bool is_there() const noexcept { return range_push != nullptr && range_pop != nullptr; }
 
   static void push(const Key& key, std::int64_t) noexcept { get().range_push(key.name()); }

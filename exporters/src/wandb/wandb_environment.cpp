@@ -6,6 +6,7 @@
 #include "base/format.hpp"
 #include "base/json_text.hpp"
 #include "base/nanoseconds.hpp"
+#include "base/utc_time.hpp"
 #include "trackers/git_state.hpp"
 #include "trackers/tracker_names.hpp"
 #include "wandb/wandb_records.hpp"
@@ -14,7 +15,6 @@
 #include <array>
 #include <cctype>
 #include <cstdlib>
-#include <ctime>
 #include <filesystem>
 #include <set>
 #include <system_error>
@@ -163,12 +163,9 @@ bool names_secret(const std::string& name) {
 }
 
 std::string rfc3339(std::int64_t seconds, std::int64_t ns) {
-  const auto time = static_cast<std::time_t>(seconds);
-  std::tm parts = {};
-  ::gmtime_r(&time, &parts);
-  std::array<char, 32> text = {};
-  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &parts);
-  return detail::format("{}.{:09}Z", text.data(), ns);
+  const UtcTime time = utc_time(seconds);
+  return detail::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:09}Z", time.year, time.month, time.day, time.hour,
+                        time.minute, time.second, ns);
 }
 
 /// Field 1 and 2 of a message that has numbers.

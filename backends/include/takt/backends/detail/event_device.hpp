@@ -16,6 +16,7 @@
 #include <cmath>
 #include <cstdint>
 #include <initializer_list>
+#include <type_traits>
 
 #include <takt/detail/macros_begin.hpp>
 
@@ -34,8 +35,9 @@ class EventDevice {
 
   /// Never destroyed: threads may outlive static objects.
   static EventDevice& instance() noexcept {
-    static EventDevice* const device = new EventDevice;
-    return *device;
+    static_assert(std::is_trivially_destructible_v<EventDevice>, "it lives to the very end");
+    static EventDevice device;  // constant-initialised: a guard might be held at a fork
+    return device;
   }
 
   /// Records an event on `stream`; false, and counted, where that would be noticed or cannot be done.

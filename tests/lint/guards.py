@@ -1,0 +1,22 @@
+# SPDX-FileCopyrightText: The Takt authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Fails if a library of Takt's has a static in a function that is made at its first use: a child that is forked meanwhile would wait for
+it for ever. base/made_once.hpp is for these."""
+
+import subprocess
+import sys
+
+
+def main():
+    nm, *libraries = sys.argv[1:]
+    found = []
+    for library in libraries:
+        symbols = subprocess.run([nm, "-C", library], check=True, capture_output=True, text=True).stdout.splitlines()
+        if not any("takt::" in symbol for symbol in symbols):
+            sys.exit(f"no symbol of Takt's in {library}")
+        found += [f"{library}: {symbol.split(' ', 2)[2]}" for symbol in symbols if "guard variable for takt::" in symbol]
+    print("\n".join(found))
+    sys.exit(f"{len(found)} problem(s)" if found else 0)
+
+
+main()
