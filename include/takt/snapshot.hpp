@@ -58,6 +58,7 @@ struct ClockInfo {
   std::int64_t empty_region_ns = 0;  ///< the length that a region with nothing in it reports
   std::uint64_t fallbacks = 0;       ///< times the clock was changed while running
   double region_cost_ns = 0;         ///< what a region with nothing in it takes of its thread's time; 0: not known
+  double resolution_ns = 0;          ///< the step in which it was seen to count, 1 at least; 0: not known
 };
 
 /// One region at one place in the call tree, over all threads.

@@ -111,6 +111,7 @@ void RankSum::add_run(const Snapshot& rank) {
   sum_.clock.worst_error_ppm = std::max(sum_.clock.worst_error_ppm, rank.clock.worst_error_ppm);
   sum_.clock.error_since_ns = std::max(sum_.clock.error_since_ns, rank.clock.error_since_ns);
   sum_.clock.region_cost_ns = std::max(sum_.clock.region_cost_ns, rank.clock.region_cost_ns);
+  sum_.clock.resolution_ns = std::max(sum_.clock.resolution_ns, rank.clock.resolution_ns);
   sum_.clock.empty_region_ns = std::max(sum_.clock.empty_region_ns, rank.clock.empty_region_ns);
   sum_.wall_ns = std::max(sum_.wall_ns, rank.wall_ns);
   sum_.uncovered_ns = std::max(sum_.uncovered_ns, rank.uncovered_ns);

@@ -180,6 +180,7 @@ void visit(Coder& coder, Record& clock) {
   coder.real(clock.worst_error_ppm);
   coder.number(clock.error_since_ns);
   coder.real(clock.region_cost_ns);
+  if (coder.more()) { coder.real(clock.resolution_ns); }
 }
 
 template <class Coder, class Record, OnlyFor<Record, PathRecord> = 0>

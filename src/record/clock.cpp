@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <numeric>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -64,17 +65,28 @@ bool counter_invariant(const char*& reason) noexcept {
 // Pairs with nothing: others see by Clock::source_ that the counter is given up.
 void stop_using_counter() noexcept { mode().fetch_or(kModeMonotonic, std::memory_order_release); }
 
-constexpr const char* kCounterName =
 #if defined(__aarch64__)
-    "cntvct";
+constexpr const char* kCounterName = "cntvct";
+
+double nominal_hz() noexcept {
+  std::uint64_t hz = 0;
+  asm volatile("mrs %0, cntfrq_el0" : "=r"(hz));
+  return static_cast<double>(hz);
+}
 #else
-    "tsc";
+constexpr const char* kCounterName = "tsc";
+
+double nominal_hz() noexcept { return 0; }
 #endif
+
+/// How much `one` rate is off the `other`.
+double off_ppm(double one, double other) noexcept { return std::abs(one / other - 1) * 1e6; }
 
 }  // namespace
 
 Clock::Clock(ClockChoice choice) noexcept
-    : Clock(choice, Hardware{counter_ticks, raw_ns, counter_invariant, monotonic_ns, stop_using_counter}) {}
+    : Clock(choice,
+            Hardware{counter_ticks, raw_ns, counter_invariant, monotonic_ns, stop_using_counter, nominal_hz()}) {}
 
 Clock::Clock(ClockChoice choice, const Hardware& hardware) noexcept : hardware_(hardware) {
   start_unix_ns_ = static_cast<std::int64_t>(posix_ns(CLOCK_REALTIME));
@@ -91,6 +103,7 @@ Clock::Clock(ClockChoice choice, const Hardware& hardware) noexcept : hardware_(
     reason_ = choice == ClockChoice::counter ? "TAKT_CLOCK=counter" : "invariant, and agrees with CLOCK_MONOTONIC_RAW";
   }
   worst_error_ppm_.store(0, std::memory_order_relaxed);  // of a counter that was tried and not used
+  measure_resolution();
   measure_empty_region();
 }
 
@@ -113,6 +126,11 @@ double Clock::error_ppm(const Anchor& a, const Anchor& b, double multiplier) con
   return uncertain_ns / static_cast<double>(b.ns - a.ns) * 1e6;
 }
 
+/// In ns a tick: as told, else as measured.
+double Clock::rate(double measured) const noexcept {
+  return hardware_.nominal_hz > 0 ? 1e9 / hardware_.nominal_hz : measured;
+}
+
 /// Measures the rate over two spans of 0.4 ms or more, which must agree as well as they are known: an anchor is off by
 /// 10 ns or more, which is 25 ppm of such a span. What that hides, recheck() finds. A thread that is held up in the
 /// first still gets a second that is long enough to tell.
@@ -130,11 +148,15 @@ bool Clock::calibrate() noexcept {
            static_cast<double>(anchors[to].ticks - anchors[from].ticks);
   };
   first_ = last_ = anchors[0];
-  const double multiplier = rate(0, 2);
+  const double measured = rate(0, 2);
+  const double disagreement = off_ppm(rate(0, 1), rate(1, 2));
+  const double error = std::max(disagreement, error_ppm(anchors[0], anchors[2], measured));
+  // A firmware may tell a rate that is none: the kernel has another source for it, or there would be no time at all.
+  if (off_ppm(measured, this->rate(measured)) > kMaxErrorPpm + error) { hardware_.nominal_hz = 0; }
+  const double multiplier = this->rate(measured);
   segment_[0] =
       Segment{first_.ticks, ~std::uint64_t{0}, 0, static_cast<std::uint64_t>(std::llround(multiplier * 4294967296.0))};
-  const double disagreement = std::abs(rate(0, 1) / rate(1, 2) - 1) * 1e6;
-  error_ppm_.store(std::max(disagreement, error_ppm(anchors[0], anchors[2], multiplier)), std::memory_order_relaxed);
+  error_ppm_.store(error + off_ppm(measured, multiplier), std::memory_order_relaxed);
   next_check_ns_.store(first_.ns + next_refine_ns_, std::memory_order_relaxed);
   const double unknown = error_ppm(anchors[0], anchors[1], multiplier) + error_ppm(anchors[1], anchors[2], multiplier);
   return disagreement <= kMaxErrorPpm + unknown;
@@ -190,7 +212,7 @@ bool Clock::recheck() noexcept {
   if (good) {
     const double seen = static_cast<double>(here.ns - last_.ns) / static_cast<double>(here.ticks - last_.ticks);
     const double allowed = kMaxErrorPpm + error_ppm(last_, here, used) + error_ppm_.load(std::memory_order_relaxed);
-    good = std::abs(seen / used - 1) * 1e6 <= allowed;
+    good = off_ppm(seen, used) <= allowed;
   }
   if (!good) {
     // The axis goes on from where the counter has brought it, at the pace of the other clock, and never back.
@@ -218,14 +240,38 @@ bool Clock::recheck() noexcept {
 /// have converted by the rate before, lies before that.
 void Clock::refine(const Anchor& here) noexcept {
   const std::uint32_t count = segments_.load(std::memory_order_relaxed);
-  const double better = static_cast<double>(here.ns - first_.ns) / static_cast<double>(here.ticks - first_.ticks);
+  const double measured = static_cast<double>(here.ns - first_.ns) / static_cast<double>(here.ticks - first_.ticks);
+  const double better = rate(measured);
   const std::uint64_t from = here.ticks + static_cast<std::uint64_t>(static_cast<double>(kRefineAheadNs) / better);
   segment_[count] = Segment{from, ~std::uint64_t{0}, segment_[count - 1].to_ns(from),
                             static_cast<std::uint64_t>(std::llround(better * 4294967296.0))};
   if (hardware_.ticks() >= from) { return; }  // held up for so long: another time
-  note_error(error_ppm(first_, here, better));
+  note_error(error_ppm(first_, here, better) + off_ppm(measured, better));
   segments_.store(count + 1, std::memory_order_release);  // pairs with segment()
   next_refine_ns_ *= 10;
+}
+
+/// How fine the clock is. Where two reads in a row may see the same, a step is the least that they differ by; where
+/// they never do, all that they differ by are multiples of it.
+void Clock::measure_resolution() noexcept {
+  constexpr int kReads = 100;
+  const ClockSource source = this->source();
+  bool stood = false;
+  std::uint64_t least = ~std::uint64_t{0};
+  std::uint64_t factor = 0;
+  std::uint64_t last = ticks(source);
+  for (int read = 0; read < kReads; ++read) {
+    const std::uint64_t now = ticks(source);
+    const std::uint64_t step = now > last ? now - last : 0;  // on another core it may stand a little behind
+    stood = stood || step == 0;
+    if (step != 0) { least = std::min(least, step); }
+    factor = std::gcd(factor, step);
+    last = now;
+  }
+  if (factor == 0) { return; }
+  const double counter_ns = static_cast<double>(segment_[0].multiplier) / 4294967296.0;
+  const double tick_ns = source == ClockSource::counter ? counter_ns : 1;
+  resolution_ns_ = std::max(1.0, static_cast<double>(stood ? least : factor) * tick_ns);
 }
 
 /// What a region with nothing in it reports: the clock read that ends it, and the two stores between.
@@ -257,6 +303,7 @@ ClockInfo Clock::info() const {
   info.error_since_ns = static_cast<std::int64_t>(counter ? segment_[segment].base_ns
                                                           : monotonic_base_ns_.load(std::memory_order_relaxed));
   info.empty_region_ns = empty_region_ns_;
+  info.resolution_ns = resolution_ns_;
   info.fallbacks = fallbacks_.load(std::memory_order_relaxed);
   return info;
 }

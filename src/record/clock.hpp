@@ -21,7 +21,7 @@ enum class ClockChoice : std::uint8_t { automatic, counter, monotonic };
 /// Tells what the clock of the process reads and turns ticks into ns since it was started. The processor's counter is
 /// used where it is invariant and keeps within 50 ppm of CLOCK_MONOTONIC_RAW; its rate is measured in under 1 ms at
 /// the start and again over ever longer spans while running. Each better rate holds from then on, joined without a
-/// step.
+/// step. Where the processor tells the rate (aarch64), that one holds, and each measurement only bounds its error.
 class Clock {
  public:
   static constexpr double kMaxErrorPpm = 50;
@@ -33,6 +33,7 @@ class Clock {
     bool (*invariant)(const char*& reason) noexcept;
     std::uint64_t (*monotonic_ns)() noexcept;
     void (*leaving)() noexcept = nullptr;  ///< called before the counter is given up, so that nobody stamps by it later
+    double nominal_hz = 0;                 ///< the rate of the counter as the processor tells it; 0: it does not
   };
 
   explicit Clock(ClockChoice choice) noexcept;
@@ -108,8 +109,10 @@ class Clock {
   void begin_monotonic() noexcept;
   void use_monotonic(const char* reason) noexcept;
   void note_error(double ppm) noexcept;
+  void measure_resolution() noexcept;
   void measure_empty_region() noexcept;
   double error_ppm(const Anchor& a, const Anchor& b, double multiplier) const noexcept;
+  double rate(double measured) const noexcept;
   double slewed_ppm() const noexcept;
 
   Hardware hardware_;
@@ -131,6 +134,7 @@ class Clock {
   std::atomic<std::uint64_t> fallbacks_{0};
   std::int64_t start_unix_ns_ = 0;
   std::int64_t empty_region_ns_ = 0;
+  double resolution_ns_ = 0;
 };
 
 }  // namespace detail

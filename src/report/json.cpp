@@ -104,6 +104,7 @@ Json clock(const ClockInfo& clock) {
       {"empty_region_ns", clock.empty_region_ns},
       {"fallbacks", clock.fallbacks},
       {"region_cost_ns", number_if(clock.region_cost_ns > 0, clock.region_cost_ns)},
+      {"resolution_ns", number_if(clock.resolution_ns > 0, clock.resolution_ns)},
   };
 }
 

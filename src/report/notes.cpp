@@ -14,6 +14,7 @@
 #include "report/throughput_notes.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -152,7 +153,9 @@ void clock_line(const ClockInfo& clock, Lines& lines) {
     text += detail::format(" since {} (before: {:.3g} ppm)", human_time(static_cast<double>(clock.error_since_ns)),
                            clock.worst_error_ppm);
   }
-  text += ", an empty region reads " + human_time(static_cast<double>(clock.empty_region_ns));
+  if (clock.resolution_ns > 1) { text += ", counts in steps of " + human_time(clock.resolution_ns); }
+  const auto empty = static_cast<double>(clock.empty_region_ns);
+  if (empty > 0 && empty >= std::floor(clock.resolution_ns)) { text += ", an empty region reads " + human_time(empty); }
   if (clock.fallbacks != 0) {
     text += detail::format(", changed {} time{} while running", clock.fallbacks, plural(clock.fallbacks));
   }

@@ -24,8 +24,12 @@ class FakeClock {
   FakeClock& operator=(const FakeClock&) = delete;
 
   /// For the constructor of a Clock, which waits for time to pass: it does so by itself while one is made.
-  takt::detail::Clock::Hardware hardware() const {
-    return {[]() noexcept { return shown(); },
+  /// \param nominal_hz what the processor tells of its rate.
+  takt::detail::Clock::Hardware hardware(double nominal_hz = 0) const {
+    return {[]() noexcept {
+              if (state().read_ns != 0) { pass(state().read_ns + ++state().reads % 2 * state().read_ns / 5); }
+              return shown();
+            },
             []() noexcept {
               if (state().runs) { pass(16 + (--state().reads_left == 0 ? state().hold_up_ns.load() : 0)); }
               return state().reference.load(std::memory_order_relaxed);
@@ -35,9 +39,12 @@ class FakeClock {
               return state().invariant.load();
             },
             []() noexcept { return state().monotonic.load(std::memory_order_relaxed); },
-            []() noexcept { state().left.fetch_add(1, std::memory_order_relaxed); }};
+            []() noexcept { state().left.fetch_add(1, std::memory_order_relaxed); },
+            nominal_hz};
   }
   void run(bool on) { state().runs = on; }
+  /// From now on each read of the counter takes so long, or a fifth longer, in turn.
+  void set_read_ns(std::uint64_t ns) { state().read_ns = ns; }
   /// While time runs, whoever reads the reference for the `reads`th time from now is kept from running for so long before.
   void hold_up_after(std::int64_t reads, std::uint64_t ns) {
     state().reads_left = reads;
@@ -71,6 +78,8 @@ class FakeClock {
     std::atomic<std::uint64_t> rate{1000};
     std::atomic<std::int64_t> reads_left{0};
     std::atomic<std::uint64_t> hold_up_ns{0};
+    std::atomic<std::uint64_t> read_ns{0};
+    std::atomic<std::uint64_t> reads{0};
     std::atomic<bool> runs{true};
     std::atomic<bool> invariant{true};
     std::atomic<int> left{0};
@@ -86,6 +95,8 @@ class FakeClock {
       rate = other.rate.load();
       reads_left = other.reads_left.load();
       hold_up_ns = other.hold_up_ns.load();
+      read_ns = other.read_ns.load();
+      reads = other.reads.load();
       runs = other.runs.load();
       invariant = other.invariant.load();
       left = other.left.load();

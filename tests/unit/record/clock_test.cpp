@@ -47,6 +47,63 @@ TEST_CASE("Clock: a counter of any rate gives ns") {
   }
 }
 
+TEST_CASE("Clock: the step in which a counter was seen to count is told") {
+  struct Counter {
+    std::uint64_t per_mille;
+    std::uint64_t read_ns;
+    double step_ns;
+  };
+  // 25 MHz read every 10 ns, and seldom enough that no two readings are alike; 2.5 GHz; 1 GHz.
+  for (const Counter& counter : {Counter{25, 10, 40}, Counter{25, 200, 40}, Counter{2500, 7, 1}, Counter{1000, 9, 1}}) {
+    FakeClock fake;
+    fake.set_rate(counter.per_mille);
+    fake.set_read_ns(counter.read_ns);
+    const Clock clock(Choice::counter, fake.hardware());
+    INFO(counter.per_mille << " ticks in 1 000 ns, a read takes " << counter.read_ns << " ns");
+    CHECK(clock.info().resolution_ns == Approx(counter.step_ns).epsilon(0.01));
+  }
+  FakeClock fake;
+  CHECK(Clock(Choice::counter, fake.hardware()).info().resolution_ns == 0);  // it stood still
+}
+
+TEST_CASE("Clock: a rate that the processor tells holds, and measurements bound its error") {
+  FakeClock fake;
+  fake.set_rate(25);
+  Clock clock(Choice::automatic, fake.hardware(25e6));
+  fake.run(false);
+  REQUIRE(clock.source() == ClockSource::counter);
+  CHECK(clock.info().frequency_hz == Approx(25e6).epsilon(1e-9));
+  const std::uint64_t before = clock.now_ns();
+  for (int second = 0; second < 200; ++second) {
+    fake.advance(kSecond);
+    REQUIRE(clock.recheck());
+  }
+  CHECK(clock.now_ns() - before == 200 * kSecond);
+  CHECK(clock.info().frequency_hz == Approx(25e6).epsilon(1e-9));
+  CHECK(clock.info().error_ppm < 0.01);
+}
+
+TEST_CASE("Clock: what a told rate is off by is in the bound on its error") {
+  FakeClock fake;
+  fake.set_rate(1000);
+  Clock clock(Choice::automatic, fake.hardware(1e9 * (1 + 20e-6)));
+  fake.run(false);
+  for (int second = 0; second < 200; ++second) {
+    fake.advance(kSecond);
+    REQUIRE(clock.recheck());
+  }
+  CHECK(clock.info().frequency_hz == Approx(1.00002e9).epsilon(1e-9));
+  CHECK(clock.info().error_ppm == Approx(20).epsilon(0.01));
+}
+
+TEST_CASE("Clock: a told rate that is plainly wrong is measured instead") {
+  FakeClock fake;
+  fake.set_rate(1000);
+  const Clock clock(Choice::automatic, fake.hardware(24e6));
+  CHECK(clock.source() == ClockSource::counter);
+  CHECK(clock.info().frequency_hz == Approx(1e9).epsilon(2e-4));
+}
+
 TEST_CASE("Clock: without a promise of invariance the system's clock is used") {
   FakeClock fake;
   fake.set_invariant(false);

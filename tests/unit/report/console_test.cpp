@@ -723,6 +723,19 @@ TEST_CASE("a recursion that has come to the end of a path has no share, and it i
   CHECK(snapshot.share_of_parent(all[63]) == 2);
 }
 
+TEST_CASE("a clock of long steps is told with them, and no empty region that is less than one") {
+  Snapshot snapshot = one_second();
+  snapshot.clock.empty_region_ns = 40;
+  snapshot.clock.resolution_ns = 40;
+  CHECK(mentions(wide(snapshot), {"counts in steps of 40 ns, an empty region reads 40 ns"}));
+  snapshot.clock.empty_region_ns = 0;
+  CHECK(mentions(wide(snapshot), {"counts in steps of 40 ns"}));
+  CHECK(!mentions(wide(snapshot), {"an empty region"}));
+  snapshot.clock.resolution_ns = 1;
+  snapshot.clock.empty_region_ns = 9;
+  CHECK(!mentions(wide(snapshot), {"steps of"}));
+}
+
 TEST_CASE("what Takt costs a region that holds many small ones is told, for a few of them") {
   Snapshot snapshot = one_second();
   snapshot.clock.empty_region_ns = 7;
