@@ -59,7 +59,9 @@ class Timer {
   void end(const Key& key) noexcept {
     with([&](auto& timer) noexcept { timer.end(key); });
   }
-  /// Ends the region of a handle, on any thread. What has ended already is not ended again, but counted.
+  /// Ends the region of a handle, on any thread. What has ended already is not ended again, but counted. Where a Timer
+  /// has joined the process, the thread that began a region and another one may both end it at the very same time: then
+  /// its time is there twice, and the report tells of an end without a start.
   void end(const Handle& handle) noexcept {
     with([&](auto& timer) noexcept { timer.end(handle); });
   }

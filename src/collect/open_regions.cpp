@@ -71,19 +71,23 @@ FoundRegion find_region(const Tree& tree, const Clock& clock, const Unfolded& un
 
 Node* OpenRegions::end_elsewhere(Recorder& here, Recorder& opener, Region region, std::uint64_t end_ns, KeyIndex key,
                                  bool& open) noexcept try {
-  Unfolded unfolded;
-  threads_.copy(opener, unfolded);
-  const FoundRegion found = find_region(opener.tree(), clock_, unfolded, region_id(region));
+  FoundRegion found;
+  {
+    const std::lock_guard<std::mutex> lock(ending_);
+    Unfolded unfolded;
+    threads_.copy(opener, unfolded);
+    found = find_region(opener.tree(), clock_, unfolded, region_id(region));
+    open = found.state != FoundRegion::State::ended;
+    end_ns = std::max(found.begin_ns, end_ns);  // this thread's clock may be a little behind
+    if (open) { opener.leave_notice(region_id(region), end_ns); }
+  }
   here.fold();
   const Recorder::Change change(here);
   Tree& tree = here.tree();
-  open = found.state != FoundRegion::State::ended;
   if (!open) {
     tree.count(LossKind::end_without_start, key);
     return nullptr;
   }
-  end_ns = std::max(found.begin_ns, end_ns);  // this thread's clock may be a little behind
-  opener.leave_notice(region_id(region), end_ns);
   if (found.state == FoundRegion::State::too_deep) {
     tree.count(LossKind::ended_elsewhere, kNoKey);
     return tree.overflow();

@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -41,6 +42,7 @@ class OpenRegions {
   const Clock& clock_;
   const KeyTable& keys_;
   Threads& threads_;
+  std::mutex ending_;  // from the look at a region to its notice, so that of two threads one ends it
   std::atomic<bool> is_collected_{false};
 };
 

@@ -14,9 +14,11 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -704,6 +706,60 @@ TEST_CASE("Timer: a handle of one that joined the process ends no later region")
   timer.end(again);
   REQUIRE(takt::snapshot().open.empty());
   REQUIRE(takt_test::losses_of(takt::snapshot(), "end_without_start") == before + 1);
+}
+
+TEST_CASE("Timer: a region of one that joined the process ends once, or the report tells of it") {
+  constexpr std::uint64_t kRounds = 100;
+  const Key key{GENERATE(values<const char*>({"two others end it", "its own thread and another one end it"}))};
+  const bool by_its_own = std::string_view(key.name()).substr(0, 3) == "its";
+  const auto lost = [] {
+    std::uint64_t count = 0;
+    for (const takt::Loss& loss : takt::snapshot().losses) {
+      count += loss.what == "end_without_start" ? loss.count : 0;
+    }
+    return count;
+  };
+  const std::uint64_t before = lost();
+  auto timer = Timer<CpuBackend>::joined();
+  std::atomic<std::uint64_t> round{0};
+  std::atomic<std::uint64_t> done{0};
+  Handle handle;
+  const auto end_each = [&] {
+    for (std::uint64_t mine = 1; mine <= kRounds; ++mine) {
+      while (round.load() != mine) { std::this_thread::yield(); }
+      timer.end(handle);
+      ++done;
+    }
+  };
+  std::thread opener([&] {
+    // Another thread copies all of these before it can tell whether the region is open: time for a third one.
+    for (int outer = 0; outer < 40; ++outer) {
+      const takt::Scope around(takt::key(("around " + std::to_string(outer)).c_str()));
+      for (int inner = 0; inner < 40; ++inner) {
+        const takt::Scope inside(takt::key(("inside " + std::to_string(inner)).c_str()));
+      }
+    }
+    for (std::uint64_t mine = 1; mine <= kRounds; ++mine) {
+      handle = timer.start(key);
+      round = mine;
+      if (by_its_own) {  // somewhere in the midst of the other one's look
+        const auto begin = std::chrono::steady_clock::now();
+        while (std::chrono::steady_clock::now() < begin + std::chrono::microseconds(2 * mine)) {}
+        timer.end(handle);
+        const takt::Scope folds(takt::Batch);
+        ++done;
+      }
+      while (done.load() != 2 * mine) { std::this_thread::yield(); }
+    }
+  });
+  std::thread other(by_its_own ? [] {} : std::function<void()>(end_each));
+  end_each();
+  other.join();
+  opener.join();
+  const std::uint64_t calls = takt_test::calls_of(takt::snapshot(), key.name());
+  CHECK(lost() == before + kRounds);
+  CHECK(calls >= kRounds);
+  if (!by_its_own) { CHECK(calls == kRounds); }
 }
 
 TEST_CASE("Timer: what is done to an ended region of one that joined the process is in the report, by its name") {
