@@ -85,7 +85,7 @@ class Key {
   constexpr detail::KeyIndex predefined_index() const noexcept { return fixed_; }
   /// For Takt's own use.
   void cache_index(detail::KeyIndex index) const noexcept {
-    // Behind the entry of the index: who reads the index finds the entry by it (address dependency).
+    // Pairs with index(), which is relaxed: who reads the index finds the entry by it (address dependency).
     cached_.store(cacheable(index), std::memory_order_release);
   }
 

@@ -125,14 +125,15 @@ bool alone_in_process() noexcept {
 std::int64_t background_cpu_ns() noexcept {
   constexpr int kTries = 1000;
   std::int64_t ns = 0;
-  for (int attempt = 0; attempt < kTries; ++attempt) {  // until no thread has moved its time meanwhile
+  for (int attempt = 0; attempt < kTries;
+       ++attempt) {  // until no thread has moved its time meanwhile; pairs with run()
     const std::uint64_t moved = g_moved.load(std::memory_order_seq_cst);
     ns = g_spent_ns.load(std::memory_order_seq_cst);
     for (const std::atomic<clockid_t>& each : g_thread_clock) {
       const clockid_t clock = each.load(std::memory_order_seq_cst);
       if (clock != 0) { ns += read_thread_clock(clock); }
     }
-    if (g_moving.load(std::memory_order_seq_cst) == moved) { break; }
+    if (g_moving.load(std::memory_order_seq_cst) == moved) { break; }  // pairs with run(), as the first
     sched_yield();
   }
   return ns;

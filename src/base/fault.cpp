@@ -185,6 +185,7 @@ const Target* make_target(ErrorHandler handler, void* context) noexcept {
   }
   Target* const target = new (std::nothrow) Target{handler, context, first};
   if (target == nullptr) { return nullptr; }
+  // Release: pairs with the load above.
   while (!g_targets.compare_exchange_weak(target->next, target, std::memory_order_release, std::memory_order_relaxed)) {
   }
   return target;

@@ -108,7 +108,7 @@ void GraphState::release(Mark mark) noexcept {
 }
 
 void GraphState::drop() noexcept {
-  // Acquire and release: the last user sees what the others have found out.
+  // Acquire and release, partners of each other: the last user sees what the others have found out.
   if (users_.fetch_sub(1, std::memory_order_acq_rel) != 1) { return; }
   // A replay that may be on its way would write into events that another region uses by then.
   if (finished_.load(std::memory_order_relaxed) == launches_.load(std::memory_order_relaxed)) { forget_events(); }

@@ -90,7 +90,7 @@ TAKT_COLD void end_in_handler(Recorder& here, Region region) noexcept {
 /// The stream of an open region, which may be another thread's.
 StreamRef stream_of(Region region) noexcept {
   if (region == 0 || (region & kRegionUnusual) == 0 || is_diverted(region)) { return {}; }
-  const Recorder* opener = Recorder::of(region & ~kRegionFlags);
+  Recorder* opener = Recorder::of(region & ~kRegionFlags);
   return opener->generation() == generation() ? opener->stream_of(region) : StreamRef{};
 }
 

@@ -37,7 +37,7 @@ void Alarm::wait(std::chrono::milliseconds most) noexcept {
     if (futex(state_, FUTEX_WAIT, kAsleep, &time) != 0 && errno == ETIMEDOUT) { break; }
   }
   std::uint32_t asleep = kAsleep;
-  state_.compare_exchange_strong(asleep, kQuiet, std::memory_order_acquire);
+  state_.compare_exchange_strong(asleep, kQuiet, std::memory_order_acquire);  // pairs with ring()
 }
 
 /// Keeps errno: the program may be about to read it.

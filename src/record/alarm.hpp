@@ -12,11 +12,11 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 
 /// Wakes a thread of Takt. ring() takes no lock, and is a system call only if a thread may be asleep and it
-/// has not rung since the last clear(). Any thread.
+/// has not rung since the last clear(). Each ring is an exchange, also where it has rung: by a look alone the thread
+/// that clears it could miss what was done before. Any thread.
 class Alarm {
  public:
   void ring() noexcept {
-    if (state_.load(std::memory_order_relaxed) == kRung) { return; }
     if (state_.exchange(kRung, std::memory_order_release) == kAsleep) { wake(); }  // pairs with clear()
   }
   /// The caller sees what happened before the ring. A thread that sleeps goes on sleeping.

@@ -90,10 +90,13 @@ bool DeviceQueue::opened(std::uint32_t id, const DeviceBegin& begin) noexcept {
   return false;
 }
 
-StreamRef DeviceQueue::stream_of(std::uint32_t id) const noexcept {
-  for (const Open& open : open_) {
-    // Acquire: pairs with opened().
-    if (open.id.load(std::memory_order_acquire) == id) { return open.begin.stream; }
+StreamRef DeviceQueue::stream_of(std::uint32_t id) noexcept {
+  for (Open& open : open_) {
+    std::uint32_t expected = id;
+    if (!open.id.compare_exchange_strong(expected, kClaimed, std::memory_order_acquire)) { continue; }  // as take()
+    const StreamRef stream = open.begin.stream;
+    open.id.store(id, std::memory_order_release);  // pairs with take()
+    return stream;
   }
   return {};
 }

@@ -54,7 +54,7 @@ class DeviceQueue {
   /// Keeps the begin of region `id`. Takes over the mark; returns false, having released it, where there is no room.
   bool opened(std::uint32_t id, const DeviceBegin& begin) noexcept;
   /// The stream of region `id`, whose begin stays where it is. Any thread that may end the region.
-  StreamRef stream_of(std::uint32_t id) const noexcept;
+  StreamRef stream_of(std::uint32_t id) noexcept;
   /// Takes the begin of region `id`, once. Any thread.
   bool take(std::uint32_t id, DeviceBegin& begin) noexcept;
   /// Gives up the begins of all open regions.

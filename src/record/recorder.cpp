@@ -4,6 +4,7 @@
 
 #include <takt/key.hpp>
 
+#include <unistd.h>
 #include <algorithm>
 #include <cstdlib>
 #include <new>
@@ -13,7 +14,6 @@ namespace detail {
 namespace {
 
 constexpr std::uint64_t kRecheckNs = 1'000'000;
-constexpr std::size_t kTouchedArenaBytes = 4096;  // of an arena, a page is enough unless regions stay open for long
 
 /// Never freed. nullptr where there is no memory.
 void* new_arena() noexcept {
@@ -28,13 +28,18 @@ void* new_arena() noexcept {
 
 }  // namespace
 
+std::size_t Recorder::bytes(std::size_t page_bytes) noexcept {
+  return sizeof(Recorder) + std::min(page_bytes, sizeof(Arena));
+}
+
 Recorder* Recorder::create(Clock& clock, Shared& shared, std::uint32_t generation) noexcept {
-  if (!shared.budget.take(sizeof(Recorder) + kTouchedArenaBytes)) { return nullptr; }
+  const std::size_t bytes = Recorder::bytes(static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)));
+  if (!shared.budget.take(bytes)) { return nullptr; }
   void* memory = nullptr;
   void* arena = nullptr;
   if (posix_memalign(&memory, alignof(Recorder), sizeof(Recorder)) != 0 || (arena = new_arena()) == nullptr) {
     std::free(memory);
-    shared.budget.give(sizeof(Recorder) + kTouchedArenaBytes);
+    shared.budget.give(bytes);
     return nullptr;
   }
   return new (memory) Recorder(*static_cast<Arena*>(arena), clock, shared, generation);

@@ -32,6 +32,9 @@ inline Event* const kPastEnd = reinterpret_cast<Event*>(kBlockBytes);
 /// collect lock.
 class Recorder {
  public:
+  /// What a recorder takes of the memory budget. Of its arena a page is touched unless regions stay open for long: all
+  /// of it where pages have 64 KiB.
+  static std::size_t bytes(std::size_t page_bytes) noexcept;
   /// nullptr where there is no memory.
   static Recorder* create(Clock& clock, Shared& shared, std::uint32_t generation) noexcept;
   /// The recorder whose arena `address` points into.
@@ -59,7 +62,7 @@ class Recorder {
   /// The device mark at which a region began. Any thread.
   bool take_device(Region region, DeviceBegin& begin) noexcept { return devices_.take(region_id(region), begin); }
   /// The stream of an open region that has one. Any thread that may end it.
-  StreamRef stream_of(Region region) const noexcept { return devices_.stream_of(region_id(region)); }
+  StreamRef stream_of(Region region) noexcept { return devices_.stream_of(region_id(region)); }
   /// A device span that began on another thread ends here, at `node` of this tree. Takes over both marks.
   void add_device(Node* node, const DeviceBegin& begin, const DeviceBegin& end) noexcept {
     devices_.ended(*this, node, nullptr, false, begin, end);
@@ -124,7 +127,7 @@ class Recorder {
    public:
     explicit Inside(Recorder& recorder) noexcept : recorder_(recorder), before_(recorder.inside_.own()) {
       recorder_.inside_.set(true);
-      std::atomic_signal_fence(std::memory_order_seq_cst);
+      std::atomic_signal_fence(std::memory_order_seq_cst);  // pairs with interrupts() in a signal handler, as the next
     }
     ~Inside() { leave(); }
     void leave() noexcept {

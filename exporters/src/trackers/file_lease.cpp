@@ -83,7 +83,7 @@ bool FileLease::take(std::shared_ptr<const FolderFiles> folder, const std::strin
       broken_ = true;
       return false;
     }
-    struct stat seen = {};
+    Seen seen;
     if (!is_stale(seen)) { return false; }
     if (!remove(seen)) { break; }
   }
@@ -105,13 +105,14 @@ std::int64_t FileLease::folder_now_ns() const {
 
 /// Removes the one that was `seen`, and no other: whoever saw it at the same time may have its own in that place by
 /// now. Returns whether there is room for a new one.
-bool FileLease::remove(const struct stat& seen) const {
+bool FileLease::remove(const Seen& seen) const {
   const std::string aside = own_name();
   if (!folder_->rename(name_, aside)) { return errno == ENOENT; }
+  // Numbers of files are used again, and times have steps of milliseconds, so that all of them count.
   struct stat moved = {};
-  // Numbers of files are used again, so that the time counts as well.
-  if (folder_->look(aside, moved) && is_same(moved, seen) && moved.st_mtim.tv_sec == seen.st_mtim.tv_sec &&
-      moved.st_mtim.tv_nsec == seen.st_mtim.tv_nsec) {
+  const Descriptor file = folder_->open(aside, O_RDONLY);
+  if (file.look(moved) && is_same(moved, seen.status) && time_of(moved) == time_of(seen.status) &&
+      first_bytes(file) == seen.text) {
     folder_->remove(aside);
     return true;
   }
@@ -119,9 +120,9 @@ bool FileLease::remove(const struct stat& seen) const {
   return false;
 }
 
-bool FileLease::is_stale(struct stat& status) {
+bool FileLease::is_stale(Seen& seen) {
   const Descriptor file = folder_->open(name_, O_RDONLY);
-  if (!file.look(status)) {
+  if (!file.look(seen.status)) {
     const bool gone = errno == ENOENT;  // given back meanwhile
     if (!gone) {
       problem_ = explain_fault("read", folder_->path(name_), errno);
@@ -129,7 +130,8 @@ bool FileLease::is_stale(struct stat& status) {
     }
     return gone;
   }
-  const std::string text = first_bytes(file);
+  seen.text = first_bytes(file);
+  const std::string& text = seen.text;
   const std::size_t blank = text.find(' ');
   const std::string host = text.substr(0, blank);
   std::istringstream numbers(blank == std::string::npos ? "" : text.substr(blank));
@@ -137,7 +139,7 @@ bool FileLease::is_stale(struct stat& status) {
   std::uint64_t names = 0;
   ProcessMark mark;
   numbers >> pid >> names >> mark.boot >> mark.start >> mark.image;  // what is not there stays 0
-  const std::int64_t sign = time_of(status);
+  const std::int64_t sign = time_of(seen.status);
   const Life life = life_of(host, pid, sign, names, mark);
   if (life == Life::gone) { return true; }
   const std::int64_t now = now_in(*folder_, own_name());

@@ -52,9 +52,13 @@ class FileLease {
   bool is_broken() const noexcept { return broken_; }
 
  private:
+  struct Seen {
+    struct stat status = {};
+    std::string text;
+  };
   std::string own_name() const;
-  bool is_stale(struct stat& status);
-  bool remove(const struct stat& seen) const;
+  bool is_stale(Seen& seen);
+  bool remove(const Seen& seen) const;
   bool is_ours();
 
   Descriptor descriptor_;

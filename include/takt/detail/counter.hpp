@@ -13,7 +13,7 @@ namespace detail {
 
 /// A number with one writer and any readers. Copies like a plain integer; on x86-64 both directions are plain moves.
 /// The store is a release and the load an acquire so that a reader between two looks at a node's version cannot
-/// see a field newer than the version it saw first (pairs with Node::begin_write, read_node).
+/// see a field newer than the version it saw first: each load of get() pairs with the store of set() that it reads.
 template <class T>
 class Relaxed {
  public:
@@ -26,7 +26,7 @@ class Relaxed {
 
   TAKT_ALWAYS_INLINE T get() const noexcept {
     T value;
-    __atomic_load(&value_, &value, __ATOMIC_ACQUIRE);
+    __atomic_load(&value_, &value, __ATOMIC_ACQUIRE);  // pairs with set()
     return value;
   }
   TAKT_ALWAYS_INLINE void set(T value) noexcept { __atomic_store(&value_, &value, __ATOMIC_RELEASE); }

@@ -10,6 +10,7 @@
 
 #include <takt/backends/manual.hpp>
 
+#include <unistd.h>
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -488,6 +489,17 @@ TEST_CASE_METHOD(RecorderFixture, "Recorder: rows that find room late begin with
   REQUIRE(all.size() == 1);
   REQUIRE(cell(all[0], node({kBatch, kA}))->calls == 1);
   REQUIRE(cell(all[0], node({kBatch, kA}))->host_ns == 10);
+}
+
+TEST_CASE("Recorder: the budget counts the pages of an arena that are touched") {
+  using takt::detail::Arena;
+  using takt::detail::Recorder;
+  CHECK(Recorder::bytes(4096) == sizeof(Recorder) + 4096);
+  CHECK(Recorder::bytes(65536) == sizeof(Recorder) + sizeof(Arena));
+  const std::size_t before = RecorderFixture::shared().budget.used();
+  const RecorderFixture fixture;
+  const std::size_t page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  CHECK(RecorderFixture::shared().budget.used() - before >= Recorder::bytes(page));
 }
 
 TEST_CASE_METHOD(RecorderFixture, "Recorder: after a change of the clock an end is not taken for the Batch before it") {

@@ -46,7 +46,7 @@ class AnchorChain {
     replaced = anchor.mark;
     anchor.mark = mark;
     anchor.stream = stream;
-    anchor.event.store(event, std::memory_order_relaxed);
+    anchor.event.store(event, std::memory_order_release);    // pairs with distance(): behind kNone
     anchor.number.store(number, std::memory_order_release);  // pairs with place_of()
     newest_.store(number, std::memory_order_release);        // pairs with newest()
     due_ns_.store(now_ns + kPeriodNs, std::memory_order_relaxed);
@@ -100,7 +100,8 @@ class AnchorChain {
   /// went meanwhile.
   bool distance(std::uint32_t number, Event event, bool is_older, double& ns, double& error_ns) noexcept {
     Anchor& anchor = anchor_[number % kAnchors];
-    const Event from = anchor.event.load(std::memory_order_relaxed);
+    // Pairs with add(): who sees the event of a later anchor sees below that the number is gone.
+    const Event from = anchor.event.load(std::memory_order_acquire);
     float ms = 0;
     // HIP locks the first event, then the second: all threads ask of the older one first.
     if (from != event && Api::elapsed(is_older ? event : from, is_older ? from : event, ms) != EventStatus::done) {
@@ -118,7 +119,8 @@ class AnchorChain {
     if (anchor.number.load(std::memory_order_acquire) != number) { return false; }  // pairs with add()
     // Pairs with find_place().
     if (!anchor.placed.load(std::memory_order_acquire) && !find_place(number, anchor)) { return false; }
-    ns = anchor.ns.load(std::memory_order_relaxed);
+    ns = anchor.ns.load(
+        std::memory_order_acquire);  // pairs with find_place(): of a later anchor, distance() finds it gone
     return true;
   }
 
@@ -138,7 +140,7 @@ class AnchorChain {
       ns += anchor_[from % kAnchors].ns.load(std::memory_order_relaxed);
     }
     has_origin_ = true;
-    anchor.ns.store(ns, std::memory_order_relaxed);
+    anchor.ns.store(ns, std::memory_order_release);        // pairs with place_of(): behind the number
     anchor.placed.store(true, std::memory_order_release);  // pairs with place_of()
     return true;
   }
