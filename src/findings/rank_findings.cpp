@@ -3,6 +3,7 @@
 #include "findings/rank_findings.hpp"
 
 #include "base/format.hpp"
+#include "base/sorted_by.hpp"
 #include "findings/finding_text.hpp"
 
 #include <algorithm>
@@ -50,10 +51,7 @@ Finding joint_finding(std::vector<FoundOnRank> found, std::size_t of) {
 
 }  // namespace
 
-void sort_findings(std::vector<Finding>& findings) {
-  std::stable_sort(findings.begin(), findings.end(),
-                   [](const Finding& a, const Finding& b) { return weight_of(a) < weight_of(b); });
-}
+void sort_findings(std::vector<Finding>& findings) { findings = sorted_by(std::move(findings), weight_of); }
 
 std::vector<Finding> findings_of_ranks(const std::vector<RankFindings>& ranks, std::size_t of) {
   std::map<std::pair<std::string, std::string>, std::vector<FoundOnRank>> groups;  // by what and where

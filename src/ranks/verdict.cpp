@@ -3,6 +3,7 @@
 #include "ranks/verdict.hpp"
 
 #include "base/median.hpp"
+#include "base/sorted_by.hpp"
 #include "ranks/step_window.hpp"
 
 #include <algorithm>
@@ -189,10 +190,7 @@ std::pair<int, double> order_of_verdict(const RankVerdict& verdict) {
 std::vector<RankVerdict> verdicts_of(const StepTimes& times) {
   std::vector<RankVerdict> verdicts;
   for (const std::vector<std::size_t>& group : groups_of(times)) { verdicts.push_back(verdict_of(times, group)); }
-  std::stable_sort(verdicts.begin(), verdicts.end(), [](const RankVerdict& a, const RankVerdict& b) {
-    return order_of_verdict(a) < order_of_verdict(b);
-  });
-  return verdicts;
+  return sorted_by(std::move(verdicts), order_of_verdict);
 }
 
 }  // namespace detail
