@@ -22,7 +22,7 @@ FULL_PACKAGES=(clang:clang++ clang-format:clang-format clang-tidy:clang-tidy she
 # shellcheck disable=SC2034
 WANTED_PACKAGES=(chromium:chromium chromium-driver:chromedriver librocm-smi-dev:/usr/include/rocm_smi/rocm_smi.h)
 # shellcheck disable=SC2034
-NIGHTLY_PACKAGES=(libmpich-dev:mpicxx.mpich mpich:mpirun.mpich g++-aarch64-linux-gnu:aarch64-linux-gnu-g++)
+NIGHTLY_PACKAGES=(libmpich-dev:mpicxx.mpich mpich:mpirun.mpich g++-aarch64-linux-gnu:aarch64-linux-gnu-g++ qemu-user-static:qemu-aarch64-static)
 # shellcheck disable=SC2034
 WANTED_NIGHTLY_PACKAGES=(doxygen:doxygen g++-11:g++-11 abigail-tools:abidw libtorch-dev:/usr/include/ATen/record_function.h)
 

@@ -19,6 +19,11 @@ std::uint64_t fenced_ticks() {
   const std::uint64_t now = takt::detail::ticks();
   __builtin_ia32_lfence();
   return now;
+#elif defined(__aarch64__)
+  asm volatile("isb" : : : "memory");
+  const std::uint64_t now = takt::detail::ticks();
+  asm volatile("isb" : : : "memory");
+  return now;
 #else
   return takt::detail::ticks();
 #endif
@@ -47,6 +52,9 @@ void flush_data() {
 #if defined(__x86_64__)
   for (const void* each : data_of_region()) { __builtin_ia32_clflush(each); }
   __builtin_ia32_mfence();
+#elif defined(__aarch64__)
+  for (const void* each : data_of_region()) { asm volatile("dc civac, %0" : : "r"(each) : "memory"); }
+  asm volatile("dsb ish" : : : "memory");
 #endif
 }
 

@@ -187,7 +187,8 @@ bool detects() {
 }
 
 /// False for one that was not built.
-bool add_exporter(takt::Session& session, const std::string& name, const std::string& url, const std::string& folder) {
+bool add_exporter([[maybe_unused]] takt::Session& session, const std::string& name, const std::string& url,
+                  const std::string& folder) {
 #ifdef HAS_MLFLOW
   if (name == "mlflow" || name == "mantik") {
     takt::MlflowOptions options;
