@@ -8,6 +8,8 @@
 #include "base/repaired_name.hpp"
 #include "base/words.hpp"
 
+#include <cstdlib>
+#include <cstring>
 #include <new>
 
 TAKT_BEGIN_NAMESPACE
@@ -68,18 +70,23 @@ TAKT_COLD std::uint64_t MetricNames::add(std::string_view name, std::uint64_t ha
   return 0;
 }
 
-/// nullptr without memory.
+/// nullptr without memory. In one piece by malloc, as an operator new of the program may give a metric, too.
 const MetricNames::Entry* MetricNames::make(std::string_view name, std::uint64_t hash) noexcept {
-  try {
-    return new Entry{hash, std::string(name), repaired_name(name)};
-  } catch (const std::bad_alloc&) { return nullptr; }
+  const RepairedName repaired(name);
+  const std::string_view its = repaired;
+  void* const place = std::malloc(sizeof(Entry) + name.size() + its.size());
+  if (place == nullptr) { return nullptr; }
+  char* const text = static_cast<char*>(place) + sizeof(Entry);
+  if (!name.empty()) { std::memcpy(text, name.data(), name.size()); }
+  std::memcpy(text + name.size(), its.data(), its.size());
+  return ::new (place) Entry{hash, {text, name.size()}, {text + name.size(), its.size()}};
 }
 
 std::string_view MetricNames::name(std::uint64_t number) const noexcept {
   // Acquire: pairs with add().
   const Entry* entry =
       number == 0 || number > 2 * kMaxNames ? nullptr : slot_[number - 1].load(std::memory_order_acquire);
-  return entry == nullptr ? "(no name)" : std::string_view(entry->name);  // a metric that was dropped has none
+  return entry == nullptr ? "(no name)" : entry->name;  // a metric that was dropped has none
 }
 
 }  // namespace detail

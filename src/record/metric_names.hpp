@@ -7,7 +7,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 TAKT_BEGIN_NAMESPACE
@@ -25,9 +24,9 @@ class MetricNames {
 
  private:
   struct Entry {
-    std::uint64_t hash = 0;
-    std::string given;
-    std::string name;  // without control characters
+    std::uint64_t hash;
+    std::string_view given;
+    std::string_view name;  // without control characters
   };
   std::uint64_t add(std::string_view name, std::uint64_t hash) noexcept;
   static const Entry* make(std::string_view name, std::uint64_t hash) noexcept;
