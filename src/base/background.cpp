@@ -125,8 +125,8 @@ bool alone_in_process() noexcept {
 std::int64_t background_cpu_ns() noexcept {
   constexpr int kTries = 1000;
   std::int64_t ns = 0;
-  for (int attempt = 0; attempt < kTries;
-       ++attempt) {  // until no thread has moved its time meanwhile; pairs with run()
+  // Until no thread has moved its time meanwhile. The partner of these orders is run().
+  for (int attempt = 0; attempt < kTries; ++attempt) {
     const std::uint64_t moved = g_moved.load(std::memory_order_seq_cst);
     ns = g_spent_ns.load(std::memory_order_seq_cst);
     for (const std::atomic<clockid_t>& each : g_thread_clock) {

@@ -11,10 +11,10 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
-/// What `kMake` returns, made at the first use and never destroyed, as threads may use it to the very end. It lies in
-/// static storage, so that no memory is asked for. Any thread.
-/// A child that is forked while another thread makes it makes it again: pthread_once() knows forks. For the guard of a
-/// static in a function the child would wait for ever.
+/// Returns the one object that `kMake` made at the first call. It is in static storage, so it needs no memory, and is
+/// never destroyed, because threads may use it until the process ends. Any thread. Throws what `kMake` throws.
+/// If the process forks while another thread makes the object, the child makes it again: pthread_once() handles forks.
+/// A static in a function has a guard that would stay locked in the child.
 template <auto kMake>
 auto& made_once() noexcept(noexcept(kMake())) {
   using Made = decltype(kMake());

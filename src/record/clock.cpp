@@ -79,7 +79,7 @@ constexpr const char* kCounterName = "tsc";
 double nominal_hz() noexcept { return 0; }
 #endif
 
-/// How much `one` rate is off the `other`.
+/// The difference of two rates, in millionths of the `other`.
 double off_ppm(double one, double other) noexcept { return std::abs(one / other - 1) * 1e6; }
 
 }  // namespace
@@ -251,7 +251,7 @@ void Clock::refine(const Anchor& here) noexcept {
   next_refine_ns_ *= 10;
 }
 
-/// How fine the clock is. Where two reads in a row may see the same, a step is the least that they differ by; where
+/// Measures the resolution. Where two reads in a row may see the same, a step is the least that they differ by; where
 /// they never do, all that they differ by are multiples of it.
 void Clock::measure_resolution() noexcept {
   constexpr int kReads = 100;

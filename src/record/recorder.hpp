@@ -32,8 +32,8 @@ inline Event* const kPastEnd = reinterpret_cast<Event*>(kBlockBytes);
 /// collect lock.
 class Recorder {
  public:
-  /// What a recorder takes of the memory budget. Of its arena a page is touched unless regions stay open for long: all
-  /// of it where pages have 64 KiB.
+  /// The bytes that a recorder takes from the memory budget. Only the first page of its arena counts, because the rest
+  /// is touched only if regions stay open for long. With pages of 64 KiB that is the whole arena.
   static std::size_t bytes(std::size_t page_bytes) noexcept;
   /// nullptr where there is no memory.
   static Recorder* create(Clock& clock, Shared& shared, std::uint32_t generation) noexcept;

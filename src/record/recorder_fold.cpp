@@ -69,7 +69,7 @@ TAKT_COLD void Recorder::take_notices(Event* to) noexcept {
     {
       const Write write(*this);
       Tree::Frame taken;
-      // Where it has ended, its own thread was as fast, and both have counted it.
+      // If it has ended already, its own thread ended it at the same time, and both have counted it.
       if (!tree_.detach(notice.id, taken)) { tree_.count(LossKind::end_without_start, TreeKey{kNoKey}); }
       full_ = false;
       notices_.remove(notice);
