@@ -4,7 +4,6 @@
 # Flags for Takt's own code. Neither target is installed, and warnings never reach code that links takt::takt.
 add_library(takt_warnings INTERFACE)
 target_compile_options(takt_warnings INTERFACE -Wall -Wextra -Wconversion -Wshadow -Wpedantic)
-target_compile_definitions(takt_warnings INTERFACE TAKT_LIBRARY) # it has the macros of include/takt/detail/macros_begin.hpp
 if(TAKT_WARNINGS_AS_ERRORS)
   target_compile_options(takt_warnings INTERFACE -Werror)
 endif()

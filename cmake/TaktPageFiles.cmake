@@ -62,7 +62,7 @@ function(takt_write_page_files source definitions)
     CONFIGURE
     OUTPUT ${source}
     CONTENT [=[// Made from the files of src/page by cmake/TaktPageFiles.cmake.
-#include "page/page_files.hpp"
+#include "page/html.hpp"
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {

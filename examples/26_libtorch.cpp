@@ -8,7 +8,6 @@
 #include <takt/session.hpp>
 #include <takt/takt.hpp>
 #include <takt/torch.hpp>
-#include <takt/torch_module.hpp>
 
 #include <torch/nn.h>
 #include <torch/optim/sgd.h>
@@ -21,6 +20,8 @@
 #include <string>
 #include <tuple>
 
+inline constexpr takt::Key Convolution{"convolution", takt::Kind::compute};
+inline constexpr takt::Key Dense{"dense", takt::Kind::compute};
 inline constexpr takt::Key Optimizer{"Optimizer", takt::Kind::compute};
 inline constexpr takt::Key Validation{"Validation", takt::Kind::compute};
 
@@ -32,21 +33,24 @@ constexpr std::size_t kBatch = 64;
 constexpr int kEpochs = 15;
 
 // [snippet: modules]
-/// A convolution, and two dense layers that are a Sequential.
+/// A convolution, and two dense layers. A region around a module tells its time.
 struct NetworkImpl : torch::nn::Module {
   NetworkImpl() {
-    register_module("convolution", convolution.module());
-    register_module("dense", dense.module());
+    register_module("convolution", convolution);
+    register_module("dense", dense);
   }
   torch::Tensor forward(const torch::Tensor& images) {
-    const torch::Tensor found = torch::max_pool2d(torch::relu(convolution(images)), 2);
-    return torch::log_softmax(dense(found.flatten(1)), 1);
+    torch::Tensor found;
+    {
+      takt::Scope s(Convolution, takt::torch_stream());
+      found = torch::max_pool2d(torch::relu(convolution(images)), 2);
+    }
+    takt::Scope s(Dense, takt::torch_stream());
+    return torch::log_softmax(dense->forward(found.flatten(1)), 1);
   }
 
-  takt::TorchModule<torch::nn::Conv2d> convolution{"convolution",
-                                                   torch::nn::Conv2d(torch::nn::Conv2dOptions(1, 16, 3).padding(1))};
-  takt::TorchLayers<torch::nn::Sequential> dense{
-      torch::nn::Sequential(torch::nn::Linear(256, 64), torch::nn::ReLU(), torch::nn::Linear(64, 10))};
+  torch::nn::Conv2d convolution{torch::nn::Conv2dOptions(1, 16, 3).padding(1)};
+  torch::nn::Sequential dense{torch::nn::Linear(256, 64), torch::nn::ReLU(), torch::nn::Linear(64, 10)};
 };
 TORCH_MODULE(Network);
 // [end]

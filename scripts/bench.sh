@@ -64,7 +64,7 @@ if [[ ${1:-} == --build ]]; then
 fi
 if [[ ${1:-} == --mpi ]]; then need_packages "${MPI_PACKAGES[@]}"; fi
 mpi() {
-  build_mpi_program build-bench tests/mpi/reduce_bench.cpp build-bench/reduce_bench -Isrc -DTAKT_LIBRARY
+  build_mpi_program build-bench tests/mpi/reduce_bench.cpp build-bench/reduce_bench -Isrc
   run_ranks "${1:-16}" build-bench/reduce_bench "${@:2}"
 }
 

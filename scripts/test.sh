@@ -89,7 +89,7 @@ for_files() {
   find . -path './build*' -prune -o -path ./.git -prune -o \( "${tests[@]}" \) -print0 | xargs -0 -r "$@"
 }
 
-includes=(-DTAKT_LIBRARY -Iinclude -Ibackends/include -Iexporters/include -Isrc -Iexporters/src)
+includes=(-Iinclude -Ibackends/include -Iexporters/include -Isrc -Iexporters/src)
 
 # Formatters and linters change from one major version to the next: only the one the settings were written for decides.
 with_version_14() {

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <takt/backends/profiler_window.hpp>
-#include <takt/detail/trial_window.hpp>
+#include <takt/detail/process.hpp>
 
-#include "cuda_driver.hpp"
+#include "cuda_api.hpp"
 
 TAKT_BEGIN_NAMESPACE
 

@@ -7,8 +7,6 @@
 #include <stdexcept>
 #include <string>
 
-#include <takt/detail/macros_begin.hpp>
-
 TAKT_BEGIN_NAMESPACE
 
 /// Thrown by set-up calls only (making a Session, adding an exporter), never while recording. what() says what to do.
@@ -26,5 +24,3 @@ using ErrorHandler = void (*)(const char* line, void* context);
 TAKT_EXPORT void set_error_handler(ErrorHandler handler, void* context = nullptr) noexcept;
 
 TAKT_END_NAMESPACE
-
-#include <takt/detail/macros_end.hpp>

@@ -6,8 +6,6 @@
 
 #include <chrono>
 
-#include <takt/detail/macros_begin.hpp>
-
 TAKT_BEGIN_NAMESPACE
 
 struct Snapshot;
@@ -51,5 +49,3 @@ class Exporter {
 };
 
 TAKT_END_NAMESPACE
-
-#include <takt/detail/macros_end.hpp>

@@ -9,8 +9,6 @@
 #include <cstdint>
 #include <exception>
 
-#include <takt/detail/macros_begin.hpp>
-
 #if TAKT_ENABLED
 
 TAKT_BEGIN_NAMESPACE
@@ -143,5 +141,3 @@ class [[nodiscard]] GraphReplay {
 TAKT_END_OFF_NAMESPACE
 
 #endif
-
-#include <takt/detail/macros_end.hpp>

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <takt/finding.hpp>
 #include <takt/key.hpp>
 #include <takt/snapshot.hpp>
 #include <takt/summary.hpp>
@@ -11,8 +10,6 @@
 #include <memory>
 #include <string>
 #include <vector>
-
-#include <takt/detail/macros_begin.hpp>
 
 TAKT_BEGIN_NAMESPACE
 
@@ -106,5 +103,3 @@ struct Job {
 };
 
 TAKT_END_NAMESPACE
-
-#include <takt/detail/macros_end.hpp>

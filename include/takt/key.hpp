@@ -3,12 +3,9 @@
 #pragma once
 
 #include <takt/config.hpp>
-#include <takt/detail/size.hpp>
 
 #include <atomic>
 #include <cstdint>
-
-#include <takt/detail/macros_begin.hpp>
 
 TAKT_BEGIN_NAMESPACE
 
@@ -145,5 +142,3 @@ inline constexpr Key IOWait{"IOWait", Kind::wait};
 TAKT_EXPORT const Key& key(const char* name, Kind kind = Kind::other) noexcept;
 
 TAKT_END_NAMESPACE
-
-#include <takt/detail/macros_end.hpp>

@@ -5,8 +5,6 @@
 #include <takt/config.hpp>
 #include <takt/key.hpp>
 
-#include <takt/detail/macros_begin.hpp>
-
 TAKT_BEGIN_NAMESPACE
 
 /// Two functions that are called live, at the time and on the thread, when a region of the process begins and ends: for
@@ -26,5 +24,3 @@ TAKT_EXPORT bool add_listener(const Listener& listener) noexcept;
 TAKT_EXPORT void remove_listener(const Listener& listener) noexcept;
 
 TAKT_END_NAMESPACE
-
-#include <takt/detail/macros_end.hpp>

@@ -11,8 +11,6 @@
 #include <string>
 #include <vector>
 
-#include <takt/detail/macros_begin.hpp>
-
 TAKT_BEGIN_NAMESPACE
 
 /// One measured call of a function, and what went on meanwhile. Clock, slow-downs and the load of other processes are
@@ -125,5 +123,3 @@ struct Measurement {
 };
 
 TAKT_END_NAMESPACE
-
-#include <takt/detail/macros_end.hpp>

@@ -3,8 +3,6 @@
 #pragma once
 
 // Compiled by the program with its own MPI, so that libtakt is tied to none. Link takt::mpi and that MPI.
-#include <takt/detail/job_reduction.hpp>
-#include <takt/detail/mpi_identity.hpp>
 #include <takt/detail/rank_messages.hpp>
 #include <takt/session.hpp>
 
@@ -17,8 +15,6 @@
 #include <memory>
 #include <string>
 #include <utility>
-
-#include <takt/detail/macros_begin.hpp>
 
 TAKT_BEGIN_NAMESPACE
 
@@ -303,5 +299,3 @@ inline void reduce_at_finalize(Session& session, std::chrono::milliseconds deadl
 }  // namespace mpi
 
 TAKT_END_NAMESPACE
-
-#include <takt/detail/macros_end.hpp>

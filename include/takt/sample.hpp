@@ -9,8 +9,6 @@
 #include <string>
 #include <vector>
 
-#include <takt/detail/macros_begin.hpp>
-
 TAKT_BEGIN_NAMESPACE
 
 /// What a meter tells. Journals have these numbers.
@@ -186,5 +184,3 @@ struct RegionEnergy {
 };
 
 TAKT_END_NAMESPACE
-
-#include <takt/detail/macros_end.hpp>

@@ -2,14 +2,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <takt/config.hpp>
 #include <takt/detail/hot.hpp>
-#include <takt/detail/size.hpp>
 #include <takt/key.hpp>
 #include <takt/stream.hpp>
 
 #include <cstdint>
-
-#include <takt/detail/macros_begin.hpp>
 
 TAKT_BEGIN_NAMESPACE
 
@@ -116,5 +114,3 @@ TAKT_END_OFF_NAMESPACE
 #define TAKT_CONCAT(a, b) TAKT_CONCAT_(a, b)
 /// A Scope without a name: TAKT_SCOPE(takt::Backward); its arguments are those of Scope's constructors.
 #define TAKT_SCOPE(...) ::takt::Scope TAKT_CONCAT(takt_scope_, __LINE__)(__VA_ARGS__)
-
-#include <takt/detail/macros_end.hpp>

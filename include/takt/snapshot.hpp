@@ -3,22 +3,97 @@
 #pragma once
 
 #include <takt/config.hpp>
-#include <takt/finding.hpp>
 #include <takt/key.hpp>
-#include <takt/row.hpp>
 #include <takt/sample.hpp>
 #include <takt/summary.hpp>
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include <takt/detail/macros_begin.hpp>
-
 TAKT_BEGIN_NAMESPACE
+
+/// One column of a row.
+struct Cell {
+  static constexpr std::uint32_t kOther = 0xFFFFFFFF;
+  static constexpr std::int64_t kAbsent = -1;
+
+  std::uint32_t path = kOther;  ///< index into Snapshot::paths; kOther: all paths beyond the 64th together
+  std::uint32_t calls = 0;
+  std::int64_t host_ns = 0;          ///< total of the calls in this step
+  std::int64_t device_ns = kAbsent;  ///< total stream span, kAbsent where there is none or it was lost
+};
+
+/// Sums over the stream spans of one step on one device, or of many steps. A span holds all work of its region, and
+/// idle time as well, so that each sum is an upper bound. Only with tracing on.
+struct Overlap {
+  std::uint32_t time_line = 0;  ///< index into Snapshot::time_lines
+  std::int64_t span_ns = 0;     ///< from the first begin to the last end
+  std::int64_t compute_ns = 0;  ///< under spans of Kind::compute, what regions of other kinds inside them took left out
+  std::int64_t comm_ns = 0;     ///< under spans of Kind::comm
+  std::int64_t io_ns = 0;       ///< under spans of Kind::io
+  std::uint64_t undecided = 0;  ///< communications inside one compute span: hidden or waited for, spans cannot tell
+  // At most, where regions of Kind::wait tell: for what streams of this device waited. kAbsent: there are none.
+  static constexpr std::int64_t kAbsent = -1;
+  std::int64_t comm_exposed_ns = kAbsent;
+  std::int64_t io_exposed_ns = kAbsent;
+  std::int64_t other_exposed_ns = kAbsent;
+};
+
+/// One step: an outermost Batch of one thread. An exporter sees a row once, when all its device values are known, or
+/// after 1 024 later rows, or at shutdown.
+struct Row {
+  std::uint64_t sequence = 0;   ///< number of this row in the process, from 0, without a break but for declared losses
+  std::uint32_t series = 0;     ///< index into Snapshot::series
+  std::int64_t step = 0;        ///< counts from 0 in each series; Session::step() sets it
+  std::int64_t begin_ns = 0;    ///< since the start of the run
+  std::int64_t host_ns = 0;     ///< length of the Batch
+  std::int64_t period_ns = -1;  ///< since the end of the Batch before; -1: none, or left out of throughput
+  std::int64_t items = 0;
+  bool warmup = false;
+  bool complete = true;  ///< false: device values are missing
+  std::vector<Cell> cells;
+  /// One a device; empty without tracing, and where a stream span has no place or is missing.
+  std::vector<Overlap> overlaps;
+  std::uint64_t early = 0;  ///< its number in Snapshot::early, from 1; 0: it was not there
+};
+
+/// A figure that a Finding rests on.
+struct Evidence {
+  std::string name;  ///< stable identifier such as "mean_excess"
+  double value = 0;  ///< finite
+  std::string unit;  ///< "ns", "steps", "windows"; empty: a number of its own, such as a share from 0 to 1
+};
+
+/// What something costs, in ns of the time that people wait: what is gained where it is mended.
+struct Cost {
+  double ns = 0;
+  double low_ns = 0;  ///< 95 % interval; both ends are `ns` where that was measured, and not estimated
+  double high_ns = 0;
+  double share = 0;  ///< of the time of the whole, 0 to 1
+};
+
+/// What a report concludes: a sentence for people, the figures behind it, and what it costs where that is known. A
+/// value; safe to keep.
+struct Finding {
+  std::string what;      ///< stable identifier such as "slow_rank"
+  std::string sentence;  ///< one line of printable text
+  std::vector<Evidence> evidence;
+  std::optional<Cost> cost;
+  std::string where = {};  ///< the region that it is about, as Snapshot::path_name(), or its key; empty: none
+};
+
+/// What a report does not conclude, because the figures do not carry it. A value; safe to keep.
+struct Abstention {
+  std::string what;  ///< the Finding that it would be
+  std::string why;   ///< what the figures lack, as one line of printable text
+};
 
 /// Tells a process apart from a later one with the same number, and from the next program after exec. 0: not known.
 struct ProcessMark {
@@ -360,6 +435,86 @@ struct Snapshot {
   }
 };
 
-TAKT_END_NAMESPACE
+/// For how long, at most, streams stood still until something else was done: the stream spans of regions of Kind::wait,
+/// the outermost where they nest. A span holds what lies between two events without work, too, and the time in which
+/// a stream had nothing to do because the host had not come so far. Of several streams that wait at once, each counts;
+/// so of several devices, which only on() keeps apart. A value; a snapshot may be read on any thread.
+struct Exposed {
+  static constexpr std::int64_t kAbsent = -1;  ///< no region waited for this, or no span of one is known
 
-#include <takt/detail/macros_end.hpp>
+  /// What a region of Kind::wait waits for.
+  enum class For : std::uint8_t {
+    nothing,  ///< it is of another kind, or lies in another wait, which counts
+    comm,     ///< CommWait, or a wait below a region of Kind::comm
+    io,       ///< IOWait, or a wait below a region of Kind::io
+    other
+  };
+
+  std::int64_t comm_ns = kAbsent;
+  std::int64_t io_ns = kAbsent;
+  std::int64_t other_ns = kAbsent;
+
+  bool any() const noexcept { return comm_ns != kAbsent || io_ns != kAbsent || other_ns != kAbsent; }
+
+  /// \param path index into Snapshot::paths; others wait for nothing.
+  static For what(const Snapshot& snapshot, std::uint32_t path) {
+    return what([&](std::string_view& name, Kind& kind) {
+      if (path >= snapshot.paths.size()) { return false; }
+      const PathStats& here = snapshot.paths[path];
+      name = here.name;
+      kind = here.kind;
+      path = here.parent;
+      return true;
+    });
+  }
+  /// The same of a region that is kept in another way.
+  /// \param next (std::string_view& name, Kind& kind): the region, then what it lies in, from the inside; false: no
+  /// more.
+  template <class Next>
+  static For what(Next next) {
+    std::string_view name;
+    Kind kind = Kind::other;
+    if (!next(name, kind) || kind != Kind::wait) { return For::nothing; }
+    For result = name == CommWait.name() ? For::comm : name == IOWait.name() ? For::io : For::other;
+    while (next(name, kind)) {
+      if (kind == Kind::wait) { return For::nothing; }
+      if (result == For::other && kind == Kind::comm) { result = For::comm; }
+      if (result == For::other && kind == Kind::io) { result = For::io; }
+    }
+    return result;
+  }
+
+  /// Of one step, all devices together.
+  static Exposed of(const Snapshot& snapshot, const Row& row) {
+    Exposed exposed;
+    for (const Cell& cell : row.cells) {
+      if (cell.device_ns >= 0) { exposed.add(what(snapshot, cell.path), cell.device_ns); }
+    }
+    return exposed;
+  }
+  /// Of the whole run so far, warm-up and regions of other threads included.
+  static Exposed of(const Snapshot& snapshot) {
+    Exposed exposed;
+    for (std::uint32_t path = 0; path < snapshot.paths.size(); ++path) {
+      const Summary& device = snapshot.paths[path].device;
+      if (device.n() != 0) { exposed.add(what(snapshot, path), static_cast<std::int64_t>(device.total_ns())); }
+    }
+    return exposed;
+  }
+
+  /// Of one device: in one step (an element of Row::overlaps), or in all (TimeLineInfo::overlap). Only with tracing on.
+  static Exposed on(const Overlap& device) noexcept {
+    return {device.comm_exposed_ns, device.io_exposed_ns, device.other_exposed_ns};
+  }
+
+ private:
+  void add(For what, std::int64_t ns) noexcept {
+    if (what == For::nothing) { return; }
+    std::int64_t& sum = what == For::comm ? comm_ns : what == For::io ? io_ns : other_ns;
+    if (sum == kAbsent) { sum = 0; }
+    // A journal that somebody else wrote may hold any span.
+    if (__builtin_add_overflow(sum, ns, &sum)) { sum = std::numeric_limits<std::int64_t>::max(); }
+  }
+};
+
+TAKT_END_NAMESPACE

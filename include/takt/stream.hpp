@@ -6,8 +6,6 @@
 
 #include <type_traits>
 
-#include <takt/detail/macros_begin.hpp>
-
 struct CUstream_st;   // cudaStream_t points to it
 struct ihipStream_t;  // hipStream_t points to it
 
@@ -119,5 +117,3 @@ struct StreamArgument {
 
 }  // namespace detail
 TAKT_END_NAMESPACE
-
-#include <takt/detail/macros_end.hpp>

@@ -12,8 +12,6 @@
 
 #include <chrono>
 
-#include <takt/detail/macros_begin.hpp>
-
 #if TAKT_ENABLED
 
 TAKT_BEGIN_NAMESPACE
@@ -38,5 +36,3 @@ inline bool complete(std::chrono::milliseconds) noexcept { return true; }
 TAKT_END_OFF_NAMESPACE
 
 #endif
-
-#include <takt/detail/macros_end.hpp>

@@ -2,20 +2,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <takt/detail/backend_traits.hpp>
-#include <takt/detail/joined_timer.hpp>
+#include <takt/backend.hpp>
 #include <takt/detail/timer_books.hpp>
 #include <takt/detail/timer_handle.hpp>
-#include <takt/durations.hpp>
-#include <takt/elapsed.hpp>
 #include <takt/key.hpp>
-#include <takt/stats.hpp>
 #include <takt/stream.hpp>
+#include <takt/summary.hpp>
 
 #include <chrono>
 #include <cstdint>
-
-#include <takt/detail/macros_begin.hpp>
+#include <vector>
 
 #if TAKT_ENABLED
 
@@ -92,9 +88,9 @@ class Timer {
   /// What was added to the regions of `key`, over all threads. A Timer that joined the process has it in the report.
   std::uint64_t items(const Key& key) const noexcept { return books_.total(key, &detail::Node::items); }
   std::uint64_t bytes(const Key& key) const noexcept { return books_.total(key, &detail::Node::bytes); }
-  /// The most recent durations, up to 1 024 a thread, oldest first, threads one after the other. Results that come
+  /// The most recent durations in ns, up to 1 024 a thread, oldest first, threads one after the other. Results that come
   /// later stand in the order in which they were read.
-  Durations times(const Key& key) const noexcept { return books_.times(key); }
+  std::vector<std::int64_t> times(const Key& key) const { return books_.times(key); }
   /// Waits for results of the backend that are pending, at most for `timeout`. Returns whether all are in.
   bool complete(std::chrono::milliseconds timeout) noexcept { return books_.complete(timeout); }
   /// Results that are pending.
@@ -145,7 +141,7 @@ class Timer {
   Summary host_summary(const Key&) const noexcept { return {}; }
   std::uint64_t items(const Key&) const noexcept { return 0; }
   std::uint64_t bytes(const Key&) const noexcept { return 0; }
-  Durations times(const Key&) const noexcept { return {}; }
+  std::vector<std::int64_t> times(const Key&) const { return {}; }
   bool complete(std::chrono::milliseconds) noexcept { return true; }
   std::uint64_t pending() const noexcept { return 0; }
   std::uint64_t mistakes() const noexcept { return 0; }
@@ -154,5 +150,3 @@ class Timer {
 TAKT_END_OFF_NAMESPACE
 
 #endif
-
-#include <takt/detail/macros_end.hpp>

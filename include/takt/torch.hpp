@@ -29,8 +29,6 @@
 #include <utility>
 #include <vector>
 
-#include <takt/detail/macros_begin.hpp>
-
 TAKT_BEGIN_NAMESPACE
 
 /// The stream on which libtorch puts the work of the calling thread, for a Scope: `takt::Scope s(takt::Forward,
@@ -214,5 +212,3 @@ class TorchOps {
 TAKT_END_OFF_NAMESPACE
 
 #endif
-
-#include <takt/detail/macros_end.hpp>

@@ -3,15 +3,12 @@
 #pragma once
 
 #include <takt/config.hpp>
-#include <takt/finding.hpp>
 #include <takt/snapshot.hpp>
 
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
-
-#include <takt/detail/macros_begin.hpp>
 
 TAKT_BEGIN_NAMESPACE
 
@@ -77,5 +74,3 @@ struct TrialResults {
 };
 
 TAKT_END_NAMESPACE
-
-#include <takt/detail/macros_end.hpp>

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <takt/batch_traits.hpp>
 #include <takt/session.hpp>
 #include <takt/trial_options.hpp>
 #include <takt/trial_results.hpp>
@@ -15,8 +14,6 @@
 #else
 #include <type_traits>
 #endif
-
-#include <takt/detail/macros_begin.hpp>
 
 TAKT_BEGIN_NAMESPACE
 
@@ -104,5 +101,3 @@ inline TrialPull trials(const Session&, const NoSynthetic&, const TrialOptions&)
 TAKT_END_OFF_NAMESPACE
 
 #endif
-
-#include <takt/detail/macros_end.hpp>

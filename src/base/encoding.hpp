@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <takt/config.hpp>
 #include <takt/key.hpp>
 
 #include <cstddef>
@@ -114,6 +115,22 @@ class TAKT_EXPORT Decoder {
   std::string_view left_;
   bool ok_ = true;
 };
+
+/// CRC-32C (Castagnoli) of `bytes`, going on from that of the bytes before them. Any thread. Exported for the exporters
+/// that are libraries of their own.
+TAKT_EXPORT std::uint32_t crc32c(std::string_view bytes, std::uint32_t before = 0) noexcept;
+/// The same without the processor's instruction for it.
+std::uint32_t crc32c_portable(std::string_view bytes, std::uint32_t before = 0) noexcept;
+
+// Numbers of files and of other processes may be anything: these wrap at 64 bits, where a sum of int64_t would be
+// undefined. Any thread.
+
+constexpr std::int64_t wrapped_sum(std::int64_t a, std::int64_t b) noexcept {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+constexpr std::int64_t wrapped_difference(std::int64_t a, std::int64_t b) noexcept {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
+}
 
 }  // namespace detail
 TAKT_END_NAMESPACE

@@ -4,8 +4,14 @@
 
 #include <takt/config.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <new>
+#include <string>
 #include <string_view>
+#include <vector>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -23,6 +29,60 @@ bool parse_flag(std::string_view value, bool& flag);
 /// "TAKT_EXIT_MS=abc is not <expected>; using <used>", once a variable. Never throws.
 void report_bad_value(std::string_view name, std::string_view value, std::string_view expected,
                       std::string_view used) noexcept;
+
+/// One variable and the member it sets.
+template <class Options>
+struct EnvironmentVariable {
+  const char* name;
+  const char* noun;  ///< completes "TAKT_X=abc is not ..."
+  std::int64_t low;  ///< bounds of a number; low > high: not a number
+  std::int64_t high;
+  bool (*set)(std::string_view value, Options& options);  ///< false: not understood, nothing changed
+  std::string (*get)(const Options& options);             ///< as the variable would spell it
+};
+
+template <class Options, bool Options::*Member>
+constexpr EnvironmentVariable<Options> flag_variable(const char* name) {
+  return {name,
+          "0 or 1",
+          1,
+          0,
+          [](std::string_view value, Options& options) { return parse_flag(value, options.*Member); },
+          [](const Options& options) { return std::string(options.*Member ? "1" : "0"); }};
+}
+
+/// An upper bound that no sensible value comes near is told only to someone who met it.
+template <class Options>
+std::string expected_by(const EnvironmentVariable<Options>& variable, std::string_view value) {
+  std::string text = variable.noun;
+  if (variable.low > variable.high) { return text; }
+  text += " of " + std::to_string(variable.low) + " or more";
+  const bool only_digits = value.find_first_not_of("0123456789") == std::string_view::npos;
+  const bool tell = only_digits || variable.high < std::numeric_limits<int>::max() - 1;
+  return tell ? text + " and at most " + std::to_string(variable.high) : text;
+}
+
+/// Sets what the environment says; what is not understood is reported, and left as it is.
+template <class Options, std::size_t N>
+void read_variables(const EnvironmentVariable<Options> (&variables)[N], Options& options) {
+  for (const EnvironmentVariable<Options>& variable : variables) {
+    const std::string_view value = environment_value(variable.name);
+    if (value.empty() || variable.set(value, options)) { continue; }
+    try {
+      report_bad_value(variable.name, value, expected_by(variable, value), variable.get(options));
+    } catch (const std::bad_alloc&) { report_bad_value(variable.name, value, "a value it can have", "the default"); }
+  }
+}
+
+/// "5, 7, 9", and "..." behind the sixteenth. Any thread.
+inline std::string rank_list(const std::vector<std::uint32_t>& ranks) {
+  constexpr std::size_t kMostListed = 16;
+  std::string text;
+  for (std::size_t at = 0; at < std::min(ranks.size(), kMostListed); ++at) {
+    text += (at == 0 ? "" : ", ") + std::to_string(ranks[at]);
+  }
+  return ranks.size() > kMostListed ? text + ", ..." : text;
+}
 
 }  // namespace detail
 TAKT_END_NAMESPACE

@@ -3,20 +3,103 @@
 #pragma once
 
 #include <takt/config.hpp>
+#include <takt/exporter.hpp>
 
-#include "base/descriptor.hpp"
-
+#include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_set>
+#include <utility>
 
 #include <sys/stat.h>
+#include <sys/types.h>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
+
+/// A file that Takt holds open. The program may close it behind Takt's back, and get its number for a file of its own:
+/// that one is neither written to nor closed from here. Never 0, 1 or 2: where these were closed, what the program
+/// prints would go into the file. One thread at a time. Exported for the exporters that are libraries of their own.
+class TAKT_EXPORT Descriptor {
+ public:
+  Descriptor() = default;
+  /// Takes what was opened just now; -1: nothing was. errno stays, or says why there is no other number for it.
+  explicit Descriptor(int opened) noexcept;
+  ~Descriptor() { close(); }
+  Descriptor(Descriptor&& other) noexcept;
+  Descriptor& operator=(Descriptor&& other) noexcept;
+
+  /// Whether there was a file, and it was not closed from here.
+  bool is_open() const noexcept { return number_ >= 0; }
+  /// Whether the number is that file's still.
+  bool is_ours() const noexcept;
+  /// The same, and how the file stands.
+  bool look(struct stat& status) const noexcept;
+  bool is_file_of(const struct stat& status) const noexcept;
+  /// Of the file, after it was closed as well.
+  bool is_same(const Descriptor& other) const noexcept;
+  int number() const noexcept { return number_; }
+
+  void close() noexcept;
+  /// Somebody else closes it.
+  void forget() noexcept { number_ = -1; }
+  /// The same file once more; not open where that cannot be done.
+  Descriptor copy() const noexcept;
+
+ private:
+  int number_ = -1;
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
+};
+
+/// A descriptor that was made just now, under a number above 2; -1, with errno, where there is none.
+TAKT_EXPORT int above_standard_streams(int made) noexcept;
+
+/// Whether `number`, of a standard stream, was closed when the program began, and is that of a file by now which is not
+/// opened for appending: data of the program's own, which got the number by chance. Any thread, and in signal handlers.
+TAKT_EXPORT bool is_file_by_chance(int number) noexcept;
+
+/// Says once that the program has closed files of Takt's.
+TAKT_EXPORT void report_closed_file(const std::string& path) noexcept;
+
+/// How long somebody may wait for a pipe or a terminal that takes nothing: while a run ends, to a moment that is known.
+/// Any thread.
+class WritePatience {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  constexpr WritePatience() noexcept = default;
+  void end_at(Time moment) noexcept { until_ns_.store(ns_of(moment), std::memory_order_relaxed); }
+  void forget() noexcept { until_ns_.store(kForEver, std::memory_order_relaxed); }
+
+  /// For poll(2). \param most in ms, -1: for ever.
+  int left_ms(int most) const noexcept {
+    const std::int64_t until = until_ns_.load(std::memory_order_relaxed);
+    if (until == kForEver) { return most; }
+    const std::int64_t left = std::max<std::int64_t>(until - ns_of(std::chrono::steady_clock::now()), 0) / 1'000'000;
+    return static_cast<int>(most < 0 ? std::min<std::int64_t>(left, std::numeric_limits<int>::max())
+                                     : std::min<std::int64_t>(left, most));
+  }
+
+ private:
+  static constexpr std::int64_t kForEver = std::numeric_limits<std::int64_t>::max();
+  static std::int64_t ns_of(Time moment) noexcept {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(moment.time_since_epoch()).count();
+  }
+
+  std::atomic<std::int64_t> until_ns_{kForEver};
+};
+
+/// Of the table on stdout, and of lines on stderr.
+inline WritePatience table_patience;
+inline WritePatience fault_patience;
 
 class FolderFiles;
 
@@ -96,6 +179,43 @@ class TAKT_EXPORT WholeFile {
 /// written, or there is no memory for it, nothing of it stays. Returns false and says why in `error`.
 bool write_whole(const std::string& path, const std::function<bool(WholeFile&)>& write, std::string& error,
                  const char* cure = WholeFile::kUsualCure);
+
+/// A WholeFile that an exporter adds to from export to export. It answers `retry` while nothing can be written, and
+/// neither repeats nor loses a record when that is over. What it holds back is at most one export's worth.
+/// One thread at a time.
+class StreamFile {
+ public:
+  /// The file will be in the folder that the path leads to now, if there is one, wherever that is moved.
+  /// \param exporter name() of the exporter, static storage: the cause that faults are reported under.
+  StreamFile(std::string path, const char* exporter);
+
+  /// Opens the file at first, with `head`. `ok`: append what is_new(), then call end(). All else is the export's
+  /// answer.
+  ExportResult begin(std::string_view head, bool finished);
+  /// False for a record that was appended in an export that had to answer `retry`.
+  bool is_new(std::uint64_t sequence) const { return taken_.count(sequence) == 0; }
+  /// Nothing can be appended behind a tail. Throws std::bad_alloc, and then has appended nothing.
+  void append(std::string_view text);
+  /// The text of a record, which is not new from then on.
+  void append(std::uint64_t sequence, std::string_view text);
+  /// Writes out; of a finished run, adds `tail` and gives the file its name. The answer is the export's.
+  ExportResult end(std::string_view tail, bool finished);
+  /// The answer where memory ran out on the way: what was appended stays, and is not asked for again.
+  ExportResult refuse_for_memory() noexcept;
+
+ private:
+  ExportResult refuse(bool finished);
+
+  std::string path_;
+  std::shared_ptr<const FolderFiles> folder_;  // until the file has its name
+  const char* exporter_;
+  WholeFile file_;
+  std::unordered_set<std::uint64_t> taken_;  // since the last `ok`
+  bool has_head_ = false;
+  bool has_tail_ = false;
+  bool committed_ = false;
+  int failures_ = 0;  // in a row
+};
 
 }  // namespace detail
 TAKT_END_NAMESPACE

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/json.hpp"
 
-#include "base/made_once.hpp"
+#include "base/threads.hpp"
 
 // Takt's copy of nlohmann/json is in a namespace of its own: a program may link another version, or the same one built
 // otherwise. Versions before 3.11 have no macro for that, and name the namespace in each of their files.

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/other_process.hpp"
 
-#include "base/nanoseconds.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -2,17 +2,86 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/text.hpp"
 
+#include "base/fault.hpp"
 #include "base/format.hpp"
-#include "base/nanoseconds.hpp"
-#include "base/utc_time.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <iterator>
+#include <numeric>
+#include <utility>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
+namespace {
+
+constexpr std::size_t kLongest = 64;
+
+/// Levenshtein's, over one row.
+std::size_t edit_distance(std::string_view a, std::string_view b) noexcept {
+  a = a.substr(0, kLongest);
+  b = b.substr(0, kLongest);
+  std::array<std::size_t, kLongest + 1> row{};
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0U : 1U);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+std::string_view nearest(std::string_view word, const std::string_view* known, std::size_t count) noexcept {
+  return *std::min_element(known, known + count, [word](std::string_view a, std::string_view b) {
+    return edit_distance(word, a) < edit_distance(word, b);
+  });
+}
+
+namespace {
+
+constexpr std::size_t kHashDigits = 8;
+
+bool is_control(char byte) noexcept { return static_cast<unsigned char>(byte) < 0x20 || byte == 0x7F; }
+
+}  // namespace
+
+RepairedName::RepairedName(std::string_view name) noexcept {
+  if (name.empty()) { name = "(unnamed)"; }
+  const bool cut = name.size() > kMostBytes;
+  size_ = cut ? kMostBytes - 1 - kHashDigits : name.size();
+  // A character of UTF-8 has up to three continuation bytes; where there are more in a row, it is not UTF-8.
+  for (int more = 0; more < 3 && size_ < name.size() && is_continuation(name[size_]); ++more) { --size_; }
+  for (std::size_t at = 0; at < size_; ++at) { text_[at] = is_control(name[at]) ? '?' : name[at]; }
+  if (cut) {  // names that differ only behind the cut stay two
+    text_[size_++] = '_';
+    const std::uint32_t hash = short_hash(name);
+    for (std::size_t digit = kHashDigits; digit-- > 0;) {
+      text_[size_++] = "0123456789abcdef"[hash >> 4 * digit & 0xFU];
+    }
+  }
+  text_[size_] = '\0';
+}
+
+std::string repaired_name(std::string_view name) { return std::string(RepairedName(name)); }
+
+bool needs_repair(std::string_view name) noexcept {
+  return name.empty() || name.size() > RepairedName::kMostBytes || std::any_of(name.begin(), name.end(), is_control);
+}
+
+void tell_repaired(const char* cause, const char* what, std::string_view name) noexcept {
+  if (!needs_repair(name)) { return; }
+  report_fault(cause, Words("the ", what, " \"", RepairedName(name),
+                            "\" was given by a name that is empty, longer than 200 bytes, or holds control "
+                            "characters; it is reported as written here."));
+}
+
 namespace {
 
 constexpr const char* kEllipsis = "\xE2\x80\xA6";
@@ -296,6 +365,42 @@ std::string percent(double part, double whole) {
   if (whole <= 0) { return "-"; }
   const double share = 100 * part / whole;
   return share != 0 && share < 0.05 ? detail::format("{:.2g} %", share) : detail::format("{:.1f} %", share);
+}
+
+namespace {
+
+constexpr std::int64_t kDayS = 86'400;
+constexpr std::int64_t kEraDays = 146'097;     // of 400 years, after which the calendar repeats itself
+constexpr std::int64_t kBefore1970 = 719'468;  // days from March 1 of the year 0 on
+constexpr unsigned kMonthDays[] = {31, 30, 31, 30, 31, 31, 30, 31, 30, 31, 31, 29};  // from March on
+
+std::int64_t floor_of(std::int64_t number, std::int64_t divisor) noexcept {
+  return number / divisor - (number % divisor < 0 ? 1 : 0);
+}
+
+/// Days from March 1 of the first year of an era to that of the year `years` later.
+std::int64_t days_of(std::int64_t years) noexcept { return 365 * years + years / 4 - years / 100 + years / 400; }
+
+}  // namespace
+
+UtcTime utc_time(std::int64_t unix_s) noexcept {
+  UtcTime time;
+  const std::int64_t days = floor_of(unix_s, kDayS);
+  const auto second = static_cast<unsigned>(unix_s - days * kDayS);
+  time.hour = second / 3600;
+  time.minute = second / 60 % 60;
+  time.second = second % 60;
+  const std::int64_t era = floor_of(days + kBefore1970, kEraDays);
+  const std::int64_t day_of_era = days + kBefore1970 - era * kEraDays;
+  std::int64_t years = day_of_era / 366;  // too few by one at most, in the first hundreds of years
+  while (days_of(years + 1) <= day_of_era) { ++years; }
+  auto day = static_cast<unsigned>(day_of_era - days_of(years));
+  unsigned month = 0;
+  while (day >= kMonthDays[month]) { day -= kMonthDays[month++]; }
+  time.day = day + 1;
+  time.month = (month + 2) % 12 + 1;
+  time.year = 400 * era + years + (month >= 10 ? 1 : 0);
+  return time;
 }
 
 }  // namespace detail

@@ -4,14 +4,93 @@
 
 #include <takt/config.hpp>
 
+#include <algorithm>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
+
+constexpr std::int64_t kSecondNs = 1'000'000'000;
+constexpr std::int64_t kMillisecondNs = 1'000'000;
+
+/// FNV-1a of 32 bits: the same on every machine, as names that end in it have to be. Another `salt` gives another hash.
+/// Any thread.
+constexpr std::uint32_t short_hash(std::string_view text, std::uint32_t salt = 0) noexcept {
+  std::uint32_t hash = 2166136261U ^ salt;
+  for (const char each : text) { hash = (hash ^ static_cast<unsigned char>(each)) * 16777619U; }
+  return hash;
+}
+
+/// Of this library, such as "0.1.0". Any thread.
+inline std::string version_text() {
+  return std::to_string(TAKT_VERSION_MAJOR) + "." + std::to_string(TAKT_VERSION_MINOR) + "." +
+         std::to_string(TAKT_VERSION_PATCH);
+}
+
+/// Of `count` known words (1 or more) the one with the fewest letters to change, add or take away to get it from
+/// `word`, which is perhaps misspelt. Of long words the first 64 bytes count. Any thread.
+std::string_view nearest(std::string_view word, const std::string_view* known, std::size_t count) noexcept;
+
+/// A name without control characters and of at most 200 bytes; put together without memory. One that is cut, between
+/// code points, ends in '_' and eight hexadecimal digits, a hash of all of it.
+class RepairedName {
+ public:
+  static constexpr std::size_t kMostBytes = 200;
+
+  explicit RepairedName(std::string_view name) noexcept;
+
+  const char* c_str() const noexcept { return text_; }
+  operator std::string_view() const noexcept { return {text_, size_}; }  // NOLINT(google-explicit-constructor)
+
+ private:
+  char text_[kMostBytes + 1];
+  std::size_t size_ = 0;
+};
+
+/// The same as a text of its own. \throws std::bad_alloc
+std::string repaired_name(std::string_view name);
+/// Whether it is another one when it is repaired.
+bool needs_repair(std::string_view name) noexcept;
+/// Reports a name that is repaired, without memory. Any thread, without a lock that an error handler may need.
+/// \param what has the name: "key", "metric".
+void tell_repaired(const char* cause, const char* what, std::string_view name) noexcept;
+
+/// A text put together without memory: a fault has to be told where there is none, and by functions that cannot throw.
+/// What is beyond 2 kB is cut off, as report_fault() does.
+class Words {
+ public:
+  /// \param parts texts and whole numbers.
+  template <class... Parts>
+  explicit Words(const Parts&... parts) noexcept {
+    (add(parts), ...);
+  }
+
+  operator std::string_view() const noexcept { return {text_, size_}; }  // NOLINT(google-explicit-constructor)
+
+ private:
+  void add(std::string_view part) noexcept {
+    const std::size_t count = std::min(part.size(), sizeof text_ - size_);
+    if (count == 0) { return; }  // nothing may be nowhere
+    std::memcpy(text_ + size_, part.data(), count);
+    size_ += count;
+  }
+  template <class Number, std::enable_if_t<std::is_integral_v<Number>, int> = 0>
+  void add(Number number) noexcept {
+    char digits[24];
+    const char* const end = std::to_chars(digits, digits + sizeof digits, number).ptr;
+    add(std::string_view(digits, static_cast<std::size_t>(end - digits)));
+  }
+
+  char text_[2048 + 64];
+  std::size_t size_ = 0;
+};
 
 // Text for people on terminals, which give Chinese, Japanese and Korean characters and pictures two columns, and marks
 // on a character none. All: any thread.
@@ -70,6 +149,20 @@ std::string human_energy(double joules);
 std::string utc_text(std::int64_t unix_ns);
 /// "2.0 %" of `whole`, "-" of nothing.
 std::string percent(double part, double whole);
+
+/// A time in the Gregorian calendar, UTC.
+struct UtcTime {
+  std::int64_t year = 1970;
+  unsigned month = 1;
+  unsigned day = 1;
+  unsigned hour = 0;
+  unsigned minute = 0;
+  unsigned second = 0;
+};
+
+/// \param unix_s in seconds since 1970, also before that. Not gmtime_r(), whose lock a forked child may find held for
+/// ever.
+TAKT_EXPORT UtcTime utc_time(std::int64_t unix_s) noexcept;
 
 }  // namespace detail
 TAKT_END_NAMESPACE

@@ -4,12 +4,12 @@
 
 #include <takt/error.hpp>
 
+#include "base/encoding.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
-#include "base/wrapping.hpp"
-#include "cli/last_ranks.hpp"
+#include "cli/ranks_of_run.hpp"
 #include "cli/run_folder.hpp"
-#include "ranks/clock_tree.hpp"
+#include "ranks/clock_alignment.hpp"
 
 #include <algorithm>
 #include <cstddef>

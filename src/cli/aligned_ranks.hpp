@@ -5,7 +5,7 @@
 #include <takt/config.hpp>
 
 #include "cli/rank.hpp"
-#include "ranks/collective_ends.hpp"
+#include "ranks/clock_alignment.hpp"
 
 #include <cstdint>
 #include <string>

@@ -3,19 +3,15 @@
 #include "cli/command_line.hpp"
 
 #include "base/format.hpp"
-#include "base/nearest.hpp"
 #include "base/text.hpp"
-#include "base/version.hpp"
-#include "cli/command_descriptions.hpp"
-#include "cli/command_tree.hpp"
-#include "cli/completion.hpp"
-#include "cli/completion_script.hpp"
-#include "cli/man_page.hpp"
+#include "cli/shell.hpp"
+#include "cli/destinations.hpp"
 
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cstdio>
+#include <limits>
 #include <set>
 #include <sstream>
 #include <string_view>
@@ -180,6 +176,249 @@ int run_command_line(std::vector<std::string> words) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) { return status; }
   std::fputs("takt: not all that was asked for could be written to the standard output; is the disk full?\n", stderr);
   return call.broken;
+}
+
+}  // namespace cli
+namespace cli {
+namespace {
+
+constexpr const char* kRuns =
+    "A run's folder, the folder of one of its ranks, or a folder of runs or a merged file, of which the newest is "
+    "taken. Default: TAKT_DIR, or takt-runs";
+constexpr const char* kUsualStatus =
+    "Exit status: 0 fine, 1 something was not readable, or there is nothing, 2 wrong usage.";
+
+// A type name says what a value is, for people and completions: RUN, FILE, REGION; "a|b" are choices. What CLI11 would
+// add of its checks is left out.
+
+void add_runs(CLI::App* command, std::vector<std::string>& runs) {
+  command->add_option("RUN", runs, kRuns)->type_name("RUN");
+}
+
+CLI::Option* add_rank(CLI::App* command, int& rank, const char* help) {
+  return command->add_option("--rank", rank, help)
+      ->type_name("N")
+      ->check(CLI::Range(0, std::numeric_limits<int>::max()).description(""));
+}
+
+/// Of all that print tables.
+void add_drawn(CLI::App* command, ConsoleOptions& drawn) {
+  const auto set = [&drawn](const std::string& word) {
+    drawn.color = word == "always"  ? ConsoleOptions::Color::always
+                  : word == "never" ? ConsoleOptions::Color::never
+                                    : ConsoleOptions::Color::automatic;
+  };
+  command
+      ->add_option_function<std::string>("--color", set,
+                                         "Bold and dim lines; default: auto, by the terminal, NO_COLOR and TERM")
+      ->type_name("auto|always|never")
+      ->check(CLI::IsMember({"auto", "always", "never"}).description(""));
+  command->add_option("--width", drawn.width, "Columns of the page, 40 to 1000; default: as the terminal has")
+      ->type_name("N")
+      ->check(CLI::Range(40, 1000).description(""));
+}
+
+void describe_report(CLI::App& app, Call& call) {
+  CLI::App* const report = app.add_subcommand("report", "Print the table of a run, and which rank makes others wait");
+  report->footer(kUsualStatus);
+  add_runs(report, call.runs);
+  CLI::Option_group* const forms = report->add_option_group("Form", "instead of the table");
+  forms->set_help_flag();
+  forms->add_flag("--json", call.json, "One JSON document: how each rank stands, and the totals");
+  forms->add_flag("--csv", call.csv, "CSV, a line for each path");
+  forms->add_flag("--steps", call.steps, "CSV, a line for each step and path");
+  forms->add_option("--html", call.which.file, "Write the page of the run, for a browser, to this file")
+      ->type_name("FILE");
+  forms->require_option(0, 1);
+  CLI::Option* const one = add_rank(report, call.which.rank, "The table of this rank alone");
+  report->add_flag("--per-rank", call.which.per_rank, "The table of each rank, too")->excludes(one);
+  add_drawn(report, call.which.drawn);
+  report->callback([&call] {
+    call.which.form = call.json                  ? ReportForm::json
+                      : call.csv                 ? ReportForm::csv
+                      : call.steps               ? ReportForm::steps
+                      : !call.which.file.empty() ? ReportForm::html
+                                                 : ReportForm::table;
+    call.command = [&call] { return cli::report(call.runs, call.which); };
+  });
+}
+
+void describe_watch(CLI::App& app, Call& call) {
+  CLI::App* const watch = app.add_subcommand("watch", "Show the table of a run while it goes on");
+  watch->footer(
+      "On a terminal the table takes the place of the one before; Ctrl-C leaves the last one. Elsewhere there is a "
+      "line of key=value pairs each time.\n"
+      "Exit status: 0 the run has ended, however, 1 nothing is readable, 2 wrong usage.");
+  WatchWishes& wishes = call.watched;
+  watch->add_option("RUN", call.run, kRuns)->type_name("RUN");
+  watch->add_option("--every", wishes.every_s, "How often; default: 2. Less often where it would keep the machine busy")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.1, 86'400.0).description(""));
+  watch->add_flag("--once", wishes.once, "Once, as the run is now");
+  watch->add_flag("--wait", wishes.wait, "Wait for a run that goes on, where there is none");
+  add_drawn(watch, wishes.drawn);
+  watch->callback([&call] { call.command = [&call] { return cli::watch(call.run, call.watched); }; });
+}
+
+void describe_check(CLI::App& app, Call& call) {
+  CLI::App* const check = app.add_subcommand("check", "Say what of a run is whole, and what is lost");
+  check->footer("Exit status: 0 all is whole and nothing is lost, 1 something is not, 2 wrong usage.");
+  add_runs(check, call.runs);
+  check->callback([&call] { call.command = [&call] { return cli::check(call.runs); }; });
+}
+
+void describe_sync(CLI::App& app, Call& call) {
+  std::string names;
+  std::string notes = "Variables tell where to:\n";
+  std::vector<std::string> known;
+  for (const Destination& each : destinations()) {
+    known.emplace_back(each.name);
+    names += (names.empty() ? "" : "|") + known.back();
+    notes += detail::format("  {}: {}\n", each.name, each.options);
+  }
+  CLI::App* const sync = app.add_subcommand("sync", "Deliver to a tracker what has not been delivered");
+  sync->footer(notes +
+               "Exit status: 0 all is delivered, 1 not readable, or a setting that cannot work, 2 wrong usage, 3 "
+               "something remains, 4 all is delivered, but the run has lost some before.");
+  SyncWishes& wishes = call.wishes;
+  add_runs(sync, call.runs);
+  sync->add_option("--to", wishes.to, "Where to; default: mantik where its variables are set, or else mlflow")
+      ->type_name(names)
+      ->check(CLI::IsMember(known).description(""));
+  sync->add_option("--patience", wishes.patience_s, "Go on for so long while the server takes nothing; default: 60")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0, 1'000'000).description(""));
+  sync->add_flag("--every-step", wishes.every_step, "A point for each step; for runs of which nothing was sent yet");
+  sync->add_flag("--all-ranks", wishes.all_ranks, "A run for each rank; for runs of which nothing was sent yet");
+  sync->callback([&call] { call.command = [&call] { return cli::sync(call.runs, call.wishes); }; });
+}
+
+void describe_scaling(CLI::App& app, Call& call) {
+  CLI::App* const scaling = app.add_subcommand("scaling", "Compare runs of different sizes: speed-up and efficiency");
+  scaling->footer(kUsualStatus);
+  ScalingWishes& wishes = call.scaling;
+  scaling->add_option("RUN", wishes.runs, "The folders of two runs or more, each of another number of ranks")
+      ->type_name("RUN")
+      ->required();
+  scaling
+      ->add_option("--without-loader", wishes.without_loader,
+                   "Runs of the same sizes on data that is there already: tells the data stall")
+      ->type_name("RUN");
+  scaling
+      ->add_option("--without-communication", wishes.without_communication,
+                   "Runs of the same sizes in which ranks do not communicate: tells what that costs")
+      ->type_name("RUN");
+  CLI::Option* const weak =
+      scaling->add_flag("--weak", wishes.weak, "Each rank has the same work in all runs; default: as samples tell");
+  scaling->add_flag("--strong", wishes.strong, "All ranks together have the same work in all runs")->excludes(weak);
+  CLI::Option* const json = scaling->add_flag("--json", call.json, "One JSON document instead of the table");
+  scaling->add_flag("--csv", call.csv, "CSV, a line for each run")->excludes(json);
+  add_drawn(scaling, wishes.drawn);
+  scaling->callback([&call] {
+    call.scaling.form = call.json ? ScalingForm::json : call.csv ? ScalingForm::csv : ScalingForm::table;
+    call.command = [&call] { return cli::scaling(call.scaling); };
+  });
+}
+
+void describe_trace(CLI::App& app, Call& call) {
+  CLI::App* const trace =
+      app.add_subcommand("trace", "Write a time line of steps and recorded regions, for https://ui.perfetto.dev");
+  trace->footer(kUsualStatus);
+  trace->add_option("RUN", call.run, kRuns)->type_name("RUN");
+  trace
+      ->add_option("-o,--output", call.file,
+                   "The file to write; only a time line of Takt's is replaced. Default: <run id>.trace.json here")
+      ->type_name("FILE");
+  add_rank(trace, call.which.rank, "Of this rank alone; the default file is <run id>.rank-N.trace.json");
+  trace->callback([&call] { call.command = [&call] { return cli::trace(call.run, call.file, call.which.rank); }; });
+}
+
+void describe_merge(CLI::App& app, Call& call) {
+  CLI::App* const merge = app.add_subcommand("merge", "Put ranks and runs into one file, which all commands read");
+  merge->footer(kUsualStatus);
+  merge->add_option("RUN", call.runs, "Folders of runs or of ranks, of which all are taken, and merged files")
+      ->type_name("RUN")
+      ->required();
+  merge->add_option("-o,--output", call.file, "The file to write, a tar file")->type_name("FILE")->required();
+  merge->add_flag("--force", call.force, "Replace a merged file");
+  merge->callback([&call] { call.command = [&call] { return cli::merge(call.runs, call.file, call.force); }; });
+}
+
+void describe_ls(CLI::App& app, Call& call) {
+  CLI::App* const ls = app.add_subcommand("ls", "List the runs in a folder, the newest first");
+  ls->footer(kUsualStatus);
+  LsWishes& wishes = call.listed;
+  ls->add_option("FOLDER", call.run, "A folder of runs. Default: TAKT_DIR, or takt-runs")->type_name("FOLDER");
+  ls->add_flag("--json", wishes.json, "One JSON document");
+  ls->add_option("--name", wishes.name, "Runs of this name alone; * and ? stand for other letters")
+      ->type_name("PATTERN");
+  const auto add = [&](const char* option, std::vector<std::string>& into, const char* help) {
+    ls->add_option(option, into, help)->allow_extra_args(false)->type_name("KEY[=PATTERN]");
+  };
+  add("--param", wishes.params, "Runs that have this parameter, with this value where you give one; again for another");
+  add("--tag", wishes.tags, "The same of tags");
+  add_drawn(ls, wishes.drawn);
+  ls->callback([&call] { call.command = [&call] { return cli::ls(call.run, call.listed); }; });
+}
+
+void describe_diff(CLI::App& app, Call& call) {
+  CLI::App* const diff = app.add_subcommand("diff", "Compare runs: takt diff BASE... -- NEW...; can be a gate");
+  diff->footer("Exit status: 0 no regression, or no gate, 1 regression, 2 not compared, 3 the runs do not tell.");
+  DiffWishes& wishes = call.compared;
+  diff->add_option("BASE", call.runs, "Runs, or folders of runs, of which all are taken")->type_name("RUN");
+  diff->add_option("--new", wishes.now, "The same of the new side; -- means the same")->type_name("RUN");
+  diff->add_option("--fail-on", wishes.fail_on, "The gate: what may take no more than so much longer, such as 2%")
+      ->type_name("PERCENT");
+  diff->add_option("--region", wishes.regions, "What the gate judges; default: the step; again for another region")
+      ->allow_extra_args(false)
+      ->type_name("REGION");
+  diff->add_option("--on", wishes.statistic,
+                   "Statistic of step times that is judged; default: p25, which stalls do not move")
+      ->check(CLI::IsMember({"p25", "p50", "mean", "p95", "throughput"}))
+      ->type_name("STATISTIC");
+  diff->add_option("--noise", wishes.noise,
+                   "By so much two runs without a change differ at most; for fewer than three, or not run in turn")
+      ->type_name("PERCENT");
+  diff->add_option("--reason", wishes.reason, "Why runs are compared that differ in ranks or regions")
+      ->type_name("WHY");
+  CLI::Option* const json = diff->add_flag("--json", wishes.json, "One JSON document");
+  diff->add_flag("--markdown", wishes.markdown, "Markdown, for a merge request")->excludes(json);
+  diff->add_option("--html", wishes.html, "Also write a page with both sides, for a browser, to this file")
+      ->type_name("FILE");
+  add_drawn(diff, wishes.drawn);
+  diff->callback([&call] {
+    call.broken = kUsage;
+    call.command = [&call] { return cli::diff(call.runs, call.compared); };
+  });
+}
+
+void describe_predict_check(CLI::App& app, Call& call) {
+  CLI::App* const check =
+      app.add_subcommand("predict-check", "Set what was predicted of models beside what a run has measured");
+  check->footer(kUsualStatus);
+  PredictWishes& wishes = call.predicted;
+  check->add_option("PREDICTIONS", wishes.file, "CSV with the columns name, and latency_ms, memory_mb or energy_j")
+      ->type_name("FILE")
+      ->required();
+  check->add_option("RUN", wishes.run, kRuns)->type_name("RUN");
+  check->add_flag("--json", wishes.json, "One JSON document");
+  add_drawn(check, wishes.drawn);
+  check->callback([&call] { call.command = [&call] { return cli::predict_check(call.predicted); }; });
+}
+
+}  // namespace
+
+void describe_commands(CLI::App& app, Call& call) {
+  describe_report(app, call);
+  describe_watch(app, call);
+  describe_ls(app, call);
+  describe_diff(app, call);
+  describe_scaling(app, call);
+  describe_trace(app, call);
+  describe_predict_check(app, call);
+  describe_merge(app, call);
+  describe_check(app, call);
+  describe_sync(app, call);
 }
 
 }  // namespace cli

@@ -2,7 +2,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/destinations.hpp"
 
+#include "base/format.hpp"
+#include "base/text.hpp"
+#include "tensorboard/tensorboard_run.hpp"
+
 #include <takt/error.hpp>
+#include <takt/exporters/tensorboard.hpp>
+
+#include <cerrno>
+#include <memory>
+
+#include <sys/stat.h>
 
 TAKT_BEGIN_NAMESPACE
 namespace cli {
@@ -36,6 +46,74 @@ int status_of(Outcome outcome) noexcept {
     default:
       return kRemains;
   }
+}
+
+}  // namespace cli
+namespace cli {
+namespace {
+
+// TensorBoard reads every file that has "tfevents" in its name.
+constexpr const char* kUnderWay = "takt-sync.part";
+
+std::uint64_t size_of(const detail::FolderFiles& folder, const std::string& name) {
+  struct stat status = {};
+  return folder.look(name, status) && S_ISREG(status.st_mode) ? static_cast<std::uint64_t>(status.st_size) : 0;
+}
+
+/// All of the journal as a new file, which takes the place of the one that may be there.
+Synced write_events(FolderTurn& turn, const std::shared_ptr<const detail::FolderFiles>& target, bool every_step) {
+  const std::string name = detail::tensorboard_file(turn.run(), every_step);
+  detail::TensorboardRun events(every_step);
+  target->remove(kUnderWay);  // of a process that was killed
+  if (!events.create(target, kUnderWay, turn.run())) {
+    throw Error(detail::tensorboard_fault("make", target->path(kUnderWay), errno));
+  }
+  const FolderTurn::Reading reading = turn.read([&](const Snapshot& snapshot, FolderTurn::Part part) {
+    return turn.lasts() && (part == FolderTurn::Part::job ? events.take_job(snapshot) : events.take(snapshot));
+  });
+  const std::string path = target->path(name);
+  const std::uint64_t before = size_of(*target, name);
+  const bool whole = reading.whole && events.sync();
+  // The same values take the same bytes. Who reads the file that is there would not notice that another one took its
+  // place.
+  const bool is_more = whole && events.bytes() > before;
+  const bool placed = is_more && target->rename(kUnderWay, name);
+  const int why = errno;
+  if (!placed) { target->remove(kUnderWay); }
+  if (turn.is_lost()) { return {kRemains, turn.problem(), ""}; }
+  if (!whole || (is_more && !placed)) { throw Error(detail::tensorboard_fault("write", path, why)); }
+  if (events.bytes() < before) {
+    return {kLossy, path + " has more than the journal, and stays as it is; remove it to have what the journal has",
+            ""};
+  }
+  const std::string values = detail::format("{} values are in {}", detail::human_count(events.values()), path);
+  return reading.ended ? Synced{0, values, turn.job_remark()}
+                       : Synced{kRemains, values + " so far; the run goes on", turn.job_remark()};
+}
+
+Synced sync_events(const std::string& folder, const TensorboardOptions& options) {
+  FolderTurn turn(folder, detail::kTensorboard);
+  Outcome outcome = Outcome::some;
+  std::string why;
+  if (!turn.begin(options.all_ranks, outcome, why)) { return {status_of(outcome), why, ""}; }
+  std::string error;
+  const auto target = detail::tensorboard_folder(options.directory, turn.run(), *turn.files(), error);
+  if (!error.empty()) { throw Error(error); }
+  // As the file was begun, if it was.
+  bool every_step = options.every_step;
+  for (const bool each : {false, true}) {
+    if (target->may_exist(detail::tensorboard_file(turn.run(), each))) { every_step = each; }
+  }
+  return write_events(turn, target, every_step);
+}
+
+}  // namespace
+
+SyncFolder open_tensorboard(const SyncWishes& wishes) {
+  TensorboardOptions options = TensorboardOptions::from_env();
+  options.every_step = wishes.every_step;
+  options.all_ranks = options.all_ranks || wishes.all_ranks;
+  return [=](const std::string& folder, const Watcher& /*watch*/) { return sync_events(folder, options); };
 }
 
 }  // namespace cli

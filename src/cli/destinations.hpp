@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cli/commands.hpp"
-#include "cli/folder_turn.hpp"
+#include "cli/sync.hpp"
 
 #include <functional>
 #include <string>

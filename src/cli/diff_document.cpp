@@ -5,7 +5,7 @@
 #include "base/format.hpp"
 #include "base/json_text.hpp"
 #include "base/text.hpp"
-#include "findings/finding_json.hpp"
+#include "findings/findings.hpp"
 #include "report/text_table.hpp"
 
 #include <algorithm>

@@ -4,8 +4,8 @@
 
 #include <takt/config.hpp>
 
-#include "compare/comparison.hpp"
-#include "report/page.hpp"
+#include "cli/comparison.hpp"
+#include "report/text_table.hpp"
 
 #include <string>
 #include <vector>

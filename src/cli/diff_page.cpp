@@ -5,12 +5,9 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "cli/diff_document.hpp"
-#include "page/html_table.hpp"
-#include "page/html_text.hpp"
+#include "page/html.hpp"
 #include "page/page_data.hpp"
-#include "page/page_document.hpp"
-#include "page/page_series.hpp"
-#include "page/run_sections.hpp"
+#include "page/run_page.hpp"
 
 #include <algorithm>
 #include <filesystem>

@@ -4,9 +4,9 @@
 
 #include <takt/config.hpp>
 
-#include "cli/run_reading.hpp"
-#include "compare/comparison.hpp"
-#include "history/step_history.hpp"
+#include "cli/comparison.hpp"
+#include "cli/ls.hpp"
+#include "findings/step_history.hpp"
 
 #include <cstddef>
 #include <string>

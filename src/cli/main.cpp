@@ -3,7 +3,6 @@
 #include "base/text.hpp"
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
-#include "cli/failure_text.hpp"
 
 #include <algorithm>
 #include <cstdio>

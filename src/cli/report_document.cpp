@@ -7,12 +7,11 @@
 #include "base/format.hpp"
 #include "base/json_text.hpp"
 #include "base/text.hpp"
-#include "findings/finding_json.hpp"
-#include "report/csv_rows.hpp"
-#include "report/job_json.hpp"
-#include "report/job_throughput.hpp"
-#include "report/measurements_json.hpp"
-#include "report/trials_json.hpp"
+#include "findings/findings.hpp"
+#include "report/csv.hpp"
+#include "report/job_report.hpp"
+#include "report/json_parts.hpp"
+#include "report/results_text.hpp"
 
 TAKT_BEGIN_NAMESPACE
 namespace cli {

@@ -1,13 +1,23 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "base/format.hpp"
-#include "cli/commands.hpp"
-#include "cli/job_run.hpp"
-#include "cli/scaling_document.hpp"
-#include "report/page.hpp"
+#include "cli/scaling.hpp"
 
+#include "base/format.hpp"
+#include "base/json_text.hpp"
+#include "base/text.hpp"
+#include "cli/commands.hpp"
+#include "cli/sync.hpp"
+#include "report/csv.hpp"
+#include "report/text_table.hpp"
+
+#include <takt/error.hpp>
+
+#include <algorithm>
+#include <cstddef>
 #include <cstdio>
+#include <iterator>
 #include <utility>
+#include <vector>
 
 TAKT_BEGIN_NAMESPACE
 namespace cli {
@@ -31,6 +41,269 @@ int scaling(const ScalingWishes& wishes) {
                 : wishes.form == ScalingForm::json ? scaling_json(report)
                                                    : scaling_table(report, detail::page_on_stdout(wishes.drawn)));
   return all ? 0 : kBroken;
+}
+
+}  // namespace cli
+namespace cli {
+namespace {
+
+using detail::Scaling;
+
+const char* name_of(Scaling scaling) { return scaling == Scaling::weak ? "weak" : "strong"; }
+
+bool is_smaller(const JobRun& a, const JobRun& b) { return a.ranks < b.ranks; }
+
+/// Weak or strong, by runs of which all items are counted.
+Scaling told_by_items(const std::vector<JobRun>& runs) {
+  std::vector<detail::ScalingRun> whole;
+  for (const JobRun& each : runs) {
+    if (each.missing == 0) { whole.push_back(each.figures()); }
+  }
+  return detail::scaling_of(whole);
+}
+
+void note_scaling(const ScalingRuns& runs, ScalingReport& report) {
+  const Scaling told = told_by_items(runs.runs);
+  report.scaling = runs.wanted == Scaling::unclear ? told : runs.wanted;
+  if (runs.wanted != Scaling::unclear && told != Scaling::unclear && told != runs.wanted) {
+    report.remarks.push_back(
+        detail::format("by the samples a step this is {} scaling, not {}", name_of(told), name_of(runs.wanted)));
+  }
+  if (report.scaling == Scaling::unclear) {
+    report.remarks.emplace_back(
+        "neither each rank nor all ranks together have the same samples a step in all runs: efficiency compares the "
+        "rates of different work; say --weak or --strong if that is meant");
+  }
+}
+
+void note_equal_sizes(ScalingReport& report) {
+  const JobRun& base = report.lines.front().run;
+  if (report.lines.size() > 1 && report.lines[1].run.ranks == base.ranks) {
+    report.remarks.push_back(
+        detail::format("several runs have {} ranks, the fewest; the first named is compared with: {}", base.ranks,
+                       detail::printable(base.id)));
+  }
+  const auto other = std::find_if(report.lines.begin(), report.lines.end(),
+                                  [&](const ScalingLine& each) { return each.run.path != base.path; });
+  if (other != report.lines.end()) {
+    report.remarks.push_back(detail::format("runs count samples in different Batches: {} and {}",
+                                            detail::printable(base.path), detail::printable(other->run.path)));
+  }
+}
+
+/// Puts each of `runs` beside those of its size.
+void add_runs_without(const std::vector<JobRun>& runs, const char* what, std::optional<RunWithout> ScalingLine::*where,
+                      ScalingReport& report) {
+  for (const JobRun& each : runs) {
+    bool placed = false;
+    bool taken = false;
+    for (ScalingLine& line : report.lines) {
+      if (line.run.ranks != each.ranks) { continue; }
+      placed = true;
+      taken = (line.*where).has_value();
+      if (!taken) { line.*where = RunWithout{each.id, detail::items_per_s(each.figures())}; }
+    }
+    if (placed && !taken) { continue; }
+    report.remarks.push_back(detail::format("run {} without {} is left out: {}", detail::printable(each.id), what,
+                                            taken ? "another one of its size was named before it"
+                                                  : detail::format("no run with it has {} ranks", each.ranks)));
+  }
+}
+
+}  // namespace
+
+ScalingReport scaling_report_of(ScalingRuns runs) {
+  if (runs.runs.empty()) { throw Error("none of these runs can be read; takt check says why"); }
+  std::stable_sort(runs.runs.begin(), runs.runs.end(), is_smaller);
+  const bool one_size = runs.runs.front().ranks == runs.runs.back().ranks;
+  const bool has_without = !runs.without_loader.empty() || !runs.without_communication.empty();
+  if (one_size && !has_without) {
+    throw Error(
+        detail::format("{} has {} rank{}: scaling compares sizes; name a run of another size too, or one of this "
+                       "size with --without-loader or --without-communication",
+                       runs.runs.size() == 1 ? "this run" : "each of these runs", runs.runs.front().ranks,
+                       runs.runs.front().ranks == 1 ? "" : "s"));
+  }
+  ScalingReport report;
+  std::vector<detail::ScalingRun> figures;
+  for (const JobRun& each : runs.runs) { figures.push_back(each.figures()); }
+  const std::vector<detail::ScalingRow> rows = detail::scaling_rows(std::move(figures));
+  for (std::size_t at = 0; at < rows.size(); ++at) { report.lines.push_back({runs.runs[at], rows[at], {}, {}}); }
+  if (!one_size) { note_scaling(runs, report); }
+  note_equal_sizes(report);
+  add_runs_without(runs.without_loader, "loader", &ScalingLine::without_loader, report);
+  add_runs_without(runs.without_communication, "communication", &ScalingLine::without_communication, report);
+  return report;
+}
+
+}  // namespace cli
+namespace cli {
+namespace {
+
+using detail::JsonText;
+using detail::Scaling;
+
+constexpr std::size_t kRunColumns = 60;
+
+std::string percent(double value) { return detail::format("{:.1f} %", 100 * value); }
+
+bool has_interval(const ScalingLine& line) { return line.run.throughput.items_high > 0; }
+
+std::string run_label(const std::string& id) { return detail::fit_end(detail::printable(id), kRunColumns); }
+
+std::string scaling_title(const ScalingReport& report) {
+  const ScalingLine& base = report.lines.front();
+  const double items = detail::ratio(base.row.run.items, static_cast<double>(base.row.run.steps));
+  const double a_rank = detail::ratio(items, static_cast<double>(base.run.ranks - base.run.missing));
+  std::string path = detail::printable(base.run.path);
+  switch (report.scaling) {
+    case Scaling::weak:
+      return detail::format("{}: weak scaling, {} samples a step and rank", path, detail::human_rate(a_rank));
+    case Scaling::strong:
+      return detail::format("{}: strong scaling, {} samples a step of all ranks", path, detail::human_rate(items));
+    case Scaling::unclear:
+      break;
+  }
+  return path;
+}
+
+constexpr detail::TextColumn kScalingColumns[] = {{"ranks", 0},         {"samples/s", 0},  {"95 % interval", 3},
+                                                  {"speed-up", 0},      {"efficiency", 0}, {"load balance", 2},
+                                                  {"communication", 2}, {"parallel", 1}};
+
+detail::TextTable::Line scaling_line(const ScalingLine& line) {
+  const Throughput& rate = line.run.throughput;
+  const JobEfficiency& used = line.run.efficiency;
+  const auto known = [&](double value) { return used.parallel > 0 ? percent(value) : std::string("-"); };
+  return {run_label(line.run.id),
+          0,
+          {detail::format("{}", line.run.ranks), detail::human_rate(line.row.items_per_s),
+           has_interval(line)
+               ? detail::format("{} to {}", detail::human_rate(rate.items_low), detail::human_rate(rate.items_high))
+               : "-",
+           detail::format("{:.2f}", line.row.speed_up), percent(line.row.efficiency), known(used.load_balance),
+           known(used.communication), known(used.parallel)}};
+}
+
+double stall_of(const ScalingLine& line) {
+  return detail::data_stall(line.row.items_per_s, line.without_loader->items_per_s);
+}
+double communication_share_of(const ScalingLine& line) {
+  return detail::communication_share(line.row.items_per_s, line.without_communication->items_per_s);
+}
+double lengthening_of(const ScalingLine& line) {
+  return detail::communication_lengthening(line.row.items_per_s, line.without_communication->items_per_s);
+}
+
+void add_overheads(const ScalingLine& line, std::vector<std::string>& lines) {
+  if (line.without_loader) {
+    lines.push_back(detail::format("{} ranks: data stall {} of the rate; without the loader {} samples/s ({})",
+                                   line.run.ranks, percent(stall_of(line)),
+                                   detail::human_rate(line.without_loader->items_per_s),
+                                   run_label(line.without_loader->id)));
+  }
+  if (line.without_communication) {
+    lines.push_back(detail::format(
+        "{} ranks: communication takes {} of the rate, and makes steps longer by {}; without it {} samples/s ({})",
+        line.run.ranks, percent(communication_share_of(line)), percent(lengthening_of(line)),
+        detail::human_rate(line.without_communication->items_per_s), run_label(line.without_communication->id)));
+  }
+}
+
+const char* scaling_word(Scaling scaling) {
+  return scaling == Scaling::weak ? "weak" : scaling == Scaling::strong ? "strong" : nullptr;
+}
+
+JsonText line_json(const ScalingLine& line) {
+  const Throughput& rate = line.run.throughput;
+  const JobEfficiency& used = line.run.efficiency;
+  JsonText interval;
+  if (has_interval(line)) { interval = {rate.items_low, rate.items_high}; }
+  JsonText efficiency;
+  if (used.parallel > 0) {
+    efficiency = {
+        {"load_balance", used.load_balance}, {"communication", used.communication}, {"parallel", used.parallel}};
+  }
+  JsonText without_loader;
+  if (line.without_loader) {
+    without_loader = {{"run_id", line.without_loader->id},
+                      {"items_per_s", line.without_loader->items_per_s},
+                      {"data_stall", stall_of(line)}};
+  }
+  JsonText without_communication;
+  if (line.without_communication) {
+    without_communication = {{"run_id", line.without_communication->id},
+                             {"items_per_s", line.without_communication->items_per_s},
+                             {"share", communication_share_of(line)},
+                             {"lengthening", lengthening_of(line)}};
+  }
+  return {{"run_id", line.run.id},
+          {"ranks", line.run.ranks},
+          {"missing_ranks", line.run.missing},
+          {"path", line.run.path},
+          {"steps", rate.steps},
+          {"items", rate.items},
+          {"period_ns", rate.period_ns},
+          {"items_per_s", line.row.items_per_s},
+          {"items_per_s_interval", interval},
+          {"speed_up", line.row.speed_up},
+          {"efficiency", line.row.efficiency},
+          {"job_efficiency", efficiency},
+          {"without_loader", without_loader},
+          {"without_communication", without_communication}};
+}
+
+std::string field(bool known, double value) { return known ? detail::format("{}", value) : ""; }
+
+}  // namespace
+
+std::string scaling_table(const ScalingReport& report, detail::Page page) {
+  std::vector<detail::TextTable::Line> lines;
+  std::vector<std::string> overheads;
+  for (const ScalingLine& each : report.lines) {
+    lines.push_back(scaling_line(each));
+    add_overheads(each, overheads);
+  }
+  const detail::TextTable table({std::begin(kScalingColumns), std::end(kScalingColumns)}, std::move(lines),
+                                page.width(), "run");
+  page.add_part({scaling_title(report)}, detail::Page::Style::bold);
+  page.add({table.head()}, detail::Page::Style::bold);
+  page.add(table.body(), detail::Page::Style::plain);
+  if (!overheads.empty()) { page.gap(); }
+  page.add(overheads, detail::Page::Style::plain);
+  return page.text();
+}
+
+std::string scaling_csv(const ScalingReport& report) {
+  std::string text =
+      "run_id,ranks,missing_ranks,path,steps,items,period_ns,items_per_s,items_low,items_high,speed_up,efficiency,"
+      "load_balance,communication,parallel,data_stall,communication_share,communication_lengthening\n";
+  for (const ScalingLine& each : report.lines) {
+    const Throughput& rate = each.run.throughput;
+    const JobEfficiency& used = each.run.efficiency;
+    const bool has_steps = used.parallel > 0;
+    const bool loader = each.without_loader.has_value();
+    const bool communication = each.without_communication.has_value();
+    text += detail::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", detail::csv_field(each.run.id),
+                           each.run.ranks, each.run.missing, detail::csv_field(each.run.path), rate.steps, rate.items,
+                           rate.period_ns, each.row.items_per_s, field(has_interval(each), rate.items_low),
+                           field(has_interval(each), rate.items_high), each.row.speed_up, each.row.efficiency,
+                           field(has_steps, used.load_balance), field(has_steps, used.communication),
+                           field(has_steps, used.parallel), field(loader, loader ? stall_of(each) : 0),
+                           field(communication, communication ? communication_share_of(each) : 0),
+                           field(communication, communication ? lengthening_of(each) : 0));
+  }
+  return text;
+}
+
+std::string scaling_json(const ScalingReport& report) {
+  JsonText runs = JsonText::array();
+  for (const ScalingLine& each : report.lines) { runs.push_back(line_json(each)); }
+  JsonText scaling;
+  if (scaling_word(report.scaling) != nullptr) { scaling = scaling_word(report.scaling); }
+  const JsonText document = {
+      {"schema", "takt-scaling/1"}, {"scaling", scaling}, {"runs", runs}, {"remarks", report.remarks}};
+  return detail::printable_json(document.indented()) + "\n";
 }
 
 }  // namespace cli

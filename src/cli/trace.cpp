@@ -1,22 +1,33 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <takt/error.hpp>
+#include "cli/trace.hpp"
 
+#include "base/encoding.hpp"
+#include "base/folder_files.hpp"
 #include "base/format.hpp"
+#include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "cli/aligned_ranks.hpp"
 #include "cli/commands.hpp"
-#include "cli/job_trace.hpp"
-#include "cli/last_ranks.hpp"
+#include "cli/ranks_of_run.hpp"
 #include "cli/rank.hpp"
 #include "cli/run_folder.hpp"
-#include "cli/trace_file.hpp"
 #include "report/notes.hpp"
+#include "report/trace.hpp"
+#include "trackers/cursor_file.hpp"
 
+#include <takt/error.hpp>
+
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
+
+#include <sys/stat.h>
 
 TAKT_BEGIN_NAMESPACE
 namespace cli {
@@ -60,6 +71,236 @@ int trace(const std::string& run, const std::string& file, int rank) {
   for (const std::string& each : remarks) { std::fprintf(stderr, "takt: %s\n", each.c_str()); }
   const std::string target = trace_file(file, folders.front(), rank);
   return trace_of(rank >= 0 ? std::vector<RankFolder>{folder_of_rank(folders, rank)} : folders, target, rank >= 0);
+}
+
+}  // namespace cli
+namespace cli {
+namespace {
+
+/// Run folders have such names; one that somebody has renamed may have another.
+std::string plain_name(std::string name) {
+  constexpr const char* kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+  for (std::size_t at = name.find_first_not_of(kPlain); at != std::string::npos; at = name.find_first_not_of(kPlain)) {
+    name[at] = '_';
+  }
+  return name.empty() || name.front() == '.' || name.front() == '-' ? "run" + name : name;
+}
+
+/// The name of the folder that the rank's is in.
+std::string run_name(const RankFolder& folder) {
+  std::filesystem::path path = folder.path();
+  std::error_code error;  // of a folder that has gone: then its name is odd, and reading it fails
+  if (folder.file() == nullptr) { path = std::filesystem::canonical(path, error); }
+  return path.parent_path().filename().string();
+}
+
+}  // namespace
+
+std::string trace_file(const std::string& given, const RankFolder& folder, int rank) {
+  std::string file = given;
+  if (file.empty()) {
+    file = plain_name(run_name(folder)) + (rank < 0 ? "" : detail::format(".rank-{}", rank)) + ".trace.json";
+  }
+  const detail::FolderFiles files(detail::folder_part(file));
+  const std::string name = detail::name_part(file);
+  struct stat status = {};
+  const bool is_there = files.look(name, status);
+  const bool is_empty = S_ISREG(status.st_mode) && status.st_size == 0;  // as mktemp leaves it
+  if (is_there && !is_empty && !detail::open_time_line(files, name).is_open()) {
+    throw Error(
+        detail::format("{} is there, and is no time line of Takt's: it is left alone; name another file with -o",
+                       detail::printable(file)));
+  }
+  return file;
+}
+
+}  // namespace cli
+namespace cli {
+namespace {
+
+/// How the clock of a rank was treated.
+detail::JsonText clock_json(const AlignedRank& each) {
+  const RunInfo& run = each.rank.snapshot.run;
+  detail::JsonText json = {{"rank", run.rank}, {"host", run.host}, {"start_unix_ns", run.start_unix_ns}};
+  const detail::RankAlignment& alignment = each.alignment;
+  if (!alignment.clock.is_known()) {
+    json.add("clock", each.is_common ? "common" : "not aligned");
+    return json;
+  }
+  json.add("clock", "aligned");
+  json.add("by", each.by_answers ? "answers" : "collectives");
+  if (!each.by_answers) {
+    json.add("collective", alignment.path);
+    json.add("collectives", alignment.ends);
+  }
+  json.add("error_ns", each.error_ns());
+  json.add("drift_ppm", alignment.clock.drift_ppm());
+  return json;
+}
+
+/// What a rank has recorded, and how far its streams may lie beside its threads.
+detail::JsonText recorded_json(const RecordedTimeLine& line, const Snapshot& snapshot) {
+  detail::JsonText devices = detail::JsonText::array();
+  for (const TimeLineInfo& each : snapshot.time_lines) {
+    devices.push_back(
+        {{"device", detail::format("{} {}", each.device, each.number)}, {"gpu_clock_error_ns", each.clock_error_ns}});
+  }
+  return {{"file", line.file()},
+          {"slices", line.slices()},
+          {"dropped_spans", line.dropped_spans()},
+          {"damaged_lines", line.damaged_lines()},
+          {"time_lines", devices}};
+}
+
+detail::JsonText other_data(const AlignedRanks& run, const detail::JsonText& ranks, std::int64_t origin_ns) {
+  detail::JsonText losses = detail::JsonText::array();
+  for (const AlignedRank& each : run.ranks) {
+    for (const Loss& loss : each.rank.snapshot.losses) {
+      losses.push_back(
+          {{"rank", each.rank.snapshot.run.rank}, {"what", loss.what}, {"where", loss.where}, {"count", loss.count}});
+    }
+  }
+  const RunInfo& first = run.ranks.front().rank.snapshot.run;
+  return {{"run_id", first.id}, {"run_name", first.name},     {"clock_of_rank", first.rank},
+          {"ranks", ranks},     {"start_unix_ns", origin_ns}, {"missing_ranks", run.missing},
+          {"losses", losses}};
+}
+
+}  // namespace
+
+JobTrace::JobTrace(const std::string& file) { must(file_.open(file)); }
+
+void JobTrace::must(bool written) {
+  if (written) { return; }
+  const std::string why = file_.error();
+  file_.discard();
+  throw Error("the time line was not written: " + why + "; name another file with -o");
+}
+
+void JobTrace::add(const std::string& event) {
+  must(file_.write(is_first_ ? event : ",\n" + event));
+  is_first_ = false;
+}
+
+void JobTrace::write(const AlignedRanks& run) {
+  origin_ns_ = run.ranks.front().common_ns(0);
+  for (const AlignedRank& each : run.ranks) { origin_ns_ = std::min(origin_ns_, each.common_ns(0)); }
+  must(file_.write(detail::kTraceHead));
+  for (const AlignedRank& each : run.ranks) { add_rank(each); }
+  must(file_.write(detail::trace_tail(other_data(run, ranks_, origin_ns_))) && file_.commit());
+}
+
+void JobTrace::add_rank(const AlignedRank& each) {
+  const RunInfo& run = each.rank.snapshot.run;
+  const std::string name = detail::format("rank {} ({})", run.rank, run.host);
+  add(detail::trace_metadata("process_name", run.rank, 0, {{"name", name}}));
+  add(detail::trace_metadata("process_sort_index", run.rank, 0, {{"sort_index", run.rank}}));
+  RecordedTimeLine line(each.rank.folder, run);
+  add_recorded(each, line);
+  detail::CounterTracks tracks;
+  const Rank again = read_rank(each.rank.folder, [&](const Snapshot& part) {
+    add_steps(each, part, line);
+    add_samples(each, part, tracks);
+  });
+  add_end(each, again.snapshot);
+  detail::JsonText json = clock_json(each);
+  if (line.is_there()) { json.add("recorded", recorded_json(line, again.snapshot)); }
+  ranks_.push_back(json);
+}
+
+void JobTrace::add_recorded(const AlignedRank& each, RecordedTimeLine& line) {
+  if (!line.refusal().empty()) {
+    remarks_.push_back(line.refusal() + "; of this rank there are the steps of its journal");
+    all_ = false;
+  }
+  if (line.is_there()) {
+    line.read([&](const TraceEvent& event) { add_event(each, event); });
+    regions_ += line.slices();
+    ++recorded_ranks_;
+  }
+  remarks_.insert(remarks_.end(), line.remarks().begin(), line.remarks().end());
+}
+
+void JobTrace::add_event(const AlignedRank& each, const TraceEvent& event) {
+  const int rank = each.rank.snapshot.run.rank;
+  if (event.what == TraceEvent::What::slice) {
+    add_slice(each, event.begin_ns, event.duration_ns, event.track, event.name, event.kind);
+  } else if (event.what == TraceEvent::What::track_name) {
+    add(detail::trace_metadata("thread_name", rank, event.track, {{"name", event.name}}));
+  } else if (event.what == TraceEvent::What::track_order) {
+    add(detail::trace_metadata("thread_sort_index", rank, event.track, {{"sort_index", event.order}}));
+  }
+}
+
+/// A step whose region was recorded is there already: a slice of it in the same place would say it twice. What ends
+/// behind the last region of its thread was not recorded, as a run that was killed has written its journal later, or
+/// as the time line was full.
+void JobTrace::add_steps(const AlignedRank& each, const Snapshot& snapshot, const RecordedTimeLine& line) {
+  for (const Row& row : snapshot.rows) {
+    if (row.series >= snapshot.series.size()) { continue; }
+    const Series& series = snapshot.series[row.series];
+    const PathStats& path = snapshot.paths[series.path];
+    const ThreadInfo& thread = snapshot.threads[series.thread];
+    const std::int64_t end_ns = detail::wrapped_sum(row.begin_ns, row.host_ns);
+    if (line.covers(thread.id, end_ns)) { continue; }
+    add_slice(each, row.begin_ns, row.host_ns, lane_of(each, thread, row.begin_ns, end_ns),
+              detail::format("{} {}", path.name, row.step), path.kind);
+  }
+}
+
+/// The track of a slice of the journal: that of its thread, or a further one where it overlaps another.
+std::uint32_t JobTrace::lane_of(const AlignedRank& each, const ThreadInfo& thread, std::int64_t begin_ns,
+                                std::int64_t end_ns) {
+  constexpr std::uint32_t kFirstTrack = 3'000'001;  // behind those of recorded time lines
+  const std::uint32_t lane = lanes_[thread.id].place(begin_ns, end_ns);
+  if (lane == 0 || lane == detail::TrackLanes::kNone) { return thread.id; }
+  const auto track = static_cast<std::uint32_t>(kFirstTrack + tracks_.size());
+  const auto [place, is_new] = tracks_.emplace(std::make_pair(thread.id, lane), track);
+  if (is_new) {
+    const std::string name = detail::format("{} ({})", thread.name, lane + 1);
+    add(detail::track_names(each.rank.snapshot.run.rank, track, name, thread.id));
+  }
+  return place->second;
+}
+
+void JobTrace::add_samples(const AlignedRank& each, const Snapshot& snapshot, detail::CounterTracks& tracks) {
+  for (const Sample& sample : snapshot.samples) {
+    const std::int64_t time_ns = detail::wrapped_difference(each.common_ns(sample.time_ns), origin_ns_);
+    for (const detail::CounterValue& value : tracks.values(snapshot, sample)) {
+      if (!std::isfinite(value.value)) { continue; }
+      add(detail::trace_counter(value.track, value.unit, value.value, time_ns, each.rank.snapshot.run.rank));
+    }
+  }
+}
+
+void JobTrace::add_end(const AlignedRank& each, const Snapshot& snapshot) {
+  std::vector<std::uint32_t> tracks(snapshot.open.size());
+  for (std::size_t at = tracks.size(); at-- > 0;) {  // those inside first
+    const OpenRegion& open = snapshot.open[at];
+    const std::int64_t begin_ns = detail::wrapped_difference(snapshot.wall_ns, open.open_ns);
+    tracks[at] = lane_of(each, snapshot.threads[open.thread], begin_ns, snapshot.wall_ns);
+  }
+  for (std::size_t at = 0; at < tracks.size(); ++at) {
+    const OpenRegion& open = snapshot.open[at];
+    const PathStats& path = snapshot.paths[open.path];
+    add_slice(each, detail::wrapped_difference(snapshot.wall_ns, open.open_ns), open.open_ns, tracks[at],
+              path.name + " (open)", path.kind);
+  }
+  lanes_.clear();
+  tracks_.clear();
+  for (const ThreadInfo& thread : snapshot.threads) {
+    add(detail::track_names(each.rank.snapshot.run.rank, thread.id, thread.name, thread.id));
+  }
+}
+
+void JobTrace::add_slice(const AlignedRank& each, std::int64_t begin_ns, std::int64_t length_ns, std::uint32_t track,
+                         const std::string& name, Kind kind) {
+  const std::int64_t begin = each.common_ns(begin_ns);
+  const std::int64_t end = each.common_ns(detail::wrapped_sum(begin_ns, length_ns));
+  const detail::TraceSlice slice = {name, to_string(kind), detail::wrapped_difference(begin, origin_ns_),
+                                    std::max<std::int64_t>(detail::wrapped_difference(end, begin), 0)};
+  add(detail::trace_slice(slice, each.rank.snapshot.run.rank, track));
+  ++slices_;
 }
 
 }  // namespace cli

@@ -1,16 +1,21 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <takt/error.hpp>
+#include "cli/wandb_destination.hpp"
 
+#include "base/file.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "cli/destinations.hpp"
-#include "cli/wandb_delivery.hpp"
+#include "cli/rank.hpp"
 #include "wandb/wandb_config.hpp"
 #include "wandb/wandb_folder.hpp"
 
+#include <takt/error.hpp>
+
 #include <chrono>
 #include <memory>
+#include <thread>
+#include <utility>
 
 TAKT_BEGIN_NAMESPACE
 namespace cli {
@@ -73,6 +78,162 @@ SyncFolder open_wandb(const SyncWishes& wishes) {
     const WandbDelivered delivered = WandbDelivery(folder, options, patience).run(watch);
     return Synced{status_of(delivered), wandb_words_of(delivered, folder), delivered.remark};
   };
+}
+
+}  // namespace cli
+namespace cli {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::size_t kWandbCursorBytes = std::size_t{1} << 20U;
+
+detail::WandbCursor read_wandb_cursor(const FolderTurn& turn) {
+  detail::WandbCursor cursor;
+  std::string text;
+  if (turn.is_begun() && (!turn.read_cursor(kWandbCursorBytes, text) || !detail::parse_wandb_cursor(text, cursor))) {
+    throw Error(turn.cursor_file() +
+                " cannot be read, so that nobody knows what was written. Remove it to write and send everything as a "
+                "new run of W&B's");
+  }
+  return cursor;
+}
+
+}  // namespace
+
+WandbDelivery::WandbDelivery(std::string folder, WandbOptions options, std::shared_ptr<Patience> patience,
+                             detail::WandbTimes times)
+    : folder_(std::move(folder)), options_(std::move(options)), patience_(std::move(patience)), times_(times) {}
+
+WandbDelivered WandbDelivery::run(const Watcher& watch) {
+  WandbDelivered delivered;
+  FolderTurn turn(folder_, detail::kWandb);
+  if (!turn.begin(options_.all_ranks, delivered.outcome, delivered.why)) { return delivered; }
+  deliver(turn, watch, delivered);
+  const bool is_all = delivered.outcome == Outcome::all || delivered.outcome == Outcome::written;
+  if (is_all && turn.waits_for_ranks()) { delivered.outcome = Outcome::so_far; }
+  return delivered;
+}
+
+void WandbDelivery::deliver(FolderTurn& turn, const Watcher& watch, WandbDelivered& delivered) {
+  detail::WandbCursor cursor = read_wandb_cursor(turn);
+  // Before it is read: what is written meanwhile is for the next delivery to see.
+  const std::uint64_t bytes = journal_bytes(*turn.files());
+  const bool lives = cursor.ended && cursor.killed_bytes != 0 && cursor.killed_bytes != bytes;
+  if (lives) { detail::forget_end(cursor); }
+  turn.set_told_ranks(cursor.job_ranks);
+  has_log_ = turn.is_begun() && (!cursor.log.empty() || cursor.id.empty());
+  if (!has_log_ && !cursor.id.empty()) {
+    options_.run_id = cursor.id;
+    options_.resume = cursor.resume;
+  }
+  detail::WandbRun run(options_);
+  run.keep_cursor(turn.files(), &turn.lease());
+  const bool more = lives || (cursor.ended && has_more(cursor, turn, delivered));
+  if (has_log_) { run.resume(cursor, turn.run(), more); }
+  const bool whole = (cursor.ended && !more) || write(run, turn, bytes, delivered);
+  if (delivered.remark.empty()) { delivered.remark = turn.job_remark(); }
+  delivered.folder = run.folder();
+  delivered.run = run.cursor().run;
+  delivered.resume = run.cursor().resume;
+  delivered.rows = static_cast<std::uint64_t>(run.cursor().rows);
+  delivered.sent = run.cursor().lines;
+  if (!whole) { return; }
+  const bool ended = run.cursor().ended;
+  const bool by_client = ended && !run.cursor().complete && detail::may_exist(run.log_file() + ".synced");
+  const bool sends =
+      options_.mode == WandbMode::online && detail::WandbUpload::available() && !options_.api_key.empty();
+  if (by_client || (run.cursor().complete && !sends)) {
+    delivered.outcome = Outcome::all;
+    return;
+  }
+  delivered.outcome = ended ? Outcome::written : Outcome::so_far;
+  if (options_.mode != WandbMode::online) { return; }
+  if (!detail::WandbUpload::available()) {
+    delivered.why = "this takt is built without libcurl";
+  } else if (options_.api_key.empty()) {
+    delivered.why = "there is no key (WANDB_API_KEY)";
+  } else {
+    send(run, turn, watch, delivered);
+  }
+}
+
+/// Whether the log that has its end is to get figures over ranks before it.
+bool WandbDelivery::has_more(const detail::WandbCursor& cursor, FolderTurn& turn, WandbDelivered& delivered) const {
+  if (turn.job().job == nullptr) { return false; }
+  const bool by_client = !cursor.complete && detail::may_exist(cursor.log + ".synced");
+  const bool sends = options_.mode == WandbMode::online && !options_.api_key.empty();
+  if (by_client) {
+    delivered.remark = "wandb sync has uploaded the log, so that it gets no figures over ranks";
+  } else if (cursor.complete && !sends) {
+    delivered.remark =
+        "there are figures over ranks, which only takt sync --to wandb with a key can add to what W&B has";
+  }
+  return delivered.remark.empty();
+}
+
+bool WandbDelivery::write(detail::WandbRun& run, FolderTurn& turn, std::uint64_t bytes,
+                          WandbDelivered& delivered) const {
+  const FolderTurn::Reading reading = turn.read([&](Snapshot& snapshot, FolderTurn::Part part) {
+    switch (part) {
+      case FolderTurn::Part::death:
+        snapshot.failed = true;
+        return run.take_killed(snapshot, bytes) && turn.lasts();
+      case FolderTurn::Part::job:
+        return run.take_job(snapshot) && turn.lasts();
+      default:
+        return run.take(snapshot) && turn.lasts();
+    }
+  });
+  // The trace is whole by now, if there is one.
+  const bool written =
+      reading.whole && (reading.ended ? run.finish(steady_clock::now()) || run.cursor().ended : run.flush());
+  if (!written) { delivered.why = turn.is_lost() ? turn.problem() : "the log for W&B cannot be written"; }
+  return written;
+}
+
+void WandbDelivery::send(detail::WandbRun& run, FolderTurn& turn, const Watcher& watch, WandbDelivered& delivered) {
+  const detail::WandbCursor cursor = run.cursor();
+  const std::string url = detail::WandbUpload(options_, run.log_file()).url();
+  detail::WandbSent sent;
+  sent.run_folder = folder_;
+  sent.begun = cursor.server == url && !cursor.run.empty();
+  sent.by_others = !sent.begun && has_log_;
+  if (sent.begun) {
+    sent.lines = cursor.lines;
+    sent.events = cursor.sent_events;
+    sent.behind = cursor.behind;
+    sent.run = cursor.run;
+    sent.complete = cursor.complete;
+  }
+  options_.resume = sent.begun ? WandbResume::unset : cursor.resume;  // it is there by this one
+  const auto begun = [&](const std::string& name, const detail::WandbBehind& behind) {
+    return run.sending(url, name, behind);
+  };
+  detail::WandbUpload upload(options_, run.log_file(), sent, begun, times_);
+  patience_->begin(upload.answers());
+  bool idle = false;
+  while (turn.lasts()) {
+    const auto until = steady_clock::now() + kDeliverySlice;
+    idle = upload.deliver(until, true);
+    run.sent(url, upload.run(), upload.lines(), upload.events(), upload.complete());
+    if (watch) { watch(upload.lines(), delivered.rows); }
+    if (idle || upload.stopped() || !patience_->lasts(upload.answers(), upload.asking())) { break; }
+    std::this_thread::sleep_until(until);  // where the next try is due later it came back at once
+  }
+  delivered.run = upload.run();
+  delivered.sent = upload.lines();
+  if (upload.complete()) {
+    delivered.outcome = Outcome::all;
+    delivered.asked = true;
+  } else if (!idle || cursor.ended) {
+    delivered.outcome = Outcome::some;
+    delivered.why = turn.is_lost()     ? turn.problem()
+                    : sent.complete    ? "W&B does not say that it has what it was sent"
+                    : upload.stopped() ? "W&B refuses the run"
+                    : upload.ended()   ? "W&B did not take all files"
+                                       : "W&B does not take it now";
+  }
 }
 
 }  // namespace cli

@@ -1,31 +1,40 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <takt/error.hpp>
-#include <takt/session.hpp>
+#include "cli/watch.hpp"
 
 #include "base/format.hpp"
+#include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
-#include "cli/live_run.hpp"
+#include "cli/ls.hpp"
+#include "cli/results_file.hpp"
 #include "cli/run_folder.hpp"
-#include "cli/run_reading.hpp"
-#include "cli/screen.hpp"
-#include "cli/watch_line.hpp"
-#include "report/page.hpp"
+#include "findings/findings.hpp"
+#include "measure/trial_rate.hpp"
+#include "report/text_table.hpp"
+
+#include <takt/error.hpp>
+#include <takt/session.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 TAKT_BEGIN_NAMESPACE
 namespace cli {
@@ -163,6 +172,219 @@ int watch(const std::string& given, const WatchWishes& wishes) {
     watch_on_screen(*run, wishes);
   }
   return 0;
+}
+
+}  // namespace cli
+namespace cli {
+namespace {
+
+std::string quoted(const std::string& text) { return detail::JsonText(detail::printable(text)).text(); }
+
+/// The first finding; empty: none.
+std::string finding_of(const detail::JobReport& job) {
+  if (!job.comparison.findings.empty()) { return job.comparison.findings.front().sentence; }
+  return job.sum.findings.empty() ? "" : job.sum.findings.front().sentence;
+}
+
+std::string rates_of(const Throughput& throughput) {
+  std::string text;
+  if (throughput.steps > 0 && throughput.steps_per_s > 0) {
+    text += detail::format(" step_s={:.6g} steps_per_s={:.6g}", 1 / throughput.steps_per_s, throughput.steps_per_s);
+  }
+  if (throughput.items > 0) { text += detail::format(" items_per_s={:.6g}", throughput.items_per_s); }
+  return text;
+}
+
+}  // namespace
+
+std::string watch_line(const RunReport& run, std::int64_t now_unix_ns) {
+  std::string time = detail::utc_text(now_unix_ns);
+  time[time.find(' ')] = 'T';
+  std::string text = detail::format("time={}Z run={} state={} ranks={} world_size={} steps={}", time,
+                                    quoted(run.job.sum.run.id), state_word(state_of(run.ranks)), run.ranks.size(),
+                                    run.ranks.size() + run.missing.size(), most_steps(run.ranks));
+  text += rates_of(main_throughput(run.job.sum).throughput);
+  const std::string finding = finding_of(run.job);
+  return text + (finding.empty() ? "" : " finding=" + quoted(finding)) + "\n";
+}
+
+}  // namespace cli
+namespace cli {
+namespace {
+
+// As all terminals of today have it; what one does not know it passes over. Alternate screen, no cursor, no wrapping.
+constexpr const char* kEnter = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[H\x1b[2J";
+constexpr const char* kLeave = "\x1b[?7h\x1b[?25h\x1b[?1049l";
+// Between these two a terminal shows nothing of what changes.
+constexpr const char* kBeginDrawing = "\x1b[?2026h\x1b[H";
+constexpr const char* kEndDrawing = "\x1b[J\x1b[?2026l";
+constexpr const char* kEndLine = "\x1b[K";
+
+sigset_t taken_signals() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (const int each : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH}) { ::sigaddset(&set, each); }
+  return set;
+}
+
+std::size_t lines_of_terminal() {
+  winsize size = {};
+  return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 1 ? size.ws_row : 24;
+}
+
+void write_out(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+bool Screen::is_there() {
+  const char* const term = std::getenv("TERM");
+  return ::isatty(STDOUT_FILENO) == 1 && term != nullptr && *term != '\0' && std::string_view(term) != "dumb";
+}
+
+Screen::Screen() {
+  const sigset_t taken = taken_signals();
+  ::sigprocmask(SIG_BLOCK, &taken, &mask_before_);
+  enter();
+}
+
+Screen::~Screen() {
+  leave();
+  ::sigprocmask(SIG_SETMASK, &mask_before_, nullptr);
+}
+
+void Screen::enter() {
+  write_out(kEnter);
+  entered_ = true;
+}
+
+void Screen::leave() {
+  if (entered_) { write_out(kLeave); }
+  entered_ = false;
+}
+
+void Screen::draw(const std::string& text) {
+  const std::size_t room = lines_of_terminal();
+  std::string out = kBeginDrawing;
+  std::size_t line = 0;
+  for (std::size_t at = 0; at < text.size(); ++line) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    if (line + 1 < room) { out.append(text, at, end - at).append(kEndLine).append("\r\n"); }
+    at = end + 1;
+  }
+  if (line >= room) { out += detail::format("{} more lines: a higher window shows them{}", line - room + 1, kEndLine); }
+  write_out(out + kEndDrawing);
+}
+
+Screen::Event Screen::wait(std::chrono::nanoseconds longest) {
+  const sigset_t taken = taken_signals();
+  const auto ns = std::max<std::int64_t>(longest.count(), 0);
+  const timespec time = {ns / detail::kSecondNs, ns % detail::kSecondNs};
+  const int signal = ::sigtimedwait(&taken, nullptr, &time);
+  if (signal < 0) { return Event::none; }
+  if (signal == SIGWINCH) { return Event::resized; }
+  if (signal == SIGTSTP) {
+    suspend();
+    return Event::resized;
+  }
+  stop_signal_ = signal;
+  return Event::stop;
+}
+
+/// The shell gets its terminal as it was, until it wants this process on.
+void Screen::suspend() {
+  leave();
+  ::kill(::getpid(), SIGSTOP);
+  enter();
+}
+
+}  // namespace cli
+namespace cli {
+namespace {
+
+bool is_over(const Rank& rank) {
+  return has_ended(rank.ending) || rank.ending == Ending::died ||
+         (rank.ending == Ending::silent && is_given_up(*rank.folder.open()));
+}
+
+}  // namespace
+
+LiveRun::LiveRank::LiveRank(const RankFolder& folder, std::size_t most_values)
+    : reader(folder), steps(std::make_shared<detail::RankSteps>(most_values)), history(std::in_place) {}
+
+LiveRun::LiveRun(RunFolder run) : run_(std::move(run)) {}
+
+void LiveRun::add_ranks() {
+  const bool is_of_a_rank = run_.ranks.front().path() == run_.folder;
+  const std::vector<RankFolder> folders = is_of_a_rank ? run_.ranks : ranks_in(run_.folder);
+  const std::size_t most = detail::values_of_a_rank(folders.size());
+  for (const RankFolder& each : folders) { ranks_.try_emplace(each.path(), each, most); }
+  if (ranks_.size() <= kMostHistories) { return; }
+  for (auto& [folder, each] : ranks_) { each.history.reset(); }
+}
+
+bool LiveRun::read_on(const Stop& stop) {
+  add_ranks();
+  return std::all_of(ranks_.begin(), ranks_.end(), [&](auto& each) { return read_rank_on(each.second, stop); });
+}
+
+bool LiveRun::read_rank_on(LiveRank& rank, const Stop& stop) {
+  const auto take = [&](const Snapshot& snapshot) {
+    rank.steps->add(snapshot);
+    if (rank.history) { rank.history->add(snapshot); }
+  };
+  while (rank.reader.read_part(take)) {
+    if (stop && stop()) { return false; }
+  }
+  rank.reader.look(take);
+  return true;
+}
+
+bool LiveRun::readable() const noexcept {
+  return std::any_of(ranks_.begin(), ranks_.end(),
+                     [](const auto& each) { return each.second.reader.rank().readable(); });
+}
+
+bool LiveRun::ended() const {
+  return std::all_of(ranks_.begin(), ranks_.end(), [](const auto& each) { return is_over(each.second.reader.rank()); });
+}
+
+Rank LiveRun::rank_of(const LiveRank& live) {
+  Rank rank = live.reader.rank();
+  rank.kept_steps = live.steps;
+  std::string why;  // takt check tells it
+  rank.snapshot.trials = read_trials(rank.folder, why);
+  rank.snapshot.measurements = read_results(rank.folder, why);
+  const auto history = live.history ? std::make_shared<const detail::StepHistory>(live.history->finished()) : nullptr;
+  detail::conclude(rank.snapshot, history);
+  detail::add_finding_of_trials(rank.snapshot);
+  return rank;
+}
+
+RunReport LiveRun::report() const {
+  std::vector<Rank> ranks;
+  for (const auto& [folder, each] : ranks_) {
+    if (!each.reader.rank().readable()) { continue; }
+    ranks.push_back(rank_of(each));
+  }
+  RunReport report = report_of(std::move(ranks));
+  if (ranks_.size() > kMostHistories) {
+    report.job.remarks.push_back(detail::format(
+        "of more than {} ranks there are no findings here that rest on the steps of one rank; takt report "
+        "has them when the run has ended",
+        kMostHistories));
+  }
+  return report;
+}
+
+std::string LiveRun::why_unreadable() const { return cli::why_unreadable(ranks_.begin()->second.reader.rank()); }
+
+std::uint64_t LiveRun::checked_bytes() const noexcept {
+  std::uint64_t sum = 0;
+  for (const auto& [folder, each] : ranks_) { sum += each.reader.checked_bytes(); }
+  return sum;
 }
 
 }  // namespace cli

@@ -1,20 +1,58 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include "findings/slow_step_rule.hpp"
+
 #include "base/format.hpp"
 #include "base/text.hpp"
-#include "findings/finding_text.hpp"
+#include "findings/findings.hpp"
 #include "findings/rules.hpp"
-#include "findings/step_gaps.hpp"
-#include "findings/thresholds.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
+namespace {
+
+// With fewer the same length may be chance.
+constexpr std::uint64_t kFewestEqualGaps = 3;
+constexpr std::uint64_t kFewestAlikeGaps = 5;
+constexpr double kMostOfGaps = 0.9;
+constexpr double kAlike = 0.05;
+
+}  // namespace
+
+StepGaps gaps_of(const SlowSteps& slow) {
+  StepGaps gaps;
+  const std::uint64_t all = slow.steps() - (slow.steps() == 0 ? 0 : 1);
+  std::uint64_t below = 0;
+  for (const auto& [length, count] : slow.gaps()) {
+    below += count;
+    gaps.length = length;
+    if (2 * below >= all) { break; }
+  }
+  std::uint64_t equal = 0;
+  std::uint64_t alike = 0;
+  const auto middle = static_cast<double>(gaps.length);
+  for (const auto& [length, count] : slow.gaps()) {
+    equal += length == gaps.length ? count : 0;
+    alike += std::fabs(static_cast<double>(length) - middle) <= kAlike * middle ? count : 0;
+  }
+  const double most = kMostOfGaps * static_cast<double>(all);
+  // Slow steps that follow each other are one slow time, and not a rhythm.
+  if (gaps.length < 2) { return gaps; }
+  if (all >= kFewestEqualGaps && static_cast<double>(equal) >= most) {
+    gaps.are = StepGaps::Are::equal;
+  } else if (all >= kFewestAlikeGaps && static_cast<double>(alike) >= most) {
+    gaps.are = StepGaps::Are::alike;
+  }
+  return gaps;
+}
+
 namespace {
 
 /// Slow steps that are told together.
@@ -143,6 +181,98 @@ void add_slow_steps(const RunView& view, Conclusions& said) {
   const double own_ns = rest.excess_ns - static_cast<double>(view.run.process.stopped_ns);
   const double least = rest.steps < kFewSlowSteps ? kLeastFewSlowShare : kLeastSlowShare;
   if (rest.steps != 0 && view.share_of_run(own_ns) >= least) { add_irregular(view, rest, said); }
+}
+
+namespace {
+
+// Of what lies between steps, a region that takes less is not named.
+constexpr double kLeastNamedShare = 0.1;
+
+/// From the first step to the last one.
+struct StepsInTime {
+  double span_ns = 0;
+  double batches_ns = 0;
+};
+
+StepsInTime steps_in_time(const SeriesHistory& steps) {
+  StepsInTime time;
+  if (steps.blocks().empty()) { return time; }
+  time.span_ns =
+      static_cast<double>(steps.blocks().back().end_ns) - static_cast<double>(steps.blocks().front().begin_ns);
+  for (const StepBlock& each : steps.blocks()) { time.batches_ns += static_cast<double>(each.sum_ns); }
+  return time;
+}
+
+/// Whether Batches of the thread that makes the steps lie in the region, or it is the only thread there is.
+bool is_on_thread(const RunView& view, std::uint32_t path) {
+  if (view.run.threads.size() < 2) { return true; }
+  return std::any_of(view.run.series.begin(), view.run.series.end(), [&](const Series& each) {
+    std::uint32_t above = each.path;
+    while (above < view.run.paths.size() && above != path) { above = view.run.paths[above].parent; }
+    return above == path && each.thread == view.series->thread;
+  });
+}
+
+/// Regions beside the Batch, and beside what it lies in, that ran more than once: with their times, the longest first.
+std::vector<std::pair<double, std::uint32_t>> regions_between(const RunView& view) {
+  std::vector<std::uint32_t> around = {PathStats::kNoParent};
+  std::uint32_t above = view.above_batch();
+  for (; above < view.run.paths.size(); above = view.run.paths[above].parent) { around.push_back(above); }
+  const auto is_around = [&](std::uint32_t path) {
+    return std::find(around.begin(), around.end(), path) != around.end();
+  };
+  std::vector<std::pair<double, std::uint32_t>> regions;
+  for (std::uint32_t path = 0; path < view.run.paths.size(); ++path) {
+    const PathStats& each = view.run.paths[path];
+    const bool beside = path != view.series->path && is_around(each.parent) && !is_around(path);
+    if (!beside || each.host.n() < 2 || !is_on_thread(view, path)) { continue; }
+    regions.emplace_back(static_cast<double>(each.host.total_ns()), path);
+  }
+  std::sort(regions.rbegin(), regions.rend());
+  return regions;
+}
+
+std::string between_text(const RunView& view, const std::vector<std::string>& names) {
+  if (!names.empty()) { return detail::format("{} lie{} between", list_text(names), names.size() == 1 ? "s" : ""); }
+  return view.run.threads.size() > 1 ? "several threads record, so that nobody knows what lies between"
+                                     : "no region covers what lies between";
+}
+
+}  // namespace
+
+void add_between_steps(const RunView& view, Conclusions& said) {
+  if (view.steps == nullptr || static_cast<double>(view.steps->steps()) < kFewestSteps) { return; }
+  if (view.has_time_of_others()) {
+    said.abstentions.push_back({"between_steps", kTimeOfOthers});
+    return;
+  }
+  const StepsInTime time = steps_in_time(*view.steps);
+  double rest_ns = time.span_ns - time.batches_ns;
+  std::vector<std::pair<double, std::uint32_t>> regions = regions_between(view);
+  // What another rule has told is not told again.
+  const auto is_told = [&](const auto& region) {
+    return std::any_of(said.findings.begin(), said.findings.end(),
+                       [&](const Finding& each) { return each.where == view.name(region.second); });
+  };
+  for (const auto& each : regions) { rest_ns -= is_told(each) ? each.first : 0; }
+  if (time.span_ns <= 0 || rest_ns < kLeastBetweenShare * time.span_ns) { return; }
+  std::vector<std::string> names;
+  Finding finding;
+  for (const auto& each : regions) {
+    if (is_told(each) || each.first < kLeastNamedShare * rest_ns || each.first > time.span_ns) { continue; }
+    if (names.empty()) { finding.where = view.name(each.second); }
+    names.push_back(view.label(each.second));
+  }
+  const auto steps = static_cast<double>(view.steps->steps());
+  finding.what = "between_steps";
+  finding.sentence = detail::format("a step takes {}, of it Batch {}: {}, {} of the run",
+                                    human_time(time.span_ns / steps), human_time(time.batches_ns / steps),
+                                    between_text(view, names), share_text(view.share_of_run(rest_ns)));
+  finding.evidence = {{"span", time.span_ns, "ns"},         {"batches", time.batches_ns, "ns"},
+                      {"between", rest_ns, "ns"},           {"steps", steps, "steps"},
+                      {"step", time.span_ns / steps, "ns"}, {"batches_a_step", time.batches_ns / steps, "ns"}};
+  finding.cost = Cost{rest_ns, rest_ns, rest_ns, view.share_of_run(rest_ns)};
+  said.findings.push_back(std::move(finding));
 }
 
 }  // namespace detail

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "journal/journal_blocks.hpp"
 
-#include "base/repaired_name.hpp"
-#include "base/wrapping.hpp"
+#include "base/encoding.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <map>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "journal/journal_format.hpp"
 
-#include "base/crc32c.hpp"
+#include "base/encoding.hpp"
 
 #include <charconv>
 #include <cstring>

@@ -4,7 +4,7 @@
 
 #include <takt/snapshot.hpp>
 
-#include "base/readable_folder.hpp"
+#include "base/folder_files.hpp"
 #include "journal/journal_format.hpp"
 #include "journal/journal_state.hpp"
 

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <takt/error.hpp>
-#include <takt/mig_profile.hpp>
+#include <takt/models.hpp>
 
-#include "base/made_once.hpp"
 #include "base/text.hpp"
+#include "base/threads.hpp"
 
 #include <algorithm>
 

@@ -3,13 +3,260 @@
 #include "page/page_data.hpp"
 
 #include "base/text.hpp"
-#include "page/page_paths.hpp"
+#include "report/console.hpp"
+
+#include <takt/detail/memory.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
+namespace {
+
+std::size_t rounded_up(std::size_t whole, std::size_t parts) noexcept { return (whole + parts - 1) / parts; }
+
+/// The nearest of ordered samples.
+std::uint64_t sample_at(const std::vector<std::uint64_t>& samples, double share) {
+  return samples[static_cast<std::size_t>(std::lround(share * static_cast<double>(samples.size() - 1)))];
+}
+
+StepBand band_of(std::vector<std::uint64_t> samples) {
+  std::sort(samples.begin(), samples.end());
+  return {sample_at(samples, 0.1), sample_at(samples, 0.5), sample_at(samples, 0.9)};
+}
+
+bool takes_more(const StepPhase& a, const StepPhase& b) noexcept { return a.total_ns > b.total_ns; }
+
+/// The largest ones; what the others took together behind them, where that adds up to something.
+std::vector<StepPhase> largest(std::vector<StepPhase> phases, bool add_up) {
+  std::stable_sort(phases.begin(), phases.end(), takes_more);
+  if (phases.size() <= PageSeries::kMostPhases) { return phases; }
+  StepPhase rest;
+  rest.path = StepPhase::kRest;
+  rest.ns.resize(phases.front().ns.size());
+  for (std::size_t at = PageSeries::kMostPhases - 1; at < phases.size(); ++at) {
+    rest.total_ns = bounded_sum(rest.total_ns, phases[at].total_ns);
+    for (std::size_t group = 0; group < rest.ns.size(); ++group) {
+      rest.ns[group] = bounded_sum(rest.ns[group], phases[at].ns[group]);
+    }
+  }
+  phases.resize(PageSeries::kMostPhases - 1);
+  if (add_up) { phases.push_back(std::move(rest)); }
+  return phases;
+}
+
+}  // namespace
+
+PageSeries::PageSeries(const SeriesHistory& history, std::size_t most_blocks)
+    : steps(history.steps()),
+      warmup(history.warmup()),
+      worst(history.worst()),
+      breaks(history.breaks()),
+      all_breaks(history.all_breaks()) {
+  SeriesHistory joined = history;
+  while (joined.blocks().size() > most_blocks) { joined.halve(); }
+  blocks = joined.blocks();
+  stride = joined.stride();
+  add_bands();
+  add_phases(joined.columns());
+}
+
+void PageSeries::add_bands() {
+  std::size_t samples = 0;
+  for (const StepBlock& each : blocks) { samples += each.samples.size(); }
+  if (samples < kFewestSamples) { return; }
+  blocks_a_band = std::max(rounded_up(blocks.size(), kMostBands), rounded_up(kFewestSamples * blocks.size(), samples));
+  std::vector<std::uint64_t> waiting;
+  for (std::size_t at = 0; at < blocks.size(); ++at) {
+    waiting.insert(waiting.end(), blocks[at].samples.begin(), blocks[at].samples.end());
+    const bool is_last = (at + 1) % blocks_a_band == 0 || at + 1 == blocks.size();
+    if (is_last && !waiting.empty()) { bands.push_back(band_of(std::exchange(waiting, {}))); }
+  }
+}
+
+void PageSeries::add_phases(const std::vector<HistoryColumn>& columns) {
+  blocks_a_group = std::max<std::size_t>(rounded_up(blocks.size(), kMostGroups), 1);
+  for (std::size_t column = 0; column < columns.size(); ++column) {
+    StepPhase phase;
+    phase.path = columns[column].path;
+    phase.ns.resize(rounded_up(blocks.size(), blocks_a_group));
+    for (std::size_t at = 0; at < blocks.size(); ++at) {
+      const std::uint64_t ns = column < blocks[at].columns.size() ? blocks[at].columns[column] : 0;
+      phase.total_ns = bounded_sum(phase.total_ns, ns);
+      phase.ns[at / blocks_a_group] = bounded_sum(phase.ns[at / blocks_a_group], ns);
+    }
+    if (phase.total_ns != 0) { (columns[column].on_stream ? streams : phases).push_back(std::move(phase)); }
+  }
+  phases = largest(std::move(phases), true);
+  streams = largest(std::move(streams), false);
+}
+
+std::uint64_t PageSeries::least_ns() const noexcept {
+  std::uint64_t least = ~std::uint64_t{0};
+  for (const StepBlock& each : blocks) { least = std::min(least, each.least_ns); }
+  return least;
+}
+
+std::uint64_t PageSeries::most_ns() const noexcept {
+  std::uint64_t most = 0;
+  for (const StepBlock& each : blocks) { most = std::max(most, each.most_ns); }
+  return most;
+}
+
+double PageSeries::mean_ns() const noexcept {
+  std::uint64_t sum = 0;
+  for (const StepBlock& each : blocks) { sum = bounded_sum(sum, each.sum_ns); }
+  return steps == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(steps);
+}
+
+std::int64_t last_step_of(const StepBlock& block) noexcept {
+  const std::uint64_t further = block.steps == 0 ? 0 : block.steps - 1;
+  const std::uint64_t room = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) -
+                             static_cast<std::uint64_t>(block.first_step);  // modulo 2^64: also of negative numbers
+  return further > room ? std::numeric_limits<std::int64_t>::max()
+                        : static_cast<std::int64_t>(static_cast<std::uint64_t>(block.first_step) + further);
+}
+
+namespace {
+
+constexpr double kClassesAnOctave = 8;
+
+int class_of(std::uint64_t ns) {
+  return static_cast<int>(kClassesAnOctave * std::log2(static_cast<double>(std::max<std::uint64_t>(ns, 1))));
+}
+
+/// The first class that has something, and how many lie there and in each one behind it.
+JsonText histogram_json(const Histogram& histogram) {
+  std::map<int, std::uint64_t> classes;
+  histogram.each(
+      [&](unsigned bucket, std::uint64_t count) { classes[class_of(Histogram::middle_ns(bucket))] += count; });
+  JsonText counts = JsonText::array();
+  if (classes.empty()) { return counts; }
+  const int first = classes.begin()->first;
+  counts.push_back(first);
+  for (int at = first; at <= classes.rbegin()->first; ++at) {
+    const auto found = classes.find(at);
+    counts.push_back(found == classes.end() ? 0 : found->second);
+  }
+  return counts;
+}
+
+JsonText percentile_json(const Summary& summary, double q) {
+  return has_percentile(summary, q) ? JsonText(summary.percentile_ns(q)) : JsonText();
+}
+
+/// As in summary.json.
+void add_summary(JsonText& json, const Summary& summary) {
+  const bool measured = summary.measured_n() != 0;
+  json.add("n", summary.n());
+  json.add("total_ns", summary.total_ns());
+  json.add("mean_ns", measured ? JsonText(summary.mean_ns()) : JsonText());
+  json.add("p50_ns", percentile_json(summary, 0.5));
+  json.add("p90_ns", percentile_json(summary, 0.9));
+  json.add("p99_ns", percentile_json(summary, 0.99));
+  json.add("max_ns", measured ? JsonText(summary.max_ns()) : JsonText());
+}
+
+}  // namespace
+
+PagePaths::PagePaths(const Snapshot& snapshot)
+    : snapshot_(snapshot), numbers_(snapshot.paths.size(), kNone), has_histogram_(snapshot.paths.size()) {
+  choose();
+  choose_histograms();
+}
+
+void PagePaths::choose() {
+  const std::vector<std::uint32_t> order = tree_order(snapshot_);
+  std::vector<std::uint32_t> by_total = order;
+  std::stable_sort(by_total.begin(), by_total.end(), [this](std::uint32_t a, std::uint32_t b) {
+    return snapshot_.time_so_far_ns(a) > snapshot_.time_so_far_ns(b);
+  });
+  std::vector<bool> chosen(snapshot_.paths.size());
+  std::size_t count = 0;
+  for (const std::uint32_t path : by_total) {
+    std::vector<std::uint32_t> missing;  // this one, and what it lies in
+    for (std::uint32_t at = path; at < chosen.size() && !chosen[at]; at = snapshot_.paths[at].parent) {
+      missing.push_back(at);
+    }
+    if (count + missing.size() > kMost) { continue; }
+    count += missing.size();
+    for (const std::uint32_t each : missing) { chosen[each] = true; }
+  }
+  for (const std::uint32_t path : order) {
+    if (!chosen[path]) { continue; }
+    numbers_[path] = static_cast<int>(shown_.size());
+    shown_.push_back(path);
+  }
+}
+
+void PagePaths::choose_histograms() {
+  std::vector<std::uint32_t> by_total = shown_;
+  std::stable_sort(by_total.begin(), by_total.end(), [this](std::uint32_t a, std::uint32_t b) {
+    return snapshot_.paths[a].host.total_ns() > snapshot_.paths[b].host.total_ns();
+  });
+  std::size_t count = 0;
+  for (const std::uint32_t path : by_total) {
+    if (count == kMostHistograms) { break; }
+    if (snapshot_.paths[path].host.measured_n() == 0) { continue; }
+    has_histogram_[path] = true;
+    ++count;
+  }
+}
+
+std::size_t PagePaths::without_histogram() const noexcept {
+  return static_cast<std::size_t>(std::count_if(shown_.begin(), shown_.end(), [this](std::uint32_t path) {
+    return !has_histogram_[path] && snapshot_.paths[path].host.measured_n() != 0;
+  }));
+}
+
+std::vector<int> PagePaths::numbers_in(const Snapshot& other) const {
+  std::map<std::tuple<int, std::string, Kind>, int> places;
+  for (const std::uint32_t path : shown_) {
+    const PathStats& here = snapshot_.paths[path];
+    places.emplace(std::make_tuple(number(here.parent), here.name, here.kind), number(path));
+  }
+  std::vector<int> numbers;
+  for (const PathStats& each : other.paths) {
+    const bool is_below = each.parent < numbers.size();
+    const int parent = is_below ? numbers[each.parent] : kNone;
+    const auto found = places.find(std::make_tuple(parent, each.name, each.kind));
+    const bool is_lost = is_below && parent == kNone;  // below one that is not shown
+    numbers.push_back(found == places.end() || is_lost ? kNone : found->second);
+  }
+  return numbers;
+}
+
+JsonText PagePaths::json() const {
+  JsonText all = JsonText::array();
+  for (const std::uint32_t index : shown_) {
+    const PathStats& path = snapshot_.paths[index];
+    const double share = snapshot_.share_of_parent(index);
+    JsonText json = JsonText::object();
+    json.add("name", fit(printable(path.name), kLongestName));
+    json.add("parent", number(path.parent));
+    json.add("kind", to_string(path.kind));
+    json.add("self_ns", path.self_ns);
+    json.add("so_far_ns", snapshot_.time_so_far_ns(index));
+    json.add("share", share < 0 ? JsonText() : JsonText(share));
+    add_summary(json, path.host);
+    if (path.device.n() != 0) {
+      JsonText device = JsonText::object();
+      add_summary(device, path.device);
+      json.add("device", device);
+    }
+    if (has_histogram_[index]) { json.add("histogram", histogram_json(path.host.histogram())); }
+    all.push_back(json);
+  }
+  return all;
+}
+
 namespace {
 
 constexpr std::size_t kLongestMetricName = 60;

@@ -1,20 +1,191 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include "page/run_figures.hpp"
+
+#include "base/fault.hpp"
 #include "base/format.hpp"
-#include "base/losses.hpp"
 #include "base/text.hpp"
-#include "page/html_table.hpp"
-#include "page/html_text.hpp"
-#include "page/run_sections.hpp"
-#include "report/job_throughput.hpp"
+#include "page/html.hpp"
+#include "page/run_page.hpp"
+#include "report/job_report.hpp"
 #include "report/notes.hpp"
 
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <utility>
+#include <vector>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
+namespace {
+
+constexpr std::size_t kTenths = 10;
+
+std::string page_time(double ns) { return human_time(ns); }
+std::string page_time(std::uint64_t ns) { return human_time(static_cast<double>(ns)); }
+
+/// "-" where nothing was measured after warm-up.
+std::string measured_time(const Summary& summary, double ns) {
+  return summary.measured_n() == 0 ? "-" : human_time(ns);
+}
+std::string percentile_text(const Summary& summary, double q) {
+  return has_percentile(summary, q) ? page_time(summary.percentile_ns(q)) : "-";
+}
+
+std::string phase_name(std::uint32_t path, const Snapshot& snapshot, std::uint32_t batch) {
+  if (path == HistoryColumn::kBetween) { return "between two steps"; }
+  if (path == StepPhase::kRest) { return "further regions"; }
+  if (path == batch) { return "no region inside the step"; }
+  return path_label(snapshot, path, PagePaths::kLongestName);
+}
+
+/// What stands for so many neighbouring blocks in the table of steps.
+struct PartOfMeanStep {
+  std::uint64_t steps = 0;
+  std::uint64_t sum_ns = 0;
+  std::uint64_t least_ns = ~std::uint64_t{0};
+  std::uint64_t most_ns = 0;
+};
+
+std::string range_text(std::int64_t first, std::int64_t last) {
+  return first == last ? detail::format("{}", first) : detail::format("{} to {}", first, last);
+}
+
+}  // namespace
+
+std::string steps_html(const PageSeries& series, const Snapshot& snapshot) {
+  HtmlTable tenths("steps-table", "Step time over the run, in ten parts",
+                   {{"steps"}, {"mean", true}, {"least", true}, {"most", true}});
+  const std::size_t each = std::max<std::size_t>((series.blocks.size() + kTenths - 1) / kTenths, 1);
+  for (std::size_t begin = 0; begin < series.blocks.size(); begin += each) {
+    const std::size_t end = std::min(begin + each, series.blocks.size());
+    PartOfMeanStep part;
+    for (std::size_t at = begin; at < end; ++at) {
+      const StepBlock& block = series.blocks[at];
+      part.steps += block.steps;
+      part.sum_ns = bounded_sum(part.sum_ns, block.sum_ns);
+      part.least_ns = std::min(part.least_ns, block.least_ns);
+      part.most_ns = std::max(part.most_ns, block.most_ns);
+    }
+    tenths.add(
+        {range_text(series.blocks[begin].first_step, last_step_of(series.blocks[end - 1])),
+         page_time(static_cast<double>(part.sum_ns) / static_cast<double>(std::max<std::uint64_t>(part.steps, 1))),
+         page_time(part.least_ns), page_time(part.most_ns)});
+  }
+  HtmlTable worst("worst-table", "The longest steps after warm-up", {{"step"}, {"time", true}, {"longer by most in"}});
+  for (const WorstStep& step : series.worst) {
+    worst.add(
+        {detail::format("{}", step.step), page_time(step.ns), phase_name(step.path, snapshot, PathStats::kNoParent)});
+  }
+  return "<details><summary>Step time in numbers</summary><div class=\"pair\">" + tenths.html() +
+         (series.worst.empty() ? "" : worst.html()) + "</div></details>\n";
+}
+
+std::string phases_html(const PageSeries& series, const Snapshot& snapshot, std::uint32_t batch) {
+  HtmlTable table("phases-table", "What a step consists of", {{"part"}, {"mean a step", true}, {"share", true}});
+  std::uint64_t whole = 0;
+  for (const StepPhase& each : series.phases) { whole = bounded_sum(whole, each.total_ns); }
+  const auto steps = static_cast<double>(std::max<std::uint64_t>(series.steps, 1));
+  for (const StepPhase& each : series.phases) {
+    const auto total = static_cast<double>(each.total_ns);
+    table.add(
+        {phase_name(each.path, snapshot, batch), page_time(total / steps), percent(total, static_cast<double>(whole))});
+  }
+  if (series.streams.empty()) { return table.html(); }
+  HtmlTable streams("streams-table", "Stream spans", {{"stream span of"}, {"mean a step", true}});
+  for (const StepPhase& each : series.streams) {
+    streams.add(
+        {phase_name(each.path, snapshot, PathStats::kNoParent), page_time(static_cast<double>(each.total_ns) / steps)});
+  }
+  return "<div class=\"pair\">" + table.html() + streams.html() + "</div>\n";
+}
+
+std::string tree_html(const Snapshot& snapshot, const PagePaths& paths) {
+  const bool has_device = std::any_of(snapshot.paths.begin(), snapshot.paths.end(),
+                                      [](const PathStats& each) { return each.device.n() != 0; });
+  std::vector<HtmlColumn> columns = {{"region"},      {"kind"},       {"n", true},   {"total", true}, {"self", true},
+                                     {"share", true}, {"mean", true}, {"p50", true}, {"p99", true},   {"max", true}};
+  if (has_device) { columns.insert(columns.end(), {{"stream total", true}, {"stream mean", true}}); }
+  HtmlTable table("tree-table", "The call tree", std::move(columns));
+  for (const std::uint32_t index : paths.shown()) {
+    const PathStats& path = snapshot.paths[index];
+    const Summary& host = path.host;
+    const double share = snapshot.share_of_parent(index);
+    std::vector<std::string> cells = {fit(printable(path.name), PagePaths::kLongestName),
+                                      to_string(path.kind),
+                                      human_count(host.n()),
+                                      page_time(snapshot.time_so_far_ns(index)),
+                                      page_time(path.self_ns),
+                                      share < 0 ? "-" : percent(share, 1),
+                                      measured_time(host, host.mean_ns()),
+                                      percentile_text(host, 0.5),
+                                      percentile_text(host, 0.99),
+                                      measured_time(host, static_cast<double>(host.max_ns()))};
+    if (path.device.n() != 0) {
+      cells.push_back(page_time(path.device.total_ns()));
+      cells.push_back(measured_time(path.device, path.device.mean_ns()));
+    }
+    table.add(cells, path.depth);
+  }
+  return table.html();
+}
+
+namespace {
+
+// In units of the picture, which is as wide as there is room.
+constexpr double kLeft = 72;
+constexpr double kWidth = 880;
+constexpr double kTop = 10;
+constexpr double kHeight = 180;
+constexpr std::size_t kMostColumns = 440;
+
+struct StepColumn {
+  std::uint64_t least_ns = ~std::uint64_t{0};
+  std::uint64_t most_ns = 0;
+};
+
+std::vector<StepColumn> columns_of_picture(const std::vector<StepBlock>& blocks) {
+  std::vector<StepColumn> columns(std::min(blocks.size(), kMostColumns));
+  for (std::size_t at = 0; at < blocks.size(); ++at) {
+    StepColumn& column = columns[at * columns.size() / blocks.size()];
+    column.least_ns = std::min(column.least_ns, blocks[at].least_ns);
+    column.most_ns = std::max(column.most_ns, blocks[at].most_ns);
+  }
+  return columns;
+}
+
+std::string label(double x, double y, const char* anchor, const std::string& text) {
+  return detail::format("<text x=\"{:.0f}\" y=\"{:.0f}\" text-anchor=\"{}\">{}</text>", x, y, anchor, html_text(text));
+}
+
+}  // namespace
+
+std::string step_picture(const PageSeries& series) {
+  const std::vector<StepColumn> columns = columns_of_picture(series.blocks);
+  const auto least = static_cast<double>(series.least_ns());
+  const double most = std::max(static_cast<double>(series.most_ns()), least + 1);
+  const auto y = [&](std::uint64_t ns) { return kTop + kHeight * (most - static_cast<double>(ns)) / (most - least); };
+  std::string path;
+  for (std::size_t at = 0; at < columns.size(); ++at) {
+    const double x = kLeft + kWidth * (static_cast<double>(at) + 0.5) / static_cast<double>(columns.size());
+    path += detail::format("{}{:.0f} {:.0f}L{:.0f} {:.0f}", at == 0 ? "M" : "L", x, y(columns[at].least_ns), x,
+                           y(columns[at].most_ns));
+  }
+  const double bottom = kTop + kHeight;
+  const std::string first_step = detail::format("{}", series.blocks.front().first_step);
+  const std::string last_step = detail::format("{}", last_step_of(series.blocks.back()));
+  const std::string what = detail::format("Step time from step {} to {}: between {} and {}", first_step, last_step,
+                                          human_time(least), human_time(static_cast<double>(series.most_ns())));
+  return detail::format(
+             "<svg class=\"still\" viewBox=\"0 0 960 216\" role=\"img\" aria-label=\"{}\"><path class=\"axis\" "
+             "d=\"M{} {}V{}H{}\"/><path class=\"steps\" d=\"{}\"/>",
+             html_text(what), kLeft, kTop, bottom, kLeft + kWidth, path) +
+         label(kLeft - 6, kTop + 10, "end", human_time(static_cast<double>(series.most_ns()))) +
+         label(kLeft - 6, bottom, "end", human_time(least)) + label(kLeft, bottom + 20, "start", "step " + first_step) +
+         label(kLeft + kWidth, bottom + 20, "end", last_step) + "</svg>\n";
+}
+
 namespace {
 
 /// The Batch in which the run spent most: its throughput, and its place in Snapshot::paths.

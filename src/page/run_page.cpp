@@ -4,22 +4,146 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
-#include "history/step_history.hpp"
-#include "page/html_text.hpp"
+#include "findings/step_history.hpp"
+#include "page/html.hpp"
 #include "page/page_data.hpp"
-#include "page/page_document.hpp"
-#include "page/page_paths.hpp"
-#include "page/page_series.hpp"
-#include "page/run_sections.hpp"
-#include "page/step_picture.hpp"
-#include "report/job_figures.hpp"
+#include "page/run_figures.hpp"
+#include "report/job_report.hpp"
 #include "report/notes.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
+namespace {
+
+std::string cost_html(const Cost& cost) {
+  constexpr double kBarWidth = 96;
+  const double share = std::clamp(std::isfinite(cost.share) ? cost.share : 0, 0.0, 1.0);
+  const std::string interval =
+      cost.high_ns > cost.low_ns ? detail::format("95 % CI [{}, {}]", human_time(cost.low_ns), human_time(cost.high_ns))
+                                 : "";
+  return detail::format(
+      "<p class=\"cost\"><strong>{}</strong> <span>{} of the whole</span> <svg class=\"bar\" width=\"{}\" height=\"8\" "
+      "aria-hidden=\"true\"><rect class=\"whole\" width=\"{}\" height=\"8\"/><rect class=\"part\" width=\"{:.1f}\" "
+      "height=\"8\"/></svg> <span class=\"quiet\">{}</span></p>",
+      html_text(human_time(cost.ns)), html_text(percent(share, 1)), kBarWidth, kBarWidth, share * kBarWidth,
+      html_text(interval));
+}
+
+/// "12.3 ms" of ns, "20 %" of a share, or the number as it is.
+std::string evidence_text(const Evidence& evidence) {
+  if (evidence.unit == "ns") { return human_time(evidence.value); }
+  const std::string number = detail::format("{:.4g}", evidence.value);
+  return evidence.unit.empty() ? number : number + " " + evidence.unit;
+}
+
+std::string evidence_html(const Finding& finding, std::size_t number) {
+  if (finding.evidence.empty()) { return ""; }
+  HtmlTable table(detail::format("evidence-{}", number), detail::format("Evidence of finding {}", number),
+                  {{"figure"}, {"value", true}});
+  for (std::size_t at = 0; at < std::min(finding.evidence.size(), kMostPageLines); ++at) {
+    std::string name = finding.evidence[at].name;
+    std::replace(name.begin(), name.end(), '_', ' ');
+    table.add({name, evidence_text(finding.evidence[at])});
+  }
+  return "<details><summary>Evidence</summary>" + table.html() + "</details>";
+}
+
+}  // namespace
+
+std::string lines_html(const std::vector<std::string>& lines) {
+  if (lines.empty()) { return ""; }
+  std::string html = "<ul class=\"lines\">\n";
+  for (std::size_t at = 0; at < std::min(lines.size(), kMostPageLines); ++at) {
+    html += "<li>" + html_text(lines[at]) + "</li>\n";
+  }
+  if (lines.size() > kMostPageLines) {
+    html += detail::format("<li>{} more are not on this page</li>\n", human_count(lines.size() - kMostPageLines));
+  }
+  return html + "</ul>\n";
+}
+
+std::string findings_html(const std::vector<Finding>& findings) {
+  constexpr std::size_t kMostFindings = 16;
+  std::string html;
+  for (std::size_t at = 0; at < std::min(findings.size(), kMostFindings); ++at) {
+    const Finding& finding = findings[at];
+    html += "<li>\n<p class=\"sentence\">" + html_text(finding.sentence) + "</p>\n";
+    if (finding.cost) { html += cost_html(*finding.cost) + "\n"; }
+    html += evidence_html(finding, at + 1) + "</li>\n";
+  }
+  if (html.empty()) { return "<p class=\"calm\">Nothing stands out.</p>\n"; }
+  std::string rest;
+  if (findings.size() > kMostFindings) {
+    rest = detail::format("<p class=\"quiet\">{} more are in summary.json.</p>\n", findings.size() - kMostFindings);
+  }
+  return "<ol class=\"findings\">\n" + html + "</ol>\n" + rest;
+}
+
+namespace {
+
+constexpr std::size_t kMostRankRows = 64;
+constexpr std::size_t kFewRanks = 16;  // whose table is open
+
+void add_spread(HtmlTable& table, const std::string& name, std::size_t depth, const RankSpread& spread,
+                const std::string& share) {
+  table.add({name, human_time(spread.mean_ns()), human_time(static_cast<double>(spread.least.ns)),
+             human_time(static_cast<double>(spread.most.ns)), detail::format("{}", spread.most.rank),
+             percent(spread.imbalance(), 1), share, detail::format("{}", spread.ranks)},
+            depth);
+}
+
+std::string spreads_html(const JobReport& job) {
+  HtmlTable table("spread-table", "How the totals of regions lie over ranks",
+                  {{"region"},
+                   {"mean", true},
+                   {"min", true},
+                   {"max", true},
+                   {"rank of max", true},
+                   {"imbalance", true},
+                   {"share", true},
+                   {"ranks", true}});
+  add_spread(table, "run", 0, job.record.wall, "");
+  std::size_t rows = 0;
+  for (const std::uint32_t path : paths_by_name(job.sum)) {
+    const RankPath* const over = find_path(job.record, job.sum, path);
+    if (over == nullptr || over->host_totals.ranks == 0 || ++rows > PagePaths::kMost) { continue; }
+    add_spread(table, fit(printable(job.sum.paths[path].name), PagePaths::kLongestName), job.sum.paths[path].depth,
+               over->host_totals, percent(share_of_job(job.record, *over), 1));
+  }
+  return table.html();
+}
+
+/// Those that are busy longest come first.
+std::string busy_html(const RankHeat& heat) {
+  HtmlTable table("busy-table", "How busy the ranks are in a step, beside the median of their group",
+                  {{"rank"}, {"host"}, {"group"}, {"busy a step", true}, {"beside the median", true}});
+  std::vector<const BusyRank*> ranks;
+  for (const BusyRank& each : heat.ranks) { ranks.push_back(&each); }
+  std::stable_sort(ranks.begin(), ranks.end(), [](const auto* a, const auto* b) { return a->excess > b->excess; });
+  for (std::size_t at = 0; at < std::min(ranks.size(), kMostRankRows); ++at) {
+    const BusyRank& rank = *ranks[at];
+    table.add({detail::format("{}", rank.who.number), fit(printable(rank.who.host), 40), printable(rank.who.group),
+               human_time(rank.busy_ns), detail::format("{:+.1f} %", std::round(1000 * rank.excess) / 10 + 0.0)});
+  }
+  const std::string what = ranks.size() <= kMostRankRows
+                               ? std::string("Ranks in numbers")
+                               : detail::format("The {} busiest of {} ranks", kMostRankRows, human_count(ranks.size()));
+  return detail::format("<details{}><summary>{}</summary>{}</details>\n", ranks.size() <= kFewRanks ? " open" : "",
+                        what, table.html());
+}
+
+}  // namespace
+
+std::string ranks_html(const JobReport& job) {
+  std::string html;
+  if (!job.heat.ranks.empty()) { html += "<div id=\"heat\" class=\"chart\"></div>\n" + busy_html(job.heat); }
+  return html + lines_html(job_lines(job)) + spreads_html(job);
+}
+
 namespace {
 
 constexpr std::size_t kMostBlocks = 4096;  // of the series in which the run spent most

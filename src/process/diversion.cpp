@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "process/diversion.hpp"
 
-#include <takt/detail/trial_window.hpp>
+#include <takt/detail/process.hpp>
 
 #include "process/process.hpp"
 #include "record/listeners.hpp"
-#include "record/step_rows.hpp"
+#include "record/step_series.hpp"
 
 #include <algorithm>
 

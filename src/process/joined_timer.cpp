@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <takt/detail/joined_timer.hpp>
 #include <takt/detail/thread_table.hpp>
+#include <takt/detail/timer_handle.hpp>
 
 #include "process/diversion.hpp"
 

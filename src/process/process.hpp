@@ -2,9 +2,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "collect/registry.hpp"
+#include "process/registry.hpp"
+#include "record/clock.hpp"
+
+#include <takt/detail/process.hpp>
 
 #include <cstdint>
+#include <string_view>
+#include <vector>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -32,6 +37,18 @@ bool switched_off() noexcept;
 
 /// Processor time that the process had used when start_process() ran, in ns; 0 in a forked child. Any thread.
 std::uint64_t cpu_ns_at_start() noexcept;
+
+/// Process-wide switches, which need no Session: the first two are read at the first recording. Values that are not
+/// understood are reported (fault cause "environment.<variable>") and left at their default.
+struct ProcessEnvironment {
+  bool disabled = false;                       ///< TAKT_DISABLE=1
+  ClockChoice clock = ClockChoice::automatic;  ///< TAKT_CLOCK=counter|monotonic
+  int profiler_rank = kAllRanks;               ///< TAKT_PROFILER_RANK=<rank>|all
+};
+ProcessEnvironment read_process_environment();
+
+/// The names of those variables.
+std::vector<std::string_view> process_variable_names();
 
 }  // namespace detail
 TAKT_END_NAMESPACE

@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ranks/clock_alignment.hpp"
 
-#include "base/median.hpp"
-#include "base/wrapping.hpp"
+#include "base/encoding.hpp"
+#include "base/statistics.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -124,6 +125,214 @@ ClockAlignment align_by_collectives(std::vector<CollectiveEnd> ends) {
   const auto length = static_cast<double>(wrapped_difference(ends.back().own_ns, start.own_ns));
   const std::int64_t at_start = wrapped_sum(wrapped_difference(start.other_ns, start.own_ns), whole(middle));
   return {{start.own_ns, at_start, error}, {ends.back().own_ns, wrapped_sum(at_start, whole(length * drift)), error}};
+}
+
+namespace {
+
+using Alignments = std::map<std::uint32_t, ClockAlignment>;
+
+/// To rank 0, by the readings of ranks whose own way there is known.
+ClockAlignment to_rank_0(const RankReadings& rank, const Alignments& known) {
+  std::vector<ClockAlignment::Point> points;
+  for (const ClockReading& each : rank.readings) {
+    const auto above = known.find(each.rank);
+    if (above == known.end() || each.error_ns < 0) { continue; }
+    points.push_back(ClockAlignment::then({each.unix_ns, each.ahead_ns, each.error_ns}, above->second));
+  }
+  if (points.empty()) { return {}; }
+  const auto [first, last] = std::minmax_element(points.begin(), points.end(),
+                                                 [](const auto& a, const auto& b) { return a.own_ns < b.own_ns; });
+  return first->own_ns == last->own_ns ? ClockAlignment(*last) : ClockAlignment(*first, *last);
+}
+
+}  // namespace
+
+std::map<std::uint32_t, ClockAlignment> align_by_readings(const std::vector<RankReadings>& ranks) {
+  Alignments known = {{0, ClockAlignment::same()}};
+  for (const RankReadings& each : ranks) {
+    const ClockAlignment alignment = each.rank == 0 ? ClockAlignment() : to_rank_0(each, known);
+    if (alignment.is_known()) { known.emplace(each.rank, alignment); }
+  }
+  if (ranks.empty() || ranks.front().rank == 0) { return known; }
+  const std::uint32_t first = ranks.front().rank;
+  const auto found = known.find(first);
+  if (found == known.end()) { return {}; }
+  const ClockAlignment back = found->second.inverse();
+  for (auto& [rank, alignment] : known) {
+    if (rank != first) { alignment = rank == 0 ? back : alignment.then(back); }
+  }
+  known[first] = ClockAlignment::same();
+  return known;
+}
+
+namespace {
+
+constexpr double kShareOfUnknown = 0.95;
+
+constexpr std::uint64_t kMostStride = std::uint64_t{1} << 31U;
+
+/// Numbers may all be even: the multiplier of Knuth's hash by multiplication mixes them.
+bool stays(std::int64_t step, std::uint64_t stride) noexcept {
+  return (static_cast<std::uint64_t>(step) * 0x9E3779B97F4A7C15U >> 32U & (stride - 1)) == 0;
+}
+
+/// What lies behind a collective in its step, in ns.
+struct Behind {
+  std::int64_t surely = 0;
+  std::int64_t perhaps = 0;
+};
+
+/// The regions of one step.
+class StepRegions {
+ public:
+  StepRegions(const Snapshot& snapshot, const Row& row)
+      : paths_(snapshot.paths), row_(row), batch_(snapshot.series[row.series].path) {}
+
+  /// Whether the path is below the step's Batch.
+  bool is_inside(std::uint32_t path) const {
+    while (path != batch_ && path < paths_.size()) { path = paths_[path].parent; }
+    return path == batch_;
+  }
+
+  /// Regions follow each other in a step as the rank met them first. Of several calls the last one is meant, and what
+  /// the rank met later may lie between them.
+  Behind behind(const Cell& collective) const {
+    Behind sum;
+    bool once = true;
+    for (std::uint32_t at = collective.path; at != batch_; at = paths_[at].parent) {
+      once = once && cell_of(at).calls == 1;
+      sum.surely = wrapped_sum(sum.surely, later_ns(at));
+      sum.perhaps = wrapped_sum(sum.perhaps, self_ns(paths_[at].parent));
+    }
+    if (!once) { sum = {0, wrapped_sum(sum.surely, sum.perhaps)}; }
+    return sum;
+  }
+
+ private:
+  Cell cell_of(std::uint32_t path) const {
+    if (path == batch_) { return {path, 1, row_.host_ns, Cell::kAbsent}; }
+    const auto found =
+        std::find_if(row_.cells.begin(), row_.cells.end(), [&](const Cell& each) { return each.path == path; });
+    return found == row_.cells.end() ? Cell{path, 0, 0, Cell::kAbsent} : *found;
+  }
+  /// Of those below the parent of `path` what was met later.
+  std::int64_t later_ns(std::uint32_t path) const {
+    std::int64_t sum = 0;
+    for (const Cell& each : row_.cells) {
+      const bool beside = each.path < paths_.size() && paths_[each.path].parent == paths_[path].parent;
+      if (beside && each.path > path) { sum = wrapped_sum(sum, std::max<std::int64_t>(each.host_ns, 0)); }
+    }
+    return sum;
+  }
+  std::int64_t self_ns(std::uint32_t path) const {
+    std::int64_t inside = 0;
+    for (const Cell& each : row_.cells) {
+      if (each.path < paths_.size() && paths_[each.path].parent == path) { inside = wrapped_sum(inside, each.host_ns); }
+    }
+    return std::max<std::int64_t>(wrapped_difference(cell_of(path).host_ns, inside), 0);
+  }
+
+  const std::vector<PathStats>& paths_;
+  const Row& row_;
+  std::uint32_t batch_;
+};
+
+/// The ends that two ranks have of one collective.
+RankAlignment align_by(const CollectiveEnds::Collective& own, const CollectiveEnds::Collective& other) {
+  RankAlignment alignment;
+  alignment.path = own.path;
+  alignment.all_steps = own.stride == 1 && other.stride == 1;
+  std::vector<CollectiveEnd> ends;
+  std::vector<std::int64_t> unknown;
+  for (const auto& [step, end] : own.steps) {
+    const auto there = other.steps.find(step);
+    if (there == other.steps.end()) { continue; }
+    ends.push_back({end.ns, there->second.ns});
+    unknown.push_back(end.unknown_ns / 2 + there->second.unknown_ns / 2 + 1);
+  }
+  alignment.ends = ends.size();
+  if (ends.empty()) { return alignment; }
+  alignment.clock = align_by_collectives(std::move(ends));
+  const auto at = static_cast<std::ptrdiff_t>(std::ceil(kShareOfUnknown * static_cast<double>(unknown.size()))) - 1;
+  std::nth_element(unknown.begin(), unknown.begin() + at, unknown.end());
+  alignment.unknown_ns = unknown[static_cast<std::size_t>(at)];
+  return alignment;
+}
+
+bool is_better(const RankAlignment& a, const CollectiveEnds::Collective& own, const RankAlignment& b) {
+  if (a.clock.is_known() != b.clock.is_known()) { return a.clock.is_known(); }
+  if (!a.clock.is_known()) { return a.ends > b.ends; }
+  const std::int64_t now = own.steps.begin()->second.ns;
+  return a.error_ns(now) < b.error_ns(now);
+}
+
+}  // namespace
+
+std::int64_t RankAlignment::error_ns(std::int64_t own_ns) const noexcept {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  const std::int64_t of_clock = clock.error_ns(own_ns);
+  return of_clock > kMost - unknown_ns ? kMost : of_clock + unknown_ns;
+}
+
+bool CollectiveEnds::takes(const std::string& path, std::int64_t step) const {
+  const auto place =
+      std::find_if(collectives_.begin(), collectives_.end(), [&](const Collective& each) { return each.path == path; });
+  return place == collectives_.end() ? collectives_.size() < kMostPlaces : stays(step, place->stride);
+}
+
+void CollectiveEnds::keep(const std::string& path, std::int64_t step, const End& end) {
+  auto place =
+      std::find_if(collectives_.begin(), collectives_.end(), [&](const Collective& each) { return each.path == path; });
+  if (place == collectives_.end()) {
+    if (collectives_.size() == kMostPlaces) { return; }
+    place = collectives_.insert(place, Collective{path, 1, {}});
+  }
+  if (!stays(step, place->stride)) { return; }
+  place->steps.emplace(step, end);
+  while (place->steps.size() > most_) {
+    if (place->stride == kMostStride) { return place->steps.clear(); }  // numbers made so that none would go
+    place->stride *= 2;
+    for (auto at = place->steps.begin(); at != place->steps.end();) {
+      at = stays(at->first, place->stride) ? std::next(at) : place->steps.erase(at);
+    }
+  }
+}
+
+void CollectiveEnds::add_row(const Snapshot& snapshot, const Row& row) {
+  const StepRegions regions(snapshot, row);
+  const std::int64_t end_ns =
+      wrapped_sum(snapshot.run.start_unix_ns, wrapped_sum(row.begin_ns, std::max<std::int64_t>(row.host_ns, 0)));
+  for (const Cell& each : row.cells) {
+    if (each.calls == 0 || each.path >= snapshot.paths.size() || snapshot.paths[each.path].kind != Kind::comm ||
+        !regions.is_inside(each.path)) {
+      continue;
+    }
+    const std::string path = snapshot.path_name(each.path);
+    if (!takes(path, row.step)) { continue; }
+    const Behind behind = regions.behind(each);
+    const std::int64_t ns = wrapped_difference(end_ns, wrapped_sum(behind.surely, behind.perhaps / 2));
+    keep(path, row.step, {ns, std::max<std::int64_t>(behind.perhaps, 0)});
+  }
+}
+
+void CollectiveEnds::add(const Snapshot& snapshot) {
+  for (const Row& row : snapshot.rows) {
+    if (row.series < snapshot.series.size() && snapshot.series[row.series].path < snapshot.paths.size()) {
+      add_row(snapshot, row);
+    }
+  }
+}
+
+RankAlignment align_ranks(const CollectiveEnds& own, const CollectiveEnds& other) {
+  RankAlignment best;
+  for (const CollectiveEnds::Collective& here : own.collectives()) {
+    for (const CollectiveEnds::Collective& there : other.collectives()) {
+      if (here.path != there.path) { continue; }
+      const RankAlignment alignment = align_by(here, there);
+      if (best.path.empty() || is_better(alignment, here, best)) { best = alignment; }
+    }
+  }
+  return best;
 }
 
 }  // namespace detail

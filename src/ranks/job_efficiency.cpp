@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ranks/job_efficiency.hpp"
 
-#include "ranks/rank_excess.hpp"
-#include "ranks/step_window.hpp"
+#include "ranks/rank_comparison.hpp"
+#include "ranks/rank_steps.hpp"
 #include "ranks/told_waits.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -48,6 +50,52 @@ std::vector<GroupWait> waits_of(const StepTimes& times) {
     waits.push_back({times.ranks()[group.front()].group, group.size(), steps > 0 ? 1 - busy / steps : 0});
   }
   return waits;
+}
+
+namespace {
+
+/// What ranks of one stage spent.
+struct StageTime {
+  std::uint64_t ranks = 0;
+  double steps_ns = 0;
+  double busy_ns = 0;
+};
+
+/// Of all ranks that tell them; 0 where they differ.
+unsigned common_micro_batches(const std::vector<JobRank>& ranks) {
+  unsigned all = 0;
+  for (const JobRank& each : ranks) {
+    const unsigned one = each.micro_batches;
+    if (one != 0 && all != 0 && one != all) { return 0; }
+    if (one != 0) { all = one; }
+  }
+  return all;
+}
+
+}  // namespace
+
+Pipeline pipeline_of(const StepTimes& times, const std::vector<JobRank>& ranks) {
+  std::map<int, StageTime> spent;
+  for (std::size_t rank = 0; rank < times.ranks().size(); ++rank) {
+    const int stage = times.ranks()[rank].stage;
+    if (stage == JobRank::kNoStage) { continue; }
+    StageTime& sum = spent[stage];
+    ++sum.ranks;
+    for (std::size_t step = 0; step < times.steps(); ++step) {
+      sum.steps_ns += static_cast<double>(times.step_ns(rank, step));
+      sum.busy_ns += static_cast<double>(times.busy_ns(rank, step));
+    }
+  }
+  Pipeline pipeline;
+  if (spent.size() < 2 || times.steps() == 0) { return pipeline; }
+  for (const auto& [stage, sum] : spent) {
+    pipeline.stages.push_back({stage, sum.ranks, sum.steps_ns > 0 ? 1 - sum.busy_ns / sum.steps_ns : 0});
+  }
+  pipeline.micro_batches = common_micro_batches(ranks);
+  if (pipeline.micro_batches != 0) {
+    pipeline.ideal = ideal_bubble(static_cast<unsigned>(spent.size()), pipeline.micro_batches);
+  }
+  return pipeline;
 }
 
 }  // namespace detail

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <takt/job.hpp>
+#include "ranks/rank_steps.hpp"
 
-#include "ranks/step_times.hpp"
+#include <takt/job.hpp>
 
 #include <cstddef>
 #include <string>
@@ -30,6 +30,9 @@ std::vector<GroupWait> waits_of(const StepTimes& times);
 constexpr double ideal_bubble(unsigned stages, unsigned micro_batches) noexcept {
   return (stages - 1.0) / (micro_batches + (stages - 1.0));
 }
+
+/// \param ranks of the job, those of `times` among them. Any thread.
+Pipeline pipeline_of(const StepTimes& times, const std::vector<JobRank>& ranks);
 
 }  // namespace detail
 TAKT_END_NAMESPACE

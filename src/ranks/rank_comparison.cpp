@@ -2,10 +2,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ranks/rank_comparison.hpp"
 
+#include "base/statistics.hpp"
 #include "ranks/job_efficiency.hpp"
-#include "ranks/pipeline.hpp"
+#include "ranks/rank_steps.hpp"
 #include "ranks/verdict.hpp"
 
+#include <takt/detail/memory.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
 #include <utility>
 
 TAKT_BEGIN_NAMESPACE
@@ -27,6 +34,314 @@ RankComparison compare_ranks(const std::vector<RankOfJob>& ranks) {
   comparison.left_out = compared.left_out;
   comparison.unexposed = compared.unexposed;
   return comparison;
+}
+
+namespace {
+
+using RegionPlaces = std::map<JobRegion, std::size_t>;
+
+/// The place at which most ranks have most of their steps; of equally many the one with more steps, then the first by
+/// name, so that the order of ranks does not matter.
+std::string main_place(const std::vector<RankOfJob>& ranks) {
+  struct Votes {
+    std::size_t ranks = 0;
+    std::uint64_t rows = 0;
+  };
+  std::map<std::string, Votes> votes;
+  for (const RankOfJob& each : ranks) {
+    const RankSteps::Batches* const main = each.steps->main_batches();
+    if (main == nullptr) { continue; }
+    Votes& here = votes[main->path];
+    ++here.ranks;
+    here.rows = bounded_sum(here.rows, main->rows);
+  }
+  const auto most = std::max_element(votes.begin(), votes.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.second.ranks, a.second.rows) < std::tie(b.second.ranks, b.second.rows);
+  });
+  return most == votes.end() ? "" : most->first;
+}
+
+/// Each region's place among those of all ranks, to which new ones are added.
+std::vector<std::size_t> match_regions(const std::vector<JobRegion>& of_rank, RegionPlaces& places,
+                                       std::vector<JobRegion>& all) {
+  std::vector<std::size_t> matched;
+  for (const JobRegion& each : of_rank) {
+    const auto [place, is_new] = places.emplace(each, all.size());
+    if (is_new) { all.push_back(each); }
+    matched.push_back(place->second);
+  }
+  return matched;
+}
+
+/// The numbers of the steps that all have.
+std::vector<std::int64_t> common_steps(const std::vector<const RankSteps::Batches*>& all) {
+  std::vector<std::int64_t> common;
+  if (all.empty()) { return common; }
+  const auto fewest = std::min_element(all.begin(), all.end(),
+                                       [](const auto* a, const auto* b) { return a->steps.size() < b->steps.size(); });
+  for (const auto& [number, step] : (*fewest)->steps) {
+    const bool everywhere =
+        std::all_of(all.begin(), all.end(), [n = number](const auto* each) { return each->steps.count(n) != 0; });
+    if (everywhere) { common.push_back(number); }
+  }
+  return common;
+}
+
+/// Leaves out every second of `steps` until they are at most so many. Returns the stride that it has come to.
+std::uint64_t thin_steps(std::vector<std::int64_t>& steps, std::size_t most, std::uint64_t stride) {
+  while (steps.size() > most && stride < RankSteps::kMostStride) {
+    stride *= 2;
+    const auto is_left_out = [&](std::int64_t number) { return !is_kept_step(number, stride); };
+    steps.erase(std::remove_if(steps.begin(), steps.end(), is_left_out), steps.end());
+  }
+  steps.resize(std::min(steps.size(), most));
+  return stride;
+}
+
+/// What one rank says of its streams is worth nothing where another one does not.
+bool all_tell_exposed(const std::vector<const RankSteps::Batches*>& batches, std::int64_t number) {
+  return std::all_of(batches.begin(), batches.end(), [number](const auto* each) {
+    return each->steps.at(number).exposed_ns != RankSteps::Step::kUnknown;
+  });
+}
+
+}  // namespace
+
+ComparedSteps step_times_of(const std::vector<RankOfJob>& ranks, std::size_t most_values) {
+  const std::string path = main_place(ranks);
+  std::vector<JobRank> who;
+  std::vector<JobRegion> regions;
+  RegionPlaces region_places;
+  std::vector<const RankSteps::Batches*> batches;
+  std::vector<std::vector<std::size_t>> places;
+  std::uint64_t every = 1;
+  for (const RankOfJob& each : ranks) {
+    const RankSteps::Batches* const at_path = each.steps->batches_at(path);
+    if (at_path == nullptr) { continue; }
+    who.push_back(each.who);
+    batches.push_back(at_path);
+    places.push_back(match_regions(each.steps->regions(), region_places, regions));
+    every = std::max(every, each.steps->stride());
+  }
+  std::vector<std::int64_t> steps = common_steps(batches);
+  every = thin_steps(steps, most_values / (StepTimes::layers(regions.size()) * std::max<std::size_t>(who.size(), 1)),
+                     every);
+  std::vector<bool> tells;
+  tells.reserve(steps.size());
+  for (const std::int64_t number : steps) { tells.push_back(all_tell_exposed(batches, number)); }
+  const auto unexposed = static_cast<std::size_t>(std::count(tells.begin(), tells.end(), false));
+  StepTimes times(std::move(who), std::move(regions), steps.size());
+  for (std::size_t rank = 0; rank < batches.size(); ++rank) {
+    for (std::size_t at = 0; at < steps.size(); ++at) {
+      const RankSteps::Step& step = batches[rank]->steps.at(steps[at]);
+      times.step_ns(rank, at) = step.ns;
+      if (tells[at]) { times.exposed_ns(rank, at) = static_cast<std::uint64_t>(step.exposed_ns); }
+      for (const auto& [region, ns] : step.regions) {
+        std::uint64_t& sum = times.region_ns(places[rank][region], rank, at);
+        sum = bounded_sum(sum, ns);
+      }
+    }
+  }
+  return {std::move(times), every, ranks.size() - batches.size(), unexposed, std::move(steps)};
+}
+
+namespace {
+
+constexpr double kLeastExcess = 0.03;
+constexpr double kStandardErrors = 6;
+constexpr double kDeviations = 4;
+constexpr std::size_t kRanksForDeviation = 8;  // fewer say too little of how ranks differ from each other
+constexpr std::size_t kLeastPositive = 8;      // of ten; with fewer no mean reaches six standard errors
+
+/// By window, then by place in the group.
+std::vector<std::vector<double>> window_excesses(const StepTimes& times, const std::vector<std::size_t>& group) {
+  std::vector<std::vector<double>> excesses(kStepWindows, std::vector<double>(group.size()));
+  const double step_ns = times.job_ns() / static_cast<double>(times.steps());
+  for (std::size_t at = 0; at < group.size(); ++at) {
+    const std::vector<double> medians = window_medians(times.busy_by_step(group[at]));
+    for (std::size_t window = 0; window < kStepWindows; ++window) { excesses[window][at] = medians[window]; }
+  }
+  for (std::vector<double>& window : excesses) {
+    const std::vector<double> others = medians_of_others(window);
+    for (std::size_t at = 0; at < group.size(); ++at) {
+      // Beside ranks that do nothing but wait it is the share of the step.
+      window[at] = others[at] > 0 ? window[at] / others[at] - 1 : step_ns > 0 ? window[at] / step_ns : 0;
+    }
+  }
+  return excesses;
+}
+
+RankExcess excess_over(const std::vector<std::vector<double>>& windows, std::size_t at) {
+  constexpr auto n = static_cast<double>(kStepWindows);
+  RankExcess excess;
+  for (const std::vector<double>& each : windows) {
+    excess.mean += each[at] / n;
+    excess.positive += each[at] > 0 ? 1 : 0;
+  }
+  double squares = 0;
+  for (const std::vector<double>& each : windows) { squares += (each[at] - excess.mean) * (each[at] - excess.mean); }
+  excess.standard_error = std::sqrt(squares / (n - 1) / n);
+  return excess;
+}
+
+double deviation_of_others(const std::vector<RankExcess>& excesses, std::size_t left_out) {
+  std::vector<double> others;
+  for (std::size_t at = 0; at < excesses.size(); ++at) {
+    if (at != left_out) { others.push_back(excesses[at].mean); }
+  }
+  return kMadToDeviation * median_deviation(std::move(others));
+}
+
+}  // namespace
+
+std::vector<std::vector<std::size_t>> groups_of(const StepTimes& times) {
+  std::vector<std::vector<std::size_t>> groups;
+  std::map<std::string, std::size_t> places;
+  for (std::size_t rank = 0; rank < times.ranks().size(); ++rank) {
+    const auto [place, is_new] = places.emplace(times.ranks()[rank].group, groups.size());
+    if (is_new) { groups.emplace_back(); }
+    groups[place->second].push_back(rank);
+  }
+  return groups;
+}
+
+std::vector<RankExcess> excesses_of(const StepTimes& times, const std::vector<std::size_t>& group) {
+  const std::vector<std::vector<double>> windows = window_excesses(times, group);
+  std::vector<RankExcess> excesses;
+  for (std::size_t at = 0; at < group.size(); ++at) { excesses.push_back(excess_over(windows, at)); }
+  for (std::size_t at = 0; at < group.size(); ++at) {
+    RankExcess& each = excesses[at];
+    // The others' is looked for only where it can decide: of 100 000 ranks nearly all are done here.
+    each.slow = each.mean > kLeastExcess && each.mean > kStandardErrors * each.standard_error &&
+                each.positive >= kLeastPositive;
+    if (!each.slow || group.size() < kRanksForDeviation) { continue; }
+    each.others_deviation = deviation_of_others(excesses, at);
+    each.slow = each.mean > kDeviations * each.others_deviation;
+  }
+  return excesses;
+}
+
+namespace {
+
+Wide bounded(Wide sum, Wide more) noexcept { return more > ~Wide{0} - sum ? ~Wide{0} : sum + more; }
+
+void take_least(RankTotal& least, const RankTotal& other) noexcept {
+  if (other.ns < least.ns || (other.ns == least.ns && other.rank < least.rank)) { least = other; }
+}
+
+void take_most(RankTotal& most, const RankTotal& other) noexcept {
+  if (other.ns > most.ns || (other.ns == most.ns && other.rank < most.rank)) { most = other; }
+}
+
+}  // namespace
+
+double RankSpread::mean_ns() const noexcept {
+  return ranks == 0 ? 0.0 : static_cast<double>(sum_ns) / static_cast<double>(ranks);
+}
+
+double RankSpread::stdev_ns() const noexcept {
+  if (ranks < 2) { return 0.0; }
+  // In 64 bits of mantissa: totals that differ in the fifth figure still have six figures of a deviation.
+  const auto n = static_cast<long double>(ranks);
+  const long double mean = static_cast<long double>(sum_ns) / n;
+  const long double scatter = static_cast<long double>(squares) - mean * static_cast<long double>(sum_ns);
+  return scatter <= 0 ? 0.0 : static_cast<double>(std::sqrt(scatter / (n - 1)));
+}
+
+double RankSpread::imbalance() const noexcept {
+  const double mean = mean_ns();
+  return mean > 0 ? static_cast<double>(most.ns) / mean - 1 : 0.0;
+}
+
+void add_rank(RankSpread& spread, std::uint32_t rank, std::uint64_t total_ns) noexcept {
+  ++spread.ranks;
+  spread.sum_ns = bounded(spread.sum_ns, total_ns);
+  spread.squares = bounded(spread.squares, static_cast<Wide>(total_ns) * total_ns);
+  take_least(spread.least, {total_ns, rank});
+  take_most(spread.most, {total_ns, rank});
+  spread.totals_us.add(histogram_value(total_ns));
+}
+
+void merge_into(RankSpread& spread, const RankSpread& from) noexcept {
+  spread.ranks += from.ranks;
+  spread.sum_ns = bounded(spread.sum_ns, from.sum_ns);
+  spread.squares = bounded(spread.squares, from.squares);
+  take_least(spread.least, from.least);
+  take_most(spread.most, from.most);
+  spread.totals_us.merge(from.totals_us);
+}
+
+namespace {
+
+constexpr double kWorthMore = 0.03;    // of the busy time, as for a rank's excess
+constexpr double kWorthSaying = 0.01;  // of the time of the job, of which ranks may be busy for a small part
+constexpr double kTimesNoise = 2;
+constexpr double kHalfPi = 1.5707963267948966;
+
+/// Standard deviation of the logarithm of a rank's busy time within a window, of all ranks together. It comes from how
+/// each differs from the median of the others, in which what all of them meet in a step falls away; what lasts for a
+/// window adds nothing, and bursts hardly do.
+double log_noise(const StepTimes& times, const std::vector<std::size_t>& group) {
+  std::vector<std::vector<double>> differences(group.size());  // by rank, then by step
+  for (std::size_t step = 0; step < times.steps(); ++step) {
+    std::vector<double> busy;
+    busy.reserve(group.size());
+    for (const std::size_t rank : group) {
+      busy.push_back(std::log(static_cast<double>(std::max<std::uint64_t>(times.busy_ns(rank, step), 1))));
+    }
+    const std::vector<double> others = medians_of_others(busy);
+    for (std::size_t at = 0; at < group.size(); ++at) { differences[at].push_back(busy[at] - others[at]); }
+  }
+  std::vector<double> distances;
+  for (const std::vector<double>& each : differences) {
+    const std::vector<double> found = window_distances(each);
+    distances.insert(distances.end(), found.begin(), found.end());
+  }
+  // The others' median has noise, too: pi / 2 / m of many values, and all of it of one.
+  const double others = kHalfPi / (static_cast<double>(group.size()) - 2 + kHalfPi);
+  return kMadToDeviation * median(std::move(distances)) / std::sqrt(1 + others);
+}
+
+/// The quantile of the standard normal distribution for `share` from 0.5 to 1: Abramowitz and Stegun 26.2.23, within
+/// 4.5e-4.
+double normal_quantile(double share) {
+  const double t = std::sqrt(-2 * std::log(1 - share));
+  return t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
+}
+
+/// The largest of `count` standard normal values, on average, by Blom's approximation.
+double largest_of(std::size_t count) {
+  const auto n = static_cast<double>(count);
+  return normal_quantile((n - 0.375) / (n + 0.25));
+}
+
+}  // namespace
+
+bool Imbalance::exceeds_noise() const noexcept {
+  const double more = ns - noise_ns;
+  return ns > kTimesNoise * noise_ns && more > kWorthMore * busy_ns && more > kWorthSaying * job_ns;
+}
+
+Imbalance imbalance_of(const StepTimes& times, const std::vector<std::size_t>& group) {
+  Imbalance imbalance;
+  imbalance.job_ns = times.job_ns();
+  std::vector<std::size_t> slowest(group.size());
+  for (std::size_t step = 0; step < times.steps(); ++step) {
+    std::vector<double> busy;
+    busy.reserve(group.size());
+    for (const std::size_t rank : group) { busy.push_back(static_cast<double>(times.busy_ns(rank, step))); }
+    const auto most = std::max_element(busy.begin(), busy.end());
+    ++slowest[static_cast<std::size_t>(most - busy.begin())];
+    const double largest = *most;
+    const double middle = median(std::move(busy));
+    imbalance.ns += largest - middle;
+    imbalance.busy_ns += middle;
+  }
+  const auto often = std::max_element(slowest.begin(), slowest.end());
+  imbalance.slowest = group[static_cast<std::size_t>(often - slowest.begin())];
+  imbalance.slowest_steps = *often;
+  imbalance.noise_ns = imbalance.busy_ns * (std::exp(log_noise(times, group) * largest_of(group.size())) - 1);
+  return imbalance;
 }
 
 }  // namespace detail

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ranks/rank_heat.hpp"
 
-#include "base/median.hpp"
-#include "ranks/rank_excess.hpp"
+#include "base/statistics.hpp"
+#include "ranks/rank_comparison.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "ranks/step_times.hpp"
+#include "ranks/rank_steps.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "base/summary_access.hpp"
-#include "ranks/rank_spread.hpp"
-#include "ranks/sealed_bytes.hpp"
+#include "base/summary_coding.hpp"
+#include "ranks/rank_bytes.hpp"
+#include "ranks/rank_comparison.hpp"
 
 #include <cstdint>
 #include <string_view>
@@ -34,7 +34,7 @@ void visit_wide(Coder& coder, Number& wide) {
 }
 
 /// \param numbers SummaryScalars, which have all of a Summary but its histogram.
-/// \param counts of that histogram, as in base/histogram_bytes.hpp.
+/// \param counts of that histogram, as in base/summary_coding.hpp.
 template <class Coder, class Numbers>
 void visit_summary(Coder& coder, Numbers& numbers, std::string_view& counts) {
   for (auto* each : {&numbers.n, &numbers.total, &numbers.squares_low, &numbers.squares_high, &numbers.min,

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/encoding.hpp"
-#include "base/histogram_bytes.hpp"
+#include "base/summary_coding.hpp"
 #include "ranks/packed_record.hpp"
 #include "ranks/record_coding.hpp"
 

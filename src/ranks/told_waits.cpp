@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ranks/told_waits.hpp"
 
-#include "base/median.hpp"
-#include "ranks/step_window.hpp"
+#include "base/statistics.hpp"
+#include "ranks/rank_steps.hpp"
 
 #include <algorithm>
 #include <cmath>

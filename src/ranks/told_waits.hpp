@@ -4,7 +4,7 @@
 
 #include <takt/config.hpp>
 
-#include "ranks/step_times.hpp"
+#include "ranks/rank_steps.hpp"
 
 #include <cstddef>
 #include <string>

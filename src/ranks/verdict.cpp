@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ranks/verdict.hpp"
 
-#include "base/median.hpp"
+#include "base/format.hpp"
 #include "base/sorted_by.hpp"
-#include "ranks/step_window.hpp"
+#include "base/statistics.hpp"
+#include "base/text.hpp"
+#include "ranks/rank_steps.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -191,6 +193,180 @@ std::vector<RankVerdict> verdicts_of(const StepTimes& times) {
   std::vector<RankVerdict> verdicts;
   for (const std::vector<std::size_t>& group : groups_of(times)) { verdicts.push_back(verdict_of(times, group)); }
   return sorted_by(std::move(verdicts), order_of_verdict);
+}
+
+namespace {
+
+constexpr std::size_t kMostNamedRanks = 8;  // more are counted
+constexpr std::size_t kNameColumns = 60;
+
+std::string shown(const std::string& name) { return fit_end(printable(name), kNameColumns); }
+
+/// "rank 2 (host n0123)", "host n0123 (ranks 4, 5, 6 and 7)", "ranks 2 and 9".
+std::string who(const StepTimes& times, const SlowRank& slowdown) {
+  const std::vector<std::size_t>& ranks = slowdown.ranks;
+  const std::string host = shown(times.ranks()[ranks.front()].host);
+  std::string numbers;
+  const std::size_t named = ranks.size() > kMostNamedRanks ? kMostNamedRanks - 1 : ranks.size();
+  for (std::size_t at = 0; at < named; ++at) {
+    const bool last = at + 1 == ranks.size();
+    numbers += detail::format("{}{}", at == 0 ? "" : last ? " and " : ", ", times.ranks()[ranks[at]].number);
+  }
+  if (named < ranks.size()) { numbers += detail::format(" and {} more", ranks.size() - named); }
+  if (slowdown.whole_host) { return detail::format("host {} (ranks {})", host, numbers); }
+  if (ranks.size() > 1) { return "ranks " + numbers; }
+  return "rank " + numbers + (host.empty() ? "" : " (host " + host + ")");
+}
+
+std::string of_group(const RankVerdict& verdict) { return verdict.group.empty() ? "" : " of " + shown(verdict.group); }
+
+std::string slow_sentence(const StepTimes& times, const RankVerdict& verdict) {
+  const SlowRank& slow = verdict.slowdown;
+  const bool several = slow.ranks.size() > 1 && !slow.whole_host;
+  const std::string region = slow.region.empty() ? "what is in no region" : shown(slow.region);
+  const char* const plural = several ? "" : "s";
+  // That the others wait for it, only their waiting shows.
+  const std::string does = verdict.tells_waits
+                               ? detail::format("make{} the others{} wait", plural, of_group(verdict))
+                               : detail::format("take{} longer than the others{}", plural, of_group(verdict));
+  std::string text = detail::format("{} {}: {} takes {} longer than elsewhere in {} of {} steps; {} of {}.",
+                                    who(times, slow), does, region, human_time(slow.longer_ns), slow.longer_steps,
+                                    times.steps(), human_time(slow.cost.ns), human_time(times.job_ns()));
+  if (!slow.others_wait_in.empty()) { text += detail::format(" The others wait in {}.", shown(slow.others_wait_in)); }
+  return text;
+}
+
+std::string imbalance_sentence(const StepTimes& times, const RankVerdict& verdict) {
+  const Imbalance& imbalance = verdict.imbalance;
+  return detail::format(
+      "the ranks{} take turns: each step waits for its slowest rank, {} of {} in all, where noise alone gives about "
+      "{}, and no rank is it "
+      "for long. Rank {} is it most often, in {} of {} steps.",
+      of_group(verdict), human_time(imbalance.ns), human_time(times.job_ns()), human_time(imbalance.noise_ns),
+      times.ranks()[imbalance.slowest].number, imbalance.slowest_steps, times.steps());
+}
+
+/// Place in the verdict's ranks of the one with the largest excess.
+std::size_t busiest(const RankVerdict& verdict) {
+  const auto most = std::max_element(verdict.excesses.begin(), verdict.excesses.end(),
+                                     [](const RankExcess& a, const RankExcess& b) { return a.mean < b.mean; });
+  return static_cast<std::size_t>(most - verdict.excesses.begin());
+}
+
+std::string alike_sentence(const StepTimes& times, const RankVerdict& verdict) {
+  const std::size_t at = busiest(verdict);
+  return detail::format(
+      "the ranks{} are alike (the busiest, rank {}, has an excess of {:.1f} % +/- {:.1f} %, {} steps)",
+      of_group(verdict), times.ranks()[verdict.ranks[at]].number, 100 * std::max(verdict.excesses[at].mean, 0.0),
+      100 * verdict.excesses[at].standard_error, times.steps());
+}
+
+std::string untold_sentence(const StepTimes& times, const RankVerdict& verdict) {
+  constexpr const char* kCure = "A Scope of takt::Comm around what waits for other ranks tells";
+  if (verdict.imbalance.busy_ns <= 0) {
+    return detail::format("the ranks{} are not compared: most of them did nothing but wait", of_group(verdict));
+  }
+  if (!verdict.tells_waits) {
+    return detail::format(
+        "who makes whom wait{} is not known: no region of kind comm or wait is in a step, and ranks that wait for each "
+        "other have steps of one length. {}",
+        verdict.group.empty() ? "" : " in " + shown(verdict.group), kCure);
+  }
+  const auto name = [](const std::string& region) { return region.empty() ? "what is in no region" : shown(region); };
+  const HiddenWait& hidden = verdict.hidden;
+  return detail::format(
+      "who makes whom wait{} is not known: {} takes {} longer on rank {}, and {} {} less, so that the others may wait "
+      "there. {}",
+      verdict.group.empty() ? "" : " in " + shown(verdict.group), name(hidden.region), human_time(hidden.ns),
+      times.ranks()[hidden.rank].number, name(hidden.others), human_time(hidden.others_ns), kCure);
+}
+
+std::string sentence_of(const StepTimes& times, const RankVerdict& verdict) {
+  switch (verdict.state) {
+    case RanksAre::slowed:
+      return slow_sentence(times, verdict);
+    case RanksAre::imbalanced:
+      return imbalance_sentence(times, verdict);
+    case RanksAre::alike:
+      return alike_sentence(times, verdict);
+    case RanksAre::untold:
+      return untold_sentence(times, verdict);
+    case RanksAre::too_short:
+      return detail::format("the ranks{} are not compared: {} steps are too few, it takes {}", of_group(verdict),
+                            times.steps(), kLeastSteps);
+    case RanksAre::alone:
+      break;
+  }
+  return detail::format("rank {} is compared with nobody: it is the only one{}",
+                        times.ranks()[verdict.ranks.front()].number, of_group(verdict));
+}
+
+const char* id_of_verdict(const RankVerdict& verdict) {
+  switch (verdict.state) {
+    case RanksAre::slowed:
+      return verdict.slowdown.whole_host ? "slow_host" : verdict.slowdown.ranks.size() > 1 ? "slow_ranks" : "slow_rank";
+    case RanksAre::imbalanced:
+      return "imbalance";
+    case RanksAre::alike:
+      return "ranks_alike";
+    case RanksAre::untold:
+      return "waits_untold";
+    case RanksAre::too_short:
+      return "too_few_steps";
+    case RanksAre::alone:
+      break;
+  }
+  return "lone_rank";
+}
+
+void add_excess(const StepTimes& times, const RankVerdict& verdict, std::size_t at, Finding& finding) {
+  const RankExcess& excess = verdict.excesses[at];
+  finding.evidence.push_back({"rank", static_cast<double>(times.ranks()[verdict.ranks[at]].number), ""});
+  finding.evidence.push_back({"mean_excess", excess.mean, ""});
+  finding.evidence.push_back({"standard_error", excess.standard_error, ""});
+  finding.evidence.push_back({"positive_windows", static_cast<double>(excess.positive), "windows"});
+}
+
+}  // namespace
+
+Finding finding_of(const StepTimes& times, const RankVerdict& verdict) {
+  Finding finding;
+  finding.what = id_of_verdict(verdict);
+  finding.sentence = sentence_of(times, verdict);
+  finding.evidence = {{"ranks", static_cast<double>(verdict.ranks.size()), "ranks"},
+                      {"steps", static_cast<double>(times.steps()), "steps"}};
+  if (verdict.state == RanksAre::too_short) {
+    finding.evidence.push_back({"steps_needed", static_cast<double>(kLeastSteps), "steps"});
+  }
+  if (verdict.state == RanksAre::alone) {
+    finding.evidence.push_back({"rank", static_cast<double>(times.ranks()[verdict.ranks.front()].number), ""});
+  }
+  if (verdict.excesses.empty()) { return finding; }
+  finding.evidence.push_back({"imbalance", verdict.imbalance.ns, "ns"});
+  finding.evidence.push_back({"imbalance_of_noise", verdict.imbalance.noise_ns, "ns"});
+  finding.evidence.push_back({"time_of_steps", times.job_ns(), "ns"});
+  if (verdict.state == RanksAre::imbalanced) {
+    finding.evidence.push_back(
+        {"slowest_rank", static_cast<double>(times.ranks()[verdict.imbalance.slowest].number), ""});
+    finding.evidence.push_back({"slowest_in_steps", static_cast<double>(verdict.imbalance.slowest_steps), "steps"});
+  }
+  if (verdict.state == RanksAre::untold && verdict.tells_waits && verdict.imbalance.busy_ns > 0) {
+    finding.evidence.push_back({"rank", static_cast<double>(times.ranks()[verdict.hidden.rank].number), ""});
+    finding.evidence.push_back({"longer", verdict.hidden.ns, "ns"});
+    finding.evidence.push_back({"shorter", verdict.hidden.others_ns, "ns"});
+    return finding;
+  }
+  if (verdict.state != RanksAre::slowed) {
+    add_excess(times, verdict, busiest(verdict), finding);
+    return finding;
+  }
+  finding.evidence.push_back({"longer_in_region", verdict.slowdown.longer_ns, "ns"});
+  finding.evidence.push_back({"longer_steps", static_cast<double>(verdict.slowdown.longer_steps), "steps"});
+  for (std::size_t at = 0; at < verdict.ranks.size(); ++at) {
+    if (verdict.excesses[at].slow) { add_excess(times, verdict, at, finding); }
+  }
+  finding.cost = verdict.slowdown.cost;
+  return finding;
 }
 
 }  // namespace detail

@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <takt/finding.hpp>
-
-#include "ranks/imbalance.hpp"
-#include "ranks/rank_excess.hpp"
-#include "ranks/step_times.hpp"
+#include "ranks/rank_comparison.hpp"
+#include "ranks/rank_steps.hpp"
 #include "ranks/told_waits.hpp"
+
+#include <takt/snapshot.hpp>
 
 #include <cstddef>
 #include <string>

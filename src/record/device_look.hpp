@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <takt/device.hpp>
+#include <takt/backend.hpp>
 #include <takt/stream.hpp>
 
 TAKT_BEGIN_NAMESPACE

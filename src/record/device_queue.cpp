@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "record/device_queue.hpp"
 
-#include <takt/exposed.hpp>
+#include <takt/snapshot.hpp>
 
 #include "record/device_look.hpp"
 #include "record/key_table.hpp"

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <takt/backend.hpp>
 #include <takt/detail/drain.hpp>
 #include <takt/detail/tree.hpp>
-#include <takt/device.hpp>
 #include <takt/stream.hpp>
 
 #include "record/outbox.hpp"

@@ -2,13 +2,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <takt/detail/event.hpp>
+#include <takt/detail/hot.hpp>
 #include <takt/detail/notices.hpp>
 #include <takt/detail/tree.hpp>
 
 #include "record/clock.hpp"
 #include "record/event_run.hpp"
-#include "record/ruler.hpp"
 #include "record/tree_state.hpp"
 
 #include <array>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <takt/listener.hpp>
 
-#include "base/registration_lock.hpp"
+#include "base/threads.hpp"
 #include "record/listeners.hpp"
 
 #include <takt/detail/hot.hpp>

@@ -2,18 +2,99 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <takt/config.hpp>
-
-#include "record/outbox_pool.hpp"
 #include "record/records.hpp"
 
+#include <takt/config.hpp>
+
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <mutex>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
+
+/// Wakes a thread of Takt. ring() takes no lock, and is a system call only if a thread may be asleep and it
+/// has not rung since the last clear(). Each ring is an exchange, also where it has rung: by a look alone the thread
+/// that clears it could miss what was done before. Any thread.
+class Alarm {
+ public:
+  void ring() noexcept {
+    if (state_.exchange(kRung, std::memory_order_release) == kAsleep) { wake(); }  // pairs with clear()
+  }
+  /// The caller sees what happened before the ring. A thread that sleeps goes on sleeping.
+  void clear() noexcept {
+    std::uint32_t rung = kRung;
+    state_.compare_exchange_strong(rung, kQuiet, std::memory_order_acquire);  // pairs with ring()
+  }
+  /// Sleeps until it has rung, for at most `most`. One thread at a time.
+  void wait(std::chrono::milliseconds most) noexcept;
+
+ private:
+  static constexpr std::uint32_t kQuiet = 0;
+  static constexpr std::uint32_t kAsleep = 1;
+  static constexpr std::uint32_t kRung = 2;
+
+  void wake() noexcept;
+
+  std::atomic<std::uint32_t> state_{kQuiet};
+};
+
+/// The memory of all outboxes of a process, in blocks, so that a burst on one thread may take what others leave. A
+/// block is taken and given back without a lock; memory for all of them is taken in one piece, when a limit is set or
+/// the first block is taken, and touched only as far as it is used. Any thread.
+class OutboxPool {
+ public:
+  static constexpr std::size_t kBlockBytes = 4096;
+
+  struct Block {
+    std::atomic<Block*> next{nullptr};  ///< the one that its outbox goes on with
+    std::uint32_t index = 0;            ///< in the pool
+    std::uint32_t bytes = 0;            ///< used of `data`; holds once there is a next one
+    unsigned char data[kBlockBytes - 16];
+  };
+  static_assert(sizeof(Block) == kBlockBytes, "a page, as a rule");
+
+  explicit OutboxPool(std::size_t limit) noexcept { set_limit(limit); }
+  ~OutboxPool();
+  OutboxPool(const OutboxPool&) = delete;
+  OutboxPool& operator=(const OutboxPool&) = delete;
+
+  /// How much may be taken from now on, in bytes; at most 256 MiB. Blocks that are taken already stay taken.
+  void set_limit(std::size_t bytes) noexcept;
+  std::size_t limit() const noexcept { return limit_.load(std::memory_order_relaxed) * kBlockBytes; }
+  std::size_t used() const noexcept { return used_.load(std::memory_order_relaxed) * kBlockBytes; }
+
+  /// nullptr where the limit is reached, or there is no memory.
+  Block* take() noexcept;
+  void give(Block* block) noexcept;
+
+ private:
+  // Memory is had in pieces: one when the first block is taken, one more for each higher limit.
+  static constexpr unsigned kPieces = 16;
+  static constexpr std::size_t kMostBlocks = (std::size_t{256} << 20U) / kBlockBytes;
+  static constexpr std::size_t kWords = kMostBlocks / 64;
+
+  struct Piece {
+    std::atomic<unsigned char*> memory{nullptr};
+    std::size_t first = 0;  // block
+    std::size_t blocks = 0;
+  };
+
+  bool reserve() noexcept;
+  unsigned char* place_of(std::size_t block) const noexcept;
+
+  std::atomic<std::size_t> limit_{0};  // in blocks
+  std::atomic<std::size_t> used_{0};
+  std::atomic<std::size_t> reserved_{0};
+  std::atomic<std::size_t> hint_{0};           // word in which a block was free
+  std::atomic<std::uint64_t> free_[kWords]{};  // a bit a block
+  std::mutex growing_;
+  unsigned pieces_ = 0;  // under growing_
+  Piece piece_[kPieces];
+};
 
 /// A queue of records with one writing and one reading thread, in blocks of a pool; never blocks, drops what there is
 /// no room for and counts it by type.

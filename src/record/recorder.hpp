@@ -2,19 +2,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <takt/detail/hot.hpp>
-#include <takt/detail/notices.hpp>
-#include <takt/detail/tree.hpp>
-
 #include "record/clock.hpp"
 #include "record/device_queue.hpp"
 #include "record/fold.hpp"
 #include "record/key_table.hpp"
-#include "record/sampling.hpp"
 #include "record/shared.hpp"
+#include "record/step_series.hpp"
 #include "record/step_rows.hpp"
-#include "record/thread_outbox.hpp"
-#include "record/told_regions.hpp"
+
+#include <takt/detail/hot.hpp>
+#include <takt/detail/notices.hpp>
+#include <takt/detail/tree.hpp>
+#include <takt/key.hpp>
 
 #include <array>
 #include <atomic>
@@ -23,6 +22,36 @@
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
+
+/// Which regions of a key are timed, where that is one in so many. A small table by key: with more sampled keys than
+/// it has room for, some share a place and take turns in it, which only makes sampling start again. One thread.
+class Sampling {
+ public:
+  /// Whether this is the one in `every` regions of `key` to be timed. The first one is.
+  bool takes(KeyIndex key, std::uint32_t every) noexcept;
+  /// Starts again.
+  void forget() noexcept { key_ = {}; }
+
+ private:
+  static constexpr std::size_t kPlaces = 64;
+  std::array<std::uint32_t, kPlaces> count_{};
+  std::array<KeyIndex, kPlaces> key_{};
+};
+
+/// The open regions of a thread of whose begin listeners were told, and which listeners. Its thread adds; any thread
+/// takes, and of several that take the same region one gets it.
+class ToldRegions {
+ public:
+  /// \param listeners a bit each, the lowest eight. False where more regions are open than are timed.
+  bool add(std::uint32_t id, unsigned listeners) noexcept;
+  /// The listeners that were told of the region `id`; 0 if none was, or another thread has taken it.
+  unsigned take(std::uint32_t id) noexcept;
+  /// Its thread has ended.
+  void forget() noexcept;
+
+ private:
+  std::array<std::atomic<std::uint32_t>, Tree::kMaxDepth> place_{};  // id of a region << 8 | listeners; 0: free
+};
 
 /// A cursor without room that belongs to no arena: of a thread that has given its recorder back.
 inline Event* const kPastEnd = reinterpret_cast<Event*>(kBlockBytes);

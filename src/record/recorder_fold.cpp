@@ -1,10 +1,16 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-
-// From events to the tree.
+#include "base/fault.hpp"
 #include "record/recorder.hpp"
 
+#include <takt/timer.hpp>
+
+#include <cstring>
+#include <string>
+
 #include <sched.h>
+
+// From events to the tree.
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -138,5 +144,136 @@ bool Recorder::try_copy(Unfolded& copy, unsigned tries) const noexcept {
   return false;
 }
 
+// What a thread records for the time line.
+
+/// \param ticks of the event before. \param unmatched see Fold: what ended nothing is no span.
+TAKT_COLD void Recorder::trace(const EventRun& run, std::uint64_t ticks, std::uint64_t unmatched) noexcept {
+  Outbox* const box = outbox_.need();
+  const std::size_t bytes = sizeof(EventsRecord) + run.count * sizeof(Event);
+  auto* to = box == nullptr ? nullptr : static_cast<unsigned char*>(box->reserve(bytes, Record::Type::events));
+  if (to == nullptr) { return; }
+  EventsRecord record;
+  record.bytes = static_cast<std::uint16_t>(bytes);
+  record.type = Record::Type::events;
+  record.last_ticks = ticks;
+  record.source = static_cast<std::uint32_t>(source_.own());
+  record.place = run.place;
+  std::memcpy(to, &record, sizeof(record));
+  auto* const copies = reinterpret_cast<Event*>(to + sizeof(record));
+  for (std::uint32_t at = 0; at < run.count; ++at) {
+    copies[at] = (unmatched >> at & 1U) != 0 ? skipped_event(kNoKey) : run.words[at];
+  }
+  box->push(bytes);
+}
+
+void Recorder::trace_elsewhere(const Recorder& opener, Region region, KeyIndex key, std::uint64_t begin_ns,
+                               std::uint64_t end_ns) noexcept {
+  if (!tracing.load(std::memory_order_relaxed)) { return; }
+  SpanRecord record;
+  record.opener = &opener;
+  record.region = region_id(region);
+  record.thread = opener.thread();
+  record.key = key;
+  record.begin_ns = begin_ns;
+  record.end_ns = end_ns;
+  if (Outbox* const box = outbox_.need()) { box->put(record, Record::Type::span); }
+}
+
+// Regions that outlived the next step or their thread: a line for each on stderr.
+namespace {
+
+constexpr const char* kNotEnded = "had not ended when the next step or its thread had; is its end missing?";
+
+/// "Batch/Forward"; empty for the root.
+std::string path_text(const KeyTable& keys, const Node* node) {
+  if (node->parent == nullptr) { return {}; }
+  const std::string above = path_text(keys, node->parent);
+  const std::string name(keys.name(static_cast<KeyIndex>(node->key)));
+  return above.empty() ? name : above + "/" + name;
+}
+
+void warn_never_ended(const KeyTable& keys, const Node& node) {
+  const std::string place = path_text(keys, node.parent);
+  const std::string name(keys.name(static_cast<KeyIndex>(node.key)));
+  const std::string began = place.empty() ? "outside of any region" : "in " + place;
+  const std::string line = "\"" + name + "\", which began " + began + ", " + kNotEnded;
+  report_fault_once(line, line);
+}
+
+}  // namespace
+
+/// For a Timer with books of its own, which knows the library where there is one.
+TAKT_EXPORT void report_forgotten(const char* line) noexcept { report_fault_once(line, line); }
+
+void Recorder::tell_forgotten(const KeyTable& keys) {
+  const std::uint64_t given_up = tree_.given_up();
+  if (told_given_up_.exchange(given_up, std::memory_order_relaxed) == given_up) { return; }
+  for (std::uint32_t index = 0; index < tree_.nodes(); ++index) {
+    const Node& node = *tree_.node(index);
+    if (node.never_ended.get() != 0) { warn_never_ended(keys, node); }
+  }
+}
+
+// Regions that have a span on a device.
+
+DeviceBegin Recorder::mark(StreamRef stream, bool begins) noexcept {
+  const DeviceBegin none{stream, 0, false, 0};
+  // Room is looked for first, so that no mark is made for nothing while a stream is stuck.
+  if (!devices_.has_room(stream)) {
+    fold();
+    if (!devices_.make_room(*this, stream)) { return none; }
+  }
+  return DeviceBegin::now(stream, clock_, begins);
+}
+
+Region Recorder::begin_device(KeyIndex key, Region flags, StreamRef stream) noexcept {
+  const DeviceBegin at = mark(stream, true);
+  const Region region = begin(key, flags | kRegionUnusual);
+  device_opened(region, at);
+  return region;
+}
+
+/// Takes over the mark at which `region` (0: it has none) begins.
+void Recorder::device_opened(Region region, const DeviceBegin& begin) noexcept {
+  if (region == 0) {
+    begin.release();
+  } else if (!devices_.opened(region_id(region), begin)) {
+    device_skipped(kNoKey, nullptr);
+  }
+}
+
+void Recorder::device_skipped(TreeKey key, StepSeries* series) noexcept {
+  tree_.count(LossKind::device_skipped, key);
+  if (series != nullptr) { series->device_lost(); }
+}
+
+void Recorder::device_region_ended(Region region, Node* node) noexcept {
+  DeviceBegin begin;
+  if (!devices_.take(region_id(region), begin)) { return; }
+  const bool timed = begin.marked && node != tree_.overflow();
+  device_ended(node, begin, timed ? DeviceBegin::now(begin.stream, clock_, false) : DeviceBegin{begin.stream});
+  if (rows_.is_step(node)) {
+    devices_.poll(*this, false);
+  } else {
+    poll_if_due(begin.stream);
+  }
+}
+
+/// Takes over both marks.
+void Recorder::device_ended(Node* node, const DeviceBegin& begin, const DeviceBegin& end) noexcept {
+  StepSeries* series = rows_.series_for(node);
+  if (!begin.marked || !end.marked || node == tree_.overflow()) {
+    device_skipped(node->key, series);
+    begin.release();
+    end.release();
+    return;
+  }
+  const bool warmup = tree_.step().warmup && (rows_.is_step(node) || tree_.step().open);
+  devices_.ended(*this, node, series, warmup, begin, end);
+}
+
 }  // namespace detail
+
+std::uint32_t most_in_flight() noexcept { return detail::records_in_flight.load(std::memory_order_relaxed); }
+
 TAKT_END_NAMESPACE

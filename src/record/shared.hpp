@@ -4,9 +4,8 @@
 
 #include <takt/detail/memory.hpp>
 
-#include "record/alarm.hpp"
-#include "record/outbox_pool.hpp"
-#include "record/series_list.hpp"
+#include "record/outbox.hpp"
+#include "record/step_series.hpp"
 
 #include <atomic>
 #include <cstddef>

@@ -7,6 +7,16 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
+TAKT_COLD Outbox* ThreadOutbox::make() noexcept {
+  auto* outbox = new (std::nothrow) Outbox(shared_.outbox_pool);
+  if (outbox == nullptr || !outbox->usable()) {
+    delete outbox;
+    return nullptr;
+  }
+  outbox_.store(outbox, std::memory_order_release);  // pairs with the acquire in get()
+  return outbox;
+}
+
 void StepRows::ended(Node* batch) noexcept {
   bool has_row = false;
   if (StepSeries* series = series_of(batch)) {

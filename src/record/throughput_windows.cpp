@@ -4,7 +4,7 @@
 
 #include <takt/snapshot.hpp>
 
-#include "base/ratio_scatter.hpp"
+#include "base/statistics.hpp"
 
 #include <sched.h>
 #include <algorithm>

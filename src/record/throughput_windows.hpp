@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <takt/detail/counter.hpp>
+#include <takt/detail/memory.hpp>
 
 #include <cstdint>
 

@@ -1,24 +1,21 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <takt/exporters/console.hpp>
+#include "report/console.hpp"
 
-#include "base/descriptor.hpp"
 #include "base/fault.hpp"
+#include "base/file.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
-#include "base/words.hpp"
-#include "base/write_patience.hpp"
-#include "report/finding_lines.hpp"
-#include "report/job_figures.hpp"
-#include "report/measurements_report.hpp"
+#include "report/job_report.hpp"
 #include "report/notes.hpp"
-#include "report/page.hpp"
+#include "report/results_report.hpp"
 #include "report/text_table.hpp"
-#include "report/title.hpp"
-#include "report/tree_order.hpp"
+
+#include <takt/exporters/console.hpp>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <iterator>
 #include <new>
@@ -31,6 +28,67 @@
 #include <unistd.h>
 
 TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+std::string title_of(const Snapshot& snapshot) {
+  const RunInfo& run = snapshot.run;
+  const char* state = snapshot.killed     ? "killed after"
+                      : snapshot.failed   ? "failed after"
+                      : snapshot.finished ? "took"
+                                          : "so far";
+  // Several ranks that were added up have no number.
+  const std::string ranks = run.rank < 0 ? detail::format("{} ranks", run.world_size)
+                                         : detail::format("rank {} of {}", run.rank, run.world_size);
+  return detail::format("Takt: {}, run {}, {}, {} {}", printable(run.name), printable(run.id), ranks, state,
+                        human_time(static_cast<double>(snapshot.wall_ns)));
+}
+
+std::vector<std::uint32_t> tree_order(const Snapshot& snapshot) {
+  const auto paths = static_cast<std::uint32_t>(snapshot.paths.size());
+  std::vector<std::vector<std::uint32_t>> children(paths + 1U);  // the last one: of the run
+  for (std::uint32_t path = paths; path-- > 0;) {
+    children[std::min(snapshot.paths[path].parent, paths)].push_back(path);
+  }
+  std::vector<std::uint32_t> order;
+  std::vector<std::uint32_t> waiting = children[paths];
+  while (!waiting.empty()) {
+    const std::uint32_t path = waiting.back();
+    waiting.pop_back();
+    order.push_back(path);
+    waiting.insert(waiting.end(), children[path].begin(), children[path].end());
+  }
+  return order;
+}
+
+std::vector<std::string> finding_lines(const std::vector<Finding>& findings) {
+  constexpr std::size_t kMost = 3;  // who reads more has them all elsewhere
+  std::vector<std::string> lines;
+  for (std::size_t at = 0; at < std::min(findings.size(), kMost); ++at) {
+    lines.push_back(printable(findings[at].sentence));
+  }
+  if (findings.size() > kMost) {
+    const std::size_t more = findings.size() - kMost;
+    lines.push_back(detail::format("{} more finding{}: takt report --json", more, more == 1 ? "" : "s"));
+  }
+  return lines;
+}
+
+std::vector<std::string> one_of_many_lines(const Snapshot& snapshot) {
+  const RunInfo& run = snapshot.run;
+  if (run.rank < 0 || run.world_size < 2) { return {}; }
+  const std::size_t end = run.directory.find_last_of('/');
+  const std::string folder = end == std::string::npos ? "" : run.directory.substr(0, end);
+  struct stat status = {};
+  const bool is_there = !folder.empty() && ::stat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+  const std::string all = is_there ? "; all of them: takt report " + printable(folder) : "";  // else in a merged file
+  return {detail::format("this is rank {} alone{}", run.rank, all)};
+}
+
+bool tells(const std::vector<Finding>& findings, std::string_view what) {
+  return std::any_of(findings.begin(), findings.end(), [what](const Finding& each) { return each.what == what; });
+}
+
+}  // namespace detail
 namespace {
 
 constexpr const char* kStreamHead = "stream span";

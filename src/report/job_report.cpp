@@ -2,20 +2,167 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "report/job_report.hpp"
 
+#include "base/environment.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
-#include "report/finding_lines.hpp"
+#include "findings/findings.hpp"
+#include "ranks/rank_comparison.hpp"
+#include "report/console.hpp"
 #include "report/notes.hpp"
-#include "report/page.hpp"
 #include "report/text_table.hpp"
-#include "report/title.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <map>
+#include <set>
+#include <string>
 #include <utility>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
+namespace {
+
+/// A stretch in which series of a process ran side by side.
+struct Stretch {
+  std::uint64_t end_ns = 0;
+  double covered_ns = 0;  // in which any of them counted, with what lies between their periods
+  double extents_ns = 0;  // sum of theirs
+  double counted_ns = 0;  // sum of their periods
+
+  /// In which any of them counted. Between the first and the last period of a series some may be left out: where
+  /// several ran, in the same share of the time.
+  double time_ns() const noexcept { return extents_ns > 0 ? covered_ns * (counted_ns / extents_ns) : 0; }
+};
+
+std::uint64_t last_end_of(const Throughput& each) noexcept {
+  return std::max(each.last_ns, bounded_sum(each.first_ns, each.period_ns));
+}
+
+/// The time in which any of them counted: those one after the other add up, those side by side do not.
+/// \param all by first_ns.
+std::uint64_t time_of(const std::vector<const Throughput*>& all) {
+  double sum_ns = 0;
+  Stretch stretch;
+  for (const Throughput* each : all) {
+    const std::uint64_t end_ns = last_end_of(*each);
+    if (each->first_ns >= stretch.end_ns) {
+      sum_ns += stretch.time_ns();
+      stretch = Stretch();
+      stretch.end_ns = each->first_ns;
+    }
+    const double length = static_cast<double>(end_ns - each->first_ns);
+    stretch.extents_ns += length;
+    stretch.counted_ns += static_cast<double>(each->period_ns);
+    if (end_ns > stretch.end_ns) { stretch.covered_ns += static_cast<double>(end_ns - stretch.end_ns); }
+    stretch.end_ns = std::max(stretch.end_ns, end_ns);
+  }
+  return static_cast<std::uint64_t>(sum_ns + stretch.time_ns());
+}
+
+/// The interval of all, as if each erred in the same direction: nothing is known of how they depend on each other.
+void set_interval(const std::vector<const Throughput*>& all, Throughput& sum) {
+  double counted_ns = 0;
+  double error = 0;  // in the logarithm of the rate, by the time of each
+  for (const Throughput* each : all) {
+    if (each->no_interval != NoInterval::none || each->items_per_s <= 0) {
+      sum.no_interval = each->no_interval == NoInterval::none ? NoInterval::few_steps : each->no_interval;
+      sum.stalls = each->stalls;
+      return;
+    }
+    const auto ns = static_cast<double>(each->period_ns);
+    counted_ns += ns;
+    error += ns * std::log(each->items_high / each->items_per_s);
+  }
+  const double half = std::exp(error / counted_ns);
+  sum.no_interval = NoInterval::none;
+  sum.items_low = sum.items_per_s / half;
+  sum.items_high = sum.items_per_s * half;
+}
+
+/// Of the series of one process at one path.
+Throughput together(std::vector<const Throughput*> all) {
+  if (all.size() == 1) { return *all.front(); }
+  std::sort(all.begin(), all.end(), [](const Throughput* a, const Throughput* b) { return a->first_ns < b->first_ns; });
+  Throughput sum;
+  sum.first_ns = all.front()->first_ns;
+  for (const Throughput* each : all) {
+    sum.steps += each->steps;
+    sum.items = bounded_sum(sum.items, each->items);
+    sum.excluded_steps += each->excluded_steps;
+    sum.excluded_ns = bounded_sum(sum.excluded_ns, each->excluded_ns);
+    sum.windows += each->windows;
+    sum.last_ns = std::max(sum.last_ns, each->last_ns);
+  }
+  sum.period_ns = time_of(all);
+  if (sum.period_ns == 0) { return sum; }
+  const double seconds = static_cast<double>(sum.period_ns) * 1e-9;
+  sum.items_per_s = static_cast<double>(sum.items) / seconds;
+  sum.steps_per_s = static_cast<double>(sum.steps) / seconds;
+  set_interval(all, sum);
+  return sum;
+}
+
+/// What a process did at one path.
+struct OfProcess {
+  std::vector<const Throughput*> series;
+  const Series* longest = nullptr;
+
+  void add(const Series& each) {
+    series.push_back(&each.throughput);
+    if (longest == nullptr || each.throughput.period_ns > longest->throughput.period_ns) { longest = &each; }
+  }
+};
+
+/// The rate of all is known as well as the time of the slowest.
+void rate(const Throughput& slowest, Throughput& all) {
+  const double factor = slowest.items == 0 ? 0 : static_cast<double>(all.items) / static_cast<double>(slowest.items);
+  all.items_per_s =
+      slowest.period_ns == 0 ? 0 : static_cast<double>(all.items) * 1e9 / static_cast<double>(slowest.period_ns);
+  all.items_low = slowest.items_low * factor;
+  all.items_high = slowest.items_high * factor;
+  // Of its rate of steps no interval is known.
+  if (slowest.items == 0 && all.items != 0) { all.no_interval = NoInterval::few_steps; }
+}
+
+JobThroughput job_throughput(const Snapshot& sum, std::uint32_t path,
+                             const std::map<std::uint32_t, OfProcess>& processes) {
+  JobThroughput job;
+  job.path = path;
+  Throughput slowest;
+  std::uint64_t items = 0;
+  for (const auto& [process, of] : processes) {
+    const Throughput here = together(of.series);
+    items = bounded_sum(items, here.items);
+    if (job.series == 0 || here.period_ns > slowest.period_ns) {
+      slowest = here;
+      job.slowest = of.longest->thread < sum.threads.size() ? sum.threads[of.longest->thread].name : "";
+    }
+    job.series += of.series.size();
+  }
+  job.throughput = slowest;
+  job.throughput.items = items;
+  rate(slowest, job.throughput);
+  return job;
+}
+
+}  // namespace
+
+std::vector<JobThroughput> job_throughputs(const Snapshot& sum) {
+  std::vector<std::uint32_t> paths;  // in the order in which they come
+  std::map<std::uint32_t, std::map<std::uint32_t, OfProcess>> by_path;
+  for (const Series& each : sum.series) {
+    if (each.throughput.steps == 0) { continue; }
+    auto& processes = by_path[each.path];
+    if (processes.empty()) { paths.push_back(each.path); }
+    processes[each.process].add(each);
+  }
+  std::vector<JobThroughput> jobs;
+  jobs.reserve(paths.size());
+  for (const std::uint32_t path : paths) { jobs.push_back(job_throughput(sum, path, by_path[path])); }
+  return jobs;
+}
+
 namespace {
 
 // That are told of.
@@ -194,6 +341,196 @@ std::string format_job(const JobReport& job, int width, bool color) {
   page.add_part(notes.rates, Page::Style::plain);
   page.add(notes.caveats, Page::Style::dim);
   return page.text();
+}
+
+namespace {
+
+OverRanks over_ranks_of(const RankSpread& spread) {
+  if (spread.ranks == 0) { return {}; }
+  return {spread.ranks,      spread.mean_ns(), spread.stdev_ns(), spread.least.ns,
+          spread.least.rank, spread.most.ns,   spread.most.rank,  spread.imbalance()};
+}
+
+/// Makes the list of paths, each tree whole before the next.
+class JobPaths {
+ public:
+  JobPaths(const RankRecord& record, const Snapshot& first) : record_(record) {
+    std::vector<RankPathName> names;
+    for (const PathStats& each : first.paths) {
+      RankPathName name = each.parent == PathStats::kNoParent ? RankPathName() : names[each.parent];
+      name.push_back(each.name);
+      take(name);
+      names.push_back(std::move(name));
+    }
+    for (const auto& [name, path] : record.paths) { take(name); }
+  }
+
+  /// Places may be nested deep: nothing here calls itself.
+  std::vector<JobPath> list() {
+    struct Waiting {
+      const RankPathName* name;
+      std::uint32_t parent;
+    };
+    std::vector<Waiting> waiting;
+    const auto add_below = [&](const RankPathName& name, std::uint32_t path) {
+      const std::vector<RankPathName>& below = below_[name];
+      for (auto at = below.rbegin(); at != below.rend(); ++at) { waiting.push_back({&*at, path}); }
+    };
+    add_below({}, PathStats::kNoParent);
+    std::vector<JobPath> paths;
+    while (!waiting.empty()) {
+      const Waiting next = waiting.back();
+      waiting.pop_back();
+      paths.push_back(path_of(*next.name, next.parent));
+      add_below(*next.name, static_cast<std::uint32_t>(paths.size() - 1));
+    }
+    return paths;
+  }
+
+ private:
+  void take(const RankPathName& name) {
+    if (!taken_.insert(name).second) { return; }
+    below_[RankPathName(name.begin(), name.end() - 1)].push_back(name);
+  }
+
+  JobPath path_of(const RankPathName& name, std::uint32_t parent) const {
+    JobPath path;
+    path.name = name.back();
+    path.parent = parent;
+    path.depth = static_cast<std::uint32_t>(name.size() - 1);
+    const auto found = record_.paths.find(name);
+    if (found == record_.paths.end()) { return path; }
+    const RankPath& over = found->second;
+    path.kind = over.kind;
+    path.host = over.host;
+    path.device = over.device;
+    path.host_total = over_ranks_of(over.host_totals);
+    path.device_total = over_ranks_of(over.device_totals);
+    path.share = share_of_job(record_, over);
+    return path;
+  }
+
+  const RankRecord& record_;
+  std::set<RankPathName> taken_;
+  std::map<RankPathName, std::vector<RankPathName>> below_;
+};
+
+/// As a Snapshot has them.
+std::vector<PathStats> paths_of(const Job& job) {
+  std::vector<PathStats> paths;
+  paths.reserve(job.paths.size());
+  for (const JobPath& each : job.paths) {
+    PathStats& path = paths.emplace_back();
+    path.name = each.name;
+    path.kind = each.kind;
+    path.parent = each.parent;
+    path.depth = each.depth;
+    path.host = each.host;
+    path.device = each.device;
+  }
+  return paths;
+}
+
+Series& add_series(Snapshot& sum, std::uint32_t path, const std::string& thread, const Throughput& throughput) {
+  ThreadInfo& info = sum.threads.emplace_back();
+  info.id = static_cast<std::uint32_t>(sum.threads.size() - 1);
+  info.name = thread;
+  Series& series = sum.series.emplace_back();
+  series.path = path;
+  series.thread = info.id;
+  series.steps = throughput.steps;
+  series.throughput = throughput;
+  return series;
+}
+
+std::vector<JobThroughput> throughput_of(const Job& job, const std::vector<GatheredRank>& ranks) {
+  std::map<RankPathName, std::uint32_t> places;
+  std::vector<RankPathName> names;
+  for (std::uint32_t path = 0; path < job.paths.size(); ++path) {
+    const JobPath& each = job.paths[path];
+    RankPathName& name = names.emplace_back(each.depth == 0 ? RankPathName() : names[each.parent]);
+    name.push_back(each.name);
+    places.emplace(name, path);
+  }
+  Snapshot sum;
+  for (const GatheredRank& rank : ranks) {
+    for (const RankSeries& each : rank.series) {
+      const auto place = places.find(each.path);
+      if (place == places.end()) { continue; }
+      add_series(sum, place->second, detail::format("rank {}, {}", rank.who.number, each.thread), each.throughput)
+          .process = rank.who.number;
+    }
+  }
+  return job_throughputs(sum);
+}
+
+RankComparison comparison_of(const std::vector<GatheredRank>& ranks) {
+  std::vector<RankOfJob> all;
+  all.reserve(ranks.size());
+  for (const GatheredRank& each : ranks) { all.push_back({each.who, &each.steps}); }
+  return compare_ranks(all);
+}
+
+/// Of the steps, what all ranks made of them.
+Snapshot sum_of(const Snapshot& snapshot, const Job& job) {
+  Snapshot sum;
+  sum.run = snapshot.run;
+  sum.run.directory.clear();
+  sum.run.rank = -1;
+  sum.run.world_size = static_cast<int>(job.wall.ranks);
+  sum.wall_ns = static_cast<std::int64_t>(job.wall.max_ns);
+  sum.finished = snapshot.finished;
+  sum.failed = snapshot.failed;
+  sum.killed = snapshot.killed;
+  sum.paths = paths_of(job);
+  for (const JobThroughput& each : job.throughput) { add_series(sum, each.path, each.slowest, each.throughput); }
+  if (job.throughput.empty() && !snapshot.series.empty()) { sum.series.emplace_back(); }  // for the line that says so
+  sum.devices = snapshot.devices;
+  for (const Loss& each : snapshot.losses) {
+    const std::string label = detail::format("rank {}", snapshot.run.rank);
+    sum.losses.push_back({each.what, each.where.empty() ? label : label + ", " + each.where, each.count});
+  }
+  return sum;
+}
+
+std::vector<std::string> remarks_of(const Snapshot& snapshot, const Job& job) {
+  std::vector<std::string> lines;
+  if (!job.missing.empty()) {
+    lines.push_back(detail::format("{} of {} ranks are not in these figures: {}", job.missing.size(), job.world_size,
+                                   rank_list(job.missing)));
+  }
+  lines.emplace_back("as far as takt::mpi::reduce() saw; losses are those of this rank alone");
+  const std::string& folder = snapshot.run.directory;
+  if (!folder.empty()) {  // which stands in that of the run
+    lines.push_back("each rank to its end: takt report " + printable(folder.substr(0, folder.find_last_of('/'))));
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::shared_ptr<const Job> job_of(RankRecord record, const std::vector<GatheredRank>& ranks, const Snapshot& first,
+                                  std::uint32_t world_size, std::vector<std::uint32_t> missing) {
+  const auto job = std::make_shared<Job>();
+  job->world_size = world_size;
+  job->missing = std::move(missing);
+  job->wall = over_ranks_of(record.wall);
+  job->paths = JobPaths(record, first).list();
+  job->throughput = throughput_of(*job, ranks);
+  job->comparison = comparison_of(ranks);
+  job->record = std::make_shared<const RankRecord>(std::move(record));
+  return job;
+}
+
+JobReport report_of_job(const Snapshot& snapshot) {
+  JobReport report;
+  report.sum = sum_of(snapshot, *snapshot.job);
+  report.record = *snapshot.job->record;
+  report.comparison = snapshot.job->comparison;
+  report.remarks = remarks_of(snapshot, *snapshot.job);
+  // Only those of this rank are known here.
+  report.sum.findings = findings_of_ranks({{snapshot.run.rank, snapshot.findings}}, snapshot.job->world_size);
+  return report;
 }
 
 }  // namespace detail

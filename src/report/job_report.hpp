@@ -2,18 +2,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <takt/job.hpp>
-#include <takt/snapshot.hpp>
-
+#include "ranks/gathered_ranks.hpp"
 #include "ranks/rank_heat.hpp"
 #include "ranks/rank_record.hpp"
 
+#include <takt/job.hpp>
+#include <takt/snapshot.hpp>
+
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
+
+/// One a Batch path that has a throughput on some rank. `sum` is of several ranks, and paths are its own. Any thread.
+std::vector<JobThroughput> job_throughputs(const Snapshot& sum);
 
 /// What several ranks of one run say together.
 struct JobReport {
@@ -39,6 +44,14 @@ std::vector<std::uint32_t> paths_by_name(const Snapshot& sum);
 
 /// The path's record; nullptr: none.
 const RankPath* find_path(const RankRecord& record, const Snapshot& sum, std::uint32_t path);
+
+/// The figures of a record and of the ranks that are in it, in their order. Paths come in the order of `first`, the
+/// snapshot of one of these; behind them those that this rank has not. Any thread.
+std::shared_ptr<const Job> job_of(RankRecord record, const std::vector<GatheredRank>& ranks, const Snapshot& first,
+                                  std::uint32_t world_size, std::vector<std::uint32_t> missing);
+
+/// The page of the job that the snapshot, of one of its ranks, was given. REQUIRES: snapshot.job.
+JobReport report_of_job(const Snapshot& snapshot);
 
 }  // namespace detail
 TAKT_END_NAMESPACE

@@ -1,17 +1,15 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <takt/exporters/json.hpp>
-#include <takt/exposed.hpp>
+#include <takt/snapshot.hpp>
 
 #include "base/fault.hpp"
 #include "base/file.hpp"
 #include "base/json_text.hpp"
 #include "base/text.hpp"
-#include "base/words.hpp"
-#include "findings/finding_json.hpp"
-#include "report/job_json.hpp"
+#include "findings/findings.hpp"
 #include "report/json_lines.hpp"
-#include "report/sample_json.hpp"
+#include "report/json_parts.hpp"
 
 #include <cmath>
 #include <cstddef>

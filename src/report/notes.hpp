@@ -12,6 +12,10 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
+/// Appends what is to be said below the table of each Batch path, of all threads and ranks together: its rate and how
+/// well that is known, what lies between its Batches, what is left out. A statement a line, printable. Any thread.
+void add_throughputs(const Snapshot& snapshot, std::vector<std::string>& lines);
+
 /// What stands below the table, a statement a line, unwrapped: rates, then what the figures contain and what they do
 /// not. What a finding tells already is left out. Printable. Any thread.
 struct Notes {

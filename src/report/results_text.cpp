@@ -2,10 +2,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "report/results_text.hpp"
 
-#include "report/measurements_csv.hpp"
-#include "report/measurements_json.hpp"
+#include "base/format.hpp"
+#include "base/text.hpp"
+#include "measure/prediction_check.hpp"
+#include "report/csv.hpp"
+#include "report/json_lines.hpp"
 
 #include <cstddef>
+#include <type_traits>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -25,6 +29,184 @@ void ResultsText::update(const std::vector<std::shared_ptr<const Measurement>>& 
 std::string ResultsText::csv() const { return measurements_csv(rows_); }
 
 std::string ResultsText::json(const RunInfo& run) const { return measurements_json(run, elements_); }
+
+namespace {
+
+/// Empty where it is not known.
+std::string csv_amount(double value, bool known) { return known ? detail::format("{}", value) : ""; }
+
+std::string csv_milliseconds(double ns, bool known) { return csv_amount(ns / 1e6, known); }
+std::string csv_megabytes(std::int64_t bytes) { return csv_amount(static_cast<double>(bytes) / 1e6, bytes >= 0); }
+
+}  // namespace
+
+std::string measurement_csv(const Measurement& measurement) {
+  const MeasuredTimes& host = measurement.host;
+  const bool measured = host.n != 0;
+  std::string line =
+      detail::format("{},{},{},{}", csv_field(measurement.name), csv_milliseconds(host.mean_ns, measured),
+                     csv_megabytes(measurement.memory_bytes), csv_amount(measurement.joules, measurement.has_energy()));
+  const auto add = [&line](const std::string& field) { line += "," + field; };
+  add(csv_milliseconds(host.median_ns, measured));
+  add(csv_milliseconds(host.low_ns, host.has_interval));
+  add(csv_milliseconds(host.high_ns, host.has_interval));
+  add(csv_milliseconds(host.stdev_ns, host.n > 1));
+  add(csv_milliseconds(host.min_ns, measured));
+  add(csv_milliseconds(host.max_ns, measured));
+  for (const double each : host.percentiles_ns) { add(csv_milliseconds(each, each >= 0)); }
+  add(csv_milliseconds(static_cast<double>(measurement.first_ns), measured));
+  add(csv_milliseconds(measurement.stream.mean_ns, measurement.stream.n != 0));
+  add(csv_milliseconds(measurement.stream.median_ns, measurement.stream.n != 0));
+  add(csv_amount(measurement.items_per_s(), measured));
+  line += detail::format(",{},{},{},{}", measurement.items, host.n, measurement.warmup, to_string(measurement.end));
+  add(csv_field(measurement.memory_of));
+  add(csv_megabytes(measurement.host_peak_bytes));
+  add(csv_field(measurement.energy_of));
+  add(csv_amount(measurement.error_joules, measurement.has_energy()));
+  return line + detail::format(",{},{}\n", measurement.notes.slowed_runs, measurement.notes.switched_runs);
+}
+
+std::string measurements_csv(const std::vector<std::string>& rows) {
+  std::string text = "name";
+  for (const char* each : kModelCosts) { text += detail::format(",{}", each); }
+  text +=
+      ",median_ms,median_low_ms,median_high_ms,stdev_ms,min_ms,max_ms,p90_ms,p95_ms,p99_ms,p999_ms,first_ms,"
+      "stream_ms,stream_median_ms,items_per_s,items,runs,warmup,end,memory_of,host_peak_mb,energy_of,energy_error_j,"
+      "slowed_runs,switched_runs\n";
+  for (const std::string& each : rows) { text += each; }
+  return text;
+}
+
+namespace {
+
+constexpr const char* kResultsSchema = "takt-results/1";
+constexpr const char* kPercentileNames[] = {"p90_ns", "p95_ns", "p99_ns", "p999_ns"};
+
+template <class Number>
+JsonText unless_negative(Number value) {
+  if constexpr (std::is_signed_v<Number>) {
+    if (value < 0) { return {}; }
+  }
+  return JsonText(value);
+}
+JsonText unless_empty(const std::string& text) { return text.empty() ? JsonText() : JsonText(text); }
+
+JsonText measured_times_json(const MeasuredTimes& times) {
+  if (times.n == 0) { return {}; }
+  JsonText json = {{"n", times.n},
+                   {"mean_ns", times.mean_ns},
+                   {"stdev_ns", times.n > 1 ? JsonText(times.stdev_ns) : JsonText()},
+                   {"min_ns", times.min_ns},
+                   {"max_ns", times.max_ns},
+                   {"median_ns", times.median_ns},
+                   {"low_ns", times.has_interval ? JsonText(times.low_ns) : JsonText()},
+                   {"high_ns", times.has_interval ? JsonText(times.high_ns) : JsonText()}};
+  for (std::size_t at = 0; at < times.percentiles_ns.size(); ++at) {
+    json.add(kPercentileNames[at], unless_negative(times.percentiles_ns[at]));
+  }
+  return json;
+}
+
+JsonText measured_notes_json(const MeasuredNotes& notes) {
+  return {{"slowed_runs", notes.slowed_runs},
+          {"slowdowns", notes.slowdowns},
+          {"least_clock_mhz", unless_negative(notes.least_clock_mhz)},
+          {"most_clock_mhz", unless_negative(notes.most_clock_mhz)},
+          {"switched_runs", notes.switched_runs},
+          {"others_busy", unless_negative(notes.others_busy)}};
+}
+
+JsonText measured_meter_json(const MeasuredMeter& meter) {
+  return {{"name", meter.name},
+          {"samples", meter.samples},
+          {"memory_bytes", unless_negative(meter.memory_bytes)},
+          {"joules", meter.has_energy ? JsonText(meter.joules) : JsonText()},
+          {"error_joules", meter.has_energy ? JsonText(meter.error_joules) : JsonText()},
+          {"no_energy", unless_empty(meter.no_energy)}};
+}
+
+JsonText measured_meters_json(const std::vector<MeasuredMeter>& meters) {
+  JsonText all = JsonText::array();
+  for (const MeasuredMeter& each : meters) { all.push_back(measured_meter_json(each)); }
+  return all;
+}
+
+/// One value of each run, in their order; null where none of them is known.
+template <class Value>
+JsonText runs_column(const std::vector<MeasuredRun>& runs, Value MeasuredRun::*value) {
+  JsonText values = JsonText::array();
+  bool any = false;
+  for (const MeasuredRun& each : runs) {
+    const JsonText text = unless_negative(each.*value);
+    any = any || text.text() != JsonText().text();
+    values.push_back(text);
+  }
+  return any ? values : JsonText();
+}
+
+JsonText runs_json(const std::vector<MeasuredRun>& runs) {
+  return {{"begin_ns", runs_column(runs, &MeasuredRun::begin_ns)},
+          {"host_ns", runs_column(runs, &MeasuredRun::host_ns)},
+          {"stream_ns", runs_column(runs, &MeasuredRun::stream_ns)},
+          {"clock_mhz", runs_column(runs, &MeasuredRun::clock_mhz)},
+          {"slowdowns", runs_column(runs, &MeasuredRun::slowdowns)},
+          {"forced_switches", runs_column(runs, &MeasuredRun::forced_switches)},
+          {"others_busy", runs_column(runs, &MeasuredRun::others_busy)}};
+}
+
+JsonText measurement_members(const Measurement& measurement) {
+  return {{"name", measurement.name},
+          {"end", to_string(measurement.end)},
+          {"warmup", measurement.warmup},
+          {"items", measurement.items},
+          {"items_per_s", measurement.host.n == 0 ? JsonText() : JsonText(measurement.items_per_s())},
+          {"first_ns", measurement.first_ns},
+          {"took_ns", measurement.took_ns},
+          {"failed_waits", measurement.failed_waits},
+          {"host", measured_times_json(measurement.host)},
+          {"stream", measured_times_json(measurement.stream)},
+          {"memory_bytes", unless_negative(measurement.memory_bytes)},
+          {"memory_of", unless_empty(measurement.memory_of)},
+          {"host_peak_bytes", unless_negative(measurement.host_peak_bytes)},
+          {"joules", unless_negative(measurement.joules)},
+          {"error_joules", measurement.has_energy() ? JsonText(measurement.error_joules) : JsonText()},
+          {"energy_of", unless_empty(measurement.energy_of)},
+          {"no_energy", unless_empty(measurement.no_energy)},
+          {"notes", measured_notes_json(measurement.notes)},
+          {"meters", measured_meters_json(measurement.meters)},
+          {"runs_left_out", measurement.runs_left_out},
+          {"runs", runs_json(measurement.runs)}};
+}
+
+}  // namespace
+
+std::string measurement_json(const Measurement& measurement) {
+  return printable_json(measurement_members(measurement).text());
+}
+
+std::string measurements_json(const RunInfo& run, const std::vector<std::string>& elements) {
+  std::string text;
+  const JsonLines::Sink take = [&text](const std::string& piece) {
+    text += piece;
+    return true;
+  };
+  JsonLines lines(take);
+  lines.member("schema", kResultsSchema);
+  lines.member("run_id", run.id);
+  lines.member("rank", run.rank);
+  lines.member("world_size", run.world_size);
+  lines.member("host", run.host);
+  lines.array_of_printable("measurements", elements);
+  lines.finish();
+  return text;
+}
+
+std::string measurements_json(const RunInfo& run, const std::vector<std::shared_ptr<const Measurement>>& measurements) {
+  std::vector<std::string> elements;
+  elements.reserve(measurements.size());
+  for (const auto& each : measurements) { elements.push_back(measurement_json(*each)); }
+  return measurements_json(run, elements);
+}
 
 }  // namespace detail
 TAKT_END_NAMESPACE

@@ -27,5 +27,20 @@ class ResultsText {
   std::vector<std::string> elements_;
 };
 
+/// A measurement in results.csv: its line, by docs/models.md. Any thread.
+std::string measurement_csv(const Measurement& measurement);
+
+/// results.csv of such lines. Any thread.
+std::string measurements_csv(const std::vector<std::string>& rows);
+
+/// A measurement in results.json, with every run. Any thread, as for all here.
+std::string measurement_json(const Measurement& measurement);
+
+/// results.json of such texts, by schema takt-results/1.
+std::string measurements_json(const RunInfo& run, const std::vector<std::string>& elements);
+
+/// The same of what they are made of.
+std::string measurements_json(const RunInfo& run, const std::vector<std::shared_ptr<const Measurement>>& measurements);
+
 }  // namespace detail
 TAKT_END_NAMESPACE

@@ -32,5 +32,9 @@ EnergyOfSteps energy_of_steps(const Snapshot& snapshot, Meter::Kind kind);
 /// Of one meter.
 EnergyOfSteps energy_of_steps(const Snapshot& snapshot, std::uint32_t meter);
 
+/// Appends what the figures of single paths do not contain, or contain beside what one expects. A statement a line,
+/// printable. Any thread.
+void add_path_notes(const Snapshot& snapshot, std::vector<std::string>& lines);
+
 }  // namespace detail
 TAKT_END_NAMESPACE

@@ -1,17 +1,17 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <takt/exporters/trace.hpp>
+#include "report/trace.hpp"
 
+#include "base/file.hpp"
 #include "base/format.hpp"
 #include "base/json_text.hpp"
-#include "base/stream_file.hpp"
 #include "base/text.hpp"
-#include "report/counter_tracks.hpp"
-#include "report/trace_events.hpp"
-#include "report/track_lanes.hpp"
+
+#include <takt/exporters/trace.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -22,6 +22,145 @@
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
+
+std::string trace_microseconds(std::int64_t ns) {
+  const auto magnitude = ns < 0 ? 0U - static_cast<std::uint64_t>(ns) : static_cast<std::uint64_t>(ns);
+  return detail::format("{}{}.{:03}", ns < 0 ? "-" : "", magnitude / 1000, magnitude % 1000);
+}
+
+std::string trace_metadata(const char* what, std::int64_t process, std::uint32_t track, const JsonText& arguments) {
+  return detail::format("{{\"name\":\"{}\",\"ph\":\"M\",\"pid\":{},\"tid\":{},\"args\":{}}}", what, process, track,
+                        printable_json(arguments.text()));
+}
+
+std::string track_names(std::int64_t process, std::uint32_t track, const std::string& name, std::uint32_t order) {
+  return trace_metadata("thread_name", process, track, {{"name", name}}) + ",\n" +
+         trace_metadata("thread_sort_index", process, track, {{"sort_index", order}});
+}
+
+std::string trace_slice(const TraceSlice& slice, std::int64_t process, std::uint32_t track) {
+  return detail::format("{{\"name\":{},\"cat\":\"{}\",\"ph\":\"X\",\"ts\":{},\"dur\":{},\"pid\":{},\"tid\":{}}}",
+                        printable_json(JsonText(slice.name).text()), slice.category, trace_microseconds(slice.begin_ns),
+                        trace_microseconds(slice.duration_ns), process, track);
+}
+
+std::string trace_counter(std::string_view name, std::string_view unit, double value, std::int64_t time_ns,
+                          std::int64_t process) {
+  const JsonText arguments = {{unit.empty() ? std::string_view("value") : unit, value}};
+  return detail::format("{{\"name\":{},\"ph\":\"C\",\"ts\":{},\"pid\":{},\"args\":{}}}",
+                        printable_json(JsonText(name).text()), trace_microseconds(time_ns), process,
+                        printable_json(arguments.text()));
+}
+
+std::string trace_tail(const JsonText& other) { return "\n],\"otherData\":" + printable_json(other.text()) + "}\n"; }
+
+std::uint32_t TrackLanes::place(std::int64_t begin_ns, std::int64_t end_ns) {
+  if (end_ns <= begin_ns) { return 0; }  // lies inside whatever is there
+  const auto count = static_cast<std::uint32_t>(lanes_.size());
+  for (std::uint32_t lane = 0; lane < count; ++lane) {
+    if (lanes_[lane].take({begin_ns, end_ns})) { return lane; }
+  }
+  if (count == kMostLanes) { return kNone; }
+  lanes_.emplace_back().take({begin_ns, end_ns});
+  return count;
+}
+
+bool TrackLanes::Lane::take(Stretch span) {
+  if (outermost_.empty() || outermost_.back().end_ns <= span.begin_ns) {  // the usual one
+    outermost_.push_back(span);
+    if (outermost_.size() > kMost) { shorten(); }
+    return true;
+  }
+  if (outermost_.back().begin_ns < span.begin_ns) { return false; }  // the usual other one: it lies across the last
+  const auto first =
+      std::lower_bound(outermost_.begin(), outermost_.end(), span,
+                       [](const Stretch& each, const Stretch& its) { return each.end_ns <= its.begin_ns; });
+  auto last = first;
+  for (; last != outermost_.end() && last->begin_ns < span.end_ns; ++last) {
+    // What lies inside an outermost one is not known any more, so that nothing more goes there.
+    if (last->begin_ns < span.begin_ns || last->end_ns > span.end_ns) { return false; }
+  }
+  if (first == last) {
+    outermost_.insert(first, span);
+  } else {
+    *first = span;
+    outermost_.erase(first + 1, last);
+  }
+  return true;
+}
+
+/// Those in the middle become one. What began long ago and has not ended, as an Epoch, began among the oldest.
+void TrackLanes::Lane::shorten() {
+  const auto quarter = static_cast<std::ptrdiff_t>(outermost_.size() / 4);
+  const auto first = outermost_.begin() + quarter;
+  const auto last = outermost_.end() - quarter;
+  first->end_ns = (last - 1)->end_ns;
+  outermost_.erase(first + 1, last);
+}
+
+namespace {
+
+/// How a quantity looks on a time line. What is not here has no track.
+struct Track {
+  Quantity quantity;
+  const char* name;
+  const char* unit;
+  double scale;  ///< of a value, or of what it counts up by in a nanosecond
+};
+constexpr double kPerSecond = 1e9;
+constexpr Track kTracks[] = {
+    {Quantity::energy, "power by the counter", "W", 1e-6 * kPerSecond},
+    {Quantity::power, "power", "W", 1e-3},
+    {Quantity::memory, "memory", "MB", 1e-6},
+    {Quantity::utilization, "busy", "%", 1e-1},
+    {Quantity::clock, "clock", "MHz", 1},
+    {Quantity::temperature, "temperature", "\u00B0C", 1e-3},
+    {Quantity::cpu_time, "processors busy", "processors", 1},
+    {Quantity::major_faults, "page faults that wait for storage", "1/s", kPerSecond},
+    {Quantity::forced_switches, "forced context switches", "1/s", kPerSecond},
+    {Quantity::storage_read, "read from storage", "MB/s", 1e-6 * kPerSecond},
+    {Quantity::storage_written, "written to storage", "MB/s", 1e-6 * kPerSecond},
+};
+
+const Track* counter_track_of(Quantity quantity) {
+  for (const Track& each : kTracks) {
+    if (each.quantity == quantity) { return &each; }
+  }
+  return nullptr;
+}
+
+/// A curve for each reason that holds would be four that are mostly 0.
+constexpr const char* kSlowed = "slowed down";
+
+}  // namespace
+
+std::vector<CounterValue> CounterTracks::values(const Snapshot& snapshot, const Sample& sample) {
+  std::vector<CounterValue> values;
+  if (sample.meter >= snapshot.meters.size()) { return values; }
+  const Meter& meter = snapshot.meters[sample.meter];
+  if (sample.values.size() != meter.quantities.size()) { return values; }
+  const auto found = last_.find(sample.meter);
+  const Sample* const last =
+      found == last_.end() || found->second.values.size() != sample.values.size() ? nullptr : &found->second;
+  for (std::size_t place = 0; place < sample.values.size(); ++place) {
+    const Quantity quantity = meter.quantities[place];
+    const std::int64_t value = sample.values[place];
+    if (value == Sample::kAbsent) { continue; }
+    if (quantity == Quantity::slowdowns) { values.push_back({meter.name + " " + kSlowed, "", value == 0 ? 0.0 : 1.0}); }
+    const Track* const track = counter_track_of(quantity);
+    if (track == nullptr) { continue; }
+    auto number = static_cast<double>(value);
+    if (form_of(quantity).counts) {
+      const bool known = last != nullptr && last->values[place] != Sample::kAbsent && sample.time_ns > last->time_ns;
+      if (!known) { continue; }
+      const double passed = static_cast<double>(sample.time_ns) - static_cast<double>(last->time_ns);
+      number = (number - static_cast<double>(last->values[place])) / passed;
+    }
+    values.push_back({meter.name + " " + track->name, track->unit, number * track->scale});
+  }
+  last_[sample.meter] = sample;
+  return values;
+}
 
 /// What a trace has no room for.
 struct DroppedEvents {

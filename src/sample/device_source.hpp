@@ -2,15 +2,32 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "sample/sample_source.hpp"
+#include "sample/sampler.hpp"
+
+#include <takt/config.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
+
+/// Which devices of a machine a process may use, as a variable such as CUDA_VISIBLE_DEVICES lists them. A value.
+struct VisibleDevices {
+  bool all = true;  ///< the variable is not set
+  std::vector<std::string> entries;
+
+  /// \param value of the variable; nullptr: it is not set. Behind 64 entries the rest is passed over.
+  static VisibleDevices of(const char* value);
+  /// Whether an entry is a number, which counts devices in an order of its own.
+  bool has_numbers() const noexcept;
+};
+
+/// The index that an entry is; false: it is none.
+bool parse_device_index(std::string_view entry, std::size_t& index) noexcept;
 
 /// A source whose meters are devices, which a library of their vendor is asked about one value at a time. One thread at
 /// a time.

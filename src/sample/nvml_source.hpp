@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "sample/counter_sum.hpp"
+#include "base/driver_library.hpp"
 #include "sample/device_source.hpp"
-#include "sample/nvml_library.hpp"
-#include "sample/visible_devices.hpp"
+#include "sample/energy_books.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -13,8 +12,87 @@
 #include <string>
 #include <vector>
 
+struct nvmlDevice_st;
+
 TAKT_BEGIN_NAMESPACE
 namespace detail {
+
+// nvmlReturn_t
+constexpr int kNvmlSuccess = 0;
+constexpr int kNvmlNotSupported = 3;
+constexpr int kNvmlFunctionNotFound = 13;
+constexpr int kNvmlGpuIsLost = 15;
+constexpr int kNvmlGpuNotFound = 28;
+
+constexpr int kNvmlClockSm = 1;         // nvmlClockType_t
+constexpr int kNvmlTemperatureGpu = 0;  // nvmlTemperatureSensors_t
+constexpr unsigned kNvmlMigEnabled = 1;
+constexpr unsigned kNvmlUuidBytes = 96;  // NVML_DEVICE_UUID_V2_BUFFER_SIZE
+constexpr unsigned kNvmlNameBytes = 96;  // NVML_DEVICE_NAME_V2_BUFFER_SIZE
+constexpr unsigned kNvmlMemoryV2 = 0x02000028;
+
+// Bits of nvmlDeviceGetCurrentClocksEventReasons.
+constexpr unsigned long long kNvmlSwPowerCap = 0x04;
+constexpr unsigned long long kNvmlHwSlowdown = 0x08;
+constexpr unsigned long long kNvmlSwThermalSlowdown = 0x20;
+constexpr unsigned long long kNvmlHwThermalSlowdown = 0x40;
+constexpr unsigned long long kNvmlHwPowerBrakeSlowdown = 0x80;
+
+/// nvmlMemory_t, in bytes.
+struct NvmlMemory {
+  unsigned long long total;
+  unsigned long long free;
+  unsigned long long used;
+};
+
+/// nvmlMemory_v2_t, in bytes.
+struct NvmlMemoryV2 {
+  unsigned version = kNvmlMemoryV2;
+  unsigned long long total;
+  unsigned long long reserved;  ///< for the driver and the firmware, which NvmlMemory counts as used
+  unsigned long long free;
+  unsigned long long used;
+};
+static_assert(kNvmlMemoryV2 == (sizeof(NvmlMemoryV2) | 2U << 24U));
+
+/// nvmlUtilization_t, in percent.
+struct NvmlUtilization {
+  unsigned gpu;
+  unsigned memory;
+};
+
+/// The functions of libnvidia-ml.so.1 that Takt uses. Enumerations are int here; tests/nvml has NVIDIA's own binding
+/// call a library of these prototypes.
+struct NvmlLibrary {
+  using Device = nvmlDevice_st*;
+
+  int (*init)() = nullptr;
+  const char* (*error_string)(int error) = nullptr;
+  int (*device_count)(unsigned* count) = nullptr;
+  int (*device_by_index)(unsigned index, Device* device) = nullptr;
+  int (*uuid)(Device device, char* text, unsigned length) = nullptr;
+  // The others may be missing, or not supported by a device.
+  int (*device_by_uuid)(const char* uuid, Device* device) = nullptr;
+  int (*name)(Device device, char* text, unsigned length) = nullptr;
+  int (*total_energy)(Device device, unsigned long long* millijoules) = nullptr;
+  int (*power)(Device device, unsigned* milliwatts) = nullptr;
+  int (*power_limit)(Device device, unsigned* milliwatts) = nullptr;
+  int (*memory)(Device device, NvmlMemory* memory) = nullptr;
+  int (*memory_v2)(Device device, NvmlMemoryV2* memory) = nullptr;  ///< newer drivers alone have it
+  int (*utilization)(Device device, NvmlUtilization* utilization) = nullptr;
+  int (*clock)(Device device, int type, unsigned* megahertz) = nullptr;
+  int (*clock_reasons)(Device device, unsigned long long* bits) = nullptr;
+  int (*temperature)(Device device, int sensor, unsigned* degrees) = nullptr;
+  int (*mig_mode)(Device device, unsigned* now, unsigned* pending) = nullptr;
+  int (*mig_count)(Device device, unsigned* most) = nullptr;
+  int (*mig_by_index)(Device device, unsigned index, Device* mig) = nullptr;
+  int (*mig_parent)(Device mig, Device* device) = nullptr;
+
+  Availability availability;
+
+  /// Loaded at the first call, which initialises nothing. Any thread.
+  static NvmlLibrary& get() noexcept;
+};
 
 /// Samples the NVIDIA GPUs that the process can see, by NVML. Of a MIG slice the memory is its own, and all else is the
 /// whole GPU's.

@@ -3,20 +3,80 @@
 #pragma once
 
 #include <takt/config.hpp>
-
-#include "sample/sample_queue.hpp"
-#include "sample/sample_source.hpp"
+#include <takt/sample.hpp>
 
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <utility>
 #include <vector>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
+
+/// What a source reads of one of its meters.
+struct Reading {
+  std::uint32_t meter = 0;  ///< among those of the source
+  std::int64_t time_ns = 0;
+  std::vector<std::int64_t> values;  ///< as in Sample; empty: none, and `lost` says why there will be none
+  std::string lost;
+};
+
+/// Where samples come from. One thread at a time, on which it may wait for a driver for as long as that takes.
+class SampleSource {
+ public:
+  using NowNs = std::function<std::int64_t()>;  ///< since the start of the run
+
+  virtual ~SampleSource() = default;
+  SampleSource(const SampleSource&) = delete;
+  SampleSource& operator=(const SampleSource&) = delete;
+
+  /// What it samples, for people: "NVIDIA GPUs".
+  virtual const char* what() const noexcept = 0;
+  /// Finds what there is: appends meters, and what is not there, with the reason. Once, before read().
+  virtual void open(std::vector<Meter>& meters, std::vector<Unsampled>& unsampled) = 0;
+  /// Appends a reading of each meter that is due. One that is lost comes once more, without values, and never again.
+  virtual void read(const NowNs& now, std::vector<Reading>& readings) = 0;
+
+ protected:
+  SampleSource() = default;
+};
+
+/// Where threads that sample leave what they find for the one that collects. Any thread; nobody holds its lock for
+/// longer than it takes to move a few pointers.
+class SampleQueue {
+ public:
+  /// What is new since it was last asked for.
+  struct News {
+    std::vector<Meter> meters;
+    std::vector<Unsampled> unsampled;
+    std::vector<Sample> samples;                              ///< without their numbers
+    std::vector<std::pair<std::uint32_t, std::string>> lost;  ///< meters, and why there are no more samples of them
+  };
+
+  /// \param most samples that wait; then new ones are dropped, counted.
+  explicit SampleQueue(std::size_t most) : most_(most) {}
+
+  /// Returns the index of the first of these meters.
+  std::uint32_t add(std::vector<Meter> meters, std::vector<Unsampled> unsampled);
+  /// \param first index of the first meter of their source.
+  void push(std::uint32_t first, std::vector<Reading>& readings);
+  News take();
+  std::uint64_t dropped() const;
+
+ private:
+  const std::size_t most_;
+  mutable std::mutex mutex_;
+  News news_;
+  std::uint32_t meters_ = 0;
+  std::uint64_t dropped_ = 0;
+};
 
 /// A thread that samples one source, and does nothing else: where a driver does not come back, nobody but this thread
 /// waits for it. Must outlive its thread, which is left behind in that case, as must the queue.

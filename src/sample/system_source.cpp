@@ -2,19 +2,120 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sample/system_source.hpp"
 
-#include <takt/detail/ticks.hpp>
+#include "base/file.hpp"
+#include "base/text.hpp"
 
-#include "base/nanoseconds.hpp"
-#include "sample/kernel_file.hpp"
+#include <takt/detail/hot.hpp>
+#include <takt/detail/not_cancelled.hpp>
 
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <system_error>
 #include <utility>
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
+
+KernelFile::KernelFile(const char* path) noexcept {
+  const NotCancelled whole;
+  const Descriptor file(::open(path, O_RDONLY | O_CLOEXEC));
+  if (!file.is_open()) {
+    error_ = errno;
+    return;
+  }
+  ssize_t count = 0;
+  do {
+    count = ::read(file.number(), text_ + size_, sizeof text_ - size_);
+    size_ += count > 0 ? static_cast<std::size_t>(count) : 0;
+  } while (size_ < sizeof text_ && (count > 0 || (count < 0 && errno == EINTR)));
+  if (count < 0) {
+    error_ = errno;
+    size_ = 0;
+  }
+}
+
+bool take_number(std::string_view& text, std::uint64_t& value) noexcept {
+  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc()) { return false; }
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return true;
+}
+
+bool KernelFile::number(std::uint64_t& value) const noexcept {
+  std::string_view left = text();
+  return take_number(left, value);
+}
+
+bool KernelFile::number_of(std::string_view name, std::uint64_t& value) const noexcept {
+  for (std::string_view left = text(); !left.empty();) {
+    if (left.substr(0, name.size()) == name) {
+      left.remove_prefix(name.size());
+      return take_number(left, value);
+    }
+    left.remove_prefix(std::min(left.find('\n'), left.size() - 1) + 1);
+  }
+  return false;
+}
+
+namespace {
+
+// More than a machine has packages.
+constexpr unsigned kMostZones = 64;
+
+}  // namespace
+
+Powercap::Powercap(const std::string& folder) {
+  if (::access(folder.c_str(), F_OK) != 0) {
+    missing_ = "there is no " + folder;
+    return;
+  }
+  // Zones at the top are numbered without a break. Those below them are parts of packages; another driver
+  // (intel-rapl-mmio) tells of the same packages again.
+  for (unsigned number = 0; number < kMostZones; ++number) {
+    const std::string zone = folder + "/intel-rapl:" + std::to_string(number);
+    if (::access(zone.c_str(), F_OK) != 0) { break; }
+    add(zone);
+  }
+  if (zones_.empty() && missing_.empty()) { missing_ = "no processor tells its energy in " + folder; }
+  if (!missing_.empty()) { zones_.clear(); }  // a part would pass for the whole
+}
+
+/// A zone of another kind, such as that of the whole machine ("psys"), which has the packages in it, is passed over.
+void Powercap::add(const std::string& folder) {
+  const KernelFile name((folder + "/name").c_str());
+  if (name.text().substr(0, 8) != "package-") { return; }
+  std::uint64_t range = 0;
+  KernelFile((folder + "/max_energy_range_uj").c_str()).number(range);
+  const std::string file = folder + "/energy_uj";
+  const KernelFile energy(file.c_str());
+  std::uint64_t reading = 0;
+  if (energy.number(reading)) {
+    zones_.push_back({file, CounterSum(range)});
+    return;
+  }
+  const int why = energy.error();
+  missing_ = file + (why == EACCES || why == EPERM ? " is for root alone; who may change that makes it readable"
+                                                   : " cannot be read: " + std::system_category().message(why));
+}
+
+bool Powercap::energy(std::int64_t& microjoules) {
+  std::uint64_t sum = 0;
+  for (Zone& zone : zones_) {
+    std::uint64_t reading = 0;
+    if (!KernelFile(zone.file.c_str()).number(reading)) { return false; }
+    sum += zone.sum.add(reading);
+  }
+  microjoules = static_cast<std::int64_t>(sum);
+  return !zones_.empty();
+}
+
 namespace {
 
 constexpr std::uint64_t kKiB = 1024;

@@ -2,17 +2,65 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "sample/powercap.hpp"
-#include "sample/sample_source.hpp"
+#include "sample/energy_books.hpp"
+#include "sample/sampler.hpp"
+
+#include <takt/config.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
+
+/// What a file of /proc or /sys says, which the kernel makes as it is read: the first 4 KiB of it. Needs no memory.
+class KernelFile {
+ public:
+  /// Where it cannot be read it has no text, and error() says why.
+  explicit KernelFile(const char* path) noexcept;
+
+  std::string_view text() const noexcept { return {text_, size_}; }
+  int error() const noexcept { return error_; }  ///< an errno; 0: it was read
+  /// The number that the text begins with. False: there is none.
+  bool number(std::uint64_t& value) const noexcept;
+  /// The number behind `name`, which begins a line. False: there is none.
+  bool number_of(std::string_view name, std::uint64_t& value) const noexcept;
+
+ private:
+  char text_[4096];
+  std::size_t size_ = 0;
+  int error_ = 0;
+};
+
+/// The number at the start of `text`, behind blanks, which goes from it. False: there is none.
+bool take_number(std::string_view& text, std::uint64_t& value) noexcept;
+
+/// The energy that the processors of the machine have used, as the kernel tells it (powercap, RAPL): of all packages
+/// together. What a package is, is the vendor's; main memory is no part of it. One thread at a time.
+class Powercap {
+ public:
+  /// \param folder where the kernel has its zones; tests have one of their own.
+  explicit Powercap(const std::string& folder = "/sys/class/powercap");
+
+  /// Why there is nothing to read; empty: there is.
+  const std::string& missing() const noexcept { return missing_; }
+  /// In uJ since the first call. False: it cannot be read any more.
+  bool energy(std::int64_t& microjoules);
+
+ private:
+  struct Zone {
+    std::string file;
+    CounterSum sum;
+  };
+  void add(const std::string& folder);
+
+  std::vector<Zone> zones_;
+  std::string missing_;
+};
 
 /// Samples what the kernel tells: of the process, of the machine, and of the energy of its processors.
 class SystemSource final : public SampleSource {

@@ -3,7 +3,7 @@
 #include "session/export_worker.hpp"
 
 #include "base/fault.hpp"
-#include "base/words.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -5,7 +5,7 @@
 #include <takt/exporter.hpp>
 #include <takt/snapshot.hpp>
 
-#include "collect/collector.hpp"
+#include "process/collector.hpp"
 
 #include <chrono>
 #include <condition_variable>

@@ -5,9 +5,9 @@
 #include <takt/error.hpp>
 
 #include "base/fault.hpp"
-#include "base/words.hpp"
-#include "ranks/gathered_rank.hpp"
-#include "report/job_figures.hpp"
+#include "base/text.hpp"
+#include "ranks/gathered_ranks.hpp"
+#include "report/job_report.hpp"
 
 #include <vector>
 

@@ -3,7 +3,7 @@
 #include "session/run_samples.hpp"
 
 #include "base/fault.hpp"
-#include "base/words.hpp"
+#include "base/text.hpp"
 #include "sample/nvml_source.hpp"
 #include "sample/rsmi_source.hpp"
 #include "sample/system_source.hpp"

@@ -4,11 +4,8 @@
 
 #include <takt/snapshot.hpp>
 
-#include "collect/collector.hpp"
-#include "sample/meter_window.hpp"
-#include "sample/sample_books.hpp"
-#include "sample/sample_queue.hpp"
-#include "sample/sample_source.hpp"
+#include "process/collector.hpp"
+#include "sample/meter_books.hpp"
 #include "sample/sampler.hpp"
 
 #include <chrono>

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <takt/detail/not_cancelled.hpp>
-#include <takt/detail/rank.hpp>
+#include <takt/detail/process.hpp>
 #include <takt/session.hpp>
 
 #include "base/fault.hpp"
 #include "base/format.hpp"
-#include "base/words.hpp"
+#include "base/text.hpp"
 #include "process/diversion.hpp"
 #include "record/device_queue.hpp"
 #include "session/own_cost.hpp"

@@ -4,23 +4,18 @@
 
 #include <takt/detail/not_cancelled.hpp>
 
-#include "base/background.hpp"
 #include "base/fault.hpp"
 #include "base/file.hpp"
-#include "base/losses.hpp"
-#include "base/quiet_signals.hpp"
-#include "base/repaired_name.hpp"
-#include "base/words.hpp"
+#include "base/text.hpp"
+#include "base/threads.hpp"
 #include "journal/journal_writer.hpp"
 #include "process/diversion.hpp"
 #include "record/key_table.hpp"
+#include "session/crash.hpp"
 #include "session/own_cost.hpp"
-#include "session/run_directory.hpp"
 #include "session/run_identity.hpp"
-#include "session/termination.hpp"
-#include "session/uncaught.hpp"
 
-#include <takt/detail/ticks.hpp>
+#include <takt/detail/hot.hpp>
 #include <takt/exporters/console.hpp>
 #include <takt/exporters/csv.hpp>
 #include <takt/exporters/html.hpp>

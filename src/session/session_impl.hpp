@@ -2,21 +2,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <takt/measure_options.hpp>
+#include <takt/measure.hpp>
 #include <takt/measurement.hpp>
 #include <takt/session.hpp>
 
+#include "base/fault.hpp"
 #include "base/folder_files.hpp"
-#include "base/losses.hpp"
-#include "base/words.hpp"
-#include "history/step_history.hpp"
+#include "base/text.hpp"
+#include "findings/step_history.hpp"
 #include "process/process.hpp"
 #include "ranks/rank_steps.hpp"
 #include "report/results_text.hpp"
 #include "session/export_worker.hpp"
 #include "session/gathered_job.hpp"
-#include "session/process_watch.hpp"
-#include "session/run_groups.hpp"
+#include "session/own_cost.hpp"
+#include "session/run_identity.hpp"
 #include "session/run_samples.hpp"
 
 #include <atomic>

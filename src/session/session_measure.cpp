@@ -1,28 +1,225 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-
-// Measurements of functions: where they come from, and where they go.
-#include <takt/error.hpp>
-#include <takt/measure.hpp>
+#include "session/session_measure.hpp"
 
 #include "base/fault.hpp"
 #include "base/format.hpp"
-#include "base/quiet_signals.hpp"
-#include "base/repaired_name.hpp"
 #include "base/text.hpp"
-#include "base/words.hpp"
+#include "base/threads.hpp"
+#include "measure/measured_times.hpp"
 #include "process/diversion.hpp"
 #include "report/results_text.hpp"
-#include "session/measure_loop.hpp"
+#include "sample/energy_books.hpp"
+#include "sample/system_source.hpp"
 #include "session/session_impl.hpp"
+#include "session/stream_wait.hpp"
+
+#include <takt/backend.hpp>
+#include <takt/error.hpp>
+#include <takt/measure.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <thread>
 #include <utility>
 
+#include <sys/resource.h>
+
 TAKT_BEGIN_NAMESPACE
 namespace detail {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kLongestForSamples(5000);
+
+/// How often this thread has lost its processor so far.
+long forced_switches() noexcept {
+  rusage used{};
+  return ::getrusage(RUSAGE_THREAD, &used) == 0 ? used.ru_nivcsw : 0;
+}
+
+std::int64_t host_peak_bytes() noexcept {
+  std::uint64_t kib = 0;
+  const bool known = KernelFile("/proc/self/status").number_of("VmHWM:", kib);
+  return known ? static_cast<std::int64_t>(kib * 1024) : Measurement::kUnknown;
+}
+
+/// A mark on a stream; none, where there is no stream or it takes none.
+class StreamMark {
+ public:
+  explicit StreamMark(StreamRef stream) noexcept : stream_(stream) {
+    made_ = stream.ops != nullptr && stream.ops->mark(stream.handle, mark_);
+  }
+  ~StreamMark() {
+    if (made_) { stream_.ops->release(stream_.handle, mark_); }
+  }
+  StreamMark(const StreamMark&) = delete;
+  StreamMark& operator=(const StreamMark&) = delete;
+
+  bool made() const noexcept { return made_; }
+  bool wait() const noexcept { return made_ && wait_for_mark(stream_, mark_); }
+  /// REQUIRES: made(), and waited for.
+  std::int64_t since(const StreamMark& begin) const noexcept {
+    if (!begin.made_) { return MeasuredRun::kUnknown; }
+    const Elapsed elapsed = stream_.ops->elapsed(stream_.handle, begin.mark_, mark_);
+    return elapsed.state == Elapsed::State::ready ? elapsed.ns : MeasuredRun::kUnknown;
+  }
+
+ private:
+  const StreamRef stream_;
+  Mark mark_ = 0;
+  bool made_ = false;
+};
+
+std::vector<std::int64_t> times_of(const std::vector<MeasuredRun>& runs, std::int64_t MeasuredRun::*time) {
+  std::vector<std::int64_t> times;
+  for (const MeasuredRun& each : runs) {
+    if (each.*time != MeasuredRun::kUnknown) { times.push_back(each.*time); }
+  }
+  return times;
+}
+
+}  // namespace
+
+MeasuredRun MeasureLoop::call(const std::function<void()>& function) {
+  MeasuredRun run;
+  const long switches = forced_switches();
+  run.begin_ns = surroundings_.now();
+  {
+    const StreamMark begin(stream_);
+    function();
+    const StreamMark end(stream_);
+    const bool waited = stream_.ops == nullptr || end.wait();
+    found_.failed_waits += wait_for_noted_streams(stream_) && waited ? 0 : 1;
+    run.host_ns = surroundings_.now() - run.begin_ns;
+    if (waited && end.made()) { run.stream_ns = end.since(begin); }
+  }
+  run.forced_switches = static_cast<std::uint32_t>(std::max(0L, forced_switches() - switches));
+  return run;
+}
+
+bool MeasureLoop::is_time_up() const {
+  return options_.seconds > 0 && static_cast<double>(surroundings_.now() - begun_ns_) >= options_.seconds * 1e9;
+}
+
+/// Why no further run is to begin. The interval is looked at whenever there are a twentieth more runs.
+std::optional<MeasureEnd> MeasureLoop::ending() {
+  constexpr std::size_t kPart = 20;
+  const std::size_t runs = found_.runs.size();
+  if (runs == 0) { return std::nullopt; }
+  const bool enough = runs >= static_cast<std::size_t>(options_.runs);
+  if (enough && options_.interval <= 0) { return MeasureEnd::runs; }
+  if (enough && runs >= next_look_) {
+    next_look_ = runs + std::max<std::size_t>(runs / kPart, 1);
+    const MeasuredTimes times = measured_times(times_of(found_.runs, &MeasuredRun::host_ns));
+    if (is_narrow(times, options_.interval)) { return MeasureEnd::interval; }
+  }
+  if (runs >= kMostMeasuredRuns) { return MeasureEnd::most_runs; }
+  return is_time_up() ? std::optional(MeasureEnd::seconds) : std::nullopt;
+}
+
+void MeasureLoop::run_all(const std::function<void()>& function) {
+  begun_ns_ = surroundings_.now();
+  for (int each = 0; each < options_.warmup && (each == 0 || !is_time_up()); ++each) {
+    const MeasuredRun run = call(function);
+    if (each == 0) { found_.first_ns = run.host_ns; }
+    ++found_.warmup;
+  }
+  found_.runs.reserve(static_cast<std::size_t>(options_.runs));
+  std::optional<MeasureEnd> end;
+  while (!(end = ending())) { found_.runs.push_back(call(function)); }
+  found_.end = *end;
+  if (found_.warmup == 0) { found_.first_ns = found_.runs.front().host_ns; }
+  found_.took_ns = surroundings_.now() - begun_ns_;
+}
+
+void MeasureLoop::add_memory() {
+  found_.host_peak_bytes = host_peak_bytes();
+  if (!options_.peak_bytes) { return; }
+  found_.memory_bytes = static_cast<std::int64_t>(std::min<std::uint64_t>(options_.peak_bytes(), INT64_MAX));
+  found_.memory_of = "allocator";
+}
+
+std::string MeasureLoop::why_no_energy(const MeterWindow& window) const {
+  const std::uint64_t values = window.has_energy ? window.energy.values : window.figures.samples;
+  if (values >= EnergyBooks::kLeastSamples) {
+    return window.has_energy ? "" : "samples do not reach from the begin of the runs to their end";
+  }
+  const double between_ns = static_cast<double>(window.figures.interval_ns);
+  const double enough = std::ceil((EnergyBooks::kLeastSamples + 1) * between_ns / std::max(found_.host.mean_ns, 1.0));
+  const double runs = std::max(enough, static_cast<double>(found_.host.n + 1));
+  return detail::format(
+      "{} values of it fall into the runs, and it takes {}: with samples every {} that is about {} runs", values,
+      EnergyBooks::kLeastSamples, human_time(between_ns), human_count(static_cast<std::uint64_t>(runs)));
+}
+
+/// Energy is known once there is a sample behind the end: waits for that.
+RunSamples::Taken MeasureLoop::taken() const {
+  const milliseconds period = surroundings_.samples->period();
+  const std::int64_t begin_ns = found_.runs.front().begin_ns;
+  const std::int64_t end_ns = found_.runs.back().begin_ns + found_.runs.back().host_ns;
+  const auto patience = std::min(2 * period + milliseconds(250), kLongestForSamples);
+  const std::int64_t give_up_ns = surroundings_.now() + std::chrono::nanoseconds(patience).count();
+  const auto needs_more = [&](const RunSamples::Taken& taken) {
+    const auto windows = meter_windows(taken.meters, taken.samples, begin_ns, end_ns);
+    return std::any_of(windows.begin(), windows.end(), [](const MeterWindow& window) {
+      const bool tells = window.figures.energy.source != MeterEnergy::Source::none;
+      return tells && !window.has_energy && window.figures.samples >= EnergyBooks::kLeastSamples;
+    });
+  };
+  for (;;) {
+    RunSamples::Taken taken = surroundings_.samples->taken_between(begin_ns, end_ns);
+    if (surroundings_.now() >= give_up_ns || !needs_more(taken)) { return taken; }
+    surroundings_.pause(std::min(period, milliseconds(10)));
+  }
+}
+
+void MeasureLoop::add_samples() {
+  if (surroundings_.samples->period().count() == 0) {
+    found_.no_energy = "nothing was sampled: TAKT_SAMPLE_MS=100 samples energy and memory";
+    return;
+  }
+  const RunSamples::Taken sampled = taken();
+  note_surroundings(sampled.meters, sampled.samples, found_.runs);
+  const std::int64_t end_ns = found_.runs.back().begin_ns + found_.runs.back().host_ns;
+  found_.no_energy = "no meter tells it";
+  for (const MeterWindow& window :
+       meter_windows(sampled.meters, sampled.samples, found_.runs.front().begin_ns, end_ns)) {
+    const Meter& figures = window.figures;
+    MeasuredMeter meter;
+    meter.name = figures.name;
+    meter.kind = figures.kind;
+    meter.samples = figures.samples;
+    const QuantityFigures* const memory = figures.figures_of(Quantity::memory);
+    if (meter.kind == Meter::Kind::device && memory != nullptr) { meter.memory_bytes = memory->most; }
+    const bool tells = figures.place_of(Quantity::energy) < figures.quantities.size() ||
+                       figures.place_of(Quantity::power) < figures.quantities.size();
+    if (tells) { meter.no_energy = why_no_energy(window); }
+    meter.has_energy = tells && meter.no_energy.empty();
+    if (meter.has_energy) {
+      meter.joules = window.energy.joules;
+      meter.error_joules = window.energy.error_joules;
+    }
+    found_.meters.push_back(std::move(meter));
+  }
+}
+
+Measurement MeasureLoop::measure(std::string name, const std::function<void()>& function) {
+  found_.name = std::move(name);
+  found_.items = options_.items;
+  if (options_.reset_peak) { options_.reset_peak(); }
+  run_all(function);
+  found_.host = measured_times(times_of(found_.runs, &MeasuredRun::host_ns));
+  found_.stream = measured_times(times_of(found_.runs, &MeasuredRun::stream_ns));
+  add_memory();
+  add_samples();
+  found_.notes = notes_on(found_.runs);
+  conclude_costs(found_);
+  return std::move(found_);
+}
+
+// Measurements of functions: where they come from, and where they go.
 namespace {
 
 constexpr int kMostWarmup = 100'000;

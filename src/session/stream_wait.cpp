@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "session/stream_wait.hpp"
 
-#include <takt/device.hpp>
+#include <takt/backend.hpp>
 
 #include "process/diversion.hpp"
 

@@ -9,7 +9,7 @@
 #include "session/run_samples.hpp"
 #include "support/fake_nvml.hpp"
 
-#include <takt/detail/ticks.hpp>
+#include <takt/detail/hot.hpp>
 
 #include <chrono>
 #include <cstdint>

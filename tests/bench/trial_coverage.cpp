@@ -5,10 +5,10 @@
 // Simulates trials whose true rate is known, hands their steps to the code that the library uses, and prints for each
 // pace and length of trials how many of 100 intervals hold the truth, and how wide they are in the middle. The same
 // of predictions. The same numbers everywhere. Exits with 1 where the promise of docs/trials.md is broken.
-#include <takt/prediction_error.hpp>
+#include <takt/models.hpp>
 
+#include "measure/trial_rate.hpp"
 #include "support/random.hpp"
-#include "trials/trial_rate.hpp"
 
 #include <algorithm>
 #include <cmath>

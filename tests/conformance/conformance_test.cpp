@@ -4,7 +4,7 @@
 
 #include <takt/backends/cpu.hpp>
 #include <takt/backends/manual.hpp>
-#include <takt/conformance.hpp>
+#include <takt/testing/conformance.hpp>
 
 #include <algorithm>
 #include <chrono>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <takt/exporter_conformance.hpp>
+#include <takt/testing/exporter_conformance.hpp>
 
 #include <takt/exporters/console.hpp>
 #include <takt/exporters/csv.hpp>

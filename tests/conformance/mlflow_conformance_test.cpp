@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <takt/exporter_conformance.hpp>
 #include <takt/exporters/mlflow.hpp>
+#include <takt/testing/exporter_conformance.hpp>
 
 #include "support/catch.hpp"
 #include "support/caught_faults.hpp"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // Proves, by being compiled, that Takt's table of the CUDA driver is as in NVIDIA's header.
-#include "cuda_driver.hpp"
+#include "cuda_api.hpp"
 #include "device/hip_on_cuda.hpp"
 #include "device/same_prototype.hpp"
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // What the driver's calls cost, which the design rests on, and G9: what regions cost beside them.
-#include "cuda_driver.hpp"
+#include "cuda_api.hpp"
 #include "device/gpu_check.hpp"
 
 namespace gpu_check {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // Regions on several threads. G9: their rate, beside that of bare records. G14: threads that have no context of the device.
-#include "cuda_driver.hpp"
+#include "cuda_api.hpp"
 #include "device/gpu_check.hpp"
 
 #include <atomic>

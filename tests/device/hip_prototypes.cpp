@@ -3,7 +3,7 @@
 
 // Proves, by being compiled, that Takt's table of the HIP runtime is as in AMD's header.
 #include "device/same_prototype.hpp"
-#include "hip_runtime.hpp"
+#include "hip_api.hpp"
 
 #include <takt/backends/hip.hpp>
 

@@ -6,8 +6,7 @@
 // standalone_main.cpp.
 #include "base/environment.hpp"
 #include "base/fault.hpp"
-#include "process/process_environment.hpp"
-#include "session/run_directory.hpp"
+#include "process/process.hpp"
 #include "session/run_identity.hpp"
 
 #include "support/scoped_env.hpp"

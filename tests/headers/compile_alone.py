@@ -19,7 +19,7 @@ TIMING = ("takt/takt.hpp", "takt/timer.hpp", "takt/scope.hpp", "takt/key.hpp", "
 TIMING_FOLDERS = ("takt/backends/", "takt/detail/")
 NEEDS_EXCEPTIONS = "takt/detail/torch_"  # as libtorch does
 # With a libtorch, which the hostile macros would break: tests/torch compiles them.
-TORCH = ("takt/torch.hpp", "takt/torch_module.hpp", "takt/detail/torch_observer.hpp", "takt/detail/torch_steps.hpp")
+TORCH = ("takt/torch.hpp", "takt/detail/torch_observer.hpp")
 # Macros of <complex.h>, <rpcndr.h>, <termios.h> and <sys/sysmacros.h>.
 HOSTILE = "#define I 42\n#define small char\n#define B0 0\n#define major(x) x\n#define minor(x) x\n"
 

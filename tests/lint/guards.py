@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: The Takt authors
 # SPDX-License-Identifier: BSD-3-Clause
 """Fails if a library of Takt's has a static in a function that is made at its first use: a child that is forked meanwhile would wait for
-it for ever. base/made_once.hpp is for these."""
+it for ever. base/threads.hpp is for these."""
 
 import subprocess
 import sys

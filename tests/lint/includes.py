@@ -15,17 +15,16 @@ MAY_USE = {"core": PUBLIC, "backends": {"backends"} | PUBLIC, "exporters": {"exp
            "backends/src": {"backends/src", "backends", "system"} | PUBLIC}
 CPP_MAY_USE = {"system", "third party"}
 # Of libtakt's rooms the exporters, which are libraries of their own, may use what is exported, or stands whole in its header.
-LIBTAKT = {"base", "record", "collect", "process", "journal", "history", "sample", "findings", "report", "ranks", "compare",
-           "page", "measure", "trials", "archive", "session"}
-SHARED_WITH_EXPORTERS = {"base/crc32c.hpp", "base/descriptor.hpp", "base/fault.hpp", "base/file.hpp", "base/folder_files.hpp", "base/format.hpp", "base/json.hpp", "base/json_text.hpp", "base/losses.hpp", "base/made_once.hpp",
-                         "base/nanoseconds.hpp", "base/other_process.hpp", "base/rank_list.hpp", "base/short_hash.hpp", "base/utc_time.hpp", "base/version.hpp", "base/wrapping.hpp", "journal/journal_reader.hpp"}
+LIBTAKT = {"base", "record", "process", "journal", "sample", "findings", "ranks", "measure", "report", "page", "session"}
+SHARED_WITH_EXPORTERS = {"base/encoding.hpp", "base/environment.hpp", "base/fault.hpp", "base/file.hpp",
+                         "base/folder_files.hpp", "base/format.hpp", "base/json.hpp", "base/json_text.hpp",
+                         "base/other_process.hpp", "base/text.hpp", "base/threads.hpp", "journal/journal_reader.hpp"}
 # The same of the backends, which look for libraries of vendors as the sampler does.
-SHARED_WITH_BACKENDS = {"base/driver_library.hpp", "base/made_once.hpp"}
+SHARED_WITH_BACKENDS = {"base/driver_library.hpp", "base/threads.hpp"}
 # The front door of training code brings the CPU clock along, the program's MPI comes by one header, and its libtorch by two, of
 # which one takes the backend that this libtorch is built for. Nothing else crosses.
 EXCEPTIONS = {("include/takt/takt.hpp", "takt/backends/cpu.hpp"), ("include/takt/mpi.hpp", "mpi.h"),
               ("include/takt/detail/torch_observer.hpp", "ATen/record_function.h"),
-              ("include/takt/detail/torch_steps.hpp", "ATen/record_function.h"),
               *(("include/takt/torch.hpp", name) for name in ("ATen/record_function.h", "takt/backends/cuda.hpp",
                 "takt/backends/hip.hpp", "c10/cuda/CUDAStream.h", "c10/hip/HIPStream.h"))}
 
@@ -40,7 +39,7 @@ STANDARD = {"time.h", "sched.h"} | set(
     unordered_set utility valarray variant vector version""".split())
 # Slow to compile, and of a version that a program may not share: each has a source of its own that the others call.
 ALONE = {"fmt/": {"src/base/format.cpp"}, "nlohmann/": {"src/base/json.cpp"},
-         "CLI/": {"src/cli/command_line.cpp", "src/cli/command_descriptions.cpp"}}
+         "CLI/": {"src/cli/command_line.cpp"}}
 THIRD_PARTY = re.compile(r"(fmt|nlohmann|CLI|curl|nvtx3|catch2|benchmark|spdlog)/|cuda|hip|roctx|roctracer", re.IGNORECASE)
 
 

@@ -15,7 +15,7 @@ PRIVATE = re.compile(r"^namespace \{$(.*?)^\}  // namespace$", re.MULTILINE | re
 NAMED = re.compile(r"^(?:constexpr|const|thread_local|static|std::atomic<[^;=]*>)\b[^;=({]*?\b(k?\w+)\s*(?:\[[^\]]*\]\s*)?(?:=|\{|;)"
                    r"|^(?:struct|class|enum class|enum|union)\s+(\w+)[^;]*\{|^using (\w+ = [^;]*);", re.MULTILINE)
 COMMENT = re.compile(r"//[^\n]*")
-COMMAND = ("src/archive", "src/cli", "src/compare")
+COMMAND = ("src/cli",)
 # Each source of these directories is a library of its own.
 SEPARATE = ("backends/src", "exporters/src/profilers")
 

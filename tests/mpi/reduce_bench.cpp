@@ -8,9 +8,9 @@
 #include <takt/session.hpp>
 #include <takt/takt.hpp>
 
-#include "ranks/gathered_rank.hpp"
+#include "ranks/gathered_ranks.hpp"
 #include "ranks/packed_record.hpp"
-#include "session/rank_gathering.hpp"
+#include "session/job.hpp"
 
 #include <mpi.h>
 

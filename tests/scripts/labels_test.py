@@ -31,7 +31,7 @@ class LabelsTest(unittest.TestCase):
     def test_a_change_concerns_the_tests_that_hang_on_time_and_those_that_include_it(self):
         names = tests(changed.labels(["exporters/src/wandb/wandb_rows.cpp"]))
         self.assertLessEqual({"exporters_unit.wandb_rows_test", "exporters_unit.exporter_conformance_test.timed"}, names)
-        self.assertIn("csv_fuzz", tests(changed.labels(["src/measure/csv_table.cpp"])))
+        self.assertIn("csv_fuzz", tests(changed.labels(["src/measure/prediction_check.cpp"])))
 
     def test_a_change_of_the_core_or_of_a_script_concerns_all(self):
         for path in ("src/record/fold.cpp", "include/takt/scope.hpp", "scripts/test.sh", "CMakeLists.txt"):

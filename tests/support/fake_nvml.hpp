@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "sample/nvml_library.hpp"
+#include "sample/nvml_source.hpp"
 
 #include <algorithm>
 #include <cmath>

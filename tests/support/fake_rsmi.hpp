@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "sample/rsmi_library.hpp"
+#include "sample/rsmi_source.hpp"
 
 #include <cstdint>
 #include <cstring>

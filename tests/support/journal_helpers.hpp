@@ -5,7 +5,6 @@
 #include <takt/exporters/json.hpp>
 #include <takt/snapshot.hpp>
 
-#include "journal/journal_changes.hpp"
 #include "journal/journal_reader.hpp"
 #include "journal/journal_writer.hpp"
 #include "support/random.hpp"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "collect/collector.hpp"
+#include "process/collector.hpp"
 #include "record/recorder.hpp"
 
 #include "support/fake_clock.hpp"

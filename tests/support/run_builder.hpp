@@ -4,7 +4,7 @@
 
 #include <takt/snapshot.hpp>
 
-#include "history/step_history.hpp"
+#include "findings/step_history.hpp"
 #include "support/random.hpp"
 #include "support/step_builder.hpp"
 

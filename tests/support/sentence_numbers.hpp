@@ -3,9 +3,9 @@
 #pragma once
 
 #include "base/text.hpp"
-#include "findings/finding_text.hpp"
+#include "findings/findings.hpp"
 
-#include <takt/finding.hpp>
+#include <takt/snapshot.hpp>
 
 #include <cmath>
 #include <cstdint>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "compare/change.hpp"
+#include "cli/change.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "session/trial_loop.hpp"
+#include "session/session_trials.hpp"
 
 #include <cstdint>
 

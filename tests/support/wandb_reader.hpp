@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "trackers/crc32.hpp"
+#include "trackers/protobuf.hpp"
 
 #include <cstddef>
 #include <cstdint>

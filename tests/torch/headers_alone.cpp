@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// The headers that need a libtorch, before all others and twice.
-#include <takt/torch_module.hpp>
+// The header that needs a libtorch, before all others and twice.
+#include <takt/torch.hpp>
 // clang-format off
 #include <takt/torch.hpp>
-#include <takt/torch_module.hpp>
 // clang-format on
 
 takt::StreamRef stream() { return takt::torch_stream(); }

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <takt/takt.hpp>
 #include <takt/torch.hpp>
-#include <takt/torch_module.hpp>
 
 #include "support/catch.hpp"
 #include "torch_helpers.hpp"
@@ -20,22 +19,6 @@
 #include <vector>
 
 using namespace takt_test;
-
-namespace {
-
-using Pair = std::tuple<at::Tensor, at::Tensor>;
-
-/// Layers that hand a tuple on, as those for sequences do.
-struct SplitImpl : torch::nn::Module {
-  Pair forward(const at::Tensor& x) { return {x, x + 1}; }
-};
-TORCH_MODULE(Split);
-struct JoinImpl : torch::nn::Module {
-  at::Tensor forward(const Pair& pair) { return std::get<0>(pair) + std::get<1>(pair); }
-};
-TORCH_MODULE(Join);
-
-}  // namespace
 
 TEST_CASE("TorchOps: operators are regions inside the one that is open, down to the depth") {
   const Since since;
@@ -220,43 +203,6 @@ TEST_CASE("TorchOps: the one that allows the most names decides") {
   CHECK(names->find("second") != nullptr);
   CHECK(names->find("third") == nullptr);
   CHECK(names->find("first") == names->find("first"));
-}
-
-TEST_CASE("TorchModule, TorchLayers: a module's forward pass is a region by its name") {
-  const Since since;
-  takt::TorchModule<torch::nn::Linear> head("head", torch::nn::Linear(4, 2));
-  torch::nn::Sequential layers({{"first", torch::nn::AnyModule(torch::nn::Linear(4, 4))}});
-  takt::TorchLayers<torch::nn::Sequential> named(layers);
-  takt::TorchLayers<torch::nn::Sequential> numbered(torch::nn::Sequential(torch::nn::Linear(4, 4), torch::nn::ReLU()));
-  takt::TorchOps ops(each_step());
-  const takt::TorchOps::Step step(ops);
-  takt::Scope s(takt::Forward);
-  const at::Tensor x = at::ones({3, 4});
-  CHECK(head(numbered(named(x))).sizes() == at::IntArrayRef({3, 2}));
-  layers->push_back("second", torch::nn::Linear(4, 4));
-  named(x);
-  CHECK_THROWS(head(at::ones({3, 5})));
-  CHECK(since.calls("Forward/head") == 2);
-  CHECK(since.calls("Forward/head/aten::addmm") == 2);
-  CHECK(since.calls("Forward/first") == 2);
-  CHECK(since.calls("Forward/second") == 1);
-  CHECK(since.calls("Forward/Linear 0") == 1);
-  CHECK(since.calls("Forward/ReLU 1/aten::relu") == 1);
-}
-
-TEST_CASE("TorchLayers: it takes and refuses what its Sequential does") {
-  const Since since;
-  torch::nn::Sequential layers{Split(), Join()};
-  takt::TorchLayers<torch::nn::Sequential> regions(layers);
-  takt::TorchLayers<torch::nn::Sequential> split(torch::nn::Sequential{Split()});
-  takt::TorchLayers<torch::nn::Sequential> empty{torch::nn::Sequential()};
-  const at::Tensor x = at::ones({2});
-  CHECK(at::equal(regions(x), layers->forward(x)));
-  CHECK(since.calls("Split 0") == 1);
-  CHECK(since.calls("Join 1") == 1);
-  CHECK_THROWS_WITH(empty(x), containing("empty Sequential"));
-  CHECK(at::equal(std::get<1>(split.forward<Pair>(x)), x + 1));
-  CHECK_THROWS(split(x));
 }
 
 TEST_CASE("torch_stream: a libtorch for the processor alone has none, and a region there has host time") {

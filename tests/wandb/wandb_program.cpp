@@ -15,7 +15,7 @@
 #include <takt/takt.hpp>
 
 #include "wandb/wandb_log.hpp"
-#include "wandb/wandb_records.hpp"
+#include "wandb/wandb_rows.hpp"
 
 #include <atomic>
 #include <chrono>

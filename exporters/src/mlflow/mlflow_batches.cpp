@@ -2,12 +2,162 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mlflow/mlflow_batches.hpp"
 
+#include "base/json.hpp"
 #include "mlflow/mlflow_messages.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <utility>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
+namespace {
+
+// A page of this many points of the longest names is below what is read of a reply; servers before 3 know no pages.
+constexpr const char* kPage = "&max_results=20000";
+
+double value_of(const JsonStop& stop) {
+  if (stop.is_number()) { return stop.real; }
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (stop.text == "NaN") { return std::numeric_limits<double>::quiet_NaN(); }
+  return stop.text == "Infinity" ? kInfinity : stop.text == "-Infinity" ? -kInfinity : 0;
+}
+
+/// What a server says of a point.
+struct Point {
+  std::string key;
+  std::int64_t step = 0;
+  std::int64_t timestamp_ms = 0;
+  double value = 0;
+  bool has_time = false;
+  bool has_value = false;
+
+  void take(const JsonStop& stop) {
+    if (stop.name == "key") { key = stop.text; }
+    if (stop.name == "step") { step = stop.integer; }
+    if (stop.name == "timestamp") {
+      timestamp_ms = stop.integer;
+      has_time = true;
+    }
+    if (stop.name == "value") {
+      value = value_of(stop);
+      has_value = true;
+    }
+  }
+};
+
+/// Shows each point in the text to `see`, and keeps none: histories may be long. Returns whether the text is a JSON
+/// object.
+/// \param next_page what it says of another page.
+template <class See>
+bool for_each_point(const std::string& body, std::string& next_page, const See& see) {
+  Point point;
+  bool is_object = false;
+  const bool read = walk_json(body, [&](const JsonStop& stop) {
+    switch (stop.kind) {
+      case JsonStop::Kind::object:
+        is_object = is_object || (stop.inside.empty() && stop.name.empty());
+        point = Point();
+        return;
+      case JsonStop::Kind::end:
+        if (point.has_time && point.has_value && !point.key.empty()) { see(point); }
+        point = Point();
+        return;
+      default:
+        point.take(stop);
+        if (stop.is("", "next_page_token")) { next_page = stop.text; }
+    }
+  });
+  return read && is_object;
+}
+
+}  // namespace
+
+void MlflowReadBack::begin(std::vector<MetricPoint> points, const MetricPoints& names, bool one_request) {
+  points_ = std::move(points);
+  there_.assign(points_.size(), false);
+  keys_.clear();
+  for (std::size_t at = 0; at < points_.size(); ++at) { keys_[names.key(points_[at].key)].push_back(at); }
+  histories_.clear();
+  page_.clear();
+  one_request_ = one_request;
+  latest_known_ = false;
+  busy_ = !points_.empty();
+}
+
+HttpRequest MlflowReadBack::request(const std::string& run_id) const {
+  if (!latest_known_) { return mlflow_get_run(run_id); }
+  HttpRequest request = mlflow_get("metrics/get-history?run_id=" + url_encoded(run_id) +
+                                   "&metric_key=" + url_encoded(histories_.front()) + kPage +
+                                   (page_.empty() ? "" : "&page_token=" + url_encoded(page_)));
+  request.most_reply = kMostMlflowReply;
+  return request;
+}
+
+bool MlflowReadBack::answered(const std::string& body) {
+  if (!(latest_known_ ? history(body) : latest(body))) { return false; }
+  latest_known_ = true;
+  busy_ = !histories_.empty();
+  return true;
+}
+
+/// As databases keep it: the largest number there is for an infinity, and 0, marked, for what is no number.
+MlflowReadBack::Place MlflowReadBack::place_of(std::int64_t step, std::int64_t timestamp_ms, double value) {
+  constexpr double kMost = std::numeric_limits<double>::max();
+  const bool is_nan = std::isnan(value);
+  return {step, timestamp_ms, is_nan ? 0 : std::min(std::max(value, -kMost), kMost), is_nan};
+}
+
+MlflowReadBack::Place MlflowReadBack::place_of(std::size_t at) const {
+  return place_of(points_[at].step, points_[at].timestamp_ms, points_[at].value);
+}
+
+bool MlflowReadBack::latest(const std::string& body) {
+  std::string none;
+  return for_each_point(body, none, [&](const Point& point) {
+    const auto found = keys_.find(point.key);
+    if (found != keys_.end()) {
+      compare(point.key, found->second, place_of(point.step, point.timestamp_ms, point.value));
+    }
+  });
+}
+
+/// What is later than the latest is not there. Of what is before it nobody knows, but where it is one of these points,
+/// and they rise: then the server was busy with this very request, and has had the earlier ones in it before.
+void MlflowReadBack::compare(const std::string& key, const Places& at, const Place& latest) {
+  const auto is_before = [&](std::size_t each) { return place_of(each) < latest; };
+  bool found = false;
+  for (const std::size_t each : at) {
+    if (place_of(each) == latest) { there_[each] = found = true; }
+  }
+  if (std::none_of(at.begin(), at.end(), is_before)) { return; }
+  const bool rising =
+      std::is_sorted(at.begin(), at.end(), [&](std::size_t a, std::size_t b) { return place_of(a) < place_of(b); });
+  if (one_request_ && found && rising) {
+    for (const std::size_t each : at) { there_[each] = there_[each] || is_before(each); }
+  } else {
+    histories_.push_back(key);
+  }
+}
+
+bool MlflowReadBack::history(const std::string& body) {
+  std::multimap<Place, std::size_t> wanted;
+  for (const std::size_t each : keys_[histories_.front()]) { wanted.emplace(place_of(each), each); }
+  bool seen = false;
+  std::string next;
+  const bool read = for_each_point(body, next, [&](const Point& point) {
+    seen = true;
+    const auto [first, end] = wanted.equal_range(place_of(point.step, point.timestamp_ms, point.value));
+    for (auto each = first; each != end; ++each) { there_[each->second] = true; }
+  });
+  if (!read) { return false; }
+  const bool more = !next.empty() && next != page_ && seen;  // a page of nothing brings it no further
+  page_ = more ? next : "";
+  if (!more) { histories_.pop_front(); }
+  return true;
+}
+
 namespace {
 
 constexpr int kMostRefusals = 50;

@@ -6,11 +6,9 @@
 
 #include "base/fault.hpp"
 #include "base/format.hpp"
-#include "base/losses.hpp"
 #include "mlflow/mlflow_messages.hpp"
-#include "mlflow/mlflow_system.hpp"
-#include "trackers/findings_text.hpp"
-#include "trackers/job_metrics.hpp"
+#include "trackers/tracker_names.hpp"
+#include "trackers/system_metrics.hpp"
 
 #include <memory>
 #include <thread>

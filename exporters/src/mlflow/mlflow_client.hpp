@@ -6,18 +6,16 @@
 #include <takt/snapshot.hpp>
 
 #include "base/folder_files.hpp"
-#include "http/backoff.hpp"
-#include "http/http.hpp"
-#include "http/sender_times.hpp"
-#include "mlflow/mantik_login.hpp"
+#include "mlflow/mantik.hpp"
 #include "mlflow/mlflow_batches.hpp"
 #include "mlflow/mlflow_cursor.hpp"
-#include "mlflow/mlflow_ending.hpp"
-#include "mlflow/mlflow_lines.hpp"
+#include "mlflow/mlflow_messages.hpp"
 #include "mlflow/mlflow_queue.hpp"
 #include "mlflow/mlflow_start.hpp"
+#include "trackers/backoff.hpp"
 #include "trackers/cursor_file.hpp"
-#include "trackers/journal_feed.hpp"
+#include "trackers/http.hpp"
+#include "trackers/live_delivery.hpp"
 #include "trackers/metric_points.hpp"
 
 #include <chrono>

@@ -4,7 +4,7 @@
 
 #include "base/fault.hpp"
 #include "base/json_text.hpp"
-#include "base/short_hash.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <takt/exporters/nvtx.hpp>
 
-#include "base/made_once.hpp"
+#include "base/threads.hpp"
 #include "profilers/range_stack.hpp"
 
 #include <nvtx3/nvToolsExt.h>

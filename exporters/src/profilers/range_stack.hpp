@@ -5,7 +5,7 @@
 #include <takt/key.hpp>
 #include <takt/listener.hpp>
 
-#include "base/made_once.hpp"
+#include "base/threads.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <takt/exporters/roctx.hpp>
 
-#include "base/made_once.hpp"
+#include "base/threads.hpp"
 #include "profilers/range_stack.hpp"
 
 #include <dlfcn.h>

@@ -7,9 +7,8 @@
 
 #include "base/fault.hpp"
 #include "tensorboard/tensorboard_run.hpp"
-#include "trackers/journal_feed.hpp"
 #include "trackers/live_delivery.hpp"
-#include "trackers/variables.hpp"
+#include "trackers/tracker_names.hpp"
 
 #include <cerrno>
 #include <chrono>

@@ -2,12 +2,208 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "trackers/cursor_file.hpp"
 
+#include "base/fault.hpp"
 #include "base/file.hpp"
+#include "base/other_process.hpp"
+#include "base/text.hpp"
 
+#include <cerrno>
+#include <climits>
+#include <cstdint>
+#include <sstream>
+#include <string>
+#include <string_view>
 #include <utility>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
+namespace {
+
+std::string this_host() {
+  char host[HOST_NAME_MAX + 1] = {};
+  if (::gethostname(host, HOST_NAME_MAX) != 0) { host[0] = '?'; }
+  return host;
+}
+
+/// "<host> <pid> <PID namespace> <boot> <start> <image>"; earlier versions write, and read, less.
+std::string this_process() {
+  const ProcessMark mark = process_mark();
+  std::string text = this_host();
+  for (const std::uint64_t each :
+       {static_cast<std::uint64_t>(::getpid()), pid_namespace(), mark.boot, mark.start, mark.image}) {
+    text += " " + std::to_string(each);
+  }
+  return text + "\n";
+}
+
+bool is_same(const struct stat& one, const struct stat& other) {
+  return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+std::int64_t time_of(const struct stat& status) { return status.st_mtim.tv_sec * kSecondNs + status.st_mtim.tv_nsec; }
+
+/// By the clock that gives files in `folder` their times: that of this machine may be minutes off. \param name for a
+/// moment, of a file there. 0: not known.
+std::int64_t now_in(const FolderFiles& folder, const std::string& name) {
+  struct stat status = {};
+  const Descriptor file = folder.create(name, O_WRONLY);
+  if (!file.is_open()) { return 0; }
+  const bool known = file.look(status);
+  folder.remove(name);
+  return known ? time_of(status) : 0;
+}
+
+std::string first_bytes(const Descriptor& file) {
+  char text[512];
+  const ssize_t count = ::pread(file.number(), text, sizeof text, 0);
+  return {text, count > 0 ? static_cast<std::size_t>(count) : 0U};
+}
+
+}  // namespace
+
+bool FileLease::take(const std::string& file) {
+  return take(std::make_shared<FolderFiles>(folder_part(file)), name_part(file));
+}
+
+bool FileLease::take(std::shared_ptr<const FolderFiles> folder, const std::string& name) {
+  folder_ = std::move(folder);
+  name_ = name;
+  broken_ = false;
+  for (int round = 0; round < 2; ++round) {
+    descriptor_ = folder_->create(name_, O_RDWR);
+    if (held()) {
+      write_all(descriptor_.number(), this_process());
+      problem_.clear();
+      touched_ = std::chrono::steady_clock::now();
+      return true;
+    }
+    if (errno != EEXIST) {
+      problem_ = explain_fault("make", folder_->path(name_), errno);
+      broken_ = true;
+      return false;
+    }
+    Seen seen;
+    if (!is_stale(seen)) { return false; }
+    if (!remove(seen)) { break; }
+  }
+  problem_ = "another process was faster";
+  return false;
+}
+
+/// A file name that no other process uses.
+std::string FileLease::own_name() const {
+  return name_ + "." + this_host() + "." + std::to_string(::getpid()) + "." +
+         std::to_string(reinterpret_cast<std::uintptr_t>(this));
+}
+
+std::int64_t FileLease::folder_now_ns() const {
+  struct stat status = {};
+  ::futimens(descriptor_.number(), nullptr);
+  return descriptor_.look(status) ? time_of(status) : 0;
+}
+
+/// Removes the one that was `seen`, and no other: whoever saw it at the same time may have its own in that place by
+/// now. Returns whether there is room for a new one.
+bool FileLease::remove(const Seen& seen) const {
+  const std::string aside = own_name();
+  if (!folder_->rename(name_, aside)) { return errno == ENOENT; }
+  // Numbers of files are used again, and times have steps of milliseconds, so that all of them count.
+  struct stat moved = {};
+  const Descriptor file = folder_->open(aside, O_RDONLY);
+  if (file.look(moved) && is_same(moved, seen.status) && time_of(moved) == time_of(seen.status) &&
+      first_bytes(file) == seen.text) {
+    folder_->remove(aside);
+    return true;
+  }
+  folder_->rename(aside, name_);
+  return false;
+}
+
+bool FileLease::is_stale(Seen& seen) {
+  const Descriptor file = folder_->open(name_, O_RDONLY);
+  if (!file.look(seen.status)) {
+    const bool gone = errno == ENOENT;  // given back meanwhile
+    if (!gone) {
+      problem_ = explain_fault("read", folder_->path(name_), errno);
+      broken_ = true;
+    }
+    return gone;
+  }
+  seen.text = first_bytes(file);
+  const std::string& text = seen.text;
+  const std::size_t blank = text.find(' ');
+  const std::string host = text.substr(0, blank);
+  std::istringstream numbers(blank == std::string::npos ? "" : text.substr(blank));
+  std::int64_t pid = 0;
+  std::uint64_t names = 0;
+  ProcessMark mark;
+  numbers >> pid >> names >> mark.boot >> mark.start >> mark.image;  // what is not there stays 0
+  const std::int64_t sign = time_of(seen.status);
+  const Life life = life_of(host, pid, sign, names, mark);
+  if (life == Life::gone) { return true; }
+  const std::int64_t now = now_in(*folder_, own_name());
+  const std::int64_t age = now == 0 ? 0 : (now - sign) / kSecondNs;
+  if (text.empty()) {  // whose process had no time to write its name, or was killed before
+    problem_ = "a process is about to deliver it (" + folder_->path(name_) + "); if it is gone, that counts in " +
+               std::to_string(kRefresh.count()) + " s";
+    return age > kRefresh.count();
+  }
+  if (life == Life::unknown && age > kStale.count()) { return true; }
+  problem_ = "process " + std::to_string(pid) + " on " + host + " is delivering it (" + folder_->path(name_) +
+             ", touched " + std::to_string(age) + " s ago)";
+  return false;
+}
+
+/// The program may have closed it, and taken its number: then it is opened again, if it is the same.
+bool FileLease::is_ours() {
+  if (!descriptor_.is_ours()) {
+    report_closed_file(folder_->path(name_));
+    Descriptor again = folder_->open(name_, O_RDWR);
+    if (!again.is_open() || !again.is_same(descriptor_) || first_bytes(again) != this_process()) { return false; }
+    descriptor_ = std::move(again);
+  }
+  struct stat named = {};
+  return folder_->look(name_, named) && descriptor_.is_file_of(named);
+}
+
+bool FileLease::refresh() {
+  if (!held()) { return false; }
+  const auto now = std::chrono::steady_clock::now();
+  if (now - touched_ < kRefresh) { return true; }
+  if (!confirm()) {
+    descriptor_.close();
+    return false;
+  }
+  touched_ = now;
+  ::futimens(descriptor_.number(), nullptr);
+  return true;
+}
+
+bool FileLease::confirm() {
+  if (held() && is_ours()) { return true; }
+  if (held()) {
+    problem_ = "another process has taken it over, because this one gave no sign of life";
+  } else if (problem_.empty()) {
+    problem_ = "this process does not hold it";
+  }
+  touched_ = {};
+  return false;
+}
+
+void FileLease::release() noexcept {
+  if (!held()) { return; }
+  try {
+    if (is_ours()) { folder_->remove(name_); }
+  } catch (...) {
+    // Out of memory: it counts as left behind once this process is gone.
+  }
+  descriptor_.close();
+  folder_.reset();
+}
 
 void CursorFile::keep(const std::string& file, FileLease* lease) {
   keep(std::make_shared<FolderFiles>(folder_part(file)), name_part(file), lease);
@@ -37,6 +233,103 @@ bool CursorFile::save(std::string text) {
   saved_ = std::move(text);
   problem_.clear();
   return true;
+}
+
+bool GrowingFile::create(std::shared_ptr<const FolderFiles> folder, const std::string& name) {
+  folder_ = std::move(folder);
+  name_ = name;
+  file_ = folder_->create(name_, O_RDWR);
+  return file_.is_open();
+}
+
+bool GrowingFile::open(std::shared_ptr<const FolderFiles> folder, const std::string& name) {
+  folder_ = std::move(folder);
+  name_ = name;
+  file_ = folder_->open(name_, O_RDWR);
+  return file_.is_open();
+}
+
+bool GrowingFile::read(std::uint64_t offset, std::size_t most, std::string& bytes) const {
+  return read_at(file_.number(), offset, most, bytes);
+}
+
+bool GrowingFile::is_in_place() const {
+  struct stat status = {};
+  return folder_->look(name_, status) && file_.is_file_of(status);
+}
+
+bool GrowingFile::go_on(std::uint64_t bytes) {
+  const auto end = static_cast<off_t>(bytes);
+  written_ = bytes;
+  return ::ftruncate(file_.number(), end) == 0 && ::lseek(file_.number(), end, SEEK_SET) == end;
+}
+
+/// Has the file open, under another number where the program has taken that one.
+bool GrowingFile::hold() {
+  if (file_.is_ours()) { return true; }
+  errno = EBADF;
+  if (!file_.is_open()) { return false; }
+  report_closed_file(folder_->path(name_));
+  Descriptor again = folder_->open(name_, O_RDWR);
+  if (!again.is_open()) { return false; }
+  const auto end = static_cast<off_t>(written_);
+  if (!again.is_same(file_) || ::lseek(again.number(), end, SEEK_SET) != end) {
+    errno = ENOENT;
+    return false;
+  }
+  file_ = std::move(again);
+  return true;
+}
+
+bool GrowingFile::flush() {
+  if (!buffer_.empty() && !hold()) { return false; }
+  const std::size_t done = write_all(file_.number(), buffer_);
+  const int why = errno;
+  // What went out is not written again: the next flush goes on at the byte where this one stopped.
+  buffer_.erase(0, done);
+  written_ += done;
+  errno = why;
+  return buffer_.empty();
+}
+
+bool GrowingFile::sync() {
+  // Some file systems know no fsync.
+  return (hold() && ::fsync(file_.number()) == 0) || errno == EINVAL || errno == ENOTSUP;
+}
+
+bool Backlog::write(const std::string& place) {
+  if (given_up_) { return false; }
+  if (file_.backlog() == 0 || file_.flush()) { return true; }
+  const std::string why = fault_("write", place, errno);
+  if (file_.backlog() > most_) {
+    give_up(place, why);
+  } else {
+    report_fault_once(tracker_.cause("write ") + place,
+                      why + ". What is missing is kept, and written when that can be done");
+  }
+  return false;
+}
+
+void Backlog::give_up(const std::string& place, const std::string& why) {
+  given_up_ = true;
+  file_.discard();
+  report_fault_once(tracker_.cause("stopped ") + place,
+                    why + ". Nothing more is written for " + tracker_.title + "; the run goes on" + cure_);
+}
+
+namespace {
+
+constexpr std::string_view kTimeLineHead = R"({"displayTimeUnit":"ms","traceEvents":[)";
+
+}  // namespace
+
+Descriptor open_time_line(const FolderFiles& folder, const std::string& name) {
+  Descriptor file = folder.open(name, O_RDONLY);
+  std::string head;
+  if (!file.is_open() || !read_at(file.number(), 0, kTimeLineHead.size(), head)) { return Descriptor(); }
+  if (head == kTimeLineHead) { return file; }
+  errno = ENOEXEC;
+  return Descriptor();
 }
 
 }  // namespace detail

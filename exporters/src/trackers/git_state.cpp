@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "trackers/git_state.hpp"
 
-#include "base/descriptor.hpp"
 #include "base/file.hpp"
 
 #include <algorithm>

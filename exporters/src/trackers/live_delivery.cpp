@@ -2,17 +2,160 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "trackers/live_delivery.hpp"
 
-#include <takt/snapshot.hpp>
-
 #include "base/fault.hpp"
 #include "base/file.hpp"
+#include "journal/journal_reader.hpp"
 
+#include <takt/snapshot.hpp>
+
+#include <algorithm>
+#include <thread>
 #include <utility>
 
 #include <unistd.h>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
+namespace {
+
+using std::chrono::steady_clock;
+
+// A journal that is so far behind the snapshots is not written any more, or without rows: its disk is full, or its
+// budget used up.
+constexpr std::int64_t kStalledNs = 10'000'000'000;
+// Between two readings of the journal at the end of the run, which another thread writes meanwhile.
+constexpr std::chrono::milliseconds kPause(20);
+// For reading while a snapshot is taken; what is left is read later.
+constexpr std::chrono::milliseconds kReadTime(100);
+
+template <class Numbered>
+std::uint64_t first_of(const std::vector<Numbered>& shown, std::uint64_t otherwise) {
+  return shown.empty() ? otherwise : shown.front().sequence;
+}
+
+}  // namespace
+
+void JournalFeed::Shown::begin(std::uint64_t number) noexcept {
+  first = std::exchange(begun, true) ? std::min(first, number) : number;
+}
+
+JournalFeed::JournalFeed(RunTaker& taker, const Tracker& tracker, std::string directory)
+    : taker_(taker),
+      tracker_(tracker),
+      directory_(std::move(directory)),
+      journal_(std::make_unique<JournalReader>(directory_)) {}
+
+JournalFeed::~JournalFeed() = default;
+
+void JournalFeed::begin(const Snapshot& snapshot) {
+  std::uint64_t steps = 0;
+  for (const Series& each : snapshot.series) { steps += each.steps; }
+  rows_.begin(steps);
+  if (steps == 0) { metrics_.begin(0); }
+  const bool sampled =
+      std::any_of(snapshot.meters.begin(), snapshot.meters.end(), [](const Meter& each) { return each.samples != 0; });
+  if (!sampled) { samples_.begin(0); }
+}
+
+/// Who has refused once is not asked again.
+bool JournalFeed::give(const Snapshot& snapshot) {
+  refused_ = refused_ || !taker_.take(snapshot);
+  return !refused_;
+}
+
+bool JournalFeed::take(const Snapshot& snapshot) {
+  if (refused_) { return false; }
+  if (!has_journal_ && !directory_.empty() && journal_->exists()) {
+    has_journal_ = true;
+    taker_.found_journal();
+  }
+  if (!snapshot.rows.empty()) { rows_.begin(snapshot.rows.front().sequence); }
+  if (!snapshot.metrics.empty()) { metrics_.begin(snapshot.metrics.front().sequence); }
+  if (!snapshot.samples.empty()) { samples_.begin(snapshot.samples.front().sequence); }
+  if (!behind_) { fall_behind(snapshot); }
+  if (behind_) {
+    params_ = snapshot.params;
+    tags_ = snapshot.tags;
+    behind_ = !has_caught_up(read_journal(steady_clock::now() + kReadTime), snapshot);
+    if (refused_) { return false; }
+  }
+  if (behind_ && snapshot.finished) {
+    last_ = std::make_unique<const Snapshot>(snapshot);
+    return true;  // what was shown before it is what the journal has to have
+  }
+  const bool taken = behind_ || give(snapshot);
+  note(snapshot);
+  return taken;
+}
+
+void JournalFeed::note(const Snapshot& snapshot) {
+  if (!snapshot.rows.empty()) { rows_.next = snapshot.rows.back().sequence + 1; }
+  if (!snapshot.metrics.empty()) { metrics_.next = snapshot.metrics.back().sequence + 1; }
+  if (!snapshot.samples.empty()) { samples_.next = snapshot.samples.back().sequence + 1; }
+}
+
+/// Whether there is something before `snapshot` that the taker has not. Before the first row, metric or sample that was
+/// shown nothing is missing: whoever comes late has seen none.
+bool JournalFeed::lacks(const Snapshot& snapshot) const {
+  return first_of(snapshot.rows, rows_.next) > std::max(taker_.next_row(), rows_.first) ||
+         first_of(snapshot.metrics, metrics_.next) > std::max(taker_.next_metric(), metrics_.first) ||
+         first_of(snapshot.samples, samples_.next) > std::max(taker_.next_sample(), samples_.first);
+}
+
+void JournalFeed::fall_behind(const Snapshot& snapshot) {
+  const bool is_full = !taker_.has_room();
+  if (!has_journal_ || (!is_full && !lacks(snapshot))) { return; }
+  behind_ = true;
+  const std::string title = tracker_.title;
+  report_fault(
+      tracker_.cause("behind"),
+      is_full ? title + " takes too little too late: what comes from now on waits in the journal, not in memory; " +
+                    tracker_.sync + " " + directory_ + " sends what the run cannot"
+              : "delivering to " + title +
+                    " was held up for longer than memory lasts; what is missing is read from the journal");
+}
+
+/// Until `until`, as the beginning of a long journal, which the taker has seen, takes its time. Returns whether there
+/// is nothing more in it, for now.
+bool JournalFeed::read_journal(Time until) {
+  while (taker_.has_room() && steady_clock::now() < until) {
+    if (!journal_->read_part(read_)) { return true; }
+    read_.finished = false;  // the last snapshot of the run knows more
+    read_.params = params_;
+    read_.tags = tags_;
+    read_.run.directory = directory_;
+    const bool taken = give(read_);
+    read_.rows.clear();
+    read_.metrics.clear();
+    read_.samples.clear();
+    if (!taken) { return true; }
+  }
+  return false;
+}
+
+/// Whether the taker has all that was shown before `snapshot`, or the journal never will.
+/// \param at_end the journal was read as far as it goes.
+bool JournalFeed::has_caught_up(bool at_end, const Snapshot& snapshot) const {
+  if (taker_.has_room() && !lacks(snapshot)) { return true; }
+  return at_end && snapshot.wall_ns - read_.wall_ns > kStalledNs;
+}
+
+bool JournalFeed::deliver(Time until) {
+  for (;;) {
+    const bool idle = taker_.deliver(until);
+    if (!behind_ || !idle) { return idle; }
+    const bool at_end = !refused_ && read_journal(until);
+    if (refused_) { return false; }
+    if (last_ != nullptr && has_caught_up(at_end, *last_)) {
+      behind_ = false;
+      give(*std::exchange(last_, nullptr));
+    } else if (steady_clock::now() >= until || (at_end && last_ == nullptr)) {
+      return false;
+    } else if (at_end) {
+      std::this_thread::sleep_until(std::min(until, steady_clock::now() + kPause));
+    }
+  }
+}
 
 LiveDelivery::LiveDelivery(const Tracker& tracker, bool all_ranks, std::unique_ptr<LiveRun> run)
     : tracker_(tracker), all_ranks_(all_ranks), run_(std::move(run)), pid_(::getpid()) {}

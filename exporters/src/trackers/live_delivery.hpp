@@ -2,12 +2,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <takt/exporter.hpp>
-
-#include "trackers/file_lease.hpp"
+#include "trackers/cursor_file.hpp"
 #include "trackers/tracker.hpp"
 
+#include <takt/exporter.hpp>
+#include <takt/snapshot.hpp>
+
 #include <chrono>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -15,6 +18,99 @@
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
+
+class JournalReader;
+
+/// Whoever takes a run in parts, and passes over what it has taken before. One thread at a time.
+class RunTaker {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  virtual ~RunTaker() = default;
+  /// Returns false where nothing more will be taken.
+  virtual bool take(const Snapshot& snapshot) = 0;
+  /// The least numbers of rows, metrics and samples that it has not taken.
+  virtual std::uint64_t next_row() const noexcept = 0;
+  virtual std::uint64_t next_metric() const noexcept = 0;
+  /// By default it lacks none.
+  virtual std::uint64_t next_sample() const noexcept { return ~std::uint64_t{0}; }
+  /// What it keeps in memory is not too much yet.
+  virtual bool has_room() const noexcept { return true; }
+  /// There is a journal: without room, what comes can wait there.
+  virtual void found_journal() noexcept {}
+  /// Makes room, until `until`. Returns whether nothing is left to deliver.
+  virtual bool deliver(Time until) {
+    (void)until;
+    return true;
+  }
+
+ protected:
+  RunTaker() = default;
+  RunTaker(const RunTaker&) = default;
+  RunTaker(RunTaker&&) = default;
+  RunTaker& operator=(const RunTaker&) = default;
+  RunTaker& operator=(RunTaker&&) = default;
+};
+
+/// Shows a taker the run that goes on in this process: the snapshots that the exporter is shown, so that a disk that
+/// fails delays no delivery; and the journal, where the taker has no room for more, or where rows, metrics or samples
+/// are missing before a snapshot, as the exporter was held up for longer than memory lasts. From there it comes back to
+/// the snapshots when it has caught up with them. All of these are numbered, so that what is taken is the same either
+/// way. Without a journal, or with one that stands still, what is missing stays so. One thread at a time.
+/// (docs/decisions/0017-feeding-mlflow.md)
+class JournalFeed {
+ public:
+  using Time = RunTaker::Time;
+
+  /// \param taker not owned.
+  /// \param directory of the run; empty: there is no journal.
+  JournalFeed(RunTaker& taker, const Tracker& tracker, std::string directory);
+  ~JournalFeed();
+  JournalFeed(const JournalFeed&) = delete;
+  JournalFeed& operator=(const JournalFeed&) = delete;
+
+  /// What the exporter begins with: rows of later steps are missing, too, where it was never shown one. May be left
+  /// out.
+  void begin(const Snapshot& snapshot);
+  /// Returns false where nothing more will be taken.
+  bool take(const Snapshot& snapshot);
+  /// As the taker's deliver(), with what the journal has to add. Returns false where that is not all by `until`, and
+  /// where the taker takes no more of it.
+  bool deliver(Time until);
+  /// What the taker lacks is in the journal, not in memory.
+  bool is_behind() const noexcept { return behind_; }
+
+ private:
+  /// Numbers of rows, of metrics, or of samples.
+  struct Shown {
+    void begin(std::uint64_t number) noexcept;
+    bool begun = false;
+    std::uint64_t first = 0;
+    std::uint64_t next = 0;
+  };
+  bool give(const Snapshot& snapshot);
+  bool lacks(const Snapshot& snapshot) const;
+  void fall_behind(const Snapshot& snapshot);
+  void note(const Snapshot& snapshot);
+  bool read_journal(Time until);
+  bool has_caught_up(bool at_end, const Snapshot& snapshot) const;
+
+  RunTaker& taker_;
+  const Tracker tracker_;
+  const std::string directory_;
+  std::unique_ptr<JournalReader> journal_;
+  bool has_journal_ = false;
+  bool behind_ = false;
+  bool refused_ = false;  // by the taker: nothing more is read for it
+  Snapshot read_;         // of the journal
+  // What the newest snapshot says: the journal may repeat an older value.
+  std::map<std::string, std::string> params_;
+  std::map<std::string, std::string> tags_;
+  Shown rows_;
+  Shown metrics_;
+  Shown samples_;
+  std::unique_ptr<const Snapshot> last_;  // of the run, while the journal has more that comes before
+};
 
 /// How the folder of a run stands with a tracker when an exporter begins.
 enum class Claim {

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "trackers/metric_points.hpp"
 
-#include <takt/exposed.hpp>
+#include <takt/snapshot.hpp>
 
+#include "base/encoding.hpp"
 #include "base/fault.hpp"
-#include "base/nanoseconds.hpp"
-#include "base/wrapping.hpp"
-#include "trackers/job_metrics.hpp"
+#include "base/text.hpp"
+#include "trackers/system_metrics.hpp"
 
 #include <algorithm>
 #include <cmath>

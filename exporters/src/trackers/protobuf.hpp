@@ -12,6 +12,9 @@
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
+/// CRC-32 of IEEE 802.3, as in zlib and gzip, of `bytes`, going on from that of the bytes before them. Any thread.
+std::uint32_t crc32(std::string_view bytes, std::uint32_t before = 0) noexcept;
+
 /// One message in the wire format of protobuf, version 3. A number or text that is zero or empty takes no bytes, as
 /// that version has it. Fields stand in the order in which they were added. One thread at a time.
 class Protobuf {

@@ -2,10 +2,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "trackers/tracker_names.hpp"
 
+#include "base/fault.hpp"
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/json_text.hpp"
-#include "base/short_hash.hpp"
+#include "base/text.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstddef>
+#include <cstdlib>
+#include <vector>
+
+#include <pwd.h>
+#include <unistd.h>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -76,6 +87,66 @@ const std::string& TrackerNames::of(const std::string& name) {
   if (safe != name) { ++changed_; }
   used_.insert(safe);
   return safe_.emplace(name, std::move(safe)).first->second;
+}
+
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::string trimmed(const std::string& text) {
+  const char* const blanks = " \t\r\n";
+  const std::size_t begin = text.find_first_not_of(blanks);
+  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
+}
+
+bool flag(const char* name) {
+  std::string value = variable(name);
+  for (char& each : value) { each = static_cast<char>(std::tolower(static_cast<unsigned char>(each))); }
+  if (value == "true" || value == "1") { return true; }
+  if (!value.empty() && value != "false" && value != "0") {
+    report_fault_once(std::string("environment.") + name,
+                      std::string(name) + " is not true, false, 1 or 0; using false");
+  }
+  return false;
+}
+
+namespace {
+
+constexpr std::size_t kMostEntry = std::size_t{1} << 20U;
+
+std::string name_in_database() {
+  passwd entry = {};
+  passwd* found = nullptr;
+  for (std::vector<char> room(4096); room.size() <= kMostEntry; room.resize(2 * room.size())) {
+    const int error = ::getpwuid_r(::getuid(), &entry, room.data(), room.size(), &found);
+    if (error == EINTR) { continue; }
+    if (error != ERANGE) { return error == 0 && found != nullptr ? entry.pw_name : ""; }
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string user_name() {
+  for (const char* const name : {"LOGNAME", "USER", "LNAME", "USERNAME"}) {
+    if (std::string value = variable(name); !value.empty()) { return value; }
+  }
+  return name_in_database();
+}
+
+std::string findings_text(const Snapshot& snapshot) { return findings_text(snapshot.findings, "takt/summary.json"); }
+
+std::string findings_text(const std::vector<Finding>& findings, std::string_view rest) {
+  constexpr std::size_t kMost = 8;
+  std::string text;
+  for (std::size_t at = 0; at < std::min(findings.size(), kMost); ++at) {
+    text += (at == 0 ? "" : "\n") + findings[at].sentence;
+  }
+  if (findings.size() > kMost) {
+    text += "\n" + std::to_string(findings.size() - kMost) + " more in " + std::string(rest);
+  }
+  return text;
 }
 
 }  // namespace detail

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <takt/config.hpp>
+#include <takt/snapshot.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -47,6 +49,26 @@ class TrackerNames {
   std::uint64_t changed_ = 0;
   bool takes_utf8_ = false;
 };
+
+// Variables of trackers' own clients. All: any thread while no other one changes the environment, as with getenv().
+
+/// The value of a variable, empty where it is unset.
+std::string variable(const char* name);
+/// `text` without blanks around it.
+std::string trimmed(const std::string& text);
+/// true and 1, false and 0, in any case; what is not understood is reported, and false, as is an unset one.
+bool flag(const char* name);
+
+/// The name of whom the process belongs to, found as Python's getpass.getuser() does, on which MLflow's and W&B's own
+/// clients go: the first of LOGNAME, USER, LNAME and USERNAME that is set, else what the password database says; empty
+/// where that knows no such user, as in many containers. A database on the network may take its time. Any thread.
+std::string user_name();
+
+/// What stands out in a run, as a tracker is told of it: the sentences of its findings, one a line, eight at most, and
+/// how many more there are. Empty: nothing stands out. Any thread.
+std::string findings_text(const Snapshot& snapshot);
+/// \param rest where all of them are.
+std::string findings_text(const std::vector<Finding>& findings, std::string_view rest);
 
 }  // namespace detail
 TAKT_END_NAMESPACE

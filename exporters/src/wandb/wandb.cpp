@@ -1,26 +1,215 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <takt/exporters/wandb.hpp>
-
-#include <takt/snapshot.hpp>
-
 #include "base/fault.hpp"
-#include "trackers/journal_feed.hpp"
 #include "trackers/live_delivery.hpp"
+#include "trackers/tracker_names.hpp"
 #include "wandb/wandb_config.hpp"
-#include "wandb/wandb_cursor.hpp"
-#include "wandb/wandb_environment.hpp"
 #include "wandb/wandb_folder.hpp"
+#include "wandb/wandb_environment.hpp"
 #include "wandb/wandb_run.hpp"
 #include "wandb/wandb_upload.hpp"
 
+#include <takt/exporters/wandb.hpp>
+#include <takt/session.hpp>
+#include <takt/snapshot.hpp>
+
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <cstdlib>
+#include <iterator>
 #include <memory>
 #include <optional>
+#include <set>
+#include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
+
+#include <unistd.h>
 
 TAKT_BEGIN_NAMESPACE
+namespace {
+
+using detail::flag;
+using detail::trimmed;
+using detail::variable;
+
+constexpr std::pair<const char*, WandbMode> kModes[] = {
+    {"", WandbMode::online},         {"online", WandbMode::online},  {"run", WandbMode::online},
+    {"offline", WandbMode::offline}, {"dryrun", WandbMode::offline}, {"disabled", WandbMode::disabled}};
+
+constexpr std::pair<const char*, WandbResume> kResumes[] = {{"", WandbResume::unset},
+                                                            {"allow", WandbResume::allow},
+                                                            {"auto", WandbResume::allow},
+                                                            {"must", WandbResume::must},
+                                                            {"never", WandbResume::never}};
+
+WandbMode mode_of_environment() {
+  if (flag("WANDB_DISABLED")) { return WandbMode::disabled; }
+  const std::string value = trimmed(variable("WANDB_MODE"));
+  for (const auto& [word, meaning] : kModes) {
+    if (value == word) { return meaning; }
+  }
+  detail::report_fault_once("environment.WANDB_MODE", "WANDB_MODE=" + value +
+                                                          " is not online, offline or disabled (nor their older names "
+                                                          "run and dryrun); using online");
+  return WandbMode::online;
+}
+
+std::vector<std::string> tags_of_environment() {
+  std::vector<std::string> tags;
+  std::istringstream list(variable("WANDB_TAGS"));
+  for (std::string each; std::getline(list, each, ',');) {
+    each = trimmed(each);
+    if (!each.empty()) { tags.push_back(each); }
+  }
+  return tags;
+}
+
+void read_server(WandbOptions& options) {
+  options.base_url = trimmed(variable("WANDB_BASE_URL"));
+  options.api_key = trimmed(variable("WANDB_API_KEY"));
+  if (options.api_key.empty() && options.mode == WandbMode::online) {
+    options.api_key = detail::wandb_netrc_key(options.base_url);
+  }
+  options.username = trimmed(variable("WANDB_USERNAME"));
+  options.user_email = trimmed(variable("WANDB_USER_EMAIL"));
+  options.server_cert_path = variable("SSL_CERT_FILE");
+  options.insecure_tls = flag("WANDB_INSECURE_DISABLE_SSL");
+  const std::string timeout = trimmed(variable("WANDB_HTTP_TIMEOUT"));
+  if (timeout.empty()) { return; }
+  char* end = nullptr;
+  const double seconds = std::strtod(timeout.c_str(), &end);
+  if (*end == '\0' && seconds > 0 && seconds <= 86'400) {
+    options.request_timeout = std::chrono::milliseconds(static_cast<long long>(seconds * 1e3) + 1);
+  } else {
+    detail::report_fault_once("environment.WANDB_HTTP_TIMEOUT",
+                              "WANDB_HTTP_TIMEOUT=" + timeout + " is not a number of seconds up to 86400; using 30");
+  }
+}
+
+WandbResume resume_of_environment(const std::string& run_id) {
+  const std::string value = trimmed(variable("WANDB_RESUME"));
+  for (const auto& [word, meaning] : kResumes) {
+    if (value != word) { continue; }
+    if (value != "auto" || !run_id.empty()) { return meaning; }
+    detail::report_fault_once("environment.WANDB_RESUME",
+                              "WANDB_RESUME=auto is not followed without a WANDB_RUN_ID: Takt does not keep the id of "
+                              "the last run; set it, or WANDB_RESUME to allow and WANDB_RUN_ID to that id");
+    return WandbResume::unset;
+  }
+  detail::report_fault_once("environment.WANDB_RESUME",
+                            "WANDB_RESUME=" + value + " is not allow, must, never or auto; it is not followed");
+  return WandbResume::unset;
+}
+
+// Variables of the client that Takt follows.
+constexpr std::string_view kFollowed[] = {
+    "WANDB_API_KEY",        "WANDB_BASE_URL",     "WANDB_DIR",           "WANDB_DISABLED",
+    "WANDB_DISABLE_GIT",    "WANDB_ENTITY",       "WANDB_GIT_COMMIT",    "WANDB_GIT_REMOTE",
+    "WANDB_GIT_REMOTE_URL", "WANDB_HTTP_TIMEOUT", "WANDB_JOB_TYPE",      "WANDB_MODE",
+    "WANDB_NAME",           "WANDB_NOTES",        "WANDB_PROGRAM",       "WANDB_PROJECT",
+    "WANDB_QUIET",          "WANDB_RESUME",       "WANDB_RUN_GROUP",     "WANDB_RUN_ID",
+    "WANDB_SILENT",         "WANDB_SWEEP_ID",     "WANDB_TAGS",          "WANDB_INSECURE_DISABLE_SSL",
+    "WANDB_USERNAME",       "WANDB_USER_EMAIL",   "WANDB_X_DISABLE_META"};
+
+// Those that are about what only the client has, so that a run is the same without: its caches, its process, Python,
+// code and artifacts that Takt never saves, and the agent of a sweep.
+constexpr std::string_view kWithoutEffect[] = {"WANDB_AGENT_DISABLE_FLAPPING",
+                                               "WANDB_AGENT_KILL_DELAY",
+                                               "WANDB_AGENT_MAX_INITIAL_FAILURES",
+                                               "WANDB_AGENT_REPORT_INTERVAL",
+                                               "WANDB_APP_URL",
+                                               "WANDB_ARTIFACT_DIR",
+                                               "WANDB_CACHE_DIR",
+                                               "WANDB_CONFIG_DIR",
+                                               "WANDB_CONSOLE",
+                                               "WANDB_CORE_DEBUG",
+                                               "WANDB_CRASH_NOSYNC_TIME",
+                                               "WANDB_DATA_DIR",
+                                               "WANDB_DEBUG",
+                                               "WANDB_DISABLE_CODE",
+                                               "WANDB_ERROR_REPORTING",
+                                               "WANDB_INIT_TIMEOUT",
+                                               "WANDB_JUPYTER",
+                                               "WANDB_NOTEBOOK_NAME",
+                                               "WANDB_SAVE_CODE",
+                                               "WANDB_SERVICE",
+                                               "WANDB_SERVICE_WAIT",
+                                               "WANDB_SHOW_RUN",
+                                               "WANDB_START_METHOD",
+                                               "WANDB_X_DISABLE_STATS",
+                                               "WANDB_X_EXECUTABLE",
+                                               "WANDB_X_SAVE_REQUIREMENTS"};
+
+template <std::size_t Size>
+bool is_in(const std::string_view (&list)[Size], std::string_view name) {
+  return std::find(std::begin(list), std::end(list), name) != std::end(list);
+}
+
+/// What would change the run with the client, and does not here, or is not known to it either. Names only: values may
+/// be secrets.
+void say_what_is_not_done(const WandbOptions& options) {
+  const bool wants_token = options.mode == WandbMode::online && options.api_key.empty();
+  if (wants_token && !variable("WANDB_IDENTITY_TOKEN_FILE").empty()) {
+    detail::report_fault_once("environment.WANDB_IDENTITY_TOKEN_FILE",
+                              "WANDB_IDENTITY_TOKEN_FILE is not followed; set WANDB_API_KEY to send while the run goes "
+                              "on, or upload with wandb sync");
+  }
+  std::set<std::string> names;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view line = *entry;
+    const std::string_view name = line.substr(0, line.find('='));
+    const bool is_set = name.size() + 1 < line.size();
+    const bool known = is_in(kFollowed, name) || is_in(kWithoutEffect, name) || name == "WANDB_IDENTITY_TOKEN_FILE";
+    if (is_set && !known && name.substr(0, 6) == "WANDB_") { names.emplace(name); }
+  }
+  if (names.empty()) { return; }
+  std::string list;
+  for (const std::string& name : names) { list += (list.empty() ? "" : ", ") + name; }
+  detail::report_fault_once("environment.WANDB", list + (names.size() == 1 ? " is" : " are") +
+                                                     " not followed by Takt; what is, is in docs/wandb.md");
+}
+
+void read_metadata(WandbOptions& options) {
+  options.metadata = !flag("WANDB_X_DISABLE_META");
+  options.program = variable("WANDB_PROGRAM");
+  options.git = !flag("WANDB_DISABLE_GIT");
+  if (const std::string remote = trimmed(variable("WANDB_GIT_REMOTE")); !remote.empty()) {
+    options.git_remote = remote;
+  }
+  options.git_commit = trimmed(variable("WANDB_GIT_COMMIT"));
+  options.git_remote_url = trimmed(variable("WANDB_GIT_REMOTE_URL"));
+}
+
+}  // namespace
+
+WandbOptions WandbOptions::from_env() {
+  WandbOptions options;
+  options.mode = mode_of_environment();
+  options.directory = variable("WANDB_DIR");
+  options.entity = trimmed(variable("WANDB_ENTITY"));
+  options.project = trimmed(variable("WANDB_PROJECT"));
+  options.run_id = variable("WANDB_RUN_ID");
+  options.name = variable("WANDB_NAME");
+  options.notes = variable("WANDB_NOTES");
+  options.tags = tags_of_environment();
+  options.group = variable("WANDB_RUN_GROUP");
+  options.job_type = variable("WANDB_JOB_TYPE");
+  options.sweep_id = variable("WANDB_SWEEP_ID");
+  options.silent = flag("WANDB_SILENT") || flag("WANDB_QUIET");
+  options.all_ranks = SessionOptions::from_env().all_ranks;
+  if (options.mode != WandbMode::disabled) {
+    options.resume = resume_of_environment(options.run_id);
+    read_server(options);
+    read_metadata(options);
+    say_what_is_not_done(options);
+  }
+  return options;
+}
+
 namespace {
 
 using std::chrono::milliseconds;

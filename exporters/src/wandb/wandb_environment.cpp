@@ -5,11 +5,10 @@
 #include "base/file.hpp"
 #include "base/format.hpp"
 #include "base/json_text.hpp"
-#include "base/nanoseconds.hpp"
-#include "base/utc_time.hpp"
+#include "base/text.hpp"
 #include "trackers/git_state.hpp"
 #include "trackers/tracker_names.hpp"
-#include "wandb/wandb_records.hpp"
+#include "wandb/wandb_rows.hpp"
 
 #include <algorithm>
 #include <array>

@@ -2,9 +2,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "wandb/wandb_log.hpp"
 
-#include "trackers/crc32.hpp"
+#include "base/file.hpp"
+#include "base/format.hpp"
+#include "base/json.hpp"
+#include "trackers/protobuf.hpp"
+#include "trackers/tracker_names.hpp"
+#include "wandb/wandb_replay.hpp"
 
+#include <cerrno>
+#include <string_view>
 #include <utility>
+
+#include <unistd.h>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -55,6 +64,157 @@ void WandbLog::append(std::string_view record) {
   std::string bytes;
   append_wandb_record(bytes, written() + backlog(), record);
   append_bytes(bytes);
+}
+
+namespace {
+
+constexpr std::size_t kReadBytes = std::size_t{1} << 18U;
+constexpr std::size_t kLongestRecord = std::size_t{64} << 20U;
+
+std::uint32_t number_at(const std::string& bytes, std::size_t at, unsigned size) {
+  std::uint32_t number = 0;
+  for (unsigned byte = 0; byte < size; ++byte) {
+    number |= static_cast<std::uint32_t>(static_cast<unsigned char>(bytes[at + byte])) << (8 * byte);
+  }
+  return number;
+}
+
+}  // namespace
+
+WandbLogReader::WandbLogReader(std::string path) : path_(std::move(path)) {
+  source_ = [file = path_](std::uint64_t offset, std::size_t most, std::string& bytes) {
+    return read_from(file, offset, most, bytes);
+  };
+}
+
+/// Reads on until there are so many bytes behind begin_. False where the file has not as many, with errno 0, or cannot
+/// be read.
+bool WandbLogReader::has(std::size_t bytes) {
+  while (bytes_.size() < bytes) {
+    const std::size_t before = bytes_.size();
+    errno = 0;
+    if (!source_(begin_ + before, kReadBytes, bytes_)) { return false; }
+    if (bytes_.size() == before) {
+      errno = 0;
+      return false;
+    }
+  }
+  return true;
+}
+
+WandbLogReader::Found WandbLogReader::damaged(const char* what) {
+  problem_ = path_ + " " + what;
+  return Found::damage;
+}
+
+WandbLogReader::Found WandbLogReader::next(std::string& record) {
+  record.clear();
+  const auto less = [&] {
+    if (errno == 0) { return Found::nothing; }
+    problem_ = explain_fault("read", path_, errno);
+    return Found::damage;
+  };
+  std::uint64_t at = position_;
+  if (at == 0) {
+    const std::string_view header = wandb_log_header();
+    if (!has(header.size())) { return less(); }
+    if (bytes_.compare(0, header.size(), header) != 0) { return damaged("is no log of W&B"); }
+    at = header.size();
+  }
+  for (bool open = false, last = false; !last; open = true) {
+    const std::size_t left = kWandbBlock - at % kWandbBlock;
+    if (left < kWandbChunkHead) { at += left; }
+    const std::size_t from = at - begin_;
+    if (!has(from + kWandbChunkHead)) { return less(); }
+    const std::size_t length = number_at(bytes_, from + 4, 2);
+    const std::uint32_t kind = number_at(bytes_, from + 6, 1);
+    if (length > kWandbBlock - kWandbChunkHead - at % kWandbBlock || kind < 1 || kind > 4 || open != (kind > 2)) {
+      return damaged("is damaged: a record has no end");
+    }
+    if (!has(from + kWandbChunkHead + length)) { return less(); }
+    const std::string_view chunk(bytes_.data() + from, kWandbChunkHead + length);
+    if (number_at(bytes_, from, 4) != crc32(chunk.substr(6))) { return damaged("is damaged: a checksum is wrong"); }
+    record += chunk.substr(kWandbChunkHead);
+    if (record.size() > kLongestRecord) { return damaged("has a record that is too long"); }
+    at += chunk.size();
+    last = kind == 1 || kind == 4;
+  }
+  position_ = at;
+  if (position_ - begin_ >= kReadBytes) {  // what was read goes
+    const std::uint64_t next_begin = position_ - position_ % kWandbBlock;
+    bytes_.erase(0, next_begin - begin_);
+    begin_ = next_begin;
+  }
+  return Found::record;
+}
+
+namespace {
+
+/// As WandbConfig writes it.
+bool is_of_run(const std::string& config, const RunInfo& run) {
+  const Json takt = Json::parse(config);
+  const auto is_text = [&](const char* name, const std::string& text) {
+    const Json member = takt.member(name);
+    return member.is_text() && member.text() == valid_utf8(text);
+  };
+  const auto is_number = [&](const char* name, int number) {
+    const Json member = takt.member(name);
+    return member.is_number() && member.number() == number;
+  };
+  return is_text("run_id", run.id) && is_text("host", run.host) && is_number("rank", run.rank) &&
+         is_number("attempt", run.attempt);
+}
+
+std::string owner_fault(const WandbLog& log, std::uint64_t bytes) {
+  struct stat status = {};
+  if (!log.look(status)) { return "it cannot be looked at"; }
+  if (status.st_uid != ::geteuid()) { return "it belongs to another user"; }
+  if (status.st_nlink != 1) { return "it is there under another name as well (a hard link)"; }
+  if (static_cast<std::uint64_t>(status.st_size) < bytes) {
+    return detail::format("it has {} bytes, and {} when it was left", status.st_size, bytes);
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string wandb_old_log_fault(const WandbLog& log, const std::string& path, const WandbCursor& cursor,
+                                const RunInfo& run, const std::string& id, WandbOldLog& found) {
+  if (std::string fault = owner_fault(log, cursor.bytes); !fault.empty()) { return fault; }
+  WandbLogReader reader(
+      path, [&](std::uint64_t offset, std::size_t most, std::string& bytes) { return log.read(offset, most, bytes); });
+  WandbReplay replay;
+  std::string record;
+  std::int64_t records = 0;
+  while (reader.position() < cursor.bytes) {
+    const WandbLogReader::Found next = reader.next(record);
+    if (next == WandbLogReader::Found::damage) { return reader.problem(); }
+    if (next == WandbLogReader::Found::nothing) { break; }
+    ++records;
+    replay.take(record);
+    const bool row = !replay.take_lines().empty();
+    if (!replay.take_events().empty() || row) {
+      found.rows_end = reader.position();
+      found.rows_records = records;
+    }
+    found.summary.add({0, wandb_row_items(record)});
+  }
+  for (const char* const name : {kWandbFindings, kWandbLost, kWandbRanks}) {
+    if (std::string json = replay.summary_value(name); json != "null") { found.notes[name] = std::move(json); }
+  }
+  if (reader.position() != cursor.bytes) {
+    return detail::format("no record ends at byte {}, where it was left", cursor.bytes);
+  }
+  if (replay.identity().id != id || !is_of_run(replay.config_value("takt"), run)) {
+    return "it is that of another run";
+  }
+  const auto rows = static_cast<std::int64_t>(replay.lines());
+  if (records != cursor.records || rows != cursor.rows || replay.events() != cursor.events) {
+    return detail::format(
+        "it has {} records, {} rows and {} lines on the system up to byte {}, and had {}, {} and {} when it was left",
+        records, rows, replay.events(), cursor.bytes, cursor.records, cursor.rows, cursor.events);
+  }
+  return "";
 }
 
 }  // namespace detail

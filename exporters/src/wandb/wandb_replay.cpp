@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "wandb/wandb_replay.hpp"
 
-#include "base/nanoseconds.hpp"
-#include "base/wrapping.hpp"
+#include "base/encoding.hpp"
+#include "base/text.hpp"
 #include "trackers/protobuf.hpp"
 #include "wandb/wandb_environment.hpp"
 

@@ -4,8 +4,8 @@
 
 #include <takt/config.hpp>
 
-#include "wandb/wandb_records.hpp"
-#include "wandb/wandb_resume.hpp"
+#include "wandb/wandb_rows.hpp"
+#include "wandb/wandb_config.hpp"
 
 #include <cstddef>
 #include <cstdint>

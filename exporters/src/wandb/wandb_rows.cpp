@@ -2,10 +2,187 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "wandb/wandb_rows.hpp"
 
+#include "base/json_text.hpp"
+#include "base/text.hpp"
+
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <iterator>
+#include <string>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
+namespace {
+
+constexpr const char* kOldestReader = "0.70.0";
+
+// Fields of Record.
+enum : std::uint32_t {
+  kNumber = 1,
+  kHistory,
+  kSummary,
+  kConfig = 5,
+  kFiles,
+  kSystem,
+  kMetric = 12,
+  kRun = 17,
+  kExit,
+  kHeader = 21,
+  kEnvironment = 26
+};
+
+/// `field` repeated: a key and a value each.
+void add_items(Protobuf& to, std::uint32_t field, const WandbItems& items) {
+  for (const WandbItem& item : items) { to.message(field, Protobuf().text(1, item.key).text(16, item.json)); }
+}
+
+}  // namespace
+
+std::string wandb_json(double value) {
+  if (std::isnan(value)) { return "NaN"; }
+  if (std::isinf(value)) { return value > 0 ? "Infinity" : "-Infinity"; }
+  return JsonText(value).text();
+}
+
+std::string wandb_json(std::string_view text) { return JsonText(text).text(); }
+
+std::string wandb_producer() { return "takt-" + version_text(); }
+
+Protobuf wandb_time(std::int64_t unix_ns) {
+  return Protobuf().number(1, unix_ns / kSecondNs).number(2, unix_ns % kSecondNs);
+}
+
+std::string WandbRecords::next(std::uint32_t field, const Protobuf& content) {
+  return Protobuf().number(kNumber, ++number_).message(field, content).bytes();
+}
+
+std::string WandbRecords::header(std::string_view producer) {
+  return next(kHeader, Protobuf().message(1, Protobuf().text(1, producer).text(2, kOldestReader)));
+}
+
+std::string WandbRecords::run(const WandbIdentity& identity, const WandbItems& config) {
+  Protobuf items;
+  add_items(items, 1, config);
+  Protobuf run;
+  run.text(1, identity.id).text(2, identity.entity).text(3, identity.project).message(4, items);
+  run.text(6, identity.group).text(7, identity.job_type).text(8, identity.name).text(9, identity.notes);
+  for (const std::string& tag : identity.tags) { run.text(10, tag); }
+  run.text(12, identity.sweep_id).text(13, identity.host);
+  run.message(17, wandb_time(identity.start_unix_ns));
+  if (!identity.commit.empty() || !identity.remote.empty()) {
+    run.message(21, Protobuf().text(1, identity.remote).text(2, identity.commit));
+  }
+  if (identity.resume) { run.number(24, 1); }
+  return next(kRun, run);
+}
+
+std::string WandbRecords::environment(const Protobuf& message) { return next(kEnvironment, message); }
+
+std::string WandbRecords::axis(const std::string& name) {
+  return next(kMetric, Protobuf().text(1, name).message(6, Protobuf().number(3, 1)));
+}
+
+std::string WandbRecords::drawn_over(const std::string& glob, const std::string& axis) {
+  return next(kMetric, Protobuf().text(2, glob).text(4, axis).message(6, Protobuf().number(1, 1).number(3, 1)));
+}
+
+std::string WandbRecords::config(const WandbItems& changed) {
+  Protobuf items;
+  add_items(items, 1, changed);
+  return next(kConfig, items);
+}
+
+std::string WandbRecords::history(const WandbItems& row, std::int64_t step) {
+  Protobuf history;
+  add_items(history, 1, row);
+  return next(kHistory, history.message(2, Protobuf().number(1, step)));
+}
+
+std::string WandbRecords::system(const WandbItems& metrics, std::int64_t unix_ns) {
+  Protobuf system;
+  system.message(2, wandb_time(unix_ns));
+  add_items(system, 3, metrics);
+  return next(kSystem, system);
+}
+
+std::string WandbRecords::summary(const WandbItems& changed) {
+  Protobuf items;
+  add_items(items, 1, changed);
+  return next(kSummary, items);
+}
+
+std::string WandbRecords::file(const std::string& path) {
+  return next(kFiles, Protobuf().message(1, Protobuf().text(1, path)));  // policy and type 0: now, and any
+}
+
+std::string WandbRecords::exit(int code, std::int64_t runtime_s) {
+  return next(kExit, Protobuf().number(1, code).number(2, runtime_s));
+}
+
+namespace {
+
+constexpr std::size_t kMostEpochs = 1024;
+
+bool is_epoch(const PathStats& path) { return path.name == "Epoch"; }
+
+bool is_in_epoch(const Snapshot& snapshot, std::uint32_t path) {
+  while (path < snapshot.paths.size()) {
+    if (is_epoch(snapshot.paths[path])) { return true; }
+    path = snapshot.paths[path].parent;
+  }
+  return false;
+}
+
+}  // namespace
+
+void WandbEpochs::take(const Snapshot& snapshot) {
+  const auto found = std::find_if(snapshot.paths.begin(), snapshot.paths.end(), is_epoch);
+  if (found == snapshot.paths.end()) { return; }
+  const auto ended = static_cast<std::int64_t>(found->host.n() + found->skipped);
+  known_ = true;
+  for (const Row& row : snapshot.rows) { add_row(snapshot, row, ended); }
+  if (ended > counted_) { note((snapshot.run.start_unix_ns + snapshot.wall_ns) / kMillisecondNs, ended); }
+  counted_ = std::max(counted_, ended);
+}
+
+/// \param ended by the snapshot that it is in.
+void WandbEpochs::add_row(const Snapshot& snapshot, const Row& row, std::int64_t ended) {
+  if (row.series >= snapshot.series.size()) { return; }
+  const bool is_first = series_ < 0;
+  if (is_first && is_in_epoch(snapshot, snapshot.series[row.series].path)) {
+    series_ = row.series;
+    by_steps_ = ended_at((snapshot.run.start_unix_ns + row.begin_ns) / kMillisecondNs);
+    return;
+  }
+  if (row.series != series_) {
+    other_between_ = other_between_ || is_first ||
+                     snapshot.series[row.series].path != snapshot.series[static_cast<std::size_t>(series_)].path;
+    return;
+  }
+  const bool was_other = other_between_;
+  other_between_ = false;
+  if (row.period_ns >= 0) { return; }
+  // A Batch of another path has the same effect as the end of an Epoch: then what the snapshot has counted decides.
+  if (was_other && by_steps_ >= ended) { return; }
+  note((snapshot.run.start_unix_ns + row.begin_ns) / kMillisecondNs, ++by_steps_);
+}
+
+void WandbEpochs::note(std::int64_t timestamp_ms, std::int64_t ended) {
+  const auto place = ended_.emplace(timestamp_ms, std::max(ended, ended_at(timestamp_ms))).first;
+  for (auto at = place; at != ended_.end() && at->second < ended; ++at) { at->second = ended; }
+  if (ended_.size() > kMostEpochs) {
+    before_ = ended_.begin()->second;
+    ended_.erase(ended_.begin());
+  }
+}
+
+std::int64_t WandbEpochs::ended_at(std::int64_t timestamp_ms) const {
+  if (!known_) { return -1; }
+  const auto later = ended_.upper_bound(timestamp_ms);
+  return later == ended_.begin() ? before_ : std::prev(later)->second;
+}
+
 namespace {
 
 /// Names that a row, or W&B, gives a meaning of its own.
@@ -75,6 +252,52 @@ WandbItems WandbSummary::changed() {
   WandbItems items;
   for (const auto& [key, json] : std::exchange(changed_, {})) { items.push_back({key, json}); }
   return items;
+}
+
+namespace {
+
+constexpr double kMiB = 1024.0 * 1024.0;
+
+/// That of NVIDIA's without what the driver keeps for itself.
+void add_wandb_memory_of_gpu(const Meter& meter, std::vector<SystemMetric>& metrics) {
+  const std::string gpu = "gpu." + std::to_string(meter.number);
+  const bool nvidia = is_nvidia(meter);
+  if (is_slice(meter) || (nvidia && meter.reserved_bytes == Meter::kUnknown)) { return; }
+  const double less = nvidia ? static_cast<double>(meter.reserved_bytes) : 0;
+  if (nvidia) { metrics.push_back({gpu + ".memoryAllocatedBytes", Quantity::memory, 1, less}); }
+  if (meter.memory_bytes == 0) { return; }
+  metrics.push_back(
+      {gpu + ".memoryAllocated", Quantity::memory, 100.0 / static_cast<double>(meter.memory_bytes), less});
+}
+
+/// As its client asks NVML and rocm-smi: for GPUs by their number in the machine.
+std::vector<SystemMetric> wandb_metrics_of_gpu(const Meter& meter) {
+  const std::string gpu = "gpu." + std::to_string(meter.number);
+  std::vector<SystemMetric> metrics = {{gpu + ".gpu", Quantity::utilization, 1e-1},
+                                       {gpu + ".powerWatts", Quantity::power, 1e-3}};
+  if (meter.power_limit_mw > 0) {
+    metrics.push_back({gpu + ".powerPercent", Quantity::power, 100.0 / static_cast<double>(meter.power_limit_mw)});
+  }
+  if (is_nvidia(meter)) {  // of AMD's it tells the memory's temperature, which is not sampled
+    metrics.push_back({gpu + ".temp", Quantity::temperature, 1e-3});
+    metrics.push_back({gpu + ".smClock", Quantity::clock, 1});
+  }
+  add_wandb_memory_of_gpu(meter, metrics);
+  return metrics;
+}
+
+}  // namespace
+
+/// Its shares of memory and of processors are of what the container may have, which is not sampled.
+std::vector<SystemMetric> wandb_system_metrics(const Meter& meter) {
+  switch (meter.kind) {
+    case Meter::Kind::device:
+      return wandb_metrics_of_gpu(meter);
+    case Meter::Kind::process:
+      return {{"proc.memory.rssMB", Quantity::memory, 1 / kMiB}};
+    default:
+      return {};
+  }
 }
 
 }  // namespace detail

@@ -10,13 +10,11 @@
 #include "base/fault.hpp"
 #include "base/file.hpp"
 #include "base/format.hpp"
-#include "base/losses.hpp"
-#include "base/nanoseconds.hpp"
-#include "trackers/findings_text.hpp"
-#include "trackers/job_metrics.hpp"
+#include "base/text.hpp"
 #include "trackers/tracker_names.hpp"
+#include "trackers/system_metrics.hpp"
 #include "wandb/wandb_folder.hpp"
-#include "wandb/wandb_system.hpp"
+#include "wandb/wandb_rows.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -6,19 +6,14 @@
 #include <takt/snapshot.hpp>
 
 #include "base/folder_files.hpp"
-#include "trackers/backlog.hpp"
 #include "trackers/cursor_file.hpp"
-#include "trackers/journal_feed.hpp"
+#include "trackers/live_delivery.hpp"
 #include "trackers/metric_points.hpp"
 #include "wandb/wandb_config.hpp"
-#include "wandb/wandb_cursor.hpp"
+#include "wandb/wandb_folder.hpp"
 #include "wandb/wandb_environment.hpp"
-#include "wandb/wandb_epochs.hpp"
-#include "wandb/wandb_log.hpp"
-#include "wandb/wandb_old_log.hpp"
-#include "wandb/wandb_output.hpp"
-#include "wandb/wandb_records.hpp"
 #include "wandb/wandb_rows.hpp"
+#include "wandb/wandb_log.hpp"
 
 #include <chrono>
 #include <cstddef>

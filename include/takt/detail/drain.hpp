@@ -7,8 +7,6 @@
 #include <atomic>
 #include <cstdint>
 
-#include <takt/detail/macros_begin.hpp>
-
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
@@ -54,5 +52,3 @@ class Patience {
 
 }  // namespace detail
 TAKT_END_NAMESPACE
-
-#include <takt/detail/macros_end.hpp>

@@ -2,15 +2,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <takt/batch_traits.hpp>
 #include <takt/detail/trial_loop.hpp>
+#include <takt/trial_options.hpp>
 
 #include <memory>
 #include <optional>
 #include <type_traits>
 #include <utility>
-
-#include <takt/detail/macros_begin.hpp>
 
 #if TAKT_ENABLED
 
@@ -67,5 +65,3 @@ class KeptBatch<Batch&> {
 TAKT_END_NAMESPACE
 
 #endif
-
-#include <takt/detail/macros_end.hpp>

@@ -3,12 +3,10 @@
 #pragma once
 
 #include <takt/config.hpp>
-#include <takt/detail/size.hpp>
 
 #include <atomic>
+#include <cstdint>
 #include <new>
-
-#include <takt/detail/macros_begin.hpp>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -59,7 +57,44 @@ void deallocate(T* object, MemoryBudget* budget) noexcept {
   if (budget != nullptr) { budget->give(sizeof(T)); }
 }
 
+/// A number with one writer and any readers. Copies like a plain integer; on x86-64 both directions are plain moves.
+/// The store is a release and the load an acquire so that a reader between two looks at a node's version cannot
+/// see a field newer than the version it saw first: each load of get() pairs with the store of set() that it reads.
+template <class T>
+class Relaxed {
+ public:
+  constexpr Relaxed(T value = T()) noexcept : value_(value) {}
+  Relaxed(const Relaxed& other) noexcept : value_(other.get()) {}
+  Relaxed& operator=(const Relaxed& other) noexcept {
+    set(other.get());
+    return *this;
+  }
+
+  TAKT_ALWAYS_INLINE T get() const noexcept {
+    T value;
+    __atomic_load(&value_, &value, __ATOMIC_ACQUIRE);  // pairs with set()
+    return value;
+  }
+  TAKT_ALWAYS_INLINE void set(T value) noexcept { __atomic_store(&value_, &value, __ATOMIC_RELEASE); }
+  /// Writer only.
+  TAKT_ALWAYS_INLINE void add(T value) noexcept { set(static_cast<T>(value_ + value)); }
+  /// Writer only. A plain load, which compilers may make part of another instruction: it races with nobody's store.
+  TAKT_ALWAYS_INLINE T own() const noexcept { return value_; }
+
+ private:
+  alignas(sizeof(T)) T value_;
+};
+
+using Counter = Relaxed<std::uint64_t>;
+
+/// Where sums of times, items and bytes stay when they get there: signed numbers of 64 bits hold it, too.
+inline constexpr std::uint64_t kMostSum = ~std::uint64_t{0} >> 1U;
+
+/// The sum of such a one and any number, which does not pass kMostSum. Any order of adding up gives the same.
+constexpr std::uint64_t bounded_sum(std::uint64_t sum, std::uint64_t more) noexcept {
+  const std::uint64_t both = sum + (more < kMostSum ? more : kMostSum);
+  return both < kMostSum ? both : kMostSum;
+}
+
 }  // namespace detail
 TAKT_END_NAMESPACE
-
-#include <takt/detail/macros_end.hpp>

@@ -6,8 +6,6 @@
 
 #include <time.h>
 
-#include <takt/detail/macros_begin.hpp>
-
 // As in <pthread.h>, all of which would otherwise come with takt.hpp.
 extern "C" int pthread_setcancelstate(int state, int* before);
 
@@ -41,5 +39,3 @@ inline void rest() noexcept {
 
 }  // namespace detail
 TAKT_END_NAMESPACE
-
-#include <takt/detail/macros_end.hpp>

@@ -8,8 +8,6 @@
 #include <cstdint>
 #include <new>
 
-#include <takt/detail/macros_begin.hpp>
-
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
@@ -152,5 +150,3 @@ class Notices {
 
 }  // namespace detail
 TAKT_END_NAMESPACE
-
-#include <takt/detail/macros_end.hpp>

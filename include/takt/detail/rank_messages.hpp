@@ -3,10 +3,11 @@
 #pragma once
 
 #include <takt/config.hpp>
+#include <takt/session.hpp>
 
+#include <chrono>
+#include <cstddef>
 #include <string>
-
-#include <takt/detail/macros_begin.hpp>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -39,7 +40,37 @@ class RankMessages {
   RankMessages& operator=(const RankMessages&) = default;
 };
 
+/// Hands what the running Session has recorded so far to rank 0, whose Session speaks for the job from then on. Each
+/// wait ends after `patience`. Returns on rank 0 whether all ranks are in, elsewhere whether this rank's part was
+/// taken; what is missing is told. Throws nothing. The thread that may call MPI.
+TAKT_EXPORT bool reduce_job(RankMessages& messages, std::chrono::milliseconds patience) noexcept;
+
+/// Compares the clock of this rank with that of its parent in the tree by which ranks reduce. All ranks call it. What
+/// was found goes into the options. Throws nothing. The thread that may call MPI.
+TAKT_EXPORT void read_clocks(RankMessages& messages, SessionOptions& options) noexcept;
+
+/// That nothing was reduced on this rank, and why.
+TAKT_EXPORT void report_not_reduced(const char* why) noexcept;
+
+constexpr std::size_t kLongestProposedRunId = 120;
+
+/// What the ranks of a communicator have agreed on.
+struct MpiIdentity {
+  int rank = 0;
+  int world_size = 1;
+  int local_rank = 0;
+  std::string run_id;
+};
+
+/// What rank 0 calls the run: as its options do, else as the launcher does, else by the time. `world_rank` keeps apart
+/// the communicators of one job; -1: there is one. At most kLongestProposedRunId bytes.
+TAKT_EXPORT std::string proposed_run_id(const SessionOptions& options, int world_rank);
+
+/// Writes it into `options`. What they said otherwise is reported once.
+TAKT_EXPORT void apply(const MpiIdentity& identity, SessionOptions& options);
+
+/// That there is no MPI to ask: not yet, or not any more.
+TAKT_EXPORT void report_without_mpi(bool finalized) noexcept;
+
 }  // namespace detail
 TAKT_END_NAMESPACE
-
-#include <takt/detail/macros_end.hpp>

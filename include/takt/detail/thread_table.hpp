@@ -4,12 +4,9 @@
 
 #include <takt/config.hpp>
 #include <takt/detail/memory.hpp>
-#include <takt/detail/size.hpp>
 
 #include <atomic>
 #include <cstdint>
-
-#include <takt/detail/macros_begin.hpp>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -98,5 +95,3 @@ class ThreadTable {
 
 }  // namespace detail
 TAKT_END_NAMESPACE
-
-#include <takt/detail/macros_end.hpp>

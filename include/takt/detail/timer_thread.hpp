@@ -2,18 +2,204 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <takt/backend.hpp>
+#include <takt/detail/drain.hpp>
+#include <takt/detail/memory.hpp>
+#include <takt/detail/not_cancelled.hpp>
 #include <takt/detail/thread_table.hpp>
-#include <takt/detail/timer_results.hpp>
 #include <takt/detail/tree.hpp>
 #include <takt/key.hpp>
+#include <takt/summary.hpp>
 
 #include <atomic>
 #include <cstdint>
-
-#include <takt/detail/macros_begin.hpp>
+#include <type_traits>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
+
+/// Adds `from` to `sum`, as it stands between two updates. The thread that writes it counts `version`, which is odd
+/// during an update. Where one update does not end for some 20 ms its writer is taken for gone, left behind by a fork
+/// or stopped below the caller's signal handler; then a part of that update may be in the sum.
+inline void merge_whole(const Counter& version, const Summary& from, Summary& sum) noexcept {
+  constexpr unsigned kTries = 300;
+  std::uint64_t last = 0;
+  for (unsigned same = 0; same < kTries;) {
+    const std::uint64_t before = version.get();
+    const Summary copy = from;  // NOLINT(performance-unnecessary-copy-initialization): another thread may write `from`
+    if ((before & 1U) == 0 && version.get() == before) { return sum.merge(copy); }
+    same = before == last ? same + 1 : 0;
+    last = before;
+    rest();  // the writer needs some nanoseconds, or its turn on this core
+  }
+  sum.merge(from);
+}
+
+/// What a Timer keeps of one key beside the tree: the most recent durations, and for backends whose results come later,
+/// their summary. One thread writes at a time; any may read.
+struct TimedKey {
+  static constexpr std::uint32_t kRecent = 1024;
+
+  std::uint64_t hash = 0;
+  char name[201] = "?";  ///< of the first region; constant once published
+  TimedKey* next = nullptr;
+  Counter version;  // odd while being written
+  Summary results;
+  Summary without_path;  ///< the host's time of calls that found no path in the tree
+  Counter count;         // durations so far
+  Relaxed<std::int64_t> recent[kRecent];
+
+  void add(std::uint64_t ns, bool summarise) noexcept {
+    const std::uint64_t at = begin_write();
+    if (summarise) { add_to(results, ns); }
+    recent[count.own() % kRecent].set(static_cast<std::int64_t>(ns));
+    count.add(1);
+    version.set(at + 2);
+  }
+  void add_without_path(std::uint64_t ns) noexcept {
+    const std::uint64_t at = begin_write();
+    add_to(without_path, ns);
+    version.set(at + 2);
+  }
+  /// Any thread.
+  void merge_into(Summary& sum) const noexcept { merge_whole(version, results, sum); }
+
+ private:
+  std::uint64_t begin_write() noexcept {
+    const std::uint64_t at = version.own() & ~std::uint64_t{1};  // odd: a fork has left its writer behind
+    version.set(at + 1);
+    return at;
+  }
+  static void add_to(Summary& summary, std::uint64_t ns) noexcept {
+    if (summary.n() == 0) {
+      summary.add_first(ns);
+    } else {
+      summary.add(ns);
+    }
+  }
+};
+
+/// The regions of one thread of which a Timer does not know the result yet: a ring, which that thread fills. The thread
+/// that holds `busy_` empties it.
+class TimerResults {
+ public:
+  static constexpr std::uint32_t kMost = 1024;
+
+  /// A duration that is known already has `ready_ns` instead of marks; it waits for its turn.
+  struct Span {
+    Mark begin = 0;
+    Mark end = 0;
+    TimedKey* key = nullptr;  // nullptr: settled
+    std::uint64_t ready_ns = 0;
+    bool ready = false;
+  };
+
+  /// Owner: takes over the marks of `span`. False, and nothing done, where there is no room or no key.
+  /// \param lost counts results that will never come.
+  template <class B>
+  bool keep(B& backend, const Span& span, std::atomic<std::uint64_t>& lost) noexcept {
+    if (span.key == nullptr) { return false; }
+    if (!has_room()) { poll(backend, false, lost); }  // the ends before need not have asked
+    if (!has_room()) { return false; }
+    const std::uint32_t tail = tail_.load(std::memory_order_relaxed);
+    span_[tail % kMost] = span;
+    unsettled_.fetch_add(1, std::memory_order_relaxed);
+    tail_.store(tail + 1, std::memory_order_release);  // pairs with the acquire in poll()
+    return true;
+  }
+  /// Takes in results that are ready: the oldest ones, and with `all` every one. Does nothing where another thread is
+  /// taking them in.
+  template <class B>
+  void poll(B& backend, bool all, std::atomic<std::uint64_t>& lost) noexcept;
+  /// Owner, at the end of a region: asks for results. After an answer with nothing new it does not ask at the next
+  /// ends.
+  template <class B>
+  void poll_in_passing(B& backend, std::atomic<std::uint64_t>& lost) noexcept {
+    if (patience_.is_over()) { poll(backend, false, lost); }
+  }
+  /// Gives back the marks of what has no result. Nobody else uses this any more.
+  template <class B>
+  void give_up(B& backend) noexcept {
+    for (std::uint32_t at = head_.load(); at != tail_.load(); ++at) {
+      Span& span = span_[at % kMost];
+      if (span.key != nullptr && !span.ready) { release(backend, span); }
+    }
+  }
+  /// Any thread. What it no longer counts can be read (pairs with the release in settle()).
+  std::uint32_t pending() const noexcept { return unsettled_.load(std::memory_order_acquire); }
+
+ private:
+  struct NoQuestions {};
+  // Of the backend's, whose header brings the type.
+  template <class B>
+  using QuestionsOf = std::conditional_t<BackendTraits<B>::has_questions, Questions, NoQuestions>;
+
+  bool has_room() const noexcept {
+    // Pairs with the release in poll(), after which a place may be written again.
+    return tail_.load(std::memory_order_relaxed) - head_.load(std::memory_order_acquire) < kMost;
+  }
+  template <class B>
+  static void release(B& backend, const Span& span) noexcept {
+    backend.release(span.begin);
+    backend.release(span.end);
+  }
+  template <class B>
+  bool settle(B& backend, Span& span, QuestionsOf<B>& questions, std::atomic<std::uint64_t>& lost) noexcept;
+
+  Patience patience_;
+  std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
+  std::atomic<std::uint32_t> head_{0};
+  std::atomic<std::uint32_t> tail_{0};
+  std::atomic<std::uint32_t> unsettled_{0};
+  Span span_[kMost];
+};
+
+template <class B>
+bool TimerResults::settle(B& backend, Span& span, QuestionsOf<B>& questions,
+                          std::atomic<std::uint64_t>& lost) noexcept {
+  if (span.key == nullptr) { return true; }
+  Elapsed result = Elapsed::ready(static_cast<std::int64_t>(span.ready_ns));
+  if constexpr (BackendTraits<B>::has_questions) {
+    if (!span.ready) { result = backend.elapsed(span.begin, span.end, questions); }
+  } else {
+    static_cast<void>(questions);
+    if (!span.ready) { result = backend.elapsed(span.begin, span.end); }
+  }
+  if (result.state == Elapsed::State::pending) { return false; }
+  if (result.state == Elapsed::State::ready) {
+    span.key->add(static_cast<std::uint64_t>(result.ns < 0 ? 0 : result.ns), true);
+  } else if (result.state == Elapsed::State::failed) {
+    lost.fetch_add(1, std::memory_order_relaxed);
+  }
+  if (!span.ready) { release(backend, span); }
+  span.key = nullptr;
+  unsettled_.fetch_sub(1, std::memory_order_release);  // pairs with the acquire in pending()
+  return true;
+}
+
+template <class B>
+void TimerResults::poll(B& backend, bool all, std::atomic<std::uint64_t>& lost) noexcept {
+  // Pairs with clear() below, of whoever was here before.
+  if (busy_.test_and_set(std::memory_order_acquire)) { return; }
+  std::uint32_t head = head_.load(std::memory_order_relaxed);
+  const std::uint32_t tail = tail_.load(std::memory_order_acquire);  // pairs with the release in keep()
+  const std::uint32_t before = unsettled_.load(std::memory_order_relaxed);
+  QuestionsOf<B> questions;
+  const auto look = [&](std::uint32_t at) { return settle(backend, span_[at % kMost], questions, lost); };
+  std::uint32_t last = 0;
+  do {
+    last = head;
+    head = drain(head, tail, look);
+  } while (all && head != last);
+  if (all && !BackendTraits<B>::in_order) {
+    for (std::uint32_t at = head; at != tail; ++at) { look(at); }
+    while (head != tail && span_[head % kMost].key == nullptr) { ++head; }
+  }
+  if constexpr (BackendTraits<B>::has_questions) { backend.end_questions(questions); }
+  patience_.polled(before, unsettled_.load(std::memory_order_relaxed));
+  head_.store(head, std::memory_order_release);  // pairs with the acquire in has_room()
+  busy_.clear(std::memory_order_release);        // pairs with test_and_set() above
+}
 
 /// The regions that one thread has timed with one Timer.
 struct TimerThread {
@@ -173,5 +359,3 @@ struct TimerThread {
 
 }  // namespace detail
 TAKT_END_NAMESPACE
-
-#include <takt/detail/macros_end.hpp>

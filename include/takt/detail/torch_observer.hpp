@@ -2,26 +2,254 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// For takt/torch.hpp: what libtorch calls at the begin and the end of each operator of a sampled step.
 #include <takt/detail/hot.hpp>
-#include <takt/detail/torch_names.hpp>
-#include <takt/detail/torch_steps.hpp>
+#include <takt/key.hpp>
 #include <takt/scope.hpp>
 
-#include <ATen/record_function.h>
-
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
-#include <takt/detail/macros_begin.hpp>
+#include <ATen/record_function.h>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
+
+/// What every call of an operator of that name shares.
+struct TorchName {
+  std::atomic<std::uint64_t> hash{0};           ///< 0: free
+  std::atomic<const Key*> key{nullptr};         ///< nullptr: being made
+  std::atomic<std::uint64_t> calls{0};          ///< of a collective
+  std::atomic<std::uint64_t> input_bytes{0};    ///< of a collective
+  std::atomic<std::uint64_t> without_bytes{0};  ///< of the calls
+};
+
+inline bool starts_with(std::string_view text, std::string_view with) noexcept {
+  return text.substr(0, with.size()) == with;
+}
+
+/// What the engine of autograd puts before the name of a node that it evaluates.
+inline constexpr std::string_view kTorchEvaluates = "autograd::engine::evaluate_function: ";
+
+/// The name without a number at its end that stands behind `mark`, if anything is left then.
+inline std::string_view without_number(std::string_view name, std::string_view mark) noexcept {
+  const std::size_t digits = name.find_last_not_of("0123456789") + 1;
+  if (digits == name.size() || digits <= mark.size()) { return name; }
+  const std::size_t end = digits - mark.size();
+  return name.substr(end, mark.size()) == mark ? name.substr(0, end) : name;
+}
+
+/// The name without what differs from call to call, such as the 12 of "ProfilerStep#12".
+inline std::string_view torch_name_of(std::string_view name) noexcept {
+  if (starts_with(name, kTorchEvaluates)) { name.remove_prefix(kTorchEvaluates.size()); }
+  return without_number(without_number(name, ", seq = "), "#");  // as libtorch's profiler writes a sequence number
+}
+
+/// As c10d's process groups name what they do.
+inline bool is_collective(std::string_view name) noexcept {
+  return starts_with(name, "nccl:") || starts_with(name, "gloo:") || starts_with(name, "mpi:") ||
+         starts_with(name, "ucc:");
+}
+
+/// As libtorch's dispatcher names what it hands to a process group.
+inline bool is_dispatched_collective(std::string_view name) noexcept { return starts_with(name, "c10d::"); }
+
+/// Operators by name, of all threads. Never destroyed: threads of libtorch may still be inside of one at the end.
+class TorchNames {
+ public:
+  static constexpr std::uint32_t kMost = 1024;
+
+  /// Never less than before.
+  void allow(std::uint32_t most) noexcept {
+    most = most < kMost ? most : kMost;
+    std::uint32_t before = most_.load(std::memory_order_relaxed);  // orders nothing
+    while (before < most && !most_.compare_exchange_weak(before, most, std::memory_order_relaxed)) {}
+  }
+
+  /// nullptr: beyond the bound. Any thread.
+  TorchName* find(std::string_view name) noexcept {
+    std::uint64_t hash = 14695981039346656037U;
+    for (const char c : name) { hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U; }
+    hash += hash == 0 ? 1U : 0U;
+    for (std::size_t at = hash % kSlots;; at = (at + 1) % kSlots) {
+      std::uint64_t there = name_[at].hash.load(std::memory_order_relaxed);  // the key has an order of its own
+      if (there == 0 && !take(name_[at], hash, there)) { return nullptr; }
+      if (there == hash) { return &name_[at]; }
+    }
+  }
+
+  /// The key of `name`, made at its first call, which takes a lock. Any thread.
+  static const Key& key_of(TorchName* entry, std::string_view name, Kind kind) noexcept {
+    static constexpr const char* kFurther = "(further operators)";
+    if (entry == nullptr) {
+      static const Key& further = takt::key(kFurther, Kind::compute);
+      return further;
+    }
+    const Key* known = entry->key.load(std::memory_order_acquire);  // pairs with the release below
+    if (known != nullptr) { return *known; }
+    const Key* const made = make_key(name, kind);
+    if (made == nullptr) { return key_of(nullptr, name, kind); }
+    entry->key.store(made, std::memory_order_release);  // another thread may store the same
+    return *made;
+  }
+
+  template <class Use>
+  void for_each(Use use) const {
+    for (const TorchName& name : name_) {
+      if (name.key.load(std::memory_order_acquire) != nullptr) { use(name); }  // pairs with key_of()
+    }
+  }
+
+ private:
+  /// nullptr: no memory is left.
+  static const Key* make_key(std::string_view name, Kind kind) noexcept {
+    try {
+      return &takt::key(std::string(name).c_str(), kind);  // which cuts a long one so that it stays its own
+    } catch (...) { return nullptr; }
+  }
+
+  static constexpr std::size_t kSlots = std::size_t{2} * kMost;
+
+  /// Makes a free place that of `hash`, unless another thread was quicker: `there` is then its hash. False: too many.
+  bool take(TorchName& name, std::uint64_t hash, std::uint64_t& there) noexcept {
+    if (count_.fetch_add(1, std::memory_order_relaxed) < most_.load(std::memory_order_relaxed)) {
+      if (name.hash.compare_exchange_strong(there, hash, std::memory_order_relaxed)) {
+        there = hash;
+        return true;
+      }
+      count_.fetch_sub(1, std::memory_order_relaxed);
+      return true;
+    }
+    count_.fetch_sub(1, std::memory_order_relaxed);
+    return false;
+  }
+
+  std::array<TorchName, kSlots> name_{};
+  std::atomic<std::uint32_t> count_{0};
+  std::atomic<std::uint32_t> most_{0};
+};
+inline TorchNames torch_names;
+
+// For takt/torch.hpp: the sampled steps of the process, and what is open in them on each thread.
+
+/// Operators without memory for their region, and steps that should have been sampled, in the process.
+inline std::atomic<std::uint64_t> torch_missed{0};
+
+/// A sampled step while it goes on, for all threads that have its observer.
+struct TorchStep {
+  static constexpr at::CallbackHandle kTaken = ~at::CallbackHandle{0};
+
+  void publish(at::CallbackHandle observer, std::uint32_t most, const void* thread) noexcept {
+    depth.store(most, std::memory_order_relaxed);  // ordered by the handle
+    owner.store(thread, std::memory_order_relaxed);
+    handle.store(observer, std::memory_order_release);  // pairs with TorchSteps::find()
+  }
+  void end() noexcept { handle.store(0, std::memory_order_relaxed); }
+
+  std::atomic<at::CallbackHandle> handle{0};  ///< of its observer, which libtorch gives once; 0: free
+  std::atomic<std::uint32_t> depth{1};
+  std::atomic<const void*> owner{nullptr};  ///< the TorchThread on which it began
+};
+
+/// Never destroyed, as threads of libtorch may be inside of an operator when the program ends.
+class TorchSteps {
+ public:
+  static constexpr std::size_t kMost = 256;
+
+  /// A free one, which is the caller's until its end(). nullptr: there is none. Any thread.
+  TorchStep* take() noexcept {
+    for (TorchStep& step : step_) {
+      at::CallbackHandle free = 0;
+      if (step.handle.compare_exchange_strong(free, TorchStep::kTaken, std::memory_order_relaxed)) { return &step; }
+    }
+    return nullptr;
+  }
+  /// nullptr: it has ended, for ever. Any thread.
+  const TorchStep* find(at::CallbackHandle handle) const noexcept {
+    for (const TorchStep& step : step_) {
+      if (step.handle.load(std::memory_order_acquire) == handle) { return &step; }  // pairs with publish()
+    }
+    return nullptr;
+  }
+
+ private:
+  std::array<TorchStep, kMost> step_{};
+};
+inline TorchSteps torch_steps;
+
+/// What is open in one step on one thread. Shared with the operators there, which may end on any thread and later.
+struct TorchOpen {
+  TorchOpen(const TorchStep& whose, at::CallbackHandle observer, const void* thread) noexcept
+      : step(whose),
+        handle(observer),
+        depth(whose.depth.load(std::memory_order_relaxed)),
+        trains(whose.owner.load(std::memory_order_relaxed) == thread) {}
+  bool goes_on() const noexcept { return step.handle.load(std::memory_order_relaxed) == handle; }
+
+  const TorchStep& step;
+  const at::CallbackHandle handle;
+  const std::uint32_t depth;
+  const bool trains;  ///< the step is that of this thread
+  std::atomic<std::uint32_t> regions{0};
+  std::atomic<std::uint64_t> collectives{0};  ///< that process groups have told
+  const Key* evaluated = nullptr;             ///< the node of autograd's that is being evaluated
+};
+
+/// Of one thread.
+class TorchThread {
+ public:
+  TorchThread() = default;
+  ~TorchThread() { over() = true; }
+  TorchThread(const TorchThread&) = delete;
+  TorchThread& operator=(const TorchThread&) = delete;
+
+  /// nullptr: at the end of the thread, when its variables are gone.
+  static TorchThread* here() noexcept {
+    static thread_local TorchThread thread;
+    return over() ? nullptr : &thread;
+  }
+  /// What is open in the step of that observer; nullptr: it has ended, or there is no memory, which counts as missed.
+  const std::shared_ptr<TorchOpen>* find(at::CallbackHandle handle) noexcept {
+    if (handle == ended_) { return nullptr; }
+    for (const std::shared_ptr<TorchOpen>& open : open_) {
+      if (open->handle == handle) { return open->goes_on() ? &open : nullptr; }
+    }
+    const TorchStep* const step = torch_steps.find(handle);
+    if (step == nullptr) {
+      ended_ = handle;
+      return nullptr;
+    }
+    try {
+      const auto has_ended = [](const std::shared_ptr<TorchOpen>& open) { return !open->goes_on(); };
+      open_.erase(std::remove_if(open_.begin(), open_.end(), has_ended), open_.end());
+      open_.push_back(std::make_shared<TorchOpen>(*step, handle, this));
+      return &open_.back();
+    } catch (...) {
+      torch_missed.fetch_add(1, std::memory_order_relaxed);
+      return nullptr;
+    }
+  }
+
+ private:
+  static bool& over() noexcept {
+    static thread_local bool over = false;
+    return over;
+  }
+
+  std::vector<std::shared_ptr<TorchOpen>> open_;  ///< one, but where libtorch puts one state inside another
+  at::CallbackHandle ended_ = 0;
+};
+
+// For takt/torch.hpp: what libtorch calls at the begin and the end of each operator of a sampled step.
 
 /// One operator, between its begin and its end.
 struct TorchRegion final : at::ObserverContext {
@@ -182,5 +410,3 @@ inline bool is_torch_observed() noexcept {
 
 }  // namespace detail
 TAKT_END_NAMESPACE
-
-#include <takt/detail/macros_end.hpp>

@@ -2,19 +2,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <takt/detail/loss_counts.hpp>
+#include <takt/config.hpp>
 #include <takt/detail/memory.hpp>
 #include <takt/detail/node.hpp>
-#include <takt/detail/node_table.hpp>
-#include <takt/detail/open_frame.hpp>
-#include <takt/detail/size.hpp>
-#include <takt/detail/too_deep.hpp>
 #include <takt/key.hpp>
 
 #include <atomic>
 #include <cstdint>
-
-#include <takt/detail/macros_begin.hpp>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -350,8 +344,4 @@ class Tree {
 }  // namespace detail
 TAKT_END_NAMESPACE
 
-#include <takt/detail/macros_end.hpp>
-
-#include <takt/detail/tree_forgotten.hpp>
 #include <takt/detail/tree_impl.hpp>
-#include <takt/detail/tree_nodes.hpp>

@@ -2,16 +2,216 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// The rare branches of Tree, out of line so that the file with the hot path fits a reader's head.
-
 #include <takt/detail/tree.hpp>
 
 #include <new>
 
-#include <takt/detail/macros_begin.hpp>
+// The nodes of Tree: how they are found, made, read and cleared. Out of line, as a region that is in its usual place
+// needs none of it.
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
+
+TAKT_COLD inline Node* Tree::find_child(Node* parent, TreeKey key) noexcept {
+  Node* const last = parent->last_child;
+  if (last->key == key && last != &overflow_) { return last; }  // usual, but for its role
+  if (parent == &overflow_) { return &overflow_; }
+  Node* found = look_up(parent, key);
+  if (found == nullptr) { found = make_child(parent, key); }
+  if (found != &overflow_) {
+    if (parent->last_child != &overflow_) { parent->last_child->next_guess = found; }
+    parent->last_child = found;
+  }
+  return found;
+}
+
+/// The overflow node where there is no room.
+TAKT_COLD inline Node* Tree::make_child(Node* parent, TreeKey key) noexcept {
+  const std::uint32_t index = node_count_.load(std::memory_order_relaxed);
+  // The last place is kept for the overflow key: a tree that numbers the paths of many threads needs a path for it.
+  const bool last_is_mine = key == kOverflowKey && parent == &root_;
+  if (index >= (last_is_mine ? kMaxNodes : kMaxNodes - 1) || !table_.reserve(index + 1, budget_)) { return &overflow_; }
+  unsigned depth = 1;
+  for (const Node* above = parent; above != &root_; above = above->parent) { ++depth; }
+  if (depth > kMaxDepth) { return &overflow_; }
+  Chunk* chunk = chunks_[index / kChunk].load(std::memory_order_relaxed);
+  if (chunk == nullptr) { chunk = allocate<Chunk>(budget_); }
+  Node* node = chunk == nullptr ? nullptr : allocate<Node>(budget_);
+  if (chunk != nullptr) { chunks_[index / kChunk].store(chunk, std::memory_order_release); }  // pairs with node()
+  if (node == nullptr) { return &overflow_; }
+  node->key = key;
+  node->role = key == epoch_key_ ? Role::epoch : key == batch_key_ ? Role::batch : Role::plain;
+  node->parent = parent;
+  node->index = index;
+  node->last_child = node->next_guess = &overflow_;
+  chunk->node[index % kChunk] = node;
+  table_.insert(node);
+  node_count_.store(index + 1, std::memory_order_release);  // pairs with nodes()
+  return node;
+}
+
+TAKT_COLD inline Summary* Tree::device_of(Node* node) noexcept {
+  Summary* device = node->device.load(std::memory_order_relaxed);
+  if (device == nullptr) {
+    device = allocate<Summary>(budget_);
+    if (device != nullptr) { node->device.store(device, std::memory_order_release); }  // pairs with read_node()
+  }
+  return device;
+}
+
+TAKT_COLD inline void Tree::clear_shape() noexcept {
+  for (std::uint32_t index = 0; index < nodes(); ++index) {
+    deallocate(node(index)->device.load(std::memory_order_relaxed), budget_);
+    deallocate(node(index), budget_);
+  }
+  for (auto& chunk : chunks_) { deallocate(chunk.exchange(nullptr, std::memory_order_relaxed), budget_); }
+  node_count_.store(0, std::memory_order_relaxed);
+  deallocate(overflow_.device.exchange(nullptr, std::memory_order_relaxed), budget_);
+  root_.last_child = &overflow_;
+  deep_.count.set(0);
+  deep_.known.set(0);
+  late_count_.set(0);
+  table_.clear();
+  left_ = 0;
+  overlapped_ = false;
+  set_depth(0);
+}
+
+// Regions that outlive what they began in (docs/decisions/0049-the-innermost-one.md). A Scope in a block never does.
+// Everything here depends only on what is open, so that readers, which replay events on a copy, come to the same.
+
+/// The region at `at` ends while others are above it, or some are left. What is open inside it is left: nothing begins
+/// in it any more. A Batch and an Epoch, with all that is inside, are left only by a Batch or an Epoch that ends around
+/// them. The frames that are not left are right inside each other, so that all of them above `at` are inside.
+TAKT_COLD inline void Tree::outlive(unsigned at) noexcept {
+  const unsigned depth = this->depth();
+  if (!overlapped_) {
+    for (unsigned each = 1; each <= depth; ++each) { frames()[each].outer.set(each - 1); }
+    innermost_ = depth;
+  }
+  innermost_ = innermost_now();
+  const Frame& ended = frames()[at];
+  const unsigned outer = ended.outer.own();
+  Node* lost_step = nullptr;
+  if (ended.has(Frame::kLeft)) {
+    --left_;
+  } else {
+    unsigned above = at + 1;
+    for (; above <= depth; ++above) {
+      Frame& frame = frames()[above];
+      if (frame.has(Frame::kLeft)) { continue; }
+      if (frame.has(Frame::kRole) && !ended.has(Frame::kRole)) { break; }
+      frame.set(Frame::kLeft);
+      ++left_;
+      if (frame.id() == step_id_.own()) { lost_step = frame.node.own(); }
+    }
+    if (above <= depth) {
+      frames()[above].outer.set(outer);
+    } else {
+      innermost_ = outer;
+    }
+  }
+  innermost_ -= innermost_ > at ? 1 : 0;  // the frames above come down by one
+  overlapped_ = left_ != 0;
+  set_special();
+  if (lost_step != nullptr) { close_role(lost_step, step_id_.own(), ended.begin_ns.own(), false); }
+}
+
+/// A step has ended. What was left before the one before it had ended is given up: its end may have been forgotten.
+TAKT_COLD inline void Tree::outlive_step() noexcept {
+  for (unsigned at = depth(); at > 0; --at) {
+    Frame& frame = frames()[at];
+    if (!frame.has(Frame::kLeft)) { continue; }
+    if (frame.has(Frame::kStep)) {
+      give_up(at);
+    } else {
+      frame.set(Frame::kStep);
+    }
+  }
+}
+
+/// Where a path has as many keys as it may have, a key that stands in it already has its innermost place there.
+TAKT_COLD inline Node* Tree::repeated(Node* parent, TreeKey key) noexcept {
+  unsigned keys = 0;
+  for (const Node* node = parent; node != &root_; node = node->parent) { ++keys; }
+  if (keys < kMaxDepth) { return &overflow_; }
+  for (Node* node = parent; node != &root_; node = node->parent) {
+    if (node->key == key) { return node; }
+    if (node->role != Role::plain) { break; }
+  }
+  return &overflow_;
+}
+
+/// Takes a region off the stack, as if it had never been there for self time.
+TAKT_COLD inline void Tree::give_up(unsigned at) noexcept {
+  const Frame frame = frames()[at];
+  Node* const node = frame.node.own();
+  remove_frame(at);
+  frames()[at - 1].child_ns.add(frame.child_ns.own());
+  const bool deep = frame.id() == Frame::kTooDeep;
+  const std::uint64_t regions = deep ? deep_.count.own() : 1;
+  count(LossKind::never_ended, node->key, regions);
+  node->never_ended.add(regions);
+  given_up_.add(1);
+  news_ = true;
+  if (deep) {
+    deep_.count.set(0);
+    deep_.known.set(0);
+  } else {
+    keep_late(frame);
+  }
+  if (frame.discarded()) { find_discarded(); }
+}
+
+TAKT_COLD inline void Tree::keep_late(const Frame& frame) noexcept {
+  if (late_.own() == nullptr) { late_.set(take_frames(kMaxLate)); }
+  if (late_.own() == nullptr) { return; }
+  if (late_count_.own() == kMaxLate) { drop_late(); }
+  Frame& late = late_.own()[late_count_.own()];
+  late = frame;
+  late.id_flags.set(frame.id() | (frame.id_flags.own() & Frame::kDiscarded));
+  late_count_.add(1);
+}
+
+TAKT_COLD inline bool Tree::drop_late() noexcept {
+  Frame dropped;
+  return late_count_.own() != 0 && take_late(late_.own()[0].id(), dropped);
+}
+
+TAKT_COLD inline bool Tree::take_late(std::uint32_t id, Frame& taken) noexcept {
+  const unsigned count = late_count_.own();
+  unsigned at = 0;
+  while (at < count && late_.own()[at].id() != id) { ++at; }
+  if (at == count) { return false; }
+  taken = late_.own()[at];
+  for (; at + 1 < count; ++at) { late_.own()[at] = late_.own()[at + 1]; }
+  late_count_.set(count - 1);
+  if (taken.discarded()) { find_discarded(); }
+  return true;
+}
+
+/// The end of a region that was given up comes after all: it counts, without self time, as it is not known when it was
+/// the innermost one. nullptr if there is none of this id.
+TAKT_COLD inline Node* Tree::end_late(std::uint32_t id, std::uint64_t ns) noexcept {
+  Frame taken;
+  if (!take_late(id, taken)) { return nullptr; }
+  Node* const node = taken.node.own();
+  came_late(node);
+  if (taken.discarded()) {
+    count(LossKind::clock_changed, node->key);
+  } else {
+    count(LossKind::ended_late, node->key);
+    add_at(node, ns - taken.begin_ns.own());
+  }
+  return node;
+}
+
+inline void Tree::came_late(Node* node) noexcept {
+  count(LossKind::never_ended, node->key, ~std::uint64_t{0});  // one less: sums wrap as they should
+  node->never_ended.add(~std::uint64_t{0});
+}
+
+// The rare branches of Tree, out of line so that the file with the hot path fits a reader's head.
 
 TAKT_COLD inline void Tree::fold_special(Node* node, std::uint64_t length, std::uint64_t inner) noexcept {
   // A copy taken while the owner went on: what it has folded since is in the summary already.
@@ -305,5 +505,3 @@ TAKT_COLD inline Node* Tree::add_here(TreeKey key, std::uint64_t length) noexcep
 
 }  // namespace detail
 TAKT_END_NAMESPACE
-
-#include <takt/detail/macros_end.hpp>

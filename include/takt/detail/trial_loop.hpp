@@ -4,14 +4,11 @@
 
 // What a loop in trials asks libtakt, once for each batch. Without trials none of it is called but begin_trials().
 
-#include <takt/batch_traits.hpp>
 #include <takt/session.hpp>
 #include <takt/trial_options.hpp>
 
 #include <cstdint>
 #include <memory>
-
-#include <takt/detail/macros_begin.hpp>
 
 #if TAKT_ENABLED
 
@@ -74,5 +71,3 @@ class TrialCopy {
 TAKT_END_NAMESPACE
 
 #endif
-
-#include <takt/detail/macros_end.hpp>

@@ -9,8 +9,6 @@
 #include <type_traits>
 #include <utility>
 
-#include <takt/detail/macros_begin.hpp>
-
 #if TAKT_ENABLED
 
 TAKT_BEGIN_NAMESPACE
@@ -112,5 +110,3 @@ class TrialPull {
 TAKT_END_NAMESPACE
 
 #endif
-
-#include <takt/detail/macros_end.hpp>

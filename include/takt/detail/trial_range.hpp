@@ -10,8 +10,6 @@
 #include <type_traits>
 #include <utility>
 
-#include <takt/detail/macros_begin.hpp>
-
 #if TAKT_ENABLED
 
 TAKT_BEGIN_NAMESPACE
@@ -172,5 +170,3 @@ class TrialRange {
 TAKT_END_NAMESPACE
 
 #endif
-
-#include <takt/detail/macros_end.hpp>

@@ -8,8 +8,6 @@
 #include <cstdio>
 #include <string>
 
-#include <takt/detail/macros_begin.hpp>
-
 TAKT_BEGIN_NAMESPACE
 
 /// How the table is drawn.
@@ -42,5 +40,3 @@ class TAKT_EXPORT ConsoleExporter final : public Exporter {
 };
 
 TAKT_END_NAMESPACE
-
-#include <takt/detail/macros_end.hpp>

@@ -10,8 +10,6 @@
 #include <memory>
 #include <string>
 
-#include <takt/detail/macros_begin.hpp>
-
 TAKT_BEGIN_NAMESPACE
 
 /// Writes rows to a CSV file in long form, one line a step and path (docs/files.md), as they come, to
@@ -35,5 +33,3 @@ class TAKT_EXPORT CsvExporter final : public Exporter {
 };
 
 TAKT_END_NAMESPACE
-
-#include <takt/detail/macros_end.hpp>

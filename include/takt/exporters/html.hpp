@@ -8,8 +8,6 @@
 #include <string>
 #include <utility>
 
-#include <takt/detail/macros_begin.hpp>
-
 TAKT_BEGIN_NAMESPACE
 
 /// The page of a snapshot (docs/page.md): one HTML file that needs no other, and no network. Steps are on it where the
@@ -32,5 +30,3 @@ class TAKT_EXPORT HtmlExporter final : public Exporter {
 };
 
 TAKT_END_NAMESPACE
-
-#include <takt/detail/macros_end.hpp>

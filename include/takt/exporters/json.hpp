@@ -9,8 +9,6 @@
 #include <string>
 #include <utility>
 
-#include <takt/detail/macros_begin.hpp>
-
 TAKT_BEGIN_NAMESPACE
 
 /// The summary of a snapshot as JSON by schema "takt-summary/2" (docs/files.md). Any thread.
@@ -33,5 +31,3 @@ class TAKT_EXPORT JsonExporter final : public Exporter {
 };
 
 TAKT_END_NAMESPACE
-
-#include <takt/detail/macros_end.hpp>

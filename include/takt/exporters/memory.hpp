@@ -9,8 +9,6 @@
 #include <memory>
 #include <vector>
 
-#include <takt/detail/macros_begin.hpp>
-
 TAKT_BEGIN_NAMESPACE
 
 /// Keeps what it is shown, for tests. Copies share one store, so keep one and add the other to the Session. Bounded:
@@ -42,5 +40,3 @@ class TAKT_EXPORT MemoryExporter final : public Exporter {
 };
 
 TAKT_END_NAMESPACE
-
-#include <takt/detail/macros_end.hpp>

@@ -9,8 +9,6 @@
 #include <memory>
 #include <string>
 
-#include <takt/detail/macros_begin.hpp>
-
 TAKT_BEGIN_NAMESPACE
 
 /// Which region has to fit into which budget.
@@ -64,5 +62,3 @@ class TAKT_EXPORT Slack final : public Exporter {
 };
 
 TAKT_END_NAMESPACE
-
-#include <takt/detail/macros_end.hpp>

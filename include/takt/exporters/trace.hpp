@@ -9,8 +9,6 @@
 #include <memory>
 #include <string>
 
-#include <takt/detail/macros_begin.hpp>
-
 TAKT_BEGIN_NAMESPACE
 
 /// Writes spans as Chrome trace-event JSON, which Perfetto and chrome://tracing open: one named track a thread, and
@@ -34,5 +32,3 @@ class TAKT_EXPORT TraceExporter final : public Exporter {
 };
 
 TAKT_END_NAMESPACE
-
-#include <takt/detail/macros_end.hpp>

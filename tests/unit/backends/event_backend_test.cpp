@@ -7,7 +7,7 @@
 #include "support/recorder_fixture.hpp"
 #include "support/wide_streams.hpp"
 
-#include <takt/conformance.hpp>
+#include <takt/testing/conformance.hpp>
 #include <takt/timer.hpp>
 
 #include <chrono>

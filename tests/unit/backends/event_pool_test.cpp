@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <takt/backends/detail/event_pool.hpp>
-#include <takt/backends/detail/stream_progress.hpp>
+#include <takt/backends/detail/stream_room.hpp>
 
 #include "support/catch.hpp"
 #include "support/random.hpp"

@@ -4,7 +4,7 @@
 
 #include <takt/session.hpp>
 
-#include "process/process_environment.hpp"
+#include "process/process.hpp"
 
 #include "support/catch.hpp"
 #include "support/caught_faults.hpp"

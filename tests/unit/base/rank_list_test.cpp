@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "base/rank_list.hpp"
+#include "base/environment.hpp"
 
 #include "support/catch.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "base/utc_time.hpp"
+#include "base/text.hpp"
 
 #include "support/catch.hpp"
 

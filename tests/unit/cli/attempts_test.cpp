@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/attempts.hpp"
+#include "cli/ranks_of_run.hpp"
 
-#include "cli/last_ranks.hpp"
 
 #include "support/catch.hpp"
 

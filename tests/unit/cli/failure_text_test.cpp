@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/failure_text.hpp"
+#include "cli/commands.hpp"
 
 #include "support/catch.hpp"
 

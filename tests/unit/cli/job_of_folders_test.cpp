@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/job_of_folders.hpp"
+#include "cli/sync.hpp"
 
 #include "support/catch.hpp"
 #include "support/mentions.hpp"

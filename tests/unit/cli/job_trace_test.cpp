@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/job_trace.hpp"
+#include "cli/trace.hpp"
 
 #include <takt/error.hpp>
 

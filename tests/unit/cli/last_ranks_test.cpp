@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/last_ranks.hpp"
+#include "cli/ranks_of_run.hpp"
 
 #include "support/catch.hpp"
 #include "support/mentions.hpp"

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/live_run.hpp"
+#include "cli/watch.hpp"
 
-#include "cli/watch_line.hpp"
 #include "journal/journal_writer.hpp"
 #include "support/catch.hpp"
 #include "support/journal_helpers.hpp"

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/merge_plan.hpp"
+#include "cli/merge.hpp"
 
 #include <takt/error.hpp>
 
-#include "archive/merged_file.hpp"
 #include "cli/commands.hpp"
+#include "cli/merged_file.hpp"
 #include "cli/rank.hpp"
 #include "journal/journal_format.hpp"
 #include "journal/journal_writer.hpp"

@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/mlflow_delivery.hpp"
+#include "cli/mlflow_destination.hpp"
 
 #include <takt/error.hpp>
 
-#include "base/losses.hpp"
+#include "base/fault.hpp"
 #include "base/other_process.hpp"
 #include "cli/rank.hpp"
 #include "findings/findings.hpp"
-#include "history/step_history.hpp"
+#include "findings/step_history.hpp"
 #include "journal/journal_writer.hpp"
 #include "mlflow/mlflow_cursor.hpp"
 #include "support/catch.hpp"
@@ -20,7 +20,7 @@
 #include "support/random.hpp"
 #include "support/sampled_run.hpp"
 #include "support/scratch.hpp"
-#include "trackers/journal_feed.hpp"
+#include "trackers/live_delivery.hpp"
 
 #include <algorithm>
 #include <atomic>

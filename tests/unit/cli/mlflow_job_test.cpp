@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/mlflow_delivery.hpp"
+#include "cli/mlflow_destination.hpp"
 
 #include "findings/findings.hpp"
-#include "history/step_history.hpp"
+#include "findings/step_history.hpp"
 #include "mlflow/mlflow_cursor.hpp"
 #include "support/catch.hpp"
 #include "support/caught_faults.hpp"

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/rank_sum.hpp"
+#include "cli/run_report.hpp"
 
 #include "report/sample_notes.hpp"
 #include "support/catch.hpp"

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/ranks_ahead.hpp"
+#include "cli/ranks_of_run.hpp"
 
 #include "cli/commands.hpp"
-#include "cli/report_reading.hpp"
+#include "cli/report.hpp"
 #include "cli/run_folder.hpp"
 #include "support/catch.hpp"
 #include "support/rank_folders.hpp"

@@ -6,8 +6,8 @@
 
 #include "cli/aligned_ranks.hpp"
 #include "cli/commands.hpp"
-#include "cli/job_trace.hpp"
-#include "report/trace_events.hpp"
+#include "cli/trace.hpp"
+#include "report/trace.hpp"
 #include "support/catch.hpp"
 #include "support/mentions.hpp"
 #include "support/scratch.hpp"

@@ -3,8 +3,8 @@
 #include "cli/results_file.hpp"
 
 #include "measure/measured_times.hpp"
-#include "report/measurements_json.hpp"
-#include "report/measurements_report.hpp"
+#include "report/results_report.hpp"
+#include "report/results_text.hpp"
 #include "support/catch.hpp"
 #include "support/random.hpp"
 #include "support/scratch.hpp"

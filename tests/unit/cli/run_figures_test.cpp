@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/run_figures.hpp"
+#include "cli/diff.hpp"
 
-#include "compare/side_differences.hpp"
+#include "cli/comparison.hpp"
 #include "journal/journal_writer.hpp"
 #include "support/catch.hpp"
 #include "support/journal_helpers.hpp"

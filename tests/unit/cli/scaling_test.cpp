@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <takt/error.hpp>
 
-#include "cli/job_run.hpp"
-#include "cli/scaling_document.hpp"
+#include "cli/sync.hpp"
+#include "cli/scaling.hpp"
 #include "journal/journal_writer.hpp"
 #include "support/catch.hpp"
 #include "support/golden.hpp"

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/trace_event.hpp"
+#include "cli/recorded_time_line.hpp"
 
-#include "report/trace_events.hpp"
+#include "report/trace.hpp"
 #include "support/catch.hpp"
 
 #include <cstddef>

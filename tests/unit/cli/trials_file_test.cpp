@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/trials_file.hpp"
+#include "cli/results_file.hpp"
 
-#include "report/trials_json.hpp"
-#include "report/trials_report.hpp"
+#include "measure/trial_rate.hpp"
+#include "report/json_parts.hpp"
+#include "report/results_report.hpp"
 #include "support/catch.hpp"
 #include "support/golden.hpp"
 #include "support/mentions.hpp"
 #include "support/scratch.hpp"
-#include "trials/trial_finding.hpp"
 
 #include <string>
 

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/wandb_delivery.hpp"
+#include "cli/wandb_destination.hpp"
 
 #include <takt/error.hpp>
 #include <takt/exporters/wandb.hpp>
 
 #include "findings/findings.hpp"
-#include "history/step_history.hpp"
+#include "findings/step_history.hpp"
 #include "journal/journal_writer.hpp"
 #include "support/catch.hpp"
 #include "support/caught_faults.hpp"
@@ -18,8 +18,8 @@
 #include "support/sampled_run.hpp"
 #include "support/scratch.hpp"
 #include "support/wandb_reader.hpp"
-#include "wandb/wandb_cursor.hpp"
-#include "wandb/wandb_log_reader.hpp"
+#include "wandb/wandb_folder.hpp"
+#include "wandb/wandb_log.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/wandb_delivery.hpp"
+#include "cli/wandb_destination.hpp"
 
 #include <takt/exporters/wandb.hpp>
 
 #include "findings/findings.hpp"
-#include "history/step_history.hpp"
+#include "findings/step_history.hpp"
 #include "support/catch.hpp"
 #include "support/caught_faults.hpp"
 #include "support/fake_wandb.hpp"
@@ -13,7 +13,7 @@
 #include "support/rank_folders.hpp"
 #include "support/sample_job.hpp"
 #include "support/wandb_reader.hpp"
-#include "wandb/wandb_cursor.hpp"
+#include "wandb/wandb_folder.hpp"
 
 #include <nlohmann/json.hpp>
 

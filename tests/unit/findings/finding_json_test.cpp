@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <takt/finding.hpp>
+#include <takt/snapshot.hpp>
 
-#include "findings/finding_json.hpp"
+#include "findings/findings.hpp"
 #include "support/catch.hpp"
 
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "findings/rank_findings.hpp"
+#include "findings/findings.hpp"
 
 #include "support/catch.hpp"
 #include "support/mentions.hpp"

@@ -5,16 +5,16 @@
 #include <takt/exporters/wandb.hpp>
 #include <takt/session.hpp>
 
-#include "cli/wandb_delivery.hpp"
+#include "cli/wandb_destination.hpp"
 #include "support/catch.hpp"
 #include "support/child.hpp"
 #include "support/scratch.hpp"
-#include "wandb/wandb_cursor.hpp"
+#include "wandb/wandb_folder.hpp"
 
 #ifdef HAS_MLFLOW
 #include <takt/exporters/mlflow.hpp>
 
-#include "cli/mlflow_delivery.hpp"
+#include "cli/mlflow_destination.hpp"
 #include "mlflow/mlflow_cursor.hpp"
 #include "support/fake_mlflow.hpp"
 #endif

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include "journal/journal_format.hpp"
-#include "base/crc32c.hpp"
+#include "base/encoding.hpp"
 #include "journal/journal_records.hpp"
 #include "support/catch.hpp"
 #include "support/random.hpp"

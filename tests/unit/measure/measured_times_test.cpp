@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "measure/measured_times.hpp"
 
-#include "measure/median_interval.hpp"
 #include "support/catch.hpp"
 #include "support/random.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <takt/error.hpp>
-#include <takt/mig_profile.hpp>
+#include <takt/models.hpp>
 
 #include "support/catch.hpp"
 #include "support/mentions.hpp"

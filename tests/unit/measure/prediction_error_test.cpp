@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <takt/error.hpp>
-#include <takt/prediction_error.hpp>
+#include <takt/models.hpp>
 
 #include "support/catch.hpp"
 #include "support/mentions.hpp"

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "measure/run_surroundings.hpp"
+#include "measure/measured_times.hpp"
 
 #include "support/catch.hpp"
 #include "support/sampled_run.hpp"

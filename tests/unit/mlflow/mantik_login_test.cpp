@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "mlflow/mantik_login.hpp"
+#include "mlflow/mantik.hpp"
 
 #include <takt/error.hpp>
 #include <takt/exporters/mlflow.hpp>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "mlflow/mantik_tokens.hpp"
+#include "mlflow/mantik.hpp"
 
 #include "support/catch.hpp"
 

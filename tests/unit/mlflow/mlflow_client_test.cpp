@@ -5,7 +5,6 @@
 #include <takt/error.hpp>
 #include <takt/exporters/mlflow.hpp>
 
-#include "http/backoff.hpp"
 #include "support/catch.hpp"
 #include "support/caught_faults.hpp"
 #include "support/fake_http.hpp"
@@ -15,8 +14,8 @@
 #include "support/scratch.hpp"
 #include "support/snapshot_builder.hpp"
 #include "support/stolen_descriptors.hpp"
+#include "trackers/backoff.hpp"
 #include "trackers/tracker_names.hpp"
-#include "trackers/user_name.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // What MLflow's exporter does with JSON where there is no memory: it may fail, and must not end the program.
-#include "mlflow/mlflow_cursor.hpp"
+#include "mlflow/mlflow_batches.hpp"
 #include "mlflow/mlflow_messages.hpp"
 #include "mlflow/mlflow_queue.hpp"
-#include "mlflow/mlflow_read_back.hpp"
 #include "support/catch.hpp"
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "mlflow/mlflow_read_back.hpp"
+#include "mlflow/mlflow_batches.hpp"
 
 #include "mlflow/mlflow_client.hpp"
 #include "support/catch.hpp"

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "mlflow/mlflow_system.hpp"
+#include "mlflow/mlflow_messages.hpp"
 
 #include "mlflow/mlflow_cursor.hpp"
 #include "support/catch.hpp"

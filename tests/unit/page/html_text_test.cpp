@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "page/html_text.hpp"
+#include "page/html.hpp"
 
-#include "page/html_table.hpp"
 #include "support/catch.hpp"
 
 #include <nlohmann/json.hpp>

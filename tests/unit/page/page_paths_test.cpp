@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "page/page_paths.hpp"
+#include "page/page_data.hpp"
 
 #include "support/catch.hpp"
 #include "support/snapshot_builder.hpp"

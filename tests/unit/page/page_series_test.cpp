@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "page/page_series.hpp"
-
 #include "page/page_data.hpp"
+
 #include "support/catch.hpp"
 #include "support/synthetic_run.hpp"
 

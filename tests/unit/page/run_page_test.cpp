@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "page/run_page.hpp"
 
-#include "history/step_history.hpp"
-#include "page/page_files.hpp"
+#include "findings/step_history.hpp"
+#include "page/html.hpp"
 #include "support/catch.hpp"
 #include "support/caught_faults.hpp"
 #include "support/scratch.hpp"

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "ranks/clock_tree.hpp"
+#include "ranks/clock_alignment.hpp"
 
 #include "ranks/gathered_ranks.hpp"
 #include "support/catch.hpp"

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "ranks/collective_ends.hpp"
+#include "ranks/clock_alignment.hpp"
 
 #include "support/catch.hpp"
 #include "support/snapshot_builder.hpp"

@@ -4,7 +4,6 @@
 
 #include <takt/error.hpp>
 
-#include "base/crc32c.hpp"
 #include "base/encoding.hpp"
 #include "ranks/rank_record.hpp"
 #include "support/catch.hpp"

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "ranks/pipeline.hpp"
-
 #include "ranks/job_efficiency.hpp"
-#include "ranks/rank_group.hpp"
+
+#include "ranks/gathered_ranks.hpp"
 #include "ranks/verdict.hpp"
 #include "support/catch.hpp"
 #include "support/random.hpp"

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "ranks/rank_excess.hpp"
+#include "ranks/rank_comparison.hpp"
 
-#include "base/median.hpp"
-#include "ranks/step_window.hpp"
+#include "base/statistics.hpp"
+#include "ranks/rank_steps.hpp"
 #include "support/catch.hpp"
 
 #include <algorithm>

@@ -4,7 +4,6 @@
 
 #include <takt/error.hpp>
 
-#include "base/crc32c.hpp"
 #include "base/encoding.hpp"
 #include "support/catch.hpp"
 #include "support/journal_helpers.hpp"

@@ -4,7 +4,7 @@
 // What ranks are compared by, as bytes.
 #include <takt/error.hpp>
 
-#include "ranks/gathered_rank.hpp"
+#include "ranks/gathered_ranks.hpp"
 #include "ranks/rank_steps.hpp"
 #include "support/catch.hpp"
 #include "support/random.hpp"

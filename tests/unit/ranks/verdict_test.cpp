@@ -3,7 +3,7 @@
 #include "ranks/verdict.hpp"
 
 #include "ranks/job_efficiency.hpp"
-#include "ranks/step_window.hpp"
+#include "ranks/rank_steps.hpp"
 #include "support/catch.hpp"
 #include "support/golden.hpp"
 #include "support/mentions.hpp"

@@ -3,8 +3,8 @@
 
 // Random sequences of everything that can be done to recorders, well and badly, held against a model that shares no code
 // with them. A failure prints its seed; TAKT_TEST_SEED repeats it.
-#include "collect/collector.hpp"
-#include "collect/registry.hpp"
+#include "process/collector.hpp"
+#include "process/registry.hpp"
 #include "record/recorder.hpp"
 
 #include <takt/backends/manual.hpp>

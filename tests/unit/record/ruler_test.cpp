@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "record/ruler.hpp"
+#include "record/clock.hpp"
 
-#include "base/nanoseconds.hpp"
+#include "base/text.hpp"
 
 #include "support/catch.hpp"
 #include "support/fake_clock.hpp"

@@ -28,7 +28,6 @@
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 using takt::CpuBackend;
-using takt::Durations;
 using takt::Handle;
 using takt::Key;
 using takt::ManualBackend;
@@ -41,8 +40,6 @@ namespace {
 inline constexpr Key A{"timer A"};
 inline constexpr Key B{"timer B"};
 inline constexpr Key C{"timer C"};
-
-std::vector<std::int64_t> list(const Durations& durations) { return {durations.begin(), durations.end()}; }
 
 struct TimerTest {
   // In this order: a clock outlives what uses it.
@@ -96,7 +93,7 @@ TEST_CASE_METHOD(TimerTest, "Timer: it keeps the statistics of its regions") {
   REQUIRE(stats.min_ns == 10);
   REQUIRE(stats.max_ns == 40);
   REQUIRE(stats.p50_ns == 20);
-  REQUIRE(list(timer.times(A)) == std::vector<std::int64_t>{40, 10, 30, 20});
+  REQUIRE(timer.times(A) == std::vector<std::int64_t>{40, 10, 30, 20});
   REQUIRE(timer.host_summary(A).total_ns() == 100);
   REQUIRE(timer.stats(B).n == 0);
   REQUIRE(timer.times(B).empty());
@@ -167,7 +164,7 @@ TEMPLATE_TEST_CASE("Timer: every call of a recursion counts, also inside one tha
   REQUIRE(timer.stats(A).n == 2);
   REQUIRE(timer.stats(A).total_ns == 121);
   REQUIRE(timer.stats(B).total_ns == 10);
-  REQUIRE(list(timer.times(A)) == std::vector<std::int64_t>{10, 111});
+  REQUIRE(timer.times(A) == std::vector<std::int64_t>{10, 111});
   REQUIRE(timer.host_summary(A).total_ns() == 121);
   timer.start(B);
   for (int call = 0; call < 1000; ++call) {
@@ -372,13 +369,13 @@ TEST_CASE_METHOD(TimerTest, "Timer: complete() waits for results, no longer than
   REQUIRE(timer.complete(milliseconds::max()));
   helper.join();
   REQUIRE(timer.stats(A).total_ns == 30);
-  REQUIRE(list(timer.times(A)) == std::vector<std::int64_t>{20, 10});  // as they came in
+  REQUIRE(timer.times(A) == std::vector<std::int64_t>{20, 10});  // as they came in
   require_balance();
 }
 
 TEST_CASE_METHOD(TimerTest, "Timer: times() keeps the last 1 024, oldest first") {
   for (std::uint64_t ns = 1; ns <= 3000; ++ns) { region(A, ns); }
-  const std::vector<std::int64_t> times = list(timer.times(A));
+  const std::vector<std::int64_t> times = timer.times(A);
   REQUIRE(times.size() == 1024);
   for (std::size_t at = 0; at < times.size(); ++at) {
     REQUIRE(times[at] == static_cast<std::int64_t>(3000 - 1023 + at));
@@ -448,7 +445,7 @@ TEMPLATE_TEST_CASE("Timer: record() adds a duration like any other", "", ManualB
   REQUIRE(timer.stats(A).n == 4);
   REQUIRE(timer.stats(A).total_ns == 1075);
   REQUIRE(timer.host_summary(A).total_ns() == 1075);
-  REQUIRE(list(timer.times(A)) == std::vector<std::int64_t>{70, 1000, 5, 0});
+  REQUIRE(timer.times(A) == std::vector<std::int64_t>{70, 1000, 5, 0});
   REQUIRE(timer.mistakes() == 1);
   REQUIRE(clock.outstanding() == 0);
   REQUIRE(clock.misuses() == 0);
@@ -496,7 +493,7 @@ TEST_CASE_METHOD(TimerTest, "Timer: a call in which its key stands too often for
   REQUIRE(timer.stats(B).n == kCalls + 1);
   REQUIRE(timer.stats(B).total_ns == kCalls * 3 + 4);
   REQUIRE(timer.host_summary(B).n() == kCalls + 1);
-  REQUIRE(list(timer.times(B)).size() == kCalls + 1);
+  REQUIRE(timer.times(B).size() == kCalls + 1);
   region(C, 7);
   REQUIRE(timer.stats(C).total_ns == 7);
   for (int call = 0; call < kCalls; ++call) { timer.end(A); }

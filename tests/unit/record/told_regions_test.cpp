@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "record/told_regions.hpp"
+#include "record/recorder.hpp"
 
 #include "support/catch.hpp"
 

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "report/job_report.hpp"
 
-#include "findings/rank_findings.hpp"
-#include "report/job_throughput.hpp"
+#include "findings/findings.hpp"
 #include "report/text_table.hpp"
 #include "support/catch.hpp"
 #include "support/golden.hpp"

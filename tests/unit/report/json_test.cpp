@@ -4,7 +4,7 @@
 #include <takt/exporters/json.hpp>
 #include <takt/job.hpp>
 
-#include "base/nanoseconds.hpp"
+#include "base/text.hpp"
 
 #include "support/catch.hpp"
 #include "support/sampled_run.hpp"

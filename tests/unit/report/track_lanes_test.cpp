@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "report/track_lanes.hpp"
+#include "report/trace.hpp"
 
 #include "support/catch.hpp"
 #include "support/random.hpp"

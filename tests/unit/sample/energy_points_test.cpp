@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "sample/energy_points.hpp"
+#include "sample/energy_books.hpp"
 
-#include "sample/counter_sum.hpp"
 #include "support/catch.hpp"
 
 #include <cmath>

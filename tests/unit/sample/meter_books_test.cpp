@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sample/meter_books.hpp"
 
-#include "sample/meter_window.hpp"
 #include "support/catch.hpp"
 
 #include <cmath>

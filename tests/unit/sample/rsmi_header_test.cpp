@@ -3,7 +3,7 @@
 
 // Takt's table of rocm_smi beside AMD's header and library.
 #include "device/same_prototype.hpp"
-#include "sample/rsmi_library.hpp"
+#include "sample/rsmi_source.hpp"
 #include "support/catch.hpp"
 
 #include <rocm_smi/rocm_smi.h>

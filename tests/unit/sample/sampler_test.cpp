@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sample/sampler.hpp"
 
-#include "base/background.hpp"
+#include "base/threads.hpp"
 #include "support/catch.hpp"
 #include "support/patience.hpp"
 

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sample/system_source.hpp"
 
-#include "sample/kernel_file.hpp"
 #include "support/catch.hpp"
 #include "support/scratch.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "session/measure_loop.hpp"
+#include "session/session_measure.hpp"
 
 #include "sample/nvml_source.hpp"
 #include "support/catch.hpp"

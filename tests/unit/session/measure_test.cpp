@@ -2,10 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <takt/measure.hpp>
 
-#include "measure/model_costs.hpp"
 #include "measure/prediction_check.hpp"
-#include "report/measurements_json.hpp"
-#include "report/measurements_report.hpp"
+#include "report/results_report.hpp"
 #include "report/results_text.hpp"
 #include "support/catch.hpp"
 #include "support/caught_faults.hpp"

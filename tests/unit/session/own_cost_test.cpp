@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "session/own_cost.hpp"
 
-#include "base/background.hpp"
+#include "base/threads.hpp"
 #include "process/process.hpp"
 #include "support/catch.hpp"
 #include "support/patience.hpp"

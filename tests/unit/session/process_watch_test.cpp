@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "session/process_watch.hpp"
+#include "session/own_cost.hpp"
 
 #include "support/catch.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "session/rank_gathering.hpp"
+#include "session/job.hpp"
 
 #include <takt/error.hpp>
 

@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "session/run_identity.hpp"
 
-#include <takt/detail/rank.hpp>
+#include <takt/detail/process.hpp>
 
-#include "base/version.hpp"
-#include "session/run_directory.hpp"
+#include "base/text.hpp"
 
 #include "support/catch.hpp"
 #include "support/caught_faults.hpp"

@@ -8,11 +8,11 @@
 #include "support/scratch.hpp"
 #include "support/session_helpers.hpp"
 
-#include "collect/registry.hpp"
 #include "journal/journal_reader.hpp"
+#include "process/registry.hpp"
 
 #include <takt/backends/manual.hpp>
-#include <takt/detail/rank.hpp>
+#include <takt/detail/process.hpp>
 #include <takt/exporters/memory.hpp>
 #include <takt/takt.hpp>
 

@@ -9,7 +9,7 @@
 #include "support/simulated_loader.hpp"
 #include "support/virtual_time.hpp"
 
-#include "trials/trial_finding.hpp"
+#include "measure/trial_rate.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -3,7 +3,6 @@
 #include <takt/exporters/tensorboard.hpp>
 
 #include "base/format.hpp"
-#include "tensorboard/tensorboard_events.hpp"
 #include "tensorboard/tensorboard_run.hpp"
 
 #include "support/catch.hpp"

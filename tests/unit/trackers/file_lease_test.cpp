@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "trackers/file_lease.hpp"
-
 #include "trackers/cursor_file.hpp"
+
 
 #include "support/catch.hpp"
 #include "support/other_processes.hpp"

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "trackers/findings_text.hpp"
+#include "trackers/tracker_names.hpp"
 
 #include "support/catch.hpp"
 #include "support/mentions.hpp"

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "trackers/job_metrics.hpp"
+#include "trackers/system_metrics.hpp"
 
 #include "support/catch.hpp"
 #include "support/mentions.hpp"

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "trackers/journal_feed.hpp"
+#include "trackers/live_delivery.hpp"
 
 #include "journal/journal_writer.hpp"
 #include "support/catch.hpp"

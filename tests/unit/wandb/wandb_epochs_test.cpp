@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "wandb/wandb_epochs.hpp"
+#include "wandb/wandb_rows.hpp"
 
 #include "support/catch.hpp"
 #include "support/snapshot_builder.hpp"

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "wandb/wandb_key.hpp"
+#include "wandb/wandb_config.hpp"
 
 #include <takt/error.hpp>
 #include <takt/exporters/wandb.hpp>

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "wandb/wandb_log_reader.hpp"
-
 #include "wandb/wandb_log.hpp"
+
 
 #include "support/catch.hpp"
 #include "support/scratch.hpp"

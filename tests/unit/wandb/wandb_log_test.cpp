@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "wandb/wandb_log.hpp"
 
-#include "trackers/crc32.hpp"
+#include "trackers/protobuf.hpp"
 
 #include "support/catch.hpp"
 #include "support/scratch.hpp"

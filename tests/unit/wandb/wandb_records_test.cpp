@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "wandb/wandb_records.hpp"
+#include "wandb/wandb_rows.hpp"
 #include "base/format.hpp"
 #include "trackers/tracker_names.hpp"
 

@@ -1,15 +1,13 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "wandb/wandb_system.hpp"
+#include "wandb/wandb_rows.hpp"
 
 #include "support/catch.hpp"
 #include "support/sampled_run.hpp"
 #include "support/scratch.hpp"
 #include "support/wandb_reader.hpp"
-#include "wandb/wandb_cursor.hpp"
+#include "wandb/wandb_folder.hpp"
 #include "wandb/wandb_log.hpp"
-#include "wandb/wandb_old_log.hpp"
-#include "wandb/wandb_records.hpp"
 #include "wandb/wandb_replay.hpp"
 
 #include <array>

@@ -7,7 +7,7 @@
 
 #include "wandb/wandb_config.hpp"
 #include "wandb/wandb_log.hpp"
-#include "wandb/wandb_records.hpp"
+#include "wandb/wandb_rows.hpp"
 #include "wandb/wandb_requests.hpp"
 
 #include "support/catch.hpp"

@@ -2,13 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <takt/detail/backend_traits.hpp>
-#include <takt/detail/ticks.hpp>
-#include <takt/elapsed.hpp>
+#include <takt/backend.hpp>
+#include <takt/detail/hot.hpp>
 
 #include <cstdint>
-
-#include <takt/detail/macros_begin.hpp>
 
 TAKT_BEGIN_NAMESPACE
 
@@ -34,5 +31,3 @@ class CpuBackend {
 static_assert(is_backend<CpuBackend>);
 
 TAKT_END_NAMESPACE
-
-#include <takt/detail/macros_end.hpp>

@@ -8,8 +8,6 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <takt/detail/macros_begin.hpp>
-
 struct CUstream_st;  // cudaStream_t and CUstream point to it
 
 TAKT_BEGIN_NAMESPACE
@@ -67,5 +65,3 @@ struct StreamTraits<CUstream_st*> {
 };
 
 TAKT_END_NAMESPACE
-
-#include <takt/detail/macros_end.hpp>

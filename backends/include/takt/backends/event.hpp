@@ -10,8 +10,6 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <takt/detail/macros_begin.hpp>
-
 TAKT_BEGIN_NAMESPACE
 
 /// The Backend of devices that time by events: a mark is an event recorded on a stream. CudaBackend and HipBackend are
@@ -96,5 +94,3 @@ struct StreamTraits<EventBackend<Api>> {
 };
 
 TAKT_END_NAMESPACE
-
-#include <takt/detail/macros_end.hpp>

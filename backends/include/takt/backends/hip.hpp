@@ -8,8 +8,6 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <takt/detail/macros_begin.hpp>
-
 struct ihipStream_t;  // hipStream_t points to it
 
 TAKT_BEGIN_NAMESPACE
@@ -71,5 +69,3 @@ struct StreamTraits<ihipStream_t*> {
 };
 
 TAKT_END_NAMESPACE
-
-#include <takt/detail/macros_end.hpp>

@@ -12,8 +12,6 @@
 #include <mutex>
 #include <vector>
 
-#include <takt/detail/macros_begin.hpp>
-
 TAKT_BEGIN_NAMESPACE
 
 /// A clock for tests, advanced by hand. As a device it can hold results back, give them in any order, fail them, or
@@ -161,5 +159,3 @@ struct StreamTraits<ManualBackend> {
 };
 
 TAKT_END_NAMESPACE
-
-#include <takt/detail/macros_end.hpp>

@@ -3,11 +3,9 @@
 #pragma once
 
 #include <takt/config.hpp>
-#include <takt/detail/rank.hpp>
+#include <takt/detail/process.hpp>
 
 #include <cstdint>
-
-#include <takt/detail/macros_begin.hpp>
 
 TAKT_BEGIN_NAMESPACE
 
@@ -50,5 +48,3 @@ class TAKT_EXPORT ProfilerWindow {
 };
 
 TAKT_END_NAMESPACE
-
-#include <takt/detail/macros_end.hpp>

@@ -7,8 +7,6 @@
 #include <memory>
 #include <string>
 
-#include <takt/detail/macros_begin.hpp>
-
 TAKT_BEGIN_NAMESPACE
 
 /// The login at Mantik, an MLflow server whose tokens end after an hour: docs/mantik.md. Both user name and password,
@@ -71,5 +69,3 @@ class TAKT_EXPORT MlflowExporter final : public Exporter {
 };
 
 TAKT_END_NAMESPACE
-
-#include <takt/detail/macros_end.hpp>

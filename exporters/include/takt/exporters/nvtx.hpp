@@ -4,8 +4,6 @@
 
 #include <takt/config.hpp>
 
-#include <takt/detail/macros_begin.hpp>
-
 TAKT_BEGIN_NAMESPACE
 
 /// While it lives, every region that begins is an NVTX range too, on its thread's row in Nsight Systems: domain "takt",
@@ -31,5 +29,3 @@ class TAKT_EXPORT NvtxRanges {
 };
 
 TAKT_END_NAMESPACE
-
-#include <takt/detail/macros_end.hpp>

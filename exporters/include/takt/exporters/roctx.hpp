@@ -4,8 +4,6 @@
 
 #include <takt/config.hpp>
 
-#include <takt/detail/macros_begin.hpp>
-
 TAKT_BEGIN_NAMESPACE
 
 /// While it lives, every region that begins is a ROCTX range too, which rocprof shows on its thread's row under the
@@ -30,5 +28,3 @@ class TAKT_EXPORT RoctxRanges {
 };
 
 TAKT_END_NAMESPACE
-
-#include <takt/detail/macros_end.hpp>

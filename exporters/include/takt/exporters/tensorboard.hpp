@@ -8,8 +8,6 @@
 #include <memory>
 #include <string>
 
-#include <takt/detail/macros_begin.hpp>
-
 TAKT_BEGIN_NAMESPACE
 
 /// Where a run's event file goes, and what is in it. from_env() reads the variables in brackets; code wins.
@@ -47,5 +45,3 @@ class TAKT_EXPORT TensorboardExporter final : public Exporter {
 };
 
 TAKT_END_NAMESPACE
-
-#include <takt/detail/macros_end.hpp>

@@ -10,8 +10,6 @@
 #include <string>
 #include <vector>
 
-#include <takt/detail/macros_begin.hpp>
-
 TAKT_BEGIN_NAMESPACE
 
 /// Where a run goes.
@@ -105,5 +103,3 @@ class TAKT_EXPORT WandbExporter final : public Exporter {
 };
 
 TAKT_END_NAMESPACE
-
-#include <takt/detail/macros_end.hpp>

@@ -2,18 +2,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <takt/backend.hpp>
 #include <takt/backends/detail/event_api.hpp>
-#include <takt/backends/detail/stream_look.hpp>
 #include <takt/config.hpp>
-#include <takt/device.hpp>
 
 #include <array>
 #include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <limits>
-
-#include <takt/detail/macros_begin.hpp>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -166,5 +163,3 @@ class AnchorChain {
 
 }  // namespace detail
 TAKT_END_NAMESPACE
-
-#include <takt/detail/macros_end.hpp>

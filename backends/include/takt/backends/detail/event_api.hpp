@@ -4,9 +4,8 @@
 
 #include <takt/config.hpp>
 
+#include <cerrno>
 #include <cstdint>
-
-#include <takt/detail/macros_begin.hpp>
 
 TAKT_BEGIN_NAMESPACE
 
@@ -37,6 +36,59 @@ struct EventContextId {
   }
 };
 
-TAKT_END_NAMESPACE
+namespace detail {
 
-#include <takt/detail/macros_end.hpp>
+/// The program's errno: a region may end between a call that failed and the program's question why.
+struct ErrnoKept {
+  ErrnoKept() noexcept : kept(errno) {}
+  ~ErrnoKept() { errno = kept; }
+  ErrnoKept(const ErrnoKept&) = delete;
+  ErrnoKept& operator=(const ErrnoKept&) = delete;
+  const int kept;
+};
+
+constexpr int kRelaxedCaptureMode = 2;
+
+/// While it lives, questions of this thread do no harm to captures, of whichever thread and mode.
+template <class Api>
+class RelaxedMode {
+ public:
+  RelaxedMode() noexcept : exchanged_(Api::exchange_mode(mode_)) {}
+  ~RelaxedMode() {
+    if (exchanged_) { Api::exchange_mode(mode_); }
+  }
+  RelaxedMode(const RelaxedMode&) = delete;
+  RelaxedMode& operator=(const RelaxedMode&) = delete;
+
+ private:
+  int mode_ = kRelaxedCaptureMode;  // then what it was before
+  const bool exchanged_;
+};
+
+template <class Api>
+auto look_at_stream(typename Api::Stream stream, int) noexcept -> decltype(Api::look_at(stream)) {
+  return Api::look_at(stream);
+}
+template <class Api>
+EventStatus look_at_stream(typename Api::Stream, long) noexcept {
+  return EventStatus::done;
+}
+
+/// Whether events that were recorded last on `stream` may be asked about now: a driver may look at the stream for that.
+/// Done, capturing or stream_gone; done where the Api does not say.
+template <class Api>
+EventStatus look_at_stream(typename Api::Stream stream) noexcept {
+  return look_at_stream<Api>(stream, 0);
+}
+
+template <class Api>
+auto visit_stream(typename Api::Stream stream, int) noexcept -> decltype(Api::visit_stream(stream)) {
+  return Api::visit_stream(stream);
+}
+template <class Api>
+bool visit_stream(typename Api::Stream, long) noexcept {
+  return false;
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -2,14 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <takt/backends/detail/errno_kept.hpp>
+#include <takt/backend.hpp>
 #include <takt/backends/detail/event_api.hpp>
 #include <takt/backends/detail/event_contexts.hpp>
-#include <takt/backends/detail/event_counts.hpp>
-#include <takt/backends/detail/relaxed_mode.hpp>
-#include <takt/backends/detail/stream_look.hpp>
 #include <takt/backends/detail/stream_room.hpp>
-#include <takt/device.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -17,8 +13,6 @@
 #include <cstdint>
 #include <initializer_list>
 #include <type_traits>
-
-#include <takt/detail/macros_begin.hpp>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
@@ -386,5 +380,3 @@ class EventDevice {
 
 }  // namespace detail
 TAKT_END_NAMESPACE
-
-#include <takt/detail/macros_end.hpp>

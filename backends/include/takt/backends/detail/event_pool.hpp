@@ -9,8 +9,6 @@
 #include <cstdint>
 #include <new>
 
-#include <takt/detail/macros_begin.hpp>
-
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 
@@ -167,5 +165,3 @@ class EventPool {
 
 }  // namespace detail
 TAKT_END_NAMESPACE
-
-#include <takt/detail/macros_end.hpp>

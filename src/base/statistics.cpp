@@ -1,0 +1,137 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/statistics.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <math.h>  // lgamma_r(), which is POSIX's
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+double median(std::vector<double> values) noexcept {
+  if (values.empty()) { return 0; }
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  if (values.size() % 2 != 0) { return *middle; }
+  return (*std::max_element(values.begin(), middle) + *middle) / 2;
+}
+
+double median_deviation(std::vector<double> values) {
+  const double middle = median(values);
+  for (double& each : values) { each = std::fabs(each - middle); }
+  return median(std::move(values));
+}
+
+std::vector<double> medians_of_others(const std::vector<double>& values) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  const std::size_t others = values.size() - 1;
+  std::vector<double> medians(values.size());
+  for (std::size_t left_out = 0; left_out < order.size(); ++left_out) {
+    // In the order, whatever stands behind the one that is left out moves up by one.
+    const auto other = [&](std::size_t at) { return values[order[at + (at >= left_out ? 1 : 0)]]; };
+    medians[order[left_out]] = (other((others - 1) / 2) + other(others / 2)) / 2;
+  }
+  return medians;
+}
+
+double RatioScatter::interval_factor(double wider) const noexcept {
+  const double deviation = std::sqrt(squares * windows / (windows - 1) * wider) / items / ns_an_item;
+  return std::exp(student_t975(static_cast<std::uint64_t>(windows) - 1) * deviation);
+}
+
+RatioScatter scatter_of(const WindowShare* windows, std::uint64_t count) noexcept {
+  RatioScatter scatter;
+  scatter.windows = static_cast<double>(count);
+  double ns = 0;
+  for (std::uint64_t at = 0; at < count; ++at) {
+    scatter.items += windows[at].items;
+    ns += windows[at].ns;
+  }
+  if (scatter.items <= 0) { return scatter; }
+  scatter.ns_an_item = ns / scatter.items;
+  double before = 0;
+  for (std::uint64_t at = 0; at < count; ++at) {
+    const double longer = windows[at].ns - scatter.ns_an_item * windows[at].items;
+    scatter.squares += longer * longer;
+    scatter.neighbours += longer * before;
+    before = longer;
+  }
+  return scatter;
+}
+
+namespace {
+
+/// The continued fraction of the incomplete beta function, by Lentz's method. It is fast for x < (a+1) / (a+b+2).
+double beta_fraction(double a, double b, double x) noexcept {
+  constexpr double kTiny = 1e-300;
+  constexpr int kMostTerms = 10'000;
+  const auto kept = [](double value) { return std::fabs(value) < kTiny ? kTiny : value; };
+  double c = 1;
+  double d = 1 / kept(1 - (a + b) * x / (a + 1));
+  double fraction = d;
+  for (int m = 1; m < kMostTerms; ++m) {
+    const double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+    const double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+    double change = 1;
+    for (const double term : {even, odd}) {
+      d = 1 / kept(1 + term * d);
+      c = kept(1 + term / c);
+      change = c * d;
+      fraction *= change;
+    }
+    if (std::fabs(change - 1) < 1e-15) { break; }
+  }
+  return fraction;
+}
+
+/// std::lgamma() writes the sign of the gamma function to a variable of the whole process, which the program may use.
+double log_gamma(double x) noexcept {
+  int sign = 0;
+  return ::lgamma_r(x, &sign);
+}
+
+/// The regularised incomplete beta function.
+double incomplete_beta(double a, double b, double x) noexcept {
+  if (x <= 0 || x >= 1) { return x <= 0 ? 0 : 1; }
+  const double front = std::exp(log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * std::log(x) + b * std::log1p(-x));
+  if (x < (a + 1) / (a + b + 2)) { return front * beta_fraction(a, b, x) / a; }
+  return 1 - front * beta_fraction(b, a, 1 - x) / b;
+}
+
+}  // namespace
+
+double student_t_probability(double t, double degrees) noexcept {
+  const double tail = incomplete_beta(degrees / 2, 0.5, degrees / (degrees + t * t)) / 2;
+  return t < 0 ? tail : 1 - tail;
+}
+
+double student_t_quantile(double probability, double degrees) noexcept {
+  double low = 0;
+  double high = 1;
+  while (student_t_probability(high, degrees) < probability && high < 1e12) { high *= 2; }
+  while (high - low > 1e-9 * std::max(1.0, high)) {
+    const double middle = (low + high) / 2;
+    (student_t_probability(middle, degrees) < probability ? low : high) = middle;
+  }
+  return (low + high) / 2;
+}
+
+double student_t975(std::uint64_t degrees) noexcept {
+  constexpr double kSmall[] = {0, 12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281};
+  if (degrees <= 10) { return kSmall[degrees]; }
+  const double z = 1.959964;
+  const double n = static_cast<double>(degrees);
+  const double z3 = z * z * z;
+  const double z5 = z3 * z * z;
+  const double z7 = z5 * z * z;
+  return z + (z3 + z) / (4 * n) + (5 * z5 + 16 * z3 + 3 * z) / (96 * n * n) +
+         (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * n * n * n);
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

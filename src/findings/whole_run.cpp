@@ -1,0 +1,344 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/fault.hpp"
+#include "base/format.hpp"
+#include "base/statistics.hpp"
+#include "base/text.hpp"
+#include "findings/findings.hpp"
+#include "findings/rules.hpp"
+#include "findings/step_history.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+/// A time that was read, not estimated.
+void add_read_time(const RunView& view, const char* what, const std::string& sentence, double ns, Conclusions& said) {
+  Finding finding;
+  finding.what = what;
+  finding.sentence = detail::format("{}: {} of the run", sentence, share_text(view.share_of_run(ns)));
+  finding.evidence = {{"time", ns, "ns"}, {"run", view.wall_ns(), "ns"}};
+  finding.cost = Cost{ns, ns, ns, view.share_of_run(ns)};
+  said.findings.push_back(std::move(finding));
+}
+
+/// The steps up to the last one at the beginning that is longer than others.
+struct SlowBeginning {
+  std::size_t steps = 0;
+  double longer_ns = 0;     ///< all together
+  double deviation_ns = 0;  ///< of a step behind them
+};
+
+SlowBeginning slow_beginning(const RunView& view) {
+  const std::vector<std::uint64_t>& first = view.steps->beginning();
+  SlowBeginning slow;
+  slow.steps = std::min<std::size_t>(view.transient, first.size());
+  while (slow.steps > 0 && static_cast<double>(first[slow.steps - 1]) <= RunView::kLonger * view.usual_ns) {
+    --slow.steps;
+  }
+  std::vector<double> others;
+  for (std::size_t at = 0; at < first.size(); ++at) {
+    const auto ns = static_cast<double>(first[at]);
+    if (at < slow.steps) {
+      slow.longer_ns += ns - view.usual_ns;
+    } else {
+      others.push_back(ns);
+    }
+  }
+  slow.deviation_ns = kMadToDeviation * median_deviation(std::move(others));
+  return slow;
+}
+
+bool counts_outside(const RunView& view, double ns) {
+  return ns >= kLeastOutsideNs && view.share_of_run(ns) >= kLeastOutsideShare;
+}
+
+}  // namespace
+
+void add_start_and_end(const RunView& view, Conclusions& said) {
+  if (view.steps == nullptr || view.steps->blocks().empty()) { return; }
+  if (view.has_time_of_others()) {
+    for (const char* const what : {"start_up", "after_steps"}) { said.abstentions.push_back({what, kTimeOfOthers}); }
+    return;
+  }
+  const auto begin = static_cast<double>(view.steps->blocks().front().begin_ns);
+  const auto end = static_cast<double>(view.steps->blocks().back().end_ns);
+  if (counts_outside(view, begin)) {
+    add_read_time(view, "start_up", detail::format("start-up: the first step begins after {}", human_time(begin)),
+                  begin, said);
+  }
+  const double left = view.wall_ns() - end;
+  if (view.run.finished && counts_outside(view, left)) {
+    add_read_time(view, "after_steps", detail::format("the run goes on for {} after its last step", human_time(left)),
+                  left, said);
+  }
+}
+
+void add_warm_up(const RunView& view, Conclusions& said) {
+  if (view.usual_steps < kFewestSteps) { return; }
+  const SlowBeginning slow = slow_beginning(view);
+  const double least_ns = std::max(kLeastWarmupLonger * view.usual_ns, kLeastWarmupDeviations * slow.deviation_ns);
+  const auto steps = static_cast<double>(slow.steps);
+  if (slow.steps == 0 || slow.longer_ns < least_ns * steps) { return; }
+  if (view.share_of_run(slow.longer_ns) < kLeastWarmupShare) { return; }
+  Finding finding;
+  finding.what = "warm_up";
+  const std::string which =
+      slow.steps == 1 ? "the first step costs" : detail::format("the first {} steps cost", human_count(slow.steps));
+  finding.sentence = detail::format("warm-up: {} {} more than others: {} of the run", which, human_time(slow.longer_ns),
+                                    share_text(view.share_of_run(slow.longer_ns)));
+  finding.evidence = {
+      {"slow_steps", steps, "steps"}, {"usual_step", view.usual_ns, "ns"}, {"steps", view.usual_steps, "steps"}};
+  const double half = kNormal95 * slow.deviation_ns * std::sqrt(steps);
+  finding.cost = Cost{slow.longer_ns, std::max(slow.longer_ns - half, 0.0), slow.longer_ns + half,
+                      view.share_of_run(slow.longer_ns)};
+  said.findings.push_back(std::move(finding));
+}
+
+namespace {
+
+// A process that uses so much of its processors waits for its own threads.
+constexpr double kUsesAll = 0.9;
+
+Finding halt_finding(const RunView& view, const char* what, std::string sentence, std::int64_t ns) {
+  const auto time = static_cast<double>(ns);
+  Finding finding;
+  finding.what = what;
+  finding.sentence = std::move(sentence);
+  finding.evidence = {{"time", time, "ns"}, {"run", view.wall_ns(), "ns"}};
+  finding.cost = Cost{time, time, time, view.share_of_run(time)};
+  return finding;
+}
+
+}  // namespace
+
+void add_stops(const RunView& view, Conclusions& said) {
+  if (view.is_short()) { return; }
+  const ProcessTimes& process = view.run.process;
+  const auto counts = [&](std::int64_t ns) {
+    return view.share_of_run(static_cast<double>(ns)) >= kLeastStoppedShare && ns > 0;
+  };
+  if (counts(process.stopped_ns)) {
+    const auto ns = static_cast<double>(process.stopped_ns);
+    said.findings.push_back(halt_finding(
+        view, "stopped",
+        detail::format("the process did not run for at least {} (stopped, or without a processor): {} of the run",
+                       human_time(ns), share_text(view.share_of_run(ns))),
+        process.stopped_ns));
+  }
+  if (counts(process.suspended_ns)) {
+    said.findings.push_back(halt_finding(view, "slept",
+                                         detail::format("the machine slept for {}: not in these times",
+                                                        human_time(static_cast<double>(process.suspended_ns))),
+                                         process.suspended_ns));
+  }
+}
+
+void add_busy_processors(const RunView& view, Conclusions& said) {
+  const ProcessTimes& process = view.run.process;
+  if (process.waited_ns == ProcessTimes::kUnknown) {
+    said.abstentions.push_back(
+        {"processors_busy", "the system does not tell for how long the thread of the Session waited for a processor"});
+    return;
+  }
+  const auto waited = static_cast<double>(process.waited_ns);
+  if (view.share_of_run(waited) < kLeastWaitShare) { return; }
+  const double used = view.share_of_run(static_cast<double>(process.cpu_ns));
+  const auto processors = static_cast<double>(process.processors);
+  const bool own = processors > 0 && process.cpu_ns != ProcessTimes::kUnknown && used >= kUsesAll * processors;
+  const std::string waits = detail::format("the thread of the Session was ready to run and got none for {} of {}",
+                                           human_time(waited), human_time(view.wall_ns()));
+  Finding finding =
+      own ? halt_finding(view, "oversubscribed",
+                         detail::format("more threads than processors: this process keeps {:.1f} of {} busy, and {}",
+                                        used, process.processors, waits),
+                         process.waited_ns)
+          : halt_finding(view, "processors_busy", "the processors were busy elsewhere: " + waits, process.waited_ns);
+  finding.evidence.push_back({"processors", processors, "processors"});
+  finding.evidence.push_back({"used", used, "processors"});
+  said.findings.push_back(std::move(finding));
+}
+
+void leave_to_scheduler(const RunView& view, Conclusions& said) {
+  const auto is_of_single_steps = [](const Finding& each) {
+    const bool by_rule = std::any_of(each.evidence.begin(), each.evidence.end(),
+                                     [](const Evidence& evidence) { return evidence.name == "every"; });
+    return !by_rule && each.cost &&
+           (each.what == "slow_steps" || each.what == "warm_up" || each.what == "change_point" || each.what == "drift");
+  };
+  const std::int64_t waited = view.run.process.waited_ns;
+  const bool known = waited != ProcessTimes::kUnknown && !view.steps_run_elsewhere();
+  const auto explained = [&](const Finding& each) {
+    return known && is_of_single_steps(each) && 2 * static_cast<double>(waited) >= std::fabs(each.cost->ns);
+  };
+  for (Finding& each : said.findings) {
+    if (!known && is_of_single_steps(each)) {
+      each.sentence += "; whether their thread had a processor is not known";
+    } else if (explained(each)) {
+      said.abstentions.push_back(
+          {each.what,
+           detail::format("the steps differ by {} in all, and their thread waited {} for a processor, which may be why",
+                          human_time(std::fabs(each.cost->ns)), human_time(static_cast<double>(waited)))});
+    }
+  }
+  said.findings.erase(std::remove_if(said.findings.begin(), said.findings.end(), explained), said.findings.end());
+}
+
+namespace {
+
+constexpr std::size_t kMostKeys = 8;  // that are told each for itself
+
+std::uint64_t all_steps(const RunView& view) {
+  std::uint64_t steps = 0;
+  for (const Series& each : view.run.series) { steps += each.steps; }
+  return steps;
+}
+
+std::uint64_t all_points(const RunView& view) {
+  if (view.run.history == nullptr) { return 0; }
+  std::uint64_t points = view.run.history->points_left_out();
+  for (const auto& [name, metric] : view.run.history->metrics()) { points += metric.points(); }
+  return points;
+}
+
+/// \param of all that there was.
+void add_lost(const char* what, std::uint64_t lost, std::uint64_t of, Conclusions& said) {
+  const double share = of == 0 ? 1 : static_cast<double>(lost) / static_cast<double>(of);
+  if (lost == 0 || share < kLeastLostShare) { return; }
+  Finding finding;
+  finding.what = "lost";
+  finding.sentence = detail::format("{} of {} {} are lost ({}): what rests on them is incomplete", human_count(lost),
+                                    human_count(of), what, share_text(share));
+  finding.evidence = {
+      {"lost", static_cast<double>(lost), what}, {"all", static_cast<double>(of), what}, {"share", share, ""}};
+  said.findings.push_back(std::move(finding));
+}
+
+}  // namespace
+
+void add_never_ended(const RunView& view, Conclusions& said) {
+  std::uint64_t further = 0;
+  std::size_t told = 0;
+  for (const Loss& loss : view.run.losses) {
+    if (loss.what != "never_ended") { continue; }
+    if (told++ >= kMostKeys) {
+      ++further;
+      continue;
+    }
+    Finding finding;
+    finding.what = "never_ended";
+    finding.sentence =
+        detail::format("\"{}\" had not ended when the next step or its thread had, {} time{}: not timed",
+                       fit_end(printable(loss.where), 60), human_count(loss.count), loss.count == 1 ? "" : "s");
+    finding.where = loss.where;
+    finding.evidence = {{"regions", static_cast<double>(loss.count), "regions"}};
+    said.findings.push_back(std::move(finding));
+  }
+  if (further == 0) { return; }
+  Finding finding;
+  finding.what = "never_ended";
+  finding.sentence = detail::format("{} more keys had not ended when the next step or their thread had: not timed",
+                                    human_count(further));
+  finding.evidence = {{"keys", static_cast<double>(further), "keys"}};
+  said.findings.push_back(std::move(finding));
+}
+
+void add_losses(const RunView& view, Conclusions& said) {
+  const LostRecords lost = lost_records(view.run.losses);
+  add_lost("steps", lost.rows, all_steps(view), said);
+  add_lost("metrics", lost.metrics, lost.metrics + all_points(view), said);
+  std::uint64_t lost_spans = 0;
+  std::uint64_t spans = 0;
+  for (const PathStats& each : view.run.paths) {
+    lost_spans += each.device_lost;
+    spans += each.device.n() + each.device_lost;
+  }
+  add_lost("stream spans", lost_spans, spans, said);
+}
+
+namespace {
+
+/// What Takt timed most often; kNoParent: nothing.
+std::uint32_t most_timed(const Snapshot& run) {
+  std::uint32_t most = PathStats::kNoParent;
+  for (std::uint32_t path = 0; path < run.paths.size(); ++path) {
+    const std::uint64_t calls = run.paths[path].host.n();
+    if (calls != 0 && (most == PathStats::kNoParent || calls > run.paths[most].host.n())) { most = path; }
+  }
+  return most;
+}
+
+/// Of all regions, by what one costs. Rows of steps and Takt's threads are not in it.
+double cost_of_regions(const Snapshot& run) {
+  double regions = 0;
+  for (const PathStats& each : run.paths) { regions += static_cast<double>(each.host.n()); }
+  return regions * run.clock.region_cost_ns;
+}
+
+}  // namespace
+
+void add_own_cost(const RunView& view, Conclusions& said) {
+  const auto ns = static_cast<double>(view.run.overhead_ns);
+  const std::uint32_t path = most_timed(view.run);
+  if (view.is_short() || view.share_of_run(ns) < kLeastOwnShare || path == PathStats::kNoParent) { return; }
+  const Summary& host = view.run.paths[path].host;
+  Finding finding;
+  finding.what = "own_cost";
+  finding.where = view.name(path);
+  const double regions_ns = cost_of_regions(view.run);
+  const std::string begin = detail::format("Takt's own cost is {} of the run: ", share_text(view.share_of_run(ns)));
+  const double mean_ns = host.n() == 0 ? 0 : static_cast<double>(host.total_ns()) / static_cast<double>(host.n());
+  const auto blocked_ns = static_cast<double>(view.run.process.blocked_ns);
+  if (2 * regions_ns >= ns) {
+    finding.sentence =
+        begin + detail::format("{} is timed {} times, {} each on average; every(n) times it less often",
+                               fit_end(printable(view.name(path)), 60), human_count(host.n()), human_time(mean_ns));
+  } else if (2 * blocked_ns >= ns) {
+    finding.sentence =
+        begin + detail::format(
+                    "for {} the Session's constructor, add() and close() held up the program; if that was a disk or a "
+                    "tracker, TAKT_DIR on a faster disk or a smaller TAKT_EXIT_MS shortens it",
+                    human_time(blocked_ns));
+  } else {
+    finding.sentence =
+        begin + detail::format(
+                    "regions take {} of it, the rows of steps and Takt's threads {}; a larger {} makes the "
+                    "threads do less",
+                    human_time(regions_ns), human_time(ns - regions_ns - blocked_ns),
+                    view.run.meters.empty() ? "TAKT_PERIOD_MS" : "TAKT_SAMPLE_MS");
+  }
+  finding.evidence = {{"own_cost", ns, "ns"},        {"own_cost_of_regions", regions_ns, "ns"},
+                      {"blocked", blocked_ns, "ns"}, {"calls", static_cast<double>(host.n()), "calls"},
+                      {"mean_call", mean_ns, "ns"},  {"region_cost", view.run.clock.region_cost_ns, "ns"}};
+  finding.cost = Cost{ns, ns, ns, view.share_of_run(ns)};
+  said.findings.push_back(std::move(finding));
+}
+
+void add_uncovered(const RunView& view, Conclusions& said) {
+  const auto ns = static_cast<double>(view.run.uncovered_ns);
+  // What lies outside steps is in no region, most likely, and is told already.
+  const bool told = std::any_of(said.findings.begin(), said.findings.end(), [](const Finding& each) {
+    return each.what == "start_up" || each.what == "after_steps" || each.what == "between_steps";
+  });
+  if (told || view.is_short() || view.share_of_run(ns) < kLeastUncoveredShare || view.run.paths.empty()) { return; }
+  if (view.steps_run_elsewhere()) {
+    said.abstentions.push_back({"uncovered", "the Batches run on another thread than the Session's"});
+    return;
+  }
+  Finding finding;
+  finding.what = "uncovered";
+  finding.sentence =
+      detail::format("no region is open for {} of {} ({}) on the thread of the Session: nothing tells what it did",
+                     human_time(ns), human_time(view.wall_ns()), share_text(view.share_of_run(ns)));
+  finding.evidence = {
+      {"uncovered", ns, "ns"}, {"run", view.wall_ns(), "ns"}, {"share_of_run", view.share_of_run(ns), ""}};
+  said.findings.push_back(std::move(finding));
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

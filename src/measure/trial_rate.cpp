@@ -1,0 +1,274 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "measure/trial_rate.hpp"
+
+#include "base/format.hpp"
+#include "base/statistics.hpp"
+#include "base/text.hpp"
+#include "record/throughput_windows.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+constexpr std::size_t kFewestTrials = 3;  // that an interval rests on
+// Of the time, in waits at the ends of trials: with more, the host ran ahead of its device, and when it began a step
+// does not tell when that one ran.
+constexpr double kMostWaiting = 0.01;
+
+/// What of the steps counts, and how.
+struct Counting {
+  bool items = false;       ///< else batches
+  bool boundaries = false;  ///< steps in which the loader began again count, too
+  bool copies = false;      ///< so does what copying took
+
+  bool takes(const TrialStep& step) const noexcept { return boundaries || !step.boundary; }
+  std::uint64_t ns_of(const TrialStep& step) const noexcept {
+    return copies ? step.ns : step.ns - std::min(step.ns, step.copy_ns);
+  }
+  std::uint64_t items_of(const TrialStep& step) const noexcept { return items ? step.items : 1; }
+};
+
+Counting counting_of(const std::vector<Trial>& trials, bool has_device) {
+  Counting counting;
+  counting.items = std::all_of(trials.begin(), trials.end(), [](const Trial& each) { return each.has_all_items(); });
+  counting.copies = has_device;
+  std::size_t steps = 0;
+  std::size_t boundaries = 0;
+  for (const Trial& trial : trials) {
+    steps += trial.steps.size();
+    boundaries += static_cast<std::size_t>(
+        std::count_if(trial.steps.begin(), trial.steps.end(), [](const TrialStep& each) { return each.boundary; }));
+  }
+  counting.boundaries = 2 * boundaries > steps;  // a loader of one or two batches does nothing else
+  return counting;
+}
+
+void add_trial(const Trial& trial, const Counting& counting, TrialRate& rate, WindowShare& share) {
+  for (const TrialStep& step : trial.steps) {
+    rate.copy_ns += step.copy_ns;
+    if (!counting.takes(step)) {
+      ++rate.left_out_steps;
+      rate.left_out_ns += step.ns;
+      continue;
+    }
+    ++rate.steps;
+    rate.items += counting.items_of(step);
+    rate.ns += counting.ns_of(step);
+    share.items += static_cast<double>(counting.items_of(step));
+    share.ns += static_cast<double>(counting.ns_of(step));
+  }
+  rate.ns += trial.wait_ns;
+  share.ns += static_cast<double>(trial.wait_ns);
+  rate.wait_ns += trial.wait_ns;
+  rate.begun_again += trial.begun_again;
+}
+
+/// By which factor the interval of windows of neighbouring steps reaches up and down; 0: they cannot tell. Of waits,
+/// which are short here, they know nothing.
+double factor_of_windows(const std::vector<Trial>& trials, const Counting& counting, std::uint64_t& n) {
+  ThroughputWindows windows;
+  for (const Trial& trial : trials) {
+    for (const TrialStep& step : trial.steps) {
+      if (counting.takes(step)) { windows.add(counting.items_of(step), counting.ns_of(step)); }
+    }
+  }
+  const Throughput told = windows.read();
+  n = told.windows;
+  return told.no_interval == NoInterval::none ? told.items_high / told.items_per_s : 0;
+}
+
+/// The same of trials.
+double factor_of_trials(const std::vector<WindowShare>& trials) {
+  const bool all_have_items =
+      std::all_of(trials.begin(), trials.end(), [](const WindowShare& each) { return each.items > 0; });
+  if (trials.size() < kFewestTrials || !all_have_items) { return 0; }
+  return scatter_of(trials.data(), trials.size()).interval_factor(1);
+}
+
+}  // namespace
+
+bool Trial::has_all_items() const noexcept {
+  return std::all_of(steps.begin(), steps.end(), [](const TrialStep& each) { return each.items != 0; });
+}
+
+TrialRate rate_of(const std::vector<Trial>& trials, bool has_device) {
+  TrialRate rate;
+  if (trials.empty()) { return rate; }
+  const Counting counting = counting_of(trials, has_device);
+  rate.trials = trials.size();
+  rate.copies_count = counting.copies;
+  rate.begin_unix_ns = trials.front().begin_unix_ns;
+  rate.end_unix_ns = trials.back().end_unix_ns;
+  std::vector<WindowShare> shares(trials.size());
+  for (std::size_t at = 0; at < trials.size(); ++at) { add_trial(trials[at], counting, rate, shares[at]); }
+  if (rate.ns == 0 || rate.items == 0) { return rate; }
+  rate.per_s = static_cast<double>(rate.items) * 1e9 / static_cast<double>(rate.ns);
+  const bool host_tells = static_cast<double>(rate.wait_ns) <= kMostWaiting * static_cast<double>(rate.ns);
+  const double of_windows = host_tells ? factor_of_windows(trials, counting, rate.n) : 0;
+  const double of_trials = factor_of_trials(shares);
+  const double factor = std::max(of_windows, of_trials);
+  rate.over_trials = of_trials >= of_windows;
+  if (rate.over_trials) { rate.n = trials.size(); }
+  if (factor > 0) {
+    rate.low = rate.per_s / factor;
+    rate.high = rate.per_s * factor;
+  }
+  return rate;
+}
+
+void count_samples(TrialResults& results, const std::array<bool, kTrialKinds>& counted) {
+  double a_step = 0;
+  for (const TrialKind kind : {TrialKind::io, TrialKind::synthetic, TrialKind::full}) {  // the last one is the best
+    const TrialRate& rate = results.of(kind);
+    if (!counted[static_cast<unsigned>(kind)] || rate.steps == 0) { continue; }
+    a_step = static_cast<double>(rate.items) / static_cast<double>(rate.steps);
+  }
+  if (a_step <= 0) { return; }
+  results.unit = "samples";
+  for (unsigned kind = 0; kind < kTrialKinds; ++kind) {
+    if (counted[kind]) { continue; }
+    TrialRate& rate = results.kinds[kind];
+    rate.items = static_cast<std::uint64_t>(std::llround(a_step * static_cast<double>(rate.items)));
+    for (double* each : {&rate.per_s, &rate.low, &rate.high}) { *each *= a_step; }
+  }
+}
+
+namespace {
+
+constexpr double kSomeOverlap = 0.05;
+
+/// "90.0", "376.5", "1 234".
+std::string told_rate(double per_s) { return per_s < 999.95 ? detail::format("{:.1f}", per_s) : human_rate(per_s); }
+/// "9.1", "252", "1 234".
+std::string short_rate(double per_s) {
+  return per_s < 100     ? detail::format("{:.1f}", per_s)
+         : per_s < 999.5 ? detail::format("{:.0f}", per_s)
+                         : human_rate(per_s);
+}
+
+/// The three rates, and what FULL is of the slower of the two others.
+struct ThreeRates {
+  const TrialRate& io;
+  const TrialRate& synthetic;
+  const TrialRate& full;
+  double of_slower = 0;
+  double low = 0;
+  double high = 0;
+
+  explicit ThreeRates(const TrialResults& results)
+      : io(results.of(TrialKind::io)),
+        synthetic(results.of(TrialKind::synthetic)),
+        full(results.of(TrialKind::full)),
+        of_slower(full.per_s / std::min(io.per_s, synthetic.per_s)),
+        low(full.low / std::min(io.high, synthetic.high)),
+        high(full.high / std::min(io.low, synthetic.low)) {}
+
+  /// How much of what can be hidden is: 0 where one runs after the other, 1 where the shorter one costs nothing.
+  double overlap() const noexcept { return overlap_of(io.per_s, synthetic.per_s, full.per_s); }
+  double overlap_low() const noexcept { return overlap_of(io.high, synthetic.high, full.low); }
+  double overlap_high() const noexcept { return overlap_of(io.low, synthetic.low, full.high); }
+
+ private:
+  static double overlap_of(double io, double synthetic, double full) noexcept {
+    const double shorter = 1 / std::max(io, synthetic);
+    return std::max((1 / io + 1 / synthetic - 1 / full) / shorter, 0.0);
+  }
+};
+
+Finding finding_of(const ThreeRates& rates, const std::string& unit, const char* what, std::string sentence) {
+  Finding finding;
+  finding.what = what;
+  finding.sentence = std::move(sentence);
+  const std::string a_second = unit + "/s";
+  const auto add = [&](const char* name, const TrialRate& rate) {
+    const std::string begin = name;
+    finding.evidence.push_back({begin, rate.per_s, a_second});
+    finding.evidence.push_back({begin + "_low", rate.low, a_second});
+    finding.evidence.push_back({begin + "_high", rate.high, a_second});
+  };
+  add("full", rates.full);
+  add("io", rates.io);
+  add("synthetic", rates.synthetic);
+  finding.evidence.push_back({"full_of_slower", rates.of_slower, ""});
+  finding.evidence.push_back({"overlap", rates.overlap(), ""});
+  finding.evidence.push_back({"overlap_low", rates.overlap_low(), ""});
+  finding.evidence.push_back({"overlap_high", rates.overlap_high(), ""});
+  finding.evidence.push_back({"data_stall", 1 - rates.full.per_s / rates.synthetic.per_s, ""});
+  finding.evidence.push_back({"one_after_the_other", 1 / (1 / rates.io.per_s + 1 / rates.synthetic.per_s), a_second});
+  return finding;
+}
+
+std::string slower_one(const ThreeRates& rates) {
+  if (rates.io.high < rates.synthetic.low) { return "IO is the slower one"; }
+  if (rates.synthetic.high < rates.io.low) { return "SYNTHETIC is the slower one"; }
+  return "which of these is slower is not known";
+}
+
+/// Whether one of the two is so much faster than the other that even one after the other they are about as fast as the
+/// slower one: how well they overlap does not matter.
+bool is_one_alone(const ThreeRates& rates) noexcept {
+  const double often = kBound / (1 - kBound);
+  return rates.io.low >= often * rates.synthetic.high || rates.synthetic.low >= often * rates.io.high;
+}
+
+bool has_three_intervals(const TrialResults& results) {
+  return std::all_of(results.kinds.begin(), results.kinds.end(),
+                     [](const TrialRate& each) { return each.has_interval() && each.low > 0; });
+}
+
+}  // namespace
+
+void conclude_trials(TrialResults& results) {
+  results.finding.reset();
+  results.untold.clear();
+  if (!has_three_intervals(results)) {
+    results.untold = "it takes IO, SYNTHETIC and FULL, each with an interval";
+    return;
+  }
+  const ThreeRates rates(results);
+  const auto tell = [&](const char* what, std::string sentence) {
+    results.finding = finding_of(rates, results.unit, what, std::move(sentence));
+  };
+  if (rates.high < kBound) {
+    const bool some = rates.overlap_low() >= kSomeOverlap;
+    const std::string how =
+        some ? "overlap for " + percent(rates.overlap(), 1) + " of the shorter one"
+        : rates.overlap_high() < kSomeOverlap
+            ? "do not overlap"
+            : "overlap for at most " + percent(std::min(rates.overlap_high(), 1.0), 1) + " of the shorter one";
+    tell(some ? "partial_overlap" : "no_overlap",
+         detail::format("loading and computing {}: FULL {} {}/s, IO {}, SYNTHETIC {}; {}", how,
+                        short_rate(rates.full.per_s), results.unit, short_rate(rates.io.per_s),
+                        short_rate(rates.synthetic.per_s), slower_one(rates)));
+  } else if (rates.low > 1 / kBound) {
+    results.untold =
+        "FULL is faster than the slower of IO and SYNTHETIC, which it cannot be: the pace of one has changed";
+  } else if (rates.low < kBound && !is_one_alone(rates)) {
+    results.untold = detail::format("FULL is {:.2f} to {:.2f} of the slower of IO and SYNTHETIC, and the bound is {}",
+                                    rates.low, rates.high, kBound);
+  } else if (rates.io.high < rates.synthetic.low) {
+    tell("input_bound", detail::format("input-bound: FULL {} {}/s is what IO gives ({}); the model could take {}",
+                                       told_rate(rates.full.per_s), results.unit, told_rate(rates.io.per_s),
+                                       told_rate(rates.synthetic.per_s)));
+  } else if (rates.synthetic.high < rates.io.low) {
+    tell("compute_bound",
+         detail::format("compute-bound: FULL {} {}/s is what the model takes ({}); the loader could give {}",
+                        told_rate(rates.full.per_s), results.unit, told_rate(rates.synthetic.per_s),
+                        told_rate(rates.io.per_s)));
+  } else {
+    results.untold = "the intervals of IO and SYNTHETIC overlap: which of them is slower is not known";
+  }
+}
+
+void add_finding_of_trials(Snapshot& run) {
+  if (run.trials == nullptr || !run.trials->finding) { return; }
+  run.findings.insert(run.findings.begin(), *run.trials->finding);
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

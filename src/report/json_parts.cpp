@@ -1,0 +1,314 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "report/json_parts.hpp"
+
+#include "findings/findings.hpp"
+#include "report/json_lines.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <string>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+/// null where no rank has it.
+JsonText over_ranks_json(const OverRanks& over) {
+  if (over.ranks == 0) { return {}; }
+  return {{"ranks", over.ranks},       {"mean_ns", over.mean_ns},    {"min_ns", over.min_ns},
+          {"min_rank", over.min_rank}, {"max_ns", over.max_ns},      {"max_rank", over.max_rank},
+          {"stdev_ns", over.stdev_ns}, {"imbalance", over.imbalance}};
+}
+
+JsonText job_path_json(const Job& job, std::uint32_t index) {
+  const JobPath& path = job.paths[index];
+  return {{"path", job.path_name(index)},
+          {"kind", to_string(path.kind)},
+          {"n", path.host.n()},
+          {"total", over_ranks_json(path.host_total)},
+          {"device_total", over_ranks_json(path.device_total)},
+          {"share", path.share}};
+}
+
+/// null where ranks have no steps.
+JsonText efficiency_json(const JobEfficiency& efficiency) {
+  if (efficiency.parallel <= 0) { return {}; }
+  return {{"load_balance", efficiency.load_balance},
+          {"communication", efficiency.communication},
+          {"parallel", efficiency.parallel}};
+}
+
+/// null where there are no stages.
+JsonText pipeline_json(const Pipeline& pipeline) {
+  if (pipeline.stages.empty()) { return {}; }
+  JsonText stages = JsonText::array();
+  for (const StageWait& each : pipeline.stages) {
+    stages.push_back({{"stage", each.stage}, {"ranks", each.ranks}, {"waits", each.share}});
+  }
+  const bool known = pipeline.micro_batches != 0;
+  return {{"stages", stages},
+          {"micro_batches", known ? JsonText(pipeline.micro_batches) : JsonText()},
+          {"ideal", known ? JsonText(pipeline.ideal) : JsonText()}};
+}
+
+}  // namespace
+
+void add_comparison(JsonText& job, const RankComparison& comparison) {
+  JsonText findings = JsonText::array();
+  for (const Finding& each : comparison.findings) { findings.push_back(finding_json(each)); }
+  job.add("findings", findings);
+  job.add("steps", comparison.steps);
+  job.add("one_step_in", comparison.one_step_in);
+  job.add("ranks_left_out", comparison.left_out);
+  job.add("steps_unexposed", comparison.unexposed);
+  job.add("efficiency", efficiency_json(comparison.efficiency));
+  job.add("pipeline", pipeline_json(comparison.pipeline));
+}
+
+JsonText throughput_json(const std::vector<JobThroughput>& all,
+                         const std::function<std::string(std::uint32_t path)>& path_name) {
+  JsonText list = JsonText::array();
+  for (const JobThroughput& each : all) {
+    const Throughput& throughput = each.throughput;
+    const bool known = throughput.no_interval == NoInterval::none;
+    list.push_back({{"path", path_name(each.path)},
+                    {"items", throughput.items},
+                    {"period_ns", throughput.period_ns},
+                    {"items_per_s", throughput.items_per_s},
+                    {"items_per_s_low", known ? JsonText(throughput.items_low) : JsonText()},
+                    {"items_per_s_high", known ? JsonText(throughput.items_high) : JsonText()},
+                    {"steps_per_s", throughput.steps_per_s},
+                    {"slowest", each.slowest}});
+  }
+  return list;
+}
+
+JsonText job_json(const Snapshot& snapshot) {
+  if (snapshot.job == nullptr) { return {}; }
+  const Job& job = *snapshot.job;
+  JsonText missing = JsonText::array();
+  for (const std::uint32_t rank : job.missing) { missing.push_back(rank); }
+  JsonText paths = JsonText::array();
+  for (std::uint32_t index = 0; index < job.paths.size(); ++index) { paths.push_back(job_path_json(job, index)); }
+  JsonText json = {{"ranks", job.wall.ranks},
+                   {"world_size", job.world_size},
+                   {"missing_ranks", missing},
+                   {"wall", over_ranks_json(job.wall)}};
+  add_comparison(json, job.comparison);
+  json.add("throughput", throughput_json(job.throughput, [&](std::uint32_t path) { return job.path_name(path); }));
+  json.add("paths", paths);
+  return json;
+}
+
+namespace {
+
+/// JSON has no NaN and no infinities.
+JsonText real(double value) { return std::isfinite(value) ? JsonText(value) : JsonText(); }
+
+template <class T>
+JsonText known(bool is_known, T value) {
+  return is_known ? JsonText(value) : JsonText();
+}
+
+const char* word_of(Meter::Kind kind) {
+  switch (kind) {
+    case Meter::Kind::device:
+      return "device";
+    case Meter::Kind::processors:
+      return "processors";
+    case Meter::Kind::process:
+      return "process";
+    case Meter::Kind::machine:
+      return "machine";
+  }
+  return "other";
+}
+
+const char* word_of(Slowdown why) {
+  switch (why) {
+    case Slowdown::power_cap:
+      return "power_cap";
+    case Slowdown::heat:
+      return "heat";
+    case Slowdown::power_brake:
+      return "power_brake";
+    case Slowdown::hardware:
+      return "hardware";
+  }
+  return "other";
+}
+
+/// By the names of the quantities: of what counts up the change, of all else mean, least and most. Why a clock was
+/// lower is told as times.
+JsonText figures_json(const Meter& meter) {
+  JsonText all = JsonText::object();
+  for (std::size_t place = 0; place < std::min(meter.figures.size(), meter.quantities.size()); ++place) {
+    const Quantity quantity = meter.quantities[place];
+    if (static_cast<std::uint8_t>(quantity) >= kQuantities || quantity == Quantity::slowdowns) { continue; }
+    const QuantityForm form = form_of(quantity);
+    const QuantityFigures& figures = meter.figures[place];
+    const auto in_unit = [&form](auto value) { return real(static_cast<double>(value) * form.scale); };
+    if (form.counts) {
+      all.add(form.name, in_unit(figures.change));
+    } else {
+      all.add(form.name,
+              {{"mean", in_unit(figures.mean)}, {"least", in_unit(figures.least)}, {"most", in_unit(figures.most)}});
+    }
+  }
+  return all;
+}
+
+/// null: it tells none.
+JsonText energy_json(const MeterEnergy& energy) {
+  if (energy.source == MeterEnergy::Source::none) { return {}; }
+  const bool both = energy.by_power_joules != MeterEnergy::kUnknown;
+  return {{"source", energy.source == MeterEnergy::Source::counter ? "counter" : "power"},
+          {"joules", real(energy.joules)},
+          {"by_power_joules", both ? real(energy.by_power_joules) : JsonText()},
+          {"step_ns", energy.step_ns}};
+}
+
+JsonText slowed_json(const Meter& meter) {
+  JsonText reasons = JsonText::object();
+  for (const SlowTime& each : meter.slowed) { reasons.add(word_of(each.why), each.ns); }
+  return {{"ns", meter.slowed_ns}, {"reasons_ns", reasons}};
+}
+
+JsonText meter_json(const Meter& meter) {
+  return {
+      {"kind", word_of(meter.kind)},
+      {"name", meter.name},
+      {"number", known(meter.kind == Meter::Kind::device, meter.number)},
+      {"model", known(!meter.model.empty(), meter.model)},
+      {"id", meter.id},
+      {"memory_bytes", known(meter.memory_bytes != 0, meter.memory_bytes)},
+      {"reserved_bytes", known(meter.reserved_bytes != Meter::kUnknown, meter.reserved_bytes)},
+      {"power_limit_w", meter.power_limit_mw != 0 ? real(static_cast<double>(meter.power_limit_mw) / 1e3) : JsonText()},
+      {"processors", known(meter.processors != 0, meter.processors)},
+      {"interval_ns", meter.interval_ns},
+      {"caveat", known(!meter.caveat.empty(), meter.caveat)},
+      {"lost", known(!meter.lost.empty(), meter.lost)},
+      {"samples", meter.samples},
+      {"first_ns", meter.first_ns},
+      {"last_ns", meter.last_ns},
+      {"energy", energy_json(meter.energy)},
+      {"slowed", slowed_json(meter)},
+      {"figures", figures_json(meter)},
+  };
+}
+
+}  // namespace
+
+JsonText meters_json(const Snapshot& snapshot) {
+  JsonText all = JsonText::array();
+  for (const Meter& each : snapshot.meters) { all.push_back(meter_json(each)); }
+  return all;
+}
+
+JsonText unsampled_json(const Snapshot& snapshot) {
+  JsonText all = JsonText::array();
+  for (const Unsampled& each : snapshot.unsampled) { all.push_back({{"what", each.what}, {"why", each.why}}); }
+  return all;
+}
+
+JsonText step_energies_json(const Snapshot& snapshot) {
+  JsonText all = JsonText::array();
+  for (const StepEnergy& each : snapshot.step_energies) {
+    const auto a = [&each](std::uint64_t count) {
+      return count == 0 ? JsonText() : real(each.joules / static_cast<double>(count));
+    };
+    all.push_back({{"series", each.series},
+                   {"meter", each.meter},
+                   {"steps", each.steps},
+                   {"items", each.items},
+                   {"time_ns", each.time_ns},
+                   {"joules", real(each.joules)},
+                   {"error_joules", real(each.error_joules)},
+                   {"joules_a_step", a(each.steps)},
+                   {"joules_an_item", a(each.items)}});
+  }
+  return all;
+}
+
+JsonText region_energies_json(const Snapshot& snapshot) {
+  JsonText all = JsonText::array();
+  for (const RegionEnergy& each : snapshot.region_energies) {
+    all.push_back({{"name", each.name},
+                   {"meter", each.meter},
+                   {"calls", each.calls},
+                   {"time_ns", each.time_ns},
+                   {"joules", real(each.joules)},
+                   {"error_joules", real(each.error_joules)}});
+  }
+  return all;
+}
+
+namespace {
+
+constexpr const char* kTrialsSchema = "takt-trials/1";
+
+JsonText text_or_null(const std::string& text) { return text.empty() ? JsonText() : JsonText(text); }
+
+JsonText kind_json(TrialKind kind, const TrialRate& rate) {
+  const bool has_rate = rate.ns != 0;
+  const auto end_of_interval = [&](double value) { return rate.has_interval() ? JsonText(value) : JsonText(); };
+  return {{"kind", to_string(kind)},
+          {"trials", rate.trials},
+          {"steps", rate.steps},
+          {"items", rate.items},
+          {"ns", rate.ns},
+          {"per_s", has_rate ? JsonText(rate.per_s) : JsonText()},
+          {"low", end_of_interval(rate.low)},
+          {"high", end_of_interval(rate.high)},
+          {"over", rate.over_trials ? "trials" : "windows"},
+          {"n", rate.n},
+          {"wait_ns", rate.wait_ns},
+          {"copy_ns", rate.copy_ns},
+          {"copies_count", rate.copies_count},
+          {"begun_again", rate.begun_again},
+          {"left_out_steps", rate.left_out_steps},
+          {"left_out_ns", rate.left_out_ns},
+          {"begin_unix_ns", rate.begin_unix_ns},
+          {"end_unix_ns", rate.end_unix_ns}};
+}
+
+}  // namespace
+
+std::string trials_json(const RunInfo& run, const TrialResults& results) {
+  std::string text;
+  const JsonLines::Sink take = [&text](const std::string& piece) {
+    text += piece;
+    return true;
+  };
+  JsonLines lines(take);
+  lines.member("schema", kTrialsSchema);
+  lines.member("run_id", run.id);
+  lines.member("rank", run.rank);
+  lines.member("world_size", run.world_size);
+  lines.member("host", run.host);
+  lines.member("unit", results.unit);
+  lines.member("steps_a_trial", results.steps_a_trial);
+  lines.member("seconds_a_trial", results.seconds_a_trial);
+  lines.member("took_ns", results.took_ns);
+  lines.member("batches_taken", results.batches_taken);
+  lines.member("steps_done", results.steps_done);
+  lines.member("batch_place", text_or_null(results.batch_place));
+  lines.member("waits_by", text_or_null(results.waits_by));
+  lines.member("streams", results.streams);
+  lines.member("failed_waits", results.failed_waits);
+  lines.member("cut", text_or_null(results.cut));
+  lines.member("went_on", results.went_on);
+  lines.member("restored", results.restored);
+  unsigned kind = 0;
+  lines.array("kinds", results.kinds,
+              [&kind](const TrialRate& rate) { return kind_json(static_cast<TrialKind>(kind++), rate); });
+  lines.member("finding", results.finding ? finding_json(*results.finding) : JsonText());
+  lines.member("untold", text_or_null(results.untold));
+  lines.finish();
+  return text;
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

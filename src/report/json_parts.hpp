@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "base/json_text.hpp"
+
+#include <takt/job.hpp>
+#include <takt/snapshot.hpp>
+#include <takt/trial_results.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+// What summary.json and `takt report --json` say of a job in the same words.
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+/// The member `job` of summary.json; null where the snapshot is of one rank alone.
+JsonText job_json(const Snapshot& snapshot);
+
+/// Adds the members of a comparison to an object: findings, steps, one_step_in, ranks_left_out, steps_unexposed,
+/// efficiency, pipeline.
+void add_comparison(JsonText& job, const RankComparison& comparison);
+
+/// \param path_name of a place.
+JsonText throughput_json(const std::vector<JobThroughput>& all,
+                         const std::function<std::string(std::uint32_t path)>& path_name);
+
+// Members of summary.json. All: any thread.
+
+/// What was sampled, with figures.
+JsonText meters_json(const Snapshot& snapshot);
+JsonText unsampled_json(const Snapshot& snapshot);
+JsonText step_energies_json(const Snapshot& snapshot);
+JsonText region_energies_json(const Snapshot& snapshot);
+
+/// trials.json by schema takt-trials/1, which docs/files.md has. Any thread.
+std::string trials_json(const RunInfo& run, const TrialResults& results);
+
+}  // namespace detail
+TAKT_END_NAMESPACE

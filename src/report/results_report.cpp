@@ -1,0 +1,278 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "report/results_report.hpp"
+
+#include "base/format.hpp"
+#include "base/text.hpp"
+#include "report/notes.hpp"
+#include "report/text_table.hpp"
+#include "report/sample_notes.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+using MeasurementLines = std::vector<std::string>;
+using Measurements = std::vector<std::shared_ptr<const Measurement>>;
+
+// Of the machine's processors: what others use below it is the usual noise of a machine.
+constexpr double kBusyOthers = 0.1;
+constexpr std::size_t kP90 = 0;
+constexpr std::size_t kP99 = 2;
+
+std::string time_or_dash(double ns, bool known) { return known ? human_time(ns) : "-"; }
+
+TextTable::Line line_of_measurement(const Measurement& measurement) {
+  const MeasuredTimes& host = measurement.host;
+  const std::string interval =
+      host.has_interval ? detail::format("{} to {}", human_time(host.low_ns), human_time(host.high_ns)) : "-";
+  const bool has_memory = measurement.memory_bytes >= 0;
+  const std::string energy = measurement.has_energy() ? human_energy(measurement.joules) : "-";
+  const double p90_ns = host.percentiles_ns[kP90];
+  const double p99_ns = host.percentiles_ns[kP99];
+  return {
+      printable(measurement.name),
+      0,
+      {human_count(host.n), human_time(host.mean_ns), human_time(host.median_ns), interval,
+       time_or_dash(host.stdev_ns, host.n > 1), time_or_dash(p90_ns, p90_ns >= 0), time_or_dash(p99_ns, p99_ns >= 0),
+       human_time(host.max_ns), human_time(static_cast<double>(measurement.first_ns)),
+       time_or_dash(measurement.stream.mean_ns, measurement.stream.n != 0), human_rate(measurement.items_per_s()),
+       has_memory ? human_bytes(static_cast<double>(measurement.memory_bytes)) : "-", energy}};
+}
+
+template <class Has>
+bool any_has(const Measurements& measurements, Has has) {
+  return std::any_of(measurements.begin(), measurements.end(), [&](const auto& each) { return has(*each); });
+}
+
+std::vector<TextColumn> measurement_columns(const Measurements& measurements) {
+  const bool stream = any_has(measurements, [](const Measurement& each) { return each.stream.n != 0; });
+  const bool memory = any_has(measurements, [](const Measurement& each) { return each.memory_bytes >= 0; });
+  const bool energy = any_has(measurements, [](const Measurement& each) { return each.has_energy(); });
+  return {
+      {"runs", 4},          {"mean", 0}, {"median", 1}, {"95 % interval", 1},  {"stdev", 5},   {"p90", 9},
+      {"p99", 8},           {"max", 6},  {"first", 7},  {"stream", 2, stream}, {"items/s", 3}, {"memory", 2, memory},
+      {"energy", 2, energy}};
+}
+
+void add_energy_of_runs(const Measurement& measurement, MeasurementLines& lines) {
+  if (!measurement.has_energy()) { return; }
+  lines.push_back(detail::format(
+      "{}: {} a run ± {}, {} an item, of {}", printable(measurement.name), human_energy(measurement.joules),
+      percent(measurement.error_joules, measurement.joules),
+      human_energy(measurement.joules / static_cast<double>(measurement.items)), printable(measurement.energy_of)));
+}
+
+/// A line for each reason, with the names that it holds for.
+void add_unknown_energy(const Measurements& measurements, MeasurementLines& lines) {
+  std::map<std::string, std::string> reasons;
+  for (const auto& each : measurements) {
+    if (each->has_energy()) { continue; }
+    std::string& names = reasons[each->no_energy];
+    names += (names.empty() ? "" : "; ") + printable(each->name);
+  }
+  const bool all =
+      reasons.size() == 1 && !any_has(measurements, [](const Measurement& each) { return each.has_energy(); });
+  for (const auto& [reason, names] : reasons) {
+    lines.push_back(detail::format("energy{} is not known: {}", all ? "" : " of " + names, printable(reason)));
+  }
+}
+
+void add_memory_of_runs(const Measurement& measurement, MeasurementLines& lines) {
+  if (measurement.memory_bytes < 0) { return; }
+  const std::string bytes = human_bytes(static_cast<double>(measurement.memory_bytes));
+  const std::string name = printable(measurement.name);
+  lines.push_back(
+      measurement.memory_of == "allocator"
+          ? detail::format("{}: {} of device memory by its allocator", name, bytes)
+          : detail::format("{}: {} in use on {}, by all processes", name, bytes, printable(measurement.memory_of)));
+}
+
+void add_host_peak(const Measurements& measurements, MeasurementLines& lines) {
+  std::int64_t most = Measurement::kUnknown;
+  for (const auto& each : measurements) { most = std::max(most, each->host_peak_bytes); }
+  if (most < 0) { return; }
+  lines.push_back(detail::format("resident memory of the process: {}, the most up to the end of the measurements",
+                                 human_bytes(static_cast<double>(most))));
+}
+
+void add_notes_on_runs(const Measurement& measurement, MeasurementLines& lines) {
+  const MeasuredNotes& notes = measurement.notes;
+  const std::string name = printable(measurement.name);
+  if (measurement.failed_waits != 0) {
+    lines.push_back(detail::format("{}: {} wait{} for streams failed: such runs may lack work of the device", name,
+                                   human_count(measurement.failed_waits), plural(measurement.failed_waits)));
+  }
+  if (notes.slowed_runs != 0) {
+    lines.push_back(detail::format("{}: a device was slowed down in {} of {} runs: {}", name,
+                                   human_count(notes.slowed_runs), human_count(measurement.host.n),
+                                   slowdown_names(notes.slowdowns)));
+  }
+  if (notes.least_clock_mhz >= 0 && notes.least_clock_mhz != notes.most_clock_mhz) {
+    lines.push_back(detail::format("{}: the clock of devices went from {} to {} MHz", name, notes.least_clock_mhz,
+                                   notes.most_clock_mhz));
+  }
+  if (notes.switched_runs != 0) {
+    lines.push_back(detail::format("{}: the thread lost its processor in {} of {} runs", name,
+                                   human_count(notes.switched_runs), human_count(measurement.host.n)));
+  }
+  if (notes.others_busy > kBusyOthers) {
+    lines.push_back(detail::format("{}: other processes kept up to {} of the machine's processors busy", name,
+                                   percent(notes.others_busy, 1)));
+  }
+  if (measurement.end == MeasureEnd::seconds) { lines.push_back(name + ": ended as its time was up"); }
+  if (measurement.end == MeasureEnd::most_runs) {
+    lines.push_back(name + ": ended at the most runs that there can be; its interval is wider than asked for");
+  }
+}
+
+}  // namespace
+
+std::string format_measurements(const RunInfo& run, const std::string& whose, const Measurements& measurements,
+                                int width, bool color) {
+  Page page(width, color);
+  page.add_part({detail::format("Takt: measurements of {}, run {}, {}", printable(run.name), printable(run.id), whose)},
+                Page::Style::bold);
+  std::vector<TextTable::Line> lines;
+  MeasurementLines notes;
+  for (const auto& each : measurements) {
+    lines.push_back(line_of_measurement(*each));
+    add_energy_of_runs(*each, notes);
+    add_memory_of_runs(*each, notes);
+    add_notes_on_runs(*each, notes);
+  }
+  add_unknown_energy(measurements, notes);
+  add_host_peak(measurements, notes);
+  const TextTable table(measurement_columns(measurements), std::move(lines), page.width(), "measurement");
+  page.add({table.head()}, Page::Style::bold);
+  page.add_part(table.body(), Page::Style::plain);
+  page.add(notes, Page::Style::dim);
+  return page.text();
+}
+
+namespace {
+
+using TrialLines = std::vector<std::string>;
+
+// Of a time, from which on it is worth a line.
+constexpr double kMuchTime = 0.01;
+// All ranks ran their trials at once, as far as that matters.
+constexpr double kAtOnce = 0.9;
+
+std::string ns_text(std::uint64_t ns) { return human_time(static_cast<double>(ns)); }
+
+template <class Use>
+void each_kind(const TrialResults& results, Use use) {
+  for (unsigned kind = 0; kind < kTrialKinds; ++kind) {
+    if (results.kinds[kind].trials != 0) { use(to_string(static_cast<TrialKind>(kind)), results.kinds[kind]); }
+  }
+}
+
+TextTable::Line line_of_kind(const char* kind, const TrialRate& rate) {
+  const std::string interval =
+      rate.has_interval() ? detail::format("{} to {}", human_rate(rate.low), human_rate(rate.high)) : "-";
+  const std::string over =
+      rate.has_interval() ? detail::format("{} {}", rate.n, rate.over_trials ? "trials" : "windows") : "-";
+  return {kind, 0, {human_rate(rate.per_s), interval, over, human_count(rate.steps), ns_text(rate.ns)}};
+}
+
+void rate_lines(const TrialResults& results, TrialLines& lines) {
+  each_kind(results, [&](const char* kind, const TrialRate& rate) {
+    if (!rate.has_interval()) {
+      lines.push_back(
+          detail::format("{}: no interval: {} trial{}, it takes 3", kind, rate.trials, plural(rate.trials)));
+    }
+    if (rate.left_out_steps != 0) {
+      lines.push_back(detail::format("left out of {}: {} step{}, {}, in which the loader began again", kind,
+                                     human_count(rate.left_out_steps), plural(rate.left_out_steps),
+                                     ns_text(rate.left_out_ns)));
+    } else if (rate.begun_again != 0) {
+      lines.push_back(detail::format("{}: the loader began again {} time{}, which counts", kind,
+                                     human_count(rate.begun_again), plural(rate.begun_again)));
+    }
+    if (static_cast<double>(rate.copy_ns) > kMuchTime * static_cast<double>(rate.ns)) {
+      lines.push_back(detail::format("{}: {} went into copies of the kept batch, {}", kind, ns_text(rate.copy_ns),
+                                     rate.copies_count ? "which is in its time" : "which is left out"));
+    }
+  });
+}
+
+void condition_lines(const TrialResults& results, TrialLines& lines) {
+  if (results.of(TrialKind::synthetic).trials != 0) {
+    lines.push_back("the kept batch of SYNTHETIC lies: " +
+                    (results.batch_place.empty() ? "not known where" : printable(results.batch_place)));
+  }
+  if (results.waits_by == "function") { lines.emplace_back("each trial ended with a wait by the program's function"); }
+  if (results.waits_by == "streams") {
+    lines.push_back(detail::format("each trial ended with a wait for {} stream{}", human_count(results.streams),
+                                   plural(results.streams)));
+  }
+  if (results.failed_waits != 0) {
+    lines.push_back(detail::format("{} of these waits failed: the figures may lack work of devices",
+                                   human_count(results.failed_waits)));
+  }
+  if (!results.cut.empty()) { lines.push_back("cut off " + printable(results.cut)); }
+  if (results.went_on && !results.restored) {
+    lines.push_back(
+        detail::format("the loop went on without TrialOptions::restore: weights and random state have moved by {} "
+                       "steps, and {} batches were taken from the loader",
+                       human_count(results.steps_done), human_count(results.batches_taken)));
+  }
+}
+
+void add_results(const TrialResults& results, TrialLines conditions, Page& page) {
+  std::vector<TextTable::Line> kinds;
+  each_kind(results, [&](const char* kind, const TrialRate& rate) { kinds.push_back(line_of_kind(kind, rate)); });
+  if (!kinds.empty()) {
+    const std::string a_second = results.unit == "samples" ? "samples/s" : "batches/s";
+    const TextTable table({{a_second.c_str(), 0}, {"95 % interval", 0}, {"over", 1}, {"steps", 1}, {"time", 1}},
+                          std::move(kinds), page.width(), "trial");
+    page.add({table.head()}, Page::Style::bold);
+    page.add_part(table.body(), Page::Style::plain);
+  }
+  page.add_part({results.finding ? printable(results.finding->sentence) : "not told: " + printable(results.untold)},
+                Page::Style::plain);
+  rate_lines(results, conditions);
+  condition_lines(results, conditions);
+  page.add_part(conditions, Page::Style::dim);
+}
+
+std::string trials_title(const RunInfo& run, const std::string& ranks, const TrialResults& results) {
+  return detail::format("Takt: trials of {}, run {}, {}, took {}", printable(run.name), printable(run.id), ranks,
+                        human_time(static_cast<double>(results.took_ns)));
+}
+
+}  // namespace
+
+std::string format_trials(const RunInfo& run, const TrialResults& results, int width, bool color) {
+  Page page(width, color);
+  const std::string rank = detail::format("rank {} of {}", run.rank, run.world_size);
+  page.add_part({trials_title(run, rank, results)}, Page::Style::bold);
+  add_results(results, {}, page);
+  return page.text();
+}
+
+std::string format_job_trials(const RunInfo& run, const JobTrials& job, int width, bool color) {
+  Page page(width, color);
+  page.add_part({trials_title(run, detail::format("{} ranks", job.ranks), job.sum)}, Page::Style::bold);
+  TrialLines conditions;
+  conditions.emplace_back("samples of all ranks by the time of the slowest one");
+  for (unsigned kind = 0; kind < kTrialKinds; ++kind) {
+    if (job.sum.kinds[kind].trials == 0 || job.at_once[kind] >= kAtOnce) { continue; }
+    conditions.push_back(
+        detail::format("{} ran on all ranks at once for {} of the time: with TrialOptions::barrier they begin "
+                       "together",
+                       to_string(static_cast<TrialKind>(kind)), percent(job.at_once[kind], 1)));
+  }
+  add_results(job.sum, std::move(conditions), page);
+  return page.text();
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,408 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "session/crash.hpp"
+
+#include "base/threads.hpp"
+#include "base/file.hpp"
+#include "base/fault.hpp"
+#include "base/text.hpp"
+#include "process/process.hpp"
+#include "session/session_impl.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <string>
+#include <typeinfo>
+#include <utility>
+
+#include <cxxabi.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+namespace {
+
+using Action = struct sigaction;
+
+/// What the handler goes by. Never changed and never freed: a handler may be at it on any thread, at any time.
+struct Plan {
+  Action before = {};                // what SIGTERM did
+  const Descriptor* bell = nullptr;  // an eventfd, for which a thread waits
+  pid_t pid = 0;  // whose thread that is: a forked child has the handler and the bell, and would end its parent's run
+  const Plan* older = nullptr;  // for leak checkers
+};
+std::atomic<const Plan*> g_plan{nullptr};
+
+/// The handler was set and not taken back: if it is not the current one, another one was set over it, and may call it.
+std::atomic<bool> g_set{false};
+
+/// Of one process: a forked child gets its own, as a mutex may be held by a thread that does not exist there.
+struct Watch {
+  const std::uint32_t generation = detail::generation();
+  const Descriptor bell{
+      ::eventfd(0, EFD_CLOEXEC)};  // counts signals, and, in steps of kLeave, Sessions that have ended
+  std::mutex mutex;
+  SessionImpl* session = nullptr;  // that SIGTERM ends
+  bool watching = false;
+  const Watch* older = nullptr;  // for leak checkers
+};
+std::atomic<Watch*> g_watch{nullptr};
+constexpr std::uint64_t kLeave = std::uint64_t{1} << 32U;
+
+bool is_handler(const Action& action) noexcept {
+  return action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;  // a union with sa_sigaction
+}
+
+/// As if Takt were not there. In a handler it takes effect when that returns.
+void die_of_sigterm() noexcept {
+  Action usual = {};
+  usual.sa_handler = SIG_DFL;
+  ::sigaction(SIGTERM, &usual, nullptr);
+  ::raise(SIGTERM);
+}
+
+/// Only what POSIX calls async-signal-safe: it may have interrupted anything.
+void on_sigterm(int signal, siginfo_t* info, void* context) {
+  const int error = errno;
+  const Plan& plan = *g_plan.load(std::memory_order_acquire);  // pairs with publish()
+  const std::uint64_t once = 1;
+  const bool rung = ::getpid() == plan.pid && plan.bell != nullptr && plan.bell->is_ours() &&
+                    ::write(plan.bell->number(), &once, sizeof once) == sizeof once;
+  if (!is_handler(plan.before)) {
+    if (!rung) { die_of_sigterm(); }
+  } else if ((plan.before.sa_flags & SA_SIGINFO) != 0) {
+    plan.before.sa_sigaction(signal, info, context);
+  } else {
+    plan.before.sa_handler(signal);
+  }
+  errno = error;
+}
+
+bool is_ours(const Action& action) noexcept {
+  return (action.sa_flags & SA_SIGINFO) != 0 && action.sa_sigaction == on_sigterm;
+}
+
+Action current_action() noexcept {
+  Action action = {};
+  ::sigaction(SIGTERM, nullptr, &action);
+  return action;
+}
+
+bool is_same(const Action& a, const Action& b) noexcept {
+  return a.sa_sigaction == b.sa_sigaction && a.sa_flags == b.sa_flags &&
+         std::memcmp(&a.sa_mask, &b.sa_mask, sizeof a.sa_mask) == 0;
+}
+
+/// The same again needs nothing new, so that a program of many Sessions stays bounded.
+/// \param bell nullptr: nobody waits for it any more.
+bool publish(const Action& before, const Descriptor* bell) noexcept {
+  const Plan* const last = g_plan.load(std::memory_order_relaxed);
+  if (last != nullptr && last->pid == ::getpid() && last->bell == bell && is_same(last->before, before)) {
+    return true;
+  }
+  const Plan* const next = new (std::nothrow) Plan{before, bell, ::getpid(), last};
+  if (next == nullptr) { return false; }
+  g_plan.store(next, std::memory_order_release);  // pairs with all who load it
+  return true;
+}
+
+void set_handler(const Action& before) {
+  Action ours = before;  // its mask and flags are part of how a handler of the program's is called
+  if (!is_handler(before)) {
+    sigemptyset(&ours.sa_mask);
+    ours.sa_flags = SA_RESTART | SA_ONSTACK;
+  }
+  ours.sa_flags |= SA_SIGINFO;
+  ours.sa_sigaction = on_sigterm;
+  g_set.store(::sigaction(SIGTERM, &ours, nullptr) == 0, std::memory_order_relaxed);
+}
+
+SessionImpl* session_of(Watch& here) {
+  const std::lock_guard<std::mutex> lock(here.mutex);
+  return here.session;  // never destroyed
+}
+
+/// With the program's own handler, which has been called, or is being called.
+void write_down(Watch& here) noexcept {
+  if (SessionImpl* session = session_of(here)) { session->poll(); }
+}
+
+/// Also where no Session is left: somebody has sent the signal, and the handler has kept it from the process.
+void end_process(Watch& here) noexcept {
+  if (SessionImpl* session = session_of(here)) { session->end_killed(); }
+  sigset_t term;
+  sigemptyset(&term);
+  sigaddset(&term, SIGTERM);
+  ::pthread_sigmask(SIG_UNBLOCK, &term, nullptr);
+  die_of_sigterm();
+}
+
+/// The thread is not needed any more. It must not stay: it would keep a process alive whose last thread has ended.
+bool may_leave(Watch& here) noexcept {
+  const std::lock_guard<std::mutex> lock(here.mutex);
+  if (here.session != nullptr) { return false; }  // the next one
+  here.watching = false;
+  return true;
+}
+
+void watch(void* watch_of_process) {
+  Watch& here = *static_cast<Watch*>(watch_of_process);
+  std::uint64_t rung = 0;
+  for (;;) {
+    if (!here.bell.is_ours()) { return; }  // closed by the program; the handler notices, too
+    const ssize_t got = ::read(here.bell.number(), &rung, sizeof rung);
+    if (got < 0 && errno == EINTR) { continue; }
+    if (got != static_cast<ssize_t>(sizeof rung)) { return; }  // likewise
+    if (rung >= kLeave && may_leave(here)) { return; }
+    if (rung % kLeave == 0) { continue; }
+    if (is_handler(g_plan.load(std::memory_order_acquire)->before)) {  // pairs with publish()
+      write_down(here);
+    } else {
+      end_process(here);
+    }
+  }
+}
+
+Watch* this_watch() noexcept {
+  Watch* const last = g_watch.load(std::memory_order_acquire);  // pairs with the release below
+  if (last != nullptr && last->generation == generation()) { return last; }
+  auto* const fresh = new (std::nothrow) Watch;  // never destroyed: its thread stays
+  if (fresh == nullptr) { return nullptr; }
+  fresh->older = last;
+  g_watch.store(fresh, std::memory_order_release);  // pairs with the acquire above
+  return fresh;
+}
+
+/// \param before what SIGTERM does without Takt.
+bool prepare_watch(SessionImpl& session, const Action& before) noexcept {
+  Watch* const here = this_watch();
+  if (here == nullptr || !here->bell.is_open()) { return false; }
+  const std::lock_guard<std::mutex> lock(here->mutex);
+  here->watching = here->watching || start_background("takt-sigterm", &watch, here);
+  if (!here->watching || !publish(before, &here->bell)) { return false; }
+  here->session = &session;
+  return true;
+}
+
+}  // namespace
+
+void end_on_sigterm(SessionImpl& session) noexcept {
+  const Action now = current_action();
+  if (now.sa_handler == SIG_IGN) { return; }
+  const bool covered = g_set.load(std::memory_order_relaxed) && !is_ours(now) && is_handler(now);
+  const bool is_set = is_ours(now) || covered;  // by a Session that another handler outlived, or before a fork
+  if (!prepare_watch(session, is_set ? g_plan.load(std::memory_order_relaxed)->before : now)) {
+    report_fault("sigterm", "no thread, file or memory can be had to wait for SIGTERM, which does not end the run");
+    return;
+  }
+  if (!is_set) { set_handler(now); }
+  if (covered) {
+    report_fault_once("sigterm",
+                      "a handler of SIGTERM was set after that of an earlier Session: it decides whether SIGTERM ends "
+                      "this run");
+  }
+}
+
+void leave_sigterm(const SessionImpl& session) noexcept {
+  Watch* const here = g_watch.load(std::memory_order_acquire);  // pairs with this_watch()
+  if (here == nullptr || here->generation != generation()) { return; }
+  const std::lock_guard<std::mutex> lock(here->mutex);
+  if (here->session != &session) { return; }
+  here->session = nullptr;
+  const Action before = g_plan.load(std::memory_order_relaxed)->before;
+  if (is_ours(current_action())) {
+    ::sigaction(SIGTERM, &before, nullptr);
+    g_set.store(false, std::memory_order_relaxed);
+  }
+  // Who still comes to the handler, by one that was set over it, finds no bell, and goes by what was there before.
+  if (publish(before, nullptr) && here->bell.is_ours()) {
+    [[maybe_unused]] const auto rung = ::write(here->bell.number(), &kLeave, sizeof kLeave);
+  }
+}
+
+namespace {
+
+constexpr std::size_t kLongestType = 256;
+constexpr std::size_t kLongestMessage = 1000;
+constexpr std::int64_t kLookNs = 1'000'000;
+constexpr int kMostTimes = 3;  // of a thread; more is a circle of handlers
+
+/// What the thread that dies leaves for the one that writes it down. It allocates nothing: there may be no memory, or
+/// the lock of the allocator may be its own.
+struct Death {
+  char type[kLongestType + 1];  // as the compiler spells it; empty: there is no exception
+  char message[kLongestMessage + 1];
+  std::uint32_t thread;
+  std::atomic<bool> written;
+};
+Death g_death;
+
+std::atomic<SessionImpl*> g_mortal{nullptr};
+std::atomic<std::int64_t> g_most_ms{0};
+std::atomic<std::terminate_handler> g_before{nullptr};  // that was there when ours was last set
+std::atomic<std::terminate_handler> g_first{nullptr};   // likewise, when it was set for the first time
+enum class Stage { alive, noting, writing };
+std::atomic<Stage> g_stage{Stage::alive};
+__thread int times_here TAKT_INITIAL_EXEC = 0;  // that this thread has come here
+
+void copy_text(char* to, const char* from, std::size_t most) noexcept {
+  const std::size_t count = from == nullptr ? 0 : ::strnlen(from, most);
+  std::memcpy(to, from, count);
+  to[count] = '\0';
+}
+
+/// The exception that is being handled tells what it says of itself.
+void note_message() noexcept {
+  try {
+    throw;
+  } catch (const std::exception& error) {
+    copy_text(g_death.message, error.what(), kLongestMessage);
+  } catch (const std::string& text) {
+    copy_text(g_death.message, text.c_str(), kLongestMessage);
+  } catch (const char* text) { copy_text(g_death.message, text, kLongestMessage); } catch (...) {
+    // Of its type, at least, something is known.
+  }
+}
+
+void note_death() noexcept {
+  if (const std::type_info* type = abi::__cxa_current_exception_type()) {
+    copy_text(g_death.type, type->name(), kLongestType);
+    note_message();
+  }
+  const Recorder* recorder = existing_recorder();
+  g_death.thread = recorder == nullptr ? Uncaught::kNoThread : recorder->thread();
+}
+
+std::string demangled(const char* name) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(name, nullptr, nullptr, &status), std::free);
+  return printable(status == 0 && text != nullptr ? text.get() : name);
+}
+
+/// On one line, and without what commands a terminal.
+std::string message_of_death() {
+  std::string text = g_death.message;
+  for (char& each : text) { each = each == '\n' || each == '\r' || each == '\t' ? ' ' : each; }
+  while (!text.empty() && text.back() == ' ') { text.pop_back(); }
+  return printable(text);
+}
+
+/// Looks again and again rather than wait with a lock: nobody knows which locks a thread holds that dies.
+void wait_for_writing() noexcept {
+  const Time deadline =
+      std::chrono::steady_clock::now() + std::chrono::milliseconds(g_most_ms.load(std::memory_order_relaxed));
+  // Pairs with write_down_death().
+  while (!g_death.written.load(std::memory_order_acquire) && std::chrono::steady_clock::now() < deadline) {
+    const timespec look = {0, kLookNs};
+    ::nanosleep(&look, nullptr);
+  }
+}
+
+[[noreturn]] void go_on(std::terminate_handler before) noexcept {
+  if (before != nullptr) { before(); }
+  std::abort();
+}
+
+/// Has it written down, and waits for that. Without a thread to be had, by the one that the Session has.
+void have_it_written(SessionImpl& session) noexcept {
+  g_stage.store(Stage::writing, std::memory_order_relaxed);
+  const auto write = [](void* dying) { write_down_death(*static_cast<SessionImpl*>(dying)); };
+  if (start_background("takt-uncaught", write, &session) || session.die_in_background()) {
+    wait_for_writing();
+  } else {
+    report_fault("uncaught", "no thread can be had to write down of what the process dies");
+  }
+}
+
+[[noreturn]] void on_terminate() noexcept {
+  SessionImpl* const session = g_mortal.load(std::memory_order_acquire);  // pairs with end_on_uncaught()
+  const bool is_mortal = session != nullptr && session->ours() && g_most_ms.load(std::memory_order_relaxed) > 0;
+  const int depth = ++times_here;
+  Stage alive = Stage::alive;
+  if (depth > kMostTimes) { std::abort(); }
+  // Pairs with itself, on another thread that dies at the same time.
+  if (depth == 1 && is_mortal && g_stage.compare_exchange_strong(alive, Stage::noting, std::memory_order_acq_rel)) {
+    note_death();
+    have_it_written(*session);
+  } else if (depth == 2 && is_mortal && g_stage.load(std::memory_order_relaxed) == Stage::noting) {
+    have_it_written(*session);  // what() has thrown
+  } else if (depth == 1 && alive != Stage::alive) {
+    wait_for_writing();  // another thread dies at the same time: it is not to be cut short
+  } else if (depth > 1) {
+    go_on(g_first.load(
+        std::memory_order_relaxed));  // a handler that was set over this one calls it, and was called by it
+  }
+  go_on(g_before.load(std::memory_order_relaxed));
+}
+
+}  // namespace
+
+void write_down_death(SessionImpl& session) noexcept {
+  Uncaught death;
+  try {
+    death.thread = g_death.thread;
+    if (g_death.type[0] != '\0') {
+      death.type = demangled(g_death.type).substr(0, kLongestMessage);
+      death.message = message_of_death();
+    }
+  } catch (...) {
+    // Out of memory: that it died is worth more than of what.
+  }
+  death.happened = true;
+  session.end_uncaught(std::move(death));
+  g_death.written.store(true, std::memory_order_release);  // pairs with wait_for_writing()
+}
+
+void name_open_regions(Snapshot& snapshot) {
+  if (!snapshot.uncaught.happened) { return; }
+  for (const OpenRegion& each : snapshot.open) {
+    if (each.thread == snapshot.uncaught.thread) { snapshot.uncaught.open.push_back(each.path); }
+  }
+}
+
+void end_on_uncaught(SessionImpl& session, std::chrono::milliseconds most) noexcept {
+  g_most_ms.store(most.count(), std::memory_order_relaxed);
+  g_mortal.store(&session, std::memory_order_release);  // pairs with on_terminate()
+  const std::terminate_handler now = std::get_terminate();
+  if (now == on_terminate) { return; }
+  g_before.store(now, std::memory_order_relaxed);
+  std::terminate_handler none = nullptr;
+  g_first.compare_exchange_strong(none, now, std::memory_order_relaxed);
+  std::set_terminate(on_terminate);
+}
+
+void leave_uncaught(const SessionImpl& session) noexcept {
+  SessionImpl* mine = g_mortal.load(std::memory_order_relaxed);
+  if (mine != &session || !g_mortal.compare_exchange_strong(mine, nullptr, std::memory_order_relaxed)) { return; }
+  if (std::get_terminate() == on_terminate) { std::set_terminate(g_before.load(std::memory_order_relaxed)); }
+}
+
+bool SessionImpl::die_in_background() noexcept {
+  if (!background_) { return false; }
+  dying_.store(true, std::memory_order_relaxed);
+  registry().shared().alarm.ring();  // takes no lock
+  return true;
+}
+
+void SessionImpl::end_uncaught(Uncaught death) noexcept {
+  {
+    const std::lock_guard<std::mutex> lock(data_);
+    uncaught_ = std::move(death);
+  }
+  fail();
+  end(false);
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,371 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "session/job.hpp"
+
+#include "base/encoding.hpp"
+#include "base/environment.hpp"
+#include "base/fault.hpp"
+#include "base/text.hpp"
+#include "process/process.hpp"
+#include "ranks/gathered_ranks.hpp"
+#include "ranks/packed_record.hpp"
+#include "ranks/rank_steps.hpp"
+#include "report/job_report.hpp"
+#include "session/gathered_job.hpp"
+#include "session/run_identity.hpp"
+#include "session/session_impl.hpp"
+
+#include <takt/detail/not_cancelled.hpp>
+#include <takt/detail/rank_messages.hpp>
+#include <takt/error.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+
+TAKT_BEGIN_NAMESPACE
+namespace detail {
+
+void ClockQuestions::answered(std::int64_t other_ns) {
+  if (!sent_ns_) { return; }
+  const PingPong answer = {*sent_ns_, other_ns, now_ns()};
+  sent_ns_.reset();
+  // Those that follow the row are signs of life. The first one may have waited for the other rank to come.
+  if (answers_.size() < bounds_.most) { answers_.push_back(answer); }
+}
+
+bool ClockQuestions::wants_more() const {
+  if (answers_.empty() || answers_.size() >= bounds_.most) { return false; }
+  return wrapped_difference(now_ns(), answers_.front().received_ns) < bounds_.time.count();
+}
+
+std::optional<ClockReading> ClockQuestions::reading(std::uint32_t rank) const {
+  const std::optional<ClockAlignment::Point> point = shortest_answer(answers_);
+  if (!point) { return std::nullopt; }
+  return ClockReading{rank, point->own_ns, point->ahead_ns, point->error_ns};
+}
+
+namespace {
+
+/// The run's own folder, in which each rank has one.
+Words where_to_look(const RunInfo& run) {
+  const std::string_view folder = run.directory;
+  if (folder.empty()) { return Words("no files were written that could tell more"); }
+  return Words("takt report ", folder.substr(0, folder.find_last_of('/')), " reads the files of all ranks");
+}
+
+void report_missing(const RunInfo& run, const GatheredRanks& part, std::uint32_t size,
+                    std::chrono::milliseconds patience) {
+  report_fault("mpi.missing", Words("takt::mpi::reduce(): ", part.ranks.size(), " of ", size,
+                                    " ranks answered, each within ", patience.count(),
+                                    " ms; missing: ", rank_list(missing_from(part, size)), "; ", where_to_look(run)));
+}
+
+void report_not_taken(const RunInfo& run, std::chrono::milliseconds patience) {
+  report_fault("mpi.not_taken",
+               Words("takt::mpi::reduce(): neither the parent of rank ", run.rank, " nor rank 0 took its part within ",
+                     patience.count(), " ms; the figures of the job lack it; ", where_to_look(run)));
+}
+
+std::int64_t unix_now_ns() {
+  const Clock& clock = process_clock();
+  return clock.start_unix_ns() + static_cast<std::int64_t>(clock.now_ns());
+}
+
+GatheredRanks gathered_part(const SessionImpl::Recorded& recorded, std::uint32_t rank) {
+  return {{{rank, pack_rank(*recorded.snapshot, recorded.steps)}}, pack_record(*recorded.snapshot, rank)};
+}
+
+bool reduce(SessionImpl& session, RankMessages& messages, std::chrono::milliseconds patience) {
+  session.set_job(nullptr);  // what an earlier call has brought is not made into figures any more
+  SessionImpl::Recorded recorded = session.recorded();
+  RankGathering gathering(messages, gathered_part(recorded, static_cast<std::uint32_t>(messages.rank())), patience,
+                          unix_now_ns);
+  const bool done = gathering.run();
+  if (const auto reading = gathering.clock_reading()) { session.add_clock_reading(*reading); }
+  if (messages.rank() != 0) {
+    if (!done) { report_not_taken(session.run(), patience); }
+    return done;
+  }
+  const auto size = static_cast<std::uint32_t>(messages.size());
+  if (!done) { report_missing(session.run(), gathering.part(), size, patience); }
+  session.set_job(std::make_shared<GatheredJob>(gathering.take_part(), std::move(recorded.snapshot), size));
+  return done;
+}
+
+}  // namespace
+
+bool reduce_job(RankMessages& messages, std::chrono::milliseconds patience) noexcept {
+  const NotCancelled whole;
+  patience = std::clamp(patience, std::chrono::milliseconds(0), std::chrono::milliseconds(std::chrono::hours(24)));
+  SessionImpl* const session = running_session();
+  if (session == nullptr) {
+    report_not_reduced("there is no Session, or it is closed; reduce before Session::close()");
+    return false;
+  }
+  if (session->is_silent()) { return true; }
+  try {
+    return reduce(*session, messages, patience);
+  } catch (const std::exception& error) {
+    report_not_reduced(error.what());
+    return false;
+  }
+}
+
+void read_clocks(RankMessages& messages, SessionOptions& options) noexcept {
+  constexpr std::chrono::seconds kPatience(10);  // all ranks are here
+  constexpr ClockQuestions::Bounds kQuestions = {16, std::chrono::milliseconds(2)};
+  const NotCancelled whole;
+  options.clock_readings.clear();
+  try {
+    Snapshot nothing;
+    const auto rank = static_cast<std::uint32_t>(messages.rank());
+    RankGathering gathering(messages, {{{rank, ""}}, pack_record(nothing, rank)}, kPatience, unix_now_ns, kQuestions);
+    gathering.run();
+    if (const auto reading = gathering.clock_reading()) { options.clock_readings.push_back(*reading); }
+  } catch (const std::exception& error) {
+    report_fault("mpi.clocks", Words("takt::mpi::options(): the clocks of ranks are not compared: ", error.what()));
+  }
+}
+
+void report_not_reduced(const char* why) noexcept {
+  report_fault("mpi.reduce", Words("takt::mpi::reduce(): ", why,
+                                   "; this rank adds nothing to the figures of the job; "
+                                   "takt report reads the files of all ranks"));
+}
+
+namespace {
+
+void report_other(const char* option, const std::string& said, const std::string& found) {
+  report_fault_once(option, std::string(option) + " is " + said + ", and MPI says " + found + "; using what MPI says");
+}
+
+void set(const char* option, int& value, int found) {
+  if (value != -1 && value != found) { report_other(option, std::to_string(value), std::to_string(found)); }
+  value = found;
+}
+
+}  // namespace
+
+std::string proposed_run_id(const SessionOptions& options, int world_rank) {
+  const std::string part = world_rank < 0 ? "" : ".w" + std::to_string(world_rank);
+  const std::string id = options.run_id.empty() ? new_run_id() : options.run_id;
+  return id.substr(0, kLongestProposedRunId - part.size()) + part;
+}
+
+void apply(const MpiIdentity& identity, SessionOptions& options) {
+  set("TAKT_RANK or SessionOptions::rank", options.rank, identity.rank);
+  set("TAKT_WORLD_SIZE or SessionOptions::world_size", options.world_size, identity.world_size);
+  options.local_rank = identity.local_rank;
+  const auto size = static_cast<std::size_t>(std::max(identity.world_size, 1));
+  options.compared_values = size == 1 ? 0 : values_of_a_rank(size);
+  const std::string& agreed = identity.run_id;
+  // Of a part of the job rank 0 has added which one.
+  if (!options.run_id.empty() && agreed.compare(0, options.run_id.size(), options.run_id) != 0) {
+    report_other("TAKT_RUN_ID or SessionOptions::run_id", options.run_id, agreed + " (of rank 0)");
+  }
+  options.run_id = agreed;
+}
+
+void report_without_mpi(bool finalized) noexcept {
+  report_fault_once("mpi.state", finalized
+                                     ? "takt::mpi: MPI has been finalised; ranks are as the launcher's variables say"
+                                     : "takt::mpi: MPI is not initialised; ranks are as the launcher's variables say; "
+                                       "call MPI_Init first");
+}
+
+namespace {
+
+// Between two looks. At first there is none, for ranks that are here already: a rank only lets others have the
+// processor. The longest pause leaves it to those that are not, of which it may have several.
+constexpr std::chrono::microseconds kWithoutPause(2000);
+constexpr std::chrono::microseconds kFirstPause(50);
+constexpr std::chrono::microseconds kLongestPause(1000);
+// So many signs of life within the patience of who waits for them.
+constexpr int kSigns = 8;
+
+std::chrono::steady_clock::time_point now() { return std::chrono::steady_clock::now(); }
+
+}  // namespace
+
+RankGathering::RankGathering(RankMessages& messages, GatheredRanks own, std::chrono::milliseconds patience,
+                             UnixClock clock, ClockQuestions::Bounds questions, std::size_t most_bytes)
+    : messages_(messages),
+      part_(std::move(own)),
+      patience_(patience),
+      most_bytes_(most_bytes),
+      size_(static_cast<std::uint32_t>(messages.size())),
+      upper_(static_cast<int>(parent_of(static_cast<std::uint32_t>(messages.rank())))),
+      questions_(std::move(clock), questions),
+      heard_(now()),
+      signed_(heard_) {}
+
+/// Looks again and again, soon after something has come, later where nothing does.
+template <class Done>
+void RankGathering::wait(Done done) {
+  auto pause = kFirstPause;
+  Time last = now();
+  for (;;) {
+    bool moved = false;
+    if (done(moved)) { return; }
+    if (moved) {
+      pause = kFirstPause;
+      last = now();
+    }
+    if (now() - last < kWithoutPause) {
+      std::this_thread::yield();
+      continue;
+    }
+    std::this_thread::sleep_for(pause);
+    pause = std::min(pause * 3 / 2, kLongestPause);
+  }
+}
+
+/// Returns whether it was done in time.
+template <class Done>
+bool RankGathering::wait_patiently(Done done) {
+  const Time end = now() + patience_;
+  bool is_done = false;
+  wait([&](bool&) {
+    is_done = done();
+    return is_done || now() >= end;
+  });
+  return is_done;
+}
+
+bool RankGathering::run() {
+  take_children();
+  const bool done = messages_.rank() == 0 ? (take_orphans(), part_.ranks.size() == size_) : hand_over();
+  wait_patiently([this] { return messages_.all_sent(); });
+  return done;
+}
+
+void RankGathering::take_children() {
+  const auto rank = static_cast<std::uint32_t>(messages_.rank());
+  for (const std::uint32_t child : children_of(rank, size_)) { awaited_[static_cast<int>(child)] = now(); }
+  if (rank != 0) { give_sign(); }
+  wait([this, rank](bool& moved) {
+    moved = take();
+    if (rank != 0) { moved = look_up() || moved; }
+    return awaited_.empty();
+  });
+}
+
+/// Of a rank that does not come, or has died, the children have nobody else to turn to. They do so when their patience
+/// with it is over.
+void RankGathering::take_orphans() {
+  heard_ = now();
+  wait([this](bool& moved) {
+    moved = take();
+    return awaited_.empty() && (!may_have_orphans() || now() - heard_ > patience_);
+  });
+}
+
+/// Whether a rank is missing together with its parent.
+bool RankGathering::may_have_orphans() {
+  if (counted_ == part_.ranks.size()) { return orphans_; }
+  counted_ = part_.ranks.size();
+  const std::vector<std::uint32_t> missing = missing_from(part_, size_);
+  orphans_ = std::any_of(missing.begin(), missing.end(), [&](std::uint32_t rank) {
+    return std::binary_search(missing.begin(), missing.end(), parent_of(rank));
+  });
+  return orphans_;
+}
+
+bool RankGathering::take() {
+  const bool signs = take_signs();
+  return take_parts() || signs;
+}
+
+bool RankGathering::take_signs() {
+  bool moved = false;
+  std::string nothing;
+  for (int from = RankMessages::kAnyRank; messages_.receive(from, RankMessage::sign, nothing);
+       from = RankMessages::kAnyRank) {
+    hear(from);
+    moved = true;
+  }
+  return moved;
+}
+
+void RankGathering::hear(int from) {
+  heard_ = now();
+  if (has_rank(part_, static_cast<std::uint32_t>(from))) { return; }  // a sign that came late
+  awaited_[from] = heard_;
+  std::string time(sizeof(std::int64_t), '\0');
+  store(time.data(), questions_.now_ns());
+  messages_.send(from, RankMessage::answer, std::move(time));
+}
+
+bool RankGathering::take_parts() {
+  bool moved = false;
+  std::string bytes;
+  for (auto at = awaited_.begin(); at != awaited_.end();) {
+    int from = at->first;
+    const bool here = messages_.receive(from, RankMessage::part, bytes);
+    if (here) { add(from, bytes); }
+    moved = moved || here;
+    at = here || now() - at->second > patience_ ? awaited_.erase(at) : std::next(at);
+  }
+  return moved;
+}
+
+void RankGathering::add(int from, const std::string& bytes) {
+  try {
+    merge_into(part_, unpack_gathered(bytes));
+  } catch (const std::exception& error) {
+    report_fault("mpi.part",
+                 Words("takt::mpi::reduce(): what rank ", from, " handed over is left out: ", error.what()));
+  }
+}
+
+void RankGathering::give_sign() {
+  signed_ = now();
+  questions_.asked();
+  messages_.send(upper_, RankMessage::sign, "");
+}
+
+/// Takes an answer from above, and gives the next sign: at once where the clock is to be read again, and else so that
+/// the rank above does not lose its patience.
+bool RankGathering::look_up() {
+  std::string time;
+  const bool here = messages_.receive(upper_, RankMessage::answer, time);
+  if (here && time.size() == sizeof(std::int64_t)) { questions_.answered(load<std::int64_t>(time.data())); }
+  if (questions_.is_under_way()) { return here; }
+  if (questions_.wants_more() || now() - signed_ > patience_ / kSigns) { give_sign(); }
+  return here;
+}
+
+bool RankGathering::hand_over() {
+  const std::string bytes = pack(part_);
+  if (bytes.size() > most_bytes_) {
+    throw Error("this rank and those below it have recorded " + std::to_string(bytes.size()) + " bytes, and " +
+                std::to_string(most_bytes_) + " are the most that is sent; name fewer regions");
+  }
+  if (!is_answered()) {
+    if (upper_ == 0) { return false; }
+    upper_ = 0;
+    questions_.begin_again();
+    give_sign();
+    if (!is_answered()) { return false; }
+  }
+  messages_.send(upper_, RankMessage::part, bytes);
+  return wait_patiently([this] { return messages_.all_sent(); });
+}
+
+/// Whether the rank above is there. No sign is under way any more then.
+bool RankGathering::is_answered() {
+  return wait_patiently([this] {
+    look_up();
+    return questions_.has_answer() && !questions_.is_under_way();
+  });
+}
+
+}  // namespace detail
+TAKT_END_NAMESPACE

@@ -1,0 +1,349 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "process/collector.hpp"
+
+#include "support/catch.hpp"
+#include "support/recorder_fixture.hpp"
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+using namespace takt::detail;
+using takt_test::RecorderFixture;
+
+namespace {
+
+constexpr std::size_t kLimit = 1U << 20U;
+
+/// Tracing for one test.
+struct Tracing {
+  Tracing() { tracing = true; }
+  ~Tracing() { tracing = false; }
+};
+
+struct CollectorTest : RecorderFixture {
+  OutboxPool pool{1U << 20U};
+
+  std::vector<takt::Span> spans() {
+    recorder->fold();
+    if (Outbox* outbox = recorder->outbox()) { collector->drain(*outbox, outbox->end(), recorder, 7, {}); }
+    return collector->harvest(false).spans;
+  }
+  /// A row of `cells` cells as a series writes it.
+  void put_row(Outbox& outbox, std::uint64_t number, std::uint32_t cells, std::uint32_t pending,
+               std::uint32_t series = 0) {
+    RowRecord row;
+    row.series = series;
+    row.type = Record::Type::row;
+    row.flags = RowRecord::kHasDevice;
+    row.row = number;
+    row.step = static_cast<std::int64_t>(number);
+    const RowDevice device{pending, 0, pending};
+    std::vector<std::uint64_t> words(cells * PackedCell::kMostWords);
+    std::uint64_t* to = words.data();
+    for (std::uint32_t cell = 0; cell < cells; ++cell) { to = PackedCell::put(to, {cell, 1, 2, -1}); }
+    const std::size_t cell_bytes = static_cast<std::size_t>(to - words.data()) * sizeof(std::uint64_t);
+    row.bytes = static_cast<std::uint16_t>(sizeof(row) + sizeof(device) + cell_bytes);
+    auto* place = static_cast<unsigned char*>(outbox.reserve(row.bytes, row.type));
+    REQUIRE(place != nullptr);
+    std::memcpy(place, &row, sizeof(row));
+    std::memcpy(place + sizeof(row), &device, sizeof(device));
+    std::memcpy(place + sizeof(row) + sizeof(device), words.data(), cell_bytes);
+    outbox.push(row.bytes);
+  }
+  void amend(Outbox& outbox, std::uint64_t row, std::uint32_t node, std::int64_t ns) {
+    AmendmentRecord amendment;
+    amendment.row = row;
+    amendment.node = node;
+    amendment.device_ns = ns;
+    outbox.put(amendment, Record::Type::amendment);
+  }
+  Harvest drained(Outbox& outbox, bool all = false) {
+    collector->drain(outbox, outbox.end(), recorder, 0, {0, 1, 2, 3, 4, 5, 6, 7});
+    return collector->harvest(all);
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(CollectorTest, "Collector: with tracing on, every region is a span") {
+  const Tracing on;
+  const std::uint64_t start = time.now_ns();
+  const Region outer = begin(kA);
+  pass(10);
+  region(kB, 5);
+  recorder->amount(outer, Amount::items, 3);
+  recorder->skip(kC);
+  pass(1);
+  end(outer);
+  const std::vector<takt::Span> all = spans();
+  REQUIRE(all.size() == 2);
+  REQUIRE(std::string(all[0].name) == "Backward");
+  REQUIRE(all[0].begin_ns == static_cast<std::int64_t>(start) + 10);
+  REQUIRE(all[0].duration_ns == 5);
+  REQUIRE(all[1].duration_ns == 16);
+  REQUIRE(all[1].thread == 7);
+  REQUIRE(all[1].sequence == 1);
+  REQUIRE(collector->lost_spans() == 0);
+}
+
+TEST_CASE_METHOD(CollectorTest, "Collector: spans are found over many blocks, and those open for long, too") {
+  const Tracing on;
+  const Region outer = begin(kA);
+  std::size_t found = 0;
+  for (int round = 0; round < 300; ++round) {
+    for (int count = 0; count < 40; ++count) { region(kB, 5); }
+    found += spans().size();
+  }
+  end(outer);
+  found += spans().size();
+  REQUIRE(found == 300 * 40 + 1);
+  REQUIRE(collector->lost_spans() == 0);
+}
+
+TEST_CASE_METHOD(CollectorTest, "Collector: a span whose begin was not recorded is counted") {
+  const Region outer = begin(kA);
+  recorder->fold();
+  const Tracing on;
+  end(outer);
+  region(kB, 1);
+  REQUIRE(spans().size() == 1);
+  REQUIRE(collector->lost_spans() == 1);
+}
+
+TEST_CASE_METHOD(CollectorTest, "Collector: an end of what has ended is neither a span nor a lost one") {
+  const Tracing on;
+  Region ended = begin(kA);
+  pass(10);
+  SECTION("here") {
+    end(ended);
+    pass(1000);
+    end(ended);
+    REQUIRE(spans().size() == 1);
+  }
+  SECTION("on another thread") {
+    recorder->leave_notice(region_id(ended), time.now_ns());
+    pass(1000);
+    end(ended);  // before the notice was taken
+    pass(1000);
+    REQUIRE(spans().empty());
+    end(ended);
+    REQUIRE(spans().empty());  // whoever ended it has handed its span over
+  }
+  region(kB, 5);
+  const std::vector<takt::Span> others = spans();
+  REQUIRE(others.size() == 1);
+  REQUIRE(others[0].duration_ns == 5);
+  REQUIRE(collector->lost_spans() == 0);
+}
+
+TEST_CASE_METHOD(CollectorTest,
+                 "Collector: a region that has ended on another thread takes no later one's begin away") {
+  const Tracing on;
+  Outbox late(pool);  // of the other thread, looked at after that of this one
+  const Region first = begin(kA);
+  const std::uint64_t begun = time.now_ns();
+  pass(10);
+  REQUIRE(spans().empty());
+  SpanRecord span;
+  span.opener = recorder;
+  span.region = region_id(first);
+  span.key = kA;
+  span.begin_ns = begun;
+  span.end_ns = time.now_ns();
+  late.put(span, Record::Type::span);
+  recorder->leave_notice(region_id(first), time.now_ns());
+  Region again = 0;
+  while (again != first) {
+    if (again != 0) { end(again); }
+    again = begin(kB);
+    pass(1);
+    if (again != first) { recorder->skip(kC); }  // one event more, so that each place is a begin's at some time
+  }
+  while (!spans().empty()) {}  // up to here, the begin of the region in the same place included
+  collector->drain(late, late.end(), nullptr, 8, {});
+  REQUIRE(collector->harvest(false).spans.size() == 1);
+  pass(7);
+  end(again);
+  const std::vector<takt::Span> others = spans();
+  REQUIRE(others.size() == 1);
+  REQUIRE(others[0].duration_ns == 8);
+  REQUIRE(collector->lost_spans() == 0);
+}
+
+TEST_CASE_METHOD(CollectorTest, "Collector: rows wait for the device values they miss") {
+  Outbox outbox(pool);
+  put_row(outbox, 0, 3, 2);
+  put_row(outbox, 1, 3, 0);
+  REQUIRE(drained(outbox).rows.size() == 1);
+  amend(outbox, 0, 1, 50);
+  REQUIRE(drained(outbox).rows.empty());
+  amend(outbox, 0, 1, 60);
+  amend(outbox, 1, 1, 60);  // of a row that has left
+  const Harvest harvest = drained(outbox);
+  REQUIRE(harvest.rows.size() == 1);
+  REQUIRE(harvest.rows[0].step == 0);
+  REQUIRE(harvest.rows[0].sequence == 1);
+  REQUIRE(harvest.rows[0].complete);
+  REQUIRE(harvest.rows[0].cells[1].device_ns == 110);
+  REQUIRE(harvest.rows[0].cells[0].device_ns == takt::Cell::kAbsent);
+}
+
+TEST_CASE_METHOD(CollectorTest, "Collector: rows that wait are shown early, and again when they have changed") {
+  Outbox outbox(pool);
+  put_row(outbox, 0, 3, 2);
+  put_row(outbox, 1, 3, 0);
+  Harvest harvest = drained(outbox);
+  REQUIRE(harvest.rows.size() == 1);
+  REQUIRE(harvest.rows[0].early == 0);  // it was final at once
+  REQUIRE(harvest.early.size() == 1);
+  REQUIRE(harvest.early[0].early == 1);
+  REQUIRE_FALSE(harvest.early[0].complete);
+  REQUIRE(harvest.early[0].step == 0);
+  REQUIRE(drained(outbox).early.empty());
+  amend(outbox, 0, 1, 50);
+  harvest = drained(outbox);
+  REQUIRE(harvest.rows.empty());
+  REQUIRE(harvest.early.size() == 1);
+  REQUIRE(harvest.early[0].cells[1].device_ns == 50);
+  amend(outbox, 0, 2, 60);
+  harvest = drained(outbox);
+  REQUIRE(harvest.early.empty());
+  REQUIRE(harvest.rows.size() == 1);
+  REQUIRE(harvest.rows[0].early == 1);
+  REQUIRE(harvest.rows[0].complete);
+}
+
+TEST_CASE_METHOD(CollectorTest, "Collector: at the end rows leave as they are") {
+  Outbox outbox(pool);
+  put_row(outbox, 0, 1, 1);
+  put_row(outbox, 1, 1, 1);
+  amend(outbox, 1, 0, -1);
+  Harvest harvest = drained(outbox);
+  REQUIRE(harvest.rows.size() == 1);
+  REQUIRE(!harvest.rows[0].complete);
+  harvest = drained(outbox, true);
+  REQUIRE(harvest.rows.size() == 1);
+  REQUIRE(!harvest.rows[0].complete);
+  REQUIRE(collector->incomplete_rows() == 2);
+  REQUIRE(drained(outbox, true).rows.empty());
+}
+
+TEST_CASE_METHOD(CollectorTest, "Collector: what nobody takes is bounded, the oldest go first and are counted") {
+  collector->set_limit(kLimit);
+  Outbox outbox(pool);
+  const auto row_bytes = sizeof(takt::Row) + 8 * sizeof(takt::Cell);
+  const std::uint64_t count = 3 * kLimit / row_bytes;
+  for (std::uint64_t row = 0; row < count; ++row) {
+    put_row(outbox, row, 8, 0);
+    collector->drain(outbox, outbox.end(), recorder, 0, {});
+  }
+  const Harvest harvest = drained(outbox);
+  REQUIRE(harvest.rows.size() * row_bytes <= kLimit);
+  REQUIRE(harvest.rows.size() * row_bytes > kLimit / 2);
+  REQUIRE(collector->dropped().rows == count - harvest.rows.size());
+  REQUIRE(harvest.rows.back().step == static_cast<std::int64_t>(count) - 1);
+}
+
+TEST_CASE_METHOD(CollectorTest, "Collector: who takes some at a time loses nothing, however much there is") {
+  collector->set_limit(kLimit);
+  Outbox outbox(pool);
+  MetricRecord metric;
+  metric.name = metric_names().number("loss");
+  std::uint64_t put = 0;
+  for (; outbox.put_metric(metric); ++put) { metric.ns += 100; }
+  REQUIRE(put * sizeof(takt::Metric) > 2 * kLimit);
+  std::uint64_t taken = 0;
+  int parts = 0;
+  for (bool all = false; !all; ++parts) {
+    all = collector->drain(outbox, outbox.end(), recorder, 0, {}, Collector::Much::some);
+    const std::vector<takt::Metric> metrics = collector->harvest(false).metrics;
+    REQUIRE(metrics.size() * sizeof(takt::Metric) <= kLimit);
+    for (const takt::Metric& each : metrics) { REQUIRE(each.sequence == taken++); }
+  }
+  REQUIRE(taken == put);
+  REQUIRE(parts > 2);
+  REQUIRE(collector->dropped().metrics == 0);
+}
+
+TEST_CASE_METHOD(CollectorTest, "Collector: rows that wait count for the bound, too") {
+  collector->set_limit(kLimit);
+  Outbox outbox(pool);
+  const auto row_bytes = sizeof(takt::Row) + 60 * sizeof(takt::Cell);
+  const std::uint64_t count = 3 * kLimit / row_bytes;
+  REQUIRE(count / 16 < Collector::kMaxLag);
+  for (std::uint64_t row = 0; row < count; ++row) {
+    put_row(outbox, row / 16, 60, 1, static_cast<std::uint32_t>(row % 16));  // none is older than 1 024 of its series
+    collector->drain(outbox, outbox.end(), recorder, 0, {});
+  }
+  const Harvest harvest = drained(outbox, true);
+  REQUIRE((harvest.rows.size()) * row_bytes <= kLimit + row_bytes);
+  REQUIRE(collector->dropped().rows + harvest.rows.size() == count);
+}
+
+TEST_CASE("MetricNames: a name has one number, odd names are repaired") {
+  MetricNames& names = metric_names();
+  const std::uint64_t loss = names.number("loss");
+  REQUIRE(loss != 0);
+  REQUIRE(names.number("loss") == loss);
+  REQUIRE(names.number("accuracy") != loss);
+  REQUIRE(names.name(loss) == "loss");
+  REQUIRE(names.name(names.number("lo\nss")) == "lo?ss");
+}
+
+TEST_CASE_METHOD(CollectorTest,
+                 "Collector: a region that ended on another thread is one span, of the thread it began on") {
+  const Tracing on;
+  const Region region = begin(kA);
+  REQUIRE(spans().empty());
+  Outbox outbox(pool);  // of the other thread
+  SpanRecord record;
+  record.opener = recorder;
+  record.region = region_id(region);
+  record.thread = 7;
+  record.key = kA;
+  record.begin_ns = time.now_ns();
+  record.end_ns = record.begin_ns + 5;
+  outbox.put(record, Record::Type::span);
+  collector->drain(outbox, outbox.end(), nullptr, 8, {});
+  const std::vector<takt::Span> all = collector->harvest(false).spans;
+  REQUIRE(all.size() == 1);
+  REQUIRE(all[0].thread == 7);
+  REQUIRE(all[0].duration_ns == 5);
+  end(region);  // a surplus end: its begin is spoken for
+  REQUIRE(spans().empty());
+  REQUIRE(collector->lost_spans() == 1);
+}
+
+TEST_CASE_METHOD(CollectorTest,
+                 "Collector: a span over a change of the clock is counted, and does not move those after it") {
+  Outbox outbox(pool);
+  const auto put_events = [&](ClockSource source, std::uint64_t last_ticks, std::uint32_t place,
+                              const std::vector<Event>& events) {
+    EventsRecord record;
+    record.bytes = static_cast<std::uint16_t>(sizeof(record) + events.size() * sizeof(Event));
+    record.type = Record::Type::events;
+    record.last_ticks = last_ticks;
+    record.source = static_cast<std::uint32_t>(source);
+    record.place = place;
+    auto* to = static_cast<unsigned char*>(outbox.reserve(record.bytes, record.type));
+    REQUIRE(to != nullptr);
+    std::memcpy(to, &record, sizeof(record));
+    std::memcpy(to + sizeof(record), events.data(), events.size() * sizeof(Event));
+    outbox.push(record.bytes);
+  };
+  const auto end_of = [](std::uint64_t place, std::uint64_t ticks) { return (ticks << kCodeBits) + place; };
+  const std::uint64_t counter = time.fake.ticks();
+  const std::uint64_t monotonic = 5'000'000'000;
+  put_events(ClockSource::counter, counter, 2, {begin_event(kA, counter + 10)});
+  // The end of that region bears a reading of the old clock, as the hot path takes it.
+  put_events(ClockSource::monotonic, monotonic, 3,
+             {end_of(2, counter + 500), begin_event(kB, monotonic + 100), end_of(4, monotonic + 107)});
+  collector->drain(outbox, outbox.end(), recorder, 0, {});
+  const std::vector<takt::Span> all = collector->harvest(false).spans;
+  REQUIRE(all.size() == 1);
+  REQUIRE(all[0].duration_ns == 7);
+  REQUIRE(collector->lost_spans() == 1);
+}

@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: The Takt authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "process/snapshot_reader.hpp"
+
+#include <takt/snapshot.hpp>
+
+#include "support/catch.hpp"
+
+#include <cstdint>
+#include <vector>
+
+using namespace takt::detail;
+
+namespace {
+
+constexpr TreeKey kOuter = 20;
+constexpr TreeKey kInner = 21;
+
+/// A region of kInner inside one of kOuter, of `ns`.
+void nest(Tree& tree, std::uint64_t ns) {
+  tree.begin(kOuter, 1, 0);
+  tree.begin(kInner, 2, 0);
+  tree.end(2, ns);
+  tree.end(1, ns);
+}
+
+}  // namespace
+
+TEST_CASE("Totals: the same place of several threads is one path") {
+  Tree first(kEpochKey, kBatchKey);
+  Tree second(kEpochKey, kBatchKey);
+  second.begin(kInner, 9, 0);  // so that its nodes come in another order
+  second.end(9, 1);
+  nest(first, 5);
+  nest(second, 7);
+  Totals totals;
+  std::vector<std::uint32_t> of_first;
+  std::vector<std::uint32_t> of_second;
+  totals.number(first, of_first);
+  totals.number(second, of_second);
+  REQUIRE(of_first == std::vector<std::uint32_t>{0, 1});
+  REQUIRE(of_second == std::vector<std::uint32_t>{2, 0, 1});
+  REQUIRE(totals.path_of(second.node(2)) == 1);
+  REQUIRE(totals.path_of(second.root()) == takt::PathStats::kNoParent);
+  nest(second, 3);
+  second.begin(kOuter, 9, 10);
+  second.end(9, 11);
+  totals.number(second, of_second);
+  REQUIRE(of_second.size() == second.nodes());  // nothing new: nothing is numbered again
+}
+
+TEST_CASE("Totals: the values of threads that have ended add up") {
+  Tree first(kEpochKey, kBatchKey);
+  Tree second(kEpochKey, kBatchKey);
+  nest(first, 5);
+  nest(second, 7);
+  Totals totals;
+  totals.add(first);
+  totals.add(second);
+  REQUIRE(totals.tree().nodes() == 2);
+  REQUIRE(totals.tree().node(1)->host.n() == 2);
+  REQUIRE(totals.tree().node(1)->host.total_ns() == 12);
+}
+
+TEST_CASE("Totals: where there are as many paths as there may be, a further one is the overflow's") {
+  Tree tree(kEpochKey, kBatchKey);
+  Totals totals;
+  std::vector<std::uint32_t> paths;
+  for (std::uint32_t key = 0; key < Tree::kMaxNodes; ++key) {
+    tree.begin(1000 + key, 1, key);
+    tree.end(1, key + 1);
+  }
+  totals.number(tree, paths);
+  const std::uint32_t overflow = totals.overflow_path();
+  REQUIRE(totals.tree().node(overflow)->key == kOverflowKey);
+  Tree other(kEpochKey, kBatchKey);
+  nest(other, 1);
+  REQUIRE(totals.path_of(other.node(0)) == overflow);
+  REQUIRE(totals.path_of(other.node(1)) != takt::PathStats::kNoParent);
+}
