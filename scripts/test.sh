@@ -192,7 +192,7 @@ case $mode in
   full)
     leg ci merge
     # These take minutes under a sanitizer, so they run at night: failing servers, refused memory, and under ThreadSanitizer the command.
-    slow='network|mantik_network|wandb_network|handler|refusals'
+    slow='network|mantik_network|wandb_network|refusals'
     leg asan merge -E "^integration\.($slow)$"
     leg tsan merge -E "^integration\.($slow|bad_job|command|hostile_folder|merge)$"
     with_version_14 clang-format clang-format format

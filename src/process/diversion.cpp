@@ -56,7 +56,7 @@ void Diversion::end() noexcept {
   Recorder* const here = existing_recorder();
   if (here == nullptr) { return; }
   const Recorder::Inside inside(*here);
-  if (!inside.interrupts()) { here->leave_out(process_clock().now_ns() - begun_ns_); }
+  if (!inside.nested()) { here->leave_out(process_clock().now_ns() - begun_ns_); }
 }
 
 void Diversion::note(StreamRef stream) noexcept {

@@ -30,8 +30,8 @@ Region begin_checked(Recorder& recorder, KeyIndex key, StreamRef stream) noexcep
   Region region = 0;
   {
     const Recorder::Inside inside(recorder);
-    if (inside.interrupts()) {
-      registry().shared().count_interrupted();
+    if (inside.nested()) {
+      registry().shared().count_nested();
     } else {
       region = stream.ops == nullptr ? recorder.begin(key, flags) : recorder.begin_device(key, flags, stream);
     }
@@ -57,8 +57,8 @@ bool end_of_other_thread(Region region, Recorder& opener) noexcept {
     return true;
   }
   const Recorder::Inside inside(*here);
-  if (inside.interrupts()) {
-    registry().shared().count_interrupted();
+  if (inside.nested()) {
+    registry().shared().count_nested();
     begin.release();
     opener.leave_notice(region_id(region), end_ns);
     return true;
@@ -79,12 +79,11 @@ bool end_of_other_thread(Region region, Recorder& opener) noexcept {
   return open;
 }
 
-/// Ends a region in a signal handler that came while Recorder was at work: as if it had ended on another thread, but
-/// it is not timed.
-TAKT_COLD void end_in_handler(Recorder& here, Region region) noexcept {
+/// Ends a region while the recorder is at work: as if it had ended on another thread.
+TAKT_COLD void end_nested(Recorder& here, Region region) noexcept {
   here.take_told(region);
   here.leave_notice(region_id(region), process_clock().now_ns());
-  registry().shared().count_interrupted();
+  registry().shared().count_nested();
 }
 
 /// The stream of an open region, which may be another thread's.
@@ -110,10 +109,8 @@ TAKT_ALWAYS_INLINE Region begin_usual_step(const Key& key) noexcept {
   Event* const at = load_cursor();
   if (key.predefined_index() != kBatchKey || mode().load(std::memory_order_relaxed) != 0 || !has_room(at)) { return 0; }
   if (Recorder::of(reinterpret_cast<std::uintptr_t>(at))->is_inside()) { return 0; }
-  const Event event = begin_event(kBatchKey, ticks());
-  put(at, event);
+  put(at, begin_event(kBatchKey, ticks()));
   store_cursor(at + 1);
-  put(at, event);  // again: until the store to the cursor, a signal handler may have written here
   return reinterpret_cast<Region>(at) | kRegionFolds;
 }
 
@@ -131,7 +128,7 @@ TAKT_ALWAYS_INLINE void step_is_over(Recorder& here) noexcept {
 TAKT_ALWAYS_INLINE void end_usual_step(Region region, Event* at) noexcept {
   Recorder& here = *Recorder::of(reinterpret_cast<std::uintptr_t>(at));
   Recorder::Inside inside(here);
-  if (TAKT_UNLIKELY(inside.interrupts())) { return end_in_handler(here, region); }
+  if (TAKT_UNLIKELY(inside.nested())) { return end_nested(here, region); }
   here.end_step(region, at);
   inside.leave();
   step_is_over(here);
@@ -142,8 +139,8 @@ TAKT_NOINLINE Region begin_unusual_region(const Key& key) noexcept {
   const bool batch = key.index() == kNoKey && key.predefined_index() == kBatchKey;
   if (recorder != nullptr && (batch || key.index() != kNoKey)) {
     const Recorder::Inside inside(*recorder);
-    if (inside.interrupts()) {
-      registry().shared().count_interrupted();
+    if (inside.nested()) {
+      registry().shared().count_nested();
       return 0;
     }
     return batch ? recorder->begin(kBatchKey, kRegionFolds) : recorder->begin(key.index(), 0);  // the block was full
@@ -175,8 +172,8 @@ Region begin_sampled(const Key& key, std::uint32_t every, StreamRef stream) noex
   if (recorder == nullptr) { return is_diverted() ? diversion().begin_region(key, stream) : 0; }
   {
     const Recorder::Inside inside(*recorder);
-    if (inside.interrupts()) {
-      registry().shared().count_interrupted();
+    if (inside.nested()) {
+      registry().shared().count_nested();
       return 0;
     }
     if (!recorder->sampled(index, every)) {
@@ -199,7 +196,7 @@ TAKT_NOINLINE void end_unusual_region(Region region) noexcept {
     return;
   }
   Recorder::Inside inside(*here);
-  if (TAKT_UNLIKELY(inside.interrupts())) { return end_in_handler(*here, region); }
+  if (TAKT_UNLIKELY(inside.nested())) { return end_nested(*here, region); }
   if ((region & kRegionFlags) == 0) {
     here->end_plain(region);
     return;
@@ -233,7 +230,7 @@ bool handle_holds(Recorder& opener, Region region, Event begun) noexcept {
   Recorder* const here = this_recorder();
   if (here == nullptr) { return event_at(region) == begun; }
   const Recorder::Inside inside(*here);
-  if (inside.interrupts()) { return event_at(region) == begun; }
+  if (inside.nested()) { return event_at(region) == begun; }
   if (event_at(region) == begun && (&opener != here || here->is_open(region))) { return true; }
   here->count_loss(LossKind::end_without_start, begun_key(begun));
   return false;
@@ -270,8 +267,8 @@ Region end_innermost(const Key& key) noexcept {
   Region region = 0;
   {
     const Recorder::Inside inside(*recorder);
-    if (inside.interrupts()) {
-      registry().shared().count_interrupted();
+    if (inside.nested()) {
+      registry().shared().count_nested();
       return 0;
     }
     region = recorder->innermost(index, (mode().load(std::memory_order_relaxed) & kModeDisabled) != 0);
@@ -291,8 +288,8 @@ Region lap_slow(Region region, const Key& key) noexcept {
     return stream.ops == nullptr ? begin_slow(key) : begin_on(key, stream);
   }
   Recorder::Inside inside(*here);
-  if (inside.interrupts()) {
-    end_in_handler(*here, region);
+  if (inside.nested()) {
+    end_nested(*here, region);
     return 0;
   }
   const Told before(*here, region);
@@ -316,8 +313,8 @@ void note_amount(Region region, Amount what, std::int64_t amount) noexcept {
   Recorder* const here = opener == existing_recorder() ? opener : this_recorder();
   if (here == nullptr) { return; }
   const Recorder::Inside inside(*here);
-  if (inside.interrupts()) {
-    registry().shared().count_interrupted();
+  if (inside.nested()) {
+    registry().shared().count_nested();
   } else if (opener == here) {
     opener->amount(region, what, amount);
   } else {
@@ -331,8 +328,8 @@ void record_ns(const Key& key, std::uint64_t ns) noexcept {
   Recorder* recorder = index == kNoKey ? nullptr : this_recorder();
   if (recorder == nullptr) { return; }
   const Recorder::Inside inside(*recorder);
-  if (inside.interrupts()) {
-    registry().shared().count_interrupted();
+  if (inside.nested()) {
+    registry().shared().count_nested();
   } else if (static_cast<std::int64_t>(ns) < 0) {
     recorder->count_loss(LossKind::bad_amount, index);
   } else {

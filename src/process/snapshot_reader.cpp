@@ -251,7 +251,7 @@ void SnapshotReader::read_counters(Snapshot& snapshot) const {
   for (const auto& [device, count] : collector_.time_lines().unplaced()) {
     add_loss(snapshot, "device_spans_unplaced", device, count);
   }
-  add("interrupted_by_signal", shared_.interrupted.load(std::memory_order_relaxed));
+  add("inside_takt", shared_.nested.load(std::memory_order_relaxed));
   add("steps_without_rows", shared_.steps_without_rows.load(std::memory_order_relaxed));
 }
 

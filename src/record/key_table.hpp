@@ -28,8 +28,7 @@ class KeyTable {
   const char* name(KeyIndex index) const noexcept { return entry(index).name(); }
   Kind kind(KeyIndex index) const noexcept { return entry(index).kind(); }
   const Key& entry(KeyIndex index) const noexcept {
-    // A number that is none comes from events that a signal handler has mixed up.
-    return *entry_[index < kMaxKeys ? index : kOverflowKey].load(std::memory_order_acquire);  // pairs with insert()
+    return *entry_[index].load(std::memory_order_acquire);  // pairs with insert()
   }
   /// How many keys there are beyond the bound, and how many names came with two kinds.
   std::uint64_t refused() const noexcept { return refused_.load(std::memory_order_relaxed); }

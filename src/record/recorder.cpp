@@ -124,8 +124,6 @@ void Recorder::record(const Event* events, unsigned count) noexcept {
   if (Event* const at = room_for(count)) {
     for (unsigned word = 0; word < count; ++word) { put(at + word, events[word]); }
     set_own_cursor(at + count);
-    // Again: until the store to the cursor, a signal handler may have written here.
-    for (unsigned word = 0; word < count; ++word) { put(at + word, events[word]); }
     return;
   }
   const Change change(*this);
@@ -146,10 +144,8 @@ Region Recorder::begin_at(KeyIndex key, Region flags, Stamp stamp) noexcept {
     const Region region = begin_between(key, stamp());
     return region == 0 ? 0 : region | flags;
   }
-  const Event event = begin_event(key, stamp());
-  put(at, event);
+  put(at, begin_event(key, stamp()));
   set_own_cursor(at + 1);
-  put(at, event);  // again, as in record()
   return reinterpret_cast<Region>(at) | flags;
 }
 
@@ -170,28 +166,15 @@ void Recorder::end(Region region) noexcept {
 }
 
 void Recorder::end_step(Region region, Event* at) noexcept {
-  const Event event = end_event(region, ticks());
-  put(at, event);
+  put(at, end_event(region, ticks()));
   store_cursor(at + 1);
-  put(at, event);  // again, as in record()
   take_end(region);
 }
 
 /// Folds the end of `region`, which has just been recorded, and does what it brings with it.
 TAKT_ALWAYS_INLINE void Recorder::take_end(Region region) noexcept {
   fold();
-  Node* node = last_ended_;
-  if (TAKT_UNLIKELY((region & kRegionFolds) != 0 && (node == nullptr || !rows_.is_step(node)))) {
-    node = step_of(region, node);
-  }
-  if (node != nullptr) { region_ended(region, node); }
-}
-
-/// The step that `region` was, where another region has ended last: one of a signal handler, after the end of the
-/// Batch and before its fold. Else that other one: a Batch inside a Batch is no step.
-TAKT_COLD Node* Recorder::step_of(Region region, Node* last_ended) const noexcept {
-  const Tree::Step& step = tree_.step();
-  return step.node != nullptr && !step.open && step.id == region_id(region) ? step.node : last_ended;
+  if (Node* const node = last_ended_) { region_ended(region, node); }
 }
 
 /// What an end brings with it that is more than its time: a mark on its stream, a poll of its device, and the row of
@@ -362,8 +345,7 @@ static_assert(Tree::kMaxOpen == kBlocks * (kBlockEvents - kBlockFirst), "as many
 
 }  // namespace
 
-/// Where to write; nullptr without room, with nothing left to fold. Reads the cursor once for each answer: between two
-/// reads a signal handler may use up the room, and behind a block's end are other events.
+/// Returns where to write; nullptr without room, with nothing left to fold.
 Event* Recorder::room_for(unsigned events) noexcept {
   Event* at = own_cursor();
   if (TAKT_LIKELY(has_room(at, events))) { return at; }
@@ -376,9 +358,7 @@ Event* Recorder::room_for(unsigned events) noexcept {
   return has_room(at, events) ? at : nullptr;
 }
 
-/// Goes to the first block in which no open region began: its places may be used again. Not to the one that is being
-/// left, if there is another: what a signal handler has interrupted here may still write there, and only another block
-/// tells (unfolded()).
+/// Goes to the first block in which no open region began: its places may be used again.
 void Recorder::next_block() noexcept {
   if (TAKT_UNLIKELY(full_)) { return; }
   const std::size_t block = free_block();
@@ -411,18 +391,15 @@ Recorder::Places Recorder::taken_places() const noexcept {
   return taken;
 }
 
-/// The first block in which no open region began; kBlocks where there is none. Regions that were given up go first,
-/// and the block that is being left comes last.
+/// Returns the first block in which no open region began; kBlocks if there is none, after regions that were given up
+/// have been dropped.
 std::size_t Recorder::free_block() noexcept {
   constexpr unsigned kAtOnce = Tree::kMaxLate / 16;
   static_assert(kBlocks == 64, "a bit a block");
-  const std::size_t here = place_of(own_cursor() - 1) / kBlockEvents;
   for (;;) {
     std::uint64_t taken = 0;
     each_open_id([&taken](std::uint32_t id) { taken |= std::uint64_t{1} << (id / kBlockEvents); });
-    const std::uint64_t free = ~taken & ~(std::uint64_t{1} << here);
-    if (TAKT_LIKELY(free != 0)) { return static_cast<std::size_t>(__builtin_ctzll(free)); }
-    if ((taken >> here & 1U) == 0) { return here; }
+    if (TAKT_LIKELY(~taken != 0)) { return static_cast<std::size_t>(__builtin_ctzll(~taken)); }
     if (tree_.late() == 0) { return kBlocks; }
     const Change change(*this);
     for (unsigned dropped = 0; dropped < kAtOnce && tree_.drop_late(); ++dropped) {}

@@ -7,8 +7,8 @@
 #include "record/fold.hpp"
 #include "record/key_table.hpp"
 #include "record/shared.hpp"
-#include "record/step_series.hpp"
 #include "record/step_rows.hpp"
+#include "record/step_series.hpp"
 
 #include <takt/detail/hot.hpp>
 #include <takt/detail/notices.hpp>
@@ -150,29 +150,25 @@ class Recorder {
   bool try_copy(Unfolded& copy, unsigned tries) const noexcept;
   static constexpr unsigned kCopyTries = 64;
 
-  /// Stands around all that the owner does but for a plain begin or end. A signal handler that comes in the midst of
-  /// it sees so by interrupts(), and leaves the recorder alone.
+  /// Guards all that the owner does except for a plain begin or end. An operator new of the program that the recorder
+  /// calls may have regions: they see nested(), and leave the recorder alone.
   class Inside {
    public:
     explicit Inside(Recorder& recorder) noexcept : recorder_(recorder), before_(recorder.inside_.own()) {
       recorder_.inside_.set(true);
-      std::atomic_signal_fence(std::memory_order_seq_cst);  // pairs with interrupts() in a signal handler, as the next
     }
     ~Inside() { leave(); }
-    void leave() noexcept {
-      std::atomic_signal_fence(std::memory_order_seq_cst);
-      recorder_.inside_.set(before_);
-    }
+    void leave() noexcept { recorder_.inside_.set(before_); }
     Inside(const Inside&) = delete;
     Inside& operator=(const Inside&) = delete;
-    bool interrupts() const noexcept { return before_; }
+    bool nested() const noexcept { return before_; }
 
    private:
     Recorder& recorder_;
     const bool before_;
   };
 
-  /// Whether the owner is at work here. Then a caller on its thread is a signal handler.
+  /// Returns whether the owner is at work here: its own allocation has called the program.
   bool is_inside() const noexcept { return inside_.own(); }
 
   /// Around whatever copy() must see whole, or not at all: it takes no copy between two numbers that differ.
@@ -248,7 +244,6 @@ class Recorder {
     __atomic_store_n(home_.load(std::memory_order_relaxed), to, __ATOMIC_RELEASE);
   }
   std::uint32_t unfolded() noexcept;
-  std::uint32_t resume_after_signal() noexcept;
   Event* room_for(unsigned events) noexcept;
   void next_block() noexcept;
   void record(const Event* events, unsigned count) noexcept;
@@ -280,7 +275,6 @@ class Recorder {
   void take_end(Region region) noexcept;
   void region_ended(Region region, Node* node) noexcept;
   void device_region_ended(Region region, Node* node) noexcept;
-  Node* step_of(Region region, Node* last_ended) const noexcept;
   DeviceBegin mark(StreamRef stream, bool begins) noexcept;
   void device_opened(Region region, const DeviceBegin& begin) noexcept;
   void device_ended(Node* node, const DeviceBegin& begin, const DeviceBegin& end) noexcept;

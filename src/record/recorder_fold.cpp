@@ -45,22 +45,7 @@ TAKT_ALWAYS_INLINE void Recorder::fold_until(Event* to) noexcept {
 
 /// How many events there are to fold: all of one block.
 TAKT_ALWAYS_INLINE std::uint32_t Recorder::unfolded() noexcept {
-  Event* const from = folded_.own();
-  const auto count = static_cast<std::uint64_t>(own_cursor() - from);
-  const std::uint64_t left = kBlockEvents - place_of(from) % kBlockEvents;
-  return TAKT_LIKELY(count <= left) ? static_cast<std::uint32_t>(count) : resume_after_signal();
-}
-
-/// A signal handler came between a read of the cursor and the store to it. In the handler the block was folded and
-/// left, and the store has put the cursor back behind one event in the midst of what is folded. That event counts;
-/// more of them are lost.
-TAKT_COLD std::uint32_t Recorder::resume_after_signal() noexcept {
-  Event* const last = own_cursor() - 1;
-  const bool is_event = has_time(*last) && place_of(last) % kBlockEvents >= kBlockFirst;
-  shared_.count_interrupted();
-  const Write write(*this);
-  folded_.set(is_event ? last : last + 1);
-  return is_event ? 1 : 0;
+  return static_cast<std::uint32_t>(own_cursor() - folded_.own());
 }
 
 /// Takes regions that ended on other threads off the stack, each between what was recorded here before and after its

@@ -24,12 +24,12 @@ struct Shared {
   SeriesList series;
 
   // What the figures do not contain.
-  /// What signal handlers recorded that came while Recorder was at work (Recorder::Inside).
-  std::atomic<std::uint64_t> interrupted{0};
+  /// Regions of an operator new of the program that a recorder called (Recorder::Inside).
+  std::atomic<std::uint64_t> nested{0};
   std::atomic<std::uint64_t> steps_without_rows{0};
   std::atomic<std::uint64_t> metrics_without_room{0};
 
-  void count_interrupted() noexcept { interrupted.fetch_add(1, std::memory_order_relaxed); }
+  void count_nested() noexcept { nested.fetch_add(1, std::memory_order_relaxed); }
   void ask_for_collection() noexcept {
     if (outbox_pool.used() >= outbox_pool.limit() / 8) { alarm.ring(); }
   }

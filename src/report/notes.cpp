@@ -353,7 +353,7 @@ constexpr Meaning kMeanings[] = {
     {"key_kind_conflict", "keys that were given with two kinds: the first one holds"},
     {"keys_without_memory", "uses of new keys for which there was no memory: only in \"(overflow)\""},
     {"metrics_without_memory", "metrics with new names for which there was no memory: dropped"},
-    {"interrupted_by_signal", "regions that a signal handler timed, or came upon, in the midst of Takt: not timed"},
+    {"inside_takt", "regions of an operator new that Takt itself called: not timed"},
     {"metrics_over_bound", "metrics beyond 1 024 names: dropped"},
     {"threads_without_memory",
      "regions of threads that began when memory for recording was spent, or had ended: not timed"},

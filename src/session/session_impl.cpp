@@ -282,7 +282,7 @@ void SessionImpl::metric(std::string_view name, double value, const std::int64_t
   if (recorder == nullptr) { return; }
   {
     const Recorder::Inside inside(*recorder);
-    if (inside.interrupts()) { return registry().shared().count_interrupted(); }
+    if (inside.nested()) { return registry().shared().count_nested(); }
     recorder->metric(number, value, step);
     if (step != nullptr || !recorder->lacks_steps()) { return; }
   }
