@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 
 # The names that find_package(takt COMPONENTS ...) knows. One export set each, so that asking for `headers` looks for
 # nothing else. A component comes after those it needs.
-set(TAKT_COMPONENTS headers takt cuda hip mpi roctx tensorboard torch wandb)
+set(TAKT_COMPONENTS headers takt cuda hip models mpi roctx tensorboard torch wandb)
 foreach(optional mlflow nvtx)
   string(TOUPPER ${optional} part)
   if(TAKT_HAS_${part})

@@ -7,9 +7,7 @@
 #include "digits_data.hpp"
 #include "digits_net.hpp"
 
-#include <takt/scope.hpp>
-#include <takt/session.hpp>
-#include <takt/trials.hpp>
+#include <takt/takt.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -26,11 +24,6 @@
 #include <stdexcept>
 #include <string>
 #include <tuple>
-
-// [snippet: keys]
-inline constexpr takt::Key Optimizer{"Optimizer", takt::Kind::compute};
-inline constexpr takt::Key Validation{"Validation", takt::Kind::compute};
-// [end]
 
 namespace {
 
@@ -139,7 +132,7 @@ class Training {
         network_.backward(images);
       }
       {
-        takt::Scope s(Optimizer);
+        takt::Scope s(takt::Optimizer);
         network_.step(options_.rate);
       }
       {
@@ -180,7 +173,7 @@ class Training {
   // [end]
 
   double validate() {
-    takt::Scope validation(Validation);
+    takt::Scope validation(takt::Validation);
     std::size_t hits = 0;
     for (std::size_t first = 0; first < test_.size(); first += options_.batch) {
       {

@@ -4,8 +4,7 @@
 // A key names a region and says what kind of work it is. One constexpr line makes a key of your own; takt::key() makes
 // one of a name that is known at run time only, here the layers of a network whose depth the command line gives.
 // Reports group the time by kind: compute, comm, io, wait, other.
-#include <takt/scope.hpp>
-#include <takt/session.hpp>
+#include <takt/takt.hpp>
 
 #include <cstddef>
 #include <cstdio>

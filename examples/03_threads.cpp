@@ -4,8 +4,7 @@
 // Threads need no set-up: each records for itself, and a name makes it readable in the reports. Here a loader thread
 // makes batches while a trainer works on them, and the time that either waits for the other is a region of kind `wait`.
 // The loader's regions outlive the loader: what a thread recorded is kept when it ends.
-#include <takt/scope.hpp>
-#include <takt/session.hpp>
+#include <takt/takt.hpp>
 
 #include <condition_variable>
 #include <cstdio>

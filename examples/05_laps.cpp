@@ -4,14 +4,11 @@
 // Phases that follow each other need no block each: lap() ends one region and begins the next with a single look at the
 // clock, so that nothing between them is untimed, and it costs less than two scopes.
 // The phases of a step then add up to the step.
-#include <takt/scope.hpp>
-#include <takt/session.hpp>
+#include <takt/takt.hpp>
 
 #include <cstdint>
 #include <cstdio>
 #include <vector>
-
-inline constexpr takt::Key Optimizer{"Optimizer", takt::Kind::compute};
 
 int main() {
   std::vector<double> inputs(2000);
@@ -27,7 +24,7 @@ int main() {
     s.lap(takt::Backward);
     double gradient = 0;
     for (const double input : inputs) { gradient += input * error / 4e6; }
-    s.lap(Optimizer);
+    s.lap(takt::Optimizer);
     weight -= 0.1 * gradient;
     // [end]
   }

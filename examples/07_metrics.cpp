@@ -5,8 +5,7 @@
 // An exporter sees them all; here it is the one that keeps everything in memory, for tests.
 // Its copies share one store: one goes to the session, the other stays here to be asked.
 #include <takt/exporters/memory.hpp>
-#include <takt/scope.hpp>
-#include <takt/session.hpp>
+#include <takt/takt.hpp>
 
 #include <cmath>
 #include <cstdio>

@@ -4,8 +4,7 @@
 // Two ways to time less at run time. set_enabled(false) stops all recording until it is switched on again, and a region
 // then costs a test and a branch. every(n) times one in n of a very short region and counts the others: the report
 // shows both. To remove the regions from the program altogether, see 09_compiled_out.cpp.
-#include <takt/scope.hpp>
-#include <takt/session.hpp>
+#include <takt/takt.hpp>
 
 #include <cstdint>
 #include <cstdio>

@@ -6,8 +6,7 @@
 // This is for a build that must not carry measurement; at run time, set_enabled(false) is cheap enough.
 // [snippet: compiled-out]
 #define TAKT_ENABLED 0
-#include <takt/scope.hpp>
-#include <takt/session.hpp>
+#include <takt/takt.hpp>
 // [end]
 
 #include <cstdio>

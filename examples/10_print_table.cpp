@@ -4,8 +4,7 @@
 // What has been recorded can be seen at any time: session.print() prints the table of the run so far, and
 // takt::snapshot() gives the same figures to the program. Neither stops or resets anything, and the table at the end
 // still has it all. Here a run prints once halfway and then tells by itself which phase to look at.
-#include <takt/scope.hpp>
-#include <takt/session.hpp>
+#include <takt/takt.hpp>
 
 #include <cstdint>
 #include <cstdio>

@@ -5,7 +5,6 @@
 // linkage. A Timer that joined the process does the work: it begins and ends regions by hand, and they go where those
 // of Scopes go. main() below calls only these functions, as Fortran would; docs/integrating.md has the interface on
 // that side.
-#include <takt/session.hpp>
 #include <takt/takt.hpp>
 
 #include <cstdint>

@@ -6,7 +6,6 @@
 // device are the same in every run.
 #include <takt/backends/manual.hpp>
 #include <takt/exporters/memory.hpp>
-#include <takt/session.hpp>
 #include <takt/takt.hpp>
 
 #include <chrono>

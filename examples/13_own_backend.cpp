@@ -4,7 +4,6 @@
 // A Backend of one's own: an accelerator that works through a queue on a thread of its own and stamps marks as it comes
 // to them. The conformance suite proves the Backend; then a Scope and a Timer use it.
 #include <takt/backend.hpp>
-#include <takt/session.hpp>
 #include <takt/takt.hpp>
 #include <takt/testing/conformance.hpp>
 

@@ -8,8 +8,7 @@
 #include "digits_net.hpp"
 
 #include <takt/exporters/mlflow.hpp>
-#include <takt/scope.hpp>
-#include <takt/session.hpp>
+#include <takt/takt.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -6,7 +6,6 @@
 // program's cudaStream_t.
 #include <takt/backends/cuda.hpp>
 #include <takt/graph.hpp>
-#include <takt/session.hpp>
 #include <takt/takt.hpp>
 
 #include <chrono>

@@ -9,8 +9,7 @@
 #include "digits_net.hpp"
 
 #include <takt/exporters/wandb.hpp>
-#include <takt/scope.hpp>
-#include <takt/session.hpp>
+#include <takt/takt.hpp>
 
 #include <cstddef>
 #include <cstdint>

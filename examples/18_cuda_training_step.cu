@@ -16,8 +16,7 @@
 #else
 #include <takt/backends/cuda.hpp>
 #endif
-#include <takt/scope.hpp>
-#include <takt/session.hpp>
+#include <takt/takt.hpp>
 
 #include "gpu_net.hpp"
 #include "gpu_runtime.hpp"
@@ -43,7 +42,6 @@ struct takt::StreamTraits<gpu::Stream> {
 namespace {
 
 // [snippet: gpu-keys]
-constexpr takt::Key Optimizer{"Optimizer", takt::Kind::compute};
 constexpr takt::Key Piece{"Piece", takt::Kind::compute};
 constexpr takt::Key LossBack{"LossBack", takt::Kind::io};
 constexpr takt::Key WaitForBatch{"WaitForBatch", takt::Kind::wait};  // the compute stream, for the copy
@@ -172,7 +170,7 @@ class Training {
     gpu::output_layer(each, network, data);
     s.lap(takt::Backward);
     gpu::backward(each, network, data);
-    s.lap(Optimizer);
+    s.lap(takt::Optimizer);
     gpu::descend(each, network, options_.rate());
     s.lap(LossBack);
     GPU_CHECK(GPU(MemcpyAsync)(slot.loss.data(), network.loss, slot.loss.bytes(), GPU(MemcpyDeviceToHost), compute_));

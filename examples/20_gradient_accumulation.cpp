@@ -5,8 +5,7 @@
 // optimiser's: the Batch stands around all of its micro-batches, and these have a key of their own. So there is one row
 // a step, with the time of its micro-batches, and samples per second are those of the training.
 #include <takt/exporters/memory.hpp>
-#include <takt/scope.hpp>
-#include <takt/session.hpp>
+#include <takt/takt.hpp>
 
 #include <cmath>
 #include <cstdint>
@@ -16,7 +15,6 @@
 
 // [snippet: micro-batch-key]
 inline constexpr takt::Key MicroBatch{"MicroBatch"};
-inline constexpr takt::Key Optimizer{"Optimizer", takt::Kind::compute};
 // [end]
 
 constexpr int kSteps = 40;
@@ -65,7 +63,7 @@ static void train(Line& line) {
       line.backward(inputs, errors);  // adds to the gradients
       batch.items(kSamples);          // adds to the samples of the step
     }
-    TAKT_SCOPE(Optimizer);
+    TAKT_SCOPE(takt::Optimizer);
     line.update();
   }
   // [end]

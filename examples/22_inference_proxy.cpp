@@ -16,8 +16,7 @@
 #include "gpu_runtime.hpp"
 #endif
 #include <takt/exporters/slack.hpp>
-#include <takt/scope.hpp>
-#include <takt/session.hpp>
+#include <takt/takt.hpp>
 
 #include "proxy_data.hpp"
 #include "proxy_net.hpp"

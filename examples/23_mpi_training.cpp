@@ -7,8 +7,7 @@
 #include "digits_net.hpp"
 
 #include <takt/mpi.hpp>
-#include <takt/scope.hpp>
-#include <takt/session.hpp>
+#include <takt/takt.hpp>
 
 #include <mpi.h>
 
@@ -23,9 +22,6 @@
 #include <string>
 #include <tuple>
 #include <vector>
-
-inline constexpr takt::Key Optimizer{"Optimizer", takt::Kind::compute};
-inline constexpr takt::Key Validation{"Validation", takt::Kind::compute};
 
 namespace {
 
@@ -118,7 +114,7 @@ class Training {
       for (std::vector<float>* each : network_.gradients()) { ranks_.add_up(*each); }
     }
     {
-      takt::Scope s(Optimizer);
+      takt::Scope s(takt::Optimizer);
       network_.step(kRate);
     }
     batch.items(images_.count());  // those of this rank
@@ -135,7 +131,7 @@ class Training {
 
   /// The share of the test images that the network gets right.
   double accuracy() {
-    takt::Scope s(Validation);
+    takt::Scope s(takt::Validation);
     const Share share(ranks_, 0, test_.size());
     std::size_t hits = 0;
     if (share.size != 0) {

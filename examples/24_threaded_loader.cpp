@@ -5,9 +5,7 @@
 // the model. Run it with TAKT_TRIALS=all and with different numbers:
 //
 //     TAKT_TRIALS=all example_24_threaded_loader [ms to load a batch] [ms of a step] [threads] [batches ahead]
-#include <takt/session.hpp>
 #include <takt/takt.hpp>
-#include <takt/trials.hpp>
 
 #include <chrono>
 #include <condition_variable>

@@ -3,8 +3,6 @@
 
 // What does a function cost? A layer of a network with three sizes of batch: latency, its interval, and with
 // TAKT_SAMPLE_MS=10 energy. The run folder has a line for each in results.csv.
-#include <takt/measure.hpp>
-#include <takt/session.hpp>
 #include <takt/takt.hpp>
 
 #include <cstddef>

@@ -5,7 +5,6 @@
 // are sampled. Succeeds when the network gets 95 % of the images right that it has not seen before.
 #include "digits_data.hpp"
 
-#include <takt/session.hpp>
 #include <takt/takt.hpp>
 #include <takt/torch.hpp>
 
@@ -22,8 +21,6 @@
 
 inline constexpr takt::Key Convolution{"convolution", takt::Kind::compute};
 inline constexpr takt::Key Dense{"dense", takt::Kind::compute};
-inline constexpr takt::Key Optimizer{"Optimizer", takt::Kind::compute};
-inline constexpr takt::Key Validation{"Validation", takt::Kind::compute};
 
 namespace {
 
@@ -95,7 +92,7 @@ class Training {
         loss_.backward();
       }
       {
-        takt::Scope optimizer(Optimizer, takt::torch_stream());
+        takt::Scope optimizer(takt::Optimizer, takt::torch_stream());
         optimizer_.step();
       }
       batch.items(images_.count());
@@ -105,7 +102,7 @@ class Training {
   // [end]
 
   double accuracy() {
-    takt::Scope validation(Validation);
+    takt::Scope validation(takt::Validation);
     const torch::NoGradGuard no_gradients;
     test_.gather(0, test_.size(), images_);
     const auto [pixels, labels] = tensors_of(images_);

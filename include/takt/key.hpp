@@ -30,6 +30,11 @@ constexpr std::uint64_t hash_name(const char* name) noexcept {
   for (; *name != '\0'; ++name) { hash = (hash ^ static_cast<unsigned char>(*name)) * 1099511628211U; }
   return hash;
 }
+constexpr std::uint64_t hash_name(const char* name, std::size_t size) noexcept {
+  std::uint64_t hash = 14695981039346656037U;
+  for (; size != 0; ++name, --size) { hash = (hash ^ static_cast<unsigned char>(*name)) * 1099511628211U; }
+  return hash;
+}
 
 /// Small numbers by which recorded events name a key. The seven predefined keys have theirs at compile time.
 using KeyIndex = std::uint16_t;
@@ -129,6 +134,13 @@ inline constexpr Key IO = detail::PredefinedKey::make("IO", Kind::io, 6);
 /// What has no key of its own.
 inline constexpr Key Other = detail::PredefinedKey::make("Other", Kind::other, detail::kOtherKey);
 
+/// The update of the weights.
+inline constexpr Key Optimizer{"Optimizer", Kind::compute};
+/// A pass over data that the network does not learn from.
+inline constexpr Key Validation{"Validation", Kind::compute};
+/// Writing or reading the state of the training.
+inline constexpr Key Checkpoint{"Checkpoint", Kind::io};
+
 /// A stream waits for communication, around the call that makes it wait (docs/gpu.md).
 inline constexpr Key CommWait{"CommWait", Kind::wait};
 /// Likewise for IO.
@@ -139,6 +151,18 @@ inline constexpr Key IOWait{"IOWait", Kind::wait};
 /// characters are replaced by '?', a name beyond 200 bytes is cut and ends in a hash of all of it, and the first such
 /// repair is reported; beyond detail::kMaxKeys names the overflow key is returned and counted. Never throws. Any
 /// thread.
+/// \param name up to its first NUL; nullptr is an empty name.
 TAKT_EXPORT const Key& key(const char* name, Kind kind = Kind::other) noexcept;
+
+namespace detail {
+TAKT_EXPORT const Key& key_of(const char* name, std::size_t size, Kind kind) noexcept;
+}  // namespace detail
+
+/// The same of a std::string or std::string_view.
+template <class Text>
+auto key(const Text& name, Kind kind = Kind::other) noexcept
+    -> decltype(detail::key_of(name.data(), name.size(), kind)) {
+  return detail::key_of(name.data(), name.size(), kind);
+}
 
 TAKT_END_NAMESPACE

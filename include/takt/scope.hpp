@@ -18,6 +18,41 @@ struct Every {
 /// \param n 1 or more; 0 counts as 1.
 constexpr Every every(std::uint32_t n) noexcept { return Every{n}; }
 
+namespace detail {
+
+template <class... Rest>
+constexpr void name_is_no_key() noexcept {
+  static_assert(sizeof...(Rest) > 2,
+                "a Scope takes a takt::Key: write TAKT_SCOPE(\"name\"), or make a key: "
+                "inline constexpr takt::Key Name{\"name\"}, or takt::key(text) outside of the loop");
+}
+
+/// For TAKT_SCOPE: takes its first argument, and gives the key. Make has the key of a name in static storage, so that
+/// it costs nothing at run time. It is called only for a literal.
+template <class Make>
+class FirstArgument {
+ public:
+  constexpr explicit FirstArgument(Make make) noexcept : make_(make) {}
+  TAKT_ALWAYS_INLINE const Key& operator=(const Key& key) const noexcept { return key; }  // NOLINT
+  template <std::size_t kSize>
+  TAKT_ALWAYS_INLINE const Key& operator=(const char (&)[kSize]) const noexcept {  // NOLINT
+    return make_(TypeOfKey{});
+  }
+
+ private:
+  struct TypeOfKey {
+    using Type = const Key;
+  };
+  Make make_;
+};
+
+template <class Make>
+TAKT_ALWAYS_INLINE constexpr FirstArgument<Make> first_argument(Make make) noexcept {
+  return FirstArgument<Make>(make);
+}
+
+}  // namespace detail
+
 TAKT_END_NAMESPACE
 
 #if TAKT_ENABLED
@@ -28,11 +63,11 @@ TAKT_BEGIN_NAMESPACE
 ///
 ///     { takt::Scope s(takt::Forward);  net.forward(); }
 ///
-/// Never throws or waits. Takes a lock only at the
-/// first region of a thread, the first use of a key, the first end of a Batch path, and where a region ends on another
-/// thread; allocates there, and for new places and new powers of two in durations. Scopes nest; they may also end in
-/// another order, or on another thread (a coroutine that resumed elsewhere). One thread at a time for one Scope; not in
-/// signal handlers. To leave a Scope by longjmp is undefined in C++, and not supported.
+/// Never throws or waits. Takes a lock only at the first region of a thread, the first use of a key, the first end of a
+/// Batch path, and when a region ends on another thread; allocates there, and for new places and new powers of two in
+/// durations. Scopes nest; they may also end in another order, or on another thread (a coroutine that resumed
+/// elsewhere). One thread at a time for one Scope; not in signal handlers. To leave a Scope by longjmp is undefined in
+/// C++, and not supported.
 class [[nodiscard]] Scope {
  public:
   /// Host time.
@@ -47,6 +82,11 @@ class [[nodiscard]] Scope {
   /// Both.
   [[nodiscard]] Scope(const Key& key, detail::StreamArgument stream, Every sampling) noexcept
       : region_(detail::begin_sampled(key, sampling.n, stream.ref)) {}
+  /// Does not compile: a name alone would have to be looked up at each call.
+  template <class... Rest>
+  explicit Scope(const char*, const Rest&...) noexcept {
+    detail::name_is_no_key<Rest...>();
+  }
 
   TAKT_ALWAYS_INLINE ~Scope() noexcept { detail::end_region(region_); }
 
@@ -58,8 +98,13 @@ class [[nodiscard]] Scope {
   /// Ends this region and begins one of `key` with the same clock read; from now on the Scope is that region. With a
   /// stream, one mark serves both.
   TAKT_ALWAYS_INLINE void lap(const Key& key) noexcept { region_ = detail::lap_region(region_, key); }
-  /// Adds `n` items (samples, tokens) to this region, 1 or more; a Batch's make throughput. Others are counted as
-  /// mistakes.
+  /// Ends the region now. After that the Scope does nothing, unless lap() begins another.
+  TAKT_ALWAYS_INLINE void end() noexcept {
+    detail::end_region(region_);
+    region_ = 0;
+  }
+  /// Adds `n` items (samples, tokens) to this region, 1 or more; a Batch's make throughput (Session::unit() names them).
+  /// Others are counted as mistakes.
   void items(std::int64_t n) noexcept { detail::note_amount(region_, detail::Amount::items, n); }
   /// Adds `n` bytes moved, 1 or more; the report gives GB/s.
   void bytes(std::int64_t n) noexcept { detail::note_amount(region_, detail::Amount::bytes, n); }
@@ -92,12 +137,17 @@ class [[nodiscard]] Scope {
   [[nodiscard]] Scope(const Key&, Every) noexcept {}
   template <class S>
   [[nodiscard]] Scope(const Key&, const S&, Every) noexcept {}
+  template <class... Rest>
+  explicit Scope(const char*, const Rest&...) noexcept {
+    detail::name_is_no_key<Rest...>();
+  }
   ~Scope() noexcept {}  // not trivial, so that an unused one draws no warning here either
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
   static void* operator new(std::size_t) = delete;
   static void* operator new[](std::size_t) = delete;
   void lap(const Key&) noexcept {}
+  void end() noexcept {}
   void items(std::int64_t) noexcept {}
   void bytes(std::int64_t) noexcept {}
 };
@@ -112,5 +162,13 @@ TAKT_END_OFF_NAMESPACE
 
 #define TAKT_CONCAT_(a, b) a##b
 #define TAKT_CONCAT(a, b) TAKT_CONCAT_(a, b)
-/// A Scope without a name: TAKT_SCOPE(takt::Backward); its arguments are those of Scope's constructors.
-#define TAKT_SCOPE(...) ::takt::Scope TAKT_CONCAT(takt_scope_, __LINE__)(__VA_ARGS__)
+#define TAKT_FIRST(first, ...) first
+/// A Scope without a name: TAKT_SCOPE(takt::Backward), or, by a name, TAKT_SCOPE("decode"). Its arguments are those of
+/// Scope's constructors. A name is a literal, and costs nothing at run time; its key is of Kind::other.
+#define TAKT_SCOPE(...)                                                                         \
+  ::takt::Scope TAKT_CONCAT(takt_scope_, __LINE__) {                                            \
+    ::takt::detail::first_argument([&](auto takt_type) noexcept -> const ::takt::Key& {         \
+      static constexpr typename decltype(takt_type)::Type takt_key(TAKT_FIRST(__VA_ARGS__, 0)); \
+      return takt_key;                                                                          \
+    }) = __VA_ARGS__                                                                            \
+  }

@@ -133,6 +133,9 @@ class TAKT_EXPORT Session {
     }
   }
   void tag(detail::TextArgument name, detail::TextArgument value);
+  /// Names what items() counts, in the plural, such as "tokens": the table and the page print tokens/s. It is the
+  /// parameter "item_unit", so that trackers have it too. The default is "samples". Any thread, takes a lock.
+  void unit(detail::TextArgument items) { param("item_unit", items); }
 
   /// Says which group this rank is in, such as stage 2 of a pipeline: reports compare it with the ranks of the same
   /// groups. The last call of a name wins. A group named "stage" is that of a pipeline; the parameter "micro_batches"
@@ -199,6 +202,7 @@ class Session {
   template <class T>
   void param(detail::TextArgument, const T&) {}
   void tag(detail::TextArgument, detail::TextArgument) {}
+  void unit(detail::TextArgument) {}
   void group(detail::TextArgument, int) {}
   void metric(detail::TextArgument, double) noexcept {}
   void metric(detail::TextArgument, double, std::int64_t) noexcept {}

@@ -2,13 +2,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// The front door of training code: keys, scopes, timers. main() includes takt/session.hpp as well.
+/// All that a program needs: keys, scopes, timers, the Session, measurements and trials. For files that only mark
+/// regions there is the light <takt/scope.hpp>. Exporters and GPU backends have headers of their own.
 
 #include <takt/backends/cpu.hpp>
-#include <takt/config.hpp>
 #include <takt/key.hpp>
+#include <takt/listener.hpp>
+#include <takt/measure.hpp>
 #include <takt/scope.hpp>
+#include <takt/session.hpp>
 #include <takt/timer.hpp>
+#include <takt/trials.hpp>
 
 #include <chrono>
 

@@ -53,11 +53,7 @@ double student_t_probability(double t, double degrees) noexcept;
 
 /// The value that is exceeded with probability 1 - `probability`, within 1e-9. REQUIRES: 0.5 <= probability < 1 and
 /// degrees >= 1. Any thread.
-double student_t_quantile(double probability, double degrees) noexcept;
-
-/// 97.5 % quantile of Student's t: from tables up to ten degrees of freedom, above by the expansion in 1/n of
-/// Abramowitz and Stegun 26.7.5, which is then within 0.02 %. REQUIRES: degrees >= 1. Any thread.
-double student_t975(std::uint64_t degrees) noexcept;
+TAKT_EXPORT double student_t_quantile(double probability, double degrees) noexcept;
 
 }  // namespace detail
 TAKT_END_NAMESPACE

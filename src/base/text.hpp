@@ -103,7 +103,7 @@ std::size_t code_point_bytes(std::string_view text) noexcept;
 /// Valid UTF-8 of which each character is seen, and where it stands: a name can neither break a table, nor command a
 /// terminal, nor pass for another one. Control characters, marks of direction (U+202E and its kind) and what has no
 /// width become '?', bytes that are not UTF-8 become U+FFFD.
-std::string printable(std::string_view text);
+TAKT_EXPORT std::string printable(std::string_view text);
 /// The next character of that, which goes from the front of `text`. REQUIRES: !text.empty(). Allocates nothing.
 std::string_view next_printable(std::string_view& text) noexcept;
 /// The same of each line.
@@ -114,9 +114,9 @@ std::string printable_json(std::string_view json);
 std::size_t columns_of(std::string_view text) noexcept;
 /// Printable text of at most `columns` (1 or more), with an ellipsis for what is cut from the middle: long names that
 /// differ often differ at the end.
-std::string fit(const std::string& text, std::size_t columns);
+TAKT_EXPORT std::string fit(const std::string& text, std::size_t columns);
 /// The same, cut at the start: of a path, the end tells more.
-std::string fit_end(const std::string& text, std::size_t columns);
+TAKT_EXPORT std::string fit_end(const std::string& text, std::size_t columns);
 /// Lines of at most `columns`, broken at spaces, or inside a word that is longer than a line. Those after the first
 /// begin with two spaces.
 std::vector<std::string> wrap(const std::string& text, std::size_t columns);

@@ -8,7 +8,7 @@
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/run_folder.hpp"
-#include "measure/prediction_check.hpp"
+#include "measure/predictions.hpp"
 #include "report/text_table.hpp"
 
 #include <takt/error.hpp>

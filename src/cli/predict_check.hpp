@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "measure/prediction_check.hpp"
+#include "measure/predictions.hpp"
 
 #include <takt/exporters/console.hpp>
 

@@ -6,11 +6,15 @@
 #include <takt/measurement.hpp>
 #include <takt/sample.hpp>
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
+
+/// The names of what is predicted and measured of a model: columns of results.csv.
+inline constexpr std::array<const char*, 3> kModelCosts = {"latency_ms", "memory_mb", "energy_j"};
 
 /// What these times come to. A percentile is the least time that so many do not pass (nearest rank). Any thread.
 MeasuredTimes measured_times(std::vector<std::int64_t> times_ns);

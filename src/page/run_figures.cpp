@@ -233,16 +233,16 @@ std::string time_tile(const char* name, double ns, const std::string& below) {
   return tile(name, text.substr(0, space), text.substr(space + 1), below);
 }
 
-std::string throughput_tile(const Throughput& throughput) {
+std::string throughput_tile(const Throughput& throughput, const std::string& items) {
   const std::string steps = human_rate(throughput.steps_per_s) + " steps/s";
   if (throughput.items == 0) {
-    return tile("throughput", human_rate(throughput.steps_per_s), "steps/s", "items() tells samples/s");
+    return tile("throughput", human_rate(throughput.steps_per_s), "steps/s", "call items() for " + items + "/s");
   }
   const std::string interval =
       throughput.no_interval == NoInterval::none
           ? detail::format("95 % CI [{}, {}]", human_rate(throughput.items_low), human_rate(throughput.items_high))
           : "no interval, see below";
-  return tile("throughput", human_rate(throughput.items_per_s), "samples/s", interval + "; " + steps);
+  return tile("throughput", human_rate(throughput.items_per_s), items + "/s", interval + "; " + steps);
 }
 
 std::string step_tile(const Snapshot& snapshot, const MainSteps& main) {
@@ -309,7 +309,7 @@ std::string figures_html(const RunPage& page) {
   const MainSteps main = main_steps(snapshot);
   std::string html = "<dl class=\"tiles\">\n";
   if (main.path != PathStats::kNoParent) {
-    html += throughput_tile(main.throughput) + step_tile(snapshot, main);
+    html += throughput_tile(main.throughput, item_unit(snapshot)) + step_tile(snapshot, main);
     html += tile("steps", human_count(main.steps), "",
                  main.warmup == 0 ? "without warm-up" : human_count(main.warmup) + " of them warm-up");
   }

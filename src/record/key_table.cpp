@@ -45,7 +45,7 @@ KeyIndex KeyTable::find(std::uint64_t hash) const noexcept {
   }
 }
 
-KeyIndex KeyTable::add(const char* name, std::uint64_t hash, Kind kind) noexcept {
+KeyIndex KeyTable::add(std::string_view name, std::uint64_t hash, Kind kind) noexcept {
   bool full = false;
   {
     const RegistrationLock lock;
@@ -68,7 +68,7 @@ KeyIndex KeyTable::add(const char* name, std::uint64_t hash, Kind kind) noexcept
 }
 
 /// kNoKey without memory. Under the lock.
-KeyIndex KeyTable::insert(const char* name, std::uint64_t hash, Kind kind) noexcept {
+KeyIndex KeyTable::insert(std::string_view name, std::uint64_t hash, Kind kind) noexcept {
   const auto index = static_cast<KeyIndex>(count_);
   // The entry keeps the hash of the name as given, so that the same odd name is found again.
   char* copy = ::strdup(RepairedName(name).c_str());
@@ -99,26 +99,38 @@ void KeyTable::check_kind(KeyIndex index, Kind kind) noexcept {
 KeyIndex KeyTable::resolve(const Key& key) noexcept {
   if (key.index() != kNoKey) { return key.index(); }
   if (key.predefined_index() != kNoKey) { return key.predefined_index(); }
-  const char* name = key.name() == nullptr ? "" : key.name();
-  KeyIndex index = find(key.hash());
-  if (index == kNoKey) {
-    tell_repaired("key_name", "key", name);
-    index = add(name, key.hash(), key.kind());
-    if (index == kNoKey) { return kOverflowKey; }  // for now: the next use asks for memory again
-  }
-  check_kind(index, key.kind());
+  const KeyIndex index = named(key.name() == nullptr ? "" : key.name(), key.hash(), key.kind());
+  if (index == kNoKey) { return kOverflowKey; }  // for now: the next use asks for memory again
   key.cache_index(index);
   return index;
 }
 
-const Key& KeyTable::intern(const char* name, Kind kind) noexcept {
-  const Key key(name == nullptr ? "" : name, kind);
-  return entry(resolve(key));
+/// Registers the name if it is new. kNoKey without memory.
+KeyIndex KeyTable::named(std::string_view name, std::uint64_t hash, Kind kind) noexcept {
+  KeyIndex index = find(hash);
+  if (index == kNoKey) {
+    tell_repaired("key_name", "key", name);
+    index = add(name, hash, kind);
+  }
+  if (index != kNoKey) { check_kind(index, kind); }
+  return index;
+}
+
+const Key& KeyTable::intern(std::string_view name, Kind kind) noexcept {
+  return entry(named(name, hash_name(name.data(), name.size()), kind));
 }
 
 }  // namespace detail
 
-const Key& key(const char* name, Kind kind) noexcept { return detail::key_table().intern(name, kind); }
+const Key& key(const char* name, Kind kind) noexcept {
+  return detail::key_table().intern(name == nullptr ? std::string_view() : std::string_view(name), kind);
+}
+
+namespace detail {
+const Key& key_of(const char* name, std::size_t size, Kind kind) noexcept {
+  return key_table().intern({name, size}, kind);
+}
+}  // namespace detail
 
 namespace detail {
 
@@ -139,8 +151,7 @@ std::uint64_t MetricNames::find(std::string_view name, std::uint64_t hash, std::
 }
 
 std::uint64_t MetricNames::number(std::string_view name) noexcept {
-  std::uint64_t hash = 14695981039346656037U;
-  for (const char c : name) { hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U; }
+  const std::uint64_t hash = hash_name(name.data(), name.size());
   std::size_t at = 0;
   if (const std::uint64_t number = find(name, hash, at)) { return number; }
   return add(name, hash);

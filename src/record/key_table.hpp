@@ -23,7 +23,7 @@ class KeyTable {
   /// or, until there is some, no memory.
   KeyIndex resolve(const Key& key) noexcept;
   /// The key of a name made at run time, see takt::key().
-  const Key& intern(const char* name, Kind kind) noexcept;
+  const Key& intern(std::string_view name, Kind kind) noexcept;
 
   const char* name(KeyIndex index) const noexcept { return entry(index).name(); }
   Kind kind(KeyIndex index) const noexcept { return entry(index).kind(); }
@@ -40,8 +40,9 @@ class KeyTable {
   static constexpr std::uint32_t kSlots = 8192;  // open addressing by hash, at most half full
 
   KeyIndex find(std::uint64_t hash) const noexcept;
-  KeyIndex add(const char* name, std::uint64_t hash, Kind kind) noexcept;
-  KeyIndex insert(const char* name, std::uint64_t hash, Kind kind) noexcept;
+  KeyIndex named(std::string_view name, std::uint64_t hash, Kind kind) noexcept;
+  KeyIndex add(std::string_view name, std::uint64_t hash, Kind kind) noexcept;
+  KeyIndex insert(std::string_view name, std::uint64_t hash, Kind kind) noexcept;
   void check_kind(KeyIndex index, Kind kind) noexcept;
 
   std::atomic<const Key*> entry_[kMaxKeys] = {};

@@ -19,6 +19,12 @@
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
+
+std::string item_unit(const Snapshot& snapshot) {
+  const auto unit = snapshot.params.find("item_unit");
+  return unit == snapshot.params.end() ? "samples" : printable(unit->second);
+}
+
 namespace {
 
 /// Why there is no interval, for people.
@@ -42,8 +48,8 @@ const char* why_no_throughput(const Snapshot& snapshot, const Series& series) {
   return series.throughput.excluded_steps == 0 ? "no step period after warm-up" : "all step periods are left out";
 }
 
-std::string items_rate(const Throughput& throughput) {
-  const std::string rate = human_rate(throughput.items_per_s) + " samples/s, ";
+std::string items_rate(const Throughput& throughput, const std::string& unit) {
+  const std::string rate = detail::format("{} {}/s, ", human_rate(throughput.items_per_s), unit);
   if (throughput.no_interval != NoInterval::none) { return rate + "no interval: " + why_no_interval(throughput); }
   return detail::format("{}95 % CI [{}, {}], n = {} windows", rate, human_rate(throughput.items_low),
                         human_rate(throughput.items_high), human_count(throughput.windows));
@@ -96,8 +102,8 @@ void between_line(const Snapshot& snapshot, const Series& series, std::vector<st
                                  most_between(snapshot, series, between)));
 }
 
-std::string rates(const Throughput& throughput) {
-  const std::string items = throughput.items == 0 ? "" : items_rate(throughput) + "; ";
+std::string rates(const Snapshot& snapshot, const Throughput& throughput) {
+  const std::string items = throughput.items == 0 ? "" : items_rate(throughput, item_unit(snapshot)) + "; ";
   return detail::format("{}{} steps/s", items, human_rate(throughput.steps_per_s));
 }
 
@@ -116,7 +122,7 @@ void series_lines(const Snapshot& snapshot, const Series& series, std::vector<st
   if (throughput.steps == 0) {
     lines.push_back(detail::format("{}: no throughput, {}", where, why_no_throughput(snapshot, series)));
   } else {
-    lines.push_back(detail::format("{}: {}", where, rates(throughput)));
+    lines.push_back(detail::format("{}: {}", where, rates(snapshot, throughput)));
     between_line(snapshot, series, lines);
   }
   left_out_line(throughput, lines);
@@ -126,7 +132,7 @@ void job_lines(const Snapshot& snapshot, std::vector<std::string>& lines) {
   const std::vector<JobThroughput> jobs = job_throughputs(snapshot);
   for (const JobThroughput& job : jobs) {
     lines.push_back(detail::format("{} of all ranks: {}, by the slowest ({})", path_label(snapshot, job.path),
-                                   rates(job.throughput), thread_label(job.slowest)));
+                                   rates(snapshot, job.throughput), thread_label(job.slowest)));
   }
   if (jobs.empty() && !snapshot.series.empty()) {
     lines.emplace_back("no throughput: on no rank a step period counts");
@@ -150,7 +156,7 @@ void add_throughputs(const Snapshot& snapshot, std::vector<std::string>& lines) 
       continue;
     }
     lines.push_back(detail::format("{} on {} threads: {}", path_label(snapshot, each.path), human_count(threads.size()),
-                                   rates(job->throughput)));
+                                   rates(snapshot, job->throughput)));
     left_out_line(job->throughput, lines);
   }
 }

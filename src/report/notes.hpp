@@ -39,6 +39,9 @@ inline std::string on_thread(const std::string& label) {
 }
 inline const char* plural(std::uint64_t n) noexcept { return n == 1 ? "" : "s"; }
 
+/// Returns the plural of what items() counts, as Session::unit() says; else "samples". Printable. Any thread.
+std::string item_unit(const Snapshot& snapshot);
+
 /// What is a smaller share of a figure than this is not worth a line below the table.
 inline constexpr double kWorthALine = 0.1;
 

@@ -4,7 +4,7 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
-#include "measure/prediction_check.hpp"
+#include "measure/measured_times.hpp"
 #include "report/csv.hpp"
 #include "report/json_lines.hpp"
 

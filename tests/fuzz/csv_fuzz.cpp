@@ -4,7 +4,7 @@
 // Any bytes as a file of predictions. Builds with libFuzzer, or with standalone_main.cpp.
 #include <takt/error.hpp>
 
-#include "measure/prediction_check.hpp"
+#include "measure/predictions.hpp"
 
 #include <cstddef>
 #include <cstdint>

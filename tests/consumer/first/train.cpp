@@ -3,7 +3,6 @@
 
 // The program that README.md begins with.
 // [snippet: train]
-#include <takt/session.hpp>
 #include <takt/takt.hpp>
 int main() {
   takt::Session session("first");

@@ -5,7 +5,6 @@
 #include <takt/backends/cuda.hpp>
 #include <takt/backends/hip.hpp>
 #include <takt/exporters/roctx.hpp>
-#include <takt/session.hpp>
 #include <takt/takt.hpp>
 
 #include <cstdio>

@@ -4,7 +4,6 @@
 // The program that docs/mlflow.md begins with.
 // [snippet: train]
 #include <takt/exporters/mlflow.hpp>
-#include <takt/session.hpp>
 #include <takt/takt.hpp>
 
 #include <cmath>

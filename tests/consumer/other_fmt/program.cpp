@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <takt/exporters/console.hpp>
-#include <takt/session.hpp>
 #include <takt/takt.hpp>
 
 #include <fmt/core.h>

@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <takt/session.hpp>
 #include <takt/takt.hpp>
 
 #include <dlfcn.h>

@@ -4,7 +4,6 @@
 // The program that docs/tensorboard.md begins with.
 // [snippet: train]
 #include <takt/exporters/tensorboard.hpp>
-#include <takt/session.hpp>
 #include <takt/takt.hpp>
 
 #include <cmath>

@@ -4,7 +4,6 @@
 // The program that docs/wandb.md begins with.
 // [snippet: train]
 #include <takt/exporters/wandb.hpp>
-#include <takt/session.hpp>
 #include <takt/takt.hpp>
 
 #include <cmath>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "measure/prediction_check.hpp"
+#include "measure/predictions.hpp"
 
 #include <takt/error.hpp>
 

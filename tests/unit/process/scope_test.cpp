@@ -376,6 +376,38 @@ TEST_CASE("Scope: TAKT_SCOPE makes one without a name") {
   REQUIRE(calls_of(takt::snapshot(), "by macro/by macro, too") == 1);
 }
 
+TEST_CASE("Scope: TAKT_SCOPE takes a name, or any expression that is a key") {
+  const bool first = takt::snapshot().run.rank < 1000;
+  const auto timed = [](const Key& key) {
+    TAKT_SCOPE(key);
+    TAKT_SCOPE("by a name");
+  };
+  for (int round = 0; round < 3; ++round) {
+    TAKT_SCOPE(first ? takt::Validation : takt::Checkpoint);
+    timed(takt::Forward);
+  }
+  { TAKT_SCOPE("every other", takt::every(2)); }
+  const Snapshot snapshot = takt::snapshot();
+  REQUIRE(calls_of(snapshot, "Validation/Forward/by a name") == 3);
+  REQUIRE(calls_of(snapshot, "every other") == 1);
+}
+
+TEST_CASE("Scope: end() ends it early, once") {
+  {
+    Scope outer(takt::key("ended early"));
+    outer.end();
+    { const Scope behind(takt::key("after the end")); }
+    outer.end();
+    outer.items(1);
+    outer.lap(takt::key("begun again"));
+  }
+  const Snapshot snapshot = takt::snapshot();
+  REQUIRE(calls_of(snapshot, "ended early") == 1);
+  REQUIRE(calls_of(snapshot, "after the end") == 1);
+  REQUIRE(calls_of(snapshot, "begun again") == 1);
+  REQUIRE(loss_of("end_without_start") == 0);
+}
+
 // These fill up a process, so they have one of their own.
 
 TEST_CASE("Scope: more keys than there is room for are counted together, and nothing else is damaged") {

@@ -17,6 +17,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -104,6 +105,14 @@ TEST_CASE("Key: names made at run time are told apart and found again") {
     }
   }
   REQUIRE(keys.size() == 100);
+}
+
+TEST_CASE("Key: key() takes any text") {
+  const std::string text = "any text";
+  const Key& key = takt::key("any text");
+  REQUIRE(&takt::key(text) == &key);
+  REQUIRE(&takt::key(std::string_view("any text, cut").substr(0, 8)) == &key);
+  REQUIRE(std::string(takt::key(static_cast<const char*>(nullptr)).name()).empty());
 }
 
 TEST_CASE("Key: odd names are repaired, reported and still told apart") {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <takt/measure.hpp>
 
-#include "measure/prediction_check.hpp"
+#include "measure/predictions.hpp"
 #include "report/results_report.hpp"
 #include "report/results_text.hpp"
 #include "support/catch.hpp"

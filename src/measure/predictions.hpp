@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <takt/config.hpp>
+#include "measure/measured_times.hpp"
+
 #include <takt/models.hpp>
 
 #include <array>
@@ -14,9 +15,6 @@
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
-
-/// What is predicted and measured of a model, by the names of the columns.
-inline constexpr std::array<const char*, 3> kModelCosts = {"latency_ms", "memory_mb", "energy_j"};
 
 /// What one model costs: of each of kModelCosts an amount, where it is known.
 struct ModelCosts {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "measure/prediction_check.hpp"
+#include "measure/predictions.hpp"
 
 #include "base/format.hpp"
 #include "base/statistics.hpp"
@@ -152,7 +152,8 @@ PredictionError prediction_error(const std::vector<double>& predicted, const std
   if (errors.size() < detail::kFewestErrors) { return result; }
   double squares = 0;
   for (const double each : errors) { squares += (each - result.mape) * (each - result.mape); }
-  const double half = detail::student_t975(errors.size() - 1) * std::sqrt(squares / (n - 1) / n);
+  const double half =
+      detail::student_t_quantile(0.975, static_cast<double>(errors.size() - 1)) * std::sqrt(squares / (n - 1) / n);
   result.has_interval = true;
   result.low = std::max(result.mape - half, 0.0);
   result.high = result.mape + half;
