@@ -21,7 +21,7 @@ int main(int argc, char** argv) {
   // [snippet: run-time-key]
   std::vector<const takt::Key*> layers;  // look each up once, outside the loop
   for (int layer = 0; layer < depth; ++layer) {
-    layers.push_back(&takt::key(("layer " + std::to_string(layer)).c_str(), takt::Kind::compute));
+    layers.push_back(&takt::key("layer " + std::to_string(layer), takt::Kind::compute));
   }
   // [end]
 

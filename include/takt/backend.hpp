@@ -203,7 +203,7 @@ constexpr void require_backend() noexcept {
 ///     bool mark_bounded(Mark& mark, bool begins) noexcept;          // mark(), where marks in flight are bounded
 ///
 /// A mark is released once for the mark() and once for each retain(). Any thread may call any of them.
-/// docs/backends.md tells how to write one; takt/conformance.hpp proves it.
+/// docs/backends.md tells how to write one; takt/testing/conformance.hpp proves it.
 template <class B>
 class DeviceTraits {
   template <class T>

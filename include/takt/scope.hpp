@@ -103,8 +103,8 @@ class [[nodiscard]] Scope {
     detail::end_region(region_);
     region_ = 0;
   }
-  /// Adds `n` items (samples, tokens) to this region, 1 or more; a Batch's make throughput (Session::unit() names them).
-  /// Others are counted as mistakes.
+  /// Adds `n` items (samples, tokens) to this region, 1 or more; those of a Batch make throughput, and Session::unit()
+  /// names them. Others are counted as mistakes.
   void items(std::int64_t n) noexcept { detail::note_amount(region_, detail::Amount::items, n); }
   /// Adds `n` bytes moved, 1 or more; the report gives GB/s.
   void bytes(std::int64_t n) noexcept { detail::note_amount(region_, detail::Amount::bytes, n); }

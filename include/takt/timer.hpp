@@ -88,8 +88,8 @@ class Timer {
   /// What was added to the regions of `key`, over all threads. A Timer that joined the process has it in the report.
   std::uint64_t items(const Key& key) const noexcept { return books_.total(key, &detail::Node::items); }
   std::uint64_t bytes(const Key& key) const noexcept { return books_.total(key, &detail::Node::bytes); }
-  /// The most recent durations in ns, up to 1 024 a thread, oldest first, threads one after the other. Results that come
-  /// later stand in the order in which they were read.
+  /// The most recent durations in ns, up to 1 024 a thread, oldest first, threads one after the other. Results that
+  /// come later are in the order in which they were read.
   std::vector<std::int64_t> times(const Key& key) const { return books_.times(key); }
   /// Waits for results of the backend that are pending, at most for `timeout`. Returns whether all are in.
   bool complete(std::chrono::milliseconds timeout) noexcept { return books_.complete(timeout); }

@@ -407,11 +407,6 @@ void StreamFile::append(std::uint64_t sequence, std::string_view text) {
   append(text);
 }
 
-ExportResult StreamFile::refuse_for_memory() noexcept {
-  report_fault(exporter_, Words("no memory is left to write ", path_, "; what is new for it waits"));
-  return ExportResult::retry;
-}
-
 ExportResult StreamFile::end(std::string_view tail, bool finished) {
   if (!file_.flush()) { return refuse(finished); }
   if (finished) {

@@ -200,8 +200,6 @@ class StreamFile {
   void append(std::uint64_t sequence, std::string_view text);
   /// Writes out; of a finished run, adds `tail` and gives the file its name. The answer is the export's.
   ExportResult end(std::string_view tail, bool finished);
-  /// The answer where memory ran out on the way: what was appended stays, and is not asked for again.
-  ExportResult refuse_for_memory() noexcept;
 
  private:
   ExportResult refuse(bool finished);

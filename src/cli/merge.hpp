@@ -4,7 +4,7 @@
 
 #include "base/folder_files.hpp"
 #include "cli/run_folder.hpp"
-#include "journal/journal_peek.hpp"
+#include "cli/journal_peek.hpp"
 
 #include <takt/config.hpp>
 

@@ -5,7 +5,7 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "cli/rank.hpp"
-#include "journal/journal_peek.hpp"
+#include "cli/journal_peek.hpp"
 
 #include <takt/detail/memory.hpp>
 

@@ -16,7 +16,7 @@ namespace detail {
 /// Why a rule abstains that goes by when steps were.
 inline constexpr const char* kTimeOfOthers = "trials or measurements ran, and it is not told apart when";
 
-// The rules: each adds what it concludes of the run, or what the figures lack for it. thresholds.hpp has from when on
+// The rules: each adds what it concludes of the run, or what the figures lack for it. The constants say from when on
 // they speak. All: any thread.
 
 /// never_ended: regions whose time is in no figure.

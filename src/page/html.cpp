@@ -129,19 +129,14 @@ std::string format_html(const Snapshot& snapshot) { return detail::page_of(snaps
 
 ExportResult HtmlExporter::export_snapshot(const Snapshot& snapshot) {
   if (!snapshot.finished) { return ExportResult::ok; }
-  try {
-    std::string error;
-    const std::string page = format_html(snapshot);
-    if (detail::write_whole(
-            detail::path_or_in(snapshot.run.directory, kPageFile, path_),
-            [&page](detail::WholeFile& file) { return file.write(page); }, error)) {
-      return ExportResult::ok;
-    }
-    detail::report_fault("html", error);
-  } catch (const std::bad_alloc&) {
-    detail::report_fault(
-        "html", detail::Words("no memory is left to write ", path_.empty() ? std::string_view(kPageFile) : path_));
+  std::string error;
+  const std::string page = format_html(snapshot);
+  if (detail::write_whole(
+          detail::path_or_in(snapshot.run.directory, kPageFile, path_),
+          [&page](detail::WholeFile& file) { return file.write(page); }, error)) {
+    return ExportResult::ok;
   }
+  detail::report_fault("html", error);
   return ExportResult::retry;
 }
 

@@ -256,9 +256,7 @@ std::string format_table(const Snapshot& snapshot, int width, bool color) {
 
 ExportResult ConsoleExporter::export_snapshot(const Snapshot& snapshot) {
   if (!snapshot.finished) { return ExportResult::ok; }
-  try {
-    return print_table(snapshot, options_) ? ExportResult::ok : ExportResult::drop;
-  } catch (const std::bad_alloc&) { return ExportResult::retry; }  // nothing has been printed yet
+  return print_table(snapshot, options_) ? ExportResult::ok : ExportResult::drop;
 }
 
 void ConsoleExporter::print(const Snapshot& snapshot) const { print_table(snapshot, options_); }

@@ -51,15 +51,13 @@ CsvExporter& CsvExporter::operator=(CsvExporter&&) noexcept = default;
 
 ExportResult CsvExporter::export_snapshot(const Snapshot& snapshot) {
   detail::StreamFile& file = impl_->file;
-  try {
-    const ExportResult begun = file.begin(detail::CsvRows::head(), snapshot.finished);
-    if (begun != ExportResult::ok) { return begun; }
-    const detail::CsvRows lines(snapshot);
-    for (const Row& row : snapshot.rows) {
-      if (file.is_new(row.sequence)) { impl_->add(lines, row); }
-    }
-    return file.end("", snapshot.finished);
-  } catch (const std::bad_alloc&) { return file.refuse_for_memory(); }
+  const ExportResult begun = file.begin(detail::CsvRows::head(), snapshot.finished);
+  if (begun != ExportResult::ok) { return begun; }
+  const detail::CsvRows lines(snapshot);
+  for (const Row& row : snapshot.rows) {
+    if (file.is_new(row.sequence)) { impl_->add(lines, row); }
+  }
+  return file.end("", snapshot.finished);
 }
 
 std::uint64_t CsvExporter::left_out() const noexcept { return impl_->left_out.load(std::memory_order_relaxed); }

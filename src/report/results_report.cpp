@@ -5,8 +5,8 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "report/notes.hpp"
-#include "report/text_table.hpp"
 #include "report/sample_notes.hpp"
+#include "report/text_table.hpp"
 
 #include <algorithm>
 #include <cstdint>

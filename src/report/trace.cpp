@@ -394,14 +394,12 @@ TraceExporter& TraceExporter::operator=(TraceExporter&&) noexcept = default;
 
 ExportResult TraceExporter::export_snapshot(const Snapshot& snapshot) {
   Impl& trace = *impl_;
-  try {
-    const ExportResult begun = trace.file.begin(detail::kTraceHead, snapshot.finished);
-    if (begun != ExportResult::ok) { return begun; }
-    trace.name_tracks(snapshot);
-    trace.add_spans(snapshot);
-    trace.add_samples(snapshot);
-    return trace.file.end(tail(snapshot, trace.dropped), snapshot.finished);
-  } catch (const std::bad_alloc&) { return trace.file.refuse_for_memory(); }
+  const ExportResult begun = trace.file.begin(detail::kTraceHead, snapshot.finished);
+  if (begun != ExportResult::ok) { return begun; }
+  trace.name_tracks(snapshot);
+  trace.add_spans(snapshot);
+  trace.add_samples(snapshot);
+  return trace.file.end(tail(snapshot, trace.dropped), snapshot.finished);
 }
 
 TAKT_END_NAMESPACE

@@ -95,6 +95,8 @@ ExportResult ExportWorker::show(const Snapshot& offered, const Harvests& shown) 
   }
   try {
     return exporter_->export_snapshot(snapshot);
+  } catch (const std::bad_alloc&) {
+    throw;  // show_or_wait() shows it again
   } catch (const std::exception& error) {
     report_fault(Words("exporter.", name()), Words("the exporter \"", name(), "\" failed: ", error.what()));
   } catch (...) { report_fault(Words("exporter.", name()), Words("the exporter \"", name(), "\" failed")); }

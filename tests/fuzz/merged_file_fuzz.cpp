@@ -6,7 +6,7 @@
 // the file cut off. Builds with libFuzzer, or with standalone_main.cpp.
 #include "cli/merged_file.hpp"
 #include "cli/tar.hpp"
-#include "journal/journal_peek.hpp"
+#include "cli/journal_peek.hpp"
 #include "journal/journal_reader.hpp"
 
 #include <takt/error.hpp>

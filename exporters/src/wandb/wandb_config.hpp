@@ -47,7 +47,7 @@ class WandbConfig {
 /// Where W&B is, unless the options say otherwise.
 constexpr const char* kWandbUrl = "https://api.wandb.ai";
 
-// All: any thread, but see variable() of variables.hpp.
+// All: any thread, but see variable() of trackers/tracker_names.hpp.
 
 /// Why W&B would not take the key, which is not repeated; empty: it may. The rule is that of its own client.
 std::string wandb_key_problem(const std::string& key);

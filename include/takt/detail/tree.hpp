@@ -267,7 +267,7 @@ class Tree {
   bool grow() noexcept;
   unsigned room() const noexcept { return static_cast<unsigned>(limit_ - frames()); }
   Frame* frames() const noexcept { return base_.own(); }
-  // Regions that outlive what they began in: tree_forgotten.hpp.
+  // Regions that outlive what they began in: see tree_impl.hpp.
   void begun_in(unsigned around) noexcept {
     top_.own()->outer.set(around);
     innermost_ = depth();

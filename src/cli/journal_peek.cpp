@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "journal/journal_peek.hpp"
+#include "cli/journal_peek.hpp"
 
 #include "journal/journal_format.hpp"
 #include "journal/journal_records.hpp"
@@ -16,7 +16,7 @@ TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-constexpr std::size_t kFirstBytes = std::size_t{16} << 10U;  // the frame of the run is the first one
+constexpr std::size_t kPeekedBytes = std::size_t{16} << 10U;  // the frame of the run is the first one
 constexpr std::size_t kLastBytes = std::size_t{4} << 10U;    // and that of the end the last one
 constexpr std::size_t kMostSegmentsPeeked = 4;               // the last one may have nothing in it yet, or be damaged
 
@@ -56,7 +56,7 @@ bool take_run(const Frame& frame, RunInfo& run) {
 /// What the beginning of a segment says.
 void look_at_beginning(const ReadableFolder& files, const std::string& name, JournalPeek& peek) {
   std::string bytes;
-  if (!files.read(name, 0, kFirstBytes, bytes) || bytes.size() < kSegmentHeaderBytes) { return; }
+  if (!files.read(name, 0, kPeekedBytes, bytes) || bytes.size() < kSegmentHeaderBytes) { return; }
   SegmentHeader header;
   const HeaderState state = parse_header(bytes, header);
   if (state == HeaderState::swapped || state == HeaderState::newer) { return; }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "journal/journal_peek.hpp"
+#include "cli/journal_peek.hpp"
 
 #include "base/folder_files.hpp"
 #include "journal/journal_format.hpp"
