@@ -7,8 +7,8 @@
 #include "base/encoding.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
-#include "cli/ranks_of_run.hpp"
 #include "cli/run_folder.hpp"
+#include "cli/run_reader.hpp"
 #include "ranks/clock_alignment.hpp"
 
 #include <algorithm>
@@ -74,43 +74,43 @@ std::int64_t AlignedRank::error_ns() const noexcept {
   return std::max(alignment.error_ns(start), alignment.error_ns(detail::wrapped_sum(start, rank.snapshot.wall_ns)));
 }
 
-AlignedRanks read_aligned(const std::vector<RankFolder>& folders) {
+AlignedRanks read_aligned(const std::vector<RankFolder>& folders, int rank) {
+  RunReader reader(folders);
+  const std::string remark = reader.keep_newest();
+  if (rank >= 0) { reader.keep_rank(rank); }
   const std::size_t most =
       std::clamp(kEndsOfAllRanks / std::max<std::size_t>(folders.size(), 1), kFewestEnds, kMostEnds);
-  std::map<std::string, detail::CollectiveEnds> ends;  // by folder
-  std::vector<Rank> read;
-  AlignedRanks run;
-  run.all = are_whole(folders);
-  for (const RankFolder& folder : folders) {
-    detail::CollectiveEnds of_rank(most);
-    read.push_back(read_rank(folder, [&](const Snapshot& snapshot) { of_rank.add(snapshot); }));
-    if (read.back().readable()) {
-      ends.emplace(folder.path(), std::move(of_rank));
-      continue;
-    }
-    detail::print(stderr, "takt: {}\n", why_unreadable(read.back()));
-    read.pop_back();
-    run.all = false;
+  std::vector<detail::CollectiveEnds> ends(folders.size(), detail::CollectiveEnds(most));  // by place
+  std::vector<Rank> ranks;
+  ReadRun read;
+  for (const RunProcesses& only : reader.runs()) {
+    read = reader.read(
+        only,
+        [&ends](const RunProcess& process) {
+          return read_rank(process.folder, [&](const Snapshot& snapshot) { ends[process.place].add(snapshot); });
+        },
+        [&ranks](Rank&& each) { ranks.push_back(std::move(each)); });
   }
-  if (read.empty()) { throw Error("no rank of this run can be read"); }
-  PickedRanks last = pick_last(std::move(read));
-  tell_left_out(last.remarks);
-  run.missing = last.missing();
-  const auto answered = align_by_answers(last.ranks);
-  const detail::CollectiveEnds first = std::move(ends[last.ranks.front().folder.path()]);
-  for (Rank& each : last.ranks) {
-    AlignedRank& rank = run.ranks.emplace_back();
+  AlignedRanks run;
+  run.all = reader.tell_not_read();
+  if (!remark.empty()) { tell_remarks({remark}); }
+  if (ranks.empty()) { throw rank < 0 ? Error("no rank of this run can be read") : no_such_rank(rank); }
+  tell_remarks(read.remarks);
+  run.missing = rank < 0 ? read.missing() : 0;
+  const auto answered = align_by_answers(ranks);
+  const detail::CollectiveEnds& first = ends[ranks.front().place];
+  for (Rank& each : ranks) {
+    AlignedRank& aligned = run.ranks.emplace_back();
     // Ranks of one host have one clock: what is read of it, which is apart by chance, would only blur it.
-    rank.is_common = run.ranks.size() == 1 || is_on_host_of(each, run.ranks.front().rank);
+    aligned.is_common = run.ranks.size() == 1 || is_on_host_of(each, run.ranks.front().rank);
     const auto known = answered.find(static_cast<std::uint32_t>(each.snapshot.run.rank));
-    rank.by_answers = !rank.is_common && known != answered.end();
-    if (rank.by_answers) {
-      rank.alignment.clock = known->second;
-    } else if (!rank.is_common) {
-      rank.alignment = detail::align_ranks(ends[each.folder.path()], first);
+    aligned.by_answers = !aligned.is_common && known != answered.end();
+    if (aligned.by_answers) {
+      aligned.alignment.clock = known->second;
+    } else if (!aligned.is_common) {
+      aligned.alignment = detail::align_ranks(ends[each.place], first);
     }
-    ends.erase(each.folder.path());
-    rank.rank = std::move(each);
+    aligned.rank = std::move(each);
   }
   return run;
 }

@@ -5,6 +5,7 @@
 #include <takt/config.hpp>
 
 #include "cli/rank.hpp"
+#include "cli/run_folder.hpp"
 #include "ranks/clock_alignment.hpp"
 
 #include <cstdint>
@@ -31,12 +32,13 @@ struct AlignedRank {
 struct AlignedRanks {
   std::vector<AlignedRank> ranks;
   std::uint64_t missing = 0;  ///< without a journal
-  bool all = true;            ///< false: a folder was not readable
+  bool all = true;            ///< false: something was not readable
 };
 
-/// Reads the journals in these folders, which are of one run, and aligns the clocks. Remarks go to stderr.
-/// \throws takt::Error where none is readable.
-AlignedRanks read_aligned(const std::vector<RankFolder>& folders);
+/// Reads the journals in these folders, of the newest run among them, and aligns the clocks. Remarks go to stderr.
+/// \param rank of this one alone; -1: of all.
+/// \throws takt::Error where none is readable, or the rank is not there.
+AlignedRanks read_aligned(const std::vector<RankFolder>& folders, int rank = -1);
 
 /// Says on stderr how well each clock is aligned.
 void tell_alignment(const AlignedRanks& run);

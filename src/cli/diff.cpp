@@ -8,8 +8,10 @@
 #include "cli/comparison.hpp"
 #include "cli/diff_document.hpp"
 #include "cli/diff_page.hpp"
+#include "cli/ls.hpp"
 #include "cli/rank.hpp"
 #include "cli/run_folder.hpp"
+#include "cli/run_reader.hpp"
 #include "report/text_table.hpp"
 
 #include <takt/error.hpp>
@@ -51,22 +53,12 @@ double share_from(const std::string& text, const char* option) {
 
 using RunNames = std::map<std::string, std::string>;  // folders, by the identity of the run
 
-/// A side of the page.
-struct DrawnSide {
-  DrawnRuns* runs;  // nullptr: there is no page
-  bool is_new;
-
-  RunTaker taker(const RunFolder& run) const { return runs == nullptr ? RunTaker() : runs->taker(run, is_new); }
-  void drop_last() const {
-    if (runs != nullptr) { runs->drop_last(); }
-  }
-};
-
 /// The runs of one side, each once; a folder of runs stands for all of them.
 /// \param other the runs of the other side, to which those of this one are added.
+/// \param drawn gets the first ranks of these; nullptr: there is no page.
 /// \throws takt::Error where one is on the other side, too.
-std::vector<detail::ComparedRun> read_side(const std::vector<std::string>& given, RunNames& other,
-                                           const DrawnSide& drawn, std::vector<std::string>& remarks) {
+std::vector<detail::ComparedRun> read_side(const std::vector<std::string>& given, RunNames& other, DrawnRuns* drawn,
+                                           bool is_new_side, std::vector<std::string>& remarks) {
   std::vector<detail::ComparedRun> runs;
   RunNames own;
   for (const std::string& each : given) {
@@ -75,18 +67,19 @@ std::vector<detail::ComparedRun> read_side(const std::vector<std::string>& given
         remarks.push_back(why_closed(folder.folder));
         continue;
       }
-      detail::ComparedRun run = compared_run(folder, remarks, drawn.taker(folder));
-      if (const auto found = other.find(run.identity); found != other.end()) {
-        throw Error(detail::format("{} is on both sides: {} is the same run; a run can be compared with others alone",
-                                   detail::printable(folder.folder), detail::printable(found->second)));
-      }
-      const auto [place, is_new] = own.emplace(run.identity, folder.folder);
-      if (is_new) {
-        runs.push_back(std::move(run));
-      } else {
-        drawn.drop_last();
-        remarks.push_back(detail::format("{} is the same run as {}, and counts once", detail::printable(folder.folder),
-                                         detail::printable(place->second)));
+      for (RunOfSide& run : compared_runs(folder, remarks)) {
+        if (const auto found = other.find(run.figures.identity); found != other.end()) {
+          throw Error(detail::format("{} is on both sides: {} is the same run; a run can be compared with others alone",
+                                     detail::printable(folder.folder), detail::printable(found->second)));
+        }
+        const auto [place, is_new] = own.emplace(run.figures.identity, folder.folder);
+        if (!is_new) {
+          remarks.push_back(detail::format("{} is the same run as {}, and counts once",
+                                           detail::printable(folder.folder), detail::printable(place->second)));
+          continue;
+        }
+        if (drawn != nullptr) { drawn->add(run.figures.name, run.first, is_new_side); }
+        runs.push_back(std::move(run.figures));
       }
     }
   }
@@ -164,9 +157,9 @@ int compare_sides(const std::vector<std::string>& base, const DiffWishes& wishes
   RunNames seen;
   DrawnRuns drawn;
   DrawnRuns* const page = wishes.html.empty() ? nullptr : &drawn;
-  std::vector<detail::ComparedRun> before = read_side(base, seen, {page, false}, remarks);
-  std::vector<detail::ComparedRun> after = read_side(wishes.now, seen, {page, true}, remarks);
-  for (const std::string& each : remarks) { std::fprintf(stderr, "takt: %s\n", each.c_str()); }
+  std::vector<detail::ComparedRun> before = read_side(base, seen, page, false, remarks);
+  std::vector<detail::ComparedRun> after = read_side(wishes.now, seen, page, true, remarks);
+  tell_remarks(remarks);
   const detail::ComparisonWishes gate = gate_of(wishes, before, after);
   const detail::Comparison comparison = compare_runs(std::move(before), std::move(after), gate);
   if (!comparison.obstacles.empty() && wishes.reason.empty()) {
@@ -296,11 +289,11 @@ std::map<std::string, std::string> facts_of(const RunReading& run) {
 }
 
 /// Copies of a folder are one run: they have its id, which a user may give again, and its beginning.
-std::string identity_of(const RunReading& run) {
+std::string identity_of(const RunReading& run, const std::string& folder) {
   if (!run.sum.run.id.empty()) { return detail::format("{} {}", run.sum.run.id, run.sum.run.start_unix_ns); }
   std::error_code error;
-  const std::filesystem::path path = std::filesystem::canonical(run.folder, error);
-  return error ? run.folder : path.string();
+  const std::filesystem::path path = std::filesystem::canonical(folder, error);
+  return error ? folder : path.string();
 }
 
 void add_step(const RunReading& run, detail::ComparedRun& compared) {
@@ -331,13 +324,11 @@ void add_slower_steps(const RankSteps& steps, const Snapshot& rank, const std::s
 
 /// Times in a step of all ranks together, by the name of the region. Not of regions of which every() leaves calls out:
 /// a step then has the time of the others alone.
-std::map<std::string, Summary> regions_of_steps(const RunReading& run, const std::map<std::string, RankSteps>& ranks) {
+std::map<std::string, Summary> regions_of_steps(const RunReading& run, const std::vector<RankSteps>& ranks) {
   std::map<std::string, Summary> regions;
   std::set<std::string> with_skipped;
   for (const Rank& rank : run.ranks) {
-    const auto found = ranks.find(rank.folder.path());
-    if (found == ranks.end()) { continue; }
-    for (const auto& [path, times] : found->second.regions) {
+    for (const auto& [path, times] : ranks[rank.place].regions) {
       if (path >= rank.snapshot.paths.size()) { continue; }
       const std::string name = rank.snapshot.path_name(path);
       if (rank.snapshot.paths[path].skipped != 0) { with_skipped.insert(name); }
@@ -348,10 +339,10 @@ std::map<std::string, Summary> regions_of_steps(const RunReading& run, const std
   return regions;
 }
 
-detail::ComparedRun figures_of_run(const RunReading& run) {
+detail::ComparedRun figures_of_run(const RunReading& run, const std::string& folder) {
   detail::ComparedRun compared;
-  compared.name = std::filesystem::path(run.folder).filename().string();
-  compared.identity = identity_of(run);
+  compared.name = std::filesystem::path(folder).filename().string();
+  compared.identity = identity_of(run, folder);
   compared.start_unix_ns = run.sum.run.start_unix_ns;
   compared.ranks = run.ranks.size();
   compared.world_size = run.world_size;
@@ -371,29 +362,39 @@ detail::ComparedRun figures_of_run(const RunReading& run) {
   return compared;
 }
 
-}  // namespace
-
-detail::ComparedRun compared_run(const RunFolder& run, std::vector<std::string>& remarks, const RunTaker& also) {
-  std::map<std::string, RankSteps> ranks;  // by folder
-  const RunReading reading = read_run(run, [&](const RankFolder& folder, const Snapshot& snapshot) {
-    ranks[folder.path()].add(snapshot);
-    if (also) { also(folder, snapshot); }
-  });
-  remarks.insert(remarks.end(), reading.not_read.begin(), reading.not_read.end());
-  if (!reading.readable()) {
-    throw Error(detail::printable(run.folder) + " has nothing that could be compared; takt check says why");
-  }
-  detail::ComparedRun compared = figures_of_run(reading);
-  const double steps = static_cast<double>(reading.steps) * static_cast<double>(reading.ranks.size());
-  for (const auto& [name, times] : regions_of_steps(reading, ranks)) {
+/// \param ranks by place.
+detail::ComparedRun with_steps(const RunReading& run, const std::string& folder, const std::vector<RankSteps>& ranks) {
+  detail::ComparedRun compared = figures_of_run(run, folder);
+  const double steps = static_cast<double>(run.steps) * static_cast<double>(run.ranks.size());
+  for (const auto& [name, times] : regions_of_steps(run, ranks)) {
     detail::RunRegion& region = compared.regions[name];
     region.of_steps = true;
     set_figures(times, steps, region);
   }
-  for (const Rank& rank : reading.ranks) {
-    add_slower_steps(ranks[rank.folder.path()], rank.snapshot, compared.step_path, compared.step);
+  for (const Rank& rank : run.ranks) {
+    add_slower_steps(ranks[rank.place], rank.snapshot, compared.step_path, compared.step);
   }
   return compared;
+}
+
+}  // namespace
+
+std::vector<RunOfSide> compared_runs(const RunFolder& folder, std::vector<std::string>& remarks) {
+  RunReader reader(folder.ranks);
+  std::vector<RankSteps> ranks(folder.ranks.size());  // by place
+  std::vector<RunOfSide> runs;
+  for (const RunProcesses& each : reader.runs()) {
+    const RunReading run = read_run(reader, each, [&](const RunProcess& process) {
+      return read_rank(process.folder, [&](const Snapshot& snapshot) { ranks[process.place].add(snapshot); });
+    });
+    if (run.readable()) { runs.push_back({with_steps(run, folder.folder, ranks), run.ranks.front().folder}); }
+  }
+  const std::vector<std::string> not_read = reader.not_read();
+  remarks.insert(remarks.end(), not_read.begin(), not_read.end());
+  if (runs.empty()) {
+    throw Error(detail::printable(folder.folder) + " has nothing that could be compared; takt check says why");
+  }
+  return runs;
 }
 
 }  // namespace cli

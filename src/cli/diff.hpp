@@ -3,7 +3,6 @@
 #pragma once
 
 #include "cli/comparison.hpp"
-#include "cli/ls.hpp"
 #include "cli/run_folder.hpp"
 
 #include <takt/config.hpp>
@@ -14,9 +13,15 @@
 TAKT_BEGIN_NAMESPACE
 namespace cli {
 
-/// Reads a run for a comparison. What could not be read is told in `remarks`. \param also told of all rows, too.
+/// A run for a comparison.
+struct RunOfSide {
+  detail::ComparedRun figures;
+  RankFolder first;  ///< of its ranks
+};
+
+/// Reads the runs in a folder for a comparison: one as a rule. What could not be read is told in `remarks`.
 /// \throws takt::Error where nothing can be read.
-detail::ComparedRun compared_run(const RunFolder& run, std::vector<std::string>& remarks, const RunTaker& also = {});
+std::vector<RunOfSide> compared_runs(const RunFolder& folder, std::vector<std::string>& remarks);
 
 }  // namespace cli
 TAKT_END_NAMESPACE

@@ -5,13 +5,13 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "cli/diff_document.hpp"
+#include "cli/rank.hpp"
+#include "cli/run_folder.hpp"
 #include "page/html.hpp"
 #include "page/page_data.hpp"
 #include "page/run_page.hpp"
 
 #include <algorithm>
-#include <filesystem>
-#include <memory>
 
 TAKT_BEGIN_NAMESPACE
 namespace cli {
@@ -195,28 +195,15 @@ std::string drawn_text(const DrawnRuns& drawn) {
 
 }  // namespace
 
-RunTaker DrawnRuns::taker(const RunFolder& run, bool is_new) {
+void DrawnRuns::add(const std::string& name, const RankFolder& first, bool is_new) {
   const auto of_side =
       std::count_if(runs_.begin(), runs_.end(), [&](const auto& each) { return each.is_new == is_new; });
-  last_is_drawn_ = static_cast<std::size_t>(of_side) < kMostOfASide && !run.ranks.empty();
-  if (!last_is_drawn_) {
+  if (static_cast<std::size_t>(of_side) >= kMostOfASide) {
     ++left_out_;
-    return {};
+    return;
   }
-  const std::string name = std::filesystem::path(run.folder).filename().string();
   runs_.push_back({name, is_new, detail::StepHistory(kBytesOfAHistory)});
-  return [this, place = runs_.size() - 1, first = run.ranks.front().path()](const RankFolder& folder,
-                                                                            const Snapshot& snapshot) {
-    if (folder.path() == first) { runs_[place].history.add(snapshot); }
-  };
-}
-
-void DrawnRuns::drop_last() {
-  if (last_is_drawn_) {
-    runs_.pop_back();
-  } else {
-    --left_out_;
-  }
+  read_rank(first, [&](const Snapshot& snapshot) { runs_.back().history.add(snapshot); });
 }
 
 std::string diff_page(const Comparison& comparison, const std::string& reason, const DrawnRuns& drawn) {

@@ -5,7 +5,7 @@
 #include <takt/config.hpp>
 
 #include "cli/comparison.hpp"
-#include "cli/ls.hpp"
+#include "cli/run_folder.hpp"
 #include "findings/step_history.hpp"
 
 #include <cstddef>
@@ -22,15 +22,13 @@ struct DrawnRun {
   detail::StepHistory history;
 };
 
-/// The steps of the first runs of each side, taken while these are read. A value; one thread at a time.
+/// The steps of the first runs of each side. A value; one thread at a time.
 class DrawnRuns {
  public:
   static constexpr std::size_t kMostOfASide = 6;
 
-  /// What takes the steps of the run's first rank; nothing where the side has enough runs.
-  RunTaker taker(const RunFolder& run, bool is_new);
-  /// The run of the last call is not compared after all.
-  void drop_last();
+  /// Reads the steps of a run's first rank, unless the side has enough runs.
+  void add(const std::string& name, const RankFolder& first, bool is_new);
   const std::vector<DrawnRun>& runs() const noexcept { return runs_; }
   /// Runs that are compared, and not drawn.
   std::size_t left_out() const noexcept { return left_out_; }
@@ -38,7 +36,6 @@ class DrawnRuns {
  private:
   std::vector<DrawnRun> runs_;
   std::size_t left_out_ = 0;
-  bool last_is_drawn_ = false;
 };
 
 /// The page of a comparison as HTML: one file that needs nothing else. docs/compare.md.

@@ -6,7 +6,7 @@
 #include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
-#include "cli/ranks_of_run.hpp"
+#include "cli/run_reader.hpp"
 #include "cli/run_report.hpp"
 #include "report/job_report.hpp"
 #include "report/text_table.hpp"
@@ -31,6 +31,12 @@ namespace cli {
 namespace {
 
 using detail::JsonText;
+/// A line of the list.
+struct ListedRun {
+  std::string folder;
+  RunReading run;  // of the ranks without their figures
+};
+
 using LsNotes = std::map<std::string, std::string>;  // parameters or tags
 
 bool fits_pattern(const std::string& pattern, const std::string& text) {
@@ -52,11 +58,12 @@ bool is_wanted(const RunReading& run, const LsWishes& wishes) {
          has_all(wishes.params, run.sum.params) && has_all(wishes.tags, run.sum.tags);
 }
 
-JsonText ls_json(const RunReading& run) {
+JsonText ls_json(const ListedRun& listed) {
+  const RunReading& run = listed.run;
   const Throughput& throughput = run.throughput;
   return {{"run_id", run.sum.run.id},
           {"name", run.sum.run.name},
-          {"directory", run.folder},
+          {"directory", listed.folder},
           {"start_unix_ns", run.sum.run.start_unix_ns},
           {"ranks", run.ranks.size()},
           {"world_size", run.world_size},
@@ -72,8 +79,9 @@ constexpr detail::TextColumn kLsColumns[] = {
     {"name", 4, true, true}, {"began (UTC)", 3, true, true}, {"ranks", 2}, {"steps", 0},
     {"samples/s", 1},        {"state", 0, true, true}};
 
-detail::TextTable::Line ls_line(const RunReading& run) {
-  const std::filesystem::path folder(run.folder);
+detail::TextTable::Line ls_line(const ListedRun& listed) {
+  const RunReading& run = listed.run;
+  const std::filesystem::path folder(listed.folder);
   const std::string ranks = run.ranks.size() == run.world_size
                                 ? detail::format("{}", run.world_size)
                                 : detail::format("{} of {}", run.ranks.size(), run.world_size);
@@ -84,10 +92,10 @@ detail::TextTable::Line ls_line(const RunReading& run) {
            run.throughput.items > 0 ? detail::human_rate(run.throughput.items_per_s) : "", state_word(run.state)}};
 }
 
-void print_list(const std::vector<RunReading>& runs, const ConsoleOptions& drawn) {
+void print_list(const std::vector<ListedRun>& runs, const ConsoleOptions& drawn) {
   std::vector<detail::TextTable::Line> lines;
   lines.reserve(runs.size());
-  for (const RunReading& run : runs) { lines.push_back(ls_line(run)); }
+  for (const ListedRun& run : runs) { lines.push_back(ls_line(run)); }
   detail::Page page = detail::page_on_stdout(drawn);
   const detail::TextTable table({std::begin(kLsColumns), std::end(kLsColumns)}, std::move(lines), page.width(), "run");
   page.add({table.head()}, detail::Page::Style::bold);
@@ -96,14 +104,10 @@ void print_list(const std::vector<RunReading>& runs, const ConsoleOptions& drawn
 }
 
 /// Newest first; of those that began at once in order of their folders.
-void sort_by_age(std::vector<RunReading>& runs) {
-  std::stable_sort(runs.begin(), runs.end(), [](const RunReading& a, const RunReading& b) {
-    return a.sum.run.start_unix_ns > b.sum.run.start_unix_ns;
+void sort_by_age(std::vector<ListedRun>& runs) {
+  std::stable_sort(runs.begin(), runs.end(), [](const ListedRun& a, const ListedRun& b) {
+    return a.run.sum.run.start_unix_ns > b.run.sum.run.start_unix_ns;
   });
-}
-
-void remark_on(const std::vector<std::string>& lines) {
-  for (const std::string& each : lines) { std::fprintf(stderr, "takt: %s\n", each.c_str()); }
 }
 
 }  // namespace
@@ -112,27 +116,30 @@ int ls(const std::string& folder, const LsWishes& wishes) {
   std::vector<std::string> remarks;
   const std::vector<RunFolder> folders =
       all_runs(folder.empty() ? SessionOptions::from_env().directory : folder, remarks);
-  remark_on(remarks);
-  std::vector<RunReading> runs;
+  tell_remarks(remarks);
+  std::vector<ListedRun> runs;
   bool all = true;
   for (const RunFolder& each : folders) {
-    RunReading run = read_run(each);
-    remark_on(run.not_read);
-    all = all && run.not_read.empty() && are_whole(each.ranks);
-    if (!run.readable() || !is_wanted(run, wishes)) { continue; }
-    for (Rank& rank : run.ranks) { rank.snapshot = Snapshot(); }  // of thousands of runs only their sums stay
-    runs.push_back(std::move(run));
+    if (each.ranks.empty()) { tell_remarks({why_closed(each.folder)}); }
+    RunReader reader(each.ranks);
+    for (const RunProcesses& processes : reader.runs()) {
+      RunReading run = read_run(reader, processes, [](const RunProcess& rank) { return read_rank(rank.folder); });
+      if (!run.readable() || !is_wanted(run, wishes)) { continue; }
+      for (Rank& rank : run.ranks) { rank.snapshot = Snapshot(); }  // of thousands of runs only their sums stay
+      runs.push_back({each.folder, std::move(run)});
+    }
+    all = reader.tell_not_read() && all && !each.ranks.empty();
   }
   sort_by_age(runs);
   if (wishes.json) {
     JsonText list = JsonText::array();
-    for (const RunReading& run : runs) { list.push_back(ls_json(run)); }
+    for (const ListedRun& run : runs) { list.push_back(ls_json(run)); }
     const JsonText document = {{"schema", "takt-ls/1"}, {"runs", list}};
     detail::print(stdout, "{}\n", detail::printable_json(document.indented()));
   } else if (!runs.empty()) {
     print_list(runs, wishes.drawn);
   }
-  if (runs.empty() && all) { remark_on({detail::format("none of {} runs is as you ask", folders.size())}); }
+  if (runs.empty() && all) { tell_remarks({detail::format("none of {} runs is as you ask", folders.size())}); }
   return all ? 0 : kBroken;
 }
 
@@ -157,21 +164,6 @@ int badness(Ending ending) noexcept {
       break;
   }
   return 5;
-}
-
-void add_up_run(RunReading& run) {
-  PickedRanks last = pick_last(std::move(run.ranks));
-  run.ranks = std::move(last.ranks);
-  run.world_size = static_cast<std::size_t>(last.world);
-  run.state = state_of(run.ranks);
-  run.steps = most_steps(run.ranks);
-  RankSum sum;
-  for (const Rank& rank : run.ranks) { sum.add(rank.snapshot); }
-  run.sum = sum.take();
-  const JobThroughput main = main_throughput(run.sum);
-  if (main.series == 0) { return; }
-  run.step_path = main.path;
-  run.throughput = main.throughput;
 }
 
 }  // namespace
@@ -201,21 +193,23 @@ JobThroughput main_throughput(const Snapshot& sum) {
   return main;
 }
 
-RunReading read_run(const RunFolder& run, const RunTaker& take) {
+RunReading read_run(RunReader& reader, const RunProcesses& run, const RunReader::Read& read) {
   RunReading reading;
-  reading.folder = run.folder;
-  if (run.ranks.empty()) { reading.not_read.push_back(why_closed(run.folder)); }
-  for (const RankFolder& folder : run.ranks) {
-    Rank rank = read_rank(folder, [&](const Snapshot& snapshot) {
-      if (take) { take(folder, snapshot); }
-    });
-    if (rank.readable()) {
-      reading.ranks.push_back(std::move(rank));
-    } else {
-      reading.not_read.push_back(why_unreadable(rank));
-    }
-  }
-  if (reading.readable()) { add_up_run(reading); }
+  RankSum sum;
+  ReadRun done = reader.read(run, read, [&](Rank&& rank) {
+    sum.add(rank.snapshot);
+    reading.ranks.push_back(std::move(rank));
+  });
+  if (!reading.readable()) { return reading; }
+  reading.world_size = done.world;
+  reading.remarks = std::move(done.remarks);
+  reading.state = state_of(reading.ranks);
+  reading.steps = most_steps(reading.ranks);
+  reading.sum = sum.take();
+  const JobThroughput main = main_throughput(reading.sum);
+  if (main.series == 0) { return reading; }
+  reading.step_path = main.path;
+  reading.throughput = main.throughput;
   return reading;
 }
 

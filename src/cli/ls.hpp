@@ -3,26 +3,24 @@
 #pragma once
 
 #include "cli/rank.hpp"
-#include "cli/run_folder.hpp"
+#include "cli/run_reader.hpp"
 #include "report/job_report.hpp"
 
 #include <takt/snapshot.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
 TAKT_BEGIN_NAMESPACE
 namespace cli {
 
-/// A run as its folders tell it: the newest attempt, of each rank the process that began last.
+/// A run added up, with the ranks that count.
 struct RunReading {
-  std::string folder;
   std::vector<Rank> ranks;             ///< in order
-  std::vector<std::string> not_read;   ///< folders of ranks of which nothing could be read, with why
   std::size_t world_size = 0;          ///< ranks that it should have
+  std::vector<std::string> remarks;    ///< who is left out and why
   Ending state = Ending::silent;       ///< the worst of its ranks'
   std::uint64_t steps = 0;             ///< of the rank that has most
   Snapshot sum;                        ///< of the ranks, without rows
@@ -33,11 +31,8 @@ struct RunReading {
   bool readable() const noexcept { return !ranks.empty(); }
 };
 
-/// Told of the rows of one rank's folder, as they are read.
-using RunTaker = std::function<void(const RankFolder& folder, const Snapshot&)>;
-
-/// Reads all journals of the run, one at a time.
-RunReading read_run(const RunFolder& run, const RunTaker& take = {});
+/// \param run one of the reader's. \param read as of RunReader::read(); it keeps what it wants to of the rows.
+RunReading read_run(RunReader& reader, const RunProcesses& run, const RunReader::Read& read);
 
 /// The worst of the ranks' endings. Of none: finished.
 Ending state_of(const std::vector<Rank>& ranks) noexcept;

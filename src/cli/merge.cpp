@@ -9,6 +9,7 @@
 #include "cli/merged_writer.hpp"
 #include "cli/rank.hpp"
 #include "cli/run_folder.hpp"
+#include "cli/run_reader.hpp"
 #include "journal/journal_format.hpp"
 #include "report/trace.hpp"
 
@@ -33,10 +34,6 @@ TAKT_BEGIN_NAMESPACE
 namespace cli {
 namespace {
 
-void tell(const std::vector<std::string>& lines) {
-  for (const std::string& each : lines) { std::fprintf(stderr, "takt: %s\n", each.c_str()); }
-}
-
 /// Only what `takt merge` has written itself is replaced, and only if somebody says so.
 /// \throws takt::Error where the file stays.
 void must_be_free(const std::string& file, bool force) {
@@ -51,14 +48,14 @@ void must_be_free(const std::string& file, bool force) {
 /// Returns whether all of it could be read.
 bool write_rank(const RankToMerge& rank, detail::MergedWriter& out) {
   const FilesToMerge files(rank);
-  tell(files.remarks());
+  tell_remarks(files.remarks());
   const std::string folder = rank.run + "/" + rank.rank;
   out.add_folder(folder, files.changed_unix_ns());
   bool good = files.remarks().empty();
   for (const FileToMerge& each : files.all()) {
     std::string why;
     if (out.add_file(folder + "/" + each.name, *each.from, each.name, why)) { continue; }
-    tell({detail::format("{} {}", detail::printable(each.from->path(each.name)), why)});
+    tell_remarks({detail::format("{} {}", detail::printable(each.from->path(each.name)), why)});
     good = false;
   }
   return good;
@@ -78,8 +75,8 @@ int merge(const std::vector<std::string>& folders, const std::string& file, bool
       good = good && !run.ranks.empty() && are_whole(run.ranks);
     }
   }
-  tell(remarks);
-  tell(plan.remarks());
+  tell_remarks(remarks);
+  tell_remarks(plan.remarks());
   good = good && plan.is_clear();
   detail::MergedWriter out(file);
   std::set<std::string> runs;
@@ -202,11 +199,11 @@ bool MergePlan::join(RankToMerge& rank, const RankToMerge& other) {
 }
 
 void MergePlan::add_rank(const RankFolder& folder) {
-  const std::shared_ptr<const detail::ReadableFolder> files = folder.open();
-  const detail::JournalPeek peek = detail::peek_journal(*files);
+  std::string why;  // takt report tells it
+  const detail::JournalPeek peek = look_at_journal(folder, why);
   RankToMerge rank = {run_of(folder, peek), rank_name(folder, peek), folder, {}};
   rank.number = peek.run.rank;
-  rank.goes_on = peek.has_run && !peek.ended && ending_without_word(*files, peek.run) == Ending::running;
+  rank.goes_on = peek.has_run && !peek.ended && ending_without_word(*folder.open(), peek.run) == Ending::running;
   const std::string path = rank.run + "/" + rank.rank;
   const std::string identity = peek.journal != 0 ? detail::format("{}//{:x}", rank.run, peek.journal) : path;
   const auto [place, is_new] = known_.try_emplace(identity, ranks_.size());

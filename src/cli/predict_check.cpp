@@ -75,10 +75,8 @@ void tell_unchecked(const char* what, const std::vector<std::string>& models) {
 }  // namespace
 
 int predict_check(const PredictWishes& wishes) {
-  std::vector<std::string> remarks;
   const std::vector<RankFolder> folders =
-      rank_folders(wishes.run.empty() ? std::vector<std::string>() : std::vector<std::string>{wishes.run}, remarks);
-  for (const std::string& each : remarks) { detail::print(stderr, "takt: {}\n", each); }
+      rank_folders(wishes.run.empty() ? std::vector<std::string>() : std::vector<std::string>{wishes.run});
   const std::vector<detail::ModelCosts> measured = read_results(folders);
   const detail::PredictionCheck check = detail::check_predictions(read_predictions(wishes.file), measured);
   tell_unchecked("predicted and not measured", check.only_predicted);

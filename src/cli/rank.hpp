@@ -52,7 +52,9 @@ struct Rank {
   std::uint64_t metrics = 0;
   std::size_t segments = 0;
   std::uint64_t bytes = 0;
-  std::string standing;  ///< as of describe(), in a report: its figures may be gone
+  std::string standing;               ///< as of describe(), in a report: its figures may be gone
+  std::size_t place = 0;              ///< among those that were named, where a RunReader has read it
+  std::vector<std::string> not_read;  ///< what else in its folder was wanted and could not be read, and why
 
   bool readable() const noexcept { return frames != 0; }
 };

@@ -3,27 +3,22 @@
 #pragma once
 
 #include "cli/commands.hpp"
-#include "cli/run_folder.hpp"
+#include "cli/run_reader.hpp"
 #include "cli/run_report.hpp"
 
-#include <takt/error.hpp>
-
+#include <cstddef>
 #include <string>
 #include <vector>
 
 TAKT_BEGIN_NAMESPACE
 namespace cli {
 
-/// Reads the runs of these folders, and adds them up rank by rank: of each rank stays only what is printed of it. They
-/// come in the order in which their folders were named. Remarks go to stderr: what could not be read, and who is left
-/// out. \param all becomes false where something was not readable.
+/// Reads these runs, and adds them up rank by rank: of each rank stays only what is printed of it. Says on stderr what
+/// could not be read, and who is left out.
+/// \param reader of which the rank that is wanted is kept.
+/// \param folders how many were named.
 /// \throws takt::Error where a run does not have the rank that is wanted.
-std::vector<RunReport> read_reports(const std::vector<RankFolder>& folders, const ReportWishes& wishes, bool& all);
-
-/// Whether a report of this rank is asked for.
-bool is_wanted(const ReportWishes& wishes, const RunInfo& run) noexcept;
-
-Error no_such_rank(int rank);
+std::vector<RunReport> read_reports(RunReader& reader, const ReportWishes& wishes, std::size_t folders);
 
 }  // namespace cli
 namespace cli {

@@ -5,7 +5,6 @@
 #include "base/file.hpp"
 #include "base/folder_files.hpp"
 #include "base/text.hpp"
-#include "cli/commands.hpp"
 #include "cli/merged_file.hpp"
 #include "cli/rank.hpp"
 #include "journal/journal_format.hpp"
@@ -361,21 +360,25 @@ std::vector<RankFolder> rank_folders(const std::vector<std::string>& given, std:
   return all;
 }
 
+std::vector<RankFolder> rank_folders(const std::vector<std::string>& given) {
+  std::vector<std::string> remarks;
+  std::vector<RankFolder> folders = rank_folders(given, remarks);
+  tell_remarks(remarks);
+  return folders;
+}
+
+void tell_remarks(const std::vector<std::string>& remarks) {
+  for (const std::string& each : remarks) { std::fprintf(stderr, "takt: %s\n", each.c_str()); }
+}
+
 bool are_whole(const std::vector<RankFolder>& folders) {
   return std::all_of(folders.begin(), folders.end(),
                      [](const RankFolder& each) { return each.file() == nullptr || each.file()->is_whole(); });
 }
 
-int for_rank_folders(const std::vector<std::string>& given, const std::function<int(const RankFolder&)>& work) {
-  std::vector<std::string> remarks;
-  const std::vector<RankFolder> folders = rank_folders(given, remarks);
-  for (const std::string& each : remarks) { std::fprintf(stderr, "takt: %s\n", each.c_str()); }
-  int worst = 0;
-  for (const RankFolder& folder : folders) {
-    const int status = work(folder);
-    if (worst != kBroken && status != 0) { worst = status; }
-  }
-  return worst;
+void look_again(RunFolder& run) {
+  const bool is_rank_alone = run.ranks.size() == 1 && run.ranks.front().path() == run.folder;
+  if (!is_rank_alone) { run.ranks = ranks_in(run.folder); }
 }
 
 }  // namespace cli

@@ -7,7 +7,6 @@
 
 #include <takt/config.hpp>
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -56,9 +55,14 @@ std::string what_else_is_in(const std::string& folder);
 }  // namespace cli
 namespace cli {
 
+/// Says each on stderr.
+void tell_remarks(const std::vector<std::string>& remarks);
+
 /// Where the ranks of these runs lie, each once, as of newest_run(). Of none: of the folder where runs go.
 /// \throws takt::Error where there is none, saying what to do.
 std::vector<RankFolder> rank_folders(const std::vector<std::string>& given, std::vector<std::string>& remarks);
+/// The same, with remarks on stderr.
+std::vector<RankFolder> rank_folders(const std::vector<std::string>& given);
 
 /// The folders of ranks in this one, in the order of their names; links are not among them. None: it is no run's. Any
 /// thread.
@@ -84,8 +88,8 @@ RunFolder newest_run(const std::string& given, std::vector<std::string>& remarks
 /// \throws takt::Error where there is none, saying what to do.
 std::vector<RunFolder> all_runs(const std::string& given, std::vector<std::string>& remarks);
 
-/// Calls `work` for each of these, once the remarks are told. Returns the worst of its exit statuses.
-int for_rank_folders(const std::vector<std::string>& given, const std::function<int(const RankFolder&)>& work);
+/// Takes in the ranks whose folders were made since the run was found. REQUIRES: it lies in no merged file.
+void look_again(RunFolder& run);
 
 }  // namespace cli
 TAKT_END_NAMESPACE

@@ -5,8 +5,8 @@
 #include "base/environment.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
-#include "cli/ranks_of_run.hpp"
 #include "cli/ls.hpp"
+#include "cli/run_reader.hpp"
 #include "findings/findings.hpp"
 #include "ranks/gathered_ranks.hpp"
 #include "ranks/rank_comparison.hpp"
@@ -292,10 +292,11 @@ void ReportBuilder::add(Rank&& rank) {
   report_.ranks.push_back(std::move(rank));
 }
 
-RunReport ReportBuilder::finish(std::vector<AttemptSpan> attempts, std::uint64_t world) {
+RunReport ReportBuilder::finish(ReadRun run) {
   RunReport report = std::move(report_);
-  report.attempts = std::move(attempts);
-  report.missing = missing_ranks(report.ranks, world);
+  report.attempts = std::move(run.attempts);
+  report.remarks = std::move(run.remarks);
+  report.missing = missing_ranks(report.ranks, run.world);
   report.job.sum = sum_.take();
   report.trials = trials_of(report.ranks);
   if (report.ranks.size() == 1) {
@@ -305,13 +306,6 @@ RunReport ReportBuilder::finish(std::vector<AttemptSpan> attempts, std::uint64_t
     report.job.sum.findings = findings_of(report.ranks);
   }
   return report;
-}
-
-RunReport report_of(std::vector<Rank> attempts) {
-  PickedRanks last = pick_last(std::move(attempts));
-  ReportBuilder report(true);
-  for (Rank& each : last.ranks) { report.add(std::move(each)); }
-  return report.finish(std::move(last.attempts), last.world);
 }
 
 void add_heat(RunReport& run) {

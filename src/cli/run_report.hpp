@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cli/rank.hpp"
-#include "cli/ranks_of_run.hpp"
+#include "cli/run_reader.hpp"
 #include "measure/job_trials.hpp"
 #include "report/job_report.hpp"
 
@@ -86,6 +86,7 @@ struct RunReport {
   std::vector<Rank> ranks;                  ///< in order; of each, its last attempt
   std::vector<AttemptSpan> attempts;        ///< of the run, in order; the last one is reported
   std::vector<std::uint32_t> missing;       ///< ranks of which there is no journal
+  std::vector<std::string> remarks;         ///< who is left out and why
   detail::JobReport job;                    ///< of one rank its sum alone
   std::optional<detail::JobTrials> trials;  ///< of those ranks that ran some
 };
@@ -99,16 +100,13 @@ class ReportBuilder {
   /// The next rank that counts, in order.
   void add(Rank&& rank);
   /// REQUIRES: one rank or more. Nothing is left here.
-  RunReport finish(std::vector<AttemptSpan> attempts, std::uint64_t world);
+  RunReport finish(ReadRun run);
 
  private:
   bool keeps_figures_;
   RankSum sum_;
   RunReport report_;
 };
-
-/// With the figures of each rank. REQUIRES: one or more ranks, all readable, of one run.
-RunReport report_of(std::vector<Rank> attempts);
 
 /// Adds what the page draws of several ranks: how busy they are, and when.
 void add_heat(RunReport& run);

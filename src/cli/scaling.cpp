@@ -6,8 +6,13 @@
 #include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
-#include "cli/sync.hpp"
+#include "cli/ls.hpp"
+#include "cli/rank.hpp"
+#include "cli/run_folder.hpp"
+#include "cli/run_reader.hpp"
+#include "ranks/rank_steps.hpp"
 #include "report/csv.hpp"
+#include "report/job_report.hpp"
 #include "report/text_table.hpp"
 
 #include <takt/error.hpp>
@@ -16,6 +21,8 @@
 #include <cstddef>
 #include <cstdio>
 #include <iterator>
+#include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -41,6 +48,78 @@ int scaling(const ScalingWishes& wishes) {
                 : wishes.form == ScalingForm::json ? scaling_json(report)
                                                    : scaling_table(report, detail::page_on_stdout(wishes.drawn)));
   return all ? 0 : kBroken;
+}
+
+}  // namespace cli
+namespace cli {
+namespace {
+
+Rank read_with_steps(const RankFolder& folder, std::size_t most_values) {
+  const auto steps = std::make_shared<detail::RankSteps>(most_values);
+  Rank rank = read_rank(folder, [&](const Snapshot& snapshot) { steps->add(snapshot); });
+  rank.kept_steps = steps;
+  return rank;
+}
+
+JobEfficiency efficiency_of(const std::vector<Rank>& ranks) {
+  std::vector<detail::RankOfJob> of_job;
+  for (const Rank& each : ranks) {
+    const RunInfo& run = each.snapshot.run;
+    of_job.push_back({{static_cast<std::uint32_t>(run.rank), run.host, ""}, each.kept_steps.get()});
+  }
+  return detail::efficiency_of(detail::step_times_of(of_job).times);
+}
+
+/// Of the Batches with items the one that took longest: training rather than validation.
+void take_throughput(const Snapshot& sum, JobRun& run) {
+  for (const JobThroughput& each : detail::job_throughputs(sum)) {
+    if (each.throughput.items == 0 || each.throughput.period_ns <= run.throughput.period_ns) { continue; }
+    run.path = sum.path_name(each.path);
+    run.throughput = each.throughput;
+  }
+  if (run.throughput.items == 0) {
+    throw Error(
+        detail::format("run {} counts no samples, so that it has no rate to compare; call items(n) on the Batch, "
+                       "where n is how many the rank has in a step, and let it take more steps than warm-up",
+                       detail::printable(run.id)));
+  }
+}
+
+JobRun job_run_of(const RunReading& reading) {
+  tell_remarks(reading.remarks);
+  JobRun run;
+  run.id = reading.ranks.front().snapshot.run.id;
+  run.ranks = reading.world_size;
+  run.missing = reading.world_size - reading.ranks.size();
+  take_throughput(reading.sum, run);
+  run.efficiency = efficiency_of(reading.ranks);
+  if (run.missing != 0) {
+    detail::print(
+        stderr,
+        "takt: {} of the {} ranks of run {} left no journal: their samples are not counted, so that its rate, "
+        "speed-up and efficiency are too low\n",
+        run.missing, run.ranks, detail::printable(run.id));
+  }
+  return run;
+}
+
+}  // namespace
+
+JobRuns read_job_runs(const std::vector<std::string>& given) {
+  const std::vector<RankFolder> folders = rank_folders(given);
+  const std::size_t most = detail::values_of_a_rank(folders.size());
+  RunReader reader(folders);
+  std::vector<RunReading> readings;
+  for (const RunProcesses& run : reader.runs()) {
+    readings.push_back(
+        read_run(reader, run, [most](const RunProcess& each) { return read_with_steps(each.folder, most); }));
+  }
+  JobRuns runs;
+  runs.all = reader.tell_not_read();
+  for (const RunReading& each : readings) {
+    if (each.readable()) { runs.runs.push_back(job_run_of(each)); }
+  }
+  return runs;
 }
 
 }  // namespace cli

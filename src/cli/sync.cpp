@@ -9,10 +9,9 @@
 #include "cli/commands.hpp"
 #include "cli/destinations.hpp"
 #include "cli/rank.hpp"
-#include "cli/ranks_of_run.hpp"
 #include "cli/results_file.hpp"
 #include "cli/run_folder.hpp"
-#include "cli/run_report.hpp"
+#include "cli/run_reader.hpp"
 #include "findings/findings.hpp"
 #include "findings/step_history.hpp"
 #include "journal/journal_reader.hpp"
@@ -20,7 +19,6 @@
 #include "ranks/gathered_ranks.hpp"
 #include "ranks/rank_record.hpp"
 #include "ranks/rank_steps.hpp"
-#include "report/job_report.hpp"
 
 #include <takt/error.hpp>
 
@@ -30,7 +28,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -75,14 +72,13 @@ int sync_one(const std::string& folder, const SyncFolder& deliver) {
   }
 }
 
-/// What was delivered is noted beside the journal, and a merged file stays as it is. Returns the status.
-int refuse_merged(const std::string& file) {
+/// What was delivered is noted beside the journal, and a merged file stays as it is.
+void refuse_merged(const std::string& file) {
   const std::string name = detail::printable(file);
   std::fprintf(stderr,
                "takt: %s is a merged file, from which nothing is delivered; unpack it (tar xf %s -C FOLDER), "
                "and call takt sync FOLDER/<run id>\n",
                name.c_str(), name.c_str());
-  return kBroken;
 }
 
 }  // namespace
@@ -91,32 +87,27 @@ int sync(const std::vector<std::string>& runs, const SyncWishes& wishes) {
   std::signal(SIGPIPE, SIG_IGN);  // whoever reads along may leave; TLS connections may break
   const SyncFolder deliver = destination_of(wishes).open(wishes);
   std::set<std::string> refused;
-  return for_rank_folders(runs, [&](const RankFolder& folder) {
-    if (folder.file() == nullptr) { return sync_one(folder.path(), deliver); }
-    return refused.insert(folder.file()->path()).second ? refuse_merged(folder.file()->path()) : kBroken;
-  });
+  int worst = 0;
+  for (const RankFolder& folder : rank_folders(runs)) {
+    int status = kBroken;
+    if (folder.file() == nullptr) {
+      status = sync_one(folder.path(), deliver);
+    } else if (refused.insert(folder.file()->path()).second) {
+      refuse_merged(folder.file()->path());
+    }
+    if (worst != kBroken && status != 0) { worst = status; }
+  }
+  return worst;
 }
 
 }  // namespace cli
 namespace cli {
 namespace {
 
-/// What says which ranks count, without their figures.
-std::vector<Rank> bare_ranks(const std::vector<RankFolder>& folders, const std::string& id) {
-  std::vector<Rank> ranks;
-  for (const RankFolder& folder : folders) {
-    Rank rank = read_rank(folder);
-    if (!rank.readable() || rank.snapshot.run.id != id) { continue; }
-    drop_figures(rank);
-    ranks.push_back(std::move(rank));
-  }
-  return ranks;
-}
-
 /// Others than rank 0 that have not ended.
-std::vector<std::uint32_t> late_ranks(const PickedRanks& last) {
+std::vector<std::uint32_t> late_ranks(const std::vector<Rank>& ranks) {
   std::vector<std::uint32_t> late;
-  for (const Rank& each : last.ranks) {
+  for (const Rank& each : ranks) {
     const bool goes_on =
         each.ending == Ending::running || (each.ending == Ending::silent && !is_given_up(*each.folder.open()));
     const int number = each.snapshot.run.rank;
@@ -125,19 +116,20 @@ std::vector<std::uint32_t> late_ranks(const PickedRanks& last) {
   return late;
 }
 
-std::shared_ptr<const Job> job_of_ranks(const PickedRanks& last, const std::vector<std::uint32_t>& missing) {
-  const std::size_t most_values = detail::values_of_a_rank(last.ranks.size());
+std::shared_ptr<const Job> job_of_ranks(const std::vector<Rank>& last, std::uint64_t world,
+                                        const std::vector<std::uint32_t>& missing) {
+  const std::size_t most_values = detail::values_of_a_rank(last.size());
   detail::RankRecord record;
   std::vector<detail::GatheredRank> ranks;
   Snapshot first;
-  for (const Rank& each : last.ranks) {
+  for (const Rank& each : last) {
     detail::RankSteps steps(most_values);
     Snapshot snapshot = read_rank(each.folder, [&](const Snapshot& part) { steps.add(part); }).snapshot;
     detail::merge_into(record, detail::record_of(snapshot));
     ranks.push_back({detail::job_rank_of(snapshot), detail::series_of(snapshot), std::move(steps)});
     if (first.paths.empty()) { first = std::move(snapshot); }
   }
-  return detail::job_of(std::move(record), ranks, first, static_cast<std::uint32_t>(last.world), missing);
+  return detail::job_of(std::move(record), ranks, first, static_cast<std::uint32_t>(world), missing);
 }
 
 }  // namespace
@@ -145,23 +137,31 @@ std::shared_ptr<const Job> job_of_ranks(const PickedRanks& last, const std::vect
 JobOfFolders job_of_folders(const std::string& folder, const RunInfo& run, std::uint64_t told) {
   const std::vector<RankFolder> folders = ranks_in(detail::folder_part(folder));
   if (folders.size() <= told || (folders.size() < 2 && run.world_size < 2)) { return {}; }
-  std::vector<Rank> of_run = bare_ranks(folders, run.id);
-  if (of_run.empty()) { return {}; }
-  const PickedRanks last = pick_last(std::move(of_run));
-  const bool counts = std::any_of(last.ranks.begin(), last.ranks.end(),
+  RunReader reader(folders);
+  const auto own = std::find_if(reader.runs().begin(), reader.runs().end(),
+                                [&](const RunProcesses& each) { return each.front().run.id == run.id; });
+  if (own == reader.runs().end()) { return {}; }
+  std::vector<Rank> last;
+  const auto read_bare = [](const RunProcess& each) {
+    Rank rank = read_rank(each.folder);
+    drop_figures(rank);
+    return rank;
+  };
+  const ReadRun read = reader.read(*own, read_bare, [&](Rank&& rank) { last.push_back(std::move(rank)); });
+  const bool counts = std::any_of(last.begin(), last.end(),
                                   [&](const Rank& each) { return each.folder.name() == detail::name_part(folder); });
-  if (!counts || last.ranks.size() <= told || last.world < 2) { return {}; }
+  if (!counts || last.size() <= told || read.world < 2) { return {}; }
   JobOfFolders figures;
   const std::vector<std::uint32_t> late = late_ranks(last);
-  const std::vector<std::uint32_t> missing = missing_ranks(last.ranks, last.world);
+  const std::vector<std::uint32_t> missing = missing_ranks(last, read.world);
   figures.waits = !late.empty();
   if (figures.waits) {
     figures.remark = "figures over ranks wait for what has not ended: ranks " + detail::rank_list(late);
   } else if (!missing.empty()) {
     figures.remark = detail::format("figures over ranks: {} of {} ranks left no journal beside this one: {}",
-                                    missing.size(), last.world, detail::rank_list(missing));
+                                    missing.size(), read.world, detail::rank_list(missing));
   }
-  if (!figures.waits && last.ranks.size() > 1) { figures.job = job_of_ranks(last, missing); }
+  if (!figures.waits && last.size() > 1) { figures.job = job_of_ranks(last, read.world, missing); }
   return figures;
 }
 
@@ -293,104 +293,6 @@ void Progress::show(std::uint64_t done, std::uint64_t whole) {
   // What is broken into two lines could not be taken away; some terminals break a line that is just full.
   const std::size_t columns = std::max<std::size_t>(terminal_columns(), 2) - 1;
   std::fprintf(stderr, "\r\x1b[K%s", detail::fit(label_ + " " + progress_bar(done, whole), columns).c_str());
-}
-
-}  // namespace cli
-namespace cli {
-namespace {
-
-/// The processes of each run, in the order in which runs were named.
-struct RanksByRun {
-  std::vector<std::vector<Rank>> runs;
-  bool all = true;  // were readable
-};
-
-Rank read_with_steps(const RankFolder& folder, std::size_t most_values) {
-  const auto steps = std::make_shared<detail::RankSteps>(most_values);
-  Rank rank = read_rank(folder, [&](const Snapshot& snapshot) { steps->add(snapshot); });
-  rank.kept_steps = steps;
-  return rank;
-}
-
-RanksByRun read_by_run(const std::vector<std::string>& given) {
-  std::vector<std::string> remarks;
-  const std::vector<RankFolder> folders = rank_folders(given, remarks);
-  for (const std::string& each : remarks) { detail::print(stderr, "takt: {}\n", each); }
-  const std::size_t most = detail::values_of_a_rank(folders.size());
-  RanksByRun read;
-  read.all = are_whole(folders);
-  std::map<std::string, std::size_t> places;  // by run id
-  for (const RankFolder& folder : folders) {
-    Rank rank = read_with_steps(folder, most);
-    if (!rank.readable()) {
-      detail::print(stderr, "takt: {}\n", why_unreadable(rank));
-      read.all = false;
-      continue;
-    }
-    const auto [place, is_new] = places.emplace(rank.snapshot.run.id, read.runs.size());
-    if (is_new) { read.runs.emplace_back(); }
-    read.runs[place->second].push_back(std::move(rank));
-  }
-  return read;
-}
-
-JobEfficiency efficiency_of(const std::vector<Rank>& ranks) {
-  std::vector<detail::RankOfJob> of_job;
-  for (const Rank& each : ranks) {
-    const RunInfo& run = each.snapshot.run;
-    of_job.push_back({{static_cast<std::uint32_t>(run.rank), run.host, ""}, each.kept_steps.get()});
-  }
-  return detail::efficiency_of(detail::step_times_of(of_job).times);
-}
-
-Snapshot sum_of(const std::vector<Rank>& ranks) {
-  RankSum sum;
-  for (const Rank& each : ranks) { sum.add(each.snapshot); }
-  return sum.take();
-}
-
-/// Of the Batches with items the one that took longest: training rather than validation.
-void take_throughput(const Snapshot& sum, JobRun& run) {
-  for (const JobThroughput& each : detail::job_throughputs(sum)) {
-    if (each.throughput.items == 0 || each.throughput.period_ns <= run.throughput.period_ns) { continue; }
-    run.path = sum.path_name(each.path);
-    run.throughput = each.throughput;
-  }
-  if (run.throughput.items == 0) {
-    throw Error(
-        detail::format("run {} counts no samples, so that it has no rate to compare; call items(n) on the Batch, "
-                       "where n is how many the rank has in a step, and let it take more steps than warm-up",
-                       detail::printable(run.id)));
-  }
-}
-
-JobRun job_run_of(std::vector<Rank> of_run) {
-  const PickedRanks last = pick_last(std::move(of_run));
-  tell_left_out(last.remarks);
-  JobRun run;
-  run.id = last.ranks.front().snapshot.run.id;
-  run.ranks = last.world;
-  run.missing = last.missing();
-  take_throughput(sum_of(last.ranks), run);
-  run.efficiency = efficiency_of(last.ranks);
-  if (run.missing != 0) {
-    detail::print(
-        stderr,
-        "takt: {} of the {} ranks of run {} left no journal: their samples are not counted, so that its rate, "
-        "speed-up and efficiency are too low\n",
-        run.missing, run.ranks, detail::printable(run.id));
-  }
-  return run;
-}
-
-}  // namespace
-
-JobRuns read_job_runs(const std::vector<std::string>& given) {
-  RanksByRun read = read_by_run(given);
-  JobRuns runs;
-  runs.all = read.all;
-  for (std::vector<Rank>& each : read.runs) { runs.runs.push_back(job_run_of(std::move(each))); }
-  return runs;
 }
 
 }  // namespace cli

@@ -3,8 +3,6 @@
 #pragma once
 
 #include "base/folder_files.hpp"
-#include "ranks/job_efficiency.hpp"
-#include "ranks/scaling.hpp"
 #include "trackers/cursor_file.hpp"
 #include "trackers/tracker.hpp"
 
@@ -32,8 +30,8 @@ struct JobOfFolders {
   std::string remark;              ///< who is missing, or waited for; empty: nobody
 };
 
-/// Reads the journals of the ranks that stand beside that of rank 0, one after the other: memory is that of one rank,
-/// of the paths, and of the steps by which ranks are compared, which are bounded.
+/// Reads the journals of the ranks that stand beside that of rank 0: memory is that of a few ranks, of the paths, and
+/// of the steps by which ranks are compared, which are bounded.
 /// \param folder of rank 0.
 /// \param run as its journal tells it.
 /// \param told of so many ranks the figures were delivered: there are none to tell but those of more.
@@ -190,33 +188,6 @@ class Patience {
   Time last_;
   bool lost_ = false;
 };
-
-}  // namespace cli
-namespace cli {
-
-/// A run of any number of ranks, in the figures by which runs are compared.
-struct JobRun {
-  std::string id;
-  std::uint64_t ranks = 0;    ///< of the job
-  std::uint64_t missing = 0;  ///< of these, without a journal: their items are not counted
-  std::string path;           ///< the Batch whose items count: of those with items the one that took longest
-  Throughput throughput;      ///< there, of all ranks: items of all over the time of the slowest
-  JobEfficiency efficiency;   ///< 0 without steps that all ranks have
-
-  detail::ScalingRun figures() const noexcept {
-    return {ranks, throughput.steps, static_cast<double>(throughput.items), static_cast<double>(throughput.period_ns)};
-  }
-};
-
-struct JobRuns {
-  std::vector<JobRun> runs;
-  bool all = true;  ///< false: a rank was not readable
-};
-
-/// The runs that these folders mean, each once, in this order. Remarks go to stderr: ranks that are missing, of earlier
-/// attempts, or not readable.
-/// \throws takt::Error where a folder holds no run, or a run counts no items.
-JobRuns read_job_runs(const std::vector<std::string>& given);
 
 }  // namespace cli
 TAKT_END_NAMESPACE

@@ -9,7 +9,6 @@
 #include "base/text.hpp"
 #include "cli/aligned_ranks.hpp"
 #include "cli/commands.hpp"
-#include "cli/ranks_of_run.hpp"
 #include "cli/rank.hpp"
 #include "cli/run_folder.hpp"
 #include "report/notes.hpp"
@@ -33,9 +32,8 @@ TAKT_BEGIN_NAMESPACE
 namespace cli {
 namespace {
 
-int trace_of(const std::vector<RankFolder>& folders, const std::string& file, bool is_one) {
-  AlignedRanks run = read_aligned(folders);
-  if (is_one) { run.missing = 0; }
+int trace_of(const std::vector<RankFolder>& folders, const std::string& file, int rank) {
+  const AlignedRanks run = read_aligned(folders, rank);
   JobTrace line(file);
   line.write(run);
   tell_alignment(run);
@@ -49,28 +47,12 @@ int trace_of(const std::vector<RankFolder>& folders, const std::string& file, bo
   return run.all && line.all() ? 0 : kBroken;
 }
 
-/// Of the newest attempt that has it, the folder of this rank.
-RankFolder folder_of_rank(const std::vector<RankFolder>& folders, int number) {
-  std::vector<Rank> found;
-  for (const RankFolder& folder : folders) {
-    Rank rank = read_rank(folder);
-    if (rank.readable() && rank.snapshot.run.rank == number) { found.push_back(std::move(rank)); }
-  }
-  if (found.empty()) { throw Error(detail::format("there is no rank {} in this run", number)); }
-  const PickedRanks last = pick_last(std::move(found));
-  tell_left_out(last.remarks);
-  return last.ranks.front().folder;
-}
-
 }  // namespace
 
 int trace(const std::string& run, const std::string& file, int rank) {
-  std::vector<std::string> remarks;
   const std::vector<RankFolder> folders =
-      rank_folders(run.empty() ? std::vector<std::string>() : std::vector<std::string>{run}, remarks);
-  for (const std::string& each : remarks) { std::fprintf(stderr, "takt: %s\n", each.c_str()); }
-  const std::string target = trace_file(file, folders.front(), rank);
-  return trace_of(rank >= 0 ? std::vector<RankFolder>{folder_of_rank(folders, rank)} : folders, target, rank >= 0);
+      rank_folders(run.empty() ? std::vector<std::string>() : std::vector<std::string>{run});
+  return trace_of(folders, trace_file(file, folders.front(), rank), rank);
 }
 
 }  // namespace cli

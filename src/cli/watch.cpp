@@ -9,6 +9,7 @@
 #include "cli/ls.hpp"
 #include "cli/results_file.hpp"
 #include "cli/run_folder.hpp"
+#include "cli/run_reader.hpp"
 #include "findings/findings.hpp"
 #include "measure/trial_rate.hpp"
 #include "report/text_table.hpp"
@@ -44,10 +45,6 @@ using WatchClock = std::chrono::steady_clock;
 using Pause = std::chrono::duration<double>;
 // Of the time, reading and drawing take no more than a part in so many, whatever period is wished for.
 constexpr int kLeastIdle = 10;
-
-void print_to_stderr(const std::vector<std::string>& lines) {
-  for (const std::string& each : lines) { detail::print(stderr, "takt: {}\n", each); }
-}
 
 /// Until the next picture.
 Pause pause_behind(WatchClock::time_point begin, double every_s) {
@@ -87,7 +84,7 @@ std::vector<std::string> paths_of_ranks(const std::vector<RankFolder>& folders) 
 
 /// Waits until there is a run, and something to report of it. In a folder of runs one that has ended before does not
 /// count.
-std::unique_ptr<LiveRun> awaited_run(const std::string& given, double every_s) {
+std::unique_ptr<WatchedRun> awaited_run(const std::string& given, double every_s) {
   std::string told;
   std::vector<std::string> ended_before;  // folders of ranks
   for (bool is_first = true;; is_first = false) {
@@ -97,7 +94,7 @@ std::unique_ptr<LiveRun> awaited_run(const std::string& given, double every_s) {
       const RunFolder found = run_to_watch(given, remarks);
       std::vector<std::string> ranks = paths_of_ranks(found.ranks);
       if (ranks != ended_before) {
-        auto run = std::make_unique<LiveRun>(found);
+        auto run = std::make_unique<WatchedRun>(found);
         run->read_on();
         const bool is_old = is_first && run->readable() && run->ended() && !is_same_folder(found.folder, given);
         if (run->readable() && !is_old) { return run; }
@@ -105,18 +102,18 @@ std::unique_ptr<LiveRun> awaited_run(const std::string& given, double every_s) {
         reason = is_old ? "the newest run, " + detail::printable(found.folder) + ", has ended" : run->why_unreadable();
       }
     } catch (const Error& error) { reason = detail::printable(error.what()); }
-    if (std::exchange(told, reason) != reason) { print_to_stderr({"waiting: " + reason}); }
+    if (std::exchange(told, reason) != reason) { tell_remarks({"waiting: " + reason}); }
     std::this_thread::sleep_for(Pause(every_s));
   }
 }
 
 /// \throws takt::Error where there is nothing to report.
-RunReport report_on(const LiveRun& run) {
+RunReport report_on(const WatchedRun& run) {
   if (!run.readable()) { throw Error(run.why_unreadable() + "; --wait waits for it"); }
   return run.report();
 }
 
-void watch_on_screen(LiveRun& run, const WatchWishes& wishes) {
+void watch_on_screen(WatchedRun& run, const WatchWishes& wishes) {
   Screen screen;
   std::optional<RunReport> report;
   const auto draw = [&] {
@@ -141,7 +138,7 @@ void watch_on_screen(LiveRun& run, const WatchWishes& wishes) {
   if (screen.stop_signal() != 0) { ::raise(screen.stop_signal()); }  // it ends the process as the screen is gone
 }
 
-void watch_in_lines(LiveRun& run, const WatchWishes& wishes) {
+void watch_in_lines(WatchedRun& run, const WatchWishes& wishes) {
   for (bool ends = false; !ends;) {
     const WatchClock::time_point begin = WatchClock::now();
     run.read_on();
@@ -151,7 +148,7 @@ void watch_in_lines(LiveRun& run, const WatchWishes& wishes) {
   }
 }
 
-void print_once(LiveRun& run, const ConsoleOptions& drawn) {
+void print_once(WatchedRun& run, const ConsoleOptions& drawn) {
   run.read_on();
   detail::print(stdout, "{}", picture_of(report_on(run), drawn));
 }
@@ -161,9 +158,9 @@ void print_once(LiveRun& run, const ConsoleOptions& drawn) {
 int watch(const std::string& given, const WatchWishes& wishes) {
   const std::string folder = given.empty() ? SessionOptions::from_env().directory : given;
   std::vector<std::string> remarks;
-  const std::unique_ptr<LiveRun> run =
-      wishes.wait ? awaited_run(folder, wishes.every_s) : std::make_unique<LiveRun>(run_to_watch(folder, remarks));
-  print_to_stderr(remarks);
+  const std::unique_ptr<WatchedRun> run =
+      wishes.wait ? awaited_run(folder, wishes.every_s) : std::make_unique<WatchedRun>(run_to_watch(folder, remarks));
+  tell_remarks(remarks);
   if (!Screen::is_there()) {
     watch_in_lines(*run, wishes);
   } else if (wishes.once) {
@@ -311,26 +308,25 @@ bool is_over(const Rank& rank) {
 
 }  // namespace
 
-LiveRun::LiveRank::LiveRank(const RankFolder& folder, std::size_t most_values)
+WatchedRun::LiveRank::LiveRank(const RankFolder& folder, std::size_t most_values)
     : reader(folder), steps(std::make_shared<detail::RankSteps>(most_values)), history(std::in_place) {}
 
-LiveRun::LiveRun(RunFolder run) : run_(std::move(run)) {}
+WatchedRun::WatchedRun(RunFolder run) : run_(std::move(run)) {}
 
-void LiveRun::add_ranks() {
-  const bool is_of_a_rank = run_.ranks.front().path() == run_.folder;
-  const std::vector<RankFolder> folders = is_of_a_rank ? run_.ranks : ranks_in(run_.folder);
-  const std::size_t most = detail::values_of_a_rank(folders.size());
-  for (const RankFolder& each : folders) { ranks_.try_emplace(each.path(), each, most); }
+void WatchedRun::add_ranks() {
+  look_again(run_);
+  const std::size_t most = detail::values_of_a_rank(run_.ranks.size());
+  for (const RankFolder& each : run_.ranks) { ranks_.try_emplace(each.path(), each, most); }
   if (ranks_.size() <= kMostHistories) { return; }
   for (auto& [folder, each] : ranks_) { each.history.reset(); }
 }
 
-bool LiveRun::read_on(const Stop& stop) {
+bool WatchedRun::read_on(const Stop& stop) {
   add_ranks();
   return std::all_of(ranks_.begin(), ranks_.end(), [&](auto& each) { return read_rank_on(each.second, stop); });
 }
 
-bool LiveRun::read_rank_on(LiveRank& rank, const Stop& stop) {
+bool WatchedRun::read_rank_on(LiveRank& rank, const Stop& stop) {
   const auto take = [&](const Snapshot& snapshot) {
     rank.steps->add(snapshot);
     if (rank.history) { rank.history->add(snapshot); }
@@ -342,16 +338,16 @@ bool LiveRun::read_rank_on(LiveRank& rank, const Stop& stop) {
   return true;
 }
 
-bool LiveRun::readable() const noexcept {
+bool WatchedRun::readable() const noexcept {
   return std::any_of(ranks_.begin(), ranks_.end(),
                      [](const auto& each) { return each.second.reader.rank().readable(); });
 }
 
-bool LiveRun::ended() const {
+bool WatchedRun::ended() const {
   return std::all_of(ranks_.begin(), ranks_.end(), [](const auto& each) { return is_over(each.second.reader.rank()); });
 }
 
-Rank LiveRun::rank_of(const LiveRank& live) {
+Rank WatchedRun::rank_of(const LiveRank& live) {
   Rank rank = live.reader.rank();
   rank.kept_steps = live.steps;
   std::string why;  // takt check tells it
@@ -363,13 +359,23 @@ Rank LiveRun::rank_of(const LiveRank& live) {
   return rank;
 }
 
-RunReport LiveRun::report() const {
-  std::vector<Rank> ranks;
+RunReport WatchedRun::report() const {
+  std::vector<const LiveRank*> live;
+  std::vector<RunProcess> processes;
   for (const auto& [folder, each] : ranks_) {
-    if (!each.reader.rank().readable()) { continue; }
-    ranks.push_back(rank_of(each));
+    const Rank& rank = each.reader.rank();
+    if (!rank.readable()) { continue; }
+    processes.push_back({rank.folder, rank.snapshot.run, live.size()});
+    live.push_back(&each);
   }
-  RunReport report = report_of(std::move(ranks));
+  RunReader reader(std::move(processes));
+  const std::string remark = reader.keep_newest();
+  ReportBuilder builder(true);
+  ReadRun read = reader.read(
+      reader.runs().front(), [&](const RunProcess& each) { return rank_of(*live[each.place]); },
+      [&](Rank&& rank) { builder.add(std::move(rank)); });
+  RunReport report = builder.finish(std::move(read));
+  if (!remark.empty()) { report.job.remarks.push_back(remark); }
   if (ranks_.size() > kMostHistories) {
     report.job.remarks.push_back(detail::format(
         "of more than {} ranks there are no findings here that rest on the steps of one rank; takt report "
@@ -379,9 +385,9 @@ RunReport LiveRun::report() const {
   return report;
 }
 
-std::string LiveRun::why_unreadable() const { return cli::why_unreadable(ranks_.begin()->second.reader.rank()); }
+std::string WatchedRun::why_unreadable() const { return cli::why_unreadable(ranks_.begin()->second.reader.rank()); }
 
-std::uint64_t LiveRun::checked_bytes() const noexcept {
+std::uint64_t WatchedRun::checked_bytes() const noexcept {
   std::uint64_t sum = 0;
   for (const auto& [folder, each] : ranks_) { sum += each.reader.checked_bytes(); }
   return sum;

@@ -68,7 +68,7 @@ namespace cli {
 
 /// A run that is read while it is written, from the journals of its ranks, also of those that come later. Each byte is
 /// read once. One thread at a time.
-class LiveRun {
+class WatchedRun {
  public:
   /// Asked between parts of about a MiB: whether to leave the rest for another time.
   using Stop = std::function<bool()>;
@@ -76,7 +76,7 @@ class LiveRun {
   static constexpr std::size_t kMostHistories = 16;
 
   /// \param run has ranks, in folders: nobody writes into a merged file.
-  explicit LiveRun(RunFolder run);
+  explicit WatchedRun(RunFolder run);
 
   /// Reads what has come since the last call. Returns whether that was all.
   bool read_on(const Stop& stop = {});

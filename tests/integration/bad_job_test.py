@@ -42,6 +42,38 @@ class BadJob(rig.Case):
         self.assertIn("1 of 3 ranks are not in this report: 2\n", out)
         self.assertIn("2 of 3 ranks are not in this report: 0, 1\n", out)
 
+    def test_every_command_tells_ranks_of_two_runs_in_one_folder_apart(self):
+        for number in (0, 1):
+            self.rank(number)
+        other = self.rank(2, run_id="other")
+        run = self.runs / "command-job"
+        shutil.copytree(other, run / other.name)
+        shutil.rmtree(other.parent)
+        listed = json.loads(self.takt("ls", "--json", self.runs).stdout)["runs"]
+        self.assertEqual([(each["run_id"], each["ranks"], each["directory"]) for each in listed],
+                         [("command-other", 1, str(run)), ("command-job", 2, str(run))])
+        traced = self.takt("trace", "-o", self.scratch / "line.json", run)
+        self.assertIn("these are ranks of 2 runs, of which the newest counts: command-other\n", traced.stderr)
+        line = json.loads((self.scratch / "line.json").read_text(encoding="utf-8"))
+        self.assertEqual([each["rank"] for each in line["otherData"]["ranks"]], [2])
+        self.assertIn(' run="command-other" ', self.takt("watch", "--once", run).stdout)
+        self.takt("merge", self.runs, "-o", self.scratch / "all.tar")
+        listed = json.loads(self.takt("ls", "--json", self.scratch / "all.tar").stdout)["runs"]
+        self.assertEqual([each["run_id"] for each in listed], ["command-other", "command-job"])
+        self.rank(0, run_id="third")
+        compared = json.loads(self.takt("diff", "--json", "--reason", "a test", run, "--", self.runs / "command-third").stdout)
+        self.assertEqual([each["ranks"] for each in compared["base"]], [2, 1])
+
+    def test_a_time_line_of_one_rank_tells_what_could_not_be_read_as_a_report_does(self):
+        for number in (0, 1):
+            self.rank(number)
+        for journal in self.rank(2).glob("journal-*.tjl"):
+            journal.write_bytes(b"")
+        of_report = self.takt("report", "--rank", 1, self.runs, status=1).stderr
+        of_trace = self.takt("trace", "--rank", 1, "-o", self.scratch / "line.json", self.runs, status=1).stderr
+        self.assertIn("there is nothing to read in the journal in ", of_trace)
+        self.assertEqual(of_trace, of_report)
+
     def test_paths_that_not_all_ranks_have_say_how_many(self):
         for number in (0, 1):
             self.rank(number)

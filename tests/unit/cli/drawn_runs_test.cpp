@@ -1,34 +1,47 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/diff_page.hpp"
+
+#include "cli/commands.hpp"
+#include "cli/diff.hpp"
 #include "support/catch.hpp"
+#include "support/rank_folders.hpp"
 
 #include <cstddef>
+#include <filesystem>
 #include <string>
+#include <vector>
 
+using namespace takt_test;
 using takt::cli::DrawnRuns;
 
-namespace {
-
-/// Whether the run is drawn.
-bool draw(DrawnRuns& drawn, const std::string& name) {
-  return static_cast<bool>(drawn.taker({name, {name + "/rank-0"}}, false));
+TEST_CASE("the page of a comparison draws the first runs of each side, and counts the others") {
+  const RankFolders folders(1, 1);
+  DrawnRuns drawn;
+  for (std::size_t run = 0; run < DrawnRuns::kMostOfASide; ++run) {
+    drawn.add(std::to_string(run), folders.folder(0), false);
+    CHECK(drawn.left_out() == 0);
+  }
+  drawn.add("one too many", folders.folder(0), false);
+  drawn.add("new", folders.folder(0), true);
+  CHECK(drawn.left_out() == 1);
+  REQUIRE(drawn.runs().size() == DrawnRuns::kMostOfASide + 1);
+  CHECK(drawn.runs().front().name == "0");
+  CHECK(drawn.runs().back().is_new);
+  CHECK(drawn.runs().back().history.series().size() == 1);
 }
 
-}  // namespace
-
-TEST_CASE("a copy of a run takes no place on the page of a comparison") {
-  DrawnRuns drawn;
-  CHECK(draw(drawn, "0"));
-  CHECK(draw(drawn, "copy of 0"));
-  drawn.drop_last();
-  REQUIRE(drawn.runs().size() == 1);
-  CHECK(drawn.runs()[0].name == "0");
-  for (std::size_t run = 1; run < DrawnRuns::kMostOfASide; ++run) { CHECK(draw(drawn, std::to_string(run))); }
-  CHECK_FALSE(draw(drawn, "one too many"));
-  CHECK(drawn.left_out() == 1);
-  CHECK_FALSE(draw(drawn, "copy of 0"));
-  drawn.drop_last();
-  CHECK(drawn.left_out() == 1);
-  CHECK(drawn.runs().size() == DrawnRuns::kMostOfASide);
+TEST_CASE("the page of a comparison draws the first rank of the attempt that counts") {
+  RankFolders folders(2, 2);
+  for (int rank = 0; rank < 2; ++rank) {
+    takt::Snapshot again = snapshot_of_rank(rank, 2, RankState::ended, 1);
+    again.run.start_unix_ns += 200'000'000'000;
+    folders.add(again);
+  }
+  std::vector<std::string> remarks;
+  const auto runs = takt::cli::compared_runs({folders.run(), takt::cli::ranks_in(folders.run())}, remarks);
+  CHECK(remarks.empty());
+  REQUIRE(runs.size() == 1);
+  CHECK(runs[0].figures.ranks == 2);
+  CHECK(runs[0].first.path() == folders.folder(0, 1));
 }

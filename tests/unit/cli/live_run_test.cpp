@@ -20,8 +20,8 @@
 
 using namespace takt_test;
 using takt::Snapshot;
-using takt::cli::LiveRun;
 using takt::cli::RunReport;
+using takt::cli::WatchedRun;
 
 namespace {
 
@@ -64,16 +64,16 @@ class WritingRank {
   std::unique_ptr<takt::detail::JournalExporter> journal_;
 };
 
-LiveRun live(const std::string& run) { return LiveRun({run, takt::cli::ranks_in(run)}); }
+WatchedRun live(const std::string& run) { return WatchedRun({run, takt::cli::ranks_in(run)}); }
 
 std::string text_of(const RunReport& report) { return takt::cli::report_text(report, 200, false); }
 
 /// Without how the ranks stand: that tells how long ago they were heard of.
-std::string table_of(const LiveRun& run) { return takt::detail::format_job(run.report().job, 200, false); }
+std::string table_of(const WatchedRun& run) { return takt::detail::format_job(run.report().job, 200, false); }
 
 /// Of one that begins to read only now.
 std::string table_of_whole(const std::string& run) {
-  LiveRun whole = live(run);
+  WatchedRun whole = live(run);
   REQUIRE(whole.read_on());
   return table_of(whole);
 }
@@ -85,7 +85,7 @@ TEST_CASE("a run that is read while it is written is reported as one that is rea
   const std::string run = scratch.path("run");
   WritingRank first(run, 0, 2);
   WritingRank second(run, 1, 2);
-  LiveRun watched = live(run);
+  WatchedRun watched = live(run);
   for (const std::uint64_t steps : {1U, 100U, 0U, 40U}) {
     first.write(steps);
     second.write(steps);
@@ -109,7 +109,7 @@ TEST_CASE("what was read of a run is not read again") {
   const std::string run = scratch.path("run");
   WritingRank rank(run, 0, 1);
   rank.write(20'000);
-  LiveRun watched = live(run);
+  WatchedRun watched = live(run);
   REQUIRE(watched.read_on());
   const std::uint64_t first = watched.checked_bytes();
   CHECK(first > 100'000);
@@ -127,7 +127,7 @@ TEST_CASE("reading stops between parts when it should, and goes on there") {
   const std::string run = scratch.path("run");
   WritingRank rank(run, 0, 1);
   for (int part = 0; part < 8; ++part) { rank.write(20'000); }
-  LiveRun watched = live(run);
+  WatchedRun watched = live(run);
   int parts = 1;
   while (!watched.read_on([] { return true; })) { ++parts; }
   CHECK(parts > 1);
@@ -139,7 +139,7 @@ TEST_CASE("ranks that come later are reported, and one that died ends nothing bu
   const std::string run = scratch.path("run");
   WritingRank first(run, 0, 3);
   first.write(10);
-  LiveRun watched = live(run);
+  WatchedRun watched = live(run);
   REQUIRE(watched.read_on());
   CHECK(line_mentions(text_of(watched.report()), {"2", "3", "1, 2"}));
   WritingRank second(run, 1, 3, kNobody);
@@ -165,8 +165,8 @@ TEST_CASE("of many ranks there are no findings on the steps of one, and that is 
     ranks.push_back(std::make_unique<WritingRank>(run, static_cast<int>(ranks.size()), 17));
     ranks.back()->write(1);
   };
-  while (ranks.size() < LiveRun::kMostHistories) { write_rank(); }
-  LiveRun watched = live(run);
+  while (ranks.size() < WatchedRun::kMostHistories) { write_rank(); }
+  WatchedRun watched = live(run);
   REQUIRE(watched.read_on());
   CHECK(watched.report().ranks[0].snapshot.history != nullptr);
   CHECK_FALSE(line_mentions(text_of(watched.report()), {"16", "findings"}));
@@ -181,7 +181,7 @@ TEST_CASE("a run of which nothing can be read says why") {
   const std::string run = scratch.path("run");
   ::mkdir(run.c_str(), 0700);
   ::mkdir((run + "/rank-0").c_str(), 0700);
-  LiveRun watched = live(run);
+  WatchedRun watched = live(run);
   REQUIRE(watched.read_on());
   CHECK_FALSE(watched.readable());
   CHECK(contains(watched.why_unreadable(), run + "/rank-0"));

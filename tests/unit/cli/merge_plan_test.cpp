@@ -31,9 +31,11 @@ namespace {
 namespace fs = std::filesystem;
 
 /// A process that has ended, unless it goes on.
-void write_process(const std::string& folder, const std::string& id, int rank, bool goes_on = false) {
+void write_process(const std::string& folder, const std::string& id, int rank, bool goes_on = false,
+                   const std::string& name = "run") {
   fs::create_directories(folder);
   Snapshot snapshot = sample_snapshot();
+  snapshot.run.name = name;
   snapshot.run.id = id;
   snapshot.run.rank = rank;
   snapshot.run.pid = goes_on ? ::getpid() : kNobody;
@@ -91,6 +93,22 @@ TEST_CASE("merge: a run is one by its id, whatever folders its ranks are in") {
                                       scratch.path("d"), scratch.path("plain")}));
   CHECK(all == Names{"job/rank-0-0-1", "job/rank-1-0-1", "job/rank-2-0-1", "job/rank-3-0-" + std::to_string(kNobody),
                      "job-1/rank-0-0-9"});
+}
+
+TEST_CASE(
+    "merge: a journal of which a look does not tell the run is read for it, and one that has lost it stays apart") {
+  const Scratch scratch;
+  write_process(scratch.path("a/job/rank-0-0-1"), "job", 0);
+  write_process(scratch.path("b/elsewhere/rank-1-0-1"), "job", 1, false, std::string(20'000, 'x'));
+  write_process(scratch.path("c/lost/rank-2-0-1"), "job", 2);
+  write_process(scratch.path("d/gone/rank-2-0-1"), "job", 2);
+  for (const char* each : {"c/lost/rank-2-0-1", "d/gone/rank-2-0-1"}) {
+    std::string text = read_text(segment_in(scratch.path(each)));
+    text[takt::detail::kSegmentHeaderBytes + 40] ^= 1;  // in the first frame, which is that of the run
+    write_text(segment_in(scratch.path(each)), text);
+  }
+  CHECK(names_in(plan_of({scratch.path("a"), scratch.path("b"), scratch.path("c"), scratch.path("d")})) ==
+        Names{"gone/rank-2-0-1", "job/rank-0-0-1", "job/rank-1-0-1", "lost/rank-2-0-1"});
 }
 
 TEST_CASE("merge: ranks of two runs that are in one folder stay in one") {

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Takt authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/ranks_of_run.hpp"
+#include "cli/run_reader.hpp"
 
 #include "cli/commands.hpp"
+#include "cli/rank.hpp"
 #include "cli/report.hpp"
 #include "cli/run_folder.hpp"
 #include "support/catch.hpp"
@@ -18,29 +19,32 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
-using takt::cli::PlannedRank;
 using takt::cli::Rank;
-using takt::cli::RanksAhead;
-using takt::cli::RunPlan;
+using takt::cli::ReadRun;
+using takt::cli::RunProcess;
+using takt::cli::RunReader;
 
 namespace {
 
-RunPlan plan_of(std::size_t ranks) {
-  RunPlan plan(ranks);
+constexpr int kHeldBack = 1;  // by what picks the ranks that count: a later process of its rank may follow
+
+RunReader reader_of(std::size_t ranks, unsigned threads) {
+  std::vector<RunProcess> processes(ranks);
   for (std::size_t at = 0; at < ranks; ++at) {
-    plan[at].place = at;
-    plan[at].has_run = true;
-    plan[at].run.rank = static_cast<int>(at);
+    processes[at].place = at;
+    processes[at].run.rank = static_cast<int>(at);
+    processes[at].run.world_size = static_cast<int>(ranks);
   }
-  return plan;
+  return RunReader(std::move(processes), threads);
 }
 
-Rank rank_of(const PlannedRank& planned) {
+Rank rank_of(const RunProcess& process) {
   Rank rank;
   rank.frames = 1;
-  rank.snapshot.run = planned.run;
+  rank.snapshot.run = process.run;
   return rank;
 }
 
@@ -54,12 +58,13 @@ void wait_for(Condition is_so) {
 }  // namespace
 
 TEST_CASE("Ranks ahead: they come in order, whichever is read first, with any number of threads") {
-  const RunPlan plan = plan_of(50);
   const unsigned threads = GENERATE(0U, 1U, 2U, 4U, 64U);
+  RunReader reader = reader_of(50, threads);
   std::array<std::atomic<bool>, 50> read = {};
-  RanksAhead ahead(
-      plan,
-      [&](const PlannedRank& each) {
+  int number = 0;
+  const ReadRun run = reader.read(
+      reader.runs().front(),
+      [&](const RunProcess& each) {
         // Of two the second one is read first.
         if (threads > 1 && each.place % 2 == 0) {
           wait_for([&] { return read[each.place + 1].load(); });
@@ -67,19 +72,21 @@ TEST_CASE("Ranks ahead: they come in order, whichever is read first, with any nu
         read[each.place] = true;
         return rank_of(each);
       },
-      threads);
-  for (int number = 0; number < 50; ++number) { CHECK(ahead.next().snapshot.run.rank == number); }
+      [&](Rank&& rank) { CHECK(rank.snapshot.run.rank == number++); });
+  CHECK(run.ranks == 50);
+  CHECK(number == 50);
 }
 
-TEST_CASE("Ranks ahead: several are read at the same time, and no more than two a thread are held") {
-  const RunPlan plan = plan_of(40);
+TEST_CASE("Ranks ahead: several are read at the same time, and no more than one a thread is held") {
+  RunReader reader = reader_of(40, 2);
   std::mutex mutex;
   std::set<std::thread::id> readers;
   std::atomic<int> begun{0};
   std::atomic<int> both{0};
-  RanksAhead ahead(
-      plan,
-      [&](const PlannedRank& each) {
+  int taken = 0;
+  reader.read(
+      reader.runs().front(),
+      [&](const RunProcess& each) {
         ++begun;
         // The first two wait for each other: one thread alone would wait for itself.
         if (each.place < 2) {
@@ -90,50 +97,48 @@ TEST_CASE("Ranks ahead: several are read at the same time, and no more than two 
         readers.insert(std::this_thread::get_id());
         return rank_of(each);
       },
-      2);
-  for (int taken = 1; taken <= 40; ++taken) {
-    CHECK(ahead.next().snapshot.run.rank == taken - 1);
-    CHECK(begun <= taken + 4);
-  }
+      [&](Rank&& /*rank*/) { CHECK(begun <= ++taken + 2 + kHeldBack); });
+  CHECK(taken == 40);
+  CHECK(both == 2);
   const std::lock_guard<std::mutex> lock(mutex);
-  CHECK(readers.size() == 2);
   CHECK(readers.count(std::this_thread::get_id()) == 0);
 }
 
-TEST_CASE("Ranks ahead: what reading a rank throws is thrown where it is its turn, and the others are there") {
-  const RunPlan plan = plan_of(9);
+TEST_CASE("Ranks ahead: what reading a rank throws is thrown where it is its turn, and ends what is under way") {
   const unsigned threads = GENERATE(1U, 3U);
-  RanksAhead ahead(
-      plan,
-      [](const PlannedRank& each) {
-        if (each.place == 4) { throw std::runtime_error("no memory for rank 4"); }
-        return rank_of(each);
-      },
-      threads);
-  for (int number = 0; number < 9; ++number) {
-    if (number == 4) {
-      CHECK_THROWS_WITH(ahead.next(), "no memory for rank 4");
-    } else {
-      CHECK(ahead.next().snapshot.run.rank == number);
+  RunReader reader = reader_of(9, threads);
+  int taken = 0;
+  std::atomic<int> reading{0};
+  const auto read = [&](const RunProcess& each) {
+    ++reading;
+    if (each.place == 4) {
+      --reading;
+      throw std::runtime_error("no memory for rank 4");
     }
-  }
+    Rank rank = rank_of(each);
+    --reading;
+    return rank;
+  };
+  CHECK_THROWS_WITH(reader.read(reader.runs().front(), read, [&](Rank&& /*rank*/) { ++taken; }),
+                    "no memory for rank 4");
+  CHECK(taken == 4 - kHeldBack);
+  CHECK(reading == 0);
 }
 
 TEST_CASE("Ranks ahead: who takes none, or stops in the midst, waits for what is under way alone") {
-  const RunPlan plan = plan_of(1000);
-  const int taken = GENERATE(0, 1, 7);
+  RunReader reader = reader_of(1000, 3);
+  const int wanted = GENERATE(0, 1, 7);
   std::atomic<int> begun{0};
-  {
-    RanksAhead ahead(
-        plan,
-        [&begun](const PlannedRank& each) {
-          ++begun;
-          return rank_of(each);
-        },
-        3);
-    for (int number = 0; number < taken; ++number) { CHECK(ahead.next().snapshot.run.rank == number); }
-  }
-  CHECK(begun <= taken + 6);
+  int taken = 0;
+  const auto read = [&](const RunProcess& each) {
+    ++begun;
+    return rank_of(each);
+  };
+  const auto use = [&](Rank&& /*rank*/) {
+    if (taken++ == wanted) { throw std::runtime_error("enough"); }
+  };
+  CHECK_THROWS_WITH(reader.read(reader.runs().front(), read, use), "enough");
+  CHECK(begun <= wanted + 1 + 3 + kHeldBack);
 }
 
 TEST_CASE("Ranks ahead: a report of ranks that are read at the same time is that of each, and tells all that is bad") {
@@ -143,13 +148,12 @@ TEST_CASE("Ranks ahead: a report of ranks that are read at the same time is that
     std::ofstream(ranks.folder(rank) + "/trials.json") << "{";
     std::ofstream(ranks.folder(rank) + "/results.json") << "{";
   }
-  std::vector<std::string> remarks;
-  bool all = true;
   takt::cli::ReportWishes wishes;
   wishes.form = takt::cli::ReportForm::json;
-  const std::vector<takt::cli::RunReport> reports =
-      takt::cli::read_reports(takt::cli::rank_folders({ranks.run()}, remarks), wishes, all);
-  CHECK_FALSE(all);
+  RunReader reader(takt::cli::rank_folders({ranks.run()}));
+  const std::vector<takt::cli::RunReport> reports = takt::cli::read_reports(reader, wishes, kRanks);
+  CHECK_FALSE(reader.all());
+  CHECK(reader.not_read().size() == 2 * 8);
   REQUIRE(reports.size() == 1);
   REQUIRE(reports[0].ranks.size() == kRanks);
   for (int rank = 0; rank < kRanks; ++rank) {

@@ -39,9 +39,10 @@ std::string write_run(const Scratch& scratch, const std::string& name, Snapshot 
 
 ComparedRun compared(const std::string& folder) {
   std::vector<std::string> remarks;
-  const ComparedRun run = takt::cli::compared_run({folder, {folder + "/rank-0-0"}}, remarks);
+  const auto runs = takt::cli::compared_runs({folder, {folder + "/rank-0-0"}}, remarks);
   CHECK(remarks.empty());
-  return run;
+  REQUIRE(runs.size() == 1);
+  return runs.front().figures;
 }
 
 void add_calls(Snapshot& snapshot, std::uint32_t path, int calls, std::uint64_t ns) {

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <takt/error.hpp>
 
-#include "cli/sync.hpp"
 #include "cli/scaling.hpp"
 #include "journal/journal_writer.hpp"
 #include "support/catch.hpp"
