@@ -6,7 +6,7 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
-#include "cli/merged_writer.hpp"
+#include "cli/merged_file.hpp"
 #include "cli/rank.hpp"
 #include "cli/run_folder.hpp"
 #include "cli/run_reader.hpp"

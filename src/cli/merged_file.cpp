@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/merged_file.hpp"
 
-#include "base/file.hpp"
-#include "base/folder_files.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "cli/tar.hpp"
@@ -13,17 +11,21 @@
 #include <algorithm>
 #include <cerrno>
 #include <string_view>
+#include <system_error>
 #include <utility>
+
+#include <sys/stat.h>
 
 TAKT_BEGIN_NAMESPACE
 namespace detail {
 namespace {
 
-constexpr std::string_view kAnySchema = "{\"schema\": \"takt-merged/";
-constexpr std::string_view kRankPrefix = "rank-";
+constexpr std::size_t kCopiedAtOnce = std::size_t{1} << 20U;
 constexpr std::size_t kLongestEntryName = 255;  // of one folder or file
+// Of a path whose parts are as long as a file system lets them be, and a time.
+constexpr std::uint64_t kLongestExtension = std::uint64_t{16} << 10U;
 
-/// "a", "b", "c" of "a/b/c"; none where one of them cannot be the name of an entry.
+/// Returns "a", "b", "c" of "a/b/c"; none if one of them cannot be the name of an entry.
 std::vector<std::string> entry_names(std::string_view path) {
   std::vector<std::string> names;
   while (true) {
@@ -35,115 +37,237 @@ std::vector<std::string> entry_names(std::string_view path) {
   }
 }
 
+/// Has `bytes` be those. Returns false if not all are there.
+bool read_exactly(const Descriptor& file, std::uint64_t at, std::uint64_t count, std::string& bytes) {
+  bytes.clear();
+  return read_at(file.number(), at, static_cast<std::size_t>(count), bytes) && bytes.size() == count;
+}
+
+std::string shown_entry(const TarEntry& entry) { return fit_end(printable(entry.path), 120); }
+
+class MergedFolder final : public ReadableFolder {
+ public:
+  MergedFolder(std::shared_ptr<const MergedFile> file, const std::string& path, MergedFile::Files files)
+      : file_(std::move(file)), path_(path), files_(std::move(files)) {}
+
+  const std::string& path() const noexcept override { return path_; }
+
+  std::vector<std::string> names() const override {
+    std::vector<std::string> all;
+    for (const auto& [name, file] : files_) { all.push_back(name); }
+    return all;
+  }
+
+  bool look(const std::string& name, struct stat& status) const override {
+    const auto found = files_.find(name);
+    errno = ENOENT;
+    if (found == files_.end()) { return false; }
+    status = {};
+    status.st_mode = S_IFREG | S_IRUSR;
+    status.st_size = static_cast<off_t>(found->second.bytes);
+    status.st_mtim.tv_sec = found->second.changed_unix_ns / kSecondNs;
+    status.st_mtim.tv_nsec = found->second.changed_unix_ns % kSecondNs;
+    return true;
+  }
+
+  bool read(const std::string& name, std::uint64_t offset, std::size_t most, std::string& bytes) const override {
+    const auto found = files_.find(name);
+    errno = ENOENT;
+    if (found == files_.end()) { return false; }
+    const std::uint64_t from = std::min(offset, found->second.bytes);
+    return read_at(file_->file().number(), found->second.begin + from,
+                   static_cast<std::size_t>(std::min<std::uint64_t>(most, found->second.bytes - from)), bytes);
+  }
+
+ private:
+  std::shared_ptr<const MergedFile> file_;
+  std::string path_;
+  MergedFile::Files files_;
+};
+
 }  // namespace
 
+std::shared_ptr<const ReadableFolder> merged_folder(std::shared_ptr<const MergedFile> file, const std::string& run,
+                                                    const std::string& rank) {
+  const auto ranks = file->runs().find(run);
+  MergedFile::Files files;
+  if (ranks != file->runs().end() && ranks->second.count(rank) != 0) { files = ranks->second.at(rank); }
+  const std::string path = file->path() + "/" + run + "/" + rank;
+  return std::make_shared<MergedFolder>(std::move(file), path, std::move(files));
+}
+
 bool MergedFile::is_one(const Descriptor& file) {
+  constexpr std::string_view kAnySchema = "{\"schema\": \"takt-merged/";
   std::string begin;
   TarEntry mark;
-  return file.is_open() && read_at(file.number(), 0, 2 * kTarBlock, begin) && begin.size() == 2 * kTarBlock &&
+  return file.is_open() && read_exactly(file, 0, 2 * kTarBlock, begin) &&
          parse_tar_header(std::string_view(begin).substr(0, kTarBlock), mark) && mark.path == kMergedMark &&
-         mark.kind == TarEntry::Kind::file &&
-         std::string_view(begin).substr(kTarBlock, kAnySchema.size()) == kAnySchema;
+         mark.type == TarEntry::kFile && begin.compare(kTarBlock, kAnySchema.size(), kAnySchema) == 0;
 }
 
 MergedFile::MergedFile(Descriptor file, std::string path) : file_(std::move(file)), path_(std::move(path)) {
-  check_version();
-  TarReader reader(file_.number());
-  TarEntry entry;
-  std::uint64_t begin = 0;
-  std::size_t entries = 0;
-  while (reader.next(entry, begin)) {
-    if (++entries > kMostEntries) {
-      of_entries_.add(detail::format("it has more than {} entries; the others are not read", kMostEntries));
-      break;
-    }
-    add(entry, begin);
-  }
-  of_tar_ = reader.remarks().lines(printable(path_));
-}
-
-void MergedFile::check_version() const {
   std::string text;
   const std::string_view known(kMergedMarkText);
-  if (read_at(file_.number(), kTarBlock, known.size(), text) && text == known) { return; }
-  throw Error(printable(path_) + " is of a newer version than this one; read it with a newer Takt");
+  if (!read_exactly(file_, kTarBlock, known.size(), text) || text != known) {
+    throw Error(printable(path_) + " is of a newer version than this one; read it with a newer Takt");
+  }
+  read_entries();
+  if (untold_ > 0) { remarks_.push_back(detail::format("{}: {} more of this kind", printable(path_), untold_)); }
+}
+
+void MergedFile::remark(const std::string& line) {
+  if (remarks_.size() < kMostRemarks) {
+    remarks_.push_back(printable(path_) + ": " + line);
+  } else {
+    ++untold_;
+  }
+}
+
+void MergedFile::tell_damage(const std::string& line) {
+  is_whole_ = false;
+  remark(line);
+}
+
+/// Goes from header to header; where one is damaged, from block to block up to the next one.
+void MergedFile::read_entries() {
+  struct stat status = {};
+  ::fstat(file_.number(), &status);
+  const auto file_bytes = static_cast<std::uint64_t>(status.st_size);
+  const std::string end_mark(kTarBlock, '\0');
+  std::string block;
+  std::string extension;  // for the next entry
+  std::size_t entries = 0;
+  std::uint64_t at = 0;
+  std::uint64_t damage = 0;  // it begins there, if that is not `at`
+  const auto tell_passed_over = [&] {
+    if (damage == at) { return; }
+    tell_damage(
+        detail::format("no entry begins at byte {}, where one should; {} bytes are passed over", damage, at - damage));
+  };
+  while (read_exactly(file_, at, kTarBlock, block) && block != end_mark) {
+    TarEntry entry;
+    if (!parse_tar_header(block, entry)) {
+      at += kTarBlock;
+      extension.clear();
+      continue;
+    }
+    tell_passed_over();
+    const std::uint64_t begin = at + kTarBlock;
+    extend(entry, at, extension);
+    limit(entry, file_bytes - std::min(begin, file_bytes));
+    const bool is_entry = entry.type == TarEntry::kFile || entry.type == TarEntry::kFolder;
+    if (is_entry && ++entries > kMostEntries) {
+      return remark(detail::format("it has more than {} entries; the others are not read", kMostEntries));
+    }
+    if (is_entry) { add(entry, begin); }
+    at = damage = begin + tar_blocks(entry.bytes);
+  }
+  tell_passed_over();
+  if (block != end_mark) { tell_damage("it ends without the mark of its end: it is cut off"); }
+}
+
+/// Puts into the entry what the extended header in front of it says. Of an extended header, reads that.
+void MergedFile::extend(TarEntry& entry, std::uint64_t at, std::string& extension) {
+  if (entry.type != TarEntry::kExtension) {
+    if (parse_tar_extension(std::exchange(extension, ""), entry)) { return; }
+    return tell_damage(detail::format("what is said in front of byte {} of the next entry cannot be read", at));
+  }
+  if (entry.bytes <= kLongestExtension && read_exactly(file_, at + kTarBlock, entry.bytes, extension)) { return; }
+  extension.clear();
+  tell_damage(detail::format("what is said at byte {} of the next entry cannot be read", at));
+}
+
+/// Leaves the entry no more bytes than there are. What is no file has none, whatever it says.
+void MergedFile::limit(TarEntry& entry, std::uint64_t left) {
+  const bool is_extension = entry.type == TarEntry::kExtension || entry.type == TarEntry::kDefaults;
+  if (!is_extension && entry.type != TarEntry::kFile) { entry.bytes = 0; }
+  if (!is_extension && entry.type != TarEntry::kFile && entry.type != TarEntry::kFolder) {
+    tell_damage(shown_entry(entry) + " is no file, but a link or a device; it is passed over");
+  }
+  if (entry.bytes <= left) { return; }
+  tell_damage(detail::format("{} is cut off: of {} bytes {} are there", shown_entry(entry), entry.bytes, left));
+  entry.bytes = left;
 }
 
 void MergedFile::add(const TarEntry& entry, std::uint64_t begin) {
   std::string_view path = entry.path;
-  const bool is_folder = entry.kind == TarEntry::Kind::folder;
+  const bool is_folder = entry.type == TarEntry::kFolder;
   if (is_folder && !path.empty() && path.back() == '/') { path.remove_suffix(1); }
   const std::vector<std::string> names = entry_names(path);
-  const std::string shown = fit_end(printable(entry.path), 120);
-  const bool of_takt = names.size() < 2 || names[1].rfind(kRankPrefix, 0) == 0;
+  const bool of_takt = names.size() < 2 || names[1].rfind("rank-", 0) == 0;
   if (names.empty()) {
-    of_entries_.add(detail::format("{} is a name that cannot be; it is passed over", shown));
+    remark(shown_entry(entry) + " is a name that cannot be; it is passed over");
   } else if (is_folder && names.size() == 1) {
     runs_.try_emplace(names[0]);
   } else if (is_folder && names.size() == 2 && of_takt) {
     runs_[names[0]].try_emplace(names[1]);
   } else if (!is_folder && names.size() == 3 && of_takt) {
-    const bool is_new =
-        runs_[names[0]][names[1]].insert_or_assign(names[2], File{begin, entry.bytes, entry.changed_unix_ns}).second;
-    if (!is_new) {
-      of_entries_.add(detail::format("{} is in it twice; the last one counts, as it does for tar", shown));
+    const File file = {begin, entry.bytes, entry.changed_unix_ns};
+    if (!runs_[names[0]][names[1]].insert_or_assign(names[2], file).second) {
+      remark(shown_entry(entry) + " is in it twice; the last one counts, as it does for tar");
     }
   } else if (path != kMergedMark) {
-    of_entries_.add(detail::format("{} is nothing of Takt's; it is passed over", shown));
+    remark(shown_entry(entry) + " is nothing of Takt's; it is passed over");
   }
 }
 
-bool MergedFile::read(const File& file, std::uint64_t offset, std::size_t most, std::string& bytes) const {
-  const std::uint64_t left = file.bytes - std::min(offset, file.bytes);
-  return read_at(file_.number(), file.begin + std::min(offset, file.bytes),
-                 static_cast<std::size_t>(std::min<std::uint64_t>(most, left)), bytes);
+MergedWriter::MergedWriter(const std::string& path) : file_("name another file with -o") {
+  if (!file_.open(path)) { throw Error(file_.error()); }
+  const std::string text = kMergedMarkText;
+  write(tar_header({kMergedMark, TarEntry::kFile, text.size(), 0}) + text);
+  write_zeros(tar_blocks(text.size()) - text.size());
 }
 
-std::vector<std::string> MergedFile::remarks() const {
-  std::vector<std::string> all = of_tar_;
-  const std::vector<std::string> more = of_entries_.lines(printable(path_));
-  all.insert(all.end(), more.begin(), more.end());
-  return all;
+void MergedWriter::write(const std::string& bytes) {
+  bytes_ += bytes.size();
+  if (!file_.write(bytes)) { fail(); }
 }
 
-MergedFolder::MergedFolder(std::shared_ptr<const MergedFile> file, const std::string& run, const std::string& rank)
-    : file_(std::move(file)), path_(file_->path() + "/" + run + "/" + rank) {
-  const auto ranks = file_->runs().find(run);
-  if (ranks == file_->runs().end()) { return; }
-  const auto files = ranks->second.find(rank);
-  if (files != ranks->second.end()) { files_ = &files->second; }
-}
-
-std::vector<std::string> MergedFolder::names() const {
-  std::vector<std::string> all;
-  if (files_ == nullptr) { return all; }
-  for (const auto& [name, file] : *files_) { all.push_back(name); }
-  return all;
-}
-
-const MergedFile::File* MergedFolder::find(const std::string& name) const {
-  if (files_ != nullptr) {
-    const auto found = files_->find(name);
-    if (found != files_->end()) { return &found->second; }
+void MergedWriter::write_zeros(std::uint64_t count) {
+  for (std::uint64_t now = 0; count > 0; count -= now) {
+    now = std::min<std::uint64_t>(count, kCopiedAtOnce);
+    write(std::string(static_cast<std::size_t>(now), '\0'));
   }
-  errno = ENOENT;
-  return nullptr;
 }
 
-bool MergedFolder::look(const std::string& name, struct stat& status) const {
-  const MergedFile::File* const file = find(name);
-  if (file == nullptr) { return false; }
-  status = {};
-  status.st_mode = S_IFREG | S_IRUSR;
-  status.st_size = static_cast<off_t>(file->bytes);
-  status.st_mtim.tv_sec = file->changed_unix_ns / kSecondNs;
-  status.st_mtim.tv_nsec = file->changed_unix_ns % kSecondNs;
-  return true;
+void MergedWriter::fail() {
+  const std::string why = file_.error();
+  file_.discard();
+  throw Error(why);
 }
 
-bool MergedFolder::read(const std::string& name, std::uint64_t offset, std::size_t most, std::string& bytes) const {
-  const MergedFile::File* const file = find(name);
-  return file != nullptr && file_->read(*file, offset, most, bytes);
+void MergedWriter::add_folder(const std::string& path, std::int64_t changed_unix_ns) {
+  write(tar_header({path, TarEntry::kFolder, 0, changed_unix_ns}));
+}
+
+bool MergedWriter::add_file(const std::string& path, const ReadableFolder& from, const std::string& name,
+                            std::string& why) {
+  struct stat status = {};
+  std::string part;
+  if (!from.look(name, status) || !from.read(name, 0, kCopiedAtOnce, part)) {
+    why = "cannot be read: " + std::system_category().message(errno);
+    return false;
+  }
+  const auto bytes = static_cast<std::uint64_t>(status.st_size);
+  write(tar_header({path, TarEntry::kFile, bytes, status.st_mtim.tv_sec * kSecondNs + status.st_mtim.tv_nsec}));
+  std::uint64_t done = 0;
+  bool good = true;
+  while (good && !part.empty() && done < bytes) {
+    part.resize(static_cast<std::size_t>(std::min<std::uint64_t>(part.size(), bytes - done)));  // it may grow meanwhile
+    write(part);
+    done += part.size();
+    part.clear();
+    if (done < bytes) { good = from.read(name, done, kCopiedAtOnce, part); }
+  }
+  if (!good) { why = "cannot be read to its end: " + std::system_category().message(errno); }
+  if (good && done < bytes) { why = "became shorter while it was read"; }
+  write_zeros(tar_blocks(bytes) - done);
+  return why.empty();
+}
+
+void MergedWriter::finish() {
+  write_zeros(2 * kTarBlock);
+  if (!file_.commit()) { fail(); }
 }
 
 }  // namespace detail

@@ -33,56 +33,67 @@ class MergedFile {
     std::int64_t changed_unix_ns = 0;
   };
   using Files = std::map<std::string, File>;
-  using Ranks = std::map<std::string, Files>;
-  using Runs = std::map<std::string, Ranks>;
+  using Runs = std::map<std::string, std::map<std::string, Files>>;
 
-  /// More is not read.
+  /// More are not read, or told.
   static constexpr std::size_t kMostEntries = std::size_t{1} << 20U;
+  static constexpr std::size_t kMostRemarks = 32;
 
   /// Whether the open file begins as a merged file does.
   static bool is_one(const Descriptor& file);
-  /// \param path of the file, for people. \throws takt::Error where it is of a newer version. REQUIRES: is_one(file).
+  /// \param path of the file, for people. \throws takt::Error if it is of a newer version. REQUIRES: is_one(file).
   MergedFile(Descriptor file, std::string path);
 
+  const Descriptor& file() const noexcept { return file_; }
   const std::string& path() const noexcept { return path_; }
   const Runs& runs() const noexcept { return runs_; }
-  /// Appends what the file holds from `offset` on, `most` bytes of it at most. False, with errno, where it cannot be
-  /// read.
-  bool read(const File& file, std::uint64_t offset, std::size_t most, std::string& bytes) const;
   /// What is wrong with it: damaged and missing bytes, names that cannot be, entries that are none of Takt's.
-  std::vector<std::string> remarks() const;
+  const std::vector<std::string>& remarks() const noexcept { return remarks_; }
   /// Whether nothing of it is damaged or cut off.
-  bool is_whole() const noexcept { return of_tar_.empty(); }
+  bool is_whole() const noexcept { return is_whole_; }
 
  private:
-  void check_version() const;
+  void read_entries();
+  void extend(TarEntry& entry, std::uint64_t at, std::string& extension);
+  void limit(TarEntry& entry, std::uint64_t left);
   void add(const TarEntry& entry, std::uint64_t begin);
+  void remark(const std::string& line);
+  void tell_damage(const std::string& line);
 
   Descriptor file_;
   std::string path_;
   Runs runs_;
-  std::vector<std::string> of_tar_;
-  FewRemarks of_entries_;
+  std::vector<std::string> remarks_;
+  std::uint64_t untold_ = 0;
+  bool is_whole_ = true;
 };
 
-/// The folder of one rank inside a merged file. One thread at a time.
-class MergedFolder final : public ReadableFolder {
- public:
-  /// One that is not in the file is empty.
-  MergedFolder(std::shared_ptr<const MergedFile> file, const std::string& run, const std::string& rank);
+/// Returns the folder of one rank inside a merged file; an empty one if it is not there.
+std::shared_ptr<const ReadableFolder> merged_folder(std::shared_ptr<const MergedFile> file, const std::string& run,
+                                                    const std::string& rank);
 
-  const std::string& path() const noexcept override { return path_; }
-  using ReadableFolder::path;
-  std::vector<std::string> names() const override;
-  bool look(const std::string& name, struct stat& status) const override;
-  bool read(const std::string& name, std::uint64_t offset, std::size_t most, std::string& bytes) const override;
+/// Writes a merged file, which appears when it is whole. Equal folders give equal bytes. One thread at a time.
+class MergedWriter {
+ public:
+  /// \throws takt::Error if the file cannot be written, as all of these do.
+  explicit MergedWriter(const std::string& path);
+
+  /// Adds a folder for a run, or "<run>/<rank>".
+  void add_folder(const std::string& path, std::int64_t changed_unix_ns);
+  /// Copies a file as it stands, and puts it at `path`, which is "<run>/<rank>/<name>". Returns false if it cannot be
+  /// read, or not to its end; `why` says so, and what is missing at its end is zeros.
+  bool add_file(const std::string& path, const ReadableFolder& from, const std::string& name, std::string& why);
+  void finish();
+
+  std::uint64_t bytes() const noexcept { return bytes_; }
 
  private:
-  const MergedFile::File* find(const std::string& name) const;
+  void write(const std::string& bytes);
+  void write_zeros(std::uint64_t count);
+  [[noreturn]] void fail();
 
-  std::shared_ptr<const MergedFile> file_;
-  std::string path_;
-  const MergedFile::Files* files_ = nullptr;
+  WholeFile file_;
+  std::uint64_t bytes_ = 0;
 };
 
 }  // namespace detail

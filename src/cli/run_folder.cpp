@@ -40,7 +40,7 @@ RankFolder::RankFolder(std::shared_ptr<const detail::MergedFile> file, std::stri
 std::string RankFolder::name() const { return detail::name_part(path_); }
 
 std::shared_ptr<const detail::ReadableFolder> RankFolder::open() const {
-  if (file_ != nullptr) { return std::make_shared<detail::MergedFolder>(file_, run_, rank_); }
+  if (file_ != nullptr) { return detail::merged_folder(file_, run_, rank_); }
   return std::make_shared<detail::FolderFiles>(path_);
 }
 

@@ -61,14 +61,13 @@ std::string made_of(unsigned char what, std::string_view rest) {
   const std::size_t number = rest.empty() ? 0 : static_cast<unsigned char>(rest.front());
   if (what < 60) {  // a name that may be good
     const std::string name = "run/rank-" + std::to_string(what % 3) + "/" + odd_name(what, rest.substr(0, number));
-    return tar_header({name, TarEntry::Kind::file, rest.size(), static_cast<std::int64_t>(number)}) +
-           padded_to_blocks(rest);
+    return tar_header({name, TarEntry::kFile, rest.size(), static_cast<std::int64_t>(number)}) + padded_to_blocks(rest);
   }
   if (what < 120) {
-    const TarEntry::Kind kind = what < 80 ? TarEntry::Kind::folder : TarEntry::Kind::file;
-    return tar_header({std::string(rest), kind, number, static_cast<std::int64_t>(number) << 50U});
+    const char type = what < 80 ? TarEntry::kFolder : TarEntry::kFile;
+    return tar_header({std::string(rest), type, number, static_cast<std::int64_t>(number) << 50U});
   }
-  std::string header = tar_header({"run/rank-0/journal-00000.tjl", TarEntry::Kind::file, rest.size(), 0});
+  std::string header = tar_header({"run/rank-0/journal-00000.tjl", TarEntry::kFile, rest.size(), 0});
   if (what < 170) {  // a field of the header as it is here, sealed or not
     const std::size_t at = std::size_t{what} * 97 % (kTarBlock - 1);
     const std::string_view part = rest.substr(0, kTarBlock - at);
@@ -105,7 +104,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const takt_test::Scratch scratch;
   std::string_view input(reinterpret_cast<const char*>(data), size);
   const std::string mark = kMergedMarkText;
-  std::string bytes = tar_header({kMergedMark, TarEntry::Kind::file, mark.size(), 0}) + padded_to_blocks(mark);
+  std::string bytes = tar_header({kMergedMark, TarEntry::kFile, mark.size(), 0}) + padded_to_blocks(mark);
   while (!input.empty()) {
     const std::string_view record = input.substr(0, input.find('\n'));
     input.remove_prefix(record.size() < input.size() ? record.size() + 1 : input.size());
@@ -124,7 +123,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check(*file, bytes.size());
   for (const auto& [run, ranks] : file->runs()) {
     for (const auto& [rank, files] : ranks) {
-      const auto folder = std::make_shared<MergedFolder>(file, run, rank);
+      const auto folder = merged_folder(file, run, rank);
       peek_journal(*folder);
       JournalReader reader(folder);
       takt::Snapshot snapshot;

@@ -5,7 +5,6 @@
 #include <takt/error.hpp>
 
 #include "base/folder_files.hpp"
-#include "cli/merged_writer.hpp"
 #include "cli/tar.hpp"
 #include "support/catch.hpp"
 #include "support/mentions.hpp"
@@ -31,11 +30,11 @@ std::string padded_to_blocks(std::string text) {
 }
 
 std::string file_of(const std::string& path, const std::string& text, std::int64_t changed_unix_ns = 0) {
-  return tar_header({path, TarEntry::Kind::file, text.size(), changed_unix_ns}) + padded_to_blocks(text);
+  return tar_header({path, TarEntry::kFile, text.size(), changed_unix_ns}) + padded_to_blocks(text);
 }
 
 std::string mark() { return file_of(kMergedMark, kMergedMarkText); }
-std::string end() { return std::string(kTarEndBytes, '\0'); }
+std::string end() { return std::string(2 * kTarBlock, '\0'); }
 
 /// With the checksum that it has to have.
 std::string sealed(std::string header) {
@@ -50,7 +49,7 @@ std::string sealed(std::string header) {
 
 /// A header with some bytes of it as they are here.
 std::string header_with(const std::string& path, std::size_t at, const std::string& bytes) {
-  std::string header = tar_header({path, TarEntry::Kind::file, 0, 0});
+  std::string header = tar_header({path, TarEntry::kFile, 0, 0});
   header.replace(at, bytes.size(), bytes);
   return sealed(header);
 }
@@ -64,9 +63,9 @@ std::shared_ptr<const MergedFile> merged(const Scratch& scratch, const std::stri
 }
 
 std::string text_in(const std::shared_ptr<const MergedFile>& file, const std::string& rank, const std::string& name) {
-  const MergedFolder folder(file, "run", rank);
+  const auto folder = merged_folder(file, "run", rank);
   std::string text;
-  return folder.read(name, 0, 1 << 20, text) ? text : "(none)";
+  return folder->read(name, 0, 1 << 20, text) ? text : "(none)";
 }
 
 }  // namespace
@@ -103,21 +102,21 @@ TEST_CASE("a merged file has what was put in, and equal folders make equal files
   CHECK(text_in(file, "rank-0", "c").empty());
   CHECK(text_in(file, "rank-0", "d") == "(none)");
   CHECK(text_in(file, "rank-7", "a") == "(none)");
-  const MergedFolder folder(file, "run", "rank-0");
-  CHECK(folder.path("a") == "all.tar/run/rank-0/a");
-  CHECK(folder.names() == std::vector<std::string>{"a", "b", "c"});
-  CHECK(MergedFolder(file, "run", "rank-1").names().empty());
+  const auto folder = merged_folder(file, "run", "rank-0");
+  CHECK(folder->path("a") == "all.tar/run/rank-0/a");
+  CHECK(folder->names() == std::vector<std::string>{"a", "b", "c"});
+  CHECK(merged_folder(file, "run", "rank-1")->names().empty());
   CHECK(file->runs().at("run").size() == 2);
   struct stat in_file = {};
   struct stat on_disk = {};
-  REQUIRE((folder.look("b", in_file) && from.look("b", on_disk)));
+  REQUIRE((folder->look("b", in_file) && from.look("b", on_disk)));
   CHECK(in_file.st_size == on_disk.st_size);
   CHECK(in_file.st_mtim.tv_sec == on_disk.st_mtim.tv_sec);
   CHECK(in_file.st_mtim.tv_nsec == on_disk.st_mtim.tv_nsec);
   std::string part;
-  REQUIRE(folder.read("a", 2, 100, part));
-  REQUIRE(folder.read("a", 3, 100, part));
-  REQUIRE(folder.read("a", ~std::uint64_t{0}, 100, part));
+  REQUIRE(folder->read("a", 2, 100, part));
+  REQUIRE(folder->read("a", 3, 100, part));
+  REQUIRE(folder->read("a", ~std::uint64_t{0}, 100, part));
   CHECK(part == "e");
 }
 
@@ -151,7 +150,7 @@ TEST_CASE("names in a merged file lead nowhere else") {
   REQUIRE(file != nullptr);
   REQUIRE(file->runs().size() == 1);
   REQUIRE(file->runs().at("run").size() == 1);
-  CHECK(MergedFolder(file, "run", "rank-0").names() == std::vector<std::string>{"\x1b[2J\n", "a"});
+  CHECK(merged_folder(file, "run", "rank-0")->names() == std::vector<std::string>{"\x1b[2J\n", "a"});
   CHECK(text_in(file, "rank-0", "a") == "good");
   const std::vector<std::string> remarks = file->remarks();
   CHECK(remarks.size() >= 14 + 10);
@@ -169,6 +168,15 @@ TEST_CASE("damage costs what it meets, and is told") {
   CHECK(text_in(file, "rank-1", "a") == "second");
   REQUIRE(file->remarks().size() == 1);
   CHECK(mentions(file->remarks()[0], {"all.tar", "byte 1024", "1024 bytes"}));
+
+  // An extended header is that of the entry behind it, and of no later one.
+  const std::string named = file_of("run/rank-0/" + std::string(150, 'n'), "text");
+  damaged = named;
+  damaged[2 * kTarBlock] = '!';
+  file = merged(scratch, mark() + damaged + second + end());
+  CHECK(text_in(file, "rank-1", "a") == "second");
+  CHECK(file->runs().at("run").size() == 1);
+  CHECK(file->remarks().size() == 1);
 
   file = merged(scratch, mark() + first + "stray bytes");
   CHECK(text_in(file, "rank-0", "a") == "first");
@@ -203,14 +211,14 @@ TEST_CASE("of many remarks the first ones are told, and how many there are") {
   std::string bytes = mark();
   for (int number = 0; number < 1000; ++number) { bytes += file_of("other/" + std::to_string(number), ""); }
   const std::vector<std::string> remarks = merged(scratch, bytes + end())->remarks();
-  REQUIRE(remarks.size() == FewRemarks::kMost + 1);
-  CHECK(mentions(remarks.back(), {"all.tar", "984"}));
+  REQUIRE(remarks.size() == MergedFile::kMostRemarks + 1);
+  CHECK(mentions(remarks.back(), {"all.tar", "968"}));
 }
 
 TEST_CASE("an extended header that is damaged or endless is told, and what follows is read") {
   const Scratch scratch;
   for (const std::uint64_t size : {std::uint64_t{5}, std::uint64_t{1} << 30U}) {
-    std::string extension = tar_header({"x", TarEntry::Kind::file, size, 0});
+    std::string extension = tar_header({"x", TarEntry::kFile, size, 0});
     extension.replace(156, 1, "x");
     const auto file = merged(
         scratch, mark() + sealed(extension) + padded_to_blocks("12 pa") + file_of("run/rank-0/a", "text") + end());

@@ -17,7 +17,7 @@ TarEntry read_back(std::string_view header) {
   std::string records;
   TarEntry entry;
   REQUIRE(parse_tar_header(header.substr(0, kTarBlock), entry));
-  if (entry.kind == TarEntry::Kind::extension) {
+  if (entry.type == TarEntry::kExtension) {
     records = header.substr(kTarBlock, entry.bytes);
     header.remove_prefix(kTarBlock + tar_blocks(entry.bytes));
     REQUIRE(parse_tar_header(header.substr(0, kTarBlock), entry));
@@ -43,20 +43,20 @@ TEST_CASE("a header of tar says what it was made of, however long the name and h
   for (int round = 0; round < 2000; ++round) {
     TarEntry entry;
     entry.path = some_path(random);
-    entry.kind = random.chance(30) ? TarEntry::Kind::folder : TarEntry::Kind::file;
-    entry.bytes = entry.kind == TarEntry::Kind::file ? random.below(std::uint64_t{1} << 33U) : 0;
+    entry.type = random.chance(30) ? TarEntry::kFolder : TarEntry::kFile;
+    entry.bytes = entry.type == TarEntry::kFile ? random.below(std::uint64_t{1} << 33U) : 0;
     entry.changed_unix_ns = static_cast<std::int64_t>(random.below(4'000'000'000'000'000'000U));
     if (random.chance(20)) { entry.changed_unix_ns -= entry.changed_unix_ns % 1'000'000'000; }
     const TarEntry again = read_back(tar_header(entry));
-    CHECK(again.path == entry.path + (entry.kind == TarEntry::Kind::folder ? "/" : ""));
-    CHECK(again.kind == entry.kind);
+    CHECK(again.path == entry.path + (entry.type == TarEntry::kFolder ? "/" : ""));
+    CHECK(again.type == entry.type);
     CHECK(again.bytes == entry.bytes);
     CHECK(again.changed_unix_ns == entry.changed_unix_ns);
   }
 }
 
 TEST_CASE("a short name and a whole second need one block, which tar has known since 1988") {
-  const std::string header = tar_header({"run/rank-0-0-1/journal-00000.tjl", TarEntry::Kind::file, 8, 1'000'000'000});
+  const std::string header = tar_header({"run/rank-0-0-1/journal-00000.tjl", TarEntry::kFile, 8, 1'000'000'000});
   REQUIRE(header.size() == kTarBlock);
   CHECK(header.substr(0, 33) == std::string("run/rank-0-0-1/journal-00000.tjl\0", 33));
   CHECK(header.substr(100, 36) == std::string("0000600\0"
@@ -70,7 +70,7 @@ TEST_CASE("a short name and a whole second need one block, which tar has known s
 }
 
 TEST_CASE("a header of which a bit has changed is none") {
-  const std::string header = tar_header({"run/rank-0-0-1/journal-00000.tjl", TarEntry::Kind::file, 8, 1'000'000'000});
+  const std::string header = tar_header({"run/rank-0-0-1/journal-00000.tjl", TarEntry::kFile, 8, 1'000'000'000});
   TarEntry entry;
   for (std::size_t bit = 0; bit < 8 * kTarBlock; ++bit) {
     if (bit / 8 >= 148 && bit / 8 < 156) { continue; }  // the checksum may be spelled in several ways
